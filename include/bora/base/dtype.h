@@ -1,0 +1,105 @@
+// dtype.h -- element types. One row of the table below is all there is to a dtype; operations opt in through `kind`.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+namespace bora {
+/// Absent: not mapped (vmap), not split (Spec), all axes (reductions), open end (range), no value (optional fields).
+inline constexpr std::nullopt_t none = std::nullopt;
+
+/// Storage of a bfloat16 number; arithmetic goes through float. Rounding is to nearest even; NaN stays NaN.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+  bfloat16() = default;
+  constexpr bfloat16(float x) {
+    auto b = std::bit_cast<std::uint32_t>(x);
+    bits = x != x ? static_cast<std::uint16_t>((b >> 16) | 0x40u) : static_cast<std::uint16_t>((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+  }
+  constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+};
+
+/// `key` holds one random key (two 32-bit words); no arithmetic is defined on it.
+enum class Dtype : std::uint8_t { boolean, u8, i32, i64, u32, bf16, f32, f64, key };
+inline constexpr std::size_t kDtypes = 9;
+inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32, i64 = Dtype::i64, u32 = Dtype::u32,
+                      bf16 = Dtype::bf16, f32 = Dtype::f32, f64 = Dtype::f64;
+
+enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key };
+struct DtypeInfo {
+  std::string_view name;
+  std::size_t size;   // bytes
+  Kind kind;
+};
+inline constexpr DtypeInfo dtype_table[kDtypes] = {
+    {"bool", 1, Kind::boolean}, {"u8", 1, Kind::unsigned_integer}, {"i32", 4, Kind::integer}, {"i64", 8, Kind::integer},
+    {"u32", 4, Kind::unsigned_integer}, {"bf16", 2, Kind::floating}, {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},
+    {"key", 8, Kind::key}};
+constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
+constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
+constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }
+constexpr bool is_float(Dtype d) { return info(d).kind == Kind::floating; }
+constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || info(d).kind == Kind::unsigned_integer; }
+constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
+inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
+
+/// JAX's promotion lattice restricted to these dtypes: bool < u8 < i32 < i64, bool < u8 < u32 < i64, integers < bf16 < f32 < f64;
+/// i32 with u32 gives i64. Throws DtypeError for keys.
+Dtype promote(Dtype a, Dtype b);
+/// The dtype with this name ("f32", "bfloat16" and other common spellings are understood). Throws DtypeError.
+Dtype parse_dtype(std::string_view name);
+
+/// The C++ type that stores one element.
+template <Dtype D> struct CppType;
+template <> struct CppType<Dtype::boolean> { using type = bool; };
+template <> struct CppType<Dtype::u8> { using type = std::uint8_t; };
+template <> struct CppType<Dtype::i32> { using type = std::int32_t; };
+template <> struct CppType<Dtype::i64> { using type = std::int64_t; };
+template <> struct CppType<Dtype::u32> { using type = std::uint32_t; };
+template <> struct CppType<Dtype::bf16> { using type = bfloat16; };
+template <> struct CppType<Dtype::f32> { using type = float; };
+template <> struct CppType<Dtype::f64> { using type = double; };
+template <class T> consteval std::optional<Dtype> dtype_or_none() {
+  if constexpr (std::is_same_v<T, bool>) return Dtype::boolean;
+  else if constexpr (std::is_same_v<T, bfloat16>) return Dtype::bf16;
+  else if constexpr (std::is_same_v<T, float>) return Dtype::f32;
+  else if constexpr (std::is_same_v<T, double>) return Dtype::f64;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 1 && std::is_unsigned_v<T>) return Dtype::u8;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return std::is_signed_v<T> ? Dtype::i32 : Dtype::u32;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) == 8 && std::is_signed_v<T>) return Dtype::i64;
+  else return std::nullopt;
+}
+/// The dtype that stores T.
+template <class T> inline constexpr Dtype dtype_of = dtype_or_none<T>().value();
+
+[[noreturn]] void no_such_dtype(std::string_view what, Dtype d);
+/// Calls f with a value of d's C++ type. Throws DtypeError for keys, naming `what`.
+template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f) {
+  switch (d) {
+    case Dtype::boolean: return f(bool{});
+    case Dtype::u8: return f(std::uint8_t{});
+    case Dtype::i32: return f(std::int32_t{});
+    case Dtype::i64: return f(std::int64_t{});
+    case Dtype::u32: return f(std::uint32_t{});
+    case Dtype::bf16: return f(bfloat16{});
+    case Dtype::f32: return f(float{});
+    case Dtype::f64: return f(double{});
+    case Dtype::key: break;
+  }
+  no_such_dtype(what, d);
+}
+/// Calls f with an unsigned integer as wide as one element of d: for kernels that only move elements.
+template <class F> decltype(auto) dispatch_size(Dtype d, F&& f) {
+  switch (dtype_size(d)) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    default: return f(std::uint64_t{});
+  }
+}
+}  // namespace bora

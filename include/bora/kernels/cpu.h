@@ -1,0 +1,13 @@
+// cpu.h -- what this machine's processor offers, found at run time.
+#pragma once
+#include <string>
+
+namespace bora::kernels {
+/// Kernel classes, lowest first. Products may differ between classes; everything else gives the same bits on all.
+enum class Isa : unsigned char { v3, v4 };
+/// The class in use: what the CPU has, or less where BORA_ISA=v3 asks for it. Throws ValueError below x86-64-v3 and for unknown names.
+Isa isa();
+/// Fast bf16 products: AMX or AVX-512 BF16.
+bool has_bf16_unit();
+std::string cpu_name();
+}  // namespace bora::kernels

@@ -1,0 +1,24 @@
+// gemm.h -- products. One interface; which back end runs a shape is decided inside.
+#pragma once
+#include <cstdint>
+#include "bora/base/dtype.h"
+
+namespace bora::kernels {
+/// c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ c where accumulate), for b in [0, batch).
+/// a and b are given by strides in elements: of the two strides of a matrix one must be 1 (or its extent 1); c is row-major with leading
+/// dimension ldc. f32, f64, bf16 (f32 accumulation, one rounding) and integers (wrapping; plain loops).
+struct Gemm {
+  Dtype dtype;
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+  const void* a = nullptr;
+  std::int64_t a_batch = 0, a_row = 0, a_col = 1;    // strides of a: batch, m, k
+  const void* b = nullptr;
+  std::int64_t b_batch = 0, b_row = 0, b_col = 1;    // strides of b: batch, k, n
+  void* c = nullptr;
+  std::int64_t c_batch = 0, ldc = 0;
+  bool accumulate = false;
+};
+/// Threaded over tiles of M and N and slabs of K that are fixed by the shape, slabs summed in order, each tile one single-threaded call of
+/// the back end (oneDNN, Eigen or our own small kernel): the same bits for every number of threads. Zero sizes are allowed.
+void gemm(const Gemm&);
+}  // namespace bora::kernels

@@ -1,0 +1,93 @@
+// loop.h -- a fused loop: what `fuse` hands over, and what an eager elementwise operation is (a loop of one operation).
+// A Loop is SSA over array-level element operations. It runs over an iteration space of `ndim` dimensions, of which the last is the
+// row; operands are contiguous or constant along the row, and have any stride along the other dimensions.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "bora/base/dtype.h"
+
+namespace bora::kernels {
+inline constexpr int kMaxDims = 8, kMaxOperands = 32, kMaxInputs = 4;
+
+/// An elementwise operation, written once over lanes (src/kernels/functions.h). `result`: the dtype it gives for these operand dtypes;
+/// throws DtypeError where the operation is not defined.
+struct ElementOp {
+  std::string_view name;
+  int arity;
+  int cost;                                          // instructions per element, roughly: recompute or keep, inline or parallel
+  Dtype (*result)(const Dtype* in);
+};
+using OpId = std::uint16_t;
+OpId find_op(std::string_view name);                 // throws ValueError
+const ElementOp& element_op(OpId);
+std::vector<OpId> all_ops();
+
+enum class Reduction : std::uint8_t { sum, max, min, prod, all, any };   // max and min take NaN; all, any on bool
+
+/// A buffer seen by the loop. columns: one element per column; else one value per row.
+struct Operand {
+  Dtype dtype;
+  bool columns;
+  bool operator==(const Operand&) const = default;
+};
+struct Instr {
+  enum class Kind : std::uint8_t {
+    constant,      // imm: the bits of one element of dtype (bool 0 or 1; bf16 in the low 16 bits)
+    load,          // imm: operand
+    op,            // op, in
+    cast,          // in[0] -> dtype (float to integer truncates and saturates, NaN gives 0; anything to bool is != 0)
+    bitcast,       // in[0] -> dtype of the same size
+    reduce,        // in[0] over the row -> one value per row; imm: Reduction
+    linear,        // imm: which linear form of the arguments; base + sum of coordinate * stride, as dtype
+    random_bits,   // imm: linear form (the 64-bit counter); operand: the key; dtype u8, u32 or i64: JAX's bits of 8, 32 or 64
+    gather,        // operand[row, in[0]] of a per-row index; out of range gives NaN (0 for integers); operand is a columns operand
+    store          // in[0] -> operand imm, of the value's dtype
+  };
+  Kind kind;
+  Dtype dtype;                                       // of the result
+  OpId op = 0;
+  std::int16_t operand = -1;                         // random_bits: key operand; gather: table operand
+  std::array<std::int16_t, kMaxInputs> in{-1, -1, -1, -1};
+  std::uint64_t imm = 0;
+  bool operator==(const Instr&) const = default;
+};
+/// All values are 32 bits wide or narrower, or all are 64 bits wide (bool goes with both); casts between widths happen on loaded values
+/// and on values about to be stored. `width` says which; check() throws ValueError with the reason if the Loop is not well formed.
+struct Loop {
+  std::vector<Operand> operands;
+  std::vector<Instr> code;
+  int linear_forms = 0;
+  bool operator==(const Loop&) const = default;
+};
+std::string print(const Loop&);
+
+struct LinearForm {
+  std::int64_t base = 0;
+  std::int64_t stride[kMaxDims] = {};
+};
+struct LoopArgs {
+  int ndim = 1;
+  std::int64_t extent[kMaxDims] = {1};               // extent[ndim - 1]: columns of a row
+  void* pointer[kMaxOperands] = {};
+  std::int64_t stride[kMaxOperands][kMaxDims] = {};  // in elements; along the last dimension 1 (columns) or 0
+  LinearForm linear[4] = {};
+};
+/// A Loop made ready to run: passes over the row, block buffers. Immutable, shared between threads.
+class LoopKernel;
+using LoopKernelPtr = std::shared_ptr<const LoopKernel>;
+/// The kernel of this Loop, from a cache keyed by the Loop (this is the seam for loops generated at run time).
+LoopKernelPtr compile(const Loop&);
+/// Runs it, over threads where that pays. A stored operand may be the very memory of a loaded one (same address, strides and size):
+/// column stores happen in the last pass over a row, after the loads of their block. Rows with reductions are never split between
+/// threads; results do not depend on the number of threads or the instruction set.
+void run(const LoopKernel&, const LoopArgs&);
+/// Numbers for one element, on the host: what the loop would give. Used to fold constants. Throws as `result` does.
+std::uint64_t evaluate_scalar(OpId, const Dtype* dtypes, const std::uint64_t* bits);
+
+/// Threefry-2x32-20 of one counter (Salmon et al. 2011; JAX's block cipher).
+std::array<std::uint32_t, 2> threefry(std::array<std::uint32_t, 2> key, std::uint64_t counter);
+}  // namespace bora::kernels

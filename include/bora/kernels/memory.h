@@ -1,0 +1,15 @@
+// memory.h -- memory that kernels work on: 64-byte aligned, cached, never handed back page by page.
+#pragma once
+#include <cstddef>
+#include <memory>
+
+namespace bora::kernels {
+/// A block of at least `bytes` bytes, uninitialised, from a pool with size classes that keeps what is freed (first touch costs 20 to 80
+/// times memory speed). Blocks of 4 MiB and more start at a multiple of 2 MiB and ask for huge pages. Thread-safe. Zero bytes are allowed.
+std::shared_ptr<void> allocate(std::size_t bytes);
+/// Bytes handed out and bytes kept for reuse, now and at their peak.
+struct PoolUse { std::size_t used = 0, kept = 0, peak = 0; };
+PoolUse pool_use();
+/// Gives kept blocks back to the system.
+void trim_pool();
+}  // namespace bora::kernels
