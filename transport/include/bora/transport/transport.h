@@ -1,0 +1,107 @@
+// transport.h -- ranks that talk: joining a job, and collectives over groups of ranks. Knows bytes, dtypes and reductions, not Arrays.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+#include "bora/base/dtype.h"
+#include "bora/base/error.h"
+
+namespace bora::transport {
+/// A rank was lost, or the ranks disagree, or a deadline passed. `rank`: the first rank concerned, -1 if none. Every rank that shares
+/// the job gets one that names the same rank; nothing can be sent afterwards.
+struct RankLost : TransportError {
+  RankLost(const std::string& what, int r) : TransportError(what), rank(r) {}
+  int rank;
+};
+/// Not every rank arrived within join_timeout; names those that did not.
+struct JoinTimeout : TransportError { using TransportError::TransportError; };
+
+struct Config {
+  int rank = 0, size = 1;
+  std::string root = "127.0.0.1:29650";    // host:port that rank 0 listens on; the only fixed port
+  double join_timeout_s = 120;
+  double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
+  double stuck_warn_s = 30, stuck_abort_s = 300;   // a rank alive but not in a collective the others wait in
+  std::string job = {};                    // ranks with another job name are refused
+  std::string build = {};                  // compared across ranks in the handshake: library build, mesh shape, settings
+  std::string interface_name = {};         // network interface to listen on; empty: the one that routes to the root
+};
+/// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT); one process when they are absent. ConfigError if inconsistent.
+Config config_from_environment();
+
+enum class Op : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, permute, send_recv, barrier };
+enum class Reduce : std::uint8_t { sum, max, min };
+std::string_view op_name(Op);
+
+/// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").
+struct Group {
+  std::vector<int> ranks;
+  std::string name;
+};
+
+/// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made in group order,
+/// element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once; integers wrap.
+///   all_reduce      in [n], out [n] (may be the same memory)             send_counts = {n}
+///   all_gather      in [mine], out [sum of recv_counts]                  recv_counts: every member's part, in group order
+///   reduce_scatter  in [sum of recv_counts], out [mine]                  recv_counts: every member's part, in group order
+///   broadcast       root's in [n] to out [n] everywhere                  send_counts = {n}; root: position in the group
+///   all_to_all      in: one part for each member, out: one part from each  send_counts, recv_counts
+///   permute         in [n] to member target, out [n] from member source  send_counts = {n}; source or target -1: nothing (out = 0)
+///   barrier         no buffers
+struct Collective {
+  Op op = Op::barrier;
+  Reduce reduce = Reduce::sum;
+  Dtype dtype = Dtype::f32;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};   // in elements
+  int root = 0, source = -1, target = -1;
+  std::uint64_t fingerprint = 0;           // of the operation as the program sees it; rides in every data header and must agree
+  std::function<std::string()> describe = {};   // the operation in words, asked for only when the ranks disagree or one is lost
+};
+
+/// A collective under way. wait() returns when the buffers may be used, or throws RankLost; it never waits without a deadline.
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual bool test() = 0;                 // done? throws as wait does
+  virtual void wait() = 0;
+};
+using WorkPtr = std::shared_ptr<Work>;
+
+/// What this rank has sent and received, for plans and reports.
+struct Traffic {
+  std::uint64_t collectives = 0, bytes_sent = 0, bytes_received = 0;
+};
+
+/// One rank's end of a job. Collectives of one group must be started in the same order on every member, by one thread at a time.
+class Context {
+ public:
+  virtual ~Context() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual WorkPtr start(const Group&, const Collective&) = 0;
+  void run(const Group& g, const Collective& c) { start(g, c)->wait(); }
+  void barrier(const Group& g) { run(g, {}); }
+  /// Small texts: every rank gets every rank's, in rank order. For handshakes, digests and fingerprints.
+  virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
+  /// Ends the job everywhere, naming this rank and the reason.
+  virtual void abort(const std::string& reason) noexcept = 0;
+  /// Meets the others at a barrier (at most 10 s) and leaves. Called by the destructor if nothing failed.
+  virtual void leave() = 0;
+  virtual Traffic traffic() const = 0;
+  /// Called on the progress thread when the job is lost, once, before any wait throws: message and first rank. Default: nothing.
+  /// grace_s > 0: if the process still runs that long after (a rank inside a long kernel), it is ended with exit code 86 and the message.
+  virtual void on_lost(std::function<void(const RankLost&)>, double grace_s) = 0;
+};
+using ContextPtr = std::shared_ptr<Context>;
+
+/// Joins the job over ZeroMQ (tcp): rendezvous at config.root, then links to peers as they are needed. size 1 needs no sockets.
+/// Throws JoinTimeout, ConfigError (contradictions, port in use, refused), TransportError.
+ContextPtr join(const Config&);
+/// n ranks as threads of this process: buffers are read directly. The Contexts fail together.
+std::vector<ContextPtr> local(int n);
+}  // namespace bora::transport
