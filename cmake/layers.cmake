@@ -50,7 +50,7 @@ function(bora_finish_library)
     $<INSTALL_INTERFACE:include>)
   target_compile_features(bora PUBLIC cxx_std_20)
   target_link_libraries(bora PRIVATE bora_flags OpenMP::OpenMP_CXX Threads::Threads dnnl Eigen3::Eigen TBB::tbb yaml-cpp OpenSSL::Crypto
-    bora_transport ${CMAKE_DL_LIBS})
+    bora_transport backtrace ${CMAKE_DL_LIBS})
   set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 endfunction()
 

@@ -1,12 +1,23 @@
 // error.h -- one exception type per kind of mistake. Text says what happened with values, then what to do.
 #pragma once
+#include <exception>
 #include <sstream>
-#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace bora {
-struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+class Error : public std::exception {
+ public:
+  explicit Error(std::string text) : text_(std::move(text)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+  /// Adds where it happened, once: the first place that knows is the nearest to the user's mistake.
+  void add_place(const std::string& place) {
+    if (!placed_ && !place.empty()) text_ += "   (" + place + ")";
+    placed_ = placed_ || !place.empty();
+  }
+ private:
+  std::string text_;
+  bool placed_ = false;
 };
 struct ShapeError : Error { using Error::Error; };        // sizes or ranks that do not fit
 struct DtypeError : Error { using Error::Error; };        // a dtype an operation does not take

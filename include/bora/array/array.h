@@ -1,0 +1,202 @@
+// array.h -- the value every interpreter shares, and the one entry through which every operation goes.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+#include "bora/base/dtype.h"
+#include "bora/base/error.h"
+#include "bora/base/shape.h"
+
+namespace bora {
+/// What an operation can know without computing: the GLOBAL shape and the dtype.
+struct Type {
+  Shape shape;
+  Dtype dtype = Dtype::f32;
+  bool operator==(const Type&) const = default;
+  std::int64_t ndim() const { return static_cast<std::int64_t>(shape.size()); }
+  std::int64_t size() const { return volume(shape); }
+  std::size_t nbytes() const { return static_cast<std::size_t>(size()) * dtype_size(dtype); }
+};
+using Types = std::vector<Type>;
+std::string to_string(const Type&);       // "f32[2, 3]"
+inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to_string(t); }
+
+class Array;
+/// `owner` says which interpreter may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be recognised but
+/// never mistaken for a live one.
+struct Value {
+  Type type;
+  std::uint64_t owner = 0;
+  Value(Type t, std::uint64_t o) : type(std::move(t)), owner(o) {}
+  virtual ~Value() = default;
+  /// The numbers as a buffer, where this value has any (a sharded value is gathered: every rank must ask). Throws TraceError.
+  virtual Array concrete() const;
+  /// Is the caller's handle the only one, all the way down to the memory? Then the memory may be reused (donation).
+  virtual bool sole() const { return false; }
+};
+
+/// A weak number: it never changes the dtype of an Array it meets, except that a fraction makes an integer Array f32.
+struct Scalar {
+  double value = 0;
+  std::int64_t integer = 0;
+  enum class Kind : std::uint8_t { boolean, integer, floating } kind = Kind::floating;
+  Scalar() = default;
+  template <class T> requires std::is_arithmetic_v<T> constexpr Scalar(T v)
+      : value(static_cast<double>(v)), integer(std::is_integral_v<T> ? static_cast<std::int64_t>(v) : 0),
+        kind(std::is_same_v<T, bool> ? Kind::boolean : std::is_integral_v<T> ? Kind::integer : Kind::floating) {}
+  Scalar(bfloat16 v) : Scalar(static_cast<float>(v)) {}
+  bool integral() const { return kind != Kind::floating; }
+};
+template <class T> concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, bfloat16>;
+namespace detail {
+template <class...> inline constexpr bool never = false;
+}
+
+/// An immutable array of numbers: a handle to a value of whichever interpreter made it. Copying shares; safe to share between threads.
+/// A default-constructed Array is empty: any use of it throws TraceError. Inside rules an empty Array is a zero cotangent.
+class [[nodiscard]] Array {
+ public:
+  Array() = default;
+  explicit Array(std::shared_ptr<const Value> v) : value_(std::move(v)) {}
+
+  Shape shape() const { return type().shape; }                    // by value: `for (auto n : (a + b).shape())` is safe
+  std::int64_t shape(std::int64_t axis) const;                    // one size; negative axes count from the end
+  Dtype dtype() const { return type().dtype; }
+  std::int64_t ndim() const { return type().ndim(); }
+  std::int64_t size() const { return type().size(); }
+  std::size_t nbytes() const { return type().nbytes(); }
+  const Type& type() const;
+  bool defined() const { return value_ != nullptr; }
+
+  Array astype(Dtype) const;                                      // the same numbers as another dtype (ops)
+  /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is gathered: every
+  /// rank must ask.
+  template <Number T> T item() const { return read_one<T>(); }
+  /// All elements in row-major order, converted to T. As item().
+  template <Number T> std::vector<T> to_vector() const {
+    std::vector<T> r(static_cast<std::size_t>(size()));
+    if constexpr (std::is_same_v<T, bool>) {
+      std::vector<std::uint8_t> bytes(r.size());
+      read(Dtype::boolean, bytes.data());
+      for (std::size_t i = 0; i < r.size(); ++i) r[i] = bytes[i] != 0;
+    } else {
+      read(dtype_of<std::conditional_t<dtype_or_none<T>().has_value(), T, double>>, r.data());
+    }
+    return r;
+  }
+  Array concrete() const;                                         // the same numbers as a buffer of this process
+  /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its type.
+  template <class T> const T* data() const { return static_cast<const T*>(data(dtype_of<T>)); }
+  const void* bytes() const;
+
+  template <std::same_as<bool> B> explicit operator B() const {
+    static_assert(detail::never<B>,
+                  "an Array is not a condition: use where(c, a, b) or cond(c, f, g, x); outside of transforms, c.item<bool>()");
+    return false;
+  }
+  Array& operator+=(const Array&);
+  Array& operator-=(const Array&);
+  Array& operator*=(const Array&);
+  Array& operator/=(const Array&);
+  Array& operator+=(Scalar);
+  Array& operator-=(Scalar);
+  Array& operator*=(Scalar);
+  Array& operator/=(Scalar);
+
+  // ---- for interpreters and rules ----
+  std::uint64_t owner() const { return value_->owner; }
+  const Value* get() const { return value_.get(); }
+  const std::shared_ptr<const Value>& value() const { return value_; }
+  bool sole() const { return value_ && value_.use_count() == 1 && value_->sole(); }
+
+ private:
+  template <class T> T read_one() const {
+    check<ShapeError>(size() == 1, "item: needs exactly one element, the array is ", type());
+    if constexpr (std::is_same_v<T, bool>) {
+      bool v;
+      read(Dtype::boolean, &v);
+      return v;
+    } else if constexpr (dtype_or_none<T>().has_value()) {
+      T v;
+      read(dtype_of<T>, &v);
+      return v;
+    } else {
+      std::int64_t v;
+      read(Dtype::i64, &v);
+      return static_cast<T>(v);
+    }
+  }
+  void read(Dtype as, void* out) const;                           // converted copy of all elements
+  const void* data(Dtype) const;
+  std::shared_ptr<const Value> value_;
+};
+using Arrays = std::vector<Array>;
+using FlatFn = std::function<Arrays(const Arrays&)>;
+using Mask = std::vector<bool>;
+Types types_of(const Arrays&);
+
+/// Eval's value: contiguous, row-major memory of this process.
+struct Buffer final : Value {
+  Buffer(Type t, std::shared_ptr<void> m) : Value(std::move(t), 0), memory(std::move(m)) {}
+  std::shared_ptr<void> memory;
+  Array concrete() const override;
+  bool sole() const override { return memory.use_count() == 1; }
+};
+bool is_buffer(const Array&);
+/// A buffer that is being filled: `data` is its memory until it becomes an Array.
+struct NewBuffer {
+  std::shared_ptr<Buffer> buffer;
+  void* data;
+  Array done() { return Array(std::move(buffer)); }
+};
+NewBuffer new_buffer(const Type&);
+/// A buffer over memory that somebody else owns (adopted containers, blocks of a slab).
+Array adopt(const Type&, std::shared_ptr<void> memory);
+/// A copy of `type.nbytes()` bytes.
+Array from_bytes(const Type&, const void*);
+
+class Primitive;
+using PrimitivePtr = std::shared_ptr<const Primitive>;
+
+/// One meaning of "an operation happens". Interpreters form a chain from the innermost (current) to Eval; each handles what it owns and
+/// hands the rest one level out. A rule runs with current() == parent, so the public operations it calls go one level out: that is all
+/// there is to nesting.
+class Interpreter {
+ public:
+  explicit Interpreter(Interpreter* parent);
+  virtual ~Interpreter() = default;
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+  virtual Arrays process(const PrimitivePtr&, const Arrays&) = 0;
+  bool owns(const Array& a) const { return a.defined() && a.owner() == id; }
+  bool owns_any(const Arrays& as) const {
+    for (auto& a : as) if (owns(a)) return true;
+    return false;
+  }
+  Interpreter* const parent;
+  const std::uint64_t id;
+};
+Interpreter* current();
+Interpreter* eval_interpreter();
+/// The nearest interpreter of type I from the current one outwards; null if there is none.
+template <class I> I* nearest() {
+  for (auto* i = current(); i; i = i->parent) if (auto* found = dynamic_cast<I*>(i)) return found;
+  return nullptr;
+}
+/// Makes `i` current on this thread for a scope.
+class Within {
+ public:
+  explicit Within(Interpreter* i);
+  ~Within();
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+ private:
+  Interpreter* saved_;
+};
+/// The one entry: every operation on Arrays is a call. An error is given the user's source line on its way out.
+Arrays call(const PrimitivePtr&, const Arrays&);
+}  // namespace bora

@@ -1,0 +1,214 @@
+// primitive.h -- everything true about one operation in one place.
+//
+// A primitive is a plain aggregate of its parameters whose member functions are its rules:
+//     struct Transpose { Dims perm;  static constexpr std::string_view name = "transpose";  Type infer(const Types&) const; ... };
+// PrimitiveOf<P> erases the type and derives what can be derived. Which rules exist is detected. Rules of P:
+//   Type|Types infer(const Types& in)                    shape and dtype; throws the user's error
+//   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
+//   Arrays run(const Arrays& in, const Types& out)       instead of eval where the result is not fresh memory (held Programs)
+//   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
+//   optional<Linear> linearize(in, needs)                higher-order primitives only
+//   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass
+//   P resized(local_in, local_out)                       the same operation on blocks, where parameters hold sizes
+//   P lift(n)                                            the same operation with one more leading dimension
+//   vector<Mapped> batch(in, const BatchRules&)          only where lift cannot say it
+//   optional<vector<Sharded>> shard(in, ShardRules&)     only where factors cannot say it; nullopt: use factors after all
+//   Cost cost(const Types& in, const Types& out)         default: bytes of inputs and outputs, one FLOP an output element
+//   kernels::OpId element()                              elementwise operations: their lane function
+//   static Samples<P> samples()                          what the laws try it on
+// Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value is the rank's: no
+// pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on plain inputs), view (output 0 is
+// input 0's memory), random (draws); and `static constexpr int in_place = k`: eval may be given out[0] == in[k].
+#pragma once
+#include <span>
+#include <sstream>
+#include "bora/array/params.h"
+#include "bora/kernels/loop.h"
+
+namespace bora {
+struct Input {
+  const Type& type;
+  const void* data;
+  template <class T> const T* as() const { return static_cast<const T*>(data); }
+};
+struct Output {
+  const Type& type;
+  void* data;
+  template <class T> T* as() const { return static_cast<T*>(data); }
+};
+using Inputs = std::span<const Input>;
+using Outputs = std::span<const Output>;
+struct Cost {
+  double flops = 0, bytes = 0;
+};
+
+class Primitive {
+ public:
+  virtual ~Primitive() = default;
+  struct Traits {
+    bool collective = false, opaque = false, sized = false, enters_shard = false, view = false, random = false;
+    int in_place = -1;
+  };
+  Traits traits;
+  virtual std::string_view name() const = 0;
+  virtual std::string params() const = 0;                          // "axis=1 reverse=true"
+  virtual bool equals(const Primitive&) const = 0;
+  virtual std::size_t hash() const = 0;
+  virtual std::vector<ProgramPtr> programs() const = 0;            // held Programs
+  /// Its parameters without local sizes: what all ranks must agree on. Of a collective: its line in the fingerprint.
+  virtual std::string facts() const = 0;
+  virtual MeshAxes named_axes() const = 0;                         // axis names that a vmap(axis_name) may capture
+  virtual std::optional<kernels::OpId> element() const = 0;
+  virtual Types infer(const Types&) const = 0;
+  virtual void eval(Inputs, Outputs) const = 0;
+  virtual Arrays run(const Arrays&, const Types& out) const = 0;
+  virtual Cost cost(const Types& in, const Types& out) const = 0;
+  virtual Arrays vjp(const Vjp&) const = 0;
+  virtual std::optional<Linear> linearize(const Arrays&, const Mask& needs) const = 0;
+  virtual std::optional<Factors> factors(const Types&) const = 0;
+  virtual PrimitivePtr resized(const Types& local_in, const Types& local_out) const = 0;
+  virtual std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const = 0;
+  virtual std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const = 0;
+};
+
+struct Sample {
+  PrimitivePtr primitive;
+  Arrays in;
+};
+/// All primitives that exist in this program, for the laws. Nobody keeps it by hand.
+struct RegistryEntry {
+  std::string name;
+  std::function<std::vector<Sample>()> samples;
+};
+std::vector<RegistryEntry>& registry();
+
+template <class P> using Samples = std::vector<std::pair<P, Arrays>>;
+template <class P> PrimitivePtr primitive(P p);
+/// The parameters of a primitive if it is a P, else null.
+template <class P> const P* as(const Primitive& p);
+template <class P> const P* as(const PrimitivePtr& p) { return as<P>(*p); }
+
+namespace detail {
+inline Types list(Type t) { return {std::move(t)}; }
+inline Types list(Types t) { return t; }
+inline Arrays list(Array a) { return {std::move(a)}; }
+inline Arrays list(Arrays a) { return a; }
+[[noreturn]] void missing_rule(std::string_view primitive, std::string_view rule);
+Arrays run_into_fresh_buffers(const Primitive&, const Arrays& in, const Types& out);
+void eval_by_run(const Primitive&, Inputs, Outputs);
+template <class P> consteval Primitive::Traits traits_of() {
+  Primitive::Traits t;
+  t.collective = requires { P::collective; };
+  t.opaque = requires { P::opaque; };
+  t.sized = requires { P::sized; } || requires(const P& p, const Types& x) { p.resized(x, x); };
+  t.enters_shard = requires { P::enters_shard; };
+  t.view = requires { P::view; };
+  t.random = requires { P::random; };
+  if constexpr (requires { P::in_place; }) t.in_place = P::in_place;
+  return t;
+}
+}  // namespace detail
+
+template <class P> class PrimitiveOf final : public Primitive {
+ public:
+  explicit PrimitiveOf(P params) : p(std::move(params)) {
+    (void)registered;
+    static constexpr Traits t = detail::traits_of<P>();
+    traits = t;
+    traits.enters_shard = t.enters_shard || !programs().empty();      // a held Program may reshard, or draw its block
+  }
+  const P p;
+  std::string_view name() const override { return P::name; }
+  std::string params() const override {
+    std::ostringstream o;
+    params::print(o, p);
+    return o.str();
+  }
+  bool equals(const Primitive& o) const override {
+    auto* q = dynamic_cast<const PrimitiveOf*>(&o);
+    return q && params::equal(p, q->p);
+  }
+  std::size_t hash() const override { return hash_combine(std::hash<std::string_view>{}(P::name), params::hash(p)); }
+  std::vector<ProgramPtr> programs() const override {
+    std::vector<ProgramPtr> r;
+    fields::for_each(p, [&](std::string_view, const auto& m) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(m)>, ProgramPtr>) if (m) r.push_back(m);
+    });
+    return r;
+  }
+  std::string facts() const override {
+    std::ostringstream o;
+    fields::for_each(p, [&](std::string_view field, const auto& m) {
+      if (field.ends_with("sizes")) return;                       // the one convention: fields named ..sizes hold local sizes
+      o << ' ' << field << '=';
+      params::print(o, m);
+    });
+    return o.str();
+  }
+  MeshAxes named_axes() const override {
+    if constexpr (requires { p.axes; P::collective; } || requires { p.axes; P::opaque; }) return p.axes;
+    else return {};
+  }
+  std::optional<kernels::OpId> element() const override {
+    if constexpr (requires { p.element(); }) return p.element();
+    else return std::nullopt;
+  }
+  Types infer(const Types& in) const override { return detail::list(p.infer(in)); }
+  void eval(Inputs in, Outputs out) const override {
+    if constexpr (requires { p.eval(in, out); }) p.eval(in, out);
+    else if constexpr (requires(const Arrays& a, const Types& t) { p.run(a, t); }) detail::eval_by_run(*this, in, out);
+    else detail::missing_rule(P::name, "eval");
+  }
+  Arrays run(const Arrays& in, const Types& out) const override {
+    if constexpr (requires { p.run(in, out); }) return p.run(in, out);
+    else return detail::run_into_fresh_buffers(*this, in, out);
+  }
+  Cost cost(const Types& in, const Types& out) const override {
+    if constexpr (requires { p.cost(in, out); }) return p.cost(in, out);
+    Cost c;
+    for (auto& t : in) c.bytes += static_cast<double>(t.nbytes());
+    for (auto& t : out) { c.bytes += static_cast<double>(t.nbytes()); c.flops += static_cast<double>(t.size()); }
+    return c;
+  }
+  Arrays vjp(const Vjp& v) const override {
+    if constexpr (requires { p.vjp(v); }) return detail::list(p.vjp(v));
+    else detail::missing_rule(P::name, "vjp");
+  }
+  std::optional<Linear> linearize(const Arrays& in, const Mask& needs) const override {
+    if constexpr (requires { p.linearize(in, needs); }) return p.linearize(in, needs);
+    else return std::nullopt;
+  }
+  std::optional<Factors> factors(const Types& in) const override {
+    if constexpr (requires { p.factors(in); }) return p.factors(in);
+    else return std::nullopt;
+  }
+  PrimitivePtr resized(const Types& in, const Types& out) const override {
+    if constexpr (requires { p.resized(in, out); }) return primitive(p.resized(in, out));
+    else return primitive(p);
+  }
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const override {
+    if constexpr (requires { p.batch(in, b); }) return p.batch(in, b);
+    else if constexpr (requires { p.lift(b.size); }) return b.lifted(primitive(p.lift(b.size)), in);
+    else detail::missing_rule(P::name, "lift or batch");
+  }
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const override {
+    if constexpr (requires { p.shard(in, s); }) return p.shard(in, s);
+    else return std::nullopt;
+  }
+
+ private:
+  static std::vector<Sample> samples() {
+    std::vector<Sample> r;
+    if constexpr (requires { P::samples(); }) for (auto& [params, in] : P::samples()) r.push_back({primitive(params), in});
+    return r;
+  }
+  inline static const bool registered = (registry().push_back({std::string(P::name), &samples}), true);
+};
+template <class P> PrimitivePtr primitive(P p) { return std::make_shared<const PrimitiveOf<P>>(std::move(p)); }
+template <class P> const P* as(const Primitive& p) {
+  auto* q = dynamic_cast<const PrimitiveOf<P>*>(&p);
+  return q ? &q->p : nullptr;
+}
+template <class P> requires(!std::is_convertible_v<P, PrimitivePtr>) Arrays call(P p, const Arrays& in) { return call(primitive(std::move(p)), in); }
+template <class P> Array call_one(P p, const Arrays& in) { return call(primitive(std::move(p)), in).front(); }
+}  // namespace bora

@@ -1,0 +1,138 @@
+// primitives.h -- the parameters of the primitives that passes and other layers look inside. Rules are in src/ops, beside the public
+// functions; `as<Transpose>(primitive)` gives the parameters. Elementwise operations are recognised by Primitive::element().
+#pragma once
+#include "bora/array/primitive.h"
+
+namespace bora::ops {
+// Every struct here declares the rules it has (see primitive.h); src/ops defines them.
+/// One number: a scalar of any dtype but key.
+struct Constant {
+  Scalar value;
+  Dtype dtype;
+  static constexpr std::string_view name = "constant";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Factors factors(const Types&) const;
+  static Samples<Constant> samples();
+};
+/// Input dimension i becomes output dimension dims[i] (increasing); sizes 1 are stretched.
+struct BroadcastInDim {
+  Shape shape;
+  Dims dims;
+  static constexpr std::string_view name = "broadcast_in_dim";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  BroadcastInDim resized(const Types& in, const Types& out) const;
+  BroadcastInDim lift(std::int64_t n) const;
+  static Samples<BroadcastInDim> samples();
+};
+struct Reshape {
+  Shape shape;
+  static constexpr std::string_view name = "reshape";
+  static constexpr bool sized = true, view = true;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Reshape lift(std::int64_t n) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Reshape> samples();
+};
+struct Transpose {
+  Dims perm;                                   // output dimension d is input dimension perm[d]
+  static constexpr std::string_view name = "transpose";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Transpose lift(std::int64_t n) const;
+  static Samples<Transpose> samples();
+};
+struct Iota {
+  Shape shape;
+  std::int64_t dim;
+  Dtype dtype;
+  static constexpr std::string_view name = "iota";
+  static constexpr bool sized = true;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  static Samples<Iota> samples();
+};
+struct Cast {
+  Dtype dtype;
+  static constexpr std::string_view name = "cast";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Cast lift(std::int64_t) const;
+  static Samples<Cast> samples();
+};
+struct Bitcast {
+  Dtype dtype;
+  static constexpr std::string_view name = "bitcast";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Bitcast lift(std::int64_t) const;
+  static Samples<Bitcast> samples();
+};
+/// Reduction over dims (sorted), which disappear.
+struct Reduce {
+  kernels::Reduction kind;
+  Dims dims;
+  static constexpr std::string_view name = "reduce";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  Reduce lift(std::int64_t) const;
+  static Samples<Reduce> samples();
+};
+/// Output: batch dimensions, free dimensions of a, free dimensions of b, each in order of the operand. Accumulates in f32 (f64, integers:
+/// their own dtype) and rounds once.
+struct DotGeneral {
+  Dims batch_a, batch_b, contract_a, contract_b;
+  static constexpr std::string_view name = "dot_general";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Cost cost(const Types& in, const Types& out) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  static Samples<DotGeneral> samples();
+  Dims free_a(std::int64_t ndim) const;
+  Dims free_b(std::int64_t ndim) const;
+};
+/// x with `indices` in place of dimension axis.
+struct Take {
+  std::int64_t axis;
+  bool fill;                                   // out of range: false clamps, true gives NaN (0 for integers)
+  static constexpr std::string_view name = "take";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Take> samples();
+};
+/// The block [start, start + sizes) of a draw of `shape` from the stream of a key. Inputs: keys [b...], then for a block one i32 start a
+/// dimension. Output: [b..., sizes...] of dtype u8, u32 or i64 (8, 32, 64 random bits). `spec`: how the draw is to be split.
+struct RandomBits {
+  Shape shape;
+  Dtype dtype;
+  Spec spec;
+  Shape sizes;
+  static constexpr std::string_view name = "random_bits";
+  static constexpr bool enters_shard = true, sized = true, random = true;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  RandomBits lift(std::int64_t) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<RandomBits> samples();
+};
+}  // namespace bora::ops

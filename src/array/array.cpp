@@ -1,0 +1,139 @@
+// Buffers, the ground interpreter, the registry.
+#include "bora/array/array.h"
+#include <atomic>
+#include <cstring>
+#include "bora/array/primitive.h"
+#include "bora/array/source.h"
+#include "bora/kernels/memory.h"
+
+namespace bora {
+std::string to_string(const Type& t) { return std::string(dtype_name(t.dtype)) + to_string(t.shape); }
+Types types_of(const Arrays& as) {
+  Types t;
+  t.reserve(as.size());
+  for (auto& a : as) t.push_back(a.type());
+  return t;
+}
+
+const Type& Array::type() const {
+  check<TraceError>(defined(), "an empty Array was used: it has no shape and no numbers; assign a value to it first "
+                    "(an argument that was moved into a jit call is left empty)");
+  return value_->type;
+}
+std::int64_t Array::shape(std::int64_t axis) const { return type().shape[static_cast<std::size_t>(normalize_axis("shape", axis, ndim()))]; }
+Array Value::concrete() const {
+  fail<TraceError>("this value of type ", type, " is being traced and has no numbers here; return it from the function and read it "
+                   "outside of the transform (branch with cond() or where())");
+}
+Array Buffer::concrete() const { return Array(std::make_shared<Buffer>(type, memory)); }
+Array Array::concrete() const { return is_buffer(*this) ? *this : (type(), value_->concrete()); }
+const void* Array::bytes() const {
+  check<TraceError>(is_buffer(*this), "no memory here: ", type(), " is traced or sharded; use concrete()");
+  return static_cast<const Buffer*>(get())->memory.get();
+}
+const void* Array::data(Dtype d) const {
+  check<DtypeError>(dtype() == d, "data: the array holds ", dtype(), ", not ", d, "; use astype()");
+  return bytes();
+}
+void Array::read(Dtype as, void* out) const {
+  auto c = concrete();
+  auto n = static_cast<std::size_t>(c.size());
+  dispatch(c.dtype(), "reading values", [&](auto from) {
+    using S = decltype(from);
+    auto* x = static_cast<const S*>(c.bytes());
+    dispatch(as, "reading values", [&](auto to) {
+      using T = decltype(to);
+      auto* y = static_cast<T*>(out);
+      for (std::size_t i = 0; i < n; ++i) {
+        if constexpr (std::is_same_v<S, bfloat16>) y[i] = static_cast<T>(static_cast<float>(x[i]));
+        else if constexpr (std::is_same_v<T, bfloat16>) y[i] = bfloat16(static_cast<float>(x[i]));
+        else y[i] = static_cast<T>(x[i]);
+      }
+    });
+  });
+}
+
+bool is_buffer(const Array& a) { return a.defined() && a.owner() == 0; }
+NewBuffer new_buffer(const Type& t) {
+  auto b = std::make_shared<Buffer>(t, kernels::allocate(t.nbytes()));
+  auto* data = b->memory.get();
+  return {std::move(b), data};
+}
+Array adopt(const Type& t, std::shared_ptr<void> memory) { return Array(std::make_shared<Buffer>(t, std::move(memory))); }
+Array from_bytes(const Type& t, const void* data) {
+  auto b = new_buffer(t);
+  if (t.nbytes()) std::memcpy(b.data, data, t.nbytes());
+  return b.done();
+}
+
+namespace {
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> n{1};
+  return n++;
+}
+struct Eval final : Interpreter {
+  Eval() : Interpreter(nullptr) {}
+  Arrays process(const PrimitivePtr& p, const Arrays& in) override {
+    for (auto& a : in)
+      check<TraceError>(is_buffer(a), p->name(), ": ", a.type(),
+                        " is a traced or sharded value that was used after the transform or mesh that made it had ended");
+    return p->run(in, p->infer(types_of(in)));
+  }
+};
+thread_local Interpreter* current_interpreter = nullptr;
+}  // namespace
+Interpreter::Interpreter(Interpreter* p) : parent(p), id(p ? next_id() : 0) {}
+Interpreter* eval_interpreter() {
+  static Eval e;
+  return &e;
+}
+Interpreter* current() { return current_interpreter ? current_interpreter : eval_interpreter(); }
+Within::Within(Interpreter* i) : saved_(current_interpreter) { current_interpreter = i; }
+Within::~Within() { current_interpreter = saved_; }
+
+Arrays call(const PrimitivePtr& p, const Arrays& in) {
+  try {
+    return current()->process(p, in);
+  } catch (Error& e) {
+    e.add_place(describe(capture_source()));
+    throw;
+  }
+}
+
+std::vector<RegistryEntry>& registry() {
+  static std::vector<RegistryEntry> r;
+  return r;
+}
+namespace detail {
+void missing_rule(std::string_view primitive, std::string_view rule) {
+  if (rule == "vjp") fail<TraceError>(primitive, " cannot be differentiated in reverse: it has no vjp rule");
+  fail<TraceError>(primitive, " has no ", rule, " rule");
+}
+Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types& out) {
+  if (p.traits.view) return {adopt(out.front(), static_cast<const Buffer*>(in.front().get())->memory)};
+  Arrays r;
+  std::vector<Input> i;
+  std::vector<Output> o;
+  i.reserve(in.size());
+  o.reserve(out.size());
+  r.reserve(out.size());
+  for (auto& a : in) i.push_back({a.type(), a.bytes()});
+  for (auto& t : out) {
+    auto b = new_buffer(t);
+    o.push_back({t, b.data});
+    r.push_back(b.done());
+  }
+  p.eval(i, o);
+  return r;
+}
+/// A primitive that makes its own Arrays, asked to write into given memory.
+void eval_by_run(const Primitive& p, Inputs in, Outputs out) {
+  Arrays a;
+  Types t;
+  for (auto& i : in) a.push_back(adopt(i.type, std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(i.data))));
+  for (auto& o : out) t.push_back(o.type);
+  auto r = p.run(a, t);
+  for (std::size_t k = 0; k < out.size(); ++k) if (r[k].bytes() != out[k].data && t[k].nbytes()) std::memcpy(out[k].data, r[k].bytes(), t[k].nbytes());
+}
+}  // namespace detail
+}  // namespace bora
