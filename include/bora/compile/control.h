@@ -1,0 +1,74 @@
+// control.h -- primitives that hold Programs. Evaluated through executable(); their derivative, batching and sharding rules run a held
+// Program again under one more interpreter and are hooked in by fx and shard (see ControlRules).
+#pragma once
+#include "bora/compile/program.h"
+
+namespace bora::ops {
+/// What a checkpoint may keep for the backward pass.
+enum class Keep : std::uint8_t { nothing, dots, dots_no_batch, everything, names };
+/// An inner jit (protect = false) or a checkpoint. Its backward call, when repeated computation must survive, has protect = true: passes
+/// on the global Program never merge it with anything; flatten inlines all of them at the end.
+struct Call {
+  ProgramPtr program;
+  Keep keep = Keep::everything;
+  std::vector<std::string> names = {};           // Keep::names: outputs of checkpoint_name that are kept
+  bool protect = false;
+  static constexpr std::string_view name = "call";
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  Cost cost(const Types&, const Types&) const;
+  Linear linearize(const Arrays&, const Mask& needs) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Call> samples();
+};
+/// body: (consts, carry, x) -> (carry, y). Inputs: consts, carry, xs with a leading dimension of `length`.
+struct Scan {
+  ProgramPtr body;
+  std::int64_t consts, carries, length;
+  bool reverse;
+  static constexpr std::string_view name = "scan";
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  Cost cost(const Types&, const Types&) const;
+  Linear linearize(const Arrays&, const Mask& needs) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Scan> samples();
+};
+/// Inputs: predicate (bool scalar), operands. Both branches give the same types.
+struct Cond {
+  ProgramPtr on_true, on_false;
+  static constexpr std::string_view name = "cond";
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  Linear linearize(const Arrays&, const Mask& needs) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Cond> samples();
+};
+/// Inputs: consts of the condition, consts of the body, carry. No reverse mode.
+struct While {
+  ProgramPtr cond, body;
+  std::int64_t cond_consts, body_consts;
+  static constexpr std::string_view name = "while_loop";
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<While> samples();
+};
+/// f with the user's own backward pass: program(x) = f; fwd(x) -> (out, residuals); bwd(residuals, ct) -> gradients of the first
+/// `differentiable` inputs. All are Programs over the same inputs.
+struct CustomVjp {
+  ProgramPtr program, fwd, bwd;
+  std::int64_t differentiable;
+  static constexpr std::string_view name = "custom_vjp";
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  Linear linearize(const Arrays&, const Mask& needs) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<CustomVjp> samples();
+};
+}  // namespace bora::ops

@@ -1,0 +1,97 @@
+// program.h -- Stage, and what it makes: a straight-line Program in SSA form. Programs speak of global shapes until Shard has run them.
+#pragma once
+#include <any>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include "bora/array/primitive.h"
+#include "bora/array/source.h"
+
+namespace bora {
+/// What has been derived from a Program: its split, batched and sharded forms, its Executable. The key says everything the derived form
+/// depends on; for anything made under Shard that includes mesh and rank, because ranks that are threads share Programs.
+class Memo {
+ public:
+  Memo() = default;
+  Memo(const Memo&) {}                           // a copied Program is another Program
+  Memo& operator=(const Memo&) { return *this; }
+  template <class T, class F> const T& get(const std::string& key, F&& make) const {
+    {
+      std::lock_guard l(mutex_);
+      if (auto it = entries_.find(key); it != entries_.end()) return *std::any_cast<const std::shared_ptr<const T>&>(it->second);
+    }
+    std::any made = std::make_shared<const T>(make());
+    std::lock_guard l(mutex_);
+    return *std::any_cast<const std::shared_ptr<const T>&>(entries_.try_emplace(key, std::move(made)).first->second);
+  }
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::any> entries_;
+};
+
+struct Instruction {
+  PrimitivePtr primitive;
+  std::vector<int> in, out;                      // variables
+  std::shared_ptr<const Source> source = {};
+};
+struct Program {
+  Types vars;                                    // by variable number
+  std::vector<int> in, out;
+  std::vector<Instruction> code;
+  std::vector<std::string> labels = {};          // of inputs, where known: tree paths of the arguments
+  bool local = false;                            // speaks of one rank's blocks: Shard made it
+  Memo memo = {};
+  Types in_types() const;
+  Types out_types() const;
+};
+
+/// Appends one instruction per operation; inside a staged function everything is recorded. A value of any other interpreter (a
+/// closed-over tracer, sharded value or buffer) is lifted to an input.
+class Stage final : public Interpreter {
+ public:
+  explicit Stage(Interpreter* parent, bool local = false);
+  ~Stage() override;
+  Arrays process(const PrimitivePtr&, const Arrays&) override;
+  Array input(const Type&, std::string label = {});
+  int variable(const Array&);                    // lifts if it is not ours
+  std::size_t length() const { return program_.code.size(); }
+  /// The Program, simplified; inputs = input() calls in order, then captures.
+  ProgramPtr finish(const Arrays& out);
+  /// The same, code untouched.
+  std::shared_ptr<Program> raw(const Arrays& out);
+  Arrays captures;                               // values lifted, in the order of their inputs
+ private:
+  Array fresh(const Type&, int* number);
+  Program program_;
+  std::vector<int> captured_;
+  std::unordered_map<const Value*, int> lifted_;
+};
+struct Staged {
+  ProgramPtr program;
+  Arrays captures;
+};
+/// f staged on inputs of these types under the current interpreter.
+Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels = {});
+/// Runs a Program again under the current interpreter.
+Arrays interpret(const Program&, const Arrays& in);
+
+/// Dead code, common subexpressions, constants, absorbed transposes. On a local Program collectives are effects (kept, in order, never
+/// merged) and nothing is merged by size, so that every rank comes to the same instructions.
+ProgramPtr simplify(const Program&);
+/// p without what nobody reads, by structure alone: the last act of partitioning.
+std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects);
+/// Which outputs depend on the marked inputs.
+Mask depends(const Program&, const Mask& in);
+/// Does it, or a held Program, talk to other ranks?
+bool communicates(const Instruction&);
+/// Instructions with this name, held Programs included.
+std::size_t count(const Program&, std::string_view primitive);
+/// Its collectives in order, held Programs included: (name, axes, global shape, dtype, reduction), and nothing else.
+std::vector<std::string> fingerprint(const Program&);
+/// Every instruction: name and operands, held Programs included; no parameters, no types. Equal on every rank.
+std::vector<std::string> structure(const Program&);
+/// Text that reads well: one instruction a line, constants inline, held Programs indented.
+std::string print(const Program&, int indent = 0);
+std::ostream& operator<<(std::ostream&, const Program&);
+inline std::ostream& operator<<(std::ostream& o, const ProgramPtr& p) { return o << *p; }
+}  // namespace bora

@@ -1,0 +1,19 @@
+// index.h -- reading and writing at positions that are data. Indices are i32 (other integers are cast).
+#pragma once
+#include "bora/ops/axes.h"
+
+namespace bora {
+/// What a read outside of [0, size) gives. Writes outside are dropped.
+enum class IndexMode : std::uint8_t { clamp, fill };
+/// x with `indices` in place of dimension `axis`: x[.., indices, ..]. Negative indices count from the end. Out of range: NaN (0 for
+/// integers) with fill, the nearest element with clamp.
+Array take(const Array& x, const Array& indices, std::int64_t axis = 0, IndexMode mode = IndexMode::fill);
+Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis);
+/// x with updates added at x[.., indices, ..]; duplicates add up. updates: shape of take(x, indices, axis).
+Array scatter_add(const Array& x, const Array& indices, const Array& updates, std::int64_t axis = 0);
+/// The window of `sizes` that begins at `starts` (one i32 scalar a dimension). A negative start counts from the end; then it is clamped
+/// so that the window lies inside.
+Array dynamic_slice(const Array& x, const Arrays& starts, const Shape& sizes);
+Array dynamic_update_slice(const Array& x, const Array& update, const Arrays& starts);
+Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis = 0);      // drops the dimension
+}  // namespace bora
