@@ -1,0 +1,145 @@
+// memory.cpp -- the caching pool: size classes, eight per power of two, and one list of free blocks for each.
+#include "bora/kernels/memory.h"
+#include <sys/mman.h>
+#include <unistd.h>
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include "bora/base/error.h"
+#if defined(__SANITIZE_ADDRESS__)
+#define BORA_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BORA_ASAN 1
+#endif
+#endif
+#ifdef BORA_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace bora::kernels {
+namespace {
+constexpr std::size_t kLine = 64, kHugePage = std::size_t{2} << 20, kLarge = std::size_t{4} << 20, kMost = std::size_t{1} << 46;
+constexpr int kClasses = 320;
+
+/// Classes 0..7 are 64, 128 .. 512 bytes; above, eight per power of two. A block is at most 1/8 larger than what was asked for.
+int class_of(std::size_t bytes) {
+  if (bytes <= 8 * kLine) return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / kLine);
+  int e = static_cast<int>(std::bit_width(bytes - 1)) - 1;
+  return (e - 8) * 8 + static_cast<int>((bytes - 1) >> (e - 3)) - 8;
+}
+std::size_t class_size(int c) {
+  if (c < 8) return kLine * static_cast<std::size_t>(c + 1);
+  return static_cast<std::size_t>(9 + c % 8) << (c / 8 + 5);
+}
+
+// A freed block stays poisoned until it is handed out again, and so does the rest of a block beyond what was asked for.
+void poison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
+#ifdef BORA_ASAN
+  ASAN_POISON_MEMORY_REGION(p, bytes);
+#endif
+}
+void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
+#ifdef BORA_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(p, bytes);
+#endif
+}
+
+void* map(std::size_t bytes) {
+  if (bytes < kLarge) return std::aligned_alloc(kLine, bytes);
+  void* whole = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (whole == MAP_FAILED) return nullptr;
+  auto begin = reinterpret_cast<std::uintptr_t>(whole), p = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  if (p > begin) munmap(whole, p - begin);
+  if (auto tail = begin + kHugePage - p; tail > 0) munmap(reinterpret_cast<void*>(p + bytes), tail);
+  madvise(reinterpret_cast<void*>(p), bytes, MADV_HUGEPAGE);   // advice: refusal changes speed only
+  return reinterpret_cast<void*>(p);
+}
+void unmap(void* p, std::size_t bytes) {
+  unpoison(p, bytes);
+  if (bytes < kLarge) std::free(p);
+  else munmap(p, bytes);
+}
+
+class Pool {
+ public:
+  /// Never destroyed: arrays in static storage give their blocks back after main has ended.
+  static Pool& get() {
+    static auto* pool = new Pool;
+    return *pool;
+  }
+  /// A block of class c or, where large ones are kept, a little larger; c becomes the class it has.
+  void* take(int& c) {
+    std::lock_guard lock(mutex_);
+    int last = class_size(c) >= kLarge ? std::min(c + 2, kClasses - 1) : c;
+    for (int i = c; i <= last; ++i)
+      if (Free* f = free_[i]) {
+        unpoison(f, sizeof(Free));
+        free_[i] = f->next;
+        use_.kept -= class_size(i);
+        use_.used += class_size(i);
+        c = i;
+        return f;
+      }
+    void* p = map(class_size(c));
+    if (!p) {
+      release_all();
+      p = map(class_size(c));
+    }
+    check<Error>(p != nullptr, "allocate: the system has no memory left for ", class_size(c), " bytes (", use_.used, " in use); use smaller ",
+                 "arrays or a smaller batch");
+    use_.used += class_size(c);
+    use_.peak = std::max(use_.peak, use_.used + use_.kept);
+    return p;
+  }
+  void give(void* p, int c) noexcept {
+    std::lock_guard lock(mutex_);
+    auto bytes = class_size(c);
+    use_.used -= bytes;
+    if (use_.kept + bytes > limit_) return unmap(p, bytes);
+    unpoison(p, sizeof(Free));
+    free_[c] = new (p) Free{free_[c]};
+    use_.kept += bytes;
+    poison(p, bytes);
+  }
+  void trim() {
+    std::lock_guard lock(mutex_);
+    release_all();
+  }
+  PoolUse use() {
+    std::lock_guard lock(mutex_);
+    return use_;
+  }
+
+ private:
+  struct Free { Free* next; };
+  void release_all() {
+    for (int c = 0; c < kClasses; ++c)
+      while (Free* f = free_[c]) {
+        unpoison(f, sizeof(Free));
+        free_[c] = f->next;
+        unmap(f, class_size(c));
+      }
+    use_.kept = 0;
+  }
+  std::mutex mutex_;
+  Free* free_[kClasses] = {};
+  PoolUse use_;
+  /// More than this is not kept: half of the machine's memory.
+  const std::size_t limit_ = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
+};
+}  // namespace
+
+std::shared_ptr<void> allocate(std::size_t bytes) {
+  check<Error>(bytes <= kMost, "allocate: ", bytes, " bytes are more than a process can have; is a size negative or a product of sizes wrong?");
+  int c = class_of(bytes);
+  void* p = Pool::get().take(c);
+  unpoison(p, bytes);
+  poison(static_cast<char*>(p) + bytes, class_size(c) - bytes);
+  return {p, [c](void* q) { Pool::get().give(q, c); }};
+}
+PoolUse pool_use() { return Pool::get().use(); }
+void trim_pool() { Pool::get().trim(); }
+}  // namespace bora::kernels

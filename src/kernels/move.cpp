@@ -1,0 +1,161 @@
+// move.cpp -- strided copies. Dimensions are ordered by the stride of dst and merged where both sides are contiguous; what is left is a
+// run (memcpy), a transpose (tiles) or a strided walk.
+#include "bora/kernels/move.h"
+#include <immintrin.h>
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+
+namespace bora::kernels {
+namespace {
+using I = std::int64_t;
+struct Axis { I n, to, from; };      // extent, stride of dst, stride of src
+constexpr I kGrain = 16384;          // elements that are worth a thread
+
+/// Position `index` of the outer axes (row-major) -> offsets.
+struct Offsets { I to = 0, from = 0; };
+Offsets offsets(const std::vector<Axis>& axes, I index) {
+  Offsets o;
+  for (auto a = axes.rbegin(); a != axes.rend(); ++a) {
+    o.to += index % a->n * a->to;
+    o.from += index % a->n * a->from;
+    index /= a->n;
+  }
+  return o;
+}
+
+std::vector<Axis> merged(const Dims& dst_strides, const Dims& src_strides, const Dims& shape) {
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1) axes.push_back({shape[i], dst_strides[i], src_strides[i]});
+  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
+  std::vector<Axis> out;
+  for (const auto& a : axes) {
+    if (!out.empty() && out.back().to == a.n * a.to && out.back().from == a.n * a.from) out.back() = {out.back().n * a.n, a.to, a.from};
+    else out.push_back(a);
+  }
+  return out;
+}
+
+/// dst[j * to + i] = src[j + i * from] for a block of at most kBlock x kBlock elements.
+constexpr I kBlock = 64;
+template <class T> void transpose_plain(T* dst, I to, const T* src, I from, I nj, I ni) {
+  constexpr I tile = 16;
+  for (I j0 = 0; j0 < nj; j0 += tile)
+    for (I i0 = 0; i0 < ni; i0 += tile)
+      for (I j = j0; j < std::min(nj, j0 + tile); ++j)
+        for (I i = i0; i < std::min(ni, i0 + tile); ++i) dst[j * to + i] = src[j + i * from];
+}
+void transpose_8x8(std::uint32_t* dst, I to, const std::uint32_t* src, I from) {
+  __m256 r[8], t[8];
+  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(src + i * from));
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+    r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+    r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+    r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(dst + i * to), _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(reinterpret_cast<float*>(dst + (i + 4) * to), _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  }
+}
+template <class T> void transpose_block(T* dst, I to, const T* src, I from, I nj, I ni) {
+  if constexpr (sizeof(T) == 4) {
+    I fj = nj / 8 * 8, fi = ni / 8 * 8;
+    for (I j = 0; j < fj; j += 8)
+      for (I i = 0; i < fi; i += 8) transpose_8x8(dst + j * to + i, to, src + j + i * from, from);
+    transpose_plain(dst + fi, to, src + fi * from, from, fj, ni - fi);
+    transpose_plain(dst + fj * to, to, src + fj, from, nj - fj, ni);
+  } else transpose_plain(dst, to, src, from, nj, ni);
+}
+
+/// One row: n elements with strides.
+template <class T> void copy_row(T* dst, I to, const T* src, I from, I n) {
+  if (to == 1 && from == 1) std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
+  else if (to == 1 && from == 0) std::fill_n(dst, n, *src);
+  else for (I i = 0; i < n; ++i) dst[i * to] = src[i * from];
+}
+
+template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
+  if (axes.empty()) { *dst = *src; return; }
+  auto row = axes.back();
+  axes.pop_back();
+  auto column = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
+  if (row.to == 1 && row.from != 1 && row.from != 0 && row.n >= 4 && column != axes.end() && column->n >= 4) {
+    auto col = *column;
+    axes.erase(column);
+    I outer = 1, bj = (col.n + kBlock - 1) / kBlock, bi = (row.n + kBlock - 1) / kBlock;
+    for (const auto& a : axes) outer *= a.n;
+    I block = std::min(col.n, kBlock) * std::min(row.n, kBlock);
+    parallel_for(outer * bj * bi, std::max<I>(1, kGrain / block), [&](I begin, I end) {
+      for (I u = begin; u < end; ++u) {
+        auto o = offsets(axes, u / (bj * bi));
+        I j = u / bi % bj * kBlock, i = u % bi * kBlock;
+        transpose_block(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from, std::min(kBlock, col.n - j),
+                        std::min(kBlock, row.n - i));
+      }
+    });
+    return;
+  }
+  I outer = 1;
+  for (const auto& a : axes) outer *= a.n;
+  if (outer < 16 && row.n >= 2 * kGrain) {        // few long rows: the row itself is split
+    for (I u = 0; u < outer; ++u) {
+      auto o = offsets(axes, u);
+      parallel_for(row.n, kGrain, [&](I begin, I end) {
+        copy_row(dst + o.to + begin * row.to, row.to, src + o.from + begin * row.from, row.from, end - begin);
+      });
+    }
+    return;
+  }
+  I middle = 1;                                   // rows are walked along the innermost outer axis without decoding their index
+  Axis step{1, 0, 0};
+  if (!axes.empty()) {
+    step = axes.back();
+    axes.pop_back();
+    middle = step.n;
+  }
+  parallel_for(outer, std::max<I>(1, kGrain / row.n), [&](I begin, I end) {
+    for (I u = begin; u < end;) {
+      auto o = offsets(axes, u / middle);
+      for (I v = u % middle; v < middle && u < end; ++v, ++u)
+        copy_row(dst + o.to + v * step.to, row.to, src + o.from + v * step.from, row.from, row.n);
+    }
+  });
+}
+
+/// Calls f with an unsigned integer of `size` bytes.
+template <class F> void by_size(std::size_t size, F&& f) {
+  if (size == 1) f(std::uint8_t{});
+  else if (size == 2) f(std::uint16_t{});
+  else if (size == 4) f(std::uint32_t{});
+  else if (size == 8) f(std::uint64_t{});
+  else fail<ValueError>("copy: elements have 1, 2, 4 or 8 bytes, got ", size);
+}
+}  // namespace
+
+void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_strides, const Dims& shape, std::size_t size) {
+  for (auto n : shape)
+    if (n == 0) return;
+  auto axes = merged(dst_strides, src_strides, shape);
+  by_size(size, [&](auto t) {
+    using T = decltype(t);
+    copy_as(static_cast<T*>(dst), static_cast<const T*>(src), std::move(axes));
+  });
+}
+
+void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits) {
+  by_size(size, [&](auto t) {
+    using T = decltype(t);
+    parallel_for(n, kGrain, [&](I begin, I end) { std::fill(static_cast<T*>(dst) + begin, static_cast<T*>(dst) + end, static_cast<T>(bits)); });
+  });
+}
+}  // namespace bora::kernels

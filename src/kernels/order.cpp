@@ -1,0 +1,111 @@
+// order.cpp -- sorting along rows. Values become unsigned keys that compare as the total order asks (-0 = +0, NaN last); key and
+// position together are unique, so every correct sort is the stable one.
+#include "bora/kernels/order.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+
+namespace bora::kernels {
+namespace {
+using I = std::int64_t;
+template <class Key> struct Entry {
+  Key key;
+  std::uint32_t at;
+  bool operator<(const Entry& e) const { return key != e.key ? key < e.key : at < e.at; }
+};
+
+template <class Key, class F> Key float_key(F x) {
+  if (x != x) return std::numeric_limits<Key>::max();
+  auto bits = std::bit_cast<Key>(x == 0 ? F(0) : x);
+  constexpr Key sign = Key(1) << (8 * sizeof(Key) - 1);
+  return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
+}
+template <class T> auto key_of(T x) {
+  if constexpr (std::is_same_v<T, bfloat16>) return static_cast<std::uint16_t>(float_key<std::uint32_t>(static_cast<float>(x)) >> 16);
+  else if constexpr (std::is_same_v<T, float>) return float_key<std::uint32_t>(x);
+  else if constexpr (std::is_same_v<T, double>) return float_key<std::uint64_t>(x);
+  else if constexpr (std::is_same_v<T, bool>) return static_cast<std::uint8_t>(x);
+  else if constexpr (std::is_signed_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<U>(static_cast<U>(x) ^ (U(1) << (8 * sizeof(U) - 1)));
+  } else return x;
+}
+
+/// Sorts by key, stable in what is there: least significant byte first; a byte in which all keys agree costs no pass.
+template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Entry<Key>>& other) {
+  other.resize(a.size());
+  std::array<std::array<std::size_t, 256>, sizeof(Key)> counts{};
+  for (const auto& e : a)
+    for (std::size_t byte = 0; byte < sizeof(Key); ++byte) ++counts[byte][(e.key >> (8 * byte)) & 255];
+  for (std::size_t byte = 0; byte < sizeof(Key); ++byte) {
+    auto& c = counts[byte];
+    if (c[(a[0].key >> (8 * byte)) & 255] == a.size()) continue;
+    std::size_t sum = 0;
+    for (auto& x : c) sum += std::exchange(x, sum);
+    for (const auto& e : a) other[c[(e.key >> (8 * byte)) & 255]++] = e;
+    a.swap(other);
+  }
+}
+template <class Key> struct Scratch { std::vector<Entry<Key>> a, b; };
+template <class Key> Scratch<Key>& scratch() {
+  static thread_local Scratch<Key> s;
+  return s;
+}
+constexpr I kGrain = 4096, kRadix = 256;
+
+void check_row(I n) {
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "sort: positions are i32, and the dimension has ", n, " elements");
+}
+}  // namespace
+
+void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std::int64_t n) {
+  check_row(n);
+  if (rows == 0 || n == 0) return;
+  dispatch(d, "sort", [&](auto t) {
+    using T = decltype(t);
+    using Key = decltype(key_of(t));
+    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+      auto& s = scratch<Key>();
+      for (I r = begin; r < end; ++r) {
+        const T* row = static_cast<const T*>(in) + r * n;
+        s.a.resize(static_cast<std::size_t>(n));
+        for (I i = 0; i < n; ++i) s.a[static_cast<std::size_t>(i)] = {key_of(row[i]), static_cast<std::uint32_t>(i)};
+        if (n < kRadix) std::sort(s.a.begin(), s.a.end());
+        else radix_sort(s.a, s.b);
+        for (I i = 0; i < n; ++i) out[r * n + i] = static_cast<std::int32_t>(s.a[static_cast<std::size_t>(i)].at);
+      }
+    });
+  });
+}
+
+void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n, std::int64_t k) {
+  check_row(n);
+  check<ValueError>(k >= 0 && k <= n, "top_k: k must lie in [0, ", n, "], the size of the last dimension; got ", k);
+  if (rows == 0 || k == 0) return;
+  dispatch(d, "top_k", [&](auto t) {
+    using T = decltype(t);
+    using Key = decltype(key_of(t));
+    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+      auto& s = scratch<Key>().a;
+      for (I r = begin; r < end; ++r) {
+        const T* row = static_cast<const T*>(in) + r * n;
+        s.resize(static_cast<std::size_t>(n));
+        for (I i = 0; i < n; ++i) s[static_cast<std::size_t>(i)] = {static_cast<Key>(~key_of(row[i])), static_cast<std::uint32_t>(i)};
+        if (k * 4 < n) std::partial_sort(s.begin(), s.begin() + k, s.end());
+        else std::sort(s.begin(), s.end());
+        for (I i = 0; i < k; ++i) {
+          auto at = s[static_cast<std::size_t>(i)].at;
+          static_cast<T*>(values)[r * k + i] = row[at];
+          indices[r * k + i] = static_cast<std::int32_t>(at);
+        }
+      }
+    });
+  });
+}
+}  // namespace bora::kernels

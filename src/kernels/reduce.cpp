@@ -1,0 +1,243 @@
+// reduce.cpp -- reductions, running sums and positions of extremes over [outer, n, inner].
+// Order of a reduction, fixed by the shape alone:
+//   inner = 1: element i goes into partial i % 32; the 32 partials are halved (16, 8, 4, 2, 1), as a fused loop does it.
+//   inner > 1: rows in blocks of kBlockRows, each summed from its first row on; the blocks' results combined from the first on.
+#include "bora/kernels/reduce.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+#include "bora/kernels/memory.h"
+
+namespace bora::kernels {
+namespace {
+using I = std::int64_t;
+constexpr I kGrain = 32768;                        // elements that are worth a thread
+constexpr I kBlockRows = 64, kColumns = 256;
+
+/// What a partial result of T is kept in. Integers wrap, so they are summed unsigned; bool is seen as bytes.
+template <class T> struct AccOf { using type = std::make_unsigned_t<T>; };
+template <> struct AccOf<bfloat16> { using type = float; };
+template <> struct AccOf<float> { using type = float; };
+template <> struct AccOf<double> { using type = double; };
+template <> struct AccOf<bool> { using type = std::uint8_t; };
+
+/// 32 partials as vectors of 32 bytes.
+template <class A> struct Lanes {
+  typedef A Vec __attribute__((vector_size(32)));
+  static constexpr int width = 32 / sizeof(A), count = 32 / width;
+  Vec v[count];
+};
+template <class A> requires(!std::is_same_v<A, bfloat16>) typename Lanes<A>::Vec load_vec(const A* x) {
+  typename Lanes<A>::Vec v;
+  std::memcpy(&v, x, sizeof v);
+  return v;
+}
+Lanes<float>::Vec load_vec(const bfloat16* x) {
+  typedef std::uint16_t Half __attribute__((vector_size(16)));
+  typedef std::uint32_t Word __attribute__((vector_size(32)));
+  Half h;
+  std::memcpy(&h, x, sizeof h);
+  Word w = __builtin_convertvector(h, Word) << 16;
+  Lanes<float>::Vec v;
+  std::memcpy(&v, &w, sizeof v);
+  return v;
+}
+
+// Operators on scalars and on vectors alike. `S` is the signed view: max and min of integers compare as T does.
+struct Sum {
+  template <class T, class A> static constexpr A identity() { return A(0); }
+  template <class S, class V> static V apply(V a, V x) { return a + x; }
+};
+struct Prod {
+  template <class T, class A> static constexpr A identity() { return A(1); }
+  template <class S, class V> static V apply(V a, V x) { return a * x; }
+};
+struct Max {
+  template <class T, class A> static constexpr A identity() {
+    if constexpr (std::is_floating_point_v<A>) return -std::numeric_limits<A>::infinity();
+    else return static_cast<A>(std::numeric_limits<T>::min());
+  }
+  template <class S, class V> static V apply(V a, V x) { return ((S(x) > S(a)) | (x != x)) ? x : a; }
+};
+struct Min {
+  template <class T, class A> static constexpr A identity() {
+    if constexpr (std::is_floating_point_v<A>) return std::numeric_limits<A>::infinity();
+    else return static_cast<A>(std::numeric_limits<T>::max());
+  }
+  template <class S, class V> static V apply(V a, V x) { return ((S(x) < S(a)) | (x != x)) ? x : a; }
+};
+/// The type in which values of T compare: T itself where it is a number of its own, else what it is kept in.
+template <class T, class A> using Compare = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, A>;
+template <class S> struct VecOf { typedef S type __attribute__((vector_size(32))); };
+
+template <class T> auto value(T x) {
+  using A = typename AccOf<T>::type;
+  return static_cast<A>(x);
+}
+/// bool is read as bytes.
+template <class T> const auto* raw(const T* x) {
+  if constexpr (std::is_same_v<T, bool>) return reinterpret_cast<const std::uint8_t*>(x);
+  else if constexpr (std::is_integral_v<T>) return reinterpret_cast<const std::make_unsigned_t<T>*>(x);
+  else return x;
+}
+
+template <class T, class Op> typename AccOf<T>::type reduce_row(const T* in, I n) {
+  using A = typename AccOf<T>::type;
+  using L = Lanes<A>;
+  using S = Compare<T, A>;
+  const auto* x = raw(in);
+  L acc;
+  for (auto& v : acc.v) v = typename L::Vec{} + Op::template identity<T, A>();
+  I i = 0;
+  for (; i + 32 <= n; i += 32)
+#pragma GCC unroll 8
+    for (int j = 0; j < L::count; ++j) acc.v[j] = Op::template apply<typename VecOf<S>::type>(acc.v[j], load_vec(x + i + j * L::width));
+  A part[32];
+  std::memcpy(part, acc.v, sizeof part);
+  for (int j = 0; i < n; ++i, ++j) part[j] = Op::template apply<S>(part[j], value(x[i]));
+  for (int half = 16; half >= 1; half /= 2)
+    for (int j = 0; j < half; ++j) part[j] = Op::template apply<S>(part[j], part[j + half]);
+  return part[0];
+}
+
+template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I inner) {
+  using A = typename AccOf<T>::type;
+  using S = Compare<T, A>;
+  if (inner == 1) {
+    parallel_for(outer, std::max<I>(1, kGrain / std::max<I>(n, 1)), [&](I begin, I end) {
+      for (I o = begin; o < end; ++o) out[o] = static_cast<T>(reduce_row<T, Op>(in + o * n, n));
+    });
+    return;
+  }
+  I blocks = std::max<I>(1, (n + kBlockRows - 1) / kBlockRows), chunks = (inner + kColumns - 1) / kColumns;
+  auto scratch = blocks > 1 ? allocate(static_cast<std::size_t>(outer * blocks * inner) * sizeof(A)) : nullptr;
+  auto* parts = static_cast<A*>(scratch.get());
+  const auto* x = raw(in);
+  I work = std::min(n, kBlockRows) * std::min(inner, kColumns);
+  parallel_for(outer * blocks * chunks, std::max<I>(1, kGrain / std::max<I>(work, 1)), [&](I begin, I end) {
+    for (I u = begin; u < end; ++u) {
+      I o = u / (blocks * chunks), b = u / chunks % blocks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+      A acc[kColumns];
+      std::fill_n(acc, width, Op::template identity<T, A>());
+      for (I r = b * kBlockRows; r < std::min(n, (b + 1) * kBlockRows); ++r) {
+        const auto* row = x + (o * n + r) * inner + c0;
+        for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], value(row[j]));
+      }
+      if (blocks == 1) for (I j = 0; j < width; ++j) out[o * inner + c0 + j] = static_cast<T>(acc[j]);
+      else std::copy_n(acc, width, parts + (o * blocks + b) * inner + c0);
+    }
+  });
+  if (blocks == 1) return;
+  parallel_for(outer * chunks, std::max<I>(1, kGrain / (blocks * std::min(inner, kColumns))), [&](I begin, I end) {
+    for (I u = begin; u < end; ++u) {
+      I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+      A acc[kColumns];
+      std::copy_n(parts + o * blocks * inner + c0, width, acc);
+      for (I b = 1; b < blocks; ++b) {
+        const A* row = parts + (o * blocks + b) * inner + c0;
+        for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], row[j]);
+      }
+      for (I j = 0; j < width; ++j) out[o * inner + c0 + j] = static_cast<T>(acc[j]);
+    }
+  });
+}
+
+/// x beats y as an extreme; NaN beats everything but NaN.
+template <class S> bool beats(bool max, S x, S y) { return (max ? x > y : x < y) || (x != x && y == y); }
+
+template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int32_t* out, I outer, I n, I inner) {
+  using A = typename AccOf<T>::type;
+  using S = Compare<T, A>;
+  if (inner == 1) {
+    parallel_for(outer, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+      for (I o = begin; o < end; ++o) {
+        const T* row = in + o * n;
+        auto best = static_cast<S>(reduce_row<T, Op>(row, n));
+        I i = 0;
+        if (best != best) while (static_cast<S>(row[i]) == static_cast<S>(row[i])) ++i;
+        else while (static_cast<S>(row[i]) != best) ++i;
+        out[o] = static_cast<std::int32_t>(i);
+      }
+    });
+    return;
+  }
+  I chunks = (inner + kColumns - 1) / kColumns;
+  parallel_for(outer * chunks, std::max<I>(1, kGrain / (n * std::min(inner, kColumns))), [&](I begin, I end) {
+    for (I u = begin; u < end; ++u) {
+      I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+      S best[kColumns];
+      std::int32_t at[kColumns] = {};
+      const T* base = in + o * n * inner + c0;
+      for (I j = 0; j < width; ++j) best[j] = static_cast<S>(base[j]);
+      for (I r = 1; r < n; ++r)
+        for (I j = 0; j < width; ++j) {
+          auto x = static_cast<S>(base[r * inner + j]);
+          bool better = beats(max, x, best[j]);
+          best[j] = better ? x : best[j];
+          at[j] = better ? static_cast<std::int32_t>(r) : at[j];
+        }
+      std::copy_n(at, width, out + o * inner + c0);
+    }
+  });
+}
+
+template <class T> void cumsum_as(const T* in, T* out, I outer, I n, I inner, bool reverse) {
+  using A = typename AccOf<T>::type;
+  I chunks = (inner + kColumns - 1) / kColumns, width_all = std::min(inner, kColumns);
+  parallel_for(outer * chunks, std::max<I>(1, kGrain / std::max<I>(1, n * width_all)), [&](I begin, I end) {
+    for (I u = begin; u < end; ++u) {
+      I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+      A acc[kColumns] = {};
+      for (I r = 0; r < n; ++r) {
+        I at = (o * n + (reverse ? n - 1 - r : r)) * inner + c0;
+        for (I j = 0; j < width; ++j) {
+          acc[j] = static_cast<A>(acc[j] + static_cast<A>(in[at + j]));
+          out[at + j] = static_cast<T>(acc[j]);
+        }
+      }
+    }
+  });
+}
+}  // namespace
+
+void reduce(Reduction r, Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  bool logical = r == Reduction::all || r == Reduction::any, order = r == Reduction::max || r == Reduction::min;
+  check<DtypeError>(!logical || d == boolean, "reduce: all and any take bool, got ", d, "; compare with zero first");
+  check<DtypeError>(logical || order || d != boolean, "reduce: sums and products of bool are not defined; cast to i32 first");
+  if (outer == 0 || inner == 0) return;
+  dispatch(d, "reduce", [&](auto t) {
+    using T = decltype(t);
+    auto run = [&](auto op) { reduce_as<T, decltype(op)>(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner); };
+    switch (r) {
+      case Reduction::max: case Reduction::any: return run(Max{});
+      case Reduction::min: case Reduction::all: return run(Min{});
+      case Reduction::sum: if constexpr (!std::is_same_v<T, bool>) run(Sum{}); return;
+      case Reduction::prod: if constexpr (!std::is_same_v<T, bool>) run(Prod{}); return;
+    }
+  });
+}
+
+void arg_reduce(bool max, Dtype d, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  if (outer == 0 || inner == 0) return;
+  check<ShapeError>(n > 0, max ? "argmax" : "argmin", ": the dimension has size 0, so no position exists");
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "argmax: positions are i32, and the dimension has ", n, " elements");
+  dispatch(d, max ? "argmax" : "argmin", [&](auto t) {
+    using T = decltype(t);
+    if (max) arg_reduce_as<T, Max>(max, static_cast<const T*>(in), out, outer, n, inner);
+    else arg_reduce_as<T, Min>(max, static_cast<const T*>(in), out, outer, n, inner);
+  });
+}
+
+void cumsum(Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner, bool reverse) {
+  check<DtypeError>(d != boolean, "cumsum: not defined on bool; cast to i32 first");
+  if (outer == 0 || inner == 0) return;
+  dispatch(d, "cumsum", [&](auto t) {
+    using T = decltype(t);
+    if constexpr (!std::is_same_v<T, bool>) cumsum_as(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner, reverse);
+  });
+}
+}  // namespace bora::kernels
