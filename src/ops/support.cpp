@@ -1,0 +1,59 @@
+#include "ops/support.h"
+#include "bora/ops/shape.h"
+
+namespace bora {
+Array BatchRules::front(const Mapped& m) const {
+  if (m.axis >= 0) return moveaxis(m.value, m.axis, 0);
+  return broadcast_in_dim(m.value, ops::prepend(size, m.value.shape()), ops::range_of(m.value.ndim(), 1));
+}
+
+namespace ops {
+Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dtype) {
+  auto b = new_buffer({shape, dtype});
+  auto state = static_cast<std::uint64_t>(seed) * 0x9e3779b97f4a7c15ull;
+  dispatch(dtype, "random_values", [&](auto zero) {
+    using T = decltype(zero);
+    auto* out = static_cast<T*>(b.data);
+    for (std::int64_t i = 0, n = volume(shape); i < n; ++i) {
+      auto z = state += 0x9e3779b97f4a7c15ull;                     // splitmix64
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+      z ^= z >> 31;
+      auto u = lo + (hi - lo) * (static_cast<double>(z >> 11) * 0x1p-53);
+      if constexpr (std::is_same_v<T, bool>) out[i] = (z & 1) != 0;
+      else if constexpr (std::is_same_v<T, bfloat16>) out[i] = bfloat16(static_cast<float>(u));
+      else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(std::floor(u));
+      else out[i] = static_cast<T>(u);
+    }
+  });
+  return b.done();
+}
+Array values(const Shape& shape, std::initializer_list<double> numbers, Dtype dtype) {
+  check<ShapeError>(volume(shape) == static_cast<std::int64_t>(numbers.size()), "values: ", numbers.size(), " numbers for shape ", shape);
+  auto b = new_buffer({shape, dtype});
+  dispatch(dtype, "values", [&](auto zero) {
+    using T = decltype(zero);
+    auto* out = static_cast<T*>(b.data);
+    for (double x : numbers) {
+      if constexpr (std::is_same_v<T, bfloat16>) *out++ = bfloat16(static_cast<float>(x));
+      else *out++ = static_cast<T>(x);
+    }
+  });
+  return b.done();
+}
+std::pair<Array, Array> promoted_pair(std::string_view what, const Array& a, const Array& b) {
+  auto x = a, y = b;
+  if (x.dtype() != y.dtype()) {
+    auto d = promote(x.dtype(), y.dtype());
+    x = x.astype(d);
+    y = y.astype(d);
+  }
+  if (x.type().shape != y.type().shape) {
+    auto s = broadcast_shapes(what, x.type().shape, y.type().shape);
+    x = broadcast_to(x, s);
+    y = broadcast_to(y, s);
+  }
+  return {std::move(x), std::move(y)};
+}
+}  // namespace ops
+}  // namespace bora
