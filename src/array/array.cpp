@@ -95,7 +95,7 @@ Arrays call(const PrimitivePtr& p, const Arrays& in) {
   try {
     return current()->process(p, in);
   } catch (Error& e) {
-    e.add_place(describe(capture_source()));
+    e.add_place(describe(*current_source()));
     throw;
   }
 }

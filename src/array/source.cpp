@@ -7,12 +7,20 @@
 #include <string_view>
 
 namespace bora {
-Source capture_source() {
-  Source s;
+namespace {
+constexpr int kFrames = static_cast<int>(std::tuple_size_v<decltype(Source::frames)>);
+thread_local SourcePtr scoped_source;
+}
+SourceScope::SourceScope(const SourcePtr& source) : saved_(scoped_source) { if (source) scoped_source = source; }
+SourceScope::~SourceScope() { scoped_source = saved_; }
+SourcePtr current_source() {
+  if (scoped_source) return scoped_source;
+  auto captured = std::make_shared<Source>();
+  Source& s = *captured;
   std::array<void*, 40> all{};
   int n = ::backtrace(all.data(), static_cast<int>(all.size()));
-  for (int i = 1; i < n && s.count < static_cast<int>(s.frames.size()); ++i) s.frames[static_cast<std::size_t>(s.count++)] = all[static_cast<std::size_t>(i)];
-  return s;
+  for (int i = 1; i < n && s.count < kFrames; ++i) s.frames[static_cast<std::size_t>(s.count++)] = all[static_cast<std::size_t>(i)];
+  return captured;
 }
 namespace {
 struct Line {

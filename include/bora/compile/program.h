@@ -32,7 +32,7 @@ class Memo {
 struct Instruction {
   PrimitivePtr primitive;
   std::vector<int> in, out;                      // variables
-  std::shared_ptr<const Source> source = {};
+  SourcePtr source = {};
 };
 struct Program {
   Types vars;                                    // by variable number
@@ -62,7 +62,9 @@ class Stage final : public Interpreter {
   Arrays captures;                               // values lifted, in the order of their inputs
  private:
   Array fresh(const Type&, int* number);
+  std::string scope_of(const std::vector<int>& operands) const;
   Program program_;
+  std::vector<std::string> scopes_;              // by variable: the tree path it comes from, empty if none
   std::vector<int> captured_;
   std::unordered_map<const Value*, int> lifted_;
 };

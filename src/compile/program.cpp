@@ -1,0 +1,112 @@
+// What can be asked of a Program: dependence, counts, the fingerprint, text.
+#include "bora/compile/program.h"
+#include <algorithm>
+#include "bora/ops/primitives.h"
+
+namespace bora {
+namespace {
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+}  // namespace
+Types Program::in_types() const {
+  Types t;
+  for (int v : in) t.push_back(vars[at(v)]);
+  return t;
+}
+Types Program::out_types() const {
+  Types t;
+  for (int v : out) t.push_back(vars[at(v)]);
+  return t;
+}
+Mask depends(const Program& p, const Mask& in) {
+  Mask d(p.vars.size());
+  for (std::size_t i = 0; i < in.size(); ++i) d[at(p.in[i])] = in[i];
+  for (auto& i : p.code)
+    if (std::any_of(i.in.begin(), i.in.end(), [&](int v) { return d[at(v)]; })) for (int v : i.out) d[at(v)] = true;
+  Mask r;
+  for (int v : p.out) r.push_back(d[at(v)]);
+  return r;
+}
+bool communicates(const Instruction& i) {
+  if (i.primitive->traits.collective) return true;
+  for (auto& h : i.primitive->programs()) if (std::any_of(h->code.begin(), h->code.end(), communicates)) return true;
+  return false;
+}
+std::size_t count(const Program& p, std::string_view name) {
+  std::size_t n = 0;
+  for (auto& i : p.code) {
+    n += i.primitive->name() == name;
+    for (auto& h : i.primitive->programs()) n += count(*h, name);
+  }
+  return n;
+}
+namespace {
+void list(const Program& p, bool collectives_only, std::vector<std::string>& r) {
+  for (auto& i : p.code) {
+    std::string line(i.primitive->name());
+    if (!collectives_only) {
+      for (int v : i.in) line += " %" + std::to_string(v);
+      r.push_back(line);
+    } else if (i.primitive->traits.collective) {
+      r.push_back(line + i.primitive->facts() + " " + std::string(dtype_name(p.vars[at(i.out[0])].dtype)));
+    }
+    for (auto& h : i.primitive->programs()) {
+      auto before = r.size();
+      r.push_back(std::string(i.primitive->name()) + " {");
+      list(*h, collectives_only, r);
+      r.push_back("}");
+      if (collectives_only && r.size() == before + 2) r.resize(before);
+    }
+  }
+}
+}  // namespace
+std::vector<std::string> fingerprint(const Program& p) {
+  std::vector<std::string> r;
+  list(p, true, r);
+  return r;
+}
+std::vector<std::string> structure(const Program& p) {
+  std::vector<std::string> r;
+  list(p, false, r);
+  return r;
+}
+void params::print_program_name(std::ostream& o, const ProgramPtr& p) {
+  if (p) o << "{" << p->code.size() << "}";
+  else o << "none";
+}
+std::string print(const Program& p, int indent) {
+  std::string tab(at(indent), ' ');
+  std::map<int, std::string> constants;
+  auto name = [&](int v) {
+    auto it = constants.find(v);
+    return it != constants.end() ? it->second : "%" + std::to_string(v);
+  };
+  auto typed = [&](int v) { return name(v) + " " + to_string(p.vars[at(v)]); };
+  std::ostringstream o;
+  o << tab << "(";
+  for (std::size_t i = 0; i < p.in.size(); ++i) {
+    o << (i ? ", " : "") << typed(p.in[i]);
+    if (i < p.labels.size() && !p.labels[i].empty()) o << " " << p.labels[i];
+  }
+  o << ") {\n";
+  for (auto& i : p.code) {
+    if (auto* c = as<ops::Constant>(i.primitive)) {
+      std::ostringstream text;
+      params::print(text, c->value);
+      constants[i.out[0]] = text.str();
+      continue;
+    }
+    o << tab << "  ";
+    for (std::size_t k = 0; k < i.out.size(); ++k) o << (k ? ", " : "") << typed(i.out[k]);
+    o << " = " << i.primitive->name();
+    for (int v : i.in) o << " " << name(v);
+    if (auto params = i.primitive->params(); !params.empty()) o << "   [" << params << "]";
+    o << "\n";
+    for (auto& held : i.primitive->programs()) o << print(*held, indent + 6);
+  }
+  o << tab << "  return";
+  for (std::size_t i = 0; i < p.out.size(); ++i) o << (i ? ", " : " ") << name(p.out[i]);
+  o << "\n" << tab << "}\n";
+  return o.str();
+}
+std::ostream& operator<<(std::ostream& o, const Program& p) { return o << print(p); }
+}  // namespace bora

@@ -1,0 +1,188 @@
+// simplify: common subexpressions, constants, transposes around products, dead code. Reads structure and constants only; on a local
+// Program nothing that carries sizes is merged (sizes are equal on one rank and not on the next) and collectives are effects.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include "bora/compile/program.h"
+#include "bora/ops/primitives.h"
+
+namespace bora {
+namespace {
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::vector<int> unchanged(const Program& p) {
+  std::vector<int> v(p.vars.size());
+  std::iota(v.begin(), v.end(), 0);
+  return v;
+}
+/// p with `code` for its instructions and `same` for its variables, without what nobody reads.
+std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code, const std::vector<int>& same, bool effects) {
+  auto r = std::make_shared<Program>();
+  r->local = p.local;
+  r->labels = p.labels;
+  r->in = p.in;
+  for (int v : p.out) r->out.push_back(same[at(v)]);
+  Mask live(p.vars.size());
+  for (int v : r->out) live[at(v)] = true;
+  std::vector<bool> keep(code.size());
+  for (std::size_t k = code.size(); k-- > 0;) {
+    keep[k] = (effects && communicates(code[k])) || std::any_of(code[k].out.begin(), code[k].out.end(), [&](int v) { return live[at(v)]; });
+    if (keep[k]) for (int v : code[k].in) live[at(v)] = true;
+  }
+  std::vector<int> number(p.vars.size(), -1);
+  auto renamed = [&](int v) {
+    auto& n = number[at(v)];
+    if (n < 0) {
+      n = static_cast<int>(r->vars.size());
+      r->vars.push_back(p.vars[at(v)]);
+    }
+    return n;
+  };
+  for (int& v : r->in) v = renamed(v);
+  for (std::size_t k = 0; k < code.size(); ++k) {
+    if (!keep[k]) continue;
+    for (int& v : code[k].in) v = renamed(v);
+    for (int& v : code[k].out) v = renamed(v);
+    r->code.push_back(std::move(code[k]));
+  }
+  for (int& v : r->out) v = renamed(v);
+  return r;
+}
+bool mergeable(const Instruction& i, bool by_size) {
+  auto& p = *i.primitive;
+  return p.name() != "optimization_barrier" && p.programs().empty() && !p.traits.collective && (by_size || !p.traits.sized);
+}
+/// One known element, as the bits of its dtype.
+using Bits = std::array<std::byte, 8>;
+Scalar to_scalar(const Bits& bits, Dtype d) {
+  return dispatch(d, "constant", [&](auto t) -> Scalar {
+    decltype(t) v;
+    std::memcpy(&v, bits.data(), sizeof v);
+    return Scalar(v);
+  });
+}
+struct Key {
+  const Primitive* primitive;
+  std::vector<int> in;
+  bool operator==(const Key& o) const { return in == o.in && primitive->equals(*o.primitive); }
+};
+struct KeyHash {
+  std::size_t operator()(const Key& k) const {
+    auto h = k.primitive->hash();
+    for (int v : k.in) h = hash_combine(h, static_cast<std::size_t>(v));
+    return h;
+  }
+};
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Program& p) : p_(p), same_(unchanged(p)), maker_(p.vars.size(), -1) {}
+  std::shared_ptr<Program> run() {
+    bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(), [](auto& i) { return i.primitive->name() == "to_local" || communicates(i); });
+    for (auto& original : p_.code) {
+      Instruction i = original;
+      for (int& v : i.in) v = same_[at(v)];
+      if (replaced_by_operand(i)) continue;
+      fold(i);
+      absorb_transposes(i);
+      if (mergeable(i, by_size)) {
+        auto [it, fresh] = seen_.try_emplace(Key{i.primitive.get(), i.in}, static_cast<int>(code_.size()));
+        if (!fresh) {
+          auto& first = code_[at(it->second)];
+          for (std::size_t k = 0; k < i.out.size(); ++k) same_[at(i.out[k])] = first.out[k];
+          continue;
+        }
+      }
+      for (int v : i.out) maker_[at(v)] = static_cast<int>(code_.size());
+      code_.push_back(std::move(i));
+    }
+    return rebuilt(p_, std::move(code_), same_, p_.local);
+  }
+
+ private:
+  const Instruction* made_by(int v) const { return maker_[at(v)] < 0 ? nullptr : &code_[at(maker_[at(v)])]; }
+  const Bits* known(int v) const {
+    auto it = known_.find(v);
+    return it == known_.end() ? nullptr : &it->second;
+  }
+  const Type& type(int v) const { return p_.vars[at(v)]; }
+
+  bool replaced_by_operand(const Instruction& i) {
+    auto forward = [&](int v) {
+      same_[at(i.out[0])] = v;
+      return true;
+    };
+    if (i.primitive->name() == "select")
+      if (auto* c = known(i.in[0])) return forward(i.in[(*c)[0] != std::byte{0} ? 1 : 2]);
+    if (auto* t = as<ops::Transpose>(i.primitive))
+      if (auto* m = made_by(i.in[0]); m && as<ops::Transpose>(m->primitive)) {
+        auto& inner = as<ops::Transpose>(m->primitive)->perm;
+        bool identity = true;
+        for (std::size_t d = 0; d < inner.size(); ++d) identity = identity && inner[static_cast<std::size_t>(t->perm[d])] == static_cast<std::int64_t>(d);
+        if (identity) return forward(m->in[0]);
+      }
+    return false;
+  }
+  /// Scalars of known value become constants; a broadcast constant is known too (select on it needs no array).
+  void fold(Instruction& i) {
+    auto& p = *i.primitive;
+    if (as<ops::BroadcastInDim>(p) && known(i.in[0])) known_[i.out[0]] = *known(i.in[0]);
+    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || p.traits.opaque || p.traits.enters_shard || p.traits.collective || p.traits.random ||
+        !p.programs().empty() || type(i.out[0]).dtype == Dtype::key || p.name() == "optimization_barrier" || p.name() == "checkpoint_name")
+      return;
+    std::vector<Input> in;
+    for (int v : i.in) {
+      if (!known(v) || !type(v).shape.empty() || type(v).dtype == Dtype::key) return;
+      in.push_back({type(v), known(v)->data()});
+    }
+    Bits bits{};
+    Output out[] = {{type(i.out[0]), bits.data()}};
+    p.eval(in, out);
+    known_[i.out[0]] = bits;
+    if (!as<ops::Constant>(p)) i = {primitive(ops::Constant{to_scalar(bits, type(i.out[0]).dtype), type(i.out[0]).dtype}), {}, i.out, i.source};
+  }
+  /// dot(transpose(x), y) reads x as it lies; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x).
+  void absorb_transposes(Instruction& i) {
+    if (auto* t = as<ops::Transpose>(i.primitive)) {
+      auto* m = made_by(i.in[0]);
+      auto* d = m ? as<ops::DotGeneral>(m->primitive) : nullptr;
+      if (!d) return;
+      auto nb = static_cast<std::int64_t>(d->batch_a.size()), na = static_cast<std::int64_t>(d->free_a(type(m->in[0]).ndim()).size());
+      auto n = static_cast<std::int64_t>(t->perm.size());
+      Dims swapped;
+      for (std::int64_t k = 0; k < nb; ++k) swapped.push_back(k);
+      for (std::int64_t k = nb + na; k < n; ++k) swapped.push_back(k);
+      for (std::int64_t k = nb; k < nb + na; ++k) swapped.push_back(k);
+      if (t->perm == swapped) i = {primitive(ops::DotGeneral{d->batch_b, d->batch_a, d->contract_b, d->contract_a}), {m->in[1], m->in[0]}, i.out, i.source};
+      return;
+    }
+    auto* d = as<ops::DotGeneral>(i.primitive);
+    if (!d) return;
+    ops::DotGeneral r = *d;
+    bool changed = false;
+    for (int side = 0; side < 2; ++side) {
+      auto* m = made_by(i.in[at(side)]);
+      auto* t = m ? as<ops::Transpose>(m->primitive) : nullptr;
+      if (!t) continue;
+      auto n = static_cast<std::int64_t>(t->perm.size());
+      Dims free;
+      for (auto f : side == 0 ? r.free_a(n) : r.free_b(n)) free.push_back(t->perm[static_cast<std::size_t>(f)]);
+      if (!std::is_sorted(free.begin(), free.end())) continue;             // the output's dimensions would change order
+      for (auto* dims : {side == 0 ? &r.batch_a : &r.batch_b, side == 0 ? &r.contract_a : &r.contract_b})
+        for (auto& x : *dims) x = t->perm[static_cast<std::size_t>(x)];
+      i.in[at(side)] = m->in[0];
+      changed = true;
+    }
+    if (changed) i.primitive = primitive(r);
+  }
+
+  const Program& p_;
+  std::vector<int> same_, maker_;
+  std::vector<Instruction> code_;
+  std::unordered_map<Key, int, KeyHash> seen_;
+  std::unordered_map<int, Bits> known_;
+};
+}  // namespace
+
+std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects) { return rebuilt(p, p.code, unchanged(p), collectives_are_effects); }
+ProgramPtr simplify(const Program& p) { return Simplifier(p).run(); }
+}  // namespace bora

@@ -1,0 +1,116 @@
+// Stage: records instead of computing. interpret: the way every transformation of a Program is made.
+#include "bora/compile/program.h"
+#include "bora/ops/primitives.h"
+
+namespace bora {
+namespace {
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+struct Variable final : Value {
+  int number;
+  Variable(Type t, std::uint64_t o, int n) : Value(std::move(t), o), number(n) {}
+};
+/// Operations whose result is still "the parameter": its path names the result too.
+bool keeps_scope(const Primitive& p) { return as<ops::Cast>(p) || as<ops::Reshape>(p) || as<ops::Transpose>(p) || p.name() == "reshard"; }
+}  // namespace
+
+Stage::Stage(Interpreter* parent, bool local) : Interpreter(parent) { program_.local = local; }
+Stage::~Stage() = default;
+Array Stage::fresh(const Type& t, int* number) {
+  *number = static_cast<int>(program_.vars.size());
+  program_.vars.push_back(t);
+  scopes_.emplace_back();
+  return Array(std::make_shared<Variable>(t, id, *number));
+}
+Array Stage::input(const Type& t, std::string label) {
+  int n;
+  auto a = fresh(t, &n);
+  program_.in.push_back(n);
+  scopes_.back() = label;
+  program_.labels.push_back(std::move(label));
+  return a;
+}
+int Stage::variable(const Array& a) {
+  if (owns(a)) return static_cast<const Variable*>(a.get())->number;
+  (void)a.type();                                          // throws for an empty Array
+  if (auto it = lifted_.find(a.get()); it != lifted_.end()) return it->second;
+  int n;
+  (void)fresh(a.type(), &n);
+  captured_.push_back(n);
+  captures.push_back(a);                                   // keeps the value, hence its address, alive
+  return lifted_[a.get()] = n;
+}
+std::string Stage::scope_of(const std::vector<int>& operands) const {
+  for (int v : operands) if (!scopes_[at(v)].empty()) return scopes_[at(v)];
+  return {};
+}
+Arrays Stage::process(const PrimitivePtr& p, const Arrays& in) {
+  Instruction i{p, {}, {}};
+  Types t;
+  for (auto& a : in) {
+    i.in.push_back(variable(a));
+    t.push_back(program_.vars[at(i.in.back())]);
+  }
+  auto scope = scope_of(i.in);
+  i.source = current_source();
+  if (!scope.empty() && i.source->scope != scope) {
+    auto s = std::make_shared<Source>(*i.source);
+    s->scope = scope;
+    i.source = s;
+  }
+  Types types;
+  try {
+    types = p->infer(t);
+  } catch (Error& e) {
+    e.add_place(describe(*i.source));
+    throw;
+  }
+  Arrays out;
+  for (auto& o : types) {
+    int n;
+    out.push_back(fresh(o, &n));
+    i.out.push_back(n);
+    if (keeps_scope(*p)) scopes_.back() = scope;
+  }
+  program_.code.push_back(std::move(i));
+  return out;
+}
+std::shared_ptr<Program> Stage::raw(const Arrays& out) {
+  for (auto& a : out) program_.out.push_back(variable(a));
+  program_.in.insert(program_.in.end(), captured_.begin(), captured_.end());
+  program_.labels.resize(program_.in.size());
+  return std::make_shared<Program>(std::move(program_));
+}
+ProgramPtr Stage::finish(const Arrays& out) {
+  auto p = raw(out);
+  return simplify(p->local ? *sweep(*p, false) : *p);
+}
+Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels) {
+  Stage s(current());
+  Arrays args;
+  for (std::size_t i = 0; i < in.size(); ++i) args.push_back(s.input(in[i], i < labels.size() ? labels[i] : std::string()));
+  Within w(&s);
+  auto out = f(args);
+  auto program = s.finish(out);
+  return {program, s.captures};
+}
+Arrays interpret(const Program& p, const Arrays& in) {
+  check<TraceError>(in.size() == p.in.size(), "interpret: the Program takes ", p.in.size(), " inputs, got ", in.size());
+  Arrays env(p.vars.size());
+  for (std::size_t i = 0; i < in.size(); ++i) env[at(p.in[i])] = in[i];
+  std::vector<std::size_t> last(p.vars.size(), 0);         // free values early: an eager run of a big Program must not hold them all
+  for (std::size_t k = 0; k < p.code.size(); ++k) for (int v : p.code[k].in) last[at(v)] = k;
+  for (int v : p.out) last[at(v)] = p.code.size();
+  for (std::size_t k = 0; k < p.code.size(); ++k) {
+    auto& i = p.code[k];
+    SourceScope source(i.source);
+    Arrays a;
+    for (int v : i.in) a.push_back(env[at(v)]);
+    auto o = call(i.primitive, a);
+    for (std::size_t j = 0; j < o.size(); ++j) env[at(i.out[j])] = std::move(o[j]);
+    for (int v : i.in) if (last[at(v)] == k) env[at(v)] = {};
+  }
+  Arrays out;
+  for (int v : p.out) out.push_back(env[at(v)]);
+  return out;
+}
+}  // namespace bora
