@@ -31,19 +31,17 @@ template <class A> struct Lanes {
   static constexpr int width = 32 / sizeof(A), count = 32 / width;
   Vec v[count];
 };
-template <class A> requires(!std::is_same_v<A, bfloat16>) typename Lanes<A>::Vec load_vec(const A* x) {
-  typename Lanes<A>::Vec v;
-  std::memcpy(&v, x, sizeof v);
-  return v;
-}
-Lanes<float>::Vec load_vec(const bfloat16* x) {
-  typedef std::uint16_t Half __attribute__((vector_size(16)));
-  typedef std::uint32_t Word __attribute__((vector_size(32)));
-  Half h;
-  std::memcpy(&h, x, sizeof h);
-  Word w = __builtin_convertvector(h, Word) << 16;
-  Lanes<float>::Vec v;
-  std::memcpy(&v, &w, sizeof v);
+/// `width` values as what partial results are kept in.
+template <class R> auto load_vec(const R* x) {
+  typename Lanes<typename AccOf<R>::type>::Vec v;
+  if constexpr (std::is_same_v<R, bfloat16>) {
+    typedef std::uint16_t Half __attribute__((vector_size(16)));
+    typedef std::uint32_t Word __attribute__((vector_size(32)));
+    Half h;
+    std::memcpy(&h, x, sizeof h);
+    Word w = __builtin_convertvector(h, Word) << 16;
+    std::memcpy(&v, &w, sizeof v);
+  } else std::memcpy(&v, x, sizeof v);
   return v;
 }
 

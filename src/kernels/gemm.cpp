@@ -1,0 +1,189 @@
+// gemm.cpp -- how a product is spread over threads. The bits of an element of c depend on the shape of the product only
+// (gemm_block.h), so the partition is free: whole products of a batch, strips of rows, panels of columns, or slabs of k.
+#include "bora/kernels/gemm.h"
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+#include "bora/kernels/cpu.h"
+#include "bora/kernels/memory.h"
+#include "kernels/gemm_bf16.h"
+#include "kernels/gemm_block.h"
+
+namespace bora::kernels {
+namespace {
+using I = std::int64_t;
+constexpr I kGrain = 1 << 18;                   // multiply-adds that are worth a thread
+constexpr I kStrip = 28, kPanel = 32;           // units in which rows and columns are handed to threads
+
+/// Scratch of this thread, kept between calls.
+void* scratch(std::size_t bytes = kScratchBytes) {
+  static thread_local std::shared_ptr<void> memory;
+  static thread_local std::size_t size = 0;
+  if (size < bytes) {
+    memory = nullptr;
+    memory = allocate(bytes);
+    size = bytes;
+  }
+  return memory.get();
+}
+
+const void* at(Dtype d, const void* p, I elements) { return static_cast<const char*>(p) + elements * static_cast<I>(dtype_size(d)); }
+void* at(Dtype d, void* p, I elements) { return static_cast<char*>(p) + elements * static_cast<I>(dtype_size(d)); }
+
+/// Rows [i0, i1) and columns [j0, j1) of product `batch`.
+GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
+  return {g.dtype, i1 - i0, j1 - j0, g.k, at(g.dtype, g.a, batch * g.a_batch + i0 * g.a_row), g.a_row, g.a_col,
+          at(g.dtype, g.b, batch * g.b_batch + j0 * g.b_col), g.b_row, g.b_col,
+          at(g.dtype, g.c, batch * g.c_batch + i0 * g.ldc + j0), g.ldc, g.accumulate, false};
+}
+void run(const GemmBlock& b) {
+  static const bool wide = isa() == Isa::v4;
+  (wide ? v4::gemm_block : v3::gemm_block)(b, scratch());
+}
+
+/// Small c, long k: slabs of k are computed by different threads, a round of them at a time, and added to c in order.
+void run_over_slabs(const Gemm& g) {
+  constexpr I round = 16;
+  bool f64 = g.dtype == Dtype::f64;
+  Dtype acc = f64 ? Dtype::f64 : Dtype::f32;
+  I slabs = slab_count(acc, g.k), size = g.m * g.n;
+  auto parts = allocate(static_cast<std::size_t>((round + 1) * size) * dtype_size(acc));
+  for (I batch = 0; batch < g.batch; ++batch) {
+    auto whole = part(g, batch, 0, g.m, 0, g.n);
+    auto add_up = [&](auto t, auto o, I s0, I s1) {
+      using T = decltype(t);
+      using Out = decltype(o);
+      auto* sum = static_cast<T*>(parts.get());
+      auto* c = static_cast<Out*>(whole.c);
+      parallel_for(size, 1 << 14, [&](I begin, I end) {
+        for (I x = begin; x < end; ++x) {
+          auto& to = c[x / g.n * g.ldc + x % g.n];
+          T v = s0 > 0 ? sum[x] : g.accumulate ? static_cast<T>(to) : T(0);
+          for (I s = s0; s < s1; ++s) {
+            T y = sum[(s - s0 + 1) * size + x];
+            v = s == 0 && !g.accumulate ? y : v + y;
+          }
+          if (s1 == slabs) to = static_cast<Out>(v);
+          else sum[x] = v;
+        }
+      });
+    };
+    for (I s0 = 0; s0 < slabs; s0 += round) {
+      I s1 = std::min(slabs, s0 + round);
+      parallel_for(s1 - s0, 1, [&](I begin, I end) {
+        for (I s = s0 + begin; s < s0 + end; ++s) {
+          I k0 = g.k * s / slabs;
+          auto b = whole;
+          b.k = g.k * (s + 1) / slabs - k0;
+          b.a = at(g.dtype, b.a, k0 * g.a_col);
+          b.b = at(g.dtype, b.b, k0 * g.b_row);
+          b.c = at(acc, parts.get(), (s - s0 + 1) * size);
+          b.ldc = g.n;
+          b.accumulate = false;
+          b.wide = true;
+          run(b);
+        }
+      });
+      if (f64) add_up(double{}, double{}, s0, s1);
+      else if (g.dtype == Dtype::f32) add_up(float{}, float{}, s0, s1);
+      else add_up(float{}, bfloat16{}, s0, s1);
+    }
+  }
+}
+
+/// Few columns, many rows: the transposed product, so that rows fill the vectors. The bits are those of the direct one.
+void run_transposed(const Gemm& g) {
+  auto t = g;
+  t.m = g.n, t.n = g.m;
+  t.a = g.b, t.a_batch = g.b_batch, t.a_row = g.b_col, t.a_col = g.b_row;
+  t.b = g.a, t.b_batch = g.a_batch, t.b_row = g.a_col, t.b_col = g.a_row;
+  t.c_batch = g.m * g.n, t.ldc = g.m;
+  auto memory = allocate(static_cast<std::size_t>(g.batch * g.m * g.n) * dtype_size(g.dtype));
+  t.c = memory.get();
+  auto move = [&](auto size, bool back) {
+    using T = decltype(size);
+    auto *c = static_cast<T*>(g.c), *s = static_cast<T*>(t.c);
+    parallel_for(g.batch * g.m, 4096, [&](I begin, I end) {
+      for (I u = begin; u < end; ++u)
+        for (I j = 0; j < g.n; ++j) {
+          auto &x = c[u / g.m * g.c_batch + u % g.m * g.ldc + j], &y = s[u / g.m * g.m * g.n + j * g.m + u % g.m];
+          if (back) x = y;
+          else y = x;
+        }
+    });
+  };
+  if (g.accumulate) dispatch_size(g.dtype, [&](auto size) { move(size, false); });
+  gemm(t);
+  dispatch_size(g.dtype, [&](auto size) { move(size, true); });
+}
+
+void run_float(const Gemm& g) {
+  I threads = thread_count(), work = g.batch * g.m * g.n * g.k;
+  if (g.n < 8 && g.m > 2 * g.n) return run_transposed(g);
+  if (threads == 1 || work < 2 * kGrain) {
+    for (I b = 0; b < g.batch; ++b) run(part(g, b, 0, g.m, 0, g.n));
+    return;
+  }
+  I strips = (g.m + kStrip - 1) / kStrip, panels = (g.n + kPanel - 1) / kPanel;
+  if (g.batch * std::max(strips, panels) < 2 * threads && g.m * g.n <= 16384 && g.k >= 4096) return run_over_slabs(g);
+  // Threads that share rows pack the same a, threads that share columns pack the same b. Packing b costs about twice as much.
+  bool by_rows = g.batch * strips >= threads && (g.batch >= threads || g.m >= 2 * g.n || g.batch * panels < threads);
+  I units = by_rows ? strips : panels;
+  parallel_for(g.batch * units, std::max<I>(1, kGrain / std::max<I>(1, work / (g.batch * units))), [&](I begin, I end) {
+    while (begin < end) {
+      I batch = begin / units, u0 = begin % units, u1 = std::min(units, u0 + end - begin);
+      if (by_rows) run(part(g, batch, g.m * u0 / units, g.m * u1 / units, 0, g.n));
+      else run(part(g, batch, 0, g.m, std::min(g.n, u0 * kPanel), std::min(g.n, u1 * kPanel)));
+      begin += u1 - u0;
+    }
+  });
+}
+
+template <class T> void run_integer(const Gemm& g) {
+  const auto *a = static_cast<const T*>(g.a), *b = static_cast<const T*>(g.b);
+  auto* c = static_cast<T*>(g.c);
+  parallel_for(g.batch * g.m, std::max<I>(1, 16384 / std::max<I>(1, g.n * g.k)), [&](I begin, I end) {
+    for (I u = begin; u < end; ++u) {
+      I batch = u / g.m, i = u % g.m;
+      T* row = c + batch * g.c_batch + i * g.ldc;
+      if (!g.accumulate) std::fill_n(row, g.n, T(0));
+      for (I p = 0; p < g.k; ++p) {
+        T x = a[batch * g.a_batch + i * g.a_row + p * g.a_col];
+        const T* from = b + batch * g.b_batch + p * g.b_row;
+        for (I j = 0; j < g.n; ++j) row[j] = static_cast<T>(row[j] + x * from[j * g.b_col]);
+      }
+    }
+  });
+}
+
+void check_strides(const char* which, I rows, I cols, I row, I col) {
+  check<ValueError>(row == 1 || col == 1 || rows <= 1 || cols <= 1, "gemm: operand ", which, " [", rows, ", ", cols, "] has strides ", row,
+                    ", ", col, "; one of them must be 1: copy it first");
+}
+}  // namespace
+
+void gemm(const Gemm& g) {
+  check<DtypeError>(g.dtype != Dtype::boolean && g.dtype != Dtype::key, "gemm: not defined on ", g.dtype, "; cast to i32 or f32 first");
+  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0) {
+    if (g.accumulate) return;
+    for (I b = 0; b < g.batch; ++b)
+      for (I i = 0; i < g.m; ++i)
+        std::memset(at(g.dtype, g.c, b * g.c_batch + i * g.ldc), 0, static_cast<std::size_t>(g.n) * dtype_size(g.dtype));
+    return;
+  }
+  check_strides("a", g.m, g.k, g.a_row, g.a_col);
+  check_strides("b", g.k, g.n, g.b_row, g.b_col);
+  switch (g.dtype) {
+    case Dtype::u8: return run_integer<std::uint8_t>(g);
+    case Dtype::i32: case Dtype::u32: return run_integer<std::uint32_t>(g);
+    case Dtype::i64: return run_integer<std::uint64_t>(g);
+    case Dtype::bf16: if (has_bf16_unit() && gemm_bf16_unit(g)) return;
+      [[fallthrough]];
+    default: return run_float(g);
+  }
+}
+}  // namespace bora::kernels

@@ -1,0 +1,32 @@
+// gemm_block.h -- one single-threaded product on one instruction set. Every element of c is made the same way, whatever the block it is
+// part of and whatever the instruction set: k is cut into slabs (slab_count), within a slab one chain of fused multiply-adds runs over k
+// from zero, and the slabs' results are added in order. So no partition over threads and no kernel class can change a bit.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include "bora/base/dtype.h"
+
+namespace bora::kernels {
+/// c[m, n] (+)= a[m, k] b[k, n]. dtype f32, f64 or bf16 (of a, b and, unless wide, of c; wide: c is f32).
+struct GemmBlock {
+  Dtype dtype;
+  std::int64_t m, n, k;
+  const void* a;
+  std::int64_t a_row, a_col;
+  const void* b;
+  std::int64_t b_row, b_col;
+  void* c;
+  std::int64_t ldc;
+  bool accumulate, wide;
+};
+/// Elements of k in a slab, at most. A slab i of s is [k * i / s, k * (i + 1) / s).
+constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }
+constexpr std::int64_t slab_count(Dtype d, std::int64_t k) { return (k + slab_size(d) - 1) / slab_size(d); }
+
+/// What a block needs besides: packed panels of a and b, and for bf16 the f32 sums.
+inline constexpr std::int64_t kBlockColumns = 512, kBlockRows = 1024;
+inline constexpr std::size_t kScratchBytes = (256 * (kBlockColumns + 32) + 32 * 256 + kBlockColumns * kBlockRows) * sizeof(float);
+
+namespace v3 { void gemm_block(const GemmBlock&, void* scratch); }
+namespace v4 { void gemm_block(const GemmBlock&, void* scratch); }
+}  // namespace bora::kernels

@@ -1,0 +1,241 @@
+// isa/gemm_block.cpp -- packed panels and register tiles (the structure of Goto and van de Geijn 2008, "Anatomy of high-performance
+// matrix multiplication"): b is packed a slab of k x kBlockColumns at a time, a strip of rows at a time, and a tile of c of kRows x two
+// vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
+#include "kernels/gemm_block.h"
+#include <immintrin.h>
+#include <cstring>
+
+namespace bora::kernels::BORA_ISA {
+namespace {
+using I = std::int64_t;
+constexpr I min(I a, I b) { return a < b ? a : b; }
+
+/// Vectors of the compute type: load, store, broadcast, fma.
+template <class T> struct Simd;
+#ifdef __AVX512F__
+constexpr int kRows = 14;
+template <> struct Simd<float> {
+  using V = __m512;
+  static constexpr int width = 16;
+  static V load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
+  static V all(float x) { return _mm512_set1_ps(x); }
+  static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+  static V add(V a, V b) { return _mm512_add_ps(a, b); }
+};
+template <> struct Simd<double> {
+  using V = __m512d;
+  static constexpr int width = 8;
+  static V load(const double* p) { return _mm512_loadu_pd(p); }
+  static void store(double* p, V v) { _mm512_storeu_pd(p, v); }
+  static V all(double x) { return _mm512_set1_pd(x); }
+  static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+  static V add(V a, V b) { return _mm512_add_pd(a, b); }
+};
+#else
+constexpr int kRows = 6;
+template <> struct Simd<float> {
+  using V = __m256;
+  static constexpr int width = 8;
+  static V load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
+  static V all(float x) { return _mm256_set1_ps(x); }
+  static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+  static V add(V a, V b) { return _mm256_add_ps(a, b); }
+};
+template <> struct Simd<double> {
+  using V = __m256d;
+  static constexpr int width = 4;
+  static V load(const double* p) { return _mm256_loadu_pd(p); }
+  static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
+  static V all(double x) { return _mm256_set1_pd(x); }
+  static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+  static V add(V a, V b) { return _mm256_add_pd(a, b); }
+};
+#endif
+constexpr I kStripStep = 16;                                  // a strip of a^T is packed as [k][16]
+
+/// c[Rows, Vecs * width] = (add ? c : 0) + a b. a: Rows x k at strides (RowStep, KStep), b: k rows of `width * 2` packed values.
+template <class T, int Rows, int Vecs, I RowStep, I KStep> void tile(I k, const T* a, const T* b, T* c, I ldc, bool add) {
+  using S = Simd<T>;
+  typename S::V acc[Rows][Vecs];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v) acc[r][v] = S::all(T(0));
+  for (I p = 0; p < k; ++p) {
+    typename S::V x[Vecs];
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v) x[v] = S::load(b + v * S::width);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      auto y = S::all(a[r * RowStep]);
+#pragma GCC unroll 2
+      for (int v = 0; v < Vecs; ++v) acc[r][v] = S::fma(y, x[v], acc[r][v]);
+    }
+    a += KStep;
+    b += 2 * S::width;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < Vecs; ++v) {
+      T* to = c + r * ldc + v * S::width;
+      S::store(to, add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
+    }
+}
+template <class T> using TileFn = void (*)(I, const T*, const T*, T*, I, bool);
+/// Tiles of 1 .. kRows rows; [0]: one vector wide, [1]: two.
+template <class T, I RowStep, I KStep> struct Tiles {
+  TileFn<T> f[2][kRows + 1];
+  template <int R> constexpr void put() {
+    f[0][R] = tile<T, R, 1, RowStep, KStep>;
+    f[1][R] = tile<T, R, 2, RowStep, KStep>;
+    if constexpr (R < kRows) put<R + 1>();
+  }
+  constexpr Tiles() : f{} { put<1>(); }
+};
+
+// Packing.
+float wide(float x) { return x; }
+double wide(double x) { return x; }
+float wide(bfloat16 x) { return x; }
+/// n contiguous values.
+template <class T> void copy_row(T* to, const T* from, I n) { std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T)); }
+void copy_row(float* to, const bfloat16* from, I n) {
+  I i = 0;
+  for (; i + 8 <= n; i += 8) {
+    auto half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16)));
+  }
+  for (; i < n; ++i) to[i] = from[i];
+}
+__m256 load8(const float* p) { return _mm256_loadu_ps(p); }
+__m256 load8(const bfloat16* p) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+}
+/// to[j * step + i] = from[j + i * row] for an 8 x 8 block.
+template <class In> void transpose8(float* to, I step, const In* from, I row) {
+  __m256 r[8], t[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) r[i] = load8(from + i * row);
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+    r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+    r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+    r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(to + i * step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(to + (i + 4) * step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  }
+}
+/// Panels of `panel` columns, [k][panel] each; columns beyond n are zero.
+template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n) {
+  constexpr I panel = 2 * Simd<T>::width;
+  for (I j = 0; j < n; j += panel, to += k * panel) {
+    I w = min(panel, n - j);
+    const In* from = b + j * col;
+    if (col == 1) {
+      for (I p = 0; p < k; ++p) {
+        if (w == panel) copy_row(to + p * panel, from + p * row, panel);
+        else {
+          copy_row(to + p * panel, from + p * row, w);
+          for (I i = w; i < panel; ++i) to[p * panel + i] = T(0);
+        }
+      }
+      continue;
+    }
+    I p0 = 0, full = 0;
+    if constexpr (sizeof(T) == 4) {
+      if (row == 1) {
+        full = w / 8 * 8;
+        p0 = k / 8 * 8;
+        for (I i = 0; i < full; i += 8)
+          for (I p = 0; p < p0; p += 8) transpose8(to + p * panel + i, panel, from + p + i * col, col);
+      }
+    }
+    for (I p = 0; p < k; ++p)
+      for (I i = p < p0 ? full : 0; i < panel; ++i) to[p * panel + i] = i < w ? static_cast<T>(wide(from[p * row + i * col])) : T(0);
+  }
+}
+/// A strip of rows as [rows][Slab] where k is contiguous, else as [k][kStripStep].
+template <class T, class In, I Slab> void pack_a(T* to, const In* a, I row, I col, I rows, I k) {
+  if (col == 1) {
+    for (I r = 0; r < rows; ++r) copy_row(to + r * Slab, a + r * row, k);
+  } else {
+    for (I p = 0; p < k; ++p)
+      for (I r = 0; r < rows; ++r) to[p * kStripStep + r] = static_cast<T>(wide(a[r * row + p * col]));
+  }
+}
+
+/// rows x n of one slab: b is packed; c[rows, n] (+)=.
+template <class T, class In, I Slab> void slab_product(const In* a, I row, I col, const T* packed_b, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
+  static constexpr Tiles<T, Slab, 1> by_row;
+  static constexpr Tiles<T, 1, kStripStep> by_k;
+  constexpr I panel = 2 * Simd<T>::width;
+  I strips = (m + kRows - 1) / kRows;
+  for (I s = 0; s < strips; ++s) {
+    I r0 = m * s / strips, rows = m * (s + 1) / strips - r0;
+    pack_a<T, In, Slab>(strip, a + r0 * row, row, col, rows, k);
+    const auto& f = col == 1 ? by_row.f : by_k.f;
+    for (I j = 0; j < n; j += panel) {
+      I w = min(panel, n - j);
+      T* to = c + r0 * ldc + j;
+      const T* b = packed_b + j * k;
+      if (w == panel) f[1][rows](k, strip, b, to, ldc, add);
+      else {                                                 // the last columns go through a tile of their own
+        alignas(64) T edge[kRows * panel];
+        f[w > panel / 2][rows](k, strip, b, edge, panel, false);
+        for (I r = 0; r < rows; ++r)
+          for (I i = 0; i < w; ++i) to[r * ldc + i] = add ? to[r * ldc + i] + edge[r * panel + i] : edge[r * panel + i];
+      }
+    }
+  }
+}
+
+template <class T, class In, class Out> void block(const GemmBlock& g, T* scratch) {
+  constexpr Dtype d = sizeof(T) == 8 ? Dtype::f64 : Dtype::f32;
+  constexpr I slab = slab_size(d);
+  constexpr bool direct = sizeof(T) == sizeof(Out);
+  T *strip = scratch, *packed = strip + 32 * slab, *sums = packed + slab * (kBlockColumns + 2 * Simd<T>::width);
+  const auto *a = static_cast<const In*>(g.a), *b = static_cast<const In*>(g.b);
+  auto* c = static_cast<Out*>(g.c);
+  I slabs = slab_count(d, g.k);
+  for (I j = 0; j < g.n; j += kBlockColumns) {
+    I n = min(kBlockColumns, g.n - j);
+    for (I i = 0, m = direct ? g.m : kBlockRows; i < g.m; i += m) {
+      I rows = min(m, g.m - i), ld = direct ? g.ldc : n;
+      T* to;
+      if constexpr (direct) to = c + i * g.ldc + j;
+      else {
+        to = sums;
+        if (g.accumulate) for (I r = 0; r < rows; ++r) copy_row(sums + r * n, c + (i + r) * g.ldc + j, n);
+      }
+      for (I s = 0; s < slabs; ++s) {
+        I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
+        pack_b(packed, b + k0 * g.b_row + j * g.b_col, g.b_row, g.b_col, k, n);
+        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, packed, rows, n, k, to, ld, s > 0 || g.accumulate, strip);
+      }
+      if constexpr (!direct)
+        for (I r = 0; r < rows; ++r)
+          for (I x = 0; x < n; ++x) c[(i + r) * g.ldc + j + x] = sums[r * n + x];
+    }
+  }
+}
+}  // namespace
+
+void gemm_block(const GemmBlock& g, void* scratch) {
+  if (g.dtype == Dtype::f64) block<double, double, double>(g, static_cast<double*>(scratch));
+  else if (g.dtype == Dtype::f32) block<float, float, float>(g, static_cast<float*>(scratch));
+  else if (g.wide) block<float, bfloat16, float>(g, static_cast<float*>(scratch));
+  else block<float, bfloat16, bfloat16>(g, static_cast<float*>(scratch));
+}
+}  // namespace bora::kernels::BORA_ISA
