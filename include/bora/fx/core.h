@@ -1,0 +1,37 @@
+// core.h -- the transformations on flat lists of Arrays; the typed shells put trees on top.
+#pragma once
+#include "bora/compile/control.h"
+
+namespace bora::fx {
+/// One gradient per primal: zeros where none flows, empty for primals that are not floating. Entries of ct may be empty: zero.
+struct VjpFlat {
+  Arrays out;
+  std::function<Arrays(const Arrays& ct)> pullback;
+};
+VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt);
+/// {f(primals), its derivative along tangents}, by transposing the pullback once more. Empty tangents are zero.
+std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
+
+struct VmapFlat {
+  std::vector<std::optional<std::int64_t>> in;            // one per leaf; none: not mapped; negative axes count from the end
+  std::vector<std::optional<std::int64_t>> out = {0};     // one per output leaf, or a single one for all
+  std::int64_t size = -1;                      // needed only if nothing is mapped
+  std::string axis_name = {};
+};
+Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how);
+
+/// An inner jit.
+Arrays call_program(const ProgramPtr&, const Arrays& in);
+/// body: (carry, x) -> (carry, y). xs have a leading dimension of `length`. labels: tree paths of the carry, for errors.
+Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse, const std::vector<std::string>& labels = {});
+Arrays cond_flat(const Array& pred, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
+Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init);
+Arrays checkpoint_flat(const FlatFn&, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names = {});
+/// bwd: (residuals, cotangents) -> one gradient per input.
+Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in);
+
+/// A call of a staged Program under the current interpreter. donated[i]: the caller gave up in[i], whose memory may be reused.
+Arrays run_jit(const ProgramPtr&, Arrays in, const Mask& donated);
+/// Size of a mesh axis, or of the vmap whose axis_name it is; the product for several. Throws ShardError for an unbound name.
+std::int64_t axis_size(const MeshAxes&);
+}  // namespace bora::fx

@@ -1,0 +1,110 @@
+// Call, Scan, Cond, While, CustomVjp: types, evaluation and cost. Their other rules run held Programs again and live in fx and shard.
+#include "bora/compile/control.h"
+#include "bora/compile/executable.h"
+
+namespace bora::ops {
+namespace {
+Type with_length(Type t, std::int64_t n) {
+  t.shape.insert(0, n);
+  return t;
+}
+void check_inputs(std::string_view what, const Types& got, const Types& want) {
+  check<ShapeError>(got.size() == want.size(), what, ": takes ", want.size(), " inputs, got ", got.size());
+  for (std::size_t i = 0; i < got.size(); ++i) check<ShapeError>(got[i] == want[i], what, ": input ", i, " should be ", want[i], ", got ", got[i]);
+}
+Cost program_cost(const Program& p) {
+  Cost c;
+  for (auto& i : p.code) {
+    Types in, out;
+    for (int v : i.in) in.push_back(p.vars[static_cast<std::size_t>(v)]);
+    for (int v : i.out) out.push_back(p.vars[static_cast<std::size_t>(v)]);
+    auto k = i.primitive->cost(in, out);
+    c.flops += k.flops;
+    c.bytes += k.bytes;
+  }
+  return c;
+}
+}  // namespace
+
+Types Call::infer(const Types& in) const {
+  check_inputs("call", in, program->in_types());
+  return program->out_types();
+}
+Arrays Call::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
+Cost Call::cost(const Types&, const Types&) const { return program_cost(*program); }
+
+Types Scan::infer(const Types& in) const {
+  auto nc = static_cast<std::size_t>(consts), nk = static_cast<std::size_t>(carries);
+  auto want = body->in_types(), t = body->out_types();
+  check<ShapeError>(in.size() == want.size() && t.size() >= nk, "scan: takes ", want.size(), " inputs, got ", in.size());
+  for (std::size_t i = 0; i < nk; ++i)
+    check<ShapeError>(t[i] == want[nc + i], "scan: carry ", i, " enters the body as ", want[nc + i], " and leaves as ", t[i],
+                      "; the body must return a carry of the same shape and dtype");
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    auto w = i < nc + nk ? want[i] : with_length(want[i], length);
+    check<ShapeError>(in[i] == w, "scan: input ", i, " should be ", w, ", got ", in[i]);
+  }
+  for (std::size_t i = nk; i < t.size(); ++i) t[i] = with_length(t[i], length);
+  return t;
+}
+/// One step is a Program of its own, so that eager and staged scans share the Executable's loop.
+static ProgramPtr single(const PrimitivePtr& p, const Types& in, const Types& out) {
+  auto q = std::make_shared<Program>();
+  Instruction i{p, {}, {}};
+  for (auto& t : in) {
+    i.in.push_back(static_cast<int>(q->vars.size()));
+    q->vars.push_back(t);
+  }
+  q->in = i.in;
+  for (auto& t : out) {
+    i.out.push_back(static_cast<int>(q->vars.size()));
+    q->vars.push_back(t);
+  }
+  q->out = i.out;
+  q->code.push_back(std::move(i));
+  return q;
+}
+/// The key says what beyond the held Programs decides; the Program of one instruction is kept on the first held one.
+template <class P> static Arrays run_alone(const P& p, const Program& keeper, const Arrays& in, const Types& out) {
+  std::ostringstream key;
+  key << "alone " << P::name << ' ' << primitive(p)->hash();
+  for (auto& a : in) key << ' ' << a.type();
+  auto q = keeper.memo.get<ProgramPtr>(key.str(), [&] { return single(primitive(p), types_of(in), out); });
+  return executable(q)->run(in);
+}
+Arrays Scan::run(const Arrays& in, const Types& out) const { return run_alone(*this, *body, in, out); }
+Cost Scan::cost(const Types&, const Types&) const {
+  auto c = program_cost(*body);
+  return {c.flops * static_cast<double>(length), c.bytes * static_cast<double>(length)};
+}
+Types Cond::infer(const Types& in) const {
+  check<ShapeError>(!in.empty() && in[0] == Type{{}, Dtype::boolean}, "cond: the predicate must be one bool, got ", in.empty() ? Type{} : in[0]);
+  check_inputs("cond", Types(in.begin() + 1, in.end()), on_true->in_types());
+  auto t = on_true->out_types(), f = on_false->out_types();
+  check<ShapeError>(t.size() == f.size(), "cond: the branches return ", t.size(), " and ", f.size(), " arrays; they must return the same");
+  for (std::size_t i = 0; i < t.size(); ++i)
+    check<ShapeError>(t[i] == f[i], "cond: the branches must have equal output types but result ", i, " is ", t[i], " in one and ", f[i], " in the other");
+  return t;
+}
+Arrays Cond::run(const Arrays& in, const Types&) const {
+  return executable(in[0].item<bool>() ? on_true : on_false)->run(Arrays(in.begin() + 1, in.end()));
+}
+Types While::infer(const Types& in) const {
+  auto first = static_cast<std::size_t>(cond_consts + body_consts);
+  auto t = body->out_types();
+  check<ShapeError>(in.size() == first + t.size(), "while_loop: takes ", first + t.size(), " inputs, got ", in.size());
+  auto pred = cond->out_types();
+  check<ShapeError>(pred.size() == 1 && pred[0] == Type{{}, Dtype::boolean}, "while_loop: the condition must return one bool scalar, got ",
+                    pred.empty() ? Type{} : pred[0]);
+  for (std::size_t i = 0; i < t.size(); ++i)
+    check<ShapeError>(in[first + i] == t[i], "while_loop: carry ", i, " enters the body as ", in[first + i], " and leaves as ", t[i],
+                      "; the body must return a carry of the same shape and dtype");
+  return t;
+}
+Arrays While::run(const Arrays& in, const Types& out) const { return run_alone(*this, *body, in, out); }
+Types CustomVjp::infer(const Types& in) const {
+  check_inputs("custom_vjp", in, program->in_types());
+  return program->out_types();
+}
+Arrays CustomVjp::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
+}  // namespace bora::ops

@@ -1,0 +1,37 @@
+// split.h -- a Program under one more interpreter: run again, result staged. Private to fx and shard.
+#pragma once
+#include "bora/fx/core.h"
+
+namespace bora::fx {
+/// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the inputs that have one.
+struct Split {
+  ProgramPtr fwd, bwd;
+  std::vector<int> residual;        // >= 0: that input of fwd; -1: the next extra output of fwd
+  std::vector<int> ct;              // which outputs take a cotangent
+  std::vector<int> grad;            // which inputs get a gradient
+};
+struct Residuals {
+  ops::Keep keep = ops::Keep::everything;
+  std::vector<std::string> names = {};
+  Mask invariant = {};              // inputs that are the same in every iteration: what depends on them alone is not kept
+};
+const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
+struct BatchedProgram {
+  ProgramPtr program;
+  Mask out;                         // every mapped value has its mapped axis first
+};
+BatchedProgram batch_program(const ProgramPtr&, const Mask& in, const BatchRules&, const Mask& force = {});
+
+// ---- helpers of the control rules ----
+inline Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
+  return {a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(from + n)};
+}
+inline void append(Arrays& a, const Arrays& b) { a.insert(a.end(), b.begin(), b.end()); }
+inline Type with_length(Type t, std::int64_t n) {
+  t.shape.insert(0, n);
+  return t;
+}
+Array or_zero(const Array& a, const Type& t);
+/// The same Program with its inputs in another order: the i-th is old input order[i], or an unused one of type extra[i] where order[i] < 0.
+ProgramPtr rewired(const ProgramPtr&, const std::vector<int>& order, const Types& extra = {});
+}  // namespace bora::fx

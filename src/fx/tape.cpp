@@ -1,0 +1,241 @@
+// Tape: reverse mode. Also the one place where a Program is split into a forward and a backward Program.
+#include <algorithm>
+#include "bora/ops/primitives.h"
+#include "bora/ops/special.h"
+#include "fx/split.h"
+
+namespace bora::fx {
+namespace {
+struct TapeValue final : Value {
+  Array primal;
+  int number;
+  TapeValue(Array p, std::uint64_t o, int n) : Value(p.type(), o), primal(std::move(p)), number(n) {}
+  Array concrete() const override { return primal.concrete(); }      // outside of jit, numbers can be read under grad
+};
+
+class Tape final : public Interpreter {
+ public:
+  using Interpreter::Interpreter;
+  Array watch(const Array& a) { return Array(std::make_shared<TapeValue>(a, id, values_++)); }
+  Array primal(const Array& a) const { return owns(a) ? static_cast<const TapeValue*>(a.get())->primal : a; }
+  Arrays process(const PrimitivePtr& p, const Arrays& in) override {
+    Within w(parent);
+    Mask needs;
+    bool any = false;
+    for (auto& a : in) {                                             // only float values are ever owned
+      needs.push_back(owns(a));
+      any |= owns(a);
+    }
+    if (!any) return parent->process(p, in);
+    Arrays x;
+    for (auto& a : in) x.push_back(primal(a));
+    auto linear = p->linearize(x, needs);
+    if (!linear) {
+      auto out = parent->process(p, x);
+      linear = Linear{out, [p, x, out, needs](const Arrays& ct) { return p->vjp({x, out, ct, needs}); }};
+    }
+    Node n{{}, values_, linear->out.size(), std::move(linear->pullback), current_source()};
+    for (auto& a : in) n.in.push_back(owns(a) ? number(a) : -1);
+    values_ += static_cast<int>(linear->out.size());
+    Arrays out;
+    for (std::size_t k = 0; k < linear->out.size(); ++k) {
+      auto& y = linear->out[k];
+      out.push_back(is_float(y.dtype()) ? Array(std::make_shared<TapeValue>(y, id, n.out + static_cast<int>(k))) : y);
+    }
+    nodes_.push_back(std::move(n));
+    return out;
+  }
+  /// Runs under whatever interpreter is current: cotangents may themselves be traced. Empty where no gradient flows.
+  Arrays backward(const Arrays& out, const Arrays& ct, const Arrays& wrt) const {
+    Arrays sums(static_cast<std::size_t>(values_));
+    auto push = [&](int n, const Array& g) {
+      if (!g.defined()) return;
+      auto& s = sums[static_cast<std::size_t>(n)];
+      s = s.defined() ? accumulate(s, g) : g;
+    };
+    for (std::size_t i = 0; i < out.size(); ++i) if (owns(out[i])) push(number(out[i]), ct[i]);
+    for (auto n = nodes_.rbegin(); n != nodes_.rend(); ++n) {
+      auto first = sums.begin() + n->out;
+      Arrays c(first, first + static_cast<std::ptrdiff_t>(n->outs));
+      if (std::none_of(c.begin(), c.end(), [](auto& a) { return a.defined(); })) continue;
+      for (auto a = first; a != first + static_cast<std::ptrdiff_t>(n->outs); ++a) *a = {};
+      SourceScope source(n->source);
+      auto g = n->pullback(c);
+      for (std::size_t i = 0; i < n->in.size(); ++i) if (n->in[i] >= 0) push(n->in[i], g.at(i));
+    }
+    Arrays r;
+    for (auto& a : wrt) r.push_back(owns(a) ? sums[static_cast<std::size_t>(number(a))] : Array{});
+    return r;
+  }
+
+ private:
+  struct Node {
+    std::vector<int> in;
+    int out;
+    std::size_t outs;
+    std::function<Arrays(const Arrays&)> pullback;
+    SourcePtr source;
+  };
+  int number(const Array& a) const { return static_cast<const TapeValue*>(a.get())->number; }
+  std::vector<Node> nodes_;
+  int values_ = 0;
+};
+bool differentiable(const Array& a) { return is_float(a.dtype()); }
+}  // namespace
+
+Array or_zero(const Array& a, const Type& t) { return a.defined() ? a : full_of(t, 0); }
+
+VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
+  auto tape = std::make_shared<Tape>(current());
+  Arrays in = primals;
+  for (std::size_t i = 0; i < in.size(); ++i) if (wrt[i] && differentiable(in[i])) in[i] = tape->watch(in[i]);
+  Arrays out;
+  {
+    Within w(tape.get());
+    out = f(in);
+  }
+  Arrays values;
+  for (auto& a : out) values.push_back(tape->primal(a));
+  return {values, [=](const Arrays& ct) {
+            auto g = tape->backward(out, ct, in);
+            for (std::size_t i = 0; i < g.size(); ++i) if (!g[i].defined() && wrt[i] && differentiable(primals[i])) g[i] = zeros_like(primals[i]);
+            return g;
+          }};
+}
+std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
+  auto v = vjp_flat(f, primals, Mask(primals.size(), true));
+  Arrays dummy;                                       // cotangents that nobody reads the value of: the pullback is linear in them
+  for (auto& y : v.out) dummy.push_back(differentiable(y) ? zeros_like(y) : Array{});
+  std::vector<std::size_t> live;
+  for (std::size_t i = 0; i < dummy.size(); ++i) if (dummy[i].defined()) live.push_back(i);
+  Arrays cts;
+  for (auto i : live) cts.push_back(dummy[i]);
+  std::vector<std::size_t> grads;
+  for (std::size_t i = 0; i < primals.size(); ++i) if (differentiable(primals[i])) grads.push_back(i);
+  auto transposed = vjp_flat(
+      [&](const Arrays& c) {
+        Arrays all(v.out.size());
+        for (std::size_t k = 0; k < live.size(); ++k) all[live[k]] = c[k];
+        auto g = v.pullback(all);
+        Arrays r;
+        for (auto i : grads) r.push_back(g[i]);
+        return r;
+      },
+      cts, Mask(cts.size(), true));
+  Arrays t;
+  for (auto i : grads) t.push_back(tangents.at(i));
+  auto d = transposed.pullback(t);
+  Arrays dout(v.out.size());
+  for (std::size_t k = 0; k < live.size(); ++k) dout[live[k]] = d[k];
+  return {v.out, dout};
+}
+
+namespace {
+bool kept_by_policy(const Instruction& i, const Residuals& policy) {
+  auto& p = *i.primitive;
+  switch (policy.keep) {
+    case ops::Keep::nothing: return false;
+    case ops::Keep::dots: return as<ops::DotGeneral>(p) != nullptr;
+    case ops::Keep::dots_no_batch: { auto* d = as<ops::DotGeneral>(p); return d && d->batch_a.empty(); }
+    case ops::Keep::names: {
+      auto* n = as<ops::Name>(p);
+      return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
+    }
+    case ops::Keep::everything:                       // but gathered parameters are gathered again, and what is cheaper to repeat is repeated
+      return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
+  }
+  return false;
+}
+/// One joint Program (inputs, cotangents) -> (outputs, gradients): Tape over Stage records the forward instructions first. What the
+/// backward part reads of the forward part is a residual if the policy keeps it, else its instruction is repeated in the backward Program.
+Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
+  Stage s(current());
+  Tape tape(&s);
+  Split r;
+  Arrays in, out;
+  auto types = p->in_types();
+  for (std::size_t i = 0; i < types.size(); ++i) in.push_back(s.input(types[i], i < p->labels.size() ? p->labels[i] : std::string()));
+  Arrays watched = in;
+  for (std::size_t i = 0; i < in.size(); ++i) if (wrt[i] && differentiable(in[i])) watched[i] = tape.watch(in[i]);
+  {
+    Within w(&tape);
+    out = interpret(*p, watched);
+  }
+  auto boundary = s.length();
+  std::vector<int> in_var, ct_var, out_var, grad_var;
+  {
+    Within w(&s);
+    Arrays cts(out.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (!tape.owns(out[k])) continue;
+      cts[k] = s.input(out[k].type());
+      ct_var.push_back(s.variable(cts[k]));
+      r.ct.push_back(static_cast<int>(k));
+    }
+    auto g = tape.backward(out, cts, watched);
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      if (!g[i].defined()) continue;
+      grad_var.push_back(s.variable(g[i]));
+      r.grad.push_back(static_cast<int>(i));
+    }
+    for (auto& a : in) in_var.push_back(s.variable(a));
+    for (auto& a : out) out_var.push_back(s.variable(tape.primal(a)));
+  }
+  check<TraceError>(s.captures.empty(), "a derivative rule made a concrete array while a Program was differentiated; use full_of or constant");
+  auto joint = s.raw({});
+  auto& code = joint->code;
+  auto at = [](int v) { return static_cast<std::size_t>(v); };
+  Mask varies(joint->vars.size());                    // values that depend on no (varying) input are repeated rather than kept
+  for (std::size_t i = 0; i < in_var.size(); ++i) varies[at(in_var[i])] = i >= policy.invariant.size() || !policy.invariant[i];
+  for (int v : ct_var) varies[at(v)] = true;
+  for (auto& i : code) for (int v : i.in) if (varies[at(v)]) for (int o : i.out) varies[at(o)] = true;
+  Mask live(joint->vars.size()), residual(joint->vars.size());
+  for (int v : grad_var) live[at(v)] = true;
+  Program bwd, fwd;
+  bwd.vars = fwd.vars = joint->vars;
+  for (std::size_t k = code.size(); k-- > 0;) {
+    auto& i = code[k];
+    if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
+    if (k < boundary && varies[at(i.out[0])] && kept_by_policy(i, policy)) {
+      for (int v : i.out) if (live[at(v)]) residual[at(v)] = true;
+      continue;
+    }
+    for (int v : i.in) live[at(v)] = true;
+    bwd.code.push_back(i);
+  }
+  std::reverse(bwd.code.begin(), bwd.code.end());
+  fwd.in = in_var;
+  fwd.labels = p->labels;
+  fwd.out = out_var;
+  fwd.code.assign(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(boundary));
+  for (std::size_t i = 0; i < in_var.size(); ++i) {
+    if (!live[at(in_var[i])]) continue;
+    r.residual.push_back(static_cast<int>(i));
+    bwd.in.push_back(in_var[i]);
+    bwd.labels.push_back(i < p->labels.size() ? p->labels[i] : std::string());
+  }
+  for (std::size_t v = 0; v < residual.size(); ++v) {
+    if (!residual[v]) continue;
+    r.residual.push_back(-1);
+    bwd.in.push_back(static_cast<int>(v));
+    fwd.out.push_back(static_cast<int>(v));
+  }
+  bwd.in.insert(bwd.in.end(), ct_var.begin(), ct_var.end());
+  bwd.labels.resize(bwd.in.size());
+  bwd.out = grad_var;
+  r.fwd = simplify(fwd);
+  r.bwd = simplify(bwd);
+  return r;
+}
+std::string bits(const Mask& m) {
+  std::string r;
+  for (bool b : m) r += b ? '1' : '0';
+  return r;
+}
+}  // namespace
+const Split& split_vjp(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
+  std::string key = "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " + bits(policy.invariant);
+  for (auto& n : policy.names) key += " " + n;
+  return p->memo.get<Split>(key, [&] { return make_split(p, wrt, policy); });
+}
+}  // namespace bora::fx
