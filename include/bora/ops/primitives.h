@@ -79,6 +79,40 @@ struct Bitcast {
   Bitcast lift(std::int64_t) const;
   static Samples<Bitcast> samples();
 };
+/// x[start, limit) with steps.
+struct Slice {
+  Dims start, limit, stride;
+  static constexpr std::string_view name = "slice";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Slice resized(const Types& in, const Types& out) const;
+  Slice lift(std::int64_t n) const;
+  static Samples<Slice> samples();
+};
+/// lo and hi elements of `value` around each dimension (negative: cut), `interior` between neighbours.
+struct Pad {
+  Dims lo, hi, interior;
+  Scalar value;
+  static constexpr std::string_view name = "pad";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Pad lift(std::int64_t n) const;
+  static Samples<Pad> samples();
+};
+struct Concatenate {
+  std::int64_t axis;
+  static constexpr std::string_view name = "concatenate";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Concatenate lift(std::int64_t n) const;
+  static Samples<Concatenate> samples();
+};
 /// Reduction over dims (sorted), which disappear.
 struct Reduce {
   kernels::Reduction kind;
@@ -88,7 +122,6 @@ struct Reduce {
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
   Factors factors(const Types&) const;
-  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   Reduce lift(std::int64_t) const;
   static Samples<Reduce> samples();
 };
@@ -107,10 +140,12 @@ struct DotGeneral {
   Dims free_a(std::int64_t ndim) const;
   Dims free_b(std::int64_t ndim) const;
 };
-/// x with `indices` in place of dimension axis.
+/// x with `indices` in place of dimension axis. The first `batch` dimensions of x and of indices go together (batch <= axis): x [b.., p..,
+/// n, q..], indices i32 [b.., k..] -> [b.., p.., k.., q..]. Indices are already counted from the front; outside of [0, n): see fill.
 struct Take {
   std::int64_t axis;
   bool fill;                                   // out of range: false clamps, true gives NaN (0 for integers)
+  std::int64_t batch_dims = 0;
   static constexpr std::string_view name = "take";
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
@@ -119,6 +154,47 @@ struct Take {
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Take> samples();
+};
+/// How a scatter combines what is there with an update. set: the last update wins.
+enum class Write : std::uint8_t { add, set, multiply, min, max };
+/// Inputs x, indices, updates (of the type that Take{axis, .., batch_dims} gives): x with updates combined at the indices. Updates whose
+/// index is outside are dropped.
+struct Scatter {
+  Write how;
+  std::int64_t axis;
+  std::int64_t batch_dims = 0;
+  static constexpr std::string_view name = "scatter";
+  static constexpr int in_place = 0;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Scatter> samples();
+};
+/// The window of `window_sizes` of x that begins at i32 scalars (inputs 1, 2, ..; one a dimension), clamped to lie inside.
+struct DynamicSlice {
+  Shape window_sizes;
+  static constexpr std::string_view name = "dynamic_slice";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  DynamicSlice resized(const Types& in, const Types& out) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  static Samples<DynamicSlice> samples();
+};
+/// Inputs x, update, i32 scalars: x with the window that begins there (clamped) replaced by update.
+struct DynamicUpdateSlice {
+  static constexpr std::string_view name = "dynamic_update_slice";
+  static constexpr int in_place = 0;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  static Samples<DynamicUpdateSlice> samples();
 };
 /// The block [start, start + sizes) of a draw of `shape` from the stream of a key. Inputs: keys [b...], then for a block one i32 start a
 /// dimension. Output: [b..., sizes...] of dtype u8, u32 or i64 (8, 32, 64 random bits). `spec`: how the draw is to be split.
@@ -132,7 +208,7 @@ struct RandomBits {
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   RandomBits lift(std::int64_t) const;
-  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<RandomBits> samples();
 };
 }  // namespace bora::ops

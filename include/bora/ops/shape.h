@@ -9,12 +9,15 @@ Array broadcast_in_dim(const Array& x, const Shape& shape, const Dims& dims);
 Array broadcast_to(const Array& x, const Shape& shape);
 /// The same elements, row-major, as another shape; one size may be -1. Throws ShapeError.
 Array reshape(const Array& x, const Shape& shape);
-/// Dimensions in another order; none reverses them. Negative axes count from the end.
-Array transpose(const Array& x, const Dimensions& perm = none);
+/// Dimensions in another order (output dimension d is input dimension perm[d]); without perm reversed. Negative axes count from the end.
+Array transpose(const Array& x);
+Array transpose(const Array& x, const Dims& perm);
 Array swapaxes(const Array& x, std::int64_t a, std::int64_t b);
 Array moveaxis(const Array& x, std::int64_t from, std::int64_t to);
 Array expand_dims(const Array& x, std::int64_t axis);
-Array squeeze(const Array& x, const Dimensions& axes = none);
+/// Without these dimensions of size 1 (without axes: without all of them). Throws ShapeError for another size.
+Array squeeze(const Array& x);
+Array squeeze(const Array& x, const Dimensions& axes);
 Array ravel(const Array& x);
 Array flip(const Array& x, const Dimensions& axes = none);
 Array tile(const Array& x, const Dims& repeats);

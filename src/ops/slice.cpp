@@ -1,0 +1,279 @@
+// Primitives that choose or add elements at fixed places: slice, pad, concatenate; and the functions made of them.
+#include "bora/kernels/move.h"
+#include "bora/ops/shape.h"
+#include "ops/dims.h"
+
+namespace bora::ops {
+// ---- slice ------------------------------------------------------------------------------------------------------------
+Type Slice::infer(const Types& in) const {
+  const auto& x = in.at(0).shape;
+  check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
+                    " needs one start, limit and stride for each dimension, got ", to_string(start), ", ", to_string(limit), ", ", to_string(stride));
+  Shape s;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    check<ShapeError>(0 <= start[d] && start[d] <= limit[d] && limit[d] <= x[d], "slice: [", start[d], ", ", limit[d], ") leaves dimension ", d, " of ", x);
+    check<ValueError>(stride[d] > 0, "slice: the stride of dimension ", d, " is ", stride[d], "; it must be positive (flip() reverses)");
+    s.push_back((limit[d] - start[d] + stride[d] - 1) / stride[d]);
+  }
+  return with_shape(in[0], s);
+}
+void Slice::eval(Inputs in, Outputs out) const {
+  auto strides = strides_of(in[0].type.shape);
+  std::int64_t first = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    first += start[d] * strides[d];
+    strides[d] *= stride[d];
+  }
+  auto size = dtype_size(out[0].type.dtype);
+  const auto& shape = out[0].type.shape;
+  if (volume(shape) == 0) return;
+  kernels::copy(out[0].data, strides_of(shape), static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size), strides, shape.dims(), size);
+}
+Array Slice::vjp(const Vjp& v) const {
+  Dims hi, interior;
+  for (std::size_t d = 0; d < start.size(); ++d) {
+    auto n = v.out[0].type().shape[d], covered = n == 0 ? 0 : (n - 1) * stride[d] + 1;
+    hi.push_back(v.in[0].type().shape[d] - start[d] - covered);
+    interior.push_back(stride[d] - 1);
+  }
+  return pad(v.ct[0], start, hi, 0, interior);
+}
+namespace {
+bool whole(const Slice& p, const Shape& x, std::size_t d) { return p.start[d] == 0 && p.limit[d] == x[d] && p.stride[d] == 1; }
+}  // namespace
+Factors Slice::factors(const Types& in) const {
+  Dims l;
+  for (std::size_t d = 0; d < start.size(); ++d) l.push_back(whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
+  return {{l}, {l}, {0}};
+}
+/// Dimensions that are whole stay whole. A dimension that is cut is never split, so the block has its global size.
+Slice Slice::resized(const Types& in, const Types& out) const {
+  Slice s = *this;
+  for (std::size_t d = 0; d < start.size(); ++d)
+    if (start[d] == 0 && stride[d] == 1 && out[0].shape[d] == in[0].shape[d]) s.limit[d] = in[0].shape[d];
+  return s;
+}
+Slice Slice::lift(std::int64_t n) const { return {prepend(0, start), prepend(n, limit), prepend(1, stride)}; }
+Samples<Slice> Slice::samples() {
+  return {{{{0, 1}, {3, 4}, {1, 2}}, {random_values({3, 5}, -1, 1, 1)}},
+          {{{2}, {2}, {1}}, {random_values({4}, -1, 1, 2)}},
+          {{{0, 1}, {0, 2}, {1, 1}}, {random_values({0, 3}, -1, 1, 3)}}};
+}
+
+// ---- pad --------------------------------------------------------------------------------------------------------------
+namespace {
+struct PadFit {
+  std::int64_t size, first, count, to;           // output size; input elements [first, first + count) begin at output position to
+};
+PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interior) {
+  auto step = interior + 1, spread = n == 0 ? 0 : (n - 1) * step + 1, size = lo + spread + hi;
+  auto first = lo >= 0 ? 0 : (-lo + step - 1) / step;
+  auto last = size <= 0 ? -1 : std::min(n - 1, (size - 1 - lo) / step);          // the last position that lies inside
+  if (size - 1 - lo < 0) last = -1;
+  return {size, first, std::max<std::int64_t>(0, last - first + 1), lo + first * step};
+}
+}  // namespace
+Type Pad::infer(const Types& in) const {
+  const auto& x = in.at(0).shape;
+  check<ShapeError>(lo.size() == x.size() && hi.size() == x.size() && interior.size() == x.size(), "pad: ", x, " needs lo, hi and interior for each dimension, got ",
+                    to_string(lo), ", ", to_string(hi), ", ", to_string(interior));
+  Shape s;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    check<ValueError>(interior[d] >= 0, "pad: interior of dimension ", d, " is ", interior[d], "; it must not be negative");
+    s.push_back(fit(x[d], lo[d], hi[d], interior[d]).size);
+    check<ShapeError>(s.back() >= 0, "pad: lo ", lo[d], " and hi ", hi[d], " cut more than dimension ", d, " of ", x, " has");
+  }
+  return with_shape(in[0], s);
+}
+void Pad::eval(Inputs in, Outputs out) const {
+  const auto& shape = out[0].type.shape;
+  auto size = dtype_size(out[0].type.dtype);
+  kernels::fill(out[0].data, volume(shape), size, out[0].type.dtype == Dtype::key ? 0 : bits_of(value, out[0].type.dtype));
+  auto from = strides_of(in[0].type.shape), to = strides_of(shape);
+  Dims count;
+  std::int64_t first = 0, place = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    auto f = fit(in[0].type.shape[d], lo[d], hi[d], interior[d]);
+    count.push_back(f.count);
+    first += f.first * from[d];
+    place += f.to * to[d];
+    to[d] *= interior[d] + 1;
+  }
+  if (volume(count) == 0) return;
+  auto bytes = static_cast<std::int64_t>(size);
+  kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to, static_cast<const char*>(in[0].data) + first * bytes, from, count, size);
+}
+Array Pad::vjp(const Vjp& v) const {
+  // Positive padding is sliced off; what was cut comes back as zeros.
+  Array ct = v.ct[0];
+  Dims start, limit, stride, back_lo, back_hi;
+  for (std::size_t d = 0; d < lo.size(); ++d) {
+    auto n = v.in[0].type().shape[d];
+    auto f = fit(n, lo[d], hi[d], interior[d]);
+    start.push_back(f.count ? f.to : 0);
+    stride.push_back(interior[d] + 1);
+    limit.push_back(f.count ? f.to + (f.count - 1) * stride.back() + 1 : 0);
+    back_lo.push_back(f.count ? f.first : 0);
+    back_hi.push_back(n - back_lo.back() - f.count);
+  }
+  ct = slice(ct, start, limit, stride);
+  return ct.type().shape == v.in[0].type().shape ? ct : pad(ct, back_lo, back_hi);
+}
+Factors Pad::factors(const Types& in) const {
+  Dims l;
+  for (std::size_t d = 0; d < lo.size(); ++d) l.push_back(lo[d] || hi[d] || interior[d] ? kNone : static_cast<std::int64_t>(d));
+  Factors f{{l}, {l}};
+  if (value.value == 0 && in[0].dtype != boolean) f.linear = {0};
+  return f;
+}
+Pad Pad::lift(std::int64_t) const { return {prepend(0, lo), prepend(0, hi), prepend(0, interior), value}; }
+Samples<Pad> Pad::samples() {
+  return {{{{0, 1}, {0, 2}, {0, 1}, 0.0}, {random_values({3, 3}, -1, 1, 1)}},
+          {{{1}, {0}, {0}, 7.0}, {random_values({4}, -1, 1, 2)}},
+          {{{-1, 0}, {1, -2}, {0, 1}, 0.0}, {random_values({3, 3}, -1, 1, 3)}},
+          {{{2}, {1}, {1}, 0.0}, {random_values({0}, -1, 1, 4)}}};
+}
+
+// ---- concatenate ------------------------------------------------------------------------------------------------------
+Type Concatenate::infer(const Types& in) const {
+  check<ValueError>(!in.empty(), "concatenate: no arrays were given");
+  Type t = in[0];
+  check<IndexError>(axis >= 0 && axis < t.ndim(), "concatenate: axis ", axis, " does not exist in ", t);
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    auto s = in[i].shape;
+    bool fits = s.size() == t.shape.size();
+    for (std::int64_t d = 0; fits && d < t.ndim(); ++d) fits = d == axis || s[at(d)] == t.shape[at(d)];
+    check<ShapeError>(fits, "concatenate: ", in[i].shape, " does not fit ", in[0].shape, " along axis ", axis, "; all other sizes must be equal");
+    check<DtypeError>(in[i].dtype == t.dtype, "concatenate: dtypes differ: ", t.dtype, " and ", in[i].dtype);
+    t.shape[at(axis)] += s[at(axis)];
+  }
+  return t;
+}
+void Concatenate::eval(Inputs in, Outputs out) const {
+  const auto& shape = out[0].type.shape;
+  auto strides = strides_of(shape);
+  auto size = dtype_size(out[0].type.dtype);
+  auto* to = static_cast<char*>(out[0].data);
+  for (const auto& x : in) {
+    if (volume(x.type.shape) == 0) continue;
+    kernels::copy(to, strides, x.data, strides_of(x.type.shape), x.type.shape.dims(), size);
+    to += x.type.shape[at(axis)] * strides[at(axis)] * static_cast<std::int64_t>(size);
+  }
+}
+Arrays Concatenate::vjp(const Vjp& v) const {
+  Arrays r;
+  std::int64_t from = 0;
+  for (std::size_t i = 0; i < v.in.size(); ++i) {
+    auto n = v.in[i].type().shape[at(axis)];
+    r.push_back(v.needs[i] ? slice_in_dim(v.ct[0], axis, from, from + n) : Array{});
+    from += n;
+  }
+  return r;
+}
+Factors Concatenate::factors(const Types& in) const {
+  auto l = range_of(in[0].ndim());
+  l[at(axis)] = kNone;
+  Factors f{std::vector<Dims>(in.size(), l), {l}, {}, true};
+  if (in[0].dtype != boolean) for (std::size_t i = 0; i < in.size(); ++i) f.linear.push_back(i);
+  return f;
+}
+Concatenate Concatenate::lift(std::int64_t) const { return {axis + 1}; }
+Samples<Concatenate> Concatenate::samples() {
+  return {{{1}, {random_values({2, 3}, -1, 1, 1), random_values({2, 1}, -1, 1, 2)}},
+          {{0}, {random_values({2}, -1, 1, 3), random_values({0}, -1, 1, 4), random_values({3}, -1, 1, 5)}}};
+}
+}  // namespace bora::ops
+
+namespace bora {
+using namespace ops;
+Array slice(const Array& x, const Dims& start, const Dims& limit, const Dims& stride) {
+  Dims steps = stride.empty() ? Dims(start.size(), 1) : stride;
+  bool whole = limit == x.type().shape.dims() && steps == Dims(limit.size(), 1) && start == Dims(limit.size(), 0);
+  return whole ? x : call_one(Slice{start, limit, steps}, {x});
+}
+Array slice_in_dim(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t limit, std::int64_t stride) {
+  auto a = at(normalize_axis("slice_in_dim", axis, x.ndim()));
+  Dims from(a, 0), to = x.shape().dims(), steps(to.size(), 1);
+  from.resize(to.size(), 0);
+  from[a] = start;
+  to[a] = limit;
+  steps[a] = stride;
+  return slice(x, from, to, steps);
+}
+Array index_in_dim(const Array& x, std::int64_t axis, std::int64_t i) {
+  axis = normalize_axis("index_in_dim", axis, x.ndim());
+  auto n = x.shape(axis);
+  check<IndexError>(-n <= i && i < n, "index ", i, " is outside of dimension ", axis, " of ", x.shape());
+  i = i < 0 ? i + n : i;
+  auto s = x.shape();
+  s.erase(at(axis));
+  return reshape(slice_in_dim(x, axis, i, i + 1), s);
+}
+Array pad(const Array& x, const Dims& lo, const Dims& hi, Scalar value, const Dims& interior) {
+  auto nothing = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](auto n) { return n == 0; }); };
+  Dims between = interior.empty() ? Dims(lo.size(), 0) : interior;
+  if (nothing(lo) && nothing(hi) && nothing(between) && static_cast<std::int64_t>(lo.size()) == x.ndim()) return x;
+  return call_one(Pad{lo, hi, between, value}, {x});
+}
+Array concatenate(const Arrays& xs, std::int64_t axis) {
+  check<ValueError>(!xs.empty(), "concatenate: no arrays were given");
+  axis = normalize_axis("concatenate", axis, xs[0].ndim());
+  if (xs.size() == 1) return xs[0];
+  Dtype d = xs[0].dtype();
+  for (auto& x : xs) if (x.dtype() != d) d = promote(d, x.dtype());
+  Arrays same;
+  for (auto& x : xs) same.push_back(x.dtype() == d ? x : x.astype(d));
+  return call_one(Concatenate{axis}, same);
+}
+Array stack(const Arrays& xs, std::int64_t axis) {
+  check<ValueError>(!xs.empty(), "stack: no arrays were given");
+  axis = normalize_axis("stack", axis, xs[0].ndim() + 1);
+  Arrays rows;
+  for (auto& x : xs) {
+    check<ShapeError>(x.type().shape == xs[0].type().shape, "stack: shapes differ: ", xs[0].shape(), " and ", x.shape());
+    rows.push_back(expand_dims(x, axis));
+  }
+  return concatenate(rows, axis);
+}
+Arrays split(const Array& x, std::int64_t parts, std::int64_t axis) {
+  axis = normalize_axis("split", axis, x.ndim());
+  auto n = x.shape(axis);
+  check<ShapeError>(parts > 0 && n % parts == 0, "split: dimension ", axis, " of ", x.shape(), " does not divide into ", parts, " equal parts");
+  Arrays r;
+  for (std::int64_t i = 0; i < parts; ++i) r.push_back(slice_in_dim(x, axis, i * (n / parts), (i + 1) * (n / parts)));
+  return r;
+}
+Array tile(const Array& x, const Dims& repeats) {
+  auto nd = std::max(x.ndim(), static_cast<std::int64_t>(repeats.size()));
+  auto s = x.shape();
+  Dims times(at(nd) - repeats.size(), 1);
+  times.insert(times.end(), repeats.begin(), repeats.end());
+  while (static_cast<std::int64_t>(s.size()) < nd) s.insert(0, 1);
+  // [n0, n1] -> [r0, n0, r1, n1] -> [r0 * n0, r1 * n1]
+  Shape wide, result;
+  Dims own;
+  for (std::size_t d = 0; d < s.size(); ++d) {
+    check<ValueError>(times[d] >= 0, "tile: repeats must not be negative, got ", to_string(repeats));
+    wide.push_back(times[d]);
+    own.push_back(static_cast<std::int64_t>(wide.size()));
+    wide.push_back(s[d]);
+    result.push_back(times[d] * s[d]);
+  }
+  return reshape(broadcast_in_dim(reshape(x, s), wide, own), result);
+}
+Array repeat(const Array& x, std::int64_t n, std::int64_t axis) {
+  axis = normalize_axis("repeat", axis, x.ndim());
+  check<ValueError>(n >= 0, "repeat: n must not be negative, got ", n);
+  auto wide = x.shape(), result = x.shape();
+  wide.insert(at(axis) + 1, n);
+  result[at(axis)] *= n;
+  return reshape(broadcast_in_dim(x, wide, others(x.ndim() + 1, {axis + 1})), result);
+}
+Array roll(const Array& x, std::int64_t shift, std::int64_t axis) {
+  axis = normalize_axis("roll", axis, x.ndim());
+  auto n = x.shape(axis);
+  if (n == 0 || shift % n == 0) return x;
+  auto cut = n - (shift % n + n) % n;
+  return concatenate({slice_in_dim(x, axis, cut, n), slice_in_dim(x, axis, 0, cut)}, axis);
+}
+}  // namespace bora
