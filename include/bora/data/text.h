@@ -1,0 +1,43 @@
+// text.h -- text files as two streams of bytes: one to train on, one held out. Only an index is kept; bytes are read when asked for.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bora::data {
+/// Bytes of all text below `path`: a file, or a folder with its subfolders; hidden files and the index files of fortune (.dat, .u8) are
+/// left out. Throws ConfigError if there is no such path, it cannot be read, or it holds no bytes.
+std::int64_t source_bytes(const std::string& path);
+
+/// Documents of some files, one after the other, as one ring of bytes. Cheap to copy; reading is safe from any thread.
+class Stream {
+ public:
+  struct Piece {
+    std::int64_t start;                  // in the stream
+    std::int64_t file, offset;           // in the files
+  };
+  Stream() = default;
+  Stream(std::shared_ptr<const std::vector<std::string>> files, std::vector<Piece> pieces, std::int64_t bytes)
+      : files_(std::move(files)), pieces_(std::make_shared<const std::vector<Piece>>(std::move(pieces))), bytes_(bytes) {}
+  std::int64_t size() const { return bytes_; }
+  /// n bytes from `begin` (any number >= 0); the stream's end is followed by its beginning. Throws IoError, also if a file has become
+  /// shorter than it was when it was indexed.
+  void read(std::int64_t begin, std::int64_t n, std::uint8_t* out) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> files_;
+  std::shared_ptr<const std::vector<Piece>> pieces_;
+  std::int64_t bytes_ = 0;
+};
+
+struct Text {
+  Stream train, held_out;
+  std::int64_t documents = 0, held_out_documents = 0;
+};
+/// The text below `path`, files in the order of their names. A document is an entry between lines of '%' where a file has such lines
+/// (the line ends its document), else the file, cut at paragraphs where it is long. Every 1/hold_out-th document is held out, so
+/// evaluation sees all parts of the text and no sentence it was trained on. The same files always give the same streams.
+/// Throws ConfigError as source_bytes.
+Text open_text(const std::string& path, double hold_out);
+}  // namespace bora::data

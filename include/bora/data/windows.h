@@ -1,0 +1,49 @@
+// windows.h -- which bytes are row r of step s: a pure function of (seed, s * batch + r), the same for every number of hosts. The only
+// state of a training run's data is its step.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+#include "bora/data/text.h"
+
+namespace bora::data {
+/// Position of element `index` of [0, n) in a pseudorandom permutation of it, in O(1): a Feistel network with Simon's round function,
+/// repeated until the result lies in the range. The values are Grain's index_shuffle(index, n - 1, seed, 4), except for n = 4^k + 1,
+/// where that is no permutation. Source: grain/_src/python/experimental/index_shuffle.
+std::uint64_t index_shuffle(std::uint64_t index, std::uint64_t n, std::uint32_t seed);
+
+/// Rows [begin, end) of a global batch: what one rank reads.
+struct Rows {
+  std::int64_t step = 0, begin = 0, end = 0;
+  std::vector<std::uint8_t> tokens = {};    // [end - begin, positions + 1]
+  std::vector<float> weights = {};          // [end - begin]: 1, or 0 for a row past the end of an evaluation
+};
+
+/// Windows of positions + 1 bytes: inputs and, one further, targets. Neighbouring windows share one byte.
+struct Windows {
+  Stream stream;
+  std::int64_t positions = 0;
+  std::int64_t size() const;                // windows in one pass over the stream
+  /// Rows [begin, end) of training step `step`. Every pass shuffles all windows anew and cuts the ring of bytes at another place.
+  Rows training_rows(std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end, std::int64_t seed) const;
+  /// Rows [begin, end) of evaluation batch `step` over `count` windows spread evenly over the stream.
+  Rows evaluation_rows(std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end, std::int64_t count) const;
+};
+
+/// Reads one step ahead on a oneTBB worker of its own, while kernels run on the others.
+class Prefetch {
+ public:
+  using Read = std::function<Rows(std::int64_t step)>;
+  /// `read` is called for first, first + 1, ... in turn, at most one step before next() asks for it.
+  Prefetch(Read read, std::int64_t first);
+  ~Prefetch();
+  Prefetch(const Prefetch&) = delete;
+  Prefetch& operator=(const Prefetch&) = delete;
+  /// The rows of the next step; throws what `read` threw.
+  Rows next();
+
+ private:
+  struct Pipeline;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+}  // namespace bora::data

@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include "bora/array/rules.h"
+#include "bora/base/error.h"
+#include "bora/data/windows.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::data;
+namespace {
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("bora_data_" + std::to_string(::getpid()));
+  Folder() { fs::remove_all(path), fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path / name).parent_path());
+    std::ofstream(path / name, std::ios::binary) << text;
+    return (path / name).string();
+  }
+};
+std::string all_of(const Stream& s) {
+  std::string r(static_cast<std::size_t>(s.size()), '\0');
+  s.read(0, s.size(), reinterpret_cast<std::uint8_t*>(r.data()));
+  return r;
+}
+std::string paragraphs(int n) {
+  std::string r;
+  for (int i = 0; i < n; ++i) r += "Paragraph " + std::to_string(i) + " says that the wind is\ncold and dry, and that it has a name.\n\n";
+  return r;
+}
+}  // namespace
+
+// MapDataset.range(10).seed(42).shuffle() of Grain 0.2.18: the seed 42 becomes 3329053876 on its way.
+TEST(Shuffle, EqualsGrain) {
+  std::vector<std::uint64_t> got;
+  for (std::uint64_t i = 0; i < 10; ++i) got.push_back(index_shuffle(i, 10, 3329053876U));
+  EXPECT_EQ(got, (std::vector<std::uint64_t>{1, 7, 6, 9, 0, 8, 4, 5, 3, 2}));
+}
+TEST(Shuffle, IsAPermutation) {
+  for (std::uint64_t n : {1, 2, 3, 7, 255, 256, 257, 1000, 65535, 65536, 65537, 300000})
+    for (std::uint32_t seed : {0U, 1U, 4000000000U}) {
+      std::vector<bool> seen(n);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        auto j = index_shuffle(i, n, seed);
+        ASSERT_LT(j, n);
+        ASSERT_FALSE(seen[j]) << n << " " << seed << " " << i;
+        seen[j] = true;
+      }
+    }
+  EXPECT_THROW(index_shuffle(5, 5, 0), ValueError);
+}
+TEST(Shuffle, LooksShuffled) {
+  const std::uint64_t n = 20000;
+  std::int64_t ascents = 0, fixed = 0, same = 0;
+  for (std::uint64_t i = 0; i + 1 < n; ++i) {
+    ascents += index_shuffle(i, n, 3) < index_shuffle(i + 1, n, 3);
+    fixed += index_shuffle(i, n, 3) == i;
+    same += index_shuffle(i, n, 3) == index_shuffle(i, n, 4);
+  }
+  EXPECT_NEAR(static_cast<double>(ascents), n / 2.0, 4 * std::sqrt(n / 12.0));       // their number has variance (n + 1) / 12
+  EXPECT_LT(fixed, 10);
+  EXPECT_LT(same, 10);
+}
+
+TEST(Text, EntriesBetweenPercentLinesAreDocuments) {
+  Folder f;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "Fortune " + std::to_string(i) + " of 100%\n100 % sure\n%\n";
+  auto t = open_text(f.write("cookie", text), 0.1);
+  EXPECT_EQ(t.documents, 100);
+  EXPECT_EQ(t.held_out_documents, 10);
+  auto held = all_of(t.held_out), train = all_of(t.train);
+  EXPECT_EQ(train.size() + held.size(), text.size());
+  // Spread over the whole: one of every ten, each whole, none in both.
+  std::istringstream lines(held);
+  std::string line;
+  std::vector<int> numbers;
+  while (std::getline(lines, line)) if (line.starts_with("Fortune ")) numbers.push_back(std::stoi(line.substr(8)));
+  ASSERT_EQ(numbers.size(), 10U);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(numbers[static_cast<std::size_t>(i)] / 10, i);
+  for (int n : numbers) EXPECT_EQ(train.find("Fortune " + std::to_string(n) + " of"), std::string::npos);
+  EXPECT_TRUE(held.ends_with("%\n"));
+}
+TEST(Text, LongFilesAreCutAtParagraphs) {
+  Folder f;
+  auto text = paragraphs(2000);
+  auto t = open_text(f.write("book.txt", text), 0.05);
+  EXPECT_EQ(t.train.size() + t.held_out.size(), static_cast<std::int64_t>(text.size()));
+  EXPECT_NEAR(static_cast<double>(t.held_out.size()), 0.05 * static_cast<double>(text.size()), 0.02 * static_cast<double>(text.size()));
+  EXPECT_GE(t.held_out_documents, 2);
+  EXPECT_TRUE(all_of(t.held_out).starts_with("Paragraph"));
+  EXPECT_TRUE(all_of(t.train).ends_with("\n"));
+}
+TEST(Text, TextWithoutLineEndsIsCutToo) {
+  Folder f;
+  auto t = open_text(f.write("line.txt", std::string(100000, 'x')), 0.05);
+  EXPECT_GT(t.held_out.size(), 1000);
+  EXPECT_EQ(t.train.size() + t.held_out.size(), 100000);
+}
+TEST(Text, FoldersAreReadInOrderWithoutIndexFiles) {
+  Folder f;
+  f.write("b.txt", "bbb");
+  f.write("a/z.txt", "zzz");
+  f.write("a.dat", "index");
+  f.write("a.u8", "index");
+  f.write(".hidden", "secret");
+  f.write(".git/config", "secret");
+  f.write("c.txt", "");
+  auto t = open_text(f.path.string(), 0.01);
+  EXPECT_EQ(all_of(t.train), "zzzbbb");
+  EXPECT_EQ(source_bytes(f.path.string()), 6);
+}
+TEST(Text, ErrorsNameThePath) {
+  Folder f;
+  auto text_of = [](auto call) {
+    try {
+      call();
+    } catch (const ConfigError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(text_of([] { source_bytes("/no/such/file"); }), "data: no file or folder at /no/such/file");
+  auto empty = f.write("empty.txt", "");
+  EXPECT_EQ(text_of([&] { open_text(empty, 0.1); }), "data: " + empty + " is empty");
+  fs::create_directories(f.path / "none");
+  EXPECT_EQ(text_of([&] { open_text((f.path / "none").string(), 0.1); }), "data: no text files in the folder " + (f.path / "none").string());
+}
+TEST(Text, AShrunkFileIsAnError) {
+  Folder f;
+  auto path = f.write("book.txt", paragraphs(100));
+  auto t = open_text(path, 0.05);
+  fs::resize_file(path, 10);
+  std::uint8_t out[100];
+  EXPECT_THROW(t.train.read(100, 100, out), IoError);
+}
+
+struct WindowsTest : testing::Test {
+  Folder f;
+  Windows w;
+  std::int64_t bytes = 0;
+  WindowsTest() {
+    std::string text;                                       // two bytes that tell where they are
+    for (int i = 0; i < 3000; ++i) text += static_cast<char>('0' + i / 64), text += static_cast<char>('0' + i % 64);
+    w = {open_text(f.write("t", text), 1e-9).train, 16};
+    bytes = w.stream.size();
+  }
+  std::int64_t position(const std::uint8_t* row) const {    // of a row's first byte
+    std::vector<std::uint8_t> all(static_cast<std::size_t>(bytes));
+    w.stream.read(0, bytes, all.data());
+    for (std::int64_t p = 0; p < bytes; ++p) {
+      bool same = true;
+      for (std::int64_t i = 0; i < 17 && same; ++i) same = all[static_cast<std::size_t>((p + i) % bytes)] == row[i];
+      if (same) return p;
+    }
+    return -1;
+  }
+};
+TEST_F(WindowsTest, APassSeesEveryWindowOnce) {
+  ASSERT_EQ(w.size(), 375);
+  std::set<std::int64_t> first, second;
+  auto rows = w.training_rows(0, 2 * w.size(), 0, 2 * w.size(), 7);
+  for (std::int64_t r = 0; r < 2 * w.size(); ++r) (r < w.size() ? first : second).insert(position(rows.tokens.data() + r * 17));
+  ASSERT_EQ(first.size(), 375U);
+  for (auto p : first) ASSERT_EQ(p % 16, 0);                // the first pass is cut at byte 0
+  EXPECT_EQ(second.size(), 375U);
+  EXPECT_EQ(second.count(-1), 0U);
+  std::set<std::int64_t> residues;
+  for (auto p : second) residues.insert(p < 16 ? p : p % 16);
+  EXPECT_LE(residues.size(), 2U);                           // one cut for the whole pass (the ring closes once)
+}
+TEST_F(WindowsTest, RowsDoNotDependOnTheRanks) {
+  for (std::int64_t step : {0, 3, 1000}) {
+    auto whole = w.training_rows(step, 5, 0, 5, 1);
+    for (int ranks : {1, 2, 3, 5, 8}) {
+      std::vector<std::uint8_t> joined;
+      for (int r = 0; r < ranks; ++r) {
+        auto b = block_of(5, ranks, r);
+        auto mine = w.training_rows(step, 5, b.begin, b.end, 1);
+        EXPECT_EQ(mine.tokens.size(), static_cast<std::size_t>(b.size() * 17));
+        joined.insert(joined.end(), mine.tokens.begin(), mine.tokens.end());
+      }
+      EXPECT_EQ(joined, whole.tokens) << ranks;
+    }
+    EXPECT_NE(whole.tokens, w.training_rows(step, 5, 0, 5, 2).tokens);
+    EXPECT_NE(whole.tokens, w.training_rows(step + 1, 5, 0, 5, 1).tokens);
+  }
+}
+TEST_F(WindowsTest, EvaluationCoversWhatItIsAsked) {
+  std::int64_t n = (bytes - 1) / 16, weight = 0;
+  std::set<std::int64_t> seen;
+  for (std::int64_t step = 0; step * 10 < n; ++step) {
+    auto rows = w.evaluation_rows(step, 10, 0, 10, 1'000'000);
+    for (std::size_t r = 0; r < 10; ++r)
+      if (rows.weights[r] == 1) ++weight, seen.insert(position(rows.tokens.data() + 17 * r));
+  }
+  EXPECT_EQ(weight, n);
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(n));
+  auto few = w.evaluation_rows(0, 10, 0, 10, 4);
+  EXPECT_EQ(std::accumulate(few.weights.begin(), few.weights.end(), 0.0F), 4.0F);
+  EXPECT_EQ(position(few.tokens.data() + 17 * 2), n / 2 * 16);
+}
+TEST(Prefetch, GivesStepsInTurnAndStaysOneAhead) {
+  std::atomic<std::int64_t> asked{-1};
+  Prefetch p([&](std::int64_t step) { return asked = step, Rows{step}; }, 5);
+  for (std::int64_t step = 5; step < 200; ++step) {
+    EXPECT_EQ(p.next().step, step);
+    EXPECT_LE(asked.load(), step + 1);
+  }
+}
+TEST(Prefetch, PassesErrorsOn) {
+  Prefetch p([](std::int64_t step) -> Rows { return step < 2 ? Rows{step} : throw IoError("gone"); }, 0);
+  p.next();
+  p.next();
+  EXPECT_THROW(p.next(), IoError);
+  EXPECT_THROW(p.next(), IoError);
+}
