@@ -1,5 +1,6 @@
 // Call, Scan, Cond, While, CustomVjp: types, evaluation and cost. Their other rules run held Programs again and live in fx and shard.
 #include "bora/compile/control.h"
+#include <list>
 #include "bora/compile/executable.h"
 
 namespace bora::ops {
@@ -30,7 +31,7 @@ Types Call::infer(const Types& in) const {
   check_inputs("call", in, program->in_types());
   return program->out_types();
 }
-Arrays Call::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
+Arrays Call::run(const Arrays& in, const Types&) const { return executable(program, donated)->run(in, donated); }
 Cost Call::cost(const Types&, const Types&) const { return program_cost(*program); }
 
 Types Scan::infer(const Types& in) const {
@@ -64,15 +65,35 @@ static ProgramPtr single(const PrimitivePtr& p, const Types& in, const Types& ou
   q->code.push_back(std::move(i));
   return q;
 }
-/// The key says what beyond the held Programs decides; the Program of one instruction is kept on the first held one.
-template <class P> static Arrays run_alone(const P& p, const Program& keeper, const Arrays& in, const Types& out) {
-  std::ostringstream key;
-  key << "alone " << P::name << ' ' << primitive(p)->hash();
-  for (auto& a : in) key << ' ' << a.type();
-  auto q = keeper.memo.get<ProgramPtr>(key.str(), [&] { return single(primitive(p), types_of(in), out); });
-  return executable(q)->run(in);
+/// Loops called eagerly, most recent first. Not kept on the held Programs: an entry holds its primitive, which holds them.
+static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& out) {
+  struct Entry {
+    PrimitivePtr primitive;
+    Types in;
+    ExecutablePtr executable;
+  };
+  static std::mutex mutex;
+  static std::list<Entry> recent;
+  constexpr std::size_t kept = 64;
+  auto types = types_of(in);
+  ExecutablePtr e;
+  {
+    std::lock_guard l(mutex);
+    for (auto i = recent.begin(); i != recent.end() && !e; ++i)
+      if (i->primitive->equals(*p) && i->in == types) {
+        e = i->executable;
+        recent.splice(recent.begin(), recent, i);
+      }
+  }
+  if (!e) {
+    e = executable(single(p, types, out));
+    std::lock_guard l(mutex);
+    recent.push_front({p, types, e});
+    if (recent.size() > kept) recent.pop_back();
+  }
+  return e->run(in);
 }
-Arrays Scan::run(const Arrays& in, const Types& out) const { return run_alone(*this, *body, in, out); }
+Arrays Scan::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }
 Cost Scan::cost(const Types&, const Types&) const {
   auto c = program_cost(*body);
   return {c.flops * static_cast<double>(length), c.bytes * static_cast<double>(length)};
@@ -101,7 +122,7 @@ Types While::infer(const Types& in) const {
                       "; the body must return a carry of the same shape and dtype");
   return t;
 }
-Arrays While::run(const Arrays& in, const Types& out) const { return run_alone(*this, *body, in, out); }
+Arrays While::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }
 Types CustomVjp::infer(const Types& in) const {
   check_inputs("custom_vjp", in, program->in_types());
   return program->out_types();

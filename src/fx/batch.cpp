@@ -1,5 +1,6 @@
 // Batch: one mapped axis. An operation that names this axis is handled here even when none of its inputs is mapped.
 #include <algorithm>
+#include "bora/ops/collectives.h"
 #include "bora/ops/shape.h"
 #include "fx/split.h"
 
@@ -106,17 +107,7 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
   }
   return out;
 }
-std::int64_t axis_size(const MeshAxes& axes) {
-  std::int64_t n = 1;
-  for (auto& a : axes) {
-    const Batch* found = nullptr;
-    for (auto* i = current(); i && !found; i = i->parent)
-      if (auto* b = dynamic_cast<Batch*>(i); b && b->rules.axis_name == a.str()) found = b;
-    if (!found) check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(), "'; it is neither the axis_name of a vmap nor a mesh axis in force");
-    n *= found ? found->rules.size : here().mesh->axis_size(a);
-  }
-  return n;
-}
+std::int64_t axis_size(const MeshAxes& axes) { return ops::named_axis_size(axes); }
 BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRules& c, const Mask& force) {
   std::string key = "batch " + std::to_string(c.size) + " " + c.axis_name + " " + bits(in) + " " + bits(force);
   return p->memo.get<BatchedProgram>(key, [&] {
@@ -144,3 +135,17 @@ BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRul
   });
 }
 }  // namespace bora::fx
+
+namespace bora {
+std::int64_t ops::named_axis_size(const MeshAxes& axes) {
+  std::int64_t n = 1;
+  for (auto& a : axes) {
+    const fx::Batch* found = nullptr;
+    for (auto* i = current(); i && !found; i = i->parent)
+      if (auto* b = dynamic_cast<fx::Batch*>(i); b && b->rules.axis_name == a.str()) found = b;
+    if (!found) check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(), "'; it is neither the axis_name of a vmap nor a mesh axis in force");
+    n *= found ? found->rules.size : here().mesh->axis_size(a);
+  }
+  return n;
+}
+}  // namespace bora

@@ -12,7 +12,8 @@
 namespace bora {
 struct Program;
 using ProgramPtr = std::shared_ptr<const Program>;
-template <class T> concept Text = std::convertible_to<T, std::string_view>;    // not `const char*`: a literal 0 would be a null pointer
+/// Not `const char*`: a literal 0 would be a null pointer. And nothing that converts to everything: field reflection probes with such.
+template <class T> concept Text = std::convertible_to<T, std::string_view> && !std::convertible_to<T, int>;
 
 // ---- derivatives ------------------------------------------------------------------------------------------------------
 /// An empty ct is zero; rules return an empty Array for a zero gradient. needs: which inputs want one.
@@ -161,12 +162,14 @@ struct Factors {
   bool joint = false;                           // linear in all of `linear` together (add) rather than in each alone (mul)
   enum class Reduce : std::uint8_t { sum, max, min } reduce = Reduce::sum;
 };
-/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum.
+/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A value made of one number stays symbolic
+/// until somebody needs its block: then `fill` is that number and local is empty. Rules get such inputs made real, replicated.
 struct Sharded {
   Array local;
   Type type;
   Spec spec;
   MeshAxes partial = {};
+  Array fill = {};
 };
 std::string describe(const Sharded&);           // "f64[8, 4]{data, -} +model"
 class ShardRules {

@@ -1,5 +1,5 @@
 // control.h -- primitives that hold Programs. Evaluated through executable(); their derivative, batching and sharding rules run a held
-// Program again under one more interpreter and are hooked in by fx and shard (see ControlRules).
+// Program again under one more interpreter and are defined in fx and shard.
 #pragma once
 #include "bora/compile/program.h"
 
@@ -13,6 +13,7 @@ struct Call {
   Keep keep = Keep::everything;
   std::vector<std::string> names = {};           // Keep::names: outputs of checkpoint_name that are kept
   bool protect = false;
+  Mask donated = {};                             // inputs whose memory may be reused: meant for the call that runs, not for a staged one
   static constexpr std::string_view name = "call";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;

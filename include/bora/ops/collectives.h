@@ -1,11 +1,11 @@
-// collectives.h -- the collective primitives as Shard emits them: ragged parts, and the global shape they are about. For rules.
+// collectives.h -- the collective primitives as Shard emits them: ragged parts, and the global shape they are about. For rules and passes.
 #pragma once
-#include "bora/array/rules.h"
+#include "bora/array/primitive.h"
 
 namespace bora::ops {
-/// sizes: each member's part of dimension dim, in part order. of: the global shape when Shard asks, for the fingerprint.
 /// How members are combined.
 enum class Combine : std::uint8_t { sum, max, min };
+/// sizes: each member's part of dimension dim, in part order. of: the global shape when Shard asks, for the fingerprint.
 Array all_reduce(const Array& x, const MeshAxes& axes, Combine kind, const Shape& of);
 Array all_gather(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
 Array reduce_scatter(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
@@ -13,4 +13,19 @@ Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_dim, s
                  const Dims& concat_sizes, const Shape& of);
 /// Where this rank's block of n over `axes` begins, counted from where its block over `within` does; next = 1: where it ends. i32.
 Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within = {}, std::int64_t next = 0);
+
+/// A collective under way. wait() completes it, after which the outputs hold the result and input and scratch may be reused.
+class StartedCollective {
+ public:
+  void wait();
+  std::shared_ptr<Communicator::Handle> handle;
+  std::function<void()> finish = {};                    // moves what arrived into place
+};
+/// Scratch memory that a collective needs from start to wait: parts packed one after the other.
+std::size_t collective_scratch_bytes(const Primitive&, const Types& in, const Types& out);
+/// Starts p (traits.collective) on this rank's mesh. in, out and scratch must stay until wait() has returned.
+StartedCollective start_collective(const Primitive& p, Inputs in, Outputs out, void* scratch);
+
+/// Size of a mesh axis, or of the vmap that bears the name; the product for several (defined with Batch, in fx). ShardError if unbound.
+std::int64_t named_axis_size(const MeshAxes&);
 }  // namespace bora::ops

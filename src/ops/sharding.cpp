@@ -1,0 +1,131 @@
+// Primitives that speak of Specs: reshard, reshard_like, accumulate, and the two views that make shard_map.
+#include "bora/ops/collectives.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/special.h"
+#include "ops/elementwise_rules.h"
+
+namespace bora {
+namespace ops {
+namespace {
+Spec prepend_unsplit(Spec s) {
+  s.insert(0, MeshAxes{});
+  return s;
+}
+struct Reshard {
+  Spec spec;
+  static constexpr std::string_view name = "reshard";
+  static constexpr bool enters_shard = true, view = true;
+  Type infer(const Types& in) const {
+    check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(), " entries, but the array is ", in[0]);
+    return in[0];
+  }
+  Array vjp(const Vjp& v) const { return reshard_like(v.ct[0], v.in[0]); }
+  Reshard lift(std::int64_t) const { return {prepend_unsplit(spec)}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
+  static Samples<Reshard> samples() { return {{{Spec{"data", none}}, {random_values({3, 2}, -1, 1, 1)}}}; }
+};
+/// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand instead.
+struct ReshardLike {
+  static constexpr std::string_view name = "reshard_like";
+  static constexpr bool view = true;
+  Type infer(const Types& in) const { return in[0]; }
+  Arrays vjp(const Vjp& v) const { return {reshard_like(v.ct[0], v.in[0]), {}}; }
+  ReshardLike lift(std::int64_t) const { return {}; }
+  /// A split operand gets a split cotangent. For an operand that is replicated, a pending sum stays pending.
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], in[1].spec, in[0].partial)}; }
+  static Samples<ReshardLike> samples() { return {{{}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}}}; }
+};
+/// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An accumulator wants the
+/// opposite: stay pending through the whole loop, complete once behind it.
+struct Accumulate {
+  static constexpr std::string_view name = "accumulate";
+  static constexpr int in_place = 0;
+  Type infer(const Types& in) const {
+    check<ShapeError>(in[0] == in[1], "accumulate: ", in[0], " and ", in[1], " differ");
+    return in[0];
+  }
+  kernels::OpId element() const { return kernels::find_op("add"); }
+  void eval(Inputs in, Outputs out) const {
+    static OneOpKernels kernels;
+    kernels.run(element(), in, out);
+  }
+  Arrays vjp(const Vjp& v) const { return {v.ct[0], v.ct[0]}; }
+  Accumulate lift(std::int64_t) const { return {}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    const auto& spec = in[1].spec.trivial() ? in[0].spec : in[1].spec;
+    auto a = s.reshard(in[0], spec, in[0].partial), b = s.reshard(in[1], spec, in[1].partial);
+    auto lacking = [](const Sharded& x, const Sharded& y) {
+      MeshAxes r;
+      for (auto& m : y.partial) if (!x.partial.has(m)) r.push_back(m);
+      return r;
+    };
+    auto la = lacking(a, b), lb = lacking(b, a);
+    if (!la.empty()) a = s.to_partial(a, la);
+    if (!lb.empty()) b = s.to_partial(b, lb);
+    a.local = call_one(Accumulate{}, {a.local, b.local});
+    return {a};
+  }
+  static Samples<Accumulate> samples() { return {{{}, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}}; }
+};
+/// Axes of the mesh in force that neither Spec nor partial mention.
+MeshAxes unmentioned(std::string_view what, const Spec& spec, const MeshAxes& partial) {
+  MeshAxes r;
+  for (auto& a : this_mesh(what).axes) if (!spec.uses(a.first) && !partial.has(a.first)) r.push_back(a.first);
+  return r;
+}
+struct ToLocal {
+  Spec spec;
+  Shape local_sizes;
+  static constexpr std::string_view name = "to_local";
+  static constexpr bool enters_shard = true, view = true;
+  Type infer(const Types& in) const { return {local_sizes, in[0].dtype}; }
+  /// What every rank got of a replicated operand: the cotangents add up.
+  Array vjp(const Vjp& v) const { return to_global(v.ct[0], v.in[0].shape(), spec, unmentioned(name, spec, {})); }
+  ToLocal lift(std::int64_t n) const { return {prepend_unsplit(spec), prepend(n, local_sizes)}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    auto y = s.reshard(in[0], spec);
+    return {{y.local, y.local.type(), Spec::replicated(y.spec.size())}};
+  }
+};
+struct ToGlobal {
+  Shape shape;
+  Spec spec;
+  MeshAxes partial;
+  static constexpr std::string_view name = "to_global";
+  static constexpr bool enters_shard = true, view = true;
+  Type infer(const Types& in) const { return {shape, in[0].dtype}; }
+  /// Replicated by assertion = the mean over the axes not named.
+  Array vjp(const Vjp& v) const {
+    auto copies = this_mesh(name).parts(unmentioned(name, spec, partial));
+    auto g = to_local(v.ct[0], spec);
+    return copies == 1 ? g : g / copies;
+  }
+  ToGlobal lift(std::int64_t n) const { return {prepend(n, shape), prepend_unsplit(spec), partial}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    auto want = s.local_shape(shape, spec);
+    check<ShardError>(in[0].type.shape == want, "shard_map: this rank returned ", in[0].type.shape, " where its block of ", shape, " is ", want);
+    return {{in[0].local, {shape, in[0].type.dtype}, spec, partial}};
+  }
+};
+Spec padded(std::string_view what, Spec s, const Shape& shape) {
+  check<ShardError>(s.size() <= shape.size(), what, ": Spec", s, " has ", s.size(), " entries, but the array has shape ", shape);
+  s.resize(shape.size());
+  return s;
+}
+}  // namespace
+}  // namespace ops
+
+Array with_sharding_constraint(const Array& x, const Spec& spec) { return call_one(ops::Reshard{ops::padded("with_sharding_constraint", spec, x.shape())}, {x}); }
+Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{}, {x, like}); }
+Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
+Array to_local(const Array& x, const Spec& s) {
+  auto& mesh = this_mesh("shard_map");
+  auto spec = ops::padded("shard_map", s, x.shape());
+  auto local = x.shape();
+  for (std::size_t d = 0; d < local.size(); ++d) local[d] = block_of(local[d], mesh.parts(spec[d]), mesh.part(here().rank, spec[d])).size();
+  return call_one(ops::ToLocal{spec, local}, {x});
+}
+Array to_global(const Array& x, const Shape& shape, const Spec& spec, const MeshAxes& partial) {
+  return call_one(ops::ToGlobal{shape, ops::padded("shard_map", spec, shape), partial}, {x});
+}
+}  // namespace bora
