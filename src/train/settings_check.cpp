@@ -1,0 +1,137 @@
+#include <unistd.h>
+#include <cmath>
+#include <filesystem>
+#include "bora/data/text.h"
+#include "bora/train/settings.h"
+
+namespace bora {
+namespace {
+template <class T> void domain(bool ok, std::string_view key, const T& value, std::string_view words) {
+  check<ConfigError>(ok, key, ": must be ", words, ", got ", value);
+}
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts{""};
+  for (char c : text) {
+    if (c == at) parts.emplace_back();
+    else if (c != ' ') parts.back() += c;
+  }
+  return parts;
+}
+void check_policy(const std::string& policy) {
+  auto dtype = [&](const std::string& name) {
+    Dtype d{};
+    try {
+      d = parse_dtype(name);
+    } catch (const DtypeError& e) {
+      fail<ConfigError>("policy: ", e.what());
+    }
+    check<ConfigError>(d == f32 || d == bf16 || d == f64, "policy: a model computes in f32, bf16 or f64, not in ", d);
+  };
+  if (policy.find('=') == std::string::npos) return dtype(policy);
+  for (auto& part : split(policy, ',')) {
+    auto equals = part.find('=');
+    auto key = part.substr(0, equals);
+    check<ConfigError>(equals != std::string::npos && (key == "p" || key == "params" || key == "parameter" || key == "c" || key == "compute" ||
+                                                       key == "o" || key == "output"),
+                       "policy: expected f32 or p=f32,c=bf16,o=f32, got '", policy, "'");
+    dtype(part.substr(equals + 1));
+  }
+}
+}  // namespace
+
+void check_settings(const Settings& s) {
+  domain(s.seed >= 0, "seed", s.seed, "0 or more");
+  domain(s.steps >= 0, "steps", s.steps, "0 or more");
+  domain(s.warmup >= 0, "warmup", s.warmup, "0 or more");
+  domain(s.batch >= 1, "batch", s.batch, "1 or more rows");
+  domain(s.accumulate >= 1, "accumulate", s.accumulate, "1 or more parts");
+  check<ConfigError>(s.batch % s.accumulate == 0, "accumulate: batch ", s.batch, " cannot be cut into ", s.accumulate, " equal parts");
+  domain(std::isfinite(s.lr) && s.lr > 0, "lr", s.lr, "above 0");
+  check_policy(s.policy);
+  check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE or a folder of text files");
+  domain(s.hold_out > 0 && s.hold_out < 1, "hold_out", s.hold_out, "between 0 and 1");
+  check<ConfigError>(!s.out.empty(), "out: no output folder given; set out=DIR");
+  domain(s.threads >= 0, "threads", s.threads, "1 or more (or 0 for this rank's share of the cores)");
+  domain(s.checkpoint_every >= 0, "checkpoint_every", s.checkpoint_every, "0 or more steps");
+  domain(s.keep >= 1, "keep", s.keep, "1 or more");
+  domain(s.eval_every >= 0, "eval_every", s.eval_every, "0 or more steps");
+  domain(s.eval_rows >= 0, "eval_rows", s.eval_rows, "0 or more");
+  domain(s.log_every >= 1, "log_every", s.log_every, "1 or more steps");
+  domain(std::isfinite(s.join_timeout) && s.join_timeout > 0, "join_timeout", s.join_timeout, "above 0 seconds");
+  auto& m = s.model;
+  domain(m.layers >= 1, "model.layers", m.layers, "1 or more");
+  domain(m.embed >= 1, "model.embed", m.embed, "1 or more");
+  domain(m.heads >= 1, "model.heads", m.heads, "1 or more");
+  domain(m.positions >= 1, "model.positions", m.positions, "1 or more");
+  check<ConfigError>(m.embed % m.heads == 0, "model.heads: model.embed ", m.embed, " cannot be cut into ", m.heads, " equal heads");
+  domain(m.dropout >= 0 && m.dropout < 1, "model.dropout", m.dropout, "at least 0 and below 1");
+  check<ConfigError>(m.checkpoint == "nothing" || m.checkpoint == "dots" || m.checkpoint == "dots_no_batch" || m.checkpoint == "everything",
+                     "model.checkpoint: must be nothing, dots, dots_no_batch or everything, got '", m.checkpoint, "'");
+  auto& o = s.optimizer;
+  domain(o.beta1 >= 0 && o.beta1 < 1, "optimizer.beta1", o.beta1, "at least 0 and below 1");
+  domain(o.beta2 >= 0 && o.beta2 < 1, "optimizer.beta2", o.beta2, "at least 0 and below 1");
+  domain(o.eps > 0, "optimizer.eps", o.eps, "above 0");
+  domain(o.weight_decay >= 0, "optimizer.weight_decay", o.weight_decay, "0 or more");
+  domain(o.clip >= 0, "optimizer.clip", o.clip, "0 or more");
+  domain(o.final_lr >= 0 && o.final_lr <= 1, "optimizer.final_lr", o.final_lr, "between 0 and 1");
+  parse_layout(s.layout);
+}
+
+Layout parse_layout(const std::string& text) {
+  Layout r;
+  for (auto& part : split(text, '+')) {
+    if (part == "fsdp") r.fsdp = true;
+    else if (part == "tp") r.tp = true;
+    else check<ConfigError>(part == "dp", "layout: unknown layout '", text, "'; there are dp, fsdp, tp and fsdp+tp");
+  }
+  return r;
+}
+
+MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks) {
+  auto how = parse_layout(layout);
+  std::int64_t sizes[2] = {0, 0};                            // data, model; 0: not named
+  if (!mesh.empty()) {
+    for (auto& part : split(mesh, ',')) {
+      auto equals = part.find('=');
+      auto axis = part.substr(0, equals);
+      check<ConfigError>(equals != std::string::npos, "mesh: expected data=2,model=1, got '", mesh, "'");
+      check<ConfigError>(axis == "data" || axis == "model", "mesh: unknown axis '", axis, "'; the axes are data and model");
+      auto& size = sizes[axis == "model"];
+      check<ConfigError>(size == 0, "mesh: axis '", axis, "' is given twice in '", mesh, "'");
+      auto number = part.substr(equals + 1);
+      bool digits = !number.empty() && number.size() < 7 && number.find_first_not_of("0123456789") == std::string::npos;
+      check<ConfigError>(number == "-1" || (digits && std::stoll(number) > 0), "mesh: the size of axis '", axis,
+                         "' must be 1 or more (or -1: what is left), got '", number, "'");
+      size = std::stoll(number);
+    }
+  } else {
+    check<ConfigError>(!(how.fsdp && how.tp) || ranks == 1, "mesh: layout ", layout, " on ", ranks,
+                       " ranks needs both sizes; set --mesh data=D,model=M with D * M = ", ranks);
+    sizes[how.tp && !how.fsdp] = -1;
+  }
+  for (auto& size : sizes) if (size == 0) size = 1;
+  check<ConfigError>(sizes[0] > 0 || sizes[1] > 0, "mesh: only one size may be -1, got '", mesh, "'");
+  for (int a = 0; a < 2; ++a) {
+    if (sizes[a] > 0) continue;
+    check<ConfigError>(ranks % sizes[1 - a] == 0, "mesh: ", mesh, " does not divide ", ranks, " ranks");
+    sizes[a] = ranks / sizes[1 - a];
+  }
+  check<ConfigError>(sizes[0] * sizes[1] == ranks, "mesh: ", mesh, " has ", sizes[0] * sizes[1], " ranks, but this job has ", ranks);
+  check<ConfigError>(how.tp || sizes[1] == 1, "mesh: layout ", layout, " does not use mesh axis 'model' (", sizes[1],
+                     " ranks would do the same work); use layout fsdp+tp or tp, or set mesh data=", ranks);
+  return {{{AxisName("data"), static_cast<int>(sizes[0])}, {AxisName("model"), static_cast<int>(sizes[1])}}};
+}
+
+void check_job(const Settings& s, int ranks) {
+  check_settings(s);
+  resolve_mesh(s.mesh, s.layout, ranks);
+  auto bytes = data::source_bytes(s.data);
+  check<ConfigError>(bytes >= 4 * (s.model.positions + 1), "data: ", s.data, " has ", bytes, " bytes; windows of model.positions=",
+                     s.model.positions, " need at least ", 4 * (s.model.positions + 1));
+  std::error_code error;
+  std::filesystem::create_directories(s.out, error);
+  check<ConfigError>(!error && std::filesystem::is_directory(s.out), "out: cannot make the folder ", s.out, ": ",
+                     error ? error.message() : std::string("a file is in the way"));
+  check<ConfigError>(::access(s.out.c_str(), W_OK | X_OK) == 0, "out: cannot write into ", s.out);
+}
+}  // namespace bora
