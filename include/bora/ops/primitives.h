@@ -79,6 +79,39 @@ struct Bitcast {
   Bitcast lift(std::int64_t) const;
   static Samples<Bitcast> samples();
 };
+/// x, whose derivative is zero by decree.
+struct StopGradient {
+  static constexpr std::string_view name = "stop_gradient";
+  static constexpr bool view = true;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  StopGradient lift(std::int64_t) const;
+  static Samples<StopGradient> samples();
+};
+/// x under a name that a checkpoint policy may keep.
+struct Name {
+  std::string label;
+  static constexpr std::string_view name = "name";
+  static constexpr bool view = true;
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Name lift(std::int64_t) const;
+  static Samples<Name> samples();
+};
+/// Its inputs; no pass merges it or moves anything across it.
+struct OptimizationBarrier {
+  static constexpr std::string_view name = "optimization_barrier";
+  Types infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Arrays vjp(const Vjp&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<OptimizationBarrier> samples();
+};
 /// x[start, limit) with steps.
 struct Slice {
   Dims start, limit, stride;

@@ -1,0 +1,283 @@
+// dot_general, and the products made of it.
+#include "bora/kernels/gemm.h"
+#include "bora/kernels/memory.h"
+#include "bora/kernels/move.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "ops/dims.h"
+
+namespace bora::ops {
+Dims DotGeneral::free_a(std::int64_t ndim) const { return others(ndim, joined(batch_a, contract_a)); }
+Dims DotGeneral::free_b(std::int64_t ndim) const { return others(ndim, joined(batch_b, contract_b)); }
+Type DotGeneral::infer(const Types& in) const {
+  const auto &a = in.at(0), &b = in.at(1);
+  check<DtypeError>(a.dtype == b.dtype && is_numeric(a.dtype) && a.dtype != boolean, "dot_general: needs two operands of one numeric dtype, got ", a.dtype,
+                    " and ", b.dtype, "; use astype()");
+  check<ShapeError>(batch_a.size() == batch_b.size() && contract_a.size() == contract_b.size(), "dot_general: batch and contracted dimensions come in pairs, got ",
+                    to_string(batch_a), " with ", to_string(batch_b), " and ", to_string(contract_a), " with ", to_string(contract_b));
+  auto distinct = [](Dims d, const Type& t) {
+    std::sort(d.begin(), d.end());
+    for (std::size_t i = 0; i < d.size(); ++i)
+      check<IndexError>(d[i] >= 0 && d[i] < t.ndim() && (i == 0 || d[i - 1] != d[i]), "dot_general: dimensions ", to_string(d), " of ", t.shape, " must exist and differ");
+  };
+  distinct(joined(batch_a, contract_a), a);
+  distinct(joined(batch_b, contract_b), b);
+  check<ShapeError>(pick(a.shape, contract_a) == pick(b.shape, contract_b), "dot_general: contracted sizes differ: ", a.shape, " over ", to_string(contract_a), " and ",
+                    b.shape, " over ", to_string(contract_b));
+  check<ShapeError>(pick(a.shape, batch_a) == pick(b.shape, batch_b), "dot_general: batch sizes differ: ", a.shape, " over ", to_string(batch_a), " and ", b.shape,
+                    " over ", to_string(batch_b));
+  auto out = pick(a.shape, batch_a);
+  out.append(pick(a.shape, free_a(a.ndim())));
+  out.append(pick(b.shape, free_b(b.ndim())));
+  return with_shape(a, out);
+}
+
+namespace {
+/// Some dimensions of an operand, walked row-major in the given order, as one dimension with one stride; none where that is impossible.
+struct Group { std::int64_t size, stride; };
+std::optional<Group> collapse(const Shape& shape, const Dims& strides, const Dims& dims) {
+  Group g{1, 0};
+  for (auto i = dims.size(); i-- > 0;) {
+    auto n = shape[at(dims[i])], s = strides[at(dims[i])];
+    if (n == 1) continue;
+    if (g.size == 1) g.stride = s;
+    else if (s != g.stride * g.size) return std::nullopt;
+    g.size *= n;
+  }
+  return g;
+}
+/// A matrix with rows x and columns y can be read where it lies if one of the strides is 1, or its extent is.
+bool readable(const Group& x, const Group& y) { return x.stride == 1 || y.stride == 1 || x.size == 1 || y.size == 1; }
+
+/// One operand as batch x rows x columns. Batch dimensions that do not collapse stay a list that the caller walks.
+struct Operand {
+  const void* data = nullptr;
+  Dims batch_strides;
+  Group rows{1, 0}, columns{1, 0};
+  std::shared_ptr<void> packed{};
+};
+/// `rows_first`: how a packed copy lies.
+Operand operand(const Input& x, const Dims& batch, const Dims& rows, const Dims& columns, std::size_t size) {
+  const auto& shape = x.type.shape;
+  auto strides = strides_of(shape);
+  auto r = collapse(shape, strides, rows), c = collapse(shape, strides, columns);
+  if (r && c && readable(*r, *c)) return {x.data, pick(strides, batch), *r, *c};
+  auto perm = joined(joined(batch, rows), columns);
+  auto moved = pick(shape, perm);
+  Operand o;
+  o.packed = kernels::allocate(x.type.nbytes());
+  kernels::copy(o.packed.get(), strides_of(moved), x.data, pick(strides, perm), moved.dims(), size);
+  o.data = o.packed.get();
+  auto nb = static_cast<std::int64_t>(batch.size()), nr = static_cast<std::int64_t>(rows.size()), all = static_cast<std::int64_t>(moved.size());
+  auto n = product(moved, nb + nr, all);
+  o.rows = {product(moved, nb, nb + nr), n};
+  o.columns = {n, 1};
+  auto s = strides_of(moved);
+  o.batch_strides.assign(s.begin(), s.begin() + nb);
+  return o;
+}
+/// Strides that gemm accepts: an extent of 1 leaves its stride open, and an unreadable pair cannot occur.
+struct Strides { std::int64_t row, col; };
+Strides tidy(const Group& rows, const Group& columns) {
+  Strides s{rows.stride, columns.stride};
+  if (columns.size == 1 && s.row != 1) s.col = 1;
+  else if (rows.size == 1 && s.col != 1) s.row = 1;
+  if (rows.size == 1 && columns.size == 1) s = {1, 1};
+  return s;
+}
+/// The order of the contracted pairs in which most of an operand's memory is walked straight on: that of a, or of b.
+std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const Input& a, const Input& b) {
+  auto n = static_cast<std::int64_t>(p.contract_a.size());
+  auto by = [&](const Dims& key) {
+    auto order = range_of(n);
+    std::sort(order.begin(), order.end(), [&](auto x, auto y) { return key[at(x)] < key[at(y)]; });
+    return std::pair{pick(p.contract_a, order), pick(p.contract_b, order)};
+  };
+  auto for_a = by(p.contract_a), for_b = by(p.contract_b);
+  if (for_a == for_b) return for_a;
+  auto works = [&](const std::pair<Dims, Dims>& c) {
+    return (collapse(a.type.shape, strides_of(a.type.shape), c.first) ? a.type.size() : 0) + (collapse(b.type.shape, strides_of(b.type.shape), c.second) ? b.type.size() : 0);
+  };
+  return works(for_b) > works(for_a) ? for_b : for_a;
+}
+}  // namespace
+
+void DotGeneral::eval(Inputs in, Outputs out) const {
+  auto size = dtype_size(out[0].type.dtype);
+  auto [ca, cb] = contraction_order(*this, in[0], in[1]);
+  auto a = operand(in[0], batch_a, free_a(in[0].type.ndim()), ca, size);
+  auto b = operand(in[1], batch_b, cb, free_b(in[1].type.ndim()), size);
+  auto sizes = pick(in[0].type.shape, batch_a);
+  if (out[0].type.size() == 0) return;
+
+  // The longest tail of batch dimensions that is one dimension for both operands goes into one call; the rest is walked.
+  auto nb = sizes.size();
+  std::size_t inner = nb;
+  Group ga{1, 0}, gb{1, 0};
+  for (; inner > 0; --inner) {
+    auto n = sizes[inner - 1], sa = a.batch_strides[inner - 1], sb = b.batch_strides[inner - 1];
+    if (n == 1) continue;
+    if (ga.size > 1 && (sa != ga.stride * ga.size || sb != gb.stride * gb.size)) break;
+    if (ga.size == 1) ga.stride = sa, gb.stride = sb;
+    ga.size *= n;
+    gb.size = ga.size;
+  }
+  auto sa = tidy(a.rows, a.columns), sb = tidy(b.rows, b.columns);
+  kernels::Gemm g{.dtype = out[0].type.dtype, .batch = ga.size, .m = a.rows.size, .n = b.columns.size, .k = a.columns.size};
+  g.a_batch = ga.stride;
+  g.a_row = sa.row;
+  g.a_col = sa.col;
+  g.b_batch = gb.stride;
+  g.b_row = sb.row;
+  g.b_col = sb.col;
+  g.c_batch = g.m * g.n;
+  g.ldc = g.n;
+  Shape outer(Dims(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(inner)));
+  auto bytes = static_cast<std::int64_t>(size);
+  for_each_index(outer, [&](std::int64_t k, const Dims& i) {
+    std::int64_t from_a = 0, from_b = 0;
+    for (std::size_t d = 0; d < i.size(); ++d) {
+      from_a += i[d] * a.batch_strides[d];
+      from_b += i[d] * b.batch_strides[d];
+    }
+    g.a = static_cast<const char*>(a.data) + from_a * bytes;
+    g.b = static_cast<const char*>(b.data) + from_b * bytes;
+    g.c = static_cast<char*>(out[0].data) + k * g.batch * g.c_batch * bytes;
+    kernels::gemm(g);
+  });
+}
+Cost DotGeneral::cost(const Types& in, const Types& out) const {
+  Cost c;
+  for (auto& t : in) c.bytes += static_cast<double>(t.nbytes());
+  c.bytes += static_cast<double>(out[0].nbytes());
+  c.flops = 2.0 * static_cast<double>(out[0].size()) * static_cast<double>(volume(pick(in[0].shape, contract_a)));
+  return c;
+}
+namespace {
+/// The derivative with respect to x, one of the operands: ct contracted with the other over the other's free dimensions. ct holds batch,
+/// free of x, free of other (x_first) or batch, free of other, free of x.
+Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Array& other, const Dims& batch_x, const Dims& batch_o, const Dims& contract_x,
+                       const Dims& contract_o) {
+  auto nb = static_cast<std::int64_t>(batch_x.size());
+  auto free_x = others(x.ndim(), joined(batch_x, contract_x)), free_o = others(other.ndim(), joined(batch_o, contract_o));
+  auto nx = static_cast<std::int64_t>(free_x.size()), no = static_cast<std::int64_t>(free_o.size()), nc = static_cast<std::int64_t>(contract_x.size());
+  auto sorted = contract_o;
+  std::sort(sorted.begin(), sorted.end());
+  auto ct_free_o = range_of(no, x_first ? nb + nx : nb);
+  /// Where dimension d of x is in a product whose free dimensions of x begin at fx and whose contracted ones begin at fc.
+  auto order = [&](std::int64_t fx, std::int64_t fc) {
+    Dims perm;
+    for (std::int64_t d = 0; d < x.ndim(); ++d) {
+      if (contains(batch_x, d)) perm.push_back(position(batch_x, d));
+      else if (contains(free_x, d)) perm.push_back(fx + position(free_x, d));
+      else perm.push_back(fc + position(sorted, contract_o[at(position(contract_x, d))]));
+    }
+    return perm;
+  };
+  // Whichever order of operands needs no transpose.
+  if (auto perm = order(nb + nc, nb); identity(perm)) return dot_general(other, ct, {batch_o, range_of(nb), free_o, ct_free_o});
+  return transpose(dot_general(ct, other, {range_of(nb), batch_o, ct_free_o, free_o}), order(nb, nb + nx));
+}
+}  // namespace
+Arrays DotGeneral::vjp(const Vjp& v) const {
+  return {v.needs[0] ? operand_gradient(v.ct[0], true, v.in[0], v.in[1], batch_a, batch_b, contract_a, contract_b) : Array{},
+          v.needs[1] ? operand_gradient(v.ct[0], false, v.in[1], v.in[0], batch_b, batch_a, contract_b, contract_a) : Array{}};
+}
+Factors DotGeneral::factors(const Types& in) const {
+  auto na = in[0].ndim(), nb = in[1].ndim();
+  Dims a = range_of(na), b(at(nb)), fresh = range_of(nb, na), fb = free_b(nb);
+  for (std::size_t i = 0; i < batch_b.size(); ++i) b[at(batch_b[i])] = batch_a[i];
+  for (std::size_t i = 0; i < contract_b.size(); ++i) b[at(contract_b[i])] = contract_a[i];
+  for (auto d : fb) b[at(d)] = fresh[at(d)];
+  return {{a, b}, {joined(joined(batch_a, free_a(na)), pick(fresh, fb))}, {0, 1}};
+}
+/// Nothing moves: both mapped, it is one more batch dimension; one mapped, one more free dimension.
+std::vector<Mapped> DotGeneral::batch(const std::vector<Mapped>& in, const BatchRules&) const {
+  auto ma = in[0].axis, mb = in[1].axis;
+  DotGeneral d{past(batch_a, ma), past(batch_b, mb), past(contract_a, ma), past(contract_b, mb)};
+  std::int64_t axis = 0;
+  if (ma >= 0 && mb >= 0) {
+    d.batch_a = prepend(ma, d.batch_a);
+    d.batch_b = prepend(mb, d.batch_b);
+  } else {
+    auto nb = static_cast<std::int64_t>(batch_a.size());
+    auto fa = d.free_a(in[0].value.ndim());
+    axis = ma >= 0 ? nb + position(fa, ma) : nb + static_cast<std::int64_t>(fa.size()) + position(d.free_b(in[1].value.ndim()), mb);
+  }
+  return {{call_one(d, {in[0].value, in[1].value}), axis}};
+}
+Samples<DotGeneral> DotGeneral::samples() {
+  return {{{{}, {}, {1}, {0}}, {random_values({2, 3}, -1, 1, 1), random_values({3, 4}, -1, 1, 2)}},
+          {{{1}, {0}, {0, 3}, {2, 1}}, {random_values({3, 2, 2, 4}, -1, 1, 3), random_values({2, 4, 3, 2}, -1, 1, 4)}},
+          {{{0}, {0}, {2}, {2}}, {random_values({2, 3, 2}, -1, 1, 5), random_values({2, 2, 2}, -1, 1, 6)}},
+          {{{}, {}, {0}, {0}}, {random_values({3}, -1, 1, 7), random_values({3}, -1, 1, 8)}},
+          {{{}, {}, {}, {}}, {random_values({2}, -1, 1, 9), random_values({3}, -1, 1, 10)}},
+          {{{}, {}, {1}, {0}}, {random_values({2, 0}, -1, 1, 11), random_values({0, 3}, -1, 1, 12)}}};
+}
+}  // namespace bora::ops
+
+namespace bora {
+using ops::at, ops::range_of, ops::joined;
+namespace {
+/// Operands of a product as one dtype; sums of booleans count.
+std::pair<Array, Array> one_dtype(std::string_view what, const Array& a, const Array& b) {
+  check<DtypeError>(is_numeric(a.dtype()) && is_numeric(b.dtype()), what, ": keys cannot be multiplied");
+  auto d = a.dtype() == b.dtype() ? a.dtype() : promote(a.dtype(), b.dtype());
+  if (d == boolean) d = i32;
+  return {a.dtype() == d ? a : a.astype(d), b.dtype() == d ? b : b.astype(d)};
+}
+Dims normalized(const Dims& dims, std::int64_t ndim) {
+  Dims r;
+  for (auto d : dims) r.push_back(normalize_axis("dot_general", d, ndim));
+  return r;
+}
+}  // namespace
+Array dot_general(const Array& a, const Array& b, const DotDims& d) {
+  auto [x, y] = one_dtype("dot_general", a, b);
+  return call_one(ops::DotGeneral{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()), normalized(d.contract_a, a.ndim()),
+                                  normalized(d.contract_b, b.ndim())}, {x, y});
+}
+Array matmul(const Array& a, const Array& b) {
+  auto na = a.ndim(), nb = b.ndim();
+  check<ShapeError>(na > 0 && nb > 0, "matmul: a scalar cannot be multiplied as a matrix: ", a.shape(), " @ ", b.shape(), "; use *");
+  auto inner_a = na - 1, inner_b = std::max<std::int64_t>(0, nb - 2);
+  check<ShapeError>(a.shape(inner_a) == b.shape(inner_b), "matmul: inner sizes differ: ", a.shape(), " @ ", b.shape(),
+                    nb >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
+  if (na <= 2 || nb <= 2) {
+    // No batch on one side: its dimensions are free ones of the product.
+    auto y = dot_general(a, b, {{}, {}, {inner_a}, {inner_b}});
+    return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
+  }
+  auto batch_a = Shape(Dims(a.type().shape.begin(), a.type().shape.end() - 2)), batch_b = Shape(Dims(b.type().shape.begin(), b.type().shape.end() - 2));
+  Array x = a, y = b;
+  if (batch_a != batch_b) {
+    auto wide = broadcast_shapes("matmul", batch_a, batch_b);
+    auto stretched = [&](const Array& m) {
+      auto s = wide;
+      s.push_back(m.shape(-2));
+      s.push_back(m.shape(-1));
+      return broadcast_to(m, s);
+    };
+    x = stretched(a);
+    y = stretched(b);
+  }
+  auto batch = range_of(x.ndim() - 2);
+  return dot_general(x, y, {batch, batch, {x.ndim() - 1}, {x.ndim() - 2}});
+}
+Array dot(const Array& a, const Array& b) {
+  if (a.ndim() == 0 || b.ndim() == 0) return a * b;
+  auto inner_b = std::max<std::int64_t>(0, b.ndim() - 2);
+  check<ShapeError>(a.shape(-1) == b.shape(inner_b), "dot: inner sizes differ: ", a.shape(), " @ ", b.shape(),
+                    b.ndim() >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
+  return dot_general(a, b, {{}, {}, {a.ndim() - 1}, {inner_b}});
+}
+Array outer(const Array& a, const Array& b) { return dot_general(ravel(a), ravel(b), {}); }
+Array tensordot(const Array& a, const Array& b, std::int64_t axes) {
+  check<ValueError>(axes >= 0 && axes <= a.ndim() && axes <= b.ndim(), "tensordot: cannot contract ", axes, " dimensions of ", a.shape(), " and ", b.shape());
+  auto inner_a = range_of(axes, a.ndim() - axes), inner_b = range_of(axes);
+  for (std::int64_t i = 0; i < axes; ++i)
+    check<ShapeError>(a.shape(inner_a[at(i)]) == b.shape(i), "tensordot: the last ", axes, " sizes of ", a.shape(), " differ from the first ", axes, " of ", b.shape());
+  return dot_general(a, b, {{}, {}, inner_a, inner_b});
+}
+}  // namespace bora

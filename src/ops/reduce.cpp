@@ -1,0 +1,247 @@
+// Reductions, positions of extremes, running sums.
+#include "bora/kernels/reduce.h"
+#include "bora/kernels/memory.h"
+#include "bora/kernels/move.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "ops/dims.h"
+
+namespace bora::ops {
+using kernels::Reduction;
+namespace {
+std::string_view reduction_name(Reduction kind) {
+  constexpr std::string_view names[] = {"sum", "amax", "amin", "prod", "all", "any"};
+  return names[static_cast<std::size_t>(kind)];
+}
+/// A run of neighbouring dimensions that are reduced.
+struct Run { std::int64_t from, to; };
+std::vector<Run> runs_of(const Shape& x, const Dims& dims) {
+  std::vector<Run> r;
+  for (auto d : dims) {
+    if (x[at(d)] == 1) continue;
+    bool joins = !r.empty();
+    for (auto k = joins ? r.back().to : 0; joins && k < d; ++k) joins = x[at(k)] == 1;
+    if (joins) r.back().to = d + 1;
+    else r.push_back({d, d + 1});
+  }
+  return r;
+}
+/// The operand stretched back over the reduced dimensions.
+Array back(const Array& a, const Array& like, const Dims& dims) { return broadcast_in_dim(a, like.shape(), others(like.ndim(), dims)); }
+}  // namespace
+
+Type Reduce::infer(const Types& in) const {
+  const auto& x = in.at(0);
+  auto what = reduction_name(kind);
+  bool logical = kind == Reduction::all || kind == Reduction::any;
+  check<DtypeError>(is_numeric(x.dtype), what, ": keys take part in no reduction; draw numbers from them first");
+  check<DtypeError>(logical == (x.dtype == boolean) || kind == Reduction::max || kind == Reduction::min, what, ": not defined for ", x.dtype,
+                    logical ? "; compare first" : "; cast to i32 first");
+  std::int64_t last = -1;
+  for (auto d : dims) {
+    check<IndexError>(last < d && d < x.ndim(), what, ": dimensions ", to_string(dims), " must increase and exist in ", x.shape);
+    last = d;
+  }
+  return with_shape(x, pick(x.shape, others(x.ndim(), dims)));
+}
+void Reduce::eval(Inputs in, Outputs out) const {
+  const auto& shape = in[0].type.shape;
+  auto dtype = in[0].type.dtype;
+  auto nd = in[0].type.ndim();
+  auto runs = runs_of(shape, dims);
+  if (runs.empty()) {                             // only dimensions of size 1 disappear
+    kernels::copy(out[0].data, {1}, in[0].data, {1}, {out[0].type.size()}, dtype_size(dtype));
+    return;
+  }
+  if (runs.size() == 1) {
+    auto [from, to] = runs[0];
+    kernels::reduce(kind, dtype, in[0].data, out[0].data, product(shape, 0, from), product(shape, from, to), product(shape, to, nd));
+    return;
+  }
+  // Several runs: bring them to the end, then one reduction along rows, so that bf16 rounds once.
+  auto perm = joined(others(nd, dims), dims);
+  auto moved = pick(shape, perm);
+  auto scratch = kernels::allocate(in[0].type.nbytes());
+  kernels::copy(scratch.get(), strides_of(moved), in[0].data, pick(strides_of(shape), perm), moved.dims(), dtype_size(dtype));
+  auto kept = out[0].type.size();
+  kernels::reduce(kind, dtype, scratch.get(), out[0].data, kept, product(moved, nd - static_cast<std::int64_t>(dims.size()), nd), 1);
+}
+Array Reduce::vjp(const Vjp& v) const {
+  const auto& x = v.in[0];
+  if (kind == Reduction::sum) return back(v.ct[0], x, dims);
+  if (kind == Reduction::max || kind == Reduction::min) {       // shared equally by ties
+    auto hit = (x == back(v.out[0], x, dims)).astype(x.dtype());
+    return hit * back(v.ct[0] / sum(hit, dims), x, dims);
+  }
+  check<TraceError>(kind == Reduction::prod, reduction_name(kind), " has no derivative");
+  // The product of the others: out / x where nothing is 0; the product of the rest at a single 0; else 0.
+  auto zero = x == 0;
+  auto one = ones_like(x), none_of = zeros_like(x);
+  auto rest = back(prod(select(zero, one, x), dims), x, dims);
+  auto zeros = back(sum(zero.astype(x.dtype()), dims), x, dims);
+  auto at_zero = select(zeros == 1, rest, none_of), elsewhere = select(zeros == 0, rest / select(zero, one, x), none_of);
+  return back(v.ct[0], x, dims) * select(zero, at_zero, elsewhere);
+}
+Factors Reduce::factors(const Types& in) const {
+  auto l = range_of(in[0].ndim());
+  auto kept = others(in[0].ndim(), dims);
+  switch (kind) {
+    case Reduction::sum: return {{l}, {kept}, {0}};
+    case Reduction::max: case Reduction::any: return {{l}, {kept}, {}, false, Factors::Reduce::max};
+    case Reduction::min: case Reduction::all: return {{l}, {kept}, {}, false, Factors::Reduce::min};
+    case Reduction::prod: break;                  // no collective multiplies: whole dimensions
+  }
+  for (auto d : dims) l[at(d)] = kNone;
+  return {{l}, {kept}};
+}
+Reduce Reduce::lift(std::int64_t) const { return {kind, shifted(dims)}; }
+Samples<Reduce> Reduce::samples() {
+  auto flags = values({2, 3}, {1, 0, 1, 1, 1, 1}, boolean);
+  return {{{Reduction::sum, {0, 2}}, {random_values({2, 3, 4}, -1, 1, 1)}},
+          {{Reduction::sum, {1}}, {random_values({2, 0}, -1, 1, 2)}},
+          {{Reduction::sum, {0, 1}}, {random_values({2, 3}, -1, 1, 3)}},
+          {{Reduction::max, {1}}, {random_values({3, 4}, -1, 1, 4)}},
+          {{Reduction::min, {0}}, {random_values({3, 4}, -1, 1, 5)}},
+          {{Reduction::max, {1}}, {values({2, 3}, {1, 1, 0, 2, 3, 1}, i32)}},
+          {{Reduction::prod, {1}}, {random_values({2, 3}, 0.5, 1.5, 6)}},
+          {{Reduction::all, {1}}, {flags}},
+          {{Reduction::any, {0}}, {flags}}};
+}
+
+namespace {
+/// i32 position of the first maximum (minimum) along axis, which disappears.
+struct ArgReduce {
+  bool max;
+  std::int64_t axis;
+  static constexpr std::string_view name = "arg_reduce";
+  Type infer(const Types& in) const {
+    check<DtypeError>(is_numeric(in.at(0).dtype), max ? "argmax" : "argmin", ": keys have no order");
+    return {pick(in[0].shape, others(in[0].ndim(), {axis})), i32};
+  }
+  void eval(Inputs in, Outputs out) const {
+    auto a = around(in[0].type.shape, axis);
+    kernels::arg_reduce(max, in[0].type.dtype, in[0].data, out[0].as<std::int32_t>(), a.outer, a.n, a.inner);
+  }
+  Factors factors(const Types& in) const {
+    auto l = range_of(in[0].ndim());
+    l[at(axis)] = kNone;
+    return {{l}, {others(in[0].ndim(), {axis})}};
+  }
+  ArgReduce lift(std::int64_t) const { return {max, axis + 1}; }
+  static Samples<ArgReduce> samples() {
+    return {{{true, 1}, {random_values({3, 4}, -1, 1, 1)}}, {{false, 0}, {random_values({3, 4}, -1, 1, 2)}}, {{true, 0}, {values({4}, {1, 3, 3, 2}, i32)}}};
+  }
+};
+/// Running sum along axis, from the front or the back.
+struct Cumsum {
+  std::int64_t axis;
+  bool reverse;
+  static constexpr std::string_view name = "cumsum";
+  Type infer(const Types& in) const {
+    check<DtypeError>(is_numeric(in.at(0).dtype) && in[0].dtype != boolean, "cumsum: not defined for ", in[0].dtype);
+    return in[0];
+  }
+  void eval(Inputs in, Outputs out) const {
+    auto a = around(in[0].type.shape, axis);
+    kernels::cumsum(in[0].type.dtype, in[0].data, out[0].data, a.outer, a.n, a.inner, reverse);
+  }
+  Array vjp(const Vjp& v) const { return call_one(Cumsum{axis, !reverse}, {v.ct[0]}); }
+  Factors factors(const Types& in) const {
+    auto l = range_of(in[0].ndim());
+    l[at(axis)] = kNone;
+    return {{l}, {l}, {0}};
+  }
+  Cumsum lift(std::int64_t) const { return {axis + 1, reverse}; }
+  static Samples<Cumsum> samples() {
+    return {{{1, false}, {random_values({2, 4}, -1, 1, 1)}}, {{0, true}, {random_values({3, 2}, -1, 1, 2)}}, {{0, false}, {random_values({0, 2}, -1, 1, 3)}}};
+  }
+};
+}  // namespace
+}  // namespace bora::ops
+
+namespace bora {
+using ops::at;
+using kernels::Reduction;
+namespace {
+Array as_dtype(const Array& x, Dtype d) { return x.dtype() == d ? x : x.astype(d); }
+Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& options) {
+  Array y = dims.empty() ? x : call_one(ops::Reduce{kind, dims}, {x});
+  if (options.keepdims && !dims.empty()) {
+    auto s = x.shape();
+    for (auto d : dims) s[at(d)] = 1;
+    y = reshape(y, s);
+  }
+  return y;
+}
+/// What a sum or product is computed in: small integers would overflow at once.
+Dtype wide(Dtype d) { return d == boolean ? i32 : d == u8 ? u32 : d; }
+Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimensions& axes, const Reduce& options) {
+  auto dims = axes.resolve(what, x.ndim());
+  for (auto d : dims) check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(), " is empty, and the extreme of nothing does not exist");
+  return reduced(kind, as_dtype(x, options.dtype.value_or(x.dtype())), dims, options);
+}
+struct Moments {
+  Array mean, centered;
+  Dims dims;
+  double n;
+  Dtype result;
+};
+/// The dtype means are computed in, and that of their result.
+std::pair<Dtype, Dtype> mean_dtypes(std::string_view what, const Array& x, const Reduce& options) {
+  auto result = options.dtype.value_or(is_float(x.dtype()) ? x.dtype() : f32);
+  check<DtypeError>(is_float(result), what, ": the dtype must be a floating one, got ", result);
+  auto in = x.dtype() == f64 || result == f64 ? f64 : f32;
+  return {in, result};
+}
+double count_of(const Array& x, const Dims& dims) {
+  double n = 1;
+  for (auto d : dims) n *= static_cast<double>(x.shape(d));
+  return n;
+}
+}  // namespace
+
+Array sum(const Array& x, const Dimensions& axes, const Reduce& options) {
+  return reduced(Reduction::sum, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()), options);
+}
+Array prod(const Array& x, const Dimensions& axes, const Reduce& options) {
+  return reduced(Reduction::prod, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()), options);
+}
+Array amax(const Array& x, const Dimensions& axes, const Reduce& options) { return extreme(Reduction::max, "amax", x, axes, options); }
+Array amin(const Array& x, const Dimensions& axes, const Reduce& options) { return extreme(Reduction::min, "amin", x, axes, options); }
+Array all(const Array& x, const Dimensions& axes, const Reduce& options) {
+  return as_dtype(reduced(Reduction::all, as_dtype(x, boolean), axes.resolve("all", x.ndim()), options), options.dtype.value_or(boolean));
+}
+Array any(const Array& x, const Dimensions& axes, const Reduce& options) {
+  return as_dtype(reduced(Reduction::any, as_dtype(x, boolean), axes.resolve("any", x.ndim()), options), options.dtype.value_or(boolean));
+}
+Array mean(const Array& x, const Dimensions& axes, const Reduce& options) {
+  auto [in, result] = mean_dtypes("mean", x, options);
+  auto dims = axes.resolve("mean", x.ndim());
+  return as_dtype(reduced(Reduction::sum, as_dtype(x, in), dims, options) / count_of(x, dims), result);
+}
+Array var(const Array& x, const Dimensions& axes, const Reduce& options) {
+  auto [in, result] = mean_dtypes("var", x, options);
+  auto dims = axes.resolve("var", x.ndim());
+  auto y = as_dtype(x, in);
+  auto centered = y - mean(y, dims, {.keepdims = true});
+  return as_dtype(reduced(Reduction::sum, centered * centered, dims, options) / count_of(x, dims), result);
+}
+Array stddev(const Array& x, const Dimensions& axes, const Reduce& options) {
+  auto [in, result] = mean_dtypes("stddev", x, options);
+  return as_dtype(sqrt(var(x, axes, {.keepdims = options.keepdims, .dtype = in})), result);
+}
+namespace {
+Array arg_reduce(bool max, std::string_view what, const Array& x, std::int64_t axis) {
+  axis = normalize_axis(what, axis, x.ndim());
+  check<ShapeError>(x.shape(axis) > 0, what, ": dimension ", axis, " of ", x.shape(), " is empty, and the extreme of nothing does not exist");
+  return call_one(ops::ArgReduce{max, axis}, {x});
+}
+}  // namespace
+Array argmax(const Array& x, std::int64_t axis) { return arg_reduce(true, "argmax", x, axis); }
+Array argmin(const Array& x, std::int64_t axis) { return arg_reduce(false, "argmin", x, axis); }
+Array cumsum(const Array& x, std::int64_t axis) { return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {as_dtype(x, wide(x.dtype()))}); }
+Array reverse_cumsum(const Array& x, std::int64_t axis) {
+  return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {as_dtype(x, wide(x.dtype()))});
+}
+}  // namespace bora
