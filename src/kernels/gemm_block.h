@@ -23,9 +23,9 @@ struct GemmBlock {
 constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }
 constexpr std::int64_t slab_count(Dtype d, std::int64_t k) { return (k + slab_size(d) - 1) / slab_size(d); }
 
-/// What a block needs besides: packed panels of a and b, and for bf16 the f32 sums.
-inline constexpr std::int64_t kBlockColumns = 512, kBlockRows = 1024;
-inline constexpr std::size_t kScratchBytes = (256 * (kBlockColumns + 32) + 32 * 256 + kBlockColumns * kBlockRows) * sizeof(float);
+/// What a block needs besides, 64-byte aligned: a packed strip of a, a packed slab of b (stays in L2), and for bf16 the f32 sums.
+inline constexpr std::int64_t kStripBytes = 32 << 10, kPackedBytes = 512 << 10, kSumsBytes = 2 << 20;
+inline constexpr std::int64_t kScratchBytes = kStripBytes + kPackedBytes + kSumsBytes;
 
 namespace v3 { void gemm_block(const GemmBlock&, void* scratch); }
 namespace v4 { void gemm_block(const GemmBlock&, void* scratch); }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <new>
+#include <vector>
 #include "bora/base/error.h"
 #if defined(__SANITIZE_ADDRESS__)
 #define BORA_ASAN 1
@@ -75,13 +77,13 @@ class Pool {
     std::lock_guard lock(mutex_);
     int last = class_size(c) >= kLarge ? std::min(c + 2, kClasses - 1) : c;
     for (int i = c; i <= last; ++i)
-      if (Free* f = free_[i]) {
-        unpoison(f, sizeof(Free));
-        free_[i] = f->next;
+      if (auto& list = free_[i]; !list.empty()) {
+        void* p = list.back();
+        list.pop_back();
         use_.kept -= class_size(i);
         use_.used += class_size(i);
         c = i;
-        return f;
+        return p;
       }
     void* p = map(class_size(c));
     if (!p) {
@@ -99,8 +101,11 @@ class Pool {
     auto bytes = class_size(c);
     use_.used -= bytes;
     if (use_.kept + bytes > limit_) return unmap(p, bytes);
-    unpoison(p, sizeof(Free));
-    free_[c] = new (p) Free{free_[c]};
+    try {
+      free_[c].push_back(p);
+    } catch (const std::bad_alloc&) {           // no room to remember it
+      return unmap(p, bytes);
+    }
     use_.kept += bytes;
     poison(p, bytes);
   }
@@ -114,18 +119,15 @@ class Pool {
   }
 
  private:
-  struct Free { Free* next; };
   void release_all() {
-    for (int c = 0; c < kClasses; ++c)
-      while (Free* f = free_[c]) {
-        unpoison(f, sizeof(Free));
-        free_[c] = f->next;
-        unmap(f, class_size(c));
-      }
+    for (int c = 0; c < kClasses; ++c) {
+      for (void* p : free_[c]) unmap(p, class_size(c));
+      free_[c] = {};
+    }
     use_.kept = 0;
   }
   std::mutex mutex_;
-  Free* free_[kClasses] = {};
+  std::vector<void*> free_[kClasses];       // beside the blocks, not in them: a freed block is not touched
   PoolUse use_;
   /// More than this is not kept: half of the machine's memory.
   const std::size_t limit_ = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;

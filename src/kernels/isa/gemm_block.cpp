@@ -1,5 +1,5 @@
 // isa/gemm_block.cpp -- packed panels and register tiles (the structure of Goto and van de Geijn 2008, "Anatomy of high-performance
-// matrix multiplication"): b is packed a slab of k x kBlockColumns at a time, a strip of rows at a time, and a tile of c of kRows x two
+// matrix multiplication"): b is packed a slab of k x some columns at a time, a strip of rows at a time, and a tile of c of kRows x two
 // vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
 #include "kernels/gemm_block.h"
 #include <immintrin.h>
@@ -100,15 +100,22 @@ template <class T, I RowStep, I KStep> struct Tiles {
 float wide(float x) { return x; }
 double wide(double x) { return x; }
 float wide(bfloat16 x) { return x; }
+/// A vector of values, made wide.
+Simd<float>::V load_wide(const float* p) { return Simd<float>::load(p); }
+Simd<double>::V load_wide(const double* p) { return Simd<double>::load(p); }
+Simd<float>::V load_wide(const bfloat16* p) {
+#ifdef __AVX512F__
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+#else
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+#endif
+}
 /// n contiguous values.
-template <class T> void copy_row(T* to, const T* from, I n) { std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T)); }
-void copy_row(float* to, const bfloat16* from, I n) {
+template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
+  using S = Simd<T>;
   I i = 0;
-  for (; i + 8 <= n; i += 8) {
-    auto half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16)));
-  }
-  for (; i < n; ++i) to[i] = from[i];
+  for (; i + S::width <= n; i += S::width) S::store(to + i, load_wide(from + i));
+  for (; i < n; ++i) to[i] = wide(from[i]);
 }
 __m256 load8(const float* p) { return _mm256_loadu_ps(p); }
 __m256 load8(const bfloat16* p) {
@@ -163,17 +170,20 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
       }
     }
     for (I p = 0; p < k; ++p)
-      for (I i = p < p0 ? full : 0; i < panel; ++i) to[p * panel + i] = i < w ? static_cast<T>(wide(from[p * row + i * col])) : T(0);
+      for (I i = p < p0 ? full : 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
   }
 }
 /// A strip of rows as [rows][Slab] where k is contiguous, else as [k][kStripStep].
 template <class T, class In, I Slab> void pack_a(T* to, const In* a, I row, I col, I rows, I k) {
   if (col == 1) {
     for (I r = 0; r < rows; ++r) copy_row(to + r * Slab, a + r * row, k);
-  } else {
-    for (I p = 0; p < k; ++p)
-      for (I r = 0; r < rows; ++r) to[p * kStripStep + r] = static_cast<T>(wide(a[r * row + p * col]));
+    return;
   }
+  I p = 0;
+  if (row == 1 && col >= kStripStep)            // whole vectors: what is read beyond the strip lies before the end of the next row
+    for (; p + 1 < k; ++p) copy_row(to + p * kStripStep, a + p * col, kStripStep);
+  for (; p < k; ++p)
+    for (I r = 0; r < rows; ++r) to[p * kStripStep + r] = wide(a[r * row + p * col]);
 }
 
 /// rows x n of one slab: b is packed; c[rows, n] (+)=.
@@ -205,13 +215,17 @@ template <class T, class In, class Out> void block(const GemmBlock& g, T* scratc
   constexpr Dtype d = sizeof(T) == 8 ? Dtype::f64 : Dtype::f32;
   constexpr I slab = slab_size(d);
   constexpr bool direct = sizeof(T) == sizeof(Out);
-  T *strip = scratch, *packed = strip + 32 * slab, *sums = packed + slab * (kBlockColumns + 2 * Simd<T>::width);
+  T *strip = scratch, *packed = scratch + kStripBytes / sizeof(T), *sums = packed + kPackedBytes / sizeof(T);
   const auto *a = static_cast<const In*>(g.a), *b = static_cast<const In*>(g.b);
   auto* c = static_cast<Out*>(g.c);
   I slabs = slab_count(d, g.k);
-  for (I j = 0; j < g.n; j += kBlockColumns) {
-    I n = min(kBlockColumns, g.n - j);
-    for (I i = 0, m = direct ? g.m : kBlockRows; i < g.m; i += m) {
+  constexpr I panel = 2 * Simd<T>::width;
+  // Columns in even blocks, as many as a packed slab of b has room for.
+  I panels = (g.n + panel - 1) / panel, most = min(4096, kPackedBytes / static_cast<I>(sizeof(T)) / ((g.k + slabs - 1) / slabs)) / panel;
+  I blocks = (panels + most - 1) / most;
+  for (I q = 0; q < blocks; ++q) {
+    I j = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j;
+    for (I i = 0, m = direct ? g.m : kSumsBytes / static_cast<I>(sizeof(T)) / n; i < g.m; i += m) {
       I rows = min(m, g.m - i), ld = direct ? g.ldc : n;
       T* to;
       if constexpr (direct) to = c + i * g.ldc + j;
