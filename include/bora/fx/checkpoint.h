@@ -1,0 +1,45 @@
+// checkpoint.h -- memory for time: what the backward pass may keep of a function, the rest is computed again.
+#pragma once
+#include "bora/fx/shell.h"
+
+namespace bora {
+namespace remat {
+/// What is kept for the backward pass.
+struct Policy {
+  ops::Keep keep = ops::Keep::nothing;
+  std::vector<std::string> names = {};
+  bool operator==(const Policy&) const = default;
+};
+inline const Policy nothing{ops::Keep::nothing}, dots{ops::Keep::dots}, dots_no_batch{ops::Keep::dots_no_batch}, everything{ops::Keep::everything};
+struct Names {
+  std::vector<std::string> v;
+  Names(std::initializer_list<std::string_view> l) : v(l.begin(), l.end()) {}
+};
+/// Only values that went through checkpoint_name(x, name) with one of these names.
+inline Policy names(const Names& n) { return {ops::Keep::names, n.v}; }
+/// "nothing", "dots", "dots_no_batch", "everything", "names(attn, mlp)"; throws ConfigError.
+Policy parse(std::string_view);
+std::string to_string(const Policy&);
+inline std::ostream& operator<<(std::ostream& o, const Policy& p) { return o << to_string(p); }
+}  // namespace remat
+template <> inline constexpr bool is_static<remat::Policy> = true;
+
+namespace fx {
+template <class F> struct Checkpointed {
+  F f;
+  remat::Policy policy;
+  template <class... A> auto operator()(const A&... a) const {
+    static_assert(Callable<F, A...>, "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    if constexpr (Callable<F, A...>) {
+      using R = result_t<F, A...>;
+      static_assert(tree::Tree<R>, "checkpoint: f must return a tree");
+      std::optional<R> out;
+      auto y = checkpoint_flat(flat_fn<R>(f, out, a...), pack(a...), policy.keep, policy.names);
+      return tree::unflatten(std::move(*out), y);
+    }
+  }
+};
+}  // namespace fx
+/// f with the same values and gradients; when differentiated it keeps its inputs and what the policy says, and computes the rest again.
+template <class F> auto checkpoint(F f, remat::Policy policy = remat::nothing) { return fx::Checkpointed<F>{std::move(f), std::move(policy)}; }
+}  // namespace bora

@@ -1,0 +1,63 @@
+// custom.h -- a function with a backward pass of the user's.
+#pragma once
+#include "bora/fx/shell.h"
+
+namespace bora {
+namespace fx {
+/// Gradients in the order of the argument's leaves; zeros where none was given. Throws where a gradient's type is not its input's.
+void append_gradients(tree::Ref argument, tree::Ref gradient, Arrays&);
+void append_zero_gradients(tree::Ref argument, Arrays&);
+template <class X, class G> void append_gradient(const X& x, const G& g, Arrays& to) {
+  static_assert(std::is_same_v<X, G> || std::is_same_v<G, std::nullopt_t>,
+                "custom_vjp: bwd must return the gradient with the type of the argument (a tuple of them for several), or none for zero");
+  if constexpr (std::is_same_v<X, G>) append_gradients(tree::ref(x), tree::ref(g), to);
+  else if constexpr (std::is_same_v<G, std::nullopt_t>) append_zero_gradients(tree::ref(x), to);
+}
+template <class F, class Fwd, class Bwd> struct CustomVjp {
+  F f;
+  Fwd fwd;
+  Bwd bwd;
+  template <class... A> auto operator()(const A&... a) const {
+    static_assert(Callable<F, A...> && Callable<Fwd, A...>, "custom_vjp: f and fwd are called with the same arguments, by value or const&");
+    if constexpr (Callable<F, A...> && Callable<Fwd, A...>) {
+      using R = result_t<F, A...>;
+      using S = result_t<Fwd, A...>;
+      static_assert(requires(S s) { requires std::is_same_v<std::remove_cvref_t<decltype(s.first)>, R>; s.second; },
+                    "custom_vjp: fwd must return std::pair{f's result, residuals}");
+      using Residuals = typename S::second_type;
+      static_assert(Callable<Bwd, Residuals, R>, "custom_vjp: bwd is called with (residuals, cotangent of f's result)");
+      if constexpr (Callable<Bwd, Residuals, R>) {
+        std::optional<R> out;
+        std::optional<S> both;
+        FlatFn backward = [&](const Arrays& in) {
+          const Array *at = in.data(), *end = at + in.size();
+          Residuals residuals = take_tree(both->second, at, end);
+          R ct = take_tree(both->first, at, end);
+          auto g = std::invoke(bwd, std::as_const(residuals), std::as_const(ct));
+          Arrays r;
+          if constexpr (sizeof...(A) == 1) (append_gradient(a, g, r), ...);
+          else {
+            static_assert(requires { requires std::tuple_size<decltype(g)>::value == sizeof...(A); },
+                          "custom_vjp: bwd must return a tuple with one gradient per argument (none for zero)");
+            std::apply([&](const auto&... each) { (append_gradient(a, each, r), ...); }, g);
+          }
+          return r;
+        };
+        FlatFn forward = [&](const Arrays& in) {
+          auto r = flat_fn<S>(fwd, both, a...)(in);
+          if (out) check_same("custom_vjp: fwd must give what f gives", tree::ref(*out), tree::ref(both->first));
+          return r;
+        };
+        auto y = custom_vjp_flat(flat_fn<R>(f, out, a...), forward, backward, pack(a...));
+        return tree::unflatten(std::move(*out), y);
+      }
+    }
+  }
+};
+}  // namespace fx
+/// f, differentiated by the user's rule: fwd(args...) -> std::pair{f's result, residuals}; bwd(residuals, cotangent) -> the gradient of
+/// the argument, or a tuple with one per argument (none: zero). bwd may not close over Arrays: return them as residuals.
+template <class F, class Fwd, class Bwd> auto custom_vjp(F f, Fwd fwd, Bwd bwd) {
+  return fx::CustomVjp<F, Fwd, Bwd>{std::move(f), std::move(fwd), std::move(bwd)};
+}
+}  // namespace bora

@@ -1,0 +1,116 @@
+// grad.h -- derivatives of functions of trees: grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian.
+#pragma once
+#include "bora/fx/vmap.h"
+
+namespace bora {
+namespace fx {
+template <class R> struct Loss { static constexpr bool ok = tree::IsLeaf<R>, aux = false; };
+template <class L, class A> struct Loss<std::pair<L, A>> { static constexpr bool ok = tree::IsLeaf<L>, aux = true; };
+/// Derivative with respect to the first n of `in`. Throws DtypeError if none of them is floating.
+VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
+/// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
+Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
+/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; where `given` has an empty leaf: zero.
+Arrays cotangents(tree::Ref out, tree::Ref given, const Types& types);
+Arrays tangents(tree::Ref arguments, tree::Ref given);
+/// Outputs and their tangents, zeros where none flows (empty for outputs that are not floating).
+std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
+/// The standard basis of arrays like this, [size, shape...].
+Array basis_of(const Type&);
+Array as_jacobian(const Array& rows, const Shape& out, const Shape& in);
+
+template <class F> struct ValueAndGrad {
+  F f;
+  template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
+    static_assert(Callable<F, P, Rest...>,
+                  "grad: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    if constexpr (Callable<F, P, Rest...>) {
+      using R = result_t<F, P, Rest...>;
+      static_assert(Loss<R>::ok, "grad: f must return a scalar Array, or std::pair{Array, aux}");
+      if constexpr (Loss<R>::ok) {
+        std::optional<R> out;
+        auto n = tree::count_leaves(tree::ref(p));
+        auto v = vjp_of_loss(flat_fn<R>(f, out, p, rest...), pack(p, rest...), n);
+        P g = tree::unflatten(p, gradients_of_loss(v, n));
+        R r = tree::unflatten(std::move(*out), v.out);
+        if constexpr (Loss<R>::aux) return std::tuple{std::move(r.first), std::move(r.second), std::move(g)};
+        else return std::pair{std::move(r), std::move(g)};
+      }
+    }
+  }
+};
+template <class F> struct Grad {
+  ValueAndGrad<F> both;
+  template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
+    using V = decltype(both(p, rest...));
+    if constexpr (!std::is_void_v<V>) {                       // otherwise a static_assert has said why
+      V r = both(p, rest...);
+      if constexpr (std::tuple_size_v<V> == 3) return std::pair{std::move(std::get<2>(r)), std::move(std::get<1>(r))};
+      else return std::move(std::get<1>(r));
+    }
+  }
+};
+template <class X> X jvp_arguments(const X& x) { return x; }
+template <class R, class F, class... A> auto jvp_of(const F& f, const std::tuple<A...>& x, const std::tuple<A...>& dx) {
+  std::optional<R> out;
+  auto [y, dy] = std::apply([&](const A&... a) { return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::ref(x), tree::ref(dx))); }, x);
+  return std::pair{tree::unflatten(*out, y), tree::unflatten(*out, dy)};
+}
+template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
+  static_assert(Callable<F, A...>, "vjp: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+  if constexpr (Callable<F, A...>) {
+    using R = result_t<F, A...>;
+    std::optional<R> out;
+    auto in = pack(a...);
+    auto v = vjp_flat(flat_fn<R>(f, out, a...), in, Mask(in.size(), true));
+    auto pull = [pull = std::move(v.pullback), like = abstract(*out), types = types_of(v.out), args = std::tuple<A...>{abstract(a)...}](const R& ct) {
+      auto g = tree::unflatten(args, pull(cotangents(tree::ref(like), tree::ref(ct), types)));
+      if constexpr (sizeof...(A) == 1) return std::get<0>(std::move(g));
+      else return g;
+    };
+    return std::pair{tree::unflatten(std::move(*out), v.out), std::move(pull)};
+  }
+}
+}  // namespace fx
+
+/// A function of the same arguments that returns {f's loss, its gradient}: the gradient has the type of the first argument, with respect
+/// to its floating leaves (others are empty Arrays). Where f returns std::pair{loss, aux}: {loss, aux, gradient}. The loss is a scalar.
+template <class F> auto value_and_grad(F f) { return fx::ValueAndGrad<F>{std::move(f)}; }
+/// As value_and_grad, without the value: the gradient, or std::pair{gradient, aux}.
+template <class F> auto grad(F f) { return fx::Grad<F>{{std::move(f)}}; }
+/// {f(args...), pull}: pull maps a tree like f's result (its cotangent; empty leaves are zero) to the gradient of the argument, or to a
+/// tuple of them.
+template <class F, class X, class... More> auto vjp(const F& f, const X& x, const More&... more) { return fx::vjp_of(f, x, more...); }
+/// {f(x), its derivative along dx}. Several arguments are tuples: jvp(f, std::tuple{m, x}, std::tuple{dm, dx}). Leaves of dx that are
+/// empty are zero.
+template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
+  if constexpr (fx::Callable<F, X>) return fx::jvp_of<fx::result_t<F, X>>(f, std::tuple<X>{x}, std::tuple<X>{dx});
+  else {
+    static_assert(requires { std::apply(f, x); },
+                  "jvp: f cannot be called with these arguments; several arguments are std::tuple{..}, their tangents a tuple of the same types");
+    if constexpr (requires { std::apply(f, x); }) {
+      std::tuple args(x), tangents(dx);                       // a pair is a tuple too
+      return fx::jvp_of<std::remove_cvref_t<decltype(std::apply(f, args))>>(f, args, tangents);
+    }
+  }
+}
+/// Array -> Array: the derivative of every element of f(x) by every element of x, [f(x)'s shape..., x's shape...]. jacrev: one pullback
+/// per element of f(x); jacfwd: one push-forward per element of x.
+template <class F> auto jacrev(F f) {
+  return [f = std::move(f)](const Array& x) -> Array {
+    auto v = vjp(f, x);
+    auto type = v.first.type();
+    return fx::as_jacobian(vmap(v.second)(fx::basis_of(type)), type.shape, x.shape());
+  };
+}
+template <class F> auto jacfwd(F f) {
+  return [f = std::move(f)](const Array& x) -> Array {
+    Array columns = vmap([&](const Array& dx) { return jvp(f, x, dx).second; }, {.out = -1})(fx::basis_of(x.type()));
+    auto out = columns.shape();
+    out.pop_back();
+    return fx::as_jacobian(columns, out, x.shape());
+  };
+}
+/// Array -> Array: second derivatives, [f(x)'s shape..., x's shape..., x's shape...].
+template <class F> auto hessian(F f) { return jacfwd(jacrev(std::move(f))); }
+}  // namespace bora

@@ -1,0 +1,126 @@
+// jit.h -- a function staged once and run as a compiled Program: jit, program_of, eval_shape.
+#pragma once
+#include "bora/fx/shell.h"
+
+namespace bora {
+/// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is left alone. One
+/// Spec stands for all.
+class Specs {
+ public:
+  Specs() = default;
+  Specs(const Spec& s) : v_{{"*", s}} {}
+  Specs(std::initializer_list<std::pair<std::string_view, Spec>> l) : v_(l.begin(), l.end()) {}
+  explicit Specs(std::vector<std::pair<std::string, Spec>> v) : v_(std::move(v)) {}
+  bool empty() const { return v_.empty(); }
+  const Spec* find(std::string_view path) const;
+  const auto& rules() const { return v_; }
+ private:
+  std::vector<std::pair<std::string, Spec>> v_;
+};
+struct Jit {
+  Specs out = {};                                 // constraints on the results
+  std::string name = {};                          // for messages
+  std::size_t cache = 64;                         // Programs kept; the least recently used goes first, and that is said
+};
+namespace fx {
+/// What jit keeps of one staging.
+struct Traced {
+  tree::Key key;
+  Staged staged;
+  std::shared_ptr<const void> like;               // the result, its leaves without numbers
+  std::vector<tree::Part> parts;                  // what the key is made of, to say why a later call was staged again
+};
+using TracedPtr = std::shared_ptr<const Traced>;
+/// The cache of one jitted function: safe between threads.
+class JitCache {
+ public:
+  explicit JitCache(Jit options);
+  ~JitCache();
+  JitCache(const JitCache&) = delete;
+  JitCache& operator=(const JitCache&) = delete;
+  TracedPtr find(const tree::Key&);
+  /// Keeps the entry if what it closed over are buffers; says on stderr when a function is staged again and again, and what differed.
+  TracedPtr keep(Traced);
+  Arrays run(const Traced&, Arrays in, const Mask& given_up);
+  const Jit& options() const;
+  int traces() const;
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+/// Whatever else a staged function may read: mesh, rank and what later layers register (the axis mapping in force ...).
+void append_context(tree::Key&);
+/// Adds a hash of thread-local state to every jit key from now on. Call it once, before any jit.
+void register_context(std::size_t (*hash)());
+void constrain(tree::Ref result, const Specs&);
+void append_parts(tree::Ref argument, std::size_t number, std::vector<tree::Part>&);
+/// Copies the leaves into `in`; where the caller gave the argument up its leaves are left empty.
+void take_leaves(tree::Ref argument, bool given_up, Arrays& in, Mask& donated);
+template <class...> inline constexpr char type_tag = 0;
+
+template <class F> class Jitted {
+ public:
+  Jitted(F f, Jit options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
+  template <class... A> auto operator()(A&&... a) const {
+    static_assert(Callable<F, std::remove_cvref_t<A>...>, "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    if constexpr (Callable<F, std::remove_cvref_t<A>...>) {
+      using R = result_t<F, std::remove_cvref_t<A>...>;
+      static_assert(tree::Tree<R>, "jit: f must return a tree: Arrays, or structs and containers of them");
+      if constexpr (tree::Tree<R>) {
+        auto entry = traced<R>(a...);
+        Arrays in;
+        Mask donated;
+        (take_leaves(tree::ref(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in, donated), ...);
+        return tree::unflatten(*static_cast<const R*>(entry->like.get()), cache_->run(*entry, std::move(in), donated));
+      }
+    }
+  }
+  /// The Program that a call with these arguments runs.
+  template <class... A> ProgramPtr program(const A&... a) const { return traced<result_t<F, A...>>(a...)->staged.program; }
+  /// How often f was staged.
+  int traces() const { return cache_->traces(); }
+ private:
+  template <class R, class... A> TracedPtr traced(const A&... a) const {
+    tree::Key key;
+    key.add(reinterpret_cast<std::uintptr_t>(&type_tag<A...>));
+    append_context(key);
+    (tree::append_key(tree::ref(a), key), ...);
+    if (auto found = cache_->find(key)) return found;
+    std::optional<R> out;
+    auto flat = flat_fn<R>(f_, out, a...);
+    auto& specs = cache_->options().out;
+    FlatFn constrained = [&](const Arrays& in) {
+      flat(in);
+      constrain(tree::ref(*out), specs);
+      return tree::leaves(*out);
+    };
+    Traced t{std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}};
+    t.like = std::make_shared<const R>(abstract(std::move(*out)));
+    [[maybe_unused]] std::size_t i = 0;
+    (append_parts(tree::ref(a), i++, t.parts), ...);
+    return cache_->keep(std::move(t));
+  }
+  F f_;
+  std::shared_ptr<JitCache> cache_;
+};
+template <class T> inline constexpr bool is_jitted = false;
+template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
+}  // namespace fx
+
+/// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program from then on.
+/// What f captured is read when it is staged: pass what changes as an argument. An argument given as an rvalue is donated: it is left
+/// empty and its memory is reused for results; where somebody else still holds that memory it is copied, and that is said once.
+template <class F> auto jit(F f, Jit options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
+/// The Program that f(args...) stages (a jitted f: the one it runs). print() shows it.
+template <class F, class... A> ProgramPtr program_of(const F& f, const A&... args) {
+  if constexpr (fx::is_jitted<F>) return f.program(args...);
+  else return jit(f).program(args...);
+}
+/// f's result with shapes and dtypes only: nothing is computed, and reading a leaf throws TraceError.
+template <class F, class... A> auto eval_shape(const F& f, const A&... args) {
+  using R = fx::result_t<F, A...>;
+  std::optional<R> out;
+  (void)stage(fx::flat_fn<R>(f, out, args...), types_of(fx::pack(args...)));
+  return fx::abstract(std::move(*out));
+}
+}  // namespace bora

@@ -1,0 +1,59 @@
+// vmap.h -- a function of one example as a function of many.
+#pragma once
+#include "bora/fx/shell.h"
+
+namespace bora {
+/// Which axis of a leaf is mapped, by pattern of its path; the first match counts.
+struct ByPath {
+  std::vector<std::pair<std::string, std::optional<std::int64_t>>> rules;
+};
+inline ByPath by_path(std::initializer_list<std::pair<std::string_view, std::optional<std::int64_t>>> rules) {
+  return {{rules.begin(), rules.end()}};
+}
+/// The mapped axis of one argument or result: an integer (negative: from the end), none, or by_path.
+struct MapAxis {
+  std::optional<std::int64_t> axis = 0;
+  std::optional<ByPath> rules = none;
+  MapAxis() = default;
+  template <std::integral T> requires(!std::same_as<T, bool>) MapAxis(T a) : axis(static_cast<std::int64_t>(a)) {}
+  MapAxis(std::nullopt_t) : axis(none) {}
+  MapAxis(ByPath p) : rules(std::move(p)) {}
+};
+/// 0 for all arguments, or {none, 0}: one entry per argument.
+struct MapAxes {
+  std::vector<MapAxis> axes;
+  bool each = false;
+  MapAxes() : axes{MapAxis()} {}
+  template <class T> requires std::constructible_from<MapAxis, T> MapAxes(T a) : axes{MapAxis(std::move(a))} {}
+  MapAxes(std::initializer_list<MapAxis> l) : axes(l), each(true) {}
+};
+struct Vmap {
+  MapAxes in = {};
+  MapAxis out = {};
+  std::string axis_name = {};                     // for collectives inside f: psum(x, "batch")
+  std::optional<std::int64_t> size = none;        // of the mapped axis, where no argument has it
+};
+namespace fx {
+/// Throws ValueError or ShapeError naming arguments and paths.
+Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Ref>& arguments, const Vmap& how);
+template <class F> struct Vmapped {
+  F f;
+  Vmap how;
+  template <class... A> auto operator()(const A&... a) const {
+    static_assert(Callable<F, A...>, "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    static_assert((tree::positional<A> && ... && true), "vmap: an argument holds NamedArrays, whose axes have names: use vmap(f, Axis)");
+    if constexpr (Callable<F, A...> && (tree::positional<A> && ... && true)) {
+      using R = result_t<F, A...>;
+      static_assert(tree::Tree<R>, "vmap: f must return a tree");
+      static_assert(tree::positional<R>, "vmap: f returns NamedArrays, whose axes have names: use vmap(f, Axis)");
+      std::optional<R> out;
+      auto y = vmap_shell(flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::ref(a)...}, how);
+      return tree::unflatten(std::move(*out), y);
+    }
+  }
+};
+}  // namespace fx
+/// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for all), .out where
+/// the axis appears in the results. Throws ShapeError where sizes differ.
+template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>{std::move(f), std::move(how)}; }
+}  // namespace bora

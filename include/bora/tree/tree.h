@@ -1,0 +1,329 @@
+// tree.h -- a plain aggregate is a tree of Arrays; nothing is registered and no field can be forgotten.
+//   1. a module is an aggregate: no base class, no private, const or reference member, at most 24 fields;
+//   2. a field is a leaf (Array), a tree (struct, vector, array, optional, map<string, .>, tuple, pair, none) or a static value;
+//   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field were not there.
+// Each rule is a compile-time error that names struct, field and type. One virtual Visitor is the seam between the user's types and
+// everything else, so that transforms, optimizers and checkpoints are compiled once, not per model.
+#pragma once
+#include <array>
+#include <map>
+#include <tuple>
+#include <typeinfo>
+#include <variant>
+#include "bora/array/params.h"
+
+namespace bora {
+/// Is T part of a tree's structure, and so of jit's key, rather than data? Specialize it for a type of yours: an aggregate of statics,
+/// or a type with std::hash and ==. Never for a pointer: what it points to would be invisible to every transform.
+template <class T>
+inline constexpr bool is_static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
+                                  std::is_same_v<T, bfloat16> || std::is_same_v<T, Scalar> || std::is_same_v<T, Shape> ||
+                                  std::is_same_v<T, Spec> || std::is_same_v<T, MeshAxes> || std::is_same_v<T, std::vector<bool>>;
+}  // namespace bora
+
+namespace bora::tree {
+/// Words that say exactly which structure, statics and types a tree has: equal trees have equal keys, and no others.
+class Key {
+ public:
+  Key() { words_.reserve(256); }
+  void add(std::uint64_t w) { words_.push_back(w); }
+  void add_text(std::string_view s);
+  void add_type(const Type& t) {
+    add(static_cast<std::uint64_t>(t.dtype) << 32 | t.shape.size());
+    for (auto n : t.shape) add(static_cast<std::uint64_t>(n));
+  }
+  std::size_t hash() const;
+  bool operator==(const Key&) const = default;
+ private:
+  std::vector<std::uint64_t> words_;
+};
+template <class T> void add_static(Key& k, const T& x) {
+  if constexpr (std::is_same_v<T, Scalar>) { add_static(k, x.value); k.add(static_cast<std::uint64_t>(x.integer)); k.add(static_cast<std::uint64_t>(x.kind)); }
+  else if constexpr (std::is_same_v<T, AxisName>) k.add_text(x.str());
+  else if constexpr (std::is_same_v<T, bfloat16>) k.add(x.bits);
+  else if constexpr (std::is_same_v<T, long double>) k.add_text({reinterpret_cast<const char*>(&x), 10});
+  else if constexpr (std::is_floating_point_v<T>) k.add(std::bit_cast<std::uint64_t>(static_cast<double>(x)));
+  else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) k.add(static_cast<std::uint64_t>(x));
+  else if constexpr (std::is_convertible_v<const T&, std::string_view>) k.add_text(x);
+  else if constexpr (params::Optional<T>) { k.add(x.has_value()); if (x) add_static(k, *x); }
+  else if constexpr (params::Pair<T>) { add_static(k, x.first); add_static(k, x.second); }
+  else if constexpr (params::Range<T>) {
+    k.add(x.size());
+    for (const auto& e : x) add_static(k, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
+  }
+  else if constexpr (requires { std::hash<T>{}(x); }) k.add(std::hash<T>{}(x));
+  else fields::for_each(x, [&](std::string_view, const auto& m) { add_static(k, m); });
+}
+template <class T> void print_static(std::ostream& o, const T& x) {
+  if constexpr (requires { o << x; }) { if constexpr (std::is_arithmetic_v<T>) params::print(o, x); else o << x; }
+  else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || params::Range<T> || params::Pair<T> || params::Optional<T>) params::print(o, x);
+  else o << "another value";
+}
+
+/// What a field, element or entry is called inside its owner.
+struct Name {
+  enum class Kind : std::uint8_t { none, field, index, key } kind = Kind::none;
+  std::string_view text = {};
+  std::size_t index = 0;
+};
+
+/// A type whose data is one Array: how to see it, and how to make one like another around a new Array (which may be empty). A
+/// specialization may also have `key(const T&, Key&)` and `text(const T&)` for what else belongs to its structure, and `positional =
+/// false` where a leading axis cannot be added or taken without a name.
+template <class T> struct Leaf;
+template <> struct Leaf<Array> {
+  static const Array& array(const Array& a) { return a; }
+  static Array rebuild(const Array&, Array a) { return a; }
+};
+template <class T> concept IsLeaf = requires(const T& x) { { Leaf<T>::array(x) } -> std::convertible_to<const Array&>; };
+struct LeafType {
+  const Array& (*get)(const void*);
+  void (*set)(void*, Array);
+  void (*key)(const void*, Key&);
+  std::string (*text)(const void*);
+  const std::type_info* type;
+};
+template <class T> inline constexpr LeafType leaf_type = {
+    [](const void* p) -> const Array& { return Leaf<T>::array(*static_cast<const T*>(p)); },
+    [](void* p, Array a) {
+      if constexpr (std::is_same_v<T, Array>) *static_cast<T*>(p) = std::move(a);
+      else *static_cast<T*>(p) = Leaf<T>::rebuild(*static_cast<const T*>(p), std::move(a));
+    },
+    [](const void* p, Key& k) { if constexpr (requires { Leaf<T>::key(*static_cast<const T*>(p), k); }) Leaf<T>::key(*static_cast<const T*>(p), k); },
+    [](const void* p) -> std::string {
+      if constexpr (requires { Leaf<T>::text(*static_cast<const T*>(p)); }) return Leaf<T>::text(*static_cast<const T*>(p));
+      else return Leaf<T>::array(*static_cast<const T*>(p)).defined() ? to_string(Leaf<T>::array(*static_cast<const T*>(p)).type()) : "empty";
+    },
+    &typeid(T)};
+/// A leaf in its place.
+struct LeafRef {
+  void* at;
+  const LeafType* type;
+  const Array& get() const { return type->get(at); }
+  bool defined() const { return get().defined(); }
+  void set(Array a) const { type->set(at, std::move(a)); }
+  std::string text() const { return type->text(at); }
+  /// The leaf itself if it is a T, else null.
+  template <class T> T* as() const { return *type->type == typeid(T) ? static_cast<T*>(at) : nullptr; }
+};
+struct StaticRef {
+  const void* at;
+  void (*key)(const void*, Key&);
+  void (*print)(const void*, std::ostream&);
+};
+
+/// Sees a tree in order of declaration. Empty leaves are seen too.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  virtual void leaf(Name, const LeafRef&) = 0;
+  virtual void statics(Name, const StaticRef&) {}
+  virtual void enter(Name) {}
+  virtual void leave() {}
+  virtual void sized(std::size_t) {}             // length of a vector or map; 0 or 1 of an optional
+};
+
+// ---- which types are trees ---------------------------------------------------------------------------------------------
+template <class T> struct Children { static constexpr bool known = false; };
+template <class T> concept Container = Children<T>::known;
+template <class T> concept Module = std::is_class_v<T> && std::is_aggregate_v<T> && !Container<T> && !IsLeaf<T> && !is_static<T>;
+template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T>;
+
+using Walk = void (*)(void*, Visitor&, Name);
+namespace detail {
+struct FieldRef {
+  std::string_view name;
+  void* at;
+  Walk walk;
+};
+void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, Name name);
+template <std::size_t N> struct FixedString {
+  char s[N]{};
+  constexpr FixedString(std::string_view v) { for (std::size_t i = 0; i < v.size(); ++i) s[i] = v[i]; }
+};
+template <class Struct, FixedString Field, class Type> struct check_field {
+  static_assert(Tree<Type>, "tree: this field must be an Array, a tree (struct, vector, array, optional, map<string, .>, tuple, pair) or a number, "
+                            "enum, string or Axis; specialize bora::is_static<Type> to make it part of the jit key, or move it out of the struct");
+  static constexpr bool ok = Tree<Type>;
+};
+}  // namespace detail
+template <class T> void walk(void* p, Visitor& v, Name name) {
+  if constexpr (IsLeaf<T>) v.leaf(name, LeafRef{p, &leaf_type<T>});
+  else if constexpr (is_static<T>)
+    v.statics(name, {p, [](const void* q, Key& k) { add_static(k, *static_cast<const T*>(q)); },
+                     [](const void* q, std::ostream& o) { print_static(o, *static_cast<const T*>(q)); }});
+  else if constexpr (Container<T>) {
+    v.enter(name);
+    Children<T>::each(*static_cast<T*>(p), v);
+    v.leave();
+  } else if constexpr (Module<T>) {
+    static_assert(!fields::HasBase<T>, "tree: a struct in a tree must not inherit; make the base a field");
+    if constexpr (!fields::HasBase<T>) {
+      fields::apply(*static_cast<T*>(p), [&]<class... M>(M&... m) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          constexpr bool ok = (detail::check_field<T, detail::FixedString<fields::name<T, I>.size() + 1>(fields::name<T, I>), M>::ok && ... && true);
+          if constexpr (ok && sizeof...(M) > 0) {
+            const detail::FieldRef f[] = {{fields::name<T, I>, &m, &walk<M>}...};
+            detail::walk_fields(f, sizeof...(M), v, name);
+          } else detail::walk_fields(nullptr, 0, v, name);
+        }(std::index_sequence_for<M...>{});
+      });
+    }
+  } else static_assert(Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
+}
+namespace detail {
+template <class T> void visit(T& x, Visitor& v, Name name) { walk<T>(&x, v, name); }
+inline Name index(std::size_t i) { return {Name::Kind::index, {}, i}; }
+template <class T> struct Sequence {
+  static constexpr bool known = Tree<typename T::value_type>;
+  static void each(T& x, Visitor& v) {
+    v.sized(x.size());
+    std::size_t i = 0;
+    for (auto& e : x) visit(e, v, index(i++));
+  }
+};
+}  // namespace detail
+template <class T> requires(!std::is_same_v<T, bool>) struct Children<std::vector<T>> : detail::Sequence<std::vector<T>> {};
+template <class T, std::size_t N> struct Children<std::array<T, N>> : detail::Sequence<std::array<T, N>> {};
+template <class T> struct Children<std::optional<T>> {
+  static constexpr bool known = Tree<T>;
+  static void each(std::optional<T>& x, Visitor& v) {
+    v.sized(x.has_value());
+    if (x) detail::visit(*x, v, {});
+  }
+};
+template <class T> struct Children<std::map<std::string, T>> {
+  static constexpr bool known = Tree<T>;
+  static void each(std::map<std::string, T>& x, Visitor& v) {
+    v.sized(x.size());
+    for (auto& [k, e] : x) detail::visit(e, v, {Name::Kind::key, k, 0});
+  }
+};
+template <class... T> struct Children<std::tuple<T...>> {
+  static constexpr bool known = (Tree<T> && ... && true);
+  static void each(std::tuple<T...>& x, Visitor& v) {
+    std::apply([&](auto&... e) { [[maybe_unused]] std::size_t i = 0; (detail::visit(e, v, detail::index(i++)), ...); }, x);
+  }
+};
+template <class A, class B> struct Children<std::pair<A, B>> {
+  static constexpr bool known = Tree<A> && Tree<B>;
+  static void each(std::pair<A, B>& x, Visitor& v) {
+    detail::visit(x.first, v, detail::index(0));
+    detail::visit(x.second, v, detail::index(1));
+  }
+};
+struct NoChildren {
+  static constexpr bool known = true;
+  template <class T> static void each(T&, Visitor&) {}
+};
+template <> struct Children<std::nullopt_t> : NoChildren {};
+template <> struct Children<std::monostate> : NoChildren {};
+
+// ---- whether all leaves of a type are plain Arrays: transforms that add or take an axis by position ask ----------------
+namespace detail {
+template <class T, class... Above> consteval bool positional() {
+  if constexpr ((std::is_same_v<T, Above> || ...)) return true;               // a recursive type
+  else if constexpr (IsLeaf<T>) { if constexpr (requires { Leaf<T>::positional; }) return Leaf<T>::positional; else return true; }
+  else if constexpr (is_static<T> || !Tree<T>) return true;
+  else if constexpr (requires { typename T::mapped_type; }) return positional<typename T::mapped_type, T, Above...>();
+  else if constexpr (Container<T> && requires { typename T::value_type; }) return positional<typename T::value_type, T, Above...>();
+  else if constexpr (Container<T> && requires { std::tuple_size<T>::value; })
+    return []<std::size_t... I>(std::index_sequence<I...>) { return (positional<std::tuple_element_t<I, T>, T, Above...>() && ... && true); }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  else if constexpr (Module<T> && !fields::HasBase<T>)
+    return decltype(fields::apply(std::declval<T&>(), []<class... M>(M&...) { return std::bool_constant<(positional<M, T, Above...>() && ... && true)>{}; }))::value;
+  else return true;
+}
+}  // namespace detail
+template <class T> inline constexpr bool positional = detail::positional<T>();
+
+// ---- type-erased trees -------------------------------------------------------------------------------------------------
+/// A tree without its type. Visitors that only read may be used on a const tree.
+struct Ref {
+  void* at;
+  Walk walk;
+  void operator()(Visitor& v) const { walk(at, v, {}); }
+};
+template <class T> Ref ref(const T& x) { return {const_cast<void*>(static_cast<const void*>(&x)), &walk<T>}; }
+/// A leaf and where it is.
+struct Slot {
+  std::string path;
+  LeafRef leaf;
+};
+std::vector<Slot> slots(Ref);                                   // empty leaves too
+void append_leaves(Ref, Arrays&);
+void append_paths(Ref, std::vector<std::string>&);
+std::size_t count_leaves(Ref);
+/// Puts arrays into the leaves in order; returns how many were taken.
+std::size_t replace(Ref, const Array* arrays, std::size_t n);
+/// Structure, statics and types.
+void append_key(Ref, Key&);
+/// Path and text of every leaf, static and length.
+struct Part {
+  std::string path, text;
+};
+std::vector<Part> describe(Ref);
+/// What two trees must agree on.
+enum class Same : std::uint8_t { structure, types };
+/// "'layers': 2 elements and 3 elements", the first place where two trees of one C++ type differ; empty if they do not. structure:
+/// lengths, entries, which leaves are empty; types: their shapes and dtypes too.
+std::string first_difference(Ref a, Ref b, Same what);
+/// "a.*" or "*.weight" against a path; * stands for anything, also for nothing.
+bool matches(std::string_view pattern, std::string_view path);
+/// The leaves of `other` at the places of the leaves of `t` (empty ones as empty Arrays). Throws ValueError naming `what` and the path.
+Arrays aligned(std::string_view what, Ref t, Ref other);
+
+// ---- what users call ---------------------------------------------------------------------------------------------------
+/// The Arrays of a tree, in order of declaration. Empty Arrays are no leaves.
+template <class T> Arrays leaves(const T& t) {
+  Arrays r;
+  append_leaves(ref(t), r);
+  return r;
+}
+/// One path per leaf: "blocks.0.attn.q.weight".
+template <class T> std::vector<std::string> paths(const T& t) {
+  std::vector<std::string> r;
+  append_paths(ref(t), r);
+  return r;
+}
+struct Flat {
+  Arrays leaves;
+  std::vector<std::string> paths;
+  Key key;
+};
+template <class T> Flat flatten(const T& t) {
+  Flat f{leaves(t), paths(t), {}};
+  append_key(ref(t), f.key);
+  return f;
+}
+[[noreturn]] void wrong_leaf_count(std::size_t want, std::size_t got);
+/// `like` with other leaves. Throws ValueError unless there is one for each leaf of `like`.
+template <class T> T unflatten(T like, const Arrays& leaves) {
+  if (auto n = count_leaves(ref(like)); n != leaves.size()) wrong_leaf_count(n, leaves.size());
+  replace(ref(like), leaves.data(), leaves.size());
+  return like;
+}
+/// t with f(leaf, leaf of u...) for each of its leaves; where a u has an empty leaf f is given an empty Array. Throws ValueError naming
+/// the first path where the structures differ.
+template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
+  Arrays first = leaves(t);
+  std::array<Arrays, sizeof...(U)> more{aligned("tree::map", ref(t), ref(u))...};
+  for (std::size_t i = 0; i < first.size(); ++i)
+    first[i] = [&]<std::size_t... K>(std::index_sequence<K...>) -> Array { return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...); }(std::index_sequence_for<U...>{});
+  replace(ref(t), first.data(), first.size());
+  return t;
+}
+/// t with f(path, leaf) for each leaf.
+template <class F, class T> T map_with_path(const F& f, T t) {
+  for (auto& s : slots(ref(t))) if (s.leaf.defined()) s.leaf.set(std::invoke(f, std::as_const(s.path), s.leaf.get()));
+  return t;
+}
+/// Calls f(path, leaf) for each leaf.
+template <class F, class T> void for_each(const F& f, const T& t) {
+  for (auto& s : slots(ref(t))) if (s.leaf.defined()) std::invoke(f, std::as_const(s.path), s.leaf.get());
+}
+/// The same tree with only the leaves for which pred(path, leaf) holds; the others are empty.
+template <class T> T filter(T t, const std::function<bool(const std::string&, const Array&)>& pred) {
+  for (auto& s : slots(ref(t))) if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
+  return t;
+}
+}  // namespace bora::tree

@@ -1,0 +1,144 @@
+// jit's cache: who was staged before, what goes, and what is said about it.
+#include "bora/fx/jit.h"
+#include <iostream>
+#include <list>
+#include "bora/ops/special.h"
+
+namespace bora {
+const Spec* Specs::find(std::string_view path) const {
+  for (auto& [pattern, spec] : v_) if (tree::matches(pattern, path)) return &spec;
+  return nullptr;
+}
+namespace fx {
+namespace {
+std::vector<std::size_t (*)()>& contexts() {
+  static std::vector<std::size_t (*)()> c;
+  return c;
+}
+std::string quoted(const std::string& path) { return path.empty() ? std::string("the value") : "'" + path + "'"; }
+/// The first part in which two stagings differ.
+std::string difference(const std::vector<tree::Part>& a, const std::vector<tree::Part>& b) {
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    if (i >= a.size() || i >= b.size() || a[i].path != b[i].path) return "the structure: " + quoted((i < b.size() ? b : a)[i].path) + " is in one of them only";
+    if (a[i].text != b[i].text) return quoted(b[i].path) + ": " + a[i].text + ", then " + b[i].text;
+  }
+  return "the mesh, an axis mapping, or the types of the arguments";
+}
+bool is_power_of_two_times_8(int n) {
+  while (n > 8 && n % 2 == 0) n /= 2;
+  return n == 8;
+}
+}  // namespace
+
+struct JitCache::State {
+  explicit State(Jit o) : options(std::move(o)) {}
+  const Jit options;
+  std::mutex mutex;
+  std::list<TracedPtr> entries;                             // the most recently used first
+  std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
+  std::vector<tree::Part> last;                             // of the latest staging
+  int traces = 0;
+  bool copied = false, evicted = false;
+  std::string name() const { return options.name.empty() ? std::string("jit") : "jit(" + options.name + ")"; }
+  TracedPtr find(const tree::Key& key) {
+    auto [first, last_one] = index.equal_range(key.hash());
+    for (auto i = first; i != last_one; ++i) {
+      if (!((*i->second)->key == key)) continue;
+      entries.splice(entries.begin(), entries, i->second);
+      return entries.front();
+    }
+    return nullptr;
+  }
+  void evict() {
+    auto victim = std::prev(entries.end());
+    auto [first, last_one] = index.equal_range((*victim)->key.hash());
+    for (auto i = first; i != last_one; ++i) if (i->second == victim) { index.erase(i); break; }
+    entries.erase(victim);
+    if (!std::exchange(evicted, true))
+      std::cerr << "bora: " << name() << ": more than " << options.cache << " Programs; the least recently used are dropped and staged again when "
+                   "needed (Jit{.cache} sets the number)\n";
+  }
+};
+JitCache::JitCache(Jit options) : state_(std::make_unique<State>(std::move(options))) {
+  check<ValueError>(state_->options.cache > 0, "jit: .cache must be at least 1");
+}
+JitCache::~JitCache() = default;
+const Jit& JitCache::options() const { return state_->options; }
+int JitCache::traces() const {
+  std::lock_guard l(state_->mutex);
+  return state_->traces;
+}
+TracedPtr JitCache::find(const tree::Key& key) {
+  std::lock_guard l(state_->mutex);
+  return state_->find(key);
+}
+TracedPtr JitCache::keep(Traced t) {
+  auto& s = *state_;
+  auto entry = std::make_shared<const Traced>(std::move(t));
+  std::lock_guard l(s.mutex);
+  ++s.traces;
+  if (s.traces > 8 && is_power_of_two_times_8(s.traces - 1))
+    std::cerr << "bora: " << s.name() << " was staged " << s.traces << " times; the last time for another value of " << difference(s.last, entry->parts)
+              << ". A number that changes every step belongs in an Array.\n";
+  s.last = entry->parts;
+  for (auto& c : entry->staged.captures) if (!is_buffer(c)) return entry;         // a closed-over tracer belongs to this call only
+  if (auto other = s.find(entry->key)) return other;                              // another thread staged it meanwhile
+  s.entries.push_front(entry);
+  s.index.emplace(entry->key.hash(), s.entries.begin());
+  if (s.entries.size() > s.options.cache) s.evict();
+  return entry;
+}
+Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
+  Mask donated(in.size() + t.staged.captures.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!given_up[i]) continue;
+    donated[i] = in[i].sole();
+    if (donated[i] || !is_buffer(in[i])) continue;
+    std::lock_guard l(state_->mutex);
+    if (!std::exchange(state_->copied, true))
+      std::cerr << "bora: " << state_->name() << ": the donated " << quoted(t.staged.program->labels[i]) << " (" << in[i].type()
+                << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
+  }
+  in.insert(in.end(), t.staged.captures.begin(), t.staged.captures.end());
+  return run_jit(t.staged.program, std::move(in), donated);
+}
+
+void append_context(tree::Key& key) {
+  auto& h = here();
+  key.add(static_cast<std::uint64_t>(h.rank));
+  key.add(h.mesh ? h.mesh->axes.size() : ~std::uint64_t{0});
+  if (h.mesh) {
+    for (auto& [name, size] : h.mesh->axes) {
+      key.add(reinterpret_cast<std::uintptr_t>(name.id()));
+      key.add(static_cast<std::uint64_t>(size));
+    }
+  }
+  for (auto c : contexts()) key.add(c());
+}
+void register_context(std::size_t (*hash)()) { contexts().push_back(hash); }
+void constrain(tree::Ref result, const Specs& specs) {
+  for (auto& s : tree::slots(result)) {
+    if (!s.leaf.defined()) continue;
+    if (auto* spec = specs.find(s.path)) s.leaf.set(with_sharding_constraint(s.leaf.get(), *spec));
+  }
+}
+void append_parts(tree::Ref argument, std::size_t number, std::vector<tree::Part>& to) {
+  for (auto& p : tree::describe(argument)) to.push_back({p.path.empty() ? "argument " + std::to_string(number) : std::move(p.path), std::move(p.text)});
+}
+void take_leaves(tree::Ref argument, bool given_up, Arrays& in, Mask& donated) {
+  struct Take final : tree::Visitor {
+    Take(Arrays& a, bool g) : in(a), given_up(g) {}
+    void leaf(tree::Name, const tree::LeafRef& l) override {
+      auto& a = l.get();
+      if (!a.defined()) return;
+      in.push_back(a);
+      if (given_up) l.set(Array());
+    }
+    Arrays& in;
+    bool given_up;
+  } v(in, given_up);
+  argument(v);
+  donated.resize(in.size(), given_up);
+}
+}  // namespace fx
+}  // namespace bora

@@ -1,0 +1,177 @@
+// Visitors behind the typed functions of tree.h.
+#include "bora/tree/tree.h"
+#include <cstring>
+
+namespace bora::tree {
+void Key::add_text(std::string_view s) {
+  add(s.size());
+  for (std::size_t i = 0; i < s.size(); i += 8) {
+    std::uint64_t w = 0;
+    std::memcpy(&w, s.data() + i, std::min<std::size_t>(8, s.size() - i));
+    add(w);
+  }
+}
+std::size_t Key::hash() const {
+  std::uint64_t h = words_.size();
+  for (auto w : words_) {                        // the multiply-and-fold step of wyhash
+    auto m = static_cast<unsigned __int128>(h ^ w ^ 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+    h = static_cast<std::uint64_t>(m) ^ static_cast<std::uint64_t>(m >> 64);
+  }
+  return h;
+}
+
+namespace detail {
+void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, Name name) {
+  v.enter(name);
+  for (std::size_t i = 0; i < n; ++i) fields[i].walk(fields[i].at, v, {Name::Kind::field, fields[i].name, 0});
+  v.leave();
+}
+}  // namespace detail
+
+namespace {
+/// Keeps the path of where the walk is.
+class Located : public Visitor {
+ public:
+  void enter(Name n) final {
+    marks_.push_back(path_.size());
+    push(n);
+  }
+  void leave() final {
+    path_.resize(marks_.back());
+    marks_.pop_back();
+  }
+ protected:
+  std::string at(Name n) {
+    auto mark = path_.size();
+    push(n);
+    auto r = path_;
+    path_.resize(mark);
+    return r;
+  }
+  const std::string& here() const { return path_; }
+ private:
+  void push(Name n) {
+    if (n.kind == Name::Kind::none) return;
+    if (!path_.empty()) path_ += '.';
+    if (n.kind == Name::Kind::index) path_ += std::to_string(n.index);
+    else path_ += n.text;
+  }
+  std::string path_;
+  std::vector<std::size_t> marks_;
+};
+template <class F> struct EachLeaf final : Visitor {
+  explicit EachLeaf(F g) : f(std::move(g)) {}
+  void leaf(Name, const LeafRef& l) override { f(l); }
+  F f;
+};
+template <class F> void each_leaf(Ref t, F f) {
+  EachLeaf<F> v(std::move(f));
+  t(v);
+}
+struct Keyed final : Visitor {
+  explicit Keyed(Key& k) : key(k) {}
+  void name(Name n) { if (n.kind == Name::Kind::key) key.add_text(n.text); }
+  void leaf(Name n, const LeafRef& l) override {
+    name(n);
+    auto& a = l.get();
+    if (a.defined()) key.add_type(a.type());
+    else key.add(~std::uint64_t{0});
+    l.type->key(l.at, key);
+  }
+  void statics(Name n, const StaticRef& s) override {
+    name(n);
+    s.key(s.at, key);
+  }
+  void enter(Name n) override { name(n); }
+  void sized(std::size_t n) override { key.add(n); }
+  Key& key;
+};
+struct Described final : Located {
+  explicit Described(bool t) : types(t) {}
+  void leaf(Name n, const LeafRef& l) override { parts.push_back({at(n), l.defined() ? (types ? l.text() : "an Array") : "empty"}); }
+  void statics(Name n, const StaticRef& s) override {
+    std::ostringstream o;
+    s.print(s.at, o);
+    parts.push_back({at(n), o.str()});
+  }
+  void sized(std::size_t n) override { parts.push_back({here(), std::to_string(n) + (n == 1 ? " element" : " elements")}); }
+  bool types;
+  std::vector<Part> parts;
+};
+std::vector<Part> describe(Ref t, bool types) {
+  Described d(types);
+  t(d);
+  return std::move(d.parts);
+}
+std::string quoted(const std::string& path) { return path.empty() ? "the value" : "'" + path + "'"; }
+}  // namespace
+
+std::vector<Slot> slots(Ref t) {
+  struct Collect final : Located {
+    void leaf(Name n, const LeafRef& l) override { all.push_back({at(n), l}); }
+    std::vector<Slot> all;
+  } v;
+  t(v);
+  return std::move(v.all);
+}
+void append_leaves(Ref t, Arrays& to) {
+  each_leaf(t, [&](const LeafRef& l) { if (auto& a = l.get(); a.defined()) to.push_back(a); });
+}
+void append_paths(Ref t, std::vector<std::string>& to) {
+  for (auto& s : slots(t)) if (s.leaf.defined()) to.push_back(std::move(s.path));
+}
+std::size_t count_leaves(Ref t) {
+  std::size_t n = 0;
+  each_leaf(t, [&](const LeafRef& l) { n += l.defined(); });
+  return n;
+}
+std::size_t replace(Ref t, const Array* arrays, std::size_t n) {
+  std::size_t used = 0;
+  each_leaf(t, [&](const LeafRef& l) {
+    if (!l.defined()) return;
+    if (used == n) wrong_leaf_count(used + 1, n);
+    l.set(arrays[used++]);
+  });
+  return used;
+}
+void append_key(Ref t, Key& k) {
+  Keyed v(k);
+  t(v);
+}
+std::vector<Part> describe(Ref t) { return describe(t, true); }
+std::string first_difference(Ref a, Ref b, Same what) {
+  auto x = describe(a, what == Same::types), y = describe(b, what == Same::types);
+  for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+    if (x[i].path != y[i].path) return quoted(x[i].path) + " and " + quoted(y[i].path) + " stand in the same place";
+    if (x[i].text != y[i].text) return quoted(x[i].path) + ": " + x[i].text + " and " + y[i].text;
+  }
+  if (x.size() == y.size()) return {};
+  auto& longer = x.size() > y.size() ? x : y;
+  return quoted(longer[std::min(x.size(), y.size())].path) + " is in one of them only";
+}
+bool matches(std::string_view pattern, std::string_view path) {
+  std::size_t p = 0, s = 0, star = std::string_view::npos, mark = 0;
+  while (s < path.size()) {
+    if (p < pattern.size() && pattern[p] == '*') { star = p++; mark = s; }
+    else if (p < pattern.size() && pattern[p] == path[s]) { ++p; ++s; }
+    else if (star != std::string_view::npos) { p = star + 1; s = ++mark; }
+    else return false;
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+Arrays aligned(std::string_view what, Ref t, Ref other) {
+  auto a = slots(t), b = slots(other);
+  auto name = [](const std::vector<Slot>& s, std::size_t i) { return i < s.size() ? quoted(s[i].path) : std::string("nothing"); };
+  Arrays r;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    check<ValueError>(i < a.size() && i < b.size() && a[i].path == b[i].path, what, ": the trees differ: ", name(a, i), " in the first is at the place of ",
+                      name(b, i), " in the other");
+    if (a[i].leaf.defined()) r.push_back(b[i].leaf.get());
+  }
+  return r;
+}
+void wrong_leaf_count(std::size_t want, std::size_t got) {
+  fail<ValueError>("unflatten: the tree has ", want, " leaves but there are ", got, " arrays");
+}
+}  // namespace bora::tree
