@@ -1,6 +1,7 @@
 // support.h -- shared by the files of this layer that define primitives. Private.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <vector>

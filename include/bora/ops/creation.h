@@ -1,0 +1,100 @@
+// creation.h -- arrays from numbers.
+//
+// Number literals: fractions give f32 whatever their C++ type, integers i32, bools boolean; a dtype argument says otherwise. Memory keeps
+// its type: asarray(std::vector<double>) is f64. Arrays made of one number or of positions (zeros, arange, eye, ..) stay symbolic while
+// a function is staged: they are made where, and only as far as, they are needed.
+#pragma once
+#include <initializer_list>
+#include <vector>
+#include "bora/array/array.h"
+
+namespace bora {
+namespace detail {
+/// Row-major numbers of a literal with the shape its braces say.
+struct Literal {
+  Shape shape;
+  std::vector<Scalar> numbers;
+};
+template <Number T> void gather_literal(Literal& to, T x, std::size_t) { to.numbers.push_back(Scalar(x)); }
+void enter_literal(Literal& to, std::size_t depth, std::size_t size);       // throws ShapeError for ragged braces
+template <class T> void gather_literal(Literal& to, const std::initializer_list<T>& list, std::size_t depth) {
+  enter_literal(to, depth, list.size());
+  for (const auto& x : list) gather_literal(to, x, depth + 1);
+}
+Array make_literal(const Literal&, std::optional<Dtype>);
+template <class T> Array literal(const T& x, std::optional<Dtype> dtype) {
+  Literal l;
+  gather_literal(l, x, 0);
+  return make_literal(l, dtype);
+}
+Array from_range(double start, double stop, double step, Dtype);
+Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dtype);
+}  // namespace detail
+
+/// A scalar.
+template <Number T> Array array(T x, std::optional<Dtype> dtype = none) { return detail::literal(x, dtype); }
+/// Nested braces, up to four deep: array({{1., 2.}, {3., 4.}}) is f32[2, 2]. Throws ShapeError if rows differ in length, ValueError for a
+/// number that the dtype cannot hold.
+template <Number T> Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) { return detail::literal(x, dtype); }
+template <Number T> Array array(std::initializer_list<std::initializer_list<T>> x, std::optional<Dtype> dtype = none) {
+  return detail::literal(x, dtype);
+}
+template <Number T> Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x, std::optional<Dtype> dtype = none) {
+  return detail::literal(x, dtype);
+}
+template <Number T>
+Array array(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> x, std::optional<Dtype> dtype = none) {
+  return detail::literal(x, dtype);
+}
+/// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if it does not hold as many.
+template <Number T> Array asarray(const std::vector<T>& numbers, std::optional<Shape> shape = none) {
+  static_assert(dtype_or_none<T>().has_value(), "asarray: no dtype stores this type; use float, double, std::int32_t, std::int64_t, ..");
+  auto s = shape ? *shape : Shape{numbers.size()};
+  check<ShapeError>(volume(s) == static_cast<std::int64_t>(numbers.size()), "asarray: ", numbers.size(), " numbers do not fill the shape ", s);
+  if constexpr (std::is_same_v<T, bool>) {
+    auto b = new_buffer({s, boolean});
+    for (std::size_t i = 0; i < numbers.size(); ++i) static_cast<bool*>(b.data)[i] = numbers[i];
+    return b.done();
+  } else {
+    return from_bytes({s, dtype_of<T>}, numbers.data());
+  }
+}
+inline Array asarray(const Array& x) { return x; }
+
+Array zeros(const Shape& shape, Dtype dtype = f32);
+Array ones(const Shape& shape, Dtype dtype = f32);
+/// `value` everywhere; default dtype: f32, i32 or boolean, as the number is written.
+Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype = none);
+Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype = none);
+
+/// start, start + step, .. before stop. Throws ValueError if step is 0.
+template <Number T> Array arange(T stop, std::optional<Dtype> dtype = none) {
+  if constexpr (std::is_integral_v<T>) return detail::from_integers(0, static_cast<std::int64_t>(stop), 1, dtype.value_or(i32));
+  else return detail::from_range(0, stop, 1, dtype.value_or(f32));
+}
+template <Number A, Number B, Number C = int> Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<C>)
+    return detail::from_integers(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop), static_cast<std::int64_t>(step), dtype.value_or(i32));
+  else
+    return detail::from_range(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), dtype.value_or(f32));
+}
+/// n numbers from start to stop, both included.
+Array linspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
+/// [n, n] (or [rows, columns]) with ones on the diagonal.
+Array eye(std::int64_t n, Dtype dtype = f32);
+Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype = f32);
+/// [rows, columns] with ones at and below the k-th diagonal.
+Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k = 0, Dtype dtype = f32);
+/// x [.., rows, columns] with zeros above (tril) or below (triu) the k-th diagonal.
+Array tril(const Array& x, std::int64_t k = 0);
+Array triu(const Array& x, std::int64_t k = 0);
+/// [indices.., n]: 1 at position indices, else 0; an index outside [0, n) gives a row of zeros.
+Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
+
+enum class Indexing : std::uint8_t { xy, ij };
+struct Meshgrid {
+  Indexing indexing = Indexing::xy;             // xy: the first two dimensions are swapped, as for plots (NumPy's default)
+};
+/// Coordinate grids of vectors.
+Arrays meshgrid(const Arrays& vectors, const Meshgrid& options = {});
+}  // namespace bora

@@ -1,0 +1,71 @@
+// Changes of dtype.
+#include <cstring>
+#include <mutex>
+#include "bora/ops/elementwise.h"
+#include "ops/elementwise_rules.h"
+
+namespace bora::ops {
+namespace {
+const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
+  static std::array<std::atomic<const kernels::LoopKernel*>, kDtypes * kDtypes> made{};
+  auto& slot = made[static_cast<std::size_t>(from) * kDtypes + static_cast<std::size_t>(to)];
+  if (auto* k = slot.load(std::memory_order_acquire)) return *k;
+  using Kind = kernels::Instr::Kind;
+  kernels::Loop loop;
+  loop.operands = {{from, true}, {to, true}};
+  loop.code = {{.kind = Kind::load, .dtype = from, .imm = 0},
+               {.kind = Kind::cast, .dtype = to, .in = {0, -1, -1, -1}},
+               {.kind = Kind::store, .dtype = to, .in = {1, -1, -1, -1}, .imm = 1}};
+  static std::mutex m;
+  static auto* kept = new std::vector<kernels::LoopKernelPtr>;       // never destroyed: `made` points into it
+  auto k = kernels::compile(loop);
+  std::lock_guard l(m);
+  kept->push_back(k);
+  slot.store(k.get(), std::memory_order_release);
+  return *k;
+}
+}  // namespace
+
+Type Cast::infer(const Types& in) const {
+  check<DtypeError>(in[0].dtype != Dtype::key && dtype != Dtype::key, "astype: random keys are not numbers; ", in[0], " does not become ", dtype);
+  return {in[0].shape, dtype};
+}
+void Cast::eval(Inputs in, Outputs out) const {
+  auto from = in[0].type.dtype;
+  if (auto n = out[0].type.size(); n == 0) return;
+  else if (from == dtype) std::memcpy(out[0].data, in[0].data, out[0].type.nbytes());
+  else run_flat(cast_kernel(from, dtype), n, in, out[0]);
+}
+Array Cast::vjp(const Vjp& v) const {
+  auto from = v.in[0].dtype();
+  return is_float(from) && is_float(dtype) ? v.ct[0].astype(from) : Array{};
+}
+/// Pending sums pass where the cast rounds nothing: else they would be rounded before they are added.
+Factors Cast::factors(const Types& in) const {
+  bool exact = is_float(in[0].dtype) && is_float(dtype) && dtype_size(dtype) >= dtype_size(in[0].dtype);
+  return elementwise_factors(in, exact ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
+}
+Cast Cast::lift(std::int64_t) const { return *this; }
+Samples<Cast> Cast::samples() {
+  return {{{f32}, {random_values({2, 3}, -4, 4, 1)}}, {{f64}, {random_values({2, 3}, -4, 4, 2, f32)}}, {{i32}, {random_values({2, 3}, -4, 4, 3)}},
+          {{f64}, {random_values({2, 3}, -4, 4, 4, i32)}}, {{boolean}, {random_values({2, 3}, 0, 2, 5, i32)}}};
+}
+
+Type Bitcast::infer(const Types& in) const {
+  check<DtypeError>(dtype_size(dtype) == dtype_size(in[0].dtype) && (dtype == in[0].dtype || dtype != boolean), "bitcast: ", in[0],
+                    " cannot be read as ", dtype, dtype == boolean ? "; compare with 0" : ": their sizes differ");
+  return {in[0].shape, dtype};
+}
+void Bitcast::eval(Inputs in, Outputs out) const {
+  if (out[0].type.nbytes()) std::memcpy(out[0].data, in[0].data, out[0].type.nbytes());
+}
+Array Bitcast::vjp(const Vjp&) const { return {}; }
+Factors Bitcast::factors(const Types& in) const { return elementwise_factors(in); }
+Bitcast Bitcast::lift(std::int64_t) const { return *this; }
+Samples<Bitcast> Bitcast::samples() { return {{{i32}, {random_values({2, 3}, -4, 4, 1, f32)}}, {{u32}, {random_values({2, 3}, -4, 4, 2, i32)}}}; }
+}  // namespace bora::ops
+
+namespace bora {
+Array Array::astype(Dtype d) const { return dtype() == d ? *this : call_one(ops::Cast{d}, {*this}); }
+Array bitcast(const Array& x, Dtype d) { return x.dtype() == d ? x : call_one(ops::Bitcast{d}, {x}); }
+}  // namespace bora

@@ -1,0 +1,110 @@
+#include "bora/ops/creation.h"
+#include <cmath>
+#include "bora/ops/elementwise.h"
+#include "bora/ops/shape.h"
+#include "ops/support.h"
+
+namespace bora {
+namespace detail {
+void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
+  auto n = static_cast<std::int64_t>(size);
+  if (to.shape.size() == depth) to.shape.push_back(n);             // the first list at this depth says the size
+  else check<ShapeError>(to.shape[depth] == n, "array: rows of different lengths: ", to.shape[depth], " and ", n, " at depth ", depth);
+}
+Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
+  auto d = dtype.value_or(f32);
+  if (!dtype && !l.numbers.empty() && l.numbers[0].kind == Scalar::Kind::boolean) d = boolean;
+  else if (!dtype && !l.numbers.empty() && l.numbers[0].kind == Scalar::Kind::integer) d = i32;
+  auto shape = l.shape;
+  auto b = new_buffer({shape, d});
+  check<ShapeError>(volume(shape) == static_cast<std::int64_t>(l.numbers.size()), "array: ", l.numbers.size(), " numbers do not fill ", shape);
+  std::size_t i = 0;
+  dispatch(d, "array", [&](auto zero) {
+    using T = decltype(zero);
+    auto* out = static_cast<T*>(b.data);
+    for (auto& s : l.numbers) {
+      if constexpr (std::is_same_v<T, bool>) out[i++] = s.value != 0;
+      else if constexpr (std::is_integral_v<T>) {
+        auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
+        check<ValueError>((s.integral() || s.value == static_cast<double>(n)) && static_cast<std::int64_t>(static_cast<T>(n)) == n, "array: ",
+                          s.value, " does not fit into ", d, "; give a wider dtype: array({..}, i64)");
+        out[i++] = static_cast<T>(n);
+      } else if constexpr (std::is_same_v<T, bfloat16>) out[i++] = bfloat16(static_cast<float>(s.value));
+      else out[i++] = static_cast<T>(s.value);
+    }
+  });
+  return b.done();
+}
+Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dtype dtype) {
+  check<ValueError>(step != 0, "arange: the step is 0");
+  auto n = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+  Shape shape{std::max<std::int64_t>(n, 0)};
+  if (!is_integer(dtype)) {
+    auto wide = iota(shape, 0, i64) * step + start;
+    return wide.astype(dtype);
+  }
+  auto x = iota(shape, 0, dtype);
+  if (step != 1) x = x * step;
+  return start == 0 ? x : x + start;
+}
+/// Computed in f64 and rounded once, as NumPy does.
+Array from_range(double start, double stop, double step, Dtype dtype) {
+  check<ValueError>(step != 0 && std::isfinite(start) && std::isfinite(stop) && std::isfinite(step), "arange: from ", start, " to ", stop,
+                    " by ", step, " never ends");
+  auto n = static_cast<std::int64_t>(std::ceil((stop - start) / step));
+  return (iota({std::max<std::int64_t>(n, 0)}, 0, f64) * step + start).astype(dtype);
+}
+}  // namespace detail
+
+Array zeros(const Shape& shape, Dtype dtype) { return full_of({shape, dtype}, 0); }
+Array ones(const Shape& shape, Dtype dtype) { return full_of({shape, dtype}, 1); }
+Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype) {
+  for (auto n : shape) check<ShapeError>(n >= 0, "full: negative size in ", shape);
+  auto as_written = value.kind == Scalar::Kind::boolean ? boolean : value.kind == Scalar::Kind::integer ? i32 : f32;
+  return full_of({shape, dtype.value_or(as_written)}, value);
+}
+Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype) { return full_of({x.shape(), dtype.value_or(x.dtype())}, value); }
+
+Array linspace(double start, double stop, std::int64_t n, Dtype dtype) {
+  check<ValueError>(n >= 0, "linspace: ", n, " numbers");
+  if (n == 1) return full({1}, start, dtype);
+  auto i = iota({n}, 0, f64);
+  auto x = i * ((stop - start) / static_cast<double>(n - 1)) + start;
+  return where(i == static_cast<double>(n - 1), stop, x).astype(dtype);
+}
+Array eye(std::int64_t n, Dtype dtype) { return eye(n, n, dtype); }
+Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype) {
+  return (iota({rows, columns}, 0) == iota({rows, columns}, 1)).astype(dtype);
+}
+Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype) {
+  return (iota({rows, columns}, 0) + k >= iota({rows, columns}, 1)).astype(dtype);
+}
+Array tril(const Array& x, std::int64_t k) {
+  check<ShapeError>(x.ndim() >= 2, "tril: needs a matrix, got ", x.type());
+  return where(tri(x.shape(-2), x.shape(-1), k, boolean), x, zeros_like(x));
+}
+Array triu(const Array& x, std::int64_t k) {
+  check<ShapeError>(x.ndim() >= 2, "triu: needs a matrix, got ", x.type());
+  return where(tri(x.shape(-2), x.shape(-1), k - 1, boolean), zeros_like(x), x);
+}
+Array one_hot(const Array& indices, std::int64_t n, Dtype dtype) {
+  check<DtypeError>(is_integer(indices.dtype()), "one_hot: indices are integers, not ", indices.dtype());
+  auto shape = indices.shape();
+  shape.push_back(n);
+  auto i = broadcast_in_dim(indices, shape, ops::range_of(indices.ndim()));
+  return (i == iota(shape, indices.ndim(), indices.dtype())).astype(dtype);
+}
+Arrays meshgrid(const Arrays& vectors, const Meshgrid& options) {
+  Shape shape;
+  for (auto& v : vectors) {
+    check<ShapeError>(v.ndim() == 1, "meshgrid: needs vectors, got ", v.type());
+    shape.push_back(v.size());
+  }
+  bool swap = options.indexing == Indexing::xy && vectors.size() >= 2;
+  if (swap) std::swap(shape[0], shape[1]);
+  Arrays r;
+  for (std::size_t i = 0; i < vectors.size(); ++i)
+    r.push_back(broadcast_in_dim(vectors[i], shape, {static_cast<std::int64_t>(swap && i < 2 ? 1 - i : i)}));
+  return r;
+}
+}  // namespace bora

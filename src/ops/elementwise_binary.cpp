@@ -1,0 +1,294 @@
+// Elementwise primitives of two and three operands: one block each; then their public functions and operators.
+#include "bora/ops/elementwise.h"
+#include "bora/ops/shape.h"
+#include "ops/elementwise_rules.h"
+
+namespace bora::ops {
+namespace {
+// Derivatives: da and db (a, b, y, ct) of y = f(a, b).
+struct Add : Defaults {
+  static constexpr std::string_view name = "add";
+  static constexpr auto linear = LinearIn::all;
+  static Array da(A, A, A, A ct) { return ct; }
+  static Array db(A, A, A, A ct) { return ct; }
+};
+struct Sub : Defaults {
+  static constexpr std::string_view name = "sub";
+  static constexpr auto linear = LinearIn::all;
+  static Array da(A, A, A, A ct) { return ct; }
+  static Array db(A, A, A, A ct) { return -ct; }
+};
+struct Mul : Defaults {
+  static constexpr std::string_view name = "mul";
+  static constexpr auto linear = LinearIn::each;
+  static Array da(A, A b, A, A ct) { return ct * b; }
+  static Array db(A a, A, A, A ct) { return ct * a; }
+};
+struct Div : Defaults {
+  static constexpr std::string_view name = "div";
+  static constexpr auto linear = LinearIn::first;
+  static Array da(A, A b, A, A ct) { return ct / b; }
+  static Array db(A a, A b, A, A ct) { return -ct * a * (1 / (b * b)); }
+};
+/// The remainder of division towards zero.
+struct Rem : Defaults {
+  static constexpr std::string_view name = "rem";
+  static Array da(A, A, A, A ct) { return ct; }
+  static Array db(A a, A b, A, A ct) { return -ct * trunc(a / b); }
+  static std::vector<Arrays> samples() { return {{random_values({2, 3}, 3.1, 3.9, 1), random_values({2, 3}, 0.85, 1, 2)}}; }
+};
+struct Pow : Defaults {
+  static constexpr std::string_view name = "pow";
+  static Array da(A a, A b, A, A ct) { return ct * (b * power(a, b - 1)); }
+  static Array db(A a, A, A y, A ct) { return ct * (log(select(a == 0, ones_like(a), a)) * y); }
+};
+/// The derivative goes to the chosen operand, half to each of two equal ones.
+Array chosen(A mine, A y, A other, A ct) {
+  return ct * select(mine == y, select(other == y, full_of(y.type(), 0.5), ones_like(y)), zeros_like(y));
+}
+struct Max : Defaults {
+  static constexpr std::string_view name = "max";
+  static Array da(A a, A b, A y, A ct) { return chosen(a, y, b, ct); }
+  static Array db(A a, A b, A y, A ct) { return chosen(b, y, a, ct); }
+};
+struct Min : Defaults {
+  static constexpr std::string_view name = "min";
+  static Array da(A a, A b, A y, A ct) { return chosen(a, y, b, ct); }
+  static Array db(A a, A b, A y, A ct) { return chosen(b, y, a, ct); }
+};
+
+struct Comparison : Defaults {
+  static constexpr int in_place = -1;
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}, {random_values({2, 3}, 0, 2, 1, i32), random_values({2, 3}, 0, 2, 2, i32)}};
+  }
+};
+struct Eq : Comparison { static constexpr std::string_view name = "eq"; };
+struct Ne : Comparison { static constexpr std::string_view name = "ne"; };
+struct Lt : Comparison { static constexpr std::string_view name = "lt"; };
+struct Le : Comparison { static constexpr std::string_view name = "le"; };
+struct Gt : Comparison { static constexpr std::string_view name = "gt"; };
+struct Ge : Comparison { static constexpr std::string_view name = "ge"; };
+
+struct Bitwise : Defaults {
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, -9, 9, 1, i32), random_values({2, 3}, -9, 9, 2, i32)},
+            {random_values({2, 3}, 0, 2, 3, boolean), random_values({2, 3}, 0, 2, 4, boolean)}};
+  }
+};
+struct And : Bitwise { static constexpr std::string_view name = "and"; };
+struct Or : Bitwise { static constexpr std::string_view name = "or"; };
+struct Xor : Bitwise { static constexpr std::string_view name = "xor"; };
+struct Shift : Defaults {
+  static std::vector<Arrays> samples() { return {{random_values({2, 3}, -99, 99, 1, i32), random_values({2, 3}, 0, 40, 2, i32)}}; }
+};
+struct Shl : Shift { static constexpr std::string_view name = "shl"; };
+struct ShrLogical : Shift { static constexpr std::string_view name = "shr_logical"; };
+struct ShrArithmetic : Shift { static constexpr std::string_view name = "shr_arithmetic"; };
+
+/// a * b + c, rounded once.
+struct Fma : Defaults {
+  static constexpr std::string_view name = "fma";
+  static Arrays vjp(const Vjp& v) { return {v.needs[0] ? v.ct[0] * v.in[1] : Array{}, v.needs[1] ? v.ct[0] * v.in[0] : Array{}, v.ct[0]}; }
+};
+struct Select : Defaults {
+  static constexpr std::string_view name = "select";
+  static constexpr int in_place = 1;
+  static constexpr auto linear = LinearIn::branches;
+  static Arrays vjp(const Vjp& v) {
+    auto& ct = v.ct[0];
+    auto zero = zeros_like(ct);
+    return {Array{}, v.needs[1] ? select(v.in[0], ct, zero) : Array{}, v.needs[2] ? select(v.in[0], zero, ct) : Array{}};
+  }
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, 0, 2, 1, boolean), random_values({2, 3}, -1, 1, 2), random_values({2, 3}, -1, 1, 3)}};
+  }
+};
+/// clamp(lo, x, hi): x gets the derivative strictly inside only.
+struct Clamp : Defaults {
+  static constexpr std::string_view name = "clamp";
+  static constexpr int in_place = 1;
+  static Arrays vjp(const Vjp& v) {
+    auto &lo = v.in[0], &x = v.in[1], &hi = v.in[2], &ct = v.ct[0];
+    auto zero = zeros_like(ct);
+    return {v.needs[0] ? select((lo > x) & (lo < hi), ct, zero) : Array{}, v.needs[1] ? select((lo < x) & (x < hi), ct, zero) : Array{},
+            v.needs[2] ? select(x > hi, ct, zero) : Array{}};
+  }
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, -0.5, -0.2, 1), random_values({2, 3}, -1, 1, 2), random_values({2, 3}, 0.2, 0.5, 3)}};
+  }
+};
+
+// ---- operands become alike ----------------------------------------------------------------------------------------------
+struct Two {
+  Array a, b;
+};
+Two meet(std::string_view what, A a, A b) {
+  auto [x, y] = promoted_pair(what, a, b);
+  return {std::move(x), std::move(y)};
+}
+Two meet(std::string_view, A a, Scalar b) {
+  auto d = weak_dtype(a.dtype(), b);
+  auto x = a.astype(d);
+  return {x, full_of(x.type(), b)};
+}
+Two meet(std::string_view what, Scalar a, A b) {
+  auto [y, x] = meet(what, b, a);
+  return {std::move(x), std::move(y)};
+}
+Two as_fractions(Two t) { return {inexact(t.a), inexact(t.b)}; }
+Two as_truth(std::string_view what, Two t) {
+  if (t.a.dtype() == boolean) return t;
+  auto zero = zeros_like(t.a);
+  check<DtypeError>(t.a.dtype() != Dtype::key, what, ": no arithmetic is defined on random keys");
+  return {apply<Ne>(t.a, zero), apply<Ne>(t.b, zero)};
+}
+template <class X> bool is_boolean(const X& x) {
+  if constexpr (std::is_same_v<X, Array>) return x.dtype() == boolean;
+  else return false;
+}
+template <class F, class X, class Y> Array order(std::string_view what, const X& a, const Y& b) {
+  check<DtypeError>(!is_boolean(a) && !is_boolean(b), what, ": booleans have no order; a chain such as 0 < x < 6 is written 0 < x && x < 6");
+  auto t = meet(what, a, b);
+  return apply<F>(t.a, t.b);
+}
+/// NumPy: the sum of booleans is `or`, their product `and`.
+template <class F, class Logic> Array numeric_or(const Two& t) {
+  return t.a.dtype() == boolean ? apply<Logic>(t.a, t.b) : apply<F>(t.a, t.b);
+}
+Array floor_quotient(const Two& t) {
+  auto &a = t.a, &b = t.b;
+  auto r = apply<Rem>(a, b);
+  auto q = is_float(a.dtype()) ? (a - r) / b : apply<Div>(a, b);
+  auto low = (r != 0) & ((r < 0) != (b < 0));                      // rounded towards zero, from above
+  q = select(low, q - 1, q);
+  return is_float(a.dtype()) ? round(q) : q;
+}
+Array floor_remainder(const Two& t) {
+  auto r = apply<Rem>(t.a, t.b);
+  return select((r != 0) & ((r < 0) != (t.b < 0)), r + t.b, r);
+}
+Array shift_right(const Two& t) {
+  return info(t.a.dtype()).kind == Kind::unsigned_integer ? apply<ShrLogical>(t.a, t.b) : apply<ShrArithmetic>(t.a, t.b);
+}
+/// x^n by squaring.
+Array whole_power(A x, std::int64_t n) {
+  if (n == 0) return ones_like(x);
+  if (n < 0) {
+    check<ValueError>(is_float(x.dtype()), "power: integers have no negative powers (", n, "); convert the array with astype(f32)");
+    return 1 / whole_power(x, -n);
+  }
+  Array result, square = x;
+  for (; n > 0; n /= 2) {
+    if (n % 2) result = result.defined() ? result * square : square;
+    if (n > 1) square = square * square;
+  }
+  return result;
+}
+Array to_power(A a, A b) {
+  if (is_float(a.dtype()) && !is_float(b.dtype())) {               // x^0 is 1 with derivative 0, also at x = 0
+    auto [x, n] = meet("power", a, b);
+    auto none_of_it = n == 0;
+    return apply<Pow>(select(none_of_it, ones_like(x), x), n);
+  }
+  auto t = meet("power", a, b);
+  return apply<Pow>(t.a, t.b);
+}
+Array to_power(A a, Scalar b) {
+  if (b.integral()) return whole_power(a.dtype() == boolean ? a.astype(i32) : a, b.integer);
+  auto t = meet("power", a, b);
+  return apply<Pow>(t.a, t.b);
+}
+Array to_power(Scalar a, A b) {
+  auto t = meet("power", a, b);
+  return apply<Pow>(t.a, t.b);
+}
+/// hi + log1p(exp(lo - hi)): equal operands get half the derivative each, at every order.
+Array log_add_exp(const Two& t) {
+  auto first = t.a >= t.b;
+  auto hi = select(first, t.a, t.b), lo = select(first, t.b, t.a), gap = lo - hi;
+  return select(gap == gap, hi + log1p(exp(gap)), t.a + t.b);      // equal infinities
+}
+}  // namespace
+}  // namespace bora::ops
+
+namespace bora {
+using namespace ops;
+// The three forms of a function of two operands: (Array, Array), (Array, number), (number, Array).
+#define BORA_FORMS(function, expression)                                  \
+  Array function(const Array& a, const Array& b) { return expression; }   \
+  Array function(const Array& a, Scalar b) { return expression; }         \
+  Array function(Scalar a, const Array& b) { return expression; }
+#define BORA_TWO(function, op, expression)                                               \
+  BORA_FORMS(function, [](const Two& t) { return expression; }(meet(#function, a, b)))   \
+  BORA_FORMS(operator op, function(a, b))
+BORA_TWO(add, +, (numeric_or<Add, Or>(t)))
+BORA_TWO(subtract, -, apply<Sub>(t.a, t.b))
+BORA_TWO(multiply, *, (numeric_or<Mul, And>(t)))
+BORA_TWO(divide, /, [](const Two& f) { return apply<Div>(f.a, f.b); }(as_fractions(t)))
+BORA_TWO(remainder, %, floor_remainder(t))
+BORA_TWO(equal, ==, apply<Eq>(t.a, t.b))
+BORA_TWO(not_equal, !=, apply<Ne>(t.a, t.b))
+BORA_TWO(logical_and, &&, [](const Two& f) { return apply<And>(f.a, f.b); }(as_truth("logical_and", t)))
+BORA_TWO(logical_or, ||, [](const Two& f) { return apply<Or>(f.a, f.b); }(as_truth("logical_or", t)))
+BORA_TWO(bitwise_and, &, apply<And>(t.a, t.b))
+BORA_TWO(bitwise_or, |, apply<Or>(t.a, t.b))
+BORA_TWO(bitwise_xor, ^, apply<Xor>(t.a, t.b))
+BORA_TWO(left_shift, <<, apply<Shl>(t.a, t.b))
+BORA_TWO(right_shift, >>, shift_right(t))
+#define BORA_ORDER(function, op, tag)                    \
+  BORA_FORMS(function, (order<tag>(#function, a, b)))    \
+  BORA_FORMS(operator op, function(a, b))
+BORA_ORDER(less, <, Lt)
+BORA_ORDER(less_equal, <=, Le)
+BORA_ORDER(greater, >, Gt)
+BORA_ORDER(greater_equal, >=, Ge)
+BORA_FORMS(floor_divide, floor_quotient(meet("floor_divide", a, b)))
+BORA_FORMS(fmod, [](const Two& t) { return apply<Rem>(t.a, t.b); }(meet("fmod", a, b)))
+BORA_FORMS(power, to_power(a, b))
+BORA_FORMS(pow, to_power(a, b))
+BORA_FORMS(maximum, [](const Two& t) { return apply<Max>(t.a, t.b); }(meet("maximum", a, b)))
+BORA_FORMS(minimum, [](const Two& t) { return apply<Min>(t.a, t.b); }(meet("minimum", a, b)))
+BORA_FORMS(logaddexp, log_add_exp(as_fractions(meet("logaddexp", a, b))))
+#undef BORA_ORDER
+#undef BORA_TWO
+#undef BORA_FORMS
+
+Array& Array::operator+=(const Array& o) { return *this = *this + o; }
+Array& Array::operator-=(const Array& o) { return *this = *this - o; }
+Array& Array::operator*=(const Array& o) { return *this = *this * o; }
+Array& Array::operator/=(const Array& o) { return *this = *this / o; }
+Array& Array::operator+=(Scalar s) { return *this = *this + s; }
+Array& Array::operator-=(Scalar s) { return *this = *this - s; }
+Array& Array::operator*=(Scalar s) { return *this = *this * s; }
+Array& Array::operator/=(Scalar s) { return *this = *this / s; }
+
+Array select(const Array& condition, const Array& on_true, const Array& on_false) { return apply<Select>(condition, on_true, on_false); }
+namespace {
+Array choose(const Array& condition, const Two& t) {
+  auto c = condition.dtype() == boolean ? condition : condition != 0;
+  auto shape = broadcast_shapes("where", c.shape(), t.a.shape());
+  return select(broadcast_to(c, shape), broadcast_to(t.a, shape), broadcast_to(t.b, shape));
+}
+}  // namespace
+Array where(const Array& condition, const Array& on_true, const Array& on_false) { return choose(condition, meet("where", on_true, on_false)); }
+Array where(const Array& condition, const Array& on_true, Scalar on_false) { return choose(condition, meet("where", on_true, on_false)); }
+Array where(const Array& condition, Scalar on_true, const Array& on_false) { return choose(condition, meet("where", on_true, on_false)); }
+Array where(const Array& condition, Scalar on_true, Scalar on_false) {
+  auto of = [](Scalar s) { return s.kind == Scalar::Kind::boolean ? boolean : s.kind == Scalar::Kind::integer ? i32 : f32; };
+  auto d = promote(of(on_true), of(on_false));
+  return choose(condition, {constant(on_true, d), constant(on_false, d)});
+}
+Array clip(const Array& x, const Array& lo, const Array& hi) { return minimum(maximum(x, lo), hi); }
+Array clip(const Array& x, Scalar lo, Scalar hi) { return minimum(maximum(x, lo), hi); }
+Array clamp(const Array& lo, const Array& x, const Array& hi) {
+  auto [l, y] = meet("clamp", lo, x);
+  auto [z, h] = meet("clamp", y, hi);
+  return apply<Clamp>(broadcast_to(l, z.shape()).astype(z.dtype()), z, h);
+}
+Array fma(const Array& a, const Array& b, const Array& c) {
+  auto [x, y] = meet("fma", a, b);
+  auto [p, q] = meet("fma", x, c);
+  return apply<Fma>(p, broadcast_to(y, p.shape()).astype(p.dtype()), q);
+}
+}  // namespace bora

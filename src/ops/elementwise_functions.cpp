@@ -1,0 +1,58 @@
+// Elementwise functions written with other operations.
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include "bora/ops/elementwise.h"
+#include "ops/elementwise_rules.h"
+
+namespace bora {
+using namespace ops;
+namespace {
+constexpr double kInf = std::numeric_limits<double>::infinity();
+}
+Array square(const Array& x) { return x * x; }
+Array reciprocal(const Array& x) { return 1 / x; }
+Array exp2(const Array& x) { return power(2, inexact(x)); }
+Array log2(const Array& x) { return log(x) / std::numbers::ln2; }
+Array log10(const Array& x) { return log(x) / std::numbers::ln10; }
+Array cbrt(const Array& x) {
+  return in_f32(x, [](const Array& v) { return sign(v) * power(abs(v), 1. / 3); });
+}
+Array tan(const Array& x) { return sin(x) / cos(x); }
+Array sinh(const Array& x) {
+  return in_f32(x, [](const Array& v) {
+    auto small = abs(v) < 1;
+    auto u = expm1(where(small, v, 0)), h = exp(v * 0.5);          // h * h would overflow too early
+    return where(small, 0.5 * (u + u / (u + 1)), 0.5 * h * h - 0.5 / h / h);
+  });
+}
+Array cosh(const Array& x) {
+  return in_f32(x, [](const Array& v) {
+    auto h = exp(v * 0.5);
+    return 0.5 * h * h + 0.5 / h / h;
+  });
+}
+Array arctanh(const Array& x) {
+  return in_f32(x, [](const Array& v) { return 0.5 * (log1p(v) - log1p(-v)); });
+}
+Array trunc(const Array& x) { return is_float(x.dtype()) ? where(x < 0, ceil(x), floor(x)) : x; }
+Array isnan(const Array& x) { return x != x; }
+Array isinf(const Array& x) { return is_float(x.dtype()) ? abs(x) == kInf : full_of({x.shape(), boolean}, false); }
+Array logical_not(const Array& x) { return x.dtype() == boolean ? bitwise_not(x) : x == 0; }
+
+Array relu(const Array& x) { return where(x > 0, x, stop_gradient(maximum(x, 0))); }       // NaN stays; derivative 0 at 0
+Array relu6(const Array& x) { return where(x > 0 && x < 6, x, stop_gradient(clip(x, 0, 6))); }
+Array silu(const Array& x) {
+  return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
+}
+Array softplus(const Array& x) {
+  return in_f32(x, [](const Array& v) { return logaddexp(v, 0); });
+}
+Array gelu(const Array& x, const Gelu& options) {
+  return in_f32(x, [&](const Array& v) {
+    if (!options.approximate) return 0.5 * v * (1 + erf(v * (1 / std::numbers::sqrt2)));
+    auto inner = std::sqrt(2 * std::numbers::inv_pi) * (v + 0.044715 * (v * v * v));       // Hendrycks & Gimpel 2016, arXiv:1606.08415
+    return v * (0.5 * (1 + tanh(inner)));
+  });
+}
+}  // namespace bora

@@ -1,0 +1,94 @@
+// elementwise_rules.h -- everything that elementwise primitives have in common. A primitive is Elementwise<Tag>; the tag's block says
+// what is its own: name (= the kernel's name), derivatives, what it is linear in, where tests may sample. Private.
+#pragma once
+#include <array>
+#include <atomic>
+#include "ops/support.h"
+
+namespace bora::ops {
+/// Checks operands (equal types; the first may be a condition) and gives the result's type.
+Type infer_elementwise(kernels::OpId, std::string_view name, const Types& in);
+/// Loops of one operation, made once for each dtype of the last operand and kept. Looking one up takes no lock.
+class OneOpKernels {
+ public:
+  void run(kernels::OpId, Inputs in, Outputs out);
+ private:
+  const kernels::LoopKernel& make(kernels::OpId, Inputs in, const Output& out);
+  std::array<std::atomic<const kernels::LoopKernel*>, kDtypes> made_{};
+};
+/// Runs a loop over `n` elements of contiguous memory.
+void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const Output& out);
+
+enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };    // branches: select's two values together
+using A = const Array&;
+
+/// What a tag has unless it says otherwise.
+struct Defaults {
+  static constexpr int in_place = 0;                  // comparisons, whose result is smaller, say -1
+  static constexpr auto linear = LinearIn::nothing;
+  static constexpr double lo = 0.5, hi = 2;           // where tests may sample
+  static constexpr Dtype sample_dtype = f64;
+};
+
+template <class F> struct Elementwise {
+  static constexpr std::string_view name = F::name;
+  static constexpr int in_place = F::in_place;
+  kernels::OpId element() const {
+    static const kernels::OpId id = kernels::find_op(F::name);
+    return id;
+  }
+  Type infer(const Types& in) const { return infer_elementwise(element(), name, in); }
+  void eval(Inputs in, Outputs out) const {
+    static OneOpKernels kernels;
+    kernels.run(element(), in, out);
+  }
+  Arrays vjp(const Vjp& v) const {
+    if constexpr (requires(A x) { F::dx(x, x, x); }) return {F::dx(v.in[0], v.out[0], v.ct[0])};
+    else if constexpr (requires(A x) { F::da(x, x, x, x); })
+      return {v.needs[0] ? F::da(v.in[0], v.in[1], v.out[0], v.ct[0]) : Array{},
+              v.needs[1] ? F::db(v.in[0], v.in[1], v.out[0], v.ct[0]) : Array{}};
+    else if constexpr (requires { F::vjp(v); }) return F::vjp(v);
+    else return Arrays(v.in.size());                  // a step function
+  }
+  Factors factors(const Types& in) const {
+    switch (F::linear) {
+      case LinearIn::first: return elementwise_factors(in, {0});
+      case LinearIn::each: return elementwise_factors(in, {0, 1});
+      case LinearIn::all: return elementwise_factors(in, {0, 1}, true);
+      case LinearIn::branches: return elementwise_factors(in, {1, 2}, true);
+      case LinearIn::nothing: break;
+    }
+    return elementwise_factors(in);
+  }
+  Elementwise lift(std::int64_t) const { return *this; }
+  static Samples<Elementwise> samples() {
+    if constexpr (requires { F::samples(); }) {
+      Samples<Elementwise> r;
+      for (auto& in : F::samples()) r.push_back({Elementwise{}, in});
+      return r;
+    } else {
+      Arrays in;
+      for (int i = 0, n = kernels::element_op(Elementwise{}.element()).arity; i < n; ++i)
+        in.push_back(random_values({2, 3}, F::lo, F::hi, i + 1, F::sample_dtype));
+      return {{Elementwise{}, in}};
+    }
+  }
+};
+
+/// The one primitive object of a tag: it has no parameters.
+template <class F> const PrimitivePtr& the() {
+  static const PrimitivePtr p = primitive(Elementwise<F>{});
+  return p;
+}
+template <class F, class... X> Array apply(const X&... x) { return call(the<F>(), {x...}).front(); }
+
+/// The dtype of an operation between an Array and a weak number.
+Dtype weak_dtype(Dtype array, Scalar number);
+/// x as a fraction: integers and booleans become f32.
+inline Array inexact(A x) { return is_float(x.dtype()) ? x : x.astype(f32); }
+/// Computes in f32 (or f64) and rounds once: f gets x as f32 if it is bf16, an integer or a boolean.
+template <class F> Array in_f32(A x, F&& f) {
+  if (x.dtype() != bf16) return f(inexact(x));
+  return f(x.astype(f32)).astype(bf16);
+}
+}  // namespace bora::ops
