@@ -3,7 +3,7 @@
 // vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
 #include "kernels/gemm_block.h"
 #include <immintrin.h>
-#include <cstring>
+#include <type_traits>
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -55,15 +55,21 @@ template <> struct Simd<double> {
 #endif
 constexpr I kStripStep = 16;                                  // a strip of a^T is packed as [k][16]
 
-/// c[Rows, Vecs * width] = (add ? c : 0) + a b. a: Rows x k at strides (RowStep, KStep), b: k rows of `width * 2` packed values.
-template <class T, int Rows, int Vecs, I RowStep, I KStep> void tile(I k, const T* a, const T* b, T* c, I ldc, bool add) {
+/// What comes next from memory: lines of the next strip of a, asked for while this one is computed.
+struct Ahead { const char* p; I step; };
+
+/// c[Rows, Vecs * width] = (add ? c : 0) + a b. b: k rows of `width * 2` packed values. a: Rows x k; ByRow: k contiguous, rows at RowStep;
+/// else rows contiguous, k at k_step.
+template <class T, int Rows, int Vecs, I RowStep> void tile(I k, const T* a, I k_step, const T* b, T* c, I ldc, bool add, Ahead ahead) {
   using S = Simd<T>;
+  constexpr bool by_row = RowStep != 1;
+  if constexpr (by_row) k_step = 1;
   typename S::V acc[Rows][Vecs];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) acc[r][v] = S::all(T(0));
-  for (I p = 0; p < k; ++p) {
+  auto step = [&] {
     typename S::V x[Vecs];
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) x[v] = S::load(b + v * S::width);
@@ -73,8 +79,20 @@ template <class T, int Rows, int Vecs, I RowStep, I KStep> void tile(I k, const 
 #pragma GCC unroll 2
       for (int v = 0; v < Vecs; ++v) acc[r][v] = S::fma(y, x[v], acc[r][v]);
     }
-    a += KStep;
+    a += k_step;
     b += 2 * S::width;
+  };
+  if constexpr (by_row) {
+    for (; k > 0; k -= 16, ahead.p += 64) {
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) _mm_prefetch(ahead.p + r * ahead.step, _MM_HINT_T0);
+      for (I p = min(k, 16); p > 0; --p) step();
+    }
+  } else {
+    for (; k > 0; --k, ahead.p += ahead.step) {
+      _mm_prefetch(ahead.p, _MM_HINT_T0);
+      step();
+    }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
@@ -84,13 +102,13 @@ template <class T, int Rows, int Vecs, I RowStep, I KStep> void tile(I k, const 
       S::store(to, add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
     }
 }
-template <class T> using TileFn = void (*)(I, const T*, const T*, T*, I, bool);
+template <class T> using TileFn = void (*)(I, const T*, I, const T*, T*, I, bool, Ahead);
 /// Tiles of 1 .. kRows rows; [0]: one vector wide, [1]: two.
-template <class T, I RowStep, I KStep> struct Tiles {
+template <class T, I RowStep> struct Tiles {
   TileFn<T> f[2][kRows + 1];
   template <int R> constexpr void put() {
-    f[0][R] = tile<T, R, 1, RowStep, KStep>;
-    f[1][R] = tile<T, R, 2, RowStep, KStep>;
+    f[0][R] = tile<T, R, 1, RowStep>;
+    f[1][R] = tile<T, R, 2, RowStep>;
     if constexpr (R < kRows) put<R + 1>();
   }
   constexpr Tiles() : f{} { put<1>(); }
@@ -188,25 +206,32 @@ template <class T, class In, I Slab> void pack_a(T* to, const In* a, I row, I co
 
 /// rows x n of one slab: b is packed; c[rows, n] (+)=.
 template <class T, class In, I Slab> void slab_product(const In* a, I row, I col, const T* packed_b, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
-  static constexpr Tiles<T, Slab, 1> by_row;
-  static constexpr Tiles<T, 1, kStripStep> by_k;
+  static constexpr Tiles<T, Slab> by_row;
+  static constexpr Tiles<T, 1> by_k;
   constexpr I panel = 2 * Simd<T>::width;
+  const auto& f = col == 1 ? by_row.f : by_k.f;
   I strips = (m + kRows - 1) / kRows;
   for (I s = 0; s < strips; ++s) {
     I r0 = m * s / strips, rows = m * (s + 1) / strips - r0;
-    pack_a<T, In, Slab>(strip, a + r0 * row, row, col, rows, k);
-    const auto& f = col == 1 ? by_row.f : by_k.f;
+    const In* from = a + r0 * row;
+    const T* x = strip;
+    I k_step = kStripStep;
+    if constexpr (std::is_same_v<T, In>)
+      if (row == 1 && col != 1 && n <= 2 * panel) x = from, k_step = col;        // read so few times: no need to pack
+    if (x == strip) pack_a<T, In, Slab>(strip, from, row, col, rows, k);
+    Ahead ahead{reinterpret_cast<const char*>(from + rows * row), (col == 1 ? row : col) * static_cast<I>(sizeof(In))};
     for (I j = 0; j < n; j += panel) {
       I w = min(panel, n - j);
       T* to = c + r0 * ldc + j;
       const T* b = packed_b + j * k;
-      if (w == panel) f[1][rows](k, strip, b, to, ldc, add);
+      if (w == panel) f[1][rows](k, x, k_step, b, to, ldc, add, ahead);
       else {                                                 // the last columns go through a tile of their own
         alignas(64) T edge[kRows * panel];
-        f[w > panel / 2][rows](k, strip, b, edge, panel, false);
+        f[w > panel / 2][rows](k, x, k_step, b, edge, panel, false, ahead);
         for (I r = 0; r < rows; ++r)
           for (I i = 0; i < w; ++i) to[r * ldc + i] = add ? to[r * ldc + i] + edge[r * panel + i] : edge[r * panel + i];
       }
+      ahead.step = 0;                                        // asked for once
     }
   }
 }
