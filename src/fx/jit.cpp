@@ -96,7 +96,7 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
     if (donated[i] || !is_buffer(in[i])) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
-      std::cerr << "bora: " << state_->name() << ": the donated " << quoted(t.staged.program->labels[i]) << " (" << in[i].type()
+      std::cerr << "bora: " << state_->name() << ": the donated " << (i < t.staged.program->labels.size() ? quoted(t.staged.program->labels[i]) : "argument") << " (" << in[i].type()
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }
   in.insert(in.end(), t.staged.captures.begin(), t.staged.captures.end());
@@ -116,16 +116,16 @@ void append_context(tree::Key& key) {
   for (auto c : contexts()) key.add(c());
 }
 void register_context(std::size_t (*hash)()) { contexts().push_back(hash); }
-void constrain(tree::Ref result, const Specs& specs) {
+void constrain(tree::Node result, const Specs& specs) {
   for (auto& s : tree::slots(result)) {
     if (!s.leaf.defined()) continue;
     if (auto* spec = specs.find(s.path)) s.leaf.set(with_sharding_constraint(s.leaf.get(), *spec));
   }
 }
-void append_parts(tree::Ref argument, std::size_t number, std::vector<tree::Part>& to) {
+void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>& to) {
   for (auto& p : tree::describe(argument)) to.push_back({p.path.empty() ? "argument " + std::to_string(number) : std::move(p.path), std::move(p.text)});
 }
-void take_leaves(tree::Ref argument, bool given_up, Arrays& in, Mask& donated) {
+void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated) {
   struct Take final : tree::Visitor {
     Take(Arrays& a, bool g) : in(a), given_up(g) {}
     void leaf(tree::Name, const tree::LeafRef& l) override {

@@ -28,12 +28,12 @@ Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
 }  // namespace
 
 Array abstract_array(const Type& t) { return Array(std::make_shared<Abstract>(t)); }
-void append_labels(tree::Ref argument, std::size_t number, std::vector<std::string>& to) {
+void append_labels(tree::Node argument, std::size_t number, std::vector<std::string>& to) {
   auto from = to.size();
   tree::append_paths(argument, to);
   for (auto i = from; i < to.size(); ++i) if (to[i].empty()) to[i] = "argument " + std::to_string(number);
 }
-void check_same(std::string_view what, tree::Ref want, tree::Ref got) {
+void check_same(std::string_view what, tree::Node want, tree::Node got) {
   auto difference = tree::first_difference(want, got, tree::Same::types);
   check<ShapeError>(difference.empty(), what, ", but they differ: ", difference);
 }
@@ -63,7 +63,7 @@ void check_tangent(std::string_view what, const Array& given, const Type& want, 
   check<ShapeError>(given.type() == want, what, ": value ", i, " has type ", want, " but is given ", given.type(), "; they must be equal");
 }
 }  // namespace
-Arrays cotangents(tree::Ref out, tree::Ref given, const Types& types) {
+Arrays cotangents(tree::Node out, tree::Node given, const Types& types) {
   auto ct = tree::aligned("vjp: the cotangent must have the structure of f's result", out, given);
   for (std::size_t i = 0; i < ct.size(); ++i) {
     if (!is_float(types[i].dtype)) ct[i] = Array();
@@ -71,7 +71,7 @@ Arrays cotangents(tree::Ref out, tree::Ref given, const Types& types) {
   }
   return ct;
 }
-Arrays tangents(tree::Ref arguments, tree::Ref given) {
+Arrays tangents(tree::Node arguments, tree::Node given) {
   Arrays primals;
   tree::append_leaves(arguments, primals);
   auto t = tree::aligned("jvp: tangents must have the structure of the arguments", arguments, given);
@@ -108,7 +108,7 @@ std::optional<std::int64_t> axis_at(const MapAxis& m, const std::string& path, s
   fail<ValueError>("vmap: no pattern of .", what, " fits ", where(path), "; end the list with {\"*\", none}");
 }
 }  // namespace
-Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Ref>& arguments, const Vmap& how) {
+Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Node>& arguments, const Vmap& how) {
   check<ValueError>(!how.in.each || how.in.axes.size() == arguments.size(), "vmap: .in has ", how.in.axes.size(), " entries but f is called with ",
                     arguments.size(), arguments.size() == 1 ? " argument" : " arguments");
   Arrays in;
@@ -135,19 +135,16 @@ Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>(
   check<ValueError>(size >= 0, "vmap: no argument is mapped: give at least one an axis in .in, or say how many in .size");
   flat.size = size;
   flat.axis_name = how.axis_name;
-  if (!how.out.rules) {
-    flat.out = {how.out.axis};
-    return vmap_flat(f, in, flat);
-  }
-  // The paths of the outputs are known once f has run: out axes by path are applied to axis 0 afterwards.
-  flat.out = {0};
-  auto out = vmap_flat(f, in, flat);
-  auto at = out_paths();
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    auto axis = axis_at(how.out, at[k], "out");
-    out[k] = axis ? moveaxis(out[k], 0, *axis) : index_in_dim(out[k], 0, 0);
-  }
-  return out;
+  flat.out = {how.out.axis};
+  auto ran = [&](const Arrays& x) {
+    auto y = f(x);
+    if (how.out.rules) {                                       // the paths of the results are known once f has run
+      flat.out.clear();
+      for (auto& path : out_paths()) flat.out.push_back(axis_at(how.out, path, "out"));
+    }
+    return y;
+  };
+  return vmap_flat(ran, in, flat);
 }
 
 // ---- control -----------------------------------------------------------------------------------------------------------
@@ -271,7 +268,7 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
 }
 
 // ---- custom_vjp --------------------------------------------------------------------------------------------------------
-void append_gradients(tree::Ref argument, tree::Ref gradient, Arrays& to) {
+void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
   auto g = tree::aligned("custom_vjp: bwd must return gradients with the structure of the arguments", argument, gradient);
   std::size_t i = 0;
   for (auto& s : tree::slots(argument)) {
@@ -283,7 +280,7 @@ void append_gradients(tree::Ref argument, tree::Ref gradient, Arrays& to) {
     ++i;
   }
 }
-void append_zero_gradients(tree::Ref argument, Arrays& to) {
+void append_zero_gradients(tree::Node argument, Arrays& to) {
   for (auto& s : tree::slots(argument)) if (s.leaf.defined()) to.push_back(full_of(s.leaf.get().type(), 0));
 }
 }  // namespace fx

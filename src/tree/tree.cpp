@@ -64,7 +64,7 @@ template <class F> struct EachLeaf final : Visitor {
   void leaf(Name, const LeafRef& l) override { f(l); }
   F f;
 };
-template <class F> void each_leaf(Ref t, F f) {
+template <class F> void each_leaf(Node t, F f) {
   EachLeaf<F> v(std::move(f));
   t(v);
 }
@@ -98,7 +98,7 @@ struct Described final : Located {
   bool types;
   std::vector<Part> parts;
 };
-std::vector<Part> describe(Ref t, bool types) {
+std::vector<Part> describe(Node t, bool types) {
   Described d(types);
   t(d);
   return std::move(d.parts);
@@ -106,7 +106,7 @@ std::vector<Part> describe(Ref t, bool types) {
 std::string quoted(const std::string& path) { return path.empty() ? "the value" : "'" + path + "'"; }
 }  // namespace
 
-std::vector<Slot> slots(Ref t) {
+std::vector<Slot> slots(Node t) {
   struct Collect final : Located {
     void leaf(Name n, const LeafRef& l) override { all.push_back({at(n), l}); }
     std::vector<Slot> all;
@@ -114,18 +114,18 @@ std::vector<Slot> slots(Ref t) {
   t(v);
   return std::move(v.all);
 }
-void append_leaves(Ref t, Arrays& to) {
+void append_leaves(Node t, Arrays& to) {
   each_leaf(t, [&](const LeafRef& l) { if (auto& a = l.get(); a.defined()) to.push_back(a); });
 }
-void append_paths(Ref t, std::vector<std::string>& to) {
+void append_paths(Node t, std::vector<std::string>& to) {
   for (auto& s : slots(t)) if (s.leaf.defined()) to.push_back(std::move(s.path));
 }
-std::size_t count_leaves(Ref t) {
+std::size_t count_leaves(Node t) {
   std::size_t n = 0;
   each_leaf(t, [&](const LeafRef& l) { n += l.defined(); });
   return n;
 }
-std::size_t replace(Ref t, const Array* arrays, std::size_t n) {
+std::size_t replace(Node t, const Array* arrays, std::size_t n) {
   std::size_t used = 0;
   each_leaf(t, [&](const LeafRef& l) {
     if (!l.defined()) return;
@@ -134,12 +134,12 @@ std::size_t replace(Ref t, const Array* arrays, std::size_t n) {
   });
   return used;
 }
-void append_key(Ref t, Key& k) {
+void append_key(Node t, Key& k) {
   Keyed v(k);
   t(v);
 }
-std::vector<Part> describe(Ref t) { return describe(t, true); }
-std::string first_difference(Ref a, Ref b, Same what) {
+std::vector<Part> describe(Node t) { return describe(t, true); }
+std::string first_difference(Node a, Node b, Same what) {
   auto x = describe(a, what == Same::types), y = describe(b, what == Same::types);
   for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
     if (x[i].path != y[i].path) return quoted(x[i].path) + " and " + quoted(y[i].path) + " stand in the same place";
@@ -160,7 +160,7 @@ bool matches(std::string_view pattern, std::string_view path) {
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
 }
-Arrays aligned(std::string_view what, Ref t, Ref other) {
+Arrays aligned(std::string_view what, Node t, Node other) {
   auto a = slots(t), b = slots(other);
   auto name = [](const std::vector<Slot>& s, std::size_t i) { return i < s.size() ? quoted(s[i].path) : std::string("nothing"); };
   Arrays r;

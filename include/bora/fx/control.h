@@ -41,7 +41,7 @@ template <class F, class C, class X> auto scan(const F& body, const C& init, con
       auto flat = fx::flat_fn<R>(body, out, init, xs);
       auto checked = [&](const Arrays& in) {
         auto r = flat(in);
-        fx::check_same("scan: the carry must stay as init is", tree::ref(init), tree::ref(out->first));
+        fx::check_same("scan: the carry must stay as init is", tree::node(init), tree::node(out->first));
         return r;
       };
       auto r = fx::scan_shell(checked, fx::pack(init), fx::pack(xs), fx::labels_of(init, xs), options);
@@ -62,7 +62,7 @@ template <class T, class F, class... A> auto cond(const Array& predicate, const 
       auto flat = fx::flat_fn<R>(on_false, no, operands...);
       auto checked = [&](const Arrays& in) {
         auto r = flat(in);
-        if (yes) fx::check_same("cond: both branches must give the same", tree::ref(*yes), tree::ref(*no));
+        if (yes) fx::check_same("cond: both branches must give the same", tree::node(*yes), tree::node(*no));
         return r;
       };
       auto r = fx::cond_shell(predicate, fx::flat_fn<R>(on_true, yes, operands...), checked, fx::pack(operands...));
@@ -82,7 +82,7 @@ template <class P, class F, class C> C while_loop(const P& condition, const F& b
     auto flat = fx::flat_fn<C>(body, out, init);
     auto checked = [&](const Arrays& in) {
       auto r = flat(in);
-      fx::check_same("while_loop: the value must stay as init is", tree::ref(init), tree::ref(*out));
+      fx::check_same("while_loop: the value must stay as init is", tree::node(init), tree::node(*out));
       return r;
     };
     return tree::unflatten(init, fx::while_shell(fx::flat_fn<Array>(condition, p, init), checked, fx::pack(init)));
@@ -98,7 +98,7 @@ template <class F, class C> C fori_loop(const LoopBound& lower, const LoopBound&
     auto flat = fx::flat_fn<C>(body, out, i, init);
     auto checked = [&](const Arrays& in) {
       auto r = flat(in);
-      fx::check_same("fori_loop: the value must stay as init is", tree::ref(init), tree::ref(*out));
+      fx::check_same("fori_loop: the value must stay as init is", tree::node(init), tree::node(*out));
       return r;
     };
     return tree::unflatten(init, fx::fori_shell(lower, upper, checked, fx::pack(init), fx::labels_of(init)));

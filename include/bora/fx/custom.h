@@ -5,13 +5,13 @@
 namespace bora {
 namespace fx {
 /// Gradients in the order of the argument's leaves; zeros where none was given. Throws where a gradient's type is not its input's.
-void append_gradients(tree::Ref argument, tree::Ref gradient, Arrays&);
-void append_zero_gradients(tree::Ref argument, Arrays&);
+void append_gradients(tree::Node argument, tree::Node gradient, Arrays&);
+void append_zero_gradients(tree::Node argument, Arrays&);
 template <class X, class G> void append_gradient(const X& x, const G& g, Arrays& to) {
   static_assert(std::is_same_v<X, G> || std::is_same_v<G, std::nullopt_t>,
                 "custom_vjp: bwd must return the gradient with the type of the argument (a tuple of them for several), or none for zero");
-  if constexpr (std::is_same_v<X, G>) append_gradients(tree::ref(x), tree::ref(g), to);
-  else if constexpr (std::is_same_v<G, std::nullopt_t>) append_zero_gradients(tree::ref(x), to);
+  if constexpr (std::is_same_v<X, G>) append_gradients(tree::node(x), tree::node(g), to);
+  else if constexpr (std::is_same_v<G, std::nullopt_t>) append_zero_gradients(tree::node(x), to);
 }
 template <class F, class Fwd, class Bwd> struct CustomVjp {
   F f;
@@ -45,7 +45,7 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
         };
         FlatFn forward = [&](const Arrays& in) {
           auto r = flat_fn<S>(fwd, both, a...)(in);
-          if (out) check_same("custom_vjp: fwd must give what f gives", tree::ref(*out), tree::ref(both->first));
+          if (out) check_same("custom_vjp: fwd must give what f gives", tree::node(*out), tree::node(both->first));
           return r;
         };
         auto y = custom_vjp_flat(flat_fn<R>(f, out, a...), forward, backward, pack(a...));

@@ -11,8 +11,8 @@ VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
 /// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
 Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
 /// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; where `given` has an empty leaf: zero.
-Arrays cotangents(tree::Ref out, tree::Ref given, const Types& types);
-Arrays tangents(tree::Ref arguments, tree::Ref given);
+Arrays cotangents(tree::Node out, tree::Node given, const Types& types);
+Arrays tangents(tree::Node arguments, tree::Node given);
 /// Outputs and their tangents, zeros where none flows (empty for outputs that are not floating).
 std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
 /// The standard basis of arrays like this, [size, shape...].
@@ -29,7 +29,7 @@ template <class F> struct ValueAndGrad {
       static_assert(Loss<R>::ok, "grad: f must return a scalar Array, or std::pair{Array, aux}");
       if constexpr (Loss<R>::ok) {
         std::optional<R> out;
-        auto n = tree::count_leaves(tree::ref(p));
+        auto n = tree::count_leaves(tree::node(p));
         auto v = vjp_of_loss(flat_fn<R>(f, out, p, rest...), pack(p, rest...), n);
         P g = tree::unflatten(p, gradients_of_loss(v, n));
         R r = tree::unflatten(std::move(*out), v.out);
@@ -53,7 +53,7 @@ template <class F> struct Grad {
 template <class X> X jvp_arguments(const X& x) { return x; }
 template <class R, class F, class... A> auto jvp_of(const F& f, const std::tuple<A...>& x, const std::tuple<A...>& dx) {
   std::optional<R> out;
-  auto [y, dy] = std::apply([&](const A&... a) { return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::ref(x), tree::ref(dx))); }, x);
+  auto [y, dy] = std::apply([&](const A&... a) { return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::node(x), tree::node(dx))); }, x);
   return std::pair{tree::unflatten(*out, y), tree::unflatten(*out, dy)};
 }
 template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
@@ -64,7 +64,7 @@ template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
     auto in = pack(a...);
     auto v = vjp_flat(flat_fn<R>(f, out, a...), in, Mask(in.size(), true));
     auto pull = [pull = std::move(v.pullback), like = abstract(*out), types = types_of(v.out), args = std::tuple<A...>{abstract(a)...}](const R& ct) {
-      auto g = tree::unflatten(args, pull(cotangents(tree::ref(like), tree::ref(ct), types)));
+      auto g = tree::unflatten(args, pull(cotangents(tree::node(like), tree::node(ct), types)));
       if constexpr (sizeof...(A) == 1) return std::get<0>(std::move(g));
       else return g;
     };

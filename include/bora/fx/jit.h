@@ -52,10 +52,10 @@ class JitCache {
 void append_context(tree::Key&);
 /// Adds a hash of thread-local state to every jit key from now on. Call it once, before any jit.
 void register_context(std::size_t (*hash)());
-void constrain(tree::Ref result, const Specs&);
-void append_parts(tree::Ref argument, std::size_t number, std::vector<tree::Part>&);
+void constrain(tree::Node result, const Specs&);
+void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>&);
 /// Copies the leaves into `in`; where the caller gave the argument up its leaves are left empty.
-void take_leaves(tree::Ref argument, bool given_up, Arrays& in, Mask& donated);
+void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated);
 template <class...> inline constexpr char type_tag = 0;
 
 template <class F> class Jitted {
@@ -70,7 +70,7 @@ template <class F> class Jitted {
         auto entry = traced<R>(a...);
         Arrays in;
         Mask donated;
-        (take_leaves(tree::ref(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in, donated), ...);
+        (take_leaves(tree::node(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in, donated), ...);
         return tree::unflatten(*static_cast<const R*>(entry->like.get()), cache_->run(*entry, std::move(in), donated));
       }
     }
@@ -84,20 +84,20 @@ template <class F> class Jitted {
     tree::Key key;
     key.add(reinterpret_cast<std::uintptr_t>(&type_tag<A...>));
     append_context(key);
-    (tree::append_key(tree::ref(a), key), ...);
+    (tree::append_key(tree::node(a), key), ...);
     if (auto found = cache_->find(key)) return found;
     std::optional<R> out;
     auto flat = flat_fn<R>(f_, out, a...);
     auto& specs = cache_->options().out;
     FlatFn constrained = [&](const Arrays& in) {
       flat(in);
-      constrain(tree::ref(*out), specs);
+      constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
     Traced t{std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}};
     t.like = std::make_shared<const R>(abstract(std::move(*out)));
     [[maybe_unused]] std::size_t i = 0;
-    (append_parts(tree::ref(a), i++, t.parts), ...);
+    (append_parts(tree::node(a), i++, t.parts), ...);
     return cache_->keep(std::move(t));
   }
   F f_;

@@ -10,20 +10,20 @@ template <class F, class... A> concept Callable = std::is_invocable_v<const F&, 
 
 template <class... A> Arrays pack(const A&... a) {
   Arrays r;
-  (tree::append_leaves(tree::ref(a), r), ...);
+  (tree::append_leaves(tree::node(a), r), ...);
   return r;
 }
 /// A copy of `like` with the next leaves; `at` moves on.
 template <class T> T take_tree(const T& like, const Array*& at, const Array* end) {
   T t = like;
-  at += tree::replace(tree::ref(t), at, static_cast<std::size_t>(end - at));
+  at += tree::replace(tree::node(t), at, static_cast<std::size_t>(end - at));
   return t;
 }
 /// f of trees as a function of their leaves. `out` receives the result, for its structure: its leaves are stale once f's tracers are.
 template <class R, class F, class... A> FlatFn flat_fn(const F& f, std::optional<R>& out, const A&... like) {
   return [&f, &out, &like...](const Arrays& leaves) {
     std::tuple<A...> args{like...};
-    tree::replace(tree::ref(args), leaves.data(), leaves.size());
+    tree::replace(tree::node(args), leaves.data(), leaves.size());
     out.emplace(std::apply([&](const A&... a) -> R { return std::invoke(f, a...); }, args));
     return tree::leaves(*out);
   };
@@ -33,17 +33,17 @@ Array abstract_array(const Type&);
 template <class T> T abstract(T t) {
   auto l = tree::leaves(t);
   for (auto& a : l) a = abstract_array(a.type());
-  tree::replace(tree::ref(t), l.data(), l.size());
+  tree::replace(tree::node(t), l.data(), l.size());
   return t;
 }
 /// "params.w", or "argument 1" where a whole argument is an Array.
-void append_labels(tree::Ref argument, std::size_t number, std::vector<std::string>&);
+void append_labels(tree::Node argument, std::size_t number, std::vector<std::string>&);
 template <class... A> std::vector<std::string> labels_of(const A&... a) {
   std::vector<std::string> r;
   [[maybe_unused]] std::size_t i = 0;
-  (append_labels(tree::ref(a), i++, r), ...);
+  (append_labels(tree::node(a), i++, r), ...);
   return r;
 }
 /// Throws unless the value that a loop or branch gives has the structure and types of `want`.
-void check_same(std::string_view what, tree::Ref want, tree::Ref got);
+void check_same(std::string_view what, tree::Node want, tree::Node got);
 }  // namespace bora::fx

@@ -35,7 +35,7 @@ struct Vmap {
 };
 namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
-Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Ref>& arguments, const Vmap& how);
+Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Node>& arguments, const Vmap& how);
 template <class F> struct Vmapped {
   F f;
   Vmap how;
@@ -47,7 +47,7 @@ template <class F> struct Vmapped {
       static_assert(tree::Tree<R>, "vmap: f must return a tree");
       static_assert(tree::positional<R>, "vmap: f returns NamedArrays, whose axes have names: use vmap(f, Axis)");
       std::optional<R> out;
-      auto y = vmap_shell(flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::ref(a)...}, how);
+      auto y = vmap_shell(flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::node(a)...}, how);
       return tree::unflatten(std::move(*out), y);
     }
   }

@@ -238,51 +238,51 @@ template <class T> inline constexpr bool positional = detail::positional<T>();
 
 // ---- type-erased trees -------------------------------------------------------------------------------------------------
 /// A tree without its type. Visitors that only read may be used on a const tree.
-struct Ref {
+struct Node {
   void* at;
   Walk walk;
   void operator()(Visitor& v) const { walk(at, v, {}); }
 };
-template <class T> Ref ref(const T& x) { return {const_cast<void*>(static_cast<const void*>(&x)), &walk<T>}; }
+template <class T> Node node(const T& x) { return {const_cast<void*>(static_cast<const void*>(&x)), &walk<T>}; }
 /// A leaf and where it is.
 struct Slot {
   std::string path;
   LeafRef leaf;
 };
-std::vector<Slot> slots(Ref);                                   // empty leaves too
-void append_leaves(Ref, Arrays&);
-void append_paths(Ref, std::vector<std::string>&);
-std::size_t count_leaves(Ref);
+std::vector<Slot> slots(Node);                                   // empty leaves too
+void append_leaves(Node, Arrays&);
+void append_paths(Node, std::vector<std::string>&);
+std::size_t count_leaves(Node);
 /// Puts arrays into the leaves in order; returns how many were taken.
-std::size_t replace(Ref, const Array* arrays, std::size_t n);
+std::size_t replace(Node, const Array* arrays, std::size_t n);
 /// Structure, statics and types.
-void append_key(Ref, Key&);
+void append_key(Node, Key&);
 /// Path and text of every leaf, static and length.
 struct Part {
   std::string path, text;
 };
-std::vector<Part> describe(Ref);
+std::vector<Part> describe(Node);
 /// What two trees must agree on.
 enum class Same : std::uint8_t { structure, types };
 /// "'layers': 2 elements and 3 elements", the first place where two trees of one C++ type differ; empty if they do not. structure:
 /// lengths, entries, which leaves are empty; types: their shapes and dtypes too.
-std::string first_difference(Ref a, Ref b, Same what);
+std::string first_difference(Node a, Node b, Same what);
 /// "a.*" or "*.weight" against a path; * stands for anything, also for nothing.
 bool matches(std::string_view pattern, std::string_view path);
 /// The leaves of `other` at the places of the leaves of `t` (empty ones as empty Arrays). Throws ValueError naming `what` and the path.
-Arrays aligned(std::string_view what, Ref t, Ref other);
+Arrays aligned(std::string_view what, Node t, Node other);
 
 // ---- what users call ---------------------------------------------------------------------------------------------------
 /// The Arrays of a tree, in order of declaration. Empty Arrays are no leaves.
 template <class T> Arrays leaves(const T& t) {
   Arrays r;
-  append_leaves(ref(t), r);
+  append_leaves(node(t), r);
   return r;
 }
 /// One path per leaf: "blocks.0.attn.q.weight".
 template <class T> std::vector<std::string> paths(const T& t) {
   std::vector<std::string> r;
-  append_paths(ref(t), r);
+  append_paths(node(t), r);
   return r;
 }
 struct Flat {
@@ -292,38 +292,38 @@ struct Flat {
 };
 template <class T> Flat flatten(const T& t) {
   Flat f{leaves(t), paths(t), {}};
-  append_key(ref(t), f.key);
+  append_key(node(t), f.key);
   return f;
 }
 [[noreturn]] void wrong_leaf_count(std::size_t want, std::size_t got);
 /// `like` with other leaves. Throws ValueError unless there is one for each leaf of `like`.
 template <class T> T unflatten(T like, const Arrays& leaves) {
-  if (auto n = count_leaves(ref(like)); n != leaves.size()) wrong_leaf_count(n, leaves.size());
-  replace(ref(like), leaves.data(), leaves.size());
+  if (auto n = count_leaves(node(like)); n != leaves.size()) wrong_leaf_count(n, leaves.size());
+  replace(node(like), leaves.data(), leaves.size());
   return like;
 }
 /// t with f(leaf, leaf of u...) for each of its leaves; where a u has an empty leaf f is given an empty Array. Throws ValueError naming
 /// the first path where the structures differ.
 template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
   Arrays first = leaves(t);
-  std::array<Arrays, sizeof...(U)> more{aligned("tree::map", ref(t), ref(u))...};
+  std::array<Arrays, sizeof...(U)> more{aligned("tree::map", node(t), node(u))...};
   for (std::size_t i = 0; i < first.size(); ++i)
     first[i] = [&]<std::size_t... K>(std::index_sequence<K...>) -> Array { return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...); }(std::index_sequence_for<U...>{});
-  replace(ref(t), first.data(), first.size());
+  replace(node(t), first.data(), first.size());
   return t;
 }
 /// t with f(path, leaf) for each leaf.
 template <class F, class T> T map_with_path(const F& f, T t) {
-  for (auto& s : slots(ref(t))) if (s.leaf.defined()) s.leaf.set(std::invoke(f, std::as_const(s.path), s.leaf.get()));
+  for (auto& s : slots(node(t))) if (s.leaf.defined()) s.leaf.set(std::invoke(f, std::as_const(s.path), s.leaf.get()));
   return t;
 }
 /// Calls f(path, leaf) for each leaf.
 template <class F, class T> void for_each(const F& f, const T& t) {
-  for (auto& s : slots(ref(t))) if (s.leaf.defined()) std::invoke(f, std::as_const(s.path), s.leaf.get());
+  for (auto& s : slots(node(t))) if (s.leaf.defined()) std::invoke(f, std::as_const(s.path), s.leaf.get());
 }
 /// The same tree with only the leaves for which pred(path, leaf) holds; the others are empty.
 template <class T> T filter(T t, const std::function<bool(const std::string&, const Array&)>& pred) {
-  for (auto& s : slots(ref(t))) if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
+  for (auto& s : slots(node(t))) if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
   return t;
 }
 }  // namespace bora::tree
