@@ -1,0 +1,60 @@
+// mesh.h -- ranks with named axes: processes of a job, or threads of this process.
+#pragma once
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include "bora/array/rules.h"
+
+namespace bora {
+namespace transport {
+class Context;
+}
+struct MeshAxis {
+  std::string name;
+  int size;                                     // -1: what is left
+};
+/// A rank's handle on a mesh. Copies share it; the ranks part when the last copy dies.
+class Mesh {
+ public:
+  /// Joins the job that the environment describes (BORA_RANK, BORA_SIZE, BORA_ROOT); a job of one process needs nothing. One size may be
+  /// -1. `build`: compared across ranks when they meet. Throws ConfigError if sizes do not give the job's, TransportError.
+  static Mesh from_environment(const std::vector<MeshAxis>& axes, const std::string& build = {});
+  /// The same over a Context that has joined already.
+  static Mesh over(std::shared_ptr<transport::Context> context, const std::vector<MeshAxis>& axes);
+
+  const MeshShape& shape() const;
+  int rank() const;
+  int size() const { return shape().size(); }
+  /// Every rank's text, in rank order; every rank must ask.
+  std::vector<std::string> exchange(const std::string& mine, std::string_view what) const;
+  transport::Context& context() const;
+  /// Meets the other ranks and leaves. Arrays of this mesh can be read no more.
+  void leave() const;
+
+  struct State;
+  const std::shared_ptr<State>& state() const { return state_; }
+ private:
+  explicit Mesh(std::shared_ptr<State> s) : state_(std::move(s)) {}
+  std::shared_ptr<State> state_;
+};
+/// The axes with -1 filled in for `ranks` ranks. Throws ConfigError saying what does not fit.
+MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks);
+
+/// Runs f on as many threads as the mesh has ranks, each with its mesh in force. They share this process's cores. Rethrows the first
+/// failure after all have ended: one rank's failure ends the others.
+void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f);
+
+/// While it lives, constraints, named rules and random draws on this thread refer to this mesh. Throws TraceError inside of transforms.
+class [[nodiscard]] UseMesh {
+ public:
+  [[nodiscard]] explicit UseMesh(const Mesh&);
+  ~UseMesh();
+  UseMesh(const UseMesh&) = delete;
+  UseMesh& operator=(const UseMesh&) = delete;
+ private:
+  std::shared_ptr<Mesh::State> state_;
+  std::unique_ptr<Within> within_;
+  Here saved_;
+};
+}  // namespace bora

@@ -1,0 +1,44 @@
+// shard.h -- arrays as blocks on the ranks of the mesh in force.
+#pragma once
+#include "bora/compile/executable.h"
+#include "bora/ops/special.h"
+#include "bora/shard/mesh.h"
+
+namespace bora {
+/// x, whose numbers every rank has, placed as `spec` says: each rank keeps its block.
+Array shard(const Array& x, const Spec& spec);
+/// The global array of which this rank read its own block. block: shape of this rank's block of global_shape under spec. ShapeError.
+Array from_local_block(const Array& block, const Shape& global_shape, const Spec& spec);
+/// x on every rank. Every rank must ask.
+Array gather(const Array& x);
+/// How x is split over the mesh in force: none of its dimensions if it is not.
+Spec spec_of(const Array& x);
+/// This rank's block of x, pending sums completed, and where it lies: begin of each dimension in the global array.
+struct LocalBlock {
+  Array block;
+  Shape global_shape;
+  Dims begin;
+  Spec spec;
+};
+LocalBlock local_block(const Array& x);
+/// Text: which ranks hold which part of a 1- or 2-dimensional array.
+std::string visualize_sharding(const Array& x);
+
+/// By tree path, first match wins; `*` stands for any characters. {{"up.*", Spec{none, "model"}}, {"*", Spec{}}} or one Spec for all.
+struct Specs {
+  std::vector<std::pair<std::string, Spec>> rules;
+  Specs() = default;
+  Specs(const Spec& s) : rules{{"*", s}} {}
+  Specs(std::initializer_list<std::pair<std::string_view, Spec>> l) : rules(l.begin(), l.end()) {}
+  const Spec* match(const std::string& path) const;
+};
+
+namespace fx {
+/// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts that split them.
+Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs, const std::vector<Spec>& out_specs);
+/// The local Program that a call with these arguments runs on this rank; p itself outside of a mesh.
+ProgramPtr local_program(const ProgramPtr& p, const Arrays& in);
+}  // namespace fx
+/// What a staged Program does with these arguments on this rank, as text: bytes by kind, collectives with bytes and axes, steps.
+std::string explain_program(const ProgramPtr& p, const Arrays& in);
+}  // namespace bora

@@ -1,0 +1,198 @@
+// Control primitives under Shard: the held Program is run again under Shard over a new Stage, and out comes the local one.
+#include <algorithm>
+#include "bora/compile/control.h"
+#include "bora/ops/special.h"
+#include "shard/interpreter.h"
+
+namespace bora::fx {
+namespace {
+Sharded without_local(Sharded v) {
+  v.local = {};
+  return v;
+}
+/// Before a partitioned Program runs for the first time, the ranks compare what they are going to say to each other.
+void agree(const Program& p, const Shard& s) {
+  if (s.mesh().size() == 1) return;
+  std::string mine;
+  for (auto& line : fingerprint(p)) mine += line + "\n";
+  auto all = here().communicator->exchange(mine, "fingerprint");
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r] == mine) continue;
+    std::istringstream a(mine), b(all[r]);
+    std::string x, y;
+    std::size_t k = 0;
+    for (;; ++k) {
+      if (!std::getline(a, x)) x = "nothing more";
+      if (!std::getline(b, y)) y = "nothing more";
+      if (x != y) break;
+    }
+    fail<ShardError>("the ranks' programs differ: collective ", k, " is [", x, "] on rank ", s.rank(), " and [", y, "] on rank ", r,
+                     "; every rank must run the same operations (is there a branch on the rank?)");
+  }
+}
+}  // namespace
+
+ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in, const Shard& outer, const Forced& force) {
+  std::string key = "shard " + std::to_string(outer.rank()) + " " + to_string(outer.mesh());
+  for (auto& x : in) key += ' ' + describe(x);
+  for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
+  return p->memo.get<ShardedProgram>(key, [&] {
+    Stage stage(current(), true);
+    Shard s(&stage, outer.mesh(), outer.rank());
+    Arrays x, out;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      auto y = in[i];
+      y.fill = {};
+      y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype}, i < p->labels.size() ? p->labels[i] : std::string());
+      x.push_back(s.wrap(y));
+    }
+    {
+      Within w(&s);
+      out = interpret(*p, x);
+    }
+    ShardedProgram r;
+    Within w(&stage);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      auto v = s.real(s.view(out[k]));
+      if (k < force.size() && force[k]) {
+        auto& f = *force[k];
+        v = s.reshard(v, f.spec, f.partial);
+        if (v.partial != f.partial) v = s.to_partial(s.resolve(v), f.partial);
+      }
+      out[k] = v.local;
+      r.out.push_back(without_local(v));
+    }
+    r.program = stage.finish(out);
+    check<TraceError>(stage.captures.empty(), "a sharding rule made a concrete array while a Program was partitioned");
+    if (stage.parent == eval_interpreter()) agree(*r.program, outer);
+    return r;
+  });
+}
+namespace {
+Arrays locals(const std::vector<Sharded>& v) {
+  Arrays a;
+  for (auto& x : v) a.push_back(x.local);
+  return a;
+}
+/// Fixed point of the carry's Spec and pending sums: a carry takes the split its body gives it, and stays a pending sum through the whole
+/// loop when it can. x: all inputs of the body; carries are the n from `first` on.
+std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& body, std::vector<Sharded> x, std::size_t first, std::size_t n, const Shard& s) {
+  std::vector<bool> no_partial(n);
+  auto start = x;
+  for (int round = 0; round < 16; ++round) {
+    std::vector<Sharded> in;
+    for (auto& v : x) in.push_back(without_local(v));
+    auto q = shard_program(body, in, s);
+    bool changed = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      auto& c = x[first + i];
+      auto& o = q.out[i];
+      auto uses = [&](const AxisName& a) { return c.spec.uses(a) || c.partial.has(a); };
+      for (std::size_t d = 0; d < c.spec.size(); ++d)
+        if (c.spec[d].empty() && !o.spec[d].empty() && std::none_of(o.spec[d].begin(), o.spec[d].end(), uses)) {
+          c.spec[d] = o.spec[d];
+          changed = true;
+        }
+      if (c.partial == o.partial) continue;
+      auto want = no_partial[i] || !c.partial.empty() ? MeshAxes{} : o.partial;
+      if (std::any_of(want.begin(), want.end(), uses)) want = {};
+      if (want.empty()) no_partial[i] = true;
+      if (want != c.partial) {
+        c.partial = want;
+        changed = true;
+      }
+    }
+    if (changed) continue;
+    Forced force(q.out.size());
+    for (std::size_t i = 0; i < n; ++i) force[i] = without_local(x[first + i]);
+    auto forced = shard_program(body, in, s, force);
+    for (std::size_t i = 0; i < n; ++i) {
+      auto& c = x[first + i];
+      auto want = c.partial;
+      auto y = s.reshard(start[first + i], c.spec);
+      c = want.empty() ? y : s.to_partial(y, want);
+    }
+    return {forced, x};
+  }
+  fail<ShardError>("scan: no fixed Spec for the carry was found; constrain it with with_sharding_constraint inside of the body");
+}
+}  // namespace
+}  // namespace bora::fx
+
+namespace bora::ops {
+using namespace fx;
+namespace {
+const Shard& shard_of(ShardRules& s) { return static_cast<const Shard&>(s); }
+std::vector<Sharded> with_locals(std::vector<Sharded> out, const Arrays& y) {
+  for (std::size_t k = 0; k < y.size(); ++k) out[k].local = y[k];
+  return out;
+}
+}  // namespace
+
+std::vector<Sharded> Call::shard(const std::vector<Sharded>& in, ShardRules& s) const {
+  auto q = shard_program(program, in, shard_of(s));
+  Call local = *this;
+  local.program = q.program;
+  return with_locals(q.out, call(local, locals(in)));
+}
+/// Tape is outside of Shard: it has been here already.
+std::vector<Sharded> CustomVjp::shard(const std::vector<Sharded>& in, ShardRules& s) const { return Call{program}.shard(in, s); }
+
+std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
+  auto& s = shard_of(rules);
+  auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
+  std::vector<Sharded> x;                                              // xs as the body sees them, without the scanned dimension
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    auto spec = in[i].spec;
+    if (i >= N + K) spec[0] = {};
+    x.push_back(s.reshard(in[i], spec));
+    if (i >= N + K) {
+      x[i].type.shape.erase(0);
+      x[i].spec.erase(0);
+    }
+  }
+  auto [q, ready] = shard_loop(body, x, N, K, s);
+  auto y = call(Scan{q.program, consts, carries, length, reverse}, locals(ready));
+  auto out = with_locals(q.out, y);
+  for (std::size_t k = K; k < out.size(); ++k) {
+    out[k].type.shape.insert(0, length);
+    out[k].spec.insert(0, MeshAxes{});
+  }
+  return out;
+}
+/// Outputs: the true branch's Specs, sums completed. The predicate is complete, hence the same on every rank.
+std::vector<Sharded> Cond::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
+  auto& s = shard_of(rules);
+  std::vector<Sharded> operands;
+  Arrays x{s.reshard(in[0], Spec{}).local};
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    operands.push_back(s.resolve(in[i]));
+    x.push_back(operands.back().local);
+    operands.back().local = {};
+  }
+  Forced force;
+  for (auto o : shard_program(on_true, operands, s).out) {
+    o.partial = {};
+    force.push_back(o);
+  }
+  auto y = call(Cond{shard_program(on_true, operands, s, force).program, shard_program(on_false, operands, s, force).program}, x);
+  std::vector<Sharded> r;
+  for (auto& f : force) r.push_back(*f);
+  return with_locals(r, y);
+}
+std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
+  auto& s = shard_of(rules);
+  std::vector<Sharded> x;
+  for (auto& v : in) x.push_back(s.resolve(v));
+  auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts);
+  std::vector<Sharded> b(x.begin() + cond_consts, x.end()), c(x.begin(), x.begin() + cond_consts);
+  auto [q, ready] = shard_loop(body, b, bc, body->out.size(), s);
+  c.insert(c.end(), ready.begin() + body_consts, ready.end());
+  Arrays a;
+  for (std::size_t i = 0; i < cc; ++i) a.push_back(x[i].local);
+  for (auto& v : ready) a.push_back(v.local);
+  for (auto& v : c) v.local = {};
+  auto pred = shard_program(cond, c, s, {Sharded{{}, {{}, Dtype::boolean}, {}}});
+  return with_locals(q.out, call(While{pred.program, q.program, cond_consts, body_consts}, a));
+}
+}  // namespace bora::ops

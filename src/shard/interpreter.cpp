@@ -1,0 +1,237 @@
+// Shard: local block + Spec + pending partial sums. Decisions read global shapes and Specs only, never a rank's own sizes, so that every
+// rank takes the same ones and emits the same instructions: the rank is a value (axis_index, block_start), a local size only a type.
+#include "shard/interpreter.h"
+#include <algorithm>
+#include "bora/ops/collectives.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
+#include "bora/ops/primitives.h"
+#include "bora/ops/shape.h"
+#include "bora/ops/special.h"
+
+namespace bora {
+namespace {
+struct ShardValue final : Value {
+  Sharded x;
+  const Shard* shard;
+  mutable std::vector<std::pair<std::size_t, Sharded>> completed;      // a pending sum is completed once per target, not once per use
+  ShardValue(Sharded s, const Shard* i) : Value(s.type, i->id), x(std::move(s)), shard(i) {}
+  bool sole() const override { return completed.empty() && x.local.sole(); }
+  Array concrete() const override {
+    Within w(shard->parent);
+    return shard->reshard(x, Spec::replicated(x.spec.size())).local.concrete();
+  }
+};
+std::size_t common_prefix(const MeshAxes& a, const MeshAxes& b) {
+  std::size_t k = 0;
+  while (k < a.size() && k < b.size() && a[k] == b[k]) ++k;
+  return k;
+}
+std::size_t hash_target(const Spec& spec, const MeshAxes& keep) { return hash_combine(hash_value(spec), hash_value(keep)); }
+}  // namespace
+
+Sharded Shard::view(const Array& a) const {
+  if (owns(a)) return static_cast<const ShardValue*>(a.get())->x;
+  return {a, a.type(), Spec::replicated(static_cast<std::size_t>(a.ndim()))};
+}
+Array Shard::wrap(const Sharded& x) const {
+  if (x.spec.trivial() && x.partial.empty() && !x.fill.defined()) return x.local;
+  return Array(std::make_shared<ShardValue>(x, this));
+}
+Sharded Shard::real(const Sharded& x) const {
+  if (!x.fill.defined()) return x;
+  Sharded y = x;
+  y.local = broadcast_to(x.fill, local_shape(x.type.shape, x.spec));
+  y.fill = {};
+  return y;
+}
+Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const {
+  auto inner = mesh_.parts(suffix), outer = mesh_.parts(prefix) * inner, first = mesh_.part(rank_, prefix) * inner;
+  Dims r;
+  for (int k = 0; k < inner; ++k) r.push_back(block_of(n, outer, first + k).size());
+  return r;
+}
+Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
+  Sharded y = real(x);
+  y.partial.append(axes);
+  auto first = axis_index(axes) == 0;
+  y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
+  return y;
+}
+Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep) const {
+  Spec target = want;
+  target.resize(x.spec.size());
+  MeshAxes used;
+  for (std::size_t d = 0; d < target.size(); ++d)
+    for (auto& a : target[d]) {
+      (void)mesh_.axis_size(a);
+      check<ShardError>(!used.has(a), "mesh axis '", a.str(), "' is used twice in Spec", target, " for ", x.type, "; a mesh axis can split one dimension only");
+      used.push_back(a);
+    }
+  if (x.fill.defined()) {                                  // made of one number: simply make the block that is wanted
+    Sharded y = x;
+    y.spec = target;
+    return real(y);
+  }
+  Sharded y = x;
+  // 1. pending sums
+  MeshAxes pending;
+  y.partial = {};
+  for (auto& a : x.partial) (keep.has(a) && !used.has(a) ? y.partial : pending).push_back(a);
+  for (bool progress = true; progress && !pending.empty();) {
+    progress = false;
+    for (std::size_t d = 0; d < target.size(); ++d) {
+      auto k = y.spec[d].size();
+      if (common_prefix(y.spec[d], target[d]) != k || target[d].size() == k || !pending.has(target[d][k])) continue;
+      auto axis = target[d][k];
+      MeshAxes one(std::vector<AxisName>{axis});
+      y.local = ops::reduce_scatter(y.local, one, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], y.spec[d], one), x.type.shape);
+      y.spec[d].push_back(axis);
+      pending.remove(axis);
+      progress = true;
+    }
+  }
+  if (!pending.empty()) y.local = ops::all_reduce(y.local, pending, ops::Combine::sum, x.type.shape);
+  // 2. one dimension hands its innermost axes to another
+  for (std::size_t d = 0; d < target.size(); ++d)
+    for (std::size_t e = 0; e < target.size(); ++e) {
+      auto kd = common_prefix(y.spec[d], target[d]), ke = common_prefix(y.spec[e], target[e]);
+      if (d == e || kd == y.spec[d].size() || kd != target[d].size() || ke != y.spec[e].size() || y.spec[d].tail(kd) != target[e].tail(ke)) continue;
+      auto moved = y.spec[d].tail(kd);
+      y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d), part_sizes(x.type.shape[e], y.spec[e], moved),
+                                part_sizes(x.type.shape[d], target[d], moved), x.type.shape);
+      y.spec[d] = target[d];
+      y.spec[e] = target[e];
+    }
+  // 3. gather what is no longer split   4. slice what newly is
+  for (std::size_t d = 0; d < target.size(); ++d) {
+    auto k = common_prefix(y.spec[d], target[d]);
+    if (k == y.spec[d].size()) continue;
+    auto kept = y.spec[d].head(k), gone = y.spec[d].tail(k);
+    y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], kept, gone), x.type.shape);
+    y.spec[d] = kept;
+  }
+  if (y.spec != target) {
+    Arrays start;
+    for (std::size_t d = 0; d < target.size(); ++d)
+      start.push_back(y.spec[d] == target[d] ? constant(0, i32) : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
+    y.local = dynamic_slice(y.local, start, local_shape(x.type.shape, target));
+  }
+  y.spec = target;
+  return y;
+}
+
+std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) { return by_factors_of(p, f, in, nullptr); }
+
+/// Propagation from the dimension map. See Factors.
+std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in, const Arrays* sources) {
+  // Each label gets the split of the biggest operand that has one; a mesh axis serves one label.
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < in.size(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return in[a].type.size() > in[b].type.size(); });
+  std::map<std::int64_t, MeshAxes> split;
+  MeshAxes used;
+  for (auto i : order)
+    for (std::size_t d = 0; d < in[i].spec.size(); ++d) {
+      const auto& axes = in[i].spec[d];
+      auto label = f.in[i][d];
+      if (axes.empty() || label == kNone || split.count(label) || std::any_of(axes.begin(), axes.end(), [&](auto& a) { return used.has(a); })) continue;
+      split[label] = axes;
+      used.append(axes);
+    }
+  auto spec_of = [&](const Dims& labels) {
+    Spec s;
+    for (auto l : labels) s.push_back(split.count(l) ? split[l] : MeshAxes{});
+    return s;
+  };
+  auto contains = [](const Dims& d, std::int64_t l) { return std::find(d.begin(), d.end(), l) != d.end(); };
+  // Reduced labels that are split become pending sums.
+  MeshAxes reduced;
+  for (auto& entry : split)
+    if (std::none_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, entry.first); })) reduced.append(entry.second);
+  // Pending sums that may stay pending: in one operand of a product, or in all operands of a sum.
+  MeshAxes keep;
+  std::size_t keeper = in.size();
+  if (f.joint) {
+    for (auto& a : in[f.linear[0]].partial)
+      if (!used.has(a) && std::all_of(f.linear.begin(), f.linear.end(), [&](auto i) { return in[i].partial.has(a); })) keep.push_back(a);
+  } else {
+    for (auto i : f.linear) {
+      if (!keep.empty()) break;
+      for (auto& a : in[i].partial) if (!used.has(a)) keep.push_back(a);
+      if (!keep.empty()) keeper = i;
+    }
+  }
+  Arrays locals;
+  Types global, local;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    bool linear = std::find(f.linear.begin(), f.linear.end(), i) != f.linear.end();
+    auto want = spec_of(f.in[i]);
+    auto may_stay = linear && (f.joint || i == keeper) ? keep : MeshAxes{};
+    Sharded y;
+    if (in[i].partial.empty() || !sources || !owns((*sources)[i])) {
+      y = reshard(in[i], want, may_stay);
+    } else {                                               // completing a pending sum communicates: do it once per target, whoever asks
+      auto& memo = static_cast<const ShardValue*>((*sources)[i].get())->completed;
+      auto key = hash_target(want, may_stay);
+      auto it = std::find_if(memo.begin(), memo.end(), [&](auto& m) { return m.first == key; });
+      y = it != memo.end() ? it->second : memo.emplace_back(key, reshard(in[i], want, may_stay)).second;
+    }
+    if (f.joint && linear) {                               // scatter_add over split updates: the operand must be counted once
+      MeshAxes lacking;
+      for (auto& [l, axes] : split)
+        if (std::any_of(axes.begin(), axes.end(), [&](auto& a) { return reduced.has(a); }) && !contains(f.in[i], l)) lacking.append(axes);
+      if (!lacking.empty()) y = to_partial(y, lacking);
+    }
+    locals.push_back(y.local);
+    global.push_back(y.type);
+    local.push_back(y.local.type());
+  }
+  auto out = p->infer(global);
+  Types out_local;
+  for (std::size_t o = 0; o < out.size(); ++o) out_local.push_back({local_shape(out[o].shape, spec_of(f.out[o])), out[o].dtype});
+  auto results = call(p->resized(local, out_local), locals);
+  std::vector<Sharded> r;
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    Sharded y{results[o], out[o], spec_of(f.out[o]), keep};
+    if (f.reduce == Factors::Reduce::sum) y.partial.append(reduced);
+    else if (!reduced.empty()) y.local = ops::all_reduce(y.local, reduced, f.reduce == Factors::Reduce::max ? ops::Combine::max : ops::Combine::min, out[o].shape);
+    r.push_back(y);
+  }
+  return r;
+}
+
+Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
+  Within w(parent);
+  // A number spread over a shape stays one number until somebody needs a block of it: zeros of sharded state are born local.
+  if (auto* b = as<ops::BroadcastInDim>(p); b && in[0].ndim() == 0 && !owns(in[0])) {
+    auto type = p->infer(types_of(in)).front();
+    if (type.size() > 1) {
+      auto spec = Spec::replicated(type.shape.size());
+      return {wrap({{}, std::move(type), spec, {}, in[0]})};
+    }
+  }
+  if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
+  check<ShardError>(!p->traits.collective, p->name(), ": collectives act on local blocks; call them inside shard_map");
+  std::vector<Sharded> v;
+  for (auto& a : in) v.push_back(view(a));
+  if (p->name() == "reshard") {                            // takes symbolic values as they are
+    Arrays r;
+    for (auto& y : *p->shard(v, *this)) r.push_back(wrap(y));
+    return r;
+  }
+  auto f = p->factors(types_of(in));
+  auto symbolic = [](const Sharded& x) { return x.fill.defined(); };
+  std::optional<std::vector<Sharded>> out;
+  std::vector<Sharded> made;
+  if (std::any_of(v.begin(), v.end(), symbolic)) for (auto& x : v) made.push_back(real(x));
+  out = p->shard(made.empty() ? v : made, *this);
+  if (!out) {
+    check<ShardError>(f.has_value(), p->name(), " has no sharding rule: give it factors() or shard()");
+    out = by_factors_of(p, *f, v, &in);
+  }
+  Arrays r;
+  for (auto& y : *out) r.push_back(wrap(y));
+  return r;
+}
+}  // namespace bora

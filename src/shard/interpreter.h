@@ -1,0 +1,35 @@
+// interpreter.h -- Shard: the interpreter whose values are blocks. A value nobody split is simply a plain value one level out. Private.
+#pragma once
+#include <map>
+#include <unordered_map>
+#include "bora/compile/program.h"
+
+namespace bora {
+class Shard final : public Interpreter, public ShardRules {
+ public:
+  Shard(Interpreter* parent, const MeshShape& m, int r) : Interpreter(parent), mesh_(m), rank_(r) {}
+  Arrays process(const PrimitivePtr&, const Arrays&) override;
+  const MeshShape& mesh() const override { return mesh_; }
+  int rank() const override { return rank_; }
+  Sharded reshard(const Sharded& x, const Spec& spec, const MeshAxes& keep = {}) const override;
+  Sharded to_partial(const Sharded& x, const MeshAxes&) const override;
+  std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
+
+  Sharded view(const Array&) const;                       // a plain value is replicated; may be symbolic
+  Array wrap(const Sharded&) const;                       // replicated and complete: back to a plain value
+  Sharded real(const Sharded&) const;                     // a symbolic value made at its local shape
+ private:
+  std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&, const Arrays* sources);
+  Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;   // how my block over prefix divides over suffix
+  const MeshShape mesh_;
+  const int rank_;
+};
+namespace fx {
+struct ShardedProgram {
+  ProgramPtr program;
+  std::vector<Sharded> out;                               // local is empty
+};
+using Forced = std::vector<std::optional<Sharded>>;       // outputs whose Spec and pending sums are given
+ShardedProgram shard_program(const ProgramPtr&, const std::vector<Sharded>& in, const Shard&, const Forced& force = {});
+}  // namespace fx
+}  // namespace bora

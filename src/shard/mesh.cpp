@@ -1,0 +1,166 @@
+// Meshes over the transport: processes of a job, or threads of this process.
+#include "bora/shard/mesh.h"
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include "bora/base/parallel.h"
+#include "bora/transport/transport.h"
+#include "shard/interpreter.h"
+
+namespace bora {
+namespace {
+class OverTransport final : public Communicator {
+ public:
+  OverTransport(transport::ContextPtr c, const MeshShape& m) : context_(std::move(c)), mesh_(m), rank_(context_->rank()) {}
+  std::shared_ptr<Handle> start(const CollectiveCall& c) override {
+    only_one_thread(c);
+    transport::Collective t;
+    switch (c.kind) {
+      case CollectiveKind::all_reduce: t.op = transport::Op::all_reduce; break;
+      case CollectiveKind::all_gather: t.op = transport::Op::all_gather; break;
+      case CollectiveKind::reduce_scatter: t.op = transport::Op::reduce_scatter; break;
+      case CollectiveKind::all_to_all: t.op = transport::Op::all_to_all; break;
+      case CollectiveKind::permute: t.op = transport::Op::permute; break;
+      case CollectiveKind::broadcast: t.op = transport::Op::broadcast; break;
+    }
+    t.reduce = c.reduce == 0 ? transport::Reduce::sum : c.reduce == 1 ? transport::Reduce::max : transport::Reduce::min;
+    t.dtype = c.dtype;
+    t.in = c.in;
+    t.out = c.out;
+    t.send_counts = c.send_counts;
+    t.recv_counts = c.recv_counts;
+    t.source = c.source;
+    t.target = c.target;
+    t.fingerprint = c.fingerprint;
+    t.describe = c.describe;
+    return std::make_shared<Started>(context_->start(group(c.axes), t));
+  }
+  std::vector<std::string> exchange(const std::string& mine, std::string_view what) override { return context_->exchange(mine, what); }
+
+ private:
+  struct Started final : Handle {
+    explicit Started(transport::WorkPtr w) : work(std::move(w)) {}
+    void wait() override { work->wait(); }
+    transport::WorkPtr work;
+  };
+  const transport::Group& group(const MeshAxes& axes) {
+    auto key = to_string(axes);
+    auto it = groups_.find(key);
+    if (it == groups_.end()) it = groups_.emplace(key, transport::Group{mesh_.group(rank_, axes), "axis " + key}).first;
+    return it->second;
+  }
+  /// The order of collectives is the same on every rank only if one thread issues them.
+  void only_one_thread(const CollectiveCall& c) {
+    auto me = std::this_thread::get_id();
+    std::lock_guard l(mutex_);
+    if (issuer_ == std::thread::id{}) issuer_ = me;
+    check<ShardError>(issuer_ == me, "a second thread of rank ", rank_, " started a collective (", c.describe ? c.describe() : std::string("?"),
+                      "); all collectives of a mesh must come from one thread");
+  }
+  transport::ContextPtr context_;
+  const MeshShape& mesh_;
+  const int rank_;
+  std::mutex mutex_;
+  std::thread::id issuer_{};
+  std::map<std::string, transport::Group> groups_;
+};
+}  // namespace
+
+struct Mesh::State {
+  State(transport::ContextPtr c, MeshShape m)
+      : context(std::move(c)), shape(std::move(m)), communicator(context, shape), shard(eval_interpreter(), shape, context->rank()) {}
+  transport::ContextPtr context;
+  MeshShape shape;
+  OverTransport communicator;
+  Shard shard;
+};
+
+MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks) {
+  MeshShape m;
+  std::string given;
+  for (auto& a : axes) given += (given.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
+  int known = 1, open = 0;
+  for (auto& a : axes) {
+    check<ConfigError>(!a.name.empty() && (a.size >= 1 || a.size == -1), "mesh ", given, ": axis '", a.name, "' must have a name and a size of at least 1 (or -1 for what is left)");
+    check<ConfigError>(!m.has(AxisName(a.name)), "mesh ", given, ": axis '", a.name, "' is named twice");
+    m.axes.emplace_back(AxisName(a.name), a.size);
+    if (a.size == -1) ++open;
+    else known *= a.size;
+  }
+  check<ConfigError>(open <= 1, "mesh ", given, ": only one axis may be -1");
+  check<ConfigError>(open ? ranks % known == 0 : known == ranks, "mesh ", given.empty() ? "(no axes)" : given, " needs ", open ? "a multiple of " : "", known,
+                     " rank", known == 1 ? "" : "s", ", but the job has ", ranks);
+  for (auto& a : m.axes) if (a.second == -1) a.second = ranks / known;
+  return m;
+}
+Mesh Mesh::over(transport::ContextPtr context, const std::vector<MeshAxis>& axes) {
+  auto shape = mesh_shape(axes, context->size());
+  return Mesh(std::make_shared<State>(std::move(context), std::move(shape)));
+}
+Mesh Mesh::from_environment(const std::vector<MeshAxis>& axes, const std::string& build) {
+  auto config = transport::config_from_environment();
+  config.build = to_string(mesh_shape(axes, config.size)) + (build.empty() ? "" : " " + build);
+  return over(transport::join(config), axes);
+}
+const MeshShape& Mesh::shape() const { return state_->shape; }
+int Mesh::rank() const { return state_->context->rank(); }
+std::vector<std::string> Mesh::exchange(const std::string& mine, std::string_view what) const { return state_->context->exchange(mine, what); }
+transport::Context& Mesh::context() const { return *state_->context; }
+void Mesh::leave() const { state_->context->leave(); }
+
+UseMesh::UseMesh(const Mesh& m) : state_(m.state()), saved_(here()) {
+  check<TraceError>(current() == eval_interpreter() || dynamic_cast<Shard*>(current()) != nullptr, "UseMesh: open a mesh outside of transforms, not inside of a traced function");
+  within_ = std::make_unique<Within>(&state_->shard);
+  here() = {&state_->shape, state_->context->rank(), &state_->communicator};
+}
+UseMesh::~UseMesh() {
+  within_.reset();
+  here() = saved_;
+}
+
+void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f) {
+  int n = 1;
+  for (auto& a : axes) n *= std::max(1, a.size);
+  auto shape = mesh_shape(axes, n);
+  auto contexts = transport::local(n);
+  struct Failure {
+    std::exception_ptr error;
+    bool secondary;                                        // only says that another rank failed
+  };
+  std::mutex mutex;
+  std::vector<Failure> failures;
+  auto share = std::max(1, thread_count() / n);
+  std::vector<std::thread> threads;
+  for (auto& c : contexts)
+    threads.emplace_back([&, context = std::move(c)]() mutable {
+      ThreadScope limit(share);
+      auto failed = [&](const char* what, bool secondary) {
+        {
+          std::lock_guard l(mutex);
+          failures.push_back({std::current_exception(), secondary});
+        }
+        context->abort(what);
+      };
+      try {
+        auto mesh = Mesh::over(context, axes);
+        {
+          UseMesh scope(mesh);
+          f(mesh);
+        }
+        context->leave();
+      } catch (const transport::RankLost& e) {
+        failed(e.what(), true);
+      } catch (const std::exception& e) {
+        failed(e.what(), false);
+      } catch (...) {
+        failed("an exception that is no std::exception", false);
+      }
+    });
+  for (auto& t : threads) t.join();
+  auto first = std::find_if(failures.begin(), failures.end(), [](auto& x) { return !x.secondary; });
+  if (first == failures.end()) first = failures.begin();
+  if (first != failures.end()) std::rethrow_exception(first->error);
+}
+}  // namespace bora
