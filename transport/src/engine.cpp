@@ -1,0 +1,428 @@
+#include "engine.h"
+#include <sched.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include "bytes.h"
+
+namespace bora::transport {
+using namespace std::chrono_literals;
+namespace {
+constexpr auto kTick = 100ms;
+constexpr auto kSpin = 50us;                   // a wait yields this long before it parks
+constexpr auto kFirstReport = 300ms;           // a wait this long is told to the judge
+constexpr auto kNextReport = 200ms;
+constexpr std::size_t kMaxActive = 64;         // collectives under way; bounds what an unready peer must keep
+constexpr std::size_t kHistory = 256;
+
+class Handle final : public Work {
+ public:
+  Handle(std::shared_ptr<Engine> e, std::shared_ptr<Operation> o) : engine_(std::move(e)), operation_(std::move(o)) {}
+  bool test() override { return operation_->done || engine_->test(*operation_); }
+  void wait() override {
+    if (!operation_->done) engine_->wait(*operation_);
+  }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Operation> operation_;
+};
+void log(const std::string& line) { std::fprintf(stderr, "bora: %s\n", line.c_str()); }
+[[noreturn]] void end_process(const std::string& why) {
+  log(why);
+  std::_Exit(86);
+}
+}  // namespace
+
+std::string_view op_name(Op op) {
+  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                               "all_to_all", "permute",    "send_recv",      "barrier"};
+  return names[static_cast<std::size_t>(op)];
+}
+
+Engine::Engine(EngineOptions o, std::unique_ptr<Link> link) : options_(o), link_(std::move(link)), exceptions_(std::uncaught_exceptions()) {
+  thread_ = std::thread([this] { run(); });
+}
+Engine::~Engine() {
+  if (std::uncaught_exceptions() > exceptions_) abort("an exception ended it");
+  try {
+    Lock lock(m_);
+    depart(lock, link_->must_meet());
+  } catch (const std::exception&) {
+    // The job is lost; whoever waited has been told.
+  }
+  {
+    Lock lock(m_);
+    stop_ = true;
+    link_->wake(Side::progress);
+  }
+  thread_.join();
+}
+
+// ---- starting ----
+Engine::Members& Engine::members(const Group& g, std::uint32_t id) {
+  auto [it, fresh] = groups_.try_emplace(id);
+  auto& m = it->second;
+  if (fresh) {
+    m.group = std::make_shared<const Group>(g);
+    auto found = std::find(g.ranks.begin(), g.ranks.end(), options_.rank);
+    m.position = found == g.ranks.end() ? -1 : static_cast<int>(found - g.ranks.begin());
+  } else if (m.group->name != g.name) {
+    m.group = std::make_shared<const Group>(g);      // the same ranks under another name share one sequence
+  }
+  return m;
+}
+void Engine::check_thread() {
+  auto me = std::this_thread::get_id();
+  if (user_thread_ == std::thread::id{}) user_thread_ = me;
+  several_threads_ = several_threads_ || user_thread_ != me;
+}
+WorkPtr Engine::start(const Group& g, const Collective& c) {
+  auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
+  Lock lock(m_);
+  check<TransportError>(state_ != State::left, "this rank has left the job");
+  auto& m = members(g, id);
+  check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group", g.name.empty() ? "" : " ", g.name);
+  for (int r : g.ranks) check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
+  check_thread();
+  Summary summary{c.op, c.reduce, c.dtype, count_of(c), id, m.next, fingerprint_of(g, c), m.group};
+  if (state_ != State::running) {
+    Waiting w{.text = summary.short_text()};
+    await(lock, w, [] { return false; });
+  }
+  while (active_.size() >= kMaxActive) {
+    auto oldest = active_.begin()->second;
+    for (auto& [key, o] : active_)
+      if (o->order < oldest->order) oldest = o;
+    Waiting w{.operation = oldest.get()};
+    await(lock, w, [&] { return oldest->done.load(); });
+  }
+  auto op = std::make_shared<Operation>(summary, c, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+  op->order = traffic_.collectives++;
+  for (int p : op->peers()) link_->open(p);
+  ++m.next;
+  started_[id] = m.next;
+  history_.push_back(summary);
+  if (history_.size() > kHistory) history_.pop_front();
+  Key key{id, summary.seq};
+  active_[key] = op;
+  op->advance(*link_);
+  if (auto found = early_.find(key); found != early_.end()) {
+    auto arrivals = std::move(found->second);
+    early_.erase(found);
+    for (auto& a : arrivals) data(std::move(a));
+  }
+  while (pump()) {}
+  link_->watch(leading_, !active_.empty());
+  return std::make_shared<Handle>(shared_from_this(), op);
+}
+
+// ---- progress ----
+void Engine::data(Arrival a) {
+  if (state_ != State::running) return;
+  Key key{a.header.group, a.header.seq};
+  auto found = active_.find(key);
+  if (found == active_.end()) {
+    auto m = groups_.find(key.first);
+    if (m == groups_.end() || key.second >= m->second.next) {
+      early_[key].push_back(std::move(a));
+      return;
+    }
+    // A message for a collective that has ended here: a last credit, or a collective that was another one there.
+    for (auto& s : history_)
+      if (a.header.type == MessageType::data && s.group == key.first && s.seq == key.second && s.fingerprint != a.header.fingerprint && !disagreed_) {
+        disagreed_ = true;
+        link_->to_judge(Writer().num(Control::mismatch).num(static_cast<std::int32_t>(a.header.src)).num(key.first).num(key.second).text(s.text()).take());
+      }
+    return;
+  }
+  auto op = found->second;
+  if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
+  auto src = static_cast<int>(a.header.src);
+  if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
+  op->advance(*link_);
+}
+void Engine::disagree(const Operation& op, int peer) {
+  if (disagreed_) return;
+  disagreed_ = true;
+  link_->to_judge(Writer().num(Control::mismatch).num(static_cast<std::int32_t>(peer)).num(op.summary.group).num(op.summary.seq).text(op.describe()).take());
+}
+/// Takes what has arrived and ends what is complete. True if anything arrived.
+bool Engine::pump() {
+  bool any = link_->receive(*this);
+  sweep();
+  return any;
+}
+void Engine::sweep() {
+  bool ended = false;
+  for (auto it = active_.begin(); it != active_.end();) {
+    if (!it->second->finished()) {
+      ++it;
+      continue;
+    }
+    traffic_.bytes_sent += static_cast<std::uint64_t>(it->second->bytes_sent);
+    traffic_.bytes_received += static_cast<std::uint64_t>(it->second->bytes_received);
+    it->second->complete();
+    it = active_.erase(it);
+    ended = true;
+  }
+  if (ended) notify();
+}
+/// Something that waits may look for has changed.
+void Engine::notify() {
+  if (waiting_.size() > 1) cv_.notify_all();
+  if (leading_ && leader_ != std::this_thread::get_id()) link_->wake(Side::leader);
+}
+template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
+  if (done()) return;
+  w.generation = ++generation_;
+  w.since = Clock::now();
+  w.next_report = w.since + kFirstReport;
+  waiting_.push_back(&w);
+  auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
+  while (!over()) {
+    if (leading_) {      // somebody else makes progress and tells
+      cv_.wait_until(lock, std::chrono::system_clock::now() + kTick);
+      continue;
+    }
+    leading_ = true;
+    leader_ = std::this_thread::get_id();
+    link_->watch(true, true);
+    for (auto spin_end = Clock::now() + kSpin; !over();) {
+      if (pump()) {
+        spin_end = Clock::now() + kSpin;
+      } else if (Clock::now() < spin_end) {
+        lock.unlock();
+        do sched_yield();
+        while (!link_->ready() && Clock::now() < spin_end);
+        lock.lock();
+      } else {
+        lock.unlock();
+        link_->park(Side::leader, kTick);
+        lock.lock();
+      }
+    }
+    leading_ = false;
+    link_->watch(false, !active_.empty());
+    if (waiting_.size() > 1) cv_.notify_all();
+  }
+  waiting_.remove(&w);
+  if (done()) return;
+  // Nothing may read the caller's buffers once it has been told.
+  if (w.operation)
+    for (auto end = Clock::now() + 10s; w.operation->pins() > 0;) {
+      if (Clock::now() > end) end_process(std::string(during(w).what()) + "; buffers are still being sent, so the process ends");
+      lock.unlock();
+      std::this_thread::sleep_for(1ms);
+      lock.lock();
+    }
+  check<TransportError>(lost_.has_value(), "this rank has left the job");
+  throw during(w);
+}
+/// The verdict; the loss of a rank also says what this one was doing.
+RankLost Engine::during(const Waiting& w) const {
+  std::string text = lost_->what();
+  if (says_during_) text += " during " + (w.operation ? w.operation->summary.short_text() : w.text);
+  return {text, lost_->rank};
+}
+bool Engine::test(Operation& op) {
+  Lock lock(m_);
+  if (state_ == State::running && !leading_) pump();
+  if (state_ == State::running || op.done) return op.done;
+  Waiting w{.operation = &op};
+  await(lock, w, [&] { return op.done.load(); });
+  return true;
+}
+void Engine::wait(Operation& op) {
+  Lock lock(m_);
+  check_thread();
+  Waiting w{.operation = &op};
+  await(lock, w, [&] { return op.done.load(); });
+}
+/// The progress thread: takes over whenever nobody waits, keeps time, and brings bad news.
+void Engine::run() {
+  Lock lock(m_);
+  while (!stop_) {
+    lock.unlock();
+    link_->park(Side::progress, std::chrono::duration_cast<std::chrono::milliseconds>(kTick));
+    lock.lock();
+    if (!leading_) while (pump()) {}
+    auto now = Clock::now();
+    if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
+    if (state_ == State::running) check_waits(now);
+    if (state_ == State::failing) announce(lock);
+    if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_) end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
+    if (state_ == State::running) link_->watch(leading_, !active_.empty());
+  }
+}
+void Engine::check_waits(Clock::time_point now) {
+  for (auto* w : waiting_) {
+    if (now < w->next_report) continue;
+    w->next_report = now + kNextReport;
+    auto seconds = std::chrono::duration<double>(now - w->since).count();
+    auto awaited = w->operation ? w->operation->waiting_for() : std::vector<int>{};
+    auto what = w->operation ? w->operation->summary.short_text() : w->text;
+    auto first = awaited.empty() ? -1 : awaited.front();
+    if (!w->warned && seconds > options_.stuck_warn_s) {
+      w->warned = true;
+      std::string names;
+      for (int r : awaited) names += (names.empty() ? "" : ", ") + link_->who(r);
+      std::ostringstream s;
+      s << "rank " << options_.rank << " has waited " << static_cast<int>(seconds) << " s in " << what << (names.empty() ? "" : " for ") << names;
+      log(s.str());
+    }
+    if (seconds > options_.stuck_abort_s) {
+      std::ostringstream s;
+      if (first < 0) s << "rank " << options_.rank << " waited " << seconds << " s in " << what;
+      else s << link_->who(first) << " is alive but did not take part in " << what << " for " << seconds << " s; rank " << options_.rank << " waits for it";
+      link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(first)).text(s.str()).take());
+      continue;
+    }
+    if (!several_threads_ && w->reports) report(*w);
+  }
+}
+/// Tells the judge what this rank waits in: it sees who waits for whom, and lets the awaited compare fingerprints.
+void Engine::report(Waiting& w) {
+  Writer m;
+  m.num(Control::waiting).num(w.generation);
+  std::vector<int> awaited;
+  if (w.operation) {
+    auto& s = w.operation->summary;
+    m.num(s.group).num(s.seq).num(s.fingerprint).text(w.operation->describe());
+    awaited = w.operation->waiting_for();
+  } else {
+    m.num(kExchangeGroup).num(w.number).num(std::uint64_t{0}).text(w.text);
+    for (int r = 0; r < options_.size; ++r)
+      if (r != options_.rank) awaited.push_back(r);
+  }
+  m.num(static_cast<std::uint64_t>(awaited.size()));
+  for (int r : awaited) m.num(static_cast<std::int32_t>(r));
+  write_started(m, started_);
+  link_->to_judge(m.take());
+}
+
+// ---- control ----
+void Engine::control(std::string_view message) {
+  Reader r(message);
+  switch (r.num<Control>()) {
+    case Control::abort: {
+      auto rank = r.num<std::int32_t>();
+      return fail(rank, r.text());
+    }
+    case Control::exchanged: {
+      auto number = r.num<std::uint64_t>();
+      auto& texts = exchanged_[number];
+      for (auto n = r.num<std::uint64_t>(); n > 0; --n) texts.push_back(r.text());
+      break;
+    }
+    case Control::left: all_left_ = true; break;
+    case Control::describe: {
+      auto group = r.num<std::uint32_t>();
+      auto seq = r.num<std::uint64_t>();
+      std::string text = "no such collective";
+      for (auto& s : history_)
+        if (s.group == group && s.seq == seq) text = s.text();
+      if (auto found = active_.find({group, seq}); found != active_.end()) text = found->second->describe();
+      link_->to_judge(Writer().num(Control::description).text(text).take());
+      break;
+    }
+    case Control::compare: {
+      auto group = r.num<std::uint32_t>();
+      auto seq = r.num<std::uint64_t>(), fingerprint = r.num<std::uint64_t>();
+      auto text = r.text();
+      auto rank = r.num<std::int32_t>();
+      for (auto& s : history_) {
+        if (s.group != group || s.seq != seq || s.fingerprint == fingerprint || disagreed_) continue;
+        disagreed_ = true;
+        auto found = active_.find({group, seq});
+        auto mine = found != active_.end() ? found->second->describe() : s.text();
+        link_->to_judge(Writer().num(Control::mismatch).num(rank).num(group).num(seq).text(mine).take());
+      }
+      break;
+    }
+    default: break;      // pings
+  }
+  notify();
+}
+std::vector<std::string> Engine::exchange(const std::string& mine, std::string_view what) {
+  Lock lock(m_);
+  check<TransportError>(state_ != State::left, "this rank has left the job");
+  check_thread();
+  auto number = exchanges_++;
+  started_[kExchangeGroup] = exchanges_;
+  if (state_ == State::running)
+    link_->to_judge(Writer().num(Control::exchange).num(number).text(what).text(mine).take());
+  Waiting w{.text = "exchange of " + std::string(what), .number = number};
+  await(lock, w, [&] { return exchanged_.count(number) > 0; });
+  auto texts = std::move(exchanged_[number]);
+  exchanged_.erase(number);
+  return texts;
+}
+void Engine::abort(const std::string& reason) noexcept {
+  try {
+    Lock lock(m_);
+    if (state_ != State::running) return;
+    auto text = link_->who(options_.rank) + " ended the job: " + reason;
+    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+    fail(options_.rank, text);
+  } catch (const std::exception& e) {
+    log(std::string("while ending the job: ") + e.what());
+  }
+}
+void Engine::leave() {
+  Lock lock(m_);
+  depart(lock, true);
+}
+void Engine::depart(Lock& lock, bool meet) {
+  if (state_ == State::left) return;
+  if (state_ == State::running) {
+    Writer m;
+    m.num(Control::leave);
+    write_started(m, started_);
+    link_->to_judge(m.take());
+  }
+  if (meet || state_ != State::running) {
+    Waiting w{.text = "leaving", .reports = false};
+    auto end = Clock::now() + 10s;
+    await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
+  }
+  state_ = State::left;
+}
+Traffic Engine::traffic() const {
+  Lock lock(m_);
+  return traffic_;
+}
+
+// ---- failures ----
+void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
+  Lock lock(m_);
+  callback_ = std::move(f);
+  grace_s_ = grace_s;
+}
+void Engine::lost(int rank, const std::string& how) { fail(rank, link_->who(rank) + " lost: " + how); }
+/// The first failure counts. Waits learn of it after the callback has run on the progress thread.
+void Engine::fail(int rank, const std::string& text) {
+  if (state_ != State::running || all_left_) return;
+  state_ = State::failing;
+  lost_.emplace(text, rank);
+  says_during_ = text.find(" lost: ") != std::string::npos;
+  link_->stop_data();
+  early_.clear();
+  for (auto& [key, op] : active_) op->drop();
+  link_->wake(Side::progress);
+}
+void Engine::announce(Lock& lock) {
+  grace_end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
+  if (auto callback = callback_) {
+    auto lost = waiting_.empty() ? *lost_ : during(*waiting_.front());
+    lock.unlock();
+    callback(lost);
+    lock.lock();
+  }
+  state_ = State::lost;
+  cv_.notify_all();
+  notify();
+}
+}  // namespace bora::transport

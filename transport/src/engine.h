@@ -1,0 +1,103 @@
+// engine.h -- the Context over any Link: matches messages with collectives, waits, and brings failures to every wait.
+#pragma once
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include "judge.h"
+#include "link.h"
+#include "operation.h"
+
+namespace bora::transport {
+struct EngineOptions {
+  int rank = 0, size = 1;
+  double stuck_warn_s = 30, stuck_abort_s = 300;
+};
+
+/// One lock guards all; whoever needs progress makes it: the thread in start(), a thread in a wait (the leader), or the progress thread
+/// while nobody waits.
+class Engine final : public Context, public std::enable_shared_from_this<Engine>, private Sink {
+ public:
+  Engine(EngineOptions, std::unique_ptr<Link>);
+  ~Engine() override;
+  int rank() const override { return options_.rank; }
+  int size() const override { return options_.size; }
+  WorkPtr start(const Group&, const Collective&) override;
+  std::vector<std::string> exchange(const std::string& mine, std::string_view what) override;
+  void abort(const std::string& reason) noexcept override;
+  void leave() override;
+  Traffic traffic() const override;
+  void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
+  bool test(Operation&);
+  void wait(Operation&);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Key = std::pair<std::uint32_t, std::uint64_t>;      // group, seq
+  enum class State { running, failing, lost, left };
+  struct Members {
+    std::shared_ptr<const Group> group;
+    int position = -1;
+    std::uint64_t next = 0;
+  };
+  struct Waiting {                                          // a thread inside a wait
+    std::uint64_t generation = 0;
+    Clock::time_point since = {};
+    Operation* operation = nullptr;                         // none: an exchange or leave
+    std::string text = {};
+    std::uint64_t number = 0;
+    bool reports = true;                                    // to the judge, when it takes long
+    bool warned = false;
+    Clock::time_point next_report = {};
+  };
+  // Sink
+  void data(Arrival) override;
+  void control(std::string_view message) override;
+  void lost(int rank, const std::string& how) override;
+
+  Members& members(const Group&, std::uint32_t id);
+  bool pump();
+  void sweep();
+  template <class Done> void await(Lock&, Waiting&, Done done);
+  void run();
+  void check_waits(Clock::time_point now);
+  void report(Waiting&);
+  void fail(int rank, const std::string& text);
+  void announce(Lock&);
+  RankLost during(const Waiting&) const;
+  void disagree(const Operation&, int peer);
+  void depart(Lock&, bool meet);
+  void notify();
+  void check_thread();
+
+  EngineOptions options_;
+  mutable std::mutex m_;
+  std::condition_variable cv_;
+  std::unique_ptr<Link> link_;
+  State state_ = State::running;
+  std::map<std::uint32_t, Members> groups_;
+  Started started_;
+  std::map<Key, std::shared_ptr<Operation>> active_;
+  std::map<Key, std::vector<Arrival>> early_;
+  std::deque<Summary> history_;
+  std::list<Waiting*> waiting_;
+  std::uint64_t generation_ = 0;
+  bool leading_ = false, disagreed_ = false;
+  std::thread::id user_thread_, leader_;
+  bool several_threads_ = false;
+  std::map<std::uint64_t, std::vector<std::string>> exchanged_;
+  std::uint64_t exchanges_ = 0;
+  bool all_left_ = false;
+  Traffic traffic_;
+  std::optional<RankLost> lost_;
+  bool says_during_ = false;
+  std::function<void(const RankLost&)> callback_;
+  double grace_s_ = 0;
+  Clock::time_point grace_end_ = {};
+  int exceptions_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+}  // namespace bora::transport

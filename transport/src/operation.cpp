@@ -1,0 +1,288 @@
+#include "operation.h"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include "bytes.h"
+#include "sum.h"
+
+namespace bora::transport {
+namespace {
+using Kind = Step::Kind;
+constexpr std::int64_t kWindow = 2 << 20;       // bytes under way from one member to another, for each collective
+constexpr std::int64_t kCopyBelow = 16 << 10;   // a message up to this size is copied: cheaper than keeping track of the buffer
+
+std::int64_t total(const std::vector<std::int64_t>& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{0}); }
+bool receives(const Step& s) { return s.kind == Kind::receive || s.kind == Kind::sum; }
+bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce_scatter; }
+bool one_count(Op op) { return op == Op::all_reduce || op == Op::broadcast || op == Op::permute || op == Op::send_recv; }
+bool part_counts(Op op) { return op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all; }
+
+void validate(const Collective& c, const Group& g, int rank) {
+  auto n = g.ranks.size();
+  auto name = op_name(c.op);
+  if (one_count(c.op))
+    check<ValueError>(c.send_counts.size() == 1, name, ": send_counts must be {n}, it has ", c.send_counts.size(), " entries");
+  if (part_counts(c.op))
+    check<ValueError>(c.recv_counts.size() == n, name, ": recv_counts has ", c.recv_counts.size(), " entries for a group of ", n);
+  if (c.op == Op::all_to_all) {
+    check<ValueError>(c.send_counts.size() == n, name, ": send_counts has ", c.send_counts.size(), " entries for a group of ", n);
+    auto me = static_cast<std::size_t>(rank);
+    check<ValueError>(c.send_counts[me] == c.recv_counts[me], name, ": sends ", c.send_counts[me], " elements to itself and expects ",
+                      c.recv_counts[me]);
+  }
+  for (auto* counts : {&c.send_counts, &c.recv_counts})
+    for (auto k : *counts) check<ValueError>(k >= 0, name, ": a count is negative: ", k);
+  auto member = [&](int p) { return p >= -1 && p < static_cast<int>(n); };
+  if (c.op == Op::broadcast) check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
+  check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target, " is not a position in a group of ", n);
+  if (reduces(c.op)) check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
+}
+std::int64_t bytes_of(const Collective& c) { return count_of(c) * static_cast<std::int64_t>(dtype_size(c.dtype)); }
+/// Whether in and out share memory.
+bool overlap(const Collective& c) {
+  auto a = static_cast<const std::byte*>(c.in), b = static_cast<const std::byte*>(c.out);
+  return a && b && a < b + bytes_of(c) && b < a + bytes_of(c);
+}
+}  // namespace
+
+std::int64_t count_of(const Collective& c) {
+  if (c.op == Op::barrier) return 0;
+  if (c.op == Op::all_to_all) return total(c.send_counts);
+  return one_count(c.op) ? c.send_counts.empty() ? 0 : c.send_counts[0] : total(c.recv_counts);
+}
+std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
+  Hash h;
+  h.text(g.name).list(g.ranks).num(c.op).num(c.dtype).num(c.fingerprint);
+  if (reduces(c.op)) h.num(c.reduce);
+  if (one_count(c.op)) h.num(count_of(c));
+  if (c.op == Op::all_gather || c.op == Op::reduce_scatter) h.list(c.recv_counts);
+  if (c.op == Op::broadcast) h.num(c.root);
+  return h.value();
+}
+std::string Summary::short_text() const {
+  std::ostringstream s;
+  s << op_name(op) << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
+  return s.str();
+}
+std::string Summary::text() const {
+  static constexpr std::string_view names[] = {"sum", "max", "min"};
+  std::ostringstream s;
+  s << op_name(op);
+  if (reduces(op)) s << " " << names[static_cast<std::size_t>(reduce)];
+  if (op != Op::barrier) s << " " << dtype << "[" << count << "]";
+  s << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
+  return s.str();
+}
+
+Operation::Operation(Summary s, const Collective& c, int rank, std::uint32_t my_rank, std::shared_ptr<Bell> bell)
+    : summary(std::move(s)), c_(c), rank_(rank), my_rank_(my_rank), element_(static_cast<std::int64_t>(dtype_size(c.dtype))),
+      bell_(std::move(bell)) {
+  auto& group = *summary.members;
+  validate(c, group, rank);
+  auto size = static_cast<int>(group.ranks.size());
+  auto algorithm = choose_algorithm(c.op, size, bytes_of(c));
+  schedule_ = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target}, algorithm);
+  copies_ = schedule_.overwrites && overlap(c);
+  peers_.resize(static_cast<std::size_t>(size));
+  for (auto& step : schedule_.steps) {
+    Progress p;
+    auto n = step.kind == Kind::send || step.kind == Kind::copy ? step.from.size() : step.to.size();
+    bool moves = step.kind == Kind::send || receives(step);
+    p.chunk = moves ? chunk_elements(n, static_cast<std::size_t>(element_)) : std::max<std::int64_t>(n, 1);
+    p.chunks = std::max<std::int64_t>(1, (n + p.chunk - 1) / p.chunk);      // an empty range is one empty message: ranks still meet
+    auto expect = [&](int peer) {
+      p.streams.push_back({.peer = peer});
+      peers_[static_cast<std::size_t>(peer)].expected += n * element_;
+    };
+    if (step.kind == Kind::receive) expect(step.peer);
+    if (step.kind == Kind::sum)
+      for (int k = 0; k < size; ++k)
+        if (k != rank) expect(k);
+    progress_.push_back(std::move(p));
+  }
+  open_steps_ = schedule_.steps.size();
+}
+std::string Operation::describe() const {
+  auto text = summary.text();
+  if (c_.describe) text += " (" + c_.describe() + ")";
+  return text;
+}
+std::vector<int> Operation::peers() const {
+  std::vector<int> found;
+  auto add = [&](int position) { found.push_back(summary.members->ranks[static_cast<std::size_t>(position)]); };
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    if (schedule_.steps[i].kind == Kind::send) add(schedule_.steps[i].peer);
+    for (auto& s : progress_[i].streams) add(s.peer);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+std::vector<int> Operation::waiting_for() const {
+  std::vector<int> ranks;
+  auto add = [&](int position) {
+    int r = summary.members->ranks[static_cast<std::size_t>(position)];
+    if (std::find(ranks.begin(), ranks.end(), r) == ranks.end()) ranks.push_back(r);
+  };
+  for (std::size_t i = 0; i < progress_.size(); ++i)
+    for (auto& s : progress_[i].streams)
+      if (s.arrived < progress_[i].chunks) add(s.peer);
+  if (!ranks.empty()) return ranks;
+  for (std::size_t i = 0; i < progress_.size(); ++i)
+    if (schedule_.steps[i].kind == Kind::send && (progress_[i].next < progress_[i].chunks || pins() > 0)) add(schedule_.steps[i].peer);
+  return ranks;
+}
+std::int64_t Operation::chunk_size(std::size_t step, std::int64_t chunk) const {
+  auto& s = schedule_.steps[step];
+  auto n = s.kind == Kind::send ? s.from.size() : s.to.size();
+  return std::min(progress_[step].chunk, n - chunk * progress_[step].chunk);
+}
+Header Operation::header(int peer, const Step& s) const {
+  Header h;
+  h.group = summary.group;
+  h.seq = summary.seq;
+  h.fingerprint = summary.fingerprint;
+  h.src = my_rank_;
+  h.dst = static_cast<std::uint32_t>(summary.members->ranks[static_cast<std::size_t>(peer)]);
+  h.step = s.tag;
+  return h;
+}
+/// Keeps this operation from finishing while the carrier reads its buffers; carriers release it on any thread.
+std::shared_ptr<const void> Operation::pin() {
+  pins_.fetch_add(1);
+  auto self = shared_from_this();
+  return std::shared_ptr<const void>(this, [self, bell = bell_](const void*) {
+    if (self->pins_.fetch_sub(1) == 1) bell->ring();
+  });
+}
+bool Operation::ready(std::size_t i) const {
+  auto& s = schedule_.steps[i];
+  if (s.needs < 0) return true;
+  auto needs = static_cast<std::size_t>(s.needs);
+  for (std::size_t k = 0; k < needs; ++k)
+    if (receives(schedule_.steps[k]) && progress_[k].next < progress_[k].chunks) return false;
+  return progress_[needs].next > progress_[i].next;
+}
+void Operation::step_moved(std::size_t i) {
+  if (++progress_[i].next == progress_[i].chunks) --open_steps_;
+}
+void Operation::send_chunk(std::size_t i, Link& link) {
+  auto& s = schedule_.steps[i];
+  auto& p = progress_[i];
+  auto n = chunk_size(i, p.next) * element_, offset = p.next * p.chunk * element_;
+  auto base = static_cast<const std::byte*>(s.from_out ? c_.out : c_.in) + s.from.begin * element_ + offset;
+  Header h = header(s.peer, s);
+  h.chunk = static_cast<std::uint32_t>(p.next);
+  h.offset = static_cast<std::uint64_t>(offset);
+  h.bytes = static_cast<std::uint32_t>(n);
+  link.send(static_cast<int>(h.dst), h, n > 0 ? base : nullptr, n <= kCopyBelow || copies_ ? nullptr : pin());
+  peers_[static_cast<std::size_t>(s.peer)].in_flight += n;
+  bytes_sent += n;
+  step_moved(i);
+}
+bool Operation::advance(Link& link) {
+  bool any = false;
+  // One message for each stream in turn, so that all members get their first chunk early.
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+      auto& s = schedule_.steps[i];
+      if (s.kind != Kind::send || progress_[i].next == progress_[i].chunks || !ready(i)) continue;
+      if (auto flying = peers_[static_cast<std::size_t>(s.peer)].in_flight; flying > 0 && flying + chunk_size(i, progress_[i].next) * element_ > kWindow)
+        continue;
+      send_chunk(i, link);
+      any = moved = true;
+    }
+  }
+  auto out = static_cast<std::byte*>(c_.out);
+  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+    auto& s = schedule_.steps[i];
+    if (progress_[i].next > 0 || (s.kind != Kind::copy && s.kind != Kind::zero)) {
+      if (s.kind == Kind::sum && progress_[i].streams.empty() && progress_[i].next < progress_[i].chunks) sum_chunks(i, link), any = true;
+      continue;
+    }
+    auto n = static_cast<std::size_t>(s.to.size() * element_);
+    auto to = out + s.to.begin * element_;
+    if (s.kind == Kind::zero && n > 0) std::memset(to, 0, n);
+    if (s.kind == Kind::copy && n > 0) std::memmove(to, static_cast<const std::byte*>(c_.in) + s.from.begin * element_, n);
+    step_moved(i);
+    any = true;
+  }
+  return any;
+}
+std::string Operation::accept(Arrival a, Link& link) {
+  auto& ranks = summary.members->ranks;
+  auto found = std::find(ranks.begin(), ranks.end(), static_cast<int>(a.header.src));
+  if (found == ranks.end()) return "it is not of this group";
+  auto peer = static_cast<int>(found - ranks.begin());
+  auto& account = peers_[static_cast<std::size_t>(peer)];
+  if (a.header.type == MessageType::credit) {
+    account.in_flight = std::max<std::int64_t>(0, account.in_flight - a.header.bytes);
+    return {};
+  }
+  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+    auto& s = schedule_.steps[i];
+    if (!receives(s) || s.tag != a.header.step) continue;
+    auto& p = progress_[i];
+    for (auto& stream : p.streams) {
+      if (stream.peer != peer) continue;
+      if (stream.arrived >= p.chunks || a.header.chunk != stream.arrived) return "it sends more messages than fit";
+      auto n = chunk_size(i, stream.arrived) * element_, offset = stream.arrived * p.chunk * element_;
+      if (a.header.bytes != n || a.header.offset != static_cast<std::uint64_t>(offset)) return "it sends another number of elements";
+      ++stream.arrived;
+      account.expected -= n;
+      bytes_received += n;
+      if (s.kind == Kind::sum) {
+        stream.held.push_back(std::move(a));
+        sum_chunks(i, link);
+      } else {
+        if (n > 0) std::memcpy(static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, a.bytes, static_cast<std::size_t>(n));
+        a.hold.reset();
+        step_moved(i);
+        consumed(peer, n, link);
+      }
+      return {};
+    }
+  }
+  return "nothing is expected from it";
+}
+/// Sums every chunk of which all parts are here, straight from the messages.
+void Operation::sum_chunks(std::size_t i, Link& link) {
+  auto& s = schedule_.steps[i];
+  auto& p = progress_[i];
+  auto here = [&] { return std::none_of(p.streams.begin(), p.streams.end(), [](auto& t) { return t.held.empty(); }); };
+  while (p.next < p.chunks && here()) {
+    auto n = chunk_size(i, p.next), offset = p.next * p.chunk * element_;
+    std::vector<const std::byte*> parts;
+    for (int k = 0, t = 0; k < static_cast<int>(peers_.size()); ++k)
+      parts.push_back(k == rank_ ? static_cast<const std::byte*>(c_.in) + s.from.begin * element_ + offset
+                                 : p.streams[static_cast<std::size_t>(t++)].held.front().bytes);
+    reduce_in_order(c_.reduce, c_.dtype, parts, static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, static_cast<std::size_t>(n));
+    for (auto& t : p.streams) {
+      t.held.pop_front();
+      consumed(t.peer, n * element_, link);
+    }
+    step_moved(i);
+  }
+}
+/// Returns credit when the peer could run out of it.
+void Operation::consumed(int peer, std::int64_t bytes, Link& link) {
+  auto& account = peers_[static_cast<std::size_t>(peer)];
+  account.owed += bytes;
+  if (account.owed < kWindow / 2 || account.expected <= kWindow - account.owed) return;
+  Header h = header(peer, {});
+  h.type = MessageType::credit;
+  h.bytes = static_cast<std::uint32_t>(account.owed);
+  account.owed = 0;
+  link.send(static_cast<int>(h.dst), h, nullptr, nullptr);
+}
+void Operation::drop() {
+  for (auto& p : progress_)
+    for (auto& s : p.streams) s.held.clear();
+  c_.describe = nullptr;
+}
+void Operation::complete() {
+  c_.describe = nullptr;
+  done = true;
+}
+}  // namespace bora::transport

@@ -1,0 +1,11 @@
+// sum.h -- reductions in group order over raw bytes.
+#pragma once
+#include <cstddef>
+#include <vector>
+#include "bora/transport/transport.h"
+
+namespace bora::transport {
+/// out[i] = parts[0][i] op parts[1][i] op ...: from left to right, whatever the size; bf16 in f32 and rounded once; integers wrap; NaN wins
+/// max and min; booleans: sum and max are or, min is and. `out` may be one of the parts; nothing needs to be aligned.
+void reduce_in_order(Reduce, Dtype, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n);
+}  // namespace bora::transport

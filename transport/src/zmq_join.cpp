@@ -1,0 +1,341 @@
+// zmq_join.cpp -- how ranks find each other. Rank 0 listens at config.root; the others tell it who they are and where they listen; when all
+// are there, or the time is over, it gives all of them one verdict.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <thread>
+#include "bytes.h"
+#include "engine.h"
+#include "zmq_link.h"
+
+namespace bora::transport {
+namespace {
+using namespace std::chrono_literals;
+static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
+
+/// What a rank says about itself.
+struct Hello {
+  std::int32_t rank = 0, size = 1, pid = 0;
+  std::string job, build, host, machine, address;      // machine: this boot of this host
+  std::string bytes() const {
+    return Writer().num(JoinMessage::hello).num(kMagic).num(std::uint32_t{kProtocol}).num(rank).num(size).num(pid).text(job).text(build).text(host)
+        .text(machine).text(address).take();
+  }
+  std::string who() const { return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")"; }
+};
+/// Empty if it is not a greeting; `protocol` is set as soon as it is known.
+std::optional<Hello> read_hello(std::string_view message, std::uint32_t& protocol) {
+  try {
+    Reader r(message);
+    if (r.num<JoinMessage>() != JoinMessage::hello || r.num<std::uint32_t>() != kMagic) return std::nullopt;
+    protocol = r.num<std::uint32_t>();
+    if (protocol != kProtocol) return Hello{};
+    Hello h;
+    h.rank = r.num<std::int32_t>();
+    h.size = r.num<std::int32_t>();
+    h.pid = r.num<std::int32_t>();
+    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address}) *field = r.text();
+    return h;
+  } catch (const TransportError&) {
+    return std::nullopt;
+  }
+}
+struct Address {
+  std::string host, port, ip;      // as written; resolved
+  std::string text() const { return host + ":" + port; }
+};
+Address resolve(const std::string& text) {
+  auto colon = text.rfind(':');
+  check<ConfigError>(colon != std::string::npos && colon > 0, "root: expected host:port, got '", text, "'");
+  Address a{text.substr(0, colon), text.substr(colon + 1), {}};
+  int port = 0;
+  auto [end, error] = std::from_chars(a.port.data(), a.port.data() + a.port.size(), port);
+  check<ConfigError>(error == std::errc{} && end == a.port.data() + a.port.size() && port > 0 && port < 65536, "root: '", a.port,
+                     "' in '", text, "' is not a port");
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  int e = getaddrinfo(a.host.c_str(), nullptr, &hints, &found);
+  check<ConfigError>(e == 0, "root: cannot find host '", a.host, "': ", gai_strerror(e));
+  char ip[INET_ADDRSTRLEN];
+  inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(found->ai_addr)->sin_addr, ip, sizeof ip);
+  freeaddrinfo(found);
+  a.ip = ip;
+  return a;
+}
+/// The address of this host from which the root is reached, or that of the named interface.
+std::string own_address(const Address& root, const std::string& interface_name) {
+  char ip[INET_ADDRSTRLEN] = "";
+  if (!interface_name.empty()) {
+    ifaddrs* all = nullptr;
+    check<ConfigError>(getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
+    std::string names;
+    for (auto* i = all; i; i = i->ifa_next) {
+      if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
+      names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
+      if (interface_name == i->ifa_name) inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
+    }
+    freeifaddrs(all);
+    check<ConfigError>(ip[0] != 0, "interface_name: no network interface '", interface_name, "' with an IPv4 address; there are: ", names);
+    return ip;
+  }
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{}, mine{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(9);
+  inet_pton(AF_INET, root.ip.c_str(), &to.sin_addr);
+  socklen_t n = sizeof mine;
+  bool ok = fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &n) == 0;
+  int e = errno;
+  if (fd >= 0) close(fd);
+  check<ConfigError>(ok, "root: no route to ", root.host, ": ", std::strerror(e));
+  inet_ntop(AF_INET, &mine.sin_addr, ip, sizeof ip);
+  return ip;
+}
+std::string list_of(const std::vector<int>& ranks) {
+  std::string s;
+  for (int r : ranks) s += (s.empty() ? (ranks.size() > 1 ? "ranks " : "rank ") : ", ") + std::to_string(r);
+  return s;
+}
+
+class Joining {
+ public:
+  explicit Joining(const Config& c) : c_(c), root_(resolve(c.root)), start_(Clock::now()) {
+    auto ip = own_address(root_, c.interface_name);
+    j_.data = Socket(*j_.context, ZMQ_ROUTER);
+    set_data_options(j_.data);
+    j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
+    j_.data.set(ZMQ_BACKLOG, 128);
+    j_.data_monitor = j_.data.monitor(*j_.context, "data");
+    auto any_port = "tcp://" + ip + ":*";
+    check<ConfigError>(zmq_bind(j_.data.get(), any_port.c_str()) == 0, "cannot listen on ", ip, ": ", zmq_strerror(zmq_errno()));
+    char host[256] = "?";
+    gethostname(host, sizeof host - 1);
+    std::string boot;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+    me_ = {c.rank, c.size, static_cast<std::int32_t>(getpid()), c.job, c.build, host, boot + host, j_.data.last_endpoint()};
+    j_.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
+    for (auto [option, value] : {std::pair{ZMQ_LINGER, 500}, {ZMQ_HANDSHAKE_IVL, 5000}, {ZMQ_TCP_MAXRT, 10000}, {ZMQ_SNDHWM, 0}, {ZMQ_RCVHWM, 0},
+                                 {ZMQ_RECONNECT_IVL, 20}, {ZMQ_RECONNECT_IVL_MAX, 500}, {ZMQ_BACKLOG, 128}})
+      j_.control.set(option, value);
+    j_.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
+    j_.control_monitor = j_.control.monitor(*j_.context, "control");
+  }
+  Joined run() {
+    if (c_.rank == 0) gather();
+    else greet();
+    return std::move(j_);
+  }
+
+ private:
+  using Seconds = std::chrono::duration<double>;
+  double elapsed() const { return Seconds(Clock::now() - start_).count(); }
+  void wait_for_news() {
+    zmq_pollitem_t items[] = {{j_.control.get(), 0, ZMQ_POLLIN, 0}, {j_.control_monitor.get(), 0, ZMQ_POLLIN, 0}};
+    zmq_poll(items, 2, 50);
+  }
+
+  // ---- rank 0 ----
+  void gather() {
+    j_.control.set(ZMQ_ROUTER_MANDATORY, 1);
+    auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
+    if (zmq_bind(j_.control.get(), endpoint.c_str()) != 0) {
+      int e = zmq_errno();
+      if (e == EADDRINUSE)
+        fail<ConfigError>("cannot listen on ", root_.text(), ": the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)");
+      if (e == EADDRNOTAVAIL || e == ENODEV)
+        fail<ConfigError>("cannot listen on ", root_.text(), ": it is not an address of this host (", me_.host, "); rank 0 must run on the root's host");
+      fail<ConfigError>("cannot listen on ", root_.text(), ": ", zmq_strerror(e));
+    }
+    arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
+    j_.ids.assign(static_cast<std::size_t>(c_.size), {});
+    arrived_[0] = me_;
+    while (!missing().empty() && elapsed() < c_.join_timeout_s) {
+      wait_for_news();
+      serve();
+    }
+    auto absent = missing();
+    auto differences = compare();
+    if (absent.empty() && differences.empty()) return accept();
+    std::ostringstream text;
+    if (!absent.empty()) text << list_of(absent) << " of " << c_.size << " did not arrive at " << root_.text() << " within " << c_.join_timeout_s << " s";
+    if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
+    verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
+    auto everybody = j_.ids;
+    everybody.insert(everybody.end(), extra_ids_.begin(), extra_ids_.end());
+    for (auto& id : everybody)
+      if (!id.empty() && j_.control.send(id, true)) j_.control.send(verdict_, false);
+    // Those who are just arriving hear it as well.
+    for (auto end = Clock::now() + 200ms; Clock::now() < end;) {
+      wait_for_news();
+      serve();
+    }
+    if (!absent.empty()) throw JoinTimeout(text.str());
+    throw ConfigError(text.str());
+  }
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (int r = 0; r < c_.size; ++r)
+      if (!arrived_[static_cast<std::size_t>(r)]) ranks.push_back(r);
+    return ranks;
+  }
+  void serve() {
+    std::vector<int> closed;
+    while (auto e = next_event(j_.control_monitor))
+      if (e->event == ZMQ_EVENT_DISCONNECTED) closed.push_back(e->descriptor);
+    bool news = false;
+    Frame f;
+    while (j_.control.receive(f)) {
+      std::string id(f.view());
+      if (!f.more() || !j_.control.receive(f)) continue;
+      int connection = f.connection();
+      std::uint32_t protocol = 0;
+      auto hello = read_hello(f.view(), protocol);
+      j_.control.skip_rest(f);
+      if (!hello) continue;      // a stranger
+      if (auto why = objection(*hello, protocol); !why.empty()) {
+        refuse(id, why);
+        continue;
+      }
+      if (!verdict_.empty()) {
+        if (j_.control.send(id, true)) j_.control.send(verdict_, false);
+        continue;
+      }
+      auto r = static_cast<std::size_t>(hello->rank);
+      if (hello->rank >= c_.size) {      // its size differs: it takes part in the verdict
+        extra_.push_back(*hello);
+        extra_ids_.push_back(id);
+        continue;
+      }
+      arrived_[r] = *hello;
+      j_.ids[r] = id;
+      j_.connections[connection] = hello->rank;
+      news = true;
+    }
+    for (int fd : closed) {      // it died, or its connection did: it may come again
+      auto found = j_.connections.find(fd);
+      if (found == j_.connections.end()) continue;
+      arrived_[static_cast<std::size_t>(found->second)].reset();
+      j_.ids[static_cast<std::size_t>(found->second)].clear();
+      j_.connections.erase(found);
+      news = true;
+    }
+    if (!news || !verdict_.empty()) return;
+    auto message = Writer().num(JoinMessage::missing).text(list_of(missing())).take();
+    for (auto& id : j_.ids)
+      if (!id.empty() && j_.control.send(id, true)) j_.control.send(message, false);
+  }
+  /// Why this one cannot be a rank of the job, whatever the others are.
+  std::string objection(const Hello& h, std::uint32_t protocol) const {
+    if (protocol != kProtocol) return "it speaks protocol " + std::to_string(protocol) + ", this job " + std::to_string(kProtocol) + "; use the same build";
+    if (h.job != c_.job) return "it belongs to job '" + h.job + "', the job at " + root_.text() + " is '" + c_.job + "'";
+    if (h.rank < 0) return "its rank is " + std::to_string(h.rank);
+    if (h.rank < c_.size && arrived_[static_cast<std::size_t>(h.rank)])
+      return "rank " + std::to_string(h.rank) + " was started twice: " + arrived_[static_cast<std::size_t>(h.rank)]->who() + " and " + h.who();
+    return {};
+  }
+  void refuse(const std::string& id, const std::string& why) {
+    if (j_.control.send(id, true)) j_.control.send(Writer().num(JoinMessage::refused).text("refused by the job at " + root_.text() + ": " + why).num(true).take(), false);
+  }
+  /// Every difference between rank 0 and the others.
+  std::string compare() const {
+    std::string text;
+    auto differ = [&](const char* what, const Hello& h, const std::string& mine, const std::string& other) {
+      if (mine != other) text += (text.empty() ? "" : "; ") + std::string(what) + ": rank 0 has '" + mine + "', rank " + std::to_string(h.rank) + " '" + other + "'";
+    };
+    auto look = [&](const Hello& h) {
+      differ("size", h, std::to_string(c_.size), std::to_string(h.size));
+      differ("build", h, c_.build, h.build);
+      if (h.machine != me_.machine && h.address.rfind("tcp://127.", 0) == 0)
+        text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() + " cannot reach it: set interface_name";
+    };
+    for (auto& h : arrived_)
+      if (h) look(*h);
+    for (auto& h : extra_) look(h);
+    return text;
+  }
+  void accept() {
+    std::random_device random;
+    do j_.epoch = random();
+    while (j_.epoch == 0);
+    Writer w;
+    w.num(JoinMessage::accepted).num(j_.epoch);
+    for (auto& h : arrived_) {
+      j_.who.push_back(h->who());
+      j_.addresses.push_back(h->address);
+      w.text(h->who()).text(h->address);
+    }
+    auto verdict = w.take();
+    for (std::size_t r = 1; r < j_.ids.size(); ++r)
+      if (j_.control.send(j_.ids[r], true)) j_.control.send(verdict, false);
+  }
+
+  // ---- the others ----
+  void greet() {
+    auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
+    check<ConfigError>(zmq_connect(j_.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ", zmq_strerror(zmq_errno()));
+    std::string absent;
+    // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
+    while (elapsed() < c_.join_timeout_s + 1) {
+      wait_for_news();
+      while (auto e = next_event(j_.control_monitor))
+        if (e->event == ZMQ_EVENT_CONNECTED) j_.control.send(me_.bytes(), false);      // again after every new connection
+      Frame f;
+      while (j_.control.receive(f)) {
+        Reader r(f.view());
+        auto type = r.num<JoinMessage>();
+        if (type == JoinMessage::missing) absent = r.text();
+        if (type == JoinMessage::refused) {
+          auto text = r.text();
+          if (r.empty() || r.num<bool>()) throw ConfigError(text);
+          throw JoinTimeout(text);
+        }
+        if (type != JoinMessage::accepted) continue;
+        j_.epoch = r.num<std::uint32_t>();
+        for (int k = 0; k < c_.size; ++k) {
+          j_.who.push_back(r.text());
+          j_.addresses.push_back(r.text());
+        }
+        return;
+      }
+    }
+    std::ostringstream s;
+    if (absent.empty()) s << "rank 0 did not answer at " << root_.text();
+    else s << absent << " of " << c_.size << " did not arrive at " << root_.text();
+    s << " within " << c_.join_timeout_s << " s";
+    throw JoinTimeout(s.str());
+  }
+
+  Config c_;
+  Address root_;
+  Clock::time_point start_;
+  Joined j_;
+  Hello me_;
+  std::vector<std::optional<Hello>> arrived_;
+  std::vector<Hello> extra_;
+  std::vector<std::string> extra_ids_;
+  std::string verdict_;
+};
+}  // namespace
+
+ContextPtr join(const Config& c) {
+  check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size, " ranks: ranks count from 0 to size - 1");
+  check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
+  check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ", c.heartbeat_s, " s, suspect ", c.suspect_s,
+                     " s and dead ", c.dead_s, " s must increase");
+  if (c.size == 1) return local(1).front();
+  auto joined = Joining(c).run();
+  auto link = make_zmq_link({.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s}, std::move(joined));
+  return std::make_shared<Engine>(EngineOptions{.rank = c.rank, .size = c.size, .stuck_warn_s = c.stuck_warn_s, .stuck_abort_s = c.stuck_abort_s}, std::move(link));
+}
+}  // namespace bora::transport

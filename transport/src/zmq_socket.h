@@ -1,0 +1,109 @@
+// zmq_socket.h -- owners of ZeroMQ's objects. A socket is used by one thread at a time, under the engine's lock.
+#pragma once
+#include <zmq.h>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include "bora/base/error.h"
+
+namespace bora::transport {
+/// One received or sent frame.
+class Frame {
+ public:
+  Frame() { zmq_msg_init(&m_); }
+  ~Frame() { zmq_msg_close(&m_); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+  zmq_msg_t* get() { return &m_; }
+  const std::byte* data() { return static_cast<const std::byte*>(zmq_msg_data(&m_)); }
+  std::size_t size() const { return zmq_msg_size(&m_); }
+  bool more() const { return zmq_msg_more(&m_) != 0; }
+  std::string_view view() { return {reinterpret_cast<const char*>(data()), size()}; }
+  /// The descriptor of the connection it came from, -1 if unknown.
+  int connection() { return zmq_msg_get(&m_, ZMQ_SRCFD); }
+
+ private:
+  zmq_msg_t m_;
+};
+class ZmqContext {
+ public:
+  ZmqContext() : handle_(zmq_ctx_new()) { zmq_ctx_set(handle_, ZMQ_IO_THREADS, 1); }
+  ~ZmqContext() {
+    while (zmq_ctx_term(handle_) != 0 && zmq_errno() == EINTR) {}
+  }
+  ZmqContext(const ZmqContext&) = delete;
+  ZmqContext& operator=(const ZmqContext&) = delete;
+  void* get() const { return handle_; }
+
+ private:
+  void* handle_;
+};
+class Socket {
+ public:
+  Socket() = default;
+  Socket(ZmqContext& c, int type) : handle_(zmq_socket(c.get(), type)) {
+    check<TransportError>(handle_ != nullptr, "cannot make a socket: ", zmq_strerror(zmq_errno()));
+  }
+  ~Socket() { close(); }
+  Socket(Socket&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
+  Socket& operator=(Socket&& o) noexcept {
+    close();
+    handle_ = std::exchange(o.handle_, nullptr);
+    return *this;
+  }
+  explicit operator bool() const { return handle_ != nullptr; }
+  void* get() const { return handle_; }
+  void close() {
+    if (handle_) zmq_close(std::exchange(handle_, nullptr));
+  }
+  void set(int option, int value) {
+    check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ", zmq_strerror(zmq_errno()));
+  }
+  void set(int option, std::int64_t value) {
+    check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ", zmq_strerror(zmq_errno()));
+  }
+  void set(int option, std::string_view value) {
+    check<TransportError>(zmq_setsockopt(handle_, option, value.data(), value.size()) == 0, "socket option ", option, ": ", zmq_strerror(zmq_errno()));
+  }
+  /// Readable when there may be news; stays so until everything has been read.
+  int descriptor() const {
+    int fd = -1;
+    std::size_t n = sizeof fd;
+    zmq_getsockopt(handle_, ZMQ_FD, &fd, &n);
+    return fd;
+  }
+  std::string last_endpoint() const {
+    char text[256];
+    std::size_t n = sizeof text;
+    check<TransportError>(zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, text, &n) == 0, "no endpoint: ", zmq_strerror(zmq_errno()));
+    return text;
+  }
+  /// Sends one copied frame without waiting. False if it cannot be sent (the peer has gone).
+  bool send(std::string_view bytes, bool more) { return zmq_send(handle_, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0; }
+  /// Next frame of what has arrived, without waiting.
+  bool receive(Frame& f) {
+    int r = 0;
+    while ((r = zmq_msg_recv(f.get(), handle_, ZMQ_DONTWAIT)) < 0 && zmq_errno() == EINTR) {}
+    return r >= 0;
+  }
+  /// Reads and forgets the frames left of a message whose last read frame was f.
+  void skip_rest(Frame& f) {
+    while (f.more() && receive(f)) {}
+  }
+  /// Connection events of this socket as a second socket.
+  Socket monitor(ZmqContext& c, const std::string& name) {
+    auto address = "inproc://" + name;
+    check<TransportError>(zmq_socket_monitor(handle_, address.c_str(), ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) == 0,
+                          "cannot watch a socket: ", zmq_strerror(zmq_errno()));
+    Socket m(c, ZMQ_PAIR);
+    m.set(ZMQ_LINGER, 0);
+    check<TransportError>(zmq_connect(m.get(), address.c_str()) == 0, "cannot watch a socket: ", zmq_strerror(zmq_errno()));
+    return m;
+  }
+
+ private:
+  void* handle_ = nullptr;
+};
+}  // namespace bora::transport
