@@ -1,0 +1,84 @@
+// checkpoint.h -- sharded state on disk. Every rank writes its own blocks into one file; a manifest says which block lies where. A
+// checkpoint exists as a whole or not at all, and any mesh can read it: a rank reads only what overlaps its own blocks.
+//
+//   ROOT/step-<n>/manifest     leaves (path, dtype, global shape) and their blocks (file, offset, CRC-32C of every 1 MiB); its own CRC
+//   ROOT/step-<n>/rank-<r>     blocks, row-major, little-endian, one after the other
+//
+// Commit: files are written into ROOT/.step-<n>.tmp and synced, the manifest last, then the folder is renamed and ROOT is synced. A crash
+// at any moment leaves the checkpoints before it untouched. Ranks see one file system.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+#include "bora/array/rules.h"
+
+namespace bora::io {
+/// One leaf of a tree, as one rank sees it: `data` is this rank's block of `type` under `spec`, contiguous, row-major.
+struct Leaf {
+  std::string path;
+  Type type;
+  Spec spec = {};
+  void* data = nullptr;
+};
+/// The block of `type` that a rank holds: one range for each dimension.
+using Box = std::vector<Block>;
+Box block_of_rank(const Type&, const Spec&, const MeshShape&, int rank);
+
+/// This rank's place, and how ranks tell each other: `exchange` gives every rank every rank's text, in rank order. Not needed alone.
+struct Place {
+  MeshShape mesh = {};
+  int rank = 0;
+  std::function<std::vector<std::string>(const std::string& mine, std::string_view what)> exchange = {};
+};
+
+struct StoredBlock {
+  Box box;
+  std::int64_t file = 0, offset = 0, bytes = 0;       // file: the rank that wrote it
+  std::vector<std::uint32_t> crc = {};                // of every 1 MiB
+};
+struct StoredLeaf {
+  std::string path;
+  Type type;
+  std::vector<StoredBlock> blocks = {};
+};
+struct Manifest {
+  std::string mesh;                                   // it was written by, for people
+  std::map<std::string, std::string> notes = {};
+  std::vector<StoredLeaf> leaves = {};
+  const StoredLeaf* find(const std::string& path) const;
+};
+
+struct Checkpoint {
+  std::int64_t step = 0;
+  std::string folder;
+};
+/// Complete checkpoints below `root`, oldest first. What a crash left over is not among them.
+std::vector<Checkpoint> list_checkpoints(const std::string& root);
+
+/// Writes root/step-<step> and returns its path; older checkpoints beyond the `keep` newest are removed afterwards. A block that several
+/// ranks hold is written by one of them. Every rank calls it with the same paths, types and Specs; either all return or all throw the
+/// same error, in which case nothing is left behind. Throws IoError (disk full, not writable), naming file and rank.
+std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves, const Place& place,
+                            const std::map<std::string, std::string>& notes = {}, std::int64_t keep = 2);
+
+/// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
+Manifest read_manifest(const std::string& folder);
+/// Throws CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype than wanted. Specs do not count.
+void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted);
+/// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves holds. Reads only the parts of files that
+/// overlap this rank's blocks, and verifies them. All ranks return or all throw the same error. Throws CheckpointError naming the leaf
+/// whose bytes are damaged or missing.
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place);
+/// Reads everything and compares every checksum. Throws CheckpointError as restore_checkpoint. Returns the bytes read.
+std::int64_t verify_checkpoint(const std::string& folder);
+
+/// All ranks go on, or all throw: `mine` is this rank's error text, empty if it is well. Throws E with the first rank's text.
+template <class E> void agree(const Place& place, const std::string& mine, std::string_view what) {
+  if (!place.exchange) {
+    if (!mine.empty()) throw E(mine);
+    return;
+  }
+  for (auto& text : place.exchange(mine, what)) if (!text.empty()) throw E(text);
+}
+}  // namespace bora::io

@@ -1,0 +1,63 @@
+#include "files.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include "bora/base/error.h"
+
+namespace bora::io {
+void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
+File File::create(const std::string& path) {
+  File f(path, ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (f.fd_ < 0) f.failed("write");
+  return f;
+}
+File File::open(const std::string& path) {
+  File f(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (f.fd_ < 0) f.failed("read");
+  return f;
+}
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+void File::write(const void* data, std::int64_t n) {
+  for (auto p = static_cast<const char*>(data); n > 0;) {
+    auto done = ::write(fd_, p, static_cast<std::size_t>(n));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) failed("write");
+    p += done;
+    n -= done;
+  }
+}
+bool File::read(std::int64_t offset, void* out, std::int64_t n) const {
+  for (auto p = static_cast<char*>(out); n > 0;) {
+    auto done = ::pread(fd_, p, static_cast<std::size_t>(n), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) failed("read");
+    if (done == 0) return false;
+    p += done;
+    n -= done;
+    offset += done;
+  }
+  return true;
+}
+std::int64_t File::size() const {
+  struct ::stat s {};
+  if (::fstat(fd_, &s) != 0) failed("read");
+  return s.st_size;
+}
+void File::sync() const {
+  if (::fsync(fd_) != 0) failed("sync");
+}
+void File::close() {
+  int fd = fd_;
+  fd_ = -1;
+  if (fd >= 0 && ::close(fd) != 0) failed("close");
+}
+void sync_folder(const std::string& path) { File::open(path).sync(); }
+void rename_folder(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));
+}
+}  // namespace bora::io

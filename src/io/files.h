@@ -1,0 +1,31 @@
+// files.h -- files that report errors, and are on the disk when they say so.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace bora::io {
+/// An open file. Every failure is an IoError that names the file and the system's reason.
+class File {
+ public:
+  static File create(const std::string& path);
+  static File open(const std::string& path);
+  ~File();
+  File(File&& o) noexcept : path_(std::move(o.path_)), fd_(o.fd_) { o.fd_ = -1; }
+  File& operator=(File&&) = delete;
+  void write(const void* data, std::int64_t n);
+  /// Exactly n bytes from `offset`; false if the file ends before.
+  bool read(std::int64_t offset, void* out, std::int64_t n) const;
+  std::int64_t size() const;
+  void sync() const;
+  void close();                        // reports errors, which the destructor cannot
+
+ private:
+  File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  [[noreturn]] void failed(const char* verb) const;
+  std::string path_;
+  int fd_;
+};
+void sync_folder(const std::string& path);
+void rename_folder(const std::string& from, const std::string& to);
+}  // namespace bora::io

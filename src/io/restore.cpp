@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include "bora/io/digest.h"
+#include "files.h"
+#include "manifest.h"
+
+namespace bora::io {
+namespace {
+/// Bytes of one stored block, verified chunk by chunk; reading forwards loads every chunk once.
+class BlockReader {
+ public:
+  BlockReader(const File& file, const StoredBlock& block, std::string name) : file_(file), block_(block), name_(std::move(name)) {}
+  void read(std::int64_t at, std::int64_t n, char* out) {
+    while (n > 0) {
+      load(at / kChunk);
+      auto inside = at % kChunk, take = std::min(n, kChunk - inside);
+      std::memcpy(out, buffer_.data() + inside, static_cast<std::size_t>(take));
+      at += take;
+      out += take;
+      n -= take;
+    }
+  }
+  void load(std::int64_t chunk) {
+    if (chunk == loaded_) return;
+    auto begin = chunk * kChunk, n = std::min(kChunk, block_.bytes - begin);
+    buffer_.resize(static_cast<std::size_t>(n));
+    if (!file_.read(block_.offset + begin, buffer_.data(), n))
+      fail<CheckpointError>(name_, " is truncated: it has ", file_.size(), " bytes, this block needs ", block_.offset + block_.bytes);
+    check<CheckpointError>(crc32c(buffer_.data(), buffer_.size()) == block_.crc.at(static_cast<std::size_t>(chunk)), name_,
+                           " is damaged: ", n, " bytes from ", block_.offset + begin, " do not match their checksum");
+    loaded_ = chunk;
+  }
+
+ private:
+  const File& file_;
+  const StoredBlock& block_;
+  std::string name_;
+  std::vector<char> buffer_ = {};
+  std::int64_t loaded_ = -1;
+};
+
+/// Files of a checkpoint, opened when first needed.
+class Files {
+ public:
+  explicit Files(std::string folder) : folder_(std::move(folder)) {}
+  BlockReader reader(const StoredLeaf& leaf, const StoredBlock& block) {
+    auto name = "rank-" + std::to_string(block.file);
+    auto text = "checkpoint " + folder_ + ": leaf '" + leaf.path + "': file " + name;
+    auto it = open_.find(block.file);
+    try {
+      if (it == open_.end()) it = open_.emplace(block.file, File::open(folder_ + "/" + name)).first;
+    } catch (const IoError& e) {
+      fail<CheckpointError>("checkpoint ", folder_, ": leaf '", leaf.path, "': ", e.what());
+    }
+    return {it->second, block, text};
+  }
+
+ private:
+  std::string folder_;
+  std::map<std::int64_t, File> open_ = {};
+};
+
+std::int64_t elements(const Box& box) {
+  std::int64_t n = 1;
+  for (auto& range : box) n *= range.size();
+  return n;
+}
+std::optional<Box> overlap(const Box& a, const Box& b) {
+  Box r;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    r.push_back({std::max(a[d].begin, b[d].begin), std::min(a[d].end, b[d].end)});
+    if (r.back().size() <= 0) return std::nullopt;
+  }
+  return r;
+}
+/// Elements before the first one of `part` in the row-major block `box`, where dimension d of `part` begins at at[d].
+std::int64_t position(const Box& box, const Dims& at) {
+  std::int64_t p = 0;
+  for (std::size_t d = 0; d < box.size(); ++d) p = p * box[d].size() + at[d] - box[d].begin;
+  return p;
+}
+/// Copies the part that a stored block and the wanted block share, in runs that are contiguous in both.
+void copy_part(BlockReader& from, const Box& stored, const Box& wanted, const Box& part, std::int64_t item, char* out) {
+  std::size_t inner = part.size();                       // dimensions before it are walked, the rest is one run
+  std::int64_t run = item;
+  while (inner > 0) {
+    --inner;
+    run *= part[inner].size();
+    if (part[inner] != stored[inner] || part[inner] != wanted[inner]) break;
+  }
+  Dims at;
+  for (auto& range : part) at.push_back(range.begin);
+  for (;;) {
+    from.read(position(stored, at) * item, run, out + position(wanted, at) * item);
+    auto d = inner;
+    while (d > 0 && ++at[d - 1] == part[d - 1].end) at[d - 1] = part[d - 1].begin, --d;
+    if (d == 0) return;
+  }
+}
+
+void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf, const Box& wanted) {
+  std::int64_t filled = 0;
+  for (auto& block : stored.blocks) {
+    auto part = overlap(block.box, wanted);
+    if (!part) continue;
+    auto reader = files.reader(stored, block);
+    copy_part(reader, block.box, wanted, *part, static_cast<std::int64_t>(dtype_size(leaf.type.dtype)), static_cast<char*>(leaf.data));
+    filled += elements(*part);
+  }
+  check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path, "': the manifest lists ", filled, " of ",
+                         elements(wanted), " elements that this rank needs");
+}
+}  // namespace
+
+void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted) {
+  auto differs = [&](auto&... words) { fail<CheckpointError>("checkpoint ", folder, " is of another model: ", words...); };
+  for (auto& leaf : wanted) {
+    auto stored = m.find(leaf.path);
+    if (!stored) differs("it has no leaf '", leaf.path, "' (", leaf.type, " is wanted)");
+    else if (stored->type != leaf.type) differs("leaf '", leaf.path, "' is ", stored->type, " there, ", leaf.type, " is wanted");
+  }
+  for (auto& stored : m.leaves)
+    if (std::none_of(wanted.begin(), wanted.end(), [&](auto& l) { return l.path == stored.path; }))
+      differs("it has a leaf '", stored.path, "' (", stored.type, ") that is not wanted");
+}
+
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place) {
+  std::string problem;
+  try {
+    auto m = read_manifest(folder);
+    check_leaves(folder, m, leaves);
+    Files files(folder);
+    for (auto& leaf : leaves) {
+      auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
+      if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box);
+    }
+  } catch (const Error& e) {
+    problem = e.what();
+  }
+  agree<CheckpointError>(place, problem, "checkpoint: restore");
+}
+
+std::int64_t verify_checkpoint(const std::string& folder) {
+  auto m = read_manifest(folder);
+  Files files(folder);
+  std::int64_t bytes = 0;
+  for (auto& leaf : m.leaves)
+    for (auto& block : leaf.blocks) {
+      auto reader = files.reader(leaf, block);
+      for (std::int64_t chunk = 0; chunk * kChunk < block.bytes; ++chunk) reader.load(chunk);
+      bytes += block.bytes;
+    }
+  return bytes;
+}
+}  // namespace bora::io

@@ -1,0 +1,287 @@
+#include "bora/io/checkpoint.h"
+#include <gtest/gtest.h>
+#include <barrier>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+#include "bora/io/digest.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::io;
+namespace {
+struct Folder {
+  std::string path = (fs::temp_directory_path() / ("bora_io_" + std::to_string(::getpid()))).string();
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+MeshShape mesh_of(int data, int model) { return {{{AxisName("data"), data}, {AxisName("model"), model}}}; }
+
+/// Ranks as threads; exchange gives everybody everybody's text.
+template <class F> void run_ranks(const MeshShape& mesh, const F& f) {
+  auto n = mesh.size();
+  std::barrier sync(n);
+  std::vector<std::string> texts(static_cast<std::size_t>(n));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < n; ++r)
+    threads.emplace_back([&, r] {
+      f(Place{mesh, r, [&, r](const std::string& mine, std::string_view) {
+                texts[static_cast<std::size_t>(r)] = mine;
+                sync.arrive_and_wait();
+                auto all = texts;
+                sync.arrive_and_wait();
+                return all;
+              }});
+    });
+  for (auto& t : threads) t.join();
+}
+
+/// A state whose global values are known: element i of leaf l is a hash of both. A rank holds its blocks.
+struct State {
+  std::vector<Leaf> leaves;
+  std::vector<std::vector<char>> memory;
+};
+char expected(std::size_t leaf, std::int64_t byte) { return static_cast<char>((byte * 2654435761LL + static_cast<std::int64_t>(leaf) * 97) >> 7); }
+using Shapes = std::vector<std::pair<Type, Spec>>;
+Shapes shapes(const Spec& matrix = {"data", "model"}) {
+  return {{{{7, 5}, f32}, matrix},
+          {{{3, 11, 4}, bf16}, Spec{none, "model", "data"}},
+          {{{13}, f32}, Spec{{"data", "model"}}},
+          {{{}, i64}, {}},
+          {{{2}, Dtype::key}, {}},
+          {{{1, 3}, f32}, Spec{"data"}},
+          {{{310, 900}, f32}, matrix}};                // more than one chunk
+}
+/// Calls f(local byte, global byte) for every byte of a block.
+void each_byte(const Type& type, const Box& box, const std::function<void(std::int64_t, std::int64_t)>& f) {
+  auto item = static_cast<std::int64_t>(dtype_size(type.dtype));
+  std::int64_t n = 1;
+  for (auto& b : box) n *= b.size();
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t rest = i, global = 0, stride = 1;
+    for (std::size_t d = box.size(); d-- > 0;) {
+      global += (box[d].begin + rest % box[d].size()) * stride;
+      rest /= box[d].size();
+      stride *= type.shape[d];
+    }
+    for (std::int64_t b = 0; b < item; ++b) f(i * item + b, global * item + b);
+  }
+}
+State make_state(const Shapes& types, const Place& place, bool fill) {
+  State s;
+  for (std::size_t l = 0; l < types.size(); ++l) {
+    auto& [type, spec] = types[l];
+    auto box = block_of_rank(type, spec, place.mesh, place.rank);
+    std::int64_t bytes = static_cast<std::int64_t>(dtype_size(type.dtype));
+    for (auto& b : box) bytes *= b.size();
+    s.memory.emplace_back(static_cast<std::size_t>(bytes), 'x');
+    if (fill) each_byte(type, box, [&](std::int64_t local, std::int64_t global) { s.memory.back()[static_cast<std::size_t>(local)] = expected(l, global); });
+    s.leaves.push_back({"params.leaf" + std::to_string(l), type, spec, nullptr});
+  }
+  for (std::size_t l = 0; l < types.size(); ++l) s.leaves[l].data = s.memory[l].data();
+  return s;
+}
+bool holds_expected(const Shapes& types, const Place& place, const State& s) {
+  bool ok = true;
+  for (std::size_t l = 0; l < types.size(); ++l)
+    each_byte(types[l].first, block_of_rank(types[l].first, types[l].second, place.mesh, place.rank),
+              [&](std::int64_t local, std::int64_t global) { ok = ok && s.memory[l][static_cast<std::size_t>(local)] == expected(l, global); });
+  return ok;
+}
+template <class E> std::string error_of(const auto& call) {
+  try {
+    call();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "no error";
+}
+void save_on(const MeshShape& mesh, const std::string& root, std::int64_t step, const Shapes& types = shapes()) {
+  run_ranks(mesh, [&](const Place& place) {
+    auto s = make_state(types, place, true);
+    save_checkpoint(root, step, s.leaves, place, {{"step", std::to_string(step)}});
+  });
+}
+std::string restore_alone(const std::string& folder, const Shapes& types = shapes()) {
+  return error_of<CheckpointError>([&] {
+    Place alone{mesh_of(1, 1)};
+    auto s = make_state(types, alone, false);
+    restore_checkpoint(folder, s.leaves, alone);
+    EXPECT_TRUE(holds_expected(types, alone, s));
+  });
+}
+void edit(const std::string& file, const std::function<void(std::string&)>& f) {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  f(bytes);
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+}  // namespace
+
+TEST(Checkpoint, AnyMeshReadsWhatAnyMeshWrote) {
+  const std::vector<MeshShape> meshes{mesh_of(1, 1), mesh_of(1, 3), mesh_of(5, 1), mesh_of(3, 2), mesh_of(9, 1)};
+  for (auto& from : meshes) {
+    Folder f;
+    save_on(from, f.path, 12);
+    for (auto& to : meshes)
+      for (auto& spec : {Spec{"data", "model"}, Spec{none, {"data", "model"}}, Spec{}, Spec{{"model", "data"}, none}})
+        run_ranks(to, [&](const Place& place) {
+          auto s = make_state(shapes(spec), place, false);
+          restore_checkpoint(f.path + "/step-12", s.leaves, place);
+          EXPECT_TRUE(holds_expected(shapes(spec), place, s)) << to_string(from) << " -> " << to_string(to) << " " << spec;
+        });
+  }
+}
+TEST(Checkpoint, EveryByteIsWrittenOnceAndByItsHolder) {
+  Folder f;
+  save_on(mesh_of(2, 2), f.path, 1);
+  auto m = read_manifest(f.path + "/step-1");
+  EXPECT_EQ(m.mesh, "data=2,model=2");
+  EXPECT_EQ(m.notes.at("step"), "1");
+  std::int64_t stored = 0, wanted = 0;
+  std::vector<int> writers(4);
+  for (auto& leaf : m.leaves) {
+    wanted += static_cast<std::int64_t>(leaf.type.nbytes());
+    for (auto& b : leaf.blocks) stored += b.bytes, ++writers[static_cast<std::size_t>(b.file)];
+  }
+  EXPECT_EQ(stored, wanted);
+  EXPECT_EQ(verify_checkpoint(f.path + "/step-1"), wanted);
+  for (int r = 0; r < 4; ++r) EXPECT_GT(writers[static_cast<std::size_t>(r)], 0);
+  std::int64_t on_disk = 0;
+  for (int r = 0; r < 4; ++r) on_disk += static_cast<std::int64_t>(fs::file_size(f.path + "/step-1/rank-" + std::to_string(r)));
+  EXPECT_EQ(on_disk, wanted);
+}
+TEST(Checkpoint, ThePreviousOneIsKept) {
+  Folder f;
+  for (int step : {5, 10, 15}) save_on(mesh_of(2, 1), f.path, step);
+  auto found = list_checkpoints(f.path);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].step, 10);
+  EXPECT_EQ(found[1].step, 15);
+  save_on(mesh_of(1, 1), f.path, 15);                   // once more: replaced as a whole
+  EXPECT_EQ(restore_alone(f.path + "/step-15"), "no error");
+  EXPECT_FALSE(fs::exists(f.path + "/step-15/rank-1"));
+  // What a crash leaves is no checkpoint, and goes away with the next one.
+  fs::create_directories(f.path + "/.step-20.tmp");
+  fs::create_directories(f.path + "/step-30");
+  EXPECT_EQ(list_checkpoints(f.path).size(), 2U);
+  save_on(mesh_of(1, 1), f.path, 25);
+  EXPECT_FALSE(fs::exists(f.path + "/.step-20.tmp"));
+  EXPECT_TRUE(list_checkpoints("/no/such/folder").empty());
+}
+TEST(Checkpoint, AFailedRankLeavesNothingBehindAndEveryRankSaysSo) {
+  Folder f;
+  save_on(mesh_of(3, 1), f.path, 1);
+  // A folder in the way of rank 1's file, made when the temporary folder appears.
+  run_ranks(mesh_of(3, 1), [&](const Place& place) {
+    auto s = make_state(shapes(), place, true);
+    auto sabotaged = place;
+    sabotaged.exchange = [&](const std::string& mine, std::string_view what) {
+      if (place.rank == 0 && what == "checkpoint: make its folder") fs::create_directory(f.path + "/.step-2.tmp/rank-1");
+      return place.exchange(mine, what);
+    };
+    auto error = error_of<IoError>([&] { save_checkpoint(f.path, 2, s.leaves, sabotaged); });
+    EXPECT_TRUE(error.starts_with("checkpoint: rank 1: cannot write " + f.path + "/.step-2.tmp/rank-1: ")) << error;
+  });
+  EXPECT_EQ(list_checkpoints(f.path).size(), 1U);
+  EXPECT_FALSE(fs::exists(f.path + "/.step-2.tmp"));
+  EXPECT_EQ(restore_alone(f.path + "/step-1"), "no error");
+}
+TEST(Checkpoint, AFlippedBitNamesTheLeaf) {
+  Folder f;
+  save_on(mesh_of(2, 1), f.path, 3);
+  auto folder = f.path + "/step-3";
+  auto m = read_manifest(folder);
+  for (auto& leaf : m.leaves)
+    for (auto& block : leaf.blocks) {
+      auto file = folder + "/rank-" + std::to_string(block.file);
+      auto flip = [&](std::string& bytes) { bytes[static_cast<std::size_t>(block.offset + block.bytes - 1)] ^= 4; };
+      edit(file, flip);
+      auto error = restore_alone(folder);
+      EXPECT_NE(error.find("leaf '" + leaf.path + "': file rank-" + std::to_string(block.file) + " is damaged"), std::string::npos) << error;
+      EXPECT_THROW(verify_checkpoint(folder), CheckpointError);
+      edit(file, flip);
+    }
+  EXPECT_EQ(restore_alone(folder), "no error");
+  // Every rank gets the error, also those whose own blocks are whole.
+  edit(folder + "/rank-1", [](std::string& bytes) { bytes.back() ^= 1; });
+  run_ranks(mesh_of(2, 1), [&](const Place& place) {
+    auto s = make_state(shapes(), place, false);
+    EXPECT_NE(error_of<CheckpointError>([&] { restore_checkpoint(folder, s.leaves, place); }).find("leaf 'params.leaf6'"), std::string::npos);
+  });
+}
+TEST(Checkpoint, TruncatedAndMissingFiles) {
+  Folder f;
+  save_on(mesh_of(2, 1), f.path, 3);
+  auto folder = f.path + "/step-3";
+  auto size = fs::file_size(folder + "/rank-1");
+  fs::resize_file(folder + "/rank-1", size - 10);
+  EXPECT_NE(restore_alone(folder).find("leaf 'params.leaf6': file rank-1 is truncated: it has " + std::to_string(size - 10)), std::string::npos);
+  fs::remove(folder + "/rank-1");
+  EXPECT_NE(restore_alone(folder).find("leaf 'params.leaf0': cannot read " + folder + "/rank-1: "), std::string::npos) << restore_alone(folder);
+  for (std::size_t at : {0, 9, 30}) {
+    auto flip = [&](std::string& bytes) { bytes[at] ^= 1; };
+    edit(folder + "/manifest", flip);
+    EXPECT_TRUE(error_of<CheckpointError>([&] { read_manifest(folder); }).starts_with("checkpoint " + folder + ": ")) << at;
+    edit(folder + "/manifest", flip);
+  }
+  fs::resize_file(folder + "/manifest", fs::file_size(folder + "/manifest") - 1);
+  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }), "checkpoint " + folder + ": the manifest is damaged: it is truncated");
+  fs::resize_file(folder + "/manifest", 5);
+  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }), "checkpoint " + folder + ": the manifest is damaged: it is truncated");
+  EXPECT_TRUE(error_of<CheckpointError>([&] { read_manifest("/none"); }).starts_with("no checkpoint at /none: "));
+}
+TEST(Checkpoint, AnotherModelIsNamedByItsFirstLeaf) {
+  Folder f;
+  save_on(mesh_of(1, 1), f.path, 3);
+  auto folder = f.path + "/step-3";
+  auto begin = "checkpoint " + folder + " is of another model: ";
+  auto changed = shapes();
+  changed[1].first = {{3, 11, 5}, bf16};
+  changed[2].first = {{13}, bf16};
+  EXPECT_EQ(restore_alone(folder, changed), begin + "leaf 'params.leaf1' is bf16[3, 11, 4] there, bf16[3, 11, 5] is wanted");
+  changed = shapes();
+  changed[2].first.dtype = bf16;
+  EXPECT_EQ(restore_alone(folder, changed), begin + "leaf 'params.leaf2' is f32[13] there, bf16[13] is wanted");
+  changed = shapes();
+  changed.push_back({{{1}, f32}, {}});
+  EXPECT_EQ(restore_alone(folder, changed), begin + "it has no leaf 'params.leaf7' (f32[1] is wanted)");
+  changed = shapes();
+  changed.pop_back();
+  EXPECT_EQ(restore_alone(folder, changed), begin + "it has a leaf 'params.leaf6' (f32[310, 900]) that is not wanted");
+}
+TEST(Checkpoint, ARankReadsOnlyWhatItNeeds) {
+  Folder f;
+  Shapes rows{{{{700, 900}, f32}, Spec{"data"}}};
+  save_on(mesh_of(4, 1), f.path, 3, rows);
+  fs::remove(f.path + "/step-3/rank-3");
+  for (int rank = 0; rank < 3; ++rank) {                // rank 0 of 3 needs rows 0..233: files 0 and 1
+    Place place{mesh_of(3, 1), rank};
+    auto s = make_state(rows, place, false);
+    auto error = error_of<CheckpointError>([&] { restore_checkpoint(f.path + "/step-3", s.leaves, place); });
+    if (rank < 2) EXPECT_TRUE(holds_expected(rows, place, s)) << error;
+    else EXPECT_NE(error.find("leaf 'params.leaf0': cannot read"), std::string::npos) << error;
+  }
+}
+
+TEST(Digest, Crc32c) {
+  const char* text = "123456789";
+  EXPECT_EQ(crc32c(text, 9), 0xe3069283U);              // RFC 3720's check value
+  std::vector<char> bytes(1000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i);
+  for (std::size_t n : {0, 1, 7, 8, 9, 63, 1000}) {
+    EXPECT_EQ(crc32c(bytes.data(), n), io::detail::crc32c_table(bytes.data(), n, 0));
+    EXPECT_EQ(crc32c(bytes.data() + n / 2, n - n / 2, crc32c(bytes.data(), n / 2)), crc32c(bytes.data(), n));
+  }
+}
+TEST(Digest, Sha256InPieces) {
+  Sha256 a, b;
+  a.update("abc", 3);
+  EXPECT_EQ(a.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");     // FIPS 180-2
+  b.update("a", 1);
+  b.update("bc", 2);
+  EXPECT_EQ(b.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
