@@ -1,0 +1,90 @@
+// Sorting, and the largest elements.
+#include "bora/kernels/order.h"
+#include "bora/base/parallel.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "ops/dims.h"
+
+namespace bora::ops {
+namespace {
+Dims rows_labels(const Type& x) {
+  auto l = range_of(x.ndim());
+  l.back() = kNone;
+  return l;
+}
+void check_rows(std::string_view what, const Type& x) {
+  check<ShapeError>(x.ndim() > 0, what, ": a scalar has no order");
+  check<DtypeError>(is_numeric(x.dtype), what, ": keys have no order");
+}
+/// Gradients of chosen elements, back where they came from.
+Array put_back(const Array& ct, const Array& x, const Array& positions) {
+  return call_one(Scatter{Write::add, x.ndim() - 1, x.ndim() - 1}, {zeros_like(x), positions, ct});
+}
+/// Ascending along the last dimension, stable, NaN last; and the positions the elements had, i32.
+struct Sort {
+  static constexpr std::string_view name = "sort";
+  Types infer(const Types& in) const {
+    check_rows("sort", in.at(0));
+    return {in[0], {in[0].shape, i32}};
+  }
+  void eval(Inputs in, Outputs out) const {
+    const auto& t = in[0].type;
+    auto n = t.shape.back(), rows = product(t.shape, 0, t.ndim() - 1);
+    auto* order = out[1].as<std::int32_t>();
+    kernels::argsort(t.dtype, in[0].data, order, rows, n);
+    if (t.size() == 0) return;
+    dispatch_size(t.dtype, [&](auto z) {
+      using T = decltype(z);
+      auto* x = in[0].as<T>();
+      auto* y = out[0].as<T>();
+      parallel_for(rows, std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin * n; i < end * n; ++i) y[i] = x[i / n * n + order[i]];
+      });
+    });
+  }
+  Arrays vjp(const Vjp& v) const { return {v.ct[0].defined() ? put_back(v.ct[0], v.in[0], v.out[1]) : Array{}}; }
+  Factors factors(const Types& in) const {
+    auto l = rows_labels(in[0]);
+    return {{l}, {l, l}};
+  }
+  Sort lift(std::int64_t) const { return {}; }
+  static Samples<Sort> samples() { return {{{}, {random_values({2, 5}, -1, 1, 1)}}, {{}, {values({4}, {3, 1, 3, 1}, i32)}}, {{}, {random_values({2, 0}, -1, 1, 2)}}}; }
+};
+/// The k largest of the last dimension, descending; and where they were.
+struct TopK {
+  std::int64_t k;
+  static constexpr std::string_view name = "top_k";
+  Types infer(const Types& in) const {
+    check_rows("top_k", in.at(0));
+    check<ValueError>(k >= 0 && k <= in[0].shape.back(), "top_k: k = ", k, " does not lie in [0, ", in[0].shape.back(), "], the size of the last dimension of ", in[0].shape);
+    auto s = in[0].shape;
+    s[s.size() - 1] = k;
+    return {with_shape(in[0], s), {s, i32}};
+  }
+  void eval(Inputs in, Outputs out) const {
+    const auto& t = in[0].type;
+    kernels::top_k(t.dtype, in[0].data, out[0].data, out[1].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1), t.shape.back(), k);
+  }
+  Arrays vjp(const Vjp& v) const { return {v.ct[0].defined() ? put_back(v.ct[0], v.in[0], v.out[1]) : Array{}}; }
+  Factors factors(const Types& in) const {
+    auto l = rows_labels(in[0]);
+    return {{l}, {l, l}};
+  }
+  TopK lift(std::int64_t) const { return {k}; }
+  static Samples<TopK> samples() { return {{{2}, {random_values({2, 5}, -1, 1, 1)}}, {{0}, {random_values({3}, -1, 1, 2)}}, {{3}, {values({4}, {1, 3, 3, 2}, i32)}}}; }
+};
+Array sorted(std::string_view what, const Array& x, std::int64_t axis, std::size_t output) {
+  axis = normalize_axis(what, axis, x.ndim());
+  return moveaxis(call(Sort{}, {moveaxis(x, axis, -1)})[output], -1, axis);
+}
+}  // namespace
+}  // namespace bora::ops
+
+namespace bora {
+Array sort(const Array& x, std::int64_t axis) { return ops::sorted("sort", x, axis, 0); }
+Array argsort(const Array& x, std::int64_t axis) { return ops::sorted("argsort", x, axis, 1); }
+TopK top_k(const Array& x, std::int64_t k) {
+  auto r = call(ops::TopK{k}, {x});
+  return {r[0], r[1]};
+}
+}  // namespace bora
