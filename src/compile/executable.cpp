@@ -1,0 +1,101 @@
+// executable.cpp -- a planned Program with its constant pool, the memory of one run, and what a run costs.
+#include "bora/compile/executable.h"
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include "bora/kernels/memory.h"
+#include "compile/executable_run.h"
+#include "compile/report.h"
+#include "compile/slab.h"
+
+namespace bora {
+namespace exec {
+namespace {
+class Planned final : public Executable {
+ public:
+  Planned(const Program& p, const Mask& donated, bool fused) : in_types_(p.in_types()), out_types_(p.out_types()) {
+    table_.fused = fused;
+    std::vector<int> may_take(p.in.size(), kNever);
+    for (std::size_t i = 0; i < donated.size(); ++i) if (donated[i]) may_take[i] = kAnyOutput;
+    block_ = compile_block(p, false, may_take, table_);
+    info_ = info_of(*block_);
+  }
+
+  Arrays run(Arrays in, const Mask& donated) const override {
+    check<ShapeError>(in.size() == in_types_.size(), "this Program takes ", in_types_.size(), " inputs, got ", in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      check<TraceError>(is_buffer(in[i]), "input ", i, " is a traced or sharded value; a compiled Program takes buffers");
+      check<ShapeError>(in[i].type() == in_types_[i], "input ", i, " should be ", in_types_[i], ", got ", in[i].type());
+    }
+    auto& b = *block_;
+    Slab slab(b.bytes);
+    auto state = lease();
+    state->base[0] = const_cast<char*>(reinterpret_cast<const char*>(table_.pool.data()));
+    state->base[static_cast<std::size_t>(b.slab)] = slab.data();
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (b.overwritten[i] && !(i < donated.size() && donated[i] && in[i].sole())) in[i] = from_bytes(in_types_[i], in[i].bytes());
+      state->base[static_cast<std::size_t>(b.in) + i] = const_cast<char*>(static_cast<const char*>(in[i].bytes()));
+    }
+    Arrays out;
+    out.reserve(out_types_.size());
+    for (std::size_t k = 0; k < out_types_.size(); ++k) {
+      if (auto i = b.out_input[k]; i >= 0) out.push_back(shared(in[static_cast<std::size_t>(i)], out_types_[k]));
+      else if (auto j = b.out_same[k]; j >= 0) out.push_back(shared(out[static_cast<std::size_t>(j)], out_types_[k]));
+      else {
+        auto fresh = new_buffer(out_types_[k]);
+        state->base[static_cast<std::size_t>(b.out) + k] = static_cast<char*>(fresh.data);
+        out.push_back(fresh.done());
+      }
+    }
+    exec::run(b, *state);
+    give_back(std::move(state));
+    return out;
+  }
+  const ExecutableInfo& info() const override { return info_; }
+  std::string explain() const override { return exec::explain(*block_, info_); }
+
+ private:
+  static Array shared(const Array& a, const Type& t) {
+    return a.type() == t ? a : adopt(t, static_cast<const Buffer*>(a.get())->memory);
+  }
+  std::unique_ptr<State> lease() const {
+    {
+      std::lock_guard l(mutex_);
+      if (!states_.empty()) {
+        auto s = std::move(states_.back());
+        states_.pop_back();
+        return s;
+      }
+    }
+    return std::make_unique<State>(*block_, table_);
+  }
+  void give_back(std::unique_ptr<State> s) const {
+    std::lock_guard l(mutex_);
+    states_.push_back(std::move(s));
+  }
+
+  Types in_types_, out_types_;
+  Table table_;
+  BlockPtr block_;
+  ExecutableInfo info_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<State>> states_;     // as many as ever ran at the same time
+};
+bool fusing() {
+  auto* v = std::getenv("BORA_FUSE");
+  check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0, "BORA_FUSE is on or off, not '", v ? v : "", "'");
+  return !v || std::strcmp(v, "off") != 0;
+}
+}  // namespace
+}  // namespace exec
+
+ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
+  bool fused = exec::fusing();
+  std::string key = fused ? "executable " : "executable unfused ";
+  for (bool d : donated) key += d ? '1' : '0';
+  if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
+  return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
+    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(flatten(p))), donated, fused);
+  });
+}
+}  // namespace bora

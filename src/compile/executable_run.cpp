@@ -1,0 +1,170 @@
+#include "compile/executable_run.h"
+#include <algorithm>
+#include <cstring>
+#include "bora/kernels/move.h"
+
+namespace bora::exec {
+namespace {
+constexpr std::size_t kThreadedCopy = std::size_t{1} << 20;
+
+void copy(char* to, const char* from, std::size_t bytes) {
+  if (to == from || bytes == 0) return;
+  if (bytes < kThreadedCopy) std::memcpy(to, from, bytes);
+  else kernels::copy(to, {1}, from, {1}, {static_cast<std::int64_t>(bytes)}, 1);
+}
+
+struct Maker {                                   // views in the order in which plan numbered them
+  State& s;
+  void visit(const Block& b) {
+    for (auto& step : b.steps) std::visit([&](auto& x) { add(x); }, step);
+  }
+  void add(const EvalStep& x) {
+    for (auto& t : x.in_types) s.inputs.push_back({t, nullptr});
+    for (auto& t : x.out_types) s.outputs.push_back({t, nullptr});
+  }
+  void add(const LoopStep& x) { s.loops.push_back(x.fused->args); }
+  void add(const ScanStep& x) { visit(*x.body); }
+  void add(const CondStep& x) {
+    visit(*x.on_true);
+    visit(*x.on_false);
+  }
+  void add(const WhileStep& x) {
+    visit(*x.cond);
+    visit(*x.body);
+  }
+  template <class T> void add(const T&) {}
+};
+
+struct Runner {
+  State& s;
+  char*& base(int slot) const { return s.base[static_cast<std::size_t>(slot)]; }
+  void bind(const std::vector<Bound>& b) const {
+    for (auto& x : b) base(x.slot) = s.at(x.place);
+  }
+
+  void operator()(const EvalStep& x) const {
+    auto* in = s.inputs.data() + x.first_in;
+    auto* out = s.outputs.data() + x.first_out;
+    for (std::size_t i = 0; i < x.in.size(); ++i) in[i].data = s.at(x.in[i]);
+    for (std::size_t k = 0; k < x.out.size(); ++k) out[k].data = s.at(x.out[k]);
+    x.primitive->eval({in, x.in.size()}, {out, x.out.size()});
+  }
+  void operator()(const LoopStep& x) const {
+    auto& a = s.loops[x.args];
+    for (std::size_t i = 0; i < x.operands.size(); ++i) a.pointer[i] = s.at(x.operands[i]);
+    if (!x.starts.empty()) {
+      for (auto& f : x.fused->starts) a.linear[f.form].base = x.fused->args.linear[f.form].base;
+      for (std::size_t i = 0; i < x.starts.size(); ++i) {
+        std::int32_t start;
+        std::memcpy(&start, s.at(x.starts[i]), sizeof start);
+        a.linear[x.fused->starts[i].form].base += start * x.fused->starts[i].stride;
+      }
+    }
+    kernels::run(*x.kernel, a);
+  }
+  void operator()(const CopyStep& x) const { copy(s.at(x.to), s.at(x.from), x.bytes); }
+
+  void operator()(const ScanStep& x) const {
+    auto& b = *x.body;
+    if (x.length == 0) {
+      for (auto& c : x.carries) copy(s.at(c.result), s.at(c.init), c.bytes);
+      return;
+    }
+    base(b.slab) = s.at(x.workspace);
+    bind(x.consts);
+    for (auto& c : x.carries) {
+      char* result = s.at(c.result);
+      if (c.in_place) {
+        copy(result, s.at(c.init), c.bytes);
+        base(c.in_slot) = base(c.out_slot) = result;
+      } else {
+        base(c.in_slot) = s.at(c.init);          // the last iteration writes the result
+        base(c.out_slot) = x.length % 2 == 1 ? result : s.at(c.other);
+      }
+    }
+    for (auto& v : x.slices) base(v.slot) = s.at(v.place) + (x.reverse ? static_cast<std::size_t>(x.length - 1) * v.stride : 0);
+    for (std::int64_t t = 0;;) {
+      run(b, s);
+      if (++t == x.length) return;
+      for (auto& v : x.slices) base(v.slot) += x.reverse ? -static_cast<std::ptrdiff_t>(v.stride) : static_cast<std::ptrdiff_t>(v.stride);
+      for (auto& c : x.carries) if (!c.in_place) flip(c);
+    }
+  }
+  void flip(const Carry& c) const {
+    char* made = base(c.out_slot);
+    char* result = s.at(c.result);
+    base(c.in_slot) = made;
+    base(c.out_slot) = made == result ? s.at(c.other) : result;
+  }
+  void operator()(const CondStep& x) const {
+    bool on;
+    std::memcpy(&on, s.at(x.predicate), sizeof on);
+    auto& b = on ? *x.on_true : *x.on_false;
+    base(b.slab) = s.at(x.workspace);
+    bind(on ? x.bound_true : x.bound_false);
+    run(b, s);
+  }
+  void operator()(const WhileStep& x) const {
+    base(x.cond->slab) = s.at(x.workspace_cond);
+    base(x.body->slab) = s.at(x.workspace_body);
+    base(x.predicate_slot) = s.at(x.predicate);
+    bind(x.consts);
+    for (auto& c : x.carries) {
+      char* result = s.at(c.result);
+      char* init = s.at(c.init);
+      if (c.in_place) {
+        copy(result, init, c.bytes);
+        base(c.in_slot) = base(c.out_slot) = result;
+      } else {
+        base(c.in_slot) = init;
+        base(c.out_slot) = init == result ? s.at(c.other) : result;
+      }
+    }
+    for (;;) {
+      for (std::size_t i = 0; i < x.carries.size(); ++i) base(x.cond_slots[i]) = base(x.carries[i].in_slot);
+      run(*x.cond, s);
+      bool on;
+      std::memcpy(&on, base(x.predicate_slot), sizeof on);
+      if (!on) break;
+      run(*x.body, s);
+      for (auto& c : x.carries) if (!c.in_place) flip(c);
+    }
+    for (auto& c : x.carries) copy(s.at(c.result), base(c.in_slot), c.bytes);
+  }
+  void operator()(const StartStep&) const {}
+  void operator()(const WaitStep&) const {}
+};
+}  // namespace
+
+State::State(const Block& b, const Table& t) : base(static_cast<std::size_t>(t.bases)), handles(t.handles) {
+  Maker{*this}.visit(b);
+}
+
+void run(const Block& b, State& s) {
+  Runner r{s};
+  const Step* step = b.steps.data();
+  const Step* end = step + b.steps.size();
+  try {
+    for (; step != end; ++step) {
+      if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
+      else if (auto* eval = std::get_if<EvalStep>(step)) r(*eval);
+      else std::visit(r, *step);
+    }
+  } catch (Error& e) {
+    e.add_place(where(b.nodes[static_cast<std::size_t>(step - b.steps.data())]));
+    throw;
+  }
+}
+
+std::string names_of(const Node& n) {
+  if (n.kind == Node::Kind::copy) return "copy";
+  if (!n.fused) return std::string(n.primitive->name());
+  std::string r;
+  for (auto& m : n.fused->members) r += (r.empty() ? "" : " ") + std::string(m->name());
+  return r;
+}
+std::string where(const Node& n) {
+  auto place = n.source ? describe(*n.source) : std::string();
+  return "in " + names_of(n) + (place.empty() ? "" : ", " + place);
+}
+}  // namespace bora::exec

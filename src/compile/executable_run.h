@@ -1,0 +1,21 @@
+// executable_run.h -- what changes while an Executable runs, and the steps run on it.
+#pragma once
+#include "compile/plan.h"
+
+namespace bora::exec {
+/// The table of base pointers and the views that steps hand to kernels. Made once, reused by later runs.
+struct State {
+  std::vector<char*> base;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  std::vector<kernels::LoopArgs> loops;
+  std::vector<std::shared_ptr<Communicator::Handle>> handles;
+  State(const Block&, const Table&);
+  char* at(Place p) const { return base[static_cast<std::size_t>(p.base)] + p.offset; }
+};
+/// Runs the steps in order. An error is told which primitive it was, its scope and the user's source line.
+void run(const Block&, State&);
+/// "dot_general (mlp.up, train.cpp:41)".
+std::string where(const Node&);
+std::string names_of(const Node&);
+}  // namespace bora::exec

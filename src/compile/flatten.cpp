@@ -1,0 +1,189 @@
+// flatten.cpp -- held calls inlined, and what does not change within a loop moved in front of it. No instruction is merged with another.
+#include "bora/compile/control.h"
+#include "bora/compile/executable.h"
+#include "bora/ops/primitives.h"
+#include "compile/graph.h"
+
+namespace bora {
+namespace {
+using exec::idx;
+
+/// Appends the instructions of `from` to `to`; its inputs are the variables `in`. Gives the variables of its outputs.
+std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
+
+PrimitivePtr with_flat_bodies(const PrimitivePtr& p) {
+  if (auto* s = as<ops::Scan>(p)) {
+    auto q = *s;
+    q.body = flatten(q.body);
+    return primitive(std::move(q));
+  }
+  if (auto* c = as<ops::Cond>(p)) {
+    auto q = *c;
+    q.on_true = flatten(q.on_true);
+    q.on_false = flatten(q.on_false);
+    return primitive(std::move(q));
+  }
+  if (auto* w = as<ops::While>(p)) {
+    auto q = *w;
+    q.cond = flatten(q.cond);
+    q.body = flatten(q.body);
+    return primitive(std::move(q));
+  }
+  return p;
+}
+const Program* inlined(const PrimitivePtr& p) {
+  if (auto* c = as<ops::Call>(p)) return c->program.get();
+  if (auto* c = as<ops::CustomVjp>(p)) return c->program.get();
+  return nullptr;
+}
+std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in) {
+  std::vector<int> number(from.vars.size(), -1);
+  for (std::size_t i = 0; i < from.in.size(); ++i) number[idx(from.in[i])] = in[i];
+  auto fresh = [&](int v) {
+    to.vars.push_back(from.vars[idx(v)]);
+    return number[idx(v)] = static_cast<int>(to.vars.size()) - 1;
+  };
+  for (auto& i : from.code) {
+    std::vector<int> args;
+    for (int v : i.in) args.push_back(number[idx(v)]);
+    if (auto* held = inlined(i.primitive)) {
+      auto out = inline_into(to, *held, args);
+      for (std::size_t k = 0; k < out.size(); ++k) number[idx(i.out[k])] = out[k];
+      continue;
+    }
+    Instruction j{with_flat_bodies(i.primitive), std::move(args), {}, i.source};
+    for (int v : i.out) j.out.push_back(fresh(v));
+    to.code.push_back(std::move(j));
+  }
+  std::vector<int> out;
+  for (int v : from.out) out.push_back(number[idx(v)]);
+  return out;
+}
+std::shared_ptr<Program> empty_like(const Program& p) {
+  auto r = std::make_shared<Program>();
+  r->local = p.local;
+  r->labels = p.labels;
+  for (int v : p.in) {
+    r->vars.push_back(p.vars[idx(v)]);
+    r->in.push_back(static_cast<int>(r->vars.size()) - 1);
+  }
+  return r;
+}
+}  // namespace
+
+ProgramPtr flatten(const ProgramPtr& p) {
+  auto r = empty_like(*p);
+  r->out = inline_into(*r, *p, r->in);
+  return r;
+}
+
+namespace exec {
+namespace {
+/// Values that a loop makes again for less than reading them costs.
+bool leaf(const Instruction& i) {
+  return as<ops::Constant>(i.primitive) || as<ops::Iota>(i.primitive) || as<ops::BroadcastInDim>(i.primitive) || i.primitive->traits.view;
+}
+struct Moved {
+  ops::Scan scan;
+  std::vector<Instruction> before;               // in the variables of the body
+  std::vector<int> results;                      // of those, what the body still reads: new constants, behind the old ones
+};
+/// Splits the body of a scan: what depends on constants only, and the rest.
+Moved split(const ops::Scan& s) {
+  const Program& b = *s.body;
+  auto consts = idx(s.consts);
+  std::vector<bool> fixed(b.vars.size());
+  for (std::size_t i = 0; i < consts; ++i) fixed[idx(b.in[i])] = true;
+  std::vector<bool> moves(b.code.size());
+  std::size_t bytes = 0, limit = std::size_t{1} << 20;
+  for (std::size_t i = 0; i < consts; ++i) limit += b.vars[idx(b.in[i])].nbytes();
+  for (std::size_t k = 0; k < b.code.size(); ++k) {
+    auto& i = b.code[k];
+    auto& t = i.primitive->traits;
+    bool ok = !t.collective && !t.opaque && !t.random && i.primitive->programs().empty();
+    for (int v : i.in) ok = ok && fixed[idx(v)];
+    std::size_t made = 0;
+    for (int v : i.out) made += b.vars[idx(v)].nbytes();
+    if (!leaf(i)) ok = ok && bytes + made <= limit;
+    if (!ok) continue;
+    moves[k] = true;
+    if (!leaf(i)) bytes += made;
+    for (int v : i.out) fixed[idx(v)] = true;
+  }
+  Moved m{s, {}, {}};
+  auto body = std::make_shared<Program>();
+  body->vars = b.vars;
+  body->out = b.out;
+  body->local = b.local;
+  std::vector<bool> made(b.vars.size()), taken(b.vars.size());     // outside; as a new constant
+  for (std::size_t k = 0; k < b.code.size(); ++k)
+    if (moves[k]) {
+      m.before.push_back(b.code[k]);
+      if (leaf(b.code[k])) body->code.push_back(b.code[k]);
+      else for (int v : b.code[k].out) made[idx(v)] = true;
+    } else body->code.push_back(b.code[k]);
+  auto take = [&](int v) {
+    if (!made[idx(v)] || taken[idx(v)]) return;
+    taken[idx(v)] = true;
+    m.results.push_back(v);
+  };
+  // Leaves stand in both places: of the copies in the body only those that are read count.
+  std::vector<bool> read(b.vars.size());
+  for (int v : body->out) read[idx(v)] = true;
+  std::vector<Instruction> kept;
+  for (std::size_t k = body->code.size(); k-- > 0;) {
+    auto& i = body->code[k];
+    bool live = !leaf(i);
+    for (int v : i.out) live = live || read[idx(v)];
+    if (!live) continue;
+    for (int v : i.in) read[idx(v)] = true;
+    kept.push_back(i);
+  }
+  body->code.assign(kept.rbegin(), kept.rend());
+  for (auto& i : body->code) for (int v : i.in) take(v);
+  for (int v : body->out) take(v);
+  body->in.assign(b.in.begin(), b.in.begin() + s.consts);
+  body->in.insert(body->in.end(), m.results.begin(), m.results.end());
+  body->in.insert(body->in.end(), b.in.begin() + s.consts, b.in.end());
+  m.scan.body = body;
+  m.scan.consts = s.consts + static_cast<std::int64_t>(m.results.size());
+  return m;
+}
+}  // namespace
+
+ProgramPtr hoist(const ProgramPtr& p) {
+  auto r = std::make_shared<Program>(*p);
+  r->code.clear();
+  for (auto i : p->code) {
+    if (auto* c = as<ops::Cond>(i.primitive)) i.primitive = primitive(ops::Cond{hoist(c->on_true), hoist(c->on_false)});
+    else if (auto* w = as<ops::While>(i.primitive)) i.primitive = primitive(ops::While{hoist(w->cond), hoist(w->body), w->cond_consts, w->body_consts});
+    if (auto* s = as<ops::Scan>(i.primitive)) {
+      auto inner = *s;
+      inner.body = hoist(s->body);
+      auto m = split(inner);
+      if (!m.results.empty()) {
+        const Program& b = *inner.body;
+        std::vector<int> number(b.vars.size(), -1);
+        for (std::size_t k = 0; k < idx(s->consts); ++k) number[idx(b.in[k])] = i.in[k];
+        for (auto j : m.before) {
+          for (int& v : j.in) v = number[idx(v)];
+          for (int& v : j.out) {
+            r->vars.push_back(b.vars[idx(v)]);
+            number[idx(v)] = static_cast<int>(r->vars.size()) - 1;
+            v = number[idx(v)];
+          }
+          r->code.push_back(std::move(j));
+        }
+        std::vector<int> args(i.in.begin(), i.in.begin() + s->consts);
+        for (int v : m.results) args.push_back(number[idx(v)]);
+        args.insert(args.end(), i.in.begin() + s->consts, i.in.end());
+        i.in = std::move(args);
+      }
+      i.primitive = primitive(m.results.empty() ? inner : m.scan);
+    }
+    r->code.push_back(std::move(i));
+  }
+  return r;
+}
+}  // namespace exec
+}  // namespace bora

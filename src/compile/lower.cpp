@@ -1,0 +1,64 @@
+// lower.cpp -- instructions become nodes: views share memory, scalar constants go to the pool, dead code is dropped.
+#include <cstring>
+#include "bora/ops/primitives.h"
+#include "compile/fuse.h"
+
+namespace bora::exec {
+namespace {
+Mask live_instructions(const Program& p) {
+  Mask live(p.code.size()), read(p.vars.size());
+  for (int v : p.out) read[idx(v)] = true;
+  for (std::size_t k = p.code.size(); k-- > 0;) {
+    auto& i = p.code[k];
+    bool keep = communicates(i);
+    for (int v : i.out) keep = keep || read[idx(v)];
+    if (!keep) continue;
+    live[k] = true;
+    for (int v : i.in) read[idx(v)] = true;
+  }
+  return live;
+}
+std::uint64_t bits_of(const Instruction& i, const Type& t) {
+  std::uint64_t bits = 0;
+  Output out{t, &bits};
+  i.primitive->eval({}, {&out, 1});
+  return bits;
+}
+}  // namespace
+
+Graph lower(const Program& p, bool nested, bool fused) {
+  Graph g;
+  g.vars = p.vars;
+  g.in = p.in;
+  g.out = p.out;
+  g.root.resize(p.vars.size());
+  for (std::size_t v = 0; v < p.vars.size(); ++v) g.root[v] = static_cast<int>(v);
+  auto live = live_instructions(p);
+  std::vector<const Instruction*> code;
+  for (std::size_t k = 0; k < p.code.size(); ++k) {
+    if (!live[k]) continue;
+    auto& i = p.code[k];
+    if (i.primitive->traits.view) g.root[idx(i.out[0])] = g.root[idx(i.in[0])];
+    else if (as<ops::Constant>(i.primitive)) g.constants[i.out[0]] = bits_of(i, g.type(i.out[0]));
+    else code.push_back(&i);
+  }
+  if (fused) g.nodes = fuse(g, code);
+  else for (auto* i : code) g.nodes.push_back({Node::Kind::eval, i->primitive, i->in, i->out, i->source, {}});
+
+  // An output needs memory that a node of this block fills; outside of loops an input or another output may be shared.
+  Mask defined(g.vars.size()), taken(g.vars.size()), input(g.vars.size());
+  for (auto& n : g.nodes) for (int v : n.out) defined[idx(v)] = true;
+  for (int v : g.in) input[g.at(v)] = true;
+  for (int& v : g.out) {
+    auto r = g.at(v);
+    bool own = r < defined.size() && defined[r] && !taken[r];
+    bool shared = !nested && (own || input[r] || taken[r]);
+    if (own) taken[r] = true;
+    if (own || shared) continue;
+    int copy = g.fresh(g.type(v));
+    g.nodes.push_back({Node::Kind::copy, nullptr, {v}, {copy}, {}, {}});
+    v = copy;
+  }
+  return g;
+}
+}  // namespace bora::exec

@@ -1,0 +1,206 @@
+// plan.cpp -- liveness, memory and addresses. Values that may share memory form a buffer: an operation in place, a donated input and the
+// output that takes it, a carry that is updated where it stands. Buffers of the slab are placed largest first, each in the tightest gap.
+#include "compile/plan.h"
+#include <algorithm>
+#include <limits>
+#include "bora/compile/control.h"
+#include "compile/plan_steps.h"
+
+namespace bora::exec {
+Place Table::constant(std::uint64_t bits) {
+  auto it = std::find(pool.begin(), pool.end(), bits);
+  auto k = static_cast<std::size_t>(it - pool.begin());
+  if (it == pool.end()) pool.push_back(bits);
+  return {0, k * sizeof bits};
+}
+
+namespace {
+constexpr std::size_t kLine = 64;
+/// Large buffers do not begin at the same place of a 4 KiB page: loads would wait for stores to the other one.
+std::size_t padded(std::size_t bytes) {
+  auto n = (bytes + kLine - 1) / kLine * kLine;
+  return n >= 32768 && n % 4096 == 0 ? n + 5 * kLine : n;
+}
+struct Buffer {
+  std::size_t bytes;
+  int first, last;                               // nodes between which it holds something
+  int input = -1, output = -1;
+  bool taken = false;                            // an input's memory that other values are written to
+  Place place = {};
+};
+
+class Planner {
+ public:
+  Planner(Graph g, const std::vector<int>& may_take, Table& t) : g_(std::move(g)), may_take_(may_take), table_(t) {}
+  BlockPtr run() {
+    auto b = std::make_unique<Block>();
+    b->slab = table_.bases++;
+    b->in = table_.bases;
+    table_.bases += static_cast<int>(g_.in.size());
+    b->out = table_.bases;
+    table_.bases += static_cast<int>(g_.out.size());
+    for (auto& n : g_.nodes) held_.push_back(hold(n, table_));
+    find_lives();
+    share();
+    for (std::size_t t = 0; t < g_.nodes.size(); ++t) for (auto bytes : held_[t].workspaces) workspace_[t].push_back(add({bytes, at(t), at(t)}));
+    b->bytes = place(*b);
+    emit(*b);
+    return b;
+  }
+
+ private:
+  static int at(std::size_t t) { return static_cast<int>(t); }
+  int end() const { return at(g_.nodes.size()); }
+  int add(Buffer x) {
+    buffers_.push_back(x);
+    return static_cast<int>(buffers_.size()) - 1;
+  }
+  Buffer& buffer(int v) { return buffers_[idx(buffer_of_[g_.at(v)])]; }
+
+  void find_lives() {
+    buffer_of_.assign(g_.vars.size(), -1);
+    reads_.assign(g_.vars.size(), -1);
+    workspace_.resize(g_.nodes.size());
+    for (std::size_t i = 0; i < g_.in.size(); ++i) {
+      auto r = g_.at(g_.in[i]);
+      buffer_of_[r] = add({g_.vars[r].nbytes(), -1, -1, static_cast<int>(i)});
+    }
+    for (std::size_t t = 0; t < g_.nodes.size(); ++t) {
+      for (int v : g_.nodes[t].out) {
+        auto r = g_.at(v);
+        if (buffer_of_[r] < 0) buffer_of_[r] = add({g_.vars[r].nbytes(), at(t), at(t)});
+      }
+      for (int v : g_.nodes[t].in) touch(v, t);
+    }
+    for (std::size_t k = 0; k < g_.out.size(); ++k) {
+      auto& x = buffer(g_.out[k]);
+      x.last = end();
+      reads_[g_.at(g_.out[k])] = end();
+      if (x.input < 0 && x.output < 0) x.output = static_cast<int>(k);
+    }
+  }
+  void touch(int v, std::size_t t) {
+    auto r = g_.at(v);
+    if (buffer_of_[r] < 0) return;               // a constant
+    reads_[r] = std::max(reads_[r], at(t));
+    auto& x = buffers_[idx(buffer_of_[r])];
+    x.last = std::max(x.last, at(t));
+  }
+  bool may_take(const Buffer& input, const Buffer& by) const {
+    if (by.output < 0 || by.input >= 0) return false;
+    int allowed = may_take_[idx(input.input)];
+    return allowed == kAnyOutput || allowed == by.output;
+  }
+  void merge(std::size_t from, std::size_t into) {                // variable `from` joins the buffer of variable `into`
+    int a = buffer_of_[from], b = buffer_of_[into];
+    auto &x = buffers_[idx(a)], &y = buffers_[idx(b)];
+    y.first = std::min(y.first, x.first);
+    y.last = std::max(y.last, x.last);
+    y.input = std::max(y.input, x.input);
+    y.taken = y.taken || x.taken || x.input >= 0;
+    for (auto& v : buffer_of_) if (v == a) v = b;
+    x.bytes = 0;
+  }
+  /// From the last node to the first: the value that a node makes may take the memory of one that ends there.
+  void share() {
+    for (std::size_t t = g_.nodes.size(); t-- > 0;) {
+      auto& n = g_.nodes[t];
+      std::vector<int> taken;
+      for (bool inputs : {true, false})          // donated memory first, so that outputs do not leave it unused
+        for (auto [i, o] : in_place(n, held_[t], g_)) {
+          auto from = g_.at(n.in[i]), into = g_.at(n.out[o]);
+          if (buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t)) continue;
+          auto &x = buffers_[idx(buffer_of_[from])], &y = buffers_[idx(buffer_of_[into])];
+          if ((x.input >= 0) != inputs || x.bytes != y.bytes || x.bytes == 0 || y.first != at(t)) continue;
+          if (x.input >= 0 && !may_take(x, y)) continue;
+          if (std::find(taken.begin(), taken.end(), n.in[i]) != taken.end()) continue;
+          taken.push_back(n.in[i]);
+          merge(from, into);
+        }
+    }
+    // Outputs that are first written after the last read of a donated input.
+    for (int v : g_.out) {
+      auto& y = buffer(v);
+      if (y.input >= 0 || y.output < 0 || y.bytes == 0) continue;
+      for (int w : g_.in) {
+        auto& x = buffer(w);
+        if (x.input < 0 || x.output >= 0 || x.bytes != y.bytes || x.first != -1 || x.last >= y.first || !may_take(x, y)) continue;
+        merge(g_.at(w), g_.at(v));
+        break;
+      }
+    }
+  }
+  std::size_t place(const Block& b) {
+    std::vector<Buffer*> slab;
+    for (auto& x : buffers_) {
+      if (x.input >= 0) x.place = {b.in + x.input, 0};
+      else if (x.output >= 0) x.place = {b.out + x.output, 0};
+      else {
+        x.place = {b.slab, 0};
+        if (x.bytes) slab.push_back(&x);
+      }
+    }
+    std::stable_sort(slab.begin(), slab.end(), [](auto* x, auto* y) { return x->bytes > y->bytes; });
+    std::vector<Buffer*> placed;                 // ascending by offset
+    std::size_t total = 0;
+    for (auto* x : slab) {
+      auto need = padded(x->bytes);
+      std::size_t from = 0, best = 0, slack = std::numeric_limits<std::size_t>::max();
+      bool found = false;
+      for (auto* y : placed) {
+        if (y->last < x->first || x->last < y->first) continue;
+        if (y->place.offset >= from + need && y->place.offset - from - need < slack) {
+          best = from;
+          slack = y->place.offset - from - need;
+          found = true;
+        }
+        from = std::max(from, y->place.offset + padded(y->bytes));
+      }
+      x->place.offset = found ? best : from;
+      total = std::max(total, x->place.offset + need);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), x, [](auto* p, auto* q) { return p->place.offset < q->place.offset; }), x);
+    }
+    return total;
+  }
+  void emit(Block& b) {
+    b.places.resize(g_.vars.size());
+    for (std::size_t v = 0; v < g_.vars.size(); ++v) {
+      auto r = g_.at(static_cast<int>(v));
+      if (buffer_of_[r] >= 0) b.places[v] = buffers_[idx(buffer_of_[r])].place;
+      else if (auto c = g_.constants.find(static_cast<int>(r)); c != g_.constants.end()) b.places[v] = table_.constant(c->second);
+    }
+    for (int v : g_.in) b.overwritten.push_back(buffer(v).taken);
+    for (std::size_t k = 0; k < g_.out.size(); ++k) {
+      int same = -1, r = static_cast<int>(g_.at(g_.out[k]));
+      for (std::size_t j = 0; j < k && same < 0; ++j) if (static_cast<int>(g_.at(g_.out[j])) == r) same = static_cast<int>(j);
+      b.out_same.push_back(same);
+      b.out_input.push_back(buffer(g_.out[k]).input);
+    }
+    for (std::size_t t = 0; t < g_.nodes.size(); ++t) {
+      std::vector<Place> work;
+      for (int w : workspace_[t]) work.push_back(buffers_[idx(w)].place);
+      b.steps.push_back(make_step(g_.nodes[t], std::move(held_[t]), g_, b.places, work, table_));
+    }
+    b.nodes = std::move(g_.nodes);
+    b.vars = std::move(g_.vars);
+    b.in_vars = g_.in;
+    b.out_vars = g_.out;
+  }
+
+  Graph g_;
+  const std::vector<int>& may_take_;
+  Table& table_;
+  std::vector<Held> held_;
+  std::vector<Buffer> buffers_;
+  std::vector<int> buffer_of_, reads_;           // by root variable: its buffer, the last node that reads it
+  std::vector<std::vector<int>> workspace_;
+};
+}  // namespace
+
+BlockPtr plan(Graph g, const std::vector<int>& may_take, Table& t) { return Planner(std::move(g), may_take, t).run(); }
+BlockPtr compile_block(const Program& p, bool nested, const std::vector<int>& may_take, Table& t) {
+  auto g = lower(p, nested, t.fused);
+  schedule(g);
+  return plan(std::move(g), may_take, t);
+}
+}  // namespace bora::exec

@@ -1,0 +1,156 @@
+#include "compile/plan_steps.h"
+#include <algorithm>
+#include "bora/compile/control.h"
+
+namespace bora::exec {
+namespace {
+/// Carry i of a held body stands at input `first` + i and leaves as output i.
+std::vector<int> carries_in_place(std::size_t inputs, std::size_t first, std::size_t carries) {
+  std::vector<int> r(inputs, kNever);
+  for (std::size_t i = 0; i < carries; ++i) r[first + i] = static_cast<int>(i);
+  return r;
+}
+bool stays(const Block& body, std::size_t carry) { return body.out_input[carry] >= 0; }
+void add_others(Held& h, const Block& body, const Program& p, std::size_t carries) {
+  for (std::size_t i = 0; i < carries; ++i) h.workspaces.push_back(stays(body, i) ? 0 : p.vars[idx(p.out[i])].nbytes());
+}
+std::size_t carries_of(const ops::While& w) { return w.body->out.size(); }
+}  // namespace
+
+Held hold(const Node& n, Table& t) {
+  Held h;
+  if (!n.primitive || n.kind != Node::Kind::eval) return h;
+  if (auto* s = as<ops::Scan>(n.primitive)) {
+    h.first = compile_block(*s->body, true, carries_in_place(s->body->in.size(), idx(s->consts), idx(s->carries)), t);
+    h.workspaces = {h.first->bytes};
+    add_others(h, *h.first, *s->body, idx(s->carries));
+  } else if (auto* c = as<ops::Cond>(n.primitive)) {
+    std::vector<int> none(n.in.size() - 1, kNever);
+    h.first = compile_block(*c->on_true, true, none, t);
+    h.second = compile_block(*c->on_false, true, none, t);
+    h.workspaces = {std::max(h.first->bytes, h.second->bytes)};
+  } else if (auto* w = as<ops::While>(n.primitive)) {
+    h.first = compile_block(*w->cond, true, std::vector<int>(w->cond->in.size(), kNever), t);
+    h.second = compile_block(*w->body, true, carries_in_place(w->body->in.size(), idx(w->body_consts), carries_of(*w)), t);
+    h.workspaces = {h.first->bytes, h.second->bytes, sizeof(bool)};
+    add_others(h, *h.second, *w->body, carries_of(*w));
+  }
+  return h;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const Held& h, const Graph& g) {
+  std::vector<std::pair<std::size_t, std::size_t>> r;
+  auto once = [&](std::size_t i) {               // an operand that is also read as another one must not change meanwhile
+    return std::count_if(n.in.begin(), n.in.end(), [&](int v) { return g.at(v) == g.at(n.in[i]); }) == 1;
+  };
+  auto pair = [&](std::size_t i, std::size_t o) { if (once(i)) r.push_back({i, o}); };
+  if (n.kind == Node::Kind::copy) pair(0, 0);
+  else if (n.kind == Node::Kind::loop) {
+    // n.in and n.out list the loop's operands, loads first: a column may be stored over a column that is read at the same places.
+    auto& f = *n.fused;
+    auto same = [&](std::size_t a, std::size_t b) {
+      auto &x = f.loop.operands[a], &y = f.loop.operands[b];
+      return x.columns && y.columns && dtype_size(x.dtype) == dtype_size(y.dtype) && std::equal(f.args.stride[a], f.args.stride[a] + f.args.ndim, f.args.stride[b]);
+    };
+    for (std::size_t o = 0; o < n.out.size(); ++o)
+      for (std::size_t i = 0; i < f.operands.size() - n.out.size(); ++i) if (same(i, n.in.size() - f.starts.size() + o)) pair(i, o);
+  } else if (n.kind == Node::Kind::eval) {
+    if (auto* s = as<ops::Scan>(n.primitive)) {
+      for (std::size_t i = 0; i < idx(s->carries); ++i) if (stays(*h.first, i) || s->length % 2 == 0) pair(idx(s->consts) + i, i);
+    } else if (auto* w = as<ops::While>(n.primitive)) {
+      for (std::size_t i = 0; i < carries_of(*w); ++i) pair(idx(w->cond_consts + w->body_consts) + i, i);
+    } else if (n.primitive->traits.in_place >= 0) pair(idx(n.primitive->traits.in_place), 0);
+  }
+  return r;
+}
+
+namespace {
+struct Maker {
+  const Node& n;
+  Held h;
+  const Graph& g;
+  const std::vector<Place>& places;
+  const std::vector<Place>& work;
+  Table& table;
+  Place in(std::size_t i) const { return places[idx(n.in[i])]; }
+  Place out(std::size_t k) const { return places[idx(n.out[k])]; }
+  std::size_t bytes(std::size_t k) const { return g.type(n.out[k]).nbytes(); }
+  template <class S> void views(S& s) const {
+    for (std::size_t i = 0; i < n.in.size(); ++i) {
+      s.in.push_back(in(i));
+      s.in_types.push_back(g.type(n.in[i]));
+    }
+    for (std::size_t k = 0; k < n.out.size(); ++k) {
+      s.out.push_back(out(k));
+      s.out_types.push_back(g.type(n.out[k]));
+    }
+  }
+  std::vector<Carry> carries(const Block& body, std::size_t first, std::size_t in_node, std::size_t count, std::size_t others) const {
+    std::vector<Carry> r;
+    for (std::size_t i = 0; i < count; ++i)
+      r.push_back({body.in + static_cast<int>(first + i), body.out + static_cast<int>(i), in(in_node + i), out(i), work[others + i], bytes(i), stays(body, i)});
+    return r;
+  }
+  Step scan(const ops::Scan& s) {
+    ScanStep r{std::move(h.first), work[0], s.length, s.reverse, {}, {}, {}};
+    auto& b = *r.body;
+    auto nc = idx(s.consts), nk = idx(s.carries);
+    for (std::size_t i = 0; i < nc; ++i) r.consts.push_back({b.in + static_cast<int>(i), in(i)});
+    r.carries = carries(b, nc, nc, nk, 1);
+    for (std::size_t i = nc + nk; i < n.in.size(); ++i)
+      r.slices.push_back({b.in + static_cast<int>(i), in(i), b.vars[idx(b.in_vars[i])].nbytes()});
+    for (std::size_t k = nk; k < n.out.size(); ++k)
+      r.slices.push_back({b.out + static_cast<int>(k), out(k), b.vars[idx(b.out_vars[k])].nbytes()});
+    return r;
+  }
+  Step cond() {
+    CondStep r{std::move(h.first), std::move(h.second), work[0], in(0), {}, {}};
+    for (auto [block, bound] : {std::pair{r.on_true.get(), &r.bound_true}, std::pair{r.on_false.get(), &r.bound_false}}) {
+      for (std::size_t i = 1; i < n.in.size(); ++i) bound->push_back({block->in + static_cast<int>(i) - 1, in(i)});
+      for (std::size_t k = 0; k < n.out.size(); ++k) bound->push_back({block->out + static_cast<int>(k), out(k)});
+    }
+    return r;
+  }
+  Step loop(const ops::While& w) {
+    auto cc = idx(w.cond_consts), bc = idx(w.body_consts), nk = carries_of(w);
+    WhileStep r{std::move(h.first), std::move(h.second), work[0], work[1], work[2], 0, {}, {}, {}};
+    r.predicate_slot = r.cond->out;
+    for (std::size_t i = 0; i < cc; ++i) r.consts.push_back({r.cond->in + static_cast<int>(i), in(i)});
+    for (std::size_t i = 0; i < bc; ++i) r.consts.push_back({r.body->in + static_cast<int>(i), in(cc + i)});
+    r.carries = carries(*r.body, bc, cc + bc, nk, 3);
+    for (std::size_t i = 0; i < nk; ++i) r.cond_slots.push_back(r.cond->in + static_cast<int>(cc + i));
+    return r;
+  }
+  Step make() {
+    switch (n.kind) {
+      case Node::Kind::copy: return CopyStep{in(0), out(0), bytes(0)};
+      case Node::Kind::loop: {
+        LoopStep r{n.fused, kernels::compile(n.fused->loop), {}, {}, table.loops++};
+        for (int v : n.fused->operands) r.operands.push_back(places[idx(v)]);
+        for (auto& s : n.fused->starts) r.starts.push_back(places[idx(s.var)]);
+        return r;
+      }
+      case Node::Kind::start: {
+        StartStep r{n.primitive, {}, {}, {}, {}, table.handles++};
+        views(r);
+        return r;
+      }
+      case Node::Kind::wait: return WaitStep{0};
+      case Node::Kind::eval: break;
+    }
+    if (auto* s = as<ops::Scan>(n.primitive)) return scan(*s);
+    if (as<ops::Cond>(n.primitive)) return cond();
+    if (auto* w = as<ops::While>(n.primitive)) return loop(*w);
+    EvalStep r{n.primitive, {}, {}, {}, {}, table.inputs, table.outputs};
+    views(r);
+    table.inputs += r.in.size();
+    table.outputs += r.out.size();
+    return r;
+  }
+};
+}  // namespace
+
+Step make_step(const Node& n, Held h, const Graph& g, const std::vector<Place>& places, const std::vector<Place>& work, Table& t) {
+  return Maker{n, std::move(h), g, places, work, t}.make();
+}
+}  // namespace bora::exec

@@ -1,0 +1,149 @@
+#include "compile/report.h"
+#include <algorithm>
+#include "bora/kernels/loop.h"
+#include "compile/executable_run.h"
+
+namespace bora::exec {
+namespace {
+struct Counter {
+  ExecutableInfo& info;
+  const Block* block = nullptr;
+  const Node* node = nullptr;
+  double times = 1;
+
+  void visit(const Block& b, double n) {
+    Counter inner{info, &b, nullptr, times * n};
+    for (std::size_t k = 0; k < b.steps.size(); ++k) {
+      inner.node = &b.nodes[k];
+      std::visit([&](auto& x) { inner.add(x); }, b.steps[k]);
+    }
+  }
+  void work(const Primitive& p, const Types& in, const Types& out) {
+    info.flops += times * p.cost(in, out).flops;
+    if (p.traits.collective) use(p, in, out);
+  }
+  void use(const Primitive& p, const Types& in, const Types& out) {
+    ++info.collectives;
+    ExecutableInfo::CollectiveUse u;
+    u.what = std::string(p.name()) + " " + to_string(p.named_axes()) + " " + to_string(out.empty() ? in.front() : out.front());
+    for (auto& t : in) u.bytes += t.nbytes();
+    for (auto& t : out) u.bytes += t.nbytes();
+    u.times = static_cast<std::size_t>(times);
+    auto same = std::find_if(info.collective_uses.begin(), info.collective_uses.end(), [&](auto& o) { return o.what == u.what && o.bytes == u.bytes; });
+    if (same != info.collective_uses.end()) same->times += u.times;
+    else info.collective_uses.push_back(std::move(u));
+  }
+  void add(const EvalStep& x) {
+    ++info.kernels;
+    work(*x.primitive, x.in_types, x.out_types);
+  }
+  void add(const StartStep& x) { work(*x.primitive, x.in_types, x.out_types); }
+  void add(const LoopStep& x) {
+    ++info.kernels;
+    info.fused += x.fused->members.size() > 1;
+    double rows = 1, columns = static_cast<double>(x.fused->args.extent[x.fused->args.ndim - 1]);
+    for (int d = 0; d + 1 < x.fused->args.ndim; ++d) rows *= static_cast<double>(x.fused->args.extent[d]);
+    for (auto& i : x.fused->loop.code) {
+      using K = kernels::Instr::Kind;
+      if (i.kind == K::op || i.kind == K::cast || i.kind == K::reduce) info.flops += times * rows * columns;
+    }
+  }
+  void add(const CopyStep&) { ++info.kernels; }
+  void add(const ScanStep& x) { visit(*x.body, static_cast<double>(x.length)); }
+  void add(const CondStep& x) {
+    visit(*x.on_true, 0.5);
+    visit(*x.on_false, 0.5);
+  }
+  void add(const WhileStep& x) {
+    visit(*x.cond, 1);
+    visit(*x.body, 1);
+  }
+  void add(const WaitStep&) {}
+};
+
+struct Printer {
+  std::string text = {};
+  int indent = 0;
+  const Block* block = nullptr;
+  std::string tab() const { return std::string(static_cast<std::size_t>(indent), ' '); }
+  std::string place(Place p) const {
+    auto& b = *block;
+    auto offset = p.offset ? "+" + std::to_string(p.offset) : std::string();
+    if (p.base == 0) return "constant";
+    if (p.base == b.slab) return "slab+" + std::to_string(p.offset);
+    if (p.base >= b.out && p.base < b.out + static_cast<int>(b.out_vars.size())) return "out" + std::to_string(p.base - b.out) + offset;
+    return "in" + std::to_string(p.base - b.in) + offset;
+  }
+  std::string operand(int v) const { return "%" + std::to_string(v) + " " + to_string(block->vars[idx(v)]) + " @" + place(block->places[idx(v)]); }
+  void line(const Node& n) {
+    text += tab();
+    for (std::size_t k = 0; k < n.out.size(); ++k) text += (k ? ", " : "") + operand(n.out[k]);
+    text += (n.out.empty() ? "" : " = ") + std::string(n.fused ? "loop" : n.kind == Node::Kind::wait ? "wait " : n.kind == Node::Kind::start ? "start " : "") +
+            (n.fused ? "" : names_of(n));
+    for (int v : n.in) text += " %" + std::to_string(v) + "@" + place(block->places[idx(v)]);
+    if (n.fused) text += "   {" + names_of(n) + "}";
+    else if (n.primitive && n.primitive->programs().empty() && !n.primitive->params().empty()) text += "   [" + n.primitive->params() + "]";
+    text += "\n";
+  }
+  void held(std::string_view what, const Block& b) {
+    text += tab() + "  " + std::string(what) + ": slab " + std::to_string(b.bytes) + " bytes\n";
+    Printer p{{}, indent + 4, &b};
+    p.block_text();
+    text += p.text;
+  }
+  void block_text() {
+    for (std::size_t k = 0; k < block->steps.size(); ++k) {
+      line(block->nodes[k]);
+      std::visit([&](auto& x) { more(x); }, block->steps[k]);
+    }
+    text += tab() + "return";
+    for (std::size_t k = 0; k < block->out_vars.size(); ++k) {
+      int v = block->out_vars[k];
+      text += (k ? ", %" : " %") + std::to_string(v) + "@" + place(block->places[idx(v)]);
+      if (block->out_input[k] >= 0 && block->overwritten[static_cast<std::size_t>(block->out_input[k])]) text += " (in place)";
+    }
+    text += "\n";
+  }
+  void more(const LoopStep& x) {
+    auto& a = x.fused->args;
+    text += tab() + "  over";
+    for (int d = 0; d < a.ndim; ++d) text += (d ? " x " : " ") + std::to_string(a.extent[d]);
+    text += "\n";
+    std::istringstream lines(kernels::print(x.fused->loop));
+    for (std::string l; std::getline(lines, l);) text += tab() + "  | " + l + "\n";
+  }
+  void more(const ScanStep& x) { held("body, " + std::to_string(x.length) + (x.reverse ? " times backwards" : " times"), *x.body); }
+  void more(const CondStep& x) {
+    held("true", *x.on_true);
+    held("false", *x.on_false);
+  }
+  void more(const WhileStep& x) {
+    held("while", *x.cond);
+    held("do", *x.body);
+  }
+  template <class T> void more(const T&) {}
+};
+}  // namespace
+
+ExecutableInfo info_of(const Block& b) {
+  ExecutableInfo i;
+  i.slab_bytes = b.bytes;
+  for (int v : b.in_vars) i.input_bytes += b.vars[idx(v)].nbytes();
+  for (std::size_t k = 0; k < b.out_vars.size(); ++k) {
+    auto bytes = b.vars[idx(b.out_vars[k])].nbytes();
+    i.output_bytes += bytes;
+    if (auto in = b.out_input[k]; in >= 0 && b.overwritten[static_cast<std::size_t>(in)]) i.donated_bytes += bytes;
+  }
+  Counter{i}.visit(b, 1);
+  return i;
+}
+std::string explain(const Block& b, const ExecutableInfo& i) {
+  std::ostringstream o;
+  o << "slab " << i.slab_bytes << " bytes, inputs " << i.input_bytes << ", outputs " << i.output_bytes << " (" << i.donated_bytes << " in donated memory); "
+    << i.kernels << " kernels, " << i.fused << " fused, " << i.collectives << " collectives, " << i.flops << " flops\n";
+  for (auto& u : i.collective_uses) o << "  " << u.times << " x " << u.what << ", " << u.bytes << " bytes\n";
+  Printer p{{}, 0, &b};
+  p.block_text();
+  return o.str() + p.text;
+}
+}  // namespace bora::exec

@@ -1,0 +1,9 @@
+// report.h -- what a planned block costs, and its text.
+#pragma once
+#include "bora/compile/executable.h"
+#include "compile/plan.h"
+
+namespace bora::exec {
+ExecutableInfo info_of(const Block&);
+std::string explain(const Block&, const ExecutableInfo&);
+}  // namespace bora::exec

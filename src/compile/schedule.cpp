@@ -1,0 +1,2 @@
+#include "compile/graph.h"
+namespace bora::exec { void schedule(Graph&) {} }
