@@ -25,9 +25,9 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
     for (auto& s : l.numbers) {
       if constexpr (std::is_same_v<T, bool>) out[i++] = s.value != 0;
       else if constexpr (std::is_integral_v<T>) {
+        check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62), "array: ", s.value, " does not fit into ", d);
         auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
-        check<ValueError>((s.integral() || s.value == static_cast<double>(n)) && static_cast<std::int64_t>(static_cast<T>(n)) == n, "array: ",
-                          s.value, " does not fit into ", d, "; give a wider dtype: array({..}, i64)");
+        check<ValueError>(static_cast<std::int64_t>(static_cast<T>(n)) == n, "array: ", n, " does not fit into ", d, "; give a dtype: array({..}, i64)");
         out[i++] = static_cast<T>(n);
       } else if constexpr (std::is_same_v<T, bfloat16>) out[i++] = bfloat16(static_cast<float>(s.value));
       else out[i++] = static_cast<T>(s.value);

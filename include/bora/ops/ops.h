@@ -7,3 +7,4 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/special.h"
+#include "bora/ops/view.h"
