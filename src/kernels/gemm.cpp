@@ -46,10 +46,9 @@ void run(const GemmBlock& b) {
 
 /// Small c, long k: slabs of k are computed by different threads, a round of them at a time, and added to c in order.
 void run_over_slabs(const Gemm& g) {
-  constexpr I round = 16;
   bool f64 = g.dtype == Dtype::f64;
   Dtype acc = f64 ? Dtype::f64 : Dtype::f32;
-  I slabs = slab_count(acc, g.k), size = g.m * g.n;
+  I slabs = slab_count(acc, g.k), size = g.m * g.n, round = std::min(slabs, std::max<I>(16, (1 << 20) / size));
   auto parts = allocate(static_cast<std::size_t>((round + 1) * size) * dtype_size(acc));
   for (I batch = 0; batch < g.batch; ++batch) {
     auto whole = part(g, batch, 0, g.m, 0, g.n);
