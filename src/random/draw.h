@@ -1,0 +1,23 @@
+// draw.h -- what samplers have in common. Private.
+#pragma once
+#include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
+#include "bora/ops/primitives.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "bora/ops/special.h"
+#include "bora/random/random.h"
+
+namespace bora::random {
+/// Throws DtypeError unless k is a key, ShapeError unless it is one key.
+void one_key(std::string_view what, const Array& k);
+/// Throws DtypeError unless the dtype is a floating one.
+void floating(std::string_view what, Dtype dtype);
+/// x rounded to the dtype.
+double rounded(double x, Dtype dtype);
+/// The next number of the dtype after x in the direction of `to`.
+double next_after(double x, double to, Dtype dtype);
+/// The smallest normal number.
+double tiny(Dtype dtype);
+Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw);
+}  // namespace bora::random

@@ -1,0 +1,169 @@
+// Samplers whose numbers depend on (key, position) only: compositions of random bits and elementwise operations, so that they fuse.
+// Algorithms and constants: jax/_src/random (spec/jax.md section 1.4).
+#include <cmath>
+#include <limits>
+#include "random/draw.h"
+
+namespace bora::random {
+void floating(std::string_view what, Dtype dtype) { check<DtypeError>(is_float(dtype), what, ": the dtype must be a floating one, got ", dtype); }
+double rounded(double x, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return static_cast<float>(x);
+    case Dtype::bf16: return static_cast<float>(bfloat16(static_cast<float>(x)));
+    default: return x;
+  }
+}
+double next_after(double x, double to, Dtype dtype) {
+  if (dtype == f64) return std::nextafter(x, to);
+  if (dtype == f32) return std::nextafter(static_cast<float>(x), static_cast<float>(to));
+  bfloat16 b(static_cast<float>(x));
+  if (x == to) return x;
+  if (x == 0) b.bits = static_cast<std::uint16_t>(to > 0 ? 1 : 0x8001);
+  else b.bits = static_cast<std::uint16_t>(b.bits + ((to > x) == (x > 0) ? 1 : -1));
+  return static_cast<float>(b);
+}
+double tiny(Dtype dtype) { return dtype == f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min()); }
+
+Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) { return call_one(ops::RandomBits{shape, dtype, draw.spec, shape}, {k}); }
+Array bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("bits", k);
+  return draw_bits(k, shape, dtype, draw);
+}
+
+namespace {
+/// Multiples of 2^-23 (f32), 2^-52 (f64), 2^-7 (bf16) in [0, 1), exact.
+Array unit(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  if (dtype == f32) return bitcast((draw_bits(k, shape, u32, draw) >> 9) | 0x3F800000, f32) - 1.0;
+  if (dtype == f64) {                             // the shift keeps the sign, the mask drops it
+    auto mantissa = (draw_bits(k, shape, i64, draw) >> 12) & 0x000FFFFFFFFFFFFFll;
+    return bitcast(mantissa | 0x3FF0000000000000ll, f64) - 1.0;
+  }
+  return (draw_bits(k, shape, u8, draw) >> 1).astype(bf16) * 0x1p-7;
+}
+/// XLA contracts the product and the sum of f32 and f64 into one fma; bf16 rounds each.
+Array stretched(const Array& u, const Array& span, const Array& minval) {
+  auto y = u.dtype() == bf16 ? u * span + minval : fma(u, span, minval);
+  return maximum(minval, y);
+}
+Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval, double maxval, const Draw& draw) {
+  auto u = unit(k, shape, dtype, draw);
+  minval = rounded(minval, dtype);
+  maxval = rounded(maxval, dtype);
+  auto span = rounded(maxval - minval, dtype);
+  if (minval == 0 && span == 1) return u;
+  return stretched(u, constant(span, dtype), constant(minval, dtype));
+}
+Array logarithm_of_uniform(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  return log(uniform_in(k, shape, dtype, tiny(dtype), 1, draw));
+}
+}  // namespace
+Array uniform(const Array& k, const Shape& shape, Dtype dtype, Scalar minval, Scalar maxval, const Draw& draw) {
+  one_key("uniform", k);
+  floating("uniform", dtype);
+  return uniform_in(k, shape, dtype, minval.value, maxval.value, draw);
+}
+Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval, const Draw& draw) {
+  one_key("uniform", k);
+  floating("uniform", dtype);
+  auto lo = broadcast_to(minval.astype(dtype), shape), hi = broadcast_to(maxval.astype(dtype), shape);
+  return stretched(unit(k, shape, dtype, draw), hi - lo, lo);
+}
+Array normal(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("normal", k);
+  floating("normal", dtype);
+  return erf_inv(uniform_in(k, shape, dtype, next_after(-1, 0, dtype), 1, draw)) * rounded(std::sqrt(2.0), dtype);
+}
+Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("truncated_normal", k);
+  floating("truncated_normal", dtype);
+  auto root = rounded(std::sqrt(2.0), dtype), lo = rounded(lower, dtype), hi = rounded(upper, dtype);
+  auto erf_of = [&](double x) { return rounded(std::erf(rounded(x / root, dtype)), dtype); };
+  auto x = erf_inv(uniform_in(k, shape, dtype, erf_of(lo), erf_of(hi), draw)) * root;
+  auto infinity = std::numeric_limits<double>::infinity();
+  return clip(x, next_after(lo, infinity, dtype), next_after(hi, -infinity, dtype));
+}
+Array bernoulli(const Array& k, double p, const Shape& shape, const Draw& draw) {
+  one_key("bernoulli", k);
+  return unit(k, shape, f32, draw) < rounded(p, f32);
+}
+Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape, const Draw& draw) {
+  one_key("bernoulli", k);
+  floating("bernoulli", p.dtype());
+  auto s = shape.value_or(p.shape());
+  return unit(k, s, p.dtype(), draw) < broadcast_to(p, s);
+}
+Array gumbel(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("gumbel", k);
+  floating("gumbel", dtype);
+  return -log(-logarithm_of_uniform(k, shape, dtype, draw));
+}
+Array exponential(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("exponential", k);
+  floating("exponential", dtype);
+  return -log1p(-unit(k, shape, dtype, draw));
+}
+Array laplace(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("laplace", k);
+  floating("laplace", dtype);
+  auto u = uniform_in(k, shape, dtype, next_after(-1, 0, dtype), 1, draw);
+  return sign(u) * log1p(-abs(u));
+}
+Array logistic(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("logistic", k);
+  floating("logistic", dtype);
+  auto u = uniform_in(k, shape, dtype, tiny(dtype), 1, draw);
+  return log(u) - log1p(-u);
+}
+Array rademacher(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  one_key("rademacher", k);
+  return bernoulli(k, 0.5, shape, draw).astype(dtype) * 2 - 1;
+}
+
+// ---- randint ----------------------------------------------------------------------------------------------------------
+namespace {
+/// x mod m for x of 64 bits without a sign, held as i64. Halving first keeps every step inside of i64.
+Array unsigned_remainder(const Array& x, std::uint64_t m) {
+  if (m == 0) return x;
+  if (m >> 63) {                                  // at most one multiple fits
+    auto s = static_cast<std::int64_t>(m);
+    return where(x < 0 && x >= s, x - Scalar(s), x);
+  }
+  auto s = static_cast<std::int64_t>(m);
+  auto half = (x >> 1) & std::numeric_limits<std::int64_t>::max(), bit = x & 1;
+  auto q = half % s;
+  auto room = Scalar(s) - q;
+  return where(q + bit >= room, q - room + bit, q + q + bit);
+}
+template <class U, class F> Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, const Draw& draw, F&& remainder) {
+  auto [high, low] = split<2>(k);
+  U m = span ? static_cast<U>((U(1) << (4 * sizeof(U))) % span) : static_cast<U>(U(1) << (4 * sizeof(U)));
+  m = static_cast<U>(m * m);
+  if (span) m = static_cast<U>(m % span);
+  auto off = remainder(draw_bits(low, shape, bits_dtype, draw), span);
+  if (m == 0) return off;                         // the upper bits do not count
+  return remainder(remainder(draw_bits(high, shape, bits_dtype, draw), span) * constant(Scalar(static_cast<std::int64_t>(m)), bits_dtype) + off, span);
+}
+}  // namespace
+Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype, const Draw& draw) {
+  one_key("randint", k);
+  check<DtypeError>(is_integer(dtype), "randint: the dtype must be an integer one, got ", dtype);
+  if (dtype == u8) {                              // small integers are drawn as i32
+    auto lo = std::clamp<std::int64_t>(minval, 0, 255), hi = std::clamp<std::int64_t>(maxval, 0, 256);
+    return randint(k, shape, lo, hi, i32, draw).astype(u8);
+  }
+  if (dtype == i64) {
+    auto span = maxval <= minval ? 1 : static_cast<std::uint64_t>(maxval) - static_cast<std::uint64_t>(minval);
+    return offset_in<std::uint64_t>(k, shape, i64, span, draw, unsigned_remainder) + Scalar(minval);
+  }
+  auto lowest = dtype == i32 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} : 0;
+  auto highest = dtype == i32 ? std::int64_t{std::numeric_limits<std::int32_t>::max()} : std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+  bool beyond = maxval > highest;
+  minval = std::clamp(minval, lowest, highest);
+  maxval = std::clamp(maxval, lowest, highest);
+  auto span = maxval <= minval ? 1u : static_cast<std::uint32_t>(maxval - minval);
+  if (beyond && maxval > minval) ++span;          // 0: the full range
+  auto off = offset_in<std::uint32_t>(k, shape, u32, span, draw, [](const Array& x, std::uint32_t m) { return m == 0 ? x : x % Scalar(std::int64_t{m}); });
+  auto y = off + Scalar(std::int64_t{static_cast<std::uint32_t>(minval)});
+  return dtype == u32 ? y : bitcast(y, i32);
+}
+}  // namespace bora::random
