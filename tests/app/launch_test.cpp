@@ -1,0 +1,201 @@
+// The launcher, with small shell commands as ranks.
+#include "app/launch.h"
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+#include "bora/base/error.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::app;
+namespace {
+struct Result {
+  int code = 0;
+  std::string out, err;
+  double seconds = 0;
+};
+std::string slurp(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream s;
+  s << file.rdbuf();
+  return s.str();
+}
+std::string folder() {                                       // the same in forked children
+  static const auto path = (fs::temp_directory_path() / ("bora_launch_" + std::to_string(::getpid()))).string();
+  return path;
+}
+struct LaunchTest : testing::Test {
+  LaunchTest() { fs::remove_all(folder()), fs::create_directories(folder()); }
+  ~LaunchTest() override { fs::remove_all(folder()); }
+  /// launch() in a process of its own, as the command runs it; `meanwhile` gets its pid.
+  static Result run(Launch options, const std::string& script, const std::function<void(pid_t)>& meanwhile = {}) {
+    options.command = {"/bin/sh", "-c", script};
+    auto begin = std::chrono::steady_clock::now();
+    auto pid = ::fork();
+    if (pid == 0) {
+      auto to = [](const std::string& name, int fd) { ::dup2(::creat((folder() + name).c_str(), 0666), fd); };
+      to("/out", 1), to("/err", 2);
+      ::_exit(launch(options));
+    }
+    if (meanwhile) meanwhile(pid);
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(folder() + "/out"), slurp(folder() + "/err")};
+    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return r;
+  }
+  static int processes(const std::string& word) {          // whose command line has this word
+    int n = 0;
+    for (auto& p : fs::directory_iterator("/proc")) {
+      auto line = slurp(p.path() / "cmdline");
+      auto state = slurp(p.path() / "stat");
+      n += line.find(word) != std::string::npos && state.find(") Z") == std::string::npos;
+    }
+    return n;
+  }
+  static void wait_for(const std::string& file) {
+    for (int i = 0; i < 500 && !fs::exists(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+};
+}  // namespace
+
+TEST_F(LaunchTest, RanksKnowTheirPlace) {
+  auto r = run({.ranks = 3}, "echo rank $BORA_RANK of $BORA_SIZE local $BORA_LOCAL_RANK $BORA_LOCAL_SIZE; echo $BORA_ROOT >> " + folder() + "/root");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.err, "");
+  EXPECT_NE(r.out.find("rank 0 of 3 local 0 3\n"), std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find("[rank 0]"), std::string::npos);
+  EXPECT_NE(r.out.find("[rank 1] rank 1 of 3 local 1 3\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("[rank 2] rank 2 of 3"), std::string::npos) << r.out;
+  std::istringstream roots(slurp(folder() + "/root"));
+  std::string a, b, c;
+  roots >> a >> b >> c;
+  EXPECT_TRUE(a.starts_with("127.0.0.1:")) << a;
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(a, c);
+}
+TEST_F(LaunchTest, AKilledRankIsNamedAndNobodyStays) {
+  auto r = run({.ranks = 3}, "[ $BORA_RANK = 1 ] && { sleep 0.2; kill -9 $$; }; sleep 4711 & sleep 4711");
+  EXPECT_EQ(r.code, 86);
+  EXPECT_EQ(r.err, "bora: rank 1 lost: killed by signal 9 (Killed)\n");
+  EXPECT_LT(r.seconds, 2.5);
+  EXPECT_GE(r.seconds, 1.5);                                // survivors had their time
+  EXPECT_EQ(processes("4711"), 0);
+}
+TEST_F(LaunchTest, SurvivorsThatEndBecauseOfAnotherAreNotTheCause) {
+  auto r = run({.ranks = 3}, "[ $BORA_RANK = 2 ] && { sleep 0.3; kill -9 $$; }; sleep 0.1; echo 'bora: rank 2 lost: no heartbeat' >&2; exit 86");
+  EXPECT_EQ(r.code, 86);
+  EXPECT_EQ(r.err, "bora: rank 2 lost: killed by signal 9 (Killed)\n");
+  r = run({.ranks = 2}, "echo \"bora: rank 7 lost: says $BORA_RANK\" >&2; [ $BORA_RANK = 1 ] && sleep 0.3; exit 86");
+  EXPECT_EQ(r.code, 86);
+  EXPECT_EQ(r.err, "bora: rank 7 lost: says 0\n");
+  EXPECT_LT(r.seconds, 1.5);
+}
+TEST_F(LaunchTest, OtherExitCodesAreLostRanksToo) {
+  auto r = run({.ranks = 2}, "[ $BORA_RANK = 1 ] && exit 3; exit 0");
+  EXPECT_EQ(r.code, 86);
+  EXPECT_EQ(r.err, "bora: rank 1 lost: ended with exit code 3\n");
+}
+TEST_F(LaunchTest, BadInputIsSaidOnce) {
+  auto r = run({.ranks = 4}, "echo note >&2; echo 'bora: batch: must be 1 or more rows, got 0' >&2; exit 2");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err.find("bora: "), r.err.rfind("bora: "));
+  EXPECT_NE(r.err.find("bora: batch: must be 1 or more rows, got 0\n"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("[rank 3] note\n"), std::string::npos) << r.err;
+  EXPECT_EQ(run({.ranks = 1}, "exit 2").err, "bora: rank 0 ended with exit code 2\n");
+  Launch missing{.ranks = 2};
+  EXPECT_EQ(run(missing, "exec /no/such/program").code, 86);        // the shell's 126 or 127
+}
+TEST_F(LaunchTest, SignalsStopInOrder) {
+  auto script = "trap 'echo stopping; exit 130' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done";
+  auto stop = [](int signal) {
+    return [signal](pid_t launcher) {
+      for (int r = 0; r < 2; ++r) wait_for(folder() + "/ready" + std::to_string(r));
+      ::kill(launcher, signal);
+    };
+  };
+  auto r = run({.ranks = 2}, script, stop(SIGTERM));
+  EXPECT_EQ(r.code, 130);
+  EXPECT_EQ(r.err.find("bora: "), std::string::npos) << r.err;
+  EXPECT_NE(r.out.find("stopping\n"), std::string::npos);
+  EXPECT_NE(r.out.find("[rank 1] stopping\n"), std::string::npos);
+  fs::remove_all(folder()), fs::create_directories(folder());
+  r = run({.ranks = 2}, "touch " + folder() + "/ready$BORA_RANK; exec sleep 4712", stop(SIGINT));    // no handler: ends all the same
+  EXPECT_EQ(r.code, 130);
+  EXPECT_EQ(processes("4712"), 0);
+}
+TEST_F(LaunchTest, ASecondSignalEndsTheRanks) {
+  auto r = run({.ranks = 2}, "trap '' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done", [](pid_t launcher) {
+    for (int i = 0; i < 2; ++i) wait_for(folder() + "/ready" + std::to_string(i));
+    ::kill(launcher, SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::kill(launcher, SIGTERM);
+  });
+  EXPECT_EQ(r.code, 130);
+  EXPECT_LT(r.seconds, 5);
+}
+TEST_F(LaunchTest, RanksDieWithTheLauncher) {
+  auto r = run({.ranks = 2}, "touch " + folder() + "/ready$BORA_RANK; exec sleep 4713", [](pid_t launcher) {
+    for (int i = 0; i < 2; ++i) wait_for(folder() + "/ready" + std::to_string(i));
+    ::kill(launcher, SIGKILL);
+  });
+  EXPECT_EQ(r.code, -SIGKILL);
+  for (int i = 0; i < 200 && processes("4713") > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(processes("4713"), 0);
+}
+TEST_F(LaunchTest, LogsHaveEverything) {
+  auto logs = folder() + "/logs/deep";
+  auto r = run({.ranks = 2, .log_dir = logs}, "echo out $BORA_RANK; echo err $BORA_RANK >&2");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_EQ(r.out, "out 0\n");
+  EXPECT_EQ(r.err, "err 0\n");
+  auto log = slurp(logs + "/rank-1.log");
+  EXPECT_NE(log.find("out 1\n"), std::string::npos);
+  EXPECT_NE(log.find("err 1\n"), std::string::npos);
+  EXPECT_NE(slurp(logs + "/rank-0.log").find("out 0\n"), std::string::npos);
+}
+TEST_F(LaunchTest, RestartsAfterALostRank) {
+  auto script = "echo x >> " + folder() + "/runs$BORA_RANK; [ $(wc -l < " + folder() + "/runs$BORA_RANK) -ge 3 ] && exit 0; [ $BORA_RANK = 1 ] && kill -9 $$; exit 86";
+  auto r = run({.ranks = 2, .max_restarts = 5}, script);
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(slurp(folder() + "/runs1"), "x\nx\nx\n");
+  fs::remove(folder() + "/runs0"), fs::remove(folder() + "/runs1");
+  EXPECT_EQ(run({.ranks = 2, .max_restarts = 1}, script).code, 86);
+}
+TEST_F(LaunchTest, APartialLineOfRankZeroPassesAtOnce) {
+  auto r = run({.ranks = 2}, "[ $BORA_RANK = 1 ] && { printf half; exit 0; }; printf 'bar 1\\rbar 2'; printf 'boring\\rbora: no' >&2; sleep 0.2; exit 0");
+  EXPECT_NE(r.out.find("bar 1\rbar 2"), std::string::npos);
+  EXPECT_NE(r.out.find("[rank 1] half\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.err.find("boring"), std::string::npos) << r.err;
+}
+TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
+  int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(fd, reinterpret_cast<::sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(fd, 1), 0);
+  ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size);
+  auto root = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  try {
+    launch({.ranks = 2, .command = {"touch", folder() + "/started"}, .root = root});
+    ADD_FAILURE() << "no error";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(std::string(e.what()), "cannot listen on " + root + ": the port is in use");
+  }
+  EXPECT_FALSE(fs::exists(folder() + "/started"));
+  ::close(fd);
+  EXPECT_THROW(launch({.ranks = 2, .command = {"true"}, .root = "nowhere"}), ConfigError);
+  EXPECT_THROW(launch({.ranks = 0, .command = {"true"}}), ConfigError);
+}
