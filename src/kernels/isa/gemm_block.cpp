@@ -53,7 +53,7 @@ template <> struct Simd<double> {
   static V add(V a, V b) { return _mm256_add_pd(a, b); }
 };
 #endif
-constexpr I kStripStep = 16;                                  // a strip of a^T is packed as [k][16]
+constexpr I kStripStep = kRows > 8 ? 16 : 8;                  // a strip of a^T is packed as [k][kStripStep]
 
 /// What comes next from memory: lines of the next strip of a, asked for while this one is computed.
 struct Ahead { const char* p; I step; };

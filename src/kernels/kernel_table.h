@@ -1,0 +1,79 @@
+// kernel_table.h -- what an instruction set offers the block interpreter: kernels over rows of block elements, by operation and format.
+#pragma once
+#include <cstdint>
+#include "bora/base/dtype.h"
+#include "bora/kernels/cpu.h"
+
+namespace bora::kernels {
+/// How a value lies in a block: bf16 as f32, u8 in 32 bits, bool as all ones or 0, as wide as the loop it stands in.
+enum class Format : std::uint8_t { f32, bf16, i32, u32, u8, mask32, f64, i64, mask64 };
+inline constexpr int kFormats = 9;
+constexpr int width_of(Format f) { return f < Format::f64 ? 4 : 8; }
+constexpr bool is_mask(Format f) { return f == Format::mask32 || f == Format::mask64; }
+constexpr bool is_float(Format f) { return f == Format::f32 || f == Format::bf16 || f == Format::f64; }
+
+enum class Domain : std::uint8_t { number, floating, integer, logic, ordered, compare, test, choose };
+constexpr bool accepts(Domain d, Format f) {
+  switch (d) {
+    case Domain::number: return !is_mask(f);
+    case Domain::floating: case Domain::test: return is_float(f);
+    case Domain::integer: return !is_mask(f) && !is_float(f);
+    case Domain::logic: return !is_float(f);
+    default: return true;
+  }
+}
+constexpr bool gives_bool(Domain d) { return d == Domain::compare || d == Domain::test; }
+
+enum Op : std::uint16_t {
+#define BORA_UNARY(NAME, ...) k_##NAME,
+#define BORA_BINARY BORA_UNARY
+#define BORA_TERNARY BORA_UNARY
+#include "kernels/op_list.h"
+#undef BORA_UNARY
+#undef BORA_BINARY
+#undef BORA_TERNARY
+  kOps
+};
+
+/// Rows of elements: row r starts `pitch` elements after row r - 1.
+struct Rows {
+  void* at;
+  std::int64_t pitch;
+};
+/// out[r, i] = f(in...[r, i]) for r < rows, i < n. out may be one of the inputs.
+using RowKernel = void (*)(const Rows* in, Rows out, std::int64_t rows, std::int64_t n);
+/// By the set of operands (bit j: operand j) that are one element per row instead of n.
+struct Kernel {
+  RowKernel by_scalars[8] = {};
+};
+/// 32 interleaved partial results: element i of a row meets partial i % 32; then halving. partials: 32 block elements.
+struct ReduceKernel {
+  void (*whole)(Rows in, void* out, std::int64_t rows, std::int64_t n) = nullptr;   // one result per row
+  void (*begin)(void* partials) = nullptr;
+  void (*block)(void* partials, const void* in, std::int64_t n) = nullptr;           // n % 32 = 0 but for the last block
+  void (*end)(void* partials, void* out) = nullptr;
+};
+struct KernelTable {
+  Kernel op[kOps][kFormats];               // by the format of the last operand; bf16: null where f32 and rounding do it
+  Kernel cast[kFormats][kFormats];         // [from][to]; null: nothing to do
+  Kernel load[kFormats], store[kFormats];  // between memory and block; scalars = 1 fills
+  Kernel round;                            // f32 -> bf16 within a block
+  Kernel store_rounded;                    // f32 block -> bf16 memory
+  ReduceKernel reduce[6][kFormats];
+  void (*linear[kFormats])(void* out, std::int64_t n, std::int64_t start, std::int64_t stride) = {};
+  void (*random[kFormats])(void* out, std::int64_t n, const std::uint32_t* key, std::uint64_t start, std::int64_t stride) = {};
+};
+const KernelTable& kernel_table(Isa);
+namespace v3 {
+void add_f32(KernelTable&);
+void add_f64(KernelTable&);
+void add_integers(KernelTable&);
+void add_blocks(KernelTable&);
+}  // namespace v3
+namespace v4 {
+void add_f32(KernelTable&);
+void add_f64(KernelTable&);
+void add_integers(KernelTable&);
+void add_blocks(KernelTable&);
+}  // namespace v4
+}  // namespace bora::kernels

@@ -1,0 +1,328 @@
+// loop_run.cpp -- the block interpreter. Each instruction is one kernel call over a block that stays in the first-level cache; short
+// rows are taken several at a time, so that what is done once per row is done for all of them in one call.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+#include "kernels/loop_plan.h"
+
+namespace bora::kernels {
+namespace {
+constexpr std::int64_t kBlock = 512;           // elements of a block; a multiple of 32, so element i always meets partial sum i % 32
+constexpr std::int64_t kWholeRow = 1024;       // rows up to here are one block
+constexpr double kNanosecondsPerCost = 0.05;   // one instruction on one element, roughly
+constexpr double kGrainNanoseconds = 5000;     // least work worth a thread
+
+/// Scratch memory of this thread, kept between loops.
+class Scratch {
+ public:
+  ~Scratch() { release(); }
+  char* get(std::size_t bytes) {
+    if (bytes > size_) {
+      release();
+      memory_ = static_cast<char*>(::operator new(bytes, std::align_val_t{64}));
+      size_ = bytes;
+    }
+    return memory_;
+  }
+  /// A huge row may have passed: give back what is out of proportion.
+  void trim() { if (size_ > (std::size_t{8} << 20)) release(); }
+
+ private:
+  void release() {
+    if (memory_ != nullptr) ::operator delete(memory_, std::align_val_t{64});
+    memory_ = nullptr;
+    size_ = 0;
+  }
+  char* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+thread_local Scratch scratch;
+
+/// The iteration space with neighbouring dimensions merged where all operands allow it.
+struct Grid {
+  int ndim = 1, operands = 0, forms = 0;
+  std::int64_t rows = 1, columns = 1;
+  std::int64_t extent[kMaxDims];
+  std::int64_t stride[kMaxOperands][kMaxDims];
+  LinearForm linear[4];
+
+  Grid(const LoopKernel& k, const LoopArgs& a) : operands(static_cast<int>(k.loop.operands.size())), forms(k.loop.linear_forms) {
+    const bool flat = !k.has_reduction && !k.has_gather && !k.has_row_store;       // rows may be joined
+    int d = 0;                                                                     // dimensions written so far
+    for (int s = 0; s < a.ndim; ++s) {
+      if (a.extent[s] == 1 && s + 1 < a.ndim) continue;
+      if (d > 0 && (s + 1 < a.ndim || flat) && mergeable(a, s, d)) {
+        extent[d - 1] *= a.extent[s];
+        for (int o = 0; o < operands; ++o) stride[o][d - 1] = a.stride[o][s];
+        for (int f = 0; f < forms; ++f) linear[f].stride[d - 1] = a.linear[f].stride[s];
+        continue;
+      }
+      extent[d] = a.extent[s];
+      for (int o = 0; o < operands; ++o) stride[o][d] = a.stride[o][s];
+      for (int f = 0; f < forms; ++f) {
+        linear[f].base = a.linear[f].base;
+        linear[f].stride[d] = a.linear[f].stride[s];
+      }
+      ++d;
+    }
+    ndim = d;
+    columns = extent[d - 1];
+    for (int s = 0; s + 1 < d; ++s) rows *= extent[s];
+  }
+  /// Dimension s of the arguments continues the last one written: a step there is a walk through all of s.
+  bool mergeable(const LoopArgs& a, int s, int d) const {
+    if (extent[d - 1] == 1) return true;
+    for (int o = 0; o < operands; ++o)
+      if (stride[o][d - 1] != a.stride[o][s] * a.extent[s]) return false;
+    for (int f = 0; f < forms; ++f)
+      if (linear[f].stride[d - 1] != a.linear[f].stride[s] * a.extent[s]) return false;
+    return true;
+  }
+  std::int64_t inner() const { return ndim > 1 ? extent[ndim - 2] : 1; }
+};
+
+/// What one thread needs to run a part of a loop.
+class Runner {
+ public:
+  Runner(const LoopKernel& k, const Plan& plan, const LoopArgs& a, const Grid& g, std::int64_t group, std::int64_t block)
+      : k_(k), plan_(plan), a_(a), g_(g), values_(static_cast<int>(k.loop.code.size())) {
+    const auto row_bytes = aligned(group * 8), block_bytes = aligned(block * k.element_bytes), kept_bytes = aligned(g.columns * k.element_bytes);
+    const auto places = aligned(static_cast<std::int64_t>(values_ + g.operands) * static_cast<std::int64_t>(sizeof(Rows)));
+    char* m = scratch.get(static_cast<std::size_t>(places + k.row_arrays * row_bytes + plan.slots * block_bytes + plan.rows_kept * kept_bytes +
+                                                   plan.partials * 256));
+    place_ = reinterpret_cast<Rows*>(m);
+    m += places;
+    for (int v = 0; v < values_; ++v)
+      if (k.row_array[v] >= 0) place_[v] = {m + k.row_array[v] * row_bytes, 1};
+    for (std::int16_t c : k.constants)
+      for (std::int64_t r = 0; r < group; ++r) {
+        if (width_of(format_of(k.loop.code[c].dtype, k.wide)) == 4) static_cast<std::uint32_t*>(place_[c].at)[r] = static_cast<std::uint32_t>(k.constant[c]);
+        else static_cast<std::uint64_t*>(place_[c].at)[r] = k.constant[c];
+      }
+    m += k.row_arrays * row_bytes;
+    slots_ = m;
+    slot_bytes_ = block_bytes;
+    m += plan.slots * block_bytes;
+    kept_ = m;
+    kept_bytes_ = kept_bytes;
+    partials_ = m + plan.rows_kept * kept_bytes;
+    for (std::size_t d = 0; d < plan.direct.size(); ++d)
+      if (direct_allowed(plan.direct[d])) {
+        direct_ |= std::uint64_t{1} << plan.direct[d].operand;
+        directs_[direct_count_++] = plan.direct[d];
+      }
+    const int inner = g.ndim - 2;
+    for (int o = 0; o < g.operands; ++o) {
+      place_[values_ + o] = {a.pointer[o], inner >= 0 ? g.stride[o][inner] : 0};
+      bytes_[o] = static_cast<std::int64_t>(dtype_size(k.loop.operands[o].dtype));
+    }
+  }
+  /// `count` rows from `row`, all within one run of the innermost outer dimension, each within one block.
+  void whole_rows(std::int64_t row, std::int64_t count) {
+    go_to(row);
+    set_columns(0);
+    set_slots(plan_.passes[0], g_.columns);
+    steps(plan_.passes[0].columns, count, g_.columns, 0);
+    steps(plan_.finish, count, g_.columns, 0);
+  }
+  /// Columns [begin, end) of one row, block by block; all of them where the loop reduces.
+  void long_row(std::int64_t row, std::int64_t begin, std::int64_t end) {
+    go_to(row);
+    for (std::size_t p = 0; p < plan_.passes.size(); ++p) {
+      const Pass& pass = plan_.passes[p];
+      set_columns(0);
+      steps(pass.rows, 1, 1, 0);
+      if (pass.columns.empty()) continue;
+      for (const Step& s : pass.columns)
+        if (s.what == Step::What::reduce) s.reduce->begin(partials_ + s.partials * 256);
+      for (std::int64_t c = begin; c < end; c += kBlock) {
+        const auto n = std::min(kBlock, end - c);
+        set_columns(c);
+        set_slots(pass, n);
+        steps(pass.columns, 1, n, c);
+      }
+      for (const Step& s : pass.columns)
+        if (s.what == Step::What::reduce) s.reduce->end(partials_ + s.partials * 256, place_[s.out].at);
+    }
+    set_columns(0);
+    steps(plan_.finish, 1, 1, 0);
+  }
+
+ private:
+  const LoopKernel& k_;
+  const Plan& plan_;
+  const LoopArgs& a_;
+  const Grid& g_;
+  const int values_;
+  Rows* place_;
+  char *slots_, *kept_, *partials_;
+  std::int64_t slot_bytes_, kept_bytes_;
+  std::uint64_t direct_ = 0;
+  int direct_count_ = 0;
+  Direct directs_[kMaxOperands];
+  char* base_[kMaxOperands];
+  std::int64_t bytes_[kMaxOperands], form_[4];
+
+  static std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64 + 64; }
+  bool direct_allowed(const Direct& d) const {
+    for (int o = 0; o < g_.operands; ++o)
+      if ((d.later >> o & 1u) != 0 && a_.pointer[o] == a_.pointer[d.operand]) return false;
+    return true;
+  }
+  void go_to(std::int64_t row) {
+    std::int64_t at[kMaxDims];
+    for (int d = g_.ndim - 2; d >= 0; --d) {
+      at[d] = d == 0 ? row : row % g_.extent[d];
+      row /= g_.extent[d];
+    }
+    for (int o = 0; o < g_.operands; ++o) {
+      std::int64_t s = 0;
+      for (int d = 0; d + 1 < g_.ndim; ++d) s += at[d] * g_.stride[o][d];
+      base_[o] = static_cast<char*>(a_.pointer[o]) + s * bytes_[o];
+    }
+    for (int f = 0; f < g_.forms; ++f) {
+      form_[f] = g_.linear[f].base;
+      for (int d = 0; d + 1 < g_.ndim; ++d) form_[f] += at[d] * g_.linear[f].stride[d];
+    }
+  }
+  void set_columns(std::int64_t c) {
+    for (int o = 0; o < g_.operands; ++o) place_[values_ + o].at = base_[o] + (k_.loop.operands[o].columns ? c * bytes_[o] : 0);
+    if (plan_.rows_kept > 0)
+      for (int v = 0; v < values_; ++v)
+        if (plan_.kept[v] >= 0) place_[v] = {kept_ + plan_.kept[v] * kept_bytes_ + c * width_of(format_of(k_.loop.code[v].dtype, k_.wide)), 0};
+  }
+  /// After set_columns. Only the last pass writes results where they are stored: before it, memory may still have to be read.
+  void set_slots(const Pass& pass, std::int64_t n) {
+    if (pass_ != &pass || pass_columns_ != n) {
+      for (auto [v, slot] : pass.buffers) place_[v] = {slots_ + slot * slot_bytes_, n};
+      pass_ = &pass;
+      pass_columns_ = n;
+    }
+    if (&pass == &plan_.passes.back())
+      for (int d = 0; d < direct_count_; ++d) place_[directs_[d].value] = place_[values_ + directs_[d].operand];
+  }
+  const Pass* pass_ = nullptr;
+  std::int64_t pass_columns_ = -1;
+  /// The block buffer of a value that is one per row but is repeated along it to be reduced.
+  Rows temporary(int v, std::int64_t n) const { return {slots_ + pass_->slot[v] * slot_bytes_, n}; }
+
+  void steps(const std::vector<Step>& list, std::int64_t rows, std::int64_t n, std::int64_t column) {
+    for (const Step& s : list) {
+      switch (s.what) {
+        case Step::What::kernel: kernel(s, rows, n); break;
+        case Step::What::reduce: {
+          const Rows in = s.form == -2 ? temporary(s.in[0], n) : place_[s.in[0]];
+          if (&plan_ == &k_.whole) s.reduce->whole(in, place_[s.out].at, rows, n);
+          else s.reduce->block(partials_ + s.partials * 256, in.at, n);
+          break;
+        }
+        case Step::What::linear:
+          for (std::int64_t r = 0; r < rows; ++r) s.linear(row_of(s.out, s.format, r), n, start(s.form, r, column), last_stride(s.form));
+          break;
+        case Step::What::random: {
+          const Rows key = place_[values_ + s.operand];
+          for (std::int64_t r = 0; r < rows; ++r) {
+            std::uint32_t words[2];
+            std::memcpy(words, static_cast<char*>(key.at) + r * key.pitch * 8, 8);
+            s.random(row_of(s.out, s.format, r), n, words, static_cast<std::uint64_t>(start(s.form, r, column)), last_stride(s.form));
+          }
+          break;
+        }
+        case Step::What::gather: gather(s, rows); break;
+      }
+    }
+  }
+  std::int64_t last_stride(int form) const { return g_.linear[form].stride[g_.ndim - 1]; }
+  std::int64_t start(int form, std::int64_t r, std::int64_t column) const {
+    return form_[form] + (g_.ndim > 1 ? r * g_.linear[form].stride[g_.ndim - 2] : 0) + column * last_stride(form);
+  }
+  void* row_of(int v, Format f, std::int64_t r) const { return static_cast<char*>(place_[v].at) + r * place_[v].pitch * width_of(f); }
+  void kernel(const Step& s, std::int64_t rows, std::int64_t n) {
+    if (s.stores >= 0 && (direct_ >> s.stores & 1u) != 0) return;
+    Rows in[3], out = s.partials == -2 ? temporary(s.out, n) : place_[s.out];
+    for (int j = 0; j < s.arity; ++j) in[j] = place_[s.in[j]];
+    switch (s.over) {
+      case Step::Over::row_values: n = rows, rows = 1; break;
+      case Step::Over::row_memory: n = 1; break;
+      case Step::Over::columns:
+        if (rows > 1 && s.joinable) {
+          bool dense = out.pitch == n;
+          for (int j = 0; j < s.arity; ++j) dense = dense && in[j].pitch == n;
+          if (dense) n *= rows, rows = 1;
+        }
+    }
+    s.run(in, out, rows, n);
+    if (s.then != nullptr) {
+      in[0] = out;
+      s.then(in, out, rows, n);
+    }
+  }
+  void gather(const Step& s, std::int64_t rows) {
+    const Rows table = place_[values_ + s.operand];
+    const auto size = bytes_[s.operand];
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const char* index = static_cast<const char*>(place_[s.in[0]].at);
+      std::int64_t i;
+      if (s.index_format == Format::i64) i = reinterpret_cast<const std::int64_t*>(index)[r];
+      else if (s.index_format == Format::i32) i = reinterpret_cast<const std::int32_t*>(index)[r];
+      else i = reinterpret_cast<const std::uint32_t*>(index)[r];
+      char* out = static_cast<char*>(place_[s.out].at) + r * width_of(s.format);
+      if (i >= 0 && i < g_.columns) {
+        const Rows from{static_cast<char*>(table.at) + (r * table.pitch + i) * size, 0};
+        s.run(&from, {out, 0}, 1, 1);
+      } else if (s.format == Format::f64) {
+        const double nan = __builtin_nan("");
+        std::memcpy(out, &nan, 8);
+      } else if (is_float(s.format)) {
+        const float nan = __builtin_nanf("");
+        std::memcpy(out, &nan, 4);
+      } else {
+        std::memset(out, 0, static_cast<std::size_t>(width_of(s.format)));
+      }
+    }
+  }
+};
+}  // namespace
+
+void run(const LoopKernel& k, const LoopArgs& a) {
+  check<ValueError>(a.ndim >= 1 && a.ndim <= kMaxDims, "fused loop: ", a.ndim, " dimensions; 1 to ", kMaxDims, " are possible");
+  for (int d = 0; d + 1 < a.ndim; ++d)
+    if (a.extent[d] == 0) return;
+  if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
+  const Grid g(k, a);
+  const bool splittable = !k.has_reduction && !k.has_row_store;
+  if (g.columns <= (splittable ? kBlock : kWholeRow)) {
+    const auto group = std::clamp<std::int64_t>(kBlock / std::max<std::int64_t>(1, g.columns), 1, std::min<std::int64_t>(g.rows, g.inner()));
+    const double row_time = (static_cast<double>(g.columns) * k.cost + 20) * kNanosecondsPerCost;
+    const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1;
+    parallel_for(g.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+      Runner runner(k, k.whole, a, g, group, std::max<std::int64_t>(1, group * g.columns));
+      for (auto r = begin; r < end;) {
+        const auto n = std::min({group, end - r, g.inner() - r % g.inner()});
+        runner.whole_rows(r, n);
+        r += n;
+      }
+    });
+  } else if (splittable) {                                 // blocks of rows are independent
+    const auto blocks = (g.columns + kBlock - 1) / kBlock;
+    const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / (static_cast<double>(kBlock) * k.cost * kNanosecondsPerCost)) + 1;
+    parallel_for(g.rows * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
+      Runner runner(k, k.blocks, a, g, 1, kBlock);
+      while (begin < end) {
+        const auto row = begin / blocks, first = begin % blocks, last = std::min(blocks, first + (end - begin));
+        runner.long_row(row, first * kBlock, std::min(g.columns, last * kBlock));
+        begin += last - first;
+      }
+    });
+  } else {
+    const double row_time = static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
+    parallel_for(g.rows, static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1, [&](std::int64_t begin, std::int64_t end) {
+      Runner runner(k, k.blocks, a, g, 1, kBlock);
+      for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
+      scratch.trim();
+    });
+  }
+}
+}  // namespace bora::kernels
