@@ -37,6 +37,8 @@ struct Value {
   virtual Array concrete() const;
   /// Is the caller's handle the only one, all the way down to the memory? Then the memory may be reused (donation).
   virtual bool sole() const { return false; }
+  /// What printing shows where there are no numbers at hand: "traced f32[2, 3]".
+  virtual std::string describe() const { return "traced " + to_string(type); }
 };
 
 /// A weak number: it never changes the dtype of an Array it meets, except that a fraction makes an integer Array f32.
