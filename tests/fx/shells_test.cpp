@@ -1,0 +1,269 @@
+// The typed transforms: what goes in and out as trees, options, and what errors say.
+#include <gtest/gtest.h>
+#include <cmath>
+#include "bora/fx/transforms.h"
+#include "bora/ops/ops.h"
+
+namespace {
+using namespace bora;
+struct Dense {
+  Array weight;
+  std::optional<Array> bias;
+  Array operator()(const Array& x) const { auto y = matmul(x, weight); return bias ? y + *bias : y; }
+};
+struct Net {
+  Dense up, down;
+  float scale = 2;
+  Array operator()(const Array& x) const { return scale * down(tanh(up(x))); }
+};
+struct Sums { Array total; std::vector<Array> parts; };
+Net net() {
+  return {{array({{0.1, -0.2, 0.3}, {0.5, 0.4, -0.6}}), array({0.01, 0.02, 0.03})}, {array({{0.7}, {-0.8}, {0.9}}), none}};
+}
+const auto loss = [](const Net& m, const Array& x, const Array& y) { return mean(square(m(x) - y)); };
+Array xs() { return array({{1., 2.}, {3., -4.}, {0.5, 0.25}, {-1., 1.}}); }
+Array ys() { return array({{1.}, {0.}, {2.}, {-1.}}); }
+void close(const Array& a, const Array& b, float tolerance = 1e-6F) {
+  ASSERT_EQ(a.type(), b.type());
+  auto x = a.to_vector<float>(), y = b.to_vector<float>();
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
+}
+template <class T> void close_trees(const T& a, const T& b, float tolerance = 1e-6F) {
+  auto x = tree::leaves(a), y = tree::leaves(b);
+  ASSERT_EQ(tree::paths(a), tree::paths(b));
+  for (std::size_t i = 0; i < x.size(); ++i) close(x[i], y[i], tolerance);
+}
+template <class E, class F> std::string message(F f) {
+  try { f(); } catch (const E& e) { return e.what(); }
+  return "nothing was thrown";
+}
+#define SAYS(error, expression, part) \
+  do { auto text = message<error>([&] { (void)(expression); }); EXPECT_NE(text.find(part), std::string::npos) << text; } while (false)
+
+TEST(Grad, HasTheTypeOfTheArgumentAndEqualsFiniteDifferences) {
+  auto m = net();
+  auto g = grad(loss)(m, xs(), ys());
+  EXPECT_FALSE(g.down.bias.has_value());
+  auto leaves = tree::leaves(m), gradients = tree::leaves(g);
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    auto at = leaves[l].to_vector<float>();
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      auto moved = [&](float h) {
+        auto v = at;
+        v[i] += h;
+        auto changed = leaves;
+        changed[l] = asarray(v, leaves[l].shape());
+        return loss(tree::unflatten(m, changed), xs(), ys()).item<float>();
+      };
+      EXPECT_NEAR(gradients[l].to_vector<float>()[i], (moved(1e-2F) - moved(-1e-2F)) / 2e-2F, 2e-3) << tree::paths(m)[l];
+    }
+  }
+}
+TEST(Grad, ValueAndAuxByType) {
+  auto m = net();
+  auto [l, g] = value_and_grad(loss)(m, xs(), ys());
+  close(l, loss(m, xs(), ys()));
+  auto with_aux = [](const auto& n, const Array& x, const Array& y) { Array p = n(x); return std::pair{mean(square(p - y)), Sums{sum(p), {p}}}; };
+  auto [l2, aux, g2] = value_and_grad(with_aux)(m, xs(), ys());
+  close(l2, l);
+  close_trees(g2, g);
+  close(aux.parts.at(0), m(xs()));
+  auto [g3, aux3] = grad(with_aux)(m, xs(), ys());
+  close_trees(g3, g);
+  close(aux3.total, sum(m(xs())));
+}
+TEST(Grad, LeavesThatAreNotFloatingGetNoGradient) {
+  struct Mixed { Array w, count; };
+  auto g = grad([](const Mixed& m) { return sum(m.w * m.w) * m.count.astype(f32); })(Mixed{array({1., 2.}), array(3)});
+  close(g.w, array({6., 12.}));
+  EXPECT_FALSE(g.count.defined());
+  SAYS(DtypeError, grad([](const Array& x) { return sum(x); })(array({1, 2})), "no floating leaves");
+}
+TEST(Grad, SaysWhatIsWrongWithTheLoss) {
+  SAYS(ShapeError, grad([](const Array& x) { return x * 2; })(xs()), "the loss must be a scalar, got f32[4, 2]; did you forget mean()?");
+  SAYS(DtypeError, grad([](const Array& x) { return sum(x).astype(i32); })(xs()), "the loss must be floating");
+}
+TEST(Grad, MemberFunctionsAndNesting) {
+  struct Cube { Array a; Array at(const Array& x) const { return sum(a * x * x * x); } };
+  Cube c{array(2.)};
+  close(grad(&Cube::at)(c, array(3.)).a, array(27.));
+  auto f = [](const Array& x) { return x * x * x; };
+  close(grad(grad(grad(f)))(array(5.)), array(6.));
+}
+TEST(Vjp, OneAndSeveralArguments) {
+  auto f = [](const Array& a, const Array& b) { return Sums{sum(a * b), {a + b, a}}; };
+  auto a = array({1., 2.}), b = array({3., 5.});
+  auto [out, pull] = vjp(f, a, b);
+  close(out.total, array(13.));
+  auto [ga, gb] = pull(Sums{array(2.), {array({10., 20.}), Array()}});      // an empty cotangent is zero
+  close(ga, array({16., 30.}));
+  close(gb, array({12., 24.}));
+  auto [y, one] = vjp([](const Array& x) { return x * x; }, a);
+  close(one(y), 2 * a * y);
+  SAYS(ShapeError, one(array(1.)), "vjp: cotangent: value 0 has type f32[2] but is given f32[]");
+}
+TEST(Jvp, OneAndSeveralArguments) {
+  auto [y, dy] = jvp([](const Array& x) { return square(x); }, array({1., 2.}), array({1., -1.}));
+  close(y, array({1., 4.}));
+  close(dy, array({2., -4.}));
+  auto m = net();
+  auto [l, dl] = jvp(loss, std::tuple{m, xs(), ys()}, std::tuple{m, zeros_like(xs()), zeros_like(ys())});
+  auto g = grad(loss)(m, xs(), ys());
+  float want = 0;
+  auto a = tree::leaves(m), b = tree::leaves(g);
+  for (std::size_t i = 0; i < a.size(); ++i) want += sum(a[i] * b[i]).item<float>();
+  EXPECT_NEAR(dl.item<float>(), want, 1e-5);
+  SAYS(ShapeError, jvp([](const Array& x) { return x; }, xs(), ys()), "jvp: tangent: value 0 has type f32[4, 2] but is given f32[4, 1]");
+}
+TEST(Jacobian, RevFwdAndHessian) {
+  auto f = [](const Array& x) { return stack({x * x, sin(x) * sum(x)}, 0); };
+  auto x = array({0.5, -1., 2.});
+  auto j = jacrev(f)(x);
+  EXPECT_EQ(j.shape(), (Shape{2, 3, 3}));
+  close(jacfwd(f)(x), j, 1e-5F);
+  EXPECT_NEAR(view(j, 0, 1, 1).item<float>(), -2, 1e-5);
+  auto h = hessian([](const Array& v) { return sum(v * v * v) + view(v, 0) * view(v, 2); })(x);
+  close(h, array({{3., 0., 1.}, {0., -6., 0.}, {1., 0., 12.}}), 1e-5F);
+}
+TEST(Vmap, PerExampleGradients) {
+  auto m = net();
+  auto per = vmap(grad(loss), {.in = {none, 0, 0}})(m, xs(), ys());
+  EXPECT_EQ(per.up.weight.shape(), (Shape{4, 2, 3}));
+  for (int i = 0; i < 4; ++i) {
+    auto one = grad(loss)(m, view(xs(), i), view(ys(), i));
+    close(view(per.up.weight, i), one.up.weight, 1e-5F);
+  }
+}
+TEST(Vmap, AxesOfArgumentsAndResults) {
+  auto f = [](const Array& a, const Array& b) { return std::pair{a * b, b}; };
+  auto a = array({{1., 2., 3.}, {4., 5., 6.}}), b = array({10., 20.});
+  auto [p, q] = vmap(f, {.in = {-1, none}, .out = -1})(a, b);
+  close(p, a * array({{10.}, {20.}}));
+  EXPECT_EQ(q.shape(), (Shape{2, 3}));
+  struct Pair { Array x, y; };
+  auto mixed = vmap([](const Pair& v) { return Pair{v.x + v.y, v.y}; },
+                    {.in = {by_path({{"y", none}, {"*", 1}})}, .out = by_path({{"x", 1}, {"*", none}})})(Pair{a, b});
+  close(mixed.x, a + array({{10.}, {20.}}));
+  close(mixed.y, b);
+  close(vmap([](const Array& x) { return psum(x, "i"); }, {.out = none, .axis_name = "i"})(b), array(30.));
+  close(vmap([] { return array(1.); }, {.size = 3})(), ones({3}));
+}
+TEST(Vmap, ErrorsNameThePath) {
+  auto add_all = [](const Net& m, const Array& x) { return m.up.weight + x; };
+  SAYS(ShapeError, vmap(add_all, {.in = {0, 0}})(net(), xs()), "'up.weight' has 2 and axis 0 of 'up.bias' of type f32[3] has 3");
+  SAYS(ShapeError, vmap([](const Array& x) { return x; }, {.in = 2})(xs()), "has no axis 2 to map");
+  SAYS(ValueError, vmap([](const Array& x) { return x; }, {.in = none})(xs()), "no argument is mapped");
+  SAYS(ValueError, vmap([](const Array& x) { return x; }, {.in = {0, 0}})(xs()), ".in has 2 entries but f is called with 1 argument");
+  SAYS(ValueError, vmap([](const Array& x) { return x; }, {.out = none})(xs()), "vmap: output 0 is mapped");
+}
+TEST(Scan, CarryAndYsAreTrees) {
+  auto body = [](const Sums& c, const Array& x) { return std::pair{Sums{c.total + x, {c.parts[0] * x}}, c.total}; };
+  Sums init{array(0.), {array(1.)}};
+  auto v = array({1., 2., 3., 4., 5.});
+  auto [last, before] = scan(body, init, v);
+  close(last.total, array(15.));
+  close(last.parts[0], array(120.));
+  close(before, array({0., 1., 3., 6., 10.}));
+  auto [last_r, after] = scan(body, init, v, {.reverse = true});
+  close(after, array({14., 12., 9., 5., 0.}));
+  for (int unroll : {2, 3, 4, 5, 9}) {
+    auto [u, b] = scan(body, init, v, {.unroll = unroll});
+    close_trees(u, last);
+    close(b, before);
+    auto [ur, br] = scan(body, init, v, {.reverse = true, .unroll = unroll});
+    close_trees(ur, last_r);
+    close(br, after);
+  }
+}
+TEST(Scan, WithoutXsWithoutYAndDifferentiated) {
+  auto [last, nothing] = scan([](const Array& c, std::nullopt_t) { return std::pair{c * 2, none}; }, array(1.), none, {.length = 10});
+  close(last, array(1024.));
+  (void)nothing;
+  auto v = array({1., 2., 3.});
+  auto product = [&](const Array& x) { return scan([](const Array& c, const Array& e) { return std::pair{c * e, none}; }, array(1.), x).first; };
+  close(grad(product)(v), array({6., 3., 2.}));
+  auto [zero, empty] = scan([](const Array& c, const Array& x) { return std::pair{c, x}; }, array(7.), zeros({0, 3}));
+  close(zero, array(7.));
+  EXPECT_EQ(empty.shape(), (Shape{0, 3}));
+}
+TEST(Scan, ErrorsNameThePath) {
+  Sums init{array(0.), {array(1.)}};
+  auto v = array({1., 2., 3.});
+  SAYS(ShapeError, scan([](const Sums& c, const Array& x) { return std::pair{Sums{c.total, {c.parts[0] + stack({x, x})}}, none}; }, init, v),
+       "scan: the carry must stay as init is, but they differ: 'parts.0': f32[] and f32[2]");
+  SAYS(ShapeError, scan([](const Sums& c, const Array&) { return std::pair{Sums{c.total, {}}, none}; }, init, v), "'parts': 1 element and 0 elements");
+  SAYS(ShapeError, scan([](const Array& c, const Array& x) { return std::pair{(c + x).astype(bf16), none}; }, array(0.), v), "f32[] and bf16[]");
+  SAYS(ValueError, scan([](const Array& c, std::nullopt_t) { return std::pair{c, none}; }, array(0.), none), ".length is not given");
+  struct Two { Array a, b; };
+  SAYS(ShapeError, scan([](const Array& c, const Two&) { return std::pair{c, none}; }, array(0.), Two{v, array({1., 2.})}), "'b' of xs has 2 elements");
+  SAYS(ShapeError, scan([](const Array& c, const Array&) { return std::pair{c, none}; }, array(0.), v, {.length = 4}), ".length says 4");
+}
+TEST(Cond, BothBranchesAreTheSameTree) {
+  auto f = [](const Array& p, const Array& x) {
+    return cond(p, [](const Array& v) { return Sums{sum(v), {v}}; }, [](const Array& v) { return Sums{-sum(v), {v * 2}}; }, x);
+  };
+  auto x = array({1., 2.});
+  close(f(array(true), x).total, array(3.));
+  close(f(array(false), x).parts[0], array({2., 4.}));
+  close(jit(f)(array(false), x).total, array(-3.));
+  close(grad([&](const Array& v) { return f(sum(v) < 0, v).total; })(x), array({-1., -1.}));
+  SAYS(ShapeError, cond(x > 0, [](const Array& v) { return v; }, [](const Array& v) { return v; }, x), "the predicate must be a scalar, got bool[2]");
+  SAYS(ShapeError, jit([](const Array& v) { return cond(sum(v) > 0, [](const Array& a) { return a; }, [](const Array& a) { return sum(a); }, v); })(x),
+       "cond: both branches must give the same, but they differ: the value: f32[2] and f32[]");
+}
+TEST(Loops, WhileAndFori) {
+  close(while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; }, array(1.)), array(243.));
+  auto body = [](const Array& i, const Array& c) { return c + i.astype(f32); };
+  close(fori_loop(0, 5, body, array(1.)), array(11.));
+  close(fori_loop(3, 3, body, array(1.)), array(1.));
+  close(fori_loop(array(2), 5, body, array(0.)), array(9.));
+  close(fori_loop(2, array(5), body, array(0.)), array(9.));
+  auto powers = [](const Array& x) { return fori_loop(0, 3, [&](const Array&, const Array& c) { return c * x; }, array(1.)); };
+  close(grad(powers)(array(2.)), array(12.));
+  SAYS(ShapeError, while_loop([](const Array& c) { return c; }, [](const Array& c) { return c; }, array(1.)), "the condition must give a boolean scalar, got f32[]");
+  SAYS(ShapeError, fori_loop(0, 2, [](const Array&, const Array& c) { return stack({c, c}); }, array(1.)), "fori_loop: the value must stay as init is");
+}
+TEST(Checkpoint, SameGradientsUnderEveryPolicy) {
+  auto m = net();
+  auto want = grad(loss)(m, xs(), ys());
+  for (auto& policy : {remat::nothing, remat::dots, remat::dots_no_batch, remat::everything, remat::names({"hidden"})}) {
+    auto block = checkpoint([](const Net& n, const Array& x) { return n.scale * n.down(checkpoint_name(tanh(n.up(x)), "hidden")); }, policy);
+    auto g = grad([&](const Net& n) { return mean(square(block(n, xs()) - ys())); })(m);
+    close_trees(g, want);
+    EXPECT_EQ(remat::parse(remat::to_string(policy)), policy);
+  }
+  SAYS(ConfigError, remat::parse("all"), "'all' is none of nothing, dots");
+}
+TEST(CustomVjp, OneAndSeveralArguments) {
+  auto safe = custom_vjp([](const Array& x) { return log(x); }, [](const Array& x) { return std::pair{log(x), x}; },
+                         [](const Array& x, const Array& ct) { return ct / maximum(x, 0.5); });
+  close(safe(array(2.)), log(array(2.)));
+  close(grad(safe)(array(0.1)), array(2.));
+  auto scaled = custom_vjp([](const Dense& d, const Array& x, const Array&) { return sum(d.weight * x); },
+                           [](const Dense& d, const Array& x, const Array&) { return std::pair{sum(d.weight * x), std::pair{d, x}}; },
+                           [](const std::pair<Dense, Array>& r, const Array& ct) {
+                             return std::tuple{Dense{ct * r.second * 100, none}, ct * r.first.weight, none};
+                           });
+  Dense d{array({1., 2.}), none};
+  auto [y, pull] = vjp(scaled, d, array({3., 4.}), array(7));
+  auto [gd, gx, gi] = pull(array(1.));
+  close(gd.weight, array({300., 400.}));
+  close(gx, array({1., 2.}));
+  EXPECT_FALSE(gi.defined());
+  auto twice = jit(vmap(grad(safe)));
+  close(twice(array({0.1, 4.})), array({2., 0.25}));
+  auto wrong = custom_vjp([](const Array& x) { return sum(x); }, [](const Array& x) { return std::pair{sum(x), x}; }, [](const Array&, const Array& ct) { return ct; });
+  SAYS(ShapeError, grad(wrong)(xs()), "custom_vjp: bwd: the gradient of the value has type f32[] but the argument has f32[4, 2]");
+}
+TEST(EvalShape, ShapesWithoutNumbers) {
+  int runs = 0;
+  auto init = [&](const Array& k) { ++runs; return Net{{zeros({1000, 2000}) + k, none}, {zeros({2000, 3}), k}}; };
+  Net s = eval_shape(init, array(1.));
+  EXPECT_EQ(s.up.weight.type(), (Type{{1000, 2000}, f32}));
+  EXPECT_EQ(s.scale, 2);
+  EXPECT_EQ(runs, 1);
+  SAYS(TraceError, s.up.weight.to_vector<float>(), "it comes from eval_shape");
+  Net t = eval_shape([](const Net& n) { return tree::map([](const Array& a) { return a.astype(bf16); }, n); }, s);
+  EXPECT_EQ(t.down.bias->dtype(), bf16);
+}
+}  // namespace
