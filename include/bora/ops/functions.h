@@ -1,0 +1,49 @@
+// functions.h -- functions of neural networks, and comparisons of whole arrays. All are composites: fusion makes one pass over memory of
+// them. bf16 is computed in f32 and rounded once, at the end.
+//   Shape letters: B batch, S queries, T keys, H heads, D head size, V classes
+#pragma once
+#include "bora/ops/axes.h"
+
+namespace bora {
+/// exp(x) / sum of exp(x) over axes, without overflow. A row of -inf gives NaN.
+Array softmax(const Array& x, const Dimensions& axes = -1);
+/// log(softmax(x)).
+Array log_softmax(const Array& x, const Dimensions& axes = -1);
+/// log(sum(exp(x))), without overflow. A row of -inf gives -inf.
+Array logsumexp(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+
+struct NormOptions {
+  Dimensions axes = -1;
+  double eps = 1e-5;
+};
+/// (x - mean) / sqrt(variance + eps) over axes, times weight plus bias (which broadcast against x). x's dtype.
+Array layer_norm(const Array& x, const NormOptions& options = {});
+Array layer_norm(const Array& x, const Array& weight, const Array& bias, const NormOptions& options = {});
+/// x / sqrt(mean of squares + eps), times weight.
+Array rms_norm(const Array& x, const NormOptions& options = {});
+Array rms_norm(const Array& x, const Array& weight, const NormOptions& options = {});
+
+/// x / (1 - rate) where a draw from `key` keeps the element (probability 1 - rate), else 0. The draw is random::bernoulli's.
+/// Throws ValueError unless 0 <= rate <= 1.
+Array dropout(const Array& key, const Array& x, double rate);
+
+/// Negative log likelihood of integer labels [..] under logits [.., V]: logsumexp(logits) - logits[label]. f32 [..] (f64 for f64 logits).
+/// A label outside [0, V) gives NaN.
+Array cross_entropy(const Array& logits, const Array& labels);
+
+struct AttentionOptions {
+  bool causal = false;                          // query s attends to keys t <= s
+  Array mask = {};                              // boolean, broadcastable to [B.., H, S, T]; true attends
+  Array bias = {};                              // added to the scores, broadcastable to [B.., H, S, T]
+  std::optional<double> scale = none;           // default 1 / sqrt(D)
+};
+/// Scaled dot-product attention.
+///   q [B.., S, H, D], k v [B.., T, H, D] (or fewer heads, of which H is a multiple). Returns [B.., S, H, D] in q's dtype.
+///   Softmax in f32; a query that may attend to nothing gives 0. Throws ShapeError naming the dimension that differs.
+Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
+
+/// |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing, equal infinities are close. Reads values: not inside transforms.
+bool allclose(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-8);
+/// Same shape and equal elements.
+bool array_equal(const Array& a, const Array& b);
+}  // namespace bora
