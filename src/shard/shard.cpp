@@ -84,30 +84,6 @@ std::string visualize_sharding(const Array& x) {
   }
   return text;
 }
-const Spec* Specs::match(const std::string& path) const {
-  auto like = [](std::string_view pattern, std::string_view text) {       // * stands for any characters
-    std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
-    while (t < text.size()) {
-      if (p < pattern.size() && pattern[p] == '*') {
-        star = p++;
-        mark = t;
-      } else if (p < pattern.size() && pattern[p] == text[t]) {
-        ++p;
-        ++t;
-      } else if (star != std::string_view::npos) {
-        p = star + 1;
-        t = ++mark;
-      } else {
-        return false;
-      }
-    }
-    while (p < pattern.size() && pattern[p] == '*') ++p;
-    return p == pattern.size();
-  };
-  for (auto& [pattern, spec] : rules) if (like(pattern, path)) return &spec;
-  return nullptr;
-}
-
 namespace fx {
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs, const std::vector<Spec>& out_specs) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");

@@ -24,15 +24,6 @@ LocalBlock local_block(const Array& x);
 /// Text: which ranks hold which part of a 1- or 2-dimensional array.
 std::string visualize_sharding(const Array& x);
 
-/// By tree path, first match wins; `*` stands for any characters. {{"up.*", Spec{none, "model"}}, {"*", Spec{}}} or one Spec for all.
-struct Specs {
-  std::vector<std::pair<std::string, Spec>> rules;
-  Specs() = default;
-  Specs(const Spec& s) : rules{{"*", s}} {}
-  Specs(std::initializer_list<std::pair<std::string_view, Spec>> l) : rules(l.begin(), l.end()) {}
-  const Spec* match(const std::string& path) const;
-};
-
 namespace fx {
 /// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts that split them.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs, const std::vector<Spec>& out_specs);
