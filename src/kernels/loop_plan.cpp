@@ -289,8 +289,10 @@ class Planner {
       std::vector<int> last(n_, -1), free;
       int slots = 0;
       const int count = static_cast<int>(pass.columns.size());
-      auto holds = [&](int v) { return v >= 0 && v < n_ && p.kept[v] < 0; };
-      auto buffered = [&](const Step& s, int v) { return holds(v) && (column_[v] || s.partials == -2 || s.form == -2); };
+      // A column value, or the temporary in which a reduction repeats a row value (both named by the reduction's own number).
+      auto buffered = [&](const Step& s, int v) {
+        return v >= 0 && v < n_ && p.kept[v] < 0 && (column_[v] || (s.partials == -2 && v == s.out) || s.form == -2);
+      };
       for (int s = 0; s < count; ++s) {
         const Step& step = pass.columns[s];
         for (int j = 0; j < step.arity; ++j)
