@@ -1,0 +1,50 @@
+#include "bora/train/metrics.h"
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include "bora/base/error.h"
+
+namespace bora {
+std::string number_text(double x) {
+  if (!std::isfinite(x)) return "null";
+  char text[64];
+  auto f = static_cast<float>(x);
+  auto end = static_cast<double>(f) == x ? std::to_chars(text, text + sizeof text, f).ptr : std::to_chars(text, text + sizeof text, x).ptr;
+  return {text, end};
+}
+
+bool metric_of(const std::string& line, const std::string& name, double& value) {
+  auto at = line.find("\"" + name + "\": ");
+  if (at == std::string::npos) return false;
+  at += name.size() + 4;
+  return std::from_chars(line.data() + at, line.data() + line.size(), value).ec == std::errc();
+}
+
+Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path), fd_(-1) {
+  std::string kept;
+  if (step >= 0) {
+    std::ifstream old(path);
+    for (std::string line; std::getline(old, line);) {
+      double at = 0;
+      if (line.ends_with("}") && metric_of(line, "step", at) && at <= static_cast<double>(step)) kept += line + "\n";
+    }
+  }
+  // Rewritten beside it and renamed, so that a crash here loses no line.
+  auto beside = path + ".new";
+  fd_ = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  bool ok = fd_ >= 0 && ::write(fd_, kept.data(), kept.size()) == static_cast<ssize_t>(kept.size()) && ::rename(beside.c_str(), path.c_str()) == 0;
+  check<IoError>(ok, "cannot write ", path, ": ", std::strerror(errno));
+}
+Metrics::~Metrics() { ::close(fd_); }
+
+void Metrics::write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  auto line = "{\"step\": " + std::to_string(step);
+  for (auto& [name, value] : values) line += ", \"" + name + "\": " + number_text(value);
+  line += "}\n";
+  check<IoError>(::write(fd_, line.data(), line.size()) == static_cast<ssize_t>(line.size()), "cannot write ", path_, ": ", std::strerror(errno));
+}
+}  // namespace bora

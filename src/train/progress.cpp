@@ -1,0 +1,97 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include "bora/train/metrics.h"
+
+namespace bora {
+namespace {
+std::string rate_text(double x) {
+  char text[32];
+  if (x >= 1e6) std::snprintf(text, sizeof text, "%.2fM", x / 1e6);
+  else if (x >= 1e4) std::snprintf(text, sizeof text, "%.1fk", x / 1e3);
+  else std::snprintf(text, sizeof text, "%.0f", x);
+  return text;
+}
+std::string time_text(double seconds) {
+  auto s = static_cast<std::int64_t>(std::ceil(std::max(0.0, seconds)));
+  char text[32];
+  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(s / 3600), static_cast<int>(s / 60 % 60), static_cast<int>(s % 60));
+  else std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(s / 60), static_cast<int>(s % 60));
+  return text;
+}
+}  // namespace
+
+Progress::Progress(Options options) : options_(options), begin_(std::chrono::steady_clock::now()) {}
+
+void Progress::step(std::int64_t step, double loss, double tokens_per_second) {
+  if (options_.quiet) return;
+  auto now = std::chrono::steady_clock::now();
+  bool last = step == options_.total;
+  if (options_.columns > 0 ? !last && now - drawn_ < std::chrono::milliseconds(100) : step % options_.every != 0 && !last && step != options_.first + 1) return;
+  drawn_ = now;
+  auto seconds = std::chrono::duration<double>(now - begin_).count();
+  auto left = seconds / static_cast<double>(step - options_.first) * static_cast<double>(options_.total - step);
+  char loss_text[32];
+  std::snprintf(loss_text, sizeof loss_text, "%.4f", loss);
+  auto words = "step " + std::to_string(step) + "/" + std::to_string(options_.total) + "  loss " + loss_text + "  " + rate_text(tokens_per_second) +
+               " tokens/s  " + (last ? "in " + time_text(seconds) : "ETA " + time_text(left));
+  if (options_.columns == 0) return line(words);
+  auto room = std::clamp(options_.columns - static_cast<int>(words.size()) - 6, 0, 40);
+  auto full = static_cast<int>(room * step / std::max<std::int64_t>(1, options_.total));
+  auto bar = room < 5 ? std::string() : "[" + std::string(static_cast<std::size_t>(full), '#') + std::string(static_cast<std::size_t>(room - full), '.') + "] ";
+  std::fprintf(stderr, "\r\033[K%s%s", bar.c_str(), words.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+void Progress::line(const std::string& text) {
+  if (options_.quiet) return;
+  end();
+  std::fprintf(stdout, "%s\n", text.c_str());
+  std::fflush(stdout);
+}
+void Progress::end() {
+  if (shown_) std::fprintf(stderr, "\r\033[K"), std::fflush(stderr);
+  shown_ = false;
+}
+
+int terminal_columns() {
+  if (auto given = std::getenv("BORA_TERMINAL")) return std::max(0, std::atoi(given));
+  ::winsize window{};
+  return ::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
+std::int64_t peak_rss() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::atoll(line.c_str() + 6) * 1024;
+  return 0;
+}
+
+namespace {
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+}  // namespace
+struct StopSignals::Saved {
+  struct ::sigaction term, interrupt;
+};
+StopSignals::StopSignals() : saved_(new Saved) {
+  struct ::sigaction action {};
+  action.sa_handler = [](int) { stop_requested = true; };
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGTERM, &action, &saved_->term);
+  ::sigaction(SIGINT, &action, &saved_->interrupt);
+}
+StopSignals::~StopSignals() {
+  ::sigaction(SIGTERM, &saved_->term, nullptr);
+  ::sigaction(SIGINT, &saved_->interrupt, nullptr);
+  delete saved_;
+  stop_requested = false;
+}
+bool StopSignals::requested() { return stop_requested; }
+}  // namespace bora
