@@ -26,6 +26,7 @@ struct Header {
   std::uint64_t offset = 0;           // bytes before it in the stream
   std::uint32_t bytes = 0;            // of payload; of a credit: returned
   std::uint32_t crc = 0;              // crc32c of the 60 bytes before
+  std::uint32_t payload() const { return type == MessageType::data ? bytes : 0; }
 };
 static_assert(sizeof(Header) == 64 && alignof(Header) == 8);
 

@@ -86,9 +86,9 @@ class LocalLink final : public Link {
   void open(int) override {}
   void send(int peer, const Header& h, const std::byte* bytes, std::shared_ptr<const void> hold) override {
     if (stopped_) return;
-    if (!hold && h.bytes > 0) {
-      std::shared_ptr<std::byte[]> copy(new std::byte[h.bytes]);
-      std::memcpy(copy.get(), bytes, h.bytes);
+    if (!hold && h.payload() > 0) {
+      std::shared_ptr<std::byte[]> copy(new std::byte[h.payload()]);
+      std::memcpy(copy.get(), bytes, h.payload());
       bytes = copy.get();
       hold = copy;
     }

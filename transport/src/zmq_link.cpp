@@ -98,7 +98,7 @@ class ZmqLink final : public Link {
     Header h = header;
     h.epoch = j_.epoch;
     h = sealed(h);
-    auto n = h.type == MessageType::data ? h.bytes : 0u;
+    auto n = h.payload();
     auto& p = peer(r);
     if (r > options_.rank && !p.up) {      // until it has connected
       Waiting w{h, bytes, {}, std::move(hold)};
@@ -225,7 +225,7 @@ class ZmqLink final : public Link {
   }
   /// Frames of one message. Sending may take news off a socket's descriptor, so the socket counts as dirty afterwards.
   void put(int r, const Header& h, const std::byte* bytes, std::shared_ptr<const void> hold) {
-    auto n = h.type == MessageType::data ? h.bytes : 0u;
+    auto n = h.payload();
     bool higher = r > options_.rank;
     auto& p = peer(r);
     auto& s = higher ? j_.data : p.dealer;
@@ -288,8 +288,10 @@ class ZmqLink final : public Link {
     if (a.header.type == MessageType::hello) {
       auto& p = peer(static_cast<int>(a.header.src));
       p.up = true;
-      for (auto& w : std::exchange(p.waiting, {}))
-        put(static_cast<int>(a.header.src), w.header, w.hold ? w.bytes : reinterpret_cast<const std::byte*>(w.copy.data()), std::move(w.hold));
+      for (auto& w : std::exchange(p.waiting, {})) {
+        auto bytes = w.hold ? w.bytes : reinterpret_cast<const std::byte*>(w.copy.data());
+        put(static_cast<int>(a.header.src), w.header, bytes, std::move(w.hold));
+      }
       return true;
     }
     if (a.header.type == MessageType::data) {

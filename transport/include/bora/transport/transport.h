@@ -38,8 +38,8 @@ std::string_view op_name(Op);
 
 /// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").
 struct Group {
-  std::vector<int> ranks;
-  std::string name;
+  std::vector<int> ranks = {};
+  std::string name = {};
 };
 
 /// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made in group order,

@@ -1,0 +1,207 @@
+// Every collective over threads and over ZeroMQ: all sizes around a chunk, dtypes, reductions, ragged parts; bit for bit the sum in rank order.
+#include <atomic>
+#include <cstring>
+#include "jobs.h"
+#include "schedule.h"
+#include "sum.h"
+
+namespace bora::transport {
+namespace {
+using Counts = std::vector<std::int64_t>;
+using Bytes = std::vector<std::byte>;
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+/// What rank r holds for test `salt`: numbers whose sums round differently in every order.
+Bytes made(Dtype d, int rank, std::int64_t n, int salt = 0) {
+  auto state = static_cast<std::uint32_t>(rank * 7919 + salt + 1);
+  auto g = [&] { return state = state * 1664525u + 1013904223u; };
+  Bytes b(at(n) * dtype_size(d));
+  for (std::int64_t i = 0; i < n; ++i) {
+    float x = static_cast<float>(static_cast<std::int32_t>(g())) * (i % 7 == 0 ? 1.0f : 1e-6f);
+    auto put = [&](auto v) { std::memcpy(b.data() + at(i) * sizeof v, &v, sizeof v); };
+    switch (d) {
+      case Dtype::f32: put(x); break;
+      case Dtype::f64: put(static_cast<double>(x) * 1.000000001); break;
+      case Dtype::bf16: put(bfloat16(x)); break;
+      case Dtype::i32: put(static_cast<std::int32_t>(g())); break;
+      case Dtype::i64: put(static_cast<std::int64_t>(g()) << 20); break;
+      case Dtype::u32: put(static_cast<std::uint32_t>(g())); break;
+      case Dtype::boolean: put(static_cast<std::uint8_t>(g() >> 31)); break;
+      default: put(static_cast<std::uint8_t>(g() >> 24)); break;
+    }
+  }
+  return b;
+}
+Bytes reduced(Reduce r, Dtype d, int P, std::int64_t n, int salt) {
+  std::vector<Bytes> parts;
+  std::vector<const std::byte*> p;
+  for (int k = 0; k < P; ++k) parts.push_back(made(d, k, n, salt));
+  for (auto& b : parts) p.push_back(b.data());
+  Bytes out(at(n) * dtype_size(d));
+  reduce_in_order(r, d, p, out.data(), at(n));
+  return out;
+}
+Bytes part(const Bytes& b, std::int64_t begin, std::int64_t n, Dtype d) {
+  auto e = static_cast<std::int64_t>(dtype_size(d));
+  return Bytes(b.begin() + begin * e, b.begin() + (begin + n) * e);
+}
+struct Setting {
+  Carrier carrier;
+  int ranks;
+};
+class Collectives : public testing::TestWithParam<Setting> {
+ protected:
+  void job(const std::function<void(Context&, const Group&, int)>& body) {
+    auto [carrier, n] = GetParam();
+    expect_no_errors(run_ranks(carrier, n, [&, n = n](Context& c) { body(c, everybody(n), n); }));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Local, Collectives, testing::Values(Setting{Carrier::local, 1}, Setting{Carrier::local, 2}, Setting{Carrier::local, 3},
+                                                             Setting{Carrier::local, 4}, Setting{Carrier::local, 5}));
+INSTANTIATE_TEST_SUITE_P(Zmq, Collectives, testing::Values(Setting{Carrier::zmq, 1}, Setting{Carrier::zmq, 2}, Setting{Carrier::zmq, 3},
+                                                           Setting{Carrier::zmq, 4}, Setting{Carrier::zmq, 5}));
+constexpr std::int64_t kChunk = kMaxChunkBytes / 4;
+const std::vector<std::int64_t> kSizes = {0, 1, 15, 16, 17, 4095, 4097, kChunk - 1, kChunk, kChunk + 1, 400001};
+
+TEST_P(Collectives, AllReduceOfEverySizeIsTheSumInRankOrder) {
+  job([&](Context& c, const Group& g, int P) {
+    for (auto n : kSizes)
+      for (bool in_place : {false, true}) {
+        auto expected = reduced(Reduce::sum, f32, P, n, 1), in = made(f32, c.rank(), n, 1);
+        Bytes out(in_place ? 0 : in.size());
+        c.run(g, {.op = Op::all_reduce, .in = in.data(), .out = in_place ? in.data() : out.data(), .send_counts = {n}});
+        EXPECT_TRUE((in_place ? in : out) == expected) << "n=" << n << " in place " << in_place << " rank " << c.rank();
+      }
+  });
+}
+TEST_P(Collectives, AllReduceOfEveryDtypeAndReduction) {
+  job([&](Context& c, const Group& g, int P) {
+    for (auto d : {boolean, u8, i32, i64, u32, bf16, f32, f64})
+      for (auto r : {Reduce::sum, Reduce::max, Reduce::min})
+        for (std::int64_t n : {33, 9000}) {
+          auto in = made(d, c.rank(), n, 2);
+          Bytes out(in.size());
+          c.run(g, {.op = Op::all_reduce, .reduce = r, .dtype = d, .in = in.data(), .out = out.data(), .send_counts = {n}});
+          EXPECT_TRUE(out == reduced(r, d, P, n, 2)) << d << " n=" << n;
+        }
+  });
+}
+TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
+  job([&](Context& c, const Group& g, int P) {
+    int salt = 0;
+    for (auto scale : kSizes)
+      for (auto d : {f32, bf16, u8}) {
+        Counts counts;
+        for (int p = 0; p < P; ++p) counts.push_back(p % 3 == 1 ? scale / 3 : p % 3 == 2 ? 0 : scale);
+        auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+        auto begin = std::accumulate(counts.begin(), counts.begin() + c.rank(), std::int64_t{0});
+        auto mine = counts[at(c.rank())];
+        ++salt;
+        Bytes all, in = made(d, c.rank(), mine, salt), out(at(total) * dtype_size(d));
+        for (int p = 0; p < P; ++p) {
+          auto b = made(d, p, counts[at(p)], salt);
+          all.insert(all.end(), b.begin(), b.end());
+        }
+        c.run(g, {.op = Op::all_gather, .dtype = d, .in = in.data(), .out = out.data(), .recv_counts = counts});
+        EXPECT_TRUE(out == all) << d << " all_gather " << scale;
+        auto whole = made(d, c.rank(), total, salt);
+        Bytes piece(at(mine) * dtype_size(d));
+        c.run(g, {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
+        EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d)) << d << " reduce_scatter " << scale;
+      }
+  });
+}
+TEST_P(Collectives, BroadcastPermuteAllToAll) {
+  job([&](Context& c, const Group& g, int P) {
+    for (auto n : kSizes) {
+      for (int root = 0; root < P; ++root) {
+        auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
+        c.run(g, {.op = Op::broadcast, .in = buffer.data(), .out = buffer.data(), .send_counts = {n}, .root = root});
+        EXPECT_TRUE(buffer == expected) << "broadcast " << n << " from " << root;
+      }
+      auto in = made(f32, c.rank(), n, 6);
+      Bytes out(in.size(), std::byte{1});
+      int source = c.rank() > 0 ? c.rank() - 1 : -1, target = c.rank() + 1 < P ? c.rank() + 1 : -1;
+      c.run(g, {.op = Op::permute, .in = in.data(), .out = out.data(), .send_counts = {n}, .source = source, .target = target});
+      EXPECT_TRUE(out == (source < 0 ? Bytes(in.size()) : made(f32, source, n, 6))) << "permute " << n;
+      Counts send, receive;
+      for (int p = 0; p < P; ++p) send.push_back(n * (c.rank() + 2 * p) % (n + 1)), receive.push_back(n * (p + 2 * c.rank()) % (n + 1));
+      auto total = [](const Counts& k) { return std::accumulate(k.begin(), k.end(), std::int64_t{0}); };
+      auto mine = made(i32, c.rank(), total(send), 7);
+      Bytes got(at(total(receive)) * 4), expected;
+      c.run(g, {.op = Op::all_to_all, .dtype = i32, .in = mine.data(), .out = got.data(), .send_counts = send, .recv_counts = receive});
+      for (int p = 0; p < P; ++p) {
+        std::int64_t begin = 0, all = 0;
+        for (int k = 0; k < P; ++k) (k < c.rank() ? begin : all) += n * (p + 2 * k) % (n + 1);
+        auto b = part(made(i32, p, begin + all, 7), begin, receive[at(p)], i32);
+        expected.insert(expected.end(), b.begin(), b.end());
+      }
+      EXPECT_TRUE(got == expected) << "all_to_all " << n;
+    }
+    c.barrier(g);
+  });
+}
+TEST_P(Collectives, ManyAtOnceInAnyOrderOfWaiting) {
+  job([&](Context& c, const Group& g, int P) {
+    constexpr int kWorks = 80;      // more than may be under way
+    std::vector<Bytes> in, out;
+    std::vector<WorkPtr> works;
+    std::vector<std::int64_t> sizes;
+    for (int i = 0; i < kWorks; ++i) sizes.push_back(i % 5 == 0 ? 90000 : 100 * i), in.push_back(made(f32, c.rank(), sizes.back(), i)), out.emplace_back(in.back().size());
+    for (int i = 0; i < kWorks; ++i) {
+      auto k = at(i);
+      works.push_back(c.start(g, {.op = Op::all_reduce, .in = in[k].data(), .out = out[k].data(), .send_counts = {sizes[k]}}));
+      if (c.rank() == i % P && i % 9 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    for (int i = kWorks - 1; i >= 0; i -= 2) works[at(i)]->wait();
+    for (auto& w : works)
+      while (!w->test()) std::this_thread::yield();
+    for (int i = 0; i < kWorks; ++i) EXPECT_TRUE(out[at(i)] == reduced(Reduce::sum, f32, P, sizes[at(i)], i)) << i;
+    EXPECT_EQ(c.traffic().collectives, static_cast<std::uint64_t>(kWorks));
+    if (P > 1) { EXPECT_GT(c.traffic().bytes_sent, 0u); }
+  });
+}
+TEST_P(Collectives, ProgressWithoutWaiting) {
+  job([&](Context& c, const Group& g, int P) {
+    auto in = made(f32, c.rank(), 600000, 3);
+    Bytes out(in.size());
+    auto w = c.start(g, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {600000}});
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!w->test() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(out == reduced(Reduce::sum, f32, P, 600000, 3));
+  });
+}
+TEST_P(Collectives, SubgroupsInterleaveAndTextsAreExchanged) {
+  job([&](Context& c, const Group& g, int P) {
+    for (int round = 0; round < 3; ++round) {
+      auto texts = c.exchange("rank " + std::to_string(c.rank()) + std::string(at(round * 1000), 'x'), "names");
+      ASSERT_EQ(texts.size(), at(P));
+      for (int p = 0; p < P; ++p) EXPECT_EQ(texts[at(p)], "rank " + std::to_string(p) + std::string(at(round * 1000), 'x'));
+      Group mine{.ranks = {}, .name = c.rank() % 2 ? "odd" : "even"};      // in descending order: sums start with the last rank
+      for (int p = P - 1; p >= 0; --p)
+        if (p % 2 == c.rank() % 2) mine.ranks.push_back(p);
+      std::vector<float> in = {c.rank() == 0 ? 1e8f : 1.0f}, out(1);
+      c.run(mine, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {1}});
+      float expected = 0;
+      for (std::size_t k = 0; k < mine.ranks.size(); ++k) {
+        float x = mine.ranks[k] == 0 ? 1e8f : 1.0f;
+        expected = k == 0 ? x : expected + x;
+      }
+      EXPECT_EQ(out[0], expected);
+      c.barrier(g);
+    }
+  });
+}
+TEST(CollectiveArguments, AreCheckedAtTheCall) {
+  auto c = local(2).front();
+  float x = 0;
+  auto g = everybody(2);
+  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .in = &x, .out = &x}), ValueError);
+  EXPECT_THROW(c->run(g, {.op = Op::all_gather, .in = &x, .out = &x, .recv_counts = {1}}), ValueError);
+  EXPECT_THROW(c->run(g, {.op = Op::broadcast, .in = &x, .out = &x, .send_counts = {1}, .root = 2}), ValueError);
+  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .dtype = Dtype::key, .in = &x, .out = &x, .send_counts = {1}}), DtypeError);
+  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .in = &x, .out = &x, .send_counts = {-1}}), ValueError);
+  EXPECT_THROW(c->run({.ranks = {1}}, {}), ValueError);
+  EXPECT_THROW(local(0), ValueError);
+}
+}  // namespace
+}  // namespace bora::transport
