@@ -3,7 +3,6 @@
 // vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
 #include "kernels/gemm_block.h"
 #include <immintrin.h>
-#include <type_traits>
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -55,12 +54,27 @@ template <> struct Simd<double> {
 #endif
 constexpr I kStripStep = kRows > 8 ? 16 : 8;                  // a strip of a^T is packed as [k][kStripStep]
 
+float wide(float x) { return x; }
+double wide(double x) { return x; }
+float wide(bfloat16 x) { return x; }
+/// A vector of values, made wide.
+Simd<float>::V load_wide(const float* p) { return Simd<float>::load(p); }
+Simd<double>::V load_wide(const double* p) { return Simd<double>::load(p); }
+Simd<float>::V load_wide(const bfloat16* p) {
+#ifdef __AVX512F__
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+#else
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+#endif
+}
 /// What comes next from memory: lines of the next strip of a, asked for while this one is computed.
 struct Ahead { const char* p; I step; };
 
-/// c[Rows, Vecs * width] = (add ? c : 0) + a b. b: k rows of `width * 2` packed values. a: Rows x k; ByRow: k contiguous, rows at RowStep;
+/// c[Rows, Vecs * width] = (add ? c : 0) + a b. b: k rows of `width * 2` packed values; Fresh: not yet packed, so they are taken from
+/// `source` and left there (the stores cost nothing beside the multiply-adds). a: Rows x k; RowStep != 1: k contiguous, rows at RowStep;
 /// else rows contiguous, k at k_step.
-template <class T, int Rows, int Vecs, I RowStep> void tile(I k, const T* a, I k_step, const T* b, T* c, I ldc, bool add, Ahead ahead) {
+template <class T, class In, int Rows, int Vecs, bool Fresh, I RowStep>
+void tile(I k, const T* a, I k_step, T* b, T* c, I ldc, bool add, Ahead ahead, const In* source, I source_step) {
   using S = Simd<T>;
   constexpr bool by_row = RowStep != 1;
   if constexpr (by_row) k_step = 1;
@@ -72,7 +86,17 @@ template <class T, int Rows, int Vecs, I RowStep> void tile(I k, const T* a, I k
   auto step = [&] {
     typename S::V x[Vecs];
 #pragma GCC unroll 2
-    for (int v = 0; v < Vecs; ++v) x[v] = S::load(b + v * S::width);
+    for (int v = 0; v < Vecs; ++v) {
+      if constexpr (Fresh) {
+        x[v] = load_wide(source + v * S::width);
+        S::store(b + v * S::width, x[v]);
+      } else x[v] = S::load(b + v * S::width);
+    }
+    if constexpr (Fresh) {
+      _mm_prefetch(reinterpret_cast<const char*>(source + 12 * source_step), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(source + 12 * source_step + S::width), _MM_HINT_T0);
+      source += source_step;
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       auto y = S::all(a[r * RowStep]);
@@ -90,7 +114,7 @@ template <class T, int Rows, int Vecs, I RowStep> void tile(I k, const T* a, I k
     }
   } else {
     for (; k > 0; --k, ahead.p += ahead.step) {
-      _mm_prefetch(ahead.p, _MM_HINT_T0);
+      _mm_prefetch(ahead.p, _MM_HINT_T1);
       step();
     }
   }
@@ -102,32 +126,20 @@ template <class T, int Rows, int Vecs, I RowStep> void tile(I k, const T* a, I k
       S::store(to, add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
     }
 }
-template <class T> using TileFn = void (*)(I, const T*, I, const T*, T*, I, bool, Ahead);
-/// Tiles of 1 .. kRows rows; [0]: one vector wide, [1]: two.
-template <class T, I RowStep> struct Tiles {
-  TileFn<T> f[2][kRows + 1];
+template <class T, class In> using TileFn = void (*)(I, const T*, I, T*, T*, I, bool, Ahead, const In*, I);
+/// Tiles of 1 .. kRows rows; [0]: one vector wide, [1]: two, [2]: two, from an operand not yet packed.
+template <class T, class In, I RowStep> struct Tiles {
+  TileFn<T, In> f[3][kRows + 1];
   template <int R> constexpr void put() {
-    f[0][R] = tile<T, R, 1, RowStep>;
-    f[1][R] = tile<T, R, 2, RowStep>;
+    f[0][R] = tile<T, In, R, 1, false, RowStep>;
+    f[1][R] = tile<T, In, R, 2, false, RowStep>;
+    f[2][R] = tile<T, In, R, 2, true, RowStep>;
     if constexpr (R < kRows) put<R + 1>();
   }
   constexpr Tiles() : f{} { put<1>(); }
 };
 
 // Packing.
-float wide(float x) { return x; }
-double wide(double x) { return x; }
-float wide(bfloat16 x) { return x; }
-/// A vector of values, made wide.
-Simd<float>::V load_wide(const float* p) { return Simd<float>::load(p); }
-Simd<double>::V load_wide(const double* p) { return Simd<double>::load(p); }
-Simd<float>::V load_wide(const bfloat16* p) {
-#ifdef __AVX512F__
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
-#else
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
-#endif
-}
 /// n contiguous values.
 template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
   using S = Simd<T>;
@@ -191,43 +203,51 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
       for (I i = p < p0 ? full : 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
   }
 }
-/// A strip of rows as [rows][Slab] where k is contiguous, else as [k][kStripStep].
-template <class T, class In, I Slab> void pack_a(T* to, const In* a, I row, I col, I rows, I k) {
-  if (col == 1) {
-    for (I r = 0; r < rows; ++r) copy_row(to + r * Slab, a + r * row, k);
-    return;
-  }
+/// Rows where k is contiguous, as [rows][Slab].
+template <class T, class In, I Slab> void pack_rows(T* to, const In* a, I row, I rows, I k) {
+  for (I r = 0; r < rows; ++r) copy_row(to + r * Slab, a + r * row, k);
+}
+/// Two strips, of `first` and `second` rows, as [k][kStripStep] each, in one walk over the lines that hold both.
+template <class T, class In, I Slab> void pack_columns(T* to, const In* a, I row, I col, I first, I second, I k) {
+  T* next = to + Slab * kStripStep;
   I p = 0;
-  if (row == 1 && col >= kStripStep)            // whole vectors: what is read beyond the strip lies before the end of the next row
-    for (; p + 1 < k; ++p) copy_row(to + p * kStripStep, a + p * col, kStripStep);
-  for (; p < k; ++p)
-    for (I r = 0; r < rows; ++r) to[p * kStripStep + r] = wide(a[r * row + p * col]);
+  if (row == 1 && col >= 2 * kStripStep)        // whole vectors: what is read beyond the strips lies before the end of the next row
+    for (; p + 1 < k; ++p) {
+      copy_row(to + p * kStripStep, a + p * col, kStripStep);
+      copy_row(next + p * kStripStep, a + p * col + first, kStripStep);
+    }
+  for (; p < k; ++p) {
+    for (I r = 0; r < first; ++r) to[p * kStripStep + r] = wide(a[r * row + p * col]);
+    for (I r = 0; r < second; ++r) next[p * kStripStep + r] = wide(a[(first + r) * row + p * col]);
+  }
 }
 
-/// rows x n of one slab: b is packed; c[rows, n] (+)=.
-template <class T, class In, I Slab> void slab_product(const In* a, I row, I col, const T* packed_b, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
-  static constexpr Tiles<T, Slab> by_row;
-  static constexpr Tiles<T, 1> by_k;
+/// rows x n of one slab; c[rows, n] (+)=. source: b where its rows are contiguous: it is packed by the first strip; else null: it is packed.
+template <class T, class In, I Slab>
+void slab_product(const In* a, I row, I col, const In* source, I source_row, T* packed, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
+  static constexpr Tiles<T, In, Slab> by_row;
+  static constexpr Tiles<T, In, 1> by_k;
   constexpr I panel = 2 * Simd<T>::width;
   const auto& f = col == 1 ? by_row.f : by_k.f;
   I strips = (m + kRows - 1) / kRows;
+  auto begin = [&](I s) { return m * s / strips; };
   for (I s = 0; s < strips; ++s) {
-    I r0 = m * s / strips, rows = m * (s + 1) / strips - r0;
+    I r0 = begin(s), rows = begin(s + 1) - r0;
     const In* from = a + r0 * row;
     const T* x = strip;
-    I k_step = kStripStep;
-    if constexpr (std::is_same_v<T, In>)
-      if (row == 1 && col != 1 && n <= 2 * panel) x = from, k_step = col;        // read so few times: no need to pack
-    if (x == strip) pack_a<T, In, Slab>(strip, from, row, col, rows, k);
+    if (col == 1) pack_rows<T, In, Slab>(strip, from, row, rows, k);
+    else if (s % 2 == 1) x = strip + Slab * kStripStep;
+    else pack_columns<T, In, Slab>(strip, from, row, col, rows, s + 1 < strips ? begin(s + 2) - begin(s + 1) : 0, k);
     Ahead ahead{reinterpret_cast<const char*>(from + rows * row), (col == 1 ? row : col) * static_cast<I>(sizeof(In))};
     for (I j = 0; j < n; j += panel) {
       I w = min(panel, n - j);
-      T* to = c + r0 * ldc + j;
-      const T* b = packed_b + j * k;
-      if (w == panel) f[1][rows](k, x, k_step, b, to, ldc, add, ahead);
+      T *to = c + r0 * ldc + j, *b = packed + j * k;
+      bool fresh = s == 0 && source != nullptr;
+      if (w == panel) f[fresh ? 2 : 1][rows](k, x, kStripStep, b, to, ldc, add, ahead, fresh ? source + j : nullptr, source_row);
       else {                                                 // the last columns go through a tile of their own
+        if (fresh) pack_b(b, source + j, source_row, 1, k, w);
         alignas(64) T edge[kRows * panel];
-        f[w > panel / 2][rows](k, x, k_step, b, edge, panel, false, ahead);
+        f[w > panel / 2][rows](k, x, kStripStep, b, edge, panel, false, ahead, nullptr, 0);
         for (I r = 0; r < rows; ++r)
           for (I i = 0; i < w; ++i) to[r * ldc + i] = add ? to[r * ldc + i] + edge[r * panel + i] : edge[r * panel + i];
       }
@@ -260,8 +280,10 @@ template <class T, class In, class Out> void block(const GemmBlock& g, T* scratc
       }
       for (I s = 0; s < slabs; ++s) {
         I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
-        pack_b(packed, b + k0 * g.b_row + j * g.b_col, g.b_row, g.b_col, k, n);
-        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, packed, rows, n, k, to, ld, s > 0 || g.accumulate, strip);
+        const In* from = b + k0 * g.b_row + j * g.b_col;
+        if (g.b_col != 1) pack_b(packed, from, g.b_row, g.b_col, k, n);
+        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr, g.b_row, packed, rows, n, k,
+                                  to, ld, s > 0 || g.accumulate, strip);
       }
       if constexpr (!direct)
         for (I r = 0; r < rows; ++r)
