@@ -3,11 +3,14 @@
 #include <map>
 #include <optional>
 #include "bora/io/digest.h"
+#include "blocks.h"
 #include "files.h"
 #include "manifest.h"
 
 namespace bora::io {
 namespace {
+bool below(const std::string& subtree, const std::string& path) { return subtree.empty() || path.starts_with(subtree + "."); }
+
 /// Bytes of one stored block, verified chunk by chunk; reading forwards loads every chunk once.
 class BlockReader {
  public:
@@ -62,51 +65,16 @@ class Files {
   std::map<std::int64_t, File> open_ = {};
 };
 
-std::int64_t elements(const Box& box) {
-  std::int64_t n = 1;
-  for (auto& range : box) n *= range.size();
-  return n;
-}
-std::optional<Box> overlap(const Box& a, const Box& b) {
-  Box r;
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    r.push_back({std::max(a[d].begin, b[d].begin), std::min(a[d].end, b[d].end)});
-    if (r.back().size() <= 0) return std::nullopt;
-  }
-  return r;
-}
-/// Elements before the first one of `part` in the row-major block `box`, where dimension d of `part` begins at at[d].
-std::int64_t position(const Box& box, const Dims& at) {
-  std::int64_t p = 0;
-  for (std::size_t d = 0; d < box.size(); ++d) p = p * box[d].size() + at[d] - box[d].begin;
-  return p;
-}
-/// Copies the part that a stored block and the wanted block share, in runs that are contiguous in both.
-void copy_part(BlockReader& from, const Box& stored, const Box& wanted, const Box& part, std::int64_t item, char* out) {
-  std::size_t inner = part.size();                       // dimensions before it are walked, the rest is one run
-  std::int64_t run = item;
-  while (inner > 0) {
-    --inner;
-    run *= part[inner].size();
-    if (part[inner] != stored[inner] || part[inner] != wanted[inner]) break;
-  }
-  Dims at;
-  for (auto& range : part) at.push_back(range.begin);
-  for (;;) {
-    from.read(position(stored, at) * item, run, out + position(wanted, at) * item);
-    auto d = inner;
-    while (d > 0 && ++at[d - 1] == part[d - 1].end) at[d - 1] = part[d - 1].begin, --d;
-    if (d == 0) return;
-  }
-}
-
 void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf, const Box& wanted) {
   std::int64_t filled = 0;
   for (auto& block : stored.blocks) {
     auto part = overlap(block.box, wanted);
     if (!part) continue;
     auto reader = files.reader(stored, block);
-    copy_part(reader, block.box, wanted, *part, static_cast<std::int64_t>(dtype_size(leaf.type.dtype)), static_cast<char*>(leaf.data));
+    auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+    each_run(block.box, wanted, *part, [&](std::int64_t from, std::int64_t to, std::int64_t n) {
+      reader.read(from * item, n * item, static_cast<char*>(leaf.data) + to * item);
+    });
     filled += elements(*part);
   }
   check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path, "': the manifest lists ", filled, " of ",
@@ -114,7 +82,7 @@ void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& sto
 }
 }  // namespace
 
-void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted) {
+void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted, const std::string& subtree) {
   auto differs = [&](auto&... words) { fail<CheckpointError>("checkpoint ", folder, " is of another model: ", words...); };
   for (auto& leaf : wanted) {
     auto stored = m.find(leaf.path);
@@ -122,15 +90,15 @@ void check_leaves(const std::string& folder, const Manifest& m, const std::vecto
     else if (stored->type != leaf.type) differs("leaf '", leaf.path, "' is ", stored->type, " there, ", leaf.type, " is wanted");
   }
   for (auto& stored : m.leaves)
-    if (std::none_of(wanted.begin(), wanted.end(), [&](auto& l) { return l.path == stored.path; }))
+    if (below(subtree, stored.path) && std::none_of(wanted.begin(), wanted.end(), [&](auto& l) { return l.path == stored.path; }))
       differs("it has a leaf '", stored.path, "' (", stored.type, ") that is not wanted");
 }
 
-void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place) {
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place, const std::string& subtree) {
   std::string problem;
   try {
     auto m = read_manifest(folder);
-    check_leaves(folder, m, leaves);
+    check_leaves(folder, m, leaves, subtree);
     Files files(folder);
     for (auto& leaf : leaves) {
       auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);

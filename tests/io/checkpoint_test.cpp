@@ -267,6 +267,59 @@ TEST(Checkpoint, ARankReadsOnlyWhatItNeeds) {
   }
 }
 
+TEST(Checkpoint, ASubtreeCanBeReadAlone) {
+  Folder f;
+  save_on(mesh_of(2, 1), f.path, 3, {{{{4, 4}, f32}, Spec{"data"}}, {{{5}, f32}, {}}});
+  Place alone{mesh_of(1, 1)};
+  auto s = make_state({{{{4, 4}, f32}, {}}}, alone, false);
+  EXPECT_THROW(restore_checkpoint(f.path + "/step-3", s.leaves, alone), CheckpointError);
+  EXPECT_THROW(restore_checkpoint(f.path + "/step-3", s.leaves, alone, "params"), CheckpointError);     // leaf1 is below it too
+  auto both = make_state({{{{4, 4}, f32}, {}}, {{{5}, f32}, {}}}, alone, false);
+  restore_checkpoint(f.path + "/step-3", both.leaves, alone, "params");
+  EXPECT_TRUE(holds_expected({{{{4, 4}, f32}, {}}, {{{5}, f32}, {}}}, alone, both));
+  restore_checkpoint(f.path + "/step-3", {}, alone, "optimizer");
+}
+
+TEST(Digest, OfShardedLeavesIsThatOfTheGlobalBytes) {
+  Shapes types{{{{7, 5}, f32}, Spec{"data", "model"}}, {{{13}, f32}, Spec{{"data", "model"}}}, {{{}, f32}, {}}, {{{1, 3}, f32}, Spec{"data"}},
+               {{{3, 11, 4}, f32}, Spec{none, "model", "data"}}, {{{3, 1500, 1000}, f32}, Spec{none, "data"}}, {{{6}, bf16}, Spec{"data"}}};
+  Sha256 all;
+  for (std::size_t l = 0; l < types.size(); ++l) {
+    std::vector<char> bytes(types[l].first.nbytes());
+    for (std::size_t b = 0; b < bytes.size(); ++b) bytes[b] = expected(l, static_cast<std::int64_t>(b));
+    if (types[l].first.dtype == f32) {
+      all.update(bytes.data(), bytes.size());
+    } else {
+      for (std::size_t i = 0; i < bytes.size(); i += 2) {
+        bfloat16 x;
+        std::memcpy(&x.bits, &bytes[i], 2);
+        float y = x;
+        all.update(&y, 4);
+      }
+    }
+  }
+  auto want = all.hex();
+  for (auto& mesh : {mesh_of(1, 1), mesh_of(2, 2), mesh_of(5, 1), mesh_of(1, 3)}) {
+    std::barrier sync(mesh.size());
+    std::vector<std::pair<const char*, std::int64_t>> shared(static_cast<std::size_t>(mesh.size()));
+    run_ranks(mesh, [&](const Place& place) {
+      auto s = make_state(types, place, true);
+      std::swap(s.leaves[0], s.leaves[3]);                 // the order of the paths counts, not that of the list
+      auto gather = [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
+        EXPECT_LE(n, 16 << 20);
+        shared[static_cast<std::size_t>(place.rank)] = {static_cast<const char*>(in), n};
+        sync.arrive_and_wait();
+        auto to = static_cast<char*>(out);
+        for (std::size_t r = 0; r < counts.size(); to += counts[r], ++r) {
+          EXPECT_EQ(counts[r], shared[r].second);
+          std::memcpy(to, shared[r].first, static_cast<std::size_t>(counts[r]));
+        }
+        sync.arrive_and_wait();
+      };
+      EXPECT_EQ(digest_leaves(s.leaves, place, gather), want) << to_string(mesh);
+    });
+  }
+}
 TEST(Digest, Crc32c) {
   const char* text = "123456789";
   EXPECT_EQ(crc32c(text, 9), 0xe3069283U);              // RFC 3720's check value

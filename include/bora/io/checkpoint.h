@@ -65,13 +65,19 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);
 /// Throws CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype than wanted. Specs do not count.
-void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted);
+void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted, const std::string& subtree = {});
 /// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves holds. Reads only the parts of files that
 /// overlap this rank's blocks, and verifies them. All ranks return or all throw the same error. Throws CheckpointError naming the leaf
-/// whose bytes are damaged or missing.
-void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place);
+/// whose bytes are damaged or missing. subtree: only leaves below this path count, as "params" of a training state.
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place, const std::string& subtree = {});
 /// Reads everything and compares every checksum. Throws CheckpointError as restore_checkpoint. Returns the bytes read.
 std::int64_t verify_checkpoint(const std::string& folder);
+
+/// Gathers bytes: this rank gives n, `out` receives counts[r] bytes of each rank r in turn. Empty where there is one rank.
+using GatherBytes = std::function<void(const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts)>;
+/// SHA-256 over the global numbers of every leaf as f32, little-endian, leaves in the order of their paths: 64 hexadecimal digits, the same
+/// on every rank and for every mesh. At most 16 MiB of numbers are in memory at a time. Every rank must ask. DtypeError for keys.
+std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const GatherBytes& gather);
 
 /// All ranks go on, or all throw: `mine` is this rank's error text, empty if it is well. Throws E with the first rank's text.
 template <class E> void agree(const Place& place, const std::string& mine, std::string_view what) {

@@ -1,0 +1,50 @@
+// blocks.h -- boxes of a global array: their overlaps, and runs that are contiguous in two of them.
+#pragma once
+#include <optional>
+#include "bora/io/checkpoint.h"
+
+namespace bora::io {
+inline std::int64_t elements(const Box& box) {
+  std::int64_t n = 1;
+  for (auto& range : box) n *= range.size();
+  return n;
+}
+inline std::optional<Box> overlap(const Box& a, const Box& b) {
+  Box r;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    r.push_back({std::max(a[d].begin, b[d].begin), std::min(a[d].end, b[d].end)});
+    if (r.back().size() <= 0) return std::nullopt;
+  }
+  return r;
+}
+/// Number of the element `at` (global indices) in the row-major block `box`.
+inline std::int64_t position(const Box& box, const Dims& at) {
+  std::int64_t p = 0;
+  for (std::size_t d = 0; d < box.size(); ++d) p = p * box[d].size() + at[d] - box[d].begin;
+  return p;
+}
+/// Calls f(position in a, position in b, n) for runs of elements of `part`, a part of both blocks, that are contiguous in both.
+template <class F> void each_run(const Box& a, const Box& b, const Box& part, const F& f) {
+  std::size_t inner = part.size();                       // dimensions before it are walked, the rest is one run
+  std::int64_t run = 1;
+  while (inner > 0) {
+    --inner;
+    run *= part[inner].size();
+    if (part[inner] != a[inner] || part[inner] != b[inner]) break;
+  }
+  Dims at;
+  for (auto& range : part) at.push_back(range.begin);
+  for (;;) {
+    f(position(a, at), position(b, at), run);
+    auto d = inner;
+    while (d > 0 && ++at[d - 1] == part[d - 1].end) at[d - 1] = part[d - 1].begin, --d;
+    if (d == 0) return;
+  }
+}
+/// The lowest of the ranks that hold the same block of a leaf: it speaks for them.
+inline int first_holder(const Spec& spec, const MeshShape& mesh, int rank) {
+  MeshAxes free;
+  for (auto& axis : mesh.axes) if (!spec.uses(axis.first)) free.push_back(axis.first);
+  return mesh.group(rank, free)[0];
+}
+}  // namespace bora::io
