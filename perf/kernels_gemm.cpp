@@ -52,9 +52,10 @@ std::vector<Product> products() {
 int main(int argc, char** argv) {
   for (const auto& p : products())
     for (auto dtype : {f32, bf16})
-      for (int threads : {1, 0})
-        benchmark::RegisterBenchmark((p.name + "/" + std::string(dtype_name(dtype)) + (threads == 1 ? "/1_thread" : "/all_threads")).c_str(),
-                                     [=](benchmark::State& s) { measure(s, p, dtype, threads); })->UseRealTime();
+      for (int threads : {1, 0}) {
+        auto name = p.name + "/" + std::string(dtype_name(dtype)) + (threads == 1 ? "/1_thread" : "/all_threads");
+        benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) { measure(s, p, dtype, threads); })->UseRealTime();
+      }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -49,7 +49,8 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
   return at;
 }
 
-template <class Op, class T> void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* out, I outer, I n, I m, I inner) {
+template <class Op, class T>
+void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* out, I outer, I n, I m, I inner) {
   if (in != out) {
     parallel_for(outer * n * inner, kGrain, [&](I b, I e) { std::memcpy(out + b, in + b, static_cast<std::size_t>(e - b) * sizeof(T)); });
   }
@@ -81,7 +82,7 @@ template <class Op, class T> void scatter_as(const T* in, const std::int32_t* in
       for (I i = 0; i < m; ++i) {
         I row = indices[i];
         if (row < r0 || row >= r1) continue;
-        T *a = to + row * inner;
+        T* a = to + row * inner;
         const T* x = from + i * inner;
         for (I j = c0; j < c1; ++j) a[j] = Op::template apply<T>(a[j], x[j]);
       }

@@ -90,8 +90,8 @@ class Pool {
       release_all();
       p = map(class_size(c));
     }
-    check<Error>(p != nullptr, "allocate: the system has no memory left for ", class_size(c), " bytes (", use_.used, " in use); use smaller ",
-                 "arrays or a smaller batch");
+    check<Error>(p != nullptr, "allocate: the system has no memory left for ", class_size(c), " bytes (", use_.used, " in use); ",
+                 "use smaller arrays or a smaller batch");
     use_.used += class_size(c);
     use_.peak = std::max(use_.peak, use_.used + use_.kept);
     return p;
@@ -135,7 +135,8 @@ class Pool {
 }  // namespace
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
-  check<Error>(bytes <= kMost, "allocate: ", bytes, " bytes are more than a process can have; is a size negative or a product of sizes wrong?");
+  check<Error>(bytes <= kMost, "allocate: ", bytes, " bytes are more than a process can have; ",
+               "is a size negative or a product of sizes wrong?");
   int c = class_of(bytes);
   void* p = Pool::get().take(c);
   unpoison(p, bytes);

@@ -155,7 +155,8 @@ void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_s
 void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits) {
   by_size(size, [&](auto t) {
     using T = decltype(t);
-    parallel_for(n, kGrain, [&](I begin, I end) { std::fill(static_cast<T*>(dst) + begin, static_cast<T*>(dst) + end, static_cast<T>(bits)); });
+    auto* x = static_cast<T*>(dst);
+    parallel_for(n, kGrain, [&](I begin, I end) { std::fill(x + begin, x + end, static_cast<T>(bits)); });
   });
 }
 }  // namespace bora::kernels

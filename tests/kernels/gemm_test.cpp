@@ -120,7 +120,7 @@ TYPED_TEST(GemmTest, PartsHaveTheBitsOfTheWhole) {
   g.c = c.data(), g.ldc = 50;
   gemm(g);
   for (I i = 0; i < 31; ++i)
-    EXPECT_EQ(std::memcmp(&c[static_cast<std::size_t>(i * 50)], &whole[static_cast<std::size_t>((40 + i) * 120 + 60)], 50 * sizeof(TypeParam)), 0);
+    EXPECT_EQ(std::memcmp(c.data() + i * 50, whole.data() + (40 + i) * 120 + 60, 50 * sizeof(TypeParam)), 0);
 }
 template <class T> void expect_same_on_both_classes() {
   if (!__builtin_cpu_supports("x86-64-v4")) GTEST_SKIP() << "this CPU has no AVX-512";
@@ -181,7 +181,8 @@ TEST(Gemm, ZeroSizes) {
 TEST(Gemm, Refusals) {
   float x[16] = {};
   EXPECT_THROW(gemm({.dtype = boolean, .a = x, .b = x, .c = x}), DtypeError);
-  EXPECT_THROW(gemm({.dtype = f32, .m = 2, .n = 2, .k = 2, .a = x, .a_row = 4, .a_col = 2, .b = x, .b_row = 2, .c = x, .ldc = 2}), ValueError);
+  EXPECT_THROW(gemm({.dtype = f32, .m = 2, .n = 2, .k = 2, .a = x, .a_row = 4, .a_col = 2, .b = x, .b_row = 2, .c = x, .ldc = 2}),
+               ValueError);
 }
 TEST(Gemm, InfinitiesAndNanStayInTheirRowAndColumn) {
   std::vector<float> a(3 * 5, 1), b(5 * 40, 1), c(3 * 40);

@@ -28,8 +28,8 @@ std::vector<std::int32_t> positions(I m, I n) {
   return x;
 }
 struct Sizes { I outer, n, m, inner; };
-const std::vector<Sizes> sizes = {{1, 5, 7, 1}, {1, 50, 400, 1}, {3, 9, 40, 5}, {1, 30, 200, 700}, {2, 7, 50, 130}, {4, 1000, 3000, 2}, {40, 5, 30, 6},
-                                  {2, 5, 0, 3}, {0, 5, 2, 3}, {2, 5, 4, 0}};
+const std::vector<Sizes> sizes = {{1, 5, 7, 1}, {1, 50, 400, 1}, {3, 9, 40, 5}, {1, 30, 200, 700}, {2, 7, 50, 130},
+                                  {4, 1000, 3000, 2}, {40, 5, 30, 6}, {2, 5, 0, 3}, {0, 5, 2, 3}, {2, 5, 4, 0}};
 template <class T> struct IndexTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
 TYPED_TEST_SUITE(IndexTest, Types);
@@ -88,7 +88,8 @@ TYPED_TEST(IndexTest, ScattersCombineInOrder) {
         run<T>(how, same.data(), at.data(), x.data(), same.data(), s);
         set_thread_count(0);
         if (out.empty()) continue;
-        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(T)), 0) << static_cast<int>(how) << " " << s.n << " " << s.m << " " << s.inner;
+        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(T)), 0)
+            << static_cast<int>(how) << " " << s.n << " " << s.m << " " << s.inner;
         ASSERT_EQ(std::memcmp(same.data(), want.data(), out.size() * sizeof(T)), 0) << "in place";
       }
     }

@@ -70,8 +70,8 @@ template <class T> std::vector<T> expected(Reduction r, const std::vector<T>& in
   return out;
 }
 struct Sizes { I outer, n, inner; };
-const std::vector<Sizes> sizes = {{1, 1, 1}, {3, 31, 1}, {2, 32, 1}, {5, 33, 1}, {1, 5000, 1}, {700, 100, 1}, {2, 0, 1}, {2, 0, 5}, {3, 5, 2},
-                                  {2, 64, 7}, {1, 65, 300}, {2, 300, 33}, {1, 1000, 257}, {9, 3, 600}, {0, 3, 2}, {2, 3, 0}};
+const std::vector<Sizes> sizes = {{1, 1, 1}, {3, 31, 1}, {2, 32, 1}, {5, 33, 1}, {1, 5000, 1}, {700, 100, 1}, {2, 0, 1}, {2, 0, 5},
+                                  {3, 5, 2}, {2, 64, 7}, {1, 65, 300}, {2, 300, 33}, {1, 1000, 257}, {9, 3, 600}, {0, 3, 2}, {2, 3, 0}};
 
 template <class T> struct ReduceTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;

@@ -222,7 +222,7 @@ template <class T, class In, I Slab> void pack_columns(T* to, const In* a, I row
   }
 }
 
-/// rows x n of one slab; c[rows, n] (+)=. source: b where its rows are contiguous: it is packed by the first strip; else null: it is packed.
+/// rows x n of one slab; c[rows, n] (+)=. source: b where its rows are contiguous: the first strip packs it; else null: packed already.
 template <class T, class In, I Slab>
 void slab_product(const In* a, I row, I col, const In* source, I source_row, T* packed, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
   static constexpr Tiles<T, In, Slab> by_row;
@@ -282,8 +282,8 @@ template <class T, class In, class Out> void block(const GemmBlock& g, T* scratc
         I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
         const In* from = b + k0 * g.b_row + j * g.b_col;
         if (g.b_col != 1) pack_b(packed, from, g.b_row, g.b_col, k, n);
-        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr, g.b_row, packed, rows, n, k,
-                                  to, ld, s > 0 || g.accumulate, strip);
+        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr, g.b_row, packed, rows, n,
+                                  k, to, ld, s > 0 || g.accumulate, strip);
       }
       if constexpr (!direct)
         for (I r = 0; r < rows; ++r)
