@@ -205,6 +205,7 @@ BORA_INLINE F erf_inv(F x) {
   F w = -log1p(-(x * x));
   auto k = w < F(5.f);
   F u = select(k, w - F(2.5f), sqrt(w) - F(3.f)), p = select(k, F(a[0]), F(b[0]));
+#pragma GCC unroll 8
   for (int i = 1; i < 9; ++i) p = fma(p, u, select(k, F(a[i]), F(b[i])));
   return select(absolute(x) == F(1.f), x * F(kInf), p * x);
 }

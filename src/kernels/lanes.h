@@ -17,11 +17,18 @@ namespace {
 inline constexpr int kBytes = 64;
 #define BORA_MM(f) _mm512_##f
 #define BORA_INTS __m512i
+#define BORA_REPEAT64 _mm512_set1_epi64
 #else
 inline constexpr int kBytes = 32;
 #define BORA_MM(f) _mm256_##f
 #define BORA_INTS __m256i
+#define BORA_REPEAT64 _mm256_set1_epi64x
 #endif
+BORA_INLINE auto repeat(float x) { return BORA_MM(set1_ps)(x); }
+BORA_INLINE auto repeat(double x) { return BORA_MM(set1_pd)(x); }
+BORA_INLINE auto repeat(std::uint32_t x) { return BORA_MM(set1_epi32)(static_cast<int>(x)); }
+BORA_INLINE auto repeat(std::int32_t x) { return BORA_MM(set1_epi32)(x); }
+BORA_INLINE auto repeat(std::int64_t x) { return BORA_REPEAT64(x); }
 template <class T> struct Stored;
 #define BORA_STORED(T, S)                                         \
   template <> struct Stored<T> {                                  \
@@ -45,9 +52,7 @@ template <class T> struct Lane {
   V v;
   Lane() = default;
   BORA_INLINE Lane(V x) : v(x) {}
-  BORA_INLINE explicit Lane(Storage x) {
-    for (int i = 0; i < size; ++i) v[i] = x;
-  }
+  BORA_INLINE explicit Lane(Storage x) : v((V)repeat(x)) {}
 };
 using F = Lane<float>;
 using U = Lane<std::uint32_t>;

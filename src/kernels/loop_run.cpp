@@ -9,8 +9,7 @@
 
 namespace bora::kernels {
 namespace {
-constexpr std::int64_t kBlock = 512;           // elements of a block; a multiple of 32, so element i always meets partial sum i % 32
-constexpr std::int64_t kWholeRow = 1024;       // rows up to here are one block
+constexpr std::int64_t kBlockBytes = 4096;     // of a block: a multiple of 32 elements, so element i always meets partial sum i % 32
 constexpr double kNanosecondsPerCost = 0.05;   // one instruction on one element, roughly
 constexpr double kGrainNanoseconds = 5000;     // least work worth a thread
 
@@ -87,7 +86,7 @@ struct Grid {
 class Runner {
  public:
   Runner(const LoopKernel& k, const Plan& plan, const LoopArgs& a, const Grid& g, std::int64_t group, std::int64_t block)
-      : k_(k), plan_(plan), a_(a), g_(g), values_(static_cast<int>(k.loop.code.size())) {
+      : k_(k), plan_(plan), a_(a), g_(g), block_(block), values_(static_cast<int>(k.loop.code.size())) {
     const auto row_bytes = aligned(group * 8), block_bytes = aligned(block * k.element_bytes), kept_bytes = aligned(g.columns * k.element_bytes);
     const auto places = aligned(static_cast<std::int64_t>(values_ + g.operands) * static_cast<std::int64_t>(sizeof(Rows)));
     char* m = scratch.get(static_cast<std::size_t>(places + k.row_arrays * row_bytes + plan.slots * block_bytes + plan.rows_kept * kept_bytes +
@@ -137,8 +136,8 @@ class Runner {
       if (pass.columns.empty()) continue;
       for (const Step& s : pass.columns)
         if (s.what == Step::What::reduce) s.reduce->begin(partials_ + s.partials * 256);
-      for (std::int64_t c = begin; c < end; c += kBlock) {
-        const auto n = std::min(kBlock, end - c);
+      for (std::int64_t c = begin; c < end; c += block_) {
+        const auto n = std::min(block_, end - c);
         set_columns(c);
         set_slots(pass, n);
         steps(pass.columns, 1, n, c);
@@ -155,6 +154,7 @@ class Runner {
   const Plan& plan_;
   const LoopArgs& a_;
   const Grid& g_;
+  const std::int64_t block_;
   const int values_;
   Rows* place_;
   char *slots_, *kept_, *partials_;
@@ -292,9 +292,9 @@ void run(const LoopKernel& k, const LoopArgs& a) {
     if (a.extent[d] == 0) return;
   if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
   const Grid g(k, a);
-  const bool splittable = !k.has_reduction && !k.has_row_store;
-  if (g.columns <= (splittable ? kBlock : kWholeRow)) {
-    const auto group = std::clamp<std::int64_t>(kBlock / std::max<std::int64_t>(1, g.columns), 1, std::min<std::int64_t>(g.rows, g.inner()));
+  const std::int64_t block = kBlockBytes / k.element_bytes;
+  if (g.columns <= block) {
+    const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1, std::min<std::int64_t>(g.rows, g.inner()));
     const double row_time = (static_cast<double>(g.columns) * k.cost + 20) * kNanosecondsPerCost;
     const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1;
     parallel_for(g.rows, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -305,21 +305,21 @@ void run(const LoopKernel& k, const LoopArgs& a) {
         r += n;
       }
     });
-  } else if (splittable) {                                 // blocks of rows are independent
-    const auto blocks = (g.columns + kBlock - 1) / kBlock;
-    const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / (static_cast<double>(kBlock) * k.cost * kNanosecondsPerCost)) + 1;
+  } else if (!k.has_reduction && !k.has_row_store) {       // blocks of rows are independent
+    const auto blocks = (g.columns + block - 1) / block;
+    const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / (static_cast<double>(block) * k.cost * kNanosecondsPerCost)) + 1;
     parallel_for(g.rows * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
-      Runner runner(k, k.blocks, a, g, 1, kBlock);
+      Runner runner(k, k.blocks, a, g, 1, block);
       while (begin < end) {
         const auto row = begin / blocks, first = begin % blocks, last = std::min(blocks, first + (end - begin));
-        runner.long_row(row, first * kBlock, std::min(g.columns, last * kBlock));
+        runner.long_row(row, first * block, std::min(g.columns, last * block));
         begin += last - first;
       }
     });
   } else {
     const double row_time = static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
     parallel_for(g.rows, static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1, [&](std::int64_t begin, std::int64_t end) {
-      Runner runner(k, k.blocks, a, g, 1, kBlock);
+      Runner runner(k, k.blocks, a, g, 1, block);
       for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
       scratch.trim();
     });
