@@ -13,26 +13,29 @@ void copy(char* to, const char* from, std::size_t bytes) {
   else kernels::copy(to, {1}, from, {1}, {static_cast<std::int64_t>(bytes)}, 1);
 }
 
-struct Maker {                                   // views in the order in which plan numbered them
+/// Views in the order in which plan numbered them: those of held blocks come first.
+struct Maker {
   State& s;
   void visit(const Block& b) {
-    for (auto& step : b.steps) std::visit([&](auto& x) { add(x); }, step);
+    for (auto& step : b.steps) std::visit([&](auto& x) { held(x); }, step);
+    for (auto& step : b.steps) std::visit([&](auto& x) { own(x); }, step);
   }
-  void add(const EvalStep& x) {
-    for (auto& t : x.in_types) s.inputs.push_back({t, nullptr});
-    for (auto& t : x.out_types) s.outputs.push_back({t, nullptr});
-  }
-  void add(const LoopStep& x) { s.loops.push_back(x.fused->args); }
-  void add(const ScanStep& x) { visit(*x.body); }
-  void add(const CondStep& x) {
+  void held(const ScanStep& x) { visit(*x.body); }
+  void held(const CondStep& x) {
     visit(*x.on_true);
     visit(*x.on_false);
   }
-  void add(const WhileStep& x) {
+  void held(const WhileStep& x) {
     visit(*x.cond);
     visit(*x.body);
   }
-  template <class T> void add(const T&) {}
+  template <class T> void held(const T&) {}
+  void own(const EvalStep& x) {
+    for (auto& t : x.in_types) s.inputs.push_back({t, nullptr});
+    for (auto& t : x.out_types) s.outputs.push_back({t, nullptr});
+  }
+  void own(const LoopStep& x) { s.loops.push_back(x.fused->args); }
+  template <class T> void own(const T&) {}
 };
 
 struct Runner {

@@ -1,0 +1,246 @@
+// A compiled Program gives the bits of interpret(): straight lines, loops, branches, donation, shared outputs, empty arrays.
+#include "bora/compile/executable.h"
+#include <gtest/gtest.h>
+#include "bora/compile/control.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
+#include "bora/ops/reduce.h"
+#include "compile/testing.h"
+
+namespace bora {
+namespace {
+using testing::numbers;
+using testing::same_bits;
+
+/// Runs f compiled, twice (the second run meets used memory), and eagerly.
+void agrees(const FlatFn& f, const Arrays& in) {
+  auto p = stage(f, types_of(in)).program;
+  auto e = executable(p);
+  auto want = f(in);
+  for (int i = 0; i < 2; ++i) same_bits(e->run(in), want, e->explain());
+}
+const void* memory(const Array& a) { return a.bytes(); }
+
+TEST(Executable, StraightLine) {
+  agrees([](const Arrays& a) { return Arrays{exp(a[0]) * a[1] + 1.0, sum(a[0], 1), a[0] - a[1]}; }, {numbers({3, 5}, 1), numbers({5}, 2)});
+}
+TEST(Executable, EmptyArrays) {
+  agrees([](const Arrays& a) { return Arrays{exp(a[0]) * a[0], sum(a[0], 0), sum(a[0], 1)}; }, {numbers({0, 5}, 1)});
+}
+TEST(Executable, ScalarsAndConstants) {
+  agrees([](const Arrays& a) { return Arrays{a[0] + 2.5, full_of({{3}, f32}, 4), constant(7, i32)}; }, {numbers({}, 1)});
+}
+TEST(Executable, OutputsMayBeInputsViewsAndEachOther) {
+  auto p = stage([](const Arrays& a) {
+    auto y = exp(a[0]);
+    return Arrays{a[0], y, reshape(y, {6}), reshape(a[0], {3, 2}), y};
+  }, {{{2, 3}, f32}}).program;
+  Arrays in{numbers({2, 3}, 1)};
+  auto out = executable(p)->run(in);
+  same_bits(out, interpret(*p, in));
+  EXPECT_EQ(memory(out[0]), memory(in[0]));
+  EXPECT_EQ(memory(out[3]), memory(in[0]));
+  EXPECT_EQ(memory(out[2]), memory(out[1]));
+  EXPECT_EQ(memory(out[4]), memory(out[1]));
+}
+
+// ---- donation -----------------------------------------------------------------------------------------------------------
+Arrays update(const Arrays& a) {
+  auto m = a[1] * 0.9 + a[2] * 0.1;
+  return {a[0] - m * 0.01, m};
+}
+TEST(Donation, OutputsTakeTheMemoryOfDonatedInputs) {
+  Type t{{4, 8}, f32};
+  auto p = stage(update, {t, t, t}).program;
+  Mask d{true, true, false};
+  auto e = executable(p, d);
+  Arrays in{numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)};
+  auto want = update(in);
+  auto grad = numbers({4, 8}, 3);
+  Arrays given{numbers({4, 8}, 1), numbers({4, 8}, 2), grad};
+  std::vector<const void*> before{memory(given[0]), memory(given[1])};
+  auto out = e->run(std::move(given), d);
+  same_bits(out, want, e->explain());
+  EXPECT_TRUE((memory(out[0]) == before[0] && memory(out[1]) == before[1]) || (memory(out[0]) == before[1] && memory(out[1]) == before[0])) << e->explain();
+  EXPECT_EQ(e->info().donated_bytes, 2u * 4 * 8 * 4);
+  same_bits({grad}, {numbers({4, 8}, 3)});
+}
+TEST(Donation, MemoryThatSomebodyHoldsIsNotTouched) {
+  Type t{{4, 8}, f32};
+  auto p = stage(update, {t, t, t}).program;
+  Mask d{true, true, false};
+  Arrays in{numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)};
+  auto kept = in;
+  auto out = executable(p, d)->run(std::move(in), d);
+  same_bits(kept, {numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)});
+  same_bits(out, update(kept));
+  auto again = executable(p, d)->run(kept, {});                     // compiled for donation, run without
+  same_bits(again, out);
+  same_bits(kept, {numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)});
+}
+TEST(Donation, AnInputReadLaterIsNotOverwritten) {
+  auto f = [](const Arrays& a) {
+    auto y = exp(a[0]);
+    auto z = matmul(y, a[0]);
+    return Arrays{y, z, matmul(z, a[0])};
+  };
+  Type t{{6, 6}, f32};
+  auto p = stage(f, {t}).program;
+  auto e = executable(p, {true});
+  auto want = f({numbers({6, 6}, 1)});
+  same_bits(e->run({numbers({6, 6}, 1)}, {true}), want, e->explain());
+}
+TEST(Donation, AnInputThatIsReturnedStays) {
+  auto f = [](const Arrays& a) { return Arrays{a[0], exp(a[0])}; };
+  auto p = stage(f, {{{6}, f32}}).program;
+  auto want = f({numbers({6}, 1)});
+  same_bits(executable(p, {true})->run({numbers({6}, 1)}, {true}), want);
+}
+
+// ---- loops --------------------------------------------------------------------------------------------------------------
+/// body: (consts, carry, x) -> (carry, y).
+Arrays scan_of(const FlatFn& body, const Arrays& consts, const Arrays& carry, const Arrays& xs, std::int64_t length, bool reverse = false) {
+  Types t = types_of(consts);
+  Arrays in = consts;
+  for (auto& c : carry) {
+    t.push_back(c.type());
+    in.push_back(c);
+  }
+  for (auto& x : xs) {
+    t.push_back(x.type());
+    t.back().shape.erase(0);
+    in.push_back(x);
+  }
+  auto p = stage(body, t).program;
+  return call(ops::Scan{p, static_cast<std::int64_t>(consts.size()), static_cast<std::int64_t>(carry.size()), length, reverse}, in);
+}
+/// The loop written out, one interpret() an iteration.
+void scan_agrees(const FlatFn& body, const Arrays& consts, const Arrays& init, const Arrays& xs, std::int64_t length) {
+  for (bool reverse : {false, true}) {
+    Arrays carry = init;
+    std::vector<Arrays> ys;
+    for (std::int64_t k = 0; k < length; ++k) {
+      auto t = reverse ? length - 1 - k : k;
+      Arrays in = consts;
+      in.insert(in.end(), carry.begin(), carry.end());
+      for (auto& x : xs) in.push_back(index_in_dim(x, 0, t));
+      auto out = body(in);
+      carry.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(init.size()));
+      Arrays y(out.begin() + static_cast<std::ptrdiff_t>(init.size()), out.end());
+      if (ys.empty()) ys.resize(y.size());
+      for (std::size_t j = 0; j < y.size(); ++j) ys[j].insert(reverse ? ys[j].begin() : ys[j].end(), y[j]);
+    }
+    Arrays want = carry;
+    for (auto& y : ys) want.push_back(stack(y));
+    auto kept = init;
+    same_bits(scan_of(body, consts, init, xs, length, reverse), want, reverse ? "backwards" : "forwards");
+    // The same inside of a larger Program, where the initial carry dies, and with everything donated.
+    auto f = [&](const Arrays& a) {
+      Arrays c(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(consts.size()));
+      Arrays k, x(a.begin() + static_cast<std::ptrdiff_t>(consts.size() + init.size()), a.end());
+      for (std::size_t i = 0; i < init.size(); ++i) k.push_back(a[consts.size() + i] + constant(0, init[i].dtype()));
+      auto r = scan_of(body, c, k, x, length, reverse);
+      r.push_back(r.front() * r.front());
+      return r;
+    };
+    Arrays in = consts;
+    in.insert(in.end(), init.begin(), init.end());
+    in.insert(in.end(), xs.begin(), xs.end());
+    auto p = stage(f, types_of(in)).program;
+    want.push_back(want.front() * want.front());
+    Mask all(in.size(), true);
+    Arrays copies;
+    for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
+    same_bits(executable(p)->run(in), want, executable(p)->explain());
+    same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
+  }
+}
+TEST(Scan, CarryAndStack) {
+  for (int length : {1, 2, 5})
+    scan_agrees([](const Arrays& a) { return Arrays{tanh(a[1] * a[0] + a[2]), a[1] * 2.0, exp(a[2])}; }, {numbers({4}, 1)}, {numbers({4}, 2)},
+                {numbers({length, 4}, 3)}, length);
+}
+TEST(Scan, ProductsNeedTwoBuffers) {
+  for (int length : {1, 2, 3, 4})
+    scan_agrees([](const Arrays& a) { return Arrays{matmul(a[0], a[1]) * 0.5, sum(a[1], 0)}; }, {numbers({4, 4}, 1)}, {numbers({4, 4}, 2)}, {}, length);
+}
+TEST(Scan, CarriesThatTradePlaces) {
+  for (int length : {1, 2, 3})
+    scan_agrees([](const Arrays& a) { return Arrays{a[1], a[0] + a[1], a[2], a[0]}; }, {}, {numbers({3}, 1), numbers({3}, 2), numbers({2}, 3)}, {}, length);
+}
+TEST(Scan, OutputsThatAreInputs) {
+  scan_agrees([](const Arrays& a) { return Arrays{a[2], a[0], a[2], reshape(a[1], {3, 1})}; }, {numbers({3}, 5)}, {numbers({3}, 1)}, {numbers({4, 3}, 2)}, 4);
+}
+TEST(Scan, NoIterations) {
+  auto r = scan_of([](const Arrays& a) { return Arrays{a[0] + a[1], a[1]}; }, {}, {numbers({3}, 1)}, {numbers({0, 3}, 2)}, 0);
+  same_bits({r[0]}, {numbers({3}, 1)});
+  EXPECT_EQ(r[1].type(), (Type{{0, 3}, f32}));
+}
+TEST(Scan, Nested) {
+  auto inner = [](const Arrays& a) { return Arrays{a[1] * a[0] + a[2], a[1]}; };
+  scan_agrees([&](const Arrays& a) {
+    auto r = scan_of(inner, {a[0]}, {a[1]}, {a[2]}, 3);
+    return Arrays{r[0], r[1]};
+  }, {numbers({2}, 1)}, {numbers({2}, 2)}, {numbers({4, 3, 2}, 3)}, 4);
+}
+TEST(Scan, WhatDoesNotChangeRunsOnce) {
+  auto body = [](const Arrays& a) {
+    auto w = matmul(a[0], a[0]);
+    return Arrays{tanh(matmul(w, a[1])), sum(w, 0)};
+  };
+  scan_agrees(body, {numbers({4, 4}, 1)}, {numbers({4, 4}, 2)}, {}, 3);
+  Type t{{4, 4}, f32};
+  auto p = stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, 100); }, {t, t}).program;
+  EXPECT_DOUBLE_EQ(count(*p, "dot_general"), 2);
+  auto flops = executable(p)->info().flops;
+  EXPECT_LT(flops, 102 * 2 * 64 + 100 * 100) << executable(p)->explain();
+}
+TEST(Scan, NothingIsAllocatedInTheLoop) {
+  Type t{{64}, f32};
+  auto body = [](const Arrays& a) { return Arrays{tanh(matmul(a[0], a[1]))}; };
+  auto program = [&](int n) { return stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, n); }, {{{64, 64}, f32}, t}).program; };
+  EXPECT_EQ(executable(program(10))->info().slab_bytes, executable(program(1000))->info().slab_bytes);
+}
+
+TEST(Cond, TakesOneBranch) {
+  Type t{{5}, f32};
+  auto a = stage([](const Arrays& x) { return Arrays{exp(x[0]), x[0]}; }, {t}).program;
+  auto b = stage([](const Arrays& x) { return Arrays{x[0] * x[0] + 1.0, x[0] - 1.0}; }, {t}).program;
+  auto p = stage([&](const Arrays& x) { return call(ops::Cond{a, b}, {x[0], x[1] * 2.0}); }, {{{}, boolean}, t}).program;
+  for (bool on : {true, false}) {
+    Arrays in{from_bytes({{}, boolean}, &on), numbers({5}, 1)};
+    auto x = numbers({5}, 1) * 2.0;
+    auto want = on ? Arrays{exp(x), x} : Arrays{x * x + 1.0, x - 1.0};
+    same_bits(executable(p)->run(in), want, executable(p)->explain());
+  }
+}
+TEST(While, RunsUntilTheConditionFails) {
+  Type n{{}, i32}, t{{3}, f32};
+  auto cond = stage([](const Arrays& a) { return Arrays{a[1] < a[0]}; }, {n, n, t, t}).program;
+  auto body = stage([](const Arrays& a) { return Arrays{a[1] + constant(1, i32), a[3] * a[0], a[2] + a[3]}; }, {t, n, t, t}).program;
+  for (int limit = 0; limit < 5; ++limit) {
+    auto f = [&](const Arrays& a) { return call(ops::While{cond, body, 1, 1}, a); };
+    Arrays in{constant(limit, i32), numbers({3}, 1), constant(0, i32), numbers({3}, 2), numbers({3}, 3)};
+    auto x = in[3], y = in[4];
+    for (int k = 0; k < limit; ++k) {
+      auto z = x + y;
+      x = y * in[1];
+      y = z;
+    }
+    auto p = stage(f, types_of(in)).program;
+    same_bits(executable(p)->run(in), {constant(limit, i32), x, y}, executable(p)->explain());
+  }
+}
+TEST(Flatten, InlinesCalls) {
+  Type t{{5}, f32};
+  auto inner = stage([](const Arrays& x) { return Arrays{exp(x[0]) + x[0]}; }, {t}).program;
+  auto middle = stage([&](const Arrays& x) { return call(ops::Call{.program = inner}, {x[0] * 2.0}); }, {t}).program;
+  auto p = stage([&](const Arrays& x) { return call(ops::Call{.program = middle, .protect = true}, x); }, {t}).program;
+  auto q = flatten(p);
+  EXPECT_EQ(count(*q, "call"), 0u);
+  EXPECT_EQ(count(*q, "exp"), 1u);
+  Arrays in{numbers({5}, 1)};
+  same_bits(executable(p)->run(in), interpret(*q, in));
+}
+}  // namespace
+}  // namespace bora
