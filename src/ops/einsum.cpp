@@ -62,9 +62,16 @@ Equation parse(std::string_view equation, const Arrays& operands) {
   auto terms = parts(equation.substr(0, arrow), ',');
   check<ValueError>(terms.size() == operands.size(), "einsum: '", equation, "' speaks of ", terms.size(), " operand", terms.size() == 1 ? "" : "s", ", but ",
                     operands.size(), " were given");
-  // Words if they fit the operands, else letters.
+  // Words if they fit the operands and the output is made of them ("i,j->ij" is not), else letters.
   bool as_words = true;
-  for (std::size_t i = 0; i < terms.size(); ++i) as_words = as_words && fits(words(terms[i]), operands[i].ndim());
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    auto w = words(terms[i]);
+    as_words = as_words && fits(w, operands[i].ndim());
+    known.insert(known.end(), w.begin(), w.end());
+  }
+  if (arrow != equation.npos)
+    for (auto& w : words(equation.substr(arrow + 2))) as_words = as_words && std::find(known.begin(), known.end(), w) != known.end();
   auto split = as_words ? words : letters;
   Equation e;
   std::int64_t most = 0;                         // dimensions under the dots; they are counted from the last
