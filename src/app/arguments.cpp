@@ -1,0 +1,78 @@
+#include "arguments.h"
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include "bora/base/error.h"
+
+namespace bora::app {
+namespace {
+/// The short forms of settings, in the order in which they are written.
+void add_settings(CLI::App* command, Arguments& a) {
+  for (std::string key : {"mesh", "layout", "threads", "out"}) {
+    auto words = key == "mesh" ? "data=2,model=1" : key == "layout" ? "dp, fsdp, tp or fsdp+tp" : key == "threads" ? "of each rank" : "folder of the run";
+    command->add_option_function<std::string>("--" + key, [&a, key](const std::string& v) { a.settings.push_back(key + "=" + v); }, words)->type_name("TEXT");
+  }
+}
+void add_config(CLI::App* command, Arguments& a, std::vector<std::string>& words) {
+  command->add_option("words", words, "CONFIG.yaml [key=value ...]")->type_name("")->required();
+  add_settings(command, a);
+}
+/// CONFIG, then key=value items; a name of a command before it is allowed after `launch --`.
+void take_words(const std::vector<std::string>& words, bool launched, Arguments& a) {
+  std::size_t i = 0;
+  if (launched && words[0] == "train") ++i;
+  check<ConfigError>(i < words.size(), "no configuration file given; write `bora launch -n N -- train CONFIG.yaml`");
+  a.path = words[i];
+  std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+  for (auto& item : items) check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
+  a.settings.insert(a.settings.begin(), items.begin(), items.end());
+}
+}  // namespace
+
+std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
+  Arguments a;
+  std::vector<std::string> words;
+  CLI::App app("Bora: sharded training of language models on CPUs", "bora");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "bora 0.1.0");
+  auto train = app.add_subcommand("train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
+  add_config(train, a, words);
+  auto launch = app.add_subcommand("launch", "train with N processes of this machine: launch -n N [--] [train] CONFIG.yaml [key=value ...]");
+  launch->add_option("-n,--ranks", a.ranks, "number of processes")->required();
+  launch->add_option("--log-dir", a.log_dir, "a file for each rank's output");
+  launch->add_option("--max-restarts", a.max_restarts, "start again after a rank was lost, so many times");
+  add_config(launch, a, words);
+  auto plan = app.add_subcommand("plan", "what a step will need on each rank of the mesh, without training");
+  add_config(plan, a, words);
+  auto eval = app.add_subcommand("eval", "loss of a run's newest checkpoint on its held-out text");
+  eval->add_option("run", a.path, "folder of the run")->required();
+  eval->add_option("settings", a.settings, "key=value ...");
+  auto generate = app.add_subcommand("generate", "text from a run's newest checkpoint");
+  generate->add_option("run", a.path, "folder of the run")->required();
+  generate->add_option("--prompt", a.prompt, "text to begin with");
+  generate->add_option("--length", a.length, "bytes to add");
+  generate->add_option("--temperature", a.temperature, "0: the most likely byte each time");
+  generate->add_option("--top-k", a.top_k, "choose among the k most likely; 0: all");
+  generate->add_option("--seed", a.seed, "another seed, another text");
+  auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
+  inspect->add_option("checkpoint", a.path, "OUT/checkpoints/step-<n>")->required();
+  inspect->add_flag("--blocks", a.details, "every block");
+  auto doctor = app.add_subcommand("doctor", "what this machine offers");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    app.exit(e);
+    return std::nullopt;
+  } catch (const CLI::ParseError& e) {
+    std::string text = e.what();
+    throw ConfigError(text.substr(0, text.find('\n')) + "; see bora --help");
+  }
+  using C = Arguments::Command;
+  a.command = *train ? C::train : *launch ? C::launch : *plan ? C::plan : *eval ? C::eval : *generate ? C::generate : *inspect ? C::inspect : C::doctor;
+  (void)doctor;
+  if (!words.empty()) take_words(words, a.command == C::launch, a);
+  check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
+  check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
+  check<ConfigError>(a.top_k >= 0 && a.length >= 0, "--top-k and --length: must be 0 or more");
+  return a;
+}
+}  // namespace bora::app

@@ -1,0 +1,154 @@
+#include "commands.h"
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include "bora/base/parallel.h"
+#include "bora/io/digest.h"
+#include "bora/train/metrics.h"
+#include "bora/transport/transport.h"
+#include "gpt_task.h"
+#include "launch.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+int number_from(const char* name, int otherwise) {
+  auto text = std::getenv(name);
+  return text ? std::atoi(text) : otherwise;
+}
+/// Paths that stay right wherever a later command is run from.
+Settings with_absolute_paths(Settings s) {
+  if (!s.data.empty()) s.data = fs::absolute(s.data).lexically_normal();
+  s.out = fs::absolute(s.out).lexically_normal();
+  return s;
+}
+/// What all ranks must have in common besides the mesh.
+std::string fingerprint(const Settings& s) {
+  auto text = to_yaml(s);
+  char hex[16];
+  std::snprintf(hex, sizeof hex, "%08x", io::crc32c(text.data(), text.size()));
+  return "bora 0.1.0, settings " + std::string(hex);
+}
+}  // namespace
+
+std::vector<MeshAxis> mesh_axes(const Settings& s, int ranks) {
+  std::vector<MeshAxis> axes;
+  for (auto& axis : resolve_mesh(s.mesh, s.layout, ranks).axes) axes.push_back({axis.first.str(), axis.second});
+  return axes;
+}
+void set_threads(const Settings& s, int ranks_here) {
+  set_thread_count(0);
+  set_thread_count(s.threads > 0 ? static_cast<int>(s.threads) : std::max(1, thread_count() / ranks_here));
+}
+Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides) {
+  check<ConfigError>(fs::exists(run + "/config.yaml"), run, " is no folder of a run: it has no config.yaml");
+  auto s = load_settings(run + "/config.yaml", overrides);
+  s.out = run;
+  return s;
+}
+std::string checkpoint_of_run(const std::string& run) {
+  auto found = io::list_checkpoints(run + "/checkpoints");
+  check<ConfigError>(!found.empty(), run, " has no checkpoint yet");
+  return found.back().folder;
+}
+
+int train(const Arguments& a) {
+  auto config = transport::config_from_environment();
+  auto s = with_absolute_paths(load_settings(a.path, a.settings));
+  check_job(s, config.size);
+  set_threads(s, number_from("BORA_LOCAL_SIZE", 1));
+  auto axes = mesh_axes(s, config.size);
+  config.join_timeout_s = s.join_timeout;
+  config.build = "mesh " + to_string(mesh_shape(axes, config.size)) + ", " + fingerprint(s);
+  auto context = transport::join(config);
+  context->on_lost([](const transport::RankLost&) {}, 1.0);          // a rank inside of a long kernel ends after a second
+  try {
+    auto mesh = Mesh::over(context, axes);
+    UseMesh on(mesh);
+    UseMapping split(layout_mappings(parse_layout(s.layout)).compute);
+    auto model = gpt_trainable(s);
+    auto code = run_training(*model, s, mesh);
+    model.reset();
+    mesh.leave();
+    return code;
+  } catch (const transport::RankLost&) {
+    throw;
+  } catch (const std::exception& e) {
+    context->abort(e.what());                                         // the others wait for this rank no longer
+    throw;
+  }
+}
+
+int launch_ranks(const Arguments& a, const std::string& program) {
+  auto s = with_absolute_paths(load_settings(a.path, a.settings));
+  check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
+  check_job(s, a.ranks);
+  Launch l{.ranks = a.ranks, .command = {program, "train", a.path}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
+  l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
+  if (auto root = std::getenv("BORA_ROOT")) l.root = root;
+  return launch(l);
+}
+
+int plan(const Arguments& a) {
+  auto s = with_absolute_paths(load_settings(a.path, a.settings));
+  check_settings(s);
+  int ranks = 1;                                                      // as many as the mesh says
+  if (!s.mesh.empty() && s.mesh.find("-1") == std::string::npos) {
+    for (std::size_t at = s.mesh.find('='); at != std::string::npos; at = s.mesh.find('=', at + 1)) ranks *= std::max(1, std::atoi(s.mesh.c_str() + at + 1));
+  }
+  check<ConfigError>(ranks <= 64, "plan: ranks are threads of this process here; at most 64, the mesh has ", ranks);
+  auto axes = mesh_axes(s, ranks);
+  set_threads(s, 1);
+  auto at_start = resident_bytes();
+  local_mesh(axes, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout(s.layout)).compute);
+    auto model = gpt_trainable(s);
+    model->init(random::key(s.seed));
+    auto mine = rows_of_rank(s, mesh);
+    data::Rows rows{0, mine.begin, mine.end, std::vector<std::uint8_t>(static_cast<std::size_t>(mine.size() * (s.model.positions + 1))),
+                    std::vector<float>(static_cast<std::size_t>(mine.size()), 1.0F)};
+    auto text = plan_text(*model, make_batch(rows, s, mesh), s, mesh, at_start);
+    if (mesh.rank() == 0) std::printf("%s", text.c_str());
+  });
+  return 0;
+}
+
+int eval(const Arguments& a) {
+  auto s = settings_of_run(a.path, a.settings);
+  s.mesh.clear();
+  check_settings(s);
+  set_threads(s, 1);
+  auto folder = checkpoint_of_run(a.path);
+  s.layout = "dp";
+  local_mesh(mesh_axes(s, 1), [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout(s.layout)).compute);
+    auto model = gpt_trainable(s);
+    model->init(random::key(s.seed));
+    restore_tree(model->parameters(), folder, mesh, "params");
+    auto loss = static_cast<float>(evaluate(*model, s, mesh));
+    std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
+  });
+  return 0;
+}
+
+int inspect(const Arguments& a) {
+  auto m = io::read_manifest(a.path);
+  std::int64_t parameters = 0, bytes = 0;
+  for (auto& leaf : m.leaves) {
+    bytes += static_cast<std::int64_t>(leaf.type.nbytes());
+    if (leaf.path.starts_with("params.")) parameters += leaf.type.size();
+    std::printf("%-48s %-22s %3zu block%s\n", leaf.path.c_str(), to_string(leaf.type).c_str(), leaf.blocks.size(), leaf.blocks.size() == 1 ? "" : "s");
+    if (!a.details) continue;
+    for (auto& b : leaf.blocks) {
+      std::string box;
+      for (auto& range : b.box) box += (box.empty() ? "" : ", ") + std::to_string(range.begin) + ":" + std::to_string(range.end);
+      std::printf("    [%s]  rank-%lld  %lld bytes from %lld\n", box.c_str(), static_cast<long long>(b.file), static_cast<long long>(b.bytes), static_cast<long long>(b.offset));
+    }
+  }
+  auto step = m.notes.count("step") ? m.notes.at("step") : "?";
+  std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(), m.leaves.size(),
+              static_cast<long long>(parameters), static_cast<long long>(bytes));
+  std::printf("verified: %lld bytes\n", static_cast<long long>(io::verify_checkpoint(a.path)));
+  return 0;
+}
+}  // namespace bora::app

@@ -1,0 +1,22 @@
+// commands.h -- what `bora` can do; each returns the exit code.
+#pragma once
+#include "arguments.h"
+#include "bora/train/trainer.h"
+
+namespace bora::app {
+int train(const Arguments&);
+int launch_ranks(const Arguments&, const std::string& program);
+int plan(const Arguments&);
+int eval(const Arguments&);
+int generate(const Arguments&);
+int inspect(const Arguments&);
+int doctor();
+/// Settings of a run's folder. Throws ConfigError if it is none.
+Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides = {});
+/// The newest checkpoint of a run. Throws ConfigError if there is none.
+std::string checkpoint_of_run(const std::string& run);
+/// Sizes for Mesh.
+std::vector<MeshAxis> mesh_axes(const Settings&, int ranks);
+/// Threads of this rank: the setting, or its share of the cores.
+void set_threads(const Settings&, int ranks_here);
+}  // namespace bora::app

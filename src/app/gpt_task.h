@@ -1,0 +1,11 @@
+// gpt_task.h -- a byte-level GPT-2 as something to train: where the model and the trainer meet.
+#pragma once
+#include "bora/models/gpt2.h"
+#include "bora/train/trainer.h"
+
+namespace bora::app {
+inline constexpr std::int64_t kVocab = 256;              // bytes
+models::Gpt2Config gpt_config(const Settings&);
+Task<models::Gpt2> gpt_task(const Settings&);
+std::unique_ptr<Trainable> gpt_trainable(const Settings&);
+}  // namespace bora::app

@@ -1,0 +1,98 @@
+// A training state as blocks: what checkpoints, digests and batches need of arrays that live on a mesh.
+#include "bora/ops/creation.h"
+#include "bora/ops/special.h"
+#include "bora/train/trainer.h"
+
+namespace bora {
+io::Place place_of(const Mesh& mesh) {
+  return {mesh.shape(), mesh.rank(), [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); }};
+}
+
+std::vector<io::Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep) {
+  std::vector<io::Leaf> leaves;
+  for (auto& slot : tree::slots(t)) {
+    if (!slot.leaf.defined()) continue;
+    auto local = local_block(slot.leaf.get());
+    auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
+    leaves.push_back({path, {local.global_shape, local.block.dtype()}, local.spec, const_cast<void*>(local.block.bytes())});
+    keep.push_back(std::move(local.block));
+  }
+  return leaves;
+}
+
+void restore_tree(tree::Node t, const std::string& folder, const Mesh& mesh, const std::string& below) {
+  std::vector<io::Leaf> leaves;
+  std::vector<NewBuffer> buffers;
+  auto slots = tree::slots(t);
+  for (auto& slot : slots) {
+    if (!slot.leaf.defined()) continue;
+    Type block;
+    {
+      auto local = local_block(slot.leaf.get());
+      block = local.block.type();
+      auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
+      leaves.push_back({path, {local.global_shape, block.dtype}, local.spec, nullptr});
+    }
+    slot.leaf.set(Array());                                // its memory goes before the new one comes
+    buffers.push_back(new_buffer(block));
+    leaves.back().data = buffers.back().data;
+  }
+  io::restore_checkpoint(folder, leaves, place_of(mesh), below);
+  std::size_t i = 0;
+  for (auto& slot : slots) {
+    if (i == leaves.size()) break;
+    auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
+    if (leaves[i].path != path) continue;                  // was empty before
+    slot.leaf.set(from_local_block(buffers[i].done(), leaves[i].type.shape, leaves[i].spec));
+    ++i;
+  }
+}
+
+std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
+  Arrays keep;
+  auto leaves = leaves_of(parameters, "", keep);
+  MeshAxes all;
+  for (auto& axis : mesh.shape().axes) all.push_back(axis.first);
+  return io::digest_leaves(leaves, place_of(mesh), [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
+    CollectiveCall call{CollectiveKind::all_gather, 0, u8, all, in, out, {n}, counts};
+    call.describe = [] { return std::string("all_gather of parameters for the digest"); };
+    here().communicator->start(call)->wait();
+  });
+}
+
+Block rows_of_rank(const Settings& s, const Mesh& mesh) {
+  return block_of(s.batch, mesh.shape().axis_size(AxisName("data")), mesh.shape().coordinate(mesh.rank(), AxisName("data")));
+}
+
+Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bool stop) {
+  auto window = s.model.positions + 1;
+  auto mine = rows.end - rows.begin;
+  auto place = [](const Array& block, const Shape& shape, const Spec& spec) { return from_local_block(block, shape, spec); };
+  auto windows = place(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec{"data"});
+  auto weights = place(from_bytes({{mine}, f32}, rows.weights.data()), {s.batch}, Spec{"data"});
+  float flag = stop ? 1.0F : 0.0F;
+  MeshAxes all;
+  for (auto& axis : mesh.shape().axes) all.push_back(axis.first);
+  return {NamedArray(windows, {{"batch", s.batch}, {"window", window}}), NamedArray(weights, {{"batch", s.batch}}),
+          place(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
+}
+
+std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
+  auto& o = s.optimizer;
+  // Warm-up is a number of steps of its own: a short run may end inside of it.
+  auto rate = optim::warmup_cosine_decay_schedule(0, s.lr, s.warmup, std::max(s.steps, s.warmup + 1), s.lr * o.final_lr);
+  auto matrices = [](const std::string& path, const Array&) { return path.ends_with("weight") && path.find("ln_") == std::string::npos; };
+  auto adamw = optim::adamw({.learning_rate = rate, .b1 = o.beta1, .b2 = o.beta2, .eps = o.eps, .weight_decay = o.weight_decay, .mask = matrices});
+  return {o.clip > 0 ? optim::chain(optim::clip_by_global_norm(o.clip), adamw) : adamw, rate};
+}
+
+LayoutMappings layout_mappings(const Layout& layout) {
+  std::vector<Rule> shared, storage;
+  if (layout.tp) shared = {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
+  storage = shared;
+  if (layout.fsdp) storage.push_back({"embed", "data"});
+  std::vector<Rule> compute{{"batch", "data"}};
+  compute.insert(compute.end(), shared.begin(), shared.end());
+  return {AxisMapping(storage), AxisMapping(compute)};
+}
+}  // namespace bora
