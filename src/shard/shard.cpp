@@ -44,6 +44,7 @@ Array from_local_block(const Array& block, const Shape& global_shape, const Spec
   return s.wrap({block.concrete(), {global_shape, block.dtype()}, full});
 }
 Array gather(const Array& x) { return x.concrete(); }
+Spec Array::spec() const { return spec_of(*this); }
 Spec spec_of(const Array& x) {
   auto* s = nearest<Shard>();
   return s ? s->view(x).spec : Spec::replicated(static_cast<std::size_t>(x.ndim()));
@@ -85,15 +86,16 @@ std::string visualize_sharding(const Array& x) {
   return text;
 }
 namespace fx {
-Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs, const std::vector<Spec>& out_specs) {
+Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
+                      const std::function<std::vector<Spec>(const Arrays&)>& specs_of) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");
   auto& mesh = this_mesh("shard_map");
   Arrays local;
   for (std::size_t i = 0; i < in.size(); ++i) local.push_back(to_local(in[i], in_specs[i]));
   auto out = f(local);
-  check<ShardError>(out.size() == out_specs.size() || out_specs.size() == 1, "shard_map: f returned ", out.size(), " arrays, but there are ", out_specs.size(), " out Specs");
+  auto out_specs = specs_of(out);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    auto& spec = out_specs[out_specs.size() == 1 ? 0 : i];
+    auto& spec = out_specs[i];
     auto shape = out[i].shape();
     check<ShardError>(spec.size() <= shape.size(), "shard_map: out Spec", spec, " has ", spec.size(), " entries, but f returned ", out[i].type());
     for (std::size_t d = 0; d < spec.size(); ++d) {

@@ -26,6 +26,7 @@ std::string to_string(const Type&);       // "f32[2, 3]"
 inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to_string(t); }
 
 class Array;
+class Spec;
 /// `owner` says which interpreter may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be recognised but
 /// never mistaken for a live one.
 struct Value {
@@ -91,6 +92,7 @@ class [[nodiscard]] Array {
     return r;
   }
   Array concrete() const;                                         // the same numbers as a buffer of this process
+  Spec spec() const;                                              // how it is split over the mesh in force (shard)
   /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its type.
   template <class T> const T* data() const { return static_cast<const T*>(data(dtype_of<T>)); }
   const void* bytes() const;

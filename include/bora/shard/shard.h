@@ -26,7 +26,8 @@ std::string visualize_sharding(const Array& x);
 
 namespace fx {
 /// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts that split them.
-Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs, const std::vector<Spec>& out_specs);
+Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
+                      const std::function<std::vector<Spec>(const Arrays& out)>& out_specs);
 /// The local Program that a call with these arguments runs on this rank; p itself outside of a mesh.
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in);
 }  // namespace fx

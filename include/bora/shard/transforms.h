@@ -1,0 +1,53 @@
+// transforms.h -- shard_map, and text about what a step does on a mesh.
+#pragma once
+#include "bora/fx/jit.h"
+#include "bora/shard/shard.h"
+
+namespace bora {
+/// One Spec per argument.
+class InSpecs {
+ public:
+  InSpecs(std::initializer_list<Spec> l) : v_(l) {}
+  const std::vector<Spec>& list() const { return v_; }
+ private:
+  std::vector<Spec> v_;
+};
+namespace fx {
+template <class F> struct ShardMapped {
+  F f;
+  std::vector<Spec> in;
+  Specs out;
+  template <class... A> auto operator()(const A&... a) const {
+    static_assert(Callable<F, A...>, "shard_map: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    if constexpr (Callable<F, A...>) {
+      using R = result_t<F, A...>;
+      check<ShardError>(in.size() == sizeof...(A), "shard_map: ", sizeof...(A), " arguments, but ", in.size(), " in Specs");
+      std::vector<Spec> specs;
+      std::size_t i = 0;
+      (specs.insert(specs.end(), tree::count_leaves(tree::node(a)), in[i++]), ...);
+      std::optional<R> result;
+      auto flat = flat_fn<R>(f, result, a...);
+      std::function<std::vector<Spec>(const Arrays&)> out_specs = [&](const Arrays&) {
+        std::vector<Spec> r;
+        for (auto& path : tree::paths(*result)) {
+          auto* s = out.find(path);
+          check<ShardError>(s != nullptr, "shard_map: no out Spec fits result '", path, "'");
+          r.push_back(*s);
+        }
+        return r;
+      };
+      auto y = shard_map_flat(flat, pack(a...), specs, out_specs);
+      return tree::unflatten(std::move(*result), y);
+    }
+  }
+};
+}  // namespace fx
+/// f over this rank's blocks: in says how each argument is split, out how the blocks that f returns lie in the results (a dimension that
+/// is not mentioned must be the same on all ranks). Inside f collectives name mesh axes: psum(x, "data"). Derivatives as in JAX.
+template <class F> auto shard_map(F f, const Mesh& mesh, const InSpecs& in, const Specs& out) {
+  check<ShardError>(here().mesh && *here().mesh == mesh.shape(), "shard_map: the mesh given is not the one in force; open it with UseMesh");
+  return fx::ShardMapped<F>{std::move(f), in.list(), out};
+}
+/// What step(args...) does on this rank: bytes by kind, collectives with bytes and axes, the steps with what was fused into each.
+template <class F, class... A> std::string explain(const F& step, const A&... args) { return explain_program(program_of(step, args...), fx::pack(args...)); }
+}  // namespace bora

@@ -1,0 +1,111 @@
+// laws.h -- what the laws share. A law holds for every primitive that exists in the program: a primitive is tested the day it is written.
+#pragma once
+#include <gtest/gtest.h>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include "bora/bora.h"
+#include "bora/fx/core.h"
+
+namespace bora::laws {
+/// BORA_LAWS=full tries every combination of Specs, thin (sanitizers) a few; by default some dozens.
+inline std::size_t combinations() {
+  auto* e = std::getenv("BORA_LAWS");
+  std::string s = e ? e : "";
+  return s == "full" ? 600 : s == "thin" ? 4 : 16;
+}
+/// Fixed pseudo-random numbers in [lo, hi), f64.
+inline Array values(const Shape& shape, double lo, double hi, int seed) {
+  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
+  std::uint64_t s = static_cast<std::uint64_t>(seed) * 0x9e3779b97f4a7c15ull + 12345;
+  for (auto& x : v) {
+    s = s * 6364136223846793005ull + 1442695040888963407ull;
+    x = lo + (hi - lo) * static_cast<double>(s >> 11) / 9007199254740992.0;
+  }
+  return asarray(v, shape);
+}
+inline Array rnd(const Shape& s, int seed) { return values(s, -1, 1, seed); }
+inline bool floating(const Array& a) { return a.defined() && is_float(a.dtype()); }
+/// Largest |a - b| / max(1, |b|); infinite if types differ.
+inline double worst(const Array& a, const Array& b) {
+  if (a.type() != b.type()) return HUGE_VAL;
+  if (a.dtype() == Dtype::key) return worst(random::key_data(a.concrete()), random::key_data(b.concrete()));
+  auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  double w = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(x[i] == y[i]) && !(std::isnan(x[i]) && std::isnan(y[i]))) {
+      auto e = std::abs(x[i] - y[i]) / std::max(1.0, std::abs(y[i]));
+      w = std::max(w, std::isnan(e) ? HUGE_VAL : e);
+    }
+  return w;
+}
+inline void close(const Arrays& a, const Arrays& b, double tolerance, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].defined(), b[i].defined()) << what << ": result " << i;
+    if (!a[i].defined()) continue;
+    auto w = worst(a[i], b[i]);
+    EXPECT_LE(w, tolerance) << what << ": result " << i << " " << a[i].type() << " against " << b[i].type();
+  }
+}
+inline double inner(const Arrays& a, const Arrays& b) {
+  double s = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!floating(a[i]) || !floating(b[i])) continue;
+    auto x = a[i].to_vector<double>(), y = b[i].to_vector<double>();
+    for (std::size_t k = 0; k < x.size(); ++k) s += x[k] * y[k];
+  }
+  return s;
+}
+inline std::vector<std::vector<MeshAxis>> meshes() {
+  return {{{"data", 1}}, {{"data", 2}}, {{"data", 3}}, {{"data", 4}}, {{"data", 2}, {"model", 2}}, {{"data", 3}, {"model", 2}}};
+}
+inline std::string name(const std::vector<MeshAxis>& m) {
+  std::string s;
+  for (auto& a : m) s += (s.empty() ? "" : "x") + std::to_string(a.size);
+  return s;
+}
+/// Every Spec of an array of n dimensions on this mesh.
+inline std::vector<Spec> all_specs(const MeshShape& m, std::size_t ndim) {
+  std::vector<Spec> r{Spec::replicated(ndim)};
+  for (auto& entry : m.axes) {
+    auto next = r;
+    for (auto& s : r)
+      for (std::size_t d = 0; d < ndim; ++d) {
+        auto t = s;
+        t[d].push_back(entry.first);
+        next.push_back(t);
+        if (s[d].empty()) continue;
+        t = s;
+        t[d].insert_front(entry.first);
+        next.push_back(t);
+      }
+    r = next;
+  }
+  return r;
+}
+inline Arrays gathered(const Arrays& a) {
+  Arrays r;
+  for (auto& x : a) r.push_back(x.defined() ? gather(x) : x);
+  return r;
+}
+inline Arrays joined(Arrays a, const Arrays& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+/// f staged on these arguments and run as an inner jit.
+inline Arrays run_staged(const FlatFn& f, const Arrays& in) {
+  auto s = stage(f, types_of(in));
+  return fx::call_program(s.program, joined(in, s.captures));
+}
+inline std::string one_line(const std::vector<std::string>& lines) {
+  std::string s;
+  for (auto& l : lines) s += l + "\n";
+  return s;
+}
+/// The ranks' local Programs are one Program: the same instructions on the same operands, and the same collectives; only sizes differ.
+inline void same_everywhere(const Mesh& mesh, const Program& local, const std::string& what) {
+  auto all = mesh.exchange(one_line(structure(local)) + "---\n" + one_line(fingerprint(local)), "law: one Program");
+  EXPECT_EQ(all[0], all[static_cast<std::size_t>(mesh.rank())]) << what << ": rank " << mesh.rank() << " has other instructions than rank 0";
+}
+}  // namespace bora::laws

@@ -1,0 +1,287 @@
+// Laws over the registry: derivatives, batching, staging, sharding of every primitive.
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+std::string label(const Sample& s) {
+  std::string r(s.primitive->name());
+  r += " [";
+  for (auto& a : s.in) r += to_string(a.type()) + " ";
+  return r + "] " + s.primitive->params();
+}
+FlatFn function(const Sample& s) {
+  return [p = s.primitive](const Arrays& in) { return call(p, in); };
+}
+bool refuses_reverse(const Sample& s) { return s.primitive->name() == "while_loop"; }
+/// Only the inputs and outputs that calculus is about.
+struct Smooth {
+  Mask in;
+  std::vector<std::size_t> out;
+  bool any() const { return !out.empty() && std::find(in.begin(), in.end(), true) != in.end(); }
+};
+Smooth smooth(const Sample& s, const Arrays& y) {
+  Smooth m;
+  for (auto& a : s.in) m.in.push_back(floating(a));
+  if (s.primitive->name() == "reshard_like") m.in[1] = false;          // only its Spec is read
+  if (s.primitive->name() == "stop_gradient") m.in.assign(s.in.size(), false);   // zero by decree
+  for (std::size_t i = 0; i < y.size(); ++i) if (floating(y[i])) m.out.push_back(i);
+  return m;
+}
+Arrays random_like(const Arrays& x, int seed) {
+  Arrays r;
+  for (auto& a : x) r.push_back(floating(a) ? rnd(a.shape(), seed++).astype(a.dtype()) : Array());
+  return r;
+}
+Arrays moved(const Arrays& x, const Arrays& v, const Mask& m, double eps) {
+  Arrays r = x;
+  for (std::size_t i = 0; i < x.size(); ++i) if (m[i] && v[i].defined()) r[i] = x[i] + v[i] * eps;
+  return r;
+}
+bool all_f64(const Arrays& a) {
+  return std::all_of(a.begin(), a.end(), [](auto& x) { return !floating(x) || x.dtype() == f64; });
+}
+/// Other numbers of the same kind, for a second lane of a vmap.
+Array variant(const Array& x) {
+  switch (x.dtype()) {
+    case Dtype::boolean: return !x;
+    case Dtype::i32: case Dtype::i64: case Dtype::u8: return maximum(x - 1, 0).astype(x.dtype());
+    case Dtype::u32: return x + 1;
+    case Dtype::key: return random::wrap_key_data(random::key_data(x) + 1);
+    default: return x * 0.9 + 0.05;
+  }
+}
+
+class Registry : public testing::TestWithParam<std::string> {
+ protected:
+  static std::vector<Sample> samples() {
+    std::vector<Sample> r;
+    for (auto& e : registry()) if (e.name == GetParam()) for (auto& s : e.samples()) r.push_back(s);
+    return r;
+  }
+};
+std::vector<std::string> names() {
+  std::vector<std::string> r;
+  for (auto& e : registry()) r.push_back(e.name);
+  std::sort(r.begin(), r.end());
+  r.erase(std::unique(r.begin(), r.end()), r.end());
+  return r;
+}
+
+TEST_P(Registry, Derivatives) {
+  for (auto& s : samples()) {
+    SCOPED_TRACE(label(s));
+    auto f = function(s);
+    auto y = f(s.in);
+    auto m = smooth(s, y);
+    if (!m.any()) continue;
+    auto ct = random_like(y, 21);
+    if (refuses_reverse(s)) {
+      EXPECT_THROW((void)fx::vjp_flat(f, s.in, m.in).pullback(ct), TraceError);
+      continue;
+    }
+    Arrays g;
+    try {
+      g = fx::vjp_flat(f, s.in, m.in).pullback(ct);
+    } catch (const TraceError& e) {                                     // collectives over max, host functions: they must say so
+      EXPECT_NE(std::string(e.what()).find("differentiated"), std::string::npos) << e.what();
+      continue;
+    }
+    for (std::size_t i = 0; i < g.size(); ++i) if (!m.in[i]) g[i] = {};
+    if (!all_f64(s.in) || !all_f64(y)) continue;                        // finite differences need digits
+    auto v = random_like(s.in, 11);
+    double eps = 1e-6;
+    auto hi = f(moved(s.in, v, m.in, eps)), lo = f(moved(s.in, v, m.in, -eps));
+    Arrays diff(y.size());
+    for (auto i : m.out) diff[i] = (hi[i] - lo[i]) / (2 * eps);
+    auto want = inner(ct, diff), got = inner(g, v);
+    EXPECT_NEAR(want, got, 2e-6 * std::max(1.0, std::abs(want))) << "vjp against finite differences";
+    // jvp, derived by transposing twice
+    FlatFn smooth_f = [&](const Arrays& a) {
+      Arrays x = s.in, z;
+      std::size_t k = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) if (m.in[i]) x[i] = a[k++];
+      auto o = f(x);
+      for (auto i : m.out) z.push_back(o[i]);
+      return z;
+    };
+    Arrays x, t, c;
+    for (std::size_t i = 0; i < s.in.size(); ++i) if (m.in[i]) {
+      x.push_back(s.in[i]);
+      t.push_back(v[i]);
+    }
+    for (auto i : m.out) c.push_back(ct[i]);
+    Mask all(x.size(), true);
+    auto jv = inner(c, fx::jvp_flat(smooth_f, x, t).second);
+    EXPECT_NEAR(jv, got, 1e-9 * std::max(1.0, std::abs(jv))) << "<ct, jvp v> against <vjp ct, v>";
+    // second order: derivative of <vjp(ct), v> by finite differences
+    FlatFn first = [&](const Arrays& a) { return fx::vjp_flat(smooth_f, a, Mask(a.size(), true)).pullback(c); };
+    auto second = fx::vjp_flat(first, x, all).pullback(t);
+    auto w = random_like(x, 31);
+    eps = 1e-5;
+    auto gh = first(moved(x, w, all, eps)), gl = first(moved(x, w, all, -eps));
+    double fd = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) fd += inner({(gh[i] - gl[i]) / (2 * eps)}, {t[i]});
+    auto hv = inner(second, w);
+    EXPECT_NEAR(fd, hv, 2e-5 * std::max(1.0, std::abs(fd))) << "second derivative against finite differences";
+    auto plain = first(x);
+    for (auto keep : {ops::Keep::nothing, ops::Keep::dots, ops::Keep::everything})
+      close(fx::vjp_flat([&](const Arrays& a) { return fx::checkpoint_flat(smooth_f, a, keep); }, x, all).pullback(c), plain, 0, "checkpoint changes no gradient bit");
+    close(fx::vjp_flat([&](const Arrays& a) { return run_staged(smooth_f, a); }, x, all).pullback(c), plain, 0, "grad(jit f) = grad f");
+  }
+}
+
+TEST_P(Registry, VmapIsLoopAndStack) {
+  for (auto& s : samples()) {
+    SCOPED_TRACE(label(s));
+    if (s.in.empty()) continue;
+    auto f = function(s);
+    Arrays other;
+    for (auto& a : s.in) other.push_back(variant(a));
+    auto n = s.in.size();
+    auto y0 = f(s.in);
+    std::int64_t outs = 99;
+    for (auto& y : y0) outs = std::min(outs, y.ndim() + 1);
+    for (std::size_t mask = 1; mask < (std::size_t{1} << n); ++mask) {
+      Arrays b;
+      for (std::size_t i = 0; i < n; ++i) b.push_back(mask >> i & 1 ? other[i] : s.in[i]);
+      auto y1 = f(b);
+      std::vector<std::optional<std::int64_t>> axes(n);
+      for (std::size_t i = 0; i < n; ++i) if (mask >> i & 1) axes[i] = 0;
+      for (bool more = true; more;) {
+        Arrays x;
+        std::string what = "in";
+        for (std::size_t i = 0; i < n; ++i) {
+          x.push_back(axes[i] ? stack({s.in[i], other[i]}, *axes[i]) : s.in[i]);
+          what += axes[i] ? " " + std::to_string(*axes[i]) : " -";
+        }
+        for (std::int64_t o = 0; o < outs; ++o) {
+          Arrays want;
+          for (std::size_t k = 0; k < y0.size(); ++k) want.push_back(stack({y0[k], y1[k]}, o));
+          close(fx::vmap_flat(f, x, {axes, {o}}), want, 1e-12, what + " out " + std::to_string(o));
+        }
+        more = false;
+        for (std::size_t i = 0; i < n && !more; ++i)
+          if (axes[i]) {
+            if (*axes[i] < s.in[i].ndim()) {
+              ++*axes[i];
+              more = true;
+            } else {
+              axes[i] = 0;
+            }
+          }
+      }
+    }
+    auto m = smooth(s, y0);
+    if (!m.any() || refuses_reverse(s) || s.primitive->traits.collective) continue;
+    auto ct = random_like(y0, 5);
+    FlatFn g = [&](const Arrays& in) {
+      auto r = fx::vjp_flat(f, in, m.in).pullback(ct);
+      Arrays z;
+      for (std::size_t i = 0; i < r.size(); ++i) if (m.in[i]) z.push_back(r[i]);
+      return z;
+    };
+    Arrays a, b;
+    try {
+      a = g(s.in);
+      b = g(other);
+    } catch (const TraceError&) {
+      continue;
+    }
+    Arrays x, want;
+    for (std::size_t i = 0; i < n; ++i) x.push_back(stack({s.in[i], other[i]}));
+    for (std::size_t i = 0; i < a.size(); ++i) want.push_back(stack({a[i], b[i]}));
+    std::vector<std::optional<std::int64_t>> zeros(n, 0);
+    close(fx::vmap_flat(g, x, {zeros, {0}}), want, 1e-12, "vmap(grad) = loop of grad");
+    Arrays ct2;
+    for (auto& c : ct) ct2.push_back(c.defined() ? stack({c, c}) : Array());
+    auto gv = fx::vjp_flat([&](const Arrays& in) { return fx::vmap_flat(f, in, {zeros, {0}}); }, x, m.in).pullback(ct2);
+    Arrays got;
+    for (std::size_t i = 0; i < gv.size(); ++i) if (m.in[i]) got.push_back(gv[i]);
+    close(got, want, 1e-12, "grad(vmap) = vmap(grad)");
+  }
+}
+
+TEST_P(Registry, JitIsEager) {
+  for (auto& s : samples()) {
+    SCOPED_TRACE(label(s));
+    auto f = function(s);
+    close(run_staged(f, s.in), f(s.in), 0, "jit = eager");
+    if (s.in.empty()) continue;
+    std::vector<std::optional<std::int64_t>> zeros(s.in.size(), 0);
+    FlatFn v = [&](const Arrays& a) { return fx::vmap_flat(f, a, {zeros, {0}}); };
+    Arrays x;
+    for (auto& a : s.in) x.push_back(stack({a, variant(a)}));
+    close(run_staged(v, x), v(x), 0, "jit(vmap) = vmap");
+  }
+}
+
+TEST_P(Registry, ShardedIsLocal) {
+  for (auto& s : samples()) {
+    if (s.in.empty() || s.primitive->traits.collective) continue;
+    auto f = function(s);
+    auto y = f(s.in);
+    auto m = smooth(s, y);
+    auto ct = random_like(y, 7);
+    auto gradient = [&](const Arrays& in, const Arrays& c) {
+      auto r = fx::vjp_flat(f, in, m.in);
+      auto g = r.pullback(c);
+      Arrays out = r.out;
+      for (std::size_t i = 0; i < g.size(); ++i) if (m.in[i]) out.push_back(g[i]);
+      return out;
+    };
+    bool differentiate = m.any() && !refuses_reverse(s);
+    Arrays want = y;
+    if (differentiate) {
+      try {
+        want = gradient(s.in, ct);
+      } catch (const TraceError&) {
+        differentiate = false;
+      }
+    }
+    for (auto& axes : meshes()) {
+      std::string what = label(s) + " mesh " + name(axes);
+      SCOPED_TRACE(what);
+      auto run = [&] {
+        local_mesh(axes, [&](const Mesh& mesh) {
+          std::vector<std::vector<Spec>> options;
+          std::size_t total = 1;
+          for (auto& a : s.in) {
+            options.push_back(all_specs(mesh.shape(), static_cast<std::size_t>(a.ndim())));
+            total *= options.back().size();
+          }
+          std::size_t step = total > combinations() ? total / combinations() : 1;
+          if (step > 1) while (total % step == 0 || step % 2 == 0 || step % 3 == 0 || step % 5 == 0) ++step;       // reaches every Spec
+          for (std::size_t k = 0; k < total; k += step) {
+            Arrays in;
+            std::string where = what;
+            auto q = k;
+            for (std::size_t i = 0; i < s.in.size(); ++i) {
+              auto& spec = options[i][q % options[i].size()];
+              q /= options[i].size();
+              in.push_back(with_sharding_constraint(s.in[i], spec));
+              where += " " + to_string(spec);
+            }
+            auto got = gathered(differentiate ? gradient(in, ct) : f(in));
+            close(got, want, 1e-12, "sharded = local " + where);
+            auto staged = stage([&](const Arrays& a) { return differentiate ? gradient(a, ct) : f(a); }, types_of(in));
+            auto all = joined(in, staged.captures);
+            close(gathered(fx::call_program(staged.program, all)), want, 1e-12, "sharded(jit) = local " + where);
+            same_everywhere(mesh, *fx::local_program(staged.program, all), where);
+          }
+        });
+      };
+      EXPECT_NO_THROW(run());
+    }
+  }
+}
+TEST(Registry, EveryPrimitiveHasSamplesOrIsTestedInContext) {
+  std::vector<std::string> without;
+  for (auto& e : registry()) if (e.samples().empty()) without.push_back(e.name);
+  std::sort(without.begin(), without.end());
+  // Collectives and views of meshes have no meaning alone: laws/shard_test.cpp and laws/nesting_test.cpp run them.
+  std::vector<std::string> in_context{"all_gather", "all_reduce", "all_to_all", "axis_index", "block_start", "keep", "ppermute", "reduce_scatter", "to_global", "to_local"};
+  for (auto& n : without) EXPECT_TRUE(std::find(in_context.begin(), in_context.end(), n) != in_context.end()) << n << " has no samples()";
+}
+INSTANTIATE_TEST_SUITE_P(Laws, Registry, testing::ValuesIn(names()), [](auto& info) { return info.param; });
+}  // namespace
+}  // namespace bora::laws

@@ -1,0 +1,270 @@
+// Sharded = local for programs rather than single primitives: draws, shard_map, scans, nested transformations, training.
+#include "bora/models/gpt2.h"
+#include "bora/optim/optim.h"
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+using V = Arrays;
+
+TEST(Draws, AreTheSameOnEveryMesh) {
+  auto k = random::key(42);
+  for (Shape s : {Shape{7}, Shape{3, 5}, Shape{1, 2, 3}}) {
+    auto want = random::bits(k, s), u = random::normal(k, s);
+    for (auto& axes : meshes()) local_mesh(axes, [&](const Mesh& mesh) {
+      for (auto& spec : all_specs(mesh.shape(), s.size())) {
+        auto x = random::bits(k, s, u32, {.spec = spec});
+        EXPECT_EQ(spec_of(x), spec);
+        close(gathered({x, random::normal(k, s, f32, {.spec = spec})}), {want, u}, 0, name(axes) + to_string(spec));
+        close(gathered({jit([&](const Array& key) { return random::bits(key, s, u32, {.spec = spec}); })(k)}), {want}, 0, "jit " + to_string(spec));
+      }
+    });
+  }
+}
+TEST(Draws, ZerosOfShardedStateAreBornLocal) {
+  local_mesh({{"data", 4}}, [](const Mesh&) {
+    auto z = with_sharding_constraint(zeros({64, 3}), Spec{"data", none});
+    EXPECT_EQ(local_block(z).block.shape(), (Shape{16, 3}));
+    close(gathered({z + 1}), {ones({64, 3})}, 0, "values");
+  });
+}
+
+ProgramPtr local_of(const std::vector<MeshAxis>& axes, const std::function<ProgramPtr()>& f) {
+  ProgramPtr r;
+  local_mesh(axes, [&](const Mesh& m) {
+    auto p = f();
+    if (m.rank() == 0) r = p;
+  });
+  return r;
+}
+std::string collectives(const Program& p) {
+  return std::to_string(count(p, "all_reduce")) + " all_reduce " + std::to_string(count(p, "all_gather")) + " all_gather " + std::to_string(count(p, "reduce_scatter")) + " reduce_scatter";
+}
+template <class F> std::string chosen(const std::vector<MeshAxis>& axes, F f, const V& in, const std::vector<Spec>& specs) {
+  return collectives(*local_of(axes, [&] {
+    V x;
+    for (std::size_t i = 0; i < in.size(); ++i) x.push_back(with_sharding_constraint(in[i], specs[i]));
+    return fx::local_program(program_of(f, x), x);
+  }));
+}
+TEST(Collectives, AreThoseKnownByHand) {
+  auto a = rnd({4, 6}, 1), b = rnd({6, 4}, 2);
+  std::vector<Spec> inner_split{Spec{none, "data"}, Spec{"data", none}};
+  EXPECT_EQ(chosen({{"data", 2}}, [](const V& x) { return V{matmul(x[0], x[1]) * 2 + matmul(x[0] * 3, x[1])}; }, {a, b}, inner_split), "0 all_reduce 0 all_gather 0 reduce_scatter");
+  EXPECT_EQ(chosen({{"data", 2}}, [](const V& x) {
+              auto y = matmul(x[0], x[1]);
+              return V{tanh(y) + exp(y)};
+            }, {a, b}, inner_split), "1 all_reduce 0 all_gather 0 reduce_scatter") << "completed once for two uses";
+  EXPECT_EQ(chosen({{"data", 2}}, [](const V& x) { return V{tanh(with_sharding_constraint(matmul(x[0], x[1]), Spec{"data", none}))}; }, {a, b}, inner_split), "0 all_reduce 0 all_gather 1 reduce_scatter");
+  auto fsdp = grad([](const V& x) { return mean(tanh(matmul(x[1], with_sharding_constraint(x[0], Spec{})))); });
+  EXPECT_EQ(chosen({{"data", 4}}, fsdp, {b, a}, {Spec{"data", none}, Spec{"data", none}}), "0 all_reduce 1 all_gather 1 reduce_scatter") << "the gather's gradient is a reduce_scatter";
+  auto megatron = [](const V& x) { return V{tanh(matmul(tanh(matmul(x[0], x[1])), x[2]))}; };
+  EXPECT_EQ(chosen({{"model", 2}}, megatron, {rnd({3, 4}, 1), rnd({4, 8}, 2), rnd({8, 4}, 3)}, {Spec{}, Spec{none, "model"}, Spec{"model", none}}), "1 all_reduce 0 all_gather 0 reduce_scatter");
+  auto rnn = grad([](const V& x) {
+    auto h = scan([&](const Array& c, const Array& e) { return std::pair{tanh(matmul(c, x[0]) + e), none}; }, x[1], x[2]).first;
+    return sum(h);
+  });
+  auto p = local_of({{"data", 2}}, [&] {
+    V x{rnd({3, 3}, 1), with_sharding_constraint(rnd({4, 3}, 2), Spec{"data", none}), with_sharding_constraint(rnd({5, 4, 3}, 3), Spec{none, "data", none})};
+    return fx::local_program(program_of(rnn, x), x);
+  });
+  std::size_t inside = 0;
+  for (auto& i : p->code) if (i.primitive->name() == "scan") for (auto& h : i.primitive->programs()) inside += count(*h, "all_reduce");
+  EXPECT_EQ(inside, 0u) << "the weight gradient stays a pending sum through the loop";
+}
+
+TEST(ShardMap, ValuesAndGradients) {
+  auto x = rnd({4, 6}, 1), w = rnd({6, 4}, 2);
+  auto f = [](const V& a) { return sum(tanh(matmul(a[0], a[1]))); };
+  auto want = grad(f)(V{x, w});
+  for (auto axes : {std::vector<MeshAxis>{{"data", 1}}, {{"data", 2}}, {{"data", 4}}, {{"data", 2}, {"model", 2}}}) local_mesh(axes, [&](const Mesh& mesh) {
+    auto g = [&](const V& a) {
+      auto y = shard_map([](const Array& l, const Array& r) { return psum(matmul(l, r), "data"); }, mesh, {Spec{none, "data"}, Spec{"data", none}}, Spec{})(a[0], a[1]);
+      return sum(tanh(y));
+    };
+    for (auto& spec : all_specs(mesh.shape(), 2)) {
+      V in{with_sharding_constraint(x, spec), with_sharding_constraint(w, spec)};
+      auto got = grad(g)(in), staged = jit(grad(g))(in), inside = grad(jit(g))(in);
+      close(gathered({g(in), got[0], got[1], staged[0], staged[1], inside[1]}), {f(V{x, w}), want[0], want[1], want[0], want[1], want[1]}, 1e-13, name(axes));
+    }
+  });
+}
+TEST(ShardMap, EveryCollectiveAndItsGradient) {
+  auto x = rnd({4, 8}, 1);
+  for (int n : {1, 2, 4}) local_mesh({{"data", n}}, [&](const Mesh& mesh) {
+    auto every = [&](const Array& a) {
+      return shard_map(
+          [n](const Array& l) {
+            auto y = all_gather(tanh(l), "data", {.tiled = true});
+            std::vector<std::pair<int, int>> ring;
+            for (int i = 0; i < n; ++i) ring.emplace_back(i, (i + 1) % n);
+            y = ppermute(y, "data", ring);
+            y = all_to_all(y * y, "data", 0, 1);
+            y = all_to_all(y, "data", 1, 0);
+            return psum_scatter(y * (axis_index("data") + 1).astype(f64), "data", {.tiled = true});
+          },
+          mesh, {Spec{"data", none}}, Spec{"data", none})(a);
+    };
+    auto factor = n * (n + 1) / 2.0;
+    auto want = grad([&](const Array& a) { return sum(tanh(a) * tanh(a) * factor * x); })(x);
+    auto loss = [&](const Array& a) { return sum(every(a) * x); };
+    close(gathered({every(x), grad(loss)(x), jit(grad(loss))(x)}), {tanh(x) * tanh(x) * factor, want, want}, 1e-12, std::to_string(n));
+  });
+}
+TEST(Errors, AreErrorsOnEveryRankNotHangs) {
+  auto x = rnd({4, 6}, 1);
+  auto throws = [](auto f) { EXPECT_THROW(local_mesh({{"data", 2}}, f), Error); };
+  throws([&](const Mesh& m) {
+    (void)shard_map([&](const Array& l) { return m.rank() ? psum(l, "data") : ppermute(l, "data", {{0, 1}, {1, 0}}); }, m, {Spec{}}, Spec{})(x).to_vector<double>();
+  });
+  throws([&](const Mesh& m) {
+    if (m.rank()) fail<ValueError>("boom");
+    (void)gather(with_sharding_constraint(x, Spec{"data"}));
+  });
+  throws([&](const Mesh&) { (void)with_sharding_constraint(x, Spec{"data", "data"}); });
+  throws([&](const Mesh&) { (void)with_sharding_constraint(x, Spec{"nope"}); });
+  throws([&](const Mesh&) { (void)psum(with_sharding_constraint(x, Spec{"data"}), "data"); });
+  std::string said;
+  try {
+    local_mesh({{"data", 2}}, [&](const Mesh& m) {
+      auto y = with_sharding_constraint(rnd({4, 2}, 1), Spec{"data", none});
+      (void)jit([&](const Array& a) { return m.rank() ? sum(a) : tanh(sum(a)); })(y);
+    });
+  } catch (const Error& e) {
+    said = e.what();
+  }
+  EXPECT_NE(said.find("programs differ"), std::string::npos) << said;
+}
+
+TEST(Nesting, ShardedEqualsLocal) {
+  auto w = rnd({3, 3}, 1), h = rnd({2, 3}, 2), xs = rnd({4, 2, 3}, 3);
+  auto body = [](const Array& m) {
+    return [m](const Array& c, const Array& x) {
+      auto n = tanh(matmul(c, m) + x);
+      return std::pair{n, n * c};
+    };
+  };
+  auto plain = [=](const V& a) {
+    auto [c, ys] = scan(body(a[0]), a[1], a[2]);
+    return sum(c * c) + sum(ys);
+  };
+  auto ck = [=](const V& a) {
+    auto [c, ys] = scan(checkpoint(body(a[0])), a[1], a[2], {.reverse = true});
+    return sum(c * c) + sum(ys);
+  };
+  auto many = [](auto f) { return [f](const V& a) { return sum(vmap([&](const Array& x) { return f(V{a[0], a[1], x}); })(stack({a[2], a[2] * 0.5}))); }; };
+  auto per = [](auto f) { return [f](const V& a) { return vmap([&](const Array& x) { return grad(f)(V{a[0], a[1], x}); })(stack({a[2], a[2] * 0.5})); }; };
+  auto hvp = [=](const V& a) { return jvp([&](const V& b) { return grad(plain)(b); }, a, V{w, h, xs}).second; };
+  struct Case {
+    const char* name;
+    std::function<V(const V&)> f;
+  };
+  std::vector<Case> cases{{"grad(scan)", grad(plain)}, {"jit(grad(scan))", jit(grad(plain))}, {"grad(jit(scan(checkpoint)))", grad(jit(ck))},
+                          {"jit(grad(scan(checkpoint)))", jit(grad(ck))}, {"grad(vmap(scan))", grad(many(plain))}, {"vmap(grad(scan))", per(plain)},
+                          {"jit(vmap(grad(scan(checkpoint))))", jit(per(ck))}, {"hvp", hvp}, {"jit(hvp)", jit(hvp)}};
+  for (auto& c : cases) {
+    auto want = c.f({w, h, xs});
+    for (auto& axes : meshes()) local_mesh(axes, [&](const Mesh& mesh) {
+      auto sw = all_specs(mesh.shape(), 2), sx = all_specs(mesh.shape(), 3);
+      for (std::size_t k = 0; k < sx.size(); k += 1 + sx.size() / combinations()) {
+        V in{with_sharding_constraint(w, sw[k % sw.size()]), with_sharding_constraint(h, sw[(k * 3 + 1) % sw.size()]), with_sharding_constraint(xs, sx[k])};
+        close(gathered(c.f(in)), want, 1e-11, std::string(c.name) + " " + name(axes) + " " + to_string(sx[k]));
+      }
+    });
+  }
+}
+
+/// GPT-2 in small, on every layout: only the two mappings and the mesh change.
+struct TrainState {
+  models::Gpt2 params;
+  optim::State opt;
+};
+struct Result {
+  std::vector<double> losses;
+  Arrays params;
+  std::string collectives;
+};
+const models::Gpt2Config kConfig{.layers = 2, .embed = 8, .heads = 4, .positions = 6, .vocab = 11};
+NamedArray tokens(std::int64_t batch, int offset) {
+  std::vector<std::int32_t> v;
+  for (std::int64_t i = 0; i < batch * 6; ++i) v.push_back(static_cast<std::int32_t>((i * 7 + offset) % 11));
+  return named(asarray(v, Shape{batch, 6}), {Axis{"batch", batch}, kConfig.position_axis()});
+}
+auto loss_of(const NamedArray& x, const NamedArray& y) {
+  return [=](const models::Gpt2& m) {
+    return mean(nn::cross_entropy(m(x), "vocab", y)).array();
+  };
+}
+Result train(const std::vector<MeshAxis>& axes, const AxisMapping& storage, const AxisMapping& compute, bool staged, std::int64_t batch) {
+  Result r;
+  local_mesh(axes, [&](const Mesh& mesh) {
+    auto m = named_jit([](const Array& k) { return models::Gpt2::init(kConfig, k); }, {.out = storage})(random::key(7));
+    auto tx = optim::chain(optim::clip_by_global_norm(1.0), optim::adamw({.learning_rate = 1e-2, .weight_decay = 0.1}));
+    TrainState s{m, tx.init(m)};
+    auto before = tree::leaves(s);
+    UseMapping scope(compute);
+    auto step = [&](const TrainState& t, const NamedArray& x, const NamedArray& y) {
+      auto [l, g] = value_and_grad(loss_of(x, y))(t.params);
+      auto [u, opt] = tx.update(g, t.opt, t.params);
+      return std::pair{TrainState{sharded(optim::apply_updates(t.params, u), storage), opt}, l};
+    };
+    auto jitted = jit(step);
+    auto x = tokens(batch, 0), y = tokens(batch, 3);
+    if (staged) {
+      auto local = fx::local_program(program_of(step, s, x, y), fx::pack(s, x, y));
+      same_everywhere(mesh, *local, "training step on " + name(axes));
+      if (mesh.rank() == 0) r.collectives = collectives(*local);
+    }
+    for (int i = 0; i < 3; ++i) {
+      auto [next, l] = staged ? jitted(s, x, y) : step(s, x, y);
+      s = next;
+      auto v = l.template item<double>();
+      if (mesh.rank() == 0) r.losses.push_back(v);
+    }
+    auto after = tree::leaves(s);
+    for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(spec_of(after[i]), spec_of(before[i])) << "the state keeps its storage Spec: leaf " << i;
+    auto all = gathered(tree::leaves(s.params));
+    if (mesh.rank() == 0) r.params = all;
+    if (staged) EXPECT_EQ(jitted.traces(), 1);
+  });
+  return r;
+}
+TEST(Training, IsTheSameOnEveryLayout) {
+  AxisMapping nowhere, batch{{"batch", "data"}}, fsdp{{"embed", "data"}}, tp{{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
+  AxisMapping both{{"embed", "data"}, {"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}}, compute{{"batch", "data"}, {"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
+  auto want = train({{"data", 1}}, nowhere, nowhere, false, 4);
+  EXPECT_LT(want.losses[2], want.losses[0]);
+  auto same = [&](const std::string& what, const Result& r) {
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(r.losses[i], want.losses[i], 2e-5) << what;
+    for (std::size_t i = 0; i < want.params.size(); ++i) EXPECT_LT(worst(r.params[i], want.params[i]), 2e-2) << what << " leaf " << i;      // the key bias: see docs/numerics
+  };
+  for (bool staged : {false, true}) {
+    std::string e = staged ? " jit" : " eager";
+    for (int n : {1, 2, 3}) {
+      same("data parallel " + std::to_string(n) + e, train({{"data", n}}, nowhere, batch, staged, 4));
+      same("FSDP " + std::to_string(n) + e, train({{"data", n}}, fsdp, batch, staged, 4));
+      same("TP " + std::to_string(n) + e, train({{"model", n}}, tp, tp, staged, 4));
+    }
+    same("FSDP x TP 2x2" + e, train({{"data", 2}, {"model", 2}}, both, compute, staged, 4));
+    same("FSDP x TP 3x2" + e, train({{"data", 3}, {"model", 2}}, both, compute, staged, 4));
+  }
+}
+TEST(Training, EachScannedLayerGathersOnlyItself) {
+  auto r = train({{"data", 2}}, AxisMapping{{"embed", "data"}}, AxisMapping{{"batch", "data"}}, true, 4);
+  RecordProperty("fsdp", r.collectives);
+  auto p = local_of({{"data", 2}}, [&] {
+    AxisMapping storage{{"embed", "data"}};
+    auto m = named_jit([](const Array& k) { return models::Gpt2::init(kConfig, k); }, {.out = storage})(random::key(7));
+    UseMapping scope(AxisMapping{{"batch", "data"}});
+    auto x = tokens(4, 0), y = tokens(4, 3);
+    auto f = [&](const models::Gpt2& t) { return value_and_grad(loss_of(x, y))(t); };
+    return fx::local_program(program_of(f, m), joined(fx::pack(m), stage([&](const Arrays& l) { return tree::leaves(f(tree::unflatten(m, l))); }, types_of(tree::leaves(m))).captures));
+  });
+  for (auto& i : p->code)
+    if (i.primitive->name() == "all_gather") EXPECT_LT(p->vars[static_cast<std::size_t>(i.out[0])].shape.size(), 4u) << "a stacked parameter is gathered whole outside of the loop";
+  std::size_t inside = 0;
+  for (auto& i : p->code) if (i.primitive->name() == "scan") for (auto& h : i.primitive->programs()) inside += count(*h, "all_gather");
+  EXPECT_GT(inside, 0u);
+}
+}  // namespace
+}  // namespace bora::laws
