@@ -2,6 +2,8 @@
 #include "bora/fx/jit.h"
 #include <iostream>
 #include <list>
+#include "bora/array/source.h"
+#include "bora/compile/executable.h"
 #include "bora/ops/special.h"
 
 namespace bora {
@@ -29,6 +31,22 @@ bool is_power_of_two_times_8(int n) {
   return n == 8;
 }
 }  // namespace
+
+/// The Executable for the donations of the latest call: a training loop makes the same ones every step.
+class Prepared {
+ public:
+  ExecutablePtr get(const ProgramPtr& p, const Mask& donated) {
+    std::lock_guard l(mutex_);
+    if (executable_ && donated == donated_) return executable_;
+    executable_ = executable(p, donated);
+    donated_ = donated;
+    return executable_;
+  }
+ private:
+  std::mutex mutex_;
+  Mask donated_;
+  ExecutablePtr executable_;
+};
 
 struct JitCache::State {
   explicit State(Jit o) : options(std::move(o)) {}
@@ -74,6 +92,7 @@ TracedPtr JitCache::find(const tree::Key& key) {
 }
 TracedPtr JitCache::keep(Traced t) {
   auto& s = *state_;
+  t.prepared = std::make_shared<Prepared>();
   auto entry = std::make_shared<const Traced>(std::move(t));
   std::lock_guard l(s.mutex);
   ++s.traces;
@@ -100,7 +119,13 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }
   in.insert(in.end(), t.staged.captures.begin(), t.staged.captures.end());
-  return run_jit(t.staged.program, std::move(in), donated);
+  if (current() != eval_interpreter()) return run_jit(t.staged.program, std::move(in), donated);
+  try {                                                        // buffers only: no handle but ours, so that donated memory is the Executable's
+    return t.prepared->get(t.staged.program, donated)->run(std::move(in), donated);
+  } catch (Error& e) {
+    e.add_place(describe(*current_source()));
+    throw;
+  }
 }
 
 void append_context(tree::Key& key) {

@@ -31,7 +31,10 @@ Array abstract_array(const Type& t) { return Array(std::make_shared<Abstract>(t)
 void append_labels(tree::Node argument, std::size_t number, std::vector<std::string>& to) {
   auto from = to.size();
   tree::append_paths(argument, to);
-  for (auto i = from; i < to.size(); ++i) if (to[i].empty()) to[i] = "argument " + std::to_string(number);
+  for (auto i = from; i < to.size(); ++i) {
+    if (to[i].empty()) to[i] = "argument " + std::to_string(number);
+    else if ('0' <= to[i][0] && to[i][0] <= '9') to[i] = "argument " + std::to_string(number) + ", " + to[i];
+  }
 }
 void check_same(std::string_view what, tree::Node want, tree::Node got) {
   auto difference = tree::first_difference(want, got, tree::Same::types);

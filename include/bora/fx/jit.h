@@ -23,12 +23,14 @@ struct Jit {
   std::size_t cache = 64;                         // Programs kept; the least recently used goes first, and that is said
 };
 namespace fx {
+class Prepared;
 /// What jit keeps of one staging.
 struct Traced {
   tree::Key key;
   Staged staged;
   std::shared_ptr<const void> like;               // the result, its leaves without numbers
   std::vector<tree::Part> parts;                  // what the key is made of, to say why a later call was staged again
+  std::shared_ptr<Prepared> prepared = {};        // the Executable of the latest donations
 };
 using TracedPtr = std::shared_ptr<const Traced>;
 /// The cache of one jitted function: safe between threads.
@@ -94,7 +96,7 @@ template <class F> class Jitted {
       constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
-    Traced t{std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}};
+    Traced t{std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}, {}};
     t.like = std::make_shared<const R>(abstract(std::move(*out)));
     [[maybe_unused]] std::size_t i = 0;
     (append_parts(tree::node(a), i++, t.parts), ...);
