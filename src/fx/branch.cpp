@@ -1,0 +1,147 @@
+// Cond and While under Tape and Batch.
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "fx/call.h"
+
+namespace bora::fx {
+Arrays cond_flat(const Array& pred, const FlatFn& t, const FlatFn& f, const Arrays& operands) {
+  check<ShapeError>(pred.ndim() == 0, "cond: Pred must be a scalar, got ", pred.type());
+  Arrays captures;
+  auto [p, q] = stage_both(t, f, types_of(operands), captures);
+  Arrays in{pred.dtype() == Dtype::boolean ? pred : pred != 0};
+  append(in, operands);
+  append(in, captures);
+  return call(ops::Cond{p, q}, in);
+}
+Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init) {
+  auto types = types_of(init);
+  auto consts_first = [&](const Staged& s) {
+    std::vector<int> order;
+    for (std::size_t i = 0; i < s.captures.size(); ++i) order.push_back(static_cast<int>(init.size() + i));
+    for (std::size_t i = 0; i < init.size(); ++i) order.push_back(static_cast<int>(i));
+    return rewired(s.program, order);
+  };
+  auto c = stage(cond, types), b = stage(body, types);
+  Arrays in = c.captures;
+  append(in, b.captures);
+  append(in, init);
+  return call(ops::While{consts_first(c), consts_first(b), static_cast<std::int64_t>(c.captures.size()), static_cast<std::int64_t>(b.captures.size())}, in);
+}
+}  // namespace bora::fx
+
+namespace bora::ops {
+using namespace fx;
+namespace {
+Array spread_over(const Array& condition, const Array& like) { return broadcast_in_dim(condition, like.shape(), range_of(condition.ndim())); }
+}  // namespace
+
+/// Keeps the operands only; the taken branch is repeated backward.
+Linear Cond::linearize(const Arrays& in, const Mask& needs) const {
+  Mask wrt(needs.begin() + 1, needs.end());
+  return {call(*this, in), [self = *this, in, wrt](const Arrays& ct) {
+            auto types = self.on_true->out_types();
+            auto operands = part(in, 1, in.size() - 1);
+            std::vector<std::size_t> wanted, live;
+            for (std::size_t i = 0; i < operands.size(); ++i) if (wrt[i] && is_float(operands[i].dtype())) wanted.push_back(i);
+            for (std::size_t k = 0; k < ct.size(); ++k) if (is_float(types[k].dtype)) live.push_back(k);
+            Arrays a{in[0]};
+            append(a, operands);
+            for (auto k : live) a.push_back(or_zero(ct[k], types[k]));
+            auto branch = [&](const ProgramPtr& p) {
+              const auto& s = split_vjp(p, wrt, {.keep = Keep::nothing});
+              return stage(
+                         [&](const Arrays& b) {
+                           auto r = residuals(s, b, {});
+                           for (int o : s.ct) {
+                             auto k = static_cast<std::size_t>(std::find(live.begin(), live.end(), static_cast<std::size_t>(o)) - live.begin());
+                             r.push_back(b[operands.size() + k]);
+                           }
+                           auto g = spread(s, s.grad.empty() ? Arrays{} : interpret(*s.bwd, r), operands.size());
+                           Arrays out;
+                           for (auto i : wanted) out.push_back(or_zero(g[i], operands[i].type()));
+                           return out;
+                         },
+                         types_of(part(a, 1, a.size() - 1)))
+                  .program;
+            };
+            auto r = call(Cond{branch(self.on_true), branch(self.on_false)}, a);
+            Arrays g(in.size());
+            for (std::size_t k = 0; k < wanted.size(); ++k) g[wanted[k] + 1] = r[k];
+            return g;
+          }};
+}
+std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
+  Mask m, all(on_true->out.size(), true);
+  Arrays x;
+  for (auto& i : in) {
+    m.push_back(i.axis >= 0);
+    x.push_back(mapped_front(i, c, false).value);
+  }
+  Mask ops(m.begin() + 1, m.end());
+  std::vector<Mapped> r;
+  if (!m[0]) {
+    auto t = batch_program(on_true, ops, c, all).program, f = batch_program(on_false, ops, c, all).program;
+    for (auto& y : call(Cond{t, f}, x)) r.push_back({y, 0});
+    return r;
+  }
+  // A mapped predicate: both branches run. An operand enters a branch with its derivative stopped in the lanes that do not take it, so
+  // that an infinite or undefined derivative of the untaken branch cannot leak (0 * inf).
+  auto side = [&](const ProgramPtr& p, const Array& taken) {
+    Arrays o = part(x, 1, x.size() - 1);
+    Mask mapped = ops;
+    for (std::size_t i = 0; i < o.size(); ++i) {
+      if (!is_float(o[i].dtype())) continue;
+      if (!mapped[i]) o[i] = c.front({o[i], -1});
+      mapped[i] = true;
+      o[i] = select(spread_over(taken, o[i]), o[i], stop_gradient(o[i]));
+    }
+    return interpret(*batch_program(p, mapped, c, all).program, o);
+  };
+  auto a = side(on_true, x[0]), b = side(on_false, !x[0]);
+  for (std::size_t k = 0; k < a.size(); ++k) r.push_back({select(spread_over(x[0], a[k]), a[k], b[k]), 0});
+  return r;
+}
+Samples<Cond> Cond::samples() {
+  Type t{{2, 3}, f64};
+  auto a = stage([](const Arrays& x) { return Arrays{exp(x[0])}; }, {t}).program, b = stage([](const Arrays& x) { return Arrays{x[0] * x[0]}; }, {t}).program;
+  return {{{a, b}, {values({}, {1}, boolean), random_values({2, 3}, -1, 1, 1)}}, {{a, b}, {values({}, {0}, boolean), random_values({2, 3}, -1, 1, 1)}}};
+}
+
+/// Lanes that have finished keep their value; the loop runs while any lane does.
+std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
+  auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts), first = cc + bc;
+  Arrays x;
+  for (auto& m : in) x.push_back(c.front(m));
+  auto p = batch_program(cond, Mask(cond->in.size(), true), c, {true}).program;
+  auto q = batch_program(body, Mask(body->in.size(), true), c, Mask(body->out.size(), true)).program;
+  auto carry_of = [&](const Arrays& a) { return part(a, first, a.size() - first); };
+  auto lanes = [&](const Arrays& a) {                  // a: cond consts, body consts, carry
+    auto args = part(a, 0, cc);
+    append(args, carry_of(a));
+    return interpret(*p, args)[0];
+  };
+  auto any_lane = stage([&](const Arrays& a) { return Arrays{any(interpret(*p, a)[0])}; }, p->in_types()).program;
+  auto step = stage(
+                  [&](const Arrays& a) {
+                    auto carry = carry_of(a), args = part(a, cc, bc);
+                    append(args, carry);
+                    auto on = lanes(a);
+                    auto next = interpret(*q, args);
+                    for (std::size_t k = 0; k < next.size(); ++k) next[k] = select(spread_over(on, next[k]), next[k], carry[k]);
+                    return next;
+                  },
+                  types_of(x))
+                  .program;
+  auto again = part(x, 0, cc);
+  append(again, x);
+  std::vector<Mapped> r;
+  for (auto& y : call(While{any_lane, step, cond_consts, cond_consts + body_consts}, again)) r.push_back({y, 0});
+  return r;
+}
+Samples<While> While::samples() {
+  Type i{{}, i32}, t{{3}, f64};
+  auto c = stage([](const Arrays& a) { return Arrays{a[0] < 4}; }, {i, t}).program;
+  auto b = stage([](const Arrays& a) { return Arrays{a[0] + 1, a[1] * 1.5 + 0.25}; }, {i, t}).program;
+  return {{{c, b, 0, 0}, {values({}, {1}, i32), random_values({3}, -1, 1, 1)}}};
+}
+}  // namespace bora::ops

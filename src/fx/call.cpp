@@ -1,0 +1,165 @@
+// Call and CustomVjp under Tape and Batch; jit, checkpoint, custom_vjp on flat lists.
+#include "bora/compile/executable.h"
+#include "bora/ops/primitives.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/special.h"
+#include "fx/call.h"
+#include "fx/split.h"
+
+namespace bora::fx {
+ProgramPtr rewired(const ProgramPtr& p, const std::vector<int>& order, const Types& extra) {
+  auto q = std::make_shared<Program>(*p);
+  q->in.clear();
+  q->labels.clear();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] >= 0) {
+      auto k = static_cast<std::size_t>(order[i]);
+      q->in.push_back(p->in[k]);
+      q->labels.push_back(k < p->labels.size() ? p->labels[k] : std::string());
+    } else {
+      q->in.push_back(static_cast<int>(q->vars.size()));
+      q->vars.push_back(extra[i]);
+      q->labels.emplace_back();
+    }
+  }
+  return q;
+}
+Mapped mapped_front(const Mapped& m, const BatchRules& b, bool mapped) { return mapped || m.axis >= 0 ? Mapped{b.front(m), 0} : m; }
+
+Arrays residuals(const Split& s, const Arrays& in, const Arrays& extra) {
+  Arrays r;
+  std::size_t k = 0;
+  for (int i : s.residual) r.push_back(i >= 0 ? in[static_cast<std::size_t>(i)] : extra[k++]);
+  return r;
+}
+Arrays cotangents(const Split& s, const Arrays& ct, const Types& out) {
+  Arrays r;
+  for (int i : s.ct) r.push_back(or_zero(ct[static_cast<std::size_t>(i)], out[static_cast<std::size_t>(i)]));
+  return r;
+}
+Arrays spread(const Split& s, const Arrays& grads, std::size_t inputs) {
+  Arrays g(inputs);
+  for (std::size_t k = 0; k < s.grad.size(); ++k) g[static_cast<std::size_t>(s.grad[k])] = grads[k];
+  return g;
+}
+std::pair<ProgramPtr, ProgramPtr> stage_both(const FlatFn& f, const FlatFn& g, const Types& t, Arrays& captures) {
+  auto a = stage(f, t), b = stage(g, t);
+  captures = a.captures;
+  append(captures, b.captures);
+  Types all = t;
+  for (auto& c : captures) all.push_back(c.type());
+  std::vector<int> oa, ob;
+  auto n = t.size(), m = a.captures.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    oa.push_back(i < n + m ? static_cast<int>(i) : -1);
+    ob.push_back(i < n ? static_cast<int>(i) : i < n + m ? -1 : static_cast<int>(i - m));
+  }
+  return {rewired(a.program, oa, all), rewired(b.program, ob, all)};
+}
+
+Arrays call_program(const ProgramPtr& p, const Arrays& in) { return call(ops::Call{p}, in); }
+Arrays run_jit(const ProgramPtr& p, Arrays in, const Mask& donated) {
+  ops::Call c{p};
+  c.donated = donated;
+  return call(std::move(c), in);
+}
+Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names) {
+  auto s = stage(f, types_of(in));
+  auto all = in;
+  append(all, s.captures);
+  return call(ops::Call{s.program, keep, names}, all);
+}
+Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in) {
+  Arrays captures;
+  auto [p, q] = stage_both(f, fwd, types_of(in), captures);
+  auto outs = p->out_types(), t = q->out_types();
+  check<ShapeError>(t.size() >= outs.size(), "custom_vjp: fwd must return pair{f's result, residuals}");
+  for (std::size_t k = 0; k < outs.size(); ++k) check<ShapeError>(t[k] == outs[k], "custom_vjp: result ", k, " is ", outs[k], " from f and ", t[k], " from fwd");
+  t.erase(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(outs.size()));
+  t.insert(t.end(), outs.begin(), outs.end());
+  auto b = stage(bwd, t);
+  check<TraceError>(b.captures.empty(), "custom_vjp: bwd may not close over arrays; return them from fwd as residuals");
+  auto grads = b.program->out_types();
+  check<ShapeError>(grads.size() == in.size(), "custom_vjp: bwd must return one gradient for each of the ", in.size(), " input leaves, got ", grads.size());
+  for (std::size_t k = 0; k < in.size(); ++k) check<ShapeError>(grads[k] == in[k].type(), "custom_vjp: gradient ", k, " should be ", in[k].type(), ", got ", grads[k]);
+  auto all = in;
+  append(all, captures);
+  return call(ops::CustomVjp{p, q, b.program, static_cast<std::int64_t>(in.size())}, all);
+}
+}  // namespace bora::fx
+
+namespace bora::ops {
+using namespace fx;
+Linear Call::linearize(const Arrays& in, const Mask& needs) const {
+  const auto& s = split_vjp(program, needs, {.keep = keep, .names = names});
+  auto all = call(Call{s.fwd, keep, names, protect}, in);
+  auto n = program->out.size();
+  auto res = residuals(s, in, part(all, n, all.size() - n));
+  bool repeats = keep != Keep::everything;
+  return {part(all, 0, n), [p = program, &s, res, inputs = in.size(), repeats](const Arrays& ct) {
+            if (s.grad.empty()) return Arrays(inputs);
+            auto a = res;
+            append(a, cotangents(s, ct, p->out_types()));
+            return spread(s, call(Call{s.bwd, Keep::everything, {}, repeats}, a), inputs);
+          }};
+}
+std::vector<Mapped> Call::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
+  Mask m;
+  Arrays x;
+  for (auto& i : in) {
+    m.push_back(i.axis >= 0);
+    x.push_back(mapped_front(i, c, false).value);
+  }
+  auto b = batch_program(program, m, c);
+  auto y = call(Call{b.program, keep, names, protect}, x);
+  std::vector<Mapped> r;
+  for (std::size_t k = 0; k < y.size(); ++k) r.push_back({y[k], b.out[k] ? 0 : -1});
+  return r;
+}
+static ProgramPtr sample_program() {
+  return stage(
+             [](const Arrays& a) {
+               auto y = tanh(matmul(a[0], a[0]));
+               return Arrays{y * a[1], sum(y)};
+             },
+             {{{3, 3}, f64}, {{3, 3}, f64}})
+      .program;
+}
+Samples<Call> Call::samples() {
+  Samples<Call> r;
+  for (auto keep : {Keep::nothing, Keep::dots, Keep::everything})
+    r.push_back({{sample_program(), keep}, {random_values({3, 3}, -1, 1, 1), random_values({3, 3}, -1, 1, 2)}});
+  return r;
+}
+
+Linear CustomVjp::linearize(const Arrays& in, const Mask&) const {
+  auto n = program->out.size();
+  auto all = call(Call{fwd}, in);
+  auto res = part(all, n, all.size() - n);
+  return {part(all, 0, n), [types = program->out_types(), b = bwd, inputs = in.size(), res](const Arrays& ct) {
+            auto a = res;
+            for (std::size_t k = 0; k < ct.size(); ++k) a.push_back(or_zero(ct[k], types[k]));
+            auto g = call(Call{b}, a);
+            g.resize(inputs);
+            return g;
+          }};
+}
+/// Everything is mapped: broadcasting an unmapped input sums its gradient by itself.
+std::vector<Mapped> CustomVjp::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
+  Arrays x;
+  for (auto& m : in) x.push_back(c.front(m));
+  Mask all(in.size(), true), outs(program->out.size(), true), fwd_outs(fwd->out.size(), true), bwd_in(bwd->in.size(), true), bwd_outs(bwd->out.size(), true);
+  CustomVjp q{batch_program(program, all, c, outs).program, batch_program(fwd, all, c, fwd_outs).program, batch_program(bwd, bwd_in, c, bwd_outs).program,
+              differentiable};
+  std::vector<Mapped> r;
+  for (auto& y : call(q, x)) r.push_back({y, 0});
+  return r;
+}
+Samples<CustomVjp> CustomVjp::samples() {
+  Type t{{2, 3}, f64};
+  auto f = stage([](const Arrays& a) { return Arrays{exp(a[0])}; }, {t}).program;
+  auto fwd = stage([](const Arrays& a) { auto y = exp(a[0]); return Arrays{y, y}; }, {t}).program;
+  auto bwd = stage([](const Arrays& a) { return Arrays{a[1] * a[0]}; }, {t, t}).program;
+  return {{{f, fwd, bwd, 1}, {random_values({2, 3}, -1, 1, 1)}}};
+}
+}  // namespace bora::ops

@@ -1,0 +1,18 @@
+// call.h -- shared by the rules of control primitives. Private.
+#pragma once
+#include "bora/ops/elementwise.h"
+#include "fx/split.h"
+#include "ops/support.h"
+
+namespace bora::fx {
+/// The mapped axis first; an unmapped value is broadcast if `mapped`, else left alone.
+Mapped mapped_front(const Mapped&, const BatchRules&, bool mapped);
+/// What the backward Program reads, from the inputs and the extra outputs of the forward one.
+Arrays residuals(const Split&, const Arrays& in, const Arrays& extra);
+/// Cotangents of the outputs that take one, zeros made real.
+Arrays cotangents(const Split&, const Arrays& ct, const Types& out);
+/// Gradients at their inputs' places.
+Arrays spread(const Split&, const Arrays& grads, std::size_t inputs);
+/// Two functions staged over the same explicit inputs, both given the union of what they captured.
+std::pair<ProgramPtr, ProgramPtr> stage_both(const FlatFn& f, const FlatFn& g, const Types& t, Arrays& captures);
+}  // namespace bora::fx

@@ -1,0 +1,190 @@
+// Scan under Tape and Batch. The gradient of a scan is a second, reversed scan.
+#include <algorithm>
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "fx/call.h"
+
+namespace bora::fx {
+Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse, const std::vector<std::string>& labels) {
+  Types t = types_of(init);
+  for (auto& x : xs) {
+    check<ShapeError>(x.ndim() > 0 && x.shape(0) == length, "scan: got values with different leading axis sizes: ", x.type(), " where the length is ", length);
+    auto e = x.type();
+    e.shape.erase(0);
+    t.push_back(e);
+  }
+  auto s = stage(body, t, labels);
+  Arrays in = s.captures;
+  append(in, init);
+  append(in, xs);
+  std::vector<int> order;                        // captures become consts, which come first
+  for (std::size_t i = 0; i < s.captures.size(); ++i) order.push_back(static_cast<int>(t.size() + i));
+  for (std::size_t i = 0; i < t.size(); ++i) order.push_back(static_cast<int>(i));
+  auto program = rewired(s.program, order);
+  auto outs = program->out_types();
+  for (std::size_t i = 0; i < init.size(); ++i)
+    check<ShapeError>(i < outs.size() && outs[i] == init[i].type(), "scan: the carry that the body returns must have the type it came with: ",
+                      i < labels.size() && !labels[i].empty() ? labels[i] : "carry " + std::to_string(i), " came as ", init[i].type(), " and left as ",
+                      i < outs.size() ? to_string(outs[i]) : std::string("nothing"));
+  return call(ops::Scan{program, static_cast<std::int64_t>(s.captures.size()), static_cast<std::int64_t>(init.size()), length, reverse}, in);
+}
+}  // namespace bora::fx
+
+namespace bora::ops {
+using namespace fx;
+namespace {
+/// Identity that counts as computed: its output is a residual of its own.
+struct KeepCarry {
+  static constexpr std::string_view name = "keep";
+  static constexpr bool view = true;
+  Type infer(const Types& in) const { return in[0]; }
+  Array vjp(const Vjp& v) const { return v.ct[0]; }
+  Factors factors(const Types& in) const { return elementwise_factors(in, {0}); }
+  KeepCarry lift(std::int64_t) const { return {}; }
+};
+/// A carry that the backward pass reads: let the body give it back as a y, so that it is stacked like any other residual.
+ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& carries) {
+  std::string key = "kept carries";
+  for (int i : carries) key += ' ' + std::to_string(i);
+  return body->memo.get<ProgramPtr>(key, [&] {
+    return stage(
+               [&](const Arrays& a) {
+                 Arrays kept = a;
+                 for (int i : carries) kept[static_cast<std::size_t>(i)] = call_one(KeepCarry{}, {a[static_cast<std::size_t>(i)]});
+                 return interpret(*body, kept);
+               },
+               body->in_types(), body->labels)
+        .program;
+  });
+}
+/// Where the backward body finds a residual.
+struct Place {
+  enum { constant, stacked } kind;
+  std::size_t index;
+};
+}  // namespace
+
+Linear Scan::linearize(const Arrays& in, const Mask& needs) const {
+  auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
+  Mask wrt = needs;
+  auto types = body->in_types(), outs = body->out_types();
+  for (bool changed = true; changed;) {          // a carry that a differentiated value reaches is differentiated too
+    changed = false;
+    auto d = depends(*body, wrt);
+    for (std::size_t i = 0; i < K; ++i) if (d[i] && is_float(outs[i].dtype) && !wrt[N + i]) wrt[N + i] = changed = true;
+  }
+  Mask invariant(types.size());
+  for (std::size_t i = 0; i < N; ++i) invariant[i] = true;
+  const auto& s = split_vjp(body, wrt, {.invariant = invariant});
+  std::vector<int> carry_in;
+  for (int i : s.residual) if (i >= 0 && static_cast<std::size_t>(i) >= N && static_cast<std::size_t>(i) < N + K) carry_in.push_back(i);
+  if (!carry_in.empty()) return Scan{with_kept_carries(body, carry_in), consts, carries, length, reverse}.linearize(in, needs);
+
+  auto all = call(Scan{s.fwd, consts, carries, length, reverse}, in);
+  auto ny = outs.size();
+  Arrays res_const, res_x;                       // a const stays a const, an x is the xs we already have, anything else was stacked
+  std::vector<Place> where;
+  std::size_t extra = ny;
+  for (int r : s.residual) {
+    auto i = static_cast<std::size_t>(r);
+    if (r >= 0 && i < N) {
+      where.push_back({Place::constant, res_const.size()});
+      res_const.push_back(in[i]);
+    } else {
+      where.push_back({Place::stacked, res_x.size()});
+      res_x.push_back(r >= 0 ? in[i] : all[extra++]);
+    }
+  }
+  auto self = *this;
+  return {part(all, 0, ny), [=, &s](const Arrays& ct) {
+            std::vector<std::size_t> kc, gc, gx;                                   // carries with a cotangent; gradients of consts, of xs
+            for (std::size_t i = 0; i < K; ++i) if (wrt[N + i]) kc.push_back(i);
+            for (int g : s.grad) {
+              auto i = static_cast<std::size_t>(g);
+              if (i < N) gc.push_back(i);
+              else if (i >= N + K) gx.push_back(i);
+            }
+            Types body_in = types_of(res_const);
+            for (auto i : kc) body_in.push_back(types[N + i]);
+            for (auto i : gc) body_in.push_back(types[i]);
+            Arrays xs = res_x;
+            std::vector<std::size_t> yc;                                           // ys with a cotangent
+            for (std::size_t i = K; i < outs.size(); ++i) if (is_float(outs[i].dtype) && ct[i].defined()) {
+              yc.push_back(i);
+              xs.push_back(ct[i]);
+            }
+            for (auto& x : xs) {
+              auto t = x.type();
+              t.shape.erase(0);
+              body_in.push_back(t);
+            }
+            auto position = [](const std::vector<std::size_t>& v, std::size_t x) { return static_cast<std::size_t>(std::find(v.begin(), v.end(), x) - v.begin()); };
+            auto back = stage(
+                [&](const Arrays& a) {
+                  auto C = res_const.size(), X = C + kc.size() + gc.size();
+                  Arrays b;
+                  for (auto& w : where) b.push_back(a[w.kind == Place::constant ? w.index : X + w.index]);
+                  for (int o : s.ct) {
+                    auto i = static_cast<std::size_t>(o);
+                    auto c = position(kc, i), y = position(yc, i);
+                    if (i < K) b.push_back(c < kc.size() ? a[C + c] : full_of(outs[i], 0));
+                    else b.push_back(y < yc.size() ? a[X + res_x.size() + y] : full_of(outs[i], 0));
+                  }
+                  auto g = spread(s, interpret(*s.bwd, b), types.size());
+                  Arrays r;
+                  for (auto i : kc) r.push_back(or_zero(g[N + i], types[N + i]));
+                  for (std::size_t k = 0; k < gc.size(); ++k) r.push_back(accumulate(a[C + kc.size() + k], g[gc[k]]));
+                  for (auto i : gx) r.push_back(g[i]);
+                  return r;
+                },
+                body_in);
+            check<TraceError>(back.captures.empty(), "scan: the backward body captured a value");
+            Arrays a = res_const;
+            for (auto i : kc) a.push_back(or_zero(ct[i], outs[i]));
+            for (auto i : gc) a.push_back(full_of(types[i], 0));
+            append(a, xs);
+            auto r = call(Scan{back.program, static_cast<std::int64_t>(res_const.size()), static_cast<std::int64_t>(kc.size() + gc.size()), self.length, !self.reverse}, a);
+            Arrays g(types.size());
+            std::size_t k = 0;
+            for (auto i : kc) g[N + i] = r[k++];
+            for (auto i : gc) g[i] = r[k++];
+            for (auto i : gx) g[i] = r[k++];
+            return g;
+          }};
+}
+std::vector<Mapped> Scan::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
+  auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
+  Mask m;
+  for (auto& i : in) m.push_back(i.axis >= 0);
+  BatchedProgram b;
+  for (bool changed = true; changed;) {          // which carries become mapped is a fixed point
+    changed = false;
+    Mask force(m.begin() + consts, m.begin() + consts + carries);
+    b = batch_program(body, m, c, force);
+    for (std::size_t i = 0; i < K; ++i) if (b.out[i] && !m[N + i]) m[N + i] = changed = true;
+  }
+  Arrays x;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    auto v = mapped_front(in[i], c, m[i]).value;
+    x.push_back(m[i] && i >= N + K ? moveaxis(v, 0, 1) : v);
+  }
+  auto y = call(Scan{b.program, consts, carries, length, reverse}, x);
+  std::vector<Mapped> r;
+  for (std::size_t k = 0; k < y.size(); ++k) r.push_back({y[k], b.out[k] ? (k < K ? 0 : 1) : -1});
+  return r;
+}
+Samples<Scan> Scan::samples() {
+  Type t{{3}, f64}, w{{3, 3}, f64};
+  auto body = stage(
+                  [](const Arrays& a) {
+                    auto h = tanh(matmul(a[0], a[1]) + a[2]);
+                    return Arrays{h, h * a[1]};
+                  },
+                  {w, t, t})
+                  .program;
+  Samples<Scan> r;
+  for (bool reverse : {false, true})
+    r.push_back({{body, 1, 1, 4, reverse}, {random_values({3, 3}, -1, 1, 1), random_values({3}, -1, 1, 2), random_values({4, 3}, -1, 1, 3)}});
+  return r;
+}
+}  // namespace bora::ops

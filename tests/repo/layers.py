@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The repository's own laws: direction of includes, length of files, heavy libraries, packages. Prints every violation; exit 1 if any."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+# What each layer may include, beside itself: DESIGN's order. Siblings (nn optim data io; models train) do not include each other.
+ORDER = ["base", "kernels", "array", "tree", "ops", "compile", "fx", "random", "shard", "named"]
+ALLOWED = {layer: set(ORDER[:i]) for i, layer in enumerate(ORDER)}
+ALLOWED["tree"] = {"base", "kernels", "array"}
+ALLOWED["ops"] = {"base", "kernels", "array", "tree"}
+ALLOWED["random"] = {"base", "kernels", "array", "tree", "ops"}
+ALLOWED["shard"] |= {"transport"}
+ALLOWED["transport"] = {"base"}
+for sibling in ("nn", "optim", "data", "io"):
+    ALLOWED[sibling] = set(ORDER) - {"transport"}
+ALLOWED["models"] = set(ORDER) | {"nn", "optim", "data", "io"}
+ALLOWED["train"] = set(ORDER) | {"nn", "optim", "data", "io", "transport"}
+ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
+CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd)[/.>"]')
+INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
+LIMIT = 600
+problems = []
+
+
+def layer_of(path):
+    parts = path.relative_to(ROOT).parts
+    if parts[0] == "transport":
+        return "transport"
+    if parts[0] == "include" and len(parts) > 3:
+        return parts[2]
+    if parts[0] == "src":
+        return parts[1]
+    return None
+
+
+sources = [p for top in ("include", "src", "transport", "tests", "perf", "examples", "tools") for p in sorted((ROOT / top).rglob("*"))
+           if p.suffix in (".h", ".cpp", ".py", ".sh") and p.is_file()]
+for path in sources:
+    text = path.read_text()
+    name = path.relative_to(ROOT)
+    lines = text.count("\n")
+    if lines > LIMIT:
+        problems.append(f"{name}: {lines} lines; the limit is {LIMIT}: split it")
+    if re.search(r"/(root|home)/|/work/", text) and path.name != "layers.py":
+        problems.append(f"{name}: a path of a machine")
+    layer = layer_of(path)
+    if layer is None:
+        continue
+    for header in re.findall(r'#include "([^"]+)"', text):
+        parts = header.split("/")
+        if parts[0] == "bora":
+            other = parts[1] if len(parts) > 2 else None
+            if other is None:
+                problems.append(f"{name}: includes {header}; the library never includes its umbrellas")
+                continue
+        else:
+            other = parts[0] if len(parts) > 1 else layer
+        if other != layer and other in ALLOWED and other not in ALLOWED.get(layer, set()):
+            problems.append(f"{name}: layer {layer} includes {header} of layer {other}, which is below it")
+    public = "include" in path.relative_to(ROOT).parts
+    if public and path.name not in INTEROP and CORE_HEAVY.search(text):
+        problems.append(f"{name}: {CORE_HEAVY.search(text).group(0)} in a core public header")
+
+# Every Debian package in the list is used, and every used one is in the list.
+listed = {line.split()[0] for line in (ROOT / "tools/packages.txt").read_text().splitlines() if line.strip() and not line.startswith("#")}
+USES = {  # package -> what shows that it is used
+    "g++": r"project\(bora", "cmake": r"cmake_minimum_required", "ninja-build": r"-G Ninja|\"generator\": \"Ninja\"", "pkg-config": r"PkgConfig",
+    "ccache": r"find_program\(BORA_CCACHE", "mold": r"find_program\(BORA_MOLD", "libzmq3-dev": r"libzmq", "cppzmq-dev": r"#include <zmq\.hpp>",
+    "libtbb-dev": r"#include <(tbb|oneapi/tbb)/", "libdnnl-dev": r"#include <(oneapi/)?dnnl", "libeigen3-dev": r"#include <Eigen/",
+    "libxsimd-dev": r"#include <xsimd/", "libxtensor-dev": r"#include <xtensor/", "libcereal-dev": r"#include <cereal/",
+    "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
+    "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3", "fortunes": r"fortunes",
+}
+build_files = [ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json", ROOT / "run", *sorted((ROOT / "cmake").glob("*")), *sorted(ROOT.rglob("CMakeLists.txt"))]
+everything = "\n".join(p.read_text() for p in sources + [f for f in build_files if f.is_file() and "build" not in f.relative_to(ROOT).parts[:1]])
+for package, sign in USES.items():
+    used = re.search(sign, everything) is not None
+    if used and package not in listed:
+        problems.append(f"tools/packages.txt: {package} is used but not listed")
+    if not used and package in listed:
+        problems.append(f"tools/packages.txt: {package} is listed but nothing uses it ({sign})")
+for package in sorted(listed - set(USES)):
+    problems.append(f"tools/packages.txt: {package} is listed; tests/repo/layers.py does not know what uses it")
+
+print("\n".join(problems) if problems else f"{len(sources)} files keep the rules")
+sys.exit(1 if problems else 0)

@@ -1,0 +1,12 @@
+# Installs the build into a folder of its own, then configures, builds and runs a program that finds it there.
+function(must)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT rc EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${out}")
+  endif()
+endfunction()
+file(REMOVE_RECURSE ${WORK})
+must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/installed)
+must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/installed)
+must(${CMAKE_COMMAND} --build ${WORK}/build)
+must(${WORK}/build/outside)
