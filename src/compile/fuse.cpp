@@ -1,8 +1,198 @@
+// fuse.cpp -- which instructions become one loop: greedily, in program order, each with the makers of what it reads. A set may grow only
+// if no path leaves it and comes back, if their iteration spaces agree, and if a loop of the whole set exists (fuse_loop.cpp).
 #include "compile/fuse.h"
+#include <algorithm>
+#include "compile/fuse_group.h"
+
 namespace bora::exec {
-std::vector<Node> fuse(Graph&, const std::vector<const Instruction*>& code) {
-  std::vector<Node> r;
-  for (auto* i : code) r.push_back({Node::Kind::eval, i->primitive, i->in, i->out, i->source, {}});
-  return r;
-}
-}
+namespace {
+constexpr std::int64_t kShortestRow = 16;        // below, computing a value once a row and repeating it does not pay
+
+class Fuser {
+ public:
+  Fuser(Graph& g, const std::vector<const Instruction*>& code) : g_(g), scene_(g, code), group_of_(scene_.items.size(), -1) {}
+
+  std::vector<Node> run() {
+    int last_effect = -1;
+    for (std::size_t k = 0; k < scene_.items.size(); ++k) {
+      auto& it = scene_.items[k];
+      if (it.kind == Item::Kind::lazy) continue;
+      int me = add(static_cast<int>(k));
+      if (communicates(*it.code)) {
+        if (last_effect >= 0) {
+          sets_[idx(me)].before.push_back(last_effect);
+          sets_[idx(last_effect)].behind.push_back(me);
+        }
+        last_effect = me;
+      }
+      if (it.kind != Item::Kind::other) join_makers(me, it);
+    }
+    return nodes();
+  }
+
+ private:
+  struct Set {
+    Group group;
+    std::int64_t order;                           // ascending along every dependence between sets
+    bool loop;                                    // may be part of a loop
+    bool alive = true;
+    std::vector<int> before = {}, behind = {};    // order of effects
+  };
+
+  int add(int k) {
+    auto& it = scene_.items[idx(k)];
+    Set s{{{k}, {it.kind == Item::Kind::reduce}, it.elements, it.columns}, next_++, it.kind != Item::Kind::other};
+    sets_.push_back(std::move(s));
+    return group_of_[idx(k)] = static_cast<int>(sets_.size()) - 1;
+  }
+  int set_making(int variable) const {
+    int m = scene_.maker[idx(variable)];
+    return m < 0 || scene_.items[idx(m)].kind == Item::Kind::lazy ? -1 : group_of_[idx(m)];
+  }
+  void join_makers(int me, const Item& it) {
+    std::vector<int> makers;
+    for (int v : it.code->in) {
+      int s = set_making(scene_.read(v).bottom);
+      if (s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end()) makers.push_back(s);
+    }
+    // Sets with rows first: a value of each row must join the rows it came from, to be of use to them again.
+    std::stable_sort(makers.begin(), makers.end(), [&](int a, int b) { return rank(a) > rank(b); });
+    for (int s : makers) if (sets_[idx(s)].alive && s != me) me = join(s, me);
+  }
+  std::pair<bool, std::int64_t> rank(int s) const { return {sets_[idx(s)].group.columns > 0, sets_[idx(s)].order}; }
+
+  /// Both as one, or `b` if that cannot be.
+  int join(int a, int b) {
+    auto& x = sets_[idx(a)];
+    auto& y = sets_[idx(b)];
+    auto g = united(x.group, y.group);
+    if (!g || path_outside(a, b) || !make_loop(scene_, *g)) return b;
+    auto keep = x.order > y.order ? a : b, gone = keep == a ? b : a;
+    auto &k = sets_[idx(keep)], &o = sets_[idx(gone)];
+    k.group = std::move(*g);
+    for (int m : k.group.members) group_of_[idx(m)] = keep;
+    o.alive = false;
+    o.group = {};
+    move_behind(keep);
+    return keep;
+  }
+  static std::optional<Group> united(const Group& a, const Group& b) {
+    Group r;
+    bool a_rows = false, b_rows = false;          // is all of it one value a row of the other?
+    if (a.elements == b.elements) {
+      if (a.columns && b.columns && a.columns != b.columns) return std::nullopt;
+      r.columns = std::max(a.columns, b.columns);
+    } else {
+      auto &small = a.elements < b.elements ? a : b, &large = a.elements < b.elements ? b : a;
+      auto columns = large.elements / small.elements;
+      if (large.elements % small.elements != 0 || small.columns || (large.columns && large.columns != columns)) return std::nullopt;
+      if (!large.columns && columns < kShortestRow) return std::nullopt;
+      r.columns = columns;
+      (&small == &a ? a_rows : b_rows) = true;
+    }
+    r.elements = std::max(a.elements, b.elements);
+    std::vector<std::pair<int, bool>> all;
+    for (std::size_t m = 0; m < a.members.size(); ++m) all.push_back({a.members[m], a_rows || a.per_row[m]});
+    for (std::size_t m = 0; m < b.members.size(); ++m) all.push_back({b.members[m], b_rows || b.per_row[m]});
+    std::sort(all.begin(), all.end());
+    for (auto& [m, row] : all) {
+      r.members.push_back(m);
+      r.per_row.push_back(row);
+    }
+    return r;
+  }
+
+  template <class F> void each_before(int s, F&& f) const {
+    for (int m : sets_[idx(s)].group.members)
+      for (int v : scene_.items[idx(m)].code->in) if (int t = set_making(scene_.read(v).bottom); t >= 0 && t != s) f(t);
+    for (int t : sets_[idx(s)].before) f(t);
+  }
+  template <class F> void each_behind(int s, F&& f) const {
+    for (int m : sets_[idx(s)].group.members)
+      for (int v : scene_.items[idx(m)].code->out)
+        for (int r : scene_.readers[g_.at(v)]) if (int t = group_of_[idx(r)]; t >= 0 && t != s) f(t);
+    for (int t : sets_[idx(s)].behind) f(t);
+  }
+  /// Is there a way from one to the other through a third?
+  bool path_outside(int a, int b) {
+    if (sets_[idx(a)].order > sets_[idx(b)].order) std::swap(a, b);
+    auto first = sets_[idx(a)].order;
+    std::vector<int> todo;
+    mark_.resize(sets_.size());
+    ++stamp_;
+    auto push = [&](int t) {
+      if (mark_[idx(t)] == stamp_ || sets_[idx(t)].order < first) return;
+      mark_[idx(t)] = stamp_;
+      todo.push_back(t);
+    };
+    each_before(b, [&](int t) { if (t != a) push(t); });
+    while (!todo.empty()) {
+      int t = todo.back();
+      todo.pop_back();
+      if (t == a) return true;
+      each_before(t, push);
+    }
+    return false;
+  }
+  /// What depends on s comes behind it again.
+  void move_behind(int s) {
+    std::vector<int> found{s};
+    mark_.resize(sets_.size());
+    mark_[idx(s)] = ++stamp_;
+    for (std::size_t k = 0; k < found.size(); ++k)
+      each_behind(found[k], [&](int t) {
+        if (mark_[idx(t)] == stamp_) return;
+        mark_[idx(t)] = stamp_;
+        found.push_back(t);
+      });
+    std::sort(found.begin() + 1, found.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
+    for (int t : found) sets_[idx(t)].order = next_++;
+  }
+
+  std::vector<Node> nodes() {
+    std::vector<int> order;
+    for (std::size_t s = 0; s < sets_.size(); ++s) if (sets_[s].alive) order.push_back(static_cast<int>(s));
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
+    for (int s : order) emit(sets_[idx(s)].group, sets_[idx(s)].loop);
+    for (int v : g_.out) make(v);
+    return std::move(nodes_);
+  }
+  /// Broadcasts and iotas that somebody reads from memory.
+  void make(int v) {
+    auto root = g_.at(v);
+    int m = scene_.maker[root];
+    if (m < 0 || group_of_[idx(m)] >= 0 || scene_.items[idx(m)].kind != Item::Kind::lazy) return;
+    group_of_[idx(m)] = static_cast<int>(sets_.size());
+    auto& code = *scene_.items[idx(m)].code;
+    for (int u : code.in) make(u);
+    nodes_.push_back({Node::Kind::eval, code.primitive, code.in, code.out, code.source, {}});
+  }
+  void emit(const Group& g, bool loop) {
+    auto& code = *scene_.items[idx(g.members.back())].code;
+    bool alone = g.members.size() == 1 && scene_.items[idx(g.members[0])].kind != Item::Kind::op && scene_.items[idx(g.members[0])].kind != Item::Kind::cast;
+    std::shared_ptr<const Fused> fused = loop && !alone ? make_loop(scene_, g) : nullptr;
+    if (!fused) {
+      for (int v : code.in) make(v);
+      nodes_.push_back({Node::Kind::eval, code.primitive, code.in, code.out, code.source, {}});
+      return;
+    }
+    Node n{Node::Kind::loop, code.primitive, {}, {}, code.source, fused};
+    for (std::size_t k = 0; k < fused->operands.size(); ++k) (fused->stored[k] ? n.out : n.in).push_back(fused->operands[k]);
+    for (auto& s : fused->starts) n.in.push_back(s.var);
+    for (int v : n.in) make(v);
+    nodes_.push_back(std::move(n));
+  }
+
+  Graph& g_;
+  Scene scene_;
+  std::vector<int> group_of_;                     // of each item: its set
+  std::vector<Set> sets_;
+  std::int64_t next_ = 0;
+  std::vector<std::int64_t> mark_;
+  std::int64_t stamp_ = 0;
+  std::vector<Node> nodes_;
+};
+}  // namespace
+
+std::vector<Node> fuse(Graph& g, const std::vector<const Instruction*>& code) { return Fuser(g, code).run(); }
+}  // namespace bora::exec

@@ -14,9 +14,15 @@ Mask live_instructions(const Program& p) {
     for (int v : i.out) keep = keep || read[idx(v)];
     if (!keep) continue;
     live[k] = true;
-    for (int v : i.in) read[idx(v)] = true;
+    auto inputs = i.primitive->traits.view ? std::size_t{1} : i.in.size();      // of a view's other operands only types were of use
+    for (std::size_t k = 0; k < inputs; ++k) read[idx(i.in[k])] = true;
   }
   return live;
+}
+/// Each output has the bytes of the input in its place.
+bool shares_memory(const Instruction& i, const Graph& g) {
+  if (i.primitive->traits.view || as<ops::OptimizationBarrier>(i.primitive)) return true;
+  return as<ops::BroadcastInDim>(i.primitive) && g.type(i.in[0]).size() == g.type(i.out[0]).size();
 }
 std::uint64_t bits_of(const Instruction& i, const Type& t) {
   std::uint64_t bits = 0;
@@ -38,7 +44,7 @@ Graph lower(const Program& p, bool nested, bool fused) {
   for (std::size_t k = 0; k < p.code.size(); ++k) {
     if (!live[k]) continue;
     auto& i = p.code[k];
-    if (i.primitive->traits.view) g.root[idx(i.out[0])] = g.root[idx(i.in[0])];
+    if (shares_memory(i, g)) for (std::size_t o = 0; o < i.out.size(); ++o) g.root[idx(i.out[o])] = g.root[idx(i.in[o])];
     else if (as<ops::Constant>(i.primitive)) g.constants[i.out[0]] = bits_of(i, g.type(i.out[0]));
     else code.push_back(&i);
   }

@@ -1,0 +1,26 @@
+// fuse_layout.h -- how operands of a loop are read, and the dimensions of a loop that suit all of them.
+#pragma once
+#include <optional>
+#include "bora/kernels/loop.h"
+#include "compile/graph.h"
+
+namespace bora::exec {
+/// Element i of n is read at the sum of coordinate * stride, where `dims` (whose product is n) split i row-major.
+struct Access {
+  Dims dims, strides;
+  bool operator==(const Access&) const = default;
+};
+Access contiguous(std::int64_t n);
+/// The same access for every one of `columns` columns.
+Access along_rows(const Access&, std::int64_t columns);
+/// i -> i / columns: one value for each row of `columns` elements.
+bool is_one_per_row(const Access&, std::int64_t columns);
+/// i -> i.
+bool is_contiguous(const Access&);
+struct Layout {
+  Dims extents;
+  std::vector<Dims> strides;                     // of each access
+};
+/// Dimensions that split n elements for all accesses; with columns > 0 the last one is the row. None if there are none, or too many.
+std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>&);
+}  // namespace bora::exec

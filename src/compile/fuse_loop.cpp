@@ -1,0 +1,205 @@
+// fuse_loop.cpp -- a set of instructions as one kernels::Loop. Says no where the result would not be the instructions' bits or does not
+// fit a loop: the same code decides whether an instruction may join and makes the loop in the end.
+#include <algorithm>
+#include "bora/ops/primitives.h"
+#include "compile/fuse_group.h"
+
+namespace bora::exec {
+namespace {
+using kernels::Instr;
+constexpr std::size_t kMostMembers = 96;
+constexpr int kFewRows = 16, kCheapRow = 16;
+constexpr std::int64_t kLargeSpace = 65536, kLongestKeptRow = 262144;
+
+class Builder {
+ public:
+  Builder(const Scene& s, const Group& g) : s_(s), g_(g), fused_(std::make_shared<Fused>()) {}
+  std::shared_ptr<Fused> build() {
+    if (g_.members.size() > kMostMembers || !find_width()) return nullptr;
+    for (std::size_t m = 0; m < g_.members.size(); ++m)
+      if (!add(m)) return nullptr;
+    add_stores();
+    if (loads_ + stores_.size() > kernels::kMaxOperands || forms_.size() > 4) return nullptr;
+    if (g_.columns > 0 && g_.elements / g_.columns < kFewRows && g_.elements > kLargeSpace && (cost_ > kCheapRow || full_stores_)) return nullptr;
+    if (row_values_return_ && g_.columns > kLongestKeptRow) return nullptr;
+    return lay_out() ? std::move(fused_) : nullptr;
+  }
+
+ private:
+  const Item& item(std::size_t m) const { return s_.items[idx(g_.members[m])]; }
+  /// Position among the members of the item that makes this variable, or -1.
+  int member_of(int variable) const {
+    int maker = s_.maker[idx(variable)];
+    auto it = std::lower_bound(g_.members.begin(), g_.members.end(), maker);
+    return maker >= 0 && it != g_.members.end() && *it == maker ? static_cast<int>(it - g_.members.begin()) : -1;
+  }
+  bool find_width() {
+    for (std::size_t m = 0; m < g_.members.size(); ++m) {
+      auto& i = item(m);
+      int w = i.crosses() ? 0 : std::max(i.width, i.to_width);
+      if (w && width_ && w != width_) return false;
+      width_ = std::max(width_, w);
+    }
+    for (std::size_t m = 0; m < g_.members.size() && !width_; ++m) if (item(m).crosses()) width_ = item(m).to_width;
+    for (std::size_t m = 0; m < g_.members.size(); ++m) if (item(m).crosses() && item(m).to_width != width_ && item(m).width != width_) return false;
+    return true;
+  }
+  std::int16_t push(Instr i) {
+    fused_->loop.code.push_back(i);
+    return static_cast<std::int16_t>(fused_->loop.code.size() - 1);
+  }
+  std::int16_t constant(Dtype d, std::uint64_t bits) {
+    auto& code = fused_->loop.code;
+    for (std::size_t k = 0; k < code.size(); ++k)
+      if (code[k].kind == Instr::Kind::constant && code[k].dtype == d && code[k].imm == bits) return static_cast<std::int16_t>(k);
+    return push({.kind = Instr::Kind::constant, .dtype = d, .imm = bits});
+  }
+  std::int16_t linear(Dtype d, const Access& a) {
+    std::size_t form = 0;
+    while (form < forms_.size() && (form_starts_[form] || !(forms_[form] == a))) ++form;
+    if (form == forms_.size()) {
+      forms_.push_back(a);
+      form_starts_.push_back(false);
+    }
+    auto& code = fused_->loop.code;
+    for (std::size_t k = 0; k < code.size(); ++k)
+      if (code[k].kind == Instr::Kind::linear && code[k].dtype == d && code[k].imm == form) return static_cast<std::int16_t>(k);
+    return push({.kind = Instr::Kind::linear, .dtype = d, .imm = form});
+  }
+  int operand(int root, const Access& a) {
+    for (std::size_t k = 0; k < loads_; ++k) if (fused_->operands[k] == root && accesses_[k] == a) return static_cast<int>(k);
+    fused_->operands.push_back(root);
+    accesses_.push_back(a);
+    return static_cast<int>(loads_++);
+  }
+  /// The value of a variable as a member reads it, or -1. must_load: only from memory.
+  std::int16_t value(int variable, bool per_row, bool must_load) {
+    auto& r = s_.read(variable);
+    auto d = s_.graph.type(variable).dtype;
+    if (r.kind == Read::Kind::constant) return must_load ? std::int16_t{-1} : constant(d, r.bits);
+    if (r.kind == Read::Kind::linear) return must_load || per_row ? std::int16_t{-1} : linear(d, r.access);
+    if (int m = member_of(r.bottom); m >= 0) {
+      auto& maker = item(static_cast<std::size_t>(m));
+      bool leaves = maker.crosses() && maker.to_width != width_;
+      if (r.root != r.bottom || must_load || leaves || m >= now_) return -1;
+      bool row = g_.per_row[static_cast<std::size_t>(m)];
+      if (row == per_row ? !is_contiguous(r.access) : per_row || !is_one_per_row(r.access, g_.columns)) return -1;
+      row_values_return_ = row_values_return_ || row != per_row;
+      return values_[static_cast<std::size_t>(m)];
+    }
+    auto k = operand(r.root, per_row ? along_rows(r.access, g_.columns) : r.access);
+    auto& code = fused_->loop.code;
+    for (std::size_t j = 0; j < code.size(); ++j)
+      if (code[j].kind == Instr::Kind::load && code[j].imm == static_cast<std::uint64_t>(k)) return static_cast<std::int16_t>(j);
+    return push({.kind = Instr::Kind::load, .dtype = d, .imm = static_cast<std::uint64_t>(k)});
+  }
+  bool add(std::size_t m) {
+    using K = Item::Kind;
+    auto& it = item(m);
+    auto& code = *it.code;
+    auto& out = s_.graph.type(code.out[0]);
+    now_ = static_cast<int>(m);
+    bool reduces = it.kind == K::reduce, row = g_.per_row[m] && !reduces;
+    if ((row ? it.elements * g_.columns : it.elements) != g_.elements || (reduces && it.columns != g_.columns)) return false;
+    cost_ += it.cost;
+    if (it.kind == K::random) return !g_.per_row[m] && add_random(code, out);
+    Instr i{.kind = Instr::Kind::op, .dtype = out.dtype, .op = it.op};
+    bool enters = it.crosses() && it.to_width == width_;
+    for (std::size_t k = 0; k < code.in.size(); ++k) {
+      if (k >= kernels::kMaxInputs) return false;
+      i.in[k] = value(code.in[k], row, enters);
+      if (i.in[k] < 0) return false;
+    }
+    if (it.kind == K::cast) i.kind = Instr::Kind::cast;
+    if (it.kind == K::bitcast) i.kind = Instr::Kind::bitcast;
+    if (reduces) {
+      i.kind = Instr::Kind::reduce;
+      i.imm = static_cast<std::uint64_t>(as<ops::Reduce>(code.primitive)->kind);
+    }
+    values_.push_back(push(i));
+    return true;
+  }
+  bool add_random(const Instruction& code, const Type& out) {
+    auto* d = as<ops::RandomBits>(code.primitive);
+    auto& key = s_.read(code.in[0]);
+    auto& keys = s_.graph.type(code.in[0]).shape;
+    if (key.kind != Read::Kind::memory || member_of(key.bottom) >= 0) return false;
+    Access at_key{out.shape.dims(), Dims(out.shape.size())}, counter = at_key;
+    auto own = strides_of(keys), count = strides_of(d->shape);
+    for (std::size_t k = 0; k < keys.size(); ++k) at_key.strides[k] = own[k];
+    for (std::size_t k = 0; k < count.size(); ++k) counter.strides[keys.size() + k] = count[k];
+    auto form = forms_.size();
+    forms_.push_back(counter);
+    form_starts_.push_back(true);
+    for (std::size_t k = 1; k < code.in.size(); ++k) {
+      auto& start = s_.read(code.in[k]);
+      if (start.kind == Read::Kind::linear || (start.kind == Read::Kind::memory && member_of(start.bottom) >= 0)) return false;
+      if (start.kind == Read::Kind::constant) {
+        if (form < 4) fused_->args.linear[form].base += static_cast<std::int32_t>(static_cast<std::uint32_t>(start.bits)) * count[k - 1];
+      } else fused_->starts.push_back({static_cast<int>(form), start.root, count[k - 1]});
+    }
+    // The key is read where it lies: an operand of its own, although other loops of the group may read the same one.
+    auto root = key.root == key.bottom ? key.root : static_cast<int>(s_.graph.at(code.in[0]));
+    auto k = operand(root, at_key);
+    values_.push_back(push({.kind = Instr::Kind::random_bits, .dtype = d->dtype, .operand = static_cast<std::int16_t>(k), .imm = form}));
+    return true;
+  }
+  void add_stores() {
+    for (std::size_t m = 0; m < g_.members.size(); ++m) {
+      auto root = s_.graph.at(item(m).code->out[0]);
+      bool outside = s_.kept[root];
+      for (int r : s_.readers[root]) outside = outside || !std::binary_search(g_.members.begin(), g_.members.end(), r);
+      if (!outside) continue;
+      full_stores_ = full_stores_ || !g_.per_row[m];
+      stores_.push_back(m);
+      fused_->operands.push_back(static_cast<int>(root));
+      accesses_.push_back(g_.per_row[m] ? along_rows(contiguous(g_.elements / g_.columns), g_.columns) : contiguous(g_.elements));
+    }
+  }
+  bool lay_out() {
+    auto all = accesses_;
+    all.insert(all.end(), forms_.begin(), forms_.end());
+    auto l = common_layout(g_.elements, g_.columns, all);
+    if (!l) return false;
+    auto& a = fused_->args;
+    a.ndim = static_cast<int>(l->extents.size());
+    std::copy(l->extents.begin(), l->extents.end(), a.extent);
+    auto& loop = fused_->loop;
+    for (std::size_t k = 0; k < accesses_.size(); ++k) {
+      auto step = l->strides[k].back();
+      auto dtype = s_.graph.vars[idx(fused_->operands[k])].dtype;
+      if (step != 0 && (step != 1 || dtype == Dtype::key)) {
+        if (g_.elements != 1) return false;
+        step = 0;
+      }
+      loop.operands.push_back({dtype, step == 1});
+      std::copy(l->strides[k].begin(), l->strides[k].end(), a.stride[k]);
+      a.stride[k][a.ndim - 1] = step;
+    }
+    for (std::size_t f = 0; f < forms_.size(); ++f) std::copy(l->strides[accesses_.size() + f].begin(), l->strides[accesses_.size() + f].end(), a.linear[f].stride);
+    loop.linear_forms = static_cast<int>(forms_.size());
+    for (std::size_t j = 0; j < stores_.size(); ++j) {
+      auto m = stores_[j];
+      push({.kind = Instr::Kind::store, .dtype = s_.graph.type(item(m).code->out[0]).dtype, .in = {values_[m], -1, -1, -1}, .imm = loads_ + j});
+    }
+    fused_->stored.resize(fused_->operands.size());
+    std::fill(fused_->stored.begin() + static_cast<std::ptrdiff_t>(loads_), fused_->stored.end(), true);
+    for (std::size_t m = 0; m < g_.members.size(); ++m) fused_->members.push_back(item(m).code->primitive);
+    return true;
+  }
+
+  const Scene& s_;
+  const Group& g_;
+  std::shared_ptr<Fused> fused_;
+  int width_ = 0, now_ = 0, cost_ = 0;
+  std::size_t loads_ = 0;
+  std::vector<Access> accesses_, forms_;         // of operands: loads, then stores
+  std::vector<bool> form_starts_;                // a form of random bits: not shared
+  std::vector<std::int16_t> values_;             // of members
+  std::vector<std::size_t> stores_;              // members that others read
+  bool full_stores_ = false, row_values_return_ = false;
+};
+}  // namespace
+
+std::shared_ptr<Fused> make_loop(const Scene& s, const Group& g) { return Builder(s, g).build(); }
+}  // namespace bora::exec
