@@ -1,5 +1,6 @@
 // Elementwise operations and reductions by name: each is its positional twin on aligned arrays.
 #include "bora/ops/functions.h"
+#include "bora/ops/print.h"
 #include "bora/ops/special.h"
 #include "named/support.h"
 

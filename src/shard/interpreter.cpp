@@ -217,7 +217,8 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   for (auto& a : in) v.push_back(view(a));
   if (p->name() == "reshard") {                            // takes symbolic values as they are
     Arrays r;
-    for (auto& y : *p->shard(v, *this)) r.push_back(wrap(y));
+    auto moved = p->shard(v, *this);
+    for (auto& y : *moved) r.push_back(wrap(y));
     return r;
   }
   auto f = p->factors(types_of(in));
