@@ -45,7 +45,7 @@ template <class R> auto load_vec(const R* x) {
   return v;
 }
 
-// Operators on scalars and on vectors alike. `S` is the signed view: max and min of integers compare as T does.
+// Operators on scalars and on vectors alike; of -0 and +0 max and min keep the later one, as fused loops do. `S` is the signed view: max and min of integers compare as T does.
 struct Sum {
   template <class T, class A> static constexpr A identity() { return A(0); }
   template <class S, class V> static V apply(V a, V x) { return a + x; }
@@ -59,14 +59,14 @@ struct Max {
     if constexpr (std::is_floating_point_v<A>) return -std::numeric_limits<A>::infinity();
     else return static_cast<A>(std::numeric_limits<T>::min());
   }
-  template <class S, class V> static V apply(V a, V x) { return ((S(x) > S(a)) | (x != x)) ? x : a; }
+  template <class S, class V> static V apply(V a, V x) { return ((S(a) > S(x)) | (a != a)) ? a : x; }
 };
 struct Min {
   template <class T, class A> static constexpr A identity() {
     if constexpr (std::is_floating_point_v<A>) return std::numeric_limits<A>::infinity();
     else return static_cast<A>(std::numeric_limits<T>::max());
   }
-  template <class S, class V> static V apply(V a, V x) { return ((S(x) < S(a)) | (x != x)) ? x : a; }
+  template <class S, class V> static V apply(V a, V x) { return ((S(a) < S(x)) | (a != a)) ? a : x; }
 };
 /// The type in which values of T compare: T itself where it is a number of its own, else what it is kept in.
 template <class T, class A> using Compare = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, A>;

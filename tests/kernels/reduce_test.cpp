@@ -18,7 +18,7 @@ template <class T> std::vector<T> numbers(I n, unsigned seed) {
   std::vector<T> x(u(n));
   for (auto& v : x) {
     if constexpr (std::is_integral_v<T>) v = static_cast<T>(rng() >> 8);
-    else v = static_cast<T>(std::uniform_real_distribution<float>(-2, 2)(rng));
+    else v = static_cast<T>(rng() % 16 ? std::uniform_real_distribution<float>(-2, 2)(rng) : rng() % 2 ? 0.0f : -0.0f);
   }
   return x;
 }
@@ -32,8 +32,8 @@ template <class T> Acc<T> combine(Reduction r, Acc<T> a, Acc<T> x) {
   switch (r) {
     case Reduction::sum: return static_cast<Acc<T>>(a + x);
     case Reduction::prod: return static_cast<Acc<T>>(a * x);
-    case Reduction::max: return std::isnan(static_cast<double>(x)) || x > a ? x : a;
-    default: return std::isnan(static_cast<double>(x)) || x < a ? x : a;
+    case Reduction::max: return std::isnan(static_cast<double>(a)) || a > x ? a : x;
+    default: return std::isnan(static_cast<double>(a)) || a < x ? a : x;
   }
 }
 template <class T> Acc<T> identity(Reduction r) {
