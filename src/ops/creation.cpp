@@ -56,10 +56,10 @@ Array from_range(double start, double stop, double step, Dtype dtype) {
 }
 }  // namespace detail
 
-Array zeros(const Shape& shape, Dtype dtype) { return full_of({shape, dtype}, 0); }
-Array ones(const Shape& shape, Dtype dtype) { return full_of({shape, dtype}, 1); }
+Array zeros(const Shape& shape, Dtype dtype) { return full(shape, 0, dtype); }
+Array ones(const Shape& shape, Dtype dtype) { return full(shape, 1, dtype); }
 Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype) {
-  for (auto n : shape) check<ShapeError>(n >= 0, "full: negative size in ", shape);
+  for (auto n : shape) check<ShapeError>(n >= 0, "a size is negative: ", shape);
   auto as_written = value.kind == Scalar::Kind::boolean ? boolean : value.kind == Scalar::Kind::integer ? i32 : f32;
   return full_of({shape, dtype.value_or(as_written)}, value);
 }

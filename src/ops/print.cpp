@@ -51,23 +51,20 @@ int after_point(const std::string& s) {
   auto e = s.find('e');
   return static_cast<int>((e == std::string::npos ? s.size() : e) - point) - 1;
 }
-/// Texts of equal width, points aligned.
+/// Texts of equal width: points aligned, what has none (integers, nan) to the right.
 void align(std::vector<std::string>& texts) {
-  std::size_t left = 0, right = 0;
+  std::size_t left = 0, right = 0, width = 0;
   for (auto& s : texts) {
-    auto point = std::min(s.find('.'), s.size());
+    auto point = s.find('.');
+    width = std::max(width, s.size());
+    if (point == std::string::npos) continue;
     left = std::max(left, point);
     right = std::max(right, s.size() - point);
   }
-  bool points = right > 0;
+  width = std::max(width, left + right);
   for (auto& s : texts) {
-    auto point = s.find('.');
-    if (points && point == std::string::npos) {      // nan, inf: to the right of everything
-      s.insert(0, left + right > s.size() ? left + right - s.size() : 0, ' ');
-      continue;
-    }
-    s.insert(0, left - std::min(point, s.size()), ' ');
-    if (s.size() < left + right) s.append(left + right - s.size(), ' ');
+    if (auto point = s.find('.'); point != std::string::npos) s.append(right - (s.size() - point), ' ');
+    s.insert(0, width - s.size(), ' ');
   }
 }
 template <class T> std::vector<std::string> float_texts(const std::vector<T>& x, int precision) {

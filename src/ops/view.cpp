@@ -181,8 +181,10 @@ Array positions(const Gathering& g, const Flat& f, IndexMode mode) {
   return mode == IndexMode::clamp ? total : where(inside, total, f.flat[0]);
 }
 Array gathered(const Array& x, const Gathering& g) {
-  if (g.dims.size() == 1 && g.common.empty()) return dynamic_index_in_dim(x, g.indices[0], g.dims[0]);
-  if (g.dims.size() == 1 && g.dims[0] == g.place) return take(x, g.indices[0], g.place, IndexMode::clamp);
+  if (g.dims.size() == 1 && (g.common.empty() || g.dims[0] == g.place)) {
+    auto i = ops::clamped(g.indices[0], x.shape(g.dims[0]));        // counted from the front: a negative one is outside by now
+    return g.common.empty() ? dynamic_index_in_dim(x, i, g.dims[0]) : take(x, i, g.place, IndexMode::clamp);
+  }
   auto f = flat_of(x, g);
   auto y = take(reshape(permuted(x, f.perm), f.flat), positions(g, f, IndexMode::clamp), 0, IndexMode::clamp);
   return permuted(y, placed(g, y.ndim()));
