@@ -167,7 +167,7 @@ TEST(Deadlines, ARankThatDoesNotTakePart) {
     });
   for (auto& t : threads) t.join();
   for (auto& e : errors) {
-    EXPECT_HAS(e, "did not take part in all_reduce seq 0 axis data");
+    EXPECT_HAS(e, "did not take part in all_reduce seq 1 axis data");
     EXPECT_HAS(e, "rank 1 (");
   }
 }

@@ -153,6 +153,12 @@ void Engine::disagree(const Operation& op, int peer) {
 bool Engine::pump() {
   bool any = link_->receive(*this);
   sweep();
+  // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
+  if (auto now = Clock::now(); now >= next_tick_) {
+    next_tick_ = now + kTick;
+    if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
+    if (state_ == State::running) check_waits(now);
+  }
   return any;
 }
 void Engine::sweep() {
@@ -248,10 +254,7 @@ void Engine::run() {
     lock.unlock();
     link_->park(Side::progress, std::chrono::duration_cast<std::chrono::milliseconds>(kTick));
     lock.lock();
-    if (!leading_) while (pump()) {}
-    auto now = Clock::now();
-    if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
-    if (state_ == State::running) check_waits(now);
+    while (pump() && !leading_) {}
     if (state_ == State::failing) announce(lock);
     if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_) end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
     if (state_ == State::running) link_->watch(leading_, !active_.empty());
@@ -275,8 +278,8 @@ void Engine::check_waits(Clock::time_point now) {
     }
     if (seconds > options_.stuck_abort_s) {
       std::ostringstream s;
-      if (first < 0) s << "rank " << options_.rank << " waited " << seconds << " s in " << what;
-      else s << link_->who(first) << " is alive but did not take part in " << what << " for " << seconds << " s; rank " << options_.rank << " waits for it";
+      if (first < 0) s << "rank " << options_.rank << " waited " << static_cast<int>(seconds) << " s in " << what;
+      else s << link_->who(first) << " is alive but did not take part in " << what << " for " << static_cast<int>(seconds) << " s; rank " << options_.rank << " waits for it";
       link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(first)).text(s.str()).take());
       continue;
     }

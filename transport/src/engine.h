@@ -95,7 +95,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   bool says_during_ = false;
   std::function<void(const RankLost&)> callback_;
   double grace_s_ = 0;
-  Clock::time_point grace_end_ = {};
+  Clock::time_point grace_end_ = {}, next_tick_ = {};
   int exceptions_ = 0;
   bool stop_ = false;
   std::thread thread_;

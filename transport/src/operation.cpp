@@ -204,7 +204,7 @@ bool Operation::advance(Link& link) {
     auto n = static_cast<std::size_t>(s.to.size() * element_);
     auto to = out + s.to.begin * element_;
     if (s.kind == Kind::zero && n > 0) std::memset(to, 0, n);
-    if (s.kind == Kind::copy && n > 0) std::memmove(to, static_cast<const std::byte*>(c_.in) + s.from.begin * element_, n);
+    if (auto from = static_cast<const std::byte*>(c_.in) + s.from.begin * element_; s.kind == Kind::copy && n > 0 && from != to) std::memmove(to, from, n);
     step_moved(i);
     any = true;
   }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include "bytes.h"
@@ -45,7 +46,16 @@ class EventBell final : public Bell {
  private:
   Descriptor fd_;
 };
-void release(void*, void* hint) { delete static_cast<std::shared_ptr<const void>*>(hint); }
+/// Keeps a buffer until ZeroMQ's thread has sent it. The flag orders that thread after the sender also for ThreadSanitizer, which cannot see
+/// into libzmq.
+struct Hold {
+  std::shared_ptr<const void> owner;
+  std::atomic<bool> made{false};
+};
+void release(void*, void* hint) {
+  auto h = static_cast<Hold*>(hint);
+  if (h->made.load(std::memory_order_acquire)) delete h;
+}
 std::string routing_id(std::uint32_t epoch, std::uint32_t rank) { return Writer().num(epoch).num(rank).take(); }
 
 class ZmqLink final : public Link {
@@ -245,7 +255,9 @@ class ZmqLink final : public Link {
     } else {
       s.send(head, true);
       if (hold) {
-        zmq_msg_init_data(f.get(), const_cast<std::byte*>(bytes), n, release, new std::shared_ptr<const void>(std::move(hold)));
+        auto keep = new Hold{std::move(hold)};
+        keep->made.store(true, std::memory_order_release);
+        zmq_msg_init_data(f.get(), const_cast<std::byte*>(bytes), n, release, keep);
       } else {
         zmq_msg_init_size(f.get(), n);
         std::memcpy(zmq_msg_data(f.get()), bytes, n);
