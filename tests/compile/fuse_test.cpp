@@ -1,0 +1,245 @@
+// Fused = eager, bit for bit: the patterns that must be one pass over memory, and random Programs.
+#include <gtest/gtest.h>
+#include <random>
+#include "bora/compile/executable.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
+#include "bora/ops/primitives.h"
+#include "bora/ops/reduce.h"
+#include "compile/testing.h"
+
+namespace bora {
+namespace {
+using testing::numbers;
+using testing::same_bits;
+
+/// f compiled gives what f gives. Says what became of it.
+ExecutableInfo agrees(const FlatFn& f, const Arrays& in) {
+  auto p = stage(f, types_of(in)).program;
+  auto e = executable(p);
+  auto want = f(in);
+  same_bits(e->run(in), want, e->explain());
+  Arrays copies;
+  for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
+  Mask all(in.size(), true);
+  same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
+  return e->info();
+}
+Array softmax(const Array& x) {
+  auto m = amax(x, -1, {.keepdims = true});
+  auto e = exp(x - m);
+  return e / sum(e, -1, {.keepdims = true});
+}
+Array log_softmax(const Array& x) {
+  auto y = x - amax(x, -1, {.keepdims = true});
+  return y - log(sum(exp(y), -1, {.keepdims = true}));
+}
+Arrays layer_norm(const Array& x, const Array& w, const Array& b) {
+  auto m = mean(x, -1, {.keepdims = true});
+  auto c = x - m;
+  auto r = rsqrt(mean(c * c, -1, {.keepdims = true}) + 1e-5);
+  return {c * r * w + b, m, r};
+}
+Array gelu_of(const Array& x) { return x * 0.5 * (1.0 + tanh(0.7978845608 * (x + 0.044715 * x * x * x))); }
+
+TEST(Fuse, Softmax) {
+  for (Dtype d : {f32, f64, bf16})
+    for (Shape s : {Shape{4, 7}, Shape{3, 2, 40}, Shape{1, 300}, Shape{5, 1}}) {
+      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {numbers(s, 1, d)}).kernels, s.back() == 1 ? 9u : 1u) << s << " " << d;
+      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{log_softmax(a[0])}; }, {numbers(s, 1, d)}).kernels, s.back() == 1 ? 9u : 1u) << s << " " << d;
+    }
+}
+TEST(Fuse, MaskedSoftmaxOfScores) {
+  auto f = [](const Arrays& a) {
+    auto t = a[0].shape(-1);
+    auto causal = broadcast_to(iota({t, t}, 0) >= iota({t, t}, 1), a[0].shape());
+    return Arrays{softmax(select(causal, a[0] * 0.125, full_of(a[0].type(), -1e30)))};
+  };
+  EXPECT_EQ(agrees(f, {numbers({2, 3, 6, 6}, 1)}).kernels, 2u);          // the mask is made once, not for every head
+}
+TEST(Fuse, LayerNormForward) {
+  auto f = [](const Arrays& a) { return layer_norm(a[0], a[1], a[2]); };
+  EXPECT_EQ(agrees(f, {numbers({2, 5, 24}, 1), numbers({24}, 2), numbers({24}, 3)}).kernels, 1u);
+}
+TEST(Fuse, LayerNormBackward) {
+  auto f = [](const Arrays& a) {
+    auto &x = a[0], &w = a[1], &m = a[2], &r = a[3], &ct = a[4];
+    auto xhat = (x - m) * r, g = ct * w;
+    auto dx = r * (g - mean(g, -1, {.keepdims = true}) - xhat * mean(g * xhat, -1, {.keepdims = true}));
+    return Arrays{dx, sum(ct * xhat, {0, 1}), sum(ct, {0, 1})};
+  };
+  auto i = agrees(f, {numbers({2, 5, 24}, 1), numbers({24}, 2), numbers({2, 5, 1}, 3), numbers({2, 5, 1}, 4), numbers({2, 5, 24}, 5)});
+  EXPECT_EQ(i.kernels, 3u);                       // one pass, and two sums over columns
+}
+TEST(Fuse, BiasGeluDropoutResidual) {
+  auto f = [](const Arrays& a) {
+    auto bits = call_one(ops::RandomBits{{4, 6, 16}, u32, {}, {4, 6, 16}}, {a[3]});
+    auto keep = bits < constant(0xc0000000u, u32);
+    auto y = gelu_of(a[0] + a[1]);
+    return Arrays{select(keep, y / 0.75, zeros_like(y)) + a[2]};
+  };
+  const std::uint32_t words[] = {7, 9};
+  EXPECT_EQ(agrees(f, {numbers({4, 6, 16}, 1), numbers({16}, 2), numbers({4, 6, 16}, 3), from_bytes({{}, Dtype::key}, words)}).kernels, 1u);
+}
+TEST(Fuse, BlocksOfRandomDraws) {
+  auto f = [](const Arrays& a) {
+    auto bits = call_one(ops::RandomBits{{4, 6}, u32, {}, {2, 3}}, {a[0], a[1], a[2] + constant(1, i32)});
+    return Arrays{bits & constant(0xffffu, u32)};
+  };
+  const std::uint32_t words[] = {7, 9, 11, 13};
+  agrees(f, {from_bytes({{}, Dtype::key}, words), constant(2, i32), constant(1, i32)});
+  auto g = [](const Arrays& a) { return Arrays{call_one(ops::RandomBits{{4, 6}, i64, {}, {4, 6}}, {a[0]}) & constant(1023, i64)}; };
+  EXPECT_EQ(agrees(g, {from_bytes({{2}, Dtype::key}, words)}).kernels, 1u);
+}
+TEST(Fuse, AdamW) {
+  auto f = [](const Arrays& a) {
+    auto &p = a[0], &m = a[1], &v = a[2], &g = a[3], &rate = a[4];
+    auto m2 = 0.9 * m + 0.1 * g, v2 = 0.99 * v + 0.01 * g * g;
+    auto p2 = p - rate * (m2 / (sqrt(v2) + 1e-8) + 0.1 * p);
+    return Arrays{p2, m2, v2, p2.astype(bf16)};
+  };
+  Arrays in{numbers({8, 40}, 1), numbers({8, 40}, 2), abs(numbers({8, 40}, 3)), numbers({8, 40}, 4), numbers({}, 5)};
+  EXPECT_EQ(agrees(f, in).kernels, 1u);
+  Mask d{true, true, true, false, false};
+  auto p = stage(f, types_of(in)).program;
+  EXPECT_EQ(executable(p, d)->info().donated_bytes, 3u * 8 * 40 * 4) << executable(p, d)->explain();
+  EXPECT_EQ(executable(p, d)->info().slab_bytes, 0u);
+}
+TEST(Fuse, CrossEntropyOfARow) {
+  auto f = [](const Arrays& a) {
+    auto y = log_softmax(a[0].astype(f32));
+    auto hot = broadcast_to(expand_dims(a[1], -1), a[0].shape()) == iota(a[0].shape(), 1);
+    auto loss = negative(sum(select(hot, y, zeros_like(y)), -1));
+    return Arrays{mean(loss), (exp(y) - hot.astype(f32)).astype(bf16)};
+  };
+  const std::int32_t labels[] = {3, 0, 70, 2};
+  EXPECT_LE(agrees(f, {numbers({4, 80}, 1, bf16), from_bytes({{4}, i32}, labels)}).kernels, 2u);
+}
+TEST(Fuse, ValuesOfTwoWidthsAreNotMixed) {
+  agrees([](const Arrays& a) { return Arrays{exp((a[0] * 2.0).astype(f64)) + a[1], (exp(a[1]) * 2.0).astype(f32) + a[0]}; }, {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
+  agrees([](const Arrays& a) { return Arrays{(a[0] > 0.0).astype(f64) * a[1], iota({3, 9}, 1).astype(f64) * a[1]}; }, {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
+}
+TEST(Fuse, NoPathLeavesAndComesBack) {
+  agrees([](const Arrays& a) {
+    auto y = exp(a[0]);
+    auto z = matmul(y, y);                        // outside, between two members of one chain
+    return Arrays{y * z + a[0], softmax(z) + y};
+  }, {numbers({6, 6}, 1)});
+}
+TEST(Fuse, ManyOperands) {
+  agrees([](const Arrays& a) {
+    Arrays r;
+    auto total = a[0];
+    for (std::size_t k = 1; k < a.size(); ++k) {
+      total = total * 0.5 + a[k];
+      r.push_back(total);
+    }
+    return r;
+  }, [] { Arrays a; for (int k = 0; k < 70; ++k) a.push_back(numbers({2, 3}, static_cast<std::uint64_t>(k))); return a; }());
+}
+TEST(Fuse, BroadcastsOfEveryKind) {
+  agrees([](const Arrays& a) {
+    auto s = a[0].shape();
+    auto x = a[0] + broadcast_in_dim(a[1], s, {1}) * broadcast_in_dim(a[2], s, {0, 2}) - broadcast_in_dim(a[3], s, {2});
+    auto y = reshape(x, {12, 5}) * broadcast_in_dim(a[3], {12, 5}, {1});
+    auto twice = broadcast_in_dim(broadcast_in_dim(a[1], {4, 5}, {0}), s, {1, 2});
+    return Arrays{reshape(y, s) + twice, broadcast_in_dim(a[3], s, {2}), sum(x, -1), sum(y, 0), sum(x, {1, 2})};
+  }, {numbers({3, 4, 5}, 1), numbers({4}, 2), numbers({3, 5}, 3), numbers({5}, 4)});
+}
+TEST(Fuse, CanBeSwitchedOff) {
+  auto p = stage([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {{{4, 7}, f32}}).program;
+  auto fused = executable(p)->run({numbers({4, 7}, 1)});
+  ::setenv("BORA_FUSE", "off", 1);
+  auto plain = executable(p);
+  ::unsetenv("BORA_FUSE");
+  EXPECT_EQ(plain->info().fused, 0u);
+  EXPECT_GT(plain->info().kernels, 3u);
+  same_bits(plain->run({numbers({4, 7}, 1)}), fused);
+}
+
+// ---- random Programs ------------------------------------------------------------------------------------------------------
+struct Maker {
+  std::mt19937 random;
+  Arrays values;
+  int pick(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
+  const Array& any() { return values[static_cast<std::size_t>(values.size() < 6 || pick(3) ? std::max<int>(0, static_cast<int>(values.size()) - 1 - pick(8)) : pick(static_cast<int>(values.size())))]; }
+  const Array* like(const Array& x, bool same_dtype) {
+    for (int tries = 0; tries < 20; ++tries) {
+      auto& y = any();
+      if (y.shape() == x.shape() && (!same_dtype || y.dtype() == x.dtype())) return &y;
+    }
+    return nullptr;
+  }
+  void step() {
+    auto x = any();
+    bool real = is_float(x.dtype());
+    switch (pick(14)) {
+      case 0: case 1:
+        if (!real) break;
+        values.push_back(pick(2) ? tanh(x) : pick(2) ? exp(x * 0.25) : x * 0.5 + 0.25);
+        break;
+      case 2: case 3: case 4:
+        if (auto* y = like(x, true); y && x.dtype() != boolean) values.push_back(pick(3) == 0 ? x * *y : pick(2) ? x + *y : maximum(x, *y));
+        break;
+      case 5:
+        if (auto* y = like(x, true)) values.push_back(x.dtype() == boolean ? x == *y : x < *y);
+        break;
+      case 6: {
+        const Dtype to[] = {f32, f64, bf16, i32, boolean, u8};
+        values.push_back(x.astype(to[pick(6)]));
+        break;
+      }
+      case 7:
+        if (x.ndim() > 0 && x.dtype() != boolean) values.push_back(pick(2) ? sum(x, -1, {.keepdims = pick(2) == 0}) : amax(x, -1, {.keepdims = true}));
+        break;
+      case 8:
+        if (x.ndim() > 1 && x.dtype() != boolean) values.push_back(pick(2) ? sum(x, 0) : sum(x, Dims{x.ndim() - 2, x.ndim() - 1}));
+        break;
+      case 9: {
+        auto& like = any();
+        if (x.ndim() == like.ndim() && x.ndim() > 0) {
+          auto s = x.shape();
+          s[s.size() - 1] = 1;
+          if (s == x.shape()) values.push_back(broadcast_to(x, like.shape().front() == x.shape().front() && x.ndim() == 2 ? like.shape() : x.shape()));
+        } else if (x.ndim() < like.ndim()) {
+          auto s = like.shape(), tail = Shape(Dims(s.end() - x.ndim(), s.end())), head = Shape(Dims(s.begin(), s.begin() + x.ndim()));
+          Dims d;
+          if (tail == x.shape()) for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(like.ndim() - x.ndim() + k);
+          else if (head == x.shape()) for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(k);
+          else break;
+          values.push_back(broadcast_in_dim(x, s, d));
+        }
+        break;
+      }
+      case 10:
+        if (x.ndim() > 1) values.push_back(pick(2) ? reshape(x, {-1}) : reshape(x, {-1, x.shape(-1)}));
+        break;
+      case 11:
+        if (auto* y = like(x, true)) if (auto* c = like(x, false); c && c->dtype() == boolean) values.push_back(select(*c, x, *y));
+        break;
+      case 12:
+        if (x.ndim() == 2) values.push_back(transpose(x));
+        break;
+      case 13:
+        if (x.ndim() > 0 && x.dtype() != boolean) values.push_back(x + iota(x.shape(), pick(static_cast<int>(x.ndim())), x.dtype()));
+        break;
+    }
+  }
+};
+Arrays random_program(unsigned seed, const Arrays& in) {
+  Maker m{std::mt19937(seed), in};
+  for (int k = 0; k < 60; ++k) m.step();
+  Arrays out;
+  for (std::size_t k = in.size(); k < m.values.size(); ++k) if (m.pick(5) == 0 || k + 1 == m.values.size()) out.push_back(m.values[k]);
+  return out;
+}
+TEST(Fuse, RandomPrograms) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Arrays in{numbers({3, 4, 20}, seed), numbers({4, 20}, seed + 1), numbers({20}, seed + 2), numbers({3, 4}, seed + 3, f64), numbers({12, 20}, seed + 4, bf16), numbers({3, 4, 20}, seed + 5)};
+    SCOPED_TRACE(seed);
+    agrees([&](const Arrays& a) { return random_program(seed, a); }, in);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+}  // namespace
+}  // namespace bora
