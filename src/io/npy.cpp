@@ -55,10 +55,9 @@ std::string npy_bytes(const Array& x) {
   Array c = x.concrete();
   std::ostringstream h;
   h << "{'descr': '" << descr_of(c.dtype()) << "', 'fortran_order': False, 'shape': (";
-  for (auto n : c.shape()) h << n << ", ";
-  h << "), }";
+  for (std::int64_t d = 0; d < c.ndim(); ++d) h << (d ? ", " : "") << c.shape(d);
+  h << (c.ndim() == 1 ? ",), }" : "), }");
   auto header = h.str();
-  if (c.ndim() == 0) header = header.substr(0, header.find("(")) + "(), }";
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
   std::string out("\x93NUMPY\x01\x00", 8);

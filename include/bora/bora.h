@@ -1,0 +1,22 @@
+// bora.h -- everything a program needs: arrays, trees, transforms, random numbers, meshes, named axes, layers, optimizers, files. None of
+// xtensor, Eigen or ZeroMQ: <bora/xtensor.h> and <bora/eigen.h> are one include away.
+#pragma once
+#include "bora/array/array.h"
+#include "bora/fx/transforms.h"
+#include "bora/io/checkpoint.h"
+#include "bora/io/npy.h"
+#include "bora/named/mapping.h"
+#include "bora/named/named.h"
+#include "bora/named/random.h"
+#include "bora/named/transforms.h"
+#include "bora/nn/layers.h"
+#include "bora/nn/loss.h"
+#include "bora/nn/stacked.h"
+#include "bora/ops/custom.h"
+#include "bora/ops/ops.h"
+#include "bora/optim/optim.h"
+#include "bora/random/random.h"
+#include "bora/shard/mesh.h"
+#include "bora/shard/shard.h"
+#include "bora/shard/transforms.h"
+#include "bora/tree/tree.h"

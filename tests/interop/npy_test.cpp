@@ -1,0 +1,96 @@
+// NumPy files: what NumPy 2.4 wrote is read, and what is written is byte for byte what NumPy reads.
+#include "bora/io/npy.h"
+#include <gtest/gtest.h>
+#include <fstream>
+#include "bora/ops/ops.h"
+
+namespace {
+using namespace bora;
+std::filesystem::path folder() {
+  auto p = std::filesystem::temp_directory_path() / ("bora_npy_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(p);
+  return p;
+}
+void write(const std::filesystem::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+std::string read(const std::filesystem::path& file) {
+  std::ifstream f(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(f), {}};
+}
+std::string npy(std::string header, const std::string& data) {
+  header.append((64 - (header.size() + 11) % 64) % 64, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() & 255) + static_cast<char>(header.size() >> 8) + header + data;
+}
+template <class T> std::string raw(std::initializer_list<T> x) { return {reinterpret_cast<const char*>(x.begin()), x.size() * sizeof(T)}; }
+
+TEST(Npy, EveryDtypeAndRankComesBack) {
+  auto file = folder() / "x.npy";
+  for (auto d : {boolean, u8, i32, i64, u32, f32, f64}) {
+    for (auto& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{0, 2}, Shape{1, 2, 3}}) {
+      auto x = (arange(volume(shape)) * 3).astype(d);
+      x = reshape(x, shape);
+      save_npy(file, x);
+      auto y = load_npy(file);
+      EXPECT_EQ(y.type(), x.type());
+      EXPECT_EQ(y.to_vector<double>(), x.to_vector<double>());
+    }
+  }
+  auto h = array({1.5, -2.}).astype(bf16);
+  save_npy(file, h);
+  EXPECT_EQ(load_npy(file, {.dtype = bf16}).to_vector<float>(), (std::vector<float>{1.5, -2}));
+  EXPECT_EQ(load_npy(file).dtype(), i32);
+}
+TEST(Npy, WritesWhatNumPyWrites) {
+  auto file = folder() / "w.npy";
+  save_npy(file, array({{1., 2.}, {3., 4.}}));
+  EXPECT_EQ(read(file), npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", raw({1.F, 2.F, 3.F, 4.F})));
+  save_npy(file, array({1, 2}));
+  EXPECT_EQ(read(file), npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }", raw({1, 2})));
+  save_npy(file, array(true));
+  EXPECT_EQ(read(file), npy("{'descr': '|b1', 'fortran_order': False, 'shape': (), }", raw({true})));
+}
+TEST(Npy, ReadsWhatItDoesNotWrite) {
+  auto file = folder() / "r.npy";
+  write(file, npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", raw({1., 4., 2., 5., 3., 6.})));
+  EXPECT_EQ(load_npy(file).to_vector<double>(), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  write(file, npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", raw<std::int16_t>({-3, 7})));
+  EXPECT_EQ(load_npy(file).to_vector<int>(), (std::vector<int>{-3, 7}));
+  write(file, npy("{'descr': '<f2', 'fortran_order': False, 'shape': (4,), }", raw<std::uint16_t>({0x3c00, 0xc180, 0x0001, 0x7c00})));
+  EXPECT_EQ(load_npy(file).to_vector<float>(), (std::vector<float>{1, -2.75, 0x1p-24F, std::numeric_limits<float>::infinity()}));
+  write(file, npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", raw({2.5})));
+  EXPECT_EQ(load_npy(file, {.dtype = f32}).dtype(), f32);
+}
+TEST(Npy, SaysWhatItCannotRead) {
+  auto file = folder() / "bad.npy";
+  auto says = [&](const std::string& bytes, const std::string& part) {
+    write(file, bytes);
+    try {
+      (void)load_npy(file);
+      ADD_FAILURE() << "read " << part;
+    } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what(); }
+  };
+  says("hello", "is not a .npy file");
+  says(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", raw({1.F})), "'>f4', which has no dtype here");
+  says(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})), "'<c8', which has no dtype here");
+  says(npy("{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }", raw<std::int16_t>({1})), "if they are bf16");
+  says(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", raw({1.F})), "holds records");
+  says(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", raw({1.F})), "ends before its 3 numbers");
+  EXPECT_THROW((void)load_npy(folder() / "missing.npy"), IoError);
+}
+TEST(Npz, ArraysByName) {
+  auto file = folder() / "m.npz";
+  save_npz(file, {{"a", array({{1, 2}, {3, 4}})}, {"b.weight", array(2.5)}, {"empty", zeros({0})}});
+  auto m = load_npz(file);
+  ASSERT_EQ(m.size(), 3u);
+  EXPECT_EQ(m.at("a").to_vector<int>(), (std::vector<int>{1, 2, 3, 4}));
+  EXPECT_EQ(m.at("b.weight").item<float>(), 2.5F);
+  EXPECT_EQ(m.at("empty").shape(), Shape{0});
+  auto bytes = read(file);
+  auto broken = bytes;
+  broken[broken.find("NUMPY") + 120] = 99;
+  write(file, broken);
+  EXPECT_THROW((void)load_npz(file), IoError);
+  write(file, bytes.substr(0, bytes.size() - 30));
+  EXPECT_THROW((void)load_npz(file), IoError);
+}
+}  // namespace
