@@ -37,7 +37,7 @@ class Planner {
   bool rounded_by_store(const Instr& store) const {      // store(cast to bf16 of f32), used once: one kernel does both
     const int v = canon_[store.in[0]];
     const Instr& c = code_[v];
-    return is_column_store(store) && c.kind == Kind::cast && c.dtype == bf16 && uses_[v] == 1 && column_[v] &&
+    return is_column_store(store) && store.dtype == bf16 && c.kind == Kind::cast && c.dtype == bf16 && uses_[v] == 1 && column_[v] &&
            format(code_[c.in[0]].dtype) == Format::f32;
   }
   int stored_value(const Instr& store) const {
