@@ -12,21 +12,25 @@ Dims DotGeneral::free_a(std::int64_t ndim) const { return others(ndim, joined(ba
 Dims DotGeneral::free_b(std::int64_t ndim) const { return others(ndim, joined(batch_b, contract_b)); }
 Type DotGeneral::infer(const Types& in) const {
   const auto &a = in.at(0), &b = in.at(1);
-  check<DtypeError>(a.dtype == b.dtype && is_numeric(a.dtype) && a.dtype != boolean, "dot_general: needs two operands of one numeric dtype, got ", a.dtype,
-                    " and ", b.dtype, "; use astype()");
-  check<ShapeError>(batch_a.size() == batch_b.size() && contract_a.size() == contract_b.size(), "dot_general: batch and contracted dimensions come in pairs, got ",
-                    to_string(batch_a), " with ", to_string(batch_b), " and ", to_string(contract_a), " with ", to_string(contract_b));
+  check<DtypeError>(a.dtype == b.dtype && is_numeric(a.dtype) && a.dtype != boolean,
+                    "dot_general: needs two operands of one numeric dtype, got ", a.dtype, " and ", b.dtype,
+                    "; use astype()");
+  check<ShapeError>(batch_a.size() == batch_b.size() && contract_a.size() == contract_b.size(),
+                    "dot_general: batch and contracted dimensions come in pairs, got ", to_string(batch_a), " with ",
+                    to_string(batch_b), " and ", to_string(contract_a), " with ", to_string(contract_b));
   auto distinct = [](Dims d, const Type& t) {
     std::sort(d.begin(), d.end());
     for (std::size_t i = 0; i < d.size(); ++i)
-      check<IndexError>(d[i] >= 0 && d[i] < t.ndim() && (i == 0 || d[i - 1] != d[i]), "dot_general: dimensions ", to_string(d), " of ", t.shape, " must exist and differ");
+      check<IndexError>(d[i] >= 0 && d[i] < t.ndim() && (i == 0 || d[i - 1] != d[i]), "dot_general: dimensions ",
+                        to_string(d), " of ", t.shape, " must exist and differ");
   };
   distinct(joined(batch_a, contract_a), a);
   distinct(joined(batch_b, contract_b), b);
-  check<ShapeError>(pick(a.shape, contract_a) == pick(b.shape, contract_b), "dot_general: contracted sizes differ: ", a.shape, " over ", to_string(contract_a), " and ",
-                    b.shape, " over ", to_string(contract_b));
-  check<ShapeError>(pick(a.shape, batch_a) == pick(b.shape, batch_b), "dot_general: batch sizes differ: ", a.shape, " over ", to_string(batch_a), " and ", b.shape,
-                    " over ", to_string(batch_b));
+  check<ShapeError>(pick(a.shape, contract_a) == pick(b.shape, contract_b),
+                    "dot_general: contracted sizes differ: ", a.shape, " over ", to_string(contract_a), " and ", b.shape,
+                    " over ", to_string(contract_b));
+  check<ShapeError>(pick(a.shape, batch_a) == pick(b.shape, batch_b), "dot_general: batch sizes differ: ", a.shape,
+                    " over ", to_string(batch_a), " and ", b.shape, " over ", to_string(batch_b));
   auto out = pick(a.shape, batch_a);
   out.append(pick(a.shape, free_a(a.ndim())));
   out.append(pick(b.shape, free_b(b.ndim())));
@@ -69,7 +73,8 @@ Operand operand(const Input& x, const Dims& batch, const Dims& rows, const Dims&
   o.packed = kernels::allocate(x.type.nbytes());
   kernels::copy(o.packed.get(), strides_of(moved), x.data, pick(strides, perm), moved.dims(), size);
   o.data = o.packed.get();
-  auto nb = static_cast<std::int64_t>(batch.size()), nr = static_cast<std::int64_t>(rows.size()), all = static_cast<std::int64_t>(moved.size());
+  auto nb = static_cast<std::int64_t>(batch.size()), nr = static_cast<std::int64_t>(rows.size()),
+       all = static_cast<std::int64_t>(moved.size());
   auto n = product(moved, nb + nr, all);
   o.rows = {product(moved, nb, nb + nr), n};
   o.columns = {n, 1};
@@ -97,7 +102,8 @@ std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const Input& a, con
   auto for_a = by(p.contract_a), for_b = by(p.contract_b);
   if (for_a == for_b) return for_a;
   auto works = [&](const std::pair<Dims, Dims>& c) {
-    return (collapse(a.type.shape, strides_of(a.type.shape), c.first) ? a.type.size() : 0) + (collapse(b.type.shape, strides_of(b.type.shape), c.second) ? b.type.size() : 0);
+    return (collapse(a.type.shape, strides_of(a.type.shape), c.first) ? a.type.size() : 0) +
+           (collapse(b.type.shape, strides_of(b.type.shape), c.second) ? b.type.size() : 0);
   };
   return works(for_b) > works(for_a) ? for_b : for_a;
 }
@@ -157,11 +163,12 @@ Cost DotGeneral::cost(const Types& in, const Types& out) const {
 namespace {
 /// The derivative with respect to x, one of the operands: ct contracted with the other over the other's free dimensions. ct holds batch,
 /// free of x, free of other (x_first) or batch, free of other, free of x.
-Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Array& other, const Dims& batch_x, const Dims& batch_o, const Dims& contract_x,
-                       const Dims& contract_o) {
+Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Array& other, const Dims& batch_x,
+                       const Dims& batch_o, const Dims& contract_x, const Dims& contract_o) {
   auto nb = static_cast<std::int64_t>(batch_x.size());
   auto free_x = others(x.ndim(), joined(batch_x, contract_x)), free_o = others(other.ndim(), joined(batch_o, contract_o));
-  auto nx = static_cast<std::int64_t>(free_x.size()), no = static_cast<std::int64_t>(free_o.size()), nc = static_cast<std::int64_t>(contract_x.size());
+  auto nx = static_cast<std::int64_t>(free_x.size()), no = static_cast<std::int64_t>(free_o.size()),
+       nc = static_cast<std::int64_t>(contract_x.size());
   auto sorted = contract_o;
   std::sort(sorted.begin(), sorted.end());
   auto ct_free_o = range_of(no, x_first ? nb + nx : nb);
@@ -249,7 +256,8 @@ Array matmul(const Array& a, const Array& b) {
     auto y = dot_general(a, b, {{}, {}, {inner_a}, {inner_b}});
     return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
   }
-  auto batch_a = Shape(Dims(a.type().shape.begin(), a.type().shape.end() - 2)), batch_b = Shape(Dims(b.type().shape.begin(), b.type().shape.end() - 2));
+  auto batch_a = Shape(Dims(a.type().shape.begin(), a.type().shape.end() - 2)),
+       batch_b = Shape(Dims(b.type().shape.begin(), b.type().shape.end() - 2));
   Array x = a, y = b;
   if (batch_a != batch_b) {
     auto wide = broadcast_shapes("matmul", batch_a, batch_b);
@@ -274,10 +282,12 @@ Array dot(const Array& a, const Array& b) {
 }
 Array outer(const Array& a, const Array& b) { return dot_general(ravel(a), ravel(b), {}); }
 Array tensordot(const Array& a, const Array& b, std::int64_t axes) {
-  check<ValueError>(axes >= 0 && axes <= a.ndim() && axes <= b.ndim(), "tensordot: cannot contract ", axes, " dimensions of ", a.shape(), " and ", b.shape());
+  check<ValueError>(axes >= 0 && axes <= a.ndim() && axes <= b.ndim(), "tensordot: cannot contract ", axes,
+                    " dimensions of ", a.shape(), " and ", b.shape());
   auto inner_a = range_of(axes, a.ndim() - axes), inner_b = range_of(axes);
   for (std::int64_t i = 0; i < axes; ++i)
-    check<ShapeError>(a.shape(inner_a[at(i)]) == b.shape(i), "tensordot: the last ", axes, " sizes of ", a.shape(), " differ from the first ", axes, " of ", b.shape());
+    check<ShapeError>(a.shape(inner_a[at(i)]) == b.shape(i), "tensordot: the last ", axes, " sizes of ", a.shape(),
+                      " differ from the first ", axes, " of ", b.shape());
   return dot_general(a, b, {{}, {}, inner_a, inner_b});
 }
 }  // namespace bora

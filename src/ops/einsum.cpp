@@ -60,8 +60,8 @@ bool fits(const std::vector<std::string>& axes, std::int64_t ndim) {
 Equation parse(std::string_view equation, const Arrays& operands) {
   auto arrow = equation.find("->");
   auto terms = parts(equation.substr(0, arrow), ',');
-  check<ValueError>(terms.size() == operands.size(), "einsum: '", equation, "' speaks of ", terms.size(), " operand", terms.size() == 1 ? "" : "s", ", but ",
-                    operands.size(), " were given");
+  check<ValueError>(terms.size() == operands.size(), "einsum: '", equation, "' speaks of ", terms.size(), " operand",
+                    terms.size() == 1 ? "" : "s", ", but ", operands.size(), " were given");
   // Words if they fit the operands and the output is made of them ("i,j->ij" is not), else letters.
   bool as_words = true;
   std::vector<std::string> known;
@@ -78,8 +78,8 @@ Equation parse(std::string_view equation, const Arrays& operands) {
   auto dotted = [&](std::int64_t from_last) { return e.label("..." + std::to_string(from_last)); };
   for (std::size_t i = 0; i < terms.size(); ++i) {
     auto axes = split(terms[i]);
-    check<ShapeError>(fits(axes, operands[i].ndim()), "einsum: '", terms[i], "' does not name the ", operands[i].ndim(), " dimensions of operand ", i + 1, ", ",
-                      operands[i].shape(), ", in '", equation, "'");
+    check<ShapeError>(fits(axes, operands[i].ndim()), "einsum: '", terms[i], "' does not name the ", operands[i].ndim(),
+                      " dimensions of operand ", i + 1, ", ", operands[i].shape(), ", in '", equation, "'");
     auto under = operands[i].ndim() - static_cast<std::int64_t>(axes.size()) + 1;
     Labels l;
     for (auto& a : axes) {
@@ -101,13 +101,15 @@ Equation parse(std::string_view equation, const Arrays& operands) {
     return e;
   }
   auto out = split(equation.substr(arrow + 2));
-  check<ValueError>(most == 0 || std::count(out.begin(), out.end(), kDots) == 1, "einsum: the output needs ... once, as operands have it in '", equation, "'");
+  check<ValueError>(most == 0 || std::count(out.begin(), out.end(), kDots) == 1,
+                    "einsum: the output needs ... once, as operands have it in '", equation, "'");
   for (auto& a : out) {
     if (a == kDots) {
       for (auto k = most; k-- > 0;) e.out.push_back(dotted(k));
       continue;
     }
-    check<ValueError>(std::find(e.names.begin(), e.names.end(), a) != e.names.end(), "einsum: '", a, "' of the output is in no operand of '", equation, "'");
+    check<ValueError>(std::find(e.names.begin(), e.names.end(), a) != e.names.end(), "einsum: '", a,
+                      "' of the output is in no operand of '", equation, "'");
     check<ValueError>(!contains(e.out, e.label(a)), "einsum: the output names '", a, "' twice in '", equation, "'");
     e.out.push_back(e.label(a));
   }
@@ -150,7 +152,8 @@ std::int64_t size_of(const Term& t, Label l) { return contains(t.labels, l) ? t.
 Term unstretched(Term x, const Term& y) {
   Dims ones;
   for (std::size_t i = 0; i < x.labels.size(); ++i)
-    if (contains(y.labels, x.labels[i]) && x.value.shape(static_cast<std::int64_t>(i)) == 1 && size_of(y, x.labels[i]) != 1) ones.push_back(static_cast<std::int64_t>(i));
+    if (contains(y.labels, x.labels[i]) && x.value.shape(static_cast<std::int64_t>(i)) == 1 && size_of(y, x.labels[i]) != 1)
+      ones.push_back(static_cast<std::int64_t>(i));
   if (ones.empty()) return x;
   x.value = squeeze(x.value, ones);
   drop(x, ones);
@@ -216,8 +219,9 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
       auto& [known, first] = it->second;
       const auto& name = e.names[at(e.in[i][d])];
       bool dots = name.starts_with(kDots);
-      check<ShapeError>(known == n || (dots && (known == 1 || n == 1)), "einsum: '", dots ? std::string(kDots) : name, "' has ", known, " elements in operand ", first + 1,
-                        " and ", n, " in operand ", i + 1, " of '", equation, "'");
+      check<ShapeError>(known == n || (dots && (known == 1 || n == 1)), "einsum: '", dots ? std::string(kDots) : name,
+                        "' has ", known, " elements in operand ", first + 1, " and ", n, " in operand ", i + 1, " of '",
+                        equation, "'");
       if (known == 1) known = n;
     }
   }
@@ -233,7 +237,8 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
     double best = -1;
     auto kept_by_others = [&](std::size_t i, std::size_t j) {
       auto keep = e.out;
-      for (std::size_t k = 0; k < terms.size(); ++k) if (k != i && k != j) keep.insert(keep.end(), terms[k].labels.begin(), terms[k].labels.end());
+      for (std::size_t k = 0; k < terms.size(); ++k)
+        if (k != i && k != j) keep.insert(keep.end(), terms[k].labels.begin(), terms[k].labels.end());
       return keep;
     };
     for (std::size_t i = 0; i < terms.size() && terms.size() > 2; ++i) {
@@ -241,7 +246,8 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
         auto keep = kept_by_others(i, j);
         double n = 1;
         for (auto& [l, s] : sizes)
-          if (contains(keep, l) && (contains(terms[i].labels, l) || contains(terms[j].labels, l))) n *= static_cast<double>(std::max(size_of(terms[i], l), size_of(terms[j], l)));
+          if (contains(keep, l) && (contains(terms[i].labels, l) || contains(terms[j].labels, l)))
+            n *= static_cast<double>(std::max(size_of(terms[i], l), size_of(terms[j], l)));
         if (best < 0 || n < best) best = n, a = i, b = j;
       }
     }

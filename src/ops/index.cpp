@@ -16,15 +16,17 @@ Shape taken_shape(const Shape& x, const Shape& indices, std::int64_t axis, std::
 }
 std::uint64_t missing_bits(Dtype d) { return is_float(d) ? bits_of(std::numeric_limits<double>::quiet_NaN(), d) : 0; }
 IndexDims index_dims(const Type& x, const Type& indices, std::int64_t axis, std::int64_t batch_dims) {
-  return {product(x.shape, 0, batch_dims), product(x.shape, batch_dims, axis), x.shape[at(axis)], product(indices.shape, batch_dims, indices.ndim()),
-          product(x.shape, axis + 1, x.ndim())};
+  return {product(x.shape, 0, batch_dims), product(x.shape, batch_dims, axis), x.shape[at(axis)],
+          product(indices.shape, batch_dims, indices.ndim()), product(x.shape, axis + 1, x.ndim())};
 }
 void check_indexing(std::string_view what, const Type& x, const Type& indices, std::int64_t axis, std::int64_t batch_dims) {
   check<DtypeError>(indices.dtype == i32, what, ": indices must be i32, got ", indices);
-  check<IndexError>(0 <= batch_dims && batch_dims <= axis && axis < x.ndim() && batch_dims <= indices.ndim(), what, ": axis ", axis, " with ", batch_dims,
-                    " batch dimensions does not exist in ", x.shape, " with indices ", indices.shape);
+  check<IndexError>(0 <= batch_dims && batch_dims <= axis && axis < x.ndim() && batch_dims <= indices.ndim(), what,
+                    ": axis ", axis, " with ", batch_dims, " batch dimensions does not exist in ", x.shape,
+                    " with indices ", indices.shape);
   for (std::int64_t d = 0; d < batch_dims; ++d)
-    check<ShapeError>(x.shape[at(d)] == indices.shape[at(d)], what, ": dimension ", d, " of ", x.shape, " and of the indices ", indices.shape, " must be equal");
+    check<ShapeError>(x.shape[at(d)] == indices.shape[at(d)], what, ": dimension ", d, " of ", x.shape,
+                      " and of the indices ", indices.shape, " must be equal");
 }
 
 Type Take::infer(const Types& in) const {
@@ -51,13 +53,16 @@ void Take::eval(Inputs in, Outputs out) const {
   check<IndexError>(fill || d.n > 0, "take: dimension ", axis, " of ", in[0].type.shape, " is empty, so there is no nearest element");
   auto* indices = in[1].as<std::int32_t>();
   if (d.outer == 1 && d.inner == 1) {
-    dispatch_size(dtype, [&](auto t) { take_elements(in[0].as<decltype(t)>(), indices, out[0].as<decltype(t)>(), d, fill, static_cast<decltype(t)>(missing)); });
+    dispatch_size(dtype, [&](auto t) {
+      take_elements(in[0].as<decltype(t)>(), indices, out[0].as<decltype(t)>(), d, fill, static_cast<decltype(t)>(missing));
+    });
     return;
   }
   auto size = static_cast<std::int64_t>(dtype_size(dtype)), from = d.outer * d.n * d.inner * size, to = d.outer * d.m * d.inner * size;
   for_each_batch(d, [&](std::int64_t b) {
-    kernels::take(static_cast<const char*>(in[0].data) + b * from, indices + b * d.m, static_cast<char*>(out[0].data) + b * to, d.outer, d.n, d.m, d.inner,
-                  dtype_size(dtype), fill ? kernels::OutOfRange::fill : kernels::OutOfRange::clamp, missing);
+    kernels::take(static_cast<const char*>(in[0].data) + b * from, indices + b * d.m,
+                  static_cast<char*>(out[0].data) + b * to, d.outer, d.n, d.m, d.inner, dtype_size(dtype),
+                  fill ? kernels::OutOfRange::fill : kernels::OutOfRange::clamp, missing);
   });
 }
 Arrays Take::vjp(const Vjp& v) const {
@@ -140,7 +145,9 @@ Samples<Take> Take::samples() {
           {{2, false, 1}, {random_values({2, 2, 3, 2}, -1, 1, 5), ids({2, 2}, {0, 2, 1, 5})}},
           {{0, true}, {random_values({3, 2}, -1, 1, 6), ids({0}, {})}}};
 }
-Array clamped(const Array& i, std::int64_t n) { return minimum(maximum(i, constant(0, i32)), constant(std::max<std::int64_t>(n - 1, 0), i32)); }
+Array clamped(const Array& i, std::int64_t n) {
+  return minimum(maximum(i, constant(0, i32)), constant(std::max<std::int64_t>(n - 1, 0), i32));
+}
 Array from_front(std::string_view what, const Array& indices, std::int64_t n) {
   check<DtypeError>(is_integer(indices.dtype()), what, ": indices must be integers, got ", indices.dtype());
   check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ", n, " elements");
@@ -159,15 +166,18 @@ Array take(const Array& x, const Array& indices, std::int64_t axis, IndexMode mo
   axis = normalize_axis("take", axis, x.ndim());
   auto n = x.shape(axis);
   auto fill = mode == IndexMode::fill;
-  check<IndexError>(fill || n > 0 || indices.size() == 0, "take: dimension ", axis, " of ", x.shape(), " is empty, so there is no nearest element");
+  check<IndexError>(fill || n > 0 || indices.size() == 0, "take: dimension ", axis, " of ", x.shape(),
+                    " is empty, so there is no nearest element");
   return call_one(ops::Take{axis, fill}, {x, ops::from_front("take", indices, n)});
 }
 Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis, IndexMode mode) {
-  check<ShapeError>(x.ndim() == indices.ndim(), "take_along_axis: ", x.shape(), " and the indices ", indices.shape(), " must have equally many dimensions");
+  check<ShapeError>(x.ndim() == indices.ndim(), "take_along_axis: ", x.shape(), " and the indices ", indices.shape(),
+                    " must have equally many dimensions");
   axis = normalize_axis("take_along_axis", axis, x.ndim());
   auto n = x.shape(axis);
   auto fill = mode == IndexMode::fill;
-  check<IndexError>(fill || n > 0 || indices.size() == 0, "take_along_axis: dimension ", axis, " of ", x.shape(), " is empty, so there is no nearest element");
+  check<IndexError>(fill || n > 0 || indices.size() == 0, "take_along_axis: dimension ", axis, " of ", x.shape(),
+                    " is empty, so there is no nearest element");
   auto rows = [&](const Array& a) {
     auto s = a.shape();
     s.erase(ops::at(axis));

@@ -18,8 +18,9 @@ std::int64_t window_offset(Inputs starts, const Shape& x, const Shape& window) {
 }
 void check_window(std::string_view what, const Types& in, const Shape& window, std::size_t first_start) {
   const auto& x = in.at(0).shape;
-  check<ShapeError>(window.size() == x.size() && in.size() == first_start + x.size(), what, ": needs one size and one start for each dimension of ", x, "; got a window ",
-                    window, " and ", in.size() - first_start, " starts");
+  check<ShapeError>(window.size() == x.size() && in.size() == first_start + x.size(), what,
+                    ": needs one size and one start for each dimension of ", x, "; got a window ", window, " and ",
+                    in.size() - first_start, " starts");
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ShapeError>(window[d] >= 0 && window[d] <= x[d], what, ": the window ", window, " does not fit into ", x);
     check<ShapeError>(in[first_start + d] == Type({}, i32), what, ": starts must be i32 scalars, got ", in[first_start + d]);
@@ -47,7 +48,8 @@ void DynamicSlice::eval(Inputs in, Outputs out) const {
   if (out[0].type.size() == 0) return;
   auto size = dtype_size(out[0].type.dtype);
   auto offset = window_offset(in.subspan(1), x, window_sizes) * static_cast<std::int64_t>(size);
-  kernels::copy(out[0].data, strides_of(window_sizes), static_cast<const char*>(in[0].data) + offset, strides_of(x), window_sizes.dims(), size);
+  kernels::copy(out[0].data, strides_of(window_sizes), static_cast<const char*>(in[0].data) + offset, strides_of(x),
+                window_sizes.dims(), size);
 }
 Arrays DynamicSlice::vjp(const Vjp& v) const {
   Arrays a{zeros_like(v.in[0]), v.ct[0]}, r(v.in.size());

@@ -48,7 +48,11 @@ struct Sort {
     return {{l}, {l, l}};
   }
   Sort lift(std::int64_t) const { return {}; }
-  static Samples<Sort> samples() { return {{{}, {random_values({2, 5}, -1, 1, 1)}}, {{}, {values({4}, {3, 1, 3, 1}, i32)}}, {{}, {random_values({2, 0}, -1, 1, 2)}}}; }
+  static Samples<Sort> samples() {
+    return {{{}, {random_values({2, 5}, -1, 1, 1)}},
+            {{}, {values({4}, {3, 1, 3, 1}, i32)}},
+            {{}, {random_values({2, 0}, -1, 1, 2)}}};
+  }
 };
 /// The k largest of the last dimension, descending; and where they were.
 struct TopK {
@@ -56,7 +60,8 @@ struct TopK {
   static constexpr std::string_view name = "top_k";
   Types infer(const Types& in) const {
     check_rows("top_k", in.at(0));
-    check<ValueError>(k >= 0 && k <= in[0].shape.back(), "top_k: k = ", k, " does not lie in [0, ", in[0].shape.back(), "], the size of the last dimension of ", in[0].shape);
+    check<ValueError>(k >= 0 && k <= in[0].shape.back(), "top_k: k = ", k, " does not lie in [0, ", in[0].shape.back(),
+                      "], the size of the last dimension of ", in[0].shape);
     auto s = in[0].shape;
     s[s.size() - 1] = k;
     return {with_shape(in[0], s), {s, i32}};
@@ -71,7 +76,11 @@ struct TopK {
     return {{l}, {l, l}};
   }
   TopK lift(std::int64_t) const { return {k}; }
-  static Samples<TopK> samples() { return {{{2}, {random_values({2, 5}, -1, 1, 1)}}, {{0}, {random_values({3}, -1, 1, 2)}}, {{3}, {values({4}, {1, 3, 3, 2}, i32)}}}; }
+  static Samples<TopK> samples() {
+    return {{{2}, {random_values({2, 5}, -1, 1, 1)}},
+            {{0}, {random_values({3}, -1, 1, 2)}},
+            {{3}, {values({4}, {1, 3, 3, 2}, i32)}}};
+  }
 };
 Array sorted(std::string_view what, const Array& x, std::int64_t axis, std::size_t output) {
   axis = normalize_axis(what, axis, x.ndim());

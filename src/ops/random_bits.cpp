@@ -7,10 +7,13 @@
 namespace bora::ops {
 Type RandomBits::infer(const Types& in) const {
   check<DtypeError>(in.at(0).dtype == Dtype::key, "random: needs a key (random::key(seed)), got ", in[0]);
-  check<DtypeError>(dtype == u8 || dtype == u32 || dtype == i64, "random bits: the dtype must be u8, u32 or i64 (8, 32, 64 bits), got ", dtype);
-  check<ShapeError>(sizes.size() == shape.size() && (in.size() == 1 || in.size() == 1 + shape.size()), "random bits: a block of ", shape, " needs one size and one start a dimension");
+  check<DtypeError>(dtype == u8 || dtype == u32 || dtype == i64,
+                    "random bits: the dtype must be u8, u32 or i64 (8, 32, 64 bits), got ", dtype);
+  check<ShapeError>(sizes.size() == shape.size() && (in.size() == 1 || in.size() == 1 + shape.size()),
+                    "random bits: a block of ", shape, " needs one size and one start a dimension");
   for (std::size_t d = 0; d < shape.size(); ++d) check<ShapeError>(shape[d] >= 0, "random: sizes must not be negative, got ", shape);
-  for (std::size_t i = 1; i < in.size(); ++i) check<ShapeError>(in[i] == Type({}, i32), "random bits: starts must be i32 scalars, got ", in[i]);
+  for (std::size_t i = 1; i < in.size(); ++i)
+    check<ShapeError>(in[i] == Type({}, i32), "random bits: starts must be i32 scalars, got ", in[i]);
   auto s = in[0].shape;
   s.append(sizes);
   return {s, dtype};
@@ -21,7 +24,8 @@ kernels::LoopKernelPtr bits_kernel(Dtype dtype) {
   kernels::Loop loop;
   loop.operands = {{Dtype::key, false}, {dtype, true}};
   loop.linear_forms = 1;
-  loop.code = {{.kind = Instr::Kind::random_bits, .dtype = dtype, .operand = 0, .imm = 0}, {.kind = Instr::Kind::store, .dtype = dtype, .in = {0, -1, -1, -1}, .imm = 1}};
+  loop.code = {{.kind = Instr::Kind::random_bits, .dtype = dtype, .operand = 0, .imm = 0},
+               {.kind = Instr::Kind::store, .dtype = dtype, .in = {0, -1, -1, -1}, .imm = 1}};
   return kernels::compile(loop);
 }
 }  // namespace
@@ -87,6 +91,10 @@ std::optional<std::vector<Sharded>> RandomBits::shard(const std::vector<Sharded>
 Samples<RandomBits> RandomBits::samples() {
   const std::uint32_t words[] = {7, 9, 13, 21};
   auto one = from_bytes({{}, Dtype::key}, words), two = from_bytes({{2}, Dtype::key}, words);
-  return {{{{2, 3}, u32, {}, {2, 3}}, {one}}, {{{4}, u8, {}, {4}}, {two}}, {{{3}, i64, {}, {3}}, {one}}, {{{0, 2}, u32, {}, {0, 2}}, {one}}, {{{}, u32, {}, {}}, {two}}};
+  return {{{{2, 3}, u32, {}, {2, 3}}, {one}},
+          {{{4}, u8, {}, {4}}, {two}},
+          {{{3}, i64, {}, {3}}, {one}},
+          {{{0, 2}, u32, {}, {0, 2}}, {one}},
+          {{{}, u32, {}, {}}, {two}}};
 }
 }  // namespace bora::ops

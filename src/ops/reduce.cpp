@@ -36,8 +36,8 @@ Type Reduce::infer(const Types& in) const {
   auto what = reduction_name(kind);
   bool logical = kind == Reduction::all || kind == Reduction::any;
   check<DtypeError>(is_numeric(x.dtype), what, ": keys take part in no reduction; draw numbers from them first");
-  check<DtypeError>(logical == (x.dtype == boolean) || kind == Reduction::max || kind == Reduction::min, what, ": not defined for ", x.dtype,
-                    logical ? "; compare first" : "; cast to i32 first");
+  check<DtypeError>(logical == (x.dtype == boolean) || kind == Reduction::max || kind == Reduction::min, what,
+                    ": not defined for ", x.dtype, logical ? "; compare first" : "; cast to i32 first");
   std::int64_t last = -1;
   for (auto d : dims) {
     check<IndexError>(last < d && d < x.ndim(), what, ": dimensions ", to_string(dims), " must increase and exist in ", x.shape);
@@ -130,7 +130,9 @@ struct ArgReduce {
   }
   ArgReduce lift(std::int64_t) const { return {max, axis + 1}; }
   static Samples<ArgReduce> samples() {
-    return {{{true, 1}, {random_values({3, 4}, -1, 1, 1)}}, {{false, 0}, {random_values({3, 4}, -1, 1, 2)}}, {{true, 0}, {values({4}, {1, 3, 3, 2}, i32)}}};
+    return {{{true, 1}, {random_values({3, 4}, -1, 1, 1)}},
+            {{false, 0}, {random_values({3, 4}, -1, 1, 2)}},
+            {{true, 0}, {values({4}, {1, 3, 3, 2}, i32)}}};
   }
 };
 /// Running sum along axis, from the front or the back.
@@ -154,7 +156,9 @@ struct Cumsum {
   }
   Cumsum lift(std::int64_t) const { return {axis + 1, reverse}; }
   static Samples<Cumsum> samples() {
-    return {{{1, false}, {random_values({2, 4}, -1, 1, 1)}}, {{0, true}, {random_values({3, 2}, -1, 1, 2)}}, {{0, false}, {random_values({0, 2}, -1, 1, 3)}}};
+    return {{{1, false}, {random_values({2, 4}, -1, 1, 1)}},
+            {{0, true}, {random_values({3, 2}, -1, 1, 2)}},
+            {{0, false}, {random_values({0, 2}, -1, 1, 3)}}};
   }
 };
 }  // namespace
@@ -178,7 +182,9 @@ Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& op
 Dtype wide(Dtype d) { return d == boolean ? i32 : d == u8 ? u32 : d; }
 Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimensions& axes, const Reduce& options) {
   auto dims = axes.resolve(what, x.ndim());
-  for (auto d : dims) check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(), " is empty, and the extreme of nothing does not exist");
+  for (auto d : dims)
+    check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(),
+                      " is empty, and the extreme of nothing does not exist");
   return reduced(kind, as_dtype(x, options.dtype.value_or(x.dtype())), dims, options);
 }
 struct Moments {
@@ -234,13 +240,16 @@ Array stddev(const Array& x, const Dimensions& axes, const Reduce& options) {
 namespace {
 Array arg_reduce(bool max, std::string_view what, const Array& x, std::int64_t axis) {
   axis = normalize_axis(what, axis, x.ndim());
-  check<ShapeError>(x.shape(axis) > 0, what, ": dimension ", axis, " of ", x.shape(), " is empty, and the extreme of nothing does not exist");
+  check<ShapeError>(x.shape(axis) > 0, what, ": dimension ", axis, " of ", x.shape(),
+                    " is empty, and the extreme of nothing does not exist");
   return call_one(ops::ArgReduce{max, axis}, {x});
 }
 }  // namespace
 Array argmax(const Array& x, std::int64_t axis) { return arg_reduce(true, "argmax", x, axis); }
 Array argmin(const Array& x, std::int64_t axis) { return arg_reduce(false, "argmin", x, axis); }
-Array cumsum(const Array& x, std::int64_t axis) { return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {as_dtype(x, wide(x.dtype()))}); }
+Array cumsum(const Array& x, std::int64_t axis) {
+  return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {as_dtype(x, wide(x.dtype()))});
+}
 Array reverse_cumsum(const Array& x, std::int64_t axis) {
   return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {as_dtype(x, wide(x.dtype()))});
 }

@@ -147,18 +147,27 @@ Array write_at(ops::Write how, const Array& x, const Array& indices, const Array
   auto what = ops::what(how);
   axis = normalize_axis(what, axis, x.ndim());
   Type wanted{ops::taken_shape(x.shape(), indices.shape(), axis, 0), x.dtype()};
-  check<DtypeError>(updates.dtype() == x.dtype() || promote(updates.dtype(), x.dtype()) == x.dtype(), what, ": updates of ", updates.dtype(), " do not fit into ",
-                    x.dtype(), "; use astype()");
-  check<ShapeError>(broadcast_shapes(what, updates.shape(), wanted.shape) == wanted.shape, what, ": updates of ", updates.shape(), " do not stretch to ", wanted.shape);
+  check<DtypeError>(updates.dtype() == x.dtype() || promote(updates.dtype(), x.dtype()) == x.dtype(), what, ": updates of ",
+                    updates.dtype(), " do not fit into ", x.dtype(), "; use astype()");
+  check<ShapeError>(broadcast_shapes(what, updates.shape(), wanted.shape) == wanted.shape, what, ": updates of ",
+                    updates.shape(), " do not stretch to ", wanted.shape);
   auto u = updates.dtype() == x.dtype() ? updates : updates.astype(x.dtype());
   return call_one(ops::Scatter{how, axis}, {x, ops::from_front(what, indices, x.shape(axis)), broadcast_to(u, wanted.shape)});
 }
 }  // namespace
-Array scatter_add(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) { return write_at(ops::Write::add, x, indices, updates, axis); }
-Array scatter_set(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) { return write_at(ops::Write::set, x, indices, updates, axis); }
+Array scatter_add(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
+  return write_at(ops::Write::add, x, indices, updates, axis);
+}
+Array scatter_set(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
+  return write_at(ops::Write::set, x, indices, updates, axis);
+}
 Array scatter_multiply(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
   return write_at(ops::Write::multiply, x, indices, updates, axis);
 }
-Array scatter_min(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) { return write_at(ops::Write::min, x, indices, updates, axis); }
-Array scatter_max(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) { return write_at(ops::Write::max, x, indices, updates, axis); }
+Array scatter_min(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
+  return write_at(ops::Write::min, x, indices, updates, axis);
+}
+Array scatter_max(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
+  return write_at(ops::Write::max, x, indices, updates, axis);
+}
 }  // namespace bora

@@ -12,7 +12,8 @@ std::uint64_t bits_of(Scalar value, Dtype dtype) {
     using T = decltype(t);
     T x;
     if constexpr (std::is_same_v<T, bfloat16>) x = bfloat16(static_cast<float>(value.value));
-    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) x = value.integral() ? static_cast<T>(value.integer) : static_cast<T>(value.value);
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      x = value.integral() ? static_cast<T>(value.integer) : static_cast<T>(value.value);
     else x = static_cast<T>(value.value);
     std::memcpy(&bits, &x, sizeof x);
   });
@@ -31,12 +32,13 @@ Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {
 // ---- broadcast_in_dim -------------------------------------------------------------------------------------------------
 Type BroadcastInDim::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
-  check<ShapeError>(x.size() == dims.size(), "broadcast_in_dim: ", x, " needs one output dimension for each of its own, got ", to_string(dims));
+  check<ShapeError>(x.size() == dims.size(), "broadcast_in_dim: ", x,
+                    " needs one output dimension for each of its own, got ", to_string(dims));
   for (std::size_t i = 0; i < dims.size(); ++i) {
     check<ShapeError>(dims[i] >= 0 && dims[i] < static_cast<std::int64_t>(shape.size()) && (i == 0 || dims[i - 1] < dims[i]),
                       "broadcast_in_dim: output dimensions must increase and lie in ", shape, ", got ", to_string(dims));
-    check<ShapeError>(x[i] == 1 || x[i] == shape[at(dims[i])], "broadcast: ", x, " does not stretch to ", shape, ": dimension ", i, " has ", x[i],
-                      " elements, not 1 or ", shape[at(dims[i])]);
+    check<ShapeError>(x[i] == 1 || x[i] == shape[at(dims[i])], "broadcast: ", x, " does not stretch to ", shape,
+                      ": dimension ", i, " has ", x[i], " elements, not 1 or ", shape[at(dims[i])]);
   }
   return with_shape(in[0], shape);
 }
@@ -74,8 +76,9 @@ Samples<BroadcastInDim> BroadcastInDim::samples() {
 
 // ---- reshape ----------------------------------------------------------------------------------------------------------
 Type Reshape::infer(const Types& in) const {
-  check<ShapeError>(volume(in.at(0).shape) == volume(shape), "reshape: ", in[0].shape, " has ", volume(in[0].shape), " elements, ", shape, " has ",
-                    volume(shape), "; give sizes with the same product (one of them may be -1)");
+  check<ShapeError>(volume(in.at(0).shape) == volume(shape), "reshape: ", in[0].shape, " has ", volume(in[0].shape),
+                    " elements, ", shape, " has ", volume(shape),
+                    "; give sizes with the same product (one of them may be -1)");
   return with_shape(in[0], shape);
 }
 void Reshape::eval(Inputs in, Outputs out) const {
@@ -105,7 +108,8 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
     }
   } else {                                        // nothing to cut: only dimensions in front that stay as they are
     for (std::size_t d = 0; d < old.size() && d < shape.size() && old[d] == shape[d]; ++d) from[d] = to[d] = x.spec[d];
-    if (volume(s.local_shape(old, from)) != volume(s.local_shape(shape, to))) from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());
+    if (volume(s.local_shape(old, from)) != volume(s.local_shape(shape, to)))
+      from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());
   }
   auto y = s.reshard(x, from, x.partial);
   return {{{call_one(Reshape{s.local_shape(shape, to)}, {y.local}), {shape, x.type.dtype}, to, y.partial}}};
@@ -126,13 +130,16 @@ Type Transpose::infer(const Types& in) const {
 }
 void Transpose::eval(Inputs in, Outputs out) const {
   const auto& shape = out[0].type.shape;
-  kernels::copy(out[0].data, strides_of(shape), in[0].data, pick(strides_of(in[0].type.shape), perm), shape.dims(), dtype_size(out[0].type.dtype));
+  kernels::copy(out[0].data, strides_of(shape), in[0].data, pick(strides_of(in[0].type.shape), perm), shape.dims(),
+                dtype_size(out[0].type.dtype));
 }
 Array Transpose::vjp(const Vjp& v) const { return transpose(v.ct[0], inverse(perm)); }
 Factors Transpose::factors(const Types& in) const { return {{range_of(in[0].ndim())}, {perm}, {0}}; }
 Transpose Transpose::lift(std::int64_t) const { return {prepend(0, shifted(perm))}; }
 Samples<Transpose> Transpose::samples() {
-  return {{{{2, 0, 1}}, {random_values({2, 3, 4}, -1, 1, 1)}}, {{{1, 0}}, {random_values({0, 3}, -1, 1, 2)}}, {{{}}, {random_values({}, -1, 1, 3)}}};
+  return {{{{2, 0, 1}}, {random_values({2, 3, 4}, -1, 1, 1)}},
+          {{{1, 0}}, {random_values({0, 3}, -1, 1, 2)}},
+          {{{}}, {random_values({}, -1, 1, 3)}}};
 }
 
 // ---- rev --------------------------------------------------------------------------------------------------------------
@@ -152,7 +159,8 @@ struct Rev {
       from[at(d)] = -strides[at(d)];
     }
     auto size = dtype_size(out[0].type.dtype);
-    kernels::copy(out[0].data, strides, static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size), from, shape.dims(), size);
+    kernels::copy(out[0].data, strides, static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size),
+                  from, shape.dims(), size);
   }
   Array vjp(const Vjp& v) const { return call_one(*this, {v.ct[0]}); }
   Factors factors(const Types& in) const {
@@ -162,7 +170,9 @@ struct Rev {
   }
   Rev lift(std::int64_t) const { return {shifted(dims)}; }
   static Samples<Rev> samples() {
-    return {{{{1}}, {random_values({2, 3}, -1, 1, 1)}}, {{{0, 2}}, {random_values({2, 2, 3}, -1, 1, 2)}}, {{{0}}, {random_values({0, 2}, -1, 1, 3)}}};
+    return {{{{1}}, {random_values({2, 3}, -1, 1, 1)}},
+            {{{0, 2}}, {random_values({2, 2, 3}, -1, 1, 2)}},
+            {{{0}}, {random_values({0, 2}, -1, 1, 3)}}};
   }
 };
 }  // namespace
@@ -204,7 +214,8 @@ Array reshape(const Array& x, const Shape& shape) {
     }
   }
   if (open >= 0) {
-    check<ShapeError>(known > 0 && x.size() % known == 0, "reshape: ", x.shape(), " has ", x.size(), " elements; no size in place of -1 makes ", shape, " fit");
+    check<ShapeError>(known > 0 && x.size() % known == 0, "reshape: ", x.shape(), " has ", x.size(),
+                      " elements; no size in place of -1 makes ", shape, " fit");
     s[at(open)] = x.size() / known;
   }
   return x.type().shape == s ? x : call_one(Reshape{s}, {x});
@@ -244,7 +255,9 @@ Array squeeze(const Array& x) {
 Array squeeze(const Array& x, const Dimensions& axes) {
   auto all = x.shape();
   auto dims = axes.resolve("squeeze", x.ndim());
-  for (auto d : dims) check<ShapeError>(all[at(d)] == 1, "squeeze: dimension ", d, " of ", all, " has ", all[at(d)], " elements; only dimensions of size 1 can go");
+  for (auto d : dims)
+    check<ShapeError>(all[at(d)] == 1, "squeeze: dimension ", d, " of ", all, " has ", all[at(d)],
+                      " elements; only dimensions of size 1 can go");
   return reshape(x, pick(all, others(x.ndim(), dims)));
 }
 Array ravel(const Array& x) { return reshape(x, {x.size()}); }

@@ -8,10 +8,12 @@ namespace bora::ops {
 Type Slice::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
-                    " needs one start, limit and stride for each dimension, got ", to_string(start), ", ", to_string(limit), ", ", to_string(stride));
+                    " needs one start, limit and stride for each dimension, got ", to_string(start), ", ", to_string(limit),
+                    ", ", to_string(stride));
   Shape s;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    check<ShapeError>(0 <= start[d] && start[d] <= limit[d] && limit[d] <= x[d], "slice: [", start[d], ", ", limit[d], ") leaves dimension ", d, " of ", x);
+    check<ShapeError>(0 <= start[d] && start[d] <= limit[d] && limit[d] <= x[d], "slice: [", start[d], ", ", limit[d],
+                      ") leaves dimension ", d, " of ", x);
     check<ValueError>(stride[d] > 0, "slice: the stride of dimension ", d, " is ", stride[d], "; it must be positive (flip() reverses)");
     s.push_back((limit[d] - start[d] + stride[d] - 1) / stride[d]);
   }
@@ -27,7 +29,9 @@ void Slice::eval(Inputs in, Outputs out) const {
   auto size = dtype_size(out[0].type.dtype);
   const auto& shape = out[0].type.shape;
   if (volume(shape) == 0) return;
-  kernels::copy(out[0].data, strides_of(shape), static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size), strides, shape.dims(), size);
+  kernels::copy(out[0].data, strides_of(shape),
+                static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size), strides, shape.dims(),
+                size);
 }
 Array Slice::vjp(const Vjp& v) const {
   Dims hi, interior;
@@ -75,8 +79,9 @@ PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interi
 }  // namespace
 Type Pad::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
-  check<ShapeError>(lo.size() == x.size() && hi.size() == x.size() && interior.size() == x.size(), "pad: ", x, " needs lo, hi and interior for each dimension, got ",
-                    to_string(lo), ", ", to_string(hi), ", ", to_string(interior));
+  check<ShapeError>(lo.size() == x.size() && hi.size() == x.size() && interior.size() == x.size(), "pad: ", x,
+                    " needs lo, hi and interior for each dimension, got ", to_string(lo), ", ", to_string(hi), ", ",
+                    to_string(interior));
   Shape s;
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ValueError>(interior[d] >= 0, "pad: interior of dimension ", d, " is ", interior[d], "; it must not be negative");
@@ -101,7 +106,8 @@ void Pad::eval(Inputs in, Outputs out) const {
   }
   if (volume(count) == 0) return;
   auto bytes = static_cast<std::int64_t>(size);
-  kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to, static_cast<const char*>(in[0].data) + first * bytes, from, count, size);
+  kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to, static_cast<const char*>(in[0].data) + first * bytes,
+                from, count, size);
 }
 Array Pad::vjp(const Vjp& v) const {
   // Positive padding is sliced off; what was cut comes back as zeros.
@@ -143,7 +149,8 @@ Type Concatenate::infer(const Types& in) const {
     auto s = in[i].shape;
     bool fits = s.size() == t.shape.size();
     for (std::int64_t d = 0; fits && d < t.ndim(); ++d) fits = d == axis || s[at(d)] == t.shape[at(d)];
-    check<ShapeError>(fits, "concatenate: ", in[i].shape, " does not fit ", in[0].shape, " along axis ", axis, "; all other sizes must be equal");
+    check<ShapeError>(fits, "concatenate: ", in[i].shape, " does not fit ", in[0].shape, " along axis ", axis,
+                      "; all other sizes must be equal");
     check<DtypeError>(in[i].dtype == t.dtype, "concatenate: dtypes differ: ", t.dtype, " and ", in[i].dtype);
     t.shape[at(axis)] += s[at(axis)];
   }
@@ -238,7 +245,8 @@ Array stack(const Arrays& xs, std::int64_t axis) {
 Arrays split(const Array& x, std::int64_t parts, std::int64_t axis) {
   axis = normalize_axis("split", axis, x.ndim());
   auto n = x.shape(axis);
-  check<ShapeError>(parts > 0 && n % parts == 0, "split: dimension ", axis, " of ", x.shape(), " does not divide into ", parts, " equal parts");
+  check<ShapeError>(parts > 0 && n % parts == 0, "split: dimension ", axis, " of ", x.shape(), " does not divide into ",
+                    parts, " equal parts");
   Arrays r;
   for (std::int64_t i = 0; i < parts; ++i) r.push_back(slice_in_dim(x, axis, i * (n / parts), (i + 1) * (n / parts)));
   return r;

@@ -4,7 +4,9 @@
 
 namespace bora::random {
 namespace {
-constexpr auto positions_of = [](const Array& x, const Array& positions, std::int64_t axis) { return call_one(ops::Take{axis, true}, {x, positions}); };
+constexpr auto positions_of = [](const Array& x, const Array& positions, std::int64_t axis) {
+  return call_one(ops::Take{axis, true}, {x, positions});
+};
 }  // namespace
 Array categorical(const Array& k, const Array& logits, std::int64_t axis, const std::optional<Shape>& shape, const Draw& draw) {
   one_key("categorical", k);
@@ -14,8 +16,8 @@ Array categorical(const Array& k, const Array& logits, std::int64_t axis, const 
   batch.erase(static_cast<std::size_t>(axis));
   auto result = shape.value_or(batch);
   auto extra = static_cast<std::int64_t>(result.size()) - static_cast<std::int64_t>(batch.size());
-  check<ShapeError>(extra >= 0 && broadcast_shapes("categorical", result, batch) == result, "categorical: the shape ", result, " does not end in the batch dimensions ", batch,
-                    " of logits ", logits.shape());
+  check<ShapeError>(extra >= 0 && broadcast_shapes("categorical", result, batch) == result, "categorical: the shape ",
+                    result, " does not end in the batch dimensions ", batch, " of logits ", logits.shape());
   auto noise = result;
   noise.insert(static_cast<std::size_t>(extra + axis), logits.shape(axis));
   return argmax(gumbel(k, noise, logits.dtype(), draw) + logits, extra + axis);
@@ -44,7 +46,8 @@ Array permutation(const Array& k, std::int64_t n) {
 }
 Array permutation(const Array& k, const Array& x, const Permutation& options) {
   one_key("permutation", k);
-  check<ShapeError>(x.ndim() > 0, "permutation: needs at least one dimension, got ", x.type(), "; permutation(key, n) orders 0, 1, .., n - 1");
+  check<ShapeError>(x.ndim() > 0, "permutation: needs at least one dimension, got ", x.type(),
+                    "; permutation(key, n) orders 0, 1, .., n - 1");
   auto axis = normalize_axis("permutation", options.axis, x.ndim());
   if (x.ndim() == 1 || options.independent) return shuffled(k, x, axis);
   return positions_of(x, shuffled(k, iota({x.shape(axis)}, 0), 0), axis);

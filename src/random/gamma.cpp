@@ -69,7 +69,8 @@ struct Gamma {
   static constexpr std::string_view name = "gamma";
   static constexpr bool random = true;
   Type infer(const Types& in) const {
-    check<DtypeError>(in.at(0).dtype == Dtype::key && (in.at(1).dtype == f32 || in[1].dtype == f64), "gamma: needs keys and f32 or f64, got ", in[0], " and ", in[1]);
+    check<DtypeError>(in.at(0).dtype == Dtype::key && (in.at(1).dtype == f32 || in[1].dtype == f64),
+                      "gamma: needs keys and f32 or f64, got ", in[0], " and ", in[1]);
     check<ShapeError>(in[0].shape == in[1].shape, "gamma: needs one key an element, got ", in[0], " and ", in[1]);
     return in[1];
   }
@@ -91,7 +92,8 @@ struct Gamma {
   }
   Gamma lift(std::int64_t) const { return *this; }
 };
-Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const Draw& draw, bool log_space) {
+Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
+               const Draw& draw, bool log_space) {
   one_key(what, k);
   check<DtypeError>(dtype == f32 || dtype == f64, what, ": the dtype must be f32 or f64, got ", dtype);
   auto s = shape.value_or(a.shape());

@@ -16,7 +16,8 @@ void keys_only(std::string_view what, const Type& t) {
 using Words = std::array<std::uint32_t, 2>;
 Array sample_keys(const Shape& shape) {
   std::vector<std::uint32_t> words;
-  for (std::int64_t i = 0; i < 2 * volume(shape); ++i) words.push_back(static_cast<std::uint32_t>(7 + 2654435761u * static_cast<std::uint32_t>(i)));
+  for (std::int64_t i = 0; i < 2 * volume(shape); ++i)
+    words.push_back(static_cast<std::uint32_t>(7 + 2654435761u * static_cast<std::uint32_t>(i)));
   return from_bytes({shape, Dtype::key}, words.data());
 }
 
@@ -50,7 +51,8 @@ struct FoldIn {
   Type infer(const Types& in) const {
     keys_only("fold_in", in.at(0));
     check<DtypeError>(in.at(1).dtype == u32, "fold_in: data must be u32, got ", in[1]);
-    check<ShapeError>(in[0].shape == in[1].shape, "fold_in: folds one number into one key, got keys ", in[0].shape, " and data ", in[1].shape, "; use vmap");
+    check<ShapeError>(in[0].shape == in[1].shape, "fold_in: folds one number into one key, got keys ", in[0].shape,
+                      " and data ", in[1].shape, "; use vmap");
     return in[0];
   }
   void eval(Inputs in, Outputs out) const {

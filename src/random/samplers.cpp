@@ -5,7 +5,9 @@
 #include "random/draw.h"
 
 namespace bora::random {
-void floating(std::string_view what, Dtype dtype) { check<DtypeError>(is_float(dtype), what, ": the dtype must be a floating one, got ", dtype); }
+void floating(std::string_view what, Dtype dtype) {
+  check<DtypeError>(is_float(dtype), what, ": the dtype must be a floating one, got ", dtype);
+}
 double rounded(double x, Dtype dtype) {
   switch (dtype) {
     case Dtype::f32: return static_cast<float>(x);
@@ -22,9 +24,13 @@ double next_after(double x, double to, Dtype dtype) {
   else b.bits = static_cast<std::uint16_t>(b.bits + ((to > x) == (x > 0) ? 1 : -1));
   return static_cast<float>(b);
 }
-double tiny(Dtype dtype) { return dtype == f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min()); }
+double tiny(Dtype dtype) {
+  return dtype == f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
+}
 
-Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) { return call_one(ops::RandomBits{shape, dtype, draw.spec, shape}, {k}); }
+Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+  return call_one(ops::RandomBits{shape, dtype, draw.spec, shape}, {k});
+}
 Array bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
   one_key("bits", k);
   return draw_bits(k, shape, dtype, draw);
@@ -141,7 +147,10 @@ template <class U, class F> Array offset_in(const Array& k, const Shape& shape, 
   if (span) m = static_cast<U>(m % span);
   auto off = remainder(draw_bits(low, shape, bits_dtype, draw), span);
   if (m == 0) return off;                         // the upper bits do not count
-  return remainder(remainder(draw_bits(high, shape, bits_dtype, draw), span) * constant(Scalar(static_cast<std::int64_t>(m)), bits_dtype) + off, span);
+  return remainder(remainder(draw_bits(high, shape, bits_dtype, draw), span) *
+                           constant(Scalar(static_cast<std::int64_t>(m)), bits_dtype) +
+                       off,
+                   span);
 }
 }  // namespace
 Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype, const Draw& draw) {
@@ -156,13 +165,15 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
     return offset_in<std::uint64_t>(k, shape, i64, span, draw, unsigned_remainder) + Scalar(minval);
   }
   auto lowest = dtype == i32 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} : 0;
-  auto highest = dtype == i32 ? std::int64_t{std::numeric_limits<std::int32_t>::max()} : std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+  auto highest = dtype == i32 ? std::int64_t{std::numeric_limits<std::int32_t>::max()}
+                              : std::int64_t{std::numeric_limits<std::uint32_t>::max()};
   bool beyond = maxval > highest;
   minval = std::clamp(minval, lowest, highest);
   maxval = std::clamp(maxval, lowest, highest);
   auto span = maxval <= minval ? 1u : static_cast<std::uint32_t>(maxval - minval);
   if (beyond && maxval > minval) ++span;          // 0: the full range
-  auto off = offset_in<std::uint32_t>(k, shape, u32, span, draw, [](const Array& x, std::uint32_t m) { return m == 0 ? x : x % Scalar(std::int64_t{m}); });
+  auto off = offset_in<std::uint32_t>(
+      k, shape, u32, span, draw, [](const Array& x, std::uint32_t m) { return m == 0 ? x : x % Scalar(std::int64_t{m}); });
   auto y = off + Scalar(std::int64_t{static_cast<std::uint32_t>(minval)});
   return dtype == u32 ? y : bitcast(y, i32);
 }

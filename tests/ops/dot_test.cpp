@@ -76,7 +76,10 @@ TEST(DotGeneral, Larger) {
 TEST(DotGeneral, PromotesAndSaysWhatIsWrong) {
   EXPECT_EQ(dot_general(numbers({2}, bf16), numbers({2}, f32), {{}, {}, {0}, {0}}).dtype(), f32);
   EXPECT_EQ(matmul(array({true, true}), array({true, true})).item<int>(), 2);
-  expect_says(message<ShapeError>([] { (void)dot_general(numbers({2, 3}), numbers({2, 4}), {{0}, {0}, {1}, {1}}); }), "contracted sizes differ: [2, 3] over [1] and [2, 4] over [1]");
+  expect_says(message<ShapeError>([] {
+                (void)dot_general(numbers({2, 3}), numbers({2, 4}), {{0}, {0}, {1}, {1}});
+              }),
+              "contracted sizes differ: [2, 3] over [1] and [2, 4] over [1]");
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3, 3}), {{0}, {0}, {1}, {1}}), ShapeError);
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3}), {{}, {}, {1, 1}, {0, 0}}), IndexError);
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3}), {{}, {}, {2}, {0}}), IndexError);
@@ -138,7 +141,10 @@ TEST(Matmul, NumpysRules) {
   EXPECT_EQ(matmul(a, numbers({4})).shape(), (Shape{2, 3}));
   EXPECT_EQ(matmul(numbers({4}), numbers({4})).shape(), Shape{});
   expect_equal(matmul(numbers({4}), b), product(b, numbers({4}), {{}, {}, {1}, {0}}), 1e-12);
-  EXPECT_EQ(message<ShapeError>([] { (void)matmul(numbers({4, 8}), numbers({7, 3})); }), "matmul: inner sizes differ: [4, 8] @ [7, 3]; did you mean transpose(b)?");
+  EXPECT_EQ(message<ShapeError>([] {
+              (void)matmul(numbers({4, 8}), numbers({7, 3}));
+            }),
+            "matmul: inner sizes differ: [4, 8] @ [7, 3]; did you mean transpose(b)?");
   EXPECT_THROW((void)matmul(numbers({}), numbers({2})), ShapeError);
   EXPECT_THROW((void)matmul(numbers({2, 3, 4}), numbers({3, 4, 5})), ShapeError);
 }
@@ -146,7 +152,8 @@ TEST(Products, DotOuterTensordot) {
   expect_equal(dot(numbers({2, 3}), numbers({4, 3, 5})), product(numbers({2, 3}), numbers({4, 3, 5}), {{}, {}, {1}, {1}}), 1e-12);
   EXPECT_EQ(dot(numbers({}), numbers({3})).shape(), Shape{3});
   expect_equal(outer(numbers({2, 2}), numbers({3})), product(ravel(numbers({2, 2})), numbers({3}), {}), 1e-12);
-  expect_equal(tensordot(numbers({2, 3, 4}), numbers({3, 4, 5})), product(numbers({2, 3, 4}), numbers({3, 4, 5}), {{}, {}, {1, 2}, {0, 1}}), 1e-12);
+  expect_equal(tensordot(numbers({2, 3, 4}), numbers({3, 4, 5})),
+               product(numbers({2, 3, 4}), numbers({3, 4, 5}), {{}, {}, {1, 2}, {0, 1}}), 1e-12);
   EXPECT_EQ(tensordot(numbers({2}), numbers({3}), 0).shape(), (Shape{2, 3}));
   EXPECT_THROW((void)tensordot(numbers({2, 3}), numbers({4, 3}), 1), ShapeError);
   EXPECT_THROW((void)tensordot(numbers({2}), numbers({3}), 2), ValueError);

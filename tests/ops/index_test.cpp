@@ -44,7 +44,9 @@ TEST(TakeAlongAxis, OneElementPerRow) {
   auto i = array({{1, 0, 2, 2, 1}, {0, 0, 1, 1, 2}});
   Table k(i);
   expect_equal(take_along_axis(x, i, 0), Table({2, 5}, [&](const Index& o) { return t({static_cast<std::int64_t>(k(o)), o[1]}); }));
-  expect_equal(take_along_axis(numbers({1, 5}), array({{1}, {2}}), 1), Table({2, 1}, [&](const Index& o) { return Table(numbers({1, 5}))({0, o[0] + 1}); }));
+  expect_equal(take_along_axis(numbers({1, 5}), array({{1}, {2}}), 1), Table({2, 1}, [&](const Index& o) {
+                 return Table(numbers({1, 5}))({0, o[0] + 1});
+               }));
   EXPECT_THROW((void)take_along_axis(x, array({1}), 0), ShapeError);
   EXPECT_THROW((void)take_along_axis(x, array({{1}, {2}}), 1), ShapeError);
 }
@@ -105,7 +107,9 @@ TEST(DynamicUpdateSlice, WritesTheWindow) {
   Table t(x);
   auto u = full({2, 3}, 100, f64);
   auto inside = [](std::int64_t i, std::int64_t from, std::int64_t n) { return i >= from && i < from + n; };
-  auto want = [&](int a, int b) { return Table({4, 5}, [&](const Index& i) { return inside(i[0], a, 2) && inside(i[1], b, 3) ? 100 : t(i); }); };
+  auto want = [&](int a, int b) {
+    return Table({4, 5}, [&](const Index& i) { return inside(i[0], a, 2) && inside(i[1], b, 3) ? 100 : t(i); });
+  };
   expect_equal(dynamic_update_slice(x, u, {array(1), array(2)}), want(1, 2));
   expect_equal(dynamic_update_slice(x, u, {array(9), array(-1)}), want(2, 2));
   expect_equal(x, t);

@@ -20,7 +20,8 @@ template <class F> void each(const Shape& s, F&& f) {
 /// Numbers that are all different in a small array and exact in every dtype but bool: 0, 7, 3, 10, 6, .. modulo 11.
 inline Array numbers(const Shape& s, Dtype d = f64, int seed = 0) {
   std::vector<double> v;
-  for (std::int64_t k = 0; k < volume(s); ++k) v.push_back(static_cast<double>((k * 7 + seed * 5) % 11) - (is_float(d) || d == i32 || d == i64 ? 5 : 0));
+  for (std::int64_t k = 0; k < volume(s); ++k)
+    v.push_back(static_cast<double>((k * 7 + seed * 5) % 11) - (is_float(d) || d == i32 || d == i64 ? 5 : 0));
   return from_bytes({s, f64}, v.data()).astype(d);
 }
 struct Table {

@@ -11,7 +11,8 @@ TEST(Broadcast, StretchesSizesOfOne) {
   auto x = numbers({2, 1, 3});
   Table t(x);
   expect_equal(broadcast_to(x, {4, 2, 5, 3}), Table({4, 2, 5, 3}, [&](const Index& i) { return t({i[1], 0, i[3]}); }));
-  expect_equal(broadcast_in_dim(numbers({3}), {2, 3, 2}, {1}), Table({2, 3, 2}, [&](const Index& i) { return Table(numbers({3}))({i[1]}); }));
+  expect_equal(broadcast_in_dim(numbers({3}), {2, 3, 2}, {1}),
+               Table({2, 3, 2}, [&](const Index& i) { return Table(numbers({3}))({i[1]}); }));
   EXPECT_EQ(broadcast_to(numbers({1}), {0}).shape(), Shape{0});
   expect_says(message<ShapeError>([] { (void)broadcast_to(numbers({2, 3}), {4, 3}); }), "[2, 3] does not stretch to [4, 3]");
   EXPECT_THROW((void)broadcast_to(numbers({2, 3}), {3}), ShapeError);
@@ -105,7 +106,8 @@ TEST(Repeat, TileRepeatRollFlip) {
   expect_equal(tile(x, {2}), Table({2, 6}, [&](const Index& i) { return t({i[0], i[1] % 3}); }));
   expect_equal(tile(x, {2, 1, 1}), Table({2, 2, 3}, [&](const Index& i) { return t({i[1], i[2]}); }));
   expect_equal(repeat(x, 2, 1), Table({2, 6}, [&](const Index& i) { return t({i[0], i[1] / 2}); }));
-  for (int shift : {-4, -1, 0, 1, 5}) expect_equal(roll(x, shift, 1), Table({2, 3}, [&](const Index& i) { return t({i[0], ((i[1] - shift) % 3 + 3) % 3}); }));
+  for (int shift : {-4, -1, 0, 1, 5})
+    expect_equal(roll(x, shift, 1), Table({2, 3}, [&](const Index& i) { return t({i[0], ((i[1] - shift) % 3 + 3) % 3}); }));
   expect_equal(flip(x), Table({2, 3}, [&](const Index& i) { return t({1 - i[0], 2 - i[1]}); }));
   expect_equal(flip(x, 1), Table({2, 3}, [&](const Index& i) { return t({i[0], 2 - i[1]}); }));
   EXPECT_EQ(flip(numbers({0, 2})).shape(), (Shape{0, 2}));

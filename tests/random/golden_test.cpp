@@ -31,7 +31,8 @@ std::vector<Line> lines() {
     std::string hi, lo, dtype, shape, word;
     in >> l.sampler >> hi >> lo >> dtype >> shape;
     l.text = text.substr(0, text.find(':'));
-    const std::uint32_t words[] = {static_cast<std::uint32_t>(std::stoul(hi, nullptr, 16)), static_cast<std::uint32_t>(std::stoul(lo, nullptr, 16))};
+    const std::uint32_t words[] = {static_cast<std::uint32_t>(std::stoul(hi, nullptr, 16)),
+                                   static_cast<std::uint32_t>(std::stoul(lo, nullptr, 16))};
     l.key = from_bytes({{}, Dtype::key}, words);
     l.dtype = parse_dtype(dtype);
     std::istringstream sizes(shape == "-" ? "" : shape);
@@ -96,8 +97,9 @@ Array draw(const Line& l) {
 }
 /// What DESIGN.md section 6 promises exactly; everything else goes through a logarithm or erf_inv.
 bool exact(const Line& l) {
-  for (auto name : {"bits", "split", "fold_in", "uniform", "randint", "bernoulli", "bernoulli_bf16", "rademacher", "permutation", "permutation_rows",
-                    "permutation_independent", "categorical", "categorical_axis0", "categorical_shape", "choice", "choice_once", "choice_p", "choice_p_once"})
+  for (auto name : {"bits", "split", "fold_in", "uniform", "randint", "bernoulli", "bernoulli_bf16", "rademacher",
+                    "permutation", "permutation_rows", "permutation_independent", "categorical", "categorical_axis0",
+                    "categorical_shape", "choice", "choice_once", "choice_p", "choice_p_once"})
     if (l.sampler == name) return true;
   return l.sampler == "normal" && l.dtype == bf16;
 }
@@ -106,7 +108,11 @@ template <class T> double value_of(std::uint64_t bits) {
   std::memcpy(static_cast<void*>(&x), &bits, sizeof x);
   return static_cast<double>(x);
 }
-double value_of(std::uint64_t bits, Dtype d) { return d == f64 ? value_of<double>(bits) : d == bf16 ? static_cast<double>(value_of<bfloat16>(bits)) : value_of<float>(bits); }
+double value_of(std::uint64_t bits, Dtype d) {
+  return d == f64    ? value_of<double>(bits)
+         : d == bf16 ? static_cast<double>(value_of<bfloat16>(bits))
+                     : value_of<float>(bits);
+}
 
 TEST(Golden, EveryLineOfJax) {
   auto all = lines();
@@ -122,7 +128,10 @@ TEST(Golden, EveryLineOfJax) {
       EXPECT_EQ(got, l.bits);
       continue;
     }
-    auto rtol = l.dtype == f64 ? 1e-13 : l.dtype == bf16 ? 0x1p-7 : l.sampler == "gamma" || l.sampler == "loggamma" || l.sampler == "dirichlet" ? 3e-6 : 1e-6;
+    auto rtol = l.dtype == f64                                                                ? 1e-13
+                : l.dtype == bf16                                                             ? 0x1p-7
+                : l.sampler == "gamma" || l.sampler == "loggamma" || l.sampler == "dirichlet" ? 3e-6
+                                                                                              : 1e-6;
     for (std::size_t i = 0; i < got.size(); ++i) {
       auto want = value_of(l.bits[i], l.dtype), have = value_of(got[i], l.dtype);
       EXPECT_NEAR(have, want, rtol * std::max(std::abs(want), 0.1)) << "element " << i;

@@ -100,12 +100,15 @@ TEST(Stream, BlocksOfADrawAreItsBlocks) {
   for (std::size_t d = 0; d < deep.size(); ++d) in.push_back(array(static_cast<int>(deep[d] - cut[d])));
   Dims start;
   for (std::size_t d = 0; d < deep.size(); ++d) start.push_back(deep[d] - cut[d]);
-  EXPECT_EQ(call_one(ops::RandomBits{deep, u32, {}, cut}, in).to_vector<std::int64_t>(), slice(bits(key(8), deep), start, deep.dims()).to_vector<std::int64_t>());
+  EXPECT_EQ(call_one(ops::RandomBits{deep, u32, {}, cut}, in).to_vector<std::int64_t>(),
+            slice(bits(key(8), deep), start, deep.dims()).to_vector<std::int64_t>());
 }
 TEST(Stream, ManyKeysDrawWhatEachDraws) {
   auto ks = random::split(key(1), 3);
   auto all = call_one(ops::RandomBits{{4}, u32, {}, {4}}, {ks}).to_vector<std::uint32_t>();
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(bits(index_in_dim(ks, 0, i), {4}).to_vector<std::uint32_t>(), Words(all.begin() + 4 * i, all.begin() + 4 * i + 4));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(bits(index_in_dim(ks, 0, i), {4}).to_vector<std::uint32_t>(),
+              Words(all.begin() + 4 * i, all.begin() + 4 * i + 4));
 }
 TEST(Samplers, RangesAndMoments) {
   auto x = normal(key(7), {200000}).to_vector<float>();

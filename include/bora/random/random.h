@@ -47,7 +47,8 @@ Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shap
 /// algorithm, with its bias of at most span / 2^32 (2^64 for i64).
 Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype = i32, const Draw& draw = {});
 /// i32 position along `axis`, with probability softmax(logits). shape: that of the result, it must end in the batch dimensions.
-Array categorical(const Array& k, const Array& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = none, const Draw& draw = {});
+Array categorical(const Array& k, const Array& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = none,
+                  const Draw& draw = {});
 Array gumbel(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
 Array exponential(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
 Array laplace(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
