@@ -1,0 +1,72 @@
+#include "app/arguments.h"
+#include <gtest/gtest.h>
+#include "bora/base/error.h"
+
+using namespace bora;
+using namespace bora::app;
+namespace {
+std::optional<Arguments> parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "bora");
+  return parse_arguments(static_cast<int>(words.size()), words.data());
+}
+std::string error_of(const std::vector<const char*>& words) {
+  try {
+    (void)parse(words);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+using Words = std::vector<std::string>;
+}  // namespace
+
+TEST(Arguments, Train) {
+  auto a = parse({"train", "gpt.yaml", "steps=3", "model.layers=2", "--mesh", "data=2,model=1", "--layout=fsdp+tp", "--threads", "2", "--out", "o"}).value();
+  EXPECT_EQ(a.command, Arguments::Command::train);
+  EXPECT_EQ(a.path, "gpt.yaml");
+  EXPECT_EQ(a.settings, (Words{"steps=3", "model.layers=2", "mesh=data=2,model=1", "layout=fsdp+tp", "threads=2", "out=o"}));
+  EXPECT_EQ(parse({"train", "gpt.yaml", "steps=-3"})->settings, (Words{"steps=-3"}));
+}
+TEST(Arguments, LaunchInEveryForm) {
+  for (auto& words : std::vector<std::vector<const char*>>{
+           {"launch", "-n", "4", "--", "train", "gpt.yaml", "steps=3"},
+           {"launch", "-n", "4", "train", "gpt.yaml", "steps=3"},
+           {"launch", "-n", "4", "gpt.yaml", "steps=3"},
+           {"launch", "-n4", "--", "gpt.yaml", "steps=3"}}) {
+    auto a = parse(words).value();
+    EXPECT_EQ(a.command, Arguments::Command::launch);
+    EXPECT_EQ(a.ranks, 4);
+    EXPECT_EQ(a.path, "gpt.yaml");
+    EXPECT_EQ(a.settings, (Words{"steps=3"}));
+  }
+  auto a = parse({"launch", "-n", "4", "--layout", "fsdp+tp", "--mesh", "data=2,model=2", "--log-dir", "logs", "--max-restarts", "3", "gpt.yaml"}).value();
+  EXPECT_EQ(a.path, "gpt.yaml");
+  EXPECT_EQ(a.settings, (Words{"layout=fsdp+tp", "mesh=data=2,model=2"}));
+  EXPECT_EQ(a.log_dir, "logs");
+  EXPECT_EQ(a.max_restarts, 3);
+  a = parse({"launch", "-n", "2", "--", "train", "gpt.yaml", "--layout", "tp", "steps=3"}).value();
+  EXPECT_EQ(a.settings, (Words{"steps=3", "layout=tp"}));
+}
+TEST(Arguments, OtherCommands) {
+  auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"}).value();
+  EXPECT_EQ(g.command, Arguments::Command::generate);
+  EXPECT_EQ(g.path, "runs/x");
+  EXPECT_EQ(g.prompt, "Love is");
+  EXPECT_EQ(g.temperature, 0.5);
+  EXPECT_EQ(g.top_k, 7);
+  EXPECT_EQ(g.seed, 3);
+  EXPECT_EQ(parse({"eval", "runs/x"})->command, Arguments::Command::eval);
+  EXPECT_EQ(parse({"plan", "gpt.yaml", "--mesh", "data=2"})->command, Arguments::Command::plan);
+  EXPECT_EQ(parse({"inspect", "runs/x/checkpoints/step-3"})->command, Arguments::Command::inspect);
+  EXPECT_EQ(parse({"doctor"})->command, Arguments::Command::doctor);
+}
+TEST(Arguments, MistakesAreOneLine) {
+  for (auto& words : std::vector<std::vector<const char*>>{
+           {}, {"tarin", "gpt.yaml"}, {"train"}, {"launch", "gpt.yaml"}, {"launch", "-n", "two", "gpt.yaml"}, {"train", "gpt.yaml", "--mush", "x"},
+           {"train", "gpt.yaml", "steps"}, {"launch", "-n", "2", "--", "train"}, {"generate", "x", "--temperature", "-1"}}) {
+    auto error = error_of(words);
+    EXPECT_NE(error, "no error");
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  }
+  EXPECT_EQ(error_of({"train", "gpt.yaml", "steps"}), "expected key=value after gpt.yaml, got 'steps'");
+}

@@ -1,0 +1,226 @@
+// The command from outside: exit codes, lines and files that scripts read (api.md section 7), with processes and sockets.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+#include "bora/train/metrics.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+namespace {
+std::string slurp(const std::string& path) {
+  std::stringstream s;
+  s << std::ifstream(path).rdbuf();
+  return s.str();
+}
+struct Result {
+  int code = 0;
+  std::string out, err;
+  double seconds = 0;
+  std::string line(const std::string& begin) const {       // the first one that begins so, without its beginning
+    std::istringstream lines(out);
+    for (std::string l; std::getline(lines, l);) if (l.starts_with(begin)) return l.substr(begin.size());
+    return "no line '" + begin + "'";
+  }
+};
+struct CommandTest : testing::Test {
+  std::string folder = (fs::temp_directory_path() / ("bora_command_" + std::to_string(::getpid()))).string();
+  std::string config = folder + "/tiny.yaml";
+  CommandTest() {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "The wind number " + std::to_string(i * i) + " blows over the hills.\n%\n";
+    std::ofstream(folder + "/text") << text;
+    std::ofstream(config) << "steps: 6\nwarmup: 2\nbatch: 6\nlog_every: 2\neval_rows: 24\ndata: " << folder << "/text\nmodel: {layers: 2, embed: 24, heads: 3, positions: 16}\n";
+  }
+  ~CommandTest() override { fs::remove_all(folder); }
+  Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {}, const std::string& environment = {}) const {
+    auto begin = std::chrono::steady_clock::now();
+    auto pid = ::fork();
+    if (pid == 0) {
+      auto command = environment + " exec " BORA_COMMAND " " + arguments + " > " + folder + "/out 2> " + folder + "/err < /dev/null";
+      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      ::_exit(127);
+    }
+    if (meanwhile) meanwhile(pid);
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(folder + "/out"), slurp(folder + "/err")};
+    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return r;
+  }
+  /// One line on stderr, exit code 2.
+  void is_bad_input(const std::string& arguments, const std::string& part, const std::string& environment = {}) const {
+    auto r = run(arguments, {}, environment);
+    EXPECT_EQ(r.code, 2) << arguments << "\n" << r.out << r.err;
+    EXPECT_TRUE(r.err.starts_with("bora: ")) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
+  }
+  std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") const {
+    std::vector<double> r;
+    std::ifstream file(out + "/metrics.jsonl");
+    double x = 0;
+    for (std::string line; std::getline(file, line);) if (metric_of(line, name, x)) r.push_back(x);
+    return r;
+  }
+  static int processes(const std::string& word) {
+    int n = 0;
+    for (auto& p : fs::directory_iterator("/proc")) {
+      if (!std::isdigit(p.path().filename().string()[0]) || p.path().filename() == std::to_string(::getpid())) continue;
+      n += slurp(p.path() / "cmdline").find(word) != std::string::npos && slurp(p.path() / "stat").find(") Z") == std::string::npos;
+    }
+    return n;
+  }
+};
+}  // namespace
+
+TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
+  auto launch = "launch -n 2 --out " + folder + "/o " + config + " ";
+  is_bad_input(launch + "bacth=3", "unknown key 'bacth'; did you mean 'batch'?");
+  is_bad_input(launch + "batch=three", "batch: expected an integer, got 'three'");
+  is_bad_input(launch + "batch=0", "batch: must be 1 or more rows, got 0");
+  is_bad_input(launch + "model.embed=-4", "model.embed: must be 1 or more, got -4");
+  is_bad_input(launch + "data=/no/such/file", "data: no file or folder at /no/such/file");
+  std::ofstream(folder + "/empty") << "";
+  is_bad_input(launch + "data=" + folder + "/empty", "is empty");
+  is_bad_input(launch + "mesh=data=3", "has 3 ranks, but this job has 2");
+  is_bad_input(launch + "mesh=pipe=2", "unknown axis 'pipe'");
+  is_bad_input(launch + "layout=zero", "unknown layout 'zero'");
+  is_bad_input("launch -n 2 --out /proc/nothing " + config, "out: cannot make the folder /proc/nothing");
+  std::ofstream(folder + "/broken.yaml") << "steps: 3\nmodel: {layers: 2\n";
+  is_bad_input("launch -n 2 " + folder + "/broken.yaml", "broken YAML");
+  is_bad_input("launch -n 2 " + folder + "/none.yaml", "no configuration file");
+  is_bad_input("train " + config + " batch=0", "batch: must be 1 or more rows");
+  is_bad_input("generate " + folder, "is no folder of a run");
+  is_bad_input("inspect " + folder, "no checkpoint at");
+  is_bad_input("frobnicate", "frobnicate");
+  EXPECT_FALSE(fs::exists(folder + "/o/metrics.jsonl"));
+}
+TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
+  int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(fd, reinterpret_cast<::sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(fd, 1), 0);
+  ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size);
+  auto root = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  is_bad_input("launch -n 2 --out " + folder + "/o " + config, "the port is in use", "BORA_ROOT=" + root);
+  ::close(fd);
+  auto r = run("train " + config + " join_timeout=1 --out " + folder + "/o", {}, "BORA_RANK=0 BORA_SIZE=2 BORA_ROOT=" + root);
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("1"), std::string::npos) << r.err;
+  EXPECT_TRUE(r.err.starts_with("bora: ")) << r.err;
+  EXPECT_LT(r.seconds, 10);
+}
+TEST_F(CommandTest, TheSameRunOnEveryMesh) {
+  std::string digest;
+  std::vector<double> first;
+  for (std::string how : {"-n 1", "-n 2 --layout fsdp", "-n 2 --layout tp", "-n 3 --layout fsdp", "-n 4 --layout fsdp+tp --mesh data=2,model=2", "-n 2 --layout dp"}) {
+    auto out = folder + "/" + std::to_string(std::hash<std::string>()(how));
+    auto r = run("launch " + how + " --out " + out + " " + config);
+    ASSERT_EQ(r.code, 0) << how << "\n" << r.out << r.err;
+    auto line = r.line("init digest ");
+    auto hex = line.substr(line.find(": ") + 2);
+    EXPECT_EQ(hex.size(), 64U) << line;
+    if (digest.empty()) digest = hex;
+    EXPECT_EQ(hex, digest) << how;
+    auto l = losses(out);
+    ASSERT_EQ(l.size(), 6U) << how;
+    if (first.empty()) first = l;
+    for (std::size_t i = 0; i < l.size(); ++i) EXPECT_NEAR(l[i], first[i], 1e-5 * first[i]) << how << " step " << i + 1;
+    EXPECT_EQ(losses(out, "eval/loss").size(), 2U);
+    EXPECT_EQ(r.line("checkpoint: "), out + "/checkpoints/step-6");
+    EXPECT_GT(std::stod(r.line("val loss: ")), 4);
+    EXPECT_GT(std::stod(r.line("peak rss rank 0: ")), 1e6);
+    EXPECT_TRUE(fs::exists(out + "/loss.svg") && fs::exists(out + "/config.yaml"));
+  }
+}
+TEST_F(CommandTest, AContinuedRunIsTheRunThatWasNeverInterrupted) {
+  auto whole = folder + "/whole", cut = folder + "/cut";
+  ASSERT_EQ(run("launch -n 2 --out " + whole + " " + config + " steps=9 checkpoint_every=4").code, 0);
+  // Kill -9 of a rank in mid-training, then the same command again.
+  auto command = "launch -n 2 --out " + cut + " " + config + " steps=9 checkpoint_every=4";
+  auto r = run(command + " model.layers=2", [&](pid_t launcher) {
+    for (int i = 0; i < 3000 && losses(cut).size() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (auto& p : fs::directory_iterator("/proc")) {
+      auto stat = slurp(p.path() / "stat");
+      if (stat.find(" " + std::to_string(launcher) + " ") != std::string::npos && slurp(p.path() / "environ").find("BORA_RANK=1") != std::string::npos)
+        ::kill(std::stoi(p.path().filename()), SIGKILL);
+    }
+  });
+  if (r.code != 0) {                                       // it may have been done before the signal came
+    EXPECT_EQ(r.code, 86) << r.out << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_NE(r.err.find("bora: rank 1 lost"), std::string::npos) << r.err;
+    r = run(command);
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_NE(r.out.find("continuing from step 4"), std::string::npos) << r.out;
+  }
+  EXPECT_EQ(processes(cut), 0);
+  EXPECT_EQ(losses(cut), losses(whole));
+  // Another number of ranks goes on from what two have written.
+  for (std::string n : {"1", "3"}) {
+    auto out = folder + "/from" + n;
+    fs::create_directories(out + "/checkpoints");
+    fs::copy(whole + "/checkpoints/step-8", out + "/checkpoints/step-8", fs::copy_options::recursive);
+    r = run("launch -n " + n + " --out " + out + " " + config + " steps=9");
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_NEAR(losses(out).at(0), losses(whole).at(8), 1e-5 * losses(whole).at(8));
+  }
+  // Damage is found, and names the leaf.
+  {
+    auto file = whole + "/checkpoints/step-9/rank-1";
+    auto bytes = slurp(file);
+    bytes[bytes.size() / 2] ^= 1;
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
+  is_bad_input("launch -n 2 --out " + whole + " " + config + " steps=12", "leaf '");
+  fs::remove_all(whole + "/checkpoints/step-9");
+  is_bad_input("launch -n 2 --out " + whole + " " + config + " steps=12 model.embed=48", "is of another model: leaf '");
+  auto text = run("generate " + cut + " --prompt The --length 20");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(text.out.starts_with("The"));
+  EXPECT_GE(text.out.size(), 23U);
+  EXPECT_EQ(text.out, run("generate " + cut + " --prompt The --length 20").out);
+  auto eval = run("eval " + cut);
+  EXPECT_EQ(eval.code, 0) << eval.err;
+  EXPECT_NEAR(std::stod(eval.line("val loss: ")), losses(cut, "eval/loss").back(), 1e-4);
+  auto seen = run("inspect " + cut + "/checkpoints/step-9");
+  EXPECT_EQ(seen.code, 0) << seen.err;
+  EXPECT_NE(seen.out.find("params.wte.weight"), std::string::npos) << seen.out;
+}
+TEST_F(CommandTest, StepsZeroPlansAndEnds) {
+  auto r = run("launch -n 2 --layout fsdp --out " + folder + "/o " + config + " steps=0");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("init digest data=2,model=1 fsdp: "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("plan: "), std::string::npos);
+  EXPECT_EQ(r.out.find("val loss"), std::string::npos);
+  EXPECT_EQ(r.out.find("checkpoint: "), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder + "/o/checkpoints"));
+  EXPECT_NE(r.line("peak rss rank 1: ").find_first_of("123456789"), std::string::npos);
+  EXPECT_EQ(run("launch -n 2 --out " + folder + "/o " + config + " steps=0 digest=false").out.find("init digest"), std::string::npos);
+  EXPECT_EQ(run("plan " + config + " --mesh data=2,model=1").code, 0);
+}
+TEST_F(CommandTest, SignalsStopInOrder) {
+  auto out = folder + "/o";
+  auto r = run("launch -n 2 --out " + out + " " + config + " steps=100000", [&](pid_t launcher) {
+    for (int i = 0; i < 6000 && losses(out).size() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::kill(launcher, SIGTERM);
+  });
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+  EXPECT_NE(r.out.find("checkpoint: " + out + "/checkpoints/step-"), std::string::npos) << r.out;
+  EXPECT_EQ(r.err.find("bora: "), std::string::npos) << r.err;
+  EXPECT_EQ(processes(out), 0);
+}
