@@ -23,7 +23,7 @@ void check_window(std::string_view what, const Types& in, const Shape& window, s
                     in.size() - first_start, " starts");
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ShapeError>(window[d] >= 0 && window[d] <= x[d], what, ": the window ", window, " does not fit into ", x);
-    check<ShapeError>(in[first_start + d] == Type({}, i32), what, ": starts must be i32 scalars, got ", in[first_start + d]);
+    check<ShapeError>(in[first_start + d] == Type{{}, i32}, what, ": starts must be i32 scalars, got ", in[first_start + d]);
   }
 }
 /// Whole dimensions are independent; a dimension with a window is needed whole.

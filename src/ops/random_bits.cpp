@@ -13,7 +13,7 @@ Type RandomBits::infer(const Types& in) const {
                     "random bits: a block of ", shape, " needs one size and one start a dimension");
   for (std::size_t d = 0; d < shape.size(); ++d) check<ShapeError>(shape[d] >= 0, "random: sizes must not be negative, got ", shape);
   for (std::size_t i = 1; i < in.size(); ++i)
-    check<ShapeError>(in[i] == Type({}, i32), "random bits: starts must be i32 scalars, got ", in[i]);
+    check<ShapeError>(in[i] == Type{{}, i32}, "random bits: starts must be i32 scalars, got ", in[i]);
   auto s = in[0].shape;
   s.append(sizes);
   return {s, dtype};
