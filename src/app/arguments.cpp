@@ -57,8 +57,10 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   inspect->add_option("checkpoint", a.path, "OUT/checkpoints/step-<n>")->required();
   inspect->add_flag("--blocks", a.details, "every block");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
+  std::vector<const char*> given(argv, argv + argc);
+  if (argc > 1 && std::string(argv[1]) == "launch") std::erase(given, std::string("--"));    // what follows is parsed as `bora train` does
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(given.size()), given.data());
   } catch (const CLI::Success& e) {
     app.exit(e);
     return std::nullopt;

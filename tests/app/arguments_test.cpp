@@ -41,7 +41,7 @@ TEST(Arguments, LaunchInEveryForm) {
   }
   auto a = parse({"launch", "-n", "4", "--layout", "fsdp+tp", "--mesh", "data=2,model=2", "--log-dir", "logs", "--max-restarts", "3", "gpt.yaml"}).value();
   EXPECT_EQ(a.path, "gpt.yaml");
-  EXPECT_EQ(a.settings, (Words{"layout=fsdp+tp", "mesh=data=2,model=2"}));
+  EXPECT_EQ(a.settings, (Words{"mesh=data=2,model=2", "layout=fsdp+tp"}));
   EXPECT_EQ(a.log_dir, "logs");
   EXPECT_EQ(a.max_restarts, 3);
   a = parse({"launch", "-n", "2", "--", "train", "gpt.yaml", "--layout", "tp", "steps=3"}).value();
