@@ -80,8 +80,9 @@ TEST(Xtensor, IsTheReferenceOfReductions) {
   same(prod(a, 0), xt::prod(x, Axes{0}), 1e-12);
   same(amax(a, -1), xt::amax(x, Axes{1}));
   same(amin(a, {0, 1}), xt::amin(x));
-  same(var(a, 0), xt::variance(x, Axes{0}), 1e-12);
-  same(stddev(a), xt::stddev(x), 1e-12);
+  xt::xarray<double> centre = xt::mean(x, Axes{0});
+  same(var(a, 0), xt::mean(xt::square(x - centre), Axes{0}), 1e-12);      // xt::variance over an axis throws in 0.24.3
+  same(stddev(a), xt::sqrt(xt::mean(xt::square(x - xt::mean(x)()))), 1e-12);
   same(sum(a, 1, {.keepdims = true}), xt::sum(x, Axes{1}, xt::keep_dims), 1e-12);
   same(argmax(a, 1), xt::argmax(x, 1));
   same(argmin(a, 0), xt::argmin(x, 0));
