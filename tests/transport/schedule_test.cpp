@@ -25,7 +25,7 @@ Counts ragged(int P) {
 std::int64_t total(const Counts& c) { return std::accumulate(c.begin(), c.end(), std::int64_t{0}); }
 std::int64_t in_order(int P, std::int64_t i) {
   auto acc = value(0, i);
-  for (int p = 1; p < P; ++p) acc = acc * 31 + value(p, i);
+  for (int p = 1; p < P; ++p) acc = fold_in(acc, value(p, i));
   return acc;
 }
 struct Case {

@@ -84,7 +84,7 @@ Simulation simulate(const std::vector<Schedule>& all, const std::vector<std::vec
         check<TransportError>(static_cast<std::int64_t>(part.size()) == s.to.size(), "rank ", r, ": member ", p, " sent ", part.size(),
                               " elements for a sum of ", s.to.size());
         if (p == 0) acc = part;
-        else for (std::size_t k = 0; k < acc.size(); ++k) acc[k] = acc[k] * 31 + part[k];
+        else for (std::size_t k = 0; k < acc.size(); ++k) acc[k] = fold_in(acc[k], part[k]);
       }
       result.reduced[at(r)] += s.to.size() * (P - 1);
       put(acc);
