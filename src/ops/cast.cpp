@@ -27,7 +27,8 @@ const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
 }  // namespace
 
 Type Cast::infer(const Types& in) const {
-  check<DtypeError>(in[0].dtype != Dtype::key && dtype != Dtype::key, "astype: random keys are not numbers; ", in[0], " does not become ", dtype);
+  check<DtypeError>(in[0].dtype != Dtype::key && dtype != Dtype::key, "astype: random keys are not numbers; ", in[0],
+                    " does not become ", dtype);
   return {in[0].shape, dtype};
 }
 void Cast::eval(Inputs in, Outputs out) const {
@@ -47,13 +48,17 @@ Factors Cast::factors(const Types& in) const {
 }
 Cast Cast::lift(std::int64_t) const { return *this; }
 Samples<Cast> Cast::samples() {
-  return {{{f32}, {random_values({2, 3}, -4, 4, 1)}}, {{f64}, {random_values({2, 3}, -4, 4, 2, f32)}}, {{i32}, {random_values({2, 3}, -4, 4, 3)}},
-          {{f64}, {random_values({2, 3}, -4, 4, 4, i32)}}, {{boolean}, {random_values({2, 3}, 0, 2, 5, i32)}}};
+  return {{{f32}, {random_values({2, 3}, -4, 4, 1)}},
+          {{f64}, {random_values({2, 3}, -4, 4, 2, f32)}},
+          {{i32}, {random_values({2, 3}, -4, 4, 3)}},
+          {{f64}, {random_values({2, 3}, -4, 4, 4, i32)}},
+          {{boolean}, {random_values({2, 3}, 0, 2, 5, i32)}}};
 }
 
 Type Bitcast::infer(const Types& in) const {
-  check<DtypeError>(dtype_size(dtype) == dtype_size(in[0].dtype) && (dtype == in[0].dtype || dtype != boolean), "bitcast: ", in[0],
-                    " cannot be read as ", dtype, dtype == boolean ? "; compare with 0" : ": their sizes differ");
+  check<DtypeError>(dtype_size(dtype) == dtype_size(in[0].dtype) && (dtype == in[0].dtype || dtype != boolean),
+                    "bitcast: ", in[0], " cannot be read as ", dtype,
+                    dtype == boolean ? "; compare with 0" : ": their sizes differ");
   return {in[0].shape, dtype};
 }
 void Bitcast::eval(Inputs in, Outputs out) const {
@@ -62,7 +67,9 @@ void Bitcast::eval(Inputs in, Outputs out) const {
 Array Bitcast::vjp(const Vjp&) const { return {}; }
 Factors Bitcast::factors(const Types& in) const { return elementwise_factors(in); }
 Bitcast Bitcast::lift(std::int64_t) const { return *this; }
-Samples<Bitcast> Bitcast::samples() { return {{{i32}, {random_values({2, 3}, -4, 4, 1, f32)}}, {{u32}, {random_values({2, 3}, -4, 4, 2, i32)}}}; }
+Samples<Bitcast> Bitcast::samples() {
+  return {{{i32}, {random_values({2, 3}, -4, 4, 1, f32)}}, {{u32}, {random_values({2, 3}, -4, 4, 2, i32)}}};
+}
 }  // namespace bora::ops
 
 namespace bora {

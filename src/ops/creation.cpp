@@ -9,7 +9,9 @@ namespace detail {
 void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
   auto n = static_cast<std::int64_t>(size);
   if (to.shape.size() == depth) to.shape.push_back(n);             // the first list at this depth says the size
-  else check<ShapeError>(to.shape[depth] == n, "array: rows of different lengths: ", to.shape[depth], " and ", n, " at depth ", depth);
+  else
+    check<ShapeError>(to.shape[depth] == n, "array: rows of different lengths: ", to.shape[depth], " and ", n,
+                      " at depth ", depth);
 }
 Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
   auto d = dtype.value_or(f32);
@@ -17,7 +19,8 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
   else if (!dtype && !l.numbers.empty() && l.numbers[0].kind == Scalar::Kind::integer) d = i32;
   auto shape = l.shape;
   auto b = new_buffer({shape, d});
-  check<ShapeError>(volume(shape) == static_cast<std::int64_t>(l.numbers.size()), "array: ", l.numbers.size(), " numbers do not fill ", shape);
+  check<ShapeError>(volume(shape) == static_cast<std::int64_t>(l.numbers.size()), "array: ", l.numbers.size(),
+                    " numbers do not fill ", shape);
   std::size_t i = 0;
   dispatch(d, "array", [&](auto zero) {
     using T = decltype(zero);
@@ -25,9 +28,11 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
     for (auto& s : l.numbers) {
       if constexpr (std::is_same_v<T, bool>) out[i++] = s.value != 0;
       else if constexpr (std::is_integral_v<T>) {
-        check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62), "array: ", s.value, " does not fit into ", d);
+        check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62),
+                          "array: ", s.value, " does not fit into ", d);
         auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
-        check<ValueError>(static_cast<std::int64_t>(static_cast<T>(n)) == n, "array: ", n, " does not fit into ", d, "; give a dtype: array({..}, i64)");
+        check<ValueError>(static_cast<std::int64_t>(static_cast<T>(n)) == n, "array: ", n, " does not fit into ", d,
+                          "; give a dtype: array({..}, i64)");
         out[i++] = static_cast<T>(n);
       } else if constexpr (std::is_same_v<T, bfloat16>) out[i++] = bfloat16(static_cast<float>(s.value));
       else out[i++] = static_cast<T>(s.value);
@@ -49,8 +54,8 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
 }
 /// Computed in f64 and rounded once, as NumPy does.
 Array from_range(double start, double stop, double step, Dtype dtype) {
-  check<ValueError>(step != 0 && std::isfinite(start) && std::isfinite(stop) && std::isfinite(step), "arange: from ", start, " to ", stop,
-                    " by ", step, " never ends");
+  check<ValueError>(step != 0 && std::isfinite(start) && std::isfinite(stop) && std::isfinite(step), "arange: from ",
+                    start, " to ", stop, " by ", step, " never ends");
   auto n = static_cast<std::int64_t>(std::ceil((stop - start) / step));
   return (iota({std::max<std::int64_t>(n, 0)}, 0, f64) * step + start).astype(dtype);
 }
@@ -63,7 +68,9 @@ Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype) {
   auto as_written = value.kind == Scalar::Kind::boolean ? boolean : value.kind == Scalar::Kind::integer ? i32 : f32;
   return full_of({shape, dtype.value_or(as_written)}, value);
 }
-Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype) { return full_of({x.shape(), dtype.value_or(x.dtype())}, value); }
+Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype) {
+  return full_of({x.shape(), dtype.value_or(x.dtype())}, value);
+}
 
 Array linspace(double start, double stop, std::int64_t n, Dtype dtype) {
   check<ValueError>(n >= 0, "linspace: ", n, " numbers");

@@ -29,11 +29,13 @@ struct Custom {
   const std::string& title() const { return function->name; }
 
   Type infer(const Types& in) const {
-    check<ValueError>(in.size() == op().eval.arity(), title(), ": takes ", op().eval.arity(), " inputs, got ", in.size());
+    check<ValueError>(in.size() == op().eval.arity(), title(), ": takes ", op().eval.arity(), " inputs, got ",
+                      in.size());
     std::vector<Shape> shapes;
     for (auto& t : in) shapes.push_back(t.shape);
     if (op().elementwise)
-      for (auto& s : shapes) check<ShapeError>(s == shapes[0], title(), ": elementwise inputs of different shapes: ", shapes[0], " and ", s);
+      for (auto& s : shapes)
+        check<ShapeError>(s == shapes[0], title(), ": elementwise inputs of different shapes: ", shapes[0], " and ", s);
     Shape shape = op().shape && !op().elementwise ? op().shape(shapes) : in.empty() ? Shape{} : shapes[0];
     auto dtype = op().dtype ? *op().dtype : op().eval.dtype() ? *op().eval.dtype() : in.empty() ? f32 : in[0].dtype;
     return {shape, dtype};
@@ -43,20 +45,23 @@ struct Custom {
     auto y = op().eval(in).concrete();
     check<ShapeError>(y.shape() == out[0].shape, title(), ": eval gave ", y.type(), " where the shape ", out[0].shape,
                       " was promised; say .shape = [](const std::vector<Shape>& in) { .. }");
-    check<DtypeError>(y.dtype() == out[0].dtype || op().dtype, title(), ": eval gave ", y.type(), " where ", out[0].dtype,
-                      " was expected; say .dtype = ", y.dtype());
+    check<DtypeError>(y.dtype() == out[0].dtype || op().dtype, title(), ": eval gave ", y.type(), " where ",
+                      out[0].dtype, " was expected; say .dtype = ", y.dtype());
     return {y.astype(out[0].dtype)};
   }
   Arrays vjp(const Vjp& v) const {
-    check<TraceError>(static_cast<bool>(op().vjp), title(), " cannot be differentiated in reverse: give custom_op a .vjp");
+    check<TraceError>(static_cast<bool>(op().vjp), title(),
+                      " cannot be differentiated in reverse: give custom_op a .vjp");
     Arrays arguments{v.ct[0]};
     arguments.insert(arguments.end(), v.in.begin(), v.in.end());
     auto g = op().vjp(arguments);
-    check<ValueError>(g.size() == v.in.size(), title(), ": vjp gave ", g.size(), " gradients for ", v.in.size(), " inputs");
+    check<ValueError>(g.size() == v.in.size(), title(), ": vjp gave ", g.size(), " gradients for ", v.in.size(),
+                      " inputs");
     for (std::size_t i = 0; i < g.size(); ++i) {
       if (!v.needs[i] || !is_float(v.in[i].dtype())) g[i] = {};
       if (!g[i].defined()) continue;
-      check<ShapeError>(g[i].shape() == v.in[i].shape(), title(), ": the gradient of input ", i, " has shape ", g[i].shape(), ", the input ", v.in[i].shape());
+      check<ShapeError>(g[i].shape() == v.in[i].shape(), title(), ": the gradient of input ", i, " has shape ",
+                        g[i].shape(), ", the input ", v.in[i].shape());
       g[i] = g[i].astype(v.in[i].dtype());
     }
     return g;
@@ -80,13 +85,19 @@ struct Custom {
     return {{stack(parts, 0), 0}};
   }
   static Samples<Custom> samples() {
-    auto make = [](std::string name, CustomOp op) { return Custom{Handle(std::make_shared<const Definition>(Definition{std::move(name), std::move(op)}))}; };
+    auto make = [](std::string name, CustomOp op) {
+      return Custom{Handle(std::make_shared<const Definition>(Definition{std::move(name), std::move(op)}))};
+    };
     static const auto cube = make("cube", {.eval = [](const Array& x) { return x * x * x; },
                                            .vjp = [](const Array& ct, const Array& x) { return 3 * x * x * ct; },
                                            .elementwise = true});
     static const auto mixed = make("mixed", {.eval = [](const Array& a, const Array& b) { return a + flip(b); },
-                                             .vjp = [](const Array& ct, const Array&, const Array&) { return std::pair{ct, flip(ct)}; }});
-    return {{cube, {random_values({2, 3}, -1, 1, 1)}}, {mixed, {random_values({2, 3}, -1, 1, 2), random_values({2, 3}, -1, 1, 3)}}};
+                                             .vjp =
+                                                 [](const Array& ct, const Array&, const Array&) {
+                                                   return std::pair{ct, flip(ct)};
+                                                 }});
+    return {{cube, {random_values({2, 3}, -1, 1, 1)}},
+            {mixed, {random_values({2, 3}, -1, 1, 2), random_values({2, 3}, -1, 1, 3)}}};
   }
 };
 }  // namespace
@@ -94,10 +105,13 @@ struct Custom {
 
 HostOp::HostOp(std::string name, CustomOp definition) {
   check<ValueError>(static_cast<bool>(definition.eval), name, ": custom_op needs .eval");
-  check<ValueError>(!definition.vjp || definition.vjp.arity() == definition.eval.arity() + 1, name, ": vjp takes the cotangent and ",
-                    definition.eval.arity(), " inputs; it has ", definition.vjp.arity(), " parameters");
-  check<ValueError>(!definition.elementwise || !definition.shape, name, ": .shape says nothing of an elementwise operation");
-  primitive_ = primitive(ops::Custom{ops::Handle(std::make_shared<const ops::Definition>(ops::Definition{std::move(name), std::move(definition)}))});
+  check<ValueError>(!definition.vjp || definition.vjp.arity() == definition.eval.arity() + 1, name,
+                    ": vjp takes the cotangent and ", definition.eval.arity(), " inputs; it has ",
+                    definition.vjp.arity(), " parameters");
+  check<ValueError>(!definition.elementwise || !definition.shape, name,
+                    ": .shape says nothing of an elementwise operation");
+  primitive_ = primitive(ops::Custom{
+      ops::Handle(std::make_shared<const ops::Definition>(ops::Definition{std::move(name), std::move(definition)}))});
 }
 Array HostOp::on(const Arrays& inputs) const {
   auto& custom = *as<ops::Custom>(primitive_);

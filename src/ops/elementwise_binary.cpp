@@ -35,7 +35,9 @@ struct Rem : Defaults {
   static constexpr std::string_view name = "rem";
   static Array da(A, A, A, A ct) { return ct; }
   static Array db(A a, A b, A, A ct) { return -ct * trunc(a / b); }
-  static std::vector<Arrays> samples() { return {{random_values({2, 3}, 3.1, 3.9, 1), random_values({2, 3}, 0.85, 1, 2)}}; }
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, 3.1, 3.9, 1), random_values({2, 3}, 0.85, 1, 2)}};
+  }
 };
 struct Pow : Defaults {
   static constexpr std::string_view name = "pow";
@@ -60,7 +62,8 @@ struct Min : Defaults {
 struct Comparison : Defaults {
   static constexpr int in_place = -1;
   static std::vector<Arrays> samples() {
-    return {{random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}, {random_values({2, 3}, 0, 2, 1, i32), random_values({2, 3}, 0, 2, 2, i32)}};
+    return {{random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)},
+            {random_values({2, 3}, 0, 2, 1, i32), random_values({2, 3}, 0, 2, 2, i32)}};
   }
 };
 struct Eq : Comparison { static constexpr std::string_view name = "eq"; };
@@ -80,7 +83,9 @@ struct And : Bitwise { static constexpr std::string_view name = "and"; };
 struct Or : Bitwise { static constexpr std::string_view name = "or"; };
 struct Xor : Bitwise { static constexpr std::string_view name = "xor"; };
 struct Shift : Defaults {
-  static std::vector<Arrays> samples() { return {{random_values({2, 3}, -99, 99, 1, i32), random_values({2, 3}, 0, 40, 2, i32)}}; }
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, -99, 99, 1, i32), random_values({2, 3}, 0, 40, 2, i32)}};
+  }
 };
 struct Shl : Shift { static constexpr std::string_view name = "shl"; };
 struct ShrLogical : Shift { static constexpr std::string_view name = "shr_logical"; };
@@ -89,7 +94,9 @@ struct ShrArithmetic : Shift { static constexpr std::string_view name = "shr_ari
 /// a * b + c, rounded once.
 struct Fma : Defaults {
   static constexpr std::string_view name = "fma";
-  static Arrays vjp(const Vjp& v) { return {v.needs[0] ? v.ct[0] * v.in[1] : Array{}, v.needs[1] ? v.ct[0] * v.in[0] : Array{}, v.ct[0]}; }
+  static Arrays vjp(const Vjp& v) {
+    return {v.needs[0] ? v.ct[0] * v.in[1] : Array{}, v.needs[1] ? v.ct[0] * v.in[0] : Array{}, v.ct[0]};
+  }
 };
 struct Select : Defaults {
   static constexpr std::string_view name = "select";
@@ -98,10 +105,12 @@ struct Select : Defaults {
   static Arrays vjp(const Vjp& v) {
     auto& ct = v.ct[0];
     auto zero = zeros_like(ct);
-    return {Array{}, v.needs[1] ? select(v.in[0], ct, zero) : Array{}, v.needs[2] ? select(v.in[0], zero, ct) : Array{}};
+    return {Array{}, v.needs[1] ? select(v.in[0], ct, zero) : Array{},
+            v.needs[2] ? select(v.in[0], zero, ct) : Array{}};
   }
   static std::vector<Arrays> samples() {
-    return {{random_values({2, 3}, 0, 2, 1, boolean), random_values({2, 3}, -1, 1, 2), random_values({2, 3}, -1, 1, 3)}};
+    return {
+        {random_values({2, 3}, 0, 2, 1, boolean), random_values({2, 3}, -1, 1, 2), random_values({2, 3}, -1, 1, 3)}};
   }
 };
 /// clamp(lo, x, hi): x gets the derivative strictly inside only.
@@ -111,15 +120,18 @@ struct Clamp : Defaults {
   static Arrays vjp(const Vjp& v) {
     auto &lo = v.in[0], &x = v.in[1], &hi = v.in[2], &ct = v.ct[0];
     auto zero = zeros_like(ct);
-    return {v.needs[0] ? select((lo > x) & (lo < hi), ct, zero) : Array{}, v.needs[1] ? select((lo < x) & (x < hi), ct, zero) : Array{},
+    return {v.needs[0] ? select((lo > x) & (lo < hi), ct, zero) : Array{},
+            v.needs[1] ? select((lo < x) & (x < hi), ct, zero) : Array{},
             v.needs[2] ? select(x > hi, ct, zero) : Array{}};
   }
   static std::vector<Arrays> samples() {
-    return {{random_values({2, 3}, -0.5, -0.2, 1), random_values({2, 3}, -1, 1, 2), random_values({2, 3}, 0.2, 0.5, 3)}};
+    return {
+        {random_values({2, 3}, -0.5, -0.2, 1), random_values({2, 3}, -1, 1, 2), random_values({2, 3}, 0.2, 0.5, 3)}};
   }
 };
 
-// ---- operands become alike ----------------------------------------------------------------------------------------------
+// ---- operands become alike
+// ----------------------------------------------------------------------------------------------
 struct Two {
   Array a, b;
 };
@@ -148,7 +160,8 @@ template <class X> bool is_boolean(const X& x) {
   else return false;
 }
 template <class F, class X, class Y> Array order(std::string_view what, const X& a, const Y& b) {
-  check<DtypeError>(!is_boolean(a) && !is_boolean(b), what, ": booleans have no order; a chain such as 0 < x < 6 is written 0 < x && x < 6");
+  check<DtypeError>(!is_boolean(a) && !is_boolean(b), what,
+                    ": booleans have no order; a chain such as 0 < x < 6 is written 0 < x && x < 6");
   auto t = meet(what, a, b);
   return apply<F>(t.a, t.b);
 }
@@ -169,13 +182,15 @@ Array floor_remainder(const Two& t) {
   return select((r != 0) & ((r < 0) != (t.b < 0)), r + t.b, r);
 }
 Array shift_right(const Two& t) {
-  return info(t.a.dtype()).kind == Kind::unsigned_integer ? apply<ShrLogical>(t.a, t.b) : apply<ShrArithmetic>(t.a, t.b);
+  return info(t.a.dtype()).kind == Kind::unsigned_integer ? apply<ShrLogical>(t.a, t.b)
+                                                          : apply<ShrArithmetic>(t.a, t.b);
 }
 /// x^n by squaring.
 Array whole_power(A x, std::int64_t n) {
   if (n == 0) return ones_like(x);
   if (n < 0) {
-    check<ValueError>(is_float(x.dtype()), "power: integers have no negative powers (", n, "); convert the array with astype(f32)");
+    check<ValueError>(is_float(x.dtype()), "power: integers have no negative powers (", n,
+                      "); convert the array with astype(f32)");
     return 1 / whole_power(x, -n);
   }
   Array result, square = x;
@@ -263,19 +278,30 @@ Array& Array::operator-=(Scalar s) { return *this = *this - s; }
 Array& Array::operator*=(Scalar s) { return *this = *this * s; }
 Array& Array::operator/=(Scalar s) { return *this = *this / s; }
 
-Array select(const Array& condition, const Array& on_true, const Array& on_false) { return apply<Select>(condition, on_true, on_false); }
+Array select(const Array& condition, const Array& on_true, const Array& on_false) {
+  return apply<Select>(condition, on_true, on_false);
+}
 namespace {
 Array choose(const Array& condition, const Two& t) {
   auto c = condition.dtype() == boolean ? condition : condition != 0;
+  if (c.type().shape == t.a.type().shape) return select(c, t.a, t.b);
   auto shape = broadcast_shapes("where", c.shape(), t.a.shape());
   return select(broadcast_to(c, shape), broadcast_to(t.a, shape), broadcast_to(t.b, shape));
 }
 }  // namespace
-Array where(const Array& condition, const Array& on_true, const Array& on_false) { return choose(condition, meet("where", on_true, on_false)); }
-Array where(const Array& condition, const Array& on_true, Scalar on_false) { return choose(condition, meet("where", on_true, on_false)); }
-Array where(const Array& condition, Scalar on_true, const Array& on_false) { return choose(condition, meet("where", on_true, on_false)); }
+Array where(const Array& condition, const Array& on_true, const Array& on_false) {
+  return choose(condition, meet("where", on_true, on_false));
+}
+Array where(const Array& condition, const Array& on_true, Scalar on_false) {
+  return choose(condition, meet("where", on_true, on_false));
+}
+Array where(const Array& condition, Scalar on_true, const Array& on_false) {
+  return choose(condition, meet("where", on_true, on_false));
+}
 Array where(const Array& condition, Scalar on_true, Scalar on_false) {
-  auto of = [](Scalar s) { return s.kind == Scalar::Kind::boolean ? boolean : s.kind == Scalar::Kind::integer ? i32 : f32; };
+  auto of = [](Scalar s) {
+    return s.kind == Scalar::Kind::boolean ? boolean : s.kind == Scalar::Kind::integer ? i32 : f32;
+  };
   auto d = promote(of(on_true), of(on_false));
   return choose(condition, {constant(on_true, d), constant(on_false, d)});
 }

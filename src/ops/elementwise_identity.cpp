@@ -46,7 +46,9 @@ std::optional<std::vector<Sharded>> OptimizationBarrier::shard(const std::vector
   for (std::size_t i = 0; i < in.size(); ++i) out[i].local = x[i];
   return out;
 }
-Samples<OptimizationBarrier> OptimizationBarrier::samples() { return {{{}, {random_values({2, 3}, -4, 4, 1), random_values({4}, -4, 4, 2)}}}; }
+Samples<OptimizationBarrier> OptimizationBarrier::samples() {
+  return {{{}, {random_values({2, 3}, -4, 4, 1), random_values({4}, -4, 4, 2)}}};
+}
 }  // namespace bora::ops
 
 namespace bora {

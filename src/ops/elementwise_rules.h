@@ -1,5 +1,6 @@
-// elementwise_rules.h -- everything that elementwise primitives have in common. A primitive is Elementwise<Tag>; the tag's block says
-// what is its own: name (= the kernel's name), derivatives, what it is linear in, where tests may sample. Private.
+// elementwise_rules.h -- everything that elementwise primitives have in common. A primitive is Elementwise<Tag>; the
+// tag's block says what is its own: name (= the kernel's name), derivatives, what it is linear in, where tests may
+// sample. Private.
 #pragma once
 #include <array>
 #include <atomic>

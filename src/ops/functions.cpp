@@ -76,9 +76,11 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   check<ShapeError>(logits.ndim() >= 1, "cross_entropy: logits need a last dimension of classes, got ", logits.type());
   auto rows = logits.shape();
   rows.pop_back();
-  check<ShapeError>(labels.shape() == rows, "cross_entropy: logits ", logits.shape(), " want labels of shape ", rows, ", got ", labels.shape());
+  check<ShapeError>(labels.shape() == rows, "cross_entropy: logits ", logits.shape(), " want labels of shape ", rows,
+                    ", got ", labels.shape());
   auto x = wide(logits);
-  // The label's logit as a masked sum: unlike a gather it fuses with the softmax in both directions, and it splits over classes.
+  // The label's logit as a masked sum: unlike a gather it fuses with the softmax in both directions, and it splits over
+  // classes.
   auto classes = logits.shape(-1);
   auto spread = broadcast_in_dim(labels, logits.shape(), ops::range_of(labels.ndim()));
   auto hit = spread == iota(logits.shape(), labels.ndim(), labels.dtype());
@@ -88,16 +90,18 @@ Array cross_entropy(const Array& logits, const Array& labels) {
 }
 
 Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
-  check<ShapeError>(q.ndim() >= 3 && k.ndim() == q.ndim() && v.ndim() == q.ndim(), "attention: q, k, v are [B.., S, H, D] and [B.., T, H, D], got ",
-                    q.shape(), ", ", k.shape(), ", ", v.shape());
+  check<ShapeError>(q.ndim() >= 3 && k.ndim() == q.ndim() && v.ndim() == q.ndim(),
+                    "attention: q, k, v are [B.., S, H, D] and [B.., T, H, D], got ", q.shape(), ", ", k.shape(), ", ",
+                    v.shape());
   auto lead = q.ndim() - 3;
   auto S = q.shape(-3), T = k.shape(-3), H = q.shape(-2), D = q.shape(-1);
   for (std::int64_t d = 0; d < lead; ++d)
-    check<ShapeError>(q.shape(d) == k.shape(d) && q.shape(d) == v.shape(d), "attention: batch dimension ", d, " differs: ", q.shape(), ", ", k.shape(), ", ", v.shape());
+    check<ShapeError>(q.shape(d) == k.shape(d) && q.shape(d) == v.shape(d), "attention: batch dimension ", d,
+                      " differs: ", q.shape(), ", ", k.shape(), ", ", v.shape());
   check<ShapeError>(v.shape(-3) == T, "attention: ", T, " keys and ", v.shape(-3), " values");
   check<ShapeError>(k.shape(-1) == D, "attention: head size ", D, " of q and ", k.shape(-1), " of k");
-  check<ShapeError>(k.shape(-2) == v.shape(-2) && k.shape(-2) > 0 && H % k.shape(-2) == 0, "attention: ", H, " heads of q do not share ", k.shape(-2), " of k and ",
-                    v.shape(-2), " of v evenly");
+  check<ShapeError>(k.shape(-2) == v.shape(-2) && k.shape(-2) > 0 && H % k.shape(-2) == 0, "attention: ", H,
+                    " heads of q do not share ", k.shape(-2), " of k and ", v.shape(-2), " of v evenly");
   check<DtypeError>(is_float(q.dtype()), "attention: needs floating-point operands, got ", q.type());
   auto group = H / k.shape(-2);
   auto keys = group == 1 ? k : repeat(k, group, lead + 1), values = group == 1 ? v : repeat(v, group, lead + 1);
@@ -107,7 +111,8 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   scores = scores * options.scale.value_or(1 / std::sqrt(static_cast<double>(D)));
   if (options.bias.defined()) scores = scores + wide(options.bias);
   Array attends = options.mask;
-  check<DtypeError>(!attends.defined() || attends.dtype() == boolean, "attention: a mask is boolean; numbers to add go into .bias");
+  check<DtypeError>(!attends.defined() || attends.dtype() == boolean,
+                    "attention: a mask is boolean; numbers to add go into .bias");
   if (options.causal) {
     auto past = iota({S, T}, 0) >= iota({S, T}, 1);
     attends = attends.defined() ? attends && past : past;
@@ -128,5 +133,7 @@ bool allclose(const Array& a, const Array& b, double rtol, double atol) {
     if (x[i] != y[i] && !(std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]) && std::isfinite(y[i]))) return false;
   return true;
 }
-bool array_equal(const Array& a, const Array& b) { return a.shape() == b.shape() && all(a.concrete() == b.concrete()).item<bool>(); }
+bool array_equal(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && all(a.concrete() == b.concrete()).item<bool>();
+}
 }  // namespace bora

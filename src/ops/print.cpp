@@ -93,7 +93,8 @@ std::vector<std::string> texts(const Array& x, const std::vector<std::int64_t>& 
   std::vector<std::string> r;
   if (x.dtype() == Dtype::key) {
     auto* words = static_cast<const std::uint32_t*>(x.bytes());
-    for (auto p : positions) r.push_back("key(" + std::to_string(words[2 * p]) + ", " + std::to_string(words[2 * p + 1]) + ")");
+    for (auto p : positions)
+      r.push_back("key(" + std::to_string(words[2 * p]) + ", " + std::to_string(words[2 * p + 1]) + ")");
     return r;
   }
   dispatch(x.dtype(), "printing", [&](auto zero) {
@@ -140,7 +141,9 @@ std::string to_string(const Array& x, const PrintOptions& options) {
     auto indent = "\n" + std::string(d + 1, ' ');
     for (auto i : at[d]) {
       if (!first) r += last ? ", " : "," + std::string(shape.size() - d - 2, '\n') + indent;
-      if (!first && last && r.size() - line + cells[std::min(next, cells.size() - 1)].size() + 1 > static_cast<std::size_t>(options.width)) {
+      if (!first && last &&
+          r.size() - line + cells[std::min(next, cells.size() - 1)].size() + 1 >
+              static_cast<std::size_t>(options.width)) {
         r.pop_back();
         r += indent;
       }

@@ -35,7 +35,8 @@ std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& s
     ellipses += std::holds_alternative<Ellipsis>(s.s);
     used += !std::holds_alternative<Ellipsis>(s.s) && !std::holds_alternative<NewAxis>(s.s);
   }
-  check<IndexError>(used <= x.ndim(), what, ": ", used, " slices for an array with ", x.ndim(), " dimension", x.ndim() == 1 ? "" : "s", ", ", x.type());
+  check<IndexError>(used <= x.ndim(), what, ": ", used, " slices for an array with ", x.ndim(), " dimension",
+                    x.ndim() == 1 ? "" : "s", ", ", x.type());
   check<IndexError>(ellipses <= 1, what, ": more than one ellipsis()");
   std::vector<Item> items;
   std::int64_t dim = 0;
@@ -55,13 +56,15 @@ std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& s
       ++dim;
     } else if (auto* i = std::get_if<std::int64_t>(&slice.s)) {
       auto n = x.shape(dim);
-      check<IndexError>(-n <= *i && *i < n, what, ": index ", *i, " is outside of dimension ", dim, ", which has ", n, " elements");
+      check<IndexError>(-n <= *i && *i < n, what, ": index ", *i, " is outside of dimension ", dim, ", which has ", n,
+                        " elements");
       items.push_back({Item::Kind::number, dim, *i < 0 ? *i + n : *i});
       ++dim;
     } else {
       auto& a = std::get<Array>(slice.s);
-      check<IndexError>(a.dtype() != boolean, what, ": a boolean mask ", a.type(),
-                        " would give a shape that depends on data; use where(mask, x, other), or take() with integer positions");
+      check<IndexError>(
+          a.dtype() != boolean, what, ": a boolean mask ", a.type(),
+          " would give a shape that depends on data; use where(mask, x, other), or take() with integer positions");
       check<DtypeError>(is_integer(a.dtype()), what, ": an index Array holds integers, not ", a.dtype());
       items.push_back({Item::Kind::array, dim, 0, x.shape(dim), 1, a});
       ++dim;
@@ -71,8 +74,8 @@ std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& s
   return items;
 }
 
-/// The part of a view that is known without data: a box of x with steps, its reversed dimensions, and the shape with numbers dropped
-/// and fresh dimensions added (index Arrays' dimensions still whole).
+/// The part of a view that is known without data: a box of x with steps, its reversed dimensions, and the shape with
+/// numbers dropped and fresh dimensions added (index Arrays' dimensions still whole).
 struct Box {
   Dims start, limit, stride, reversed;
   Shape sliced, shape;
@@ -83,7 +86,8 @@ Box box_of(const Array& x, const std::vector<Item>& items) {
   for (auto& i : items) {
     if (i.kind != Item::Kind::number) b.shape.push_back(i.kind == Item::Kind::fresh ? 1 : i.count);
     if (i.kind == Item::Kind::fresh) continue;
-    auto pace = i.step > 0 ? i.step : -i.step, last = i.first + (i.count - 1) * i.step, low = i.count == 0 ? 0 : std::min(i.first, last);
+    auto pace = i.step > 0 ? i.step : -i.step, last = i.first + (i.count - 1) * i.step,
+         low = i.count == 0 ? 0 : std::min(i.first, last);
     b.start.push_back(low);
     b.limit.push_back(i.count == 0 ? 0 : std::max(i.first, last) + 1);
     b.stride.push_back(pace);
@@ -182,7 +186,8 @@ Array positions(const Gathering& g, const Flat& f, IndexMode mode) {
 }
 Array gathered(const Array& x, const Gathering& g) {
   if (g.dims.size() == 1 && (g.common.empty() || g.dims[0] == g.place)) {
-    auto i = ops::clamped(g.indices[0], x.shape(g.dims[0]));        // counted from the front: a negative one is outside by now
+    auto i =
+        ops::clamped(g.indices[0], x.shape(g.dims[0]));  // counted from the front: a negative one is outside by now
     return g.common.empty() ? dynamic_index_in_dim(x, i, g.dims[0]) : take(x, i, g.place, IndexMode::clamp);
   }
   auto f = flat_of(x, g);
@@ -211,13 +216,14 @@ Shape shape_of_view(const Box& b, const Gathering& g) {
   return s;
 }
 Array update(const Array& x, const Slices& slices, Array v, const Way& way, std::string_view what) {
-  check<DtypeError>(promote(x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(), " does not fit into ", x.dtype(), "; use astype()");
+  check<DtypeError>(promote(x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(),
+                    " does not fit into ", x.dtype(), "; use astype()");
   auto items = resolve(what, x, slices);
   auto box = box_of(x, items);
   auto g = gathering_of(what, items);
   auto shape = shape_of_view(box, g);
-  check<ShapeError>(v.shape() == shape || broadcast_shapes(what, v.shape(), shape) == shape, what, ": an update of ", v.shape(),
-                    " does not stretch to the part of shape ", shape);
+  check<ShapeError>(v.shape() == shape || broadcast_shapes(what, v.shape(), shape) == shape, what, ": an update of ",
+                    v.shape(), " does not stretch to the part of shape ", shape);
   v = broadcast_to(v.astype(x.dtype()), shape);
   if (!g.dims.empty()) return write(x, box, scattered(read(x, box), g, v, way.scatter));
   return write(x, box, way.combine ? way.combine(read(x, box), v) : v);
@@ -232,7 +238,9 @@ Array view_of(const Array& x, const Slices& slices) {
 }
 Array At::set(const Array& v) const { return update(x_, slices_, v, {nullptr, scatter_set}, "at().set"); }
 Array At::add(const Array& v) const { return update(x_, slices_, v, {bora::add, scatter_add}, "at().add"); }
-Array At::multiply(const Array& v) const { return update(x_, slices_, v, {bora::multiply, scatter_multiply}, "at().multiply"); }
+Array At::multiply(const Array& v) const {
+  return update(x_, slices_, v, {bora::multiply, scatter_multiply}, "at().multiply");
+}
 Array At::min(const Array& v) const { return update(x_, slices_, v, {minimum, scatter_min}, "at().min"); }
 Array At::max(const Array& v) const { return update(x_, slices_, v, {maximum, scatter_max}, "at().max"); }
 Array At::set(Scalar v) const { return set(number(v)); }
@@ -241,7 +249,8 @@ Array At::multiply(Scalar v) const { return multiply(number(v)); }
 Array At::min(Scalar v) const { return min(number(v)); }
 Array At::max(Scalar v) const { return max(number(v)); }
 Array At::number(Scalar v) const {
-  check<DtypeError>(is_float(x_.dtype()) || v.integral(), "at: the fraction ", v.value, " does not fit into ", x_.dtype(), "; use x.astype(f32)");
+  check<DtypeError>(is_float(x_.dtype()) || v.integral(), "at: the fraction ", v.value, " does not fit into ",
+                    x_.dtype(), "; use x.astype(f32)");
   return constant(v, x_.dtype());
 }
 }  // namespace bora

@@ -12,11 +12,15 @@ namespace bora::test {
 inline std::vector<double> numbers(const Array& x) { return x.to_vector<double>(); }
 /// Same shape and dtype, elements within rtol + atol; NaN equals NaN.
 inline ::testing::AssertionResult close(const Array& got, const Array& want, double rtol = 1e-6, double atol = 1e-7) {
-  if (got.type() != want.type()) return ::testing::AssertionFailure() << "type " << got.type() << ", expected " << want.type();
+  if (got.type() != want.type())
+    return ::testing::AssertionFailure() << "type " << got.type() << ", expected " << want.type();
   auto a = numbers(got), b = numbers(want);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] - b[i]) <= atol + rtol * std::abs(b[i]);
-    if (!same) return ::testing::AssertionFailure() << "element " << i << ": " << a[i] << ", expected " << b[i] << "\n got  " << got << "\n want " << want;
+    bool same =
+        a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] - b[i]) <= atol + rtol * std::abs(b[i]);
+    if (!same)
+      return ::testing::AssertionFailure()
+             << "element " << i << ": " << a[i] << ", expected " << b[i] << "\n got  " << got << "\n want " << want;
   }
   return ::testing::AssertionSuccess();
 }

@@ -51,7 +51,8 @@ TEST(Creation, Ranges) {
   EXPECT_EQ(arange(3, 3).size(), 0);
   EXPECT_EQ(arange(5, 3).size(), 0);
   EXPECT_TRUE(close(arange(3, i64), array({0, 1, 2}, i64)));
-  EXPECT_EQ(arange(0., 1., 0.1).to_vector<float>(), (std::vector<float>{0.f, 0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f}));
+  EXPECT_EQ(arange(0., 1., 0.1).to_vector<float>(),
+            (std::vector<float>{0.f, 0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f}));
   EXPECT_MESSAGE(ValueError, arange(0, 3, 0), "the step is 0");
   EXPECT_TRUE(close(linspace(0, 1, 5), array({0., 0.25, 0.5, 0.75, 1.})));
   EXPECT_TRUE(close(linspace(2, 3, 1), array({2.})));

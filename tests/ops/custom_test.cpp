@@ -37,19 +37,24 @@ TEST(CustomOp, CallsTheHost) {
   auto backwards = custom_op("backwards", {.eval = reversed});
   EXPECT_TRUE(close(backwards(array({1., 2., 3.})), array({3., 2., 1.})));
   EXPECT_EQ(doubled()(array({1, 2})).dtype(), f32) << "the host type says the dtype";
-  auto length = custom_op("length", {.eval = [](const Array& x) { return sum(x * x); }, .shape = [](const std::vector<Shape>&) { return Shape{}; }});
+  auto length = custom_op("length", {.eval = [](const Array& x) { return sum(x * x); },
+                                     .shape = [](const std::vector<Shape>&) { return Shape{}; }});
   EXPECT_TRUE(close(length(array({3., 4.})), array(25.)));
 }
 TEST(CustomOp, HasItsOwnDerivative) {
   EXPECT_TRUE(close(gradient([](const Array& x) { return doubled()(x) * x; }, array({3.})), array({12.})));
   auto product = custom_op("product", {.eval = [](const Array& a, const Array& b) { return a * b; },
-                                       .vjp = [](const Array& ct, const Array& a, const Array& b) { return std::tuple{ct * b, ct * a}; },
+                                       .vjp =
+                                           [](const Array& ct, const Array& a, const Array& b) {
+                                             return std::tuple{ct * b, ct * a};
+                                           },
                                        .elementwise = true});
   auto g = gradients([&](const Arrays& x) { return product(x[0], x[1]); }, {array({2., 3.}), array(5.)});
   EXPECT_TRUE(close(g[0], array({5., 5.})));
   EXPECT_TRUE(close(g[1], array(5.)));
   auto plain = custom_op("plain", {.eval = [](const Array& x) { return x + 1; }});
-  EXPECT_MESSAGE(TraceError, gradient([&](const Array& x) { return plain(x); }, array({1.})), "plain cannot be differentiated in reverse: give custom_op a .vjp");
+  EXPECT_MESSAGE(TraceError, gradient([&](const Array& x) { return plain(x); }, array({1.})),
+                 "plain cannot be differentiated in reverse: give custom_op a .vjp");
 }
 TEST(CustomOp, MistakesAreNamed) {
   auto shorter = custom_op("shorter", {.eval = [](const Array& x) { return view(x, range(1, none)); }});
@@ -60,7 +65,10 @@ TEST(CustomOp, MistakesAreNamed) {
   EXPECT_EQ(said(array({1.})).dtype(), f64);
   EXPECT_MESSAGE(ValueError, doubled()(array({1.}), array({1.})), "doubled: takes 1 inputs, got 2");
   EXPECT_MESSAGE(ValueError, custom_op("none", {}), "needs .eval");
-  EXPECT_MESSAGE(ValueError, custom_op("bad", {.eval = [](const Array& x) { return x; }, .vjp = [](const Array& ct) { return ct; }}), "it has 1 parameters");
+  EXPECT_MESSAGE(
+      ValueError,
+      custom_op("bad", {.eval = [](const Array& x) { return x; }, .vjp = [](const Array& ct) { return ct; }}),
+      "it has 1 parameters");
 }
 TEST(CustomOp, IsItselfOnly) {
   Recorder tape;

@@ -16,20 +16,41 @@ struct OneFunction {
 };
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 const OneFunction functions[] = {
-    {"exp", exp, std::exp, -5, 5}, {"expm1", expm1, std::expm1, -3, 3}, {"exp2", exp2, std::exp2, -4, 4}, {"log", log, std::log, 0.1, 9},
-    {"log1p", log1p, std::log1p, -0.9, 9}, {"log2", log2, std::log2, 0.1, 9}, {"log10", log10, std::log10, 0.1, 9}, {"sqrt", sqrt, std::sqrt, 0.1, 9},
-    {"rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.1, 9}, {"cbrt", cbrt, std::cbrt, 0.1, 9},
-    {"square", square, [](double x) { return x * x; }, -3, 3}, {"reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.2, 3},
-    {"sin", sin, std::sin, -7, 7}, {"cos", cos, std::cos, -7, 7}, {"tan", tan, std::tan, -1.2, 1.2}, {"sinh", sinh, std::sinh, -4, 4},
-    {"cosh", cosh, std::cosh, -4, 4}, {"tanh", tanh, std::tanh, -4, 4}, {"arctanh", arctanh, std::atanh, -0.9, 0.9}, {"erf", erf, std::erf, -3, 3},
-    {"abs", abs, [](double x) { return std::abs(x); }, -3, 3}, {"negative", negative, [](double x) { return -x; }, -3, 3},
-    {"floor", floor, std::floor, -3, 3}, {"ceil", ceil, std::ceil, -3, 3}, {"round", round, std::nearbyint, -3, 3}, {"trunc", trunc, std::trunc, -3, 3},
-    {"sigmoid", sigmoid, sigmoid_of, -9, 9}, {"silu", silu, [](double x) { return x * sigmoid_of(x); }, -9, 9},
-    {"softplus", softplus, [](double x) { return std::log1p(std::exp(x)); }, -9, 9}, {"relu", relu, [](double x) { return std::max(x, 0.); }, -3, 3},
+    {"exp", exp, std::exp, -5, 5},
+    {"expm1", expm1, std::expm1, -3, 3},
+    {"exp2", exp2, std::exp2, -4, 4},
+    {"log", log, std::log, 0.1, 9},
+    {"log1p", log1p, std::log1p, -0.9, 9},
+    {"log2", log2, std::log2, 0.1, 9},
+    {"log10", log10, std::log10, 0.1, 9},
+    {"sqrt", sqrt, std::sqrt, 0.1, 9},
+    {"rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.1, 9},
+    {"cbrt", cbrt, std::cbrt, 0.1, 9},
+    {"square", square, [](double x) { return x * x; }, -3, 3},
+    {"reciprocal", reciprocal, [](double x) { return 1 / x; }, 0.2, 3},
+    {"sin", sin, std::sin, -7, 7},
+    {"cos", cos, std::cos, -7, 7},
+    {"tan", tan, std::tan, -1.2, 1.2},
+    {"sinh", sinh, std::sinh, -4, 4},
+    {"cosh", cosh, std::cosh, -4, 4},
+    {"tanh", tanh, std::tanh, -4, 4},
+    {"arctanh", arctanh, std::atanh, -0.9, 0.9},
+    {"erf", erf, std::erf, -3, 3},
+    {"abs", abs, [](double x) { return std::abs(x); }, -3, 3},
+    {"negative", negative, [](double x) { return -x; }, -3, 3},
+    {"floor", floor, std::floor, -3, 3},
+    {"ceil", ceil, std::ceil, -3, 3},
+    {"round", round, std::nearbyint, -3, 3},
+    {"trunc", trunc, std::trunc, -3, 3},
+    {"sigmoid", sigmoid, sigmoid_of, -9, 9},
+    {"silu", silu, [](double x) { return x * sigmoid_of(x); }, -9, 9},
+    {"softplus", softplus, [](double x) { return std::log1p(std::exp(x)); }, -9, 9},
+    {"relu", relu, [](double x) { return std::max(x, 0.); }, -3, 3},
     {"relu6", relu6, [](double x) { return std::clamp(x, 0., 6.); }, -3, 9},
     {"gelu", [](const Array& x) { return gelu(x); },
      [](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }, -4, 4},
-    {"gelu_erf", [](const Array& x) { return gelu(x, {.approximate = false}); }, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.))); }, -4, 4},
+    {"gelu_erf", [](const Array& x) { return gelu(x, {.approximate = false}); },
+     [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.))); }, -4, 4},
 };
 Array sample(double lo, double hi, std::int64_t n, Dtype d) {
   std::mt19937 g(7);
@@ -92,7 +113,8 @@ TEST(Elementwise, LogaddexpAtInfinityAndTies) {
   EXPECT_TRUE(close(softplus(array({-20., 200.})), array({2.0611537e-9, 200.}), 1e-5, 0));
 }
 TEST(Elementwise, TwoOperandsArePromoted) {
-  auto i = array({1, 2}), f = array({0.5, 1.5}), b = array({true, false}), h = f.astype(bf16), u = i.astype(u8), w = i.astype(u32), l = i.astype(i64);
+  auto i = array({1, 2}), f = array({0.5, 1.5}), b = array({true, false}), h = f.astype(bf16), u = i.astype(u8),
+       w = i.astype(u32), l = i.astype(i64);
   EXPECT_EQ((i + f).dtype(), f32);
   EXPECT_EQ((i + h).dtype(), bf16);
   EXPECT_EQ((h + f).dtype(), f32);
@@ -108,7 +130,8 @@ TEST(Elementwise, TwoOperandsArePromoted) {
   EXPECT_TRUE(close(i / array({2, 4}), array({0.5, 0.5})));
 }
 TEST(Elementwise, NumbersAreWeak) {
-  auto i = array({1, 2}), b = array({true, false}), h = array({1., 2.}, bf16), d = array({1., 2.}, f64), u = array({1, 2}, u8);
+  auto i = array({1, 2}), b = array({true, false}), h = array({1., 2.}, bf16), d = array({1., 2.}, f64),
+       u = array({1, 2}, u8);
   EXPECT_EQ((h * 2.5).dtype(), bf16);
   EXPECT_EQ((d * 2.5f).dtype(), f64);
   EXPECT_EQ((i + 1).dtype(), i32);
@@ -263,6 +286,7 @@ TEST(Elementwise, PrimitivesSayWhatIsWrong) {
   EXPECT_TRUE(add->element().has_value());
   EXPECT_MESSAGE(ShapeError, add->infer({{{2}, f32}, {{3}, f32}}), "add: shapes differ: f32[2] and f32[3]");
   EXPECT_MESSAGE(DtypeError, add->infer({{{2}, f32}, {{2}, i32}}), "add: dtypes differ: f32[2] and i32[2]");
-  EXPECT_MESSAGE(DtypeError, add->infer({{{2}, Dtype::key}, {{2}, Dtype::key}}), "no arithmetic is defined on random keys");
+  EXPECT_MESSAGE(DtypeError, add->infer({{{2}, Dtype::key}, {{2}, Dtype::key}}),
+                 "no arithmetic is defined on random keys");
   EXPECT_MESSAGE(DtypeError, add->infer({{{2}, boolean}, {{2}, boolean}}), "add");
 }

@@ -39,9 +39,9 @@ TEST(Softmax, Bf16IsRoundedOnce) {
 TEST(Functions, DerivativesEqualDifferences) {
   auto x = wave({2, 5}), w = wave({2, 5}, 0.3);
   const std::function<Array(const Array&)> all_of_them[] = {
-      [&](const Array& v) { return softmax(v) * w; }, [&](const Array& v) { return log_softmax(v) * w; }, [](const Array& v) { return logsumexp(v, 0); },
-      [&](const Array& v) { return layer_norm(v) * w; }, [&](const Array& v) { return rms_norm(v) * w; },
-      [](const Array& v) { return cross_entropy(v, array({4, 0})); }};
+      [&](const Array& v) { return softmax(v) * w; },  [&](const Array& v) { return log_softmax(v) * w; },
+      [](const Array& v) { return logsumexp(v, 0); },  [&](const Array& v) { return layer_norm(v) * w; },
+      [&](const Array& v) { return rms_norm(v) * w; }, [](const Array& v) { return cross_entropy(v, array({4, 0})); }};
   int i = 0;
   for (auto& f : all_of_them) EXPECT_TRUE(close(gradient(f, x), difference(f, x), 1e-5, 1e-7)) << "function " << i++;
 }
@@ -49,7 +49,8 @@ TEST(Norms, EqualTheFormula) {
   auto x = wave({3, 8}), w = wave({8}, 0.2), b = wave({8}, 0.4);
   auto m = mean(x, -1, {.keepdims = true}), v = mean(square(x - m), -1, {.keepdims = true});
   EXPECT_TRUE(close(layer_norm(x, w, b), (x - m) / sqrt(v + 1e-5) * w + b, 1e-12, 1e-12));
-  EXPECT_TRUE(close(rms_norm(x, w, {.eps = 1e-6}), x / sqrt(mean(square(x), -1, {.keepdims = true}) + 1e-6) * w, 1e-12, 1e-12));
+  EXPECT_TRUE(
+      close(rms_norm(x, w, {.eps = 1e-6}), x / sqrt(mean(square(x), -1, {.keepdims = true}) + 1e-6) * w, 1e-12, 1e-12));
   EXPECT_TRUE(close(layer_norm(x, {.axes = 0}), transpose(layer_norm(transpose(x))), 1e-12, 1e-12));
   EXPECT_EQ(layer_norm(x.astype(bf16), w.astype(f32), b.astype(f32)).dtype(), bf16);
 }
@@ -58,7 +59,8 @@ TEST(CrossEntropy, IsTheNegativeLogLikelihood) {
   auto picked = squeeze(take_along_axis(log_softmax(x), expand_dims(labels, -1), -1), -1);
   EXPECT_TRUE(close(cross_entropy(x, labels), -picked, 1e-12, 1e-12));
   EXPECT_EQ(cross_entropy(x.astype(bf16), labels).dtype(), f32);
-  EXPECT_TRUE(close(cross_entropy(array({{1., 2.}, {3., 4.}}), array({-1, 2})), array({nan_, nan_}))) << "labels outside";
+  EXPECT_TRUE(close(cross_entropy(array({{1., 2.}, {3., 4.}}), array({-1, 2})), array({nan_, nan_})))
+      << "labels outside";
   EXPECT_TRUE(close(cross_entropy(array({{0., -inf}}), array({0})), array({0.})));
   EXPECT_MESSAGE(ShapeError, cross_entropy(x, array({1, 2})), "want labels of shape [2, 3], got [2]");
   EXPECT_MESSAGE(DtypeError, cross_entropy(x, zeros({2, 3})), "labels are integers, not f32");
@@ -88,13 +90,15 @@ template <class F> Array by_loops(const Array& q, const Array& k, const Array& v
       for (std::int64_t t = 0; t < T; ++t) {
         double dot = 0;
         for (std::int64_t d = 0; d < D; ++d)
-          dot += a[static_cast<std::size_t>((s * H + h) * D + d)] * b[static_cast<std::size_t>((t * (H / G) + h / G) * D + d)];
+          dot += a[static_cast<std::size_t>((s * H + h) * D + d)] *
+                 b[static_cast<std::size_t>((t * (H / G) + h / G) * D + d)];
         w.push_back(attends(s, t) ? std::exp(dot / std::sqrt(static_cast<double>(D))) : 0);
         total += w.back();
       }
       for (std::int64_t t = 0; t < T && total > 0; ++t)
         for (std::int64_t d = 0; d < D; ++d)
-          out[static_cast<std::size_t>((s * H + h) * D + d)] += w[static_cast<std::size_t>(t)] / total * c[static_cast<std::size_t>((t * (H / G) + h / G) * D + d)];
+          out[static_cast<std::size_t>((s * H + h) * D + d)] +=
+              w[static_cast<std::size_t>(t)] / total * c[static_cast<std::size_t>((t * (H / G) + h / G) * D + d)];
     }
   return asarray(out, q.shape());
 }
@@ -103,12 +107,16 @@ TEST(Attention, EqualsLoops) {
   auto q = wave({4, 2, 3}), k = wave({5, 2, 3}, 0.3), v = wave({5, 2, 3}, 0.9);
   auto everything = [](auto, auto) { return true; };
   EXPECT_TRUE(close(attention(q, k, v), by_loops(q, k, v, everything), 1e-10, 1e-10));
-  EXPECT_TRUE(close(attention(q, k, v, {.causal = true}), by_loops(q, k, v, [](auto s, auto t) { return t <= s; }), 1e-10, 1e-10));
+  EXPECT_TRUE(close(attention(q, k, v, {.causal = true}), by_loops(q, k, v, [](auto s, auto t) { return t <= s; }),
+                    1e-10, 1e-10));
   auto mask = array({{true, false, true, false, true}});
-  EXPECT_TRUE(close(attention(q, k, v, {.mask = mask}), by_loops(q, k, v, [](auto, auto t) { return t % 2 == 0; }), 1e-10, 1e-10));
-  EXPECT_TRUE(close(attention(q, k, v, {.mask = zeros({4, 5}, boolean)}), zeros({4, 2, 3}, f64))) << "nothing to attend to";
+  EXPECT_TRUE(close(attention(q, k, v, {.mask = mask}), by_loops(q, k, v, [](auto, auto t) { return t % 2 == 0; }),
+                    1e-10, 1e-10));
+  EXPECT_TRUE(close(attention(q, k, v, {.mask = zeros({4, 5}, boolean)}), zeros({4, 2, 3}, f64)))
+      << "nothing to attend to";
   EXPECT_TRUE(close(attention(q, k, v, {.scale = 0.}), by_loops(q * 0, k, v, everything), 1e-10, 1e-10));
-  EXPECT_TRUE(close(attention(q, k, v, {.bias = where(mask, array(0., f64), -inf)}), attention(q, k, v, {.mask = mask}), 1e-10, 1e-10));
+  EXPECT_TRUE(close(attention(q, k, v, {.bias = where(mask, array(0., f64), -inf)}), attention(q, k, v, {.mask = mask}),
+                    1e-10, 1e-10));
   auto one = view(k, all(), range(0, 1)), val = view(v, all(), range(0, 1));
   EXPECT_TRUE(close(attention(q, one, val), by_loops(q, one, val, everything), 1e-10, 1e-10)) << "shared heads";
   auto batch = [](const Array& x) { return stack({x, x * 0.5}); };

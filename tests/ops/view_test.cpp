@@ -51,7 +51,9 @@ TEST(View, OneIndexArrayReplacesItsDimension) {
   EXPECT_TRUE(close(view(x, 1, array(3), 2), array(132)));
   EXPECT_TRUE(close(view(x, 0, array({9, -9}), 0), array({40, 0}))) << "outside: the nearest element";
   EXPECT_TRUE(close(view(x, array({1}, i64), array({2}, u8), array({3}, u32)), array({123})));
-  EXPECT_TRUE(close(view(x, range(none, none, -1), array({1, 2}), newaxis(), 0), reshape(array({110, 10, 120, 20}), {2, 2, 1}))) << "the new axis stands between";
+  EXPECT_TRUE(
+      close(view(x, range(none, none, -1), array({1, 2}), newaxis(), 0), reshape(array({110, 10, 120, 20}), {2, 2, 1})))
+      << "the new axis stands between";
 }
 TEST(View, SeveralIndexArraysBroadcastAndArePlaced) {
   auto x = cube(2, 5, 4);
@@ -61,7 +63,8 @@ TEST(View, SeveralIndexArraysBroadcastAndArePlaced) {
   EXPECT_EQ(view(x, all(), array({0, 1, 2}), array({0, 1, 2})).shape(), (Shape{2, 3}));
   EXPECT_TRUE(close(view(x, all(), array({0, 1, 2}), array({0, 1, 2})), array({{0, 11, 22}, {100, 111, 122}})));
   EXPECT_EQ(view(x, array({0, 1, 1}), all(), array({0, 1, 2})).shape(), (Shape{3, 5}));
-  EXPECT_TRUE(close(view(x, array({0, 1, 1}), range(0, 2), array({0, 1, 2})), array({{0, 10}, {101, 111}, {102, 112}})));
+  EXPECT_TRUE(
+      close(view(x, array({0, 1, 1}), range(0, 2), array({0, 1, 2})), array({{0, 10}, {101, 111}, {102, 112}})));
   // A number beside an index Array counts as one.
   EXPECT_TRUE(close(view(x, 1, all(), array({0, 1, 2})), transpose(view(x, 1, all(), range(0, 3)))));
   EXPECT_EQ(view(x, all(), 1, array({0, 1, 2})).shape(), (Shape{2, 3}));
@@ -84,10 +87,14 @@ TEST(At, PartsKnownWithoutData) {
   auto row = array({7, 8, 9, 6});
   EXPECT_TRUE(close(at(x, 1).set(row), array({{0, 1, 2, 3}, {7, 8, 9, 6}, {20, 21, 22, 23}})));
   EXPECT_TRUE(close(at(x, all(), 3).add(100), array({{0, 1, 2, 103}, {10, 11, 12, 113}, {20, 21, 22, 123}})));
-  EXPECT_TRUE(close(at(x, range(0, 2), range(1, 3)).multiply(0), array({{0, 0, 0, 3}, {10, 0, 0, 13}, {20, 21, 22, 23}})));
-  EXPECT_TRUE(close(at(x, range(none, none, 2), range(1, none, 2)).set(-1), array({{0, -1, 2, -1}, {10, 11, 12, 13}, {20, -1, 22, -1}})));
-  EXPECT_TRUE(close(at(x, 0, range(none, none, -1)).set(row), array({{6, 9, 8, 7}, {10, 11, 12, 13}, {20, 21, 22, 23}})));
-  EXPECT_TRUE(close(at(x, 0, range(none, none, -3)).set(array({-1, -2})), array({{-2, 1, 2, -1}, {10, 11, 12, 13}, {20, 21, 22, 23}})));
+  EXPECT_TRUE(
+      close(at(x, range(0, 2), range(1, 3)).multiply(0), array({{0, 0, 0, 3}, {10, 0, 0, 13}, {20, 21, 22, 23}})));
+  EXPECT_TRUE(close(at(x, range(none, none, 2), range(1, none, 2)).set(-1),
+                    array({{0, -1, 2, -1}, {10, 11, 12, 13}, {20, -1, 22, -1}})));
+  EXPECT_TRUE(
+      close(at(x, 0, range(none, none, -1)).set(row), array({{6, 9, 8, 7}, {10, 11, 12, 13}, {20, 21, 22, 23}})));
+  EXPECT_TRUE(close(at(x, 0, range(none, none, -3)).set(array({-1, -2})),
+                    array({{-2, 1, 2, -1}, {10, 11, 12, 13}, {20, 21, 22, 23}})));
   EXPECT_TRUE(close(at(x, 1).min(array({0, 99, 0, 99})), array({{0, 1, 2, 3}, {0, 11, 0, 13}, {20, 21, 22, 23}})));
   EXPECT_TRUE(close(at(x, -1, -1).max(50), array({{0, 1, 2, 3}, {10, 11, 12, 13}, {20, 21, 22, 50}})));
   EXPECT_TRUE(close(at(x).set(5), full({3, 4}, 5)));

@@ -1,8 +1,9 @@
 // creation.h -- arrays from numbers.
 //
-// Number literals: fractions give f32 whatever their C++ type, integers i32, bools boolean; a dtype argument says otherwise. Memory keeps
-// its type: asarray(std::vector<double>) is f64. Arrays made of one number or of positions (zeros, arange, eye, ..) stay symbolic while
-// a function is staged: they are made where, and only as far as, they are needed.
+// Number literals: fractions give f32 whatever their C++ type, integers i32, bools boolean; a dtype argument says
+// otherwise. Memory keeps its type: asarray(std::vector<double>) is f64. Arrays made of one number or of positions
+// (zeros, arange, eye, ..) stay symbolic while a function is staged: they are made where, and only as far as, they are
+// needed.
 #pragma once
 #include <initializer_list>
 #include <vector>
@@ -33,24 +34,32 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
 
 /// A scalar.
 template <Number T> Array array(T x, std::optional<Dtype> dtype = none) { return detail::literal(x, dtype); }
-/// Nested braces, up to four deep: array({{1., 2.}, {3., 4.}}) is f32[2, 2]. Throws ShapeError if rows differ in length, ValueError for a
-/// number that the dtype cannot hold.
-template <Number T> Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) { return detail::literal(x, dtype); }
+/// Nested braces, up to four deep: array({{1., 2.}, {3., 4.}}) is f32[2, 2]. Throws ShapeError if rows differ in
+/// length, ValueError for a number that the dtype cannot hold.
+template <Number T>
+Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) {
+  return detail::literal(x, dtype);
+}
 template <Number T> Array array(std::initializer_list<std::initializer_list<T>> x, std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
-template <Number T> Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x, std::optional<Dtype> dtype = none) {
+template <Number T>
+Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x,
+            std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
 template <Number T>
-Array array(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> x, std::optional<Dtype> dtype = none) {
+Array array(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> x,
+            std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
-/// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if it does not hold as many.
+/// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if it does
+/// not hold as many.
 template <Number T> Array asarray(const std::vector<T>& numbers, std::optional<Shape> shape = none) {
   static_assert(dtype_or_none<T>().has_value(), "asarray: no dtype stores this type; use float, double, std::int32_t, std::int64_t, ..");
   auto s = shape ? *shape : Shape{numbers.size()};
-  check<ShapeError>(volume(s) == static_cast<std::int64_t>(numbers.size()), "asarray: ", numbers.size(), " numbers do not fill the shape ", s);
+  check<ShapeError>(volume(s) == static_cast<std::int64_t>(numbers.size()), "asarray: ", numbers.size(),
+                    " numbers do not fill the shape ", s);
   if constexpr (std::is_same_v<T, bool>) {
     auto b = new_buffer({s, boolean});
     for (std::size_t i = 0; i < numbers.size(); ++i) static_cast<bool*>(b.data)[i] = numbers[i];
@@ -69,14 +78,18 @@ Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype = none)
 
 /// start, start + step, .. before stop. Throws ValueError if step is 0.
 template <Number T> Array arange(T stop, std::optional<Dtype> dtype = none) {
-  if constexpr (std::is_integral_v<T>) return detail::from_integers(0, static_cast<std::int64_t>(stop), 1, dtype.value_or(i32));
+  if constexpr (std::is_integral_v<T>)
+    return detail::from_integers(0, static_cast<std::int64_t>(stop), 1, dtype.value_or(i32));
   else return detail::from_range(0, stop, 1, dtype.value_or(f32));
 }
-template <Number A, Number B, Number C = int> Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
+template <Number A, Number B, Number C = int>
+Array arange(A start, B stop, C step = 1, std::optional<Dtype> dtype = none) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<C>)
-    return detail::from_integers(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop), static_cast<std::int64_t>(step), dtype.value_or(i32));
+    return detail::from_integers(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
+                                 static_cast<std::int64_t>(step), dtype.value_or(i32));
   else
-    return detail::from_range(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), dtype.value_or(f32));
+    return detail::from_range(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
+                              dtype.value_or(f32));
 }
 /// n numbers from start to stop, both included.
 Array linspace(double start, double stop, std::int64_t n, Dtype dtype = f32);
@@ -93,7 +106,7 @@ Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
 
 enum class Indexing : std::uint8_t { xy, ij };
 struct Meshgrid {
-  Indexing indexing = Indexing::xy;             // xy: the first two dimensions are swapped, as for plots (NumPy's default)
+  Indexing indexing = Indexing::xy;  // xy: the first two dimensions are swapped, as for plots (NumPy's default)
 };
 /// Coordinate grids of vectors.
 Arrays meshgrid(const Arrays& vectors, const Meshgrid& options = {});

@@ -1,7 +1,8 @@
 // custom.h -- a function of the host as an operation, with a derivative of its own.
-//   auto relu6 = custom_op("relu6", {.eval = [](const xt::xarray<float>& x) { return xt::clip(x, 0.f, 6.f); },
-//                                    .vjp = [](const Array& ct, const Array& x) { return where(x > 0 && x < 6, ct, 0); },
-//                                    .elementwise = true});
+//   auto relu6 = custom_op("relu6", {
+//       .eval = [](const xt::xarray<float>& x) { return xt::clip(x, 0.f, 6.f); },
+//       .vjp = [](const Array& ct, const Array& x) { return where(x > 0 && x < 6, ct, 0); },
+//       .elementwise = true});
 #pragma once
 #include <array>
 #include <functional>
@@ -10,8 +11,9 @@
 #include "bora/array/primitive.h"
 
 namespace bora {
-/// How a parameter or result type of a host function is made from an Array, and back. <bora/xtensor.h> and <bora/eigen.h> specialise it
-/// for theirs; `static constexpr std::optional<Dtype> dtype`, where present, is the dtype of its elements.
+/// How a parameter or result type of a host function is made from an Array, and back. <bora/xtensor.h> and
+/// <bora/eigen.h> specialise it for theirs; `static constexpr std::optional<Dtype> dtype`, where present, is the dtype
+/// of its elements.
 template <class T> struct host_arg {
   static_assert(detail::never<T>, "custom_op: include <bora/xtensor.h> or <bora/eigen.h> for this parameter type");
 };
@@ -45,7 +47,8 @@ class HostFn {
     call_ = [f](const Arrays& a) {
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
         // The converted arguments live until the returned (perhaps lazy) expression has been evaluated.
-        std::tuple<decltype(host_arg<std::remove_cvref_t<P>>::from(a[I]))...> in{host_arg<std::remove_cvref_t<P>>::from(a[I])...};
+        std::tuple<decltype(host_arg<std::remove_cvref_t<P>>::from(a[I]))...> in{
+            host_arg<std::remove_cvref_t<P>>::from(a[I])...};
         return Result::to(f(std::get<I>(in)...));
       }(std::index_sequence_for<P...>{});
     };
@@ -55,15 +58,16 @@ class HostFn {
   std::optional<Dtype> dtype_;
 };
 
-/// (ct, inputs...) -> the gradient of the one input, or a tuple, pair, std::array or Arrays of them; an empty Array is zero. Written with
-/// Bora's operations, so it can be differentiated again, batched and staged.
+/// (ct, inputs...) -> the gradient of the one input, or a tuple, pair, std::array or Arrays of them; an empty Array is
+/// zero. Written with Bora's operations, so it can be differentiated again, batched and staged.
 class VjpRule {
  public:
   VjpRule() = default;
   template <class F> requires(!std::same_as<std::remove_cvref_t<F>, VjpRule>) VjpRule(F f) {
     if constexpr (std::is_pointer_v<F>) bind_pointer(f);
     else if constexpr (requires { &F::operator(); }) bind(std::move(f), &F::operator());
-    else static_assert(detail::never<F>, "custom_op: vjp must name its parameter types: [](const Array& ct, const Array& x) { ... }, not auto");
+    else static_assert(detail::never<F>, "custom_op: vjp must name its parameter types: "
+                       "[](const Array& ct, const Array& x) { ... }, not auto");
   }
   Arrays operator()(const Arrays& ct_and_inputs) const { return call_(ct_and_inputs); }
   explicit operator bool() const { return call_ != nullptr; }
@@ -82,7 +86,9 @@ class VjpRule {
     static_assert((std::same_as<std::remove_cvref_t<P>, Array> && ...), "custom_op: vjp takes Arrays: the cotangent, then the inputs");
     arity_ = sizeof...(P);
     call_ = [f](const Arrays& a) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) { return list(f(a[I]...)); }(std::index_sequence_for<P...>{});
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return list(f(a[I]...));
+      }(std::index_sequence_for<P...>{});
     };
   }
   std::function<Arrays(const Arrays&)> call_;
@@ -93,8 +99,8 @@ struct CustomOp {
   HostFn eval;
   VjpRule vjp = {};
   std::function<Shape(const std::vector<Shape>&)> shape = {};        // of the result; default: that of the first input
-  bool elementwise = false;                                          // inputs broadcast; vmap and sharding need no copy of the whole
-  std::optional<Dtype> dtype = none;                                 // of the result; default: eval's element type, else the first input's
+  bool elementwise = false;           // inputs broadcast; vmap and sharding need no copy of the whole
+  std::optional<Dtype> dtype = none;  // of the result; default: eval's element type, else the first input's
 };
 /// An operation made from a host function. Two made by two calls of custom_op are different operations.
 class HostOp {
@@ -106,6 +112,7 @@ class HostOp {
  private:
   PrimitivePtr primitive_;
 };
-/// Works under grad (where .vjp is given), vmap, jit and sharding. eval must be a pure function of its inputs, which hold numbers.
+/// Works under grad (where .vjp is given), vmap, jit and sharding. eval must be a pure function of its inputs, which
+/// hold numbers.
 HostOp custom_op(std::string name, CustomOp definition);
 }  // namespace bora

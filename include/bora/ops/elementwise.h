@@ -5,6 +5,8 @@
 // fraction (exp, sqrt, /, ..) take integers and booleans as f32. Errors: ShapeError for shapes that do not broadcast, DtypeError for a
 // dtype the operation does not take, ValueError for a number that the Array's integer dtype cannot hold.
 #pragma once
+#include <math.h>         // with these two, abs(-1.5) and sqrt(2.f) of plain numbers are std's also without std::, not C's
+#include <stdlib.h>
 #include "bora/array/array.h"
 
 namespace bora {

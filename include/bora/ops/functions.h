@@ -1,5 +1,5 @@
-// functions.h -- functions of neural networks, and comparisons of whole arrays. All are composites: fusion makes one pass over memory of
-// them. bf16 is computed in f32 and rounded once, at the end.
+// functions.h -- functions of neural networks, and comparisons of whole arrays. All are composites: fusion makes one
+// pass over memory of them. bf16 is computed in f32 and rounded once, at the end.
 //   Shape letters: B batch, S queries, T keys, H heads, D head size, V classes
 #pragma once
 #include "bora/ops/axes.h"
@@ -23,12 +23,12 @@ Array layer_norm(const Array& x, const Array& weight, const Array& bias, const N
 Array rms_norm(const Array& x, const NormOptions& options = {});
 Array rms_norm(const Array& x, const Array& weight, const NormOptions& options = {});
 
-/// x / (1 - rate) where a draw from `key` keeps the element (probability 1 - rate), else 0. The draw is random::bernoulli's.
-/// Throws ValueError unless 0 <= rate <= 1.
+/// x / (1 - rate) where a draw from `key` keeps the element (probability 1 - rate), else 0. The draw is
+/// random::bernoulli's. Throws ValueError unless 0 <= rate <= 1.
 Array dropout(const Array& key, const Array& x, double rate);
 
-/// Negative log likelihood of integer labels [..] under logits [.., V]: logsumexp(logits) - logits[label]. f32 [..] (f64 for f64 logits).
-/// A label outside [0, V) gives NaN.
+/// Negative log likelihood of integer labels [..] under logits [.., V]: logsumexp(logits) - logits[label]. f32 [..]
+/// (f64 for f64 logits). A label outside [0, V) gives NaN.
 Array cross_entropy(const Array& logits, const Array& labels);
 
 struct AttentionOptions {
@@ -38,11 +38,13 @@ struct AttentionOptions {
   std::optional<double> scale = none;           // default 1 / sqrt(D)
 };
 /// Scaled dot-product attention.
-///   q [B.., S, H, D], k v [B.., T, H, D] (or fewer heads, of which H is a multiple). Returns [B.., S, H, D] in q's dtype.
-///   Softmax in f32; a query that may attend to nothing gives 0. Throws ShapeError naming the dimension that differs.
+///   q [B.., S, H, D], k v [B.., T, H, D] (or fewer heads, of which H is a multiple). Returns [B.., S, H, D] in q's
+///   dtype. Softmax in f32; a query that may attend to nothing gives 0. Throws ShapeError naming the dimension that
+///   differs.
 Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
 
-/// |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing, equal infinities are close. Reads values: not inside transforms.
+/// |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing, equal infinities are close. Reads values: not
+/// inside transforms.
 bool allclose(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-8);
 /// Same shape and equal elements.
 bool array_equal(const Array& a, const Array& b);

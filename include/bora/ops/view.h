@@ -19,9 +19,10 @@ inline All all() { return {}; }
 inline NewAxis newaxis() { return {}; }
 /// As many all() as are missing.
 inline Ellipsis ellipsis() { return {}; }
-/// start, start + step, .. before stop, as Python's start:stop:step: negative positions count from the end, none is an open end, a
-/// negative step goes backwards, and positions outside are cut off.
-inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::optional<std::int64_t> step = none) {
+/// start, start + step, .. before stop, as Python's start:stop:step: negative positions count from the end, none is an
+/// open end, a negative step goes backwards, and positions outside are cut off.
+inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+                   std::optional<std::int64_t> step = none) {
   return {start, stop, step};
 }
 
@@ -37,21 +38,23 @@ struct Slice {
 };
 using Slices = std::vector<Slice>;
 
-/// Part of x; dimensions without a slice are whole. One index Array replaces its dimension by its own dimensions; several broadcast
-/// against each other, and their dimensions stand where the first one stood if they are neighbours, else in front (NumPy's rules; plain
-/// integers count as index Arrays where there is one). An index Array that points outside reads the nearest element. Throws IndexError
-/// for an integer outside, for too many slices and for boolean masks.
+/// Part of x; dimensions without a slice are whole. One index Array replaces its dimension by its own dimensions;
+/// several broadcast against each other, and their dimensions stand where the first one stood if they are neighbours,
+/// else in front (NumPy's rules; plain integers count as index Arrays where there is one). An index Array that points
+/// outside reads the nearest element. Throws IndexError for an integer outside, for too many slices and for boolean
+/// masks.
 Array view_of(const Array& x, const Slices& slices);
-/// Same template head as xt::view, but constrained: it wins where an argument drags namespace xt in, and then says what is wrong.
+/// Same template head as xt::view, but constrained: it wins where an argument drags namespace xt in, and then says what
+/// is wrong.
 template <class A, class... S> requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... slices) {
   constexpr bool ok = (std::convertible_to<S, Slice> && ...);
   static_assert(ok, "view: slices are bora::all(), range(), newaxis(), ellipsis(), an integer or an integer Array");
   if constexpr (ok) return view_of(x, Slices{Slice(std::forward<S>(slices))...});
 }
 
-/// x with a part changed, as a new value. The update is broadcast to the shape of view(x, slices...); its dtype must fit into x's.
-/// Updates at positions of an index Array that lie outside are dropped; where positions repeat, set keeps the last and the others
-/// combine all of them. Throws what view throws, ShapeError, DtypeError.
+/// x with a part changed, as a new value. The update is broadcast to the shape of view(x, slices...); its dtype must
+/// fit into x's. Updates at positions of an index Array that lie outside are dropped; where positions repeat, set keeps
+/// the last and the others combine all of them. Throws what view throws, ShapeError, DtypeError.
 class [[nodiscard]] At {
  public:
   At(Array x, Slices slices) : x_(std::move(x)), slices_(std::move(slices)) {}
@@ -70,5 +73,8 @@ class [[nodiscard]] At {
   Array x_;                                     // by value: keeping an At is safe
   Slices slices_;
 };
-template <std::convertible_to<Slice>... S> At at(const Array& x, const S&... slices) { return At(x, Slices{Slice(slices)...}); }
+template <std::convertible_to<Slice>... S>
+At at(const Array& x, const S&... slices) {
+  return At(x, Slices{Slice(slices)...});
+}
 }  // namespace bora
