@@ -158,6 +158,7 @@ bool Engine::pump() {
     next_tick_ = now + kTick;
     if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
     if (state_ == State::running) check_waits(now);
+    any = true;      // sending may have taken news off a descriptor: look again before parking
   }
   return any;
 }
@@ -235,7 +236,8 @@ RankLost Engine::during(const Waiting& w) const {
 }
 bool Engine::test(Operation& op) {
   Lock lock(m_);
-  if (state_ == State::running && !leading_) pump();
+  if (state_ == State::running && !leading_)
+    while (pump()) {}
   if (state_ == State::running || op.done) return op.done;
   Waiting w{.operation = &op};
   await(lock, w, [&] { return op.done.load(); });
@@ -254,7 +256,8 @@ void Engine::run() {
     lock.unlock();
     link_->park(Side::progress, std::chrono::duration_cast<std::chrono::milliseconds>(kTick));
     lock.lock();
-    while (pump() && !leading_) {}
+    if (!leading_)
+      while (pump()) {}
     if (state_ == State::failing) announce(lock);
     if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_) end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
     if (state_ == State::running) link_->watch(leading_, !active_.empty());
