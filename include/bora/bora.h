@@ -13,6 +13,7 @@
 #include "bora/nn/loss.h"
 #include "bora/nn/stacked.h"
 #include "bora/ops/custom.h"
+#include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
 #include "bora/optim/optim.h"
 #include "bora/random/random.h"

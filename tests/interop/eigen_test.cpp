@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <Eigen/Dense>
 #include "bora/fx/transforms.h"
+#include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
 
 namespace {
@@ -35,5 +36,68 @@ TEST(Eigen, HostFunctions) {
   EXPECT_NEAR(r[0], 1, 1e-6);
   EXPECT_NEAR(r[1], 2, 1e-6);
   EXPECT_EQ(jit([&](const Array& m) { return solve(m, b); })(a).to_vector<float>(), x.to_vector<float>());
+}
+
+// ---- linalg ------------------------------------------------------------------------------------------------------------
+Array wide() { return array({{2., -1., 0.5}, {1., 3., 0.25}, {0., -0.5, 4.}}, f64); }
+void near(const Array& a, const Array& b, double tolerance = 1e-10) {
+  ASSERT_EQ(a.type(), b.type());
+  auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance) << "element " << i;
+}
+template <class F> void gradient_is_right(const F& f, const Array& a) {
+  auto g = grad(f)(a).template to_vector<double>();
+  auto v = a.to_vector<double>();
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    auto at = [&](double h) {
+      auto w = v;
+      w[i] += h;
+      return f(asarray(w, a.shape())).template item<double>();
+    };
+    EXPECT_NEAR(g[i], (at(1e-6) - at(-1e-6)) / 2e-6, 1e-7) << "element " << i;
+  }
+}
+TEST(Linalg, DecompositionsGiveTheMatrixBack) {
+  auto a = wide(), s = matmul(a, transpose(a));
+  auto l = linalg::cholesky(s);
+  near(matmul(l, transpose(l)), s);
+  near(tril(l), l);
+  for (auto& m : {a, view(a, range(0, 2)), view(a, all(), range(0, 2))}) {
+    auto [q, r] = linalg::qr(m);
+    near(matmul(q, r), m);
+    near(triu(r), r);
+    near(matmul(transpose(q), q), eye(q.shape(-1), f64));
+    auto [u, d, vt] = linalg::svd(m);
+    near(matmul(u * d, vt), m);
+  }
+  auto [w, x] = linalg::eigh(s);
+  near(matmul(x * w, transpose(x)), s);
+  near(linalg::solve(a, matmul(a, s)), s);
+  near(linalg::triangular_solve(l, matmul(l, a)), a);
+  near(linalg::triangular_solve(l, matmul(transpose(l), a), {.transposed = true}), a);
+  auto u = triu(a);
+  near(linalg::triangular_solve(u, matmul(u, a), {.lower = false}), a);
+  EXPECT_TRUE(all(isnan(linalg::cholesky(-s))).item<bool>());
+  EXPECT_THROW((void)linalg::cholesky(zeros({2, 3})), ShapeError);
+  EXPECT_THROW((void)linalg::solve(wide(), zeros({2, 1}, f64)), ShapeError);
+  EXPECT_THROW((void)linalg::svd(zeros({2, 3}, i32)), DtypeError);
+}
+TEST(Linalg, Derivatives) {
+  auto a = wide(), s = matmul(a, transpose(a)), c = array({{1., 2.}, {-1., 0.5}, {3., 1.}}, f64), weight = sin(a * 3);
+  gradient_is_right([&](const Array& x) { return sum(linalg::cholesky(x) * weight); }, s);
+  gradient_is_right([&](const Array& x) { return sum(square(linalg::solve(x, c))); }, a);
+  gradient_is_right([&](const Array& x) { return sum(square(linalg::solve(a, x))); }, c);
+  gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(x, c))); }, a);
+  gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(x, c, {.lower = false, .transposed = true}))); }, a);
+  gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(a, x, {.transposed = true}))); }, c);
+  gradient_is_right([&](const Array& x) { auto [w, v] = linalg::eigh(x); return sum(w * w * w) * 0.01 + sum(square(v) * weight); }, s);
+}
+TEST(Linalg, BatchesVmapAndJit) {
+  auto a = wide(), rows = stack({a, a * 2, transpose(a)}), c = array({{1.}, {2.}, {3.}}, f64);
+  auto b = stack({c, c, c});
+  auto x = linalg::solve(rows, b);
+  near(view(x, 2), linalg::solve(transpose(a), c));
+  near(vmap([](const Array& m, const Array& v) { return linalg::solve(m, v); }, {.in = {0, none}})(rows, c), x);
+  near(jit([](const Array& m, const Array& v) { return linalg::solve(m, v); })(rows, b), x);
 }
 }  // namespace
