@@ -47,7 +47,12 @@ class Planned final : public Executable {
         out.push_back(fresh.done());
       }
     }
-    exec::run(b, *state);
+    try {
+      exec::run(b, *state);
+    } catch (...) {
+      state->settle();
+      throw;
+    }
     give_back(std::move(state));
     return out;
   }

@@ -1,6 +1,7 @@
 #include "compile/executable_run.h"
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include "bora/kernels/move.h"
 
 namespace bora::exec {
@@ -34,6 +35,7 @@ struct Maker {
     for (auto& t : x.in_types) s.inputs.push_back({t, nullptr});
     for (auto& t : x.out_types) s.outputs.push_back({t, nullptr});
   }
+  void own(const StartStep& x) { own(x.call); }
   void own(const LoopStep& x) { s.loops.push_back(x.fused->args); }
   template <class T> void own(const T&) {}
 };
@@ -45,12 +47,16 @@ struct Runner {
     for (auto& x : b) base(x.slot) = s.at(x.place);
   }
 
-  void operator()(const EvalStep& x) const {
+  std::pair<Inputs, Outputs> views(const EvalStep& x) const {
     auto* in = s.inputs.data() + x.first_in;
     auto* out = s.outputs.data() + x.first_out;
     for (std::size_t i = 0; i < x.in.size(); ++i) in[i].data = s.at(x.in[i]);
     for (std::size_t k = 0; k < x.out.size(); ++k) out[k].data = s.at(x.out[k]);
-    x.primitive->eval({in, x.in.size()}, {out, x.out.size()});
+    return {{in, x.in.size()}, {out, x.out.size()}};
+  }
+  void operator()(const EvalStep& x) const {
+    auto [in, out] = views(x);
+    x.primitive->eval(in, out);
   }
   void operator()(const LoopStep& x) const {
     auto& a = s.loops[x.args];
@@ -134,13 +140,28 @@ struct Runner {
     }
     for (auto& c : x.carries) copy(s.at(c.result), base(c.in_slot), c.bytes);
   }
-  void operator()(const StartStep&) const {}
-  void operator()(const WaitStep&) const {}
+  void operator()(const StartStep& x) const {
+    auto& c = x.call;
+    auto [in, out] = views(c);
+    s.under_way[x.handle] = ops::start_collective(*c.primitive, in, out, s.at(x.scratch));
+  }
+  void operator()(const WaitStep& x) const {
+    auto started = std::exchange(s.under_way[x.handle], {});
+    started.wait();
+  }
 };
 }  // namespace
 
-State::State(const Block& b, const Table& t) : base(static_cast<std::size_t>(t.bases)), handles(t.handles) {
+State::State(const Block& b, const Table& t) : base(static_cast<std::size_t>(t.bases)), under_way(t.handles) {
   Maker{*this}.visit(b);
+}
+void State::settle() noexcept {
+  for (auto& c : under_way) {
+    try {
+      if (c.handle) c.handle->wait();
+    } catch (...) {                              // the error that led here is the one to report
+    }
+  }
 }
 
 void run(const Block& b, State& s) {

@@ -1,5 +1,6 @@
 // executable_run.h -- what changes while an Executable runs, and the steps run on it.
 #pragma once
+#include "bora/ops/collectives.h"
 #include "compile/plan.h"
 
 namespace bora::exec {
@@ -9,8 +10,10 @@ struct State {
   std::vector<Input> inputs;
   std::vector<Output> outputs;
   std::vector<kernels::LoopArgs> loops;
-  std::vector<std::shared_ptr<Communicator::Handle>> handles;
+  std::vector<ops::StartedCollective> under_way;
   State(const Block&, const Table&);
+  /// Waits for what was started and not waited for, whatever comes of it: memory must not be reused while others write to it.
+  void settle() noexcept;
   char* at(Place p) const { return base[static_cast<std::size_t>(p.base)] + p.offset; }
 };
 /// Runs the steps in order. An error is told which primitive it was, its scope and the user's source line.

@@ -8,9 +8,6 @@ namespace bora {
 namespace {
 using exec::idx;
 
-/// Appends the instructions of `from` to `to`; its inputs are the variables `in`. Gives the variables of its outputs.
-std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
-
 PrimitivePtr with_flat_bodies(const PrimitivePtr& p) {
   if (auto* s = as<ops::Scan>(p)) {
     auto q = *s;
@@ -36,7 +33,9 @@ const Program* inlined(const PrimitivePtr& p) {
   if (auto* c = as<ops::CustomVjp>(p)) return c->program.get();
   return nullptr;
 }
-std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in) {
+}  // namespace
+
+std::vector<int> exec::inline_into(Program& to, const Program& from, const std::vector<int>& in) {
   std::vector<int> number(from.vars.size(), -1);
   for (std::size_t i = 0; i < from.in.size(); ++i) number[idx(from.in[i])] = in[i];
   auto fresh = [&](int v) {
@@ -59,6 +58,8 @@ std::vector<int> inline_into(Program& to, const Program& from, const std::vector
   for (int v : from.out) out.push_back(number[idx(v)]);
   return out;
 }
+
+namespace {
 std::shared_ptr<Program> empty_like(const Program& p) {
   auto r = std::make_shared<Program>();
   r->local = p.local;
@@ -73,7 +74,7 @@ std::shared_ptr<Program> empty_like(const Program& p) {
 
 ProgramPtr flatten(const ProgramPtr& p) {
   auto r = empty_like(*p);
-  r->out = inline_into(*r, *p, r->in);
+  r->out = exec::inline_into(*r, *p, r->in);
   return r;
 }
 

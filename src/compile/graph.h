@@ -21,6 +21,7 @@ struct Node {
   std::vector<int> in, out;                      // variables, with the types the primitive sees
   std::shared_ptr<const Source> source = {};
   std::shared_ptr<const Fused> fused = {};
+  std::size_t handle = 0;                        // start and wait of one collective have the same
 };
 struct Graph {
   Types vars;
@@ -40,6 +41,8 @@ struct Graph {
 inline std::size_t idx(int v) { return static_cast<std::size_t>(v); }
 inline std::size_t idx(std::int64_t v) { return static_cast<std::size_t>(v); }
 
+/// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Gives the variables of its outputs.
+std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
 /// What is moved out of loops: instructions of scan bodies that read constants of the loop only.
 ProgramPtr hoist(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise operations and row

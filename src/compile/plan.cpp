@@ -40,6 +40,11 @@ class Planner {
     b->out = table_.bases;
     table_.bases += static_cast<int>(g_.out.size());
     for (auto& n : g_.nodes) held_.push_back(hold(n, table_));
+    for (auto& n : g_.nodes) {
+      if (n.kind == Node::Kind::start) ++handles_;
+      n.handle += table_.handles;
+    }
+    table_.handles += handles_;
     find_lives();
     share();
     for (std::size_t t = 0; t < g_.nodes.size(); ++t) for (auto bytes : held_[t].workspaces) workspace_[t].push_back(add({bytes, at(t), at(t)}));
@@ -194,6 +199,7 @@ class Planner {
   std::vector<Buffer> buffers_;
   std::vector<int> buffer_of_, reads_;           // by root variable: its buffer, the last node that reads it
   std::vector<std::vector<int>> workspace_;
+  std::size_t handles_ = 0;
 };
 }  // namespace
 

@@ -69,9 +69,8 @@ struct WhileStep {
   std::vector<int> cond_slots;                   // of the same carries
 };
 struct StartStep {
-  PrimitivePtr primitive;
-  Types in_types, out_types;
-  std::vector<Place> in, out;
+  EvalStep call;
+  Place scratch;
   std::size_t handle;                            // in the State
 };
 struct WaitStep {

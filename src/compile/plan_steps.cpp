@@ -75,15 +75,20 @@ struct Maker {
   Place in(std::size_t i) const { return places[idx(n.in[i])]; }
   Place out(std::size_t k) const { return places[idx(n.out[k])]; }
   std::size_t bytes(std::size_t k) const { return g.type(n.out[k]).nbytes(); }
-  template <class S> void views(S& s) const {
+  EvalStep eval() const {
+    EvalStep r{n.primitive, {}, {}, {}, {}, table.inputs, table.outputs};
     for (std::size_t i = 0; i < n.in.size(); ++i) {
-      s.in.push_back(in(i));
-      s.in_types.push_back(g.type(n.in[i]));
+      r.in.push_back(in(i));
+      r.in_types.push_back(g.type(n.in[i]));
     }
-    for (std::size_t k = 0; k < n.out.size(); ++k) {
-      s.out.push_back(out(k));
-      s.out_types.push_back(g.type(n.out[k]));
+    auto results = n.out.size() - (n.kind == Node::Kind::start ? 1 : 0);
+    for (std::size_t k = 0; k < results; ++k) {
+      r.out.push_back(out(k));
+      r.out_types.push_back(g.type(n.out[k]));
     }
+    table.inputs += r.in.size();
+    table.outputs += r.out.size();
+    return r;
   }
   std::vector<Carry> carries(const Block& body, std::size_t first, std::size_t in_node, std::size_t count, std::size_t others) const {
     std::vector<Carry> r;
@@ -130,22 +135,17 @@ struct Maker {
         for (auto& s : n.fused->starts) r.starts.push_back(places[idx(s.var)]);
         return r;
       }
-      case Node::Kind::start: {
-        StartStep r{n.primitive, {}, {}, {}, {}, table.handles++};
-        views(r);
+      case Node::Kind::start: {                  // its last result is the scratch memory
+        StartStep r{eval(), out(n.out.size() - 1), n.handle};
         return r;
       }
-      case Node::Kind::wait: return WaitStep{0};
+      case Node::Kind::wait: return WaitStep{n.handle};
       case Node::Kind::eval: break;
     }
     if (auto* s = as<ops::Scan>(n.primitive)) return scan(*s);
     if (as<ops::Cond>(n.primitive)) return cond();
     if (auto* w = as<ops::While>(n.primitive)) return loop(*w);
-    EvalStep r{n.primitive, {}, {}, {}, {}, table.inputs, table.outputs};
-    views(r);
-    table.inputs += r.in.size();
-    table.outputs += r.out.size();
-    return r;
+    return eval();
   }
 };
 }  // namespace

@@ -37,7 +37,7 @@ struct Counter {
     ++info.kernels;
     work(*x.primitive, x.in_types, x.out_types);
   }
-  void add(const StartStep& x) { work(*x.primitive, x.in_types, x.out_types); }
+  void add(const StartStep& x) { work(*x.call.primitive, x.call.in_types, x.call.out_types); }
   void add(const LoopStep& x) {
     ++info.kernels;
     info.fused += x.fused->members.size() > 1;

@@ -211,6 +211,12 @@ Dims times(const Dims& parts, std::int64_t k) {
 bool leads(const Shape& s, std::int64_t dim) { return around(s, dim).outer == 1; }
 }  // namespace
 
+std::optional<CollectiveParams> collective_params(const Primitive& p) {
+  if (auto* r = as<AllReduce>(p)) return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = r->axes, .combine = r->kind, .of = r->of};
+  if (auto* g = as<AllGather>(p)) return CollectiveParams{.kind = CollectiveKind::all_gather, .axes = g->axes, .dim = g->dim, .sizes = g->sizes, .of = g->of};
+  if (auto* r = as<ReduceScatter>(p)) return CollectiveParams{.kind = CollectiveKind::reduce_scatter, .axes = r->axes, .dim = r->dim, .sizes = r->sizes, .of = r->of};
+  return std::nullopt;
+}
 void StartedCollective::wait() {
   handle->wait();
   if (finish) finish();

@@ -14,6 +14,17 @@ Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_dim, s
 /// Where this rank's block of n over `axes` begins, counted from where its block over `within` does; next = 1: where it ends. i32.
 Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within = {}, std::int64_t next = 0);
 
+/// What passes ask of an all_reduce, all_gather or reduce_scatter.
+struct CollectiveParams {
+  CollectiveKind kind;
+  MeshAxes axes;
+  Combine combine = Combine::sum;
+  std::int64_t dim = 0;
+  Dims sizes = {};
+  Shape of = {};
+};
+std::optional<CollectiveParams> collective_params(const Primitive&);
+
 /// A collective under way. wait() completes it, after which the outputs hold the result and input and scratch may be reused.
 class StartedCollective {
  public:
