@@ -47,11 +47,12 @@ Factors Cast::factors(const Types& in) const {
   return elementwise_factors(in, exact ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
 }
 Cast Cast::lift(std::int64_t) const { return *this; }
+/// f64 stays f64 where derivatives are tested: differences of rounded numbers say nothing.
 Samples<Cast> Cast::samples() {
-  return {{{f32}, {random_values({2, 3}, -4, 4, 1)}},
-          {{f64}, {random_values({2, 3}, -4, 4, 2, f32)}},
-          {{i32}, {random_values({2, 3}, -4, 4, 3)}},
-          {{f64}, {random_values({2, 3}, -4, 4, 4, i32)}},
+  return {{{f64}, {random_values({2, 3}, -4, 4, 1)}},
+          {{i32}, {random_values({2, 3}, -4, 4, 2)}},
+          {{f64}, {random_values({2, 3}, -4, 4, 3, i32)}},
+          {{bf16}, {random_values({2, 3}, -400, 400, 4, i32)}},
           {{boolean}, {random_values({2, 3}, 0, 2, 5, i32)}}};
 }
 
