@@ -149,10 +149,10 @@ void Engine::disagree(const Operation& op, int peer) {
   disagreed_ = true;
   link_->to_judge(Writer().num(Control::mismatch).num(static_cast<std::int32_t>(peer)).num(op.summary.group).num(op.summary.seq).text(op.describe()).take());
 }
-/// Takes what has arrived and ends what is complete. True if anything arrived.
+/// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
 bool Engine::pump() {
   bool any = link_->receive(*this);
-  sweep();
+  any = sweep() || any;
   // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
   if (auto now = Clock::now(); now >= next_tick_) {
     next_tick_ = now + kTick;
@@ -162,7 +162,7 @@ bool Engine::pump() {
   }
   return any;
 }
-void Engine::sweep() {
+bool Engine::sweep() {
   bool ended = false;
   for (auto it = active_.begin(); it != active_.end();) {
     if (!it->second->finished()) {
@@ -176,6 +176,7 @@ void Engine::sweep() {
     ended = true;
   }
   if (ended) notify();
+  return ended;
 }
 /// Something that waits may look for has changed.
 void Engine::notify() {

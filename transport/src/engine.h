@@ -59,7 +59,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
 
   Members& members(const Group&, std::uint32_t id);
   bool pump();
-  void sweep();
+  bool sweep();
   template <class Done> void await(Lock&, Waiting&, Done done);
   void run();
   void check_waits(Clock::time_point now);
