@@ -7,6 +7,8 @@
 namespace bora::exec {
 namespace {
 constexpr std::int64_t kShortestRow = 16;        // below, computing a value once a row and repeating it does not pay
+constexpr std::int64_t kLittle = 4096;           // elements that cost less than a call or two
+constexpr std::size_t kNeighbours = 32;          // what stands further apart keeps its place, or values would live longer
 
 class Fuser {
  public:
@@ -27,6 +29,7 @@ class Fuser {
       }
       if (it.kind != Item::Kind::other) join_makers(me, it);
     }
+    join_neighbours();
     return nodes();
   }
 
@@ -58,6 +61,38 @@ class Fuser {
     // Sets with rows first: a value of each row must join the rows it came from, to be of use to them again.
     std::stable_sort(makers.begin(), makers.end(), [&](int a, int b) { return rank(a) > rank(b); });
     for (int s : makers) if (sets_[idx(s)].alive && s != me) me = join(s, me);
+  }
+  std::vector<int> in_order() const {
+    std::vector<int> r;
+    for (std::size_t s = 0; s < sets_.size(); ++s) if (sets_[s].alive) r.push_back(static_cast<int>(s));
+    std::sort(r.begin(), r.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
+    return r;
+  }
+  /// Sets that do not read each other's values: one call instead of two where there is little to do, one read of an operand of both.
+  void join_neighbours() {
+    std::map<std::int64_t, std::pair<int, std::size_t>> small;     // by elements: the last set, and where it stood
+    std::map<int, std::pair<int, std::size_t>> reader;             // by operand
+    auto order = in_order();
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      int s = order[k];
+      if (!sets_[idx(s)].alive || !sets_[idx(s)].loop) continue;
+      auto n = sets_[idx(s)].group.elements;
+      auto meet = [&](const std::pair<int, std::size_t>& other) {
+        auto [t, at] = other;
+        if (t == s || !sets_[idx(t)].alive || k - at > kNeighbours || sets_[idx(t)].group.elements != n) return;
+        s = join(t, s);
+      };
+      if (n <= kLittle) {
+        if (auto it = small.find(n); it != small.end()) meet(it->second);
+        small[n] = {s, k};
+      }
+      std::vector<int> read;
+      for (int m : sets_[idx(s)].group.members)
+        for (int v : scene_.items[idx(m)].code->in)
+          if (auto& r = scene_.read(v); r.kind == Read::Kind::memory && set_making(r.bottom) != s && g_.vars[idx(r.root)].size() == n) read.push_back(r.root);
+      for (int r : read) if (auto it = reader.find(r); it != reader.end()) meet(it->second);
+      for (int r : read) reader[r] = {s, k};
+    }
   }
   std::pair<bool, std::int64_t> rank(int s) const { return {sets_[idx(s)].group.columns > 0, sets_[idx(s)].order}; }
 
@@ -150,10 +185,7 @@ class Fuser {
   }
 
   std::vector<Node> nodes() {
-    std::vector<int> order;
-    for (std::size_t s = 0; s < sets_.size(); ++s) if (sets_[s].alive) order.push_back(static_cast<int>(s));
-    std::sort(order.begin(), order.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
-    for (int s : order) emit(sets_[idx(s)].group, sets_[idx(s)].loop);
+    for (int s : in_order()) emit(sets_[idx(s)].group, sets_[idx(s)].loop);
     for (int v : g_.out) make(v);
     return std::move(nodes_);
   }
