@@ -10,7 +10,8 @@ template <class E> concept EigenExpression = std::is_base_of_v<Eigen::DenseBase<
 namespace detail {
 template <class T> using RowMajorMatrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T> Eigen::Map<const RowMajorMatrix<T>> eigen_map(const Array& concrete, std::string_view what) {
-  check<DtypeError>(concrete.dtype() == dtype_of<T>, what, ": the array holds ", concrete.dtype(), ", not ", dtype_of<T>, "; use astype(", dtype_of<T>, ")");
+  check<DtypeError>(concrete.dtype() == dtype_of<T>, what, ": the array holds ", concrete.dtype(), ", not ",
+      dtype_of<T>, "; use astype(", dtype_of<T>, ")");
   auto n = concrete.ndim();
   check<ShapeError>(n <= 2, what, ": a matrix has at most 2 dimensions, the array is ", concrete.type());
   return {static_cast<const T*>(concrete.bytes()), n > 0 ? concrete.shape(0) : 1, n > 1 ? concrete.shape(1) : 1};
@@ -31,10 +32,12 @@ template <EigenExpression E> Array asarray(const E& e) {
 }
 /// A matrix [rows, columns] (of a vector [n, 1], of a scalar [1, 1]) by value: nothing to dangle. Throws DtypeError unless x holds T,
 /// ShapeError for more than two dimensions, TraceError inside transforms.
-template <Number T> Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> as_eigen(const Array& x) { return detail::eigen_map<T>(x.concrete(), "as_eigen"); }
+template <Number T> Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> as_eigen(const Array& x) {
+    return detail::eigen_map<T>(x.concrete(), "as_eigen"); }
 /// x's memory as an Eigen map, without a copy; valid as long as `x` lives. Row-major.
 template <Number T> Eigen::Map<const detail::RowMajorMatrix<T>> map_eigen(const Array& x) {
-  check<TraceError>(is_buffer(x), "map_eigen: ", x.type(), " has no memory here: it is traced or sharded; use concrete() and keep the result");
+  check<TraceError>(is_buffer(x), "map_eigen: ", x.type(),
+      " has no memory here: it is traced or sharded; use concrete() and keep the result");
   return detail::eigen_map<T>(x, "map_eigen");
 }
 template <Number T> Eigen::Map<const detail::RowMajorMatrix<T>> map_eigen(Array&&) = delete;      // the map would outlive its memory

@@ -26,7 +26,8 @@ template <class S> Shape shape_of(const S& s) {
 template <class V> consteval bool storable() { return dtype_or_none<V>().has_value(); }
 /// This process's memory of x as T; the numbers of a value that is not a buffer yet (sharded) are gathered.
 template <class T> std::shared_ptr<const Array> held(const Array& x) {
-  check<DtypeError>(x.dtype() == dtype_of<T>, "as_xtensor: the array holds ", x.dtype(), ", not ", dtype_of<T>, "; use astype(", dtype_of<T>, ")");
+  check<DtypeError>(x.dtype() == dtype_of<T>, "as_xtensor: the array holds ", x.dtype(), ", not ", dtype_of<T>,
+      "; use astype(", dtype_of<T>, ")");
   return std::make_shared<const Array>(x.concrete());
 }
 template <class T> using XtBuffer = xt::xbuffer_adaptor<const T*, xt::smart_ownership, std::shared_ptr<const Array>>;
@@ -37,7 +38,8 @@ template <class T> using XtBuffer = xt::xbuffer_adaptor<const T*, xt::smart_owne
 template <XtExpression E> Array asarray(E&& e) {
   using X = std::remove_cvref_t<E>;
   using V = typename X::value_type;
-  static_assert(detail::storable<V>(), "asarray: no dtype stores this xtensor value type; use xt::cast<float>, double, std::int32_t, std::int64_t, ..");
+  static_assert(detail::storable<V>(),
+      "asarray: no dtype stores this xtensor value type; use xt::cast<float>, double, std::int32_t, std::int64_t, ..");
   if constexpr (detail::XtContainer<E> && !std::is_lvalue_reference_v<E> && !std::is_const_v<std::remove_reference_t<E>>) {
     Type type{detail::shape_of(e.shape()), dtype_of<V>};
     auto keep = std::make_shared<X>(std::move(e));
@@ -68,7 +70,8 @@ template <Number T> auto as_xarray(const Array& x) {
   std::vector<std::size_t> shape;
   for (auto n : x.shape()) shape.push_back(static_cast<std::size_t>(n));
   auto n = static_cast<std::size_t>(x.size());
-  return xt::xarray_adaptor<detail::XtBuffer<T>, xt::layout_type::row_major, std::vector<std::size_t>>(detail::XtBuffer<T>(data, n, std::move(keep)), shape);
+  return xt::xarray_adaptor<detail::XtBuffer<T>, xt::layout_type::row_major,
+      std::vector<std::size_t>>(detail::XtBuffer<T>(data, n, std::move(keep)), shape);
 }
 
 // xtensor takes an Array for a scalar and would build a lazy expression of Arrays: `a * xs` must not compile. Write a * asarray(xs).

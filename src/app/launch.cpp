@@ -182,7 +182,9 @@ class Job {
     for (auto& word : options_.command) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     ::execvp(argv[0], argv.data());
-    write_all(2, std::string(error_mark) + "cannot run " + options_.command[0] + ": " + std::strerror(errno) + "\n");
+    for (std::string_view part : {error_mark, std::string_view("cannot run "), std::string_view(argv[0]), std::string_view(": "),
+                                  std::string_view(std::strerror(errno)), std::string_view("\n")})
+      write_all(2, part);
     ::_exit(2);
   }
 

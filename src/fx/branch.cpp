@@ -36,7 +36,7 @@ Array spread_over(const Array& condition, const Array& like) { return broadcast_
 }  // namespace
 
 /// Keeps the operands only; the taken branch is repeated backward.
-Linear Cond::linearize(const Arrays& in, const Mask& needs) const {
+Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
   Mask wrt(needs.begin() + 1, needs.end());
   return {call(*this, in), [self = *this, in, wrt](const Arrays& ct) {
             auto types = self.on_true->out_types();

@@ -90,7 +90,7 @@ Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, co
 
 namespace bora::ops {
 using namespace fx;
-Linear Call::linearize(const Arrays& in, const Mask& needs) const {
+Linearized Call::linearize(const Arrays& in, const Mask& needs) const {
   const auto& s = split_vjp(program, needs, {.keep = keep, .names = names});
   auto all = call(Call{s.fwd, keep, names, protect}, in);
   auto n = program->out.size();
@@ -132,7 +132,7 @@ Samples<Call> Call::samples() {
   return r;
 }
 
-Linear CustomVjp::linearize(const Arrays& in, const Mask&) const {
+Linearized CustomVjp::linearize(const Arrays& in, const Mask&) const {
   auto n = program->out.size();
   auto all = call(Call{fwd}, in);
   auto res = part(all, n, all.size() - n);

@@ -21,7 +21,8 @@ std::string quoted(const std::string& path) { return path.empty() ? std::string(
 /// The first part in which two stagings differ.
 std::string difference(const std::vector<tree::Part>& a, const std::vector<tree::Part>& b) {
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    if (i >= a.size() || i >= b.size() || a[i].path != b[i].path) return "the structure: " + quoted((i < b.size() ? b : a)[i].path) + " is in one of them only";
+    if (i >= a.size() || i >= b.size() || a[i].path != b[i].path)
+      return "the structure: " + quoted((i < b.size() ? b : a)[i].path) + " is in one of them only";
     if (a[i].text != b[i].text) return quoted(b[i].path) + ": " + a[i].text + ", then " + b[i].text;
   }
   return "the mesh, an axis mapping, or the types of the arguments";
@@ -73,7 +74,8 @@ struct JitCache::State {
     for (auto i = first; i != last_one; ++i) if (i->second == victim) { index.erase(i); break; }
     entries.erase(victim);
     if (!std::exchange(evicted, true))
-      std::cerr << "bora: " << name() << ": more than " << options.cache << " Programs; the least recently used are dropped and staged again when "
+      std::cerr << "bora: " << name() << ": more than " << options.cache
+          << " Programs; the least recently used are dropped and staged again when "
                    "needed (Jit{.cache} sets the number)\n";
   }
 };
@@ -97,7 +99,8 @@ TracedPtr JitCache::keep(Traced t) {
   std::lock_guard l(s.mutex);
   ++s.traces;
   if (s.traces > 8 && is_power_of_two_times_8(s.traces - 1))
-    std::cerr << "bora: " << s.name() << " was staged " << s.traces << " times; the last time for another value of " << difference(s.last, entry->parts)
+    std::cerr << "bora: " << s.name() << " was staged " << s.traces << " times; the last time for another value of "
+        << difference(s.last, entry->parts)
               << ". A number that changes every step belongs in an Array.\n";
   s.last = entry->parts;
   for (auto& c : entry->staged.captures) if (!is_buffer(c)) return entry;         // a closed-over tracer belongs to this call only
@@ -115,12 +118,14 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
     if (donated[i] || !is_buffer(in[i])) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
-      std::cerr << "bora: " << state_->name() << ": the donated " << (i < t.staged.program->labels.size() ? quoted(t.staged.program->labels[i]) : "argument") << " (" << in[i].type()
+      std::cerr << "bora: " << state_->name() << ": the donated " << (i < t.staged.program->labels.size()
+          ? quoted(t.staged.program->labels[i]) : "argument") << " (" << in[i].type()
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }
   in.insert(in.end(), t.staged.captures.begin(), t.staged.captures.end());
   if (current() != eval_interpreter()) return run_jit(t.staged.program, std::move(in), donated);
-  try {                                                        // buffers only: no handle but ours, so that donated memory is the Executable's
+  // Buffers only: no handle but ours, so that donated memory is the Executable's.
+  try {
     return t.prepared->get(t.staged.program, donated)->run(std::move(in), donated);
   } catch (Error& e) {
     e.add_place(describe(*current_source()));
@@ -148,7 +153,8 @@ void constrain(tree::Node result, const Specs& specs) {
   }
 }
 void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>& to) {
-  for (auto& p : tree::describe(argument)) to.push_back({p.path.empty() ? "argument " + std::to_string(number) : std::move(p.path), std::move(p.text)});
+  for (auto& p : tree::describe(argument))
+    to.push_back({p.path.empty() ? "argument " + std::to_string(number) : std::move(p.path), std::move(p.text)});
 }
 void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated) {
   struct Take final : tree::Visitor {

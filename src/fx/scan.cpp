@@ -64,7 +64,7 @@ struct Place {
 };
 }  // namespace
 
-Linear Scan::linearize(const Arrays& in, const Mask& needs) const {
+Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
   auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
   Mask wrt = needs;
   auto types = body->in_types(), outs = body->out_types();

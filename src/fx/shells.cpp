@@ -111,8 +111,10 @@ std::optional<std::int64_t> axis_at(const MapAxis& m, const std::string& path, s
   fail<ValueError>("vmap: no pattern of .", what, " fits ", where(path), "; end the list with {\"*\", none}");
 }
 }  // namespace
-Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Node>& arguments, const Vmap& how) {
-  check<ValueError>(!how.in.each || how.in.axes.size() == arguments.size(), "vmap: .in has ", how.in.axes.size(), " entries but f is called with ",
+Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
+    const std::vector<tree::Node>& arguments, const Vmap& how) {
+  check<ValueError>(!how.in.each || how.in.axes.size() == arguments.size(), "vmap: .in has ", how.in.axes.size(),
+      " entries but f is called with ",
                     arguments.size(), arguments.size() == 1 ? " argument" : " arguments");
   Arrays in;
   std::vector<std::string> paths, names;
@@ -130,7 +132,8 @@ Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>(
     auto axis = *flat.in[k], n = in[k].ndim();
     check<ShapeError>(axis >= -n && axis < n, "vmap: ", where(names[k]), " of type ", in[k].type(), " has no axis ", axis, " to map");
     auto length = in[k].shape(axis);
-    check<ShapeError>(size < 0 || length == size, "vmap: mapped axes differ in size: ", first ? where(names[*first]) : std::string(".size"), " has ", size,
+    check<ShapeError>(size < 0 || length == size, "vmap: mapped axes differ in size: ",
+        first ? where(names[*first]) : std::string(".size"), " has ", size,
                       " and axis ", axis, " of ", where(names[k]), " of type ", in[k].type(), " has ", length);
     size = length;
     if (!first) first = k;
@@ -173,7 +176,8 @@ Arrays straight_line(const FlatFn& body, const Arrays& init, const Arrays& xs, s
   return carry;
 }
 /// `unroll` iterations a round: the loop runs over groups of elements; what is left over comes where the order puts it.
-Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const Scan& o, const std::vector<std::string>& labels) {
+Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const Scan& o,
+    const std::vector<std::string>& labels) {
   auto c = init.size();
   auto u = static_cast<std::int64_t>(o.unroll), rounds = n / u, rest = n % u;
   auto range = [&](std::int64_t from, std::int64_t to) {
@@ -217,8 +221,10 @@ Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, cons
   check<ValueError>(n >= 0 || !o.length, "scan: .length must not be negative, got ", n);
   for (std::size_t k = 0; k < xs.size(); ++k) {
     auto& name = labels[init.size() + k];
-    check<ShapeError>(xs[k].ndim() > 0, "scan: ", where(name), " of xs is a scalar ", xs[k].type(), ": it has no leading axis to scan over");
-    check<ShapeError>(n < 0 || xs[k].shape(0) == n, "scan: ", where(name), " of xs has ", xs[k].shape(0), " elements on its leading axis, but ",
+    check<ShapeError>(xs[k].ndim() > 0, "scan: ", where(name), " of xs is a scalar ", xs[k].type(),
+        ": it has no leading axis to scan over");
+    check<ShapeError>(n < 0 || xs[k].shape(0) == n, "scan: ", where(name), " of xs has ", xs[k].shape(0),
+        " elements on its leading axis, but ",
                       o.length ? ".length says " : "the others have ", n);
     n = xs[k].shape(0);
   }
@@ -226,20 +232,23 @@ Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, cons
   return o.unroll >= n ? straight_line(body, init, xs, n, o.reverse) : unrolled(body, init, xs, n, o, labels);
 }
 Arrays cond_shell(const Array& predicate, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands) {
-  check<ShapeError>(predicate.ndim() == 0, "cond: the predicate must be a scalar, got ", predicate.type(), "; use where(c, a, b) to choose element by element");
+  check<ShapeError>(predicate.ndim() == 0, "cond: the predicate must be a scalar, got ", predicate.type(),
+      "; use where(c, a, b) to choose element by element");
   check<DtypeError>(is_numeric(predicate.dtype()), "cond: the predicate must be a boolean or a number, got ", predicate.type());
   return cond_flat(predicate.dtype() == boolean ? predicate : not_equal(predicate, 0), on_true, on_false, operands);
 }
 Arrays while_shell(const FlatFn& condition, const FlatFn& body, const Arrays& init) {
   auto checked = [&](const Arrays& in) {
     auto r = condition(in);
-    check<ShapeError>(r.size() == 1 && r[0].ndim() == 0 && r[0].dtype() == boolean, "while_loop: the condition must give a boolean scalar, got ",
+    check<ShapeError>(r.size() == 1 && r[0].ndim() == 0 && r[0].dtype() == boolean,
+        "while_loop: the condition must give a boolean scalar, got ",
                       r.empty() ? std::string("an empty Array") : to_string(r[0].type()));
     return r;
   };
   return while_flat(checked, body, init);
 }
-Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& body, const Arrays& init, const std::vector<std::string>& labels) {
+Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& body, const Arrays& init,
+    const std::vector<std::string>& labels) {
   if (lower.n && upper.n) {
     auto n = *upper.n - *lower.n;
     if (n <= 0) return init;
@@ -253,7 +262,8 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
   }
   auto bound = [](const LoopBound& b, std::string_view which) {
     if (b.n) return constant(Scalar(*b.n), i32);
-    check<ShapeError>(b.a.ndim() == 0 && is_integer(b.a.dtype()), "fori_loop: the ", which, " bound must be an integer scalar, got ", b.a.type());
+    check<ShapeError>(b.a.ndim() == 0 && is_integer(b.a.dtype()), "fori_loop: the ", which,
+        " bound must be an integer scalar, got ", b.a.type());
     return b.a.astype(i32);
   };
   Arrays state{bound(lower, "lower"), bound(upper, "upper")};
@@ -278,7 +288,8 @@ void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
     if (!s.leaf.defined()) continue;
     auto& type = s.leaf.get().type();
     if (g[i].defined() && is_float(type.dtype))
-      check<ShapeError>(g[i].type() == type, "custom_vjp: bwd: the gradient of ", where(s.path), " has type ", g[i].type(), " but the argument has ", type);
+      check<ShapeError>(g[i].type() == type, "custom_vjp: bwd: the gradient of ", where(s.path), " has type ",
+          g[i].type(), " but the argument has ", type);
     to.push_back(g[i].defined() && is_float(type.dtype) ? g[i] : full_of(type, 0));
     ++i;
   }

@@ -32,7 +32,7 @@ class Tape final : public Interpreter {
     auto linear = p->linearize(x, needs);
     if (!linear) {
       auto out = parent->process(p, x);
-      linear = Linear{out, [p, x, out, needs](const Arrays& ct) { return p->vjp({x, out, ct, needs}); }};
+      linear = Linearized{out, [p, x, out, needs](const Arrays& ct) { return p->vjp({x, out, ct, needs}); }};
     }
     Node n{{}, values_, linear->out.size(), std::move(linear->pullback), current_source()};
     for (auto& a : in) n.in.push_back(owns(a) ? number(a) : -1);

@@ -11,7 +11,7 @@
 #include "files.h"
 
 namespace bora {
-template <class A> void serialize(A& archive, Block& b) { archive(b.begin, b.end); }
+template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, b.end); }
 template <class A> void save(A& archive, const Type& t) { archive(std::string(dtype_name(t.dtype)), t.shape.dims()); }
 template <class A> void load(A& archive, Type& t) {
   std::string dtype;                             // by name: numbers of an enum may change

@@ -1,4 +1,5 @@
-// NumPy's formats. .npy: numpy/lib/format.py, versions 1.0 to 3.0. .npz: a zip archive of .npy files (PKWARE APPNOTE.TXT 6.3, stored entries, zip64).
+// NumPy's formats. .npy: numpy/lib/format.py, versions 1.0 to 3.0. .npz: a zip archive of .npy files (PKWARE
+// APPNOTE.TXT 6.3, stored entries, zip64).
 #include "bora/io/npy.h"
 #include <algorithm>
 #include <array>
@@ -117,14 +118,16 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, con
   if (kind == "i2") return converted<std::int16_t, std::int32_t>(shape, data, widen);
   if (kind == "i1") return converted<std::int8_t, std::int32_t>(shape, data, widen);
   if (kind == "f2") return converted<std::uint16_t, float>(shape, data, from_half);
-  if (kind == "V2") fail<DtypeError>(where, " holds 2-byte raw values ('", descr, "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");
+  if (kind == "V2") fail<DtypeError>(where, " holds 2-byte raw values ('", descr,
+      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");
   fail<DtypeError>(where, " holds '", descr, "', which has no dtype here; convert it with astype in NumPy");
 }
 Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& where) {
   check<IoError>(bytes.size() >= 10 && bytes.substr(0, 6) == "\x93NUMPY", where, " is not a .npy file");
   bool wide = bytes[6] >= 2;
   check<IoError>(bytes[6] >= 1 && bytes[6] <= 3, where, ": .npy version ", static_cast<int>(bytes[6]), " is not known");
-  std::size_t length = wide ? number_at<std::uint32_t>(bytes, 8, where) : number_at<std::uint16_t>(bytes, 8, where), start = (wide ? 12 : 10) + length;
+  std::size_t length = wide ? number_at<std::uint32_t>(bytes, 8, where) : number_at<std::uint16_t>(bytes, 8, where),
+      start = (wide ? 12 : 10) + length;
   check<IoError>(start <= bytes.size(), where, " ends in the middle of its header");
   auto header = bytes.substr(wide ? 12 : 10, length);
   auto descr = entry(header, "descr", where);
@@ -133,7 +136,8 @@ Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& whe
   bool fortran = entry(header, "fortran_order", where).starts_with("True");
   auto shape = parse_shape(entry(header, "shape", where), where);
   auto width = descr.size() == 3 && '0' < descr[2] && descr[2] <= '9' ? static_cast<std::size_t>(descr[2] - '0') : 1;
-  check<IoError>(static_cast<std::size_t>(volume(shape)) * width <= bytes.size() - start, where, " ends before its ", volume(shape), " numbers");
+  check<IoError>(static_cast<std::size_t>(volume(shape)) * width <= bytes.size() - start, where, " ends before its ",
+      volume(shape), " numbers");
   Array a;
   if (fortran && shape.size() > 1) {
     Shape reversed(Dims(shape.rbegin(), shape.rend()));
@@ -191,9 +195,11 @@ std::vector<ZipEntry> zip_entries(std::string_view z, const std::string& where) 
   std::vector<ZipEntry> r;
   for (std::uint64_t i = 0; i < count; ++i) {
     check<IoError>(at < z.size() && z.substr(at, 4) == std::string_view("PK\x01\x02", 4), where, ": its table of contents is damaged");
-    ZipEntry e{{}, number_at<std::uint16_t>(z, at + 10, where), number_at<std::uint32_t>(z, at + 16, where), number_at<std::uint32_t>(z, at + 20, where),
+    ZipEntry e{{}, number_at<std::uint16_t>(z, at + 10, where), number_at<std::uint32_t>(z, at + 16, where),
+        number_at<std::uint32_t>(z, at + 20, where),
                number_at<std::uint32_t>(z, at + 24, where), number_at<std::uint32_t>(z, at + 42, where)};
-    std::size_t name = number_at<std::uint16_t>(z, at + 28, where), extra = number_at<std::uint16_t>(z, at + 30, where), comment = number_at<std::uint16_t>(z, at + 32, where);
+    std::size_t name = number_at<std::uint16_t>(z, at + 28, where), extra = number_at<std::uint16_t>(z, at + 30, where);
+    std::size_t comment = number_at<std::uint16_t>(z, at + 32, where);
     check<IoError>(at + 46 + name + extra <= z.size(), where, ": its table of contents is damaged");
     e.name = z.substr(at + 46, name);
     read_zip64(e, z.substr(at + 46 + name, extra), where);
@@ -229,7 +235,8 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
   for (auto& [name, x] : arrays) {
     auto bytes = npy_bytes(x);
     auto entry_name = name + ".npy";
-    check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(), " would be larger than 4 GiB; use save_npy for each array");
+    check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(),
+        " would be larger than 4 GiB; use save_npy for each array");
     auto offset = static_cast<std::uint32_t>(out.size());
     std::string common;                                      // what both headers say: version 2.0, stored, 1 January 1980
     for (std::uint16_t v : {20, 0, 0, 0, 0x21}) put(common, v);

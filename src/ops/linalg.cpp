@@ -227,7 +227,9 @@ Array cholesky(const Array& a) {
   check_square("cholesky", a.type());
   return call_one(ops::Cholesky{}, {symmetric(a)});
 }
-Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& o) { return call_one(ops::TriangularSolve{o.lower, o.transposed}, {a, b}); }
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& o) {
+  return call_one(ops::TriangularSolve{o.lower, o.transposed}, {a, b});
+}
 Array solve(const Array& a, const Array& b) { return call_one(ops::Solve{false}, {a, b}); }
 Qr qr(const Array& a) {
   auto r = call(ops::Qr{}, {a});

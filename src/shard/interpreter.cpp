@@ -17,6 +17,7 @@ struct ShardValue final : Value {
   mutable std::vector<std::pair<std::size_t, Sharded>> completed;      // a pending sum is completed once per target, not once per use
   ShardValue(Sharded s, const Shard* i) : Value(s.type, i->id), x(std::move(s)), shard(i) {}
   bool sole() const override { return completed.empty() && x.local.sole(); }
+  std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
     Within w(shard->parent);
     return shard->reshard(x, Spec::replicated(x.spec.size())).local.concrete();

@@ -60,7 +60,7 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
   });
 }
 
-Block rows_of_rank(const Settings& s, const Mesh& mesh) {
+BlockRange rows_of_rank(const Settings& s, const Mesh& mesh) {
   return block_of(s.batch, mesh.shape().axis_size(AxisName("data")), mesh.shape().coordinate(mesh.rank(), AxisName("data")));
 }
 

@@ -165,7 +165,8 @@ Arrays aligned(std::string_view what, Node t, Node other) {
   auto name = [](const std::vector<Slot>& s, std::size_t i) { return i < s.size() ? quoted(s[i].path) : std::string("nothing"); };
   Arrays r;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    check<ValueError>(i < a.size() && i < b.size() && a[i].path == b[i].path, what, ": the trees differ: ", name(a, i), " in the first is at the place of ",
+    check<ValueError>(i < a.size() && i < b.size() && a[i].path == b[i].path, what, ": the trees differ: ",
+        name(a, i), " in the first is at the place of ",
                       name(b, i), " in the other");
     if (a[i].leaf.defined()) r.push_back(b[i].leaf.get());
   }

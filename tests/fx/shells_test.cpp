@@ -63,7 +63,10 @@ TEST(Grad, ValueAndAuxByType) {
   auto m = net();
   auto [l, g] = value_and_grad(loss)(m, xs(), ys());
   close(l, loss(m, xs(), ys()));
-  auto with_aux = [](const auto& n, const Array& x, const Array& y) { Array p = n(x); return std::pair{mean(square(p - y)), Sums{sum(p), {p}}}; };
+  auto with_aux = [](const auto& n, const Array& x, const Array& y) {
+    Array p = n(x);
+    return std::pair{mean(square(p - y)), Sums{sum(p), {p}}};
+  };
   auto [l2, aux, g2] = value_and_grad(with_aux)(m, xs(), ys());
   close(l2, l);
   close_trees(g2, g);
@@ -98,7 +101,9 @@ TEST(Vjp, OneAndSeveralArguments) {
   auto [ga, gb] = pull(Sums{array(2.), {array({10., 20.}), Array()}});      // an empty cotangent is zero
   close(ga, array({16., 30.}));
   close(gb, array({12., 24.}));
-  auto [y, one] = vjp([](const Array& x) { return x * x; }, a);
+  auto squared = vjp([](const Array& x) { return x * x; }, a);
+  const auto& y = squared.first;
+  const auto& one = squared.second;
   close(one(y), 2 * a * y);
   SAYS(ShapeError, one(array(1.)), "vjp: cotangent: value 0 has type f32[2] but is given f32[]");
 }
@@ -180,7 +185,9 @@ TEST(Scan, WithoutXsWithoutYAndDifferentiated) {
   close(last, array(1024.));
   (void)nothing;
   auto v = array({1., 2., 3.});
-  auto product = [&](const Array& x) { return scan([](const Array& c, const Array& e) { return std::pair{c * e, none}; }, array(1.), x).first; };
+  auto product = [&](const Array& x) {
+    return scan([](const Array& c, const Array& e) { return std::pair{c * e, none}; }, array(1.), x).first;
+  };
   close(grad(product)(v), array({6., 3., 2.}));
   auto [zero, empty] = scan([](const Array& c, const Array& x) { return std::pair{c, x}; }, array(7.), zeros({0, 3}));
   close(zero, array(7.));
@@ -189,13 +196,17 @@ TEST(Scan, WithoutXsWithoutYAndDifferentiated) {
 TEST(Scan, ErrorsNameThePath) {
   Sums init{array(0.), {array(1.)}};
   auto v = array({1., 2., 3.});
-  SAYS(ShapeError, scan([](const Sums& c, const Array& x) { return std::pair{Sums{c.total, {c.parts[0] + stack({x, x})}}, none}; }, init, v),
+  SAYS(ShapeError, scan([](const Sums& c, const Array& x) { return std::pair{Sums{c.total,
+      {c.parts[0] + stack({x, x})}}, none}; }, init, v),
        "scan: the carry must stay as init is, but they differ: 'parts.0': f32[] and f32[2]");
-  SAYS(ShapeError, scan([](const Sums& c, const Array&) { return std::pair{Sums{c.total, {}}, none}; }, init, v), "'parts': 1 element and 0 elements");
-  SAYS(ShapeError, scan([](const Array& c, const Array& x) { return std::pair{(c + x).astype(bf16), none}; }, array(0.), v), "f32[] and bf16[]");
+  SAYS(ShapeError, scan([](const Sums& c, const Array&) { return std::pair{Sums{c.total, {}}, none}; }, init, v),
+      "'parts': 1 element and 0 elements");
+  SAYS(ShapeError, scan([](const Array& c, const Array& x) { return std::pair{(c + x).astype(bf16), none}; },
+      array(0.), v), "f32[] and bf16[]");
   SAYS(ValueError, scan([](const Array& c, std::nullopt_t) { return std::pair{c, none}; }, array(0.), none), ".length is not given");
   struct Two { Array a, b; };
-  SAYS(ShapeError, scan([](const Array& c, const Two&) { return std::pair{c, none}; }, array(0.), Two{v, array({1., 2.})}), "'b' of xs has 2 elements");
+  SAYS(ShapeError, scan([](const Array& c, const Two&) { return std::pair{c, none}; }, array(0.),
+      Two{v, array({1., 2.})}), "'b' of xs has 2 elements");
   SAYS(ShapeError, scan([](const Array& c, const Array&) { return std::pair{c, none}; }, array(0.), v, {.length = 4}), ".length says 4");
 }
 TEST(Cond, BothBranchesAreTheSameTree) {
@@ -207,8 +218,10 @@ TEST(Cond, BothBranchesAreTheSameTree) {
   close(f(array(false), x).parts[0], array({2., 4.}));
   close(jit(f)(array(false), x).total, array(-3.));
   close(grad([&](const Array& v) { return f(sum(v) < 0, v).total; })(x), array({-1., -1.}));
-  SAYS(ShapeError, cond(x > 0, [](const Array& v) { return v; }, [](const Array& v) { return v; }, x), "the predicate must be a scalar, got bool[2]");
-  SAYS(ShapeError, jit([](const Array& v) { return cond(sum(v) > 0, [](const Array& a) { return a; }, [](const Array& a) { return sum(a); }, v); })(x),
+  SAYS(ShapeError, cond(x > 0, [](const Array& v) { return v; }, [](const Array& v) { return v; }, x),
+      "the predicate must be a scalar, got bool[2]");
+  SAYS(ShapeError, jit([](const Array& v) { return cond(sum(v) > 0, [](const Array& a) { return a; },
+      [](const Array& a) { return sum(a); }, v); })(x),
        "cond: both branches must give the same, but they differ: the value: f32[2] and f32[]");
 }
 TEST(Loops, WhileAndFori) {
@@ -220,14 +233,17 @@ TEST(Loops, WhileAndFori) {
   close(fori_loop(2, array(5), body, array(0.)), array(9.));
   auto powers = [](const Array& x) { return fori_loop(0, 3, [&](const Array&, const Array& c) { return c * x; }, array(1.)); };
   close(grad(powers)(array(2.)), array(12.));
-  SAYS(ShapeError, while_loop([](const Array& c) { return c; }, [](const Array& c) { return c; }, array(1.)), "the condition must give a boolean scalar, got f32[]");
-  SAYS(ShapeError, fori_loop(0, 2, [](const Array&, const Array& c) { return stack({c, c}); }, array(1.)), "fori_loop: the value must stay as init is");
+  SAYS(ShapeError, while_loop([](const Array& c) { return c; }, [](const Array& c) { return c; }, array(1.)),
+      "the condition must give a boolean scalar, got f32[]");
+  SAYS(ShapeError, fori_loop(0, 2, [](const Array&, const Array& c) { return stack({c, c}); }, array(1.)),
+      "fori_loop: the value must stay as init is");
 }
 TEST(Checkpoint, SameGradientsUnderEveryPolicy) {
   auto m = net();
   auto want = grad(loss)(m, xs(), ys());
   for (auto& policy : {remat::nothing, remat::dots, remat::dots_no_batch, remat::everything, remat::names({"hidden"})}) {
-    auto block = checkpoint([](const Net& n, const Array& x) { return n.scale * n.down(checkpoint_name(tanh(n.up(x)), "hidden")); }, policy);
+    auto hidden = [](const Net& n, const Array& x) { return n.scale * n.down(checkpoint_name(tanh(n.up(x)), "hidden")); };
+    auto block = checkpoint(hidden, policy);
     auto g = grad([&](const Net& n) { return mean(square(block(n, xs()) - ys())); })(m);
     close_trees(g, want);
     EXPECT_EQ(remat::parse(remat::to_string(policy)), policy);
@@ -252,7 +268,8 @@ TEST(CustomVjp, OneAndSeveralArguments) {
   EXPECT_FALSE(gi.defined());
   auto twice = jit(vmap(grad(safe)));
   close(twice(array({0.1, 4.})), array({2., 0.25}));
-  auto wrong = custom_vjp([](const Array& x) { return sum(x); }, [](const Array& x) { return std::pair{sum(x), x}; }, [](const Array&, const Array& ct) { return ct; });
+  auto wrong = custom_vjp([](const Array& x) { return sum(x); }, [](const Array& x) { return std::pair{sum(x), x}; },
+      [](const Array&, const Array& ct) { return ct; });
   SAYS(ShapeError, grad(wrong)(xs()), "custom_vjp: bwd: the gradient of the value has type f32[] but the argument has f32[4, 2]");
 }
 TEST(EvalShape, ShapesWithoutNumbers) {

@@ -28,7 +28,8 @@ TEST(Eigen, MatricesVectorsAndExpressions) {
   EXPECT_THROW((void)as_eigen<float>(zeros({2, 2, 2})), ShapeError);
 }
 TEST(Eigen, HostFunctions) {
-  auto solve = custom_op("solve2", {.eval = [](const Eigen::MatrixXf& a, const Eigen::MatrixXf& b) -> Eigen::MatrixXf { return a.ldlt().solve(b); },
+  auto solve = custom_op("solve2", {.eval = [](const Eigen::MatrixXf& a, const Eigen::MatrixXf& b)
+      -> Eigen::MatrixXf { return a.ldlt().solve(b); },
                                     .shape = [](const std::vector<Shape>& s) { return s[1]; }});
   auto a = array({{4., 1.}, {1., 3.}}), b = array({{1.}, {2.}});
   auto x = solve(a, b);

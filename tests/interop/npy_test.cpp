@@ -19,7 +19,8 @@ std::string read(const std::filesystem::path& file) {
 std::string npy(std::string header, const std::string& data) {
   header.append((64 - (header.size() + 11) % 64) % 64, ' ');
   header += '\n';
-  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() & 255) + static_cast<char>(header.size() >> 8) + header + data;
+  return std::string("\x93NUMPY\x01\x00",
+      8) + static_cast<char>(header.size() & 255) + static_cast<char>(header.size() >> 8) + header + data;
 }
 template <class T> std::string raw(std::initializer_list<T> x) { return {reinterpret_cast<const char*>(x.begin()), x.size() * sizeof(T)}; }
 

@@ -17,7 +17,8 @@ template <class E> void same(const Array& a, const E& e, double tolerance = 0) {
   for (auto n : want.shape()) shape.push_back(static_cast<std::int64_t>(n));
   ASSERT_EQ(a.shape(), shape);
   auto got = a.to_vector<double>();
-  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want.flat(i), tolerance * (1 + std::abs(want.flat(i)))) << "element " << i;
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want.flat(i),
+      tolerance * (1 + std::abs(want.flat(i)))) << "element " << i;
 }
 
 // The same unqualified code serves both worlds.

@@ -3,23 +3,23 @@
 
 namespace bora::laws {
 namespace {
-std::string label(const Sample& s) {
+std::string label(const PrimitiveSample& s) {
   std::string r(s.primitive->name());
   r += " [";
   for (auto& a : s.in) r += to_string(a.type()) + " ";
   return r + "] " + s.primitive->params();
 }
-FlatFn function(const Sample& s) {
+FlatFn function(const PrimitiveSample& s) {
   return [p = s.primitive](const Arrays& in) { return call(p, in); };
 }
-bool refuses_reverse(const Sample& s) { return s.primitive->name() == "while_loop"; }
+bool refuses_reverse(const PrimitiveSample& s) { return s.primitive->name() == "while_loop"; }
 /// Only the inputs and outputs that calculus is about.
 struct Smooth {
   Mask in;
   std::vector<std::size_t> out;
   bool any() const { return !out.empty() && std::find(in.begin(), in.end(), true) != in.end(); }
 };
-Smooth smooth(const Sample& s, const Arrays& y) {
+Smooth smooth(const PrimitiveSample& s, const Arrays& y) {
   Smooth m;
   for (auto& a : s.in) m.in.push_back(floating(a));
   if (s.primitive->name() == "reshard_like") m.in[1] = false;          // only its Spec is read
@@ -53,8 +53,8 @@ Array variant(const Array& x) {
 
 class Registry : public testing::TestWithParam<std::string> {
  protected:
-  static std::vector<Sample> samples() {
-    std::vector<Sample> r;
+  static std::vector<PrimitiveSample> samples() {
+    std::vector<PrimitiveSample> r;
     for (auto& e : registry()) if (e.name == GetParam()) for (auto& s : e.samples()) r.push_back(s);
     return r;
   }

@@ -75,9 +75,11 @@ struct Order { int a = 0, b = 0; };
 #elif CASE == 43
   auto f = jvp([](const Array& a, const Array& b) { return a + b; }, x, x);
 #elif CASE == 44
-  auto f = custom_vjp([](const Array& a) { return a; }, [](const Array& a) { return a; }, [](const Array& a, const Array&) { return a; })(x);
+  auto f = custom_vjp([](const Array& a) { return a; }, [](const Array& a) { return a; },
+      [](const Array& a, const Array&) { return a; })(x);
 #elif CASE == 45
-  auto f = custom_vjp([](const Array& a) { return a; }, [](const Array& a) { return std::pair{a, a}; }, [](const Array& a, const Array&) { return Pair{a, a}; })(x);
+  auto f = custom_vjp([](const Array& a) { return a; }, [](const Array& a) { return std::pair{a, a}; },
+      [](const Array& a, const Array&) { return Pair{a, a}; })(x);
 #elif CASE == 46
   auto z = custom_op("a", {.eval = [](const auto& a) { return a; }});
 #elif CASE == 60

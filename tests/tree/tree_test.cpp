@@ -58,10 +58,12 @@ TEST(Tree, LeavesComeInOrderOfDeclaration) {
 }
 TEST(Tree, PathsNameFieldsElementsAndEntries) {
   EXPECT_EQ(tree::paths(example()),
-            (std::vector<std::string>{"up.weight", "up.bias", "down.weight", "layers.0.weight", "layers.1.weight", "layers.1.bias", "two.0", "two.1", "more.a",
+            (std::vector<std::string>{"up.weight", "up.bias", "down.weight", "layers.0.weight", "layers.1.weight",
+                "layers.1.bias", "two.0", "two.1", "more.a",
                                       "more.b", "nested.0", "nested.1.0"}));
   EXPECT_EQ(tree::paths(number(1)), std::vector<std::string>{""});
-  EXPECT_EQ(tree::paths(Tree{number(1), {{number(2), {{number(3), {}}}}}}), (std::vector<std::string>{"value", "children.0.value", "children.0.children.0.value"}));
+  EXPECT_EQ(tree::paths(Tree{number(1), {{number(2), {{number(3), {}}}}}}),
+      (std::vector<std::string>{"value", "children.0.value", "children.0.children.0.value"}));
   struct Local { Array a; };                                   // a struct inside a function has names too
   EXPECT_EQ(tree::paths(Local{number(1)}), std::vector<std::string>{"a"});
 }

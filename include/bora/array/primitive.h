@@ -7,7 +7,7 @@
 //   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
 //   Arrays run(const Arrays& in, const Types& out)       instead of eval where the result is not fresh memory (held Programs)
 //   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
-//   optional<Linear> linearize(in, needs)                higher-order primitives only
+//   optional<Linearized> linearize(in, needs)                higher-order primitives only
 //   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass
 //   P resized(local_in, local_out)                       the same operation on blocks, where parameters hold sizes
 //   P lift(n)                                            the same operation with one more leading dimension
@@ -64,21 +64,21 @@ class Primitive {
   virtual Arrays run(const Arrays&, const Types& out) const = 0;
   virtual Cost cost(const Types& in, const Types& out) const = 0;
   virtual Arrays vjp(const Vjp&) const = 0;
-  virtual std::optional<Linear> linearize(const Arrays&, const Mask& needs) const = 0;
+  virtual std::optional<Linearized> linearize(const Arrays&, const Mask& needs) const = 0;
   virtual std::optional<Factors> factors(const Types&) const = 0;
   virtual PrimitivePtr resized(const Types& local_in, const Types& local_out) const = 0;
   virtual std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const = 0;
   virtual std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const = 0;
 };
 
-struct Sample {
+struct PrimitiveSample {
   PrimitivePtr primitive;
   Arrays in;
 };
 /// All primitives that exist in this program, for the laws. Nobody keeps it by hand.
 struct RegistryEntry {
   std::string name;
-  std::function<std::vector<Sample>()> samples;
+  std::function<std::vector<PrimitiveSample>()> samples;
 };
 std::vector<RegistryEntry>& registry();
 
@@ -174,7 +174,7 @@ template <class P> class PrimitiveOf final : public Primitive {
     if constexpr (requires { p.vjp(v); }) return detail::list(p.vjp(v));
     else detail::missing_rule(P::name, "vjp");
   }
-  std::optional<Linear> linearize(const Arrays& in, const Mask& needs) const override {
+  std::optional<Linearized> linearize(const Arrays& in, const Mask& needs) const override {
     if constexpr (requires { p.linearize(in, needs); }) return p.linearize(in, needs);
     else return std::nullopt;
   }
@@ -197,8 +197,8 @@ template <class P> class PrimitiveOf final : public Primitive {
   }
 
  private:
-  static std::vector<Sample> samples() {
-    std::vector<Sample> r;
+  static std::vector<PrimitiveSample> samples() {
+    std::vector<PrimitiveSample> r;
     if constexpr (requires { P::samples(); }) for (auto& [params, in] : P::samples()) r.push_back({primitive(params), in});
     return r;
   }

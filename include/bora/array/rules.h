@@ -24,7 +24,7 @@ struct Vjp {
   const Mask& needs;
 };
 /// What a higher-order primitive gives instead: its forward pass changes to save residuals.
-struct Linear {
+struct Linearized {
   Arrays out;
   std::function<Arrays(const Arrays& ct)> pullback;
 };
@@ -95,12 +95,12 @@ inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to
 
 /// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Of any size, for any number of ranks, and they NEST: the blocks over
 /// (data, model) tile the blocks over data exactly.
-struct Block {
+struct BlockRange {
   std::int64_t begin, end;
   std::int64_t size() const { return end - begin; }
-  bool operator==(const Block&) const = default;
+  bool operator==(const BlockRange&) const = default;
 };
-constexpr Block block_of(std::int64_t n, std::int64_t parts, std::int64_t b) { return {n * b / parts, n * (b + 1) / parts}; }
+constexpr BlockRange block_of(std::int64_t n, std::int64_t parts, std::int64_t b) { return {n * b / parts, n * (b + 1) / parts}; }
 
 /// Ranks with named axes, rank-major, the last axis innermost.
 struct MeshShape {

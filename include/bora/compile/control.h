@@ -18,7 +18,7 @@ struct Call {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Cost cost(const Types&, const Types&) const;
-  Linear linearize(const Arrays&, const Mask& needs) const;
+  Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Call> samples();
@@ -32,7 +32,7 @@ struct Scan {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Cost cost(const Types&, const Types&) const;
-  Linear linearize(const Arrays&, const Mask& needs) const;
+  Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Scan> samples();
@@ -43,7 +43,7 @@ struct Cond {
   static constexpr std::string_view name = "cond";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
-  Linear linearize(const Arrays&, const Mask& needs) const;
+  Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Cond> samples();
@@ -67,7 +67,7 @@ struct CustomVjp {
   static constexpr std::string_view name = "custom_vjp";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
-  Linear linearize(const Arrays&, const Mask& needs) const;
+  Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<CustomVjp> samples();

@@ -10,7 +10,8 @@ struct Policy {
   std::vector<std::string> names = {};
   bool operator==(const Policy&) const = default;
 };
-inline const Policy nothing{ops::Keep::nothing}, dots{ops::Keep::dots}, dots_no_batch{ops::Keep::dots_no_batch}, everything{ops::Keep::everything};
+inline const Policy nothing{ops::Keep::nothing}, dots{ops::Keep::dots}, dots_no_batch{ops::Keep::dots_no_batch},
+    everything{ops::Keep::everything};
 struct Names {
   std::vector<std::string> v;
   Names(std::initializer_list<std::string_view> l) : v(l.begin(), l.end()) {}
@@ -29,7 +30,8 @@ template <class F> struct Checkpointed {
   F f;
   remat::Policy policy;
   template <class... A> auto operator()(const A&... a) const {
-    static_assert(Callable<F, A...>, "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    static_assert(Callable<F, A...>,
+        "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
     if constexpr (Callable<F, A...>) {
       using R = result_t<F, A...>;
       static_assert(tree::Tree<R>, "checkpoint: f must return a tree");
@@ -41,5 +43,7 @@ template <class F> struct Checkpointed {
 };
 }  // namespace fx
 /// f with the same values and gradients; when differentiated it keeps its inputs and what the policy says, and computes the rest again.
-template <class F> auto checkpoint(F f, remat::Policy policy = remat::nothing) { return fx::Checkpointed<F>{std::move(f), std::move(policy)}; }
+template <class F> auto checkpoint(F f, remat::Policy policy = remat::nothing) {
+  return fx::Checkpointed<F>{std::move(f), std::move(policy)};
+}
 }  // namespace bora

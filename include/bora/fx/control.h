@@ -23,13 +23,15 @@ Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, cons
 Arrays cond_shell(const Array& predicate, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
 Arrays while_shell(const FlatFn& condition, const FlatFn& body, const Arrays& init);
 /// body: (i, carry) -> carry.
-Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& body, const Arrays& init, const std::vector<std::string>& labels);
+Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& body, const Arrays& init,
+    const std::vector<std::string>& labels);
 }  // namespace fx
 
 /// body(carry, x) -> std::pair{carry, y}, once for each element of the leading axis of xs: {last carry, ys stacked}. xs may be none with
 /// .length; y may be none. The carry keeps structure, shapes and dtypes. Throws ShapeError naming the path that does not.
 template <class F, class C, class X> auto scan(const F& body, const C& init, const X& xs, const Scan& options = {}) {
-  static_assert(fx::Callable<F, C, X>, "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a mutable lambda");
+  static_assert(fx::Callable<F, C, X>,
+      "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a mutable lambda");
   static_assert(tree::positional<X>, "scan: xs holds NamedArrays, whose axes have names: use scan(f, Axis)(init, xs)");
   if constexpr (fx::Callable<F, C, X> && tree::positional<X>) {
     using R = fx::result_t<F, C, X>;
@@ -53,7 +55,8 @@ template <class F, class C, class X> auto scan(const F& body, const C& init, con
 }
 /// on_true(operands...) or on_false(operands...); inside transforms and jit both are staged and one of them runs. predicate: a scalar.
 template <class T, class F, class... A> auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&... operands) {
-  static_assert(fx::Callable<T, A...> && fx::Callable<F, A...>, "cond: a branch cannot be called with these operands; it takes them by value or const&");
+  static_assert(fx::Callable<T, A...> && fx::Callable<F, A...>,
+      "cond: a branch cannot be called with these operands; it takes them by value or const&");
   if constexpr (fx::Callable<T, A...> && fx::Callable<F, A...>) {
     using R = fx::result_t<T, A...>;
     static_assert(std::is_same_v<R, fx::result_t<F, A...>>, "cond: both branches must return the same type");
@@ -73,7 +76,8 @@ template <class T, class F, class... A> auto cond(const Array& predicate, const 
 /// body(body(.. init)) while condition(value) holds: a boolean scalar. No reverse-mode derivative; where the number of rounds is known
 /// use fori_loop or scan.
 template <class P, class F, class C> C while_loop(const P& condition, const F& body, const C& init) {
-  static_assert(fx::Callable<P, C> && fx::Callable<F, C>, "while_loop: condition and body are called with the value; they take it by value or const&");
+  static_assert(fx::Callable<P, C> && fx::Callable<F, C>,
+      "while_loop: condition and body are called with the value; they take it by value or const&");
   if constexpr (fx::Callable<P, C> && fx::Callable<F, C>) {
     static_assert(std::is_same_v<fx::result_t<P, C>, Array>, "while_loop: the condition must return a boolean Array");
     static_assert(std::is_same_v<fx::result_t<F, C>, C>, "while_loop: body must return a value of init's type");

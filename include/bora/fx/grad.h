@@ -10,7 +10,8 @@ template <class L, class A> struct Loss<std::pair<L, A>> { static constexpr bool
 VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
 /// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
 Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
-/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; where `given` has an empty leaf: zero.
+/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; where
+/// `given` has an empty leaf: zero.
 Arrays cotangents(tree::Node out, tree::Node given, const Types& types);
 Arrays tangents(tree::Node arguments, tree::Node given);
 /// Outputs and their tangents, zeros where none flows (empty for outputs that are not floating).
@@ -53,17 +54,20 @@ template <class F> struct Grad {
 template <class X> X jvp_arguments(const X& x) { return x; }
 template <class R, class F, class... A> auto jvp_of(const F& f, const std::tuple<A...>& x, const std::tuple<A...>& dx) {
   std::optional<R> out;
-  auto [y, dy] = std::apply([&](const A&... a) { return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::node(x), tree::node(dx))); }, x);
+  auto run = [&](const A&... a) { return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::node(x), tree::node(dx))); };
+  auto [y, dy] = std::apply(run, x);
   return std::pair{tree::unflatten(*out, y), tree::unflatten(*out, dy)};
 }
 template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
-  static_assert(Callable<F, A...>, "vjp: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+  static_assert(Callable<F, A...>,
+      "vjp: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
   if constexpr (Callable<F, A...>) {
     using R = result_t<F, A...>;
     std::optional<R> out;
     auto in = pack(a...);
     auto v = vjp_flat(flat_fn<R>(f, out, a...), in, Mask(in.size(), true));
-    auto pull = [pull = std::move(v.pullback), like = abstract(*out), types = types_of(v.out), args = std::tuple<A...>{abstract(a)...}](const R& ct) {
+    auto pull = [pull = std::move(v.pullback), like = abstract(*out), types = types_of(v.out),
+        args = std::tuple<A...>{abstract(a)...}](const R& ct) {
       auto g = tree::unflatten(args, pull(cotangents(tree::node(like), tree::node(ct), types)));
       if constexpr (sizeof...(A) == 1) return std::get<0>(std::move(g));
       else return g;
@@ -87,7 +91,8 @@ template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
   if constexpr (fx::Callable<F, X>) return fx::jvp_of<fx::result_t<F, X>>(f, std::tuple<X>{x}, std::tuple<X>{dx});
   else {
     static_assert(requires { std::apply(f, x); },
-                  "jvp: f cannot be called with these arguments; several arguments are std::tuple{..}, their tangents a tuple of the same types");
+                  "jvp: f cannot be called with these arguments; several arguments are std::tuple{..}, their tangents "
+                  "a tuple of the same types");
     if constexpr (requires { std::apply(f, x); }) {
       std::tuple args(x), tangents(dx);                       // a pair is a tuple too
       return fx::jvp_of<std::remove_cvref_t<decltype(std::apply(f, args))>>(f, args, tangents);

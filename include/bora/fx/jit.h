@@ -64,7 +64,8 @@ template <class F> class Jitted {
  public:
   Jitted(F f, Jit options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
   template <class... A> auto operator()(A&&... a) const {
-    static_assert(Callable<F, std::remove_cvref_t<A>...>, "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    static_assert(Callable<F, std::remove_cvref_t<A>...>,
+        "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
     if constexpr (Callable<F, std::remove_cvref_t<A>...>) {
       using R = result_t<F, std::remove_cvref_t<A>...>;
       static_assert(tree::Tree<R>, "jit: f must return a tree: Arrays, or structs and containers of them");
@@ -73,7 +74,10 @@ template <class F> class Jitted {
         Arrays in;
         Mask donated;
         (take_leaves(tree::node(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in, donated), ...);
-        return tree::unflatten(*static_cast<const R*>(entry->like.get()), cache_->run(*entry, std::move(in), donated));
+        auto out = cache_->run(*entry, std::move(in), donated);
+        R result = *static_cast<const R*>(entry->like.get());
+        tree::replace(tree::node(result), out.data(), out.size());
+        return result;
       }
     }
   }

@@ -35,12 +35,14 @@ struct Vmap {
 };
 namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
-Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths, const std::vector<tree::Node>& arguments, const Vmap& how);
+Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
+    const std::vector<tree::Node>& arguments, const Vmap& how);
 template <class F> struct Vmapped {
   F f;
   Vmap how;
   template <class... A> auto operator()(const A&... a) const {
-    static_assert(Callable<F, A...>, "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    static_assert(Callable<F, A...>,
+        "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
     static_assert((tree::positional<A> && ... && true), "vmap: an argument holds NamedArrays, whose axes have names: use vmap(f, Axis)");
     if constexpr (Callable<F, A...> && (tree::positional<A> && ... && true)) {
       using R = result_t<F, A...>;

@@ -22,7 +22,7 @@ struct Leaf {
   void* data = nullptr;
 };
 /// The block of `type` that a rank holds: one range for each dimension.
-using Box = std::vector<Block>;
+using Box = std::vector<BlockRange>;
 Box block_of_rank(const Type&, const Spec&, const MeshShape&, int rank);
 
 /// This rank's place, and how ranks tell each other: `exchange` gives every rank every rank's text, in rank order. Not needed alone.

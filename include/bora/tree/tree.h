@@ -38,7 +38,11 @@ class Key {
   std::vector<std::uint64_t> words_;
 };
 template <class T> void add_static(Key& k, const T& x) {
-  if constexpr (std::is_same_v<T, Scalar>) { add_static(k, x.value); k.add(static_cast<std::uint64_t>(x.integer)); k.add(static_cast<std::uint64_t>(x.kind)); }
+  if constexpr (std::is_same_v<T, Scalar>) {
+    add_static(k, x.value);
+    k.add(static_cast<std::uint64_t>(x.integer));
+    k.add(static_cast<std::uint64_t>(x.kind));
+  }
   else if constexpr (std::is_same_v<T, AxisName>) k.add_text(x.str());
   else if constexpr (std::is_same_v<T, bfloat16>) k.add(x.bits);
   else if constexpr (std::is_same_v<T, long double>) k.add_text({reinterpret_cast<const char*>(&x), 10});
@@ -56,7 +60,8 @@ template <class T> void add_static(Key& k, const T& x) {
 }
 template <class T> void print_static(std::ostream& o, const T& x) {
   if constexpr (requires { o << x; }) { if constexpr (std::is_arithmetic_v<T>) params::print(o, x); else o << x; }
-  else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || params::Range<T> || params::Pair<T> || params::Optional<T>) params::print(o, x);
+  else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || params::Range<T> || params::Pair<T> ||
+                     params::Optional<T>) params::print(o, x);
   else o << "another value";
 }
 
@@ -89,10 +94,15 @@ template <class T> inline constexpr LeafType leaf_type = {
       if constexpr (std::is_same_v<T, Array>) *static_cast<T*>(p) = std::move(a);
       else *static_cast<T*>(p) = Leaf<T>::rebuild(*static_cast<const T*>(p), std::move(a));
     },
-    [](const void* p, Key& k) { if constexpr (requires { Leaf<T>::key(*static_cast<const T*>(p), k); }) Leaf<T>::key(*static_cast<const T*>(p), k); },
+    [](const void* p, Key& k) {
+      auto& x = *static_cast<const T*>(p);
+      if constexpr (requires { Leaf<T>::key(x, k); }) Leaf<T>::key(x, k);
+      else (void)x, (void)k;
+    },
     [](const void* p) -> std::string {
       if constexpr (requires { Leaf<T>::text(*static_cast<const T*>(p)); }) return Leaf<T>::text(*static_cast<const T*>(p));
-      else return Leaf<T>::array(*static_cast<const T*>(p)).defined() ? to_string(Leaf<T>::array(*static_cast<const T*>(p)).type()) : "empty";
+      else return Leaf<T>::array(*static_cast<const T*>(p)).defined()
+          ? to_string(Leaf<T>::array(*static_cast<const T*>(p)).type()) : "empty";
     },
     &typeid(T)};
 /// A leaf in its place.
@@ -141,9 +151,12 @@ template <std::size_t N> struct FixedString {
   char s[N]{};
   constexpr FixedString(std::string_view v) { for (std::size_t i = 0; i < v.size(); ++i) s[i] = v[i]; }
 };
+template <class T, std::size_t I> inline constexpr FixedString<fields::name<T, I>.size() + 1> name_of{fields::name<T, I>};
 template <class Struct, FixedString Field, class Type> struct check_field {
-  static_assert(Tree<Type>, "tree: this field must be an Array, a tree (struct, vector, array, optional, map<string, .>, tuple, pair) or a number, "
-                            "enum, string or Axis; specialize bora::is_static<Type> to make it part of the jit key, or move it out of the struct");
+  static_assert(Tree<Type>,
+      "tree: this field must be an Array, a tree (struct, vector, array, optional, map<string, .>, tuple, pair) or a number, "
+                            "enum, string or Axis; specialize bora::is_static<Type> to make it part of the jit key, "
+                            "or move it out of the struct");
   static constexpr bool ok = Tree<Type>;
 };
 }  // namespace detail
@@ -161,7 +174,7 @@ template <class T> void walk(void* p, Visitor& v, Name name) {
     if constexpr (!fields::HasBase<T>) {
       fields::apply(*static_cast<T*>(p), [&]<class... M>(M&... m) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-          constexpr bool ok = (detail::check_field<T, detail::FixedString<fields::name<T, I>.size() + 1>(fields::name<T, I>), M>::ok && ... && true);
+          constexpr bool ok = (detail::check_field<T, detail::name_of<T, I>, M>::ok && ... && true);
           if constexpr (ok && sizeof...(M) > 0) {
             const detail::FieldRef f[] = {{fields::name<T, I>, &m, &walk<M>}...};
             detail::walk_fields(f, sizeof...(M), v, name);
@@ -228,9 +241,12 @@ template <class T, class... Above> consteval bool positional() {
   else if constexpr (requires { typename T::mapped_type; }) return positional<typename T::mapped_type, T, Above...>();
   else if constexpr (Container<T> && requires { typename T::value_type; }) return positional<typename T::value_type, T, Above...>();
   else if constexpr (Container<T> && requires { std::tuple_size<T>::value; })
-    return []<std::size_t... I>(std::index_sequence<I...>) { return (positional<std::tuple_element_t<I, T>, T, Above...>() && ... && true); }(std::make_index_sequence<std::tuple_size_v<T>>{});
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (positional<std::tuple_element_t<I, T>, T, Above...>() && ... && true);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
   else if constexpr (Module<T> && !fields::HasBase<T>)
-    return decltype(fields::apply(std::declval<T&>(), []<class... M>(M&...) { return std::bool_constant<(positional<M, T, Above...>() && ... && true)>{}; }))::value;
+    return decltype(fields::apply(std::declval<T&>(), []<class... M>(M&...) {
+        return std::bool_constant<(positional<M, T, Above...>() && ... && true)>{}; }))::value;
   else return true;
 }
 }  // namespace detail
@@ -308,7 +324,9 @@ template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
   Arrays first = leaves(t);
   std::array<Arrays, sizeof...(U)> more{aligned("tree::map", node(t), node(u))...};
   for (std::size_t i = 0; i < first.size(); ++i)
-    first[i] = [&]<std::size_t... K>(std::index_sequence<K...>) -> Array { return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...); }(std::index_sequence_for<U...>{});
+    first[i] = [&]<std::size_t... K>(std::index_sequence<K...>) -> Array {
+      return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...);
+    }(std::index_sequence_for<U...>{});
   replace(node(t), first.data(), first.size());
   return t;
 }
