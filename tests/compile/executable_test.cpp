@@ -1,11 +1,18 @@
 // A compiled Program gives the bits of interpret(): straight lines, loops, branches, donation, shared outputs, empty arrays.
 #include "bora/compile/executable.h"
 #include <gtest/gtest.h>
+#include <thread>
 #include "bora/compile/control.h"
+#include "bora/ops/collectives.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
 #include "compile/testing.h"
+
+namespace {
+/// Written by a user: not in the library's namespace.
+bora::Arrays sums_over_ranks(const bora::Arrays& a) { return {bora::exp(bora::ops::all_reduce(a[0] * 2.0, {"data"}, bora::ops::Combine::sum, {3}))}; }
+}  // namespace
 
 namespace bora {
 namespace {
@@ -230,6 +237,59 @@ TEST(While, RunsUntilTheConditionFails) {
     auto p = stage(f, types_of(in)).program;
     same_bits(executable(p)->run(in), {constant(limit, i32), x, y}, executable(p)->explain());
   }
+}
+// ---- memory, errors, threads -----------------------------------------------------------------------------------------------
+TEST(Plan, TemporariesShareTheSlab) {
+  Type t{{32, 32}, f32};
+  auto p = stage([](const Arrays& a) {
+    auto x = a[0];
+    for (int k = 0; k < 10; ++k) x = matmul(x, a[0]);
+    return Arrays{x};
+  }, {t}).program;
+  auto i = executable(p)->info();
+  EXPECT_EQ(i.slab_bytes, 2 * t.nbytes());
+  EXPECT_DOUBLE_EQ(i.flops, 10 * 2.0 * 32 * 32 * 32);
+  EXPECT_EQ(i.input_bytes, t.nbytes());
+  EXPECT_EQ(i.output_bytes, t.nbytes());
+}
+TEST(Plan, OneSlabServesRunAfterRun) {
+  auto program = [](std::int64_t n) {
+    return stage([](const Arrays& a) { return Arrays{matmul(matmul(a[0], a[0]), a[0])}; }, {{{n, n}, f32}}).program;
+  };
+  auto large = executable(program(300)), small = executable(program(20));
+  (void)large->run({numbers({300, 300}, 1)});
+  auto peak = slab_peak_bytes();
+  EXPECT_GE(peak, large->info().slab_bytes);
+  for (int k = 0; k < 3; ++k) {
+    (void)small->run({numbers({20, 20}, 1)});
+    (void)large->run({numbers({300, 300}, 1)});
+  }
+  EXPECT_EQ(slab_peak_bytes(), peak);
+}
+TEST(Executable, RunsOnSeveralThreadsAtOnce) {
+  auto p = stage([](const Arrays& a) { return Arrays{tanh(matmul(matmul(a[0], a[0]), a[0]))}; }, {{{24, 24}, f32}}).program;
+  auto e = executable(p);
+  std::vector<std::thread> threads;
+  for (std::uint64_t k = 0; k < 4; ++k)
+    threads.emplace_back([&, k] {
+      auto x = numbers({24, 24}, k);
+      auto want = interpret(*p, {x});
+      for (int i = 0; i < 20; ++i) same_bits(e->run({x}), want);
+    });
+  for (auto& t : threads) t.join();
+}
+TEST(Executable, ErrorsSayWhatAndWhere) {
+  auto p = stage(sums_over_ranks, {{{3}, f32}}).program;
+  auto e = executable(p);
+  for (int k = 0; k < 2; ++k) try {
+      (void)e->run({numbers({3}, 1)});
+      FAIL();
+    } catch (const ShardError& error) {
+      std::string text = error.what();
+      EXPECT_NE(text.find("in all_reduce, "), std::string::npos) << text;           // and the line that wrote it
+    }
+  EXPECT_THROW((void)e->run({}), ShapeError);
+  EXPECT_THROW((void)e->run({numbers({4}, 1)}), ShapeError);
 }
 TEST(Flatten, InlinesCalls) {
   Type t{{5}, f32};

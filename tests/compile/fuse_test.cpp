@@ -1,6 +1,7 @@
 // Fused = eager, bit for bit: the patterns that must be one pass over memory, and random Programs.
 #include <gtest/gtest.h>
 #include <random>
+#include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
@@ -238,6 +239,53 @@ TEST(Fuse, RandomPrograms) {
     Arrays in{numbers({3, 4, 20}, seed), numbers({4, 20}, seed + 1), numbers({20}, seed + 2), numbers({3, 4}, seed + 3, f64), numbers({12, 20}, seed + 4, bf16), numbers({3, 4, 20}, seed + 5)};
     SCOPED_TRACE(seed);
     agrees([&](const Arrays& a) { return random_program(seed, a); }, in);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+/// (const, carry, carry, x) -> (carry, carry, ys...).
+Arrays random_body(unsigned seed, const Arrays& in) {
+  Maker m{std::mt19937(seed), in};
+  for (int k = 0; k < 25; ++k) m.step();
+  Arrays out;
+  for (std::size_t c : {1u, 2u}) {
+    Arrays fit;
+    for (auto& v : m.values) if (v.type() == in[c].type()) fit.push_back(v);
+    out.push_back(fit[static_cast<std::size_t>(m.pick(static_cast<int>(fit.size())))]);
+  }
+  for (auto& v : m.values) if (m.pick(6) == 0) out.push_back(v);
+  return out;
+}
+TEST(Fuse, RandomLoops) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::int64_t length = 1 + seed % 4;
+    bool reverse = seed % 2;
+    Arrays in{numbers({20}, seed), numbers({4, 20}, seed + 1), numbers({4, 20}, seed + 2), numbers({length, 4, 20}, seed + 3)};
+    auto types = types_of(in);
+    types[3].shape.erase(0);
+    auto body = stage([&](const Arrays& a) { return random_body(seed, a); }, types).program;
+    auto f = [&](const Arrays& a) {
+      auto r = call(ops::Scan{body, 1, 2, length, reverse}, {a[0], a[1] * 0.5, a[2], a[3]});
+      r.push_back(r[0] + r[1]);
+      return r;
+    };
+    auto carry = Arrays{in[1] * 0.5, in[2]};
+    std::vector<Arrays> ys(body->out.size() - 2, Arrays(static_cast<std::size_t>(length)));
+    for (std::int64_t k = 0; k < length; ++k) {
+      auto t = reverse ? length - 1 - k : k;
+      auto r = interpret(*body, {in[0], carry[0], carry[1], index_in_dim(in[3], 0, t)});
+      carry = {r[0], r[1]};
+      for (std::size_t j = 0; j < ys.size(); ++j) ys[j][static_cast<std::size_t>(t)] = r[2 + j];
+    }
+    auto want = carry;
+    for (auto& y : ys) want.push_back(stack(y));
+    want.push_back(carry[0] + carry[1]);
+    auto p = stage(f, types_of(in)).program;
+    same_bits(executable(p)->run(in), want, executable(p)->explain());
+    Arrays copies;
+    for (auto& a : in) copies.push_back(from_bytes(a.type(), a.bytes()));
+    Mask all(in.size(), true);
+    same_bits(executable(p, all)->run(std::move(copies), all), want, executable(p, all)->explain());
     if (::testing::Test::HasFailure()) return;
   }
 }
