@@ -1,4 +1,5 @@
-// What a call costs beside its work (spec/perf.md 3.6): eager operations, compiled calls with few and many leaves, steps of small loops.
+// What a call costs beside its work (spec/perf.md 3.6): eager operations, compiled calls with few and many leaves,
+// steps of small loops.
 #include <benchmark/benchmark.h>
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
@@ -41,7 +42,8 @@ void scan_step(benchmark::State& state, const FlatFn& body, const Arrays& in, st
   auto p = stage([&](const Arrays& a) { return scan(body, a, consts, carries, length); }, types_of(in)).program;
   auto e = executable(p);
   for (auto _ : state) benchmark::DoNotOptimize(e->run(in));
-  state.counters["step"] = benchmark::Counter(static_cast<double>(length), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["step"] = benchmark::Counter(
+      static_cast<double>(length), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 void scan_one_loop(benchmark::State& s) {
   scan_step(s, [](const Arrays& a) { return Arrays{tanh(a[2] * a[0] + a[1])}; }, {some({8}), some({8}), some({8})}, 2, 1);
@@ -71,7 +73,8 @@ void stage_and_compile(benchmark::State& state) {
     auto p = stage([](const Arrays& a) {
       auto x = a[0];
       for (int layer = 0; layer < 48; ++layer)
-        for (std::size_t k = 1; k < a.size(); ++k) x = tanh(matmul(x, a[k])) * 0.5 + x / sum(exp(x - amax(x, -1, {.keepdims = true})), -1, {.keepdims = true});
+        for (std::size_t k = 1; k < a.size(); ++k)
+          x = tanh(matmul(x, a[k])) * 0.5 + x / sum(exp(x - amax(x, -1, {.keepdims = true})), -1, {.keepdims = true});
       return Arrays{x};
     }, types_of(in)).program;
     benchmark::DoNotOptimize(executable(p));
