@@ -1,5 +1,5 @@
-// coalesce.cpp -- small neighbouring collectives become one. What is small and what is a neighbour is read from global shapes and from the
-// structure of the Program, so every rank comes to the same collectives in the same order.
+// coalesce.cpp -- small neighbouring collectives become one. What is small and what is a neighbour is read from global
+// shapes and from the structure of the Program, so every rank comes to the same collectives in the same order.
 #include <algorithm>
 #include <numeric>
 #include "bora/compile/control.h"
@@ -115,7 +115,9 @@ struct Coalescer {
       if (communicates(i)) {
         auto c = small(p, i);
         auto size = c ? static_cast<std::size_t>(volume(c->of)) * dtype_size(dtype) : 0;
-        if (!c || needs || !alike(*first, *c) || p.vars[idx(i.in[0])].dtype != dtype || bytes + size > kMostBytes || run.size() == kMostMembers) break;
+        if (!c || needs || !alike(*first, *c) || p.vars[idx(i.in[0])].dtype != dtype || bytes + size > kMostBytes ||
+            run.size() == kMostMembers)
+          break;
         bytes += size;
         run.push_back(j);
       }

@@ -88,7 +88,8 @@ class Planned final : public Executable {
 };
 bool fusing() {
   auto* v = std::getenv("BORA_FUSE");
-  check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0, "BORA_FUSE is on or off, not '", v ? v : "", "'");
+  check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0,
+                    "BORA_FUSE is on or off, not '", v ? v : "", "'");
   return !v || std::strcmp(v, "off") != 0;
 }
 }  // namespace

@@ -95,7 +95,8 @@ struct Runner {
     for (std::int64_t t = 0;;) {
       run(b, s);
       if (++t == x.length) return;
-      for (auto& v : x.slices) base(v.slot) += x.reverse ? -static_cast<std::ptrdiff_t>(v.stride) : static_cast<std::ptrdiff_t>(v.stride);
+      for (auto& v : x.slices)
+        base(v.slot) += x.reverse ? -static_cast<std::ptrdiff_t>(v.stride) : static_cast<std::ptrdiff_t>(v.stride);
       for (auto& c : x.carries) if (!c.in_place) flip(c);
     }
   }

@@ -1,4 +1,5 @@
-// flatten.cpp -- held calls inlined, and what does not change within a loop moved in front of it. No instruction is merged with another.
+// flatten.cpp -- held calls inlined, and what does not change within a loop moved in front of it. No instruction is
+// merged with another.
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/primitives.h"
@@ -82,7 +83,8 @@ namespace exec {
 namespace {
 /// Values that a loop makes again for less than reading them costs.
 bool leaf(const Instruction& i) {
-  return as<ops::Constant>(i.primitive) || as<ops::Iota>(i.primitive) || as<ops::BroadcastInDim>(i.primitive) || i.primitive->traits.view;
+  return as<ops::Constant>(i.primitive) || as<ops::Iota>(i.primitive) || as<ops::BroadcastInDim>(i.primitive) ||
+         i.primitive->traits.view;
 }
 struct Moved {
   ops::Scan scan;
@@ -157,7 +159,8 @@ ProgramPtr hoist(const ProgramPtr& p) {
   r->code.clear();
   for (auto i : p->code) {
     if (auto* c = as<ops::Cond>(i.primitive)) i.primitive = primitive(ops::Cond{hoist(c->on_true), hoist(c->on_false)});
-    else if (auto* w = as<ops::While>(i.primitive)) i.primitive = primitive(ops::While{hoist(w->cond), hoist(w->body), w->cond_consts, w->body_consts});
+    else if (auto* w = as<ops::While>(i.primitive))
+      i.primitive = primitive(ops::While{hoist(w->cond), hoist(w->body), w->cond_consts, w->body_consts});
     if (auto* s = as<ops::Scan>(i.primitive)) {
       auto inner = *s;
       inner.body = hoist(s->body);

@@ -1,5 +1,6 @@
-// fuse.cpp -- which instructions become one loop: greedily, in program order, each with the makers of what it reads. A set may grow only
-// if no path leaves it and comes back, if their iteration spaces agree, and if a loop of the whole set exists (fuse_loop.cpp).
+// fuse.cpp -- which instructions become one loop: greedily, in program order, each with the makers of what it reads. A
+// set may grow only if no path leaves it and comes back, if their iteration spaces agree, and if a loop of the whole
+// set exists (fuse_loop.cpp).
 #include "compile/fuse.h"
 #include <algorithm>
 #include "compile/fuse_group.h"
@@ -68,7 +69,8 @@ class Fuser {
     std::sort(r.begin(), r.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
     return r;
   }
-  /// Sets that do not read each other's values: one call instead of two where there is little to do, one read of an operand of both.
+  /// Sets that do not read each other's values: one call instead of two where there is little to do, one read of an
+  /// operand of both.
   void join_neighbours() {
     std::map<std::int64_t, std::pair<int, std::size_t>> small;     // by elements: the last set, and where it stood
     std::map<int, std::pair<int, std::size_t>> reader;             // by operand
@@ -89,7 +91,9 @@ class Fuser {
       std::vector<int> read;
       for (int m : sets_[idx(s)].group.members)
         for (int v : scene_.items[idx(m)].code->in)
-          if (auto& r = scene_.read(v); r.kind == Read::Kind::memory && set_making(r.bottom) != s && g_.vars[idx(r.root)].size() == n) read.push_back(r.root);
+          if (auto& r = scene_.read(v);
+              r.kind == Read::Kind::memory && set_making(r.bottom) != s && g_.vars[idx(r.root)].size() == n)
+            read.push_back(r.root);
       for (int r : read) if (auto it = reader.find(r); it != reader.end()) meet(it->second);
       for (int r : read) reader[r] = {s, k};
     }
@@ -201,7 +205,8 @@ class Fuser {
   }
   void emit(const Group& g, bool loop) {
     auto& code = *scene_.items[idx(g.members.back())].code;
-    bool alone = g.members.size() == 1 && scene_.items[idx(g.members[0])].kind != Item::Kind::op && scene_.items[idx(g.members[0])].kind != Item::Kind::cast;
+    bool alone = g.members.size() == 1 && scene_.items[idx(g.members[0])].kind != Item::Kind::op &&
+                 scene_.items[idx(g.members[0])].kind != Item::Kind::cast;
     std::shared_ptr<const Fused> fused = loop && !alone ? make_loop(scene_, g) : nullptr;
     if (!fused) {
       for (int v : code.in) make(v);

@@ -1,5 +1,5 @@
-// fuse_loop.cpp -- a set of instructions as one kernels::Loop. Says no where the result would not be the instructions' bits or does not
-// fit a loop: the same code decides whether an instruction may join and makes the loop in the end.
+// fuse_loop.cpp -- a set of instructions as one kernels::Loop. Says no where the result would not be the instructions'
+// bits or does not fit a loop: the same code decides whether an instruction may join and makes the loop in the end.
 #include <algorithm>
 #include "bora/ops/primitives.h"
 #include "compile/fuse_group.h"
@@ -20,7 +20,9 @@ class Builder {
       if (!add(m)) return nullptr;
     add_stores();
     if (loads_ + stores_.size() > kernels::kMaxOperands || forms_.size() > 4) return nullptr;
-    if (g_.columns > 0 && g_.elements / g_.columns < kFewRows && g_.elements > kLargeSpace && (cost_ > kCheapRow || full_stores_)) return nullptr;
+    if (g_.columns > 0 && g_.elements / g_.columns < kFewRows && g_.elements > kLargeSpace &&
+        (cost_ > kCheapRow || full_stores_))
+      return nullptr;
     if (row_values_return_ && g_.columns > kLongestKeptRow) return nullptr;
     return lay_out() ? std::move(fused_) : nullptr;
   }
@@ -41,7 +43,8 @@ class Builder {
       width_ = std::max(width_, w);
     }
     for (std::size_t m = 0; m < g_.members.size() && !width_; ++m) if (item(m).crosses()) width_ = item(m).to_width;
-    for (std::size_t m = 0; m < g_.members.size(); ++m) if (item(m).crosses() && item(m).to_width != width_ && item(m).width != width_) return false;
+    for (std::size_t m = 0; m < g_.members.size(); ++m)
+      if (item(m).crosses() && item(m).to_width != width_ && item(m).width != width_) return false;
     return true;
   }
   std::int16_t push(Instr i) {
@@ -135,13 +138,16 @@ class Builder {
       auto& start = s_.read(code.in[k]);
       if (start.kind == Read::Kind::linear || (start.kind == Read::Kind::memory && member_of(start.bottom) >= 0)) return false;
       if (start.kind == Read::Kind::constant) {
-        if (form < 4) fused_->args.linear[form].base += static_cast<std::int32_t>(static_cast<std::uint32_t>(start.bits)) * count[k - 1];
+        if (form < 4)
+          fused_->args.linear[form].base +=
+              static_cast<std::int32_t>(static_cast<std::uint32_t>(start.bits)) * count[k - 1];
       } else fused_->starts.push_back({static_cast<int>(form), start.root, count[k - 1]});
     }
     // The key is read where it lies: an operand of its own, although other loops of the group may read the same one.
     auto root = key.root == key.bottom ? key.root : static_cast<int>(s_.graph.at(code.in[0]));
     auto k = operand(root, at_key);
-    values_.push_back(push({.kind = Instr::Kind::random_bits, .dtype = d->dtype, .operand = static_cast<std::int16_t>(k), .imm = form}));
+    values_.push_back(push(
+        {.kind = Instr::Kind::random_bits, .dtype = d->dtype, .operand = static_cast<std::int16_t>(k), .imm = form}));
     return true;
   }
   void add_stores() {
@@ -176,11 +182,15 @@ class Builder {
       std::copy(l->strides[k].begin(), l->strides[k].end(), a.stride[k]);
       a.stride[k][a.ndim - 1] = step;
     }
-    for (std::size_t f = 0; f < forms_.size(); ++f) std::copy(l->strides[accesses_.size() + f].begin(), l->strides[accesses_.size() + f].end(), a.linear[f].stride);
+    for (std::size_t f = 0; f < forms_.size(); ++f)
+      std::copy(l->strides[accesses_.size() + f].begin(), l->strides[accesses_.size() + f].end(), a.linear[f].stride);
     loop.linear_forms = static_cast<int>(forms_.size());
     for (std::size_t j = 0; j < stores_.size(); ++j) {
       auto m = stores_[j];
-      push({.kind = Instr::Kind::store, .dtype = s_.graph.type(item(m).code->out[0]).dtype, .in = {values_[m], -1, -1, -1}, .imm = loads_ + j});
+      push({.kind = Instr::Kind::store,
+            .dtype = s_.graph.type(item(m).code->out[0]).dtype,
+            .in = {values_[m], -1, -1, -1},
+            .imm = loads_ + j});
     }
     fused_->stored.resize(fused_->operands.size());
     std::fill(fused_->stored.begin() + static_cast<std::ptrdiff_t>(loads_), fused_->stored.end(), true);

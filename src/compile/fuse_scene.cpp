@@ -26,7 +26,9 @@ Item describe_item(const Graph& g, const Instruction& i) {
     it.kind = K::cast;
     it.width = width_of(g.type(i.in[0]).dtype);
     it.to_width = width_of(c->dtype);
-  } else if (auto* b = as<ops::Bitcast>(p); b && b->dtype != Dtype::boolean && g.type(i.in[0]).dtype != Dtype::boolean && g.type(i.in[0]).dtype != Dtype::key && b->dtype != Dtype::key) {
+  } else if (auto* b = as<ops::Bitcast>(p); b && b->dtype != Dtype::boolean &&
+                                            g.type(i.in[0]).dtype != Dtype::boolean &&
+                                            g.type(i.in[0]).dtype != Dtype::key && b->dtype != Dtype::key) {
     it.kind = K::bitcast;
     it.width = width_of(b->dtype);
   } else if (auto* r = as<ops::Reduce>(p)) {
@@ -67,7 +69,8 @@ Scene::Scene(const Graph& g, const std::vector<const Instruction*>& code)
     }
   };
   for (std::size_t k = 0; k < items.size(); ++k)
-    if (items[k].kind != Item::Kind::lazy) for (int v : items[k].code->in) chain(v, [&](std::size_t r) { readers[r].push_back(static_cast<int>(k)); });
+    if (items[k].kind != Item::Kind::lazy)
+      for (int v : items[k].code->in) chain(v, [&](std::size_t r) { readers[r].push_back(static_cast<int>(k)); });
   for (int v : g.out) chain(v, [&](std::size_t r) { kept[r] = true; });
 }
 const Read& Scene::read(int variable) const {

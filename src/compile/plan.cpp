@@ -1,5 +1,6 @@
-// plan.cpp -- liveness, memory and addresses. Values that may share memory form a buffer: an operation in place, a donated input and the
-// output that takes it, a carry that is updated where it stands. Buffers of the slab are placed largest first, each in the tightest gap.
+// plan.cpp -- liveness, memory and addresses. Values that may share memory form a buffer: an operation in place, a
+// donated input and the output that takes it, a carry that is updated where it stands. Buffers of the slab are placed
+// largest first, each in the tightest gap.
 #include "compile/plan.h"
 #include <algorithm>
 #include <limits>
@@ -47,7 +48,8 @@ class Planner {
     table_.handles += handles_;
     find_lives();
     share();
-    for (std::size_t t = 0; t < g_.nodes.size(); ++t) for (auto bytes : held_[t].workspaces) workspace_[t].push_back(add({bytes, at(t), at(t)}));
+    for (std::size_t t = 0; t < g_.nodes.size(); ++t)
+      for (auto bytes : held_[t].workspaces) workspace_[t].push_back(add({bytes, at(t), at(t)}));
     b->bytes = place(*b);
     emit(*b);
     return b;
@@ -163,7 +165,9 @@ class Planner {
       }
       x->place.offset = found ? best : from;
       total = std::max(total, x->place.offset + need);
-      placed.insert(std::upper_bound(placed.begin(), placed.end(), x, [](auto* p, auto* q) { return p->place.offset < q->place.offset; }), x);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), x,
+                                     [](auto* p, auto* q) { return p->place.offset < q->place.offset; }),
+                    x);
     }
     return total;
   }

@@ -50,7 +50,8 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
     auto& f = *n.fused;
     auto same = [&](std::size_t a, std::size_t b) {
       auto &x = f.loop.operands[a], &y = f.loop.operands[b];
-      return x.columns && y.columns && dtype_size(x.dtype) == dtype_size(y.dtype) && std::equal(f.args.stride[a], f.args.stride[a] + f.args.ndim, f.args.stride[b]);
+      return x.columns && y.columns && dtype_size(x.dtype) == dtype_size(y.dtype) &&
+             std::equal(f.args.stride[a], f.args.stride[a] + f.args.ndim, f.args.stride[b]);
     };
     for (std::size_t o = 0; o < n.out.size(); ++o)
       for (std::size_t i = 0; i < f.operands.size() - n.out.size(); ++i) if (same(i, n.in.size() - f.starts.size() + o)) pair(i, o);
@@ -90,10 +91,12 @@ struct Maker {
     table.outputs += r.out.size();
     return r;
   }
-  std::vector<Carry> carries(const Block& body, std::size_t first, std::size_t in_node, std::size_t count, std::size_t others) const {
+  std::vector<Carry> carries(const Block& body, std::size_t first, std::size_t in_node, std::size_t count,
+                             std::size_t others) const {
     std::vector<Carry> r;
     for (std::size_t i = 0; i < count; ++i)
-      r.push_back({body.in + static_cast<int>(first + i), body.out + static_cast<int>(i), in(in_node + i), out(i), work[others + i], bytes(i), stays(body, i)});
+      r.push_back({body.in + static_cast<int>(first + i), body.out + static_cast<int>(i), in(in_node + i), out(i),
+                   work[others + i], bytes(i), stays(body, i)});
     return r;
   }
   Step scan(const ops::Scan& s) {

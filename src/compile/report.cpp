@@ -29,7 +29,8 @@ struct Counter {
     for (auto& t : in) u.bytes += t.nbytes();
     for (auto& t : out) u.bytes += t.nbytes();
     u.times = static_cast<std::size_t>(times);
-    auto same = std::find_if(info.collective_uses.begin(), info.collective_uses.end(), [&](auto& o) { return o.what == u.what && o.bytes == u.bytes; });
+    auto same = std::find_if(info.collective_uses.begin(), info.collective_uses.end(),
+                             [&](auto& o) { return o.what == u.what && o.bytes == u.bytes; });
     if (same != info.collective_uses.end()) same->times += u.times;
     else info.collective_uses.push_back(std::move(u));
   }
@@ -71,18 +72,26 @@ struct Printer {
     auto offset = p.offset ? "+" + std::to_string(p.offset) : std::string();
     if (p.base == 0) return "constant";
     if (p.base == b.slab) return "slab+" + std::to_string(p.offset);
-    if (p.base >= b.out && p.base < b.out + static_cast<int>(b.out_vars.size())) return "out" + std::to_string(p.base - b.out) + offset;
+    if (p.base >= b.out && p.base < b.out + static_cast<int>(b.out_vars.size()))
+      return "out" + std::to_string(p.base - b.out) + offset;
     return "in" + std::to_string(p.base - b.in) + offset;
   }
-  std::string operand(int v) const { return "%" + std::to_string(v) + " " + to_string(block->vars[idx(v)]) + " @" + place(block->places[idx(v)]); }
+  std::string operand(int v) const {
+    return "%" + std::to_string(v) + " " + to_string(block->vars[idx(v)]) + " @" + place(block->places[idx(v)]);
+  }
   void line(const Node& n) {
     text += tab();
     for (std::size_t k = 0; k < n.out.size(); ++k) text += (k ? ", " : "") + operand(n.out[k]);
-    text += (n.out.empty() ? "" : " = ") + std::string(n.fused ? "loop" : n.kind == Node::Kind::wait ? "wait " : n.kind == Node::Kind::start ? "start " : "") +
+    text += (n.out.empty() ? "" : " = ") +
+            std::string(n.fused                       ? "loop"
+                        : n.kind == Node::Kind::wait  ? "wait "
+                        : n.kind == Node::Kind::start ? "start "
+                                                      : "") +
             (n.fused ? "" : names_of(n));
     for (int v : n.in) text += " %" + std::to_string(v) + "@" + place(block->places[idx(v)]);
     if (n.fused) text += "   {" + names_of(n) + "}";
-    else if (n.primitive && n.primitive->programs().empty() && !n.primitive->params().empty()) text += "   [" + n.primitive->params() + "]";
+    else if (n.primitive && n.primitive->programs().empty() && !n.primitive->params().empty())
+      text += "   [" + n.primitive->params() + "]";
     text += "\n";
   }
   void held(std::string_view what, const Block& b) {
@@ -139,8 +148,9 @@ ExecutableInfo info_of(const Block& b) {
 }
 std::string explain(const Block& b, const ExecutableInfo& i) {
   std::ostringstream o;
-  o << "slab " << i.slab_bytes << " bytes, inputs " << i.input_bytes << ", outputs " << i.output_bytes << " (" << i.donated_bytes << " in donated memory); "
-    << i.kernels << " kernels, " << i.fused << " fused, " << i.collectives << " collectives, " << i.flops << " flops\n";
+  o << "slab " << i.slab_bytes << " bytes, inputs " << i.input_bytes << ", outputs " << i.output_bytes << " ("
+    << i.donated_bytes << " in donated memory); " << i.kernels << " kernels, " << i.fused << " fused, " << i.collectives
+    << " collectives, " << i.flops << " flops\n";
   for (auto& u : i.collective_uses) o << "  " << u.times << " x " << u.what << ", " << u.bytes << " bytes\n";
   Printer p{{}, 0, &b};
   p.block_text();

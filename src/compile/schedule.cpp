@@ -1,5 +1,6 @@
-// schedule.cpp -- collectives as start and wait. A start moves up to where its operands are ready, a wait down to the first use of the
-// result; work between them overlaps. Starts keep the order of the Program, so that it is the same on every rank.
+// schedule.cpp -- collectives as start and wait. A start moves up to where its operands are ready, a wait down to the
+// first use of the result; work between them overlaps. Starts keep the order of the Program, so that it is the same on
+// every rank.
 #include <algorithm>
 #include "bora/ops/collectives.h"
 #include "compile/graph.h"
@@ -18,7 +19,9 @@ struct Span {
 void schedule(Graph& g) {
   auto n = g.nodes.size();
   auto talks = [](const Node& x) { return x.primitive && communicates({x.primitive, x.in, x.out}); };
-  auto splits = [](const Node& x) { return x.kind == Node::Kind::eval && x.primitive->traits.collective && x.primitive->programs().empty(); };
+  auto splits = [](const Node& x) {
+    return x.kind == Node::Kind::eval && x.primitive->traits.collective && x.primitive->programs().empty();
+  };
   if (std::none_of(g.nodes.begin(), g.nodes.end(), splits)) return;
   std::vector<std::size_t> made(g.vars.size()), first_use(g.vars.size(), n);      // by root: the node behind its maker
   for (std::size_t t = n; t-- > 0;) {
@@ -37,7 +40,8 @@ void schedule(Graph& g) {
     std::size_t ready = order;
     for (int v : x.in) {
       ready = std::max(ready, made[g.at(v)]);
-      for (auto& o : spans) if (o.node + 1 == made[g.at(v)]) ready = t;        // another collective's result: ready when that is waited for
+      for (auto& o : spans)
+        if (o.node + 1 == made[g.at(v)]) ready = t;  // another collective's result: ready when that is waited for
     }
     for (int v : x.out) {
       s.wait = std::min(s.wait, first_use[g.at(v)]);

@@ -50,7 +50,9 @@ class Meeting {
   };
   void publish(int rank, const CollectiveCall& c) {
     std::lock_guard l(mutex_);
-    auto sent = c.kind == CollectiveKind::all_reduce ? c.send_counts[0] : c.kind == CollectiveKind::all_gather ? c.recv_counts[static_cast<std::size_t>(rank)] : total(c.recv_counts);
+    auto sent = c.kind == CollectiveKind::all_reduce   ? c.send_counts[0]
+                : c.kind == CollectiveKind::all_gather ? c.recv_counts[static_cast<std::size_t>(rank)]
+                                                       : total(c.recv_counts);
     auto* x = static_cast<const float*>(c.in);
     calls_[static_cast<std::size_t>(rank)].push_back({c, std::vector<float>(x, x + sent)});
     changed_.notify_all();
@@ -70,8 +72,10 @@ class Meeting {
       for (auto& other : calls_) out = std::copy(other[which].in.begin(), other[which].in.end(), out);
       return;
     }
-    std::int64_t begin = 0, n = c.kind == CollectiveKind::all_reduce ? c.send_counts[0] : c.recv_counts[static_cast<std::size_t>(rank)];
-    if (c.kind == CollectiveKind::reduce_scatter) for (int r = 0; r < rank; ++r) begin += c.recv_counts[static_cast<std::size_t>(r)];
+    std::int64_t begin = 0, n = c.kind == CollectiveKind::all_reduce ? c.send_counts[0]
+                                                                     : c.recv_counts[static_cast<std::size_t>(rank)];
+    if (c.kind == CollectiveKind::reduce_scatter)
+      for (int r = 0; r < rank; ++r) begin += c.recv_counts[static_cast<std::size_t>(r)];
     for (std::int64_t i = 0; i < n; ++i) {
       float s = 0;
       for (auto& other : calls_) s += other[which].in[static_cast<std::size_t>(begin + i)];

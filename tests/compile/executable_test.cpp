@@ -11,7 +11,9 @@
 
 namespace {
 /// Written by a user: not in the library's namespace.
-bora::Arrays sums_over_ranks(const bora::Arrays& a) { return {bora::exp(bora::ops::all_reduce(a[0] * 2.0, {"data"}, bora::ops::Combine::sum, {3}))}; }
+bora::Arrays sums_over_ranks(const bora::Arrays& a) {
+  return {bora::exp(bora::ops::all_reduce(a[0] * 2.0, {"data"}, bora::ops::Combine::sum, {3}))};
+}
 }  // namespace
 
 namespace bora {
@@ -29,7 +31,11 @@ void agrees(const FlatFn& f, const Arrays& in) {
 const void* memory(const Array& a) { return a.bytes(); }
 
 TEST(Executable, StraightLine) {
-  agrees([](const Arrays& a) { return Arrays{exp(a[0]) * a[1] + 1.0, sum(a[0], 1), a[0] - a[1]}; }, {numbers({3, 5}, 1), numbers({5}, 2)});
+  agrees(
+      [](const Arrays& a) {
+        return Arrays{exp(a[0]) * a[1] + 1.0, sum(a[0], 1), a[0] - a[1]};
+      },
+      {numbers({3, 5}, 1), numbers({5}, 2)});
 }
 TEST(Executable, EmptyArrays) {
   agrees([](const Arrays& a) { return Arrays{exp(a[0]) * a[0], sum(a[0], 0), sum(a[0], 1)}; }, {numbers({0, 5}, 1)});
@@ -68,7 +74,9 @@ TEST(Donation, OutputsTakeTheMemoryOfDonatedInputs) {
   std::vector<const void*> before{memory(given[0]), memory(given[1])};
   auto out = e->run(std::move(given), d);
   same_bits(out, want, e->explain());
-  EXPECT_TRUE((memory(out[0]) == before[0] && memory(out[1]) == before[1]) || (memory(out[0]) == before[1] && memory(out[1]) == before[0])) << e->explain();
+  EXPECT_TRUE((memory(out[0]) == before[0] && memory(out[1]) == before[1]) ||
+              (memory(out[0]) == before[1] && memory(out[1]) == before[0]))
+      << e->explain();
   EXPECT_EQ(e->info().donated_bytes, 2u * 4 * 8 * 4);
   same_bits({grad}, {numbers({4, 8}, 3)});
 }
@@ -106,7 +114,8 @@ TEST(Donation, AnInputThatIsReturnedStays) {
 
 // ---- loops --------------------------------------------------------------------------------------------------------------
 /// body: (consts, carry, x) -> (carry, y).
-Arrays scan_of(const FlatFn& body, const Arrays& consts, const Arrays& carry, const Arrays& xs, std::int64_t length, bool reverse = false) {
+Arrays scan_of(const FlatFn& body, const Arrays& consts, const Arrays& carry, const Arrays& xs, std::int64_t length,
+               bool reverse = false) {
   Types t = types_of(consts);
   Arrays in = consts;
   for (auto& c : carry) {
@@ -164,19 +173,34 @@ void scan_agrees(const FlatFn& body, const Arrays& consts, const Arrays& init, c
 }
 TEST(Scan, CarryAndStack) {
   for (int length : {1, 2, 5})
-    scan_agrees([](const Arrays& a) { return Arrays{tanh(a[1] * a[0] + a[2]), a[1] * 2.0, exp(a[2])}; }, {numbers({4}, 1)}, {numbers({4}, 2)},
-                {numbers({length, 4}, 3)}, length);
+    scan_agrees(
+        [](const Arrays& a) {
+          return Arrays{tanh(a[1] * a[0] + a[2]), a[1] * 2.0, exp(a[2])};
+        },
+        {numbers({4}, 1)}, {numbers({4}, 2)}, {numbers({length, 4}, 3)}, length);
 }
 TEST(Scan, ProductsNeedTwoBuffers) {
   for (int length : {1, 2, 3, 4})
-    scan_agrees([](const Arrays& a) { return Arrays{matmul(a[0], a[1]) * 0.5, sum(a[1], 0)}; }, {numbers({4, 4}, 1)}, {numbers({4, 4}, 2)}, {}, length);
+    scan_agrees(
+        [](const Arrays& a) {
+          return Arrays{matmul(a[0], a[1]) * 0.5, sum(a[1], 0)};
+        },
+        {numbers({4, 4}, 1)}, {numbers({4, 4}, 2)}, {}, length);
 }
 TEST(Scan, CarriesThatTradePlaces) {
   for (int length : {1, 2, 3})
-    scan_agrees([](const Arrays& a) { return Arrays{a[1], a[0] + a[1], a[2], a[0]}; }, {}, {numbers({3}, 1), numbers({3}, 2), numbers({2}, 3)}, {}, length);
+    scan_agrees(
+        [](const Arrays& a) {
+          return Arrays{a[1], a[0] + a[1], a[2], a[0]};
+        },
+        {}, {numbers({3}, 1), numbers({3}, 2), numbers({2}, 3)}, {}, length);
 }
 TEST(Scan, OutputsThatAreInputs) {
-  scan_agrees([](const Arrays& a) { return Arrays{a[2], a[0], a[2], reshape(a[1], {3, 1})}; }, {numbers({3}, 5)}, {numbers({3}, 1)}, {numbers({4, 3}, 2)}, 4);
+  scan_agrees(
+      [](const Arrays& a) {
+        return Arrays{a[2], a[0], a[2], reshape(a[1], {3, 1})};
+      },
+      {numbers({3}, 5)}, {numbers({3}, 1)}, {numbers({4, 3}, 2)}, 4);
 }
 TEST(Scan, NoIterations) {
   auto r = scan_of([](const Arrays& a) { return Arrays{a[0] + a[1], a[1]}; }, {}, {numbers({3}, 1)}, {numbers({0, 3}, 2)}, 0);
@@ -205,7 +229,9 @@ TEST(Scan, WhatDoesNotChangeRunsOnce) {
 TEST(Scan, NothingIsAllocatedInTheLoop) {
   Type t{{64}, f32};
   auto body = [](const Arrays& a) { return Arrays{tanh(matmul(a[0], a[1]))}; };
-  auto program = [&](int n) { return stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, n); }, {{{64, 64}, f32}, t}).program; };
+  auto program = [&](int n) {
+    return stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, n); }, {{{64, 64}, f32}, t}).program;
+  };
   EXPECT_EQ(executable(program(10))->info().slab_bytes, executable(program(1000))->info().slab_bytes);
 }
 
@@ -224,7 +250,12 @@ TEST(Cond, TakesOneBranch) {
 TEST(While, RunsUntilTheConditionFails) {
   Type n{{}, i32}, t{{3}, f32};
   auto cond = stage([](const Arrays& a) { return Arrays{a[1] < a[0]}; }, {n, n, t, t}).program;
-  auto body = stage([](const Arrays& a) { return Arrays{a[1] + constant(1, i32), a[3] * a[0], a[2] + a[3]}; }, {t, n, t, t}).program;
+  auto body = stage(
+                  [](const Arrays& a) {
+                    return Arrays{a[1] + constant(1, i32), a[3] * a[0], a[2] + a[3]};
+                  },
+                  {t, n, t, t})
+                  .program;
   for (int limit = 0; limit < 5; ++limit) {
     auto f = [&](const Arrays& a) { return call(ops::While{cond, body, 1, 1}, a); };
     Arrays in{constant(limit, i32), numbers({3}, 1), constant(0, i32), numbers({3}, 2), numbers({3}, 3)};

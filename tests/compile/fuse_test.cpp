@@ -46,8 +46,12 @@ Array gelu_of(const Array& x) { return x * 0.5 * (1.0 + tanh(0.7978845608 * (x +
 TEST(Fuse, Softmax) {
   for (Dtype d : {f32, f64, bf16})
     for (Shape s : {Shape{4, 7}, Shape{3, 2, 40}, Shape{1, 300}, Shape{5, 1}}) {
-      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {numbers(s, 1, d)}).kernels, s.back() == 1 ? 9u : 1u) << s << " " << d;
-      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{log_softmax(a[0])}; }, {numbers(s, 1, d)}).kernels, s.back() == 1 ? 9u : 1u) << s << " " << d;
+      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {numbers(s, 1, d)}).kernels,
+                s.back() == 1 ? 9u : 1u)
+          << s << " " << d;
+      EXPECT_LE(agrees([](const Arrays& a) { return Arrays{log_softmax(a[0])}; }, {numbers(s, 1, d)}).kernels,
+                s.back() == 1 ? 9u : 1u)
+          << s << " " << d;
     }
 }
 TEST(Fuse, MaskedSoftmaxOfScores) {
@@ -69,7 +73,8 @@ TEST(Fuse, LayerNormBackward) {
     auto dx = r * (g - mean(g, -1, {.keepdims = true}) - xhat * mean(g * xhat, -1, {.keepdims = true}));
     return Arrays{dx, sum(ct * xhat, {0, 1}), sum(ct, {0, 1})};
   };
-  auto i = agrees(f, {numbers({2, 5, 24}, 1), numbers({24}, 2), numbers({2, 5, 1}, 3), numbers({2, 5, 1}, 4), numbers({2, 5, 24}, 5)});
+  auto i = agrees(f, {numbers({2, 5, 24}, 1), numbers({24}, 2), numbers({2, 5, 1}, 3), numbers({2, 5, 1}, 4),
+                      numbers({2, 5, 24}, 5)});
   EXPECT_EQ(i.kernels, 3u);                       // one pass, and two sums over columns
 }
 TEST(Fuse, BiasGeluDropoutResidual) {
@@ -80,7 +85,10 @@ TEST(Fuse, BiasGeluDropoutResidual) {
     return Arrays{select(keep, y / 0.75, zeros_like(y)) + a[2]};
   };
   const std::uint32_t words[] = {7, 9};
-  EXPECT_EQ(agrees(f, {numbers({4, 6, 16}, 1), numbers({16}, 2), numbers({4, 6, 16}, 3), from_bytes({{}, Dtype::key}, words)}).kernels, 1u);
+  EXPECT_EQ(
+      agrees(f, {numbers({4, 6, 16}, 1), numbers({16}, 2), numbers({4, 6, 16}, 3), from_bytes({{}, Dtype::key}, words)})
+          .kernels,
+      1u);
 }
 TEST(Fuse, BlocksOfRandomDraws) {
   auto f = [](const Arrays& a) {
@@ -117,8 +125,16 @@ TEST(Fuse, CrossEntropyOfARow) {
   EXPECT_LE(agrees(f, {numbers({4, 80}, 1, bf16), from_bytes({{4}, i32}, labels)}).kernels, 2u);
 }
 TEST(Fuse, ValuesOfTwoWidthsAreNotMixed) {
-  agrees([](const Arrays& a) { return Arrays{exp((a[0] * 2.0).astype(f64)) + a[1], (exp(a[1]) * 2.0).astype(f32) + a[0]}; }, {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
-  agrees([](const Arrays& a) { return Arrays{(a[0] > 0.0).astype(f64) * a[1], iota({3, 9}, 1).astype(f64) * a[1]}; }, {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
+  agrees(
+      [](const Arrays& a) {
+        return Arrays{exp((a[0] * 2.0).astype(f64)) + a[1], (exp(a[1]) * 2.0).astype(f32) + a[0]};
+      },
+      {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
+  agrees(
+      [](const Arrays& a) {
+        return Arrays{(a[0] > 0.0).astype(f64) * a[1], iota({3, 9}, 1).astype(f64) * a[1]};
+      },
+      {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
 }
 TEST(Fuse, NoPathLeavesAndComesBack) {
   agrees([](const Arrays& a) {
@@ -163,7 +179,11 @@ struct Maker {
   std::mt19937 random;
   Arrays values;
   int pick(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
-  const Array& any() { return values[static_cast<std::size_t>(values.size() < 6 || pick(3) ? std::max<int>(0, static_cast<int>(values.size()) - 1 - pick(8)) : pick(static_cast<int>(values.size())))]; }
+  const Array& any() {
+    return values[static_cast<std::size_t>(values.size() < 6 || pick(3)
+                                               ? std::max<int>(0, static_cast<int>(values.size()) - 1 - pick(8))
+                                               : pick(static_cast<int>(values.size())))];
+  }
   const Array* like(const Array& x, bool same_dtype) {
     for (int tries = 0; tries < 20; ++tries) {
       auto& y = any();
@@ -180,7 +200,8 @@ struct Maker {
         values.push_back(pick(2) ? tanh(x) : pick(2) ? exp(x * 0.25) : x * 0.5 + 0.25);
         break;
       case 2: case 3: case 4:
-        if (auto* y = like(x, true); y && x.dtype() != boolean) values.push_back(pick(3) == 0 ? x * *y : pick(2) ? x + *y : maximum(x, *y));
+        if (auto* y = like(x, true); y && x.dtype() != boolean)
+          values.push_back(pick(3) == 0 ? x * *y : pick(2) ? x + *y : maximum(x, *y));
         break;
       case 5:
         if (auto* y = like(x, true)) values.push_back(x.dtype() == boolean ? x == *y : x < *y);
@@ -191,7 +212,8 @@ struct Maker {
         break;
       }
       case 7:
-        if (x.ndim() > 0 && x.dtype() != boolean) values.push_back(pick(2) ? sum(x, -1, {.keepdims = pick(2) == 0}) : amax(x, -1, {.keepdims = true}));
+        if (x.ndim() > 0 && x.dtype() != boolean)
+          values.push_back(pick(2) ? sum(x, -1, {.keepdims = pick(2) == 0}) : amax(x, -1, {.keepdims = true}));
         break;
       case 8:
         if (x.ndim() > 1 && x.dtype() != boolean) values.push_back(pick(2) ? sum(x, 0) : sum(x, Dims{x.ndim() - 2, x.ndim() - 1}));
@@ -201,9 +223,12 @@ struct Maker {
         if (x.ndim() == like.ndim() && x.ndim() > 0) {
           auto s = x.shape();
           s[s.size() - 1] = 1;
-          if (s == x.shape()) values.push_back(broadcast_to(x, like.shape().front() == x.shape().front() && x.ndim() == 2 ? like.shape() : x.shape()));
+          if (s == x.shape())
+            values.push_back(
+                broadcast_to(x, like.shape().front() == x.shape().front() && x.ndim() == 2 ? like.shape() : x.shape()));
         } else if (x.ndim() < like.ndim()) {
-          auto s = like.shape(), tail = Shape(Dims(s.end() - x.ndim(), s.end())), head = Shape(Dims(s.begin(), s.begin() + x.ndim()));
+          auto s = like.shape(), tail = Shape(Dims(s.end() - x.ndim(), s.end())),
+               head = Shape(Dims(s.begin(), s.begin() + x.ndim()));
           Dims d;
           if (tail == x.shape()) for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(like.ndim() - x.ndim() + k);
           else if (head == x.shape()) for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(k);
@@ -222,7 +247,8 @@ struct Maker {
         if (x.ndim() == 2) values.push_back(transpose(x));
         break;
       case 13:
-        if (x.ndim() > 0 && x.dtype() != boolean) values.push_back(x + iota(x.shape(), pick(static_cast<int>(x.ndim())), x.dtype()));
+        if (x.ndim() > 0 && x.dtype() != boolean)
+          values.push_back(x + iota(x.shape(), pick(static_cast<int>(x.ndim())), x.dtype()));
         break;
     }
   }
@@ -231,12 +257,14 @@ Arrays random_program(unsigned seed, const Arrays& in) {
   Maker m{std::mt19937(seed), in};
   for (int k = 0; k < 60; ++k) m.step();
   Arrays out;
-  for (std::size_t k = in.size(); k < m.values.size(); ++k) if (m.pick(5) == 0 || k + 1 == m.values.size()) out.push_back(m.values[k]);
+  for (std::size_t k = in.size(); k < m.values.size(); ++k)
+    if (m.pick(5) == 0 || k + 1 == m.values.size()) out.push_back(m.values[k]);
   return out;
 }
 TEST(Fuse, RandomPrograms) {
   for (unsigned seed = 0; seed < 300; ++seed) {
-    Arrays in{numbers({3, 4, 20}, seed), numbers({4, 20}, seed + 1), numbers({20}, seed + 2), numbers({3, 4}, seed + 3, f64), numbers({12, 20}, seed + 4, bf16), numbers({3, 4, 20}, seed + 5)};
+    Arrays in{numbers({3, 4, 20}, seed),      numbers({4, 20}, seed + 1),        numbers({20}, seed + 2),
+              numbers({3, 4}, seed + 3, f64), numbers({12, 20}, seed + 4, bf16), numbers({3, 4, 20}, seed + 5)};
     SCOPED_TRACE(seed);
     agrees([&](const Arrays& a) { return random_program(seed, a); }, in);
     if (::testing::Test::HasFailure()) return;
