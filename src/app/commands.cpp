@@ -65,8 +65,8 @@ int train(const Arguments& a) {
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
-    UseMapping split(layout_mappings(parse_layout(s.layout)).compute);
-    auto model = gpt_trainable(s);
+    UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
+    auto model = gpt_trainable(s, mesh.shape());
     auto code = run_training(*model, s, mesh);
     model.reset();
     mesh.leave();
@@ -101,8 +101,8 @@ int plan(const Arguments& a) {
   set_threads(s, 1);
   auto at_start = resident_bytes();
   local_mesh(axes, [&](const Mesh& mesh) {
-    UseMapping split(layout_mappings(parse_layout(s.layout)).compute);
-    auto model = gpt_trainable(s);
+    UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
+    auto model = gpt_trainable(s, mesh.shape());
     model->init(random::key(s.seed));
     auto mine = rows_of_rank(s, mesh);
     data::Rows rows{0, mine.begin, mine.end, std::vector<std::uint8_t>(static_cast<std::size_t>(mine.size() * (s.model.positions + 1))),
@@ -121,8 +121,8 @@ int eval(const Arguments& a) {
   auto folder = checkpoint_of_run(a.path);
   s.layout = "dp";
   local_mesh(mesh_axes(s, 1), [&](const Mesh& mesh) {
-    UseMapping split(layout_mappings(parse_layout(s.layout)).compute);
-    auto model = gpt_trainable(s);
+    UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
+    auto model = gpt_trainable(s, mesh.shape());
     model->init(random::key(s.seed));
     restore_tree(model->parameters(), folder, mesh, "params");
     auto loss = static_cast<float>(evaluate(*model, s, mesh));

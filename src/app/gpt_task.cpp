@@ -16,9 +16,9 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
             return nn::cross_entropy(policy.cast_to_compute(model)(inputs, key, remat), "vocab", targets);
           }};
 }
-std::unique_ptr<Trainable> gpt_trainable(const Settings& s) {
+std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh) {
   auto [optimizer, rate] = make_optimizer(s);
   return trainable(gpt_task(s), {.optimizer = optimizer, .learning_rate = rate, .accumulate = s.accumulate, .dropout = s.model.dropout > 0,
-                                 .parameter = Policy::parse(s.policy).parameter, .storage = layout_mappings(parse_layout(s.layout)).storage});
+                                 .parameter = Policy::parse(s.policy).parameter, .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
 }
 }  // namespace bora::app

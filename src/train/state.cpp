@@ -1,6 +1,5 @@
 // A training state as blocks: what checkpoints, digests and batches need of arrays that live on a mesh.
-#include "bora/ops/creation.h"
-#include "bora/ops/special.h"
+#include <set>
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -67,14 +66,17 @@ BlockRange rows_of_rank(const Settings& s, const Mesh& mesh) {
 Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bool stop) {
   auto window = s.model.positions + 1;
   auto mine = rows.end - rows.begin;
-  auto place = [](const Array& block, const Shape& shape, const Spec& spec) { return from_local_block(block, shape, spec); };
-  auto windows = place(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec{"data"});
-  auto weights = place(from_bytes({{mine}, f32}, rows.weights.data()), {s.batch}, Spec{"data"});
   float flag = stop ? 1.0F : 0.0F;
-  MeshAxes all;
-  for (auto& axis : mesh.shape().axes) all.push_back(axis.first);
+  MeshAxes over_data, all;                                 // axes of one rank split nothing
+  for (auto& axis : mesh.shape().axes) {
+    if (axis.second == 1) continue;
+    all.push_back(axis.first);
+    if (axis.first == AxisName("data")) over_data.push_back(axis.first);
+  }
+  auto windows = from_local_block(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec({over_data}));
+  auto weights = from_local_block(from_bytes({{mine}, f32}, rows.weights.data()), {s.batch}, Spec({over_data}));
   return {NamedArray(windows, {{"batch", s.batch}, {"window", window}}), NamedArray(weights, {{"batch", s.batch}}),
-          place(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
+          from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
 }
 
 std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
@@ -86,13 +88,23 @@ std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
   return {o.clip > 0 ? optim::chain(optim::clip_by_global_norm(o.clip), adamw) : adamw, rate};
 }
 
-LayoutMappings layout_mappings(const Layout& layout) {
-  std::vector<Rule> shared, storage;
-  if (layout.tp) shared = {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
-  storage = shared;
-  if (layout.fsdp) storage.push_back({"embed", "data"});
-  std::vector<Rule> compute{{"batch", "data"}};
-  compute.insert(compute.end(), shared.begin(), shared.end());
+LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {
+  std::vector<Rule> storage, compute;
+  bool data = mesh.axis_size(AxisName("data")) > 1, model = mesh.axis_size(AxisName("model")) > 1;
+  if (layout.tp && model) storage = {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
+  if (data) compute.push_back({"batch", "data"});
+  compute.insert(compute.end(), storage.begin(), storage.end());
+  if (layout.fsdp && data) storage.push_back({"embed", "data"});
   return {AxisMapping(storage), AxisMapping(compute)};
+}
+
+void unshare(tree::Node t) {
+  std::set<const void*> seen;
+  for (auto& slot : tree::slots(t)) {
+    if (!slot.leaf.defined()) continue;
+    auto local = local_block(slot.leaf.get());
+    if (local.block.nbytes() == 0 || seen.insert(local.block.bytes()).second) continue;
+    slot.leaf.set(from_local_block(from_bytes(local.block.type(), local.block.bytes()), local.global_shape, local.spec));
+  }
 }
 }  // namespace bora

@@ -58,6 +58,8 @@ class Trainable {
   virtual Arrays step_arguments(const Batch&) = 0;
 };
 
+/// Gives every leaf memory of its own (equal constants may share theirs), so that all of it can be donated.
+void unshare(tree::Node);
 namespace detail {
 inline NamedArray scalar(const Array& x) { return NamedArray(x, {}); }
 /// Every leaf of t where the same leaf of `like` is.
@@ -84,7 +86,10 @@ template <class Params> class TrainableTask final : public Trainable {
                         return stack({sum(losses * b.weights).array(), tokens.array()});
                       }),
                       {.name = "evaluation"})) {}
-  void init(const Array& key) override { state_ = init_(key); }
+  void init(const Array& key) override {
+    state_ = init_(key);
+    unshare(tree::node(state_));
+  }
   tree::Node state() override { return tree::node(state_); }
   tree::Node parameters() override { return tree::node(state_.params); }
   tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
@@ -155,11 +160,11 @@ double evaluate(Trainable&, const Settings&, const Mesh&);
 
 /// The optimizer that the settings describe, and its learning rate.
 std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings&);
-/// Rules of a layout for axes named as models name them: batch, embed, heads, mlp, vocab.
+/// Rules of a layout for axes named as models name them: batch, embed, heads, mlp, vocab. Mesh axes of one rank split nothing.
 struct LayoutMappings {
   AxisMapping storage, compute;
 };
-LayoutMappings layout_mappings(const Layout&);
+LayoutMappings layout_mappings(const Layout&, const MeshShape&);
 
 /// Leaves of a tree as this rank's blocks, below a path; `keep` holds their memory.
 std::vector<io::Leaf> leaves_of(tree::Node, const std::string& below, Arrays& keep);

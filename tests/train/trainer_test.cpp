@@ -1,0 +1,186 @@
+// The trainer with a model of two matrices: bytes -> vectors -> scores of the next byte.
+#include "bora/train/trainer.h"
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include "bora/ops/reduce.h"
+#include "bora/train/metrics.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+namespace {
+struct Bigram {
+  NamedArray table, out;                                   // [vocab, embed], [embed, next]
+};
+constexpr std::int64_t kPositions = 8;
+Task<Bigram> bigram() {
+  return {[](const Array& key) {
+            auto keys = random::split<2>(key);
+            Axis vocab{"vocab", 256}, embed{"embed", 6}, next{"next", 256};
+            return Bigram{random::normal(keys[0], {vocab, embed}) * 0.1, random::normal(keys[1], {embed, next}) * 0.1};
+          },
+          [](const Bigram& m, const NamedArray& windows, const std::optional<Array>&) {
+            auto inputs = rename(windows[{"window", range(0, kPositions)}], {{"window", "position"}});
+            auto targets = rename(windows[{"window", range(1, kPositions + 1)}], {{"window", "position"}});
+            return nn::cross_entropy(dot(take(m.table, "vocab", inputs), m.out, "embed"), "next", targets);
+          }};
+}
+std::unique_ptr<Trainable> bigram_trainable(const Settings& s, const MeshShape& mesh) {
+  auto [optimizer, rate] = make_optimizer(s);
+  return trainable(bigram(), {.optimizer = optimizer, .learning_rate = rate, .accumulate = s.accumulate, .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
+}
+struct TrainerTest : testing::Test {
+  std::string folder = (fs::temp_directory_path() / ("bora_trainer_" + std::to_string(::getpid()))).string();
+  Settings settings;
+  TrainerTest() {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    std::ofstream text(folder + "/text");
+    for (int i = 0; i < 600; ++i) text << "line " << i * i * 7 << " of the text\n\n";
+    text.close();
+    settings.data = folder + "/text";
+    settings.out = folder + "/out";
+    settings.steps = 6;
+    settings.warmup = 2;
+    settings.batch = 12;
+    settings.model.positions = kPositions;
+    settings.eval_rows = 20;
+    settings.lr = 0.05;
+  }
+  ~TrainerTest() override { fs::remove_all(folder); }
+  /// Losses of a whole run on this mesh.
+  std::vector<double> run(const Settings& s, int data, const RunOptions& options = {}) {
+    fs::create_directories(s.out);
+    testing::internal::CaptureStdout();
+    local_mesh({{"data", data}, {"model", 1}}, [&](const Mesh& mesh) {
+      UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
+      auto model = bigram_trainable(s, mesh.shape());
+      EXPECT_EQ(run_training(*model, s, mesh, mesh.rank() == 0 ? options : RunOptions{}), 0);
+    });
+    printed = testing::internal::GetCapturedStdout();
+    return losses(s.out);
+  }
+  static std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") {
+    std::vector<double> r;
+    std::ifstream file(out + "/metrics.jsonl");
+    double x = 0;
+    for (std::string line; std::getline(file, line);) if (metric_of(line, name, x)) r.push_back(x);
+    return r;
+  }
+  std::string printed;
+};
+}  // namespace
+
+TEST_F(TrainerTest, PartsOfABatchAddUpToTheBatch) {
+  auto whole = run(settings, 1);
+  ASSERT_EQ(whole.size(), 6U);
+  EXPECT_NEAR(whole[0], std::log(256.0), 0.1);
+  EXPECT_LT(whole[5], whole[0] - 0.05);
+  for (int parts : {2, 3, 12})
+    for (int ranks : {1, 2}) {
+      auto s = settings;
+      s.accumulate = parts;
+      s.out = folder + "/parts" + std::to_string(parts) + "_" + std::to_string(ranks);
+      auto l = run(s, ranks);
+      ASSERT_EQ(l.size(), whole.size());
+      for (std::size_t i = 0; i < l.size(); ++i) EXPECT_NEAR(l[i], whole[i], 1e-5 * whole[i]) << parts << " parts, " << ranks << " ranks, step " << i;
+    }
+}
+TEST_F(TrainerTest, RowsWithoutWeightDoNotCount) {
+  local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings({}, mesh.shape()).compute);
+    auto report = [&](std::int64_t batch, std::int64_t accumulate, const data::Rows& rows) {
+      auto s = settings;
+      s.batch = batch;
+      s.accumulate = accumulate;
+      auto model = bigram_trainable(s, mesh.shape());
+      model->init(random::key(0));
+      return model->step(make_batch(rows, s, mesh)).to_vector<float>();
+    };
+    data::Rows four{0, 0, 4, std::vector<std::uint8_t>(4 * (kPositions + 1)), {1, 1, 1, 0}};
+    for (std::size_t i = 0; i < four.tokens.size(); ++i) four.tokens[i] = static_cast<std::uint8_t>(i * 37);
+    auto three = four;
+    three.end = 3;
+    three.tokens.resize(3 * (kPositions + 1));
+    three.weights.resize(3);
+    auto a = report(3, 1, three), b = report(4, 1, four), c = report(4, 2, four), d = report(4, 4, four);
+    for (auto& x : {b, c, d}) {
+      EXPECT_NEAR(x[0], a[0], 1e-6 * a[0]);                // loss
+      EXPECT_NEAR(x[1], a[1], 1e-5 * a[1]);                // norm of the gradient
+    }
+  });
+}
+TEST_F(TrainerTest, ALayoutChangesNothing) {
+  settings.layout = "dp";
+  auto whole = run(settings, 1);
+  auto digest = printed.substr(printed.find(": ") + 2, 64);
+  for (std::string layout : {"dp", "fsdp"})
+    for (int ranks : {2, 3, 5}) {
+      auto s = settings;
+      s.layout = layout;
+      s.out = folder + "/" + layout + std::to_string(ranks);
+      auto l = run(s, ranks);
+      ASSERT_EQ(l.size(), whole.size());
+      for (std::size_t i = 0; i < l.size(); ++i) EXPECT_NEAR(l[i], whole[i], 1e-5 * whole[i]) << layout << " " << ranks << " step " << i;
+      EXPECT_NE(printed.find("init digest data=" + std::to_string(ranks) + ",model=1 " + layout + ": " + digest), std::string::npos) << printed;
+    }
+}
+TEST_F(TrainerTest, ARunContinuesBitForBit) {
+  settings.steps = 9;
+  auto whole = run(settings, 2);
+  auto s = settings;
+  s.out = folder + "/cut";
+  s.steps = 9;
+  s.checkpoint_every = 4;
+  EXPECT_THROW(run(s, 2, {.hooks = {[](const StepReport& r) { if (r.step == 6) throw ValueError("enough"); }}}), ValueError);
+  (void)testing::internal::GetCapturedStdout();
+  EXPECT_EQ(losses(s.out).size(), 6U);
+  auto l = run(s, 2);
+  EXPECT_NE(printed.find("continuing from step 4 (" + s.out + "/checkpoints/step-4)"), std::string::npos) << printed;
+  EXPECT_EQ(l, whole);
+  auto checkpoints = io::list_checkpoints(s.out + "/checkpoints");
+  ASSERT_EQ(checkpoints.size(), 2U);
+  EXPECT_EQ(checkpoints[1].step, 9);
+  // Once more: nothing is left to do, and nothing is lost.
+  EXPECT_EQ(run(s, 3), whole);
+  EXPECT_NE(printed.find("checkpoint: " + s.out + "/checkpoints/step-9"), std::string::npos) << printed;
+}
+TEST_F(TrainerTest, PrintsAndWritesWhatScriptsRead) {
+  settings.eval_every = 3;
+  std::vector<std::int64_t> seen;
+  run(settings, 2, {.hooks = {[&](const StepReport& r) { seen.push_back(r.step); }}});
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(losses(settings.out, "eval/loss").size(), 3U);
+  EXPECT_LT(losses(settings.out, "eval/loss")[2], losses(settings.out, "eval/loss")[0]);
+  for (auto name : {"train/grad_norm", "optim/learning_rate", "throughput/tokens_per_second", "throughput/step_seconds"}) EXPECT_EQ(losses(settings.out, name).size(), 6U) << name;
+  EXPECT_EQ(losses(settings.out, "optim/learning_rate")[0], 0);
+  EXPECT_NEAR(losses(settings.out, "optim/learning_rate")[2], 0.05, 1e-6);
+  std::istringstream lines(printed);
+  std::vector<std::string> begins;
+  for (std::string line; std::getline(lines, line);)
+    for (auto begin : {"init digest ", "plan: ", "val loss: ", "checkpoint: ", "peak rss rank 0: ", "peak rss rank 1: "})
+      if (line.starts_with(begin)) begins.push_back(begin);
+  EXPECT_EQ(begins, (std::vector<std::string>{"init digest ", "plan: ", "val loss: ", "checkpoint: ", "val loss: ", "peak rss rank 0: ", "peak rss rank 1: "})) << printed;
+  EXPECT_TRUE(fs::exists(settings.out + "/loss.svg"));
+  EXPECT_EQ(to_yaml(load_settings(settings.out + "/config.yaml")), to_yaml(settings));
+}
+TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
+  settings.lr = 1e30;
+  settings.warmup = 0;
+  settings.optimizer.clip = 0;
+  EXPECT_THROW(run(settings, 2), ValueError);
+  (void)testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(io::list_checkpoints(settings.out + "/checkpoints").empty());
+}
+TEST_F(TrainerTest, ATextWithoutHeldOutDocumentsIsAnError) {
+  std::ofstream(folder + "/text") << "short text, long enough for a window\n";
+  fs::create_directories(settings.out);
+  EXPECT_THROW(local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
+                 auto model = bigram_trainable(settings, mesh.shape());
+                 run_training(*model, settings, mesh);
+               }),
+               ConfigError);
+}
