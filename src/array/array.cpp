@@ -112,8 +112,8 @@ void missing_rule(std::string_view primitive, std::string_view rule) {
 Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types& out) {
   if (p.traits.view) return {adopt(out.front(), static_cast<const Buffer*>(in.front().get())->memory)};
   Arrays r;
-  std::vector<Input> i;
-  std::vector<Output> o;
+  std::vector<InputView> i;
+  std::vector<OutputView> o;
   i.reserve(in.size());
   o.reserve(out.size());
   r.reserve(out.size());

@@ -45,7 +45,7 @@ int on_frame(void* data, std::uintptr_t, const char* file, int line, const char*
   char* d = abi::__cxa_demangle(function, nullptr, nullptr, &status);
   std::string name = status == 0 && d ? d : function;
   std::free(d);
-  if (of_library(name)) return 0;
+  if (of_library(name) || std::string_view(file).find("include/bora/") != std::string_view::npos) return 0;      // templates of our headers
   *found = {file, name, line};
   return 1;                                           // the innermost of inlined frames that is the user's
 }

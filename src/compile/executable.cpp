@@ -33,7 +33,7 @@ class Planned final : public Executable {
     state->base[0] = const_cast<char*>(reinterpret_cast<const char*>(table_.pool.data()));
     state->base[static_cast<std::size_t>(b.slab)] = slab.data();
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (b.overwritten[i] && !(i < donated.size() && donated[i] && in[i].sole())) in[i] = from_bytes(in_types_[i], in[i].bytes());
+      if (b.overwritten[i] && !(i < donated.size() && donated[i])) in[i] = from_bytes(in_types_[i], in[i].bytes());
       state->base[static_cast<std::size_t>(b.in) + i] = const_cast<char*>(static_cast<const char*>(in[i].bytes()));
     }
     Arrays out;

@@ -7,8 +7,8 @@ namespace bora::exec {
 /// The table of base pointers and the views that steps hand to kernels. Made once, reused by later runs.
 struct State {
   std::vector<char*> base;
-  std::vector<Input> inputs;
-  std::vector<Output> outputs;
+  std::vector<InputView> inputs;
+  std::vector<OutputView> outputs;
   std::vector<kernels::LoopArgs> loops;
   std::vector<ops::StartedCollective> under_way;
   State(const Block&, const Table&);

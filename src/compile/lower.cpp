@@ -26,7 +26,7 @@ bool shares_memory(const Instruction& i, const Graph& g) {
 }
 std::uint64_t bits_of(const Instruction& i, const Type& t) {
   std::uint64_t bits = 0;
-  Output out{t, &bits};
+  OutputView out{t, &bits};
   i.primitive->eval({}, {&out, 1});
   return bits;
 }

@@ -129,13 +129,13 @@ class Simplifier {
     if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || p.traits.opaque || p.traits.enters_shard || p.traits.collective || p.traits.random ||
         !p.programs().empty() || type(i.out[0]).dtype == Dtype::key || p.name() == "optimization_barrier" || p.name() == "checkpoint_name")
       return;
-    std::vector<Input> in;
+    std::vector<InputView> in;
     for (int v : i.in) {
       if (!known(v) || !type(v).shape.empty() || type(v).dtype == Dtype::key) return;
       in.push_back({type(v), known(v)->data()});
     }
     Bits bits{};
-    Output out[] = {{type(i.out[0]), bits.data()}};
+    OutputView out[] = {{type(i.out[0]), bits.data()}};
     p.eval(in, out);
     known_[i.out[0]] = bits;
     if (!as<ops::Constant>(p)) i = {primitive(ops::Constant{to_scalar(bits, type(i.out[0]).dtype), type(i.out[0]).dtype}), {}, i.out, i.source};

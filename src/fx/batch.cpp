@@ -1,6 +1,7 @@
 // Batch: one mapped axis. An operation that names this axis is handled here even when none of its inputs is mapped.
 #include <algorithm>
 #include "bora/ops/collectives.h"
+#include "bora/fx/jit.h"
 #include "bora/ops/shape.h"
 #include "fx/split.h"
 
@@ -61,6 +62,15 @@ class Batch final : public Interpreter {
     return false;
   }
 };
+/// jit keys depend on the axis names in force: a staged function may read their sizes.
+std::size_t axes_hash() {
+  std::size_t h = 5;
+  for (auto* i = current(); i; i = i->parent)
+    if (auto* b = dynamic_cast<const Batch*>(i); b && !b->rules.axis_name.empty())
+      h = hash_combine(hash_combine(h, std::hash<std::string>{}(b->rules.axis_name)), static_cast<std::size_t>(b->rules.size));
+  return h;
+}
+[[maybe_unused]] const bool registered = (register_context(axes_hash), true);
 std::string bits(const Mask& m) {
   std::string r;
   for (bool b : m) r += b ? '1' : '0';

@@ -62,7 +62,7 @@ struct Operand {
   std::shared_ptr<void> packed{};
 };
 /// `rows_first`: how a packed copy lies.
-Operand operand(const Input& x, const Dims& batch, const Dims& rows, const Dims& columns, std::size_t size) {
+Operand operand(const InputView& x, const Dims& batch, const Dims& rows, const Dims& columns, std::size_t size) {
   const auto& shape = x.type.shape;
   auto strides = strides_of(shape);
   auto r = collapse(shape, strides, rows), c = collapse(shape, strides, columns);
@@ -92,7 +92,7 @@ Strides tidy(const Group& rows, const Group& columns) {
   return s;
 }
 /// The order of the contracted pairs in which most of an operand's memory is walked straight on: that of a, or of b.
-std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const Input& a, const Input& b) {
+std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const InputView& a, const InputView& b) {
   auto n = static_cast<std::int64_t>(p.contract_a.size());
   auto by = [&](const Dims& key) {
     auto order = range_of(n);

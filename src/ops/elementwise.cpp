@@ -25,7 +25,7 @@ Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in)
   return {in[0].shape, e.result(d)};
 }
 
-void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const Output& out) {
+void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const OutputView& out) {
   static thread_local kernels::LoopArgs args;         // large: cleared once, then only the used corner is written
   args.ndim = 1;
   args.extent[0] = n;
@@ -49,7 +49,7 @@ void OneOpKernels::run(kernels::OpId op, Inputs in, Outputs out) {
   auto* k = made_[static_cast<std::size_t>(in.back().type.dtype)].load(std::memory_order_acquire);
   run_flat(k ? *k : make(op, in, out[0]), n, in, out[0]);
 }
-const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const Output& out) {
+const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const OutputView& out) {
   using Kind = kernels::Instr::Kind;
   kernels::Loop loop;
   kernels::Instr compute{.kind = Kind::op, .dtype = stored_as(out.type.dtype), .op = op};

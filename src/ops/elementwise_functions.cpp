@@ -41,7 +41,6 @@ Array isinf(const Array& x) { return is_float(x.dtype()) ? abs(x) == kInf : full
 Array logical_not(const Array& x) { return x.dtype() == boolean ? bitwise_not(x) : x == 0; }
 
 Array relu(const Array& x) { return where(x > 0, x, stop_gradient(maximum(x, 0))); }       // NaN stays; derivative 0 at 0
-Array relu6(const Array& x) { return where(x > 0 && x < 6, x, stop_gradient(clip(x, 0, 6))); }
 Array silu(const Array& x) {
   return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
 }

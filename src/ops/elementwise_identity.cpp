@@ -4,7 +4,7 @@
 
 namespace bora::ops {
 namespace {
-void copy_bytes(const Input& in, const Output& out) {
+void copy_bytes(const InputView& in, const OutputView& out) {
   if (out.type.nbytes() && out.data != in.data) std::memcpy(out.data, in.data, out.type.nbytes());
 }
 }  // namespace

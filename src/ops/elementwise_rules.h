@@ -14,11 +14,11 @@ class OneOpKernels {
  public:
   void run(kernels::OpId, Inputs in, Outputs out);
  private:
-  const kernels::LoopKernel& make(kernels::OpId, Inputs in, const Output& out);
+  const kernels::LoopKernel& make(kernels::OpId, Inputs in, const OutputView& out);
   std::array<std::atomic<const kernels::LoopKernel*>, kDtypes> made_{};
 };
 /// Runs a loop over `n` elements of contiguous memory.
-void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const Output& out);
+void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const OutputView& out);
 
 enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };    // branches: select's two values together
 using A = const Array&;

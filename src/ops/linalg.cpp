@@ -44,11 +44,11 @@ void check_system(std::string_view what, const Types& in) {
   check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ", in[1],
                     "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");
 }
-template <class T> In<T> matrix(const Input& in, Index k) {
+template <class T> In<T> matrix(const InputView& in, Index k) {
   auto r = rows(in.type), c = columns(in.type);
   return {in.as<T>() + k * r * c, r, c};
 }
-template <class T> Out<T> matrix(const Output& out, Index k) {
+template <class T> Out<T> matrix(const OutputView& out, Index k) {
   auto r = rows(out.type), c = columns(out.type);
   return {out.as<T>() + k * r * c, r, c};
 }

@@ -46,7 +46,6 @@ const OneFunction functions[] = {
     {"silu", silu, [](double x) { return x * sigmoid_of(x); }, -9, 9},
     {"softplus", softplus, [](double x) { return std::log1p(std::exp(x)); }, -9, 9},
     {"relu", relu, [](double x) { return std::max(x, 0.); }, -3, 3},
-    {"relu6", relu6, [](double x) { return std::clamp(x, 0., 6.); }, -3, 9},
     {"gelu", [](const Array& x) { return gelu(x); },
      [](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }, -4, 4},
     {"gelu_erf", [](const Array& x) { return gelu(x, {.approximate = false}); },

@@ -26,18 +26,18 @@
 #include "bora/kernels/loop.h"
 
 namespace bora {
-struct Input {
+struct InputView {
   const Type& type;
   const void* data;
   template <class T> const T* as() const { return static_cast<const T*>(data); }
 };
-struct Output {
+struct OutputView {
   const Type& type;
   void* data;
   template <class T> T* as() const { return static_cast<T*>(data); }
 };
-using Inputs = std::span<const Input>;
-using Outputs = std::span<const Output>;
+using Inputs = std::span<const InputView>;
+using Outputs = std::span<const OutputView>;
 struct Cost {
   double flops = 0, bytes = 0;
 };

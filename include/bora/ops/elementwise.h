@@ -152,7 +152,6 @@ Array clamp(const Array& lo, const Array& x, const Array& hi);
 // ---- activations: bf16 is computed in f32 and rounded once ------------------------------------------------------------
 Array sigmoid(const Array& x);
 Array relu(const Array& x);                   // derivative 0 at 0
-Array relu6(const Array& x);
 Array silu(const Array& x);                   // x * sigmoid(x)
 Array softplus(const Array& x);               // log(1 + exp(x))
 struct Gelu {
