@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+#include "bora/bora.h"
+#include "bora/named/mapping.h"
+#include "bora/named/random.h"
+#include "bora/named/transforms.h"
+
+namespace bora {
+namespace {
+const Axis Batch{"batch", 2}, Embed{"embed", 3}, Hidden{"mlp", 4};
+NamedArray x() { return named(reshape(arange(6, f32), {2, 3}), {Batch, Embed}); }
+NamedArray w() { return named(reshape(arange(12, f32), {3, 4}) / 10, {Embed, Hidden}); }
+std::vector<float> numbers(const NamedArray& a) { return a.to_vector<float>(); }
+
+TEST(Named, BinaryOperationsMatchByName) {
+  auto bias = named(array({10., 20., 30.}), Embed);
+  auto y = x() + bias, z = bias + x();
+  EXPECT_EQ(y.axes(), (std::vector<Axis>{Batch, Embed}));
+  EXPECT_EQ(numbers(y), (std::vector<float>{10, 21, 32, 13, 24, 35}));
+  EXPECT_EQ(numbers(z), numbers(y));
+  auto turned = rearrange(x(), {"embed", "batch"});
+  EXPECT_EQ(numbers(x() * turned), numbers(square(x())));
+  EXPECT_EQ(numbers(2 * x() - 1), (std::vector<float>{-1, 1, 3, 5, 7, 9}));
+}
+TEST(Named, AxesThatDoNotFitAreErrorsThatNameThem) {
+  auto says = [](auto f, const std::string& words) {
+    try {
+      f();
+      ADD_FAILURE() << "no error: " << words;
+    } catch (const AxisError& e) {
+      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+  };
+  says([] { (void)(x() + w()); }, "neither operand has all axes");
+  says([] { (void)(x() + named(zeros({5}), Axis{"embed", 5})); }, "axis 'embed' has size 3 on the left and 5 on the right");
+  says([] { (void)dot(x(), named(zeros({5, 4}), {Axis{"embed", 5}, Hidden}), "embed"); }, "dot: axis 'embed' has size 3 on the left and 5 on the right");
+  says([] { (void)mean(x(), "mlp"); }, "no axis 'mlp'");
+  says([] { (void)named(zeros({2, 2}), {Batch, Batch}); }, "occurs twice");
+  says([] { (void)named(zeros({2, 2}), {Batch, Embed}); }, "cannot have the axes");
+  EXPECT_THROW((void)x()[{"embed", 9}], IndexError);
+}
+TEST(Named, DotContractsNamedAxesAndBatchesSharedOnes) {
+  auto y = dot(x(), w(), Embed);
+  EXPECT_EQ(y.axes(), (std::vector<Axis>{Batch, Hidden}));
+  EXPECT_TRUE(allclose(y.array(), matmul(x().array(), w().array())));
+  auto scores = dot(x(), rename(x(), {{"embed", "e"}}), Batch);
+  EXPECT_EQ(scores.axes(), (std::vector<Axis>{Embed, Axis{"e", 3}}));
+  auto each = dot(x(), x(), Embed);
+  EXPECT_EQ(each.axes(), (std::vector<Axis>{Batch}));
+  EXPECT_EQ(numbers(each), (std::vector<float>{5, 50}));
+}
+TEST(Named, ReductionsIndexingAndUpdates) {
+  EXPECT_EQ(numbers(sum(x(), Batch)), (std::vector<float>{3, 5, 7}));
+  EXPECT_EQ(numbers(sum(x(), {"batch", "embed"})), (std::vector<float>{15}));
+  EXPECT_EQ(sum(x()).axes().size(), 0u);
+  EXPECT_EQ(argmax(x(), Embed).to_vector<int>(), (std::vector<int>{2, 2}));
+  EXPECT_EQ(numbers(x()[{"batch", 1}]), (std::vector<float>{3, 4, 5}));
+  EXPECT_EQ(x()[{{"batch", range(0, 1)}, {"embed", 2}}].axes(), (std::vector<Axis>{Axis{"batch", 1}}));
+  EXPECT_EQ(numbers(at(x(), {Batch, 0}).set(9)), (std::vector<float>{9, 9, 9, 3, 4, 5}));
+  EXPECT_EQ(numbers(at(x(), {{"batch", 0}, {Embed, 1}}).add(1)), (std::vector<float>{0, 2, 2, 3, 4, 5}));
+  auto rows = take(w(), Embed, named(array({2, 0}), Axis{"pick", 2}));
+  EXPECT_EQ(rows.axes(), (std::vector<Axis>{Axis{"pick", 2}, Hidden}));
+  auto flat = flatten_axes(x(), {"batch", "embed"}, Axis{"all", 6});
+  EXPECT_EQ(numbers(unflatten_axis(flat, "all", {Batch, Embed})), numbers(x()));
+  EXPECT_NEAR(sum(softmax(x(), Embed)[{"batch", 0}]).item<float>(), 1, 1e-6);
+}
+TEST(Named, VmapAndScanByAxis) {
+  auto f = [](const NamedArray& row, const NamedArray& m) { return dot(row, m, Embed); };
+  auto y = vmap(f, Batch)(x(), w());
+  EXPECT_EQ(y.axes(), (std::vector<Axis>{Batch, Hidden}));
+  EXPECT_TRUE(allclose(y.array(), dot(x(), w(), Embed).array()));
+  auto turned = rearrange(x(), {"embed", "batch"});
+  auto [last, ys] = scan([](const NamedArray& c, const NamedArray& row) { return std::pair{c + row, c}; }, Batch)(zeros(Embed), turned);
+  EXPECT_EQ(numbers(last), (std::vector<float>{3, 5, 7}));
+  EXPECT_EQ(ys.axes(), (std::vector<Axis>{Batch, Embed}));
+  auto g = grad([&](const NamedArray& m) {
+    return sum(scan([&](const NamedArray& c, const NamedArray& row) { return std::pair{c + dot(row, m, Embed), none}; }, Batch)(zeros(Hidden), x()).first).array();
+  })(w());
+  EXPECT_EQ(g.axes(), (std::vector<Axis>{Embed, Hidden}));
+  EXPECT_EQ(numbers(sum(g, Hidden)), (std::vector<float>{12, 20, 28}));
+}
+TEST(Named, TreesSeeNamedArraysWhole) {
+  struct M {
+    NamedArray weight;
+    std::optional<NamedArray> bias;
+  };
+  M m{w(), none};
+  EXPECT_EQ(tree::paths(m), (std::vector<std::string>{"weight"}));
+  auto g = grad([](const M& p, const NamedArray& v) { return mean(square(dot(v, p.weight, Embed))).array(); })(m, x());
+  EXPECT_EQ(g.weight.axes(), m.weight.axes());
+}
+TEST(Mapping, FirstRuleWinsAndMeshAxesServeOnce) {
+  local_mesh({{"data", 2}, {"model", 1}}, [](const Mesh&) {
+    AxisMapping m{{"mlp", "data"}, {"embed", "data"}, {"batch", {"data", "model"}}};
+    EXPECT_EQ(spec_for({Embed, Hidden}, m), (Spec{none, "data"}));
+    EXPECT_EQ(spec_for({Batch, Embed}, m), (Spec{{"model"}, "data"}));
+    EXPECT_EQ(spec_for({Embed}, AxisMapping{{"embed", none}, {"embed", "data"}}), (Spec{none}));
+    EXPECT_EQ(spec_for({Embed}, AxisMapping{{"embed", "nowhere"}}), (Spec{none}));
+    try {
+      (void)spec_for({Embed}, AxisMapping{{"embed", "data"}, {"mlp", "model"}, {"embed", "data"}});
+      ADD_FAILURE();
+    } catch (const ShardError& e) {
+      EXPECT_NE(std::string(e.what()).find("axis 'embed' (3) is mapped to mesh axis 'data' twice: by rule 1 and rule 3"), std::string::npos) << e.what();
+    }
+  });
+  MeshShape mesh{{{AxisName("data"), 2}}};
+  auto lines = diagnose(AxisMapping{{"embed", "data"}, {"nothing", "data"}, {"embed", "model"}}, {{"weight", {Embed, Hidden}}}, mesh);
+  std::string all;
+  for (auto& l : lines) all += l + "\n";
+  EXPECT_NE(all.find("uneven"), std::string::npos) << all;
+  EXPECT_NE(all.find("fits no array"), std::string::npos) << all;
+  EXPECT_NE(all.find("is hidden by rule 1"), std::string::npos) << all;
+}
+TEST(Mapping, DrawsAreBornSplitAndTheSame) {
+  auto want = random::normal(random::key(3), {Batch, Embed}).to_vector<float>();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    UseMapping scope(AxisMapping{{"embed", "data"}});
+    auto y = random::normal(random::key(3), {Batch, Embed});
+    EXPECT_EQ(spec_of(y.array()), (Spec{none, "data"}));
+    EXPECT_EQ(y.to_vector<float>(), want);
+  });
+}
+}  // namespace
+}  // namespace bora

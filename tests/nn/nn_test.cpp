@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+#include <cmath>
+#include "bora/bora.h"
+#include "bora/nn/layers.h"
+#include "bora/nn/loss.h"
+#include "bora/nn/stacked.h"
+
+namespace bora {
+namespace {
+const Axis Batch{"batch", 2}, Position{"position", 5}, Embed{"embed", 8}, Layers{"layers", 3};
+NamedArray input(int seed = 1) { return random::normal(random::key(seed), {Batch, Position, Embed}); }
+
+TEST(Layers, LinearOverSeveralAxes) {
+  Axis heads{"heads", 2}, size{"head_size", 4};
+  auto l = nn::Linear::init(Embed, {heads, size}, random::key(0));
+  auto y = l(input());
+  EXPECT_EQ(y.axes(), (std::vector<Axis>{Batch, Position, heads, size}));
+  auto back = nn::Linear::init({heads, size}, Embed, random::key(1));
+  EXPECT_EQ(back(y).axes(), (std::vector<Axis>{Batch, Position, Embed}));
+  EXPECT_EQ(tree::paths(l), (std::vector<std::string>{"weight", "bias"}));
+  auto bare = nn::Linear::init(Embed, heads, random::key(1), {.use_bias = false});
+  EXPECT_EQ(tree::paths(bare), (std::vector<std::string>{"weight"}));
+  EXPECT_EQ(bare(input()).axes().back(), heads);
+  EXPECT_THROW((void)l(named(zeros({3}), Axis{"other", 3})), AxisError);
+}
+TEST(Layers, LayerNormHasMeanZeroAndVarianceOne) {
+  auto y = nn::LayerNorm::init(Embed)(input() * 5 + 3);
+  EXPECT_LT(amax(abs(mean(y, Embed))).item<float>(), 1e-5f);
+  EXPECT_LT(amax(abs(var(y, Embed) - 1)).item<float>(), 1e-3f);
+  EXPECT_EQ(nn::LayerNorm::init(Embed)(input().astype(bf16)).dtype(), bf16);
+}
+TEST(Layers, AttentionDoesNotLookAhead) {
+  Axis heads{"heads", 2}, size{"head_size", 4};
+  auto a = nn::Attention::init(Embed, heads, size, random::key(0));
+  auto x = input();
+  auto changed = at(x, {Position, 4}).set(7);
+  auto before = a(x), after = a(changed);
+  EXPECT_EQ(before.axes(), x.axes());
+  auto early = range(0, 4);
+  EXPECT_TRUE(array_equal(before[{"position", early}].array(), after[{"position", early}].array()));
+  EXPECT_FALSE(array_equal(before.array(), after.array()));
+  auto open = a(x, {.causal = false})[{Position, 0}];
+  EXPECT_FALSE(allclose(open.array(), a(changed, {.causal = false})[{Position, 0}].array()));
+}
+TEST(Layers, DropoutKeepsTheMeanAndNeedsAKey) {
+  nn::Dropout d{0.25f};
+  auto x = ones({Axis{"n", 20000}});
+  EXPECT_TRUE(array_equal(d(x, none).array(), x.array()));
+  auto y = d(x, random::key(0));
+  EXPECT_NEAR(mean(y).item<float>(), 1, 0.02);
+  EXPECT_NEAR(mean((y == 0).astype(f32)).item<float>(), 0.25, 0.02);
+}
+struct Layer {
+  nn::Linear linear;
+  static Layer init(const Axis& embed, const Array& key) { return {nn::Linear::init(embed, embed.alias("out"), key, {.stddev = 0.3})}; }
+  NamedArray operator()(const NamedArray& x, const NamedArray& scale) const { return x + rename(tanh(linear(x)), {{"out", "embed"}}) * scale; }
+};
+TEST(Stacked, FoldIsALoopOverLayers) {
+  auto keys = random::split(random::key(5), 3);
+  auto stack = nn::Stacked<Layer>::init(Layers, Embed, nn::per_layer(keys));
+  EXPECT_EQ(stack.layer.linear.weight.axes().front(), Layers);
+  auto scale = random::normal(random::key(9), {Layers, Embed});
+  auto by_loop = [&](const nn::Stacked<Layer>& s, const NamedArray& x) {
+    auto y = x;
+    for (int i = 0; i < 3; ++i) {
+      Layer one{{s.layer.linear.weight[{"layers", i}], (*s.layer.linear.bias)[{"layers", i}]}};
+      y = one(y, scale[{"layers", i}]);
+    }
+    return y;
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto one = Layer::init(Embed, view(keys, i));
+    EXPECT_TRUE(array_equal(one.linear.weight.array(), stack.layer.linear.weight[{"layers", i}].array())) << "layer " << i << " is what its key gives";
+  }
+  auto x = input();
+  auto y = nn::fold(stack, x)(nn::per_layer(scale));
+  EXPECT_TRUE(allclose(y.array(), by_loop(stack, x).array(), 1e-6));
+  auto loss = [&](bool folded) {
+    return [&, folded](const nn::Stacked<Layer>& s) { return mean(square(folded ? nn::fold(s, x, {.checkpoint = remat::nothing})(nn::per_layer(scale)) : by_loop(s, x))).array(); };
+  };
+  auto a = grad(loss(true))(stack), b = grad(loss(false))(stack);
+  EXPECT_TRUE(allclose(a.layer.linear.weight.array(), b.layer.linear.weight.array(), 1e-5));
+}
+TEST(Loss, CrossEntropyIsMinusLogSoftmaxAtTheTarget) {
+  Axis vocab{"vocab", 7};
+  auto scores = random::normal(random::key(2), {Batch, vocab}) * 3;
+  auto targets = named(array({6, 0}), Batch);
+  auto l = nn::cross_entropy(scores, vocab, targets).to_vector<double>();
+  auto p = log_softmax(scores, vocab);
+  EXPECT_NEAR(l[0], -p[{{"batch", 0}, {"vocab", 6}}].item<double>(), 1e-5);
+  EXPECT_NEAR(l[1], -p[{{"batch", 1}, {"vocab", 0}}].item<double>(), 1e-5);
+  EXPECT_TRUE(std::isnan(nn::cross_entropy(scores, vocab, named(array({7, 0}), Batch)).to_vector<double>()[0]));
+}
+TEST(PolicyText, ParsesWhatJmpWrites) {
+  auto p = Policy::parse("p=f32,c=bf16,o=f32");
+  EXPECT_EQ(p.compute, bf16);
+  EXPECT_EQ(Policy::parse("params=float32,compute=bfloat16,output=float32"), p);
+  EXPECT_EQ(Policy::parse("bf16").parameter, bf16);
+  EXPECT_EQ(Policy::parse(to_string(p)), p);
+  for (auto bad : {"", "p", "q=f32", "p=f31", "i32", "p=i32"}) EXPECT_THROW((void)Policy::parse(bad), ConfigError) << bad;
+}
+}  // namespace
+}  // namespace bora
