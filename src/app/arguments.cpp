@@ -57,6 +57,15 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   inspect->add_option("checkpoint", a.path, "OUT/checkpoints/step-<n>")->required();
   inspect->add_flag("--blocks", a.details, "every block");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
+  if (argc > 1 && argv[1][0] != '-') {
+    std::string names;
+    bool known = false;
+    for (auto command : app.get_subcommands({})) {
+      names += (names.empty() ? "" : ", ") + command->get_name();
+      known = known || command->get_name() == argv[1];
+    }
+    check<ConfigError>(known, "unknown command '", argv[1], "'; there are ", names);
+  }
   std::vector<const char*> given(argv, argv + argc);
   if (argc > 1 && std::string(argv[1]) == "launch") std::erase(given, std::string("--"));    // what follows is parsed as `bora train` does
   try {

@@ -68,5 +68,6 @@ TEST(Arguments, MistakesAreOneLine) {
     EXPECT_NE(error, "no error");
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   }
+  EXPECT_EQ(error_of({"tarin", "gpt.yaml"}), "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, doctor");
   EXPECT_EQ(error_of({"train", "gpt.yaml", "steps"}), "expected key=value after gpt.yaml, got 'steps'");
 }

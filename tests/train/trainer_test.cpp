@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include "bora/ops/reduce.h"
+#include "bora/named/random.h"
 #include "bora/train/metrics.h"
 
 namespace fs = std::filesystem;
