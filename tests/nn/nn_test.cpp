@@ -87,8 +87,8 @@ TEST(Loss, CrossEntropyIsMinusLogSoftmaxAtTheTarget) {
   auto targets = named(array({6, 0}), Batch);
   auto l = nn::cross_entropy(scores, vocab, targets).to_vector<double>();
   auto p = log_softmax(scores, vocab);
-  EXPECT_NEAR(l[0], -p[{{"batch", 0}, {"vocab", 6}}].item<double>(), 1e-5);
-  EXPECT_NEAR(l[1], -p[{{"batch", 1}, {"vocab", 0}}].item<double>(), 1e-5);
+  EXPECT_NEAR(l[0], (-p[{{"batch", 0}, {"vocab", 6}}]).item<double>(), 1e-5);
+  EXPECT_NEAR(l[1], (-p[{{"batch", 1}, {"vocab", 0}}]).item<double>(), 1e-5);
   EXPECT_TRUE(std::isnan(nn::cross_entropy(scores, vocab, named(array({7, 0}), Batch)).to_vector<double>()[0]));
 }
 TEST(PolicyText, ParsesWhatJmpWrites) {
