@@ -168,6 +168,7 @@ struct Qr {
     });
   }
   Qr lift(Index) const { return *this; }
+  static Samples<Qr> samples() { return {{Qr{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}}; }
 };
 struct Svd {
   static constexpr std::string_view name = "svd";
@@ -188,6 +189,7 @@ struct Svd {
     });
   }
   Svd lift(Index) const { return *this; }
+  static Samples<Svd> samples() { return {{Svd{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}}; }
 };
 struct Eigh {
   static constexpr std::string_view name = "eigh";

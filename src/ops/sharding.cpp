@@ -26,14 +26,21 @@ struct Reshard {
 };
 /// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand instead.
 struct ReshardLike {
+  bool complete;
   static constexpr std::string_view name = "reshard_like";
   static constexpr bool view = true;
   Type infer(const Types& in) const { return in[0]; }
   Arrays vjp(const Vjp& v) const { return {reshard_like(v.ct[0], v.in[0]), {}}; }
-  ReshardLike lift(std::int64_t) const { return {}; }
+  ReshardLike lift(std::int64_t) const { return *this; }
   /// A split operand gets a split cotangent. For an operand that is replicated, a pending sum stays pending.
-  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], in[1].spec, in[0].partial)}; }
-  static Samples<ReshardLike> samples() { return {{{}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}}}; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    return {s.reshard(in[0], in[1].spec, complete ? MeshAxes{} : in[0].partial)};
+  }
+  static Samples<ReshardLike> samples() {
+    Samples<ReshardLike> r;
+    for (bool complete : {false, true}) r.push_back({{complete}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}});
+    return r;
+  }
 };
 /// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An accumulator wants the
 /// opposite: stay pending through the whole loop, complete once behind it.
@@ -116,7 +123,8 @@ Spec padded(std::string_view what, Spec s, const Shape& shape) {
 }  // namespace ops
 
 Array with_sharding_constraint(const Array& x, const Spec& spec) { return call_one(ops::Reshard{ops::padded("with_sharding_constraint", spec, x.shape())}, {x}); }
-Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{}, {x, like}); }
+Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{false}, {x, like}); }
+Array complete_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{true}, {x, like}); }
 Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
 Array to_local(const Array& x, const Spec& s) {
   auto& mesh = this_mesh("shard_map");

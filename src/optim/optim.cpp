@@ -19,6 +19,11 @@ Transform stateless(std::function<Arrays(const Arrays&, const Leaves&)> f) {
 Array next_count(const Array& count) { return count + 1; }
 }  // namespace
 
+Arrays Transform::settled(Arrays g, const Arrays& params) {
+  check<ValueError>(g.size() == params.size(), "optim: ", g.size(), " gradients for ", params.size(), " parameters");
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] = complete_like(g[i], params[i]);
+  return g;
+}
 Array Schedule::constant_value(Scalar v) { return constant(v, f32); }
 Schedule constant_schedule(double value) { return Schedule(value); }
 Schedule linear_schedule(double init, double end, std::int64_t steps) {

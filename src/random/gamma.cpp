@@ -4,6 +4,7 @@
 #include <cstring>
 #include "bora/base/parallel.h"
 #include "bora/kernels/loop.h"
+#include "bora/ops/creation.h"
 #include "random/draw.h"
 
 namespace bora::random {
@@ -91,6 +92,7 @@ struct Gamma {
     return {{l, l}, {l}};
   }
   Gamma lift(std::int64_t) const { return *this; }
+  static Samples<Gamma> samples() { return {{{false}, {random::split(key(3), 3), asarray(std::vector<double>{0.5, 1, 4})}}}; }
 };
 Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
                const Draw& draw, bool log_space) {

@@ -113,10 +113,10 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
     y.spec[d] = kept;
   }
   if (y.spec != target) {
-    Arrays start;
+    Arrays operands{y.local};                               // the primitive itself: the public function looks at sizes, which differ by rank
     for (std::size_t d = 0; d < target.size(); ++d)
-      start.push_back(y.spec[d] == target[d] ? constant(0, i32) : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
-    y.local = dynamic_slice(y.local, start, local_shape(x.type.shape, target));
+      operands.push_back(y.spec[d] == target[d] ? constant(0, i32) : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
+    y.local = call_one(ops::DynamicSlice{local_shape(x.type.shape, target)}, operands);
   }
   y.spec = target;
   return y;
@@ -229,7 +229,11 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   if (std::any_of(v.begin(), v.end(), symbolic)) for (auto& x : v) made.push_back(real(x));
   out = p->shard(made.empty() ? v : made, *this);
   if (!out) {
-    check<ShardError>(f.has_value(), p->name(), " has no sharding rule: give it factors() or shard()");
+    if (!f) {                                              // no rule: it needs everything whole
+      f = Factors{};
+      for (auto& x : v) f->in.emplace_back(x.type.shape.size(), kNone);
+      for (auto& t : p->infer(types_of(in))) f->out.emplace_back(t.shape.size(), kNone);
+    }
     out = by_factors_of(p, *f, v, &in);
   }
   Arrays r;

@@ -53,10 +53,13 @@ class Transform {
   template <class P> State init(const P& params) const { return rule_->init(leaves_of(params)); }
   /// {updates like params, next state}. params may be any tree with the structure of the gradients.
   template <class P> Updated<P> update(const P& gradients, const State& state, const P& params) const {
-    auto [u, next] = rule_->update(tree::leaves(gradients), state, leaves_of(params));
+    auto p = leaves_of(params);
+    auto [u, next] = rule_->update(settled(tree::leaves(gradients), p.arrays), state, p);
     return {tree::unflatten(params, u), std::move(next)};
   }
  private:
+  /// Gradients where their parameters live, pending sums completed once.
+  static Arrays settled(Arrays gradients, const Arrays& params);
   template <class P> static Leaves leaves_of(const P& p) { return {tree::paths(p), tree::leaves(p)}; }
   std::shared_ptr<const Rule> rule_;
 };
