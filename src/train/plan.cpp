@@ -24,7 +24,7 @@ std::string bytes_text(std::int64_t n) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto x = static_cast<double>(n);
   int unit = 0;
-  while (x >= 1024 && unit < 4) x /= 1024, ++unit;
+  while (x >= (unit < 2 ? 1024 : 10240) && unit < 4) x /= 1024, ++unit;      // MiB as far as they read well
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", x, units[unit]);
   return text;

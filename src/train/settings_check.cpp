@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include "bora/data/text.h"
+#include "bora/nn/loss.h"
 #include "bora/train/settings.h"
 
 namespace bora {
@@ -17,26 +18,6 @@ std::vector<std::string> split(const std::string& text, char at) {
   }
   return parts;
 }
-void check_policy(const std::string& policy) {
-  auto dtype = [&](const std::string& name) {
-    Dtype d{};
-    try {
-      d = parse_dtype(name);
-    } catch (const DtypeError& e) {
-      fail<ConfigError>("policy: ", e.what());
-    }
-    check<ConfigError>(d == f32 || d == bf16 || d == f64, "policy: a model computes in f32, bf16 or f64, not in ", d);
-  };
-  if (policy.find('=') == std::string::npos) return dtype(policy);
-  for (auto& part : split(policy, ',')) {
-    auto equals = part.find('=');
-    auto key = part.substr(0, equals);
-    check<ConfigError>(equals != std::string::npos && (key == "p" || key == "params" || key == "parameter" || key == "c" || key == "compute" ||
-                                                       key == "o" || key == "output"),
-                       "policy: expected f32 or p=f32,c=bf16,o=f32, got '", policy, "'");
-    dtype(part.substr(equals + 1));
-  }
-}
 }  // namespace
 
 void check_settings(const Settings& s) {
@@ -47,7 +28,7 @@ void check_settings(const Settings& s) {
   domain(s.accumulate >= 1, "accumulate", s.accumulate, "1 or more parts");
   check<ConfigError>(s.batch % s.accumulate == 0, "accumulate: batch ", s.batch, " cannot be cut into ", s.accumulate, " equal parts");
   domain(std::isfinite(s.lr) && s.lr > 0, "lr", s.lr, "above 0");
-  check_policy(s.policy);
+  (void)Policy::parse(s.policy);
   check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE or a folder of text files");
   domain(s.hold_out > 0 && s.hold_out < 1, "hold_out", s.hold_out, "between 0 and 1");
   check<ConfigError>(!s.out.empty(), "out: no output folder given; set out=DIR");
