@@ -32,7 +32,7 @@ SHAPES = [
     ("blocks.layer.attn.v.weight", (L, E, H, D), 0.3, 0.0), ("blocks.layer.attn.v.bias", (L, H, D), 0.1, 0.0),
     ("blocks.layer.attn.out.weight", (L, H, D, E), 0.3, 0.0), ("blocks.layer.attn.out.bias", (L, E), 0.1, 0.0),
     ("blocks.layer.ln_2.weight", (L, E), 0.2, 1.0), ("blocks.layer.ln_2.bias", (L, E), 0.1, 0.0),
-    ("blocks.layer.mlp.up.weight", (L, E, 4 * E), 0.3, 0.0), ("blocks.layer.mlp.up.bias", (L, 4 * E), 0.1, 0.0),
+    ("blocks.layer.mlp.up.weight", (L, E, 4 * E), 0.1, 0.0), ("blocks.layer.mlp.up.bias", (L, 4 * E), 0.1, 0.0),
     ("blocks.layer.mlp.down.weight", (L, 4 * E, E), 0.3, 0.0), ("blocks.layer.mlp.down.bias", (L, E), 0.1, 0.0),
     ("ln_f.weight", (E,), 0.2, 1.0), ("ln_f.bias", (E,), 0.1, 0.0),
 ]
@@ -68,7 +68,7 @@ def loss_fn(p):
 
 with jax.default_matmul_precision("highest"):
     loss, grads = jax.jit(jax.value_and_grad(loss_fn))(params)
-    tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(1e-2, weight_decay=0.1))
+    tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(3e-3, weight_decay=0.1))
     state, current, losses = tx.init(params), params, []
     for _ in range(3):
         l, g = jax.jit(jax.value_and_grad(loss_fn))(current)

@@ -1,6 +1,6 @@
 // zmq_socket.h -- owners of ZeroMQ's objects. A socket is used by one thread at a time, under the engine's lock.
 #pragma once
-#include <zmq.h>
+#include <zmq.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,33 +12,23 @@ namespace bora::transport {
 /// One received or sent frame.
 class Frame {
  public:
-  Frame() { zmq_msg_init(&m_); }
-  ~Frame() { zmq_msg_close(&m_); }
-  Frame(const Frame&) = delete;
-  Frame& operator=(const Frame&) = delete;
-  zmq_msg_t* get() { return &m_; }
-  const std::byte* data() { return static_cast<const std::byte*>(zmq_msg_data(&m_)); }
-  std::size_t size() const { return zmq_msg_size(&m_); }
-  bool more() const { return zmq_msg_more(&m_) != 0; }
+  zmq_msg_t* get() { return m_.handle(); }
+  const std::byte* data() const { return static_cast<const std::byte*>(m_.data()); }
+  std::size_t size() const { return m_.size(); }
+  bool more() const { return m_.more(); }
   std::string_view view() { return {reinterpret_cast<const char*>(data()), size()}; }
   /// The descriptor of the connection it came from, -1 if unknown.
-  int connection() { return zmq_msg_get(&m_, ZMQ_SRCFD); }
+  int connection() { return zmq_msg_get(m_.handle(), ZMQ_SRCFD); }
 
  private:
-  zmq_msg_t m_;
+  zmq::message_t m_;
 };
 class ZmqContext {
  public:
-  ZmqContext() : handle_(zmq_ctx_new()) { zmq_ctx_set(handle_, ZMQ_IO_THREADS, 1); }
-  ~ZmqContext() {
-    while (zmq_ctx_term(handle_) != 0 && zmq_errno() == EINTR) {}
-  }
-  ZmqContext(const ZmqContext&) = delete;
-  ZmqContext& operator=(const ZmqContext&) = delete;
-  void* get() const { return handle_; }
+  void* get() { return context_.handle(); }
 
  private:
-  void* handle_;
+  zmq::context_t context_{1};                // one I/O thread
 };
 class Socket {
  public:

@@ -19,7 +19,7 @@ struct ExecutableInfo {
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// Results are fresh buffers, or the memory of donated inputs. `donated[i]`: in[i] is the only handle to its memory and may be
+  /// Results are fresh buffers, or the memory of donated inputs. `donated[i]`: nobody else reads in[i]'s memory any more, it may be
   /// overwritten; the handle is released. Errors name the instruction, its scope and the user's source line.
   virtual Arrays run(Arrays in, const Mask& donated = {}) const = 0;
   virtual const ExecutableInfo& info() const = 0;
