@@ -74,7 +74,7 @@ struct JitCache::State {
     for (auto i = first; i != last_one; ++i) if (i->second == victim) { index.erase(i); break; }
     entries.erase(victim);
     if (!std::exchange(evicted, true))
-      std::cerr << "bora: " << name() << ": more than " << options.cache
+      std::cerr << "warning: bora: " << name() << ": more than " << options.cache
           << " Programs; the least recently used are dropped and staged again when "
                    "needed (Jit{.cache} sets the number)\n";
   }
@@ -99,7 +99,7 @@ TracedPtr JitCache::keep(Traced t) {
   std::lock_guard l(s.mutex);
   ++s.traces;
   if (s.traces > 8 && is_power_of_two_times_8(s.traces - 1))
-    std::cerr << "bora: " << s.name() << " was staged " << s.traces << " times; the last time for another value of "
+    std::cerr << "warning: bora: " << s.name() << " was staged " << s.traces << " times; the last time for another value of "
         << difference(s.last, entry->parts)
               << ". A number that changes every step belongs in an Array.\n";
   s.last = entry->parts;
@@ -118,7 +118,7 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
     if (donated[i] || !is_buffer(in[i])) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
-      std::cerr << "bora: " << state_->name() << ": the donated " << (i < t.staged.program->labels.size()
+      std::cerr << "warning: bora: " << state_->name() << ": the donated " << (i < t.staged.program->labels.size()
           ? quoted(t.staged.program->labels[i]) : "argument") << " (" << in[i].type()
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }

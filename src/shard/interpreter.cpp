@@ -55,6 +55,7 @@ Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& s
 Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   Sharded y = real(x);
   y.partial.append(axes);
+  if (mesh_.parts(axes) == 1) return y;
   auto first = axis_index(axes) == 0;
   y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
   return y;
@@ -86,20 +87,20 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
       if (common_prefix(y.spec[d], target[d]) != k || target[d].size() == k || !pending.has(target[d][k])) continue;
       auto axis = target[d][k];
       MeshAxes one(std::vector<AxisName>{axis});
-      y.local = ops::reduce_scatter(y.local, one, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], y.spec[d], one), x.type.shape);
+      if (mesh_.parts(one) > 1) y.local = ops::reduce_scatter(y.local, one, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], y.spec[d], one), x.type.shape);
       y.spec[d].push_back(axis);
       pending.remove(axis);
       progress = true;
     }
   }
-  if (!pending.empty()) y.local = ops::all_reduce(y.local, pending, ops::Combine::sum, x.type.shape);
+  if (mesh_.parts(pending) > 1) y.local = ops::all_reduce(y.local, pending, ops::Combine::sum, x.type.shape);
   // 2. one dimension hands its innermost axes to another
   for (std::size_t d = 0; d < target.size(); ++d)
     for (std::size_t e = 0; e < target.size(); ++e) {
       auto kd = common_prefix(y.spec[d], target[d]), ke = common_prefix(y.spec[e], target[e]);
       if (d == e || kd == y.spec[d].size() || kd != target[d].size() || ke != y.spec[e].size() || y.spec[d].tail(kd) != target[e].tail(ke)) continue;
       auto moved = y.spec[d].tail(kd);
-      y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d), part_sizes(x.type.shape[e], y.spec[e], moved),
+      if (mesh_.parts(moved) > 1) y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d), part_sizes(x.type.shape[e], y.spec[e], moved),
                                 part_sizes(x.type.shape[d], target[d], moved), x.type.shape);
       y.spec[d] = target[d];
       y.spec[e] = target[e];
@@ -109,10 +110,12 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
     auto k = common_prefix(y.spec[d], target[d]);
     if (k == y.spec[d].size()) continue;
     auto kept = y.spec[d].head(k), gone = y.spec[d].tail(k);
-    y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], kept, gone), x.type.shape);
+    if (mesh_.parts(gone) > 1) y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], kept, gone), x.type.shape);
     y.spec[d] = kept;
   }
-  if (y.spec != target) {
+  bool smaller = false;                                    // axes of size 1 split nothing
+  for (std::size_t d = 0; d < target.size(); ++d) smaller = smaller || mesh_.parts(y.spec[d]) != mesh_.parts(target[d]);
+  if (smaller) {
     Arrays operands{y.local};                               // the primitive itself: the public function looks at sizes, which differ by rank
     for (std::size_t d = 0; d < target.size(); ++d)
       operands.push_back(y.spec[d] == target[d] ? constant(0, i32) : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
@@ -196,7 +199,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   for (std::size_t o = 0; o < out.size(); ++o) {
     Sharded y{results[o], out[o], spec_of(f.out[o]), keep};
     if (f.reduce == Factors::Reduce::sum) y.partial.append(reduced);
-    else if (!reduced.empty()) y.local = ops::all_reduce(y.local, reduced, f.reduce == Factors::Reduce::max ? ops::Combine::max : ops::Combine::min, out[o].shape);
+    else if (mesh_.parts(reduced) > 1) y.local = ops::all_reduce(y.local, reduced, f.reduce == Factors::Reduce::max ? ops::Combine::max : ops::Combine::min, out[o].shape);
     r.push_back(y);
   }
   return r;
@@ -205,18 +208,19 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
 Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   Within w(parent);
   // A number spread over a shape stays one number until somebody needs a block of it: zeros of sharded state are born local.
-  if (auto* b = as<ops::BroadcastInDim>(p); b && in[0].ndim() == 0 && !owns(in[0])) {
-    auto type = p->infer(types_of(in)).front();
-    if (type.size() > 1) {
+  if (as<ops::BroadcastInDim>(p)) {
+    auto x = view(in[0]);
+    auto number = x.fill.defined() ? x.fill : in[0].ndim() == 0 && !owns(in[0]) ? in[0] : Array();
+    if (auto type = p->infer(types_of(in)).front(); number.defined() && type.size() > 1) {
       auto spec = Spec::replicated(type.shape.size());
-      return {wrap({{}, std::move(type), spec, {}, in[0]})};
+      return {wrap({{}, std::move(type), spec, {}, number})};
     }
   }
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
   check<ShardError>(!p->traits.collective, p->name(), ": collectives act on local blocks; call them inside shard_map");
   std::vector<Sharded> v;
   for (auto& a : in) v.push_back(view(a));
-  if (p->name() == "reshard") {                            // takes symbolic values as they are
+  if (p->name() == "reshard" || p->name() == "reshard_like") {       // take symbolic values as they are
     Arrays r;
     auto moved = p->shard(v, *this);
     for (auto& y : *moved) r.push_back(wrap(y));
