@@ -70,7 +70,9 @@ template <class X> BORA_INLINE X exp_reduce(X x, X& r) {
   return n;
 }
 template <class X> BORA_INLINE X exp_of_sum(X x, X extra) {
-  x = vmax(either<X>(-104.f, -746.), vmin(either<X>(89.f, 710.), x));       // NaN stays: it is the second operand
+  // Below this the result is 0. Masked scores are full of such numbers, and underflow traps to microcode: they go through as e^0.
+  auto far = x < either<X>(-104.f, -746.);
+  x = select(far, same<X>(0), vmin(either<X>(89.f, 710.), x));              // NaN stays: it is the second operand
   X r, n = exp_reduce(x, r);
   r = r + extra;
   X p;
@@ -82,7 +84,7 @@ template <class X> BORA_INLINE X exp_of_sum(X x, X extra) {
                             1 / 720., 1 / 120., 1 / 24., 1 / 6., 0.5};
     p = polynomial(r, c);
   }
-  return scale(same<X>(1) + fma(p, r * r, r), n);
+  return select(far, same<X>(0), scale(same<X>(1) + fma(p, r * r, r), n));
 }
 /// e^x, gradual underflow included.
 template <class X> BORA_INLINE X exp(X x) { return exp_of_sum(x, same<X>(0)); }
