@@ -182,6 +182,7 @@ struct TrainState {
 struct Result {
   std::vector<double> losses;
   Arrays params;
+  std::vector<std::string> paths;
   std::string collectives;
 };
 const models::Gpt2Config kConfig{.layers = 2, .embed = 8, .heads = 4, .positions = 6, .vocab = 11};
@@ -224,7 +225,7 @@ Result train(const std::vector<MeshAxis>& axes, const AxisMapping& storage, cons
     auto after = tree::leaves(s);
     for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(spec_of(after[i]), spec_of(before[i])) << "the state keeps its storage Spec: leaf " << i;
     auto all = gathered(tree::leaves(s.params));
-    if (mesh.rank() == 0) r.params = all;
+    if (mesh.rank() == 0) r.params = all, r.paths = tree::paths(s.params);
     if (staged) {
       EXPECT_EQ(jitted.traces(), 1);
     }
@@ -237,8 +238,11 @@ TEST(Training, IsTheSameOnEveryLayout) {
   auto want = train({{"data", 1}}, nowhere, nowhere, false, 4);
   EXPECT_LT(want.losses[2], want.losses[0]);
   auto same = [&](const std::string& what, const Result& r) {
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(r.losses[i], want.losses[i], 2e-5) << what;
-    for (std::size_t i = 0; i < want.params.size(); ++i) EXPECT_LT(worst(r.params[i], want.params[i]), 2e-2) << what << " leaf " << i;      // the key bias: see docs/numerics
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(r.losses[i], want.losses[i], 2e-6) << what;
+    for (std::size_t i = 0; i < want.params.size(); ++i) {
+      if (want.paths[i].ends_with("attn.k.bias")) continue;    // its true gradient is zero: what is there is rounding (docs/numerics.md)
+      EXPECT_LT(worst(r.params[i], want.params[i]), 5e-5) << what << " " << want.paths[i];
+    }
   };
   for (bool staged : {false, true}) {
     std::string e = staged ? " jit" : " eager";
