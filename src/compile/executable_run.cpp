@@ -144,7 +144,7 @@ struct Runner {
   void operator()(const StartStep& x) const {
     auto& c = x.call;
     auto [in, out] = views(c);
-    s.under_way[x.handle] = ops::start_collective(*c.primitive, in, out, s.at(x.scratch));
+    s.under_way[x.handle] = ops::start_collective(*c.primitive, x.words, in, out, s.at(x.scratch));
   }
   void operator()(const WaitStep& x) const {
     auto started = std::exchange(s.under_way[x.handle], {});

@@ -70,6 +70,7 @@ struct WhileStep {
 };
 struct StartStep {
   EvalStep call;
+  std::shared_ptr<const std::string> words;      // of the collective
   Place scratch;
   std::size_t handle;                            // in the State
 };

@@ -1,6 +1,7 @@
 #include "compile/plan_steps.h"
 #include <algorithm>
 #include "bora/compile/control.h"
+#include "bora/ops/collectives.h"
 
 namespace bora::exec {
 namespace {
@@ -139,8 +140,9 @@ struct Maker {
         return r;
       }
       case Node::Kind::start: {                  // its last result is the scratch memory
-        StartStep r{eval(), out(n.out.size() - 1), n.handle};
-        return r;
+        auto call = eval();
+        auto words = ops::collective_words(*call.primitive, call.in_types[0].dtype);
+        return StartStep{std::move(call), std::move(words), out(n.out.size() - 1), n.handle};
       }
       case Node::Kind::wait: return WaitStep{n.handle};
       case Node::Kind::eval: break;

@@ -24,8 +24,8 @@ Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::
   auto outs = program->out_types();
   for (std::size_t i = 0; i < init.size(); ++i)
     check<ShapeError>(i < outs.size() && outs[i] == init[i].type(), "scan: the carry that the body returns must have the type it came with: ",
-                      i < labels.size() && !labels[i].empty() ? labels[i] : "carry " + std::to_string(i), " came as ", init[i].type(), " and left as ",
-                      i < outs.size() ? to_string(outs[i]) : std::string("nothing"));
+                      [&] { return i < labels.size() && !labels[i].empty() ? labels[i] : "carry " + std::to_string(i); }, " came as ", init[i].type(), " and left as ",
+                      [&] { return i < outs.size() ? to_string(outs[i]) : std::string("nothing"); });
   return call(ops::Scan{program, static_cast<std::int64_t>(s.captures.size()), static_cast<std::int64_t>(init.size()), length, reverse}, in);
 }
 }  // namespace bora::fx

@@ -47,7 +47,7 @@ VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n) {
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) any |= wrt[i] = is_float(in[i].dtype());
   check<DtypeError>(any, "grad: the first argument has no floating leaves to differentiate with respect to", n ? ": the first is " : "",
-                    n ? to_string(in[0].type()) : std::string(), "; use astype(f32), or another order of arguments");
+                    [&] { return n ? to_string(in[0].type()) : std::string(); }, "; use astype(f32), or another order of arguments");
   return vjp_flat(f, in, wrt);
 }
 Arrays gradients_of_loss(const VjpFlat& v, std::size_t n) {
@@ -130,11 +130,11 @@ Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>(
   for (std::size_t k = 0; k < in.size(); ++k) {
     if (!flat.in[k]) continue;
     auto axis = *flat.in[k], n = in[k].ndim();
-    check<ShapeError>(axis >= -n && axis < n, "vmap: ", where(names[k]), " of type ", in[k].type(), " has no axis ", axis, " to map");
+    check<ShapeError>(axis >= -n && axis < n, "vmap: ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has no axis ", axis, " to map");
     auto length = in[k].shape(axis);
     check<ShapeError>(size < 0 || length == size, "vmap: mapped axes differ in size: ",
-        first ? where(names[*first]) : std::string(".size"), " has ", size,
-                      " and axis ", axis, " of ", where(names[k]), " of type ", in[k].type(), " has ", length);
+        [&] { return first ? where(names[*first]) : std::string(".size"); }, " has ", size,
+                      " and axis ", axis, " of ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has ", length);
     size = length;
     if (!first) first = k;
   }
@@ -221,9 +221,9 @@ Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, cons
   check<ValueError>(n >= 0 || !o.length, "scan: .length must not be negative, got ", n);
   for (std::size_t k = 0; k < xs.size(); ++k) {
     auto& name = labels[init.size() + k];
-    check<ShapeError>(xs[k].ndim() > 0, "scan: ", where(name), " of xs is a scalar ", xs[k].type(),
+    check<ShapeError>(xs[k].ndim() > 0, "scan: ", [&] { return where(name); }, " of xs is a scalar ", xs[k].type(),
         ": it has no leading axis to scan over");
-    check<ShapeError>(n < 0 || xs[k].shape(0) == n, "scan: ", where(name), " of xs has ", xs[k].shape(0),
+    check<ShapeError>(n < 0 || xs[k].shape(0) == n, "scan: ", [&] { return where(name); }, " of xs has ", xs[k].shape(0),
         " elements on its leading axis, but ",
                       o.length ? ".length says " : "the others have ", n);
     n = xs[k].shape(0);
@@ -242,7 +242,7 @@ Arrays while_shell(const FlatFn& condition, const FlatFn& body, const Arrays& in
     auto r = condition(in);
     check<ShapeError>(r.size() == 1 && r[0].ndim() == 0 && r[0].dtype() == boolean,
         "while_loop: the condition must give a boolean scalar, got ",
-                      r.empty() ? std::string("an empty Array") : to_string(r[0].type()));
+                      [&] { return r.empty() ? std::string("an empty Array") : to_string(r[0].type()); });
     return r;
   };
   return while_flat(checked, body, init);
@@ -288,7 +288,7 @@ void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
     if (!s.leaf.defined()) continue;
     auto& type = s.leaf.get().type();
     if (g[i].defined() && is_float(type.dtype))
-      check<ShapeError>(g[i].type() == type, "custom_vjp: bwd: the gradient of ", where(s.path), " has type ",
+      check<ShapeError>(g[i].type() == type, "custom_vjp: bwd: the gradient of ", [&] { return where(s.path); }, " has type ",
           g[i].type(), " but the argument has ", type);
     to.push_back(g[i].defined() && is_float(type.dtype) ? g[i] : full_of(type, 0));
     ++i;

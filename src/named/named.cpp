@@ -21,18 +21,18 @@ std::int64_t find_axis(const std::vector<Axis>& axes, std::string_view name) {
   return -1;
 }
 NamedArray::NamedArray(Array a, std::vector<Axis> axes) : array_(std::move(a)), axes_(std::move(axes)) {
-  check<AxisError>(array_.shape() == shape_of(axes_), "named: an array of shape ", array_.shape(), " cannot have the axes ", to_string(axes_));
+  check<AxisError>(array_.shape() == shape_of(axes_), "named: an array of shape ", array_.shape(), " cannot have the axes ", axes_);
   for (std::size_t i = 0; i < axes_.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) check<AxisError>(axes_[i].name != axes_[j].name, "named: axis '", axes_[i].name, "' occurs twice in ", to_string(axes_));
+    for (std::size_t j = 0; j < i; ++j) check<AxisError>(axes_[i].name != axes_[j].name, "named: axis '", axes_[i].name, "' occurs twice in ", axes_);
 }
 const Axis& NamedArray::axis(std::string_view name) const {
   auto p = find_axis(axes_, name);
-  check<AxisError>(p >= 0, "no axis '", name, "'; the array has ", to_string(axes_));
+  check<AxisError>(p >= 0, "no axis '", name, "'; the array has ", axes_);
   return axes_[static_cast<std::size_t>(p)];
 }
 std::int64_t NamedArray::position(const AxisNames::One& a) const {
   auto& found = axis(a.name);
-  check<AxisError>(a.size < 0 || a.size == found.size, "axis '", a.name, "' has size ", found.size, " in the array ", to_string(axes_), " and ", a.size, " as given");
+  check<AxisError>(a.size < 0 || a.size == found.size, "axis '", a.name, "' has size ", found.size, " in the array ", axes_, " and ", a.size, " as given");
   return find_axis(axes_, a.name);
 }
 NamedArray NamedArray::astype(Dtype d) const { return made(array_.astype(d), axes_); }
@@ -48,7 +48,7 @@ std::vector<Axis> combined(std::string_view what, const NamedArray& a, const Nam
       check<AxisError>(b.axes()[static_cast<std::size_t>(p)].size == x.size, what, ": axis '", x.name, "' has size ", x.size, " on the left and ",
                        b.axes()[static_cast<std::size_t>(p)].size, " on the right");
   if (contains(a.axes(), b.axes())) return a.axes();
-  check<AxisError>(contains(b.axes(), a.axes()), what, ": neither operand has all axes of the other: ", to_string(a.axes()), " and ", to_string(b.axes()),
+  check<AxisError>(contains(b.axes(), a.axes()), what, ": neither operand has all axes of the other: ", a.axes(), " and ", b.axes(),
                    "; rename an axis or use broadcast_to");
   return b.axes();
 }
@@ -95,7 +95,7 @@ NamedArray rename(const NamedArray& x, const std::vector<Renaming>& names) {
 }
 NamedArray aligned(const NamedArray& x, const std::vector<Axis>& order) {
   if (x.axes() == order) return x;
-  check<AxisError>(order.size() == x.axes().size(), "the array has the axes ", to_string(x.axes()), ", wanted are ", to_string(order));
+  check<AxisError>(order.size() == x.axes().size(), "the array has the axes ", x.axes(), ", wanted are ", order);
   Dims perm;
   for (auto& a : order) perm.push_back(x.position(AxisNames::One(a)));
   return made(transpose(x.array(), perm), order);
@@ -108,7 +108,7 @@ NamedArray rearrange(const NamedArray& x, const AxisNames& order) {
 NamedArray broadcast_to(const NamedArray& x, const Axes& axes) {
   for (auto& a : x.axes()) {
     auto p = find_axis(axes.list(), a.name);
-    check<AxisError>(p >= 0 && axes.list()[static_cast<std::size_t>(p)] == a, "broadcast_to: axis '", a.name, "' (", a.size, ") of the array is not in ", to_string(axes.list()));
+    check<AxisError>(p >= 0 && axes.list()[static_cast<std::size_t>(p)] == a, "broadcast_to: axis '", a.name, "' (", a.size, ") of the array is not in ", axes.list());
   }
   return made(spread_to(x, axes.list()), axes.list());
 }
@@ -136,7 +136,7 @@ NamedArray unflatten_axis(const NamedArray& x, const AxisNames::One& axis, const
   std::int64_t n = 1;
   for (auto& a : into) n *= a.size;
   auto& old = x.axes()[static_cast<std::size_t>(p)];
-  check<AxisError>(n == old.size, "unflatten_axis: ", to_string(into.list()), " has ", n, " elements, but axis '", old.name, "' has size ", old.size);
+  check<AxisError>(n == old.size, "unflatten_axis: ", into.list(), " has ", n, " elements, but axis '", old.name, "' has size ", old.size);
   auto axes = x.axes();
   axes.erase(axes.begin() + p);
   axes.insert(axes.begin() + p, into.begin(), into.end());
@@ -169,7 +169,7 @@ NamedArray dot(const NamedArray& a, const NamedArray& b, const AxisNames& names)
   d.contract_a = positions("dot", a, names);
   std::vector<Axis> batch, free;
   for (auto& n : names) {
-    check<AxisError>(b.has_axis(n.name), "dot: the right operand has no axis '", n.name, "', it has ", to_string(b.axes()));
+    check<AxisError>(b.has_axis(n.name), "dot: the right operand has no axis '", n.name, "', it has ", b.axes());
     check<AxisError>(a.axis(n.name) == b.axis(n.name), "dot: axis '", n.name, "' has size ", a.axis(n.name).size, " on the left and ", b.axis(n.name).size, " on the right");
     d.contract_b.push_back(b.position(AxisNames::One(std::string_view(n.name))));
   }
@@ -228,7 +228,7 @@ Selected select_parts(const NamedArray& x, const std::vector<NamedSlice>& parts)
 }
 NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, const NamedArray& y, Array (At::*f)(const Array&) const) {
   auto s = select_parts(x, where);
-  for (auto& a : y.axes()) check<AxisError>(find_axis(s.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ", to_string(s.axes), " has not");
+  for (auto& a : y.axes()) check<AxisError>(find_axis(s.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ", s.axes, " has not");
   return made((At(x.array(), s.slices).*f)(spread_to(y, s.axes)), x.axes());
 }
 NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, Scalar y, Array (At::*f)(Scalar) const) {

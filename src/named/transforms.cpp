@@ -11,7 +11,7 @@ Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what) {
     if (!x || !x->has_axis(axis.name)) continue;
     auto p = find_axis(x->axes(), axis.name);
     check<AxisError>(x->axes()[static_cast<std::size_t>(p)].size == axis.size, what, ": axis '", axis.name, "' has size ", axis.size, ", but ", s.path.empty() ? "an argument" : s.path,
-                     " has ", to_string(x->axes()));
+                     " has ", x->axes());
     auto axes = x->axes();
     axes.erase(axes.begin() + p);
     *x = NamedLeaf::with_axes(x->array(), axes);
@@ -33,7 +33,7 @@ void align_axes(tree::Node t, tree::Node like, std::string_view what) {
     auto *x = a[i].leaf.as<NamedArray>(), *y = b[i].leaf.as<NamedArray>();
     if (!x || !y || !x->defined() || x->axes() == y->axes()) continue;
     check<AxisError>(std::is_permutation(x->axes().begin(), x->axes().end(), y->axes().begin(), y->axes().end()), what, ": ", a[i].path.empty() ? "it" : a[i].path, " came with ",
-                     to_string(y->axes()), " and left with ", to_string(x->axes()));
+                     y->axes(), " and left with ", x->axes());
     *x = aligned(*x, y->axes());
   }
 }

@@ -28,7 +28,7 @@ NamedArray Linear::operator()(const NamedArray& x) const {
     bool of_output = bias ? bias->has_axis(a.name) : !x.has_axis(a.name);
     if (!of_output && x.has_axis(a.name)) in.push_back(a);
   }
-  check<AxisError>(!in.empty(), "Linear: the input ", to_string(x.axes()), " shares no input axis with the weight ", to_string(w.axes()));
+  check<AxisError>(!in.empty(), "Linear: the input ", x.axes(), " shares no input axis with the weight ", w.axes());
   auto y = dot(x, w, names_of(in));
   return bias ? y + auto_sharded(*bias) : y;
 }

@@ -9,7 +9,7 @@ Dims Dimensions::resolve(std::string_view what, std::int64_t ndim) const {
   for (auto a : *axes_) r.push_back(normalize_axis(what, a, ndim));
   std::sort(r.begin(), r.end());
   auto twice = std::adjacent_find(r.begin(), r.end());
-  check<ValueError>(twice == r.end(), what, ": axis ", twice == r.end() ? 0 : *twice, " is given twice in ", to_string(*axes_));
+  check<ValueError>(twice == r.end(), what, ": axis ", twice == r.end() ? 0 : *twice, " is given twice in ", *axes_);
   return r;
 }
 }  // namespace bora

@@ -37,7 +37,7 @@ void run_collective(const Primitive& p, Inputs in, Outputs out) {
   for (auto& i : in) ti.push_back(i.type);
   for (auto& o : out) to.push_back(o.type);
   auto scratch = kernels::allocate(collective_scratch_bytes(p, ti, to));
-  start_collective(p, in, out, scratch.get()).wait();
+  start_collective(p, collective_words(p, ti[0].dtype), in, out, scratch.get()).wait();
 }
 
 struct AllReduce {
@@ -94,7 +94,7 @@ struct ReduceScatter {
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     auto& n = s.at(at(dim));
-    check<ShapeError>(n == total(sizes), "reduce_scatter: dimension ", dim, " of ", in[0], " is not the sum of the parts ", to_string(sizes));
+    check<ShapeError>(n == total(sizes), "reduce_scatter: dimension ", dim, " of ", in[0], " is not the sum of the parts ", sizes);
     n = sizes.at(my_part(name, axes));
     return with_shape(in[0], s);
   }
@@ -117,7 +117,7 @@ struct AllToAll {
   static constexpr bool collective = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
-    check<ShapeError>(s.at(at(split_dim)) == total(split_sizes), "all_to_all: dimension ", split_dim, " of ", in[0], " is not the sum of the parts ", to_string(split_sizes));
+    check<ShapeError>(s.at(at(split_dim)) == total(split_sizes), "all_to_all: dimension ", split_dim, " of ", in[0], " is not the sum of the parts ", split_sizes);
     auto part = my_part(name, axes);
     check<ShapeError>(s.at(at(concat_dim)) == concat_sizes.at(part) || split_dim == concat_dim, "all_to_all: dimension ", concat_dim, " of ", in[0], " should be ", concat_sizes.at(part));
     s[at(split_dim)] = split_sizes.at(part);
@@ -227,13 +227,15 @@ std::size_t collective_scratch_bytes(const Primitive& p, const Types& in, const 
   if (as<AllToAll>(p)) return in[0].nbytes() + out[0].nbytes();
   return 0;
 }
-StartedCollective start_collective(const Primitive& p, Inputs in, Outputs out, void* scratch) {
+std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype dtype) {
+  return std::make_shared<const std::string>(std::string(p.name()) + p.facts() + " " + std::string(dtype_name(dtype)));
+}
+StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in, Outputs out, void* scratch) {
   auto* c = here().communicator;
   check<ShardError>(c != nullptr, p.name(), ": no mesh is active; collectives run inside of shard_map on a mesh, or under vmap(axis_name)");
-  auto text = [name = std::string(p.name()), facts = p.facts(), dtype = in[0].type.dtype] { return name + facts + " " + std::string(dtype_name(dtype)); };
   CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = in[0].type.dtype, .axes = p.named_axes(), .in = in[0].data, .out = out[0].data};
-  call.fingerprint = hash_text(text());
-  call.describe = text;
+  call.fingerprint = hash_text(*words);
+  call.describe = [words] { return *words; };
   auto size = dtype_size(call.dtype);
   if (call.dtype == Dtype::boolean) call.dtype = Dtype::u8;
   auto n = in[0].type.size();
@@ -323,7 +325,7 @@ namespace bora {
 namespace {
 Dims even(std::string_view op, const Array& x, std::int64_t dim, const MeshAxes& axes) {
   auto p = ops::named_axis_size(axes), n = x.shape(dim);
-  check<ShapeError>(n % p == 0, op, ": dimension ", dim, " of ", x.type(), " does not divide over the ", p, " members of ", to_string(axes));
+  check<ShapeError>(n % p == 0, op, ": dimension ", dim, " of ", x.type(), " does not divide over the ", p, " members of ", axes);
   return Dims(static_cast<std::size_t>(p), n / p);
 }
 Dims same(const Array& x, std::int64_t dim, const MeshAxes& axes) { return Dims(static_cast<std::size_t>(ops::named_axis_size(axes)), x.shape(dim)); }

@@ -16,21 +16,21 @@ Type DotGeneral::infer(const Types& in) const {
                     "dot_general: needs two operands of one numeric dtype, got ", a.dtype, " and ", b.dtype,
                     "; use astype()");
   check<ShapeError>(batch_a.size() == batch_b.size() && contract_a.size() == contract_b.size(),
-                    "dot_general: batch and contracted dimensions come in pairs, got ", to_string(batch_a), " with ",
-                    to_string(batch_b), " and ", to_string(contract_a), " with ", to_string(contract_b));
+                    "dot_general: batch and contracted dimensions come in pairs, got ", batch_a, " with ",
+                    batch_b, " and ", contract_a, " with ", contract_b);
   auto distinct = [](Dims d, const Type& t) {
     std::sort(d.begin(), d.end());
     for (std::size_t i = 0; i < d.size(); ++i)
       check<IndexError>(d[i] >= 0 && d[i] < t.ndim() && (i == 0 || d[i - 1] != d[i]), "dot_general: dimensions ",
-                        to_string(d), " of ", t.shape, " must exist and differ");
+                        d, " of ", t.shape, " must exist and differ");
   };
   distinct(joined(batch_a, contract_a), a);
   distinct(joined(batch_b, contract_b), b);
   check<ShapeError>(pick(a.shape, contract_a) == pick(b.shape, contract_b),
-                    "dot_general: contracted sizes differ: ", a.shape, " over ", to_string(contract_a), " and ", b.shape,
-                    " over ", to_string(contract_b));
+                    "dot_general: contracted sizes differ: ", a.shape, " over ", contract_a, " and ", b.shape,
+                    " over ", contract_b);
   check<ShapeError>(pick(a.shape, batch_a) == pick(b.shape, batch_b), "dot_general: batch sizes differ: ", a.shape,
-                    " over ", to_string(batch_a), " and ", b.shape, " over ", to_string(batch_b));
+                    " over ", batch_a, " and ", b.shape, " over ", batch_b);
   auto out = pick(a.shape, batch_a);
   out.append(pick(a.shape, free_a(a.ndim())));
   out.append(pick(b.shape, free_b(b.ndim())));

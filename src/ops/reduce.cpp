@@ -40,7 +40,7 @@ Type Reduce::infer(const Types& in) const {
                     ": not defined for ", x.dtype, logical ? "; compare first" : "; cast to i32 first");
   std::int64_t last = -1;
   for (auto d : dims) {
-    check<IndexError>(last < d && d < x.ndim(), what, ": dimensions ", to_string(dims), " must increase and exist in ", x.shape);
+    check<IndexError>(last < d && d < x.ndim(), what, ": dimensions ", dims, " must increase and exist in ", x.shape);
     last = d;
   }
   return with_shape(x, pick(x.shape, others(x.ndim(), dims)));

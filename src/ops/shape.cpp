@@ -20,12 +20,12 @@ std::uint64_t bits_of(Scalar value, Dtype dtype) {
   return bits;
 }
 Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {
-  check<ValueError>(static_cast<std::int64_t>(perm.size()) == ndim, what, ": ", to_string(perm), " does not order ", ndim, " dimension",
+  check<ValueError>(static_cast<std::int64_t>(perm.size()) == ndim, what, ": ", perm, " does not order ", ndim, " dimension",
                     ndim == 1 ? "" : "s", "; name each of them once");
   for (auto& d : perm) d = normalize_axis(what, d, ndim);
   auto sorted = perm;
   std::sort(sorted.begin(), sorted.end());
-  check<ValueError>(identity(sorted), what, ": ", to_string(perm), " names a dimension twice; name each of the ", ndim, " once");
+  check<ValueError>(identity(sorted), what, ": ", perm, " names a dimension twice; name each of the ", ndim, " once");
   return perm;
 }
 
@@ -33,10 +33,10 @@ Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {
 Type BroadcastInDim::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(x.size() == dims.size(), "broadcast_in_dim: ", x,
-                    " needs one output dimension for each of its own, got ", to_string(dims));
+                    " needs one output dimension for each of its own, got ", dims);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     check<ShapeError>(dims[i] >= 0 && dims[i] < static_cast<std::int64_t>(shape.size()) && (i == 0 || dims[i - 1] < dims[i]),
-                      "broadcast_in_dim: output dimensions must increase and lie in ", shape, ", got ", to_string(dims));
+                      "broadcast_in_dim: output dimensions must increase and lie in ", shape, ", got ", dims);
     check<ShapeError>(x[i] == 1 || x[i] == shape[at(dims[i])], "broadcast: ", x, " does not stretch to ", shape,
                       ": dimension ", i, " has ", x[i], " elements, not 1 or ", shape[at(dims[i])]);
   }

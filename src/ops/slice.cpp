@@ -8,8 +8,8 @@ namespace bora::ops {
 Type Slice::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
-                    " needs one start, limit and stride for each dimension, got ", to_string(start), ", ", to_string(limit),
-                    ", ", to_string(stride));
+                    " needs one start, limit and stride for each dimension, got ", start, ", ", limit,
+                    ", ", stride);
   Shape s;
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ShapeError>(0 <= start[d] && start[d] <= limit[d] && limit[d] <= x[d], "slice: [", start[d], ", ", limit[d],
@@ -80,8 +80,8 @@ PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interi
 Type Pad::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(lo.size() == x.size() && hi.size() == x.size() && interior.size() == x.size(), "pad: ", x,
-                    " needs lo, hi and interior for each dimension, got ", to_string(lo), ", ", to_string(hi), ", ",
-                    to_string(interior));
+                    " needs lo, hi and interior for each dimension, got ", lo, ", ", hi, ", ",
+                    interior);
   Shape s;
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ValueError>(interior[d] >= 0, "pad: interior of dimension ", d, " is ", interior[d], "; it must not be negative");
@@ -261,7 +261,7 @@ Array tile(const Array& x, const Dims& repeats) {
   Shape wide, result;
   Dims own;
   for (std::size_t d = 0; d < s.size(); ++d) {
-    check<ValueError>(times[d] >= 0, "tile: repeats must not be negative, got ", to_string(repeats));
+    check<ValueError>(times[d] >= 0, "tile: repeats must not be negative, got ", repeats);
     wide.push_back(times[d]);
     own.push_back(static_cast<std::int64_t>(wide.size()));
     wide.push_back(s[d]);

@@ -1,8 +1,8 @@
 // Meshes over the transport: processes of a job, or threads of this process.
 #include "bora/shard/mesh.h"
 #include <algorithm>
+#include <deque>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <thread>
 #include "bora/base/parallel.h"
@@ -46,17 +46,15 @@ class OverTransport final : public Communicator {
     transport::WorkPtr work;
   };
   const transport::Group& group(const MeshAxes& axes) {
-    auto key = to_string(axes);
-    auto it = groups_.find(key);
-    if (it == groups_.end()) it = groups_.emplace(key, transport::Group{mesh_.group(rank_, axes), "axis " + key}).first;
-    return it->second;
+    for (auto& [known, g] : groups_) if (known == axes) return g;
+    return groups_.emplace_back(axes, transport::Group{mesh_.group(rank_, axes), "axis " + to_string(axes)}).second;
   }
   /// The order of collectives is the same on every rank only if one thread issues them.
   void only_one_thread(const CollectiveCall& c) {
     auto me = std::this_thread::get_id();
     std::lock_guard l(mutex_);
     if (issuer_ == std::thread::id{}) issuer_ = me;
-    check<ShardError>(issuer_ == me, "a second thread of rank ", rank_, " started a collective (", c.describe ? c.describe() : std::string("?"),
+    check<ShardError>(issuer_ == me, "a second thread of rank ", rank_, " started a collective (", [&] { return c.describe ? c.describe() : std::string("?"); },
                       "); all collectives of a mesh must come from one thread");
   }
   transport::ContextPtr context_;
@@ -64,7 +62,7 @@ class OverTransport final : public Communicator {
   const int rank_;
   std::mutex mutex_;
   std::thread::id issuer_{};
-  std::map<std::string, transport::Group> groups_;
+  std::deque<std::pair<MeshAxes, transport::Group>> groups_;      // few: those that have been used
 };
 }  // namespace
 

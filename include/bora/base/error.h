@@ -1,9 +1,12 @@
 // error.h -- one exception type per kind of mistake. Text says what happened with values, then what to do.
 #pragma once
+#include <cstdint>
 #include <exception>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace bora {
 class Error : public std::exception {
@@ -31,13 +34,22 @@ struct IoError : Error { using Error::Error; };           // files
 struct ConfigError : Error { using Error::Error; };       // settings a person wrote
 struct TransportError : Error { using Error::Error; };    // other ranks
 
+std::string to_string(const std::vector<std::int64_t>&);       // "[2, 3]" (shape.h)
+namespace detail {
+/// A part of an error's text: streamed, or what it returns when called, or its to_string.
+template <class T> void put(std::ostringstream& s, const T& part) {
+  if constexpr (std::is_invocable_v<const T&>) s << part();
+  else if constexpr (requires { s << part; }) s << part;
+  else s << to_string(part);
+}
+}  // namespace detail
 /// Throws E with the parts joined.
 template <class E, class... Parts> [[noreturn]] void fail(const Parts&... parts) {
   std::ostringstream s;
-  (s << ... << parts);
+  (detail::put(s, parts), ...);
   throw E(s.str());
 }
-/// Throws E unless ok; the text is built only then.
+/// Throws E unless ok; the text is built only then (a part that costs something to make is a lambda).
 template <class E, class... Parts> inline void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]] fail<E>(parts...);
 }

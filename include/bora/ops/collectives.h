@@ -34,8 +34,10 @@ class StartedCollective {
 };
 /// Scratch memory that a collective needs from start to wait: parts packed one after the other.
 std::size_t collective_scratch_bytes(const Primitive&, const Types& in, const Types& out);
-/// Starts p (traits.collective) on this rank's mesh. in, out and scratch must stay until wait() has returned.
-StartedCollective start_collective(const Primitive& p, Inputs in, Outputs out, void* scratch);
+/// p in words, the same on every rank: its fingerprint is made of them, and they are quoted when ranks disagree.
+std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
+/// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until wait() has returned.
+StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in, Outputs out, void* scratch);
 
 /// Size of a mesh axis, or of the vmap that bears the name; the product for several (defined with Batch, in fx). ShardError if unbound.
 std::int64_t named_axis_size(const MeshAxes&);
