@@ -14,7 +14,7 @@ Spec prepend_unsplit(Spec s) {
 struct Reshard {
   Spec spec;
   static constexpr std::string_view name = "reshard";
-  static constexpr bool enters_shard = true, view = true;
+  static constexpr bool enters_shard = true, takes_symbolic = true, view = true;
   Type infer(const Types& in) const {
     check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(), " entries, but the array is ", in[0]);
     return in[0];
@@ -28,7 +28,7 @@ struct Reshard {
 struct ReshardLike {
   bool complete;
   static constexpr std::string_view name = "reshard_like";
-  static constexpr bool view = true;
+  static constexpr bool takes_symbolic = true, view = true;
   Type infer(const Types& in) const { return in[0]; }
   Arrays vjp(const Vjp& v) const { return {reshard_like(v.ct[0], v.in[0]), {}}; }
   ReshardLike lift(std::int64_t) const { return *this; }
@@ -46,6 +46,7 @@ struct ReshardLike {
 /// opposite: stay pending through the whole loop, complete once behind it.
 struct Accumulate {
   static constexpr std::string_view name = "accumulate";
+  static constexpr bool takes_symbolic = true;
   static constexpr int in_place = 0;
   Type infer(const Types& in) const {
     check<ShapeError>(in[0] == in[1], "accumulate: ", in[0], " and ", in[1], " differ");
@@ -84,7 +85,7 @@ struct ToLocal {
   Spec spec;
   Shape local_sizes;
   static constexpr std::string_view name = "to_local";
-  static constexpr bool enters_shard = true, view = true;
+  static constexpr bool enters_shard = true, takes_symbolic = true, view = true;
   Type infer(const Types& in) const { return {local_sizes, in[0].dtype}; }
   /// What every rank got of a replicated operand: the cotangents add up.
   Array vjp(const Vjp& v) const { return to_global(v.ct[0], v.in[0].shape(), spec, unmentioned(name, spec, {})); }

@@ -43,6 +43,7 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
     for (std::size_t i = 0; i < in.size(); ++i) {
       auto y = in[i];
       y.fill = {};
+      y.fill_dims = {};
       y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype}, i < p->labels.size() ? p->labels[i] : std::string());
       x.push_back(s.wrap(y));
     }

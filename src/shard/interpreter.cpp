@@ -14,9 +14,14 @@ namespace {
 struct ShardValue final : Value {
   Sharded x;
   const Shard* shard;
-  mutable std::vector<std::pair<std::size_t, Sharded>> completed;      // a pending sum is completed once per target, not once per use
+  struct Made {
+    Spec target;
+    MeshAxes keep;
+    Sharded block;
+  };
+  mutable std::vector<Made> made;      // a pending sum is completed, a symbolic value stretched, once per target, not once per use
   ShardValue(Sharded s, const Shard* i) : Value(s.type, i->id), x(std::move(s)), shard(i) {}
-  bool sole() const override { return completed.empty() && x.local.sole(); }
+  bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
     Within w(shard->parent);
@@ -28,7 +33,6 @@ std::size_t common_prefix(const MeshAxes& a, const MeshAxes& b) {
   while (k < a.size() && k < b.size() && a[k] == b[k]) ++k;
   return k;
 }
-std::size_t hash_target(const Spec& spec, const MeshAxes& keep) { return hash_combine(hash_value(spec), hash_value(keep)); }
 }  // namespace
 
 Sharded Shard::view(const Array& a) const {
@@ -41,10 +45,14 @@ Array Shard::wrap(const Sharded& x) const {
 }
 Sharded Shard::real(const Sharded& x) const {
   if (!x.fill.defined()) return x;
-  Sharded y = x;
-  y.local = broadcast_to(x.fill, local_shape(x.type.shape, x.spec));
-  y.fill = {};
-  return y;
+  auto fill = view(x.fill);
+  Spec want;                                               // what is stretched has nothing to split
+  for (std::size_t i = 0; i < x.fill_dims.size(); ++i) {
+    auto d = static_cast<std::size_t>(x.fill_dims[i]);
+    want.push_back(fill.type.shape[i] == x.type.shape[d] ? x.spec[d] : MeshAxes{});
+  }
+  auto local = call_one(ops::BroadcastInDim{local_shape(x.type.shape, x.spec), x.fill_dims}, {reshard(fill, want).local});
+  return {std::move(local), x.type, x.spec};
 }
 Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const {
   auto inner = mesh_.parts(suffix), outer = mesh_.parts(prefix) * inner, first = mesh_.part(rank_, prefix) * inner;
@@ -70,7 +78,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
       check<ShardError>(!used.has(a), "mesh axis '", a.str(), "' is used twice in Spec", target, " for ", x.type, "; a mesh axis can split one dimension only");
       used.push_back(a);
     }
-  if (x.fill.defined()) {                                  // made of one number: simply make the block that is wanted
+  if (x.fill.defined()) {                                  // simply make the block that is wanted
     Sharded y = x;
     y.spec = target;
     return real(y);
@@ -173,13 +181,12 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     auto want = spec_of(f.in[i]);
     auto may_stay = linear && (f.joint || i == keeper) ? keep : MeshAxes{};
     Sharded y;
-    if (in[i].partial.empty() || !sources || !owns((*sources)[i])) {
+    if ((in[i].partial.empty() && !in[i].fill.defined()) || !sources || !owns((*sources)[i])) {
       y = reshard(in[i], want, may_stay);
-    } else {                                               // completing a pending sum communicates: do it once per target, whoever asks
-      auto& memo = static_cast<const ShardValue*>((*sources)[i].get())->completed;
-      auto key = hash_target(want, may_stay);
-      auto it = std::find_if(memo.begin(), memo.end(), [&](auto& m) { return m.first == key; });
-      y = it != memo.end() ? it->second : memo.emplace_back(key, reshard(in[i], want, may_stay)).second;
+    } else {
+      auto& made = static_cast<const ShardValue*>((*sources)[i].get())->made;
+      auto it = std::find_if(made.begin(), made.end(), [&](auto& m) { return m.target == want && m.keep == may_stay; });
+      y = it != made.end() ? it->block : made.emplace_back(want, may_stay, reshard(in[i], want, may_stay)).block;
     }
     if (f.joint && linear) {                               // scatter_add over split updates: the operand must be counted once
       MeshAxes lacking;
@@ -205,34 +212,36 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   return r;
 }
 
+/// A stretched value stays what it is made of until somebody needs a block of it: zeros of sharded state are born local, and a bias is
+/// stretched over this rank's rows only.
+Sharded Shard::stretched(const ops::BroadcastInDim& p, const Array& operand) const {
+  auto x = view(operand);
+  auto type = p.infer({x.type});
+  if (!x.partial.empty() || type.size() <= x.type.size()) return {};
+  Spec spec = Spec::replicated(p.shape.size());
+  for (std::size_t i = 0; i < p.dims.size(); ++i)
+    if (auto d = static_cast<std::size_t>(p.dims[i]); x.type.shape[i] == p.shape[d]) spec[d] = x.spec[i];
+  if (!x.fill.defined()) return {{}, std::move(type), spec, {}, operand, p.dims};
+  auto dims = x.fill_dims;
+  for (auto& d : dims) d = p.dims[static_cast<std::size_t>(d)];
+  return {{}, std::move(type), spec, {}, x.fill, dims};
+}
 Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   Within w(parent);
-  // A number spread over a shape stays one number until somebody needs a block of it: zeros of sharded state are born local.
-  if (as<ops::BroadcastInDim>(p)) {
-    auto x = view(in[0]);
-    auto number = x.fill.defined() ? x.fill : in[0].ndim() == 0 && !owns(in[0]) ? in[0] : Array();
-    if (auto type = p->infer(types_of(in)).front(); number.defined() && type.size() > 1) {
-      auto spec = Spec::replicated(type.shape.size());
-      return {wrap({{}, std::move(type), spec, {}, number})};
-    }
-  }
+  if (auto* stretch = as<ops::BroadcastInDim>(p))
+    if (auto y = stretched(*stretch, in[0]); y.fill.defined()) return {wrap(y)};
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
   check<ShardError>(!p->traits.collective, p->name(), ": collectives act on local blocks; call them inside shard_map");
   std::vector<Sharded> v;
   for (auto& a : in) v.push_back(view(a));
-  if (p->name() == "reshard" || p->name() == "reshard_like") {       // take symbolic values as they are
-    Arrays r;
-    auto moved = p->shard(v, *this);
-    for (auto& y : *moved) r.push_back(wrap(y));
-    return r;
-  }
-  auto f = p->factors(types_of(in));
-  auto symbolic = [](const Sharded& x) { return x.fill.defined(); };
   std::optional<std::vector<Sharded>> out;
-  std::vector<Sharded> made;
-  if (std::any_of(v.begin(), v.end(), symbolic)) for (auto& x : v) made.push_back(real(x));
-  out = p->shard(made.empty() ? v : made, *this);
+  if (p->traits.has_shard) {
+    auto operands = v;
+    if (!p->traits.takes_symbolic) for (auto& x : operands) x = real(x);
+    out = p->shard(operands, *this);
+  }
   if (!out) {
+    auto f = p->factors(types_of(in));
     if (!f) {                                              // no rule: it needs everything whole
       f = Factors{};
       for (auto& x : v) f->in.emplace_back(x.type.shape.size(), kNone);

@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 #include "bora/compile/program.h"
+#include "bora/ops/primitives.h"
 
 namespace bora {
 class Shard final : public Interpreter, public ShardRules {
@@ -20,6 +21,7 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded real(const Sharded&) const;                     // a symbolic value made at its local shape
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&, const Arrays* sources);
+  Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;               // symbolic; no fill if it is better made at once
   Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;   // how my block over prefix divides over suffix
   const MeshShape mesh_;
   const int rank_;

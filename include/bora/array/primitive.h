@@ -17,8 +17,9 @@
 //   kernels::OpId element()                              elementwise operations: their lane function
 //   static Samples<P> samples()                          what the laws try it on
 // Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value is the rank's: no
-// pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on plain inputs), view (output 0 is
-// input 0's memory), random (draws); and `static constexpr int in_place = k`: eval may be given out[0] == in[k].
+// pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on plain inputs), takes_symbolic (its
+// shard rule reshards all that it uses), view (output 0 is input 0's memory), random (draws); and `static constexpr int in_place = k`:
+// eval may be given out[0] == in[k]. has_shard is derived.
 #pragma once
 #include <span>
 #include <sstream>
@@ -46,7 +47,7 @@ class Primitive {
  public:
   virtual ~Primitive() = default;
   struct Traits {
-    bool collective = false, opaque = false, sized = false, enters_shard = false, view = false, random = false;
+    bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false, takes_symbolic = false, view = false, random = false;
     int in_place = -1;
   };
   Traits traits;
@@ -102,6 +103,8 @@ template <class P> consteval Primitive::Traits traits_of() {
   t.opaque = requires { P::opaque; };
   t.sized = requires { P::sized; } || requires(const P& p, const Types& x) { p.resized(x, x); };
   t.enters_shard = requires { P::enters_shard; };
+  t.has_shard = requires(const P& p, const std::vector<Sharded>& in, ShardRules& s) { p.shard(in, s); };
+  t.takes_symbolic = requires { P::takes_symbolic; };
   t.view = requires { P::view; };
   t.random = requires { P::random; };
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;

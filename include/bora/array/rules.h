@@ -162,14 +162,16 @@ struct Factors {
   bool joint = false;                           // linear in all of `linear` together (add) rather than in each alone (mul)
   enum class Reduce : std::uint8_t { sum, max, min } reduce = Reduce::sum;
 };
-/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A value made of one number stays symbolic
-/// until somebody needs its block: then `fill` is that number and local is empty. Rules get such inputs made real, replicated.
+/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A stretched value stays symbolic until
+/// somebody needs its block: then `fill` is what broadcast_in_dim stretches, fill_dims say how, and local is empty. Rules get such inputs
+/// made real, unless they say takes_symbolic.
 struct Sharded {
   Array local;
   Type type;
   Spec spec;
   MeshAxes partial = {};
   Array fill = {};
+  Dims fill_dims = {};
 };
 std::string describe(const Sharded&);           // "f64[8, 4]{data, -} +model"
 class ShardRules {
