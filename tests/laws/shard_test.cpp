@@ -73,6 +73,28 @@ TEST(Collectives, AreThoseKnownByHand) {
   EXPECT_EQ(inside, 0u) << "the weight gradient stays a pending sum through the loop";
 }
 
+TEST(Stretched, OnlyThisRanksBlockIsMade) {
+  auto x = rnd({8, 6}, 1), b = rnd({6}, 2), c = rnd({8, 1}, 3);
+  auto f = [](const V& v) { return V{tanh(v[0] + v[1]) * v[2]}; };
+  std::vector<std::pair<std::vector<MeshAxis>, std::vector<Spec>>> layouts{
+      {{{"data", 4}}, {Spec{"data", none}, Spec{}, Spec{}}},
+      {{{"data", 4}}, {Spec{"data", none}, Spec{}, Spec{"data", none}}},
+      {{{"data", 2}, {"model", 2}}, {Spec{"data", "model"}, Spec{"model"}, Spec{"data", none}}},
+      {{{"data", 2}, {"model", 2}}, {Spec{"data", "model"}, Spec{}, Spec{}}}};
+  for (auto& [axes, specs] : layouts) {
+    EXPECT_EQ(chosen(axes, f, {x, b, c}, specs), "0 all_reduce 0 all_gather 0 reduce_scatter");
+    auto p = local_of(axes, [&] {
+      V in{with_sharding_constraint(x, specs[0]), with_sharding_constraint(b, specs[1]), with_sharding_constraint(c, specs[2])};
+      return fx::local_program(program_of(f, in), in);
+    });
+    for (auto& v : p->vars) EXPECT_LE(v.size(), 12) << print(*p);
+    local_mesh(axes, [&](const Mesh&) {
+      V in{with_sharding_constraint(x, specs[0]), with_sharding_constraint(b, specs[1]), with_sharding_constraint(c, specs[2])};
+      auto wide = broadcast_to(in[1], {8, 6});
+      close(gathered({f(in)[0], wide, wide + in[0], wide * wide, sum(wide, 0)}), {f({x, b, c})[0], broadcast_to(b, {8, 6}), b + x, broadcast_to(b * b, {8, 6}), 8 * b}, 1e-12, to_string(specs[0]));
+    });
+  }
+}
 TEST(ShardMap, ValuesAndGradients) {
   auto x = rnd({4, 6}, 1), w = rnd({6, 4}, 2);
   auto f = [](const V& a) { return sum(tanh(matmul(a[0], a[1]))); };
