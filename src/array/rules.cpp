@@ -98,6 +98,13 @@ std::string describe(const Sharded& x) {
 }
 Shape ShardRules::local_shape(const Shape& s, const Spec& spec) const {
   Shape r = s;
+  MeshAxes used;
+  for (std::size_t d = 0; d < s.size() && d < spec.size(); ++d)
+    for (auto& a : spec[d]) {
+      check<ShardError>(!used.has(a), "mesh axis '", a.str(), "' is used twice in Spec", spec, " for an array of shape ", s,
+                        "; a mesh axis can split one dimension only");
+      used.push_back(a);
+    }
   for (std::size_t d = 0; d < s.size() && d < spec.size(); ++d)
     if (!spec[d].empty()) r[d] = block_of(s[d], mesh().parts(spec[d]), mesh().part(rank(), spec[d])).size();
   return r;

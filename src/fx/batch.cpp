@@ -149,11 +149,17 @@ BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRul
 namespace bora {
 std::int64_t ops::named_axis_size(const MeshAxes& axes) {
   std::int64_t n = 1;
+  MeshAxes seen;
   for (auto& a : axes) {
+    check<ShardError>(!seen.has(a), "axis '", a.str(), "' is named twice in ", axes);
+    seen.push_back(a);
     const fx::Batch* found = nullptr;
     for (auto* i = current(); i && !found; i = i->parent)
       if (auto* b = dynamic_cast<fx::Batch*>(i); b && b->rules.axis_name == a.str()) found = b;
-    if (!found) check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(), "'; it is neither the axis_name of a vmap nor a mesh axis in force");
+    if (!found) {
+      check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(), "'; it is neither the axis_name of a vmap nor a mesh axis in force");
+      check<ShardError>(here().in_blocks, "axis '", a.str(), "' of the mesh is not bound here: collectives act on blocks; call them inside shard_map");
+    }
     n *= found ? found->rules.size : here().mesh->axis_size(a);
   }
   return n;

@@ -351,7 +351,8 @@ Array psum_scatter(const Array& x, const MeshAxes& axes, const Gather& o) {
 }
 Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split, std::int64_t concat) {
   auto s = normalize_axis("all_to_all", split, x.ndim()), c = normalize_axis("all_to_all", concat, x.ndim());
-  return ops::all_to_all(x, axes, s, c, even("all_to_all", x, s, axes), same(x, c, axes), {});
+  auto parts = even("all_to_all", x, s, axes);
+  return ops::all_to_all(x, axes, s, c, parts, s == c ? parts : same(x, c, axes), {});
 }
 Array ppermute(const Array& x, const MeshAxes& axis, const std::vector<std::pair<int, int>>& pairs) {
   auto n = ops::named_axis_size(axis);

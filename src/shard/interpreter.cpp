@@ -24,6 +24,8 @@ struct ShardValue final : Value {
   bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
+    auto* alive = nearest<Shard>();
+    check<TraceError>(alive && alive->id == owner, describe(), " is a sharded value that was used after its mesh had ended");
     Within w(shard->parent);
     return shard->reshard(x, Spec::replicated(x.spec.size())).local.concrete();
   }
@@ -64,20 +66,14 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   Sharded y = real(x);
   y.partial.append(axes);
   if (mesh_.parts(axes) == 1) return y;
-  auto first = axis_index(axes) == 0;
+  auto first = ops::block_start(mesh_.parts(axes), axes) == 0;           // as many blocks of one as there are parts
   y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
   return y;
 }
 Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep) const {
   Spec target = want;
   target.resize(x.spec.size());
-  MeshAxes used;
-  for (std::size_t d = 0; d < target.size(); ++d)
-    for (auto& a : target[d]) {
-      (void)mesh_.axis_size(a);
-      check<ShardError>(!used.has(a), "mesh axis '", a.str(), "' is used twice in Spec", target, " for ", x.type, "; a mesh axis can split one dimension only");
-      used.push_back(a);
-    }
+  auto block = local_shape(x.type.shape, target);
   if (x.fill.defined()) {                                  // simply make the block that is wanted
     Sharded y = x;
     y.spec = target;
@@ -87,7 +83,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
   // 1. pending sums
   MeshAxes pending;
   y.partial = {};
-  for (auto& a : x.partial) (keep.has(a) && !used.has(a) ? y.partial : pending).push_back(a);
+  for (auto& a : x.partial) (keep.has(a) && !target.uses(a) ? y.partial : pending).push_back(a);
   for (bool progress = true; progress && !pending.empty();) {
     progress = false;
     for (std::size_t d = 0; d < target.size(); ++d) {
@@ -127,7 +123,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
     Arrays operands{y.local};                               // the primitive itself: the public function looks at sizes, which differ by rank
     for (std::size_t d = 0; d < target.size(); ++d)
       operands.push_back(y.spec[d] == target[d] ? constant(0, i32) : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
-    y.local = call_one(ops::DynamicSlice{local_shape(x.type.shape, target)}, operands);
+    y.local = call_one(ops::DynamicSlice{block}, operands);
   }
   y.spec = target;
   return y;
@@ -140,7 +136,8 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   // Each label gets the split of the biggest operand that has one; a mesh axis serves one label.
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < in.size(); ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return in[a].type.size() > in[b].type.size(); });
+  auto size = [&](std::size_t i) { return in[i].fill.defined() ? in[i].fill.size() : in[i].type.size(); };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
   std::map<std::int64_t, MeshAxes> split;
   MeshAxes used;
   for (auto i : order)
@@ -212,12 +209,12 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   return r;
 }
 
-/// A stretched value stays what it is made of until somebody needs a block of it: zeros of sharded state are born local, and a bias is
-/// stretched over this rank's rows only.
+/// In a Program a stretched value stays what it is made of until somebody needs a block of it: zeros of sharded state are born local, and
+/// a bias is stretched over this rank's rows only. Eager values are plain: users print and keep them.
 Sharded Shard::stretched(const ops::BroadcastInDim& p, const Array& operand) const {
   auto x = view(operand);
   auto type = p.infer({x.type});
-  if (!x.partial.empty() || type.size() <= x.type.size()) return {};
+  if (!x.partial.empty() || parent == eval_interpreter()) return {};
   Spec spec = Spec::replicated(p.shape.size());
   for (std::size_t i = 0; i < p.dims.size(); ++i)
     if (auto d = static_cast<std::size_t>(p.dims[i]); x.type.shape[i] == p.shape[d]) spec[d] = x.spec[i];
@@ -231,9 +228,16 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   if (auto* stretch = as<ops::BroadcastInDim>(p))
     if (auto y = stretched(*stretch, in[0]); y.fill.defined()) return {wrap(y)};
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
-  check<ShardError>(!p->traits.collective, p->name(), ": collectives act on local blocks; call them inside shard_map");
   std::vector<Sharded> v;
   for (auto& a : in) v.push_back(view(a));
+  if (p->traits.collective) {                              // inside shard_map: blocks are plain values
+    Arrays blocks;
+    for (auto& x : v) {
+      check<ShardError>(x.spec.trivial() && x.partial.empty(), p->name(), ": ", describe(x), " is a global array; collectives act on blocks, inside shard_map");
+      blocks.push_back(real(x).local);
+    }
+    return parent->process(p, blocks);
+  }
   std::optional<std::vector<Sharded>> out;
   if (p->traits.has_shard) {
     auto operands = v;

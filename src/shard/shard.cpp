@@ -86,30 +86,101 @@ std::string visualize_sharding(const Array& x) {
   return text;
 }
 namespace fx {
+namespace {
+/// Marks what runs in its scope as speaking of blocks.
+struct InBlocks {
+  InBlocks() { here().in_blocks = true; }
+  ~InBlocks() { here().in_blocks = false; }
+  InBlocks(const InBlocks&) = delete;
+  InBlocks& operator=(const InBlocks&) = delete;
+};
+void check_speaks_of_blocks(const Program& p) {
+  for (auto& i : p.code) {
+    auto* bits = as<ops::RandomBits>(i.primitive);
+    bool global = i.primitive->traits.enters_shard && i.primitive->programs().empty() && !(bits && bits->spec.trivial());
+    check<ShardError>(!global, bits ? "a draw with a Spec" : i.primitive->name(),
+                      " inside shard_map: there values are this rank's blocks; place global arrays outside of it");
+    for (auto& held : i.primitive->programs()) check_speaks_of_blocks(*held);
+  }
+}
+/// The shapes of the arrays whose blocks these are, from what every rank has.
+std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& specs, const MeshShape& mesh) {
+  auto* talk = here().communicator;
+  check<ShardError>(talk != nullptr, "shard_map: this thread is not a rank of a mesh");
+  std::string mine;
+  for (auto& t : local) {
+    mine += std::string(dtype_name(t.dtype));
+    for (auto n : t.shape) mine += " " + std::to_string(n);
+    mine += "\n";
+  }
+  std::vector<std::vector<Dims>> sizes;                    // rank, result, dimension
+  auto all = mesh.size() == 1 ? std::vector<std::string>{mine} : talk->exchange(mine, "shard_map");
+  for (auto& text : all) {
+    sizes.emplace_back();
+    std::istringstream lines(text);
+    for (std::string line, dtype; std::getline(lines, line);) {
+      std::istringstream words(line);
+      words >> dtype;
+      sizes.back().emplace_back();
+      for (std::int64_t n; words >> n;) sizes.back().back().push_back(n);
+      auto k = sizes.back().size() - 1;
+      check<ShardError>(k < local.size() && dtype == dtype_name(local[k].dtype) && sizes.back()[k].size() == local[k].shape.size(),
+                        "shard_map: result ", k, " is ", [&] { return k < local.size() ? to_string(local[k]) : "missing"; },
+                        " on this rank and ", dtype, to_string(sizes.back()[k]), " on another");
+    }
+    check<ShardError>(sizes.back().size() == local.size(), "shard_map: the ranks return different numbers of results");
+  }
+  std::vector<Shape> r;
+  for (std::size_t k = 0; k < local.size(); ++k) {
+    auto& spec = specs[k];
+    check<ShardError>(spec.size() <= local[k].shape.size(), "shard_map: out Spec", spec, " has ", spec.size(), " entries, but f returned ", local[k]);
+    Shape shape = local[k].shape;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      auto axes = d < spec.size() ? spec[d] : MeshAxes{};
+      Dims blocks(static_cast<std::size_t>(mesh.parts(axes)), -1);
+      auto block = [&](int rank) -> std::int64_t& { return blocks[static_cast<std::size_t>(mesh.part(rank, axes))]; };
+      for (int rank = 0; rank < mesh.size(); ++rank) {
+        auto n = sizes[static_cast<std::size_t>(rank)][k][d];
+        check<ShardError>(block(rank) < 0 || block(rank) == n, "shard_map: result ", k, " has ", block(rank), " and ", n, " elements along dimension ", d,
+                          " on ranks that hold the same part of it (out Spec", spec, ")");
+        block(rank) = n;
+      }
+      std::int64_t n = 0;
+      for (auto b : blocks) n += b;
+      for (int part = 0; part < mesh.parts(axes); ++part)
+        check<ShardError>(blocks[static_cast<std::size_t>(part)] == block_of(n, mesh.parts(axes), part).size(), "shard_map: result ", k,
+                          ": the ranks' parts along dimension ", d, " have ", blocks, " elements, which is not how an array of ", n, " is split over ", axes);
+      shape[d] = n;
+    }
+    r.push_back(shape);
+  }
+  return r;
+}
+}  // namespace
+/// f is staged, so that what it closes over is known: an argument that every rank has whole, whose gradient is summed over the ranks.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
                       const std::function<std::vector<Spec>(const Arrays&)>& specs_of) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");
   auto& mesh = this_mesh("shard_map");
-  Arrays local;
+  check<ShardError>(!here().in_blocks, "shard_map inside shard_map: there values are this rank's blocks already");
+  Arrays local, inputs;
   for (std::size_t i = 0; i < in.size(); ++i) local.push_back(to_local(in[i], in_specs[i]));
-  auto out = f(local);
-  auto out_specs = specs_of(out);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    auto& spec = out_specs[i];
-    auto shape = out[i].shape();
-    check<ShardError>(spec.size() <= shape.size(), "shard_map: out Spec", spec, " has ", spec.size(), " entries, but f returned ", out[i].type());
-    for (std::size_t d = 0; d < spec.size(); ++d) {
-      auto parts = mesh.parts(spec[d]);
-      if (parts == 1) continue;
-      // A ragged input split the same way tells the global size; otherwise every rank has as much as this one.
-      std::int64_t n = shape[d] * parts;
-      for (std::size_t k = 0; k < in.size(); ++k)
-        for (std::size_t e = 0; e < in_specs[k].size(); ++e)
-          if (in_specs[k][e] == spec[d] && block_of(in[k].shape()[e], parts, mesh.part(here().rank, spec[d])).size() == shape[d] && in[k].shape()[e] % parts != 0) n = in[k].shape()[e];
-      shape[d] = n;
-    }
-    out[i] = to_global(out[i], shape, spec);
+  Stage stage(current(), true);
+  for (auto& x : local) inputs.push_back(stage.input(x.type()));
+  std::vector<Spec> out_specs;
+  ProgramPtr body;
+  {
+    Within w(&stage);
+    InBlocks blocks;
+    auto out = f(inputs);
+    out_specs = specs_of(out);
+    body = stage.finish(out);
   }
+  check_speaks_of_blocks(*body);
+  for (auto& closed_over : stage.captures) local.push_back(to_local(closed_over, Spec{}));
+  auto shapes = global_shapes(body->out_types(), out_specs, mesh);
+  auto out = interpret(*body, local);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i]);
   return out;
 }
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in) {

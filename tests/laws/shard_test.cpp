@@ -21,14 +21,6 @@ TEST(Draws, AreTheSameOnEveryMesh) {
     });
   }
 }
-TEST(Draws, ZerosOfShardedStateAreBornLocal) {
-  local_mesh({{"data", 4}}, [](const Mesh&) {
-    auto z = with_sharding_constraint(zeros({64, 3}), Spec{"data", none});
-    EXPECT_EQ(local_block(z).block.shape(), (Shape{16, 3}));
-    close(gathered({z + 1}), {ones({64, 3})}, 0, "values");
-  });
-}
-
 ProgramPtr local_of(const std::vector<MeshAxis>& axes, const std::function<ProgramPtr()>& f) {
   ProgramPtr r;
   local_mesh(axes, [&](const Mesh& m) {
@@ -73,6 +65,23 @@ TEST(Collectives, AreThoseKnownByHand) {
   EXPECT_EQ(inside, 0u) << "the weight gradient stays a pending sum through the loop";
 }
 
+TEST(Stretched, ZerosOfShardedStateAreBornLocal) {
+  auto p = local_of({{"data", 4}}, [] {
+    return fx::local_program(program_of([](const Array& x) { return with_sharding_constraint(zeros({64, 3}, f64), Spec{"data", none}) + x; }, array(1.)), {array(1.)});
+  });
+  for (auto& v : p->vars) EXPECT_LE(v.size(), 48) << print(*p);
+}
+TEST(Stretched, EagerValuesArePlain) {
+  local_mesh({{"data", 2}}, [](const Mesh&) {
+    auto ones2 = broadcast_to(ones({2}), {2, 2});
+    std::ostringstream text;
+    text << ones2;
+    EXPECT_EQ(text.str(), "[[1., 1.],\n [1., 1.]]");
+    auto f = jit([&](const Array& x) { return x + ones2; });
+    for (int i = 0; i < 3; ++i) (void)f(ones({2}));
+    EXPECT_EQ(f.traces(), 1);
+  });
+}
 TEST(Stretched, OnlyThisRanksBlockIsMade) {
   auto x = rnd({8, 6}, 1), b = rnd({6}, 2), c = rnd({8, 1}, 3);
   auto f = [](const V& v) { return V{tanh(v[0] + v[1]) * v[2]}; };
@@ -111,6 +120,64 @@ TEST(ShardMap, ValuesAndGradients) {
     }
   });
 }
+TEST(ShardMap, WhatItClosesOverIsAnArgumentThatEveryRankHasWhole) {
+  auto x = rnd({5, 3}, 1), w = rnd({3}, 2);
+  for (auto& axes : meshes()) local_mesh(axes, [&](const Mesh& mesh) {
+    auto split = with_sharding_constraint(x, Spec{"data"}), part = with_sharding_constraint(w, Spec{"data"});
+    auto pending = sum(split);
+    auto mapped = [&](const Array& factor) {
+      return shard_map([&](const Array& l) { return l * factor * pending + sum(part); }, mesh, {Spec{"data"}}, Spec{"data"})(split);
+    };
+    auto expected = [&](const Array& factor) { return x * factor * sum(x) + sum(w); };
+    for (auto& f : {w, constant(2., f64)}) {
+      close(gathered({mapped(f), jit(mapped)(f)}), {expected(f), expected(f)}, 1e-14, name(axes));
+      auto loss = [&](const Array& a) { return sum(square(mapped(a))); };
+      auto want = grad([&](const Array& a) { return sum(square(expected(a))); })(f);
+      close(gathered({grad(loss)(f), jit(grad(loss))(f)}), {want, want}, 1e-13, name(axes) + " gradient");
+    }
+  });
+}
+TEST(ShardMap, ResultsAreArraysOfOneShapeOnEveryRank) {
+  local_mesh({{"data", 2}}, [&](const Mesh& mesh) {
+    auto x = rnd({3, 2}, 1);
+    auto sums = shard_map([](const Array& l) { return reshape(sum(l), {1}); }, mesh, {Spec{"data"}}, Spec{"data"})(x);
+    EXPECT_EQ(sums.shape(), (Shape{2}));
+    close(gathered({sums}), {stack({sum(view(x, 0)), sum(view(x, range(1, 3)))})}, 1e-15, "a number a rank");
+    auto bad = [&](auto f, const Spec& out, const std::string& why) {
+      try {
+        (void)shard_map(f, mesh, {Spec{"data"}}, out)(x);
+        ADD_FAILURE() << "no error, but " << why << " was expected";
+      } catch (const ShardError& e) {
+        EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+      }
+    };
+    bad([](const Array& l) { return l; }, Spec{}, "ranks that hold the same part of it");
+    bad([](const Array& l) { return concatenate({l, l, l}, 0); }, Spec{"data"}, "not how an array of 9 is split");
+    bad([](const Array& l) { return l; }, Spec{"data", "data"}, "used twice");
+    bad([](const Array& l) { return with_sharding_constraint(l, Spec{"data"}); }, Spec{"data"}, "inside shard_map");
+    bad([](const Array& l) { return sum(l) + random::normal(random::key(1), {3, 2}, f64, {.spec = Spec{"data"}}); }, Spec{"data"}, "inside shard_map");
+    bad([](const Array& l) { return psum(l, {"data", "data"}); }, Spec{}, "named twice");
+    bad([&](const Array& l) { return shard_map([](const Array& k) { return k; }, mesh, {Spec{"data"}}, Spec{"data"})(l); }, Spec{"data"}, "inside shard_map");
+    EXPECT_THROW((void)psum(x, "data"), ShardError) << "outside of shard_map";
+    EXPECT_THROW((void)axis_index("data"), ShardError);
+    EXPECT_THROW((void)random::bits(random::key(1), {4, 4}, u32, {.spec = Spec{"data", "data"}}), ShardError);
+    EXPECT_THROW((void)from_local_block(ones({2, 2}), {4, 4}, Spec{"data", "data"}), ShardError);
+  });
+}
+TEST(ShardMap, CollectivesTakeStretchedValues) {
+  auto x = rnd({4, 3}, 1);
+  for (auto& axes : meshes()) local_mesh(axes, [&](const Mesh& mesh) {
+    auto n = static_cast<double>(mesh.shape().parts("data"));
+    auto f = [&](const Array& a) {
+      return shard_map([](const Array& l) { return psum(broadcast_to(sum(tanh(l)), {3}), "data") + psum(ones({3}, f64), "data"); }, mesh, {Spec{"data"}}, Spec{})(a);
+    };
+    auto want = broadcast_to(sum(tanh(x)), {3}) + n;
+    close(gathered({f(x), jit(f)(x)}), {want, want}, 1e-14, name(axes));
+    auto loss = [&](const Array& a) { return sum(f(a)); };
+    auto slope = 3.0 * (1.0 - square(tanh(x)));
+    close(gathered({grad(loss)(x), jit(grad(loss))(x)}), {slope, slope}, 1e-13, name(axes) + " gradient");
+  });
+}
 TEST(ShardMap, EveryCollectiveAndItsGradient) {
   auto x = rnd({4, 8}, 1);
   for (int n : {1, 2, 4}) local_mesh({{"data", n}}, [&](const Mesh& mesh) {
@@ -132,6 +199,14 @@ TEST(ShardMap, EveryCollectiveAndItsGradient) {
     auto loss = [&](const Array& a) { return sum(every(a) * x); };
     close(gathered({every(x), grad(loss)(x), jit(grad(loss))(x)}), {tanh(x) * tanh(x) * factor, want, want}, 1e-12, std::to_string(n));
   });
+}
+TEST(Errors, AnArrayThatOutlivesItsMeshSaysSo) {
+  Array kept;
+  local_mesh({{"data", 2}}, [&](const Mesh& m) {
+    auto x = with_sharding_constraint(ones({2, 2}), Spec{"data"}) * 2;
+    if (m.rank() == 0) kept = x;
+  });
+  EXPECT_THROW((void)kept.to_vector<float>(), TraceError);
 }
 TEST(Errors, AreErrorsOnEveryRankNotHangs) {
   auto x = rnd({4, 6}, 1);

@@ -142,11 +142,12 @@ class Communicator {
   /// Every rank's text, in rank order.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
 };
-/// This thread's place in a mesh; mesh is null outside of one.
+/// This thread's place in a mesh; mesh is null outside of one. in_blocks: inside shard_map, where values are this rank's blocks.
 struct Here {
   const MeshShape* mesh = nullptr;
   int rank = 0;
   Communicator* communicator = nullptr;
+  bool in_blocks = false;
 };
 Here& here();
 /// here().mesh, or ShardError saying that `what` needs a mesh.
@@ -185,6 +186,7 @@ class ShardRules {
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
   virtual Sharded to_partial(const Sharded& x, const MeshAxes&) const = 0;
   virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) = 0;
+  /// This rank's block of such an array. ShardError if the Spec names an axis twice or one that does not exist.
   Shape local_shape(const Shape&, const Spec&) const;
   /// Does splitting n and m over these axes cut at the same fractions, on every rank?
   bool same_blocks(std::int64_t n, std::int64_t m, const MeshAxes&) const;

@@ -39,6 +39,7 @@ std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
 /// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until wait() has returned.
 StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in, Outputs out, void* scratch);
 
-/// Size of a mesh axis, or of the vmap that bears the name; the product for several (defined with Batch, in fx). ShardError if unbound.
+/// Size of the vmap that bears the name or, inside shard_map, of a mesh axis; the product for several (defined with Batch, in fx).
+/// ShardError if it is unbound or named twice.
 std::int64_t named_axis_size(const MeshAxes&);
 }  // namespace bora::ops
