@@ -76,7 +76,8 @@ Arrays locals(const std::vector<Sharded>& v) {
   return a;
 }
 /// Fixed point of the carry's Spec and pending sums: a carry takes the split its body gives it, and stays a pending sum through the whole
-/// loop when it can. x: all inputs of the body; carries are the n from `first` on.
+/// loop when it can. x: all inputs of the body; carries are the n from `first` on, which may be symbolic: a zero accumulator is born as
+/// the block that the loop wants.
 std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& body, std::vector<Sharded> x, std::size_t first, std::size_t n, const Shard& s) {
   std::vector<bool> no_partial(n);
   auto start = x;
@@ -146,7 +147,8 @@ std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rul
   for (std::size_t i = 0; i < in.size(); ++i) {
     auto spec = in[i].spec;
     if (i >= N + K) spec[0] = {};
-    x.push_back(s.reshard(in[i], spec));
+    bool carry = i >= N && i < N + K;
+    x.push_back(carry && in[i].fill.defined() ? in[i] : s.reshard(in[i], spec));
     if (i >= N + K) {
       x[i].type.shape.erase(0);
       x[i].spec.erase(0);
@@ -184,8 +186,8 @@ std::vector<Sharded> Cond::shard(const std::vector<Sharded>& in, ShardRules& rul
 std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
   auto& s = shard_of(rules);
   std::vector<Sharded> x;
-  for (auto& v : in) x.push_back(s.resolve(v));
   auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts);
+  for (auto& v : in) x.push_back(x.size() >= cc + bc && v.fill.defined() ? v : s.resolve(v));
   std::vector<Sharded> b(x.begin() + cond_consts, x.end()), c(x.begin(), x.begin() + cond_consts);
   auto [q, ready] = shard_loop(body, b, bc, body->out.size(), s);
   c.insert(c.end(), ready.begin() + body_consts, ready.end());

@@ -71,6 +71,16 @@ TEST(Stretched, ZerosOfShardedStateAreBornLocal) {
   });
   for (auto& v : p->vars) EXPECT_LE(v.size(), 48) << print(*p);
 }
+TEST(Stretched, AnAccumulatorIsBornLocal) {
+  auto x = rnd({3, 64, 4}, 1);
+  auto total = [](const V& in) { return V{scan([](const Array& t, const Array& row) { return std::pair{accumulate(t, row), none}; }, zeros({64, 4}, f64), in[0]).first}; };
+  auto p = local_of({{"data", 4}}, [&] {
+    V in{with_sharding_constraint(x, Spec{none, "data"})};
+    close(gathered(jit(total)(in)), {sum(x, 0)}, 1e-14, "value");
+    return fx::local_program(program_of(total, in), in);
+  });
+  for (auto& v : p->vars) EXPECT_LE(v.size(), 3 * 64) << print(*p);
+}
 TEST(Stretched, EagerValuesArePlain) {
   local_mesh({{"data", 2}}, [](const Mesh&) {
     auto ones2 = broadcast_to(ones({2}), {2, 2});

@@ -29,6 +29,7 @@ struct Scan {
   std::int64_t consts, carries, length;
   bool reverse;
   static constexpr std::string_view name = "scan";
+  static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Cost cost(const Types&, const Types&) const;
@@ -41,6 +42,7 @@ struct Scan {
 struct Cond {
   ProgramPtr on_true, on_false;
   static constexpr std::string_view name = "cond";
+  static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
@@ -53,6 +55,7 @@ struct While {
   ProgramPtr cond, body;
   std::int64_t cond_consts, body_consts;
   static constexpr std::string_view name = "while_loop";
+  static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
