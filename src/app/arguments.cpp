@@ -1,6 +1,7 @@
 #include "arguments.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <limits>
 #include "bora/base/error.h"
 
 namespace bora::app {
@@ -13,14 +14,14 @@ void add_settings(CLI::App* command, Arguments& a) {
   }
 }
 void add_config(CLI::App* command, Arguments& a, std::vector<std::string>& words) {
-  command->add_option("words", words, "CONFIG.yaml [key=value ...]")->type_name("")->required();
+  command->add_option("words", words, "CONFIG.yaml [key=value ...]")->type_name("");
   add_settings(command, a);
 }
 /// CONFIG, then key=value items; a name of a command before it is allowed after `launch --`.
-void take_words(const std::vector<std::string>& words, bool launched, Arguments& a) {
-  std::size_t i = 0;
-  if (launched && words[0] == "train") ++i;
-  check<ConfigError>(i < words.size(), "no configuration file given; write `bora launch -n N -- train CONFIG.yaml`");
+void take_words(const std::vector<std::string>& words, const std::string& name, bool launched, Arguments& a) {
+  std::size_t i = launched && !words.empty() && words[0] == "train";
+  check<ConfigError>(i < words.size(), "no configuration file given; write `bora ", name,
+                     " CONFIG.yaml [key=value ...]`");
   a.path = words[i];
   std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
   for (auto& item : items) check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
@@ -80,10 +81,13 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   using C = Arguments::Command;
   a.command = *train ? C::train : *launch ? C::launch : *plan ? C::plan : *eval ? C::eval : *generate ? C::generate : *inspect ? C::inspect : C::doctor;
   (void)doctor;
-  if (!words.empty()) take_words(words, a.command == C::launch, a);
+  if (*train || *plan) take_words(words, argv[1], false, a);
+  if (*launch) take_words(words, "launch -n N -- train", true, a);
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
-  check<ConfigError>(a.top_k >= 0 && a.length >= 0, "--top-k and --length: must be 0 or more");
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();      // what CLI11 makes of more, too
+  for (auto [name, value] : {std::pair{"--top-k", a.top_k}, {"--length", a.length}, {"--seed", a.seed}})
+    check<ConfigError>(value >= 0 && value < most, name, ": must be 0 or more, and below 2^63 - 1");
   return a;
 }
 }  // namespace bora::app
