@@ -45,17 +45,17 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto plan = app.add_subcommand("plan", "what a step will need on each rank of the mesh, without training");
   add_config(plan, a, words);
   auto eval = app.add_subcommand("eval", "loss of a run's newest checkpoint on its held-out text");
-  eval->add_option("run", a.path, "folder of the run")->required();
+  eval->add_option("RUN", a.path, "folder of the run")->required();
   eval->add_option("settings", a.settings, "key=value ...");
   auto generate = app.add_subcommand("generate", "text from a run's newest checkpoint");
-  generate->add_option("run", a.path, "folder of the run")->required();
+  generate->add_option("RUN", a.path, "folder of the run")->required();
   generate->add_option("--prompt", a.prompt, "text to begin with");
   generate->add_option("--length", a.length, "bytes to add");
   generate->add_option("--temperature", a.temperature, "0: the most likely byte each time");
   generate->add_option("--top-k", a.top_k, "choose among the k most likely; 0: all");
   generate->add_option("--seed", a.seed, "another seed, another text");
   auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
-  inspect->add_option("checkpoint", a.path, "OUT/checkpoints/step-<n>")->required();
+  inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>")->required();
   inspect->add_flag("--blocks", a.details, "every block");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
   if (argc > 1 && argv[1][0] != '-') {
