@@ -1,6 +1,7 @@
 #include "arguments.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <limits>
 #include "bora/base/error.h"
 
 namespace bora::app {
@@ -13,14 +14,14 @@ void add_settings(CLI::App* command, Arguments& a) {
   }
 }
 void add_config(CLI::App* command, Arguments& a, std::vector<std::string>& words) {
-  command->add_option("words", words, "CONFIG.yaml [key=value ...]")->type_name("")->required();
+  command->add_option("words", words, "CONFIG.yaml [key=value ...]")->type_name("");
   add_settings(command, a);
 }
 /// CONFIG, then key=value items; a name of a command before it is allowed after `launch --`.
-void take_words(const std::vector<std::string>& words, bool launched, Arguments& a) {
-  std::size_t i = 0;
-  if (launched && words[0] == "train") ++i;
-  check<ConfigError>(i < words.size(), "no configuration file given; write `bora launch -n N -- train CONFIG.yaml`");
+void take_words(const std::vector<std::string>& words, const std::string& name, bool launched, Arguments& a) {
+  std::size_t i = launched && !words.empty() && words[0] == "train";
+  check<ConfigError>(i < words.size(), "no configuration file given; write `bora ", name,
+                     " CONFIG.yaml [key=value ...]`");
   a.path = words[i];
   std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
   for (auto& item : items) check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
@@ -44,17 +45,17 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto plan = app.add_subcommand("plan", "what a step will need on each rank of the mesh, without training");
   add_config(plan, a, words);
   auto eval = app.add_subcommand("eval", "loss of a run's newest checkpoint on its held-out text");
-  eval->add_option("run", a.path, "folder of the run")->required();
+  eval->add_option("RUN", a.path, "folder of the run")->required();
   eval->add_option("settings", a.settings, "key=value ...");
   auto generate = app.add_subcommand("generate", "text from a run's newest checkpoint");
-  generate->add_option("run", a.path, "folder of the run")->required();
+  generate->add_option("RUN", a.path, "folder of the run")->required();
   generate->add_option("--prompt", a.prompt, "text to begin with");
   generate->add_option("--length", a.length, "bytes to add");
   generate->add_option("--temperature", a.temperature, "0: the most likely byte each time");
   generate->add_option("--top-k", a.top_k, "choose among the k most likely; 0: all");
   generate->add_option("--seed", a.seed, "another seed, another text");
   auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
-  inspect->add_option("checkpoint", a.path, "OUT/checkpoints/step-<n>")->required();
+  inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>")->required();
   inspect->add_flag("--blocks", a.details, "every block");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
   if (argc > 1 && argv[1][0] != '-') {
@@ -80,10 +81,13 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   using C = Arguments::Command;
   a.command = *train ? C::train : *launch ? C::launch : *plan ? C::plan : *eval ? C::eval : *generate ? C::generate : *inspect ? C::inspect : C::doctor;
   (void)doctor;
-  if (!words.empty()) take_words(words, a.command == C::launch, a);
+  if (*train || *plan) take_words(words, argv[1], false, a);
+  if (*launch) take_words(words, "launch -n N -- train", true, a);
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
-  check<ConfigError>(a.top_k >= 0 && a.length >= 0, "--top-k and --length: must be 0 or more");
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();      // what CLI11 makes of more, too
+  for (auto [name, value] : {std::pair{"--top-k", a.top_k}, {"--length", a.length}, {"--seed", a.seed}})
+    check<ConfigError>(value >= 0 && value < most, name, ": must be 0 or more, and below 2^63 - 1");
   return a;
 }
 }  // namespace bora::app

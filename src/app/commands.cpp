@@ -47,9 +47,9 @@ Settings settings_of_run(const std::string& run, const std::vector<std::string>&
   return s;
 }
 std::string checkpoint_of_run(const std::string& run) {
-  auto found = io::list_checkpoints(run + "/checkpoints");
-  check<ConfigError>(!found.empty(), run, " has no checkpoint yet");
-  return found.back().folder;
+  auto found = io::newest_checkpoint(run + "/checkpoints");
+  check<ConfigError>(found.has_value(), run, " has no checkpoint yet");
+  return found->folder;
 }
 
 int train(const Arguments& a) {
@@ -61,7 +61,8 @@ int train(const Arguments& a) {
   config.join_timeout_s = s.join_timeout;
   config.build = "mesh " + to_string(mesh_shape(axes, config.size)) + ", " + fingerprint(s);
   auto context = transport::join(config);
-  context->on_lost([](const transport::RankLost&) {}, 1.0);          // a rank inside of a long kernel ends after a second
+  // A rank inside of a long kernel is ended after a second, with a line that a progress bar must not precede.
+  context->on_lost([](const transport::RankLost&) { if (terminal_columns() > 0) std::fputs("\r\033[K", stderr); }, 1.0);
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
@@ -83,6 +84,7 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
   check_job(s, a.ranks);
+  if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
   Launch l{.ranks = a.ranks, .command = {program, "train", a.path}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   if (auto root = std::getenv("BORA_ROOT")) l.root = root;
@@ -92,12 +94,13 @@ int launch_ranks(const Arguments& a, const std::string& program) {
 int plan(const Arguments& a) {
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_settings(s);
-  int ranks = 1;                                                      // as many as the mesh says
+  std::int64_t ranks = 1;                                             // as many as the mesh says
   if (!s.mesh.empty() && s.mesh.find("-1") == std::string::npos) {
-    for (std::size_t at = s.mesh.find('='); at != std::string::npos; at = s.mesh.find('=', at + 1)) ranks *= std::max(1, std::atoi(s.mesh.c_str() + at + 1));
+    for (std::size_t at = s.mesh.find('='); at != std::string::npos; at = s.mesh.find('=', at + 1))
+      ranks = std::min<std::int64_t>(ranks, 1 << 30) * std::max(1, std::atoi(s.mesh.c_str() + at + 1));
   }
   check<ConfigError>(ranks <= 64, "plan: ranks are threads of this process here; at most 64, the mesh has ", ranks);
-  auto axes = mesh_axes(s, ranks);
+  auto axes = mesh_axes(s, static_cast<int>(ranks));
   set_threads(s, 1);
   auto at_start = resident_bytes();
   local_mesh(axes, [&](const Mesh& mesh) {

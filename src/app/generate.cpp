@@ -9,7 +9,7 @@ namespace bora::app {
 namespace {
 /// Scores of the byte after position `last` -> a byte, i32.
 Array choose(const Array& scores, const Array& key, double temperature, std::int64_t k) {
-  if (temperature == 0) return argmax(scores, -1);
+  if (temperature < 1e-6) return argmax(scores, -1);       // what it comes to; dividing by less leaves f32
   auto s = scores / temperature;
   if (k > 0 && k < kVocab) {
     auto least = view(top_k(s, k).values, -1);

@@ -9,7 +9,9 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
   auto policy = Policy::parse(s.policy);
   auto remat = remat::parse(s.model.checkpoint);
   auto positions = s.model.positions;
-  return {[config = gpt_config(s)](const Array& key) { return models::Gpt2::init(config, key); },
+  return {[=, config = gpt_config(s)](const Array& key) {
+            return policy.cast_to_parameter(models::Gpt2::init(config, key));
+          },
           [=](const models::Gpt2& model, const NamedArray& windows, const std::optional<Array>& key) {
             auto inputs = rename(windows[{"window", range(0, positions)}], {{"window", nn::kPosition}});
             auto targets = rename(windows[{"window", range(1, positions + 1)}], {{"window", nn::kPosition}});
@@ -19,6 +21,6 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
 std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh) {
   auto [optimizer, rate] = make_optimizer(s);
   return trainable(gpt_task(s), {.optimizer = optimizer, .learning_rate = rate, .accumulate = s.accumulate, .dropout = s.model.dropout > 0,
-                                 .parameter = Policy::parse(s.policy).parameter, .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
+                                 .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
 }
 }  // namespace bora::app

@@ -21,15 +21,17 @@
 namespace bora::app {
 namespace {
 using Clock = std::chrono::steady_clock;
-constexpr std::string_view error_mark = "bora: ";
+constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
 
-void write_all(int fd, std::string_view text) {
+/// False: nobody listens any more, or there is no room.
+bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;                               // nobody listens any more
+    if (n < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
+  return true;
 }
 
 /// Address that rank 0 will listen on. Binding it here finds a taken port before any rank starts.
@@ -107,7 +109,8 @@ class Job {
   /// The exit code; prints the one line.
   int verdict() {
     if (failed_.empty()) {
-      for (auto& line : said_) write_all(2, line.text + "\n");
+      for (auto& line : said_) print(2, line.text + "\n");
+      check<IoError>(arrived_, "cannot write to standard output: it is full or closed");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return exit_code(*r.status) == 130; });
       return stopped ? 130 : 0;
     }
@@ -124,7 +127,7 @@ class Job {
       if (theirs != said_.end()) line = theirs->text;
       else if (code == 2) line = std::string(error_mark) + "rank " + std::to_string(r) + " " + words;
     }
-    write_all(2, line + "\n");
+    print(2, line + "\n");
     return code == 2 ? 2 : 86;
   }
 
@@ -144,7 +147,8 @@ class Job {
     auto& rank = ranks_[static_cast<std::size_t>(r)];
     int pipes[2][2];
     for (int s = 0; s < 2; ++s) {
-      check<ConfigError>(::pipe2(pipes[s], O_CLOEXEC) == 0, "launch: ", options_.ranks, " ranks need more open files: ", std::strerror(errno));
+      bool made = ::pipe2(pipes[s], O_CLOEXEC) == 0;
+      check<ConfigError>(made, "launch: ", options_.ranks, " ranks need more open files: ", std::strerror(errno));
       ::fcntl(pipes[s][0], F_SETFL, O_NONBLOCK);
       rank.streams[s] = {pipes[s][0], s == 1};
     }
@@ -166,6 +170,8 @@ class Job {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher) ::_exit(86);
+    // A shell starts background jobs with SIGINT ignored; a rank listens to what the launcher passes on.
+    for (int s : {SIGTERM, SIGINT, SIGHUP}) ::signal(s, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &child_mask_, nullptr);
     set("BORA_RANK", std::to_string(r));
     set("BORA_SIZE", std::to_string(options_.ranks));
@@ -188,10 +194,17 @@ class Job {
     ::_exit(2);
   }
 
+  /// Lines. Rank 0's progress bar is a line without end on stderr: what comes next takes its place.
+  void print(int fd, std::string_view text) {
+    bool terminal = ::isatty(2) != 0;
+    if (bar_ && (terminal || fd == 2)) bar_ = false, write_all(2, terminal ? clear_line : "\n");
+    if (!write_all(fd, text) && fd == 1) arrived_ = false;
+  }
   void show(const Rank& rank, const Output& stream, std::string_view text) {
     auto r = &rank - ranks_.data();
-    if (r == 0) write_all(stream.errors ? 2 : 1, text);
-    else if (rank.log < 0) write_all(stream.errors ? 2 : 1, "[rank " + std::to_string(r) + "] " + std::string(text));
+    if (r == 0 && stream.errors) bar_ = !text.ends_with('\n') && !text.ends_with(clear_line), write_all(2, text);
+    else if (r == 0) print(1, text);
+    else if (rank.log < 0) print(stream.errors ? 2 : 1, "[rank " + std::to_string(r) + "] " + std::string(text));
   }
   void drain(Rank& rank, Output& stream) {
     char buffer[1 << 14];
@@ -224,8 +237,11 @@ class Job {
     }
   }
   void line(const Rank& rank, const Output& stream, std::string_view text) {
-    if (stream.errors && text.starts_with(error_mark)) said_.push_back({static_cast<int>(&rank - ranks_.data()), std::string(text.substr(0, text.find('\n')))});
-    else show(rank, stream, text);
+    auto cleared = text.rfind(clear_line);             // of the bar that an error ended
+    auto error = text.substr(cleared == std::string_view::npos ? 0 : cleared + clear_line.size());
+    if (!stream.errors || !error.starts_with(error_mark)) return show(rank, stream, text);
+    if (error.size() < text.size()) show(rank, stream, text.substr(0, text.size() - error.size()));
+    said_.push_back({static_cast<int>(&rank - ranks_.data()), std::string(error.substr(0, error.find('\n')))});
   }
   void finish(Rank& rank, Output& stream) {
     if (!stream.pending.empty()) line(rank, stream, stream.pending + "\n");
@@ -262,16 +278,20 @@ class Job {
   std::vector<Line> said_ = {};
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false;
+  bool bar_ = false, arrived_ = true;                // stderr is inside of a line; all of stdout was written
 };
 
-/// SIGCHLD and the signals that are passed on, as a file to poll; the mask is restored at the end.
+/// SIGCHLD and the signals that are passed on, as a file to poll; the mask is restored at the end. SIGHUP stays ignored
+/// under nohup.
 struct Signals {
   sigset_t before{};
   int fd;
   Signals() {
     sigset_t set;
     ::sigemptyset(&set);
-    for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set, s);
+    for (int s : {SIGCHLD, SIGTERM, SIGINT}) ::sigaddset(&set, s);
+    struct ::sigaction hangup {};
+    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&set, SIGHUP);
     ::sigprocmask(SIG_BLOCK, &set, &before);
     fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   }

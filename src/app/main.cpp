@@ -13,10 +13,10 @@ int say(const char* text, int code) {
   std::fprintf(stderr, "bora: %s\n", text);
   return code;
 }
-/// What every rank finds alike is said by one of them.
-int say_once(const char* text, int code) {
-  auto rank = std::getenv("BORA_RANK");
-  return !rank || std::atoi(rank) == 0 ? say(text, code) : code;
+/// What was printed must have arrived.
+int finish(int code) {
+  bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return arrived ? code : say("cannot write to standard output: it is full or closed", code == 0 ? 2 : code);
 }
 int run(const bora::app::Arguments& a) {
   using C = bora::app::Arguments::Command;
@@ -36,15 +36,11 @@ int run(const bora::app::Arguments& a) {
 int main(int argc, char** argv) {
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
-    return arguments ? run(*arguments) : 0;
+    return finish(arguments ? run(*arguments) : 0);
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
-  } catch (const bora::TransportError& e) {            // a rank that never arrived, a port in use
+  } catch (const bora::Error& e) {                     // of several ranks that say the same, the launcher shows one
     return say(e.what(), 2);
-  } catch (const bora::IoError& e) {
-    return say(e.what(), 2);
-  } catch (const bora::Error& e) {
-    return say_once(e.what(), 2);
   } catch (const std::bad_alloc&) {
     return say("out of memory", 86);
   } catch (const std::exception& e) {

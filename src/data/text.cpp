@@ -64,7 +64,8 @@ Source list_source(const std::string& path) {
     s.files.push_back(path);
   }
   for (auto& file : s.files) {
-    check<ConfigError>(::access(file.c_str(), R_OK) == 0, "data: cannot read ", file, ": ", std::strerror(errno));
+    bool readable = ::access(file.c_str(), R_OK) == 0;
+    check<ConfigError>(readable, "data: cannot read ", file, ": ", std::strerror(errno));
     s.sizes.push_back(static_cast<std::int64_t>(fs::file_size(file, error)));
     check<ConfigError>(!error, "data: cannot read ", file, ": ", error.message());
     s.bytes += s.sizes.back();
@@ -73,14 +74,16 @@ Source list_source(const std::string& path) {
   return s;
 }
 
-/// Where the documents of one file end. `section`: bytes after which a file without '%' lines is cut, at the next blank line if one comes
-/// soon, else at a line's end, else anywhere.
-std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t size, std::int64_t section) {
+/// Where the documents of one file end: its entries, ended by lines of '%', if `entries` is set and it has such lines;
+/// else sections of at least `section` bytes, ended by the next blank line or line of '%' if one comes soon, else by a
+/// line's end, else anywhere.
+std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t size, std::int64_t section,
+                                        bool entries) {
   File file(path);
-  std::vector<std::int64_t> entries, sections;
+  std::vector<std::int64_t> marks, sections;
   std::vector<char> buffer(1 << 18);
   std::int64_t line = 0, cut = 0;          // beginning of this line, end of the last section
-  char first = 0;                          // of this line
+  char first = 0, before = 0;              // of this line, of this byte
   for (std::int64_t base = 0; base < size;) {
     auto n = file.read(base, std::min<std::int64_t>(size - base, static_cast<std::int64_t>(buffer.size())), buffer.data());
     check<IoError>(n > 0, path, " became shorter while it was read");
@@ -88,47 +91,124 @@ std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t si
       auto at = base + i;
       char c = buffer[static_cast<std::size_t>(i)];
       if (at == line) first = c;
-      auto length = at + 1 - cut;
-      bool newline = c == '\n', blank = newline && (at == line || (at == line + 1 && first == '\r'));
-      if (newline && (at == line + 1 || at == line + 2) && first == '%') entries.push_back(at + 1);
+      auto length = at + 1 - cut, words = at - line - (before == '\r' && at > line);
+      bool newline = c == '\n', mark = newline && words == 1 && first == '%', blank = mark || (newline && words == 0);
+      if (mark) marks.push_back(at + 1);
       if ((blank && length >= section) || (newline && length >= 2 * section) || length >= 4 * section) {
         sections.push_back(at + 1);
         cut = at + 1;
       }
       if (newline) line = at + 1;
+      before = c;
     }
     base += n;
   }
-  auto& ends = entries.empty() ? sections : entries;
+  auto& ends = entries && !marks.empty() ? marks : sections;
   if (ends.empty() || ends.back() != size) ends.push_back(size);
   return std::move(ends);
 }
+
+/// A way to cut the whole text, counted from its first byte, into documents to train on and documents held out.
+struct Split {
+  struct Document {
+    std::int64_t end;
+    bool held;
+  };
+  std::vector<Document> documents = {};
+  std::int64_t held = 0;                   // bytes
+  void add(std::int64_t end, bool hold) {
+    if (hold) held += end - this->end();
+    documents.push_back({end, hold});
+  }
+  std::int64_t end() const { return documents.empty() ? 0 : documents.back().end; }
+};
+/// Documents as the text has them; hold(split so far, end of the next one) says which are held out.
+template <class F> Split split_at_documents(const Source& source, std::int64_t section, bool entries, const F& hold) {
+  Split s;
+  std::int64_t base = 0;
+  for (std::size_t f = 0; f < source.files.size(); base += source.sizes[f++]) {
+    if (source.sizes[f] == 0) continue;
+    for (auto end : document_ends(source.files[f], source.sizes[f], section, entries))
+      s.add(base + end, hold(s, base + end));
+  }
+  return s;
+}
+/// `target` bytes held out in blocks at equal distances, each at least a window, wherever lines end.
+Split split_into_blocks(std::int64_t total, std::int64_t target, std::int64_t window) {
+  Split s;
+  auto blocks = std::clamp<std::int64_t>(std::min(target, total - target) / std::max<std::int64_t>(window, 1), 1, 64);
+  auto part = [&](std::int64_t of, std::int64_t i) { return of * i / blocks; };
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    auto begin = part(total, i), size = part(total, i + 1) - begin, held = part(target, i + 1) - part(target, i);
+    auto at = begin + (size - held) / 2;
+    s.add(at, false);
+    s.add(at + held, true);
+  }
+  s.add(total, false);
+  return s;
+}
+/// About `hold_out` of the text, and a window in each part. Every 1/hold_out-th document, where that comes near in four
+/// places or more; where documents are few or uneven, ever smaller sections; where nothing in the text helps, blocks.
+Split split_of(const Source& source, double hold_out, std::int64_t window) {
+  auto total = source.bytes;
+  auto target = std::clamp<std::int64_t>(std::llround(hold_out * static_cast<double>(total)), window, total - window);
+  auto share = static_cast<double>(target) / static_cast<double>(total);
+  auto near = [&](const Split& s) {
+    return std::abs(s.held - target) <= std::min(target, total - target) / 3 && s.held >= window &&
+           total - s.held >= window;
+  };
+  auto by_count = [&](const Split& s, std::int64_t) {
+    auto held = [&](std::size_t i) { return std::floor(static_cast<double>(i) * hold_out + 0.5); };
+    return held(s.documents.size() + 1) > held(s.documents.size());
+  };
+  auto by_bytes = [&](const Split& s, std::int64_t end) {
+    return share * static_cast<double>(end) - static_cast<double>(s.held) >= 0.5 * static_cast<double>(end - s.end());
+  };
+  auto section = std::clamp<std::int64_t>(total / 64, 256, std::max<std::int64_t>(4096, total / 1'000'000));
+  auto s = split_at_documents(source, section, true, by_count);
+  if (near(s) && std::count_if(s.documents.begin(), s.documents.end(), [](auto& d) { return d.held; }) >= 4) return s;
+  section = std::min(section, std::max(window, target / 16));
+  for (; section >= std::max<std::int64_t>(16, total / 4'000'000); section /= 4) {
+    s = split_at_documents(source, section, false, by_bytes);
+    if (near(s)) return s;
+  }
+  return split_into_blocks(total, target, window);
+}
+void check_size(const Source& s, const std::string& path, double hold_out, std::int64_t window) {
+  check<ConfigError>(s.bytes >= 2 * window, "data: ", path, " has ", s.bytes,
+                     " bytes; the text to train on and the text held out (hold_out=", hold_out, ") need a window of ",
+                     window, " bytes each (model.positions + 1)");
+}
 }  // namespace
 
-std::int64_t source_bytes(const std::string& path) { return list_source(path).bytes; }
+void check_text(const std::string& path, double hold_out, std::int64_t window) {
+  check_size(list_source(path), path, hold_out, window);
+}
 
-Text open_text(const std::string& path, double hold_out) {
+Text open_text(const std::string& path, double hold_out, std::int64_t window) {
   auto source = list_source(path);
-  auto files = std::make_shared<const std::vector<std::string>>(source.files);
-  auto section = std::clamp<std::int64_t>(source.bytes / 64, 256, std::max<std::int64_t>(4096, source.bytes / 1'000'000));
+  check_size(source, path, hold_out, window);
+  auto split = split_of(source, hold_out, window);
   std::vector<Stream::Piece> pieces[2];
-  std::int64_t bytes[2] = {0, 0}, count[2] = {0, 0}, index = 0;
-  int last = -1;                           // the stream that got the document before, if it was in this file
-  for (std::size_t f = 0; f < source.files.size(); ++f, last = -1) {
-    std::int64_t begin = 0;
-    if (source.sizes[f] == 0) continue;
-    for (auto end : document_ends(source.files[f], source.sizes[f], section)) {
-      auto held = [&](std::int64_t i) { return std::floor(static_cast<double>(i) * hold_out + 0.5); };
-      int to = held(index + 1) > held(index);
-      ++index;
-      if (to != last) pieces[to].push_back({bytes[to], static_cast<std::int64_t>(f), begin});
-      bytes[to] += end - begin;
-      ++count[to];
-      begin = end;
-      last = to;
+  std::int64_t bytes[2] = {0, 0}, count[2] = {0, 0};
+  std::int64_t at = 0, file_begin = 0;
+  std::size_t file = 0;
+  int last = -1;                           // the stream that got the bytes before, if they were in this file
+  for (auto& document : split.documents) {
+    ++count[document.held];
+    while (at < document.end) {
+      for (; at == file_begin + source.sizes[file]; last = -1) file_begin += source.sizes[file++];
+      auto end = std::min(document.end, file_begin + source.sizes[file]);
+      if (last != document.held)
+        pieces[document.held].push_back({bytes[document.held], static_cast<std::int64_t>(file), at - file_begin});
+      last = document.held;
+      bytes[last] += end - at;
+      at = end;
     }
   }
-  return {Stream(files, std::move(pieces[0]), bytes[0]), Stream(files, std::move(pieces[1]), bytes[1]), index, count[1]};
+  auto files = std::make_shared<const std::vector<std::string>>(std::move(source.files));
+  return {Stream(files, std::move(pieces[0]), bytes[0]), Stream(files, std::move(pieces[1]), bytes[1]),
+          count[0] + count[1], count[1]};
 }
 
 void Stream::read(std::int64_t begin, std::int64_t n, std::uint8_t* out) const {

@@ -56,6 +56,19 @@ void File::close() {
   fd_ = -1;
   if (fd >= 0 && ::close(fd) != 0) failed("close");
 }
+void write_file(const std::string& path, const std::string& text) {
+  auto beside = path + ".new";
+  try {
+    auto file = File::create(beside);
+    file.write(text.data(), static_cast<std::int64_t>(text.size()));
+    file.sync();
+    file.close();
+    rename_folder(beside, path);
+  } catch (const IoError&) {
+    ::unlink(beside.c_str());
+    throw;
+  }
+}
 void sync_folder(const std::string& path) { File::open(path).sync(); }
 void rename_folder(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));

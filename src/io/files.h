@@ -26,6 +26,8 @@ class File {
   std::string path_;
   int fd_;
 };
+/// A whole file, or the one that was there before: written beside it, then renamed.
+void write_file(const std::string& path, const std::string& text);
 void sync_folder(const std::string& path);
 void rename_folder(const std::string& from, const std::string& to);
 }  // namespace bora::io

@@ -72,7 +72,7 @@ Manifest read_manifest(const std::string& folder) {
     if (!file.read(0, &h, sizeof h)) damaged("it is truncated");
     if (std::memcmp(h.magic, magic, sizeof magic) != 0) damaged("it does not begin as one");
     check<CheckpointError>(h.version == 1, "checkpoint ", folder, ": format version ", h.version, " is newer than this library (1)");
-    if (static_cast<std::uint64_t>(file.size()) < sizeof h + h.bytes) damaged("it is truncated");
+    if (static_cast<std::uint64_t>(file.size()) - sizeof h < h.bytes) damaged("it is truncated");
     std::string body(h.bytes, '\0');
     file.read(sizeof h, body.data(), static_cast<std::int64_t>(body.size()));
     if (crc32c(body.data(), body.size()) != h.crc) damaged("its checksum differs");

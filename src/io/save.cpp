@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include "bora/io/digest.h"
 #include "files.h"
 #include "manifest.h"
@@ -89,12 +90,21 @@ std::vector<Checkpoint> list_checkpoints(const std::string& root) {
   for (auto& entry : fs::directory_iterator(root, error)) {
     auto name = entry.path().filename().string();
     std::int64_t step = 0;
-    if (!name.starts_with("step-") || !fs::exists(entry.path() / "manifest", error)) continue;
-    auto [end, bad] = std::from_chars(name.data() + 5, name.data() + name.size(), step);
-    if (bad == std::errc() && end == name.data() + name.size()) found.push_back({step, entry.path().string()});
+    if (!name.starts_with("step-") || !entry.is_directory()) continue;
+    std::from_chars(name.data() + 5, name.data() + name.size(), step);
+    if (step >= 0 && name == "step-" + std::to_string(step)) found.push_back({step, entry.path().string()});
   }
+  check<IoError>(!error || error == std::errc::no_such_file_or_directory, "cannot read ", root, ": ", error.message());
   std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.step < b.step; });
   return found;
+}
+
+std::optional<Checkpoint> newest_checkpoint(const std::string& root) {
+  auto found = list_checkpoints(root);
+  if (found.empty()) return std::nullopt;
+  check<CheckpointError>(fs::exists(found.back().folder + "/manifest"), "checkpoint ", found.back().folder,
+                         " is damaged: it has no manifest; remove the folder, or choose another out");
+  return found.back();
 }
 
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves, const Place& place,

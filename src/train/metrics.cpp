@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include "bora/base/error.h"
+#include "io/files.h"
 
 namespace bora {
 std::string number_text(double x) {
@@ -30,21 +31,27 @@ Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path), fd_(
     std::ifstream old(path);
     for (std::string line; std::getline(old, line);) {
       double at = 0;
-      if (line.ends_with("}") && metric_of(line, "step", at) && at <= static_cast<double>(step)) kept += line + "\n";
+      double loss = 0;
+      if (!line.ends_with("}") || !metric_of(line, "step", at) || at > static_cast<double>(step)) continue;
+      if (metric_of(line, "eval/loss", loss)) evaluated_ = static_cast<std::int64_t>(at);
+      kept += line + "\n";
     }
   }
-  // Rewritten beside it and renamed, so that a crash here loses no line.
-  auto beside = path + ".new";
-  fd_ = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  bool ok = fd_ >= 0 && ::write(fd_, kept.data(), kept.size()) == static_cast<ssize_t>(kept.size()) && ::rename(beside.c_str(), path.c_str()) == 0;
-  check<IoError>(ok, "cannot write ", path, ": ", std::strerror(errno));
+  io::write_file(path, kept);
+  fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  check<IoError>(fd_ >= 0, "cannot write ", path, ": ", std::strerror(errno));
 }
 Metrics::~Metrics() { ::close(fd_); }
 
 void Metrics::write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
   auto line = "{\"step\": " + std::to_string(step);
-  for (auto& [name, value] : values) line += ", \"" + name + "\": " + number_text(value);
+  for (auto& [name, value] : values) {
+    line += ", \"" + name + "\": " + number_text(value);
+    if (name == "eval/loss") evaluated_ = step;
+  }
   line += "}\n";
-  check<IoError>(::write(fd_, line.data(), line.size()) == static_cast<ssize_t>(line.size()), "cannot write ", path_, ": ", std::strerror(errno));
+  auto written = ::write(fd_, line.data(), line.size());
+  check<IoError>(written == static_cast<ssize_t>(line.size()), "cannot write ", path_, ": ",
+                 written < 0 ? std::strerror(errno) : "the disk is full");
 }
 }  // namespace bora

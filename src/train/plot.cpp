@@ -2,8 +2,8 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
-#include "bora/base/error.h"
 #include "bora/train/metrics.h"
+#include "io/files.h"
 
 namespace bora {
 namespace {
@@ -73,9 +73,6 @@ void write_loss_plot(const std::string& metrics_path, const std::string& svg_pat
   out << "<text x=\"" << left + 10 << "\" y=\"20\" fill=\"#1f77b4\">train/loss</text>\n<text x=\"" << left + 90
       << "\" y=\"20\" fill=\"#d62728\">eval/loss</text>\n<text x=\"" << width / 2 << "\" y=\"" << height - 8
       << "\" text-anchor=\"middle\" fill=\"#444\">step</text>\n</svg>\n";
-  std::ofstream svg(svg_path);
-  svg << out.str();
-  svg.close();
-  check<IoError>(svg.good(), "cannot write ", svg_path);
+  io::write_file(svg_path, out.str());
 }
 }  // namespace bora

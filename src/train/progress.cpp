@@ -83,7 +83,7 @@ struct StopSignals::Saved {
 StopSignals::StopSignals() : saved_(new Saved) {
   struct ::sigaction action {};
   action.sa_handler = [](int) { stop_requested = true; };
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGTERM, &action, &saved_->term);
   ::sigaction(SIGINT, &action, &saved_->interrupt);
 }

@@ -1,12 +1,17 @@
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include "bora/data/text.h"
 #include "bora/nn/loss.h"
 #include "bora/train/settings.h"
 
+namespace fs = std::filesystem;
 namespace bora {
 namespace {
+bool is_finite_f32(double x) { return std::isfinite(static_cast<float>(x)); }
 template <class T> void domain(bool ok, std::string_view key, const T& value, std::string_view words) {
   check<ConfigError>(ok, key, ": must be ", words, ", got ", value);
 }
@@ -18,6 +23,16 @@ std::vector<std::string> split(const std::string& text, char at) {
   }
   return parts;
 }
+/// A folder that can be written or made, as far as looking at it tells.
+void check_folder(const std::string& path) {
+  std::error_code error;
+  auto there = fs::absolute(path);                           // what exists of it
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
+                     " is a file");
+  bool writable = ::access(there.c_str(), W_OK | X_OK) == 0;
+  check<ConfigError>(writable, "out: cannot write into ", there.string(), ": ", std::strerror(errno));
+}
 }  // namespace
 
 void check_settings(const Settings& s) {
@@ -27,7 +42,7 @@ void check_settings(const Settings& s) {
   domain(s.batch >= 1, "batch", s.batch, "1 or more rows");
   domain(s.accumulate >= 1, "accumulate", s.accumulate, "1 or more parts");
   check<ConfigError>(s.batch % s.accumulate == 0, "accumulate: batch ", s.batch, " cannot be cut into ", s.accumulate, " equal parts");
-  domain(std::isfinite(s.lr) && s.lr > 0, "lr", s.lr, "above 0");
+  domain(is_finite_f32(s.lr) && s.lr > 0, "lr", s.lr, "above 0");
   (void)Policy::parse(s.policy);
   check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE or a folder of text files");
   domain(s.hold_out > 0 && s.hold_out < 1, "hold_out", s.hold_out, "between 0 and 1");
@@ -40,6 +55,11 @@ void check_settings(const Settings& s) {
   domain(s.log_every >= 1, "log_every", s.log_every, "1 or more steps");
   domain(std::isfinite(s.join_timeout) && s.join_timeout > 0, "join_timeout", s.join_timeout, "above 0 seconds");
   auto& m = s.model;
+  for (auto [key, size] : {std::pair{"batch", s.batch},
+                           {"model.layers", m.layers},
+                           {"model.embed", m.embed},
+                           {"model.positions", m.positions}})
+    check<ConfigError>(size <= 1 << 30, key, ": ", size, " is more than 2^30");
   domain(m.layers >= 1, "model.layers", m.layers, "1 or more");
   domain(m.embed >= 1, "model.embed", m.embed, "1 or more");
   domain(m.heads >= 1, "model.heads", m.heads, "1 or more");
@@ -51,9 +71,9 @@ void check_settings(const Settings& s) {
   auto& o = s.optimizer;
   domain(o.beta1 >= 0 && o.beta1 < 1, "optimizer.beta1", o.beta1, "at least 0 and below 1");
   domain(o.beta2 >= 0 && o.beta2 < 1, "optimizer.beta2", o.beta2, "at least 0 and below 1");
-  domain(o.eps > 0, "optimizer.eps", o.eps, "above 0");
-  domain(o.weight_decay >= 0, "optimizer.weight_decay", o.weight_decay, "0 or more");
-  domain(o.clip >= 0, "optimizer.clip", o.clip, "0 or more");
+  domain(is_finite_f32(o.eps) && static_cast<float>(o.eps) > 0, "optimizer.eps", o.eps, "above 0");
+  domain(is_finite_f32(o.weight_decay) && o.weight_decay >= 0, "optimizer.weight_decay", o.weight_decay, "0 or more");
+  domain(is_finite_f32(o.clip) && o.clip >= 0, "optimizer.clip", o.clip, "0 or more");
   domain(o.final_lr >= 0 && o.final_lr <= 1, "optimizer.final_lr", o.final_lr, "between 0 and 1");
   parse_layout(s.layout);
 }
@@ -103,16 +123,20 @@ MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int r
   return {{{AxisName("data"), static_cast<int>(sizes[0])}, {AxisName("model"), static_cast<int>(sizes[1])}}};
 }
 
+void check_outside_text(const Settings& s, std::string_view what, const std::string& folder) {
+  std::error_code error;
+  auto text = fs::canonical(s.data, error), mine = fs::weakly_canonical(fs::absolute(folder), error);
+  auto inside = std::mismatch(text.begin(), text.end(), mine.begin(), mine.end()).first == text.end() &&
+                fs::is_directory(text, error);
+  check<ConfigError>(!inside, what, ": ", folder, " lies in the folder of the text, ", s.data,
+                     ": the run's own files would become text; choose another");
+}
+
 void check_job(const Settings& s, int ranks) {
   check_settings(s);
   resolve_mesh(s.mesh, s.layout, ranks);
-  auto bytes = data::source_bytes(s.data);
-  check<ConfigError>(bytes >= 4 * (s.model.positions + 1), "data: ", s.data, " has ", bytes, " bytes; windows of model.positions=",
-                     s.model.positions, " need at least ", 4 * (s.model.positions + 1));
-  std::error_code error;
-  std::filesystem::create_directories(s.out, error);
-  check<ConfigError>(!error && std::filesystem::is_directory(s.out), "out: cannot make the folder ", s.out, ": ",
-                     error ? error.message() : std::string("a file is in the way"));
-  check<ConfigError>(::access(s.out.c_str(), W_OK | X_OK) == 0, "out: cannot write into ", s.out);
+  data::check_text(s.data, s.hold_out, s.model.positions + 1);
+  check_outside_text(s, "out", s.out);
+  for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
 }
 }  // namespace bora

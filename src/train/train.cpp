@@ -1,10 +1,9 @@
-#include <unistd.h>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include "bora/train/metrics.h"
 #include "bora/train/trainer.h"
+#include "io/files.h"
+#include "run_folder.h"
 
 namespace bora {
 namespace {
@@ -21,25 +20,13 @@ template <class F> void on_first_rank(const Mesh& mesh, std::string_view what, c
   }
   io::agree<IoError>(place_of(mesh), problem, what);
 }
-void write_file(const std::string& path, const std::string& text) {
-  auto beside = path + ".new";
-  std::ofstream file(beside);
-  file << text;
-  file.close();
-  std::error_code error;
-  std::filesystem::rename(beside, path, error);
-  check<IoError>(file.good() && !error, "cannot write ", path);
-}
 
 /// The text, indexed once: windows to train on and windows held out.
 struct Texts {
   data::Windows train, held_out;
 };
 Texts open_texts(const Settings& s) {
-  auto text = data::open_text(s.data, s.hold_out);
-  auto need = s.model.positions + 1;
-  check<ConfigError>(text.train.size() >= need && text.held_out.size() >= need, "data: ", s.data, " has ", text.documents, " documents: ", text.train.size(),
-                     " bytes to train on and ", text.held_out.size(), " held out; both need at least ", need, " (one window of model.positions + 1)");
+  auto text = data::open_text(s.data, s.hold_out, s.model.positions + 1);
   return {{text.train, s.model.positions}, {text.held_out, s.model.positions}};
 }
 double evaluate_on(Trainable& model, const data::Windows& windows, const Settings& s, const Mesh& mesh) {
@@ -58,19 +45,27 @@ double evaluate_on(Trainable& model, const data::Windows& windows, const Setting
 class Run {
  public:
   Run(Trainable& model, const Settings& s, const Mesh& mesh, const RunOptions& options)
-      : model_(model), s_(s), mesh_(mesh), options_(options), texts_(open_texts(s)) {}
+      : model_(model),
+        s_(s),
+        mesh_(mesh),
+        options_(options),
+        signals_(s.steps > 0 ? std::make_unique<StopSignals>() : nullptr),
+        texts_(open_texts(s)) {}
   int operator()() {
     auto at_start = resident_bytes();
-    on_first_rank(mesh_, "run: write the settings", [&] { write_file(s_.out + "/config.yaml", to_yaml(s_)); });
+    on_first_rank(mesh_, "run: take the folder", [&] { folder_ = std::make_unique<RunFolder>(s_.out); });
     model_.init(random::key(s_.seed));
     auto root = s_.out + "/checkpoints";
     auto stored = newest(root);
+    if (s_.digest && (!stored || s_.steps == 0))
+      say("init digest " + to_string(mesh_.shape()) + " " + s_.layout + ": " +
+          parameter_digest(model_.parameters(), mesh_));
+    if (stored) restore_tree(model_.state(), stored->folder, mesh_);
+    // Only now: settings that do not fit what is there leave it as it was.
+    on_first_rank(mesh_, "run: write the settings", [&] { io::write_file(s_.out + "/config.yaml", to_yaml(s_)); });
     if (stored && s_.steps > 0) {
-      restore_tree(model_.state(), stored->folder, mesh_);
       done_ = stored->step;
       say("continuing from step " + std::to_string(done_) + " (" + stored->folder + ")");
-    } else if (s_.digest) {
-      say("init digest " + to_string(mesh_.shape()) + " " + s_.layout + ": " + parameter_digest(model_.parameters(), mesh_));
     }
     say_plan(at_start);
     auto code = s_.steps == 0 ? 0 : train(root, stored.has_value());
@@ -86,8 +81,10 @@ class Run {
   }
   /// Rank 0 looks, so that all agree whatever a file system shows to whom.
   std::optional<io::Checkpoint> newest(const std::string& root) const {
-    auto found = io::list_checkpoints(root);
-    auto mine = found.empty() ? std::string() : std::to_string(found.back().step);
+    std::string mine;
+    on_first_rank(mesh_, "run: find the newest checkpoint", [&] {
+      if (auto found = io::newest_checkpoint(root)) mine = std::to_string(found->step);
+    });
     auto step = mesh_.exchange(mine, "run: newest checkpoint")[0];
     if (step.empty()) return std::nullopt;
     return io::Checkpoint{std::stoll(step), root + "/step-" + step};
@@ -103,7 +100,8 @@ class Run {
   double evaluate_now(Metrics* metrics) {
     auto begin = Clock::now();
     auto loss = evaluate_on(model_, texts_.held_out, s_, mesh_);
-    if (metrics) metrics->write(done_, {{"eval/loss", static_cast<float>(loss)}, {"eval/seconds", seconds_since(begin)}});
+    if (metrics && metrics->evaluated() != done_)
+      metrics->write(done_, {{"eval/loss", static_cast<float>(loss)}, {"eval/seconds", seconds_since(begin)}});
     return loss;
   }
   void say_loss(double loss) const { say("val loss: " + number_text(static_cast<double>(static_cast<float>(loss)))); }
@@ -121,7 +119,6 @@ class Run {
     on_first_rank(mesh_, "run: open metrics", [&] { metrics = std::make_unique<Metrics>(s_.out + "/metrics.jsonl", continued ? done_ : -1); });
     saved_ = continued ? done_ : -1;
     say_loss(evaluate_now(continued ? nullptr : metrics.get()));
-    StopSignals signals;
     Progress progress({.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
     bool stopped = false;
     {
@@ -169,6 +166,8 @@ class Run {
   const Settings& s_;
   const Mesh& mesh_;
   const RunOptions& options_;
+  std::unique_ptr<StopSignals> signals_;
+  std::unique_ptr<RunFolder> folder_;             // on the first rank
   Texts texts_;
   std::int64_t done_ = 0, saved_ = -1;
 };

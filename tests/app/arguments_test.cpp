@@ -69,5 +69,13 @@ TEST(Arguments, MistakesAreOneLine) {
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   }
   EXPECT_EQ(error_of({"tarin", "gpt.yaml"}), "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, doctor");
+  EXPECT_EQ(error_of({"train"}), "no configuration file given; write `bora train CONFIG.yaml [key=value ...]`");
+  EXPECT_EQ(error_of({"plan", "--layout", "dp"}),
+            "no configuration file given; write `bora plan CONFIG.yaml [key=value ...]`");
+  EXPECT_EQ(error_of({"generate"}), "RUN is required; see bora --help");
+  EXPECT_EQ(error_of({"launch", "-n", "2"}),
+            "no configuration file given; write `bora launch -n N -- train CONFIG.yaml [key=value ...]`");
+  for (auto seed : {"-1", "99999999999999999999", "x"})
+    EXPECT_NE(error_of({"generate", "x", "--seed", seed}), "no error") << seed;
   EXPECT_EQ(error_of({"train", "gpt.yaml", "steps"}), "expected key=value after gpt.yaml, got 'steps'");
 }

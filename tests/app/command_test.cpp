@@ -34,6 +34,7 @@ struct Result {
 struct CommandTest : testing::Test {
   std::string folder = (fs::temp_directory_path() / ("bora_command_" + std::to_string(::getpid()))).string();
   std::string config = folder + "/tiny.yaml";
+  mutable int runs = 0;
   CommandTest() {
     fs::remove_all(folder);
     fs::create_directories(folder);
@@ -45,16 +46,18 @@ struct CommandTest : testing::Test {
   ~CommandTest() override { fs::remove_all(folder); }
   Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {}, const std::string& environment = {}) const {
     auto begin = std::chrono::steady_clock::now();
+    auto said = folder + "/" + std::to_string(++runs);       // one run may begin while another goes on
     auto pid = ::fork();
     if (pid == 0) {
-      auto command = environment + " exec " BORA_COMMAND " " + arguments + " > " + folder + "/out 2> " + folder + "/err < /dev/null";
+      auto command =
+          environment + " exec " BORA_COMMAND " > " + said + ".out 2> " + said + ".err < /dev/null " + arguments;
       ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       ::_exit(127);
     }
     if (meanwhile) meanwhile(pid);
     int status = 0;
     ::waitpid(pid, &status, 0);
-    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(folder + "/out"), slurp(folder + "/err")};
+    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(said + ".out"), slurp(said + ".err")};
     r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return r;
   }
@@ -104,7 +107,49 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
   is_bad_input("generate " + folder, "is no folder of a run");
   is_bad_input("inspect " + folder, "no checkpoint at");
   is_bad_input("frobnicate", "frobnicate");
-  EXPECT_FALSE(fs::exists(folder + "/o/metrics.jsonl"));
+  is_bad_input("train", "no configuration file given");
+  is_bad_input("plan " + config + " mesh=data=65536,model=65536 layout=fsdp+tp", "at most 64, the mesh has 4294967296");
+  is_bad_input(launch + "model.positions=80000", "(hold_out=0.05) need a window of 80001 bytes each");
+  is_bad_input(launch + "data=" + folder, "lies in the folder of the text");
+  is_bad_input(launch, "BORA_ROOT: expected host:port", "BORA_ROOT=nowhere");
+  is_bad_input(launch + "--log-dir " + config + "/logs", "cannot make the folder");
+  is_bad_input("launch -n 2 --out " + config + "/deep " + config, "out: cannot make the folder");
+  for (std::string rank : {"0", "1"})                      // started by hand: each terminal shows why
+    is_bad_input("train " + config + " batch=0", "batch: must be 1 or more rows",
+                 "BORA_RANK=" + rank + " BORA_SIZE=2 BORA_ROOT=127.0.0.1:9");
+  EXPECT_FALSE(fs::exists(folder + "/o"));
+}
+TEST_F(CommandTest, OutputThatDoesNotArriveIsAnError) {
+  ASSERT_EQ(run("train --out " + folder + "/o " + config).code, 0);
+  for (auto& command : {"plan " + config, "train " + config + " steps=0", "generate " + folder + "/o --length 3",
+                        "launch -n 2 " + config + " steps=0"}) {
+    auto r = run(command + " > /dev/full");
+    EXPECT_EQ(r.code, 2) << command;
+    EXPECT_EQ(r.err, "bora: cannot write to standard output: it is full or closed\n") << command;
+  }
+}
+TEST_F(CommandTest, TextIsGeneratedUnderEveryPolicy) {
+  for (std::string policy : {"p=bf16,c=bf16,o=f32", "f64", "p=f32,c=bf16,o=f32"}) {
+    auto out = folder + "/" + policy;
+    ASSERT_EQ(run("train --out " + out + " " + config + " policy=" + policy).code, 0);
+    auto greedy = run("generate " + out + " --prompt The --length 20 --temperature 0");
+    EXPECT_EQ(greedy.code, 0) << greedy.err;
+    EXPECT_GT(greedy.out.size(), 20U);
+    for (auto temperature : {"1e-10", "1e-40", "1e-300"})
+      EXPECT_EQ(run("generate " + out + " --prompt The --length 20 --temperature " + temperature).out, greedy.out)
+          << temperature;
+  }
+}
+TEST_F(CommandTest, AFolderBelongsToOneRun) {
+  auto out = folder + "/o", command = "launch -n 2 --out " + out + " " + config + " steps=100000";
+  auto r = run(command, [&](pid_t launcher) {
+    for (int i = 0; i < 6000 && losses(out).size() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    is_bad_input("launch -n 2 --out " + out + " " + config + " lr=1", "out: another run is writing into " + out);
+    EXPECT_EQ(slurp(out + "/config.yaml").find("lr: 1\n"), std::string::npos);
+    ::kill(launcher, SIGTERM);
+  });
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+  EXPECT_FALSE(fs::exists(out + "/.lock"));
 }
 TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
   int fd = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -118,11 +163,13 @@ TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
   auto root = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
   is_bad_input("launch -n 2 --out " + folder + "/o " + config, "the port is in use", "BORA_ROOT=" + root);
   ::close(fd);
+  EXPECT_FALSE(fs::exists(folder + "/o"));
   auto r = run("train " + config + " join_timeout=1 --out " + folder + "/o", {}, "BORA_RANK=0 BORA_SIZE=2 BORA_ROOT=" + root);
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("1"), std::string::npos) << r.err;
   EXPECT_TRUE(r.err.starts_with("bora: ")) << r.err;
   EXPECT_LT(r.seconds, 10);
+  EXPECT_FALSE(fs::exists(folder + "/o"));
 }
 TEST_F(CommandTest, TheSameRunOnEveryMesh) {
   std::string digest;
@@ -225,4 +272,12 @@ TEST_F(CommandTest, SignalsStopInOrder) {
   EXPECT_NE(r.out.find("checkpoint: " + out + "/checkpoints/step-"), std::string::npos) << r.out;
   EXPECT_EQ(r.err.find("bora: "), std::string::npos) << r.err;
   EXPECT_EQ(processes(out), 0);
+  // Before the first step as well.
+  auto early = folder + "/early";
+  r = run("train --out " + early + " " + config + " steps=100000", [&](pid_t rank) {
+    for (int i = 0; i < 6000 && !fs::exists(early); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ::kill(rank, SIGTERM);
+  });
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+  EXPECT_NE(r.out.find("checkpoint: " + early + "/checkpoints/step-"), std::string::npos) << r.out;
 }

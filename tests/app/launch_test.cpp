@@ -178,6 +178,26 @@ TEST_F(LaunchTest, APartialLineOfRankZeroPassesAtOnce) {
   EXPECT_NE(r.out.find("[rank 1] half\n"), std::string::npos) << r.out;
   EXPECT_NE(r.err.find("boring"), std::string::npos) << r.err;
 }
+TEST_F(LaunchTest, AnErrorLineBeginsALine) {
+  auto r = run({.ranks = 1}, "printf '\\rbar 7' >&2; sleep 0.2; kill -9 $$");
+  EXPECT_EQ(r.err, "\rbar 7\nbora: rank 0 lost: killed by signal 9 (Killed)\n");
+  for (auto pause : {"", "sleep 0.1; "}) {                   // as one piece, or two
+    auto script = std::string("{ printf '\\rbar 7'; ") + pause + "printf '\\r\\033[Kbora: why\\n'; } >&2; exit 2";
+    r = run({.ranks = 1}, script);
+    EXPECT_EQ(r.err, "\rbar 7\r\033[Kbora: why\n");
+  }
+}
+TEST_F(LaunchTest, RanksListenThoughTheLauncherWasStartedInTheBackground) {
+  ::signal(SIGINT, SIG_IGN);
+  auto script = "trap 'exit 130' INT; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done";
+  auto r = run({.ranks = 2}, script, [](pid_t launcher) {
+    for (int i = 0; i < 2; ++i) wait_for(folder() + "/ready" + std::to_string(i));
+    ::kill(launcher, SIGINT);
+  });
+  ::signal(SIGINT, SIG_DFL);
+  EXPECT_EQ(r.code, 130);
+  EXPECT_LT(r.seconds, 5);
+}
 TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
   int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   ::sockaddr_in address{};

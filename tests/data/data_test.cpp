@@ -71,7 +71,7 @@ TEST(Shuffle, LooksShuffled) {
 TEST(Text, EntriesBetweenPercentLinesAreDocuments) {
   Folder f;
   std::string text;
-  for (int i = 0; i < 100; ++i) text += "Fortune " + std::to_string(i) + " of 100%\n100 % sure\n%\n";
+  for (int i = 0; i < 100; ++i) text += "Fortune " + std::to_string(i) + " of 100%\n100 % sure\n%d\n%\n";
   auto t = open_text(f.write("cookie", text), 0.1);
   EXPECT_EQ(t.documents, 100);
   EXPECT_EQ(t.held_out_documents, 10);
@@ -114,7 +114,6 @@ TEST(Text, FoldersAreReadInOrderWithoutIndexFiles) {
   f.write("c.txt", "");
   auto t = open_text(f.path.string(), 0.01);
   EXPECT_EQ(all_of(t.train), "zzzbbb");
-  EXPECT_EQ(source_bytes(f.path.string()), 6);
 }
 TEST(Text, ErrorsNameThePath) {
   Folder f;
@@ -126,11 +125,75 @@ TEST(Text, ErrorsNameThePath) {
     }
     return std::string("no error");
   };
-  EXPECT_EQ(text_of([] { source_bytes("/no/such/file"); }), "data: no file or folder at /no/such/file");
+  EXPECT_EQ(text_of([] { check_text("/no/such/file", 0.1, 1); }), "data: no file or folder at /no/such/file");
   auto empty = f.write("empty.txt", "");
   EXPECT_EQ(text_of([&] { open_text(empty, 0.1); }), "data: " + empty + " is empty");
   fs::create_directories(f.path / "none");
   EXPECT_EQ(text_of([&] { open_text((f.path / "none").string(), 0.1); }), "data: no text files in the folder " + (f.path / "none").string());
+}
+TEST(Text, AnyTextIsSplitNearTheShareAndSpread) {
+  std::string lines, entries, giant, letters;
+  for (int i = 0; i < 600; ++i) lines += "line " + std::to_string(i * i) + " of a text without any blank line\n";
+  for (int i = 0; i < 9; ++i) entries += lines.substr(static_cast<std::size_t>(500 * i), 500) + "\n%\n";
+  for (int i = 0; i < 30; ++i) giant += "tiny " + std::to_string(i) + "\n%\n" + (i == 20 ? lines : "");
+  for (int i = 0; i < 5000; ++i) letters += static_cast<char>('a' + i * i % 26);
+  for (auto& text : {lines, lines.substr(0, 7000) + "%\n" + lines.substr(7000), entries, giant, paragraphs(40), letters,
+                     letters + "%\n" + letters}) {
+    Folder f;
+    auto path = f.write("text", text);
+    for (double hold_out : {0.02, 0.05, 0.1, 0.5, 0.9})
+      for (std::int64_t window : {2, 33, 129, 513}) {
+        auto t = open_text(path, hold_out, window);
+        auto total = static_cast<std::int64_t>(text.size());
+        auto target = std::clamp<double>(hold_out * static_cast<double>(total), static_cast<double>(window),
+                                         static_cast<double>(total - window));
+        auto at = [&] {
+          return text.substr(0, 20) + "... " + std::to_string(hold_out) + " " + std::to_string(window) + " " +
+                 std::to_string(t.held_out.size());
+        };
+        EXPECT_EQ(t.train.size() + t.held_out.size(), total) << at();
+        EXPECT_GE(t.train.size(), window) << at();
+        EXPECT_GE(t.held_out.size(), window) << at();
+        EXPECT_NEAR(static_cast<double>(t.held_out.size()), target,
+                    1 + std::min(target, static_cast<double>(total) - target) / 3)
+            << at();
+        std::string both = all_of(t.train) + all_of(t.held_out), whole = text;      // every byte in one of them
+        std::sort(both.begin(), both.end()), std::sort(whole.begin(), whole.end());
+        EXPECT_EQ(both, whole) << at();
+      }
+  }
+  // Both halves of a long text are held out, by whole lines.
+  Folder f;
+  auto held = all_of(open_text(f.write("text", "%\n" + lines), 0.05, 33).held_out);
+  std::vector<std::size_t> places;
+  std::istringstream each(held);
+  for (std::string line; std::getline(each, line);) {
+    auto place = lines.find("\n" + line + "\n");
+    ASSERT_NE(place, std::string::npos) << line;
+    places.push_back(place);
+  }
+  EXPECT_LT(places.front(), lines.size() / 8);
+  EXPECT_GT(places.back(), lines.size() * 7 / 8);
+}
+TEST(Text, TwoWindowsAreEnough) {
+  Folder f;
+  for (std::size_t files : {1, 3}) {
+    for (std::size_t i = 0; i < files; ++i)
+      f.write("t/" + std::to_string(i), std::string(66 / files, static_cast<char>('a' + i)));
+    for (double hold_out : {0.001, 0.05, 0.999}) {
+      auto t = open_text((f.path / "t").string(), hold_out, 33);
+      EXPECT_EQ(t.train.size(), 33);
+      EXPECT_EQ(t.held_out.size(), 33);
+    }
+  }
+  try {
+    open_text((f.path / "t").string(), 0.05, 34);
+    ADD_FAILURE() << "no error";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(std::string(e.what()), "data: " + (f.path / "t").string() +
+                                         " has 66 bytes; the text to train on and the text held out (hold_out=0.05) "
+                                         "need a window of 34 bytes each (model.positions + 1)");
+  }
 }
 TEST(Text, AShrunkFileIsAnError) {
   Folder f;

@@ -166,11 +166,28 @@ TEST(Checkpoint, ThePreviousOneIsKept) {
   EXPECT_FALSE(fs::exists(f.path + "/step-15/rank-1"));
   // What a crash leaves is no checkpoint, and goes away with the next one.
   fs::create_directories(f.path + "/.step-20.tmp");
-  fs::create_directories(f.path + "/step-30");
+  std::ofstream(f.path + "/step-40") << "a file";
+  for (auto name : {"/step-07", "/step--1", "/step-x", "/step-"}) fs::create_directories(f.path + name);
+  EXPECT_EQ(newest_checkpoint(f.path)->step, 15);
   EXPECT_EQ(list_checkpoints(f.path).size(), 2U);
   save_on(mesh_of(1, 1), f.path, 25);
   EXPECT_FALSE(fs::exists(f.path + "/.step-20.tmp"));
-  EXPECT_TRUE(list_checkpoints("/no/such/folder").empty());
+  EXPECT_EQ(newest_checkpoint(f.path)->step, 25);
+  EXPECT_FALSE(newest_checkpoint("/no/such/folder"));
+}
+TEST(Checkpoint, AFolderWithoutItsManifestIsDamaged) {
+  Folder f;
+  save_on(mesh_of(1, 1), f.path, 5);
+  save_on(mesh_of(1, 1), f.path, 10);
+  fs::remove(f.path + "/step-10/manifest");
+  EXPECT_EQ(
+      error_of<CheckpointError>([&] { newest_checkpoint(f.path); }),
+      "checkpoint " + f.path + "/step-10 is damaged: it has no manifest; remove the folder, or choose another out");
+  fs::remove_all(f.path + "/step-10");
+  EXPECT_EQ(newest_checkpoint(f.path)->step, 5);
+  std::ofstream(f.path + "/file") << "x";
+  EXPECT_EQ(error_of<IoError>([&] { newest_checkpoint(f.path + "/file"); }),
+            "cannot read " + f.path + "/file: Not a directory");
 }
 TEST(Checkpoint, AFailedRankLeavesNothingBehindAndEveryRankSaysSo) {
   Folder f;
@@ -228,6 +245,10 @@ TEST(Checkpoint, TruncatedAndMissingFiles) {
     EXPECT_TRUE(error_of<CheckpointError>([&] { read_manifest(folder); }).starts_with("checkpoint " + folder + ": ")) << at;
     edit(folder + "/manifest", flip);
   }
+  edit(folder + "/manifest",
+       [](std::string& bytes) { bytes.replace(16, 8, std::string(7, '\xff') + '\xf0'); });  // its size, near 2^64
+  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }),
+            "checkpoint " + folder + ": the manifest is damaged: it is truncated");
   fs::resize_file(folder + "/manifest", fs::file_size(folder + "/manifest") - 1);
   EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }), "checkpoint " + folder + ": the manifest is damaged: it is truncated");
   fs::resize_file(folder + "/manifest", 5);

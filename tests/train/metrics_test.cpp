@@ -62,6 +62,12 @@ TEST_F(MetricsTest, ContinuingDropsLaterAndBrokenLines) {
   Metrics fresh(path(), -1);
   EXPECT_EQ(slurp(path()), "");
   EXPECT_THROW(Metrics("/no/such/folder/m", -1), IoError);
+  fs::create_symlink("/dev/full", folder + "/m.new");       // a full disk leaves what is there
+  std::ofstream(folder + "/m") << "{\"step\": 1, \"eval/loss\": 2}\n";
+  EXPECT_THROW(Metrics(folder + "/m", 1), IoError);
+  EXPECT_EQ(slurp(folder + "/m"), "{\"step\": 1, \"eval/loss\": 2}\n");
+  EXPECT_FALSE(fs::is_symlink(folder + "/m.new"));
+  EXPECT_EQ(Metrics(folder + "/m", 1).evaluated(), 1);
 }
 TEST_F(MetricsTest, LossPlotShowsBothCurves) {
   Metrics m(path(), -1);
@@ -105,6 +111,14 @@ TEST_F(MetricsTest, ABarOnATerminal) {
   auto text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("[####################....................] step 5/10  loss 2.5000  900 tokens/s  ETA"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("\r\033[K"));
+  testing::internal::CaptureStderr();
+  try {
+    Progress q({.total = 10, .columns = 100});
+    q.step(5, 2.5, 900);
+    throw IoError("an error ends it too");
+  } catch (const IoError&) {
+    EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with("\r\033[K"));
+  }
 }
 TEST_F(MetricsTest, SignalsAskOnly) {
   {

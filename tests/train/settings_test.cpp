@@ -70,6 +70,11 @@ TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("model.heads=3"), "model.heads: model.embed 128 cannot be cut into 3 equal heads");
   EXPECT_EQ(check_error("lr=0"), "lr: must be above 0, got 0");
   EXPECT_EQ(check_error("lr=nan"), "lr: must be above 0, got nan");
+  for (std::string key : {"lr", "optimizer.eps", "optimizer.weight_decay", "optimizer.clip"})
+    for (auto bad : {"=inf", "=nan", "=1e39", "=-1"})
+      EXPECT_TRUE(check_error(key + bad).starts_with(key + ": must be ")) << key << bad;
+  EXPECT_EQ(check_error("model.positions=9223372036854775807"),
+            "model.positions: 9223372036854775807 is more than 2^30");
   EXPECT_EQ(check_error("accumulate=3"), "accumulate: batch 8 cannot be cut into 3 equal parts");
   EXPECT_EQ(check_error("layout=fspd"), "layout: unknown layout 'fspd'; there are dp, fsdp, tp and fsdp+tp");
   EXPECT_EQ(check_error("policy=p=f32,c=bf16,o=f32"), "no error");
@@ -122,7 +127,7 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   std::ofstream(text) << std::string(5000, 'x');
   auto s = parse_settings("", "x", {"data=" + text, "out=" + (folder / "out" / "deep").string()});
   EXPECT_NO_THROW(check_job(s, 2));
-  EXPECT_TRUE(fs::is_directory(s.out));
+  EXPECT_FALSE(fs::exists(folder / "out"));                  // it only looks
   auto with = [&](auto change) {
     auto t = s;
     change(t);
@@ -131,9 +136,25 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   EXPECT_EQ(with([&](Settings& t) { t.data = "/none"; }), "data: no file or folder at /none");
   EXPECT_EQ(with([&](Settings& t) { t.mesh = "data=3"; }), "mesh: data=3 has 3 ranks, but this job has 2");
   EXPECT_EQ(with([&](Settings& t) { t.model.positions = 5000; }),
-            "data: " + text + " has 5000 bytes; windows of model.positions=5000 need at least 20004");
+            "data: " + text +
+                " has 5000 bytes; the text to train on and the text held out (hold_out=0.05) need a window of 5001 "
+                "bytes each (model.positions + 1)");
+  EXPECT_EQ(with([](Settings& t) { t.model.positions = 2499; }), "no error");
+  EXPECT_NE(with([](Settings& t) { t.model.positions = 2500; }), "no error");
   EXPECT_TRUE(with([&](Settings& t) { t.out = text + "/below"; }).starts_with("out: cannot make the folder " + text + "/below: "));
   EXPECT_TRUE(with([&](Settings& t) { t.out = text; }).starts_with("out: cannot make the folder " + text));
+  fs::create_directories(folder / "run");
+  std::ofstream(folder / "run" / "checkpoints") << "x";
+  EXPECT_EQ(with([&](Settings& t) { t.out = folder / "run"; }),
+            "out: cannot make the folder " + (folder / "run" / "checkpoints").string() + ": " +
+                (folder / "run" / "checkpoints").string() + " is a file");
+  // In the folder of the text, by whatever name.
+  fs::create_directory_symlink(folder, folder / "link");
+  for (auto out : {folder, folder / "run", folder / "new" / "deep", folder / "run" / ".." / "x", folder / "link" / "y"})
+    EXPECT_TRUE(with([&](Settings& t) { t.data = folder, t.out = out; }).find(" lies in the folder of the text, ") !=
+                std::string::npos)
+        << out;
+  EXPECT_EQ(with([&](Settings& t) { t.data = folder, t.out = folder.string() + "x"; }), "no error");
   std::ofstream(folder / "demo.yaml") << "steps: 3\n";
   EXPECT_EQ(load_settings((folder / "demo.yaml").string()).out, "runs/demo");
   EXPECT_EQ(error_of([&] { load_settings((folder / "demu.yaml").string()); }), "no configuration file at " + (folder / "demu.yaml").string());

@@ -144,8 +144,9 @@ TEST_F(TrainerTest, ARunContinuesBitForBit) {
   auto checkpoints = io::list_checkpoints(s.out + "/checkpoints");
   ASSERT_EQ(checkpoints.size(), 2U);
   EXPECT_EQ(checkpoints[1].step, 9);
-  // Once more: nothing is left to do, and nothing is lost.
+  // Once more: nothing is left to do, and nothing is lost or said twice.
   EXPECT_EQ(run(s, 3), whole);
+  EXPECT_EQ(losses(s.out, "eval/loss").size(), 2U);
   EXPECT_NE(printed.find("checkpoint: " + s.out + "/checkpoints/step-9"), std::string::npos) << printed;
 }
 TEST_F(TrainerTest, PrintsAndWritesWhatScriptsRead) {
@@ -167,6 +168,44 @@ TEST_F(TrainerTest, PrintsAndWritesWhatScriptsRead) {
   EXPECT_TRUE(fs::exists(settings.out + "/loss.svg"));
   EXPECT_EQ(to_yaml(load_settings(settings.out + "/config.yaml")), to_yaml(settings));
 }
+TEST_F(TrainerTest, ARunThatDoesNotFitLeavesTheSettingsAlone) {
+  run(settings, 1);
+  auto config = [&] { return to_yaml(load_settings(settings.out + "/config.yaml")); };
+  auto before = config();
+  fs::rename(settings.out + "/checkpoints/step-6/rank-0", settings.out + "/rank-0");
+  for (std::int64_t steps : {0, 9}) {
+    auto s = settings;
+    s.steps = steps;
+    EXPECT_THROW(run(s, 2), CheckpointError);
+    (void)testing::internal::GetCapturedStdout();
+    EXPECT_EQ(config(), before);
+  }
+  fs::rename(settings.out + "/rank-0", settings.out + "/checkpoints/step-6/rank-0");
+  fs::remove(settings.out + "/checkpoints/step-6/manifest");
+  EXPECT_THROW(run(settings, 2), IoError);
+  (void)testing::internal::GetCapturedStdout();
+  EXPECT_EQ(losses(settings.out).size(), 6U);
+}
+TEST_F(TrainerTest, AFolderBelongsToOneRun) {
+  auto check = [&](const StepReport& r) {
+    if (r.step != 2) return;
+    EXPECT_TRUE(fs::exists(settings.out + "/.lock"));
+    local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
+      auto model = bigram_trainable(settings, mesh.shape());
+      try {
+        run_training(*model, settings, mesh);
+        ADD_FAILURE() << "no error";
+      } catch (const Error& e) {
+        EXPECT_EQ(std::string(e.what()), "out: another run is writing into " + settings.out +
+                                             "; wait until it has ended, or choose another out");
+      }
+    });
+  };
+  EXPECT_EQ(run(settings, 1, {.hooks = {check}}).size(), 6U);
+  EXPECT_FALSE(fs::exists(settings.out + "/.lock"));
+  std::ofstream(settings.out + "/.lock") << "";            // of a run that was killed
+  EXPECT_EQ(run(settings, 1).size(), 6U);
+}
 TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
   settings.lr = 1e30;
   settings.warmup = 0;
@@ -175,8 +214,10 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
   (void)testing::internal::GetCapturedStdout();
   EXPECT_TRUE(io::list_checkpoints(settings.out + "/checkpoints").empty());
 }
-TEST_F(TrainerTest, ATextWithoutHeldOutDocumentsIsAnError) {
-  std::ofstream(folder + "/text") << "short text, long enough for a window\n";
+TEST_F(TrainerTest, ATextWithoutTwoWindowsIsAnError) {
+  std::ofstream(folder + "/text") << "two windows: 18 b\n";
+  EXPECT_EQ(run(settings, 2).size(), 6U);
+  std::ofstream(folder + "/text") << "a window and more";
   fs::create_directories(settings.out);
   EXPECT_THROW(local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
                  auto model = bigram_trainable(settings, mesh.shape());

@@ -6,9 +6,8 @@
 #include <vector>
 
 namespace bora::data {
-/// Bytes of all text below `path`: a file, or a folder with its subfolders; hidden files and the index files of fortune (.dat, .u8) are
-/// left out. Throws ConfigError if there is no such path, it cannot be read, or it holds no bytes.
-std::int64_t source_bytes(const std::string& path);
+/// What open_text would throw, without reading the text.
+void check_text(const std::string& path, double hold_out, std::int64_t window);
 
 /// Documents of some files, one after the other, as one ring of bytes. Cheap to copy; reading is safe from any thread.
 class Stream {
@@ -35,9 +34,12 @@ struct Text {
   Stream train, held_out;
   std::int64_t documents = 0, held_out_documents = 0;
 };
-/// The text below `path`, files in the order of their names. A document is an entry between lines of '%' where a file has such lines
-/// (the line ends its document), else the file, cut at paragraphs where it is long. Every 1/hold_out-th document is held out, so
-/// evaluation sees all parts of the text and no sentence it was trained on. The same files always give the same streams.
-/// Throws ConfigError as source_bytes.
-Text open_text(const std::string& path, double hold_out);
+/// The text below `path`: a file, or a folder with its subfolders, files in the order of their names; hidden files and
+/// the index files of fortune (.dat, .u8) are left out. A document is an entry between lines of '%' where a file has
+/// such lines (the line ends its document), else the file, cut at paragraphs where it is long. Every 1/hold_out-th
+/// document is held out, so evaluation sees all parts of the text and no sentence it was trained on. Where that misses
+/// hold_out by more than a third, because documents are few or uneven, the text is cut further: at paragraphs, at
+/// lines, at last anywhere. Both streams have at least `window` bytes. The same files always give the same streams.
+/// Throws ConfigError if there is no such path, it cannot be read, or it holds less than two windows.
+Text open_text(const std::string& path, double hold_out, std::int64_t window = 0);
 }  // namespace bora::data

@@ -9,6 +9,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 #include "bora/array/rules.h"
@@ -53,8 +54,13 @@ struct Checkpoint {
   std::int64_t step = 0;
   std::string folder;
 };
-/// Complete checkpoints below `root`, oldest first. What a crash left over is not among them.
+/// Checkpoints below `root`, oldest first. What a crash left over is not among them. Throws IoError if `root` cannot be
+/// read.
 std::vector<Checkpoint> list_checkpoints(const std::string& root);
+/// The one to continue from; none if there is no checkpoint. Throws CheckpointError if its manifest is gone: nothing
+/// writes a folder step-<n> without one, so a run that took it for nothing would begin again and overwrite what is
+/// there.
+std::optional<Checkpoint> newest_checkpoint(const std::string& root);
 
 /// Writes root/step-<step> and returns its path; older checkpoints beyond the `keep` newest are removed afterwards. A block that several
 /// ranks hold is written by one of them. Every rank calls it with the same paths, types and Specs; either all return or all throw the

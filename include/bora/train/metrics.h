@@ -17,10 +17,13 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
   /// {"step": 12, "train/loss": 2.31, ...}. Numbers that are f32 come back as the same f32; what is not finite is null.
   void write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  /// Step of the last line with eval/loss; -1: there is none.
+  std::int64_t evaluated() const { return evaluated_; }
 
  private:
   std::string path_;
   int fd_;
+  std::int64_t evaluated_ = -1;
 };
 /// The shortest decimal text that reads back as the same number (as f32 if x is one).
 std::string number_text(double x);
@@ -40,6 +43,9 @@ class Progress {
     bool quiet = false;                     // not rank 0
   };
   explicit Progress(Options options);
+  ~Progress() { end(); }                    // also when an error passes: its line begins a line
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
   /// After step `step` (counted from 1).
   void step(std::int64_t step, double loss, double tokens_per_second);
   /// A line on stdout, whatever is drawn.
@@ -57,7 +63,7 @@ int terminal_columns();
 /// Largest resident memory of this process so far, in bytes.
 std::int64_t peak_rss();
 
-/// While it lives SIGTERM and SIGINT ask for an orderly stop instead of ending the process.
+/// While it lives the first SIGTERM or SIGINT asks for an orderly stop instead of ending the process.
 class StopSignals {
  public:
   StopSignals();

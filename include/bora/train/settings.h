@@ -58,9 +58,13 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 std::string to_yaml(const Settings&);
 /// Every setting that has a domain lies in it. Throws ConfigError naming the key, the value and the domain.
 void check_settings(const Settings&);
-/// What a job of `ranks` processes needs besides: mesh and layout that fit, a text with enough bytes, a folder that can be written
-/// (made if missing). Throws ConfigError. Needs no other rank: a launcher calls it before it starts any.
+/// What a job of `ranks` processes needs besides: mesh and layout that fit, a text with enough bytes, a folder that can
+/// be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before it
+/// starts any.
 void check_job(const Settings&, int ranks);
+/// What a run writes must not lie in the folder of its text: the text would be another one when the run continues.
+/// Throws ConfigError beginning with `what`.
+void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
 
 /// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError naming the layouts there are.
 Layout parse_layout(const std::string&);

@@ -19,7 +19,7 @@
 namespace bora {
 /// What is trained. B batch, W window = positions + 1, S position.
 template <class Params> struct Task {
-  std::function<Params(const Array& key)> init;
+  std::function<Params(const Array& key)> init;   // in the dtypes in which parameters are kept
   /// Losses of the tokens of windows i32 {batch, window}: f32 {batch, position}. key: for dropout; none in evaluation.
   std::function<NamedArray(const Params&, const NamedArray& windows, const std::optional<Array>& key)> losses;
 };
@@ -40,7 +40,6 @@ struct StepOptions {
   optim::Schedule learning_rate;                  // as the optimizer uses it: for the reports
   std::int64_t accumulate = 1;                    // parts of the batch whose gradients are summed
   bool dropout = false;
-  Dtype parameter = f32;
   AxisMapping storage = {};                       // how parameters and what goes with them are kept
 };
 
@@ -75,7 +74,7 @@ template <class Params> class TrainableTask final : public Trainable {
   TrainableTask(Task<Params> task, StepOptions options)
       : init_(named_jit(InitFn([task, options](const Array& key) {
                           auto keys = random::split<2>(key);
-                          auto params = tree::map([&](const Array& x) { return is_float(x.dtype()) ? x.astype(options.parameter) : x; }, task.init(keys[0]));
+                          auto params = task.init(keys[0]);
                           return State{params, options.optimizer.init(params), full_of({{}, i32}, 0), keys[1]};
                         }),
                         {.out = options.storage})),
