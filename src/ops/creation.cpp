@@ -47,7 +47,8 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
   bool empty = step > 0 ? start >= stop : start <= stop;
   auto last = empty ? 0 : step > 0 ? (U(stop) - U(start) - 1) / U(step) : (U(start) - U(stop) - 1) / (0 - U(step));
   auto most = std::uint64_t{1} << 60;
-  check<ShapeError>(last < most, "arange: from ", start, " to ", stop, " by ", step, " are more numbers than any memory holds");
+  check<ShapeError>(last < most, "arange: from ", start, " to ", stop, " by ", step,
+                    " are more numbers than any memory holds");
   Shape shape{empty ? 0 : last + 1};
   for (auto x : {start, static_cast<std::int64_t>(U(start) + last * U(step))})
     check<ValueError>(empty || ops::holds(dtype, x), "arange: ", x, " does not fit into ", dtype,

@@ -21,7 +21,7 @@ inline Dims pick(const Dims& s, const Dims& d) {
 }
 inline Shape pick(const Shape& s, const Dims& d) { return pick(s.dims(), d); }
 inline std::int64_t product(const Dims& s, std::int64_t from, std::int64_t to) {
-  std::int64_t n = 1;                             // overflows beside a dimension of size 0 only: then the whole is 0 still
+  std::int64_t n = 1;                             // overflows beside a dimension of size 0 only, where the whole is 0
   for (auto i = from; i < to; ++i) __builtin_mul_overflow(n, s[at(i)], &n);
   return n;
 }

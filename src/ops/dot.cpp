@@ -237,8 +237,9 @@ Dims normalized(const Dims& dims, std::int64_t ndim) {
 Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   check<DtypeError>(is_numeric(a.dtype()) && is_numeric(b.dtype()), "dot_general: keys cannot be multiplied");
   auto dtype = promote(a.dtype(), b.dtype()), in = dtype == boolean ? i32 : dtype;
-  auto y = call_one(ops::DotGeneral{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()), normalized(d.contract_a, a.ndim()),
-                                    normalized(d.contract_b, b.ndim())}, {as_dtype(a, in), as_dtype(b, in)});
+  ops::DotGeneral p{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()),
+                    normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
+  auto y = call_one(p, {as_dtype(a, in), as_dtype(b, in)});
   return as_dtype(y, dtype);                      // NumPy: of booleans any of all, not how many
 }
 Array matmul(const Array& a, const Array& b) {

@@ -133,7 +133,8 @@ void drop(Term& t, const Dims& dims) {
 /// Sums over what is not kept.
 Term summed(Term t, const Labels& keep) {
   Dims gone;
-  for (std::size_t i = 0; i < t.labels.size(); ++i) if (!contains(keep, t.labels[i])) gone.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < t.labels.size(); ++i)
+    if (!contains(keep, t.labels[i])) gone.push_back(static_cast<std::int64_t>(i));
   if (!gone.empty()) {
     t.value = sum(t.value, gone);
     drop(t, gone);
@@ -226,8 +227,8 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
       auto& [known, first] = it->second;
       const auto& name = e.names[at(e.in[i][d])];
       check<ShapeError>(known == n || (first != i && (known == 1 || n == 1)), "einsum: '",
-                        name.starts_with(kDots) ? std::string(kDots) : name, "' has ", known, " elements in operand ", first + 1,
-                        " and ", n, " in operand ", i + 1, " of '", equation, "'");
+                        name.starts_with(kDots) ? std::string(kDots) : name, "' has ", known, " elements in operand ",
+                        first + 1, " and ", n, " in operand ", i + 1, " of '", equation, "'");
       if (known == 1) known = n;
     }
   }

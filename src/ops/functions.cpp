@@ -34,7 +34,7 @@ Array logsumexp(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto r = in_f32(x, [&](const Array& v) {
     auto dims = axes.resolve("logsumexp", v.ndim());
     auto empty = std::any_of(dims.begin(), dims.end(), [&](auto d) { return v.shape(d) == 0; });
-    if (empty) return log(sum(exp(v), dims, {.keepdims = options.keepdims}));             // nothing has no maximum, but a sum: log(0)
+    if (empty) return log(sum(exp(v), dims, {.keepdims = options.keepdims}));              // nothing has a sum, 0
     auto m = finite_or_zero(top(v, axes));
     auto y = log(sum(exp(v - m), axes, kKeep)) + m;
     return options.keepdims ? y : squeeze(y, dims);

@@ -62,7 +62,9 @@ template <class F> void each(const Type& t, F f) {
   }
 }
 /// The decomposition f succeeded; else its results are not set (of numbers that are not finite, or too many steps).
-template <class F, class M> bool succeeded(const F& f, const M& of) { return f.info() == Eigen::Success && of.allFinite(); }
+template <class F, class M> bool succeeded(const F& f, const M& of) {
+  return f.info() == Eigen::Success && of.allFinite();
+}
 Array t(const Array& x) { return swapaxes(x, -1, -2); }
 Array symmetric(const Array& a) { return (a + t(a)) * 0.5; }
 /// The derivative by the entries that are read, of which those below the diagonal stand for two.
@@ -200,7 +202,9 @@ struct Svd {
     });
   }
   Svd lift(Index) const { return *this; }
-  static Samples<Svd> samples() { return {{Svd{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}, {Svd{}, {zeros({0, 3}, f64)}}}; }
+  static Samples<Svd> samples() {
+    return {{Svd{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}, {Svd{}, {zeros({0, 3}, f64)}}};
+  }
 };
 struct Eigh {
   static constexpr std::string_view name = "eigh";
@@ -238,7 +242,9 @@ struct Eigh {
     return of_lower_half(g + t(g));
   }
   Eigh lift(Index) const { return *this; }
-  static Samples<Eigh> samples() { return {{Eigh{}, {array({{4., 1.}, {1., 3.}}, f64)}}, {Eigh{}, {zeros({2, 0, 0}, f64)}}}; }
+  static Samples<Eigh> samples() {
+    return {{Eigh{}, {array({{4., 1.}, {1., 3.}}, f64)}}, {Eigh{}, {zeros({2, 0, 0}, f64)}}};
+  }
 };
 }  // namespace ops
 

@@ -27,8 +27,8 @@ std::vector<Run> runs_of(const Shape& x, const Dims& dims) {
   }
   return r;
 }
-/// For each element the product of the others along dimension d: halves are multiplied together and the products of others of that
-/// half as long array go back down. No division, so that zeros and infinities (and derivatives of any order there) are right.
+/// For each element the product of the others along dimension d: halves are multiplied together, and what is found for
+/// that half as long array goes back down. No division: right at zeros and infinities, in derivatives of any order.
 Array product_of_others(const Array& x, std::int64_t d) {
   auto n = x.shape(d), half = n / 2;
   if (half == 0) return ones_like(x);

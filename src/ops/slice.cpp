@@ -219,8 +219,8 @@ Array index_in_dim(const Array& x, std::int64_t axis, std::int64_t i) {
 Array pad(const Array& x, const Dims& lo, const Dims& hi, Scalar value, const Dims& interior) {
   auto nothing = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](auto n) { return n == 0; }); };
   Dims between = interior.empty() ? Dims(lo.size(), 0) : interior;
-  check<DtypeError>(is_float(x.dtype()) || value.integral(), "pad: the fraction ", value.value, " does not fit into ", x.dtype(),
-                    "; use x.astype(f32)");
+  check<DtypeError>(is_float(x.dtype()) || value.integral(), "pad: the fraction ", value.value, " does not fit into ",
+                    x.dtype(), "; use x.astype(f32)");
   if (nothing(lo) && nothing(hi) && nothing(between) && static_cast<std::int64_t>(lo.size()) == x.ndim()) return x;
   return call_one(Pad{lo, hi, between, value}, {x});
 }

@@ -242,7 +242,7 @@ TEST(Loops, AWhileLoopSaysThatItHasNoDerivative) {
   auto f = [](const Array& x) {
     return while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; }, x);
   };
-  for (auto part : {"neither in reverse (grad, vjp) nor forward (jvp, jacfwd)", "use scan, or fori_loop with integer"}) {
+  for (auto part : {"neither in reverse (grad, vjp) nor forward (jvp, jacfwd)", "use scan, or fori_loop with int"}) {
     SAYS(TraceError, grad(f)(array(1.)), part);
     SAYS(TraceError, jvp(f, array(1.), array(1.)), part);
   }

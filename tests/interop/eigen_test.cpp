@@ -49,7 +49,8 @@ TEST(Linalg, EmptyMatricesAndNumbersThatAreNotFinite) {
     auto a = array({{bad, 1.}, {1., 3.}});
     auto f = linalg::svd(stack({a, eye(2)}));
     auto e = linalg::eigh(a);
-    for (auto& x : {view(f.u, 0), view(f.s, 0), view(f.vt, 0), e.values, e.vectors}) EXPECT_TRUE(all(isnan(x)).item<bool>()) << x;
+    for (auto& x : {view(f.u, 0), view(f.s, 0), view(f.vt, 0), e.values, e.vectors})
+      EXPECT_TRUE(all(isnan(x)).item<bool>()) << x;
     EXPECT_EQ(view(f.s, 1).to_vector<float>(), (std::vector<float>{1, 1}));
   }
 }

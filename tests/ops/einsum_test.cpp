@@ -103,7 +103,8 @@ TEST(Einsum, DimensionsOfSizeOneStretch) {
   expect_equal(einsum("ij,jk->ik", b, d), reference("ij,jk", "ik", {b, wide(d, {4, 1})}), 1e-12);
   expect_equal(einsum("ij,ij->", a, c), reference("ij,ij", "", {wide(a, {2, 4}), wide(c, {2, 4})}), 1e-12);
   expect_equal(einsum("ij,ij->ji", a, c), reference("ij,ij", "ji", {wide(a, {2, 4}), wide(c, {2, 4})}), 1e-12);
-  expect_equal(einsum("ij,jk,kj->i", a, b, d), reference("ij,jk,kj", "i", {wide(a, {2, 3}), b, wide(d, {4, 3})}), 1e-12);
+  expect_equal(einsum("ij,jk,kj->i", a, b, d), reference("ij,jk,kj", "i", {wide(a, {2, 3}), b, wide(d, {4, 3})}),
+               1e-12);
 }
 TEST(Einsum, Errors) {
   auto a = num({2, 3});

@@ -113,10 +113,12 @@ void derivatives(Function f, const Array& x, const Arrays& want) {
 }
 TEST(Elementwise, DerivativesAtZeroAndInfinity) {
   auto x = array({inf, 0., 2., -inf});
-  derivatives([](const Array& v) { return pow(v, -1); }, x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.25, 0.})});
-  derivatives([](const Array& v) { return pow(v, -2); }, x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.375, 0.})});
-  derivatives([](const Array& v) { return pow(v, -3); }, x, {array({0., -inf, -0.1875, 0.}), array({0., inf, 0.375, 0.})});
-  derivatives([](const Array& v) { return reciprocal(v); }, x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.25, 0.})});
+  auto power_of = [](int n) { return [n](const Array& v) { return pow(v, n); }; };
+  derivatives(power_of(-1), x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.25, 0.})});
+  derivatives(power_of(-2), x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.375, 0.})});
+  derivatives(power_of(-3), x, {array({0., -inf, -0.1875, 0.}), array({0., inf, 0.375, 0.})});
+  auto inverse = [](const Array& v) { return reciprocal(v); };
+  derivatives(inverse, x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.25, 0.})});
   auto y = array({0., 1., 2.});
   auto whole = [](int n) { return [n](const Array& v) { return pow(v, full({3}, n)); }; };
   derivatives(whole(-1), y, {array({-inf, -1., -0.25}), array({inf, 2., 0.25})});
