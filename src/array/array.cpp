@@ -106,7 +106,9 @@ std::vector<RegistryEntry>& registry() {
 }
 namespace detail {
 void missing_rule(std::string_view primitive, std::string_view rule) {
-  if (rule == "vjp") fail<TraceError>(primitive, " cannot be differentiated in reverse: it has no vjp rule");
+  if (rule == "vjp")
+    fail<TraceError>(primitive, " cannot be differentiated, neither in reverse (grad, vjp) nor forward (jvp, jacfwd): ",
+                     "it has no vjp rule; stop_gradient() what it is given if no derivative is wanted");
   fail<TraceError>(primitive, " has no ", rule, " rule");
 }
 Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types& out) {

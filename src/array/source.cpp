@@ -1,8 +1,9 @@
 #include "bora/array/source.h"
 #include <backtrace.h>
-#include <cxxabi.h>
+#include <dlfcn.h>
 #include <execinfo.h>
-#include <cstdlib>
+#include <link.h>
+#include <algorithm>
 #include <mutex>
 #include <string_view>
 
@@ -10,7 +11,37 @@ namespace bora {
 namespace {
 constexpr int kFrames = static_cast<int>(std::tuple_size_v<decltype(Source::frames)>);
 thread_local SourcePtr scoped_source;
+
+/// Addresses of the shared object that holds this code; nothing if it is linked into the program itself.
+struct Library {
+  std::uintptr_t from = 0, to = 0;
+  bool holds(const void* p) const {
+    auto a = reinterpret_cast<std::uintptr_t>(p);
+    return from <= a && a < to;
+  }
+};
+int on_object(dl_phdr_info* object, std::size_t, void* data) {
+  Library l{UINTPTR_MAX, 0};
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    auto& h = object->dlpi_phdr[i];
+    if (h.p_type != PT_LOAD) continue;
+    auto at = static_cast<std::uintptr_t>(object->dlpi_addr + h.p_vaddr);
+    l = {std::min(l.from, at), std::max(l.to, at + h.p_memsz)};
+  }
+  if (!l.holds(reinterpret_cast<const void*>(&on_object))) return 0;
+  bool program = std::string_view(object->dlpi_name).empty();
+  if (!program) *static_cast<Library*>(data) = l;
+  return 1;
 }
+const Library& this_library() {
+  static const Library found = [] {
+    Library l;
+    ::dl_iterate_phdr(on_object, &l);
+    return l;
+  }();
+  return found;
+}
+}  // namespace
 SourceScope::SourceScope(const SourcePtr& source) : saved_(scoped_source) { if (source) scoped_source = source; }
 SourceScope::~SourceScope() { scoped_source = saved_; }
 SourcePtr current_source() {
@@ -19,34 +50,32 @@ SourcePtr current_source() {
   Source& s = *captured;
   std::array<void*, 40> all{};
   int n = ::backtrace(all.data(), static_cast<int>(all.size()));
-  for (int i = 1; i < n && s.count < kFrames; ++i) s.frames[static_cast<std::size_t>(s.count++)] = all[static_cast<std::size_t>(i)];
+  auto& ours = this_library();
+  for (int i = 1; i < n && s.count < kFrames; ++i)
+    if (auto* frame = all[static_cast<std::size_t>(i)]; !ours.holds(frame))
+      s.frames[static_cast<std::size_t>(s.count++)] = frame;
   return captured;
 }
 namespace {
 struct Line {
-  std::string file, function;
+  std::string file;
   int line = 0;
 };
-/// Is this function the library's own: in namespace bora, or one of its templates called with lambdas of its own?
-bool of_library(const std::string& demangled) {
-  std::string_view f = demangled;
-  for (std::string_view type : {"auto ", "void ", "decltype(auto) ", "std::"})
-    if (f.starts_with(type) && type != "std::") f.remove_prefix(type.size());
-  auto name_end = f.find('(');
-  auto head = f.substr(0, name_end);
-  auto space = head.rfind(' ');                       // a return type in front of a template's name
-  if (space != std::string_view::npos && head.find('<') > space) head.remove_prefix(space + 1);
-  return f.starts_with("bora::") || head.starts_with("bora::") || f.starts_with("std::") || f.find(" bora::") < f.find('(');
+/// A frame of the C or C++ run-time, which has lines where its debug information is installed.
+bool of_run_time(const void* frame) {
+  Dl_info object{};
+  if (::dladdr(frame, &object) == 0 || !object.dli_fname) return false;
+  std::string_view path = object.dli_fname, name = path.substr(path.rfind('/') + 1);
+  auto named = [&](std::string_view library) { return name.starts_with(library); };
+  return named("libc.so") || named("libstdc++.so") || named("libc++.so") || named("libgomp.so") || named("ld-linux");
 }
-int on_frame(void* data, std::uintptr_t, const char* file, int line, const char* function) {
-  auto* found = static_cast<Line*>(data);
-  if (!file || !function) return 0;
-  int status = 0;
-  char* d = abi::__cxa_demangle(function, nullptr, nullptr, &status);
-  std::string name = status == 0 && d ? d : function;
-  std::free(d);
-  if (of_library(name) || std::string_view(file).find("include/bora/") != std::string_view::npos) return 0;      // templates of our headers
-  *found = {file, name, line};
+/// Templates of our headers and of the standard library's are compiled into the user's code.
+bool of_header(std::string_view file) {
+  return file.find("include/bora/") != file.npos || file.find("include/c++/") != file.npos;
+}
+int on_frame(void* data, std::uintptr_t, const char* file, int line, const char*) {
+  if (!file || line == 0 || of_header(file)) return 0;
+  *static_cast<Line*>(data) = {file, line};
   return 1;                                           // the innermost of inlined frames that is the user's
 }
 void ignore_error(void*, const char*, int) {}
@@ -58,11 +87,13 @@ std::string describe(const Source& s) {
   std::string place = s.scope;
   if (!state) return place;
   for (int i = 0; i < s.count; ++i) {
+    auto* frame = s.frames[static_cast<std::size_t>(i)];
+    if (of_run_time(frame)) continue;
     Line found;
-    backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(s.frames[static_cast<std::size_t>(i)]) - 1, on_frame, ignore_error, &found);
+    backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(frame) - 1, on_frame, ignore_error, &found);
     if (found.line == 0) continue;
-    auto slash = found.file.rfind('/');
-    return place + (place.empty() ? "" : ", ") + (slash == std::string::npos ? found.file : found.file.substr(slash + 1)) + ":" + std::to_string(found.line);
+    auto name = found.file.substr(found.file.rfind('/') + 1);
+    return place + (place.empty() ? "" : ", ") + name + ":" + std::to_string(found.line);
   }
   return place;
 }

@@ -3,8 +3,12 @@
 
 namespace bora {
 std::int64_t volume(const Shape& s) {
+  constexpr auto most = std::int64_t{1} << 60;                     // bytes of 8-byte elements are a positive number too
+  if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;       // however large the others are
   std::int64_t n = 1;
-  for (auto d : s) n *= d;
+  for (auto d : s)
+    check<ShapeError>(!__builtin_mul_overflow(n, d, &n) && n <= most, "a shape of ", s,
+                      " has more elements than any memory (2^60); is a size or a repeat count wrong?");
   return n;
 }
 std::string to_string(const Dims& d) {
@@ -15,7 +19,8 @@ std::string to_string(const Dims& d) {
 std::string to_string(const Shape& s) { return to_string(s.dims()); }
 Dims strides_of(const Shape& s) {
   Dims r(s.size(), 1);
-  for (std::size_t i = s.size(); i-- > 1;) r[i - 1] = r[i] * s[i];
+  // Only the strides of an empty array can overflow (see volume), and nobody walks along them.
+  for (std::size_t i = s.size(); i-- > 1;) __builtin_mul_overflow(r[i], s[i], &r[i - 1]);
   return r;
 }
 Shape broadcast_shapes(std::string_view what, const Shape& a, const Shape& b) {

@@ -123,6 +123,11 @@ Types While::infer(const Types& in) const {
   return t;
 }
 Arrays While::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }
+Arrays While::vjp(const Vjp&) const {
+  fail<TraceError>("while_loop cannot be differentiated, neither in reverse (grad, vjp) nor forward (jvp, jacfwd): ",
+                   "the number of its rounds is not known when it is traced; use scan, or fori_loop with integer ",
+                   "bounds");
+}
 Types CustomVjp::infer(const Types& in) const {
   check_inputs("custom_vjp", in, program->in_types());
   return program->out_types();

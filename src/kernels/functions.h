@@ -327,7 +327,7 @@ template <class X> BORA_INLINE X divide(X a, X b) {
     });
   }
 }
-/// C's fmod (the sign of x, exact); integers: x % 0 is x.
+/// C's fmod (the sign of x, exact); integers: x % 0 is 0, as NumPy.
 template <class X> BORA_INLINE X remainder(X x, X y) {
   using E = typename X::Storage;
   if constexpr (requires { sqrt(x); }) {
@@ -341,7 +341,7 @@ template <class X> BORA_INLINE X remainder(X x, X y) {
     return select(is_finite(x) & (y != same<X>(0)) & (y == y), with_sign(r, x), same<X>(__builtin_nan("")));
   } else {
     return each(x, y, [](E u, E v) -> E {
-      if (v == 0) return u;
+      if (v == 0) return 0;
       if constexpr (static_cast<E>(-1) < E{0}) if (v == -1) return 0;
       return static_cast<E>(u % v);
     });

@@ -19,15 +19,6 @@ template <class T> T number_as(const Scalar& s) {
     return s.value >= static_cast<double>(L::max()) ? L::max() : static_cast<T>(s.value);
   } else return static_cast<T>(s.value);
 }
-bool holds(Dtype d, std::int64_t n) {
-  return dispatch(d, "constant", [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      return n >= static_cast<std::int64_t>(std::numeric_limits<T>::min()) &&
-             n <= static_cast<std::int64_t>(std::numeric_limits<T>::max());
-    else return true;
-  });
-}
 /// The number in the one form it has in this dtype, so that equal constants are equal primitives.
 Scalar checked(Scalar value, Dtype dtype) {
   check<DtypeError>(dtype != Dtype::key, "a random key is not a number; use random::key(seed)");
@@ -42,6 +33,15 @@ Scalar checked(Scalar value, Dtype dtype) {
   return value;
 }
 }  // namespace
+bool holds(Dtype d, std::int64_t n) {
+  return dispatch(d, "constant", [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      return n >= static_cast<std::int64_t>(std::numeric_limits<T>::min()) &&
+             n <= static_cast<std::int64_t>(std::numeric_limits<T>::max());
+    else return true;
+  });
+}
 
 Type Constant::infer(const Types& in) const {
   check<ValueError>(in.empty(), "constant: takes no operands, got ", in.size());

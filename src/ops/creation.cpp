@@ -42,9 +42,18 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
 }
 Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dtype dtype) {
   check<ValueError>(step != 0, "arange: the step is 0");
-  auto n = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
-  Shape shape{std::max<std::int64_t>(n, 0)};
-  if (!is_integer(dtype)) {
+  // Unsigned: from the smallest to the largest i64 is a distance that i64 does not hold.
+  auto U = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+  bool empty = step > 0 ? start >= stop : start <= stop;
+  auto last = empty ? 0 : step > 0 ? (U(stop) - U(start) - 1) / U(step) : (U(start) - U(stop) - 1) / (0 - U(step));
+  auto most = std::uint64_t{1} << 60;
+  check<ShapeError>(last < most, "arange: from ", start, " to ", stop, " by ", step,
+                    " are more numbers than any memory holds");
+  Shape shape{empty ? 0 : last + 1};
+  for (auto x : {start, static_cast<std::int64_t>(U(start) + last * U(step))})
+    check<ValueError>(empty || ops::holds(dtype, x), "arange: ", x, " does not fit into ", dtype,
+                      "; give a dtype: arange(start, stop, step, i64)");
+  if (!is_integer(dtype) || empty || !ops::holds(dtype, step)) {
     auto wide = iota(shape, 0, i64) * step + start;
     return wide.astype(dtype);
   }
@@ -74,6 +83,7 @@ Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype) {
 
 Array linspace(double start, double stop, std::int64_t n, Dtype dtype) {
   check<ValueError>(n >= 0, "linspace: ", n, " numbers");
+  if (is_integer(dtype)) return floor(linspace(start, stop, n, f64)).astype(dtype);
   if (n == 1) return full({1}, start, dtype);
   auto i = iota({n}, 0, f64);
   auto x = i * ((stop - start) / static_cast<double>(n - 1)) + start;
@@ -96,6 +106,7 @@ Array triu(const Array& x, std::int64_t k) {
 }
 Array one_hot(const Array& indices, std::int64_t n, Dtype dtype) {
   check<DtypeError>(is_integer(indices.dtype()), "one_hot: indices are integers, not ", indices.dtype());
+  check<ValueError>(n >= 0, "one_hot: n is the number of classes and must not be negative, got ", n);
   auto shape = indices.shape();
   shape.push_back(n);
   auto i = broadcast_in_dim(indices, shape, ops::range_of(indices.ndim()));

@@ -21,8 +21,8 @@ inline Dims pick(const Dims& s, const Dims& d) {
 }
 inline Shape pick(const Shape& s, const Dims& d) { return pick(s.dims(), d); }
 inline std::int64_t product(const Dims& s, std::int64_t from, std::int64_t to) {
-  std::int64_t n = 1;
-  for (auto i = from; i < to; ++i) n *= s[at(i)];
+  std::int64_t n = 1;                             // overflows beside a dimension of size 0 only, where the whole is 0
+  for (auto i = from; i < to; ++i) __builtin_mul_overflow(n, s[at(i)], &n);
   return n;
 }
 inline std::int64_t product(const Shape& s, std::int64_t from, std::int64_t to) { return product(s.dims(), from, to); }
@@ -41,6 +41,7 @@ struct Around {
 };
 inline Around around(const Shape& s, std::int64_t axis) {
   auto nd = static_cast<std::int64_t>(s.size());
+  if (volume(s) == 0) return {0, s[at(axis)], 0};
   return {product(s, 0, axis), s[at(axis)], product(s, axis + 1, nd)};
 }
 /// One element of `value` as dtype, in the low bytes.

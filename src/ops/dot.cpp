@@ -227,13 +227,7 @@ Samples<DotGeneral> DotGeneral::samples() {
 namespace bora {
 using ops::at, ops::range_of, ops::joined;
 namespace {
-/// Operands of a product as one dtype; sums of booleans count.
-std::pair<Array, Array> one_dtype(std::string_view what, const Array& a, const Array& b) {
-  check<DtypeError>(is_numeric(a.dtype()) && is_numeric(b.dtype()), what, ": keys cannot be multiplied");
-  auto d = a.dtype() == b.dtype() ? a.dtype() : promote(a.dtype(), b.dtype());
-  if (d == boolean) d = i32;
-  return {a.dtype() == d ? a : a.astype(d), b.dtype() == d ? b : b.astype(d)};
-}
+Array as_dtype(const Array& x, Dtype d) { return x.dtype() == d ? x : x.astype(d); }
 Dims normalized(const Dims& dims, std::int64_t ndim) {
   Dims r;
   for (auto d : dims) r.push_back(normalize_axis("dot_general", d, ndim));
@@ -241,9 +235,12 @@ Dims normalized(const Dims& dims, std::int64_t ndim) {
 }
 }  // namespace
 Array dot_general(const Array& a, const Array& b, const DotDims& d) {
-  auto [x, y] = one_dtype("dot_general", a, b);
-  return call_one(ops::DotGeneral{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()), normalized(d.contract_a, a.ndim()),
-                                  normalized(d.contract_b, b.ndim())}, {x, y});
+  check<DtypeError>(is_numeric(a.dtype()) && is_numeric(b.dtype()), "dot_general: keys cannot be multiplied");
+  auto dtype = promote(a.dtype(), b.dtype()), in = dtype == boolean ? i32 : dtype;
+  ops::DotGeneral p{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()),
+                    normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
+  auto y = call_one(p, {as_dtype(a, in), as_dtype(b, in)});
+  return as_dtype(y, dtype);                      // NumPy: of booleans any of all, not how many
 }
 Array matmul(const Array& a, const Array& b) {
   auto na = a.ndim(), nb = b.ndim();

@@ -130,6 +130,17 @@ void drop(Term& t, const Dims& dims) {
   for (auto d : ops::others(static_cast<std::int64_t>(t.labels.size()), dims)) l.push_back(t.labels[at(d)]);
   t.labels = l;
 }
+/// Sums over what is not kept.
+Term summed(Term t, const Labels& keep) {
+  Dims gone;
+  for (std::size_t i = 0; i < t.labels.size(); ++i)
+    if (!contains(keep, t.labels[i])) gone.push_back(static_cast<std::int64_t>(i));
+  if (!gone.empty()) {
+    t.value = sum(t.value, gone);
+    drop(t, gone);
+  }
+  return t;
+}
 /// Diagonals, and sums over what is not kept.
 Term simplified(Term t, const Labels& keep) {
   for (std::size_t i = 0; i < t.labels.size(); ++i) {
@@ -139,16 +150,10 @@ Term simplified(Term t, const Labels& keep) {
       t.labels.erase(t.labels.begin() + static_cast<std::ptrdiff_t>(j));
     }
   }
-  Dims summed;
-  for (std::size_t i = 0; i < t.labels.size(); ++i) if (!contains(keep, t.labels[i])) summed.push_back(static_cast<std::int64_t>(i));
-  if (!summed.empty()) {
-    t.value = sum(t.value, summed);
-    drop(t, summed);
-  }
-  return t;
+  return summed(std::move(t), keep);
 }
 std::int64_t size_of(const Term& t, Label l) { return contains(t.labels, l) ? t.value.shape(position(t.labels, l)) : 1; }
-/// x without the dimensions of size 1 that y has longer (dots stretch).
+/// x without the dimensions of size 1 that y has longer.
 Term unstretched(Term x, const Term& y) {
   Dims ones;
   for (std::size_t i = 0; i < x.labels.size(); ++i)
@@ -184,6 +189,9 @@ Array spread(const Term& t, const Labels& labels) {
 Term contracted(Term x, Term y, const Labels& keep, const Labels& wanted) {
   x = unstretched(std::move(x), y);
   y = unstretched(std::move(y), x);
+  auto needed = [&](const Term& other) { return ops::joined(keep, other.labels); };
+  x = summed(std::move(x), needed(y));           // a dimension that only one of them has, now that 1s have gone
+  y = summed(std::move(y), needed(x));
   Labels batch, gone, free_x, free_y;
   for (auto l : x.labels) (contains(y.labels, l) ? contains(keep, l) ? batch : gone : free_x).push_back(l);
   for (auto l : y.labels) if (!contains(x.labels, l)) free_y.push_back(l);
@@ -218,14 +226,14 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
       auto [it, fresh] = sizes.try_emplace(e.in[i][d], n, i);
       auto& [known, first] = it->second;
       const auto& name = e.names[at(e.in[i][d])];
-      bool dots = name.starts_with(kDots);
-      check<ShapeError>(known == n || (dots && (known == 1 || n == 1)), "einsum: '", dots ? std::string(kDots) : name,
-                        "' has ", known, " elements in operand ", first + 1, " and ", n, " in operand ", i + 1, " of '",
-                        equation, "'");
+      check<ShapeError>(known == n || (first != i && (known == 1 || n == 1)), "einsum: '",
+                        name.starts_with(kDots) ? std::string(kDots) : name, "' has ", known, " elements in operand ",
+                        first + 1, " and ", n, " in operand ", i + 1, " of '", equation, "'");
       if (known == 1) known = n;
     }
   }
-  if (dtype == boolean) dtype = i32;
+  bool logical = dtype == boolean;               // NumPy: any of all; counted on the way
+  if (logical) dtype = i32;
   std::vector<Term> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     auto keep = e.out;
@@ -255,6 +263,7 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
     terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(b));
     terms[a] = std::move(product);
   }
-  return transpose(terms[0].value, places(terms[0], e.out));
+  auto y = transpose(terms[0].value, places(terms[0], e.out));
+  return logical ? y != 0 : y;
 }
 }  // namespace bora

@@ -28,7 +28,11 @@ struct Div : Defaults {
   static constexpr std::string_view name = "div";
   static constexpr auto linear = LinearIn::first;
   static Array da(A, A b, A, A ct) { return ct / b; }
-  static Array db(A a, A b, A, A ct) { return -ct * a * (1 / (b * b)); }
+  /// Through 1 / b alone: 1 / (b * b) would have no second derivative at infinity.
+  static Array db(A a, A b, A, A ct) {
+    auto r = 1 / b;
+    return -ct * a * (r * r);
+  }
 };
 /// The remainder of division towards zero.
 struct Rem : Defaults {
@@ -43,6 +47,15 @@ struct Pow : Defaults {
   static constexpr std::string_view name = "pow";
   static Array da(A a, A b, A, A ct) { return ct * (b * power(a, b - 1)); }
   static Array db(A a, A, A y, A ct) { return ct * (log(select(a == 0, ones_like(a), a)) * y); }
+};
+/// a^b where b holds whole numbers, though of a's dtype: the derivative of a^0 is 0, also at a = 0.
+struct PowWhole : Pow {
+  static constexpr std::string_view name = "pow_whole";
+  static Array da(A a, A b, A, A ct) {
+    auto none_of_it = b == 0;
+    auto lower = select(none_of_it, ones_like(b), b - 1);
+    return ct * select(none_of_it, zeros_like(a), b * apply<PowWhole>(a, lower));
+  }
 };
 /// The derivative goes to the chosen operand, half to each of two equal ones.
 Array chosen(A mine, A y, A other, A ct) {
@@ -175,7 +188,7 @@ Array floor_quotient(const Two& t) {
   auto q = is_float(a.dtype()) ? (a - r) / b : apply<Div>(a, b);
   auto low = (r != 0) & ((r < 0) != (b < 0));                      // rounded towards zero, from above
   q = select(low, q - 1, q);
-  return is_float(a.dtype()) ? round(q) : q;
+  return is_float(a.dtype()) ? round(select(b == 0, a / b, q)) : q;
 }
 Array floor_remainder(const Two& t) {
   auto r = apply<Rem>(t.a, t.b);
@@ -191,7 +204,7 @@ Array whole_power(A x, std::int64_t n) {
   if (n < 0) {
     check<ValueError>(is_float(x.dtype()), "power: integers have no negative powers (", n,
                       "); convert the array with astype(f32)");
-    return 1 / whole_power(x, -n);
+    return whole_power(1 / x, -n);                                 // not 1 / x^n: derivatives at 0 and infinity exist
   }
   Array result, square = x;
   for (; n > 0; n /= 2) {
@@ -201,13 +214,8 @@ Array whole_power(A x, std::int64_t n) {
   return result;
 }
 Array to_power(A a, A b) {
-  if (is_float(a.dtype()) && !is_float(b.dtype())) {               // x^0 is 1 with derivative 0, also at x = 0
-    auto [x, n] = meet("power", a, b);
-    auto none_of_it = n == 0;
-    return apply<Pow>(select(none_of_it, ones_like(x), x), n);
-  }
   auto t = meet("power", a, b);
-  return apply<Pow>(t.a, t.b);
+  return is_float(a.dtype()) && !is_float(b.dtype()) ? apply<PowWhole>(t.a, t.b) : apply<Pow>(t.a, t.b);
 }
 Array to_power(A a, Scalar b) {
   if (b.integral()) return whole_power(a.dtype() == boolean ? a.astype(i32) : a, b.integer);

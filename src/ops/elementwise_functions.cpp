@@ -16,20 +16,24 @@ Array exp2(const Array& x) { return power(2, inexact(x)); }
 Array log2(const Array& x) { return log(x) / std::numbers::ln2; }
 Array log10(const Array& x) { return log(x) / std::numbers::ln10; }
 Array cbrt(const Array& x) {
-  return in_f32(x, [](const Array& v) { return sign(v) * power(abs(v), 1. / 3); });
+  return in_f32(x, [](const Array& v) {
+    auto root = power(abs(v), 1. / 3);                             // sign(v) * root would have no derivative at 0
+    return where(v < 0, -root, root);
+  });
 }
 Array tan(const Array& x) { return sin(x) / cos(x); }
 Array sinh(const Array& x) {
   return in_f32(x, [](const Array& v) {
     auto small = abs(v) < 1;
-    auto u = expm1(where(small, v, 0)), h = exp(v * 0.5);          // h * h would overflow too early
-    return where(small, 0.5 * (u + u / (u + 1)), 0.5 * h * h - 0.5 / h / h);
+    auto u = expm1(where(small, v, 0));
+    auto h = exp(v * 0.5), l = exp(v * -0.5);                      // h * h would overflow too early
+    return where(small, 0.5 * (u + u / (u + 1)), 0.5 * h * h - 0.5 * l * l);
   });
 }
 Array cosh(const Array& x) {
   return in_f32(x, [](const Array& v) {
-    auto h = exp(v * 0.5);
-    return 0.5 * h * h + 0.5 / h / h;
+    auto h = exp(v * 0.5), l = exp(v * -0.5);
+    return 0.5 * h * h + 0.5 * l * l;
   });
 }
 Array arctanh(const Array& x) {

@@ -32,9 +32,12 @@ Array log_softmax(const Array& x, const Dimensions& axes) {
 }
 Array logsumexp(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto r = in_f32(x, [&](const Array& v) {
+    auto dims = axes.resolve("logsumexp", v.ndim());
+    auto empty = std::any_of(dims.begin(), dims.end(), [&](auto d) { return v.shape(d) == 0; });
+    if (empty) return log(sum(exp(v), dims, {.keepdims = options.keepdims}));              // nothing has a sum, 0
     auto m = finite_or_zero(top(v, axes));
     auto y = log(sum(exp(v - m), axes, kKeep)) + m;
-    return options.keepdims ? y : squeeze(y, axes.resolve("logsumexp", x.ndim()));
+    return options.keepdims ? y : squeeze(y, dims);
   });
   return options.dtype ? r.astype(*options.dtype) : r;
 }

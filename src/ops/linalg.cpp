@@ -13,6 +13,7 @@
 namespace bora {
 namespace {
 using Index = std::int64_t;
+template <class T> constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T> using In = Eigen::Map<const Matrix<T>>;
 template <class T> using Out = Eigen::Map<Matrix<T>>;
@@ -52,13 +53,17 @@ template <class T> Out<T> matrix(const OutputView& out, Index k) {
   auto r = rows(out.type), c = columns(out.type);
   return {out.as<T>() + k * r * c, r, c};
 }
-/// f(T{}, k) for every matrix k of the batch.
+/// f(T{}, k) for every matrix k of the batch. Of empty matrices all results are empty (Eigen would stop the program).
 template <class F> void each(const Type& t, F f) {
-  auto n = volume(batch(t));
+  auto n = t.size() == 0 ? 0 : volume(batch(t));
   for (Index k = 0; k < n; ++k) {
     if (t.dtype == f64) f(double{}, k);
     else f(float{}, k);
   }
+}
+/// The decomposition f succeeded; else its results are not set (of numbers that are not finite, or too many steps).
+template <class F, class M> bool succeeded(const F& f, const M& of) {
+  return f.info() == Eigen::Success && of.allFinite();
 }
 Array t(const Array& x) { return swapaxes(x, -1, -2); }
 Array symmetric(const Array& a) { return (a + t(a)) * 0.5; }
@@ -80,7 +85,7 @@ struct Cholesky {
       Eigen::LLT<Matrix<T>> llt(a);
       auto l = matrix<T>(out[0], k);
       if (llt.info() == Eigen::Success) l = llt.matrixL();
-      else l.setConstant(std::numeric_limits<T>::quiet_NaN());
+      else l.setConstant(kNan<T>);
     });
   }
   Array vjp(const Vjp& v) const {
@@ -183,13 +188,23 @@ struct Svd {
       auto a = matrix<T>(in[0], i);
       auto k = std::min(a.rows(), a.cols());
       Eigen::JacobiSVD<Eigen::Matrix<T, -1, -1>> f(a, Eigen::ComputeThinU | Eigen::ComputeThinV);
-      matrix<T>(out[0], i) = f.matrixU();
-      Eigen::Map<Eigen::Matrix<T, -1, 1>>(out[1].as<T>() + i * k, k) = f.singularValues();
-      matrix<T>(out[2], i) = f.matrixV().transpose();
+      auto u = matrix<T>(out[0], i), v = matrix<T>(out[2], i);
+      Eigen::Map<Eigen::Matrix<T, -1, 1>> s(out[1].as<T>() + i * k, k);
+      if (succeeded(f, a)) {
+        u = f.matrixU();
+        s = f.singularValues();
+        v = f.matrixV().transpose();
+      } else {
+        u.setConstant(kNan<T>);
+        s.setConstant(kNan<T>);
+        v.setConstant(kNan<T>);
+      }
     });
   }
   Svd lift(Index) const { return *this; }
-  static Samples<Svd> samples() { return {{Svd{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}}; }
+  static Samples<Svd> samples() {
+    return {{Svd{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}, {Svd{}, {zeros({0, 3}, f64)}}};
+  }
 };
 struct Eigh {
   static constexpr std::string_view name = "eigh";
@@ -202,8 +217,15 @@ struct Eigh {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
       Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, -1, -1>> f(a);
-      Eigen::Map<Eigen::Matrix<T, -1, 1>>(out[0].as<T>() + i * a.rows(), a.rows()) = f.eigenvalues();
-      matrix<T>(out[1], i) = f.eigenvectors();
+      Eigen::Map<Eigen::Matrix<T, -1, 1>> w(out[0].as<T>() + i * a.rows(), a.rows());
+      auto x = matrix<T>(out[1], i);
+      if (succeeded(f, a)) {
+        w = f.eigenvalues();
+        x = f.eigenvectors();
+      } else {
+        w.setConstant(kNan<T>);
+        x.setConstant(kNan<T>);
+      }
     });
   }
   Array vjp(const Vjp& v) const {
@@ -220,7 +242,9 @@ struct Eigh {
     return of_lower_half(g + t(g));
   }
   Eigh lift(Index) const { return *this; }
-  static Samples<Eigh> samples() { return {{Eigh{}, {array({{4., 1.}, {1., 3.}}, f64)}}}; }
+  static Samples<Eigh> samples() {
+    return {{Eigh{}, {array({{4., 1.}, {1., 3.}}, f64)}}, {Eigh{}, {zeros({2, 0, 0}, f64)}}};
+  }
 };
 }  // namespace ops
 

@@ -27,6 +27,22 @@ std::vector<Run> runs_of(const Shape& x, const Dims& dims) {
   }
   return r;
 }
+/// For each element the product of the others along dimension d: halves are multiplied together, and what is found for
+/// that half as long array goes back down. No division: right at zeros and infinities, in derivatives of any order.
+Array product_of_others(const Array& x, std::int64_t d) {
+  auto n = x.shape(d), half = n / 2;
+  if (half == 0) return ones_like(x);
+  auto part = [d](const Array& a, std::int64_t from, std::int64_t to) { return slice_in_dim(a, d, from, to); };
+  auto a = part(x, 0, half), b = part(x, half, 2 * half);
+  auto joint = a * b;
+  if (n % 2 == 0) {
+    auto rest = product_of_others(joint, d);
+    return concatenate({rest * b, rest * a}, d);
+  }
+  auto rest = product_of_others(concatenate({joint, part(x, n - 1, n)}, d), d);
+  auto pair = part(rest, 0, half);
+  return concatenate({pair * b, pair * a, part(rest, half, half + 1)}, d);
+}
 /// The operand stretched back over the reduced dimensions.
 Array back(const Array& a, const Array& like, const Dims& dims) { return broadcast_in_dim(a, like.shape(), others(like.ndim(), dims)); }
 }  // namespace
@@ -75,13 +91,13 @@ Array Reduce::vjp(const Vjp& v) const {
     return hit * back(v.ct[0] / sum(hit, dims), x, dims);
   }
   check<TraceError>(kind == Reduction::prod, reduction_name(kind), " has no derivative");
-  // The product of the others: out / x where nothing is 0; the product of the rest at a single 0; else 0.
-  auto zero = x == 0;
-  auto one = ones_like(x), none_of = zeros_like(x);
-  auto rest = back(prod(select(zero, one, x), dims), x, dims);
-  auto zeros = back(sum(zero.astype(x.dtype()), dims), x, dims);
-  auto at_zero = select(zeros == 1, rest, none_of), elsewhere = select(zeros == 0, rest / select(zero, one, x), none_of);
-  return back(v.ct[0], x, dims) * select(zero, at_zero, elsewhere);
+  // One dimension after the other: the others in this one, times the whole products of the others in those before.
+  Array y = x.dtype() == bf16 ? x.astype(f32) : x, g = back(v.ct[0], x, dims).astype(y.dtype());
+  for (auto i = dims.size(); i-- > 0;) {
+    g = g * broadcast_to(product_of_others(y, dims[i]), x.shape());
+    if (i > 0) y = prod(y, dims[i], {.keepdims = true});
+  }
+  return g.astype(x.dtype());
 }
 Factors Reduce::factors(const Types& in) const {
   auto l = range_of(in[0].ndim());
@@ -105,6 +121,8 @@ Samples<Reduce> Reduce::samples() {
           {{Reduction::min, {0}}, {random_values({3, 4}, -1, 1, 5)}},
           {{Reduction::max, {1}}, {values({2, 3}, {1, 1, 0, 2, 3, 1}, i32)}},
           {{Reduction::prod, {1}}, {random_values({2, 3}, 0.5, 1.5, 6)}},
+          {{Reduction::prod, {0, 2}}, {random_values({3, 2, 5}, 0.5, 1.5, 7)}},
+          {{Reduction::prod, {1}}, {values({3, 4}, {2, 0, 3, 1, 0, 2, 0, 3, -1, 2, 1, 4}, f64)}},
           {{Reduction::all, {1}}, {flags}},
           {{Reduction::any, {0}}, {flags}}};
 }

@@ -40,6 +40,7 @@ Type BroadcastInDim::infer(const Types& in) const {
     check<ShapeError>(x[i] == 1 || x[i] == shape[at(dims[i])], "broadcast: ", x, " does not stretch to ", shape,
                       ": dimension ", i, " has ", x[i], " elements, not 1 or ", shape[at(dims[i])]);
   }
+  (void)volume(shape);                            // throws for more elements than there can be, also while staging
   return with_shape(in[0], shape);
 }
 void BroadcastInDim::eval(Inputs in, Outputs out) const {
@@ -178,7 +179,10 @@ struct Rev {
 }  // namespace
 
 // ---- iota -------------------------------------------------------------------------------------------------------------
-Type Iota::infer(const Types&) const { return {shape, dtype}; }
+Type Iota::infer(const Types&) const {
+  (void)volume(shape);
+  return {shape, dtype};
+}
 void Iota::eval(Inputs, Outputs out) const {
   auto a = around(shape, dim);
   dispatch(dtype, "iota", [&](auto t) {
@@ -203,17 +207,18 @@ Array broadcast_to(const Array& x, const Shape& shape) {
 }
 Array reshape(const Array& x, const Shape& shape) {
   Shape s = shape;
-  std::int64_t known = 1, open = -1;
+  std::int64_t open = -1;
   for (std::size_t d = 0; d < s.size(); ++d) {
     if (s[d] == -1) {
       check<ShapeError>(open < 0, "reshape: only one size may be -1, got ", shape);
       open = static_cast<std::int64_t>(d);
     } else {
       check<ShapeError>(s[d] >= 0, "reshape: sizes must not be negative (but one may be -1), got ", shape);
-      known *= s[d];
     }
   }
   if (open >= 0) {
+    s[at(open)] = 1;
+    auto known = volume(s);
     check<ShapeError>(known > 0 && x.size() % known == 0, "reshape: ", x.shape(), " has ", x.size(),
                       " elements; no size in place of -1 makes ", shape, " fit");
     s[at(open)] = x.size() / known;

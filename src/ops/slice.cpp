@@ -219,6 +219,8 @@ Array index_in_dim(const Array& x, std::int64_t axis, std::int64_t i) {
 Array pad(const Array& x, const Dims& lo, const Dims& hi, Scalar value, const Dims& interior) {
   auto nothing = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](auto n) { return n == 0; }); };
   Dims between = interior.empty() ? Dims(lo.size(), 0) : interior;
+  check<DtypeError>(is_float(x.dtype()) || value.integral(), "pad: the fraction ", value.value, " does not fit into ",
+                    x.dtype(), "; use x.astype(f32)");
   if (nothing(lo) && nothing(hi) && nothing(between) && static_cast<std::int64_t>(lo.size()) == x.ndim()) return x;
   return call_one(Pad{lo, hi, between, value}, {x});
 }
@@ -265,7 +267,7 @@ Array tile(const Array& x, const Dims& repeats) {
     wide.push_back(times[d]);
     own.push_back(static_cast<std::int64_t>(wide.size()));
     wide.push_back(s[d]);
-    result.push_back(times[d] * s[d]);
+    result.push_back(volume({times[d], s[d]}));
   }
   return reshape(broadcast_in_dim(reshape(x, s), wide, own), result);
 }
@@ -274,7 +276,7 @@ Array repeat(const Array& x, std::int64_t n, std::int64_t axis) {
   check<ValueError>(n >= 0, "repeat: n must not be negative, got ", n);
   auto wide = x.shape(), result = x.shape();
   wide.insert(at(axis) + 1, n);
-  result[at(axis)] *= n;
+  result[at(axis)] = volume({result[at(axis)], n});
   return reshape(broadcast_in_dim(x, wide, others(x.ndim() + 1, {axis + 1})), result);
 }
 Array roll(const Array& x, std::int64_t shift, std::int64_t axis) {

@@ -31,6 +31,8 @@ inline Shape prepend(std::int64_t x, Shape s) {
 }
 inline bool contains(const Dims& d, std::int64_t x) { return std::find(d.begin(), d.end(), x) != d.end(); }
 inline Type with_shape(const Type& t, Shape s) { return {std::move(s), t.dtype}; }
+/// Is n a number of this dtype? (For floating dtypes and booleans always.)
+bool holds(Dtype, std::int64_t n);
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Every input and the output have the same dimensions. `linear`, `joint`: see Factors.

@@ -238,6 +238,27 @@ TEST(Loops, WhileAndFori) {
   SAYS(ShapeError, fori_loop(0, 2, [](const Array&, const Array& c) { return stack({c, c}); }, array(1.)),
       "fori_loop: the value must stay as init is");
 }
+TEST(Loops, AWhileLoopSaysThatItHasNoDerivative) {
+  auto f = [](const Array& x) {
+    return while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; }, x);
+  };
+  for (auto part : {"neither in reverse (grad, vjp) nor forward (jvp, jacfwd)", "use scan, or fori_loop with int"}) {
+    SAYS(TraceError, grad(f)(array(1.)), part);
+    SAYS(TraceError, jvp(f, array(1.), array(1.)), part);
+  }
+}
+TEST(Errors, NameTheLineOfTheUser) {
+  auto wrong = [](const Array& x) { return reshape(x, {3}); };
+  auto place = "(shells_test.cpp:" + std::to_string(__LINE__ - 1) + ")";
+  auto x = ones({2});
+  SAYS(ShapeError, wrong(x), place);
+  SAYS(ShapeError, vmap(wrong)(ones({2, 2})), place);
+  SAYS(ShapeError, grad([&](const Array& v) { return sum(wrong(v)); })(x), place);
+  SAYS(ShapeError, jit(wrong)(x), place.substr(1));                // behind the argument's path
+  // Thrown below functions made of other operations, whose own lines say nothing to the user.
+  auto line = std::to_string(__LINE__ + 1);
+  SAYS(ShapeError, sum(zeros({0, 1LL << 40, 1LL << 40}), 0), "(shells_test.cpp:" + line + ")");
+}
 TEST(Checkpoint, SameGradientsUnderEveryPolicy) {
   auto m = net();
   auto want = grad(loss)(m, xs(), ys());

@@ -39,6 +39,22 @@ TEST(Eigen, HostFunctions) {
   EXPECT_EQ(jit([&](const Array& m) { return solve(m, b); })(a).to_vector<float>(), x.to_vector<float>());
 }
 
+TEST(Linalg, EmptyMatricesAndNumbersThatAreNotFinite) {
+  EXPECT_EQ(linalg::svd(zeros({3, 0})).u.shape(), (Shape{3, 0}));
+  EXPECT_EQ(linalg::svd(zeros({0, 3})).vt.shape(), (Shape{0, 3}));
+  EXPECT_EQ(linalg::eigh(zeros({0, 0})).values.shape(), Shape{0});
+  EXPECT_EQ(linalg::qr(zeros({0, 3})).r.shape(), (Shape{0, 3}));
+  EXPECT_EQ(linalg::solve(eye(2), zeros({2, 0})).shape(), (Shape{2, 0}));
+  for (double bad : {std::nan(""), HUGE_VAL}) {
+    auto a = array({{bad, 1.}, {1., 3.}});
+    auto f = linalg::svd(stack({a, eye(2)}));
+    auto e = linalg::eigh(a);
+    for (auto& x : {view(f.u, 0), view(f.s, 0), view(f.vt, 0), e.values, e.vectors})
+      EXPECT_TRUE(all(isnan(x)).item<bool>()) << x;
+    EXPECT_EQ(view(f.s, 1).to_vector<float>(), (std::vector<float>{1, 1}));
+  }
+}
+
 // ---- linalg ------------------------------------------------------------------------------------------------------------
 Array wide() { return array({{2., -1., 0.5}, {1., 3., 0.25}, {0., -0.5, 4.}}, f64); }
 void near(const Array& a, const Array& b, double tolerance = 1e-10) {

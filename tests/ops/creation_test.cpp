@@ -57,6 +57,30 @@ TEST(Creation, Ranges) {
   EXPECT_TRUE(close(linspace(0, 1, 5), array({0., 0.25, 0.5, 0.75, 1.})));
   EXPECT_TRUE(close(linspace(2, 3, 1), array({2.})));
   EXPECT_EQ(linspace(0, 0.3, 4).to_vector<float>().back(), 0.3f);
+  EXPECT_TRUE(close(linspace(-5, 5, 4, i32), array({-5, -2, 1, 5})));
+  EXPECT_TRUE(close(linspace(-0.5, 5, 1, i32), array({-1})));
+  EXPECT_MESSAGE(ValueError, arange(2147483640LL, 2147483650LL), "2147483649 does not fit into i32");
+  EXPECT_MESSAGE(ValueError, arange(250, 260, 1, u8), "259 does not fit into u8");
+  EXPECT_TRUE(close(arange(252, 256, 1, u8), array({252, 253, 254, 255}, u8)));
+  EXPECT_TRUE(close(arange(9, 2, -3, u8), array({9, 6, 3}, u8)));
+  EXPECT_TRUE(close(arange(0, 1, 5000000000LL), array({0})));
+  EXPECT_TRUE(close(arange(INT64_MAX, INT64_MIN, INT64_MIN, i64), array({INT64_MAX, std::int64_t{-1}}, i64)));
+  EXPECT_MESSAGE(ShapeError, arange(INT64_MIN, INT64_MAX), "more numbers than any memory holds");
+}
+TEST(Creation, MoreElementsThanCanBe) {
+  auto half = std::int64_t{1} << 32, much = std::int64_t{1} << 62;
+  EXPECT_MESSAGE(ShapeError, zeros({half, half}), "[4294967296, 4294967296]");
+  EXPECT_MESSAGE(ShapeError, repeat(ones({4}), much, 0), "[4, 4611686018427387904]");
+  EXPECT_MESSAGE(ShapeError, tile(ones({4}), {much}), "4611686018427387904");
+  EXPECT_MESSAGE(ShapeError, one_hot(array({1}), much), "[1, 4611686018427387904]");
+  EXPECT_MESSAGE(ShapeError, broadcast_to(ones({1, 1}), {half, half}), "[4294967296, 4294967296]");
+  EXPECT_MESSAGE(ShapeError, iota({half, half}, 0), "[4294967296, 4294967296]");
+  EXPECT_MESSAGE(ShapeError, reshape(zeros({0}), {half, half}), "[4294967296, 4294967296]");
+  EXPECT_MESSAGE(ShapeError, reshape(zeros({0}), {-1, half, half}), "[1, 4294967296, 4294967296]");
+  auto none_of_it = zeros({half, 0, half}) + 1;                    // no elements, however large the others are
+  EXPECT_EQ(none_of_it.size(), 0);
+  EXPECT_EQ(cumsum(transpose(none_of_it), 1).shape(), (Shape{half, 0, half}));
+  EXPECT_EQ(sum(none_of_it).item<float>(), 0);
 }
 TEST(Creation, Matrices) {
   EXPECT_TRUE(close(eye(2), array({{1., 0.}, {0., 1.}})));
@@ -74,6 +98,7 @@ TEST(Creation, OneHotAndGrids) {
   EXPECT_TRUE(close(one_hot(array({2, 0, 5}), 3), array({{0., 0., 1.}, {1., 0., 0.}, {0., 0., 0.}})));
   EXPECT_EQ(one_hot(array({{1}}), 4, bf16).type(), (Type{{1, 1, 4}, bf16}));
   EXPECT_MESSAGE(DtypeError, one_hot(array({1.}), 3), "indices are integers");
+  EXPECT_MESSAGE(ValueError, one_hot(array({0}), -1), "must not be negative, got -1");
   auto g = meshgrid({array({1, 2, 3}), array({4, 5})});
   EXPECT_TRUE(close(g[0], array({{1, 2, 3}, {1, 2, 3}})));
   EXPECT_TRUE(close(g[1], array({{4, 4, 4}, {5, 5, 5}})));

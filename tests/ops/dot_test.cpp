@@ -75,7 +75,10 @@ TEST(DotGeneral, Larger) {
 }
 TEST(DotGeneral, PromotesAndSaysWhatIsWrong) {
   EXPECT_EQ(dot_general(numbers({2}, bf16), numbers({2}, f32), {{}, {}, {0}, {0}}).dtype(), f32);
-  EXPECT_EQ(matmul(array({true, true}), array({true, true})).item<int>(), 2);
+  auto flags = array({{true, false}, {true, true}});
+  EXPECT_EQ(matmul(flags, flags).dtype(), boolean);
+  expect_values(dot(flags, flags), {1, 0, 1, 1});
+  expect_values(matmul(flags, array({1, 1})), {1, 2});
   expect_says(message<ShapeError>([] {
                 (void)dot_general(numbers({2, 3}), numbers({2, 4}), {{0}, {0}, {1}, {1}});
               }),

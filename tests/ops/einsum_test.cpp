@@ -93,7 +93,18 @@ TEST(Einsum, Dots) {
 TEST(Einsum, Dtypes) {
   EXPECT_EQ(einsum("ij,jk->ik", numbers({2, 3}, bf16), numbers({3, 2}, bf16)).dtype(), bf16);
   EXPECT_EQ(einsum("ij,jk->ik", numbers({2, 3}, bf16), numbers({3, 2}, f32)).dtype(), f32);
-  EXPECT_EQ(einsum("i,i->", array({true, true}), array({true, true})).item<int>(), 2);
+  EXPECT_EQ(einsum("i,i->", array({true, true}), array({true, true})).dtype(), boolean);
+  expect_values(einsum("ij->i", array({{true, true}, {false, false}})), {1, 0});
+}
+TEST(Einsum, DimensionsOfSizeOneStretch) {
+  auto wide = [](const Array& x, const Shape& s) { return broadcast_to(x, s); };
+  auto a = num({2, 1}), b = num({3, 4}, 1), c = num({1, 4}, 2), d = num({4, 1}, 3);
+  expect_equal(einsum("ij,jk->ik", a, b), reference("ij,jk", "ik", {wide(a, {2, 3}), b}), 1e-12);
+  expect_equal(einsum("ij,jk->ik", b, d), reference("ij,jk", "ik", {b, wide(d, {4, 1})}), 1e-12);
+  expect_equal(einsum("ij,ij->", a, c), reference("ij,ij", "", {wide(a, {2, 4}), wide(c, {2, 4})}), 1e-12);
+  expect_equal(einsum("ij,ij->ji", a, c), reference("ij,ij", "ji", {wide(a, {2, 4}), wide(c, {2, 4})}), 1e-12);
+  expect_equal(einsum("ij,jk,kj->i", a, b, d), reference("ij,jk,kj", "i", {wide(a, {2, 3}), b, wide(d, {4, 3})}),
+               1e-12);
 }
 TEST(Einsum, Errors) {
   auto a = num({2, 3});
@@ -107,6 +118,7 @@ TEST(Einsum, Errors) {
   EXPECT_THROW((void)einsum("ij,jk->ik", a), ValueError);
   EXPECT_THROW((void)einsum("...j->j", a), ValueError);
   EXPECT_THROW((void)einsum("ii->i", a), ShapeError);
+  EXPECT_THROW((void)einsum("ii->i", num({1, 3})), ShapeError);
 }
 }  // namespace
 }  // namespace bora

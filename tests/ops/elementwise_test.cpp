@@ -103,6 +103,36 @@ TEST(Elementwise, CornersHaveJaxDerivatives) {
   EXPECT_TRUE(close(gradient([](const Array& x) { return where(x > 0, sqrt(x), 0); }, zero), array({nan_})));
   EXPECT_TRUE(std::isnan(relu(array(nan_)).item<double>()));
 }
+/// The first, second, .. derivatives of f at x, which are what JAX gives.
+using Function = std::function<Array(const Array&)>;
+void derivatives(Function f, const Array& x, const Arrays& want) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    f = [f](const Array& v) { return gradient(f, v); };
+    EXPECT_TRUE(close(f(x), want[i])) << "derivative " << i + 1 << " at " << x;
+  }
+}
+TEST(Elementwise, DerivativesAtZeroAndInfinity) {
+  auto x = array({inf, 0., 2., -inf});
+  auto power_of = [](int n) { return [n](const Array& v) { return pow(v, n); }; };
+  derivatives(power_of(-1), x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.25, 0.})});
+  derivatives(power_of(-2), x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.375, 0.})});
+  derivatives(power_of(-3), x, {array({0., -inf, -0.1875, 0.}), array({0., inf, 0.375, 0.})});
+  auto inverse = [](const Array& v) { return reciprocal(v); };
+  derivatives(inverse, x, {array({0., -inf, -0.25, 0.}), array({0., inf, 0.25, 0.})});
+  auto y = array({0., 1., 2.});
+  auto whole = [](int n) { return [n](const Array& v) { return pow(v, full({3}, n)); }; };
+  derivatives(whole(-1), y, {array({-inf, -1., -0.25}), array({inf, 2., 0.25})});
+  derivatives(whole(0), y, {zeros({3}), zeros({3})});
+  derivatives(whole(1), y, {ones({3}), zeros({3}), zeros({3})});
+  derivatives(whole(3), y, {array({0., 3., 12.}), array({0., 6., 12.}), array({6., 6., 6.}), zeros({3})});
+  derivatives([](const Array& v) { return cbrt(v); }, array({0., 8., -8., inf}),
+              {array({inf, 1. / 12, 1. / 12, 0.}), array({-inf, -1. / 144, 1. / 144, 0.})});
+  auto far = array({inf, -inf, 100., -100., 0.}), odd = array({inf, -inf, inf, -inf, 0.});
+  auto even = array({inf, inf, inf, inf, 1.});
+  derivatives([](const Array& v) { return sinh(v); }, far, {even, odd, even});
+  derivatives([](const Array& v) { return cosh(v); }, far, {odd, even, odd});
+  derivatives([](const Array& v) { return prod(v); }, array({2., 0., 3.}), {array({0., 6., 0.}), array({3., 5., 2.})});
+}
 TEST(Elementwise, LogaddexpAtInfinityAndTies) {
   auto a = array({0., -inf, inf, -inf, 100.}), b = array({0., -inf, inf, 3., 0.});
   EXPECT_TRUE(close(logaddexp(a, b), array({std::log(2.), -inf, inf, 3., 100.})));
@@ -196,6 +226,10 @@ TEST(Elementwise, DivisionWithRemainderIsPythons) {
   EXPECT_TRUE(close(fmod(x, y), array({1.5, -1.5, 1.5, -1.5})));
   EXPECT_TRUE(close(array({7u}, u32) % 4, array({3u}, u32)));
   EXPECT_TRUE(close(x % 2, array({1.5, 0.5, 1.5, 0.5})));
+  EXPECT_TRUE(close(array({5, -5}) % 0, array({0, 0})));           // by zero: NumPy's
+  EXPECT_TRUE(close(fmod(array({5, 0}, u8), zeros({2}, u8)), zeros({2}, u8)));
+  EXPECT_TRUE(close(floor_divide(array({1., -1., 0.}), 0), array({inf, -inf, nan_})));
+  EXPECT_TRUE(close(floor_divide(array({1., -1.}), inf), array({0., -1.})));
 }
 TEST(Elementwise, Powers) {
   auto x = array({-2., 0.5, 3.});

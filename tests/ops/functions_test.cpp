@@ -27,6 +27,9 @@ TEST(Softmax, RowsOfInfinitiesFollowJax) {
   auto x = array({{-inf, -inf}, {-inf, 0.}, {inf, 0.}});
   EXPECT_TRUE(close(softmax(x), array({{nan_, nan_}, {0., 1.}, {nan_, nan_}})));
   EXPECT_TRUE(close(logsumexp(x, -1), array({-inf, 0., inf})));
+  EXPECT_TRUE(close(logsumexp(zeros({0})), array(-inf)));
+  EXPECT_TRUE(close(logsumexp(zeros({0, 2}), 0, {.keepdims = true}), array({{-inf, -inf}})));
+  EXPECT_EQ(logsumexp(zeros({0, 2}), 1).shape(), Shape{0});
 }
 TEST(Softmax, Bf16IsRoundedOnce) {
   auto x = wave({4, 33}, 0.7, bf16);

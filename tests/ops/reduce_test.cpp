@@ -110,6 +110,9 @@ TEST(Prod, GradientWithZeros) {
   expect_values(gradient(array({2., 3., 4.}, f64)), {12, 8, 6}, 1e-12);
   expect_values(gradient(array({2., 0., 4.}, f64)), {0, 8, 0});
   expect_values(gradient(array({0., 0., 4.}, f64)), {0, 0, 0});
+  expect_values(gradient(array({1e-25, 1e-25, 1.})), {1e-25f, 1e-25f, 0});
+  expect_values(gradient(array({inf, 2., 3.})), {6, inf, inf});
+  expect_values(gradient(array({1., nan, 3.})), {nan, 3, nan});
 }
 TEST(Max, GradientIsSharedByTies) {
   auto p = primitive(ops::Reduce{kernels::Reduction::max, {1}});

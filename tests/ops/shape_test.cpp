@@ -74,6 +74,8 @@ TEST(Pad, AroundBetweenAndCut) {
   expect_values(pad(x, {0}, {0}, 9, {1}), {1, 9, 2, 9, 3});
   expect_values(pad(x, {-1}, {1}), {2, 3, 0});
   expect_values(pad(x, {-1}, {0}, 9, {1}), {9, 2, 9, 3});
+  auto fraction = [] { (void)pad(arange(2), {1}, {1}, 0.5); };
+  expect_says(message<DtypeError>(fraction), "the fraction 0.5 does not fit into i32");
   expect_values(pad(x, {-2}, {-1}, 9, {2}), {9, 2, 9, 9});
   expect_values(pad(x, {-4}, {1}), {});
   expect_values(pad(numbers({0}), {2}, {0}, 4), {4, 4});

@@ -58,6 +58,7 @@ struct While {
   static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
+  Arrays vjp(const Vjp&) const;                 // throws: how many rounds there are to go back through is not known
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<While> samples();
