@@ -74,8 +74,11 @@ int train(const Arguments& a) {
     return code;
   } catch (const transport::RankLost&) {
     throw;
+  } catch (const Error& e) {                                          // the others wait for this rank no longer
+    context->abort(e.text());
+    throw;
   } catch (const std::exception& e) {
-    context->abort(e.what());                                         // the others wait for this rank no longer
+    context->abort(e.what());
     throw;
   }
 }

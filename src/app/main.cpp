@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
   } catch (const bora::Error& e) {                     // of several ranks that say the same, the launcher shows one
-    return say(e.what(), 2);
+    return say(e.text(), 2);
   } catch (const std::bad_alloc&) {
     return say("out of memory", 86);
   } catch (const std::exception& e) {

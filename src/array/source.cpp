@@ -1,4 +1,5 @@
 #include "bora/array/source.h"
+#include "bora/base/error.h"
 #include <backtrace.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -11,6 +12,7 @@ namespace bora {
 namespace {
 constexpr int kFrames = static_cast<int>(std::tuple_size_v<decltype(Source::frames)>);
 thread_local SourcePtr scoped_source;
+[[maybe_unused]] const bool errors_know_places = (CallError::call_site = [] { return describe(*current_source()); }, true);
 
 /// Addresses of the shared object that holds this code; nothing if it is linked into the program itself.
 struct Library {

@@ -26,8 +26,11 @@ Type DotGeneral::infer(const Types& in) const {
   };
   distinct(joined(batch_a, contract_a), a);
   distinct(joined(batch_b, contract_b), b);
-  check<ShapeError>(pick(a.shape, contract_a) == pick(b.shape, contract_b),
-                    "dot_general: contracted sizes differ: ", a.shape, " over ", contract_a, " and ", b.shape,
+  bool as_matrices = batch_a.empty() && contract_a == Dims{a.ndim() - 1} && contract_b == Dims{std::max<std::int64_t>(0, b.ndim() - 2)};
+  bool fit = pick(a.shape, contract_a) == pick(b.shape, contract_b);
+  check<ShapeError>(fit || !as_matrices, "matmul: inner sizes differ: ", a.shape, " @ ", b.shape,
+                    b.ndim() >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
+  check<ShapeError>(fit, "dot_general: contracted sizes differ: ", a.shape, " over ", contract_a, " and ", b.shape,
                     " over ", contract_b);
   check<ShapeError>(pick(a.shape, batch_a) == pick(b.shape, batch_b), "dot_general: batch sizes differ: ", a.shape,
                     " over ", batch_a, " and ", b.shape, " over ", batch_b);
@@ -246,13 +249,12 @@ Array matmul(const Array& a, const Array& b) {
   auto na = a.ndim(), nb = b.ndim();
   check<ShapeError>(na > 0 && nb > 0, "matmul: a scalar cannot be multiplied as a matrix: ", a.shape(), " @ ", b.shape(), "; use *");
   auto inner_a = na - 1, inner_b = std::max<std::int64_t>(0, nb - 2);
-  check<ShapeError>(a.shape(inner_a) == b.shape(inner_b), "matmul: inner sizes differ: ", a.shape(), " @ ", b.shape(),
-                    nb >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
   if (na <= 2 || nb <= 2) {
-    // No batch on one side: its dimensions are free ones of the product.
+    // No batch on one side: its dimensions are free ones of the product. It checks the sizes: it knows whose parameters they are.
     auto y = dot_general(a, b, {{}, {}, {inner_a}, {inner_b}});
     return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
   }
+  check<ShapeError>(a.shape(inner_a) == b.shape(inner_b), "matmul: inner sizes differ: ", a.shape(), " @ ", b.shape(), "; did you mean transpose(b)?");
   auto batch_a = Shape(Dims(a.type().shape.begin(), a.type().shape.end() - 2)),
        batch_b = Shape(Dims(b.type().shape.begin(), b.type().shape.end() - 2));
   Array x = a, y = b;

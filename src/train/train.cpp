@@ -16,7 +16,7 @@ template <class F> void on_first_rank(const Mesh& mesh, std::string_view what, c
   try {
     if (mesh.rank() == 0) f();
   } catch (const Error& e) {
-    problem = e.what();
+    problem = e.text();
   }
   io::agree<IoError>(place_of(mesh), problem, what);
 }

@@ -11,24 +11,36 @@
 namespace bora {
 class Error : public std::exception {
  public:
-  explicit Error(std::string text) : text_(std::move(text)) {}
-  const char* what() const noexcept override { return text_.c_str(); }
+  explicit Error(std::string text) : text_(std::move(text)), what_(text_) {}
+  /// What happened, what to do and, where it is known, the user's line.
+  const char* what() const noexcept override { return what_.c_str(); }
+  /// The same without the line.
+  const std::string& text() const { return text_; }
   /// Adds where it happened, once: the first place that knows is the nearest to the user's mistake.
   void add_place(const std::string& place) {
-    if (!placed_ && !place.empty()) text_ += "   (" + place + ")";
-    placed_ = placed_ || !place.empty();
+    if (placed_ || place.empty()) return;
+    what_ = text_ + "   (" + place + ")";
+    placed_ = true;
   }
- private:
-  std::string text_;
+
+ protected:
+  std::string text_, what_;
   bool placed_ = false;
 };
-struct ShapeError : Error { using Error::Error; };        // sizes or ranks that do not fit
-struct DtypeError : Error { using Error::Error; };        // a dtype an operation does not take
-struct IndexError : Error { using Error::Error; };        // an axis or position that does not exist
-struct ValueError : Error { using Error::Error; };        // an argument outside its domain
-struct AxisError : Error { using Error::Error; };         // named axes that do not fit
-struct TraceError : Error { using Error::Error; };        // a traced value used as data, or after its transform ended
-struct ShardError : Error { using Error::Error; };        // meshes, Specs, axis mappings
+/// A mistake in a call of the array library. It knows at least where that call is; an operation that knows its scope too says more.
+struct CallError : Error {
+  explicit CallError(std::string text) : Error(std::move(text)) {
+    if (auto place = call_site ? call_site() : std::string(); !place.empty()) what_ = text_ + "   (" + place + ")";
+  }
+  inline static std::string (*call_site)() = nullptr;      // set by the layer that knows call stacks (array)
+};
+struct ShapeError : CallError { using CallError::CallError; };        // sizes or ranks that do not fit
+struct DtypeError : CallError { using CallError::CallError; };        // a dtype an operation does not take
+struct IndexError : CallError { using CallError::CallError; };        // an axis or position that does not exist
+struct ValueError : CallError { using CallError::CallError; };        // an argument outside its domain
+struct AxisError : CallError { using CallError::CallError; };         // named axes that do not fit
+struct TraceError : CallError { using CallError::CallError; };        // a traced value used as data, or after its transform ended
+struct ShardError : CallError { using CallError::CallError; };        // meshes, Specs, axis mappings
 struct CheckpointError : Error { using Error::Error; };   // what a stored checkpoint says against what is wanted
 struct IoError : Error { using Error::Error; };           // files
 struct ConfigError : Error { using Error::Error; };       // settings a person wrote
