@@ -15,7 +15,7 @@ int main() {
   auto g = grad([&](const Array& a) { return sum(relu6(a) * a); })(x);
   std::cout << "gradient of sum(relu6(x) * x) " << g << "\n";
   std::cout << "under vmap and jit " << jit(vmap([&](const Array& row) { return relu6(row) + 1; }))(x) << "\n";
-  auto back = as_xtensor<float, 2>(g);                        // a view of g's memory
+  auto back = as_xtensor<float, 2>(g);  // a view of g's memory
   bool right = back(0, 0) == 0.f && back(0, 1) == 4.f && back(1, 0) == 10.f && back(1, 1) == 6.f;
   return right ? 0 : 1;
 }

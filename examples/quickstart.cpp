@@ -38,7 +38,13 @@ int main() {
 
   // A loop that is staged once and can be differentiated: x_{t+1} = r x_t (1 - x_t).
   auto orbit = [](const Array& r) {
-    return scan([&](const Array& c, std::nullopt_t) { auto n = r * c * (1 - c); return std::pair{n, n}; }, array(0.5), none, {.length = 10}).first;
+    return scan(
+               [&](const Array& c, std::nullopt_t) {
+                 auto n = r * c * (1 - c);
+                 return std::pair{n, n};
+               },
+               array(0.5), none, {.length = 10})
+        .first;
   };
   std::cout << "d x_10 / d r at 3.2: " << grad(orbit)(array(3.2)).item<float>() << "\n";
   return after < 0.1f ? 0 : 1;

@@ -12,10 +12,13 @@ int main() {
     std::vector<MeshAxis> mesh;
     AxisMapping storage;
   };
-  std::vector<Layout> layouts{{"1 rank", {{"data", 1}}, {}},
-                              {"2 ranks, FSDP", {{"data", 2}}, {{"embed", "data"}}},
-                              {"2 ranks, tensor parallel", {{"model", 2}}, {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}}},
-                              {"3 x 2 ranks, both", {{"data", 3}, {"model", 2}}, {{"embed", "data"}, {"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}}}};
+  std::vector<Layout> layouts{
+      {"1 rank", {{"data", 1}}, {}},
+      {"2 ranks, FSDP", {{"data", 2}}, {{"embed", "data"}}},
+      {"2 ranks, tensor parallel", {{"model", 2}}, {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}}},
+      {"3 x 2 ranks, both",
+       {{"data", 3}, {"model", 2}},
+       {{"embed", "data"}, {"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}}}};
   std::vector<float> first;
   bool same = true;
   for (auto& layout : layouts) {
@@ -27,13 +30,14 @@ int main() {
       for (auto& leaf : tree::leaves(model)) {
         mine += local_block(leaf).block.nbytes();
         total += leaf.nbytes();
-        auto v = leaf.to_vector<float>();                    // gathered, to compare; a real run never does this
+        auto v = leaf.to_vector<float>();  // gathered, to compare; a real run never does this
         all.insert(all.end(), v.begin(), v.end());
       }
       if (mesh.rank() != 0) return;
       if (first.empty()) first = all;
       same = same && all == first;
-      std::cout << layout.name << ": rank 0 holds " << mine << " of " << total << " bytes, " << (all == first ? "the same bits" : "OTHER BITS") << "\n";
+      std::cout << layout.name << ": rank 0 holds " << mine << " of " << total << " bytes, "
+                << (all == first ? "the same bits" : "OTHER BITS") << "\n";
     });
   }
   return same ? 0 : 1;

@@ -16,7 +16,8 @@ struct Model {
   nn::Linear up, down;
   static Model init(const Array& key) {
     auto keys = random::split<2>(key);
-    return {nn::Linear::init(In, Hidden, keys[0], {.stddev = 0.3}), nn::Linear::init(Hidden, Out, keys[1], {.stddev = 0.1})};
+    return {nn::Linear::init(In, Hidden, keys[0], {.stddev = 0.3}),
+            nn::Linear::init(Hidden, Out, keys[1], {.stddev = 0.1})};
   }
   NamedArray operator()(const NamedArray& x) const { return down(auto_sharded(relu(up(auto_sharded(x))))); }
 };
@@ -55,7 +56,8 @@ int main(int argc, char** argv) {
       model = std::move(std::get<0>(r));
       state = std::move(std::get<1>(r));
       auto loss = std::get<2>(r).item<float>();
-      if (mesh.rank() == 0 && (i % 100 == 0 || i == 299)) std::cout << layout << " on " << ranks << ", step " << i << ": loss " << loss << "\n";
+      if (mesh.rank() == 0 && (i % 100 == 0 || i == 299))
+        std::cout << layout << " on " << ranks << ", step " << i << ": loss " << loss << "\n";
       if (mesh.rank() == 0) last = loss;
     }
   });

@@ -9,22 +9,41 @@
 namespace {
 using namespace bora;
 using I = std::int64_t;
-struct Product { std::string name; I batch, m, n, k; bool ta, tb; };
+struct Product {
+  std::string name;
+  I batch, m, n, k;
+  bool ta, tb;
+};
 
 void measure(benchmark::State& state, const Product& p, Dtype dtype, int threads) {
   auto size = dtype_size(dtype);
   auto make = [&](I n) {
     auto x = kernels::allocate(static_cast<std::size_t>(n) * size);
-    kernels::fill(x.get(), n, size, dtype == f32 ? 0x3f800000u : dtype == bf16 ? 0x3f80u : 0x3ff0000000000000u);     // ones
+    kernels::fill(x.get(), n, size,
+                  dtype == f32    ? 0x3f800000u
+                  : dtype == bf16 ? 0x3f80u
+                                  : 0x3ff0000000000000u);  // ones
     return x;
   };
   auto a = make(p.batch * p.m * p.k), b = make(p.batch * p.k * p.n), c = make(p.batch * p.m * p.n);
   set_thread_count(threads);
   for (auto _ : state)
-    kernels::gemm({.dtype = dtype, .batch = p.batch, .m = p.m, .n = p.n, .k = p.k,
-                   .a = a.get(), .a_batch = p.m * p.k, .a_row = p.ta ? 1 : p.k, .a_col = p.ta ? p.m : 1,
-                   .b = b.get(), .b_batch = p.k * p.n, .b_row = p.tb ? 1 : p.n, .b_col = p.tb ? p.k : 1,
-                   .c = c.get(), .c_batch = p.m * p.n, .ldc = p.n});
+    kernels::gemm({.dtype = dtype,
+                   .batch = p.batch,
+                   .m = p.m,
+                   .n = p.n,
+                   .k = p.k,
+                   .a = a.get(),
+                   .a_batch = p.m * p.k,
+                   .a_row = p.ta ? 1 : p.k,
+                   .a_col = p.ta ? p.m : 1,
+                   .b = b.get(),
+                   .b_batch = p.k * p.n,
+                   .b_row = p.tb ? 1 : p.n,
+                   .b_col = p.tb ? p.k : 1,
+                   .c = c.get(),
+                   .c_batch = p.m * p.n,
+                   .ldc = p.n});
   set_thread_count(0);
   state.counters["GF/s"] = benchmark::Counter(2e-9 * static_cast<double>(p.batch * p.m * p.n * p.k),
                                               benchmark::Counter::kIsIterationInvariantRate);
@@ -32,9 +51,18 @@ void measure(benchmark::State& state, const Product& p, Dtype dtype, int threads
 
 std::vector<Product> products() {
   std::vector<Product> all;
-  struct Layer { I tokens, in, out; };
-  for (auto [t, i, o] : {Layer{4096, 192, 576}, {4096, 192, 768}, {4096, 768, 192}, {4096, 192, 256}, {1024, 128, 512}, {1024, 768, 2304},
-                         {1024, 768, 3072}, {1024, 3072, 768}, {1024, 768, 50304}}) {
+  struct Layer {
+    I tokens, in, out;
+  };
+  for (auto [t, i, o] : {Layer{4096, 192, 576},
+                         {4096, 192, 768},
+                         {4096, 768, 192},
+                         {4096, 192, 256},
+                         {1024, 128, 512},
+                         {1024, 768, 2304},
+                         {1024, 768, 3072},
+                         {1024, 3072, 768},
+                         {1024, 768, 50304}}) {
     auto name = std::to_string(t) + "x" + std::to_string(i) + "x" + std::to_string(o);
     all.push_back({name + "/forward", 1, t, o, i, false, false});
     all.push_back({name + "/dX", 1, t, i, o, false, true});
@@ -54,7 +82,9 @@ int main(int argc, char** argv) {
     for (auto dtype : {f32, bf16})
       for (int threads : {1, 0}) {
         auto name = p.name + "/" + std::string(dtype_name(dtype)) + (threads == 1 ? "/1_thread" : "/all_threads");
-        benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) { measure(s, p, dtype, threads); })->UseRealTime();
+        benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) {
+          measure(s, p, dtype, threads);
+        })->UseRealTime();
       }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

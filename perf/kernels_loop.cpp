@@ -33,16 +33,21 @@ Loop gelu() {
   Builder b;
   const int x = b.load(f32, true);
   const int cube = b.op("mul", {b.op("mul", {x, x}), x});
-  const int inner = b.op("mul", {b.constant(0.7978845608f), b.op("add", {x, b.op("mul", {b.constant(0.044715f), cube})})});
-  b.store(b.op("mul", {b.op("mul", {b.constant(0.5f), x}), b.op("add", {b.constant(1.f), b.op("tanh", {inner})})}), true);
+  const int inner =
+      b.op("mul", {b.constant(0.7978845608f), b.op("add", {x, b.op("mul", {b.constant(0.044715f), cube})})});
+  b.store(b.op("mul", {b.op("mul", {b.constant(0.5f), x}), b.op("add", {b.constant(1.f), b.op("tanh", {inner})})}),
+          true);
   return b.loop;
 }
 Loop adamw() {
   Builder b;
-  const int p = b.load(f32, true), m = b.load(f32, true), v = b.load(f32, true), g = b.load(f32, true), rate = b.load(f32, false);
+  const int p = b.load(f32, true), m = b.load(f32, true), v = b.load(f32, true), g = b.load(f32, true),
+            rate = b.load(f32, false);
   const int m2 = b.op("add", {b.op("mul", {m, b.constant(0.9f)}), b.op("mul", {g, b.constant(0.1f)})});
-  const int v2 = b.op("add", {b.op("mul", {v, b.constant(0.95f)}), b.op("mul", {b.op("mul", {g, g}), b.constant(0.05f)})});
-  const int step = b.op("div", {b.op("mul", {m2, b.constant(1.1f)}), b.op("add", {b.op("sqrt", {b.op("mul", {v2, b.constant(1.2f)})}), b.constant(1e-8f)})});
+  const int v2 =
+      b.op("add", {b.op("mul", {v, b.constant(0.95f)}), b.op("mul", {b.op("mul", {g, g}), b.constant(0.05f)})});
+  const int step = b.op("div", {b.op("mul", {m2, b.constant(1.1f)}),
+                                b.op("add", {b.op("sqrt", {b.op("mul", {v2, b.constant(1.2f)})}), b.constant(1e-8f)})});
   b.store(0, b.op("sub", {p, b.op("mul", {rate, b.op("add", {step, b.op("mul", {p, b.constant(0.01f)})})})}));
   b.store(1, m2);
   b.store(2, v2);
@@ -61,11 +66,13 @@ Loop normal() {
   b.loop.operands[1].dtype = f32;
   const int mantissa = b.op("or", {b.op("shr_logical", {0, b.constant(u32, 9)}), b.constant(u32, 0x3f800000)});
   const int u = b.op("sub", {b.unary(K::bitcast, f32, mantissa), b.constant(1.f)}), lo = b.constant(-0.99999994f);
-  b.store(1, b.op("mul", {b.constant(1.41421356f), b.op("erf_inv", {b.op("max", {lo, b.op("fma", {u, b.constant(2.f), lo})})})}));
+  b.store(1, b.op("mul", {b.constant(1.41421356f),
+                          b.op("erf_inv", {b.op("max", {lo, b.op("fma", {u, b.constant(2.f), lo})})})}));
   return b.loop;
 }
 /// Every operand has memory of its own with values from 0.3 to 0.9; stored operands may be loaded ones.
-void measure(benchmark::State& state, const Loop& loop, std::int64_t rows, std::int64_t columns, bool shared_parameters) {
+void measure(benchmark::State& state, const Loop& loop, std::int64_t rows, std::int64_t columns,
+             bool shared_parameters) {
   std::vector<std::vector<std::uint64_t>> memory;
   std::vector<void*> p;
   for (const Operand& o : loop.operands) {
@@ -90,7 +97,8 @@ void measure(benchmark::State& state, const Loop& loop, std::int64_t rows, std::
       bytes += static_cast<double>(rows * columns) * static_cast<double>(dtype_size(loop.operands[i.imm].dtype));
   const auto kernel = compile(loop);
   for (auto _ : state) run(*kernel, a);
-  state.counters["GB/s"] = benchmark::Counter(bytes * static_cast<double>(state.iterations()) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(bytes * static_cast<double>(state.iterations()) * 1e-9, benchmark::Counter::kIsRate);
 }
 void add(const char* name, const Loop& loop, std::int64_t rows, std::int64_t columns, bool shared = false) {
   const auto full = std::string(name) + "/" + std::to_string(rows) + "x" + std::to_string(columns);
@@ -114,7 +122,8 @@ int main(int argc, char** argv) {
     add("adamw", adamw(), 1, n);
     add("exp", unary("exp"), 1, n);
   }
-  for (const char* f : {"tanh", "erf", "log", "log1p", "expm1", "sin", "logistic", "rsqrt", "erf_inv", "neg"}) add(f, unary(f), 1, 65536);
+  for (const char* f : {"tanh", "erf", "log", "log1p", "expm1", "sin", "logistic", "rsqrt", "erf_inv", "neg"})
+    add(f, unary(f), 1, 65536);
   add("tanh bf16", unary("tanh", bora::bf16), 1, 65536);
   add("exp f64", unary("exp", bora::f64), 1, 32768);
   add("random_bits", random_bits(), 1, 65536);

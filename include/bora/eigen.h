@@ -6,12 +6,13 @@
 #include "bora/ops/custom.h"
 
 namespace bora {
-template <class E> concept EigenExpression = std::is_base_of_v<Eigen::DenseBase<std::remove_cvref_t<E>>, std::remove_cvref_t<E>>;
+template <class E> concept EigenExpression =
+    std::is_base_of_v<Eigen::DenseBase<std::remove_cvref_t<E>>, std::remove_cvref_t<E>>;
 namespace detail {
 template <class T> using RowMajorMatrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T> Eigen::Map<const RowMajorMatrix<T>> eigen_map(const Array& concrete, std::string_view what) {
   check<DtypeError>(concrete.dtype() == dtype_of<T>, what, ": the array holds ", concrete.dtype(), ", not ",
-      dtype_of<T>, "; use astype(", dtype_of<T>, ")");
+                    dtype_of<T>, "; use astype(", dtype_of<T>, ")");
   auto n = concrete.ndim();
   check<ShapeError>(n <= 2, what, ": a matrix has at most 2 dimensions, the array is ", concrete.type());
   return {static_cast<const T*>(concrete.bytes()), n > 0 ? concrete.shape(0) : 1, n > 1 ? concrete.shape(1) : 1};
@@ -21,26 +22,30 @@ template <class T> Eigen::Map<const RowMajorMatrix<T>> eigen_map(const Array& co
 /// The numbers of an Eigen matrix or expression: [rows, columns], of a vector [size]. Copied (Eigen's default order is column-major).
 template <EigenExpression E> Array asarray(const E& e) {
   using V = typename E::Scalar;
-  static_assert(dtype_or_none<V>().has_value(), "asarray: no dtype stores this Eigen scalar type; use cast<float>() or cast<double>()");
+  static_assert(dtype_or_none<V>().has_value(),
+                "asarray: no dtype stores this Eigen scalar type; use cast<float>() or cast<double>()");
   constexpr bool vector = E::IsVectorAtCompileTime;
   auto to = new_buffer({vector ? Shape{e.size()} : Shape{e.rows(), e.cols()}, dtype_of<V>});
   if constexpr (E::IsVectorAtCompileTime && E::RowsAtCompileTime == 1)
     Eigen::Map<Eigen::Matrix<V, 1, Eigen::Dynamic, Eigen::RowMajor>>(static_cast<V*>(to.data), e.size()) = e.derived();
-  else if constexpr (vector) Eigen::Map<Eigen::Matrix<V, Eigen::Dynamic, 1>>(static_cast<V*>(to.data), e.size()) = e.derived();
+  else if constexpr (vector)
+    Eigen::Map<Eigen::Matrix<V, Eigen::Dynamic, 1>>(static_cast<V*>(to.data), e.size()) = e.derived();
   else Eigen::Map<detail::RowMajorMatrix<V>>(static_cast<V*>(to.data), e.rows(), e.cols()) = e.derived();
   return to.done();
 }
 /// A matrix [rows, columns] (of a vector [n, 1], of a scalar [1, 1]) by value: nothing to dangle. Throws DtypeError unless x holds T,
 /// ShapeError for more than two dimensions, TraceError inside transforms.
 template <Number T> Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> as_eigen(const Array& x) {
-    return detail::eigen_map<T>(x.concrete(), "as_eigen"); }
+  return detail::eigen_map<T>(x.concrete(), "as_eigen");
+}
 /// x's memory as an Eigen map, without a copy; valid as long as `x` lives. Row-major.
 template <Number T> Eigen::Map<const detail::RowMajorMatrix<T>> map_eigen(const Array& x) {
   check<TraceError>(is_buffer(x), "map_eigen: ", x.type(),
-      " has no memory here: it is traced or sharded; use concrete() and keep the result");
+                    " has no memory here: it is traced or sharded; use concrete() and keep the result");
   return detail::eigen_map<T>(x, "map_eigen");
 }
-template <Number T> Eigen::Map<const detail::RowMajorMatrix<T>> map_eigen(Array&&) = delete;      // the map would outlive its memory
+template <Number T>
+Eigen::Map<const detail::RowMajorMatrix<T>> map_eigen(Array&&) = delete;  // the map would outlive its memory
 
 template <class T, int R, int C, int O, int MR, int MC> struct host_arg<Eigen::Matrix<T, R, C, O, MR, MC>> {
   using M = Eigen::Matrix<T, R, C, O, MR, MC>;

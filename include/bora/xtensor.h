@@ -27,7 +27,7 @@ template <class V> consteval bool storable() { return dtype_or_none<V>().has_val
 /// This process's memory of x as T; the numbers of a value that is not a buffer yet (sharded) are gathered.
 template <class T> std::shared_ptr<const Array> held(const Array& x) {
   check<DtypeError>(x.dtype() == dtype_of<T>, "as_xtensor: the array holds ", x.dtype(), ", not ", dtype_of<T>,
-      "; use astype(", dtype_of<T>, ")");
+                    "; use astype(", dtype_of<T>, ")");
   return std::make_shared<const Array>(x.concrete());
 }
 template <class T> using XtBuffer = xt::xbuffer_adaptor<const T*, xt::smart_ownership, std::shared_ptr<const Array>>;
@@ -38,9 +38,11 @@ template <class T> using XtBuffer = xt::xbuffer_adaptor<const T*, xt::smart_owne
 template <XtExpression E> Array asarray(E&& e) {
   using X = std::remove_cvref_t<E>;
   using V = typename X::value_type;
-  static_assert(detail::storable<V>(),
+  static_assert(
+      detail::storable<V>(),
       "asarray: no dtype stores this xtensor value type; use xt::cast<float>, double, std::int32_t, std::int64_t, ..");
-  if constexpr (detail::XtContainer<E> && !std::is_lvalue_reference_v<E> && !std::is_const_v<std::remove_reference_t<E>>) {
+  if constexpr (detail::XtContainer<E> && !std::is_lvalue_reference_v<E> &&
+                !std::is_const_v<std::remove_reference_t<E>>) {
     Type type{detail::shape_of(e.shape()), dtype_of<V>};
     auto keep = std::make_shared<X>(std::move(e));
     auto* memory = static_cast<void*>(keep->storage().data());
@@ -55,13 +57,15 @@ template <XtExpression E> Array asarray(E&& e) {
 /// A const N-dimensional xtensor adaptor over x's memory, which it keeps alive: as_xtensor<float, 2>(a + b) is safe. Throws DtypeError
 /// unless x holds T, ShapeError unless it has N dimensions, TraceError inside transforms.
 template <Number T, std::size_t N> auto as_xtensor(const Array& x) {
-  check<ShapeError>(x.ndim() == static_cast<std::int64_t>(N), "as_xtensor: the array has ", x.ndim(), " dimensions, not ", N);
+  check<ShapeError>(x.ndim() == static_cast<std::int64_t>(N), "as_xtensor: the array has ", x.ndim(),
+                    " dimensions, not ", N);
   auto keep = detail::held<T>(x);
   const T* data = static_cast<const T*>(keep->bytes());
   std::array<std::size_t, N> shape;
   for (std::size_t d = 0; d < N; ++d) shape[d] = static_cast<std::size_t>(x.shape(static_cast<std::int64_t>(d)));
   auto n = static_cast<std::size_t>(x.size());
-  return xt::xtensor_adaptor<detail::XtBuffer<T>, N, xt::layout_type::row_major>(detail::XtBuffer<T>(data, n, std::move(keep)), shape);
+  return xt::xtensor_adaptor<detail::XtBuffer<T>, N, xt::layout_type::row_major>(
+      detail::XtBuffer<T>(data, n, std::move(keep)), shape);
 }
 /// The same for any number of dimensions: an xarray adaptor.
 template <Number T> auto as_xarray(const Array& x) {
@@ -70,26 +74,38 @@ template <Number T> auto as_xarray(const Array& x) {
   std::vector<std::size_t> shape;
   for (auto n : x.shape()) shape.push_back(static_cast<std::size_t>(n));
   auto n = static_cast<std::size_t>(x.size());
-  return xt::xarray_adaptor<detail::XtBuffer<T>, xt::layout_type::row_major,
-      std::vector<std::size_t>>(detail::XtBuffer<T>(data, n, std::move(keep)), shape);
+  return xt::xarray_adaptor<detail::XtBuffer<T>, xt::layout_type::row_major, std::vector<std::size_t>>(
+      detail::XtBuffer<T>(data, n, std::move(keep)), shape);
 }
 
 // xtensor takes an Array for a scalar and would build a lazy expression of Arrays: `a * xs` must not compile. Write a * asarray(xs).
 template <class A, class E> concept MixedWithXt = std::same_as<std::remove_cvref_t<A>, Array> && XtExpression<E>;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator+(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator-(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator*(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator/(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator%(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator<(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator<=(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator>(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator>=(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator&&(A&&, E&&) = delete;
-template <class A, class E> requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator||(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator+(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator-(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator*(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator/(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator%(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator<(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator<=(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator>(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator>=(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator&&(A&&, E&&) = delete;
+template <class A, class E>
+requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator||(A&&, E&&) = delete;
 
 /// Parameters and results of host functions (custom_op): containers are views' copies, results may be lazy over the parameters.
-template <class E> requires(XtExpression<E>) struct host_arg<E> {
+template <class E>
+requires(XtExpression<E>) struct host_arg<E> {
   using V = typename E::value_type;
   static constexpr std::optional<Dtype> dtype = dtype_or_none<V>();
   static E from(const Array& a) { return E(as_xarray<V>(a.astype(dtype_of<V>))); }

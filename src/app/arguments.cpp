@@ -9,8 +9,14 @@ namespace {
 /// The short forms of settings, in the order in which they are written.
 void add_settings(CLI::App* command, Arguments& a) {
   for (std::string key : {"mesh", "layout", "threads", "out"}) {
-    auto words = key == "mesh" ? "data=2,model=1" : key == "layout" ? "dp, fsdp, tp or fsdp+tp" : key == "threads" ? "of each rank" : "folder of the run";
-    command->add_option_function<std::string>("--" + key, [&a, key](const std::string& v) { a.settings.push_back(key + "=" + v); }, words)->type_name("TEXT");
+    auto words = key == "mesh"      ? "data=2,model=1"
+                 : key == "layout"  ? "dp, fsdp, tp or fsdp+tp"
+                 : key == "threads" ? "of each rank"
+                                    : "folder of the run";
+    command
+        ->add_option_function<std::string>(
+            "--" + key, [&a, key](const std::string& v) { a.settings.push_back(key + "=" + v); }, words)
+        ->type_name("TEXT");
   }
 }
 void add_config(CLI::App* command, Arguments& a, std::vector<std::string>& words) {
@@ -24,7 +30,8 @@ void take_words(const std::vector<std::string>& words, const std::string& name, 
                      " CONFIG.yaml [key=value ...]`");
   a.path = words[i];
   std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-  for (auto& item : items) check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
+  for (auto& item : items)
+    check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
   a.settings.insert(a.settings.begin(), items.begin(), items.end());
 }
 }  // namespace
@@ -35,9 +42,11 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   CLI::App app("Bora: sharded training of language models on CPUs", "bora");
   app.require_subcommand(1);
   app.set_version_flag("--version", "bora 0.1.0");
-  auto train = app.add_subcommand("train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
+  auto train = app.add_subcommand(
+      "train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
   add_config(train, a, words);
-  auto launch = app.add_subcommand("launch", "train with N processes of this machine: launch -n N [--] [train] CONFIG.yaml [key=value ...]");
+  auto launch = app.add_subcommand(
+      "launch", "train with N processes of this machine: launch -n N [--] [train] CONFIG.yaml [key=value ...]");
   launch->add_option("-n,--ranks", a.ranks, "number of processes")->required();
   launch->add_option("--log-dir", a.log_dir, "a file for each rank's output");
   launch->add_option("--max-restarts", a.max_restarts, "start again after a rank was lost, so many times");
@@ -68,7 +77,8 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
     check<ConfigError>(known, "unknown command '", argv[1], "'; there are ", names);
   }
   std::vector<const char*> given(argv, argv + argc);
-  if (argc > 1 && std::string(argv[1]) == "launch") std::erase(given, std::string("--"));    // what follows is parsed as `bora train` does
+  if (argc > 1 && std::string(argv[1]) == "launch")
+    std::erase(given, std::string("--"));  // what follows is parsed as `bora train` does
   try {
     app.parse(static_cast<int>(given.size()), given.data());
   } catch (const CLI::Success& e) {
@@ -79,13 +89,19 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
     throw ConfigError(text.substr(0, text.find('\n')) + "; see bora --help");
   }
   using C = Arguments::Command;
-  a.command = *train ? C::train : *launch ? C::launch : *plan ? C::plan : *eval ? C::eval : *generate ? C::generate : *inspect ? C::inspect : C::doctor;
+  a.command = *train      ? C::train
+              : *launch   ? C::launch
+              : *plan     ? C::plan
+              : *eval     ? C::eval
+              : *generate ? C::generate
+              : *inspect  ? C::inspect
+                          : C::doctor;
   (void)doctor;
   if (*train || *plan) take_words(words, argv[1], false, a);
   if (*launch) take_words(words, "launch -n N -- train", true, a);
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();      // what CLI11 makes of more, too
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();  // what CLI11 makes of more, too
   for (auto [name, value] : {std::pair{"--top-k", a.top_k}, {"--length", a.length}, {"--seed", a.seed}})
     check<ConfigError>(value >= 0 && value < most, name, ": must be 0 or more, and below 2^63 - 1");
   return a;

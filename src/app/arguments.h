@@ -8,8 +8,8 @@
 namespace bora::app {
 struct Arguments {
   enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor } command = Command::train;
-  std::string path = {};                         // configuration file, run folder or checkpoint
-  std::vector<std::string> settings = {};        // key=value, short forms included
+  std::string path = {};                   // configuration file, run folder or checkpoint
+  std::vector<std::string> settings = {};  // key=value, short forms included
   // launch
   int ranks = 1, max_restarts = 0;
   std::string log_dir = {};
@@ -17,7 +17,7 @@ struct Arguments {
   std::string prompt = {};
   std::int64_t length = 300, top_k = 0, seed = 0;
   double temperature = 1;
-  bool details = false;                          // inspect: every block
+  bool details = false;  // inspect: every block
 };
 /// The arguments; none if help or the version was asked for and printed. Throws ConfigError.
 std::optional<Arguments> parse_arguments(int argc, const char* const* argv);

@@ -62,7 +62,11 @@ int train(const Arguments& a) {
   config.build = "mesh " + to_string(mesh_shape(axes, config.size)) + ", " + fingerprint(s);
   auto context = transport::join(config);
   // A rank inside of a long kernel is ended after a second, with a line that a progress bar must not precede.
-  context->on_lost([](const transport::RankLost&) { if (terminal_columns() > 0) std::fputs("\r\033[K", stderr); }, 1.0);
+  context->on_lost(
+      [](const transport::RankLost&) {
+        if (terminal_columns() > 0) std::fputs("\r\033[K", stderr);
+      },
+      1.0);
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
@@ -72,9 +76,7 @@ int train(const Arguments& a) {
     model.reset();
     mesh.leave();
     return code;
-  } catch (const transport::RankLost&) {
-    throw;
-  } catch (const Error& e) {                                          // the others wait for this rank no longer
+  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {  // the others wait for this rank no longer
     context->abort(e.text());
     throw;
   } catch (const std::exception& e) {
@@ -88,7 +90,8 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
   check_job(s, a.ranks);
   if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
-  Launch l{.ranks = a.ranks, .command = {program, "train", a.path}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
+  Launch l{
+      .ranks = a.ranks, .command = {program, "train", a.path}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   if (auto root = std::getenv("BORA_ROOT")) l.root = root;
   return launch(l);
@@ -97,7 +100,7 @@ int launch_ranks(const Arguments& a, const std::string& program) {
 int plan(const Arguments& a) {
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_settings(s);
-  std::int64_t ranks = 1;                                             // as many as the mesh says
+  std::int64_t ranks = 1;  // as many as the mesh says
   if (!s.mesh.empty() && s.mesh.find("-1") == std::string::npos) {
     for (std::size_t at = s.mesh.find('='); at != std::string::npos; at = s.mesh.find('=', at + 1))
       ranks = std::min<std::int64_t>(ranks, 1 << 30) * std::max(1, std::atoi(s.mesh.c_str() + at + 1));
@@ -111,7 +114,8 @@ int plan(const Arguments& a) {
     auto model = gpt_trainable(s, mesh.shape());
     model->init(random::key(s.seed));
     auto mine = rows_of_rank(s, mesh);
-    data::Rows rows{0, mine.begin, mine.end, std::vector<std::uint8_t>(static_cast<std::size_t>(mine.size() * (s.model.positions + 1))),
+    data::Rows rows{0, mine.begin, mine.end,
+                    std::vector<std::uint8_t>(static_cast<std::size_t>(mine.size() * (s.model.positions + 1))),
                     std::vector<float>(static_cast<std::size_t>(mine.size()), 1.0F)};
     auto text = plan_text(*model, make_batch(rows, s, mesh), s, mesh, at_start);
     if (mesh.rank() == 0) std::printf("%s", text.c_str());
@@ -143,17 +147,20 @@ int inspect(const Arguments& a) {
   for (auto& leaf : m.leaves) {
     bytes += static_cast<std::int64_t>(leaf.type.nbytes());
     if (leaf.path.starts_with("params.")) parameters += leaf.type.size();
-    std::printf("%-48s %-22s %3zu block%s\n", leaf.path.c_str(), to_string(leaf.type).c_str(), leaf.blocks.size(), leaf.blocks.size() == 1 ? "" : "s");
+    std::printf("%-48s %-22s %3zu block%s\n", leaf.path.c_str(), to_string(leaf.type).c_str(), leaf.blocks.size(),
+                leaf.blocks.size() == 1 ? "" : "s");
     if (!a.details) continue;
     for (auto& b : leaf.blocks) {
       std::string box;
-      for (auto& range : b.box) box += (box.empty() ? "" : ", ") + std::to_string(range.begin) + ":" + std::to_string(range.end);
-      std::printf("    [%s]  rank-%lld  %lld bytes from %lld\n", box.c_str(), static_cast<long long>(b.file), static_cast<long long>(b.bytes), static_cast<long long>(b.offset));
+      for (auto& range : b.box)
+        box += (box.empty() ? "" : ", ") + std::to_string(range.begin) + ":" + std::to_string(range.end);
+      std::printf("    [%s]  rank-%lld  %lld bytes from %lld\n", box.c_str(), static_cast<long long>(b.file),
+                  static_cast<long long>(b.bytes), static_cast<long long>(b.offset));
     }
   }
   auto step = m.notes.count("step") ? m.notes.at("step") : "?";
-  std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(), m.leaves.size(),
-              static_cast<long long>(parameters), static_cast<long long>(bytes));
+  std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(),
+              m.leaves.size(), static_cast<long long>(parameters), static_cast<long long>(bytes));
   std::printf("verified: %lld bytes\n", static_cast<long long>(io::verify_checkpoint(a.path)));
   return 0;
 }

@@ -18,7 +18,9 @@ std::string field_of(const char* path, const std::string& name) {
   }
   return "unknown";
 }
-bool has_flag(const std::string& flags, const std::string& flag) { return (" " + flags + " ").find(" " + flag + " ") != std::string::npos; }
+bool has_flag(const std::string& flags, const std::string& flag) {
+  return (" " + flags + " ").find(" " + flag + " ") != std::string::npos;
+}
 
 /// Two ranks, as threads over real sockets, add a number.
 std::string check_sockets() {
@@ -28,35 +30,33 @@ std::string check_sockets() {
       try {
         auto context = transport::join({.rank = r, .size = 2, .root = root, .join_timeout_s = 5, .job = "doctor"});
         float one = 1, sum = 0;
-        transport::Collective c{.op = transport::Op::all_reduce, .dtype = f32, .in = &one, .out = &sum, .send_counts = {1}};
+        transport::Collective c{
+            .op = transport::Op::all_reduce, .dtype = f32, .in = &one, .out = &sum, .send_counts = {1}};
         context->run({{0, 1}, "doctor"}, c);
         if (sum != 2) problem = "the sum of two ones is " + std::to_string(sum);
         context->leave();
-      } catch (const std::exception& e) {
-        problem = e.what();
-      }
+      } catch (const std::exception& e) { problem = e.what(); }
     };
     auto root = "127.0.0.1:" + std::to_string(20000 + ::getpid() % 9000);
     std::thread other(rank, 1, root);
     rank(0, root);
     other.join();
     return problem.empty() ? "two ranks over loopback sockets agree" : problem;
-  } catch (const std::exception& e) {
-    return e.what();
-  }
+  } catch (const std::exception& e) { return e.what(); }
 }
 }  // namespace
 
 int doctor() {
   auto flags = field_of("/proc/cpuinfo", "flags");
   std::string isa;
-  for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"}) isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
+  for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"})
+    isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
   bool ok = has_flag(flags, "avx2") && has_flag(flags, "fma");
-  std::printf("bora      0.1.0\ncpu       %s\nisa       %s%s\n", field_of("/proc/cpuinfo", "model name").c_str(), isa.c_str(),
-              ok ? "" : "  (AVX2 and FMA are needed)");
+  std::printf("bora      0.1.0\ncpu       %s\nisa       %s%s\n", field_of("/proc/cpuinfo", "model name").c_str(),
+              isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
   set_thread_count(0);
-  std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(), field_of("/proc/meminfo", "MemTotal").c_str(),
-              field_of("/proc/meminfo", "MemAvailable").c_str());
+  std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),
+              field_of("/proc/meminfo", "MemTotal").c_str(), field_of("/proc/meminfo", "MemAvailable").c_str());
   auto sockets = check_sockets();
   std::printf("sockets   %s\n", sockets.c_str());
   return ok && sockets.starts_with("two ranks") ? 0 : 2;

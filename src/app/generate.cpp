@@ -9,7 +9,7 @@ namespace bora::app {
 namespace {
 /// Scores of the byte after position `last` -> a byte, i32.
 Array choose(const Array& scores, const Array& key, double temperature, std::int64_t k) {
-  if (temperature < 1e-6) return argmax(scores, -1);       // what it comes to; dividing by less leaves f32
+  if (temperature < 1e-6) return argmax(scores, -1);  // what it comes to; dividing by less leaves f32
   auto s = scores / temperature;
   if (k > 0 && k < kVocab) {
     auto least = view(top_k(s, k).values, -1);
@@ -30,7 +30,8 @@ int generate(const Arguments& a) {
     auto policy = Policy::parse(s.policy);
     auto positions = s.model.positions;
     // The whole window each time: what lies behind `last` cannot be seen by it.
-    auto next = jit([=, temperature = a.temperature, top_k = a.top_k](const models::Gpt2& m, const NamedArray& window, const Array& last, const Array& key) {
+    auto next = jit([=, temperature = a.temperature, top_k = a.top_k](const models::Gpt2& m, const NamedArray& window,
+                                                                      const Array& last, const Array& key) {
       auto scores = policy.cast_to_compute(m)(window).array();
       return choose(take(view(scores, 0), last, 0), random::fold_in(key, last), temperature, top_k);
     });
@@ -40,9 +41,13 @@ int generate(const Arguments& a) {
     for (std::int64_t i = 0; i < a.length; ++i) {
       auto n = std::min<std::int64_t>(positions, static_cast<std::int64_t>(text.size()));
       std::vector<std::int32_t> window(static_cast<std::size_t>(positions));
-      for (std::int64_t p = 0; p < n; ++p) window[static_cast<std::size_t>(p)] = static_cast<unsigned char>(text[text.size() - static_cast<std::size_t>(n - p)]);
-      auto tokens = NamedArray(asarray(window, Shape{1, positions}), {{"batch", 1}, {std::string(nn::kPosition), positions}});
-      auto byte = static_cast<char>(next(model, tokens, array(static_cast<std::int32_t>(n - 1)), random::fold_in(key, i)).item<std::int32_t>());
+      for (std::int64_t p = 0; p < n; ++p)
+        window[static_cast<std::size_t>(p)] =
+            static_cast<unsigned char>(text[text.size() - static_cast<std::size_t>(n - p)]);
+      auto tokens =
+          NamedArray(asarray(window, Shape{1, positions}), {{"batch", 1}, {std::string(nn::kPosition), positions}});
+      auto byte = static_cast<char>(
+          next(model, tokens, array(static_cast<std::int32_t>(n - 1)), random::fold_in(key, i)).item<std::int32_t>());
       text += byte;
       std::fputc(byte, stdout);
       std::fflush(stdout);

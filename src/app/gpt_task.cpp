@@ -2,7 +2,11 @@
 
 namespace bora::app {
 models::Gpt2Config gpt_config(const Settings& s) {
-  return {.layers = s.model.layers, .embed = s.model.embed, .heads = s.model.heads, .positions = s.model.positions, .vocab = kVocab,
+  return {.layers = s.model.layers,
+          .embed = s.model.embed,
+          .heads = s.model.heads,
+          .positions = s.model.positions,
+          .vocab = kVocab,
           .dropout = static_cast<float>(s.model.dropout)};
 }
 Task<models::Gpt2> gpt_task(const Settings& s) {
@@ -20,7 +24,10 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
 }
 std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh) {
   auto [optimizer, rate] = make_optimizer(s);
-  return trainable(gpt_task(s), {.optimizer = optimizer, .learning_rate = rate, .accumulate = s.accumulate, .dropout = s.model.dropout > 0,
+  return trainable(gpt_task(s), {.optimizer = optimizer,
+                                 .learning_rate = rate,
+                                 .accumulate = s.accumulate,
+                                 .dropout = s.model.dropout > 0,
                                  .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
 }
 }  // namespace bora::app

@@ -4,7 +4,7 @@
 #include "bora/train/trainer.h"
 
 namespace bora::app {
-inline constexpr std::int64_t kVocab = 256;              // bytes
+inline constexpr std::int64_t kVocab = 256;  // bytes
 models::Gpt2Config gpt_config(const Settings&);
 Task<models::Gpt2> gpt_task(const Settings&);
 std::unique_ptr<Trainable> gpt_trainable(const Settings&, const MeshShape&);

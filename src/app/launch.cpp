@@ -58,14 +58,15 @@ std::string choose_root(const std::string& wanted) {
   auto reason = errno;
   ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size);
   ::close(fd);
-  check<ConfigError>(ok, "cannot listen on ", wanted, ": ", reason == EADDRINUSE ? "the port is in use" : std::strerror(reason));
+  check<ConfigError>(ok, "cannot listen on ", wanted, ": ",
+                     reason == EADDRINUSE ? "the port is in use" : std::strerror(reason));
   return wanted.empty() ? "127.0.0.1:" + std::to_string(ntohs(address.sin_port)) : wanted;
 }
 
 /// One output stream of one rank, cut into lines.
 struct Output {
   int fd = -1;
-  bool errors = false;                               // stderr
+  bool errors = false;  // stderr
   std::string pending = {};
 };
 struct Rank {
@@ -81,13 +82,14 @@ class Job {
     std::error_code error;
     if (!options.log_dir.empty()) std::filesystem::create_directories(options.log_dir, error);
     check<ConfigError>(!error, "launch: cannot make the folder ", options.log_dir, ": ", error.message());
-    for (int r = 0; r < options.ranks; ++r) start(r, root);          // if one cannot be started, the destructor ends the others
+    for (int r = 0; r < options.ranks; ++r) start(r, root);  // if one cannot be started, the destructor ends the others
   }
   ~Job() {
     end_all();
     for (auto& rank : ranks_) {
       if (rank.pid > 0 && !rank.status) ::waitpid(rank.pid, nullptr, 0);
-      for (auto& s : rank.streams) if (s.fd >= 0) ::close(s.fd);
+      for (auto& s : rank.streams)
+        if (s.fd >= 0) ::close(s.fd);
       if (rank.log >= 0) ::close(rank.log);
     }
   }
@@ -95,30 +97,38 @@ class Job {
   void wait(int signals) {
     while (running()) {
       std::vector<::pollfd> fds{{signals, POLLIN, 0}};
-      for (auto& rank : ranks_) for (auto& s : rank.streams) if (s.fd >= 0) fds.push_back({s.fd, POLLIN, 0});
-      auto left = deadline_ ? std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()).count() : -1;
+      for (auto& rank : ranks_)
+        for (auto& s : rank.streams)
+          if (s.fd >= 0) fds.push_back({s.fd, POLLIN, 0});
+      auto left =
+          deadline_ ? std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()).count() : -1;
       ::poll(fds.data(), fds.size(), deadline_ ? static_cast<int>(std::max<std::int64_t>(0, left + 1)) : -1);
-      for (::signalfd_siginfo s; ::read(signals, &s, sizeof s) == sizeof s;) if (s.ssi_signo != SIGCHLD) pass_on(static_cast<int>(s.ssi_signo));
-      for (auto& rank : ranks_) for (auto& s : rank.streams) drain(rank, s);
+      for (::signalfd_siginfo s; ::read(signals, &s, sizeof s) == sizeof s;)
+        if (s.ssi_signo != SIGCHLD) pass_on(static_cast<int>(s.ssi_signo));
+      for (auto& rank : ranks_)
+        for (auto& s : rank.streams) drain(rank, s);
       reap();
       if (deadline_ && Clock::now() >= *deadline_) end_all(), deadline_.reset();
     }
-    end_all();                                       // what ranks themselves started
-    for (auto& rank : ranks_) for (auto& s : rank.streams) drain(rank, s), finish(rank, s);
+    end_all();  // what ranks themselves started
+    for (auto& rank : ranks_)
+      for (auto& s : rank.streams) drain(rank, s), finish(rank, s);
   }
   /// The exit code; prints the one line.
   int verdict() {
     if (failed_.empty()) {
       for (auto& line : said_) print(2, line.text + "\n");
       check<IoError>(arrived_, "cannot write to standard output: it is full or closed");
-      bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return exit_code(*r.status) == 130; });
+      bool stopped = interrupted_ ||
+                     std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return exit_code(*r.status) == 130; });
       return stopped ? 130 : 0;
     }
     // Survivors end with 86 because of another rank: the cause is the first that ended otherwise.
     auto cause = std::find_if(failed_.begin(), failed_.end(), [&](int r) { return exit_code(status(r)) != 86; });
     auto r = cause == failed_.end() ? failed_[0] : *cause;
     auto code = exit_code(status(r));
-    auto words = WIFSIGNALED(status(r)) ? "killed by signal " + std::to_string(WTERMSIG(status(r))) + " (" + ::strsignal(WTERMSIG(status(r))) + ")"
+    auto words = WIFSIGNALED(status(r)) ? "killed by signal " + std::to_string(WTERMSIG(status(r))) + " (" +
+                                              ::strsignal(WTERMSIG(status(r))) + ")"
                                         : "ended with exit code " + std::to_string(code);
     auto line = std::string(error_mark) + "rank " + std::to_string(r) + " lost: " + words;
     if (code == 2 || code == 86) {
@@ -141,7 +151,9 @@ class Job {
   /// As a shell says it; -signal for a rank that was killed.
   static int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
   int status(int r) const { return *ranks_[static_cast<std::size_t>(r)].status; }
-  bool running() const { return std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return !r.status; }); }
+  bool running() const {
+    return std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return !r.status; });
+  }
 
   void start(int r, const std::string& root) {
     auto& rank = ranks_[static_cast<std::size_t>(r)];
@@ -162,7 +174,7 @@ class Job {
     rank.pid = ::fork();
     check<ConfigError>(rank.pid >= 0, "launch: cannot start rank ", r, ": ", std::strerror(errno));
     if (rank.pid > 0) {
-      ::setpgid(rank.pid, rank.pid);                 // here and there: whichever comes first
+      ::setpgid(rank.pid, rank.pid);  // here and there: whichever comes first
       ::close(pipes[0][1]);
       ::close(pipes[1][1]);
       return;
@@ -180,7 +192,8 @@ class Job {
     set("BORA_LOCAL_SIZE", std::to_string(options_.ranks));
     set("BORA_JOB", std::to_string(launcher) + "@" + root);
     ::winsize window{};
-    if (r == 0 && ::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) set("BORA_TERMINAL", std::to_string(window.ws_col));
+    if (r == 0 && ::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0)
+      set("BORA_TERMINAL", std::to_string(window.ws_col));
     ::dup2(::open("/dev/null", O_RDONLY), 0);
     ::dup2(pipes[0][1], 1);
     ::dup2(pipes[1][1], 2);
@@ -188,8 +201,9 @@ class Job {
     for (auto& word : options_.command) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     ::execvp(argv[0], argv.data());
-    for (std::string_view part : {error_mark, std::string_view("cannot run "), std::string_view(argv[0]), std::string_view(": "),
-                                  std::string_view(std::strerror(errno)), std::string_view("\n")})
+    for (std::string_view part :
+         {error_mark, std::string_view("cannot run "), std::string_view(argv[0]), std::string_view(": "),
+          std::string_view(std::strerror(errno)), std::string_view("\n")})
       write_all(2, part);
     ::_exit(2);
   }
@@ -211,7 +225,7 @@ class Job {
     while (stream.fd >= 0) {
       auto n = ::read(stream.fd, buffer, sizeof buffer);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) break;                              // nothing more for now
+      if (n < 0) break;  // nothing more for now
       if (n == 0) {
         ::close(stream.fd);
         stream.fd = -1;
@@ -237,7 +251,7 @@ class Job {
     }
   }
   void line(const Rank& rank, const Output& stream, std::string_view text) {
-    auto cleared = text.rfind(clear_line);             // of the bar that an error ended
+    auto cleared = text.rfind(clear_line);  // of the bar that an error ended
     auto error = text.substr(cleared == std::string_view::npos ? 0 : cleared + clear_line.size());
     if (!stream.errors || !error.starts_with(error_mark)) return show(rank, stream, text);
     if (error.size() < text.size()) show(rank, stream, text.substr(0, text.size() - error.size()));
@@ -255,7 +269,7 @@ class Job {
       if (rank.status || ::waitpid(rank.pid, &status, WNOHANG) != rank.pid) continue;
       rank.status = status;
       auto code = exit_code(status);
-      bool asked = ended_ || (interrupted_ && code < 0) || code == 130;      // by us, or by the user
+      bool asked = ended_ || (interrupted_ && code < 0) || code == 130;  // by us, or by the user
       if (code == 0 || asked) continue;
       failed_.push_back(r);
       if (!deadline_) deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.grace_s * 1000));
@@ -264,21 +278,23 @@ class Job {
   void pass_on(int signal) {
     if (interrupted_) return end_all();
     interrupted_ = true;
-    for (auto& rank : ranks_) if (!rank.status) ::kill(-rank.pid, signal);
+    for (auto& rank : ranks_)
+      if (!rank.status) ::kill(-rank.pid, signal);
   }
   void end_all() {
     ended_ = true;
-    for (auto& rank : ranks_) if (rank.pid > 0) ::kill(-rank.pid, SIGKILL);
+    for (auto& rank : ranks_)
+      if (rank.pid > 0) ::kill(-rank.pid, SIGKILL);
   }
 
   const Launch& options_;
   const sigset_t& child_mask_;
   std::vector<Rank> ranks_;
-  std::vector<int> failed_ = {};                     // in the order in which they were noticed
+  std::vector<int> failed_ = {};  // in the order in which they were noticed
   std::vector<Line> said_ = {};
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false;
-  bool bar_ = false, arrived_ = true;                // stderr is inside of a line; all of stdout was written
+  bool bar_ = false, arrived_ = true;  // stderr is inside of a line; all of stdout was written
 };
 
 /// SIGCHLD and the signals that are passed on, as a file to poll; the mask is restored at the end. SIGHUP stays ignored
@@ -296,8 +312,7 @@ struct Signals {
     fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   }
   ~Signals() {
-    for (::signalfd_siginfo s; ::read(fd, &s, sizeof s) == sizeof s;) {
-    }
+    for (::signalfd_siginfo s; ::read(fd, &s, sizeof s) == sizeof s;) {}
     ::close(fd);
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
   }
@@ -313,7 +328,8 @@ int launch(const Launch& options) {
     job.wait(signals.fd);
     auto code = job.verdict();
     if (code != 86 || restart == options.max_restarts) return code;
-    write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) + ")\n");
+    write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +
+                     ")\n");
   }
 }
 }  // namespace bora::app

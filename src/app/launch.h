@@ -6,11 +6,11 @@
 namespace bora::app {
 struct Launch {
   int ranks = 1;
-  std::vector<std::string> command = {};   // what every rank runs: argv
-  std::string log_dir = {};                // rank-<r>.log: everything rank r prints
-  int max_restarts = 0;                    // after a rank was lost
-  std::string root = {};                   // host:port of rank 0; empty: a free port of the loopback interface
-  double grace_s = 1.5;                    // what survivors of a failure get until they are ended
+  std::vector<std::string> command = {};  // what every rank runs: argv
+  std::string log_dir = {};               // rank-<r>.log: everything rank r prints
+  int max_restarts = 0;                   // after a rank was lost
+  std::string root = {};                  // host:port of rank 0; empty: a free port of the loopback interface
+  double grace_s = 1.5;                   // what survivors of a failure get until they are ended
 };
 /// Starts the ranks with BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_LOCAL_RANK, BORA_LOCAL_SIZE, BORA_JOB) in their environment, waits, and
 /// leaves no process behind, whatever happens: each rank has a process group of its own, and dies with the launcher.

@@ -39,11 +39,9 @@ int main(int argc, char** argv) {
     return finish(arguments ? run(*arguments) : 0);
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
-  } catch (const bora::Error& e) {                     // of several ranks that say the same, the launcher shows one
-    return say(e.text(), 2);
-  } catch (const std::bad_alloc&) {
-    return say("out of memory", 86);
-  } catch (const std::exception& e) {
+  } catch (const bora::Error& e) {  // of several ranks that say the same, the launcher shows one
+    return say(e.text().c_str(), 2);
+  } catch (const std::bad_alloc&) { return say("out of memory", 86); } catch (const std::exception& e) {
     return say(e.what(), 86);
   }
 }

@@ -16,13 +16,17 @@ Types types_of(const Arrays& as) {
 }
 
 const Type& Array::type() const {
-  check<TraceError>(defined(), "an empty Array was used: it has no shape and no numbers; assign a value to it first "
+  check<TraceError>(defined(),
+                    "an empty Array was used: it has no shape and no numbers; assign a value to it first "
                     "(an argument that was moved into a jit call is left empty)");
   return value_->type;
 }
-std::int64_t Array::shape(std::int64_t axis) const { return type().shape[static_cast<std::size_t>(normalize_axis("shape", axis, ndim()))]; }
+std::int64_t Array::shape(std::int64_t axis) const {
+  return type().shape[static_cast<std::size_t>(normalize_axis("shape", axis, ndim()))];
+}
 Array Value::concrete() const {
-  fail<TraceError>("this value of type ", type, " is being traced and has no numbers here; return it from the function and read it "
+  fail<TraceError>("this value of type ", type,
+                   " is being traced and has no numbers here; return it from the function and read it "
                    "outside of the transform (branch with cond() or where())");
 }
 Array Buffer::concrete() const { return Array(std::make_shared<Buffer>(type, memory)); }
@@ -59,7 +63,9 @@ NewBuffer new_buffer(const Type& t) {
   auto* data = b->memory.get();
   return {std::move(b), data};
 }
-Array adopt(const Type& t, std::shared_ptr<void> memory) { return Array(std::make_shared<Buffer>(t, std::move(memory))); }
+Array adopt(const Type& t, std::shared_ptr<void> memory) {
+  return Array(std::make_shared<Buffer>(t, std::move(memory)));
+}
 Array from_bytes(const Type& t, const void* data) {
   auto b = new_buffer(t);
   if (t.nbytes()) std::memcpy(b.data, data, t.nbytes());
@@ -75,8 +81,9 @@ struct Eval final : Interpreter {
   Eval() : Interpreter(nullptr) {}
   Arrays process(const PrimitivePtr& p, const Arrays& in) override {
     for (auto& a : in)
-      check<TraceError>(is_buffer(a), p->name(), ": ", a.type(),
-                        " is a traced or sharded value that was used after the transform or mesh that made it had ended");
+      check<TraceError>(
+          is_buffer(a), p->name(), ": ", a.type(),
+          " is a traced or sharded value that was used after the transform or mesh that made it had ended");
     return p->run(in, p->infer(types_of(in)));
   }
 };
@@ -132,10 +139,12 @@ Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types&
 void eval_by_run(const Primitive& p, Inputs in, Outputs out) {
   Arrays a;
   Types t;
-  for (auto& i : in) a.push_back(adopt(i.type, std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(i.data))));
+  for (auto& i : in)
+    a.push_back(adopt(i.type, std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(i.data))));
   for (auto& o : out) t.push_back(o.type);
   auto r = p.run(a, t);
-  for (std::size_t k = 0; k < out.size(); ++k) if (r[k].bytes() != out[k].data && t[k].nbytes()) std::memcpy(out[k].data, r[k].bytes(), t[k].nbytes());
+  for (std::size_t k = 0; k < out.size(); ++k)
+    if (r[k].bytes() != out[k].data && t[k].nbytes()) std::memcpy(out[k].data, r[k].bytes(), t[k].nbytes());
 }
 }  // namespace detail
 }  // namespace bora

@@ -6,7 +6,7 @@
 namespace bora {
 AxisName::AxisName(std::string_view s) {
   static std::mutex m;
-  static auto* names = new std::unordered_set<std::string>;      // never destroyed: names outlive every static
+  static auto* names = new std::unordered_set<std::string>;  // never destroyed: names outlive every static
   std::lock_guard l(m);
   name_ = &*names->emplace(s).first;
 }
@@ -22,8 +22,12 @@ std::size_t hash_value(const MeshAxes& m) {
   for (auto& a : m) h = hash_combine(h, std::hash<const void*>{}(a.id()));
   return h;
 }
-bool Spec::trivial() const { return std::all_of(begin(), end(), [](auto& a) { return a.empty(); }); }
-bool Spec::uses(AxisName a) const { return std::any_of(begin(), end(), [&](auto& d) { return d.has(a); }); }
+bool Spec::trivial() const {
+  return std::all_of(begin(), end(), [](auto& a) { return a.empty(); });
+}
+bool Spec::uses(AxisName a) const {
+  return std::any_of(begin(), end(), [&](auto& d) { return d.has(a); });
+}
 std::string to_string(const Spec& s) {
   std::string r = "{";
   for (std::size_t d = 0; d < s.size(); ++d) r += (d ? ", " : "") + to_string(s[d]);
@@ -40,14 +44,17 @@ int MeshShape::size() const {
   for (auto& a : axes) n *= a.second;
   return n;
 }
-bool MeshShape::has(AxisName a) const { return std::any_of(axes.begin(), axes.end(), [&](auto& x) { return x.first == a; }); }
+bool MeshShape::has(AxisName a) const {
+  return std::any_of(axes.begin(), axes.end(), [&](auto& x) { return x.first == a; });
+}
 namespace {
 [[noreturn]] void no_axis(const MeshShape& m, AxisName a) {
   fail<ShardError>("no mesh axis named '", a.str(), "'; the mesh is ", m.axes.empty() ? "empty" : to_string(m));
 }
 }  // namespace
 int MeshShape::axis_size(AxisName a) const {
-  for (auto& x : axes) if (x.first == a) return x.second;
+  for (auto& x : axes)
+    if (x.first == a) return x.second;
   no_axis(*this, a);
 }
 int MeshShape::coordinate(int rank, AxisName a) const {
@@ -101,8 +108,8 @@ Shape ShardRules::local_shape(const Shape& s, const Spec& spec) const {
   MeshAxes used;
   for (std::size_t d = 0; d < s.size() && d < spec.size(); ++d)
     for (auto& a : spec[d]) {
-      check<ShardError>(!used.has(a), "mesh axis '", a.str(), "' is used twice in Spec", spec, " for an array of shape ", s,
-                        "; a mesh axis can split one dimension only");
+      check<ShardError>(!used.has(a), "mesh axis '", a.str(), "' is used twice in Spec", spec,
+                        " for an array of shape ", s, "; a mesh axis can split one dimension only");
       used.push_back(a);
     }
   for (std::size_t d = 0; d < s.size() && d < spec.size(); ++d)
@@ -111,7 +118,8 @@ Shape ShardRules::local_shape(const Shape& s, const Spec& spec) const {
 }
 bool ShardRules::same_blocks(std::int64_t n, std::int64_t m, const MeshAxes& axes) const {
   auto p = mesh().parts(axes);
-  for (int b = 1; b < p; ++b) if (block_of(n, p, b).begin * m != block_of(m, p, b).begin * n) return false;
+  for (int b = 1; b < p; ++b)
+    if (block_of(n, p, b).begin * m != block_of(m, p, b).begin * n) return false;
   return true;
 }
 }  // namespace bora

@@ -12,7 +12,8 @@ namespace bora {
 namespace {
 constexpr int kFrames = static_cast<int>(std::tuple_size_v<decltype(Source::frames)>);
 thread_local SourcePtr scoped_source;
-[[maybe_unused]] const bool errors_know_places = (CallError::call_site = [] { return describe(*current_source()); }, true);
+[[maybe_unused]] const bool errors_know_places = (
+    CallError::call_site = [] { return describe(*current_source()); }, true);
 
 /// Addresses of the shared object that holds this code; nothing if it is linked into the program itself.
 struct Library {
@@ -44,7 +45,9 @@ const Library& this_library() {
   return found;
 }
 }  // namespace
-SourceScope::SourceScope(const SourcePtr& source) : saved_(scoped_source) { if (source) scoped_source = source; }
+SourceScope::SourceScope(const SourcePtr& source) : saved_(scoped_source) {
+  if (source) scoped_source = source;
+}
 SourceScope::~SourceScope() { scoped_source = saved_; }
 SourcePtr current_source() {
   if (scoped_source) return scoped_source;
@@ -78,13 +81,13 @@ bool of_header(std::string_view file) {
 int on_frame(void* data, std::uintptr_t, const char* file, int line, const char*) {
   if (!file || line == 0 || of_header(file)) return 0;
   *static_cast<Line*>(data) = {file, line};
-  return 1;                                           // the innermost of inlined frames that is the user's
+  return 1;  // the innermost of inlined frames that is the user's
 }
 void ignore_error(void*, const char*, int) {}
 }  // namespace
 std::string describe(const Source& s) {
   static std::mutex m;
-  std::lock_guard l(m);                               // libbacktrace's state is built on first use
+  std::lock_guard l(m);  // libbacktrace's state is built on first use
   static auto* state = backtrace_create_state(nullptr, 1, ignore_error, nullptr);
   std::string place = s.scope;
   if (!state) return place;

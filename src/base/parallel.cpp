@@ -17,17 +17,19 @@ namespace {
 /// Cores this process may use: its affinity mask, cut by a cgroup quota where one is set.
 int available_cores() {
   cpu_set_t set;
-  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                      : static_cast<int>(std::thread::hardware_concurrency());
   if (std::ifstream f("/sys/fs/cgroup/cpu.max"); f) {
     std::string quota;
     double period = 0;
-    if (f >> quota >> period; quota != "max" && period > 0) n = std::min(n, std::max(1, static_cast<int>(std::stod(quota) / period + 0.5)));
+    if (f >> quota >> period; quota != "max" && period > 0)
+      n = std::min(n, std::max(1, static_cast<int>(std::stod(quota) / period + 0.5)));
   }
   return std::max(1, n);
 }
 std::atomic<int> process_threads{0};
-thread_local int scope_threads = 0;     // 0: no limit on this thread
-thread_local bool inside = false;       // already within a parallel range
+thread_local int scope_threads = 0;  // 0: no limit on this thread
+thread_local bool inside = false;    // already within a parallel range
 }  // namespace
 
 int thread_count() {
@@ -60,9 +62,9 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, void* context, RangeFn 
     inside = false;
   };
 #if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(parts))
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts))
   for (std::int64_t p = 0; p < parts; ++p) run(p);
-#else       // ThreadSanitizer does not see libgomp's synchronisation
+#else  // ThreadSanitizer does not see libgomp's synchronisation
   std::vector<std::thread> threads;
   for (std::int64_t p = 1; p < parts; ++p) threads.emplace_back(run, p);
   run(0);

@@ -3,8 +3,8 @@
 
 namespace bora {
 std::int64_t volume(const Shape& s) {
-  constexpr auto most = std::int64_t{1} << 60;                     // bytes of 8-byte elements are a positive number too
-  if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;       // however large the others are
+  constexpr auto most = std::int64_t{1} << 60;                // bytes of 8-byte elements are a positive number too
+  if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;  // however large the others are
   std::int64_t n = 1;
   for (auto d : s)
     check<ShapeError>(!__builtin_mul_overflow(n, d, &n) && n <= most, "a shape of ", s,
@@ -28,13 +28,15 @@ Shape broadcast_shapes(std::string_view what, const Shape& a, const Shape& b) {
   Shape r(Dims(n, 1));
   for (std::size_t i = 0; i < n; ++i) {
     auto x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    check<ShapeError>(x == y || x == 1 || y == 1, what, ": shapes do not broadcast: ", a, " and ", b, "; dimensions must be equal or 1, counted from the last");
+    check<ShapeError>(x == y || x == 1 || y == 1, what, ": shapes do not broadcast: ", a, " and ", b,
+                      "; dimensions must be equal or 1, counted from the last");
     r[n - 1 - i] = x == 1 ? y : x;
   }
   return r;
 }
 std::int64_t normalize_axis(std::string_view what, std::int64_t axis, std::int64_t ndim) {
-  check<IndexError>(-ndim <= axis && axis < ndim, what, ": axis ", axis, " does not exist; the array has ", ndim, " dimension", ndim == 1 ? "" : "s");
+  check<IndexError>(-ndim <= axis && axis < ndim, what, ": axis ", axis, " does not exist; the array has ", ndim,
+                    " dimension", ndim == 1 ? "" : "s");
   return axis < 0 ? axis + ndim : axis;
 }
 std::size_t hash_combine(std::size_t seed, std::size_t value) {

@@ -12,7 +12,8 @@ namespace bora {
 namespace {
 using exec::idx;
 using Params = ops::CollectiveParams;
-constexpr std::size_t kSmall = std::size_t{1} << 20, kMostBytes = std::size_t{4} << 20, kMostMembers = 64, kMostParts = 16;
+constexpr std::size_t kSmall = std::size_t{1} << 20, kMostBytes = std::size_t{4} << 20, kMostMembers = 64,
+                      kMostParts = 16;
 
 /// Its parameters, if it is small by its global shape.
 std::optional<Params> small(const Program& p, const Instruction& i) {
@@ -46,12 +47,14 @@ struct Pack {
   std::int64_t count(std::size_t member, std::size_t part, const Shape& whole) const {
     auto& m = members[member];
     std::int64_t n = m.sizes[part];
-    for (std::size_t d = 0; d < whole.size(); ++d) if (d != idx(m.dim)) n *= whole[d];
+    for (std::size_t d = 0; d < whole.size(); ++d)
+      if (d != idx(m.dim)) n *= whole[d];
     return n;
   }
   Dims parts(const Arrays& x) const {
     Dims r(members[0].sizes.size());
-    for (std::size_t p = 0; p < r.size(); ++p) for (std::size_t i = 0; i < x.size(); ++i) r[p] += count(i, p, x[i].shape());
+    for (std::size_t p = 0; p < r.size(); ++p)
+      for (std::size_t i = 0; i < x.size(); ++i) r[p] += count(i, p, x[i].shape());
     return r;
   }
   Arrays operator()(const Arrays& x) const {
@@ -62,7 +65,8 @@ struct Pack {
       for (std::size_t p = 0; p < first.sizes.size(); ++p)
         for (std::size_t i = 0; i < x.size(); ++i) {
           auto& m = members[i];
-          auto begin = std::accumulate(m.sizes.begin(), m.sizes.begin() + static_cast<std::ptrdiff_t>(p), std::int64_t{0});
+          auto begin =
+              std::accumulate(m.sizes.begin(), m.sizes.begin() + static_cast<std::ptrdiff_t>(p), std::int64_t{0});
           flat.push_back(ravel(slice_in_dim(x[i], m.dim, begin, begin + m.sizes[p])));
         }
       auto y = ops::reduce_scatter(joined(flat), first.axes, 0, parts(x), of());
@@ -91,7 +95,7 @@ struct Pack {
 struct Coalescer {
   const Program& p;
   std::shared_ptr<Program> r;
-  std::vector<int> number;                       // old variable -> new
+  std::vector<int> number;  // old variable -> new
 
   explicit Coalescer(const Program& old) : p(old), r(std::make_shared<Program>(old)), number(old.vars.size()) {
     r->code.clear();
@@ -121,7 +125,8 @@ struct Coalescer {
         bytes += size;
         run.push_back(j);
       }
-      if (needs || (!run.empty() && run.back() == j)) for (int v : i.out) depends[idx(v)] = true;
+      if (needs || (!run.empty() && run.back() == j))
+        for (int v : i.out) depends[idx(v)] = true;
     }
     return run;
   }

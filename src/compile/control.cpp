@@ -11,7 +11,8 @@ Type with_length(Type t, std::int64_t n) {
 }
 void check_inputs(std::string_view what, const Types& got, const Types& want) {
   check<ShapeError>(got.size() == want.size(), what, ": takes ", want.size(), " inputs, got ", got.size());
-  for (std::size_t i = 0; i < got.size(); ++i) check<ShapeError>(got[i] == want[i], what, ": input ", i, " should be ", want[i], ", got ", got[i]);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    check<ShapeError>(got[i] == want[i], what, ": input ", i, " should be ", want[i], ", got ", got[i]);
 }
 Cost program_cost(const Program& p) {
   Cost c;
@@ -37,10 +38,11 @@ Cost Call::cost(const Types&, const Types&) const { return program_cost(*program
 Types Scan::infer(const Types& in) const {
   auto nc = static_cast<std::size_t>(consts), nk = static_cast<std::size_t>(carries);
   auto want = body->in_types(), t = body->out_types();
-  check<ShapeError>(in.size() == want.size() && t.size() >= nk, "scan: takes ", want.size(), " inputs, got ", in.size());
+  check<ShapeError>(in.size() == want.size() && t.size() >= nk, "scan: takes ", want.size(), " inputs, got ",
+                    in.size());
   for (std::size_t i = 0; i < nk; ++i)
-    check<ShapeError>(t[i] == want[nc + i], "scan: carry ", i, " enters the body as ", want[nc + i], " and leaves as ", t[i],
-                      "; the body must return a carry of the same shape and dtype");
+    check<ShapeError>(t[i] == want[nc + i], "scan: carry ", i, " enters the body as ", want[nc + i], " and leaves as ",
+                      t[i], "; the body must return a carry of the same shape and dtype");
   for (std::size_t i = 0; i < in.size(); ++i) {
     auto w = i < nc + nk ? want[i] : with_length(want[i], length);
     check<ShapeError>(in[i] == w, "scan: input ", i, " should be ", w, ", got ", in[i]);
@@ -99,12 +101,15 @@ Cost Scan::cost(const Types&, const Types&) const {
   return {c.flops * static_cast<double>(length), c.bytes * static_cast<double>(length)};
 }
 Types Cond::infer(const Types& in) const {
-  check<ShapeError>(!in.empty() && in[0] == Type{{}, Dtype::boolean}, "cond: the predicate must be one bool, got ", in.empty() ? Type{} : in[0]);
+  check<ShapeError>(!in.empty() && in[0] == Type{{}, Dtype::boolean}, "cond: the predicate must be one bool, got ",
+                    in.empty() ? Type{} : in[0]);
   check_inputs("cond", Types(in.begin() + 1, in.end()), on_true->in_types());
   auto t = on_true->out_types(), f = on_false->out_types();
-  check<ShapeError>(t.size() == f.size(), "cond: the branches return ", t.size(), " and ", f.size(), " arrays; they must return the same");
+  check<ShapeError>(t.size() == f.size(), "cond: the branches return ", t.size(), " and ", f.size(),
+                    " arrays; they must return the same");
   for (std::size_t i = 0; i < t.size(); ++i)
-    check<ShapeError>(t[i] == f[i], "cond: the branches must have equal output types but result ", i, " is ", t[i], " in one and ", f[i], " in the other");
+    check<ShapeError>(t[i] == f[i], "cond: the branches must have equal output types but result ", i, " is ", t[i],
+                      " in one and ", f[i], " in the other");
   return t;
 }
 Arrays Cond::run(const Arrays& in, const Types&) const {
@@ -115,11 +120,11 @@ Types While::infer(const Types& in) const {
   auto t = body->out_types();
   check<ShapeError>(in.size() == first + t.size(), "while_loop: takes ", first + t.size(), " inputs, got ", in.size());
   auto pred = cond->out_types();
-  check<ShapeError>(pred.size() == 1 && pred[0] == Type{{}, Dtype::boolean}, "while_loop: the condition must return one bool scalar, got ",
-                    pred.empty() ? Type{} : pred[0]);
+  check<ShapeError>(pred.size() == 1 && pred[0] == Type{{}, Dtype::boolean},
+                    "while_loop: the condition must return one bool scalar, got ", pred.empty() ? Type{} : pred[0]);
   for (std::size_t i = 0; i < t.size(); ++i)
-    check<ShapeError>(in[first + i] == t[i], "while_loop: carry ", i, " enters the body as ", in[first + i], " and leaves as ", t[i],
-                      "; the body must return a carry of the same shape and dtype");
+    check<ShapeError>(in[first + i] == t[i], "while_loop: carry ", i, " enters the body as ", in[first + i],
+                      " and leaves as ", t[i], "; the body must return a carry of the same shape and dtype");
   return t;
 }
 Arrays While::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }

@@ -16,15 +16,18 @@ class Planned final : public Executable {
   Planned(const Program& p, const Mask& donated, bool fused) : in_types_(p.in_types()), out_types_(p.out_types()) {
     table_.fused = fused;
     std::vector<int> may_take(p.in.size(), kNever);
-    for (std::size_t i = 0; i < donated.size(); ++i) if (donated[i]) may_take[i] = kAnyOutput;
+    for (std::size_t i = 0; i < donated.size(); ++i)
+      if (donated[i]) may_take[i] = kAnyOutput;
     block_ = compile_block(p, false, may_take, table_);
     info_ = info_of(*block_);
   }
 
   Arrays run(Arrays in, const Mask& donated) const override {
-    check<ShapeError>(in.size() == in_types_.size(), "this Program takes ", in_types_.size(), " inputs, got ", in.size());
+    check<ShapeError>(in.size() == in_types_.size(), "this Program takes ", in_types_.size(), " inputs, got ",
+                      in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
-      check<TraceError>(is_buffer(in[i]), "input ", i, " is a traced or sharded value; a compiled Program takes buffers");
+      check<TraceError>(is_buffer(in[i]), "input ", i,
+                        " is a traced or sharded value; a compiled Program takes buffers");
       check<ShapeError>(in[i].type() == in_types_[i], "input ", i, " should be ", in_types_[i], ", got ", in[i].type());
     }
     auto& b = *block_;
@@ -84,7 +87,7 @@ class Planned final : public Executable {
   BlockPtr block_;
   ExecutableInfo info_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<State>> states_;     // as many as ever ran at the same time
+  mutable std::vector<std::unique_ptr<State>> states_;  // as many as ever ran at the same time
 };
 bool fusing() {
   auto* v = std::getenv("BORA_FUSE");

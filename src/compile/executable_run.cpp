@@ -87,17 +87,19 @@ struct Runner {
         copy(result, s.at(c.init), c.bytes);
         base(c.in_slot) = base(c.out_slot) = result;
       } else {
-        base(c.in_slot) = s.at(c.init);          // the last iteration writes the result
+        base(c.in_slot) = s.at(c.init);  // the last iteration writes the result
         base(c.out_slot) = x.length % 2 == 1 ? result : s.at(c.other);
       }
     }
-    for (auto& v : x.slices) base(v.slot) = s.at(v.place) + (x.reverse ? static_cast<std::size_t>(x.length - 1) * v.stride : 0);
+    for (auto& v : x.slices)
+      base(v.slot) = s.at(v.place) + (x.reverse ? static_cast<std::size_t>(x.length - 1) * v.stride : 0);
     for (std::int64_t t = 0;;) {
       run(b, s);
       if (++t == x.length) return;
       for (auto& v : x.slices)
         base(v.slot) += x.reverse ? -static_cast<std::ptrdiff_t>(v.stride) : static_cast<std::ptrdiff_t>(v.stride);
-      for (auto& c : x.carries) if (!c.in_place) flip(c);
+      for (auto& c : x.carries)
+        if (!c.in_place) flip(c);
     }
   }
   void flip(const Carry& c) const {
@@ -137,7 +139,8 @@ struct Runner {
       std::memcpy(&on, base(x.predicate_slot), sizeof on);
       if (!on) break;
       run(*x.body, s);
-      for (auto& c : x.carries) if (!c.in_place) flip(c);
+      for (auto& c : x.carries)
+        if (!c.in_place) flip(c);
     }
     for (auto& c : x.carries) copy(s.at(c.result), base(c.in_slot), c.bytes);
   }
@@ -160,7 +163,7 @@ void State::settle() noexcept {
   for (auto& c : under_way) {
     try {
       if (c.handle) c.handle->wait();
-    } catch (...) {                              // the error that led here is the one to report
+    } catch (...) {  // the error that led here is the one to report
     }
   }
 }

@@ -88,8 +88,8 @@ bool leaf(const Instruction& i) {
 }
 struct Moved {
   ops::Scan scan;
-  std::vector<Instruction> before;               // in the variables of the body
-  std::vector<int> results;                      // of those, what the body still reads: new constants, behind the old ones
+  std::vector<Instruction> before;  // in the variables of the body
+  std::vector<int> results;         // of those, what the body still reads: new constants, behind the old ones
 };
 /// Splits the body of a scan: what depends on constants only, and the rest.
 Moved split(const ops::Scan& s) {
@@ -118,12 +118,13 @@ Moved split(const ops::Scan& s) {
   body->vars = b.vars;
   body->out = b.out;
   body->local = b.local;
-  std::vector<bool> made(b.vars.size()), taken(b.vars.size());     // outside; as a new constant
+  std::vector<bool> made(b.vars.size()), taken(b.vars.size());  // outside; as a new constant
   for (std::size_t k = 0; k < b.code.size(); ++k)
     if (moves[k]) {
       m.before.push_back(b.code[k]);
       if (leaf(b.code[k])) body->code.push_back(b.code[k]);
-      else for (int v : b.code[k].out) made[idx(v)] = true;
+      else
+        for (int v : b.code[k].out) made[idx(v)] = true;
     } else body->code.push_back(b.code[k]);
   auto take = [&](int v) {
     if (!made[idx(v)] || taken[idx(v)]) return;
@@ -143,7 +144,8 @@ Moved split(const ops::Scan& s) {
     kept.push_back(i);
   }
   body->code.assign(kept.rbegin(), kept.rend());
-  for (auto& i : body->code) for (int v : i.in) take(v);
+  for (auto& i : body->code)
+    for (int v : i.in) take(v);
   for (int v : body->out) take(v);
   body->in.assign(b.in.begin(), b.in.begin() + s.consts);
   body->in.insert(body->in.end(), m.results.begin(), m.results.end());

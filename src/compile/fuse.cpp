@@ -7,13 +7,14 @@
 
 namespace bora::exec {
 namespace {
-constexpr std::int64_t kShortestRow = 16;        // below, computing a value once a row and repeating it does not pay
-constexpr std::int64_t kLittle = 4096;           // elements that cost less than a call or two
-constexpr std::size_t kNeighbours = 32;          // what stands further apart keeps its place, or values would live longer
+constexpr std::int64_t kShortestRow = 16;  // below, computing a value once a row and repeating it does not pay
+constexpr std::int64_t kLittle = 4096;     // elements that cost less than a call or two
+constexpr std::size_t kNeighbours = 32;    // what stands further apart keeps its place, or values would live longer
 
 class Fuser {
  public:
-  Fuser(Graph& g, const std::vector<const Instruction*>& code) : g_(g), scene_(g, code), group_of_(scene_.items.size(), -1) {}
+  Fuser(Graph& g, const std::vector<const Instruction*>& code)
+      : g_(g), scene_(g, code), group_of_(scene_.items.size(), -1) {}
 
   std::vector<Node> run() {
     int last_effect = -1;
@@ -37,10 +38,10 @@ class Fuser {
  private:
   struct Set {
     Group group;
-    std::int64_t order;                           // ascending along every dependence between sets
-    bool loop;                                    // may be part of a loop
+    std::int64_t order;  // ascending along every dependence between sets
+    bool loop;           // may be part of a loop
     bool alive = true;
-    std::vector<int> before = {}, behind = {};    // order of effects
+    std::vector<int> before = {}, behind = {};  // order of effects
   };
 
   int add(int k) {
@@ -57,23 +58,26 @@ class Fuser {
     std::vector<int> makers;
     for (int v : it.code->in) {
       int s = set_making(scene_.read(v).bottom);
-      if (s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end()) makers.push_back(s);
+      if (s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end())
+        makers.push_back(s);
     }
     // Sets with rows first: a value of each row must join the rows it came from, to be of use to them again.
     std::stable_sort(makers.begin(), makers.end(), [&](int a, int b) { return rank(a) > rank(b); });
-    for (int s : makers) if (sets_[idx(s)].alive && s != me) me = join(s, me);
+    for (int s : makers)
+      if (sets_[idx(s)].alive && s != me) me = join(s, me);
   }
   std::vector<int> in_order() const {
     std::vector<int> r;
-    for (std::size_t s = 0; s < sets_.size(); ++s) if (sets_[s].alive) r.push_back(static_cast<int>(s));
+    for (std::size_t s = 0; s < sets_.size(); ++s)
+      if (sets_[s].alive) r.push_back(static_cast<int>(s));
     std::sort(r.begin(), r.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
     return r;
   }
   /// Sets that do not read each other's values: one call instead of two where there is little to do, one read of an
   /// operand of both.
   void join_neighbours() {
-    std::map<std::int64_t, std::pair<int, std::size_t>> small;     // by elements: the last set, and where it stood
-    std::map<int, std::pair<int, std::size_t>> reader;             // by operand
+    std::map<std::int64_t, std::pair<int, std::size_t>> small;  // by elements: the last set, and where it stood
+    std::map<int, std::pair<int, std::size_t>> reader;          // by operand
     auto order = in_order();
     for (std::size_t k = 0; k < order.size(); ++k) {
       int s = order[k];
@@ -94,7 +98,8 @@ class Fuser {
           if (auto& r = scene_.read(v);
               r.kind == Read::Kind::memory && set_making(r.bottom) != s && g_.vars[idx(r.root)].size() == n)
             read.push_back(r.root);
-      for (int r : read) if (auto it = reader.find(r); it != reader.end()) meet(it->second);
+      for (int r : read)
+        if (auto it = reader.find(r); it != reader.end()) meet(it->second);
       for (int r : read) reader[r] = {s, k};
     }
   }
@@ -117,14 +122,15 @@ class Fuser {
   }
   static std::optional<Group> united(const Group& a, const Group& b) {
     Group r;
-    bool a_rows = false, b_rows = false;          // is all of it one value a row of the other?
+    bool a_rows = false, b_rows = false;  // is all of it one value a row of the other?
     if (a.elements == b.elements) {
       if (a.columns && b.columns && a.columns != b.columns) return std::nullopt;
       r.columns = std::max(a.columns, b.columns);
     } else {
       auto &small = a.elements < b.elements ? a : b, &large = a.elements < b.elements ? b : a;
       auto columns = large.elements / small.elements;
-      if (large.elements % small.elements != 0 || small.columns || (large.columns && large.columns != columns)) return std::nullopt;
+      if (large.elements % small.elements != 0 || small.columns || (large.columns && large.columns != columns))
+        return std::nullopt;
       if (!large.columns && columns < kShortestRow) return std::nullopt;
       r.columns = columns;
       (&small == &a ? a_rows : b_rows) = true;
@@ -143,13 +149,15 @@ class Fuser {
 
   template <class F> void each_before(int s, F&& f) const {
     for (int m : sets_[idx(s)].group.members)
-      for (int v : scene_.items[idx(m)].code->in) if (int t = set_making(scene_.read(v).bottom); t >= 0 && t != s) f(t);
+      for (int v : scene_.items[idx(m)].code->in)
+        if (int t = set_making(scene_.read(v).bottom); t >= 0 && t != s) f(t);
     for (int t : sets_[idx(s)].before) f(t);
   }
   template <class F> void each_behind(int s, F&& f) const {
     for (int m : sets_[idx(s)].group.members)
       for (int v : scene_.items[idx(m)].code->out)
-        for (int r : scene_.readers[g_.at(v)]) if (int t = group_of_[idx(r)]; t >= 0 && t != s) f(t);
+        for (int r : scene_.readers[g_.at(v)])
+          if (int t = group_of_[idx(r)]; t >= 0 && t != s) f(t);
     for (int t : sets_[idx(s)].behind) f(t);
   }
   /// Is there a way from one to the other through a third?
@@ -164,7 +172,9 @@ class Fuser {
       mark_[idx(t)] = stamp_;
       todo.push_back(t);
     };
-    each_before(b, [&](int t) { if (t != a) push(t); });
+    each_before(b, [&](int t) {
+      if (t != a) push(t);
+    });
     while (!todo.empty()) {
       int t = todo.back();
       todo.pop_back();
@@ -214,7 +224,8 @@ class Fuser {
       return;
     }
     Node n{Node::Kind::loop, code.primitive, {}, {}, code.source, fused};
-    for (std::size_t k = 0; k < fused->operands.size(); ++k) (fused->stored[k] ? n.out : n.in).push_back(fused->operands[k]);
+    for (std::size_t k = 0; k < fused->operands.size(); ++k)
+      (fused->stored[k] ? n.out : n.in).push_back(fused->operands[k]);
     for (auto& s : fused->starts) n.in.push_back(s.var);
     for (int v : n.in) make(v);
     nodes_.push_back(std::move(n));
@@ -222,7 +233,7 @@ class Fuser {
 
   Graph& g_;
   Scene scene_;
-  std::vector<int> group_of_;                     // of each item: its set
+  std::vector<int> group_of_;  // of each item: its set
   std::vector<Set> sets_;
   std::int64_t next_ = 0;
   std::vector<std::int64_t> mark_;

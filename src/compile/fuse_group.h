@@ -5,16 +5,20 @@
 namespace bora::exec {
 struct Item {
   enum class Kind : std::uint8_t {
-    other,         // runs alone
-    lazy,          // broadcast or iota: made where it is read
-    op, cast, bitcast, reduce, random
+    other,  // runs alone
+    lazy,   // broadcast or iota: made where it is read
+    op,
+    cast,
+    bitcast,
+    reduce,
+    random
   };
   const Instruction* code = nullptr;
   Kind kind = Kind::other;
-  std::int64_t elements = 0;                     // of the iteration space in which it computes
-  std::int64_t columns = 0;                      // reduce: elements of a row
-  int width = 0;                                 // bytes of its lanes: 4, 8, or 0 where all are bool
-  int to_width = 0;                              // cast: of the result
+  std::int64_t elements = 0;  // of the iteration space in which it computes
+  std::int64_t columns = 0;   // reduce: elements of a row
+  int width = 0;              // bytes of its lanes: 4, 8, or 0 where all are bool
+  int to_width = 0;           // cast: of the result
   int cost = 1;
   kernels::OpId op = 0;
   bool crosses() const { return kind == Kind::cast && width && to_width && width != to_width; }
@@ -22,24 +26,24 @@ struct Item {
 /// A variable as an instruction reads it, through broadcasts.
 struct Read {
   enum class Kind : std::uint8_t { constant, linear, memory } kind = Kind::memory;
-  int root = -1;                                 // memory: the variable
-  int bottom = -1;                               // the variable below all broadcasts on which it depends
-  Access access;                                 // memory, linear: base + strides
+  int root = -1;    // memory: the variable
+  int bottom = -1;  // the variable below all broadcasts on which it depends
+  Access access;    // memory, linear: base + strides
   std::uint64_t bits = 0;
 };
 /// A set of instructions that become one loop over `elements`; columns > 0: in rows, which some of them reduce.
 struct Group {
-  std::vector<int> members;                      // ascending
-  std::vector<bool> per_row;                     // of each: its result is one value a row
+  std::vector<int> members;   // ascending
+  std::vector<bool> per_row;  // of each: its result is one value a row
   std::int64_t elements = 0, columns = 0;
 };
 /// The block as fusion sees it.
 struct Scene {
   const Graph& graph;
   std::vector<Item> items;
-  std::vector<int> maker;                        // of each root variable: the item that makes it, or -1
-  std::vector<std::vector<int>> readers;         // of each root variable: items that read it, broadcasts passed through
-  Mask kept;                                     // of each root variable: an output, or what an output is a broadcast of
+  std::vector<int> maker;                 // of each root variable: the item that makes it, or -1
+  std::vector<std::vector<int>> readers;  // of each root variable: items that read it, broadcasts passed through
+  Mask kept;                              // of each root variable: an output, or what an output is a broadcast of
   Scene(const Graph&, const std::vector<const Instruction*>&);
   const Read& read(int variable) const;
  private:

@@ -10,7 +10,7 @@ Access along_rows(const Access& a, std::int64_t columns) {
   return r;
 }
 bool is_one_per_row(const Access& a, std::int64_t columns) {
-  std::int64_t below = 1, next = 1;              // elements in the dimensions seen; stride of the next row dimension
+  std::int64_t below = 1, next = 1;  // elements in the dimensions seen; stride of the next row dimension
   for (std::size_t d = a.dims.size(); d-- > 0;) {
     if (a.dims[d] == 1) continue;
     if (below < columns) {
@@ -20,14 +20,14 @@ bool is_one_per_row(const Access& a, std::int64_t columns) {
       next *= a.dims[d];
     }
     below *= a.dims[d];
-    if (below > columns && below / a.dims[d] < columns) return false;      // a dimension that is partly row
+    if (below > columns && below / a.dims[d] < columns) return false;  // a dimension that is partly row
   }
   return true;
 }
 bool is_contiguous(const Access& a) { return is_one_per_row(a, 1); }
 
 std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>& accesses) {
-  std::vector<std::int64_t> cuts{1, n};          // numbers of elements after which some dimension begins anew
+  std::vector<std::int64_t> cuts{1, n};  // numbers of elements after which some dimension begins anew
   if (columns > 0) cuts.push_back(columns);
   for (auto& a : accesses) {
     std::int64_t below = 1;
@@ -35,8 +35,9 @@ std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const 
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  for (std::size_t i = 1; i < cuts.size(); ++i) if (cuts[i] % cuts[i - 1] != 0) return std::nullopt;
-  auto parts = cuts.size() - 1;                  // from the innermost: part i has cuts[i + 1] / cuts[i] elements
+  for (std::size_t i = 1; i < cuts.size(); ++i)
+    if (cuts[i] % cuts[i - 1] != 0) return std::nullopt;
+  auto parts = cuts.size() - 1;  // from the innermost: part i has cuts[i + 1] / cuts[i] elements
   Layout all{Dims(parts), std::vector<Dims>(accesses.size(), Dims(parts))};
   for (std::size_t i = 0; i < parts; ++i) all.extents[i] = cuts[i + 1] / cuts[i];
   for (std::size_t k = 0; k < accesses.size(); ++k) {
@@ -49,10 +50,11 @@ std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const 
       below = end;
     }
   }
-  Layout r{{}, std::vector<Dims>(accesses.size())};   // merged, still from the innermost
+  Layout r{{}, std::vector<Dims>(accesses.size())};  // merged, still from the innermost
   for (std::size_t i = 0; i < parts; ++i) {
     bool joins = i > 0 && cuts[i] != columns;
-    for (std::size_t k = 0; k < accesses.size() && joins; ++k) joins = all.strides[k][i] == r.strides[k].back() * r.extents.back();
+    for (std::size_t k = 0; k < accesses.size() && joins; ++k)
+      joins = all.strides[k][i] == r.strides[k].back() * r.extents.back();
     if (joins) {
       r.extents.back() *= all.extents[i];
       continue;

@@ -19,7 +19,7 @@ bool is_one_per_row(const Access&, std::int64_t columns);
 bool is_contiguous(const Access&);
 struct Layout {
   Dims extents;
-  std::vector<Dims> strides;                     // of each access
+  std::vector<Dims> strides;  // of each access
 };
 /// Dimensions that split n elements for all accesses; with columns > 0 the last one is the row. None if there are none, or too many.
 std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>&);

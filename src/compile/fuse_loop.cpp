@@ -42,7 +42,8 @@ class Builder {
       if (w && width_ && w != width_) return false;
       width_ = std::max(width_, w);
     }
-    for (std::size_t m = 0; m < g_.members.size() && !width_; ++m) if (item(m).crosses()) width_ = item(m).to_width;
+    for (std::size_t m = 0; m < g_.members.size() && !width_; ++m)
+      if (item(m).crosses()) width_ = item(m).to_width;
     for (std::size_t m = 0; m < g_.members.size(); ++m)
       if (item(m).crosses() && item(m).to_width != width_ && item(m).width != width_) return false;
     return true;
@@ -54,7 +55,8 @@ class Builder {
   std::int16_t constant(Dtype d, std::uint64_t bits) {
     auto& code = fused_->loop.code;
     for (std::size_t k = 0; k < code.size(); ++k)
-      if (code[k].kind == Instr::Kind::constant && code[k].dtype == d && code[k].imm == bits) return static_cast<std::int16_t>(k);
+      if (code[k].kind == Instr::Kind::constant && code[k].dtype == d && code[k].imm == bits)
+        return static_cast<std::int16_t>(k);
     return push({.kind = Instr::Kind::constant, .dtype = d, .imm = bits});
   }
   std::int16_t linear(Dtype d, const Access& a) {
@@ -66,11 +68,13 @@ class Builder {
     }
     auto& code = fused_->loop.code;
     for (std::size_t k = 0; k < code.size(); ++k)
-      if (code[k].kind == Instr::Kind::linear && code[k].dtype == d && code[k].imm == form) return static_cast<std::int16_t>(k);
+      if (code[k].kind == Instr::Kind::linear && code[k].dtype == d && code[k].imm == form)
+        return static_cast<std::int16_t>(k);
     return push({.kind = Instr::Kind::linear, .dtype = d, .imm = form});
   }
   int operand(int root, const Access& a) {
-    for (std::size_t k = 0; k < loads_; ++k) if (fused_->operands[k] == root && accesses_[k] == a) return static_cast<int>(k);
+    for (std::size_t k = 0; k < loads_; ++k)
+      if (fused_->operands[k] == root && accesses_[k] == a) return static_cast<int>(k);
     fused_->operands.push_back(root);
     accesses_.push_back(a);
     return static_cast<int>(loads_++);
@@ -93,7 +97,8 @@ class Builder {
     auto k = operand(r.root, per_row ? along_rows(r.access, g_.columns) : r.access);
     auto& code = fused_->loop.code;
     for (std::size_t j = 0; j < code.size(); ++j)
-      if (code[j].kind == Instr::Kind::load && code[j].imm == static_cast<std::uint64_t>(k)) return static_cast<std::int16_t>(j);
+      if (code[j].kind == Instr::Kind::load && code[j].imm == static_cast<std::uint64_t>(k))
+        return static_cast<std::int16_t>(j);
     return push({.kind = Instr::Kind::load, .dtype = d, .imm = static_cast<std::uint64_t>(k)});
   }
   bool add(std::size_t m) {
@@ -103,7 +108,8 @@ class Builder {
     auto& out = s_.graph.type(code.out[0]);
     now_ = static_cast<int>(m);
     bool reduces = it.kind == K::reduce, row = g_.per_row[m] && !reduces;
-    if ((row ? it.elements * g_.columns : it.elements) != g_.elements || (reduces && it.columns != g_.columns)) return false;
+    if ((row ? it.elements * g_.columns : it.elements) != g_.elements || (reduces && it.columns != g_.columns))
+      return false;
     cost_ += it.cost;
     if (it.kind == K::random) return !g_.per_row[m] && add_random(code, out);
     Instr i{.kind = Instr::Kind::op, .dtype = out.dtype, .op = it.op};
@@ -136,7 +142,8 @@ class Builder {
     form_starts_.push_back(true);
     for (std::size_t k = 1; k < code.in.size(); ++k) {
       auto& start = s_.read(code.in[k]);
-      if (start.kind == Read::Kind::linear || (start.kind == Read::Kind::memory && member_of(start.bottom) >= 0)) return false;
+      if (start.kind == Read::Kind::linear || (start.kind == Read::Kind::memory && member_of(start.bottom) >= 0))
+        return false;
       if (start.kind == Read::Kind::constant) {
         if (form < 4)
           fused_->args.linear[form].base +=
@@ -159,7 +166,8 @@ class Builder {
       full_stores_ = full_stores_ || !g_.per_row[m];
       stores_.push_back(m);
       fused_->operands.push_back(static_cast<int>(root));
-      accesses_.push_back(g_.per_row[m] ? along_rows(contiguous(g_.elements / g_.columns), g_.columns) : contiguous(g_.elements));
+      accesses_.push_back(g_.per_row[m] ? along_rows(contiguous(g_.elements / g_.columns), g_.columns)
+                                        : contiguous(g_.elements));
     }
   }
   bool lay_out() {
@@ -203,10 +211,10 @@ class Builder {
   std::shared_ptr<Fused> fused_;
   int width_ = 0, now_ = 0, cost_ = 0;
   std::size_t loads_ = 0;
-  std::vector<Access> accesses_, forms_;         // of operands: loads, then stores
-  std::vector<bool> form_starts_;                // a form of random bits: not shared
-  std::vector<std::int16_t> values_;             // of members
-  std::vector<std::size_t> stores_;              // members that others read
+  std::vector<Access> accesses_, forms_;  // of operands: loads, then stores
+  std::vector<bool> form_starts_;         // a form of random bits: not shared
+  std::vector<std::int16_t> values_;      // of members
+  std::vector<std::size_t> stores_;       // members that others read
   bool full_stores_ = false, row_values_return_ = false;
 };
 }  // namespace

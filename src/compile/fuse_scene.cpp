@@ -35,7 +35,8 @@ Item describe_item(const Graph& g, const Instruction& i) {
     auto& in = g.type(i.in[0]);
     auto first = in.ndim() - static_cast<std::int64_t>(r->dims.size());
     bool trailing = true;
-    for (std::size_t k = 0; k < r->dims.size(); ++k) trailing = trailing && r->dims[k] == first + static_cast<std::int64_t>(k);
+    for (std::size_t k = 0; k < r->dims.size(); ++k)
+      trailing = trailing && r->dims[k] == first + static_cast<std::int64_t>(k);
     auto columns = in.size() / it.elements;
     if (trailing && columns > 1) {
       it.kind = K::reduce;
@@ -114,7 +115,8 @@ Read Scene::find(int variable) const {
   r.kind = inner.kind;
   r.root = inner.root;
   r.access = {b->shape.dims(), Dims(b->shape.size())};
-  for (std::size_t d = 0; d < b->dims.size(); ++d) r.access.strides[idx(b->dims[d])] = inner_type.shape[d] == 1 ? 0 : own[d];
+  for (std::size_t d = 0; d < b->dims.size(); ++d)
+    r.access.strides[idx(b->dims[d])] = inner_type.shape[d] == 1 ? 0 : own[d];
   return r;
 }
 }  // namespace bora::exec

@@ -6,26 +6,29 @@ namespace bora::exec {
 /// A fused loop before it has addresses.
 struct Fused {
   kernels::Loop loop;
-  kernels::LoopArgs args = {};                   // without pointers
-  std::vector<int> operands;                     // the variable whose memory each operand is
+  kernels::LoopArgs args = {};  // without pointers
+  std::vector<int> operands;    // the variable whose memory each operand is
   Mask stored;
   /// linear[form].base += stride * the value of an i32 scalar: where a block of a random draw begins.
-  struct Start { int form, var; std::int64_t stride; };
+  struct Start {
+    int form, var;
+    std::int64_t stride;
+  };
   std::vector<Start> starts;
   std::vector<PrimitivePtr> members;
 };
 struct Node {
   enum class Kind : std::uint8_t { eval, loop, copy, start, wait };
   Kind kind = Kind::eval;
-  PrimitivePtr primitive;                        // of a loop: of its last member
-  std::vector<int> in, out;                      // variables, with the types the primitive sees
+  PrimitivePtr primitive;    // of a loop: of its last member
+  std::vector<int> in, out;  // variables, with the types the primitive sees
   std::shared_ptr<const Source> source = {};
   std::shared_ptr<const Fused> fused = {};
-  std::size_t handle = 0;                        // start and wait of one collective have the same
+  std::size_t handle = 0;  // start and wait of one collective have the same
 };
 struct Graph {
   Types vars;
-  std::vector<int> root;                         // the variable that owns the memory: views share it
+  std::vector<int> root;  // the variable that owns the memory: views share it
   std::vector<int> in, out;
   std::vector<Node> nodes;
   /// Bits of scalar constants that eval nodes read: they live in the constant pool.

@@ -14,7 +14,8 @@ Mask live_instructions(const Program& p) {
     for (int v : i.out) keep = keep || read[idx(v)];
     if (!keep) continue;
     live[k] = true;
-    auto inputs = i.primitive->traits.view ? std::size_t{1} : i.in.size();      // of a view's other operands only types were of use
+    auto inputs =
+        i.primitive->traits.view ? std::size_t{1} : i.in.size();  // of a view's other operands only types were of use
     for (std::size_t k = 0; k < inputs; ++k) read[idx(i.in[k])] = true;
   }
   return live;
@@ -44,16 +45,19 @@ Graph lower(const Program& p, bool nested, bool fused) {
   for (std::size_t k = 0; k < p.code.size(); ++k) {
     if (!live[k]) continue;
     auto& i = p.code[k];
-    if (shares_memory(i, g)) for (std::size_t o = 0; o < i.out.size(); ++o) g.root[idx(i.out[o])] = g.root[idx(i.in[o])];
+    if (shares_memory(i, g))
+      for (std::size_t o = 0; o < i.out.size(); ++o) g.root[idx(i.out[o])] = g.root[idx(i.in[o])];
     else if (as<ops::Constant>(i.primitive)) g.constants[i.out[0]] = bits_of(i, g.type(i.out[0]));
     else code.push_back(&i);
   }
   if (fused) g.nodes = fuse(g, code);
-  else for (auto* i : code) g.nodes.push_back({Node::Kind::eval, i->primitive, i->in, i->out, i->source, {}});
+  else
+    for (auto* i : code) g.nodes.push_back({Node::Kind::eval, i->primitive, i->in, i->out, i->source, {}});
 
   // An output needs memory that a node of this block fills; outside of loops an input or another output may be shared.
   Mask defined(g.vars.size()), taken(g.vars.size()), input(g.vars.size());
-  for (auto& n : g.nodes) for (int v : n.out) defined[idx(v)] = true;
+  for (auto& n : g.nodes)
+    for (int v : n.out) defined[idx(v)] = true;
   for (int v : g.in) input[g.at(v)] = true;
   for (int& v : g.out) {
     auto r = g.at(v);

@@ -24,9 +24,9 @@ std::size_t padded(std::size_t bytes) {
 }
 struct Buffer {
   std::size_t bytes;
-  int first, last;                               // nodes between which it holds something
+  int first, last;  // nodes between which it holds something
   int input = -1, output = -1;
-  bool taken = false;                            // an input's memory that other values are written to
+  bool taken = false;  // an input's memory that other values are written to
   Place place = {};
 };
 
@@ -88,7 +88,7 @@ class Planner {
   }
   void touch(int v, std::size_t t) {
     auto r = g_.at(v);
-    if (buffer_of_[r] < 0) return;               // a constant
+    if (buffer_of_[r] < 0) return;  // a constant
     reads_[r] = std::max(reads_[r], at(t));
     auto& x = buffers_[idx(buffer_of_[r])];
     x.last = std::max(x.last, at(t));
@@ -98,14 +98,15 @@ class Planner {
     int allowed = may_take_[idx(input.input)];
     return allowed == kAnyOutput || allowed == by.output;
   }
-  void merge(std::size_t from, std::size_t into) {                // variable `from` joins the buffer of variable `into`
+  void merge(std::size_t from, std::size_t into) {  // variable `from` joins the buffer of variable `into`
     int a = buffer_of_[from], b = buffer_of_[into];
     auto &x = buffers_[idx(a)], &y = buffers_[idx(b)];
     y.first = std::min(y.first, x.first);
     y.last = std::max(y.last, x.last);
     y.input = std::max(y.input, x.input);
     y.taken = y.taken || x.taken || x.input >= 0;
-    for (auto& v : buffer_of_) if (v == a) v = b;
+    for (auto& v : buffer_of_)
+      if (v == a) v = b;
     x.bytes = 0;
   }
   /// From the last node to the first: the value that a node makes may take the memory of one that ends there.
@@ -113,7 +114,7 @@ class Planner {
     for (std::size_t t = g_.nodes.size(); t-- > 0;) {
       auto& n = g_.nodes[t];
       std::vector<int> taken;
-      for (bool inputs : {true, false})          // donated memory first, so that outputs do not leave it unused
+      for (bool inputs : {true, false})  // donated memory first, so that outputs do not leave it unused
         for (auto [i, o] : in_place(n, held_[t], g_)) {
           auto from = g_.at(n.in[i]), into = g_.at(n.out[o]);
           if (buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t)) continue;
@@ -131,7 +132,8 @@ class Planner {
       if (y.input >= 0 || y.output < 0 || y.bytes == 0) continue;
       for (int w : g_.in) {
         auto& x = buffer(w);
-        if (x.input < 0 || x.output >= 0 || x.bytes != y.bytes || x.first != -1 || x.last >= y.first || !may_take(x, y)) continue;
+        if (x.input < 0 || x.output >= 0 || x.bytes != y.bytes || x.first != -1 || x.last >= y.first || !may_take(x, y))
+          continue;
         merge(g_.at(w), g_.at(v));
         break;
       }
@@ -148,7 +150,7 @@ class Planner {
       }
     }
     std::stable_sort(slab.begin(), slab.end(), [](auto* x, auto* y) { return x->bytes > y->bytes; });
-    std::vector<Buffer*> placed;                 // ascending by offset
+    std::vector<Buffer*> placed;  // ascending by offset
     std::size_t total = 0;
     for (auto* x : slab) {
       auto need = padded(x->bytes);
@@ -176,12 +178,14 @@ class Planner {
     for (std::size_t v = 0; v < g_.vars.size(); ++v) {
       auto r = g_.at(static_cast<int>(v));
       if (buffer_of_[r] >= 0) b.places[v] = buffers_[idx(buffer_of_[r])].place;
-      else if (auto c = g_.constants.find(static_cast<int>(r)); c != g_.constants.end()) b.places[v] = table_.constant(c->second);
+      else if (auto c = g_.constants.find(static_cast<int>(r)); c != g_.constants.end())
+        b.places[v] = table_.constant(c->second);
     }
     for (int v : g_.in) b.overwritten.push_back(buffer(v).taken);
     for (std::size_t k = 0; k < g_.out.size(); ++k) {
       int same = -1, r = static_cast<int>(g_.at(g_.out[k]));
-      for (std::size_t j = 0; j < k && same < 0; ++j) if (static_cast<int>(g_.at(g_.out[j])) == r) same = static_cast<int>(j);
+      for (std::size_t j = 0; j < k && same < 0; ++j)
+        if (static_cast<int>(g_.at(g_.out[j])) == r) same = static_cast<int>(j);
       b.out_same.push_back(same);
       b.out_input.push_back(buffer(g_.out[k]).input);
     }
@@ -201,7 +205,7 @@ class Planner {
   Table& table_;
   std::vector<Held> held_;
   std::vector<Buffer> buffers_;
-  std::vector<int> buffer_of_, reads_;           // by root variable: its buffer, the last node that reads it
+  std::vector<int> buffer_of_, reads_;  // by root variable: its buffer, the last node that reads it
   std::vector<std::vector<int>> workspace_;
   std::size_t handles_ = 0;
 };

@@ -16,14 +16,14 @@ struct EvalStep {
   PrimitivePtr primitive;
   Types in_types, out_types;
   std::vector<Place> in, out;
-  std::size_t first_in = 0, first_out = 0;       // its views in the State
+  std::size_t first_in = 0, first_out = 0;  // its views in the State
 };
 struct LoopStep {
   std::shared_ptr<const Fused> fused;
   kernels::LoopKernelPtr kernel;
   std::vector<Place> operands;
   std::vector<Place> starts;
-  std::size_t args = 0;                          // in the State
+  std::size_t args = 0;  // in the State
 };
 struct CopyStep {
   Place from, to;
@@ -37,11 +37,11 @@ struct Carry {
   std::size_t bytes;
   bool in_place;
 };
-struct Bound {                                   // a slot of a held block that stays
+struct Bound {  // a slot of a held block that stays
   int slot;
   Place place;
 };
-struct Slice {                                   // a slot that moves along a stacked array
+struct Slice {  // a slot that moves along a stacked array
   int slot;
   Place place;
   std::size_t stride;
@@ -53,26 +53,26 @@ struct ScanStep {
   bool reverse;
   std::vector<Bound> consts;
   std::vector<Carry> carries;
-  std::vector<Slice> slices;                     // xs and ys
+  std::vector<Slice> slices;  // xs and ys
 };
 struct CondStep {
   BlockPtr on_true, on_false;
   Place workspace, predicate;
-  std::vector<Bound> bound_true, bound_false;    // operands and results
+  std::vector<Bound> bound_true, bound_false;  // operands and results
 };
 struct WhileStep {
   BlockPtr cond, body;
   Place workspace_cond, workspace_body, predicate;
   int predicate_slot;
   std::vector<Bound> consts;
-  std::vector<Carry> carries;                    // in_slot, out_slot: of the body
-  std::vector<int> cond_slots;                   // of the same carries
+  std::vector<Carry> carries;   // in_slot, out_slot: of the body
+  std::vector<int> cond_slots;  // of the same carries
 };
 struct StartStep {
   EvalStep call;
-  std::shared_ptr<const std::string> words;      // of the collective
+  std::shared_ptr<const std::string> words;  // of the collective
   Place scratch;
-  std::size_t handle;                            // in the State
+  std::size_t handle;  // in the State
 };
 struct WaitStep {
   std::size_t handle;
@@ -82,15 +82,15 @@ using Step = std::variant<EvalStep, LoopStep, CopyStep, ScanStep, CondStep, Whil
 /// A block planned: its slots in the table are slab, inputs, outputs, one after the other.
 struct Block {
   int slab = 0, in = 0, out = 0;
-  std::size_t bytes = 0;                         // of its slab
+  std::size_t bytes = 0;  // of its slab
   std::vector<Step> steps;
-  std::vector<Node> nodes;                       // what each step came from, for errors and explain
+  std::vector<Node> nodes;  // what each step came from, for errors and explain
   Types vars;
-  std::vector<Place> places;                     // of each variable
+  std::vector<Place> places;  // of each variable
   std::vector<int> in_vars, out_vars;
   /// Of each output: the input whose memory it takes (donation, carries in place), or -1.
   std::vector<int> out_input;
-  Mask overwritten;                              // of each input: another value is written to its memory
+  Mask overwritten;  // of each input: another value is written to its memory
   /// Of each output: an output before it with the same memory, or -1.
   std::vector<int> out_same;
 };
@@ -101,7 +101,7 @@ inline constexpr int kNever = -1, kAnyOutput = -2;
 /// What all blocks of an Executable share while they are planned.
 struct Table {
   bool fused = true;
-  int bases = 1;                                 // entry 0: the constant pool
+  int bases = 1;  // entry 0: the constant pool
   std::vector<std::uint64_t> pool;
   std::size_t inputs = 0, outputs = 0, loops = 0, handles = 0;
   Place constant(std::uint64_t bits);

@@ -32,7 +32,8 @@ Held hold(const Node& n, Table& t) {
     h.workspaces = {std::max(h.first->bytes, h.second->bytes)};
   } else if (auto* w = as<ops::While>(n.primitive)) {
     h.first = compile_block(*w->cond, true, std::vector<int>(w->cond->in.size(), kNever), t);
-    h.second = compile_block(*w->body, true, carries_in_place(w->body->in.size(), idx(w->body_consts), carries_of(*w)), t);
+    h.second =
+        compile_block(*w->body, true, carries_in_place(w->body->in.size(), idx(w->body_consts), carries_of(*w)), t);
     h.workspaces = {h.first->bytes, h.second->bytes, sizeof(bool)};
     add_others(h, *h.second, *w->body, carries_of(*w));
   }
@@ -41,10 +42,12 @@ Held hold(const Node& n, Table& t) {
 
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const Held& h, const Graph& g) {
   std::vector<std::pair<std::size_t, std::size_t>> r;
-  auto once = [&](std::size_t i) {               // an operand that is also read as another one must not change meanwhile
+  auto once = [&](std::size_t i) {  // an operand that is also read as another one must not change meanwhile
     return std::count_if(n.in.begin(), n.in.end(), [&](int v) { return g.at(v) == g.at(n.in[i]); }) == 1;
   };
-  auto pair = [&](std::size_t i, std::size_t o) { if (once(i)) r.push_back({i, o}); };
+  auto pair = [&](std::size_t i, std::size_t o) {
+    if (once(i)) r.push_back({i, o});
+  };
   if (n.kind == Node::Kind::copy) pair(0, 0);
   else if (n.kind == Node::Kind::loop) {
     // n.in and n.out list the loop's operands, loads first: a column may be stored over a column that is read at the same places.
@@ -55,10 +58,12 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
              std::equal(f.args.stride[a], f.args.stride[a] + f.args.ndim, f.args.stride[b]);
     };
     for (std::size_t o = 0; o < n.out.size(); ++o)
-      for (std::size_t i = 0; i < f.operands.size() - n.out.size(); ++i) if (same(i, n.in.size() - f.starts.size() + o)) pair(i, o);
+      for (std::size_t i = 0; i < f.operands.size() - n.out.size(); ++i)
+        if (same(i, n.in.size() - f.starts.size() + o)) pair(i, o);
   } else if (n.kind == Node::Kind::eval) {
     if (auto* s = as<ops::Scan>(n.primitive)) {
-      for (std::size_t i = 0; i < idx(s->carries); ++i) if (stays(*h.first, i) || s->length % 2 == 0) pair(idx(s->consts) + i, i);
+      for (std::size_t i = 0; i < idx(s->carries); ++i)
+        if (stays(*h.first, i) || s->length % 2 == 0) pair(idx(s->consts) + i, i);
     } else if (auto* w = as<ops::While>(n.primitive)) {
       for (std::size_t i = 0; i < carries_of(*w); ++i) pair(idx(w->cond_consts + w->body_consts) + i, i);
     } else if (n.primitive->traits.in_place >= 0) pair(idx(n.primitive->traits.in_place), 0);
@@ -114,7 +119,8 @@ struct Maker {
   }
   Step cond() {
     CondStep r{std::move(h.first), std::move(h.second), work[0], in(0), {}, {}};
-    for (auto [block, bound] : {std::pair{r.on_true.get(), &r.bound_true}, std::pair{r.on_false.get(), &r.bound_false}}) {
+    for (auto [block, bound] :
+         {std::pair{r.on_true.get(), &r.bound_true}, std::pair{r.on_false.get(), &r.bound_false}}) {
       for (std::size_t i = 1; i < n.in.size(); ++i) bound->push_back({block->in + static_cast<int>(i) - 1, in(i)});
       for (std::size_t k = 0; k < n.out.size(); ++k) bound->push_back({block->out + static_cast<int>(k), out(k)});
     }
@@ -139,7 +145,7 @@ struct Maker {
         for (auto& s : n.fused->starts) r.starts.push_back(places[idx(s.var)]);
         return r;
       }
-      case Node::Kind::start: {                  // its last result is the scratch memory
+      case Node::Kind::start: {  // its last result is the scratch memory
         auto call = eval();
         auto words = ops::collective_words(*call.primitive, call.in_types[0].dtype);
         return StartStep{std::move(call), std::move(words), out(n.out.size() - 1), n.handle};
@@ -155,7 +161,8 @@ struct Maker {
 };
 }  // namespace
 
-Step make_step(const Node& n, Held h, const Graph& g, const std::vector<Place>& places, const std::vector<Place>& work, Table& t) {
+Step make_step(const Node& n, Held h, const Graph& g, const std::vector<Place>& places, const std::vector<Place>& work,
+               Table& t) {
   return Maker{n, std::move(h), g, places, work, t}.make();
 }
 }  // namespace bora::exec

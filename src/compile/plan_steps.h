@@ -5,11 +5,12 @@
 namespace bora::exec {
 /// The planned blocks of a node that holds Programs, and the bytes they need beside operands and results.
 struct Held {
-  BlockPtr first, second;                        // body | on_true, on_false | cond, body
+  BlockPtr first, second;  // body | on_true, on_false | cond, body
   std::vector<std::size_t> workspaces;
 };
 Held hold(const Node&, Table&);
 /// Pairs (input, output): the output may be written to the input's memory if nobody reads the input later.
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node&, const Held&, const Graph&);
-Step make_step(const Node&, Held, const Graph&, const std::vector<Place>& places, const std::vector<Place>& workspaces, Table&);
+Step make_step(const Node&, Held, const Graph&, const std::vector<Place>& places, const std::vector<Place>& workspaces,
+               Table&);
 }  // namespace bora::exec

@@ -21,14 +21,16 @@ Mask depends(const Program& p, const Mask& in) {
   Mask d(p.vars.size());
   for (std::size_t i = 0; i < in.size(); ++i) d[at(p.in[i])] = in[i];
   for (auto& i : p.code)
-    if (std::any_of(i.in.begin(), i.in.end(), [&](int v) { return d[at(v)]; })) for (int v : i.out) d[at(v)] = true;
+    if (std::any_of(i.in.begin(), i.in.end(), [&](int v) { return d[at(v)]; }))
+      for (int v : i.out) d[at(v)] = true;
   Mask r;
   for (int v : p.out) r.push_back(d[at(v)]);
   return r;
 }
 bool communicates(const Instruction& i) {
   if (i.primitive->traits.collective) return true;
-  for (auto& h : i.primitive->programs()) if (std::any_of(h->code.begin(), h->code.end(), communicates)) return true;
+  for (auto& h : i.primitive->programs())
+    if (std::any_of(h->code.begin(), h->code.end(), communicates)) return true;
   return false;
 }
 std::size_t count(const Program& p, std::string_view name) {

@@ -25,7 +25,8 @@ struct Counter {
   void use(const Primitive& p, const Types& in, const Types& out) {
     ++info.collectives;
     ExecutableInfo::CollectiveUse u;
-    u.what = std::string(p.name()) + " " + to_string(p.named_axes()) + " " + to_string(out.empty() ? in.front() : out.front());
+    u.what = std::string(p.name()) + " " + to_string(p.named_axes()) + " " +
+             to_string(out.empty() ? in.front() : out.front());
     for (auto& t : in) u.bytes += t.nbytes();
     for (auto& t : out) u.bytes += t.nbytes();
     u.times = static_cast<std::size_t>(times);
@@ -109,7 +110,8 @@ struct Printer {
     for (std::size_t k = 0; k < block->out_vars.size(); ++k) {
       int v = block->out_vars[k];
       text += (k ? ", %" : " %") + std::to_string(v) + "@" + place(block->places[idx(v)]);
-      if (block->out_input[k] >= 0 && block->overwritten[static_cast<std::size_t>(block->out_input[k])]) text += " (in place)";
+      if (block->out_input[k] >= 0 && block->overwritten[static_cast<std::size_t>(block->out_input[k])])
+        text += " (in place)";
     }
     text += "\n";
   }
@@ -121,7 +123,9 @@ struct Printer {
     std::istringstream lines(kernels::print(x.fused->loop));
     for (std::string l; std::getline(lines, l);) text += tab() + "  | " + l + "\n";
   }
-  void more(const ScanStep& x) { held("body, " + std::to_string(x.length) + (x.reverse ? " times backwards" : " times"), *x.body); }
+  void more(const ScanStep& x) {
+    held("body, " + std::to_string(x.length) + (x.reverse ? " times backwards" : " times"), *x.body);
+  }
   void more(const CondStep& x) {
     held("true", *x.on_true);
     held("false", *x.on_false);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostUnderWay = 4, kMostBytes = std::size_t{64} << 20;
 
 struct Span {
-  std::size_t node, start, wait;                 // its place; the nodes in front of which it starts and is waited for
+  std::size_t node, start, wait;  // its place; the nodes in front of which it starts and is waited for
   std::size_t bytes;
 };
 }  // namespace
@@ -23,13 +23,13 @@ void schedule(Graph& g) {
     return x.kind == Node::Kind::eval && x.primitive->traits.collective && x.primitive->programs().empty();
   };
   if (std::none_of(g.nodes.begin(), g.nodes.end(), splits)) return;
-  std::vector<std::size_t> made(g.vars.size()), first_use(g.vars.size(), n);      // by root: the node behind its maker
+  std::vector<std::size_t> made(g.vars.size()), first_use(g.vars.size(), n);  // by root: the node behind its maker
   for (std::size_t t = n; t-- > 0;) {
     for (int v : g.nodes[t].out) made[g.at(v)] = t + 1;
     for (int v : g.nodes[t].in) first_use[g.at(v)] = t;
   }
   std::vector<Span> spans;
-  std::size_t order = 0;                         // no start comes before this
+  std::size_t order = 0;  // no start comes before this
   for (std::size_t t = 0; t < n; ++t) {
     auto& x = g.nodes[t];
     if (!splits(x)) {
@@ -76,7 +76,7 @@ void schedule(Graph& g) {
     Node start = x, wait = x;
     start.kind = Node::Kind::start;
     start.out.push_back(scratch);
-    wait.kind = Node::Kind::wait;                // its operands stay until here
+    wait.kind = Node::Kind::wait;  // its operands stay until here
     wait.in.insert(wait.in.end(), start.out.begin(), start.out.end());
     wait.out.clear();
     start.handle = wait.handle = k;

@@ -15,7 +15,8 @@ std::vector<int> unchanged(const Program& p) {
   return v;
 }
 /// p with `code` for its instructions and `same` for its variables, without what nobody reads.
-std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code, const std::vector<int>& same, bool effects) {
+std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code, const std::vector<int>& same,
+                                 bool effects) {
   auto r = std::make_shared<Program>();
   r->local = p.local;
   r->labels = p.labels;
@@ -25,8 +26,10 @@ std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code
   for (int v : r->out) live[at(v)] = true;
   std::vector<bool> keep(code.size());
   for (std::size_t k = code.size(); k-- > 0;) {
-    keep[k] = (effects && communicates(code[k])) || std::any_of(code[k].out.begin(), code[k].out.end(), [&](int v) { return live[at(v)]; });
-    if (keep[k]) for (int v : code[k].in) live[at(v)] = true;
+    keep[k] = (effects && communicates(code[k])) ||
+              std::any_of(code[k].out.begin(), code[k].out.end(), [&](int v) { return live[at(v)]; });
+    if (keep[k])
+      for (int v : code[k].in) live[at(v)] = true;
   }
   std::vector<int> number(p.vars.size(), -1);
   auto renamed = [&](int v) {
@@ -49,7 +52,8 @@ std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code
 }
 bool mergeable(const Instruction& i, bool by_size) {
   auto& p = *i.primitive;
-  return p.name() != "optimization_barrier" && p.programs().empty() && !p.traits.collective && (by_size || !p.traits.sized);
+  return p.name() != "optimization_barrier" && p.programs().empty() && !p.traits.collective &&
+         (by_size || !p.traits.sized);
 }
 /// One known element, as the bits of its dtype.
 using Bits = std::array<std::byte, 8>;
@@ -77,7 +81,9 @@ class Simplifier {
  public:
   explicit Simplifier(const Program& p) : p_(p), same_(unchanged(p)), maker_(p.vars.size(), -1) {}
   std::shared_ptr<Program> run() {
-    bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(), [](auto& i) { return i.primitive->name() == "to_local" || communicates(i); });
+    bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(), [](auto& i) {
+      return i.primitive->name() == "to_local" || communicates(i);
+    });
     for (auto& original : p_.code) {
       Instruction i = original;
       for (int& v : i.in) v = same_[at(v)];
@@ -117,7 +123,8 @@ class Simplifier {
       if (auto* m = made_by(i.in[0]); m && as<ops::Transpose>(m->primitive)) {
         auto& inner = as<ops::Transpose>(m->primitive)->perm;
         bool identity = true;
-        for (std::size_t d = 0; d < inner.size(); ++d) identity = identity && inner[static_cast<std::size_t>(t->perm[d])] == static_cast<std::int64_t>(d);
+        for (std::size_t d = 0; d < inner.size(); ++d)
+          identity = identity && inner[static_cast<std::size_t>(t->perm[d])] == static_cast<std::int64_t>(d);
         if (identity) return forward(m->in[0]);
       }
     return false;
@@ -126,8 +133,9 @@ class Simplifier {
   void fold(Instruction& i) {
     auto& p = *i.primitive;
     if (as<ops::BroadcastInDim>(p) && known(i.in[0])) known_[i.out[0]] = *known(i.in[0]);
-    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || p.traits.opaque || p.traits.enters_shard || p.traits.collective || p.traits.random ||
-        !p.programs().empty() || type(i.out[0]).dtype == Dtype::key || p.name() == "optimization_barrier" || p.name() == "checkpoint_name")
+    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || p.traits.opaque || p.traits.enters_shard ||
+        p.traits.collective || p.traits.random || !p.programs().empty() || type(i.out[0]).dtype == Dtype::key ||
+        p.name() == "optimization_barrier" || p.name() == "checkpoint_name")
       return;
     std::vector<InputView> in;
     for (int v : i.in) {
@@ -138,7 +146,8 @@ class Simplifier {
     OutputView out[] = {{type(i.out[0]), bits.data()}};
     p.eval(in, out);
     known_[i.out[0]] = bits;
-    if (!as<ops::Constant>(p)) i = {primitive(ops::Constant{to_scalar(bits, type(i.out[0]).dtype), type(i.out[0]).dtype}), {}, i.out, i.source};
+    if (!as<ops::Constant>(p))
+      i = {primitive(ops::Constant{to_scalar(bits, type(i.out[0]).dtype), type(i.out[0]).dtype}), {}, i.out, i.source};
   }
   /// dot(transpose(x), y) reads x as it lies; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x).
   void absorb_transposes(Instruction& i) {
@@ -146,13 +155,18 @@ class Simplifier {
       auto* m = made_by(i.in[0]);
       auto* d = m ? as<ops::DotGeneral>(m->primitive) : nullptr;
       if (!d) return;
-      auto nb = static_cast<std::int64_t>(d->batch_a.size()), na = static_cast<std::int64_t>(d->free_a(type(m->in[0]).ndim()).size());
+      auto nb = static_cast<std::int64_t>(d->batch_a.size()),
+           na = static_cast<std::int64_t>(d->free_a(type(m->in[0]).ndim()).size());
       auto n = static_cast<std::int64_t>(t->perm.size());
       Dims swapped;
       for (std::int64_t k = 0; k < nb; ++k) swapped.push_back(k);
       for (std::int64_t k = nb + na; k < n; ++k) swapped.push_back(k);
       for (std::int64_t k = nb; k < nb + na; ++k) swapped.push_back(k);
-      if (t->perm == swapped) i = {primitive(ops::DotGeneral{d->batch_b, d->batch_a, d->contract_b, d->contract_a}), {m->in[1], m->in[0]}, i.out, i.source};
+      if (t->perm == swapped)
+        i = {primitive(ops::DotGeneral{d->batch_b, d->batch_a, d->contract_b, d->contract_a}),
+             {m->in[1], m->in[0]},
+             i.out,
+             i.source};
       return;
     }
     auto* d = as<ops::DotGeneral>(i.primitive);
@@ -166,7 +180,7 @@ class Simplifier {
       auto n = static_cast<std::int64_t>(t->perm.size());
       Dims free;
       for (auto f : side == 0 ? r.free_a(n) : r.free_b(n)) free.push_back(t->perm[static_cast<std::size_t>(f)]);
-      if (!std::is_sorted(free.begin(), free.end())) continue;             // the output's dimensions would change order
+      if (!std::is_sorted(free.begin(), free.end())) continue;  // the output's dimensions would change order
       for (auto* dims : {side == 0 ? &r.batch_a : &r.batch_b, side == 0 ? &r.contract_a : &r.contract_b})
         for (auto& x : *dims) x = t->perm[static_cast<std::size_t>(x)];
       i.in[at(side)] = m->in[0];
@@ -183,6 +197,8 @@ class Simplifier {
 };
 }  // namespace
 
-std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects) { return rebuilt(p, p.code, unchanged(p), collectives_are_effects); }
+std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects) {
+  return rebuilt(p, p.code, unchanged(p), collectives_are_effects);
+}
 ProgramPtr simplify(const Program& p) { return Simplifier(p).run(); }
 }  // namespace bora

@@ -13,9 +13,9 @@ struct Kept {
   std::size_t bytes;
 };
 struct Slabs {
-  static constexpr std::size_t most = 8;         // free slabs kept: rank threads and nested calls run at the same time
+  static constexpr std::size_t most = 8;  // free slabs kept: rank threads and nested calls run at the same time
   std::mutex mutex;
-  std::vector<Kept> free;                        // ascending by size
+  std::vector<Kept> free;  // ascending by size
   std::size_t leased = 0, peak = 0;
 };
 /// Never destroyed: Arrays and Executables in static storage may outlive it.
@@ -28,7 +28,7 @@ Slabs& slabs() {
 Slab::Slab(std::size_t bytes) {
   if (bytes == 0) return;
   auto& s = slabs();
-  std::shared_ptr<void> outgrown;                // given back to the pool before more is asked for
+  std::shared_ptr<void> outgrown;  // given back to the pool before more is asked for
   {
     std::lock_guard l(s.mutex);
     auto it = std::find_if(s.free.begin(), s.free.end(), [&](const Kept& k) { return k.bytes >= bytes; });

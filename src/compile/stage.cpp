@@ -10,7 +10,9 @@ struct Variable final : Value {
   Variable(Type t, std::uint64_t o, int n) : Value(std::move(t), o), number(n) {}
 };
 /// Operations whose result is still "the parameter": its path names the result too.
-bool keeps_scope(const Primitive& p) { return as<ops::Cast>(p) || as<ops::Reshape>(p) || as<ops::Transpose>(p) || p.name() == "reshard"; }
+bool keeps_scope(const Primitive& p) {
+  return as<ops::Cast>(p) || as<ops::Reshape>(p) || as<ops::Transpose>(p) || p.name() == "reshard";
+}
 }  // namespace
 
 Stage::Stage(Interpreter* parent, bool local) : Interpreter(parent) { program_.local = local; }
@@ -25,22 +27,24 @@ Array Stage::input(const Type& t, std::string label) {
   int n;
   auto a = fresh(t, &n);
   program_.in.push_back(n);
-  scopes_.back() = label;
+  bool plain = label.starts_with("argument ") && label.find(',') == label.npos;  // an Array itself: no path to name
+  if (!plain) scopes_.back() = label;
   program_.labels.push_back(std::move(label));
   return a;
 }
 int Stage::variable(const Array& a) {
   if (owns(a)) return static_cast<const Variable*>(a.get())->number;
-  (void)a.type();                                          // throws for an empty Array
+  (void)a.type();  // throws for an empty Array
   if (auto it = lifted_.find(a.get()); it != lifted_.end()) return it->second;
   int n;
   (void)fresh(a.type(), &n);
   captured_.push_back(n);
-  captures.push_back(a);                                   // keeps the value, hence its address, alive
+  captures.push_back(a);  // keeps the value, hence its address, alive
   return lifted_[a.get()] = n;
 }
 std::string Stage::scope_of(const std::vector<int>& operands) const {
-  for (int v : operands) if (!scopes_[at(v)].empty()) return scopes_[at(v)];
+  for (int v : operands)
+    if (!scopes_[at(v)].empty()) return scopes_[at(v)];
   return {};
 }
 Arrays Stage::process(const PrimitivePtr& p, const Arrays& in) {
@@ -87,7 +91,8 @@ ProgramPtr Stage::finish(const Arrays& out) {
 Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels) {
   Stage s(current());
   Arrays args;
-  for (std::size_t i = 0; i < in.size(); ++i) args.push_back(s.input(in[i], i < labels.size() ? labels[i] : std::string()));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    args.push_back(s.input(in[i], i < labels.size() ? labels[i] : std::string()));
   Within w(&s);
   auto out = f(args);
   auto program = s.finish(out);
@@ -97,8 +102,10 @@ Arrays interpret(const Program& p, const Arrays& in) {
   check<TraceError>(in.size() == p.in.size(), "interpret: the Program takes ", p.in.size(), " inputs, got ", in.size());
   Arrays env(p.vars.size());
   for (std::size_t i = 0; i < in.size(); ++i) env[at(p.in[i])] = in[i];
-  std::vector<std::size_t> last(p.vars.size(), 0);         // free values early: an eager run of a big Program must not hold them all
-  for (std::size_t k = 0; k < p.code.size(); ++k) for (int v : p.code[k].in) last[at(v)] = k;
+  std::vector<std::size_t> last(p.vars.size(),
+                                0);  // free values early: an eager run of a big Program must not hold them all
+  for (std::size_t k = 0; k < p.code.size(); ++k)
+    for (int v : p.code[k].in) last[at(v)] = k;
   for (int v : p.out) last[at(v)] = p.code.size();
   for (std::size_t k = 0; k < p.code.size(); ++k) {
     auto& i = p.code[k];
@@ -107,7 +114,8 @@ Arrays interpret(const Program& p, const Arrays& in) {
     for (int v : i.in) a.push_back(env[at(v)]);
     auto o = call(i.primitive, a);
     for (std::size_t j = 0; j < o.size(); ++j) env[at(i.out[j])] = std::move(o[j]);
-    for (int v : i.in) if (last[at(v)] == k) env[at(v)] = {};
+    for (int v : i.in)
+      if (last[at(v)] == k) env[at(v)] = {};
   }
   Arrays out;
   for (int v : p.out) out.push_back(env[at(v)]);

@@ -48,7 +48,8 @@ Source list_source(const std::string& path) {
   auto status = fs::status(path, error);
   check<ConfigError>(fs::exists(status), "data: no file or folder at ", path);
   if (fs::is_directory(status)) {
-    for (auto it = fs::recursive_directory_iterator(path, error); !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    for (auto it = fs::recursive_directory_iterator(path, error); !error && it != fs::recursive_directory_iterator();
+         it.increment(error)) {
       auto name = it->path().filename().string();
       auto extension = it->path().extension();
       if (name.starts_with(".")) {
@@ -82,10 +83,11 @@ std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t si
   File file(path);
   std::vector<std::int64_t> marks, sections;
   std::vector<char> buffer(1 << 18);
-  std::int64_t line = 0, cut = 0;          // beginning of this line, end of the last section
-  char first = 0, before = 0;              // of this line, of this byte
+  std::int64_t line = 0, cut = 0;  // beginning of this line, end of the last section
+  char first = 0, before = 0;      // of this line, of this byte
   for (std::int64_t base = 0; base < size;) {
-    auto n = file.read(base, std::min<std::int64_t>(size - base, static_cast<std::int64_t>(buffer.size())), buffer.data());
+    auto n =
+        file.read(base, std::min<std::int64_t>(size - base, static_cast<std::int64_t>(buffer.size())), buffer.data());
     check<IoError>(n > 0, path, " became shorter while it was read");
     for (std::int64_t i = 0; i < n; ++i) {
       auto at = base + i;
@@ -115,7 +117,7 @@ struct Split {
     bool held;
   };
   std::vector<Document> documents = {};
-  std::int64_t held = 0;                   // bytes
+  std::int64_t held = 0;  // bytes
   void add(std::int64_t end, bool hold) {
     if (hold) held += end - this->end();
     documents.push_back({end, hold});
@@ -193,7 +195,7 @@ Text open_text(const std::string& path, double hold_out, std::int64_t window) {
   std::int64_t bytes[2] = {0, 0}, count[2] = {0, 0};
   std::int64_t at = 0, file_begin = 0;
   std::size_t file = 0;
-  int last = -1;                           // the stream that got the bytes before, if they were in this file
+  int last = -1;  // the stream that got the bytes before, if they were in this file
   for (auto& document : split.documents) {
     ++count[document.held];
     while (at < document.end) {
@@ -215,7 +217,8 @@ void Stream::read(std::int64_t begin, std::int64_t n, std::uint8_t* out) const {
   check<ValueError>(n == 0 || bytes_ > 0, "read: the stream is empty");
   while (n > 0) {
     begin %= bytes_;
-    auto next = std::upper_bound(pieces_->begin(), pieces_->end(), begin, [](std::int64_t b, const Piece& p) { return b < p.start; });
+    auto next = std::upper_bound(pieces_->begin(), pieces_->end(), begin,
+                                 [](std::int64_t b, const Piece& p) { return b < p.start; });
     auto& piece = *(next - 1);
     auto end = next == pieces_->end() ? bytes_ : next->start;
     auto take = std::min(n, end - begin);

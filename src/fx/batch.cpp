@@ -10,7 +10,9 @@ namespace {
 struct BatchValue final : Value {
   Array inner;
   std::int64_t axis;
-  BatchValue(Array a, std::int64_t ax, std::uint64_t o) : Value(a.type(), o), inner(std::move(a)), axis(ax) { type.shape.erase(static_cast<std::size_t>(axis)); }
+  BatchValue(Array a, std::int64_t ax, std::uint64_t o) : Value(a.type(), o), inner(std::move(a)), axis(ax) {
+    type.shape.erase(static_cast<std::size_t>(axis));
+  }
 };
 class Rules final : public BatchRules {
  public:
@@ -38,7 +40,9 @@ class Batch final : public Interpreter {
  public:
   Batch(Interpreter* p, const BatchRules& like) : Interpreter(p), rules(like.size, like.axis_name) {}
   const Rules rules;
-  Array wrap(const Mapped& m) const { return m.axis < 0 ? m.value : Array(std::make_shared<BatchValue>(m.value, m.axis, id)); }
+  Array wrap(const Mapped& m) const {
+    return m.axis < 0 ? m.value : Array(std::make_shared<BatchValue>(m.value, m.axis, id));
+  }
   Mapped view(const Array& a) const {
     if (!owns(a)) return {a, -1};
     auto* v = static_cast<const BatchValue*>(a.get());
@@ -58,7 +62,9 @@ class Batch final : public Interpreter {
   bool names_me(const Primitive& p) const {
     if (rules.axis_name.empty()) return false;
     if (p.named_axes().has(AxisName(rules.axis_name))) return true;
-    for (auto& held : p.programs()) for (auto& i : held->code) if (names_me(*i.primitive)) return true;
+    for (auto& held : p.programs())
+      for (auto& i : held->code)
+        if (names_me(*i.primitive)) return true;
     return false;
   }
 };
@@ -67,7 +73,8 @@ std::size_t axes_hash() {
   std::size_t h = 5;
   for (auto* i = current(); i; i = i->parent)
     if (auto* b = dynamic_cast<const Batch*>(i); b && !b->rules.axis_name.empty())
-      h = hash_combine(hash_combine(h, std::hash<std::string>{}(b->rules.axis_name)), static_cast<std::size_t>(b->rules.size));
+      h = hash_combine(hash_combine(h, std::hash<std::string>{}(b->rules.axis_name)),
+                       static_cast<std::size_t>(b->rules.size));
   return h;
 }
 [[maybe_unused]] const bool registered = (register_context(axes_hash), true);
@@ -86,12 +93,14 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
     if (!how.in.at(i)) continue;
     auto n = in[i].ndim();
     auto axis = *how.in[i] < 0 ? *how.in[i] + n : *how.in[i];
-    check<ShapeError>(0 <= axis && axis < n, "vmap: an argument is mapped along axis ", axis, ", which implies that its rank should be at least ",
-                      axis + 1, ", but its shape is ", in[i].type().shape, " (argument leaf ", i, ")");
+    check<ShapeError>(0 <= axis && axis < n, "vmap: an argument is mapped along axis ", axis,
+                      ", which implies that its rank should be at least ", axis + 1, ", but its shape is ",
+                      in[i].type().shape, " (argument leaf ", i, ")");
     axes[i] = axis;
     auto extent = in[i].type().shape[static_cast<std::size_t>(axis)];
-    check<ShapeError>(size < 0 || size == extent, "vmap: got inconsistent sizes for array axes to be mapped: ", size, how.size >= 0 ? " (the size given)" : "",
-                      " and ", extent, " (argument leaf ", i, " of type ", in[i].type(), ", axis ", axis, "; leaf ", first, " came first)");
+    check<ShapeError>(size < 0 || size == extent, "vmap: got inconsistent sizes for array axes to be mapped: ", size,
+                      how.size >= 0 ? " (the size given)" : "", " and ", extent, " (argument leaf ", i, " of type ",
+                      in[i].type(), ", axis ", axis, "; leaf ", first, " came first)");
     if (size < 0) first = i;
     size = extent;
   }
@@ -126,7 +135,9 @@ BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRul
     Arrays x;
     auto types = p->in_types();
     for (std::size_t i = 0; i < in.size(); ++i)
-      x.push_back(b.wrap({s.input(in[i] ? with_length(types[i], c.size) : types[i], i < p->labels.size() ? p->labels[i] : std::string()), in[i] ? 0 : -1}));
+      x.push_back(b.wrap({s.input(in[i] ? with_length(types[i], c.size) : types[i],
+                                  i < p->labels.size() ? p->labels[i] : std::string()),
+                          in[i] ? 0 : -1}));
     Arrays out;
     {
       Within w(&b);
@@ -157,8 +168,10 @@ std::int64_t ops::named_axis_size(const MeshAxes& axes) {
     for (auto* i = current(); i && !found; i = i->parent)
       if (auto* b = dynamic_cast<fx::Batch*>(i); b && b->rules.axis_name == a.str()) found = b;
     if (!found) {
-      check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(), "'; it is neither the axis_name of a vmap nor a mesh axis in force");
-      check<ShardError>(here().in_blocks, "axis '", a.str(), "' of the mesh is not bound here: collectives act on blocks; call them inside shard_map");
+      check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(),
+                        "'; it is neither the axis_name of a vmap nor a mesh axis in force");
+      check<ShardError>(here().in_blocks, "axis '", a.str(),
+                        "' of the mesh is not bound here: collectives act on blocks; call them inside shard_map");
     }
     n *= found ? found->rules.size : here().mesh->axis_size(a);
   }

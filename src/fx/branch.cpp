@@ -25,14 +25,18 @@ Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init) {
   Arrays in = c.captures;
   append(in, b.captures);
   append(in, init);
-  return call(ops::While{consts_first(c), consts_first(b), static_cast<std::int64_t>(c.captures.size()), static_cast<std::int64_t>(b.captures.size())}, in);
+  return call(ops::While{consts_first(c), consts_first(b), static_cast<std::int64_t>(c.captures.size()),
+                         static_cast<std::int64_t>(b.captures.size())},
+              in);
 }
 }  // namespace bora::fx
 
 namespace bora::ops {
 using namespace fx;
 namespace {
-Array spread_over(const Array& condition, const Array& like) { return broadcast_in_dim(condition, like.shape(), range_of(condition.ndim())); }
+Array spread_over(const Array& condition, const Array& like) {
+  return broadcast_in_dim(condition, like.shape(), range_of(condition.ndim()));
+}
 }  // namespace
 
 /// Keeps the operands only; the taken branch is repeated backward.
@@ -42,8 +46,10 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
             auto types = self.on_true->out_types();
             auto operands = part(in, 1, in.size() - 1);
             std::vector<std::size_t> wanted, live;
-            for (std::size_t i = 0; i < operands.size(); ++i) if (wrt[i] && is_float(operands[i].dtype())) wanted.push_back(i);
-            for (std::size_t k = 0; k < ct.size(); ++k) if (is_float(types[k].dtype)) live.push_back(k);
+            for (std::size_t i = 0; i < operands.size(); ++i)
+              if (wrt[i] && is_float(operands[i].dtype())) wanted.push_back(i);
+            for (std::size_t k = 0; k < ct.size(); ++k)
+              if (is_float(types[k].dtype)) live.push_back(k);
             Arrays a{in[0]};
             append(a, operands);
             for (auto k : live) a.push_back(or_zero(ct[k], types[k]));
@@ -53,7 +59,8 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
                          [&](const Arrays& b) {
                            auto r = residuals(s, b, {});
                            for (int o : s.ct) {
-                             auto k = static_cast<std::size_t>(std::find(live.begin(), live.end(), static_cast<std::size_t>(o)) - live.begin());
+                             auto k = static_cast<std::size_t>(
+                                 std::find(live.begin(), live.end(), static_cast<std::size_t>(o)) - live.begin());
                              r.push_back(b[operands.size() + k]);
                            }
                            auto g = spread(s, s.grad.empty() ? Arrays{} : interpret(*s.bwd, r), operands.size());
@@ -103,8 +110,10 @@ std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules&
 }
 Samples<Cond> Cond::samples() {
   Type t{{2, 3}, f64};
-  auto a = stage([](const Arrays& x) { return Arrays{exp(x[0])}; }, {t}).program, b = stage([](const Arrays& x) { return Arrays{x[0] * x[0]}; }, {t}).program;
-  return {{{a, b}, {values({}, {1}, boolean), random_values({2, 3}, -1, 1, 1)}}, {{a, b}, {values({}, {0}, boolean), random_values({2, 3}, -1, 1, 1)}}};
+  auto a = stage([](const Arrays&x) { return Arrays{exp(x[0])}; }, {t}).program,
+       b = stage([](const Arrays&x) { return Arrays{x[0] * x[0]}; }, {t}).program;
+  return {{{a, b}, {values({}, {1}, boolean), random_values({2, 3}, -1, 1, 1)}},
+          {{a, b}, {values({}, {0}, boolean), random_values({2, 3}, -1, 1, 1)}}};
 }
 
 /// Lanes that have finished keep their value; the loop runs while any lane does.
@@ -115,7 +124,7 @@ std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules
   auto p = batch_program(cond, Mask(cond->in.size(), true), c, {true}).program;
   auto q = batch_program(body, Mask(body->in.size(), true), c, Mask(body->out.size(), true)).program;
   auto carry_of = [&](const Arrays& a) { return part(a, first, a.size() - first); };
-  auto lanes = [&](const Arrays& a) {                  // a: cond consts, body consts, carry
+  auto lanes = [&](const Arrays& a) {  // a: cond consts, body consts, carry
     auto args = part(a, 0, cc);
     append(args, carry_of(a));
     return interpret(*p, args)[0];
@@ -127,7 +136,8 @@ std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules
                     append(args, carry);
                     auto on = lanes(a);
                     auto next = interpret(*q, args);
-                    for (std::size_t k = 0; k < next.size(); ++k) next[k] = select(spread_over(on, next[k]), next[k], carry[k]);
+                    for (std::size_t k = 0; k < next.size(); ++k)
+                      next[k] = select(spread_over(on, next[k]), next[k], carry[k]);
                     return next;
                   },
                   types_of(x))

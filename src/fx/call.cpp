@@ -24,7 +24,9 @@ ProgramPtr rewired(const ProgramPtr& p, const std::vector<int>& order, const Typ
   }
   return q;
 }
-Mapped mapped_front(const Mapped& m, const BatchRules& b, bool mapped) { return mapped || m.axis >= 0 ? Mapped{b.front(m), 0} : m; }
+Mapped mapped_front(const Mapped& m, const BatchRules& b, bool mapped) {
+  return mapped || m.axis >= 0 ? Mapped{b.front(m), 0} : m;
+}
 
 Arrays residuals(const Split& s, const Arrays& in, const Arrays& extra) {
   Arrays r;
@@ -74,14 +76,18 @@ Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, co
   auto [p, q] = stage_both(f, fwd, types_of(in), captures);
   auto outs = p->out_types(), t = q->out_types();
   check<ShapeError>(t.size() >= outs.size(), "custom_vjp: fwd must return pair{f's result, residuals}");
-  for (std::size_t k = 0; k < outs.size(); ++k) check<ShapeError>(t[k] == outs[k], "custom_vjp: result ", k, " is ", outs[k], " from f and ", t[k], " from fwd");
+  for (std::size_t k = 0; k < outs.size(); ++k)
+    check<ShapeError>(t[k] == outs[k], "custom_vjp: result ", k, " is ", outs[k], " from f and ", t[k], " from fwd");
   t.erase(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(outs.size()));
   t.insert(t.end(), outs.begin(), outs.end());
   auto b = stage(bwd, t);
   check<TraceError>(b.captures.empty(), "custom_vjp: bwd may not close over arrays; return them from fwd as residuals");
   auto grads = b.program->out_types();
-  check<ShapeError>(grads.size() == in.size(), "custom_vjp: bwd must return one gradient for each of the ", in.size(), " input leaves, got ", grads.size());
-  for (std::size_t k = 0; k < in.size(); ++k) check<ShapeError>(grads[k] == in[k].type(), "custom_vjp: gradient ", k, " should be ", in[k].type(), ", got ", grads[k]);
+  check<ShapeError>(grads.size() == in.size(), "custom_vjp: bwd must return one gradient for each of the ", in.size(),
+                    " input leaves, got ", grads.size());
+  for (std::size_t k = 0; k < in.size(); ++k)
+    check<ShapeError>(grads[k] == in[k].type(), "custom_vjp: gradient ", k, " should be ", in[k].type(), ", got ",
+                      grads[k]);
   auto all = in;
   append(all, captures);
   return call(ops::CustomVjp{p, q, b.program, static_cast<std::int64_t>(in.size())}, all);
@@ -148,9 +154,10 @@ Linearized CustomVjp::linearize(const Arrays& in, const Mask&) const {
 std::vector<Mapped> CustomVjp::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   Arrays x;
   for (auto& m : in) x.push_back(c.front(m));
-  Mask all(in.size(), true), outs(program->out.size(), true), fwd_outs(fwd->out.size(), true), bwd_in(bwd->in.size(), true), bwd_outs(bwd->out.size(), true);
-  CustomVjp q{batch_program(program, all, c, outs).program, batch_program(fwd, all, c, fwd_outs).program, batch_program(bwd, bwd_in, c, bwd_outs).program,
-              differentiable};
+  Mask all(in.size(), true), outs(program->out.size(), true), fwd_outs(fwd->out.size(), true),
+      bwd_in(bwd->in.size(), true), bwd_outs(bwd->out.size(), true);
+  CustomVjp q{batch_program(program, all, c, outs).program, batch_program(fwd, all, c, fwd_outs).program,
+              batch_program(bwd, bwd_in, c, bwd_outs).program, differentiable};
   std::vector<Mapped> r;
   for (auto& y : call(q, x)) r.push_back({y, 0});
   return r;
@@ -158,7 +165,13 @@ std::vector<Mapped> CustomVjp::batch(const std::vector<Mapped>& in, const BatchR
 Samples<CustomVjp> CustomVjp::samples() {
   Type t{{2, 3}, f64};
   auto f = stage([](const Arrays& a) { return Arrays{exp(a[0])}; }, {t}).program;
-  auto fwd = stage([](const Arrays& a) { auto y = exp(a[0]); return Arrays{y, y}; }, {t}).program;
+  auto fwd = stage(
+                 [](const Arrays& a) {
+                   auto y = exp(a[0]);
+                   return Arrays{y, y};
+                 },
+                 {t})
+                 .program;
   auto bwd = stage([](const Arrays& a) { return Arrays{a[1] * a[0]}; }, {t, t}).program;
   return {{{f, fwd, bwd, 1}, {random_values({2, 3}, -1, 1, 1)}}};
 }

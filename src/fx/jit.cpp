@@ -8,7 +8,8 @@
 
 namespace bora {
 const Spec* Specs::find(std::string_view path) const {
-  for (auto& [pattern, spec] : v_) if (tree::matches(pattern, path)) return &spec;
+  for (auto& [pattern, spec] : v_)
+    if (tree::matches(pattern, path)) return &spec;
   return nullptr;
 }
 namespace fx {
@@ -53,9 +54,9 @@ struct JitCache::State {
   explicit State(Jit o) : options(std::move(o)) {}
   const Jit options;
   std::mutex mutex;
-  std::list<TracedPtr> entries;                             // the most recently used first
+  std::list<TracedPtr> entries;  // the most recently used first
   std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
-  std::vector<tree::Part> last;                             // of the latest staging
+  std::vector<tree::Part> last;  // of the latest staging
   int traces = 0;
   bool copied = false, evicted = false;
   std::string name() const { return options.name.empty() ? std::string("jit") : "jit(" + options.name + ")"; }
@@ -71,11 +72,15 @@ struct JitCache::State {
   void evict() {
     auto victim = std::prev(entries.end());
     auto [first, last_one] = index.equal_range((*victim)->key.hash());
-    for (auto i = first; i != last_one; ++i) if (i->second == victim) { index.erase(i); break; }
+    for (auto i = first; i != last_one; ++i)
+      if (i->second == victim) {
+        index.erase(i);
+        break;
+      }
     entries.erase(victim);
     if (!std::exchange(evicted, true))
       std::cerr << "warning: bora: " << name() << ": more than " << options.cache
-          << " Programs; the least recently used are dropped and staged again when "
+                << " Programs; the least recently used are dropped and staged again when "
                    "needed (Jit{.cache} sets the number)\n";
   }
 };
@@ -99,12 +104,13 @@ TracedPtr JitCache::keep(Traced t) {
   std::lock_guard l(s.mutex);
   ++s.traces;
   if (s.traces > 8 && is_power_of_two_times_8(s.traces - 1))
-    std::cerr << "warning: bora: " << s.name() << " was staged " << s.traces << " times; the last time for another value of "
-        << difference(s.last, entry->parts)
+    std::cerr << "warning: bora: " << s.name() << " was staged " << s.traces
+              << " times; the last time for another value of " << difference(s.last, entry->parts)
               << ". A number that changes every step belongs in an Array.\n";
   s.last = entry->parts;
-  for (auto& c : entry->staged.captures) if (!is_buffer(c)) return entry;         // a closed-over tracer belongs to this call only
-  if (auto other = s.find(entry->key)) return other;                              // another thread staged it meanwhile
+  for (auto& c : entry->staged.captures)
+    if (!is_buffer(c)) return entry;                  // a closed-over tracer belongs to this call only
+  if (auto other = s.find(entry->key)) return other;  // another thread staged it meanwhile
   s.entries.push_front(entry);
   s.index.emplace(entry->key.hash(), s.entries.begin());
   if (s.entries.size() > s.options.cache) s.evict();
@@ -118,8 +124,9 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
     if (donated[i] || !is_buffer(in[i])) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
-      std::cerr << "warning: bora: " << state_->name() << ": the donated " << (i < t.staged.program->labels.size()
-          ? quoted(t.staged.program->labels[i]) : "argument") << " (" << in[i].type()
+      std::cerr << "warning: bora: " << state_->name() << ": the donated "
+                << (i < t.staged.program->labels.size() ? quoted(t.staged.program->labels[i]) : "argument") << " ("
+                << in[i].type()
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }
   in.insert(in.end(), t.staged.captures.begin(), t.staged.captures.end());

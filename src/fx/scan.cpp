@@ -5,10 +5,13 @@
 #include "fx/call.h"
 
 namespace bora::fx {
-Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse, const std::vector<std::string>& labels) {
+Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse,
+                 const std::vector<std::string>& labels) {
   Types t = types_of(init);
   for (auto& x : xs) {
-    check<ShapeError>(x.ndim() > 0 && x.shape(0) == length, "scan: got values with different leading axis sizes: ", x.type(), " where the length is ", length);
+    check<ShapeError>(x.ndim() > 0 && x.shape(0) == length,
+                      "scan: got values with different leading axis sizes: ", x.type(), " where the length is ",
+                      length);
     auto e = x.type();
     e.shape.erase(0);
     t.push_back(e);
@@ -17,16 +20,20 @@ Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::
   Arrays in = s.captures;
   append(in, init);
   append(in, xs);
-  std::vector<int> order;                        // captures become consts, which come first
+  std::vector<int> order;  // captures become consts, which come first
   for (std::size_t i = 0; i < s.captures.size(); ++i) order.push_back(static_cast<int>(t.size() + i));
   for (std::size_t i = 0; i < t.size(); ++i) order.push_back(static_cast<int>(i));
   auto program = rewired(s.program, order);
   auto outs = program->out_types();
   for (std::size_t i = 0; i < init.size(); ++i)
-    check<ShapeError>(i < outs.size() && outs[i] == init[i].type(), "scan: the carry that the body returns must have the type it came with: ",
-                      [&] { return i < labels.size() && !labels[i].empty() ? labels[i] : "carry " + std::to_string(i); }, " came as ", init[i].type(), " and left as ",
-                      [&] { return i < outs.size() ? to_string(outs[i]) : std::string("nothing"); });
-  return call(ops::Scan{program, static_cast<std::int64_t>(s.captures.size()), static_cast<std::int64_t>(init.size()), length, reverse}, in);
+    check<ShapeError>(
+        i < outs.size() && outs[i] == init[i].type(),
+        "scan: the carry that the body returns must have the type it came with: ",
+        [&] { return i < labels.size() && !labels[i].empty() ? labels[i] : "carry " + std::to_string(i); }, " came as ",
+        init[i].type(), " and left as ", [&] { return i < outs.size() ? to_string(outs[i]) : std::string("nothing"); });
+  return call(ops::Scan{program, static_cast<std::int64_t>(s.captures.size()), static_cast<std::int64_t>(init.size()),
+                        length, reverse},
+              in);
 }
 }  // namespace bora::fx
 
@@ -50,7 +57,8 @@ ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& car
     return stage(
                [&](const Arrays& a) {
                  Arrays kept = a;
-                 for (int i : carries) kept[static_cast<std::size_t>(i)] = call_one(KeepCarry{}, {a[static_cast<std::size_t>(i)]});
+                 for (int i : carries)
+                   kept[static_cast<std::size_t>(i)] = call_one(KeepCarry{}, {a[static_cast<std::size_t>(i)]});
                  return interpret(*body, kept);
                },
                body->in_types(), body->labels)
@@ -68,21 +76,24 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
   auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
   Mask wrt = needs;
   auto types = body->in_types(), outs = body->out_types();
-  for (bool changed = true; changed;) {          // a carry that a differentiated value reaches is differentiated too
+  for (bool changed = true; changed;) {  // a carry that a differentiated value reaches is differentiated too
     changed = false;
     auto d = depends(*body, wrt);
-    for (std::size_t i = 0; i < K; ++i) if (d[i] && is_float(outs[i].dtype) && !wrt[N + i]) wrt[N + i] = changed = true;
+    for (std::size_t i = 0; i < K; ++i)
+      if (d[i] && is_float(outs[i].dtype) && !wrt[N + i]) wrt[N + i] = changed = true;
   }
   Mask invariant(types.size());
   for (std::size_t i = 0; i < N; ++i) invariant[i] = true;
   const auto& s = split_vjp(body, wrt, {.invariant = invariant});
   std::vector<int> carry_in;
-  for (int i : s.residual) if (i >= 0 && static_cast<std::size_t>(i) >= N && static_cast<std::size_t>(i) < N + K) carry_in.push_back(i);
-  if (!carry_in.empty()) return Scan{with_kept_carries(body, carry_in), consts, carries, length, reverse}.linearize(in, needs);
+  for (int i : s.residual)
+    if (i >= 0 && static_cast<std::size_t>(i) >= N && static_cast<std::size_t>(i) < N + K) carry_in.push_back(i);
+  if (!carry_in.empty())
+    return Scan{with_kept_carries(body, carry_in), consts, carries, length, reverse}.linearize(in, needs);
 
   auto all = call(Scan{s.fwd, consts, carries, length, reverse}, in);
   auto ny = outs.size();
-  Arrays res_const, res_x;                       // a const stays a const, an x is the xs we already have, anything else was stacked
+  Arrays res_const, res_x;  // a const stays a const, an x is the xs we already have, anything else was stacked
   std::vector<Place> where;
   std::size_t extra = ny;
   for (int r : s.residual) {
@@ -97,8 +108,9 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
   }
   auto self = *this;
   return {part(all, 0, ny), [=, &s](const Arrays& ct) {
-            std::vector<std::size_t> kc, gc, gx;                                   // carries with a cotangent; gradients of consts, of xs
-            for (std::size_t i = 0; i < K; ++i) if (wrt[N + i]) kc.push_back(i);
+            std::vector<std::size_t> kc, gc, gx;  // carries with a cotangent; gradients of consts, of xs
+            for (std::size_t i = 0; i < K; ++i)
+              if (wrt[N + i]) kc.push_back(i);
             for (int g : s.grad) {
               auto i = static_cast<std::size_t>(g);
               if (i < N) gc.push_back(i);
@@ -108,17 +120,20 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             for (auto i : kc) body_in.push_back(types[N + i]);
             for (auto i : gc) body_in.push_back(types[i]);
             Arrays xs = res_x;
-            std::vector<std::size_t> yc;                                           // ys with a cotangent
-            for (std::size_t i = K; i < outs.size(); ++i) if (is_float(outs[i].dtype) && ct[i].defined()) {
-              yc.push_back(i);
-              xs.push_back(ct[i]);
-            }
+            std::vector<std::size_t> yc;  // ys with a cotangent
+            for (std::size_t i = K; i < outs.size(); ++i)
+              if (is_float(outs[i].dtype) && ct[i].defined()) {
+                yc.push_back(i);
+                xs.push_back(ct[i]);
+              }
             for (auto& x : xs) {
               auto t = x.type();
               t.shape.erase(0);
               body_in.push_back(t);
             }
-            auto position = [](const std::vector<std::size_t>& v, std::size_t x) { return static_cast<std::size_t>(std::find(v.begin(), v.end(), x) - v.begin()); };
+            auto position = [](const std::vector<std::size_t>& v, std::size_t x) {
+              return static_cast<std::size_t>(std::find(v.begin(), v.end(), x) - v.begin());
+            };
             auto back = stage(
                 [&](const Arrays& a) {
                   auto C = res_const.size(), X = C + kc.size() + gc.size();
@@ -143,7 +158,9 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             for (auto i : kc) a.push_back(or_zero(ct[i], outs[i]));
             for (auto i : gc) a.push_back(full_of(types[i], 0));
             append(a, xs);
-            auto r = call(Scan{back.program, static_cast<std::int64_t>(res_const.size()), static_cast<std::int64_t>(kc.size() + gc.size()), self.length, !self.reverse}, a);
+            auto r = call(Scan{back.program, static_cast<std::int64_t>(res_const.size()),
+                               static_cast<std::int64_t>(kc.size() + gc.size()), self.length, !self.reverse},
+                          a);
             Arrays g(types.size());
             std::size_t k = 0;
             for (auto i : kc) g[N + i] = r[k++];
@@ -157,11 +174,12 @@ std::vector<Mapped> Scan::batch(const std::vector<Mapped>& in, const BatchRules&
   Mask m;
   for (auto& i : in) m.push_back(i.axis >= 0);
   BatchedProgram b;
-  for (bool changed = true; changed;) {          // which carries become mapped is a fixed point
+  for (bool changed = true; changed;) {  // which carries become mapped is a fixed point
     changed = false;
     Mask force(m.begin() + consts, m.begin() + consts + carries);
     b = batch_program(body, m, c, force);
-    for (std::size_t i = 0; i < K; ++i) if (b.out[i] && !m[N + i]) m[N + i] = changed = true;
+    for (std::size_t i = 0; i < K; ++i)
+      if (b.out[i] && !m[N + i]) m[N + i] = changed = true;
   }
   Arrays x;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -184,7 +202,8 @@ Samples<Scan> Scan::samples() {
                   .program;
   Samples<Scan> r;
   for (bool reverse : {false, true})
-    r.push_back({{body, 1, 1, 4, reverse}, {random_values({3, 3}, -1, 1, 1), random_values({3}, -1, 1, 2), random_values({4, 3}, -1, 1, 3)}});
+    r.push_back({{body, 1, 1, 4, reverse},
+                 {random_values({3, 3}, -1, 1, 1), random_values({3}, -1, 1, 2), random_values({4, 3}, -1, 1, 3)}});
   return r;
 }
 }  // namespace bora::ops

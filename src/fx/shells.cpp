@@ -46,8 +46,10 @@ VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n) {
   Mask wrt(in.size());
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) any |= wrt[i] = is_float(in[i].dtype());
-  check<DtypeError>(any, "grad: the first argument has no floating leaves to differentiate with respect to", n ? ": the first is " : "",
-                    [&] { return n ? to_string(in[0].type()) : std::string(); }, "; use astype(f32), or another order of arguments");
+  check<DtypeError>(
+      any, "grad: the first argument has no floating leaves to differentiate with respect to",
+      n ? ": the first is " : "", [&] { return n ? to_string(in[0].type()) : std::string(); },
+      "; use astype(f32), or another order of arguments");
   return vjp_flat(f, in, wrt);
 }
 Arrays gradients_of_loss(const VjpFlat& v, std::size_t n) {
@@ -63,7 +65,8 @@ Arrays gradients_of_loss(const VjpFlat& v, std::size_t n) {
 }
 namespace {
 void check_tangent(std::string_view what, const Array& given, const Type& want, std::size_t i) {
-  check<ShapeError>(given.type() == want, what, ": value ", i, " has type ", want, " but is given ", given.type(), "; they must be equal");
+  check<ShapeError>(given.type() == want, what, ": value ", i, " has type ", want, " but is given ", given.type(),
+                    "; they must be equal");
 }
 }  // namespace
 Arrays cotangents(tree::Node out, tree::Node given, const Types& types) {
@@ -107,15 +110,16 @@ Array as_jacobian(const Array& rows, const Shape& out, const Shape& in) {
 namespace {
 std::optional<std::int64_t> axis_at(const MapAxis& m, const std::string& path, std::string_view what) {
   if (!m.rules) return m.axis;
-  for (auto& [pattern, axis] : m.rules->rules) if (tree::matches(pattern, path)) return axis;
+  for (auto& [pattern, axis] : m.rules->rules)
+    if (tree::matches(pattern, path)) return axis;
   fail<ValueError>("vmap: no pattern of .", what, " fits ", where(path), "; end the list with {\"*\", none}");
 }
 }  // namespace
 Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
-    const std::vector<tree::Node>& arguments, const Vmap& how) {
+                  const std::vector<tree::Node>& arguments, const Vmap& how) {
   check<ValueError>(!how.in.each || how.in.axes.size() == arguments.size(), "vmap: .in has ", how.in.axes.size(),
-      " entries but f is called with ",
-                    arguments.size(), arguments.size() == 1 ? " argument" : " arguments");
+                    " entries but f is called with ", arguments.size(),
+                    arguments.size() == 1 ? " argument" : " arguments");
   Arrays in;
   std::vector<std::string> paths, names;
   VmapFlat flat;
@@ -123,28 +127,34 @@ Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>(
     tree::append_leaves(arguments[i], in);
     tree::append_paths(arguments[i], paths);
     append_labels(arguments[i], i, names);
-    for (auto k = flat.in.size(); k < in.size(); ++k) flat.in.push_back(axis_at(how.in.axes[how.in.each ? i : 0], paths[k], "in"));
+    for (auto k = flat.in.size(); k < in.size(); ++k)
+      flat.in.push_back(axis_at(how.in.axes[how.in.each ? i : 0], paths[k], "in"));
   }
   std::optional<std::size_t> first;
   std::int64_t size = how.size.value_or(-1);
   for (std::size_t k = 0; k < in.size(); ++k) {
     if (!flat.in[k]) continue;
     auto axis = *flat.in[k], n = in[k].ndim();
-    check<ShapeError>(axis >= -n && axis < n, "vmap: ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has no axis ", axis, " to map");
+    check<ShapeError>(
+        axis >= -n && axis < n, "vmap: ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has no axis ",
+        axis, " to map");
     auto length = in[k].shape(axis);
-    check<ShapeError>(size < 0 || length == size, "vmap: mapped axes differ in size: ",
-        [&] { return first ? where(names[*first]) : std::string(".size"); }, " has ", size,
-                      " and axis ", axis, " of ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has ", length);
+    check<ShapeError>(
+        size < 0 || length == size,
+        "vmap: mapped axes differ in size: ", [&] { return first ? where(names[*first]) : std::string(".size"); },
+        " has ", size, " and axis ", axis, " of ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has ",
+        length);
     size = length;
     if (!first) first = k;
   }
-  check<ValueError>(size >= 0, "vmap: no argument is mapped: give at least one an axis in .in, or say how many in .size");
+  check<ValueError>(size >= 0,
+                    "vmap: no argument is mapped: give at least one an axis in .in, or say how many in .size");
   flat.size = size;
   flat.axis_name = how.axis_name;
   flat.out = {how.out.axis};
   auto ran = [&](const Arrays& x) {
     auto y = f(x);
-    if (how.out.rules) {                                       // the paths of the results are known once f has run
+    if (how.out.rules) {  // the paths of the results are known once f has run
       flat.out.clear();
       for (auto& path : out_paths()) flat.out.push_back(axis_at(how.out, path, "out"));
     }
@@ -177,7 +187,7 @@ Arrays straight_line(const FlatFn& body, const Arrays& init, const Arrays& xs, s
 }
 /// `unroll` iterations a round: the loop runs over groups of elements; what is left over comes where the order puts it.
 Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const Scan& o,
-    const std::vector<std::string>& labels) {
+                const std::vector<std::string>& labels) {
   auto c = init.size();
   auto u = static_cast<std::int64_t>(o.unroll), rounds = n / u, rest = n % u;
   auto range = [&](std::int64_t from, std::int64_t to) {
@@ -199,7 +209,9 @@ Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::i
     s.insert(0, rounds);
     x = reshape(x, s);
   }
-  auto group = [&](const Arrays& in) { return straight_line(body, part(in, 0, c), part(in, c, in.size() - c), u, o.reverse); };
+  auto group = [&](const Arrays& in) {
+    return straight_line(body, part(in, 0, c), part(in, c, in.size() - c), u, o.reverse);
+  };
   auto r = scan_flat(group, carry, groups, rounds, o.reverse, labels);
   carry = part(r, 0, c);
   Arrays ys = part(r, c, r.size() - c);
@@ -214,18 +226,21 @@ Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::i
   return carry;
 }
 }  // namespace
-Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels, const Scan& o) {
+Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels,
+                  const Scan& o) {
   check<ValueError>(o.unroll >= 1, "scan: .unroll must be at least 1, got ", o.unroll);
-  check<ValueError>(!xs.empty() || o.length, "scan: there is nothing to scan over: xs has no leaves and .length is not given");
+  check<ValueError>(!xs.empty() || o.length,
+                    "scan: there is nothing to scan over: xs has no leaves and .length is not given");
   std::int64_t n = o.length.value_or(-1);
   check<ValueError>(n >= 0 || !o.length, "scan: .length must not be negative, got ", n);
   for (std::size_t k = 0; k < xs.size(); ++k) {
     auto& name = labels[init.size() + k];
-    check<ShapeError>(xs[k].ndim() > 0, "scan: ", [&] { return where(name); }, " of xs is a scalar ", xs[k].type(),
+    check<ShapeError>(
+        xs[k].ndim() > 0, "scan: ", [&] { return where(name); }, " of xs is a scalar ", xs[k].type(),
         ": it has no leading axis to scan over");
-    check<ShapeError>(n < 0 || xs[k].shape(0) == n, "scan: ", [&] { return where(name); }, " of xs has ", xs[k].shape(0),
-        " elements on its leading axis, but ",
-                      o.length ? ".length says " : "the others have ", n);
+    check<ShapeError>(
+        n < 0 || xs[k].shape(0) == n, "scan: ", [&] { return where(name); }, " of xs has ", xs[k].shape(0),
+        " elements on its leading axis, but ", o.length ? ".length says " : "the others have ", n);
     n = xs[k].shape(0);
   }
   if (o.unroll == 1 || n == 0) return scan_flat(body, init, xs, n, o.reverse, labels);
@@ -233,27 +248,28 @@ Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, cons
 }
 Arrays cond_shell(const Array& predicate, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands) {
   check<ShapeError>(predicate.ndim() == 0, "cond: the predicate must be a scalar, got ", predicate.type(),
-      "; use where(c, a, b) to choose element by element");
-  check<DtypeError>(is_numeric(predicate.dtype()), "cond: the predicate must be a boolean or a number, got ", predicate.type());
+                    "; use where(c, a, b) to choose element by element");
+  check<DtypeError>(is_numeric(predicate.dtype()), "cond: the predicate must be a boolean or a number, got ",
+                    predicate.type());
   return cond_flat(predicate.dtype() == boolean ? predicate : not_equal(predicate, 0), on_true, on_false, operands);
 }
 Arrays while_shell(const FlatFn& condition, const FlatFn& body, const Arrays& init) {
   auto checked = [&](const Arrays& in) {
     auto r = condition(in);
     check<ShapeError>(r.size() == 1 && r[0].ndim() == 0 && r[0].dtype() == boolean,
-        "while_loop: the condition must give a boolean scalar, got ",
+                      "while_loop: the condition must give a boolean scalar, got ",
                       [&] { return r.empty() ? std::string("an empty Array") : to_string(r[0].type()); });
     return r;
   };
   return while_flat(checked, body, init);
 }
 Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& body, const Arrays& init,
-    const std::vector<std::string>& labels) {
+                  const std::vector<std::string>& labels) {
   if (lower.n && upper.n) {
     auto n = *upper.n - *lower.n;
     if (n <= 0) return init;
     auto i = add(iota({n}, 0), Scalar(*lower.n));
-    auto swapped = [&](const Arrays& in) {                     // (carry.., i) -> body(i, carry..)
+    auto swapped = [&](const Arrays& in) {  // (carry.., i) -> body(i, carry..)
       Arrays a{in.back()};
       append(a, part(in, 0, in.size() - 1));
       return body(a);
@@ -263,7 +279,7 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
   auto bound = [](const LoopBound& b, std::string_view which) {
     if (b.n) return constant(Scalar(*b.n), i32);
     check<ShapeError>(b.a.ndim() == 0 && is_integer(b.a.dtype()), "fori_loop: the ", which,
-        " bound must be an integer scalar, got ", b.a.type());
+                      " bound must be an integer scalar, got ", b.a.type());
     return b.a.astype(i32);
   };
   Arrays state{bound(lower, "lower"), bound(upper, "upper")};
@@ -282,20 +298,23 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
 
 // ---- custom_vjp --------------------------------------------------------------------------------------------------------
 void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
-  auto g = tree::aligned("custom_vjp: bwd must return gradients with the structure of the arguments", argument, gradient);
+  auto g =
+      tree::aligned("custom_vjp: bwd must return gradients with the structure of the arguments", argument, gradient);
   std::size_t i = 0;
   for (auto& s : tree::slots(argument)) {
     if (!s.leaf.defined()) continue;
     auto& type = s.leaf.get().type();
     if (g[i].defined() && is_float(type.dtype))
-      check<ShapeError>(g[i].type() == type, "custom_vjp: bwd: the gradient of ", [&] { return where(s.path); }, " has type ",
+      check<ShapeError>(
+          g[i].type() == type, "custom_vjp: bwd: the gradient of ", [&] { return where(s.path); }, " has type ",
           g[i].type(), " but the argument has ", type);
     to.push_back(g[i].defined() && is_float(type.dtype) ? g[i] : full_of(type, 0));
     ++i;
   }
 }
 void append_zero_gradients(tree::Node argument, Arrays& to) {
-  for (auto& s : tree::slots(argument)) if (s.leaf.defined()) to.push_back(full_of(s.leaf.get().type(), 0));
+  for (auto& s : tree::slots(argument))
+    if (s.leaf.defined()) to.push_back(full_of(s.leaf.get().type(), 0));
 }
 }  // namespace fx
 
@@ -311,13 +330,17 @@ std::string to_string(const Policy& p) {
   return s + ")";
 }
 Policy parse(std::string_view text) {
-  for (std::size_t i = 0; i < std::size(kPolicies); ++i) if (text == kPolicies[i]) return {static_cast<ops::Keep>(i)};
+  for (std::size_t i = 0; i < std::size(kPolicies); ++i)
+    if (text == kPolicies[i]) return {static_cast<ops::Keep>(i)};
   check<ConfigError>(text.starts_with("names(") && text.ends_with(")"), "checkpoint policy: '", text,
                      "' is none of nothing, dots, dots_no_batch, everything, names(a, b)");
   Policy p{ops::Keep::names};
   std::string name;
   for (char c : text.substr(6)) {
-    if (c != ',' && c != ')') { if (c != ' ') name += c; continue; }
+    if (c != ',' && c != ')') {
+      if (c != ' ') name += c;
+      continue;
+    }
     if (!name.empty()) p.names.push_back(name);
     name.clear();
   }

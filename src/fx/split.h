@@ -6,19 +6,19 @@ namespace bora::fx {
 /// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the inputs that have one.
 struct Split {
   ProgramPtr fwd, bwd;
-  std::vector<int> residual;        // >= 0: that input of fwd; -1: the next extra output of fwd
-  std::vector<int> ct;              // which outputs take a cotangent
-  std::vector<int> grad;            // which inputs get a gradient
+  std::vector<int> residual;  // >= 0: that input of fwd; -1: the next extra output of fwd
+  std::vector<int> ct;        // which outputs take a cotangent
+  std::vector<int> grad;      // which inputs get a gradient
 };
 struct Residuals {
   ops::Keep keep = ops::Keep::everything;
   std::vector<std::string> names = {};
-  Mask invariant = {};              // inputs that are the same in every iteration: what depends on them alone is not kept
+  Mask invariant = {};  // inputs that are the same in every iteration: what depends on them alone is not kept
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
 struct BatchedProgram {
   ProgramPtr program;
-  Mask out;                         // every mapped value has its mapped axis first
+  Mask out;  // every mapped value has its mapped axis first
 };
 BatchedProgram batch_program(const ProgramPtr&, const Mask& in, const BatchRules&, const Mask& force = {});
 

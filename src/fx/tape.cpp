@@ -10,7 +10,7 @@ struct TapeValue final : Value {
   Array primal;
   int number;
   TapeValue(Array p, std::uint64_t o, int n) : Value(p.type(), o), primal(std::move(p)), number(n) {}
-  Array concrete() const override { return primal.concrete(); }      // outside of jit, numbers can be read under grad
+  Array concrete() const override { return primal.concrete(); }  // outside of jit, numbers can be read under grad
 };
 
 class Tape final : public Interpreter {
@@ -22,7 +22,7 @@ class Tape final : public Interpreter {
     Within w(parent);
     Mask needs;
     bool any = false;
-    for (auto& a : in) {                                             // only float values are ever owned
+    for (auto& a : in) {  // only float values are ever owned
       needs.push_back(owns(a));
       any |= owns(a);
     }
@@ -53,7 +53,8 @@ class Tape final : public Interpreter {
       auto& s = sums[static_cast<std::size_t>(n)];
       s = s.defined() ? accumulate(s, g) : g;
     };
-    for (std::size_t i = 0; i < out.size(); ++i) if (owns(out[i])) push(number(out[i]), ct[i]);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (owns(out[i])) push(number(out[i]), ct[i]);
     for (auto n = nodes_.rbegin(); n != nodes_.rend(); ++n) {
       auto first = sums.begin() + n->out;
       Arrays c(first, first + static_cast<std::ptrdiff_t>(n->outs));
@@ -61,7 +62,8 @@ class Tape final : public Interpreter {
       for (auto a = first; a != first + static_cast<std::ptrdiff_t>(n->outs); ++a) *a = {};
       SourceScope source(n->source);
       auto g = n->pullback(c);
-      for (std::size_t i = 0; i < n->in.size(); ++i) if (n->in[i] >= 0) push(n->in[i], g.at(i));
+      for (std::size_t i = 0; i < n->in.size(); ++i)
+        if (n->in[i] >= 0) push(n->in[i], g.at(i));
     }
     Arrays r;
     for (auto& a : wrt) r.push_back(owns(a) ? sums[static_cast<std::size_t>(number(a))] : Array{});
@@ -88,7 +90,8 @@ Array or_zero(const Array& a, const Type& t) { return a.defined() ? a : full_of(
 VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
   auto tape = std::make_shared<Tape>(current());
   Arrays in = primals;
-  for (std::size_t i = 0; i < in.size(); ++i) if (wrt[i] && differentiable(in[i])) in[i] = tape->watch(in[i]);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (wrt[i] && differentiable(in[i])) in[i] = tape->watch(in[i]);
   Arrays out;
   {
     Within w(tape.get());
@@ -98,20 +101,23 @@ VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
   for (auto& a : out) values.push_back(tape->primal(a));
   return {values, [=](const Arrays& ct) {
             auto g = tape->backward(out, ct, in);
-            for (std::size_t i = 0; i < g.size(); ++i) if (!g[i].defined() && wrt[i] && differentiable(primals[i])) g[i] = zeros_like(primals[i]);
+            for (std::size_t i = 0; i < g.size(); ++i)
+              if (!g[i].defined() && wrt[i] && differentiable(primals[i])) g[i] = zeros_like(primals[i]);
             return g;
           }};
 }
 std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
   auto v = vjp_flat(f, primals, Mask(primals.size(), true));
-  Arrays dummy;                                       // cotangents that nobody reads the value of: the pullback is linear in them
+  Arrays dummy;  // cotangents that nobody reads the value of: the pullback is linear in them
   for (auto& y : v.out) dummy.push_back(differentiable(y) ? zeros_like(y) : Array{});
   std::vector<std::size_t> live;
-  for (std::size_t i = 0; i < dummy.size(); ++i) if (dummy[i].defined()) live.push_back(i);
+  for (std::size_t i = 0; i < dummy.size(); ++i)
+    if (dummy[i].defined()) live.push_back(i);
   Arrays cts;
   for (auto i : live) cts.push_back(dummy[i]);
   std::vector<std::size_t> grads;
-  for (std::size_t i = 0; i < primals.size(); ++i) if (differentiable(primals[i])) grads.push_back(i);
+  for (std::size_t i = 0; i < primals.size(); ++i)
+    if (differentiable(primals[i])) grads.push_back(i);
   auto transposed = vjp_flat(
       [&](const Arrays& c) {
         Arrays all(v.out.size());
@@ -136,12 +142,16 @@ bool kept_by_policy(const Instruction& i, const Residuals& policy) {
   switch (policy.keep) {
     case ops::Keep::nothing: return false;
     case ops::Keep::dots: return as<ops::DotGeneral>(p) != nullptr;
-    case ops::Keep::dots_no_batch: { auto* d = as<ops::DotGeneral>(p); return d && d->batch_a.empty(); }
+    case ops::Keep::dots_no_batch: {
+      auto* d = as<ops::DotGeneral>(p);
+      return d && d->batch_a.empty();
+    }
     case ops::Keep::names: {
       auto* n = as<ops::Name>(p);
       return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
     }
-    case ops::Keep::everything:                       // but gathered parameters are gathered again, and what is cheaper to repeat is repeated
+    case ops::Keep::
+        everything:  // but gathered parameters are gathered again, and what is cheaper to repeat is repeated
       return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
   }
   return false;
@@ -154,9 +164,11 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
   Split r;
   Arrays in, out;
   auto types = p->in_types();
-  for (std::size_t i = 0; i < types.size(); ++i) in.push_back(s.input(types[i], i < p->labels.size() ? p->labels[i] : std::string()));
+  for (std::size_t i = 0; i < types.size(); ++i)
+    in.push_back(s.input(types[i], i < p->labels.size() ? p->labels[i] : std::string()));
   Arrays watched = in;
-  for (std::size_t i = 0; i < in.size(); ++i) if (wrt[i] && differentiable(in[i])) watched[i] = tape.watch(in[i]);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (wrt[i] && differentiable(in[i])) watched[i] = tape.watch(in[i]);
   {
     Within w(&tape);
     out = interpret(*p, watched);
@@ -181,14 +193,20 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     for (auto& a : in) in_var.push_back(s.variable(a));
     for (auto& a : out) out_var.push_back(s.variable(tape.primal(a)));
   }
-  check<TraceError>(s.captures.empty(), "a derivative rule made a concrete array while a Program was differentiated; use full_of or constant");
+  check<TraceError>(
+      s.captures.empty(),
+      "a derivative rule made a concrete array while a Program was differentiated; use full_of or constant");
   auto joint = s.raw({});
   auto& code = joint->code;
   auto at = [](int v) { return static_cast<std::size_t>(v); };
-  Mask varies(joint->vars.size());                    // values that depend on no (varying) input are repeated rather than kept
-  for (std::size_t i = 0; i < in_var.size(); ++i) varies[at(in_var[i])] = i >= policy.invariant.size() || !policy.invariant[i];
+  Mask varies(joint->vars.size());  // values that depend on no (varying) input are repeated rather than kept
+  for (std::size_t i = 0; i < in_var.size(); ++i)
+    varies[at(in_var[i])] = i >= policy.invariant.size() || !policy.invariant[i];
   for (int v : ct_var) varies[at(v)] = true;
-  for (auto& i : code) for (int v : i.in) if (varies[at(v)]) for (int o : i.out) varies[at(o)] = true;
+  for (auto& i : code)
+    for (int v : i.in)
+      if (varies[at(v)])
+        for (int o : i.out) varies[at(o)] = true;
   Mask live(joint->vars.size()), residual(joint->vars.size());
   for (int v : grad_var) live[at(v)] = true;
   Program bwd, fwd;
@@ -197,7 +215,8 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     auto& i = code[k];
     if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
     if (k < boundary && varies[at(i.out[0])] && kept_by_policy(i, policy)) {
-      for (int v : i.out) if (live[at(v)]) residual[at(v)] = true;
+      for (int v : i.out)
+        if (live[at(v)]) residual[at(v)] = true;
       continue;
     }
     for (int v : i.in) live[at(v)] = true;
@@ -234,7 +253,8 @@ std::string bits(const Mask& m) {
 }
 }  // namespace
 const Split& split_vjp(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
-  std::string key = "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " + bits(policy.invariant);
+  std::string key =
+      "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " + bits(policy.invariant);
   for (auto& n : policy.names) key += " " + n;
   return p->memo.get<Split>(key, [&] { return make_split(p, wrt, policy); });
 }

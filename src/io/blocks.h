@@ -25,7 +25,7 @@ inline std::int64_t position(const Box& box, const Dims& at) {
 }
 /// Calls f(position in a, position in b, n) for runs of elements of `part`, a part of both blocks, that are contiguous in both.
 template <class F> void each_run(const Box& a, const Box& b, const Box& part, const F& f) {
-  std::size_t inner = part.size();                       // dimensions before it are walked, the rest is one run
+  std::size_t inner = part.size();  // dimensions before it are walked, the rest is one run
   std::int64_t run = 1;
   while (inner > 0) {
     --inner;
@@ -44,7 +44,8 @@ template <class F> void each_run(const Box& a, const Box& b, const Box& part, co
 /// The lowest of the ranks that hold the same block of a leaf: it speaks for them.
 inline int first_holder(const Spec& spec, const MeshShape& mesh, int rank) {
   MeshAxes free;
-  for (auto& axis : mesh.axes) if (!spec.uses(axis.first)) free.push_back(axis.first);
+  for (auto& axis : mesh.axes)
+    if (!spec.uses(axis.first)) free.push_back(axis.first);
   return mesh.group(rank, free)[0];
 }
 }  // namespace bora::io

@@ -47,7 +47,8 @@ struct Sha256::State {
   ~State() { EVP_MD_CTX_free(context); }
 };
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  check<IoError>(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1, "SHA-256 is not available in this OpenSSL");
+  check<IoError>(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1,
+                 "SHA-256 is not available in this OpenSSL");
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;

@@ -6,7 +6,7 @@
 
 namespace bora::io {
 namespace {
-constexpr std::int64_t kSlice = 4 << 20;                 // elements: 16 MiB of f32
+constexpr std::int64_t kSlice = 4 << 20;  // elements: 16 MiB of f32
 
 /// Boxes of at most kSlice elements that are contiguous in the global array, in row-major order.
 template <class F> void each_slice(const Shape& shape, Box& prefix, const F& f) {
@@ -50,9 +50,10 @@ std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const Ga
   std::vector<char> mine, all, slice;
   for (auto& leaf : leaves) {
     auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-    std::vector<Box> blocks;                             // of each rank; empty where another rank speaks for it
+    std::vector<Box> blocks;  // of each rank; empty where another rank speaks for it
     for (int r = 0; r < ranks; ++r)
-      blocks.push_back(first_holder(leaf.spec, place.mesh, r) == r ? block_of_rank(leaf.type, leaf.spec, place.mesh, r) : Box{});
+      blocks.push_back(first_holder(leaf.spec, place.mesh, r) == r ? block_of_rank(leaf.type, leaf.spec, place.mesh, r)
+                                                                   : Box{});
     auto speaks = [&](int r) { return first_holder(leaf.spec, place.mesh, r) == r; };
     Box prefix;
     each_slice(leaf.type.shape, prefix, [&](const Box& box) {
@@ -66,9 +67,10 @@ std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const Ga
       }
       auto me = static_cast<std::size_t>(place.rank);
       mine.resize(static_cast<std::size_t>(counts[me]));
-      if (parts[me])                                     // packed in the order of the part, which is a box of its own
+      if (parts[me])  // packed in the order of the part, which is a box of its own
         each_run(blocks[me], *parts[me], *parts[me], [&](std::int64_t from, std::int64_t to, std::int64_t n) {
-          std::memcpy(mine.data() + to * item, static_cast<const char*>(leaf.data) + from * item, static_cast<std::size_t>(n * item));
+          std::memcpy(mine.data() + to * item, static_cast<const char*>(leaf.data) + from * item,
+                      static_cast<std::size_t>(n * item));
         });
       all.resize(static_cast<std::size_t>(total));
       if (ranks > 1) gather(mine.data(), counts[me], all.data(), counts);

@@ -71,6 +71,7 @@ void write_file(const std::string& path, const std::string& text) {
 }
 void sync_folder(const std::string& path) { File::open(path).sync(); }
 void rename_folder(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));
 }
 }  // namespace bora::io

@@ -18,7 +18,7 @@ class File {
   bool read(std::int64_t offset, void* out, std::int64_t n) const;
   std::int64_t size() const;
   void sync() const;
-  void close();                        // reports errors, which the destructor cannot
+  void close();  // reports errors, which the destructor cannot
 
  private:
   File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}

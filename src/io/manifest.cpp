@@ -14,7 +14,7 @@ namespace bora {
 template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, b.end); }
 template <class A> void save(A& archive, const Type& t) { archive(std::string(dtype_name(t.dtype)), t.shape.dims()); }
 template <class A> void load(A& archive, Type& t) {
-  std::string dtype;                             // by name: numbers of an enum may change
+  std::string dtype;  // by name: numbers of an enum may change
   Dims shape;
   archive(dtype, shape);
   t = {Shape(std::move(shape)), parse_dtype(dtype)};
@@ -65,21 +65,22 @@ void write_manifest(const std::string& path, const Manifest& m) {
 }
 
 Manifest read_manifest(const std::string& folder) {
-  auto damaged = [&](std::string_view why) { fail<CheckpointError>("checkpoint ", folder, ": the manifest is damaged: ", why); };
+  auto damaged = [&](std::string_view why) {
+    fail<CheckpointError>("checkpoint ", folder, ": the manifest is damaged: ", why);
+  };
   try {
     auto file = File::open(folder + "/manifest");
     Header h;
     if (!file.read(0, &h, sizeof h)) damaged("it is truncated");
     if (std::memcmp(h.magic, magic, sizeof magic) != 0) damaged("it does not begin as one");
-    check<CheckpointError>(h.version == 1, "checkpoint ", folder, ": format version ", h.version, " is newer than this library (1)");
+    check<CheckpointError>(h.version == 1, "checkpoint ", folder, ": format version ", h.version,
+                           " is newer than this library (1)");
     if (static_cast<std::uint64_t>(file.size()) - sizeof h < h.bytes) damaged("it is truncated");
     std::string body(h.bytes, '\0');
     file.read(sizeof h, body.data(), static_cast<std::int64_t>(body.size()));
     if (crc32c(body.data(), body.size()) != h.crc) damaged("its checksum differs");
     return from_archive<Manifest>(body);
-  } catch (const IoError& e) {
-    fail<CheckpointError>("no checkpoint at ", folder, ": ", e.what());
-  }
+  } catch (const IoError& e) { fail<CheckpointError>("no checkpoint at ", folder, ": ", e.what()); }
 }
 
 const StoredLeaf* Manifest::find(const std::string& path) const {

@@ -77,13 +77,15 @@ std::string_view entry(std::string_view header, std::string_view name, const std
 }
 Shape parse_shape(std::string_view text, const std::string& where) {
   auto end = text.find(')');
-  check<IoError>(!text.empty() && text[0] == '(' && end != std::string_view::npos, where, ": the header's shape is damaged");
+  check<IoError>(!text.empty() && text[0] == '(' && end != std::string_view::npos, where,
+                 ": the header's shape is damaged");
   Shape s;
   std::istringstream in{std::string(text.substr(1, end - 1))};
   for (std::string part; std::getline(in, part, ',');) {
     auto digits = part.substr(std::min(part.size(), part.find_first_not_of(' ')));
     if (digits.empty()) continue;
-    check<IoError>(digits.find_first_not_of("0123456789L ") == std::string::npos, where, ": the header's shape is damaged");
+    check<IoError>(digits.find_first_not_of("0123456789L ") == std::string::npos, where,
+                   ": the header's shape is damaged");
     s.push_back(std::stoll(digits));
   }
   return s;
@@ -107,19 +109,23 @@ template <class From, class To, class F> Array converted(const Shape& shape, con
   }
   return b.done();
 }
-Array array_of(std::string_view descr, const Shape& shape, const char* data, const LoadNpy& o, const std::string& where) {
-  check<DtypeError>(descr.size() == 3 && (descr[0] == '<' || descr[0] == '|' || descr[0] == '='), where, " holds '", descr,
-                    "', which has no dtype here; convert it with astype in NumPy (little-endian bool, integers or floats)");
+Array array_of(std::string_view descr, const Shape& shape, const char* data, const LoadNpy& o,
+               const std::string& where) {
+  check<DtypeError>(
+      descr.size() == 3 && (descr[0] == '<' || descr[0] == '|' || descr[0] == '='), where, " holds '", descr,
+      "', which has no dtype here; convert it with astype in NumPy (little-endian bool, integers or floats)");
   auto kind = descr.substr(1);
-  for (auto d : {boolean, u8, i32, i64, u32, f32, f64}) if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
+  for (auto d : {boolean, u8, i32, i64, u32, f32, f64})
+    if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
   auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
   if (kind == "u2" && o.dtype == bf16) return from_bytes({shape, bf16}, data);
   if (kind == "u2") return converted<std::uint16_t, std::int32_t>(shape, data, widen);
   if (kind == "i2") return converted<std::int16_t, std::int32_t>(shape, data, widen);
   if (kind == "i1") return converted<std::int8_t, std::int32_t>(shape, data, widen);
   if (kind == "f2") return converted<std::uint16_t, float>(shape, data, from_half);
-  if (kind == "V2") fail<DtypeError>(where, " holds 2-byte raw values ('", descr,
-      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");
+  if (kind == "V2")
+    fail<DtypeError>(where, " holds 2-byte raw values ('", descr,
+                     "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");
   fail<DtypeError>(where, " holds '", descr, "', which has no dtype here; convert it with astype in NumPy");
 }
 Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& where) {
@@ -127,7 +133,7 @@ Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& whe
   bool wide = bytes[6] >= 2;
   check<IoError>(bytes[6] >= 1 && bytes[6] <= 3, where, ": .npy version ", static_cast<int>(bytes[6]), " is not known");
   std::size_t length = wide ? number_at<std::uint32_t>(bytes, 8, where) : number_at<std::uint16_t>(bytes, 8, where),
-      start = (wide ? 12 : 10) + length;
+              start = (wide ? 12 : 10) + length;
   check<IoError>(start <= bytes.size(), where, " ends in the middle of its header");
   auto header = bytes.substr(wide ? 12 : 10, length);
   auto descr = entry(header, "descr", where);
@@ -137,7 +143,7 @@ Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& whe
   auto shape = parse_shape(entry(header, "shape", where), where);
   auto width = descr.size() == 3 && '0' < descr[2] && descr[2] <= '9' ? static_cast<std::size_t>(descr[2] - '0') : 1;
   check<IoError>(static_cast<std::size_t>(volume(shape)) * width <= bytes.size() - start, where, " ends before its ",
-      volume(shape), " numbers");
+                 volume(shape), " numbers");
   Array a;
   if (fortran && shape.size() > 1) {
     Shape reversed(Dims(shape.rbegin(), shape.rend()));
@@ -184,7 +190,8 @@ void read_zip64(ZipEntry& e, std::string_view extra, const std::string& where) {
 }
 std::vector<ZipEntry> zip_entries(std::string_view z, const std::string& where) {
   auto end = z.rfind(std::string_view("PK\x05\x06", 4));
-  check<IoError>(end != std::string_view::npos && end + 22 <= z.size(), where, " is not a .npz file, or its end is missing");
+  check<IoError>(end != std::string_view::npos && end + 22 <= z.size(), where,
+                 " is not a .npz file, or its end is missing");
   std::uint64_t count = number_at<std::uint16_t>(z, end + 10, where), at = number_at<std::uint32_t>(z, end + 16, where);
   if (at == 0xffffffffu || count == 0xffffu) {
     auto end64 = z.rfind(std::string_view("PK\x06\x06", 4));
@@ -194,10 +201,14 @@ std::vector<ZipEntry> zip_entries(std::string_view z, const std::string& where) 
   }
   std::vector<ZipEntry> r;
   for (std::uint64_t i = 0; i < count; ++i) {
-    check<IoError>(at < z.size() && z.substr(at, 4) == std::string_view("PK\x01\x02", 4), where, ": its table of contents is damaged");
-    ZipEntry e{{}, number_at<std::uint16_t>(z, at + 10, where), number_at<std::uint32_t>(z, at + 16, where),
-        number_at<std::uint32_t>(z, at + 20, where),
-               number_at<std::uint32_t>(z, at + 24, where), number_at<std::uint32_t>(z, at + 42, where)};
+    check<IoError>(at < z.size() && z.substr(at, 4) == std::string_view("PK\x01\x02", 4), where,
+                   ": its table of contents is damaged");
+    ZipEntry e{{},
+               number_at<std::uint16_t>(z, at + 10, where),
+               number_at<std::uint32_t>(z, at + 16, where),
+               number_at<std::uint32_t>(z, at + 20, where),
+               number_at<std::uint32_t>(z, at + 24, where),
+               number_at<std::uint32_t>(z, at + 42, where)};
     std::size_t name = number_at<std::uint16_t>(z, at + 28, where), extra = number_at<std::uint16_t>(z, at + 30, where);
     std::size_t comment = number_at<std::uint16_t>(z, at + 32, where);
     check<IoError>(at + 46 + name + extra <= z.size(), where, ": its table of contents is damaged");
@@ -222,8 +233,10 @@ std::map<std::string, Array> load_npz(const Path& file, const LoadNpy& options) 
     auto where = file.string() + ": " + e.name;
     check<IoError>(e.method == 0, where, " is compressed; write the file with numpy.savez instead of savez_compressed");
     check<IoError>(e.offset + 30 <= z.size(), where, " lies outside of the file");
-    auto data = e.offset + 30 + number_at<std::uint16_t>(z, e.offset + 26, where) + number_at<std::uint16_t>(z, e.offset + 28, where);
-    check<IoError>(data <= z.size() && e.size <= z.size() - data && e.stored == e.size, where, " lies outside of the file");
+    auto data = e.offset + 30 + number_at<std::uint16_t>(z, e.offset + 26, where) +
+                number_at<std::uint16_t>(z, e.offset + 28, where);
+    check<IoError>(data <= z.size() && e.size <= z.size() - data && e.stored == e.size, where,
+                   " lies outside of the file");
     auto content = z.substr(data, e.size);
     check<IoError>(crc32(content) == e.crc, where, ": its checksum is wrong; the file is damaged");
     r[e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name] = parse_npy(content, options, where);
@@ -236,9 +249,9 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
     auto bytes = npy_bytes(x);
     auto entry_name = name + ".npy";
     check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(),
-        " would be larger than 4 GiB; use save_npy for each array");
+                   " would be larger than 4 GiB; use save_npy for each array");
     auto offset = static_cast<std::uint32_t>(out.size());
-    std::string common;                                      // what both headers say: version 2.0, stored, 1 January 1980
+    std::string common;  // what both headers say: version 2.0, stored, 1 January 1980
     for (std::uint16_t v : {20, 0, 0, 0, 0x21}) put(common, v);
     put(common, crc32(bytes));
     put(common, static_cast<std::uint32_t>(bytes.size()));
@@ -250,16 +263,19 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
     contents.append("PK\x01\x02", 4);
     put(contents, std::uint16_t{20});
     contents += common;
-    for (int i = 0; i < 3; ++i) put(contents, std::uint16_t{0});   // comment, disk, internal attributes
+    for (int i = 0; i < 3; ++i) put(contents, std::uint16_t{0});  // comment, disk, internal attributes
     put(contents, std::uint32_t{0});
     put(contents, offset);
     contents += entry_name;
   }
-  check<IoError>(out.size() <= kZipLimit, "save_npz: ", file.string(), " would be larger than 4 GiB; use save_npy for each array");
+  check<IoError>(out.size() <= kZipLimit, "save_npz: ", file.string(),
+                 " would be larger than 4 GiB; use save_npy for each array");
   auto start = static_cast<std::uint32_t>(out.size()), n = static_cast<std::uint32_t>(arrays.size());
   out += contents;
   out.append("PK\x05\x06", 4);
-  for (std::uint16_t v : {std::uint16_t{0}, std::uint16_t{0}, static_cast<std::uint16_t>(n), static_cast<std::uint16_t>(n)}) put(out, v);
+  for (std::uint16_t v :
+       {std::uint16_t{0}, std::uint16_t{0}, static_cast<std::uint16_t>(n), static_cast<std::uint16_t>(n)})
+    put(out, v);
   put(out, static_cast<std::uint32_t>(contents.size()));
   put(out, start);
   put(out, std::uint16_t{0});

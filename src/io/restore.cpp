@@ -9,12 +9,15 @@
 
 namespace bora::io {
 namespace {
-bool below(const std::string& subtree, const std::string& path) { return subtree.empty() || path.starts_with(subtree + "."); }
+bool below(const std::string& subtree, const std::string& path) {
+  return subtree.empty() || path.starts_with(subtree + ".");
+}
 
 /// Bytes of one stored block, verified chunk by chunk; reading forwards loads every chunk once.
 class BlockReader {
  public:
-  BlockReader(const File& file, const StoredBlock& block, std::string name) : file_(file), block_(block), name_(std::move(name)) {}
+  BlockReader(const File& file, const StoredBlock& block, std::string name)
+      : file_(file), block_(block), name_(std::move(name)) {}
   void read(std::int64_t at, std::int64_t n, char* out) {
     while (n > 0) {
       load(at / kChunk);
@@ -30,9 +33,11 @@ class BlockReader {
     auto begin = chunk * kChunk, n = std::min(kChunk, block_.bytes - begin);
     buffer_.resize(static_cast<std::size_t>(n));
     if (!file_.read(block_.offset + begin, buffer_.data(), n))
-      fail<CheckpointError>(name_, " is truncated: it has ", file_.size(), " bytes, this block needs ", block_.offset + block_.bytes);
-    check<CheckpointError>(crc32c(buffer_.data(), buffer_.size()) == block_.crc.at(static_cast<std::size_t>(chunk)), name_,
-                           " is damaged: ", n, " bytes from ", block_.offset + begin, " do not match their checksum");
+      fail<CheckpointError>(name_, " is truncated: it has ", file_.size(), " bytes, this block needs ",
+                            block_.offset + block_.bytes);
+    check<CheckpointError>(crc32c(buffer_.data(), buffer_.size()) == block_.crc.at(static_cast<std::size_t>(chunk)),
+                           name_, " is damaged: ", n, " bytes from ", block_.offset + begin,
+                           " do not match their checksum");
     loaded_ = chunk;
   }
 
@@ -65,7 +70,8 @@ class Files {
   std::map<std::int64_t, File> open_ = {};
 };
 
-void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf, const Box& wanted) {
+void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf,
+                  const Box& wanted) {
   std::int64_t filled = 0;
   for (auto& block : stored.blocks) {
     auto part = overlap(block.box, wanted);
@@ -77,24 +83,30 @@ void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& sto
     });
     filled += elements(*part);
   }
-  check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path, "': the manifest lists ", filled, " of ",
-                         elements(wanted), " elements that this rank needs");
+  check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path,
+                         "': the manifest lists ", filled, " of ", elements(wanted), " elements that this rank needs");
 }
 }  // namespace
 
-void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted, const std::string& subtree) {
-  auto differs = [&](auto&... words) { fail<CheckpointError>("checkpoint ", folder, " is of another model: ", words...); };
+void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted,
+                  const std::string& subtree) {
+  auto differs = [&](auto&... words) {
+    fail<CheckpointError>("checkpoint ", folder, " is of another model: ", words...);
+  };
   for (auto& leaf : wanted) {
     auto stored = m.find(leaf.path);
     if (!stored) differs("it has no leaf '", leaf.path, "' (", leaf.type, " is wanted)");
-    else if (stored->type != leaf.type) differs("leaf '", leaf.path, "' is ", stored->type, " there, ", leaf.type, " is wanted");
+    else if (stored->type != leaf.type)
+      differs("leaf '", leaf.path, "' is ", stored->type, " there, ", leaf.type, " is wanted");
   }
   for (auto& stored : m.leaves)
-    if (below(subtree, stored.path) && std::none_of(wanted.begin(), wanted.end(), [&](auto& l) { return l.path == stored.path; }))
+    if (below(subtree, stored.path) &&
+        std::none_of(wanted.begin(), wanted.end(), [&](auto& l) { return l.path == stored.path; }))
       differs("it has a leaf '", stored.path, "' (", stored.type, ") that is not wanted");
 }
 
-void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place, const std::string& subtree) {
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
+                        const std::string& subtree) {
   std::string problem;
   try {
     auto m = read_manifest(folder);
@@ -104,9 +116,7 @@ void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leav
       auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
       if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box);
     }
-  } catch (const Error& e) {
-    problem = e.what();
-  }
+  } catch (const Error& e) { problem = e.what(); }
   agree<CheckpointError>(place, problem, "checkpoint: restore");
 }
 

@@ -12,19 +12,23 @@ Box block_of_rank(const Type& type, const Spec& spec, const MeshShape& mesh, int
   Box box;
   for (std::size_t d = 0; d < type.shape.size(); ++d) {
     bool split = d < spec.size() && !spec[d].empty();
-    box.push_back(split ? block_of(type.shape[d], mesh.parts(spec[d]), mesh.part(rank, spec[d])) : BlockRange{0, type.shape[d]});
+    box.push_back(split ? block_of(type.shape[d], mesh.parts(spec[d]), mesh.part(rank, spec[d]))
+                        : BlockRange{0, type.shape[d]});
   }
   return box;
 }
 
 namespace {
 std::string rank_file(const std::string& folder, std::int64_t rank) { return folder + "/rank-" + std::to_string(rank); }
-std::string temporary(const std::string& root, std::int64_t step) { return root + "/.step-" + std::to_string(step) + ".tmp"; }
+std::string temporary(const std::string& root, std::int64_t step) {
+  return root + "/.step-" + std::to_string(step) + ".tmp";
+}
 
 /// Which of the ranks that hold the same block writes it: another one for each leaf, so that nobody writes everything.
 int writer_of(const Leaf& leaf, std::size_t index, const Place& place) {
   MeshAxes free;
-  for (auto& axis : place.mesh.axes) if (!leaf.spec.uses(axis.first)) free.push_back(axis.first);
+  for (auto& axis : place.mesh.axes)
+    if (!leaf.spec.uses(axis.first)) free.push_back(axis.first);
   auto holders = place.mesh.group(place.rank, free);
   return holders[index % holders.size()];
 }
@@ -76,9 +80,7 @@ template <class F> std::string error_of(const F& f) {
   try {
     f();
     return {};
-  } catch (const Error& e) {
-    return e.what();
-  } catch (const fs::filesystem_error& e) {
+  } catch (const Error& e) { return e.what(); } catch (const fs::filesystem_error& e) {
     return e.what();
   }
 }
@@ -107,8 +109,8 @@ std::optional<Checkpoint> newest_checkpoint(const std::string& root) {
   return found.back();
 }
 
-std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves, const Place& place,
-                            const std::map<std::string, std::string>& notes, std::int64_t keep) {
+std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
+                            const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep) {
   const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step);
   const bool first = place.rank == 0;
   auto on_first = [&](auto f) { return first ? error_of(f) : std::string(); };
@@ -134,12 +136,13 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
     for (auto& text : parts) {
       auto theirs = unpack(text.substr(1));
       if (m.leaves.empty()) m.leaves = std::move(theirs);
-      else for (std::size_t i = 0; i < theirs.size(); ++i)
-        for (auto& block : theirs[i].blocks) m.leaves[i].blocks.push_back(std::move(block));
+      else
+        for (std::size_t i = 0; i < theirs.size(); ++i)
+          for (auto& block : theirs[i].blocks) m.leaves[i].blocks.push_back(std::move(block));
     }
     write_manifest(unfinished + "/manifest", m);
     sync_folder(unfinished);
-    if (fs::exists(folder)) {                             // the same step once more: a run that was set back
+    if (fs::exists(folder)) {  // the same step once more: a run that was set back
       fs::remove_all(root + "/.replaced");
       rename_folder(folder, root + "/.replaced");
     }

@@ -10,15 +10,18 @@ namespace {
 Isa detect() {
   __builtin_cpu_init();
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-  check<ValueError>(v3, "this processor (", cpu_name(), ") is below x86-64-v3: bora needs AVX2 and FMA; run it on a CPU from 2013 (Intel), "
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                  __builtin_cpu_supports("avx512cd");
+  check<ValueError>(v3, "this processor (", cpu_name(),
+                    ") is below x86-64-v3: bora needs AVX2 and FMA; run it on a CPU from 2013 (Intel), "
                     "2015 (AMD) or later");
   const char* wanted = std::getenv("BORA_ISA");
   if (wanted == nullptr || *wanted == 0) return v4 ? Isa::v4 : Isa::v3;
   const std::string_view w = wanted;
   check<ValueError>(w == "v3" || w == "v4", "BORA_ISA: unknown kernel class '", w, "'; use v3 or v4, or unset it");
-  check<ValueError>(w == "v3" || v4, "BORA_ISA=v4: this processor (", cpu_name(), ") has no AVX-512; use v3, or unset it");
+  check<ValueError>(w == "v3" || v4, "BORA_ISA=v4: this processor (", cpu_name(),
+                    ") has no AVX-512; use v3, or unset it");
   return w == "v3" ? Isa::v3 : Isa::v4;
 }
 }  // namespace
@@ -30,8 +33,8 @@ Isa isa() {
 bool has_bf16_unit() {
   unsigned a, b, c, d;
   if (isa() < Isa::v4) return false;
-  bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);        // AMX-BF16
-  bool avx = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);         // AVX512-BF16
+  bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);  // AMX-BF16
+  bool avx = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);   // AVX512-BF16
   return amx || avx;
 }
 std::string cpu_name() {

@@ -15,8 +15,8 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 1 << 18;                   // multiply-adds that are worth a thread
-constexpr I kStrip = 28, kPanel = 32;           // units in which rows and columns are handed to threads
+constexpr I kGrain = 1 << 18;          // multiply-adds that are worth a thread
+constexpr I kStrip = 28, kPanel = 32;  // units in which rows and columns are handed to threads
 
 /// Scratch of this thread, kept between calls.
 void* scratch(std::size_t bytes = kScratchBytes) {
@@ -30,14 +30,27 @@ void* scratch(std::size_t bytes = kScratchBytes) {
   return memory.get();
 }
 
-const void* at(Dtype d, const void* p, I elements) { return static_cast<const char*>(p) + elements * static_cast<I>(dtype_size(d)); }
+const void* at(Dtype d, const void* p, I elements) {
+  return static_cast<const char*>(p) + elements * static_cast<I>(dtype_size(d));
+}
 void* at(Dtype d, void* p, I elements) { return static_cast<char*>(p) + elements * static_cast<I>(dtype_size(d)); }
 
 /// Rows [i0, i1) and columns [j0, j1) of product `batch`.
 GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
-  return {g.dtype, i1 - i0, j1 - j0, g.k, at(g.dtype, g.a, batch * g.a_batch + i0 * g.a_row), g.a_row, g.a_col,
-          at(g.dtype, g.b, batch * g.b_batch + j0 * g.b_col), g.b_row, g.b_col,
-          at(g.dtype, g.c, batch * g.c_batch + i0 * g.ldc + j0), g.ldc, g.accumulate, false};
+  return {g.dtype,
+          i1 - i0,
+          j1 - j0,
+          g.k,
+          at(g.dtype, g.a, batch * g.a_batch + i0 * g.a_row),
+          g.a_row,
+          g.a_col,
+          at(g.dtype, g.b, batch * g.b_batch + j0 * g.b_col),
+          g.b_row,
+          g.b_col,
+          at(g.dtype, g.c, batch * g.c_batch + i0 * g.ldc + j0),
+          g.ldc,
+          g.accumulate,
+          false};
 }
 void run(const GemmBlock& b) {
   static const bool wide = isa() == Isa::v4;
@@ -159,28 +172,32 @@ template <class T> void run_integer(const Gemm& g) {
 }
 
 void check_strides(const char* which, I rows, I cols, I row, I col) {
-  check<ValueError>(row == 1 || col == 1 || rows <= 1 || cols <= 1, "gemm: operand ", which, " [", rows, ", ", cols, "] has strides ", row,
-                    ", ", col, "; one of them must be 1: copy it first");
+  check<ValueError>(row == 1 || col == 1 || rows <= 1 || cols <= 1, "gemm: operand ", which, " [", rows, ", ", cols,
+                    "] has strides ", row, ", ", col, "; one of them must be 1: copy it first");
 }
 }  // namespace
 
 void gemm(const Gemm& g) {
-  check<DtypeError>(g.dtype != Dtype::boolean && g.dtype != Dtype::key, "gemm: not defined on ", g.dtype, "; cast to i32 or f32 first");
+  check<DtypeError>(g.dtype != Dtype::boolean && g.dtype != Dtype::key, "gemm: not defined on ", g.dtype,
+                    "; cast to i32 or f32 first");
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
     if (g.accumulate) return;
     for (I b = 0; b < g.batch; ++b)
       for (I i = 0; i < g.m; ++i)
-        std::memset(at(g.dtype, g.c, b * g.c_batch + i * g.ldc), 0, static_cast<std::size_t>(g.n) * dtype_size(g.dtype));
+        std::memset(at(g.dtype, g.c, b * g.c_batch + i * g.ldc), 0,
+                    static_cast<std::size_t>(g.n) * dtype_size(g.dtype));
     return;
   }
   check_strides("a", g.m, g.k, g.a_row, g.a_col);
   check_strides("b", g.k, g.n, g.b_row, g.b_col);
   switch (g.dtype) {
     case Dtype::u8: return run_integer<std::uint8_t>(g);
-    case Dtype::i32: case Dtype::u32: return run_integer<std::uint32_t>(g);
+    case Dtype::i32:
+    case Dtype::u32: return run_integer<std::uint32_t>(g);
     case Dtype::i64: return run_integer<std::uint64_t>(g);
-    case Dtype::bf16: if (has_bf16_unit() && gemm_bf16_unit(g)) return;
+    case Dtype::bf16:
+      if (has_bf16_unit() && gemm_bf16_unit(g)) return;
       [[fallthrough]];
     default: return run_float(g);
   }

@@ -17,7 +17,8 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kRows = 512, kColumns = 1024, kLeast = 1 << 15;      // tile; multiply-adds below which our own kernel is as good
+constexpr I kRows = 512, kColumns = 1024,
+            kLeast = 1 << 15;  // tile; multiply-adds below which our own kernel is as good
 constexpr std::size_t kKept = 512;
 
 /// oneDNN splits work over the threads that OpenMP offers to the calling thread: here one.
@@ -99,7 +100,9 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
   if (!last || last_key != key) last = kernels().get(key), last_key = key;
   if (auto need = last->scratch.get_size(); need > size) scratch = allocate(need), size = need;
   auto see = [](const dnnl::memory::desc& d, const void* p) { return dnnl::memory(d, engine(), const_cast<void*>(p)); };
-  last->primitive.execute(stream, {{DNNL_ARG_SRC, see(last->a, a)}, {DNNL_ARG_WEIGHTS, see(last->b, b)}, {DNNL_ARG_DST, see(last->c, c)},
+  last->primitive.execute(stream, {{DNNL_ARG_SRC, see(last->a, a)},
+                                   {DNNL_ARG_WEIGHTS, see(last->b, b)},
+                                   {DNNL_ARG_DST, see(last->c, c)},
                                    {DNNL_ARG_SCRATCHPAD, see(last->scratch, scratch.get())}});
   stream.wait();
 }
@@ -108,7 +111,9 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
 bool gemm_bf16_unit(const Gemm& g) {
   if (g.m * g.n * g.k < kLeast || g.m < 4 || g.n < 8) return false;
   I tiles_m = (g.m + kRows - 1) / kRows, tiles_n = (g.n + kColumns - 1) / kColumns, tiles = tiles_m * tiles_n;
-  auto edge = [](I n, I tiles, I i) { return std::min(n, (n / tiles + 31) / 32 * 32 * i); };   // multiples of 32: few shapes of tiles
+  auto edge = [](I n, I tiles, I i) {
+    return std::min(n, (n / tiles + 31) / 32 * 32 * i);
+  };  // multiples of 32: few shapes of tiles
   parallel_for(g.batch * tiles, 1, [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
       I batch = u / tiles, i = u % tiles / tiles_n, j = u % tiles_n;
@@ -116,7 +121,8 @@ bool gemm_bf16_unit(const Gemm& g) {
       I j0 = edge(g.n, tiles_n, j), j1 = j + 1 == tiles_n ? g.n : edge(g.n, tiles_n, j + 1);
       if (i0 >= i1 || j0 >= j1) continue;
       // Strides of a dimension of size 1 mean nothing to us; oneDNN wants them plausible.
-      I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row, b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
+      I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row,
+        b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
       run({i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc, g.accumulate},
           static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
           static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,

@@ -27,6 +27,10 @@ constexpr std::int64_t slab_count(Dtype d, std::int64_t k) { return (k + slab_si
 inline constexpr std::int64_t kStripBytes = 32 << 10, kPackedBytes = 512 << 10, kSumsBytes = 2 << 20;
 inline constexpr std::int64_t kScratchBytes = kStripBytes + kPackedBytes + kSumsBytes;
 
-namespace v3 { void gemm_block(const GemmBlock&, void* scratch); }
-namespace v4 { void gemm_block(const GemmBlock&, void* scratch); }
+namespace v3 {
+void gemm_block(const GemmBlock&, void* scratch);
+}
+namespace v4 {
+void gemm_block(const GemmBlock&, void* scratch);
+}
 }  // namespace bora::kernels

@@ -21,16 +21,16 @@ std::uint64_t two_over_pi(int at) {
 
 double reduce_angle(double x, std::int64_t* quadrant) {
   const auto b = std::bit_cast<std::uint64_t>(x);
-  const std::uint64_t m = (b & 0x000fffffffffffffull) | 0x0010000000000000ull;   // |x| = m * 2^e
+  const std::uint64_t m = (b & 0x000fffffffffffffull) | 0x0010000000000000ull;  // |x| = m * 2^e
   const int e = static_cast<int>(b >> 52 & 0x7ff) - 1075;
   // |x| * 2/pi mod 4: bits of 2/pi before position e - 2 give multiples of 4. Three words from there: 2 integer bits, 190 of the fraction.
   using Wide = unsigned __int128;
   const int at = e - 2;
   const std::uint64_t w0 = two_over_pi(at), w1 = two_over_pi(at + 64), w2 = two_over_pi(at + 128);
   const Wide low = Wide(m) * w1 + static_cast<std::uint64_t>(Wide(m) * w2 >> 64);
-  const Wide p = (Wide(m * w0) << 64) + low;                                     // modulo 4, scaled by 2^126
+  const Wide p = (Wide(m * w0) << 64) + low;  // modulo 4, scaled by 2^126
   auto q = static_cast<std::int64_t>(p >> 126);
-  auto f = static_cast<__int128>(p << 2) >> 2;                                   // the fraction in [-1/2, 1/2), times 2^126
+  auto f = static_cast<__int128>(p << 2) >> 2;  // the fraction in [-1/2, 1/2), times 2^126
   if ((p >> 125 & 1) != 0) ++q;
   *quadrant = b >> 63 ? -q : q;
   const double r = static_cast<double>(f) * 0x1p-126 * 1.57079632679489661923;

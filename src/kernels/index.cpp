@@ -12,10 +12,11 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 16384;                       // elements that are worth a thread
+constexpr I kGrain = 16384;  // elements that are worth a thread
 bool inside(std::int32_t i, I n) { return i >= 0 && i < n; }
 
-template <class T> void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m, I inner, OutOfRange mode, T filler) {
+template <class T>
+void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m, I inner, OutOfRange mode, T filler) {
   parallel_for(outer * m, std::max<I>(1, kGrain / inner), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
       I o = u / m, at = indices[u % m];
@@ -33,11 +34,21 @@ template <class T> void take_as(const T* in, const std::int32_t* indices, T* out
 }
 
 // Ways to combine, on the type that accumulates.
-struct Add { template <class A> static A apply(A a, A x) { return static_cast<A>(a + x); } };
-struct Set { template <class A> static A apply(A, A x) { return x; } };
-struct Multiply { template <class A> static A apply(A a, A x) { return static_cast<A>(a * x); } };
-struct Min { template <class A> static A apply(A a, A x) { return x < a || x != x ? x : a; } };
-struct Max { template <class A> static A apply(A a, A x) { return x > a || x != x ? x : a; } };
+struct Add {
+  template <class A> static A apply(A a, A x) { return static_cast<A>(a + x); }
+};
+struct Set {
+  template <class A> static A apply(A, A x) { return x; }
+};
+struct Multiply {
+  template <class A> static A apply(A a, A x) { return static_cast<A>(a * x); }
+};
+struct Min {
+  template <class A> static A apply(A a, A x) { return x < a || x != x ? x : a; }
+};
+struct Max {
+  template <class A> static A apply(A a, A x) { return x > a || x != x ? x : a; }
+};
 
 /// Positions m with a valid index, sorted by index and then by m (needed where a target row is rounded once).
 std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
@@ -52,7 +63,8 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
 template <class Op, class T>
 void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* out, I outer, I n, I m, I inner) {
   if (in != out) {
-    parallel_for(outer * n * inner, kGrain, [&](I b, I e) { std::memcpy(out + b, in + b, static_cast<std::size_t>(e - b) * sizeof(T)); });
+    parallel_for(outer * n * inner, kGrain,
+                 [&](I b, I e) { std::memcpy(out + b, in + b, static_cast<std::size_t>(e - b) * sizeof(T)); });
   }
   if (m == 0) return;
   constexpr bool rounds = std::is_same_v<T, bfloat16> && (std::is_same_v<Op, Add> || std::is_same_v<Op, Multiply>);
@@ -64,7 +76,8 @@ void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* o
     if constexpr (rounds) {
       constexpr I width = 512;
       float acc[width];
-      auto first = std::lower_bound(order.begin(), order.end(), r0, [&](std::int32_t i, I row) { return indices[i] < row; });
+      auto first =
+          std::lower_bound(order.begin(), order.end(), r0, [&](std::int32_t i, I row) { return indices[i] < row; });
       while (first != order.end() && indices[*first] < r1) {
         I row = indices[*first];
         auto last = first;
@@ -88,26 +101,33 @@ void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* o
       }
     }
   };
-  I work = outer * m * inner, lines = (inner * static_cast<I>(sizeof(T)) + 63) / 64, per_line = 64 / static_cast<I>(sizeof(T));
+  I work = outer * m * inner, lines = (inner * static_cast<I>(sizeof(T)) + 63) / 64,
+    per_line = 64 / static_cast<I>(sizeof(T));
   if (outer >= thread_count()) {
-    parallel_for(outer, std::max<I>(1, kGrain / (m * inner)), [&](I b, I e) { for (I o = b; o < e; ++o) apply(o, 0, n, 0, inner); });
+    parallel_for(outer, std::max<I>(1, kGrain / (m * inner)), [&](I b, I e) {
+      for (I o = b; o < e; ++o) apply(o, 0, n, 0, inner);
+    });
   } else if (lines >= 4 * thread_count()) {
     parallel_for(lines, std::max<I>(1, lines * kGrain / work), [&](I b, I e) {
       for (I o = 0; o < outer; ++o) apply(o, 0, n, b * per_line, std::min(inner, e * per_line));
     });
   } else {
-    parallel_for(n, std::max<I>(1, n * kGrain / work), [&](I b, I e) { for (I o = 0; o < outer; ++o) apply(o, b, e, 0, inner); });
+    parallel_for(n, std::max<I>(1, n * kGrain / work), [&](I b, I e) {
+      for (I o = 0; o < outer; ++o) apply(o, b, e, 0, inner);
+    });
   }
 }
 }  // namespace
 
-void take(const void* in, const std::int32_t* indices, void* out, std::int64_t outer, std::int64_t n, std::int64_t m, std::int64_t inner,
-          std::size_t size, OutOfRange mode, std::uint64_t fill_bits) {
+void take(const void* in, const std::int32_t* indices, void* out, std::int64_t outer, std::int64_t n, std::int64_t m,
+          std::int64_t inner, std::size_t size, OutOfRange mode, std::uint64_t fill_bits) {
   if (outer == 0 || m == 0 || inner == 0) return;
-  check<IndexError>(n > 0 || mode == OutOfRange::fill, "take: the indexed dimension has size 0, so there is nothing to clamp to");
+  check<IndexError>(n > 0 || mode == OutOfRange::fill,
+                    "take: the indexed dimension has size 0, so there is nothing to clamp to");
   auto run = [&](auto t) {
     using T = decltype(t);
-    take_as(static_cast<const T*>(in), indices, static_cast<T*>(out), outer, n, m, inner, mode, static_cast<T>(fill_bits));
+    take_as(static_cast<const T*>(in), indices, static_cast<T*>(out), outer, n, m, inner, mode,
+            static_cast<T>(fill_bits));
   };
   if (size == 1) run(std::uint8_t{});
   else if (size == 2) run(std::uint16_t{});
@@ -116,34 +136,37 @@ void take(const void* in, const std::int32_t* indices, void* out, std::int64_t o
   else fail<ValueError>("take: elements have 1, 2, 4 or 8 bytes, got ", size);
 }
 
-void scatter_add(Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out, std::int64_t outer, std::int64_t n,
-                 std::int64_t m, std::int64_t inner) {
+void scatter_add(Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out,
+                 std::int64_t outer, std::int64_t n, std::int64_t m, std::int64_t inner) {
   check<DtypeError>(d != boolean, "scatter_add: sums of bool are not defined; cast to i32 first");
   if (outer == 0 || n == 0 || inner == 0) return;
   dispatch(d, "scatter_add", [&](auto t) {
     using T = decltype(t);
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {       // integers wrap
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {  // integers wrap
       using U = std::make_unsigned_t<T>;
-      scatter_as<Add>(static_cast<const U*>(in), indices, static_cast<const U*>(updates), static_cast<U*>(out), outer, n, m, inner);
+      scatter_as<Add>(static_cast<const U*>(in), indices, static_cast<const U*>(updates), static_cast<U*>(out), outer,
+                      n, m, inner);
     } else if constexpr (!std::is_same_v<T, bool>) {
-      scatter_as<Add>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out), outer, n, m, inner);
+      scatter_as<Add>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out), outer,
+                      n, m, inner);
     }
   });
 }
 
-void scatter(Combine how, Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out, std::int64_t outer,
-             std::int64_t n, std::int64_t m, std::int64_t inner) {
+void scatter(Combine how, Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out,
+             std::int64_t outer, std::int64_t n, std::int64_t m, std::int64_t inner) {
   if (outer == 0 || n == 0 || inner == 0) return;
   auto run = [&](auto op, auto t) {
     using T = decltype(t);
-    scatter_as<decltype(op)>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out), outer, n, m, inner);
+    scatter_as<decltype(op)>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out),
+                             outer, n, m, inner);
   };
   if (how == Combine::set) return dispatch_size(d, [&](auto t) { run(Set{}, t); });
   dispatch(d, "scatter", [&](auto t) {
     using T = decltype(t);
     if (how == Combine::min) return run(Min{}, t);
     if (how == Combine::max) return run(Max{}, t);
-    if constexpr (std::is_same_v<T, bool>) run(Min{}, t);                     // the product of bools is `and`
+    if constexpr (std::is_same_v<T, bool>) run(Min{}, t);  // the product of bools is `and`
     else if constexpr (std::is_integral_v<T>) {
       if constexpr (sizeof(T) < 4) run(Multiply{}, t);
       else run(Multiply{}, std::make_unsigned_t<T>{});

@@ -16,7 +16,8 @@ enum class Domain : std::uint8_t { number, floating, integer, logic, ordered, co
 constexpr bool accepts(Domain d, Format f) {
   switch (d) {
     case Domain::number: return !is_mask(f);
-    case Domain::floating: case Domain::test: return is_float(f);
+    case Domain::floating:
+    case Domain::test: return is_float(f);
     case Domain::integer: return !is_mask(f) && !is_float(f);
     case Domain::logic: return !is_float(f);
     default: return true;
@@ -48,9 +49,9 @@ struct Kernel {
 };
 /// 32 interleaved partial results: element i of a row meets partial i % 32; then halving. partials: 32 block elements.
 struct ReduceKernel {
-  void (*whole)(Rows in, void* out, std::int64_t rows, std::int64_t n) = nullptr;   // one result per row
+  void (*whole)(Rows in, void* out, std::int64_t rows, std::int64_t n) = nullptr;  // one result per row
   void (*begin)(void* partials) = nullptr;
-  void (*block)(void* partials, const void* in, std::int64_t n) = nullptr;           // n % 32 = 0 but for the last block
+  void (*block)(void* partials, const void* in, std::int64_t n) = nullptr;  // n % 32 = 0 but for the last block
   void (*end)(void* partials, void* out) = nullptr;
 };
 struct KernelTable {
@@ -61,7 +62,8 @@ struct KernelTable {
   Kernel store_rounded;                    // f32 block -> bf16 memory
   ReduceKernel reduce[6][kFormats];
   void (*linear[kFormats])(void* out, std::int64_t n, std::int64_t start, std::int64_t stride) = {};
-  void (*random[kFormats])(void* out, std::int64_t n, const std::uint32_t* key, std::uint64_t start, std::int64_t stride) = {};
+  void (*random[kFormats])(void* out, std::int64_t n, const std::uint32_t* key, std::uint64_t start,
+                           std::int64_t stride) = {};
 };
 const KernelTable& kernel_table(Isa);
 namespace v3 {

@@ -30,10 +30,10 @@ BORA_INLINE auto repeat(std::uint32_t x) { return BORA_MM(set1_epi32)(static_cas
 BORA_INLINE auto repeat(std::int32_t x) { return BORA_MM(set1_epi32)(x); }
 BORA_INLINE auto repeat(std::int64_t x) { return BORA_REPEAT64(x); }
 template <class T> struct Stored;
-#define BORA_STORED(T, S)                                         \
-  template <> struct Stored<T> {                                  \
-    using type = S;                                               \
-    typedef S Vector __attribute__((vector_size(kBytes)));        \
+#define BORA_STORED(T, S)                                  \
+  template <> struct Stored<T> {                           \
+    using type = S;                                        \
+    typedef S Vector __attribute__((vector_size(kBytes))); \
   };
 BORA_STORED(float, float)
 BORA_STORED(double, double)
@@ -68,12 +68,16 @@ typedef std::int64_t IV64 __attribute__((vector_size(kBytes)));
 template <int Bytes> struct Mask {
   static constexpr int size = kBytes / Bytes;
 #ifdef __AVX512F__
-  using R = unsigned;                                       // low `size` bits
+  using R = unsigned;  // low `size` bits
   static constexpr R all = (1u << (size - 1)) * 2u - 1u;
   R m;
 #else
-  struct I4 { using type = IV32; };
-  struct I8 { using type = IV64; };
+  struct I4 {
+    using type = IV32;
+  };
+  struct I8 {
+    using type = IV64;
+  };
   template <int N, class X, class Y> struct Pick { using type = typename X::type; };
   template <class X, class Y> struct Pick<8, X, Y> { using type = typename Y::type; };
   using R = typename Pick<Bytes, I4, I8>::type;
@@ -84,10 +88,15 @@ using M = Mask<4>;
 using W = Mask<8>;
 template <class T> struct MaskOf { using type = Mask<sizeof(typename Lane<T>::Storage)>; };
 
-#define BORA_OP(op) template <class T> BORA_INLINE Lane<T> operator op(Lane<T> a, Lane<T> b) { return Lane<T>(a.v op b.v); }
-BORA_OP(+) BORA_OP(-) BORA_OP(*) BORA_OP(/) BORA_OP(&) BORA_OP(|) BORA_OP(^)
+#define BORA_OP(op) \
+  template <class T> BORA_INLINE Lane<T> operator op(Lane<T> a, Lane<T> b) { return Lane<T>(a.v op b.v); }
+BORA_OP(+)
+BORA_OP(-) BORA_OP(*) BORA_OP(/) BORA_OP(&) BORA_OP(|) BORA_OP(^)
 #undef BORA_OP
-template <class T> BORA_INLINE Lane<T> operator-(Lane<T> a) { return Lane<T>(-a.v); }
+    template <class T>
+    BORA_INLINE Lane<T> operator-(Lane<T> a) {
+  return Lane<T>(-a.v);
+}
 template <class T> BORA_INLINE Lane<T> operator~(Lane<T> a) { return Lane<T>(~a.v); }
 BORA_INLINE U operator<<(U a, int n) { return U(a.v << n); }
 BORA_INLINE U operator>>(U a, int n) { return U(a.v >> n); }
@@ -103,15 +112,15 @@ BORA_INLINE U as_unsigned(S a) { return U(reinterpret_cast<U::V>(a.v)); }
 BORA_INLINE S as_signed(U a) { return S(reinterpret_cast<S::V>(a.v)); }
 BORA_INLINE B as_byte(U a) { return B(a.v & 0xffu); }
 
-#define BORA_FLOAT(X, s)                                                                              \
-  BORA_INLINE X fma(X a, X b, X c) { return X(X::V(BORA_MM(fmadd_##s)(a.v, b.v, c.v))); }             \
-  BORA_INLINE X fnma(X a, X b, X c) { return X(X::V(BORA_MM(fnmadd_##s)(a.v, b.v, c.v))); }           \
-  BORA_INLINE X vmin(X a, X b) { return X(X::V(BORA_MM(min_##s)(a.v, b.v))); }                        \
-  BORA_INLINE X vmax(X a, X b) { return X(X::V(BORA_MM(max_##s)(a.v, b.v))); }                        \
-  BORA_INLINE X sqrt(X a) { return X(X::V(BORA_MM(sqrt_##s)(a.v))); }                                 \
-  BORA_INLINE X round(X a) { return X(X::V(BORA_ROUND(s)(a.v, 8))); }                                 \
-  BORA_INLINE X floor(X a) { return X(X::V(BORA_ROUND(s)(a.v, 9))); }                                 \
-  BORA_INLINE X ceil(X a) { return X(X::V(BORA_ROUND(s)(a.v, 10))); }                                 \
+#define BORA_FLOAT(X, s)                                                                    \
+  BORA_INLINE X fma(X a, X b, X c) { return X(X::V(BORA_MM(fmadd_##s)(a.v, b.v, c.v))); }   \
+  BORA_INLINE X fnma(X a, X b, X c) { return X(X::V(BORA_MM(fnmadd_##s)(a.v, b.v, c.v))); } \
+  BORA_INLINE X vmin(X a, X b) { return X(X::V(BORA_MM(min_##s)(a.v, b.v))); }              \
+  BORA_INLINE X vmax(X a, X b) { return X(X::V(BORA_MM(max_##s)(a.v, b.v))); }              \
+  BORA_INLINE X sqrt(X a) { return X(X::V(BORA_MM(sqrt_##s)(a.v))); }                       \
+  BORA_INLINE X round(X a) { return X(X::V(BORA_ROUND(s)(a.v, 8))); }                       \
+  BORA_INLINE X floor(X a) { return X(X::V(BORA_ROUND(s)(a.v, 9))); }                       \
+  BORA_INLINE X ceil(X a) { return X(X::V(BORA_ROUND(s)(a.v, 10))); }                       \
   BORA_INLINE X trunc(X a) { return X(X::V(BORA_ROUND(s)(a.v, 11))); }
 #ifdef __AVX512F__
 #define BORA_ROUND(s) _mm512_roundscale_##s
@@ -135,13 +144,13 @@ template <int N> BORA_INLINE Mask<N> operator^(Mask<N> a, Mask<N> b) { return {a
 template <int N> BORA_INLINE Mask<N> operator~(Mask<N> a) { return {a.m ^ Mask<N>::all}; }
 template <int N> BORA_INLINE bool any(Mask<N> a) { return a.m != 0; }
 template <int N> BORA_INLINE bool at(Mask<N> a, int i) { return (a.m >> i) & 1u; }
-#define BORA_COMPARE_F(X, s, Mk)                                                                      \
-  BORA_INLINE Mk operator<(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_LT_OQ)}; }        \
-  BORA_INLINE Mk operator<=(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_LE_OQ)}; }       \
-  BORA_INLINE Mk operator==(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_EQ_OQ)}; }       \
-  BORA_INLINE Mk operator!=(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_NEQ_UQ)}; }      \
+#define BORA_COMPARE_F(X, s, Mk)                                                                 \
+  BORA_INLINE Mk operator<(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_LT_OQ)}; }   \
+  BORA_INLINE Mk operator<=(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_LE_OQ)}; }  \
+  BORA_INLINE Mk operator==(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_EQ_OQ)}; }  \
+  BORA_INLINE Mk operator!=(X a, X b) { return {_mm512_cmp_##s##_mask(a.v, b.v, _CMP_NEQ_UQ)}; } \
   BORA_INLINE X select(Mk m, X a, X b) { return X(X::V(_mm512_mask_blend_##s(m.m, b.v, a.v))); }
-#define BORA_COMPARE_I(X, s, t, Mk)                                                                   \
+#define BORA_COMPARE_I(X, s, t, Mk)                                                                      \
   BORA_INLINE Mk operator<(X a, X b) { return {_mm512_cmplt_##s##_mask((__m512i)a.v, (__m512i)b.v)}; }   \
   BORA_INLINE Mk operator<=(X a, X b) { return {_mm512_cmple_##s##_mask((__m512i)a.v, (__m512i)b.v)}; }  \
   BORA_INLINE Mk operator==(X a, X b) { return {_mm512_cmpeq_##s##_mask((__m512i)a.v, (__m512i)b.v)}; }  \
@@ -234,7 +243,11 @@ template <class X, class Fn> BORA_INLINE X each(X a, X b, Fn f) {
 template <class X> struct Memory {
   using E = typename X::Storage;
   static constexpr bool wide = sizeof(E) == 8;
-  static BORA_INLINE X load(const E* p) { X r; __builtin_memcpy(&r.v, p, kBytes); return r; }
+  static BORA_INLINE X load(const E* p) {
+    X r;
+    __builtin_memcpy(&r.v, p, kBytes);
+    return r;
+  }
   static BORA_INLINE void store(E* p, X x) { __builtin_memcpy(p, &x.v, kBytes); }
   static BORA_INLINE X load(const E* p, int k) {
     if constexpr (wide) return X((typename X::V)_mm512_maskz_loadu_epi64(static_cast<__mmask8>((1u << k) - 1u), p));
@@ -276,7 +289,11 @@ template <class X> struct Memory {
     if constexpr (wide) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kTail64 + 4 - k));
     else return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kTail32 + 8 - k));
   }
-  static BORA_INLINE X load(const E* p) { X r; __builtin_memcpy(&r.v, p, kBytes); return r; }
+  static BORA_INLINE X load(const E* p) {
+    X r;
+    __builtin_memcpy(&r.v, p, kBytes);
+    return r;
+  }
   static BORA_INLINE void store(E* p, X x) { __builtin_memcpy(p, &x.v, kBytes); }
   static BORA_INLINE X load(const E* p, int k) {
     if constexpr (wide) return X((typename X::V)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), tail(k)));

@@ -23,24 +23,31 @@ struct Checker {
   void same_width(std::size_t k, Dtype d) {
     if (d == boolean) return;
     const int w = dtype_size(d) == 8 ? 8 : 4;
-    need(width == 0 || width == w, k, "computes with ", dtype_name(d), " in a loop of ", width * 8, "-bit lanes; cast loaded values and values to be stored");
+    need(width == 0 || width == w, k, "computes with ", dtype_name(d), " in a loop of ", width * 8,
+         "-bit lanes; cast loaded values and values to be stored");
     width = w;
   }
   void operand(std::size_t k, std::int64_t which) const {
-    need(which >= 0 && which < static_cast<std::int64_t>(loop.operands.size()), k, "operand ", which, " of ", loop.operands.size());
+    need(which >= 0 && which < static_cast<std::int64_t>(loop.operands.size()), k, "operand ", which, " of ",
+         loop.operands.size());
   }
   void one(std::size_t k) {
     const Instr& i = loop.code[k];
     int arity = 0;
     switch (i.kind) {
       case Kind::op: arity = element_op(i.op).arity; break;
-      case Kind::cast: case Kind::bitcast: case Kind::reduce: case Kind::gather: case Kind::store: arity = 1; break;
+      case Kind::cast:
+      case Kind::bitcast:
+      case Kind::reduce:
+      case Kind::gather:
+      case Kind::store: arity = 1; break;
       default: break;
     }
     Dtype in[kMaxInputs] = {};
     bool any_column = false;
     for (int j = 0; j < arity; ++j) {
-      need(i.in[j] >= 0 && static_cast<std::size_t>(i.in[j]) < k, k, "input ", j, " is value ", i.in[j], ", which is not made before");
+      need(i.in[j] >= 0 && static_cast<std::size_t>(i.in[j]) < k, k, "input ", j, " is value ", i.in[j],
+           ", which is not made before");
       need(loop.code[i.in[j]].kind != Kind::store, k, "input ", j, " is a store");
       in[j] = loop.code[i.in[j]].dtype;
       any_column = any_column || column[i.in[j]];
@@ -51,7 +58,8 @@ struct Checker {
       case Kind::constant: break;
       case Kind::load:
         operand(k, static_cast<std::int64_t>(i.imm));
-        need(loop.operands[i.imm].dtype == i.dtype, k, "loads ", dtype_name(i.dtype), " from an operand of ", dtype_name(loop.operands[i.imm].dtype));
+        need(loop.operands[i.imm].dtype == i.dtype, k, "loads ", dtype_name(i.dtype), " from an operand of ",
+             dtype_name(loop.operands[i.imm].dtype));
         column[k] = loop.operands[i.imm].columns;
         break;
       case Kind::op: {
@@ -63,40 +71,46 @@ struct Checker {
       }
       case Kind::cast: break;
       case Kind::bitcast:
-        need(dtype_size(in[0]) == dtype_size(i.dtype), k, "bitcast from ", dtype_name(in[0]), " to ", dtype_name(i.dtype), ", which has another size");
+        need(dtype_size(in[0]) == dtype_size(i.dtype), k, "bitcast from ", dtype_name(in[0]), " to ",
+             dtype_name(i.dtype), ", which has another size");
         break;
       case Kind::reduce: {
         need(i.imm < 6, k, "no reduction has the number ", i.imm);
         const auto r = static_cast<Reduction>(i.imm);
         const bool logic = r == Reduction::all || r == Reduction::any;
         need(in[0] == i.dtype, k, "reduces ", dtype_name(in[0]), " to ", dtype_name(i.dtype));
-        need(logic ? in[0] == boolean : in[0] != boolean || r == Reduction::max || r == Reduction::min, k, reduction_name(i.imm), " of ",
-             dtype_name(in[0]), " is not defined");
+        need(logic ? in[0] == boolean : in[0] != boolean || r == Reduction::max || r == Reduction::min, k,
+             reduction_name(i.imm), " of ", dtype_name(in[0]), " is not defined");
         same_width(k, in[0]);
         column[k] = false;
         break;
       }
       case Kind::linear:
-        need(i.imm < static_cast<std::uint64_t>(loop.linear_forms) && loop.linear_forms <= 4, k, "linear form ", i.imm, " of ", loop.linear_forms);
+        need(i.imm < static_cast<std::uint64_t>(loop.linear_forms) && loop.linear_forms <= 4, k, "linear form ", i.imm,
+             " of ", loop.linear_forms);
         need(i.dtype != boolean, k, "a linear form is a number; compare it to get a bool");
         column[k] = true;
         break;
       case Kind::random_bits:
-        need(i.imm < static_cast<std::uint64_t>(loop.linear_forms) && loop.linear_forms <= 4, k, "linear form ", i.imm, " of ", loop.linear_forms);
+        need(i.imm < static_cast<std::uint64_t>(loop.linear_forms) && loop.linear_forms <= 4, k, "linear form ", i.imm,
+             " of ", loop.linear_forms);
         operand(k, i.operand);
-        need(loop.operands[i.operand] == Operand{Dtype::key, false}, k, "the key is an operand of dtype key, one per row");
-        need(i.dtype == u8 || i.dtype == u32 || i.dtype == i64, k, "random bits are u8, u32 or i64, not ", dtype_name(i.dtype));
+        need(loop.operands[i.operand] == Operand{Dtype::key, false}, k,
+             "the key is an operand of dtype key, one per row");
+        need(i.dtype == u8 || i.dtype == u32 || i.dtype == i64, k, "random bits are u8, u32 or i64, not ",
+             dtype_name(i.dtype));
         column[k] = true;
         break;
       case Kind::gather:
         operand(k, i.operand);
         need(is_integer(in[0]) && !any_column, k, "the index of a gather is one integer per row");
-        need(loop.operands[i.operand] == Operand{i.dtype, true}, k, "gathers ", dtype_name(i.dtype), " from an operand that is not that");
+        need(loop.operands[i.operand] == Operand{i.dtype, true}, k, "gathers ", dtype_name(i.dtype),
+             " from an operand that is not that");
         break;
       case Kind::store:
         operand(k, static_cast<std::int64_t>(i.imm));
-        need(loop.operands[i.imm].dtype == in[0] && i.dtype == in[0], k, "stores ", dtype_name(in[0]), " into an operand of ",
-             dtype_name(loop.operands[i.imm].dtype));
+        need(loop.operands[i.imm].dtype == in[0] && i.dtype == in[0], k, "stores ", dtype_name(in[0]),
+             " into an operand of ", dtype_name(loop.operands[i.imm].dtype));
         need(loop.operands[i.imm].columns || !any_column, k, "stores one value per column where there is one per row");
         break;
     }
@@ -105,7 +119,8 @@ struct Checker {
 }  // namespace
 
 bool check_loop(const Loop& loop) {
-  check<ValueError>(loop.operands.size() <= kMaxOperands, "fused loop: ", loop.operands.size(), " operands, at most ", kMaxOperands, " are possible; split it");
+  check<ValueError>(loop.operands.size() <= kMaxOperands, "fused loop: ", loop.operands.size(), " operands, at most ",
+                    kMaxOperands, " are possible; split it");
   check<ValueError>(loop.code.size() < 16000, "fused loop: ", loop.code.size(), " instructions are too many; split it");
   Checker c{loop, 0, std::vector<bool>(loop.code.size())};
   for (std::size_t k = 0; k < loop.code.size(); ++k) c.one(k);
@@ -114,7 +129,8 @@ bool check_loop(const Loop& loop) {
 std::string print(const Loop& loop) {
   std::ostringstream s;
   for (std::size_t k = 0; k < loop.operands.size(); ++k)
-    s << (k ? ", " : "operands ") << "#" << k << ":" << dtype_name(loop.operands[k].dtype) << (loop.operands[k].columns ? "[columns]" : "[row]");
+    s << (k ? ", " : "operands ") << "#" << k << ":" << dtype_name(loop.operands[k].dtype)
+      << (loop.operands[k].columns ? "[columns]" : "[row]");
   s << "\n";
   for (std::size_t k = 0; k < loop.code.size(); ++k) {
     const Instr& i = loop.code[k];

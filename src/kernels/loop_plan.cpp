@@ -14,8 +14,16 @@ constexpr int kDear = 8;
 class Planner {
  public:
   Planner(LoopKernel& kernel, const KernelTable& table)
-      : k_(kernel), t_(table), code_(kernel.loop.code), n_(static_cast<int>(code_.size())), canon_(n_), column_(n_), live_(n_), uses_(n_),
-        level_(n_), cost_(n_) {
+      : k_(kernel),
+        t_(table),
+        code_(kernel.loop.code),
+        n_(static_cast<int>(code_.size())),
+        canon_(n_),
+        column_(n_),
+        live_(n_),
+        uses_(n_),
+        level_(n_),
+        cost_(n_) {
     analyse();
     arrays();
     plan_whole();
@@ -27,18 +35,18 @@ class Planner {
   const KernelTable& t_;
   const std::vector<Instr>& code_;
   const int n_;
-  std::vector<int> canon_;               // casts that change no bit of a block are their input
+  std::vector<int> canon_;  // casts that change no bit of a block are their input
   std::vector<char> column_, live_;
   std::vector<int> uses_, level_, cost_;
   int last_ = 0, column_stores_ = 0;
 
   Format format(Dtype d) const { return format_of(d, k_.wide); }
   bool is_column_store(const Instr& i) const { return i.kind == Kind::store && k_.loop.operands[i.imm].columns; }
-  bool rounded_by_store(const Instr& store) const {      // store(cast to bf16 of f32), used once: one kernel does both
+  bool rounded_by_store(const Instr& store) const {  // store(cast to bf16 of f32), used once: one kernel does both
     const int v = canon_[store.in[0]];
     const Instr& c = code_[v];
-    return is_column_store(store) && store.dtype == bf16 && c.kind == Kind::cast && c.dtype == bf16 && uses_[v] == 1 && column_[v] &&
-           format(code_[c.in[0]].dtype) == Format::f32;
+    return is_column_store(store) && store.dtype == bf16 && c.kind == Kind::cast && c.dtype == bf16 && uses_[v] == 1 &&
+           column_[v] && format(code_[c.in[0]].dtype) == Format::f32;
   }
   int stored_value(const Instr& store) const {
     const int v = canon_[store.in[0]];
@@ -47,7 +55,11 @@ class Planner {
   static int arity(const Instr& i) {
     switch (i.kind) {
       case Kind::op: return element_op(i.op).arity;
-      case Kind::cast: case Kind::bitcast: case Kind::reduce: case Kind::gather: case Kind::store: return 1;
+      case Kind::cast:
+      case Kind::bitcast:
+      case Kind::reduce:
+      case Kind::gather:
+      case Kind::store: return 1;
       default: return 0;
     }
   }
@@ -69,12 +81,29 @@ class Planner {
       }
       switch (i.kind) {
         case Kind::op: cost_[v] += element_op(i.op).cost; break;
-        case Kind::load: column_[v] = k_.loop.operands[i.imm].columns; cost_[v] = 1; break;
-        case Kind::linear: column_[v] = true; cost_[v] = 2; break;
-        case Kind::random_bits: column_[v] = true; cost_[v] = 130; break;
-        case Kind::gather: column_[v] = false; cost_[v] = 0; break;
-        case Kind::reduce: column_[v] = false; ++level_[v]; cost_[v] = 0; break;
-        case Kind::cast: case Kind::bitcast: {
+        case Kind::load:
+          column_[v] = k_.loop.operands[i.imm].columns;
+          cost_[v] = 1;
+          break;
+        case Kind::linear:
+          column_[v] = true;
+          cost_[v] = 2;
+          break;
+        case Kind::random_bits:
+          column_[v] = true;
+          cost_[v] = 130;
+          break;
+        case Kind::gather:
+          column_[v] = false;
+          cost_[v] = 0;
+          break;
+        case Kind::reduce:
+          column_[v] = false;
+          ++level_[v];
+          cost_[v] = 0;
+          break;
+        case Kind::cast:
+        case Kind::bitcast: {
           const Format from = format(code_[i.in[0]].dtype), to = format(i.dtype);
           const bool reinterpret = i.kind == Kind::bitcast && !is_mask(from) && !is_mask(to);
           if (reinterpret || cast_kernel(from, to).by_scalars[0] == nullptr) {
@@ -94,7 +123,8 @@ class Planner {
       k_.has_gather = k_.has_gather || i.kind == Kind::gather;
       k_.has_row_store = k_.has_row_store || (i.kind == Kind::store && !is_column_store(i));
       column_stores_ += is_column_store(i);
-      if (column_[v] || i.kind == Kind::reduce) k_.cost += i.kind == Kind::op ? element_op(i.op).cost + 2 : i.kind == Kind::random_bits ? 130 : 2;
+      if (column_[v] || i.kind == Kind::reduce)
+        k_.cost += i.kind == Kind::op ? element_op(i.op).cost + 2 : i.kind == Kind::random_bits ? 130 : 2;
     }
     // A use of an identity cast is a use of what it stands for.
     std::fill(uses_.begin(), uses_.end(), 0);
@@ -102,7 +132,9 @@ class Planner {
       if (live_[v] && canon_[v] == v)
         for (int j = 0; j < arity(code_[v]); ++j) ++uses_[canon_[code_[v].in[j]]];
   }
-  const Kernel& cast_kernel(Format from, Format to) const { return t_.cast[static_cast<int>(from)][static_cast<int>(to)]; }
+  const Kernel& cast_kernel(Format from, Format to) const {
+    return t_.cast[static_cast<int>(from)][static_cast<int>(to)];
+  }
   void arrays() {
     k_.row_array.assign(n_, -1);
     k_.constant.assign(n_, 0);
@@ -166,7 +198,8 @@ class Planner {
         }
         break;
       }
-      case Kind::cast: case Kind::bitcast:
+      case Kind::cast:
+      case Kind::bitcast:
         s.in[0] = source(canon_[i.in[0]]);
         s.run = cast_kernel(format(code_[i.in[0]].dtype), s.format).by_scalars[0];
         break;
@@ -176,16 +209,18 @@ class Planner {
         s.reduce = &t_.reduce[i.imm][f];
         s.partials = plan.partials++;
         s.in[0] = source(x);
-        if (!column_[x]) {                                // one value per row: repeat it along the row
+        if (!column_[x]) {  // one value per row: repeat it along the row
           Step fill;
           fill.in[0] = s.in[0];
-          fill.out = static_cast<std::int16_t>(v);        // the block buffer of this value is its own temporary
-          fill.run = (width_of(s.format) == 4 ? t_.load[static_cast<int>(Format::f32)] : t_.load[static_cast<int>(Format::f64)]).by_scalars[1];
+          fill.out = static_cast<std::int16_t>(v);  // the block buffer of this value is its own temporary
+          fill.run = (width_of(s.format) == 4 ? t_.load[static_cast<int>(Format::f32)]
+                                              : t_.load[static_cast<int>(Format::f64)])
+                         .by_scalars[1];
           fill.partials = -2;
           fill.joinable = false;
           steps.push_back(fill);
           s.in[0] = static_cast<std::int16_t>(v);
-          s.form = -2;                                    // reads the temporary
+          s.form = -2;  // reads the temporary
         }
         break;
       }
@@ -226,7 +261,7 @@ class Planner {
     s.run = k.by_scalars[spreads ? 1 : 0];
     steps.push_back(s);
   }
-  bool skipped(int v) const {                            // its store rounds
+  bool skipped(int v) const {  // its store rounds
     for (int s = v + 1; s < n_; ++s)
       if (code_[s].kind == Kind::store && canon_[code_[s].in[0]] == v && rounded_by_store(code_[s])) return true;
     return false;
@@ -251,7 +286,7 @@ class Planner {
     p.kept.assign(n_, -1);
     for (int v = 0; v < n_; ++v)
       if (made(v) && !column_[v] && code_[v].kind != Kind::reduce) make(p.passes[level_[v]].rows, v, p);
-    std::vector<int> first(n_, -1), latest(n_, -1);        // the pass that makes it first; the last one that has it
+    std::vector<int> first(n_, -1), latest(n_, -1);  // the pass that makes it first; the last one that has it
     for (int pass = 0; pass <= last_; ++pass) {
       auto& steps = p.passes[pass].columns;
       auto visit = [&](auto&& self, int v) -> void {
@@ -304,7 +339,8 @@ class Planner {
         // Elementwise kernels of one width may write over an input; a cast between widths may not.
         bool may_reuse = step.what == Step::What::kernel && step.out < n_ && step.stores < 0;
         for (int j = 0; j < step.arity && may_reuse; ++j)
-          if (step.in[j] >= 0 && step.in[j] < n_) may_reuse = width_of(format(code_[step.in[j]].dtype)) == width_of(format(code_[step.out].dtype));
+          if (step.in[j] >= 0 && step.in[j] < n_)
+            may_reuse = width_of(format(code_[step.in[j]].dtype)) == width_of(format(code_[step.out].dtype));
         auto release = [&] {
           for (int j = 0; j < step.arity; ++j) {
             const int x = step.in[j];
@@ -321,7 +357,7 @@ class Planner {
         }
         if (!may_reuse) release();
         if (own && last[step.out] == s) free.push_back(pass.slot[step.out]);
-        if (step.form == -2) free.push_back(pass.slot[step.in[0]]);        // the temporary of a reduction
+        if (step.form == -2) free.push_back(pass.slot[step.in[0]]);  // the temporary of a reduction
       }
       p.slots = std::max(p.slots, slots);
       for (int v = 0; v < n_; ++v)
@@ -336,14 +372,18 @@ class Planner {
       const int v = st.in[0];
       if (st.stores < 0 || v < 0 || v >= n_ || !column_[v] || p.kept[v] >= 0) continue;
       const Instr& value = code_[v];
-      if (width_of(format(value.dtype)) != static_cast<int>(dtype_size(k_.loop.operands[st.stores].dtype)) || dtype_size(value.dtype) < 4) continue;
+      if (width_of(format(value.dtype)) != static_cast<int>(dtype_size(k_.loop.operands[st.stores].dtype)) ||
+          dtype_size(value.dtype) < 4)
+        continue;
       if (std::any_of(p.direct.begin(), p.direct.end(), [&](const Direct& d) { return d.value == v; })) continue;
       int at = -1;
       for (int q = 0; q < s; ++q)
         if (steps[q].out == v && steps[q].stores < 0) at = q;
       if (at < 0) continue;
       std::uint32_t later = 0;
-      auto reads = [&](int x) { if (x >= n_) later |= 1u << (x - n_); };
+      auto reads = [&](int x) {
+        if (x >= n_) later |= 1u << (x - n_);
+      };
       for (int q = at + 1; q < count; ++q) {
         for (int j = 0; j < steps[q].arity; ++j) reads(steps[q].in[j]);
         if (steps[q].operand >= 0) later |= 1u << steps[q].operand;
@@ -358,7 +398,8 @@ struct LoopHash {
     std::size_t h = hash_combine(l.operands.size(), static_cast<std::size_t>(l.linear_forms));
     for (const Operand& o : l.operands) h = hash_combine(h, static_cast<std::size_t>(o.dtype) * 2 + o.columns);
     for (const Instr& i : l.code) {
-      h = hash_combine(h, static_cast<std::size_t>(i.kind) | static_cast<std::size_t>(i.dtype) << 8 | static_cast<std::size_t>(i.op) << 16 |
+      h = hash_combine(h, static_cast<std::size_t>(i.kind) | static_cast<std::size_t>(i.dtype) << 8 |
+                              static_cast<std::size_t>(i.op) << 16 |
                               static_cast<std::size_t>(static_cast<std::uint16_t>(i.operand)) << 32);
       h = hash_combine(h, i.imm);
       for (auto x : i.in) h = hash_combine(h, static_cast<std::uint16_t>(x));
@@ -378,9 +419,9 @@ LoopKernelPtr compile(const Loop& loop) {
     std::lock_guard lock(mutex);
     if (auto it = cache.find(loop); it != cache.end()) return it->second;
   }
-  auto kernel = compile_for(loop, isa());                  // not under the lock: two threads may do it twice
+  auto kernel = compile_for(loop, isa());  // not under the lock: two threads may do it twice
   std::lock_guard lock(mutex);
-  if (cache.size() >= kCacheSize) cache.clear();           // kernels in use live on
+  if (cache.size() >= kCacheSize) cache.clear();  // kernels in use live on
   return cache.emplace(loop, std::move(kernel)).first->second;
 }
 }  // namespace bora::kernels

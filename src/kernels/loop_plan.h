@@ -16,41 +16,41 @@ std::uint64_t from_block(Dtype, std::uint64_t bits);
 struct Step {
   enum class What : std::uint8_t { kernel, reduce, linear, random, gather };
   enum class Over : std::uint8_t {
-    columns,       // all elements of all rows of the group
-    row_values,    // one element per row, from and to the arrays of row values
-    row_memory     // one element per row, one side lies in memory with a stride
+    columns,     // all elements of all rows of the group
+    row_values,  // one element per row, from and to the arrays of row values
+    row_memory   // one element per row, one side lies in memory with a stride
   };
   What what = What::kernel;
   Over over = Over::columns;
   std::uint8_t arity = 1;
   std::int16_t in[3] = {-1, -1, -1};
   std::int16_t out = -1;
-  RowKernel run = nullptr, then = nullptr;          // then: rounds the result in place (bf16)
+  RowKernel run = nullptr, then = nullptr;  // then: rounds the result in place (bf16)
   const ReduceKernel* reduce = nullptr;
-  int partials = -1;                                 // of a reduction: which buffer of 32
-  int form = -1, operand = -1;                       // linear form; key or gathered table
+  int partials = -1;            // of a reduction: which buffer of 32
+  int form = -1, operand = -1;  // linear form; key or gathered table
   Dtype dtype = f32;
   Format format = Format::f32, index_format = Format::i32;
   void (*linear)(void*, std::int64_t, std::int64_t, std::int64_t) = nullptr;
   void (*random)(void*, std::int64_t, const std::uint32_t*, std::uint64_t, std::int64_t) = nullptr;
-  bool joinable = true;                              // no operand is one per row: dense rows are one long row
-  int stores = -1;                                   // of a store: the operand, if its value may have been written there already
+  bool joinable = true;  // no operand is one per row: dense rows are one long row
+  int stores = -1;       // of a store: the operand, if its value may have been written there already
 };
 /// A value whose kernel may write into the stored operand itself, unless a later step reads memory that is the same.
 struct Direct {
   std::int16_t value;
   int operand;
-  std::uint32_t later;                               // operands read after the value is made
+  std::uint32_t later;  // operands read after the value is made
 };
 struct Pass {
-  std::vector<Step> rows, columns;                   // one element per row, before the columns
-  std::vector<std::int16_t> slot;                    // value -> block buffer, or -1
-  std::vector<std::pair<std::int16_t, std::int16_t>> buffers;   // the column values that have one, with it
+  std::vector<Step> rows, columns;                             // one element per row, before the columns
+  std::vector<std::int16_t> slot;                              // value -> block buffer, or -1
+  std::vector<std::pair<std::int16_t, std::int16_t>> buffers;  // the column values that have one, with it
 };
 struct Plan {
   std::vector<Pass> passes;
-  std::vector<Step> finish;                          // row stores
-  std::vector<std::int16_t> kept;                    // value -> row buffer that lives across passes, or -1
+  std::vector<Step> finish;        // row stores
+  std::vector<std::int16_t> kept;  // value -> row buffer that lives across passes, or -1
   std::vector<Direct> direct;
   int slots = 0, rows_kept = 0, partials = 0;
 };
@@ -59,14 +59,14 @@ class LoopKernel {
   LoopKernel(const Loop&, Isa);
   Loop loop;
   bool wide = false, has_reduction = false, has_row_store = false, has_gather = false;
-  int cost = 0;                                      // instructions per element
-  int element_bytes = 4;                             // of the widest value
-  int row_arrays = 0;                                // values that are one per row, constants included
-  std::vector<std::int16_t> row_array;               // value -> its array, or -1
-  std::vector<std::uint64_t> constant;               // value -> block bits
-  std::vector<std::int16_t> constants;               // the values that are constants
-  Plan whole;                                        // rows that fit a block: every value is made once
-  Plan blocks;                                       // longer rows: passes over blocks
+  int cost = 0;                         // instructions per element
+  int element_bytes = 4;                // of the widest value
+  int row_arrays = 0;                   // values that are one per row, constants included
+  std::vector<std::int16_t> row_array;  // value -> its array, or -1
+  std::vector<std::uint64_t> constant;  // value -> block bits
+  std::vector<std::int16_t> constants;  // the values that are constants
+  Plan whole;                           // rows that fit a block: every value is made once
+  Plan blocks;                          // longer rows: passes over blocks
 };
 /// The kernel for a given instruction set (tests compare them); not cached.
 LoopKernelPtr compile_for(const Loop&, Isa);

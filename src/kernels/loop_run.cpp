@@ -9,9 +9,10 @@
 
 namespace bora::kernels {
 namespace {
-constexpr std::int64_t kBlockBytes = 4096;     // of a block: a multiple of 32 elements, so element i always meets partial sum i % 32
-constexpr double kNanosecondsPerCost = 0.05;   // one instruction on one element, roughly
-constexpr double kGrainNanoseconds = 5000;     // least work worth a thread
+constexpr std::int64_t kBlockBytes =
+    4096;  // of a block: a multiple of 32 elements, so element i always meets partial sum i % 32
+constexpr double kNanosecondsPerCost = 0.05;  // one instruction on one element, roughly
+constexpr double kGrainNanoseconds = 5000;    // least work worth a thread
 
 /// Scratch memory of this thread, kept between loops.
 class Scratch {
@@ -20,17 +21,19 @@ class Scratch {
   char* get(std::size_t bytes) {
     if (bytes > size_) {
       release();
-      memory_ = static_cast<char*>(::operator new(bytes, std::align_val_t{64}));
+      memory_ = static_cast<char*>(::operator new (bytes, std::align_val_t{64}));
       size_ = bytes;
     }
     return memory_;
   }
   /// A huge row may have passed: give back what is out of proportion.
-  void trim() { if (size_ > (std::size_t{8} << 20)) release(); }
+  void trim() {
+    if (size_ > (std::size_t{8} << 20)) release();
+  }
 
  private:
   void release() {
-    if (memory_ != nullptr) ::operator delete(memory_, std::align_val_t{64});
+    if (memory_ != nullptr) ::operator delete (memory_, std::align_val_t{64});
     memory_ = nullptr;
     size_ = 0;
   }
@@ -47,9 +50,10 @@ struct Grid {
   std::int64_t stride[kMaxOperands][kMaxDims];
   LinearForm linear[4];
 
-  Grid(const LoopKernel& k, const LoopArgs& a) : operands(static_cast<int>(k.loop.operands.size())), forms(k.loop.linear_forms) {
-    const bool flat = !k.has_reduction && !k.has_gather && !k.has_row_store;       // rows may be joined
-    int d = 0;                                                                     // dimensions written so far
+  Grid(const LoopKernel& k, const LoopArgs& a)
+      : operands(static_cast<int>(k.loop.operands.size())), forms(k.loop.linear_forms) {
+    const bool flat = !k.has_reduction && !k.has_gather && !k.has_row_store;  // rows may be joined
+    int d = 0;                                                                // dimensions written so far
     for (int s = 0; s < a.ndim; ++s) {
       if (a.extent[s] == 1 && s + 1 < a.ndim) continue;
       if (d > 0 && (s + 1 < a.ndim || flat) && mergeable(a, s, d)) {
@@ -85,19 +89,23 @@ struct Grid {
 /// What one thread needs to run a part of a loop.
 class Runner {
  public:
-  Runner(const LoopKernel& k, const Plan& plan, const LoopArgs& a, const Grid& g, std::int64_t group, std::int64_t block)
+  Runner(const LoopKernel& k, const Plan& plan, const LoopArgs& a, const Grid& g, std::int64_t group,
+         std::int64_t block)
       : k_(k), plan_(plan), a_(a), g_(g), block_(block), values_(static_cast<int>(k.loop.code.size())) {
-    const auto row_bytes = aligned(group * 8), block_bytes = aligned(block * k.element_bytes), kept_bytes = aligned(g.columns * k.element_bytes);
-    const auto places = aligned(static_cast<std::int64_t>(values_ + g.operands) * static_cast<std::int64_t>(sizeof(Rows)));
-    char* m = scratch.get(static_cast<std::size_t>(places + k.row_arrays * row_bytes + plan.slots * block_bytes + plan.rows_kept * kept_bytes +
-                                                   plan.partials * 256));
+    const auto row_bytes = aligned(group * 8), block_bytes = aligned(block * k.element_bytes),
+               kept_bytes = aligned(g.columns * k.element_bytes);
+    const auto places =
+        aligned(static_cast<std::int64_t>(values_ + g.operands) * static_cast<std::int64_t>(sizeof(Rows)));
+    char* m = scratch.get(static_cast<std::size_t>(places + k.row_arrays * row_bytes + plan.slots * block_bytes +
+                                                   plan.rows_kept * kept_bytes + plan.partials * 256));
     place_ = reinterpret_cast<Rows*>(m);
     m += places;
     for (int v = 0; v < values_; ++v)
       if (k.row_array[v] >= 0) place_[v] = {m + k.row_array[v] * row_bytes, 1};
     for (std::int16_t c : k.constants)
       for (std::int64_t r = 0; r < group; ++r) {
-        if (width_of(format_of(k.loop.code[c].dtype, k.wide)) == 4) static_cast<std::uint32_t*>(place_[c].at)[r] = static_cast<std::uint32_t>(k.constant[c]);
+        if (width_of(format_of(k.loop.code[c].dtype, k.wide)) == 4)
+          static_cast<std::uint32_t*>(place_[c].at)[r] = static_cast<std::uint32_t>(k.constant[c]);
         else static_cast<std::uint64_t*>(place_[c].at)[r] = k.constant[c];
       }
     m += k.row_arrays * row_bytes;
@@ -188,10 +196,13 @@ class Runner {
     }
   }
   void set_columns(std::int64_t c) {
-    for (int o = 0; o < g_.operands; ++o) place_[values_ + o].at = base_[o] + (k_.loop.operands[o].columns ? c * bytes_[o] : 0);
+    for (int o = 0; o < g_.operands; ++o)
+      place_[values_ + o].at = base_[o] + (k_.loop.operands[o].columns ? c * bytes_[o] : 0);
     if (plan_.rows_kept > 0)
       for (int v = 0; v < values_; ++v)
-        if (plan_.kept[v] >= 0) place_[v] = {kept_ + plan_.kept[v] * kept_bytes_ + c * width_of(format_of(k_.loop.code[v].dtype, k_.wide)), 0};
+        if (plan_.kept[v] >= 0)
+          place_[v] = {kept_ + plan_.kept[v] * kept_bytes_ + c * width_of(format_of(k_.loop.code[v].dtype, k_.wide)),
+                       0};
   }
   /// After set_columns. Only the last pass writes results where they are stored: before it, memory may still have to be read.
   void set_slots(const Pass& pass, std::int64_t n) {
@@ -219,14 +230,16 @@ class Runner {
           break;
         }
         case Step::What::linear:
-          for (std::int64_t r = 0; r < rows; ++r) s.linear(row_of(s.out, s.format, r), n, start(s.form, r, column), last_stride(s.form));
+          for (std::int64_t r = 0; r < rows; ++r)
+            s.linear(row_of(s.out, s.format, r), n, start(s.form, r, column), last_stride(s.form));
           break;
         case Step::What::random: {
           const Rows key = place_[values_ + s.operand];
           for (std::int64_t r = 0; r < rows; ++r) {
             std::uint32_t words[2];
             std::memcpy(words, static_cast<char*>(key.at) + r * key.pitch * 8, 8);
-            s.random(row_of(s.out, s.format, r), n, words, static_cast<std::uint64_t>(start(s.form, r, column)), last_stride(s.form));
+            s.random(row_of(s.out, s.format, r), n, words, static_cast<std::uint64_t>(start(s.form, r, column)),
+                     last_stride(s.form));
           }
           break;
         }
@@ -238,7 +251,9 @@ class Runner {
   std::int64_t start(int form, std::int64_t r, std::int64_t column) const {
     return form_[form] + (g_.ndim > 1 ? r * g_.linear[form].stride[g_.ndim - 2] : 0) + column * last_stride(form);
   }
-  void* row_of(int v, Format f, std::int64_t r) const { return static_cast<char*>(place_[v].at) + r * place_[v].pitch * width_of(f); }
+  void* row_of(int v, Format f, std::int64_t r) const {
+    return static_cast<char*>(place_[v].at) + r * place_[v].pitch * width_of(f);
+  }
   void kernel(const Step& s, std::int64_t rows, std::int64_t n) {
     if (s.stores >= 0 && (direct_ >> s.stores & 1u) != 0) return;
     Rows in[3], out = s.partials == -2 ? temporary(s.out, n) : place_[s.out];
@@ -287,14 +302,16 @@ class Runner {
 }  // namespace
 
 void run(const LoopKernel& k, const LoopArgs& a) {
-  check<ValueError>(a.ndim >= 1 && a.ndim <= kMaxDims, "fused loop: ", a.ndim, " dimensions; 1 to ", kMaxDims, " are possible");
+  check<ValueError>(a.ndim >= 1 && a.ndim <= kMaxDims, "fused loop: ", a.ndim, " dimensions; 1 to ", kMaxDims,
+                    " are possible");
   for (int d = 0; d + 1 < a.ndim; ++d)
     if (a.extent[d] == 0) return;
   if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
   const Grid g(k, a);
   const std::int64_t block = kBlockBytes / k.element_bytes;
   if (g.columns <= block) {
-    const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1, std::min<std::int64_t>(g.rows, g.inner()));
+    const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1,
+                                                std::min<std::int64_t>(g.rows, g.inner()));
     const double row_time = (static_cast<double>(g.columns) * k.cost + 20) * kNanosecondsPerCost;
     const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1;
     parallel_for(g.rows, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -305,9 +322,10 @@ void run(const LoopKernel& k, const LoopArgs& a) {
         r += n;
       }
     });
-  } else if (!k.has_reduction && !k.has_row_store) {       // blocks of rows are independent
+  } else if (!k.has_reduction && !k.has_row_store) {  // blocks of rows are independent
     const auto blocks = (g.columns + block - 1) / block;
-    const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / (static_cast<double>(block) * k.cost * kNanosecondsPerCost)) + 1;
+    const auto grain =
+        static_cast<std::int64_t>(kGrainNanoseconds / (static_cast<double>(block) * k.cost * kNanosecondsPerCost)) + 1;
     parallel_for(g.rows * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
       Runner runner(k, k.blocks, a, g, 1, block);
       while (begin < end) {
@@ -318,11 +336,12 @@ void run(const LoopKernel& k, const LoopArgs& a) {
     });
   } else {
     const double row_time = static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
-    parallel_for(g.rows, static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1, [&](std::int64_t begin, std::int64_t end) {
-      Runner runner(k, k.blocks, a, g, 1, block);
-      for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
-      scratch.trim();
-    });
+    parallel_for(g.rows, static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   Runner runner(k, k.blocks, a, g, 1, block);
+                   for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
+                   scratch.trim();
+                 });
   }
 }
 }  // namespace bora::kernels

@@ -23,7 +23,8 @@
 
 namespace bora::kernels {
 namespace {
-constexpr std::size_t kLine = 64, kHugePage = std::size_t{2} << 20, kLarge = std::size_t{4} << 20, kMost = std::size_t{1} << 46;
+constexpr std::size_t kLine = 64, kHugePage = std::size_t{2} << 20, kLarge = std::size_t{4} << 20,
+                      kMost = std::size_t{1} << 46;
 constexpr int kClasses = 320;
 
 /// Classes 0..7 are 64, 128 .. 512 bytes; above, eight per power of two. A block is at most 1/8 larger than what was asked for.
@@ -51,12 +52,13 @@ void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
 
 void* map(std::size_t bytes) {
   if (bytes < kLarge) return std::aligned_alloc(kLine, bytes);
-  void* whole = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* whole =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (whole == MAP_FAILED) return nullptr;
   auto begin = reinterpret_cast<std::uintptr_t>(whole), p = (begin + kHugePage - 1) & ~(kHugePage - 1);
   if (p > begin) munmap(whole, p - begin);
   if (auto tail = begin + kHugePage - p; tail > 0) munmap(reinterpret_cast<void*>(p + bytes), tail);
-  madvise(reinterpret_cast<void*>(p), bytes, MADV_HUGEPAGE);   // advice: refusal changes speed only
+  madvise(reinterpret_cast<void*>(p), bytes, MADV_HUGEPAGE);  // advice: refusal changes speed only
   return reinterpret_cast<void*>(p);
 }
 void unmap(void* p, std::size_t bytes) {
@@ -90,8 +92,8 @@ class Pool {
       release_all();
       p = map(class_size(c));
     }
-    check<Error>(p != nullptr, "allocate: the system has no memory left for ", class_size(c), " bytes (", use_.used, " in use); ",
-                 "use smaller arrays or a smaller batch");
+    check<Error>(p != nullptr, "allocate: the system has no memory left for ", class_size(c), " bytes (", use_.used,
+                 " in use); ", "use smaller arrays or a smaller batch");
     use_.used += class_size(c);
     use_.peak = std::max(use_.peak, use_.used + use_.kept);
     return p;
@@ -103,7 +105,7 @@ class Pool {
     if (use_.kept + bytes > limit_) return unmap(p, bytes);
     try {
       free_[c].push_back(p);
-    } catch (const std::bad_alloc&) {           // no room to remember it
+    } catch (const std::bad_alloc&) {  // no room to remember it
       return unmap(p, bytes);
     }
     use_.kept += bytes;
@@ -127,10 +129,11 @@ class Pool {
     use_.kept = 0;
   }
   std::mutex mutex_;
-  std::vector<void*> free_[kClasses];       // beside the blocks, not in them: a freed block is not touched
+  std::vector<void*> free_[kClasses];  // beside the blocks, not in them: a freed block is not touched
   PoolUse use_;
   /// More than this is not kept: half of the machine's memory.
-  const std::size_t limit_ = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
+  const std::size_t limit_ =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
 };
 }  // namespace
 

@@ -12,11 +12,15 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-struct Axis { I n, to, from; };      // extent, stride of dst, stride of src
-constexpr I kGrain = 16384;          // elements that are worth a thread
+struct Axis {
+  I n, to, from;
+};                           // extent, stride of dst, stride of src
+constexpr I kGrain = 16384;  // elements that are worth a thread
 
 /// Position `index` of the outer axes (row-major) -> offsets.
-struct Offsets { I to = 0, from = 0; };
+struct Offsets {
+  I to = 0, from = 0;
+};
 Offsets offsets(const std::vector<Axis>& axes, I index) {
   Offsets o;
   for (auto a = axes.rbegin(); a != axes.rend(); ++a) {
@@ -31,10 +35,12 @@ std::vector<Axis> merged(const Dims& dst_strides, const Dims& src_strides, const
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != 1) axes.push_back({shape[i], dst_strides[i], src_strides[i]});
-  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
   std::vector<Axis> out;
   for (const auto& a : axes) {
-    if (!out.empty() && out.back().to == a.n * a.to && out.back().from == a.n * a.from) out.back() = {out.back().n * a.n, a.to, a.from};
+    if (!out.empty() && out.back().to == a.n * a.to && out.back().from == a.n * a.from)
+      out.back() = {out.back().n * a.n, a.to, a.from};
     else out.push_back(a);
   }
   return out;
@@ -81,11 +87,15 @@ template <class T> void transpose_block(T* dst, I to, const T* src, I from, I nj
 template <class T> void copy_row(T* dst, I to, const T* src, I from, I n) {
   if (to == 1 && from == 1) std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
   else if (to == 1 && from == 0) std::fill_n(dst, n, *src);
-  else for (I i = 0; i < n; ++i) dst[i * to] = src[i * from];
+  else
+    for (I i = 0; i < n; ++i) dst[i * to] = src[i * from];
 }
 
 template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
-  if (axes.empty()) { *dst = *src; return; }
+  if (axes.empty()) {
+    *dst = *src;
+    return;
+  }
   auto row = axes.back();
   axes.pop_back();
   auto column = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
@@ -99,15 +109,15 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
       for (I u = begin; u < end; ++u) {
         auto o = offsets(axes, u / (bj * bi));
         I j = u / bi % bj * kBlock, i = u % bi * kBlock;
-        transpose_block(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from, std::min(kBlock, col.n - j),
-                        std::min(kBlock, row.n - i));
+        transpose_block(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from,
+                        std::min(kBlock, col.n - j), std::min(kBlock, row.n - i));
       }
     });
     return;
   }
   I outer = 1;
   for (const auto& a : axes) outer *= a.n;
-  if (outer < 16 && row.n >= 2 * kGrain) {        // few long rows: the row itself is split
+  if (outer < 16 && row.n >= 2 * kGrain) {  // few long rows: the row itself is split
     for (I u = 0; u < outer; ++u) {
       auto o = offsets(axes, u);
       parallel_for(row.n, kGrain, [&](I begin, I end) {
@@ -116,7 +126,7 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     }
     return;
   }
-  I middle = 1;                                   // rows are walked along the innermost outer axis without decoding their index
+  I middle = 1;  // rows are walked along the innermost outer axis without decoding their index
   Axis step{1, 0, 0};
   if (!axes.empty()) {
     step = axes.back();
@@ -142,7 +152,8 @@ template <class F> void by_size(std::size_t size, F&& f) {
 }
 }  // namespace
 
-void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_strides, const Dims& shape, std::size_t size) {
+void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_strides, const Dims& shape,
+          std::size_t size) {
   for (auto n : shape)
     if (n == 0) return;
   auto axes = merged(dst_strides, src_strides, shape);

@@ -8,7 +8,8 @@
 
 namespace bora::kernels {
 namespace {
-constexpr Format kFormatOf[] = {Format::mask32, Format::u8, Format::i32, Format::i64, Format::u32, Format::bf16, Format::f32, Format::f64};
+constexpr Format kFormatOf[] = {Format::mask32, Format::u8,   Format::i32, Format::i64,
+                                Format::u32,    Format::bf16, Format::f32, Format::f64};
 std::string list(const Dtype* in, int arity) {
   std::string s;
   for (int j = 0; j < arity; ++j) s.append(j ? ", " : "").append(dtype_name(in[j]));
@@ -17,7 +18,8 @@ std::string list(const Dtype* in, int arity) {
 constexpr std::string_view wants(Domain d) {
   switch (d) {
     case Domain::number: return "numbers of one dtype";
-    case Domain::floating: case Domain::test: return "floats of one dtype";
+    case Domain::floating:
+    case Domain::test: return "floats of one dtype";
     case Domain::integer: return "integers of one dtype";
     case Domain::logic: return "bool or integers of one dtype";
     case Domain::choose: return "bool and two values of one dtype";
@@ -115,7 +117,7 @@ std::uint64_t evaluate_scalar(OpId id, const Dtype* dtypes, const std::uint64_t*
   const RowKernel k = t.op[id][static_cast<int>(f)].by_scalars[0];
   if (k != nullptr) {
     k(rows, {&out, 1}, 1, 1);
-  } else {                                                       // bf16: as f32, then rounded
+  } else {  // bf16: as f32, then rounded
     t.op[id][static_cast<int>(Format::f32)].by_scalars[0](rows, {&out, 1}, 1, 1);
     rows[0] = {&out, 1};
     t.round.by_scalars[0](rows, {&out, 1}, 1, 1);
@@ -125,7 +127,8 @@ std::uint64_t evaluate_scalar(OpId id, const Dtype* dtypes, const std::uint64_t*
 std::array<std::uint32_t, 2> threefry(std::array<std::uint32_t, 2> key, std::uint64_t counter) {
   const std::uint32_t ks[3] = {key[0], key[1], key[0] ^ key[1] ^ 0x1BD11BDAu};
   constexpr int R[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  std::uint32_t x0 = static_cast<std::uint32_t>(counter >> 32) + ks[0], x1 = static_cast<std::uint32_t>(counter) + ks[1];
+  std::uint32_t x0 = static_cast<std::uint32_t>(counter >> 32) + ks[0],
+                x1 = static_cast<std::uint32_t>(counter) + ks[1];
   for (std::uint32_t g = 0; g < 5; ++g) {
     for (int r : R[g & 1]) {
       x0 += x1;

@@ -27,7 +27,8 @@ template <class Key, class F> Key float_key(F x) {
   return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
 }
 template <class T> auto key_of(T x) {
-  if constexpr (std::is_same_v<T, bfloat16>) return static_cast<std::uint16_t>(float_key<std::uint32_t>(static_cast<float>(x)) >> 16);
+  if constexpr (std::is_same_v<T, bfloat16>)
+    return static_cast<std::uint16_t>(float_key<std::uint32_t>(static_cast<float>(x)) >> 16);
   else if constexpr (std::is_same_v<T, float>) return float_key<std::uint32_t>(x);
   else if constexpr (std::is_same_v<T, double>) return float_key<std::uint64_t>(x);
   else if constexpr (std::is_same_v<T, bool>) return static_cast<std::uint8_t>(x);
@@ -60,7 +61,8 @@ template <class Key> Scratch<Key>& scratch() {
 constexpr I kGrain = 4096, kRadix = 256;
 
 void check_row(I n) {
-  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "sort: positions are i32, and the dimension has ", n, " elements");
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "sort: positions are i32, and the dimension has ", n,
+                    " elements");
 }
 }  // namespace
 
@@ -84,7 +86,8 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
   });
 }
 
-void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n, std::int64_t k) {
+void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n,
+           std::int64_t k) {
   check_row(n);
   check<ValueError>(k >= 0 && k <= n, "top_k: k must lie in [0, ", n, "], the size of the last dimension; got ", k);
   if (rows == 0 || k == 0) return;
@@ -96,7 +99,8 @@ void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::in
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
         s.resize(static_cast<std::size_t>(n));
-        for (I i = 0; i < n; ++i) s[static_cast<std::size_t>(i)] = {static_cast<Key>(~key_of(row[i])), static_cast<std::uint32_t>(i)};
+        for (I i = 0; i < n; ++i)
+          s[static_cast<std::size_t>(i)] = {static_cast<Key>(~key_of(row[i])), static_cast<std::uint32_t>(i)};
         if (k * 4 < n) std::partial_sort(s.begin(), s.begin() + k, s.end());
         else std::sort(s.begin(), s.end());
         for (I i = 0; i < k; ++i) {

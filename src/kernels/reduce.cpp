@@ -15,7 +15,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 32768;                        // elements that are worth a thread
+constexpr I kGrain = 32768;  // elements that are worth a thread
 constexpr I kBlockRows = 64, kColumns = 256;
 
 /// What a partial result of T is kept in. Integers wrap, so they are summed unsigned; bool is seen as bytes.
@@ -93,7 +93,8 @@ template <class T, class Op> typename AccOf<T>::type reduce_row(const T* in, I n
   I i = 0;
   for (; i + 32 <= n; i += 32)
 #pragma GCC unroll 8
-    for (int j = 0; j < L::count; ++j) acc.v[j] = Op::template apply<typename VecOf<S>::type>(acc.v[j], load_vec(x + i + j * L::width));
+    for (int j = 0; j < L::count; ++j)
+      acc.v[j] = Op::template apply<typename VecOf<S>::type>(acc.v[j], load_vec(x + i + j * L::width));
   A part[32];
   std::memcpy(part, acc.v, sizeof part);
   for (int j = 0; i < n; ++i, ++j) part[j] = Op::template apply<S>(part[j], value(x[i]));
@@ -118,14 +119,16 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
   I work = std::min(n, kBlockRows) * std::min(inner, kColumns);
   parallel_for(outer * blocks * chunks, std::max<I>(1, kGrain / std::max<I>(work, 1)), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
-      I o = u / (blocks * chunks), b = u / chunks % blocks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+      I o = u / (blocks * chunks), b = u / chunks % blocks, c0 = u % chunks * kColumns,
+        width = std::min(kColumns, inner - c0);
       A acc[kColumns];
       std::fill_n(acc, width, Op::template identity<T, A>());
       for (I r = b * kBlockRows; r < std::min(n, (b + 1) * kBlockRows); ++r) {
         const auto* row = x + (o * n + r) * inner + c0;
         for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], value(row[j]));
       }
-      if (blocks == 1) for (I j = 0; j < width; ++j) out[o * inner + c0 + j] = static_cast<T>(acc[j]);
+      if (blocks == 1)
+        for (I j = 0; j < width; ++j) out[o * inner + c0 + j] = static_cast<T>(acc[j]);
       else std::copy_n(acc, width, parts + (o * blocks + b) * inner + c0);
     }
   });
@@ -156,8 +159,10 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
         const T* row = in + o * n;
         auto best = static_cast<S>(reduce_row<T, Op>(row, n));
         I i = 0;
-        if (best != best) while (static_cast<S>(row[i]) == static_cast<S>(row[i])) ++i;
-        else while (static_cast<S>(row[i]) != best) ++i;
+        if (best != best)
+          while (static_cast<S>(row[i]) == static_cast<S>(row[i])) ++i;
+        else
+          while (static_cast<S>(row[i]) != best) ++i;
         out[o] = static_cast<std::int32_t>(i);
       }
     });
@@ -205,24 +210,35 @@ template <class T> void cumsum_as(const T* in, T* out, I outer, I n, I inner, bo
 void reduce(Reduction r, Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   bool logical = r == Reduction::all || r == Reduction::any, order = r == Reduction::max || r == Reduction::min;
   check<DtypeError>(!logical || d == boolean, "reduce: all and any take bool, got ", d, "; compare with zero first");
-  check<DtypeError>(logical || order || d != boolean, "reduce: sums and products of bool are not defined; cast to i32 first");
+  check<DtypeError>(logical || order || d != boolean,
+                    "reduce: sums and products of bool are not defined; cast to i32 first");
   if (outer == 0 || inner == 0) return;
   dispatch(d, "reduce", [&](auto t) {
     using T = decltype(t);
-    auto run = [&](auto op) { reduce_as<T, decltype(op)>(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner); };
+    auto run = [&](auto op) {
+      reduce_as<T, decltype(op)>(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner);
+    };
     switch (r) {
-      case Reduction::max: case Reduction::any: return run(Max{});
-      case Reduction::min: case Reduction::all: return run(Min{});
-      case Reduction::sum: if constexpr (!std::is_same_v<T, bool>) run(Sum{}); return;
-      case Reduction::prod: if constexpr (!std::is_same_v<T, bool>) run(Prod{}); return;
+      case Reduction::max:
+      case Reduction::any: return run(Max{});
+      case Reduction::min:
+      case Reduction::all: return run(Min{});
+      case Reduction::sum:
+        if constexpr (!std::is_same_v<T, bool>) run(Sum{});
+        return;
+      case Reduction::prod:
+        if constexpr (!std::is_same_v<T, bool>) run(Prod{});
+        return;
     }
   });
 }
 
-void arg_reduce(bool max, Dtype d, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+void arg_reduce(bool max, Dtype d, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n,
+                std::int64_t inner) {
   if (outer == 0 || inner == 0) return;
   check<ShapeError>(n > 0, max ? "argmax" : "argmin", ": the dimension has size 0, so no position exists");
-  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "argmax: positions are i32, and the dimension has ", n, " elements");
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "argmax: positions are i32, and the dimension has ",
+                    n, " elements");
   dispatch(d, max ? "argmax" : "argmin", [&](auto t) {
     using T = decltype(t);
     if (max) arg_reduce_as<T, Max>(max, static_cast<const T*>(in), out, outer, n, inner);
@@ -235,7 +251,8 @@ void cumsum(Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t
   if (outer == 0 || inner == 0) return;
   dispatch(d, "cumsum", [&](auto t) {
     using T = decltype(t);
-    if constexpr (!std::is_same_v<T, bool>) cumsum_as(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner, reverse);
+    if constexpr (!std::is_same_v<T, bool>)
+      cumsum_as(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner, reverse);
   });
 }
 }  // namespace bora::kernels

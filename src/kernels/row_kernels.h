@@ -26,7 +26,7 @@ template <class X> struct Stream<X, true> {
   BORA_INLINE X part(std::int64_t, int) const { return value; }
 };
 template <class X> BORA_INLINE X within(X x) { return x; }
-BORA_INLINE B within(B x) { return B(x.v & 0xffu); }        // u8 lives in 32 bits: cut what overflows
+BORA_INLINE B within(B x) { return B(x.v & 0xffu); }  // u8 lives in 32 bits: cut what overflows
 
 template <class Fn, bool Cheap, class... Streams> BORA_INLINE void one_row(void* out, std::int64_t n, Streams... s) {
   using X = decltype(within(Fn::f(s.full(0)...)));
@@ -52,26 +52,31 @@ template <class Fn, bool Cheap, class Out, unsigned Scalars, class... In> struct
 template <class Fn, bool Cheap, class Out, unsigned Scalars, class A> struct Over<Fn, Cheap, Out, Scalars, A> {
   static void run(const Rows* in, Rows out, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r)
-      one_row<Fn, Cheap>(static_cast<typename Memory<Out>::E*>(out.at) + r * out.pitch, n, stream<A, Scalars & 1>(in[0], r));
+      one_row<Fn, Cheap>(static_cast<typename Memory<Out>::E*>(out.at) + r * out.pitch, n,
+                         stream<A, Scalars & 1>(in[0], r));
   }
 };
-template <class Fn, bool Cheap, class Out, unsigned Scalars, class A, class C> struct Over<Fn, Cheap, Out, Scalars, A, C> {
+template <class Fn, bool Cheap, class Out, unsigned Scalars, class A, class C>
+struct Over<Fn, Cheap, Out, Scalars, A, C> {
   static void run(const Rows* in, Rows out, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r)
-      one_row<Fn, Cheap>(static_cast<typename Memory<Out>::E*>(out.at) + r * out.pitch, n, stream<A, (Scalars & 1) != 0>(in[0], r),
-                         stream<C, (Scalars & 2) != 0>(in[1], r));
+      one_row<Fn, Cheap>(static_cast<typename Memory<Out>::E*>(out.at) + r * out.pitch, n,
+                         stream<A, (Scalars & 1) != 0>(in[0], r), stream<C, (Scalars & 2) != 0>(in[1], r));
   }
 };
-template <class Fn, bool Cheap, class Out, unsigned Scalars, class A, class C, class E> struct Over<Fn, Cheap, Out, Scalars, A, C, E> {
+template <class Fn, bool Cheap, class Out, unsigned Scalars, class A, class C, class E>
+struct Over<Fn, Cheap, Out, Scalars, A, C, E> {
   static void run(const Rows* in, Rows out, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r)
-      one_row<Fn, Cheap>(static_cast<typename Memory<Out>::E*>(out.at) + r * out.pitch, n, stream<A, (Scalars & 1) != 0>(in[0], r),
-                         stream<C, (Scalars & 2) != 0>(in[1], r), stream<E, (Scalars & 4) != 0>(in[2], r));
+      one_row<Fn, Cheap>(static_cast<typename Memory<Out>::E*>(out.at) + r * out.pitch, n,
+                         stream<A, (Scalars & 1) != 0>(in[0], r), stream<C, (Scalars & 2) != 0>(in[1], r),
+                         stream<E, (Scalars & 4) != 0>(in[2], r));
   }
 };
 template <class Fn, bool Cheap, class Out, unsigned Scalars, class... In> void fill_kernel(Kernel& k) {
   k.by_scalars[Scalars] = Over<Fn, Cheap, Out, Scalars, In...>::run;
-  if constexpr (Scalars + 2 < (1u << sizeof...(In))) fill_kernel<Fn, Cheap, Out, Scalars + 1, In...>(k);   // not: all scalar
+  if constexpr (Scalars + 2 < (1u << sizeof...(In)))
+    fill_kernel<Fn, Cheap, Out, Scalars + 1, In...>(k);  // not: all scalar
 }
 template <class Fn> struct Rounded {
   template <class... X> static BORA_INLINE F f(X... x) { return round_to_bf16(Fn::f(x...)); }
@@ -86,20 +91,21 @@ template <class Fn, Op Id, int Cost, Domain Dom, class X, class... In> void add_
   fill_kernel<Fn, Cost <= 2, Out, 0, In...>(t.op[Id][static_cast<int>(f)]);
   if constexpr (same_type<X, F>) {
     Kernel& k = t.op[Id][static_cast<int>(Format::bf16)];
-    if constexpr (!same_type<Out, F> || Dom == Domain::ordered || Dom == Domain::choose) k = t.op[Id][static_cast<int>(f)];
+    if constexpr (!same_type<Out, F> || Dom == Domain::ordered || Dom == Domain::choose)
+      k = t.op[Id][static_cast<int>(f)];
     else if constexpr (Cost <= 5) fill_kernel<Rounded<Fn>, false, Out, 0, In...>(k);
   }
 }
-#define BORA_UNARY(NAME, COST, DOMAIN, ...)                                      \
-  struct op_##NAME {                                                             \
-    template <class T> static BORA_INLINE auto f(T a) { return __VA_ARGS__; }    \
+#define BORA_UNARY(NAME, COST, DOMAIN, ...)                                   \
+  struct op_##NAME {                                                          \
+    template <class T> static BORA_INLINE auto f(T a) { return __VA_ARGS__; } \
   };
-#define BORA_BINARY(NAME, COST, DOMAIN, ...)                                     \
-  struct op_##NAME {                                                             \
+#define BORA_BINARY(NAME, COST, DOMAIN, ...)                                       \
+  struct op_##NAME {                                                               \
     template <class T> static BORA_INLINE auto f(T a, T b) { return __VA_ARGS__; } \
   };
-#define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                    \
-  struct op_##NAME {                                                             \
+#define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                                    \
+  struct op_##NAME {                                                                             \
     template <class R, class T> static BORA_INLINE auto f(R a, T b, T c) { return __VA_ARGS__; } \
   };
 #include "kernels/op_list.h"
@@ -112,9 +118,11 @@ template <class X, Format Fm> void add_operations(KernelTable& t) {
   if constexpr (accepts(Domain::DOMAIN, Fm)) add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, X>(t, Fm);
 #define BORA_BINARY(NAME, COST, DOMAIN, ...) \
   if constexpr (accepts(Domain::DOMAIN, Fm)) add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, X, X>(t, Fm);
-#define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                                                                         \
-  if constexpr (Domain::DOMAIN == Domain::choose) add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, typename MaskFor<X>::type, X, X>(t, Fm); \
-  else if constexpr (accepts(Domain::DOMAIN, Fm)) add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, X, X, X>(t, Fm);
+#define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                                       \
+  if constexpr (Domain::DOMAIN == Domain::choose)                                                   \
+    add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, typename MaskFor<X>::type, X, X>(t, Fm); \
+  else if constexpr (accepts(Domain::DOMAIN, Fm))                                                   \
+    add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, X, X, X>(t, Fm);
 #include "kernels/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY

@@ -8,7 +8,8 @@ thread_local AxisMapping mapping_in_force;
 /// jit keys depend on the mapping in force, since auto_sharded reads it while staging.
 std::size_t mapping_hash() {
   std::size_t h = 11;
-  for (auto& r : mapping_in_force.rules()) h = hash_combine(hash_combine(h, std::hash<std::string>{}(r.axis)), hash_value(r.mesh));
+  for (auto& r : mapping_in_force.rules())
+    h = hash_combine(hash_combine(h, std::hash<std::string>{}(r.axis)), hash_value(r.mesh));
   return h;
 }
 const bool registered = (fx::register_context(mapping_hash), true);
@@ -27,8 +28,8 @@ void AxisMapping::check_rules(const std::vector<Axis>& axes) const {
       for (auto& m : rules_[i].mesh)
         if (rules_[j].mesh.has(m)) {
           auto p = find_axis(axes, rules_[i].axis);
-          check<ShardError>(p < 0, "axis '", rules_[i].axis, "' (", p < 0 ? 0 : axes[static_cast<std::size_t>(p)].size, ") is mapped to mesh axis '", m.str(), "' twice: by rule ",
-                            i + 1, " and rule ", j + 1);
+          check<ShardError>(p < 0, "axis '", rules_[i].axis, "' (", p < 0 ? 0 : axes[static_cast<std::size_t>(p)].size,
+                            ") is mapped to mesh axis '", m.str(), "' twice: by rule ", i + 1, " and rule ", j + 1);
         }
     }
 }
@@ -60,27 +61,36 @@ void fx::constrain_named(tree::Node t, const AxisMapping& mapping) {
   for (auto& s : tree::slots(t))
     if (auto* x = s.leaf.as<NamedArray>(); x && x->defined()) *x = auto_sharded(*x, mapping);
 }
-std::vector<std::string> diagnose(const AxisMapping& mapping, const std::vector<std::pair<std::string, std::vector<Axis>>>& arrays, const MeshShape& mesh) {
+std::vector<std::string> diagnose(const AxisMapping& mapping,
+                                  const std::vector<std::pair<std::string, std::vector<Axis>>>& arrays,
+                                  const MeshShape& mesh) {
   std::vector<std::string> r;
   auto& rules = mapping.rules();
   for (std::size_t i = 0; i < rules.size(); ++i) {
     auto& rule = rules[i];
     std::string name = "rule " + std::to_string(i + 1) + " (" + rule.axis + " -> " + to_string(rule.mesh) + ")";
-    for (std::size_t j = 0; j < i; ++j) if (rules[j].axis == rule.axis) r.push_back(name + " is hidden by rule " + std::to_string(j + 1));
-    for (auto& m : rule.mesh) if (!mesh.has(m)) r.push_back(name + ": the mesh has no axis '" + m.str() + "'");
+    for (std::size_t j = 0; j < i; ++j)
+      if (rules[j].axis == rule.axis) r.push_back(name + " is hidden by rule " + std::to_string(j + 1));
+    for (auto& m : rule.mesh)
+      if (!mesh.has(m)) r.push_back(name + ": the mesh has no axis '" + m.str() + "'");
     bool fits = false;
     for (auto& [path, axes] : arrays) {
       auto p = find_axis(axes, rule.axis);
       if (p < 0) continue;
       fits = true;
-      MeshAxes used;                                       // by earlier rules, on other axes of this array
+      MeshAxes used;  // by earlier rules, on other axes of this array
       for (std::size_t j = 0; j < i; ++j)
-        if (find_axis(axes, rules[j].axis) >= 0 && rules[j].axis != rule.axis) for (auto& m : rules[j].mesh) used.push_back(m);
-      for (auto& m : rule.mesh) if (used.has(m) && mesh.has(m)) r.push_back(name + ": mesh axis '" + m.str() + "' is taken already in " + path);
+        if (find_axis(axes, rules[j].axis) >= 0 && rules[j].axis != rule.axis)
+          for (auto& m : rules[j].mesh) used.push_back(m);
+      for (auto& m : rule.mesh)
+        if (used.has(m) && mesh.has(m)) r.push_back(name + ": mesh axis '" + m.str() + "' is taken already in " + path);
       MeshAxes there;
-      for (auto& m : rule.mesh) if (mesh.has(m)) there.push_back(m);
+      for (auto& m : rule.mesh)
+        if (mesh.has(m)) there.push_back(m);
       auto n = axes[static_cast<std::size_t>(p)].size;
-      if (auto parts = mesh.parts(there); parts > 1 && n % parts) r.push_back(name + ": " + std::to_string(n) + " does not divide over " + std::to_string(parts) + " in " + path + " (uneven blocks)");
+      if (auto parts = mesh.parts(there); parts > 1 && n % parts)
+        r.push_back(name + ": " + std::to_string(n) + " does not divide over " + std::to_string(parts) + " in " + path +
+                    " (uneven blocks)");
     }
     if (!fits && !arrays.empty()) r.push_back(name + " fits no array");
   }

@@ -17,13 +17,16 @@ Shape shape_of(const std::vector<Axis>& axes) {
   return s;
 }
 std::int64_t find_axis(const std::vector<Axis>& axes, std::string_view name) {
-  for (std::size_t i = 0; i < axes.size(); ++i) if (axes[i].name == name) return static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].name == name) return static_cast<std::int64_t>(i);
   return -1;
 }
 NamedArray::NamedArray(Array a, std::vector<Axis> axes) : array_(std::move(a)), axes_(std::move(axes)) {
-  check<AxisError>(array_.shape() == shape_of(axes_), "named: an array of shape ", array_.shape(), " cannot have the axes ", axes_);
+  check<AxisError>(array_.shape() == shape_of(axes_), "named: an array of shape ", array_.shape(),
+                   " cannot have the axes ", axes_);
   for (std::size_t i = 0; i < axes_.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) check<AxisError>(axes_[i].name != axes_[j].name, "named: axis '", axes_[i].name, "' occurs twice in ", axes_);
+    for (std::size_t j = 0; j < i; ++j)
+      check<AxisError>(axes_[i].name != axes_[j].name, "named: axis '", axes_[i].name, "' occurs twice in ", axes_);
 }
 const Axis& NamedArray::axis(std::string_view name) const {
   auto p = find_axis(axes_, name);
@@ -32,7 +35,8 @@ const Axis& NamedArray::axis(std::string_view name) const {
 }
 std::int64_t NamedArray::position(const AxisNames::One& a) const {
   auto& found = axis(a.name);
-  check<AxisError>(a.size < 0 || a.size == found.size, "axis '", a.name, "' has size ", found.size, " in the array ", axes_, " and ", a.size, " as given");
+  check<AxisError>(a.size < 0 || a.size == found.size, "axis '", a.name, "' has size ", found.size, " in the array ",
+                   axes_, " and ", a.size, " as given");
   return find_axis(axes_, a.name);
 }
 NamedArray NamedArray::astype(Dtype d) const { return made(array_.astype(d), axes_); }
@@ -45,11 +49,11 @@ std::vector<Axis> combined(std::string_view what, const NamedArray& a, const Nam
   };
   for (auto& x : a.axes())
     if (auto p = find_axis(b.axes(), x.name); p >= 0)
-      check<AxisError>(b.axes()[static_cast<std::size_t>(p)].size == x.size, what, ": axis '", x.name, "' has size ", x.size, " on the left and ",
-                       b.axes()[static_cast<std::size_t>(p)].size, " on the right");
+      check<AxisError>(b.axes()[static_cast<std::size_t>(p)].size == x.size, what, ": axis '", x.name, "' has size ",
+                       x.size, " on the left and ", b.axes()[static_cast<std::size_t>(p)].size, " on the right");
   if (contains(a.axes(), b.axes())) return a.axes();
-  check<AxisError>(contains(b.axes(), a.axes()), what, ": neither operand has all axes of the other: ", a.axes(), " and ", b.axes(),
-                   "; rename an axis or use broadcast_to");
+  check<AxisError>(contains(b.axes(), a.axes()), what, ": neither operand has all axes of the other: ", a.axes(),
+                   " and ", b.axes(), "; rename an axis or use broadcast_to");
   return b.axes();
 }
 Array spread_to(const NamedArray& x, const std::vector<Axis>& to) {
@@ -73,13 +77,16 @@ Dims positions(std::string_view what, const NamedArray& x, const AxisNames& name
 }
 std::vector<Axis> without(const std::vector<Axis>& axes, const Dims& gone) {
   std::vector<Axis> r;
-  for (std::size_t i = 0; i < axes.size(); ++i) if (std::find(gone.begin(), gone.end(), static_cast<std::int64_t>(i)) == gone.end()) r.push_back(axes[i]);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (std::find(gone.begin(), gone.end(), static_cast<std::int64_t>(i)) == gone.end()) r.push_back(axes[i]);
   return r;
 }
 
 NamedArray zeros(const Axes& a, Dtype d) { return made(zeros(shape_of(a.list()), d), a.list()); }
 NamedArray ones(const Axes& a, Dtype d) { return made(ones(shape_of(a.list()), d), a.list()); }
-NamedArray full(const Axes& a, Scalar v, std::optional<Dtype> d) { return made(full(shape_of(a.list()), v, d), a.list()); }
+NamedArray full(const Axes& a, Scalar v, std::optional<Dtype> d) {
+  return made(full(shape_of(a.list()), v, d), a.list());
+}
 NamedArray arange(const Axis& a, Dtype d) { return made(iota({a.size}, 0, d), {a}); }
 NamedArray zeros_like(const NamedArray& x) { return made(zeros_like(x.array()), x.axes()); }
 NamedArray ones_like(const NamedArray& x) { return made(ones_like(x.array()), x.axes()); }
@@ -108,7 +115,8 @@ NamedArray rearrange(const NamedArray& x, const AxisNames& order) {
 NamedArray broadcast_to(const NamedArray& x, const Axes& axes) {
   for (auto& a : x.axes()) {
     auto p = find_axis(axes.list(), a.name);
-    check<AxisError>(p >= 0 && axes.list()[static_cast<std::size_t>(p)] == a, "broadcast_to: axis '", a.name, "' (", a.size, ") of the array is not in ", axes.list());
+    check<AxisError>(p >= 0 && axes.list()[static_cast<std::size_t>(p)] == a, "broadcast_to: axis '", a.name, "' (",
+                     a.size, ") of the array is not in ", axes.list());
   }
   return made(spread_to(x, axes.list()), axes.list());
 }
@@ -117,7 +125,8 @@ NamedArray flatten_axes(const NamedArray& x, const AxisNames& names, const Axis&
   check<AxisError>(!p.empty(), "flatten_axes: name at least one axis");
   std::int64_t n = 1;
   for (auto i : p) n *= x.axes()[static_cast<std::size_t>(i)].size;
-  check<AxisError>(n == into.size, "flatten_axes: the axes have ", n, " elements together, but '", into.name, "' has size ", into.size);
+  check<AxisError>(n == into.size, "flatten_axes: the axes have ", n, " elements together, but '", into.name,
+                   "' has size ", into.size);
   auto first = *std::min_element(p.begin(), p.end());
   std::vector<Axis> order, axes;
   for (std::size_t i = 0; i < x.axes().size(); ++i) {
@@ -136,7 +145,8 @@ NamedArray unflatten_axis(const NamedArray& x, const AxisNames::One& axis, const
   std::int64_t n = 1;
   for (auto& a : into) n *= a.size;
   auto& old = x.axes()[static_cast<std::size_t>(p)];
-  check<AxisError>(n == old.size, "unflatten_axis: ", into.list(), " has ", n, " elements, but axis '", old.name, "' has size ", old.size);
+  check<AxisError>(n == old.size, "unflatten_axis: ", into.list(), " has ", n, " elements, but axis '", old.name,
+                   "' has size ", old.size);
   auto axes = x.axes();
   axes.erase(axes.begin() + p);
   axes.insert(axes.begin() + p, into.begin(), into.end());
@@ -156,7 +166,8 @@ NamedArray concatenate(const Axis& into, const std::vector<NamedArray>& xs) {
   return {concatenate(parts, p), axes};
 }
 NamedArray stack(const Axis& axis, const std::vector<NamedArray>& xs) {
-  check<AxisError>(static_cast<std::int64_t>(xs.size()) == axis.size && !xs.empty(), "stack: ", xs.size(), " arrays along axis '", axis.name, "' of size ", axis.size);
+  check<AxisError>(static_cast<std::int64_t>(xs.size()) == axis.size && !xs.empty(), "stack: ", xs.size(),
+                   " arrays along axis '", axis.name, "' of size ", axis.size);
   Arrays parts;
   for (auto& x : xs) parts.push_back(aligned(x, xs[0].axes()).array());
   auto axes = xs[0].axes();
@@ -170,10 +181,13 @@ NamedArray dot(const NamedArray& a, const NamedArray& b, const AxisNames& names)
   std::vector<Axis> batch, free;
   for (auto& n : names) {
     check<AxisError>(b.has_axis(n.name), "dot: the right operand has no axis '", n.name, "', it has ", b.axes());
-    check<AxisError>(a.axis(n.name) == b.axis(n.name), "dot: axis '", n.name, "' has size ", a.axis(n.name).size, " on the left and ", b.axis(n.name).size, " on the right");
+    check<AxisError>(a.axis(n.name) == b.axis(n.name), "dot: axis '", n.name, "' has size ", a.axis(n.name).size,
+                     " on the left and ", b.axis(n.name).size, " on the right");
     d.contract_b.push_back(b.position(AxisNames::One(std::string_view(n.name))));
   }
-  auto contracted = [&](const Axis& x) { return std::any_of(names.begin(), names.end(), [&](auto& n) { return n.name == x.name; }); };
+  auto contracted = [&](const Axis& x) {
+    return std::any_of(names.begin(), names.end(), [&](auto& n) { return n.name == x.name; });
+  };
   for (auto& x : a.axes()) {
     if (contracted(x)) continue;
     auto p = find_axis(b.axes(), x.name);
@@ -181,12 +195,14 @@ NamedArray dot(const NamedArray& a, const NamedArray& b, const AxisNames& names)
       free.push_back(x);
       continue;
     }
-    check<AxisError>(b.axes()[static_cast<std::size_t>(p)] == x, "dot: axis '", x.name, "' has size ", x.size, " on the left and ", b.axes()[static_cast<std::size_t>(p)].size, " on the right");
+    check<AxisError>(b.axes()[static_cast<std::size_t>(p)] == x, "dot: axis '", x.name, "' has size ", x.size,
+                     " on the left and ", b.axes()[static_cast<std::size_t>(p)].size, " on the right");
     d.batch_a.push_back(find_axis(a.axes(), x.name));
     d.batch_b.push_back(p);
     batch.push_back(x);
   }
-  for (auto& x : b.axes()) if (!contracted(x) && find_axis(a.axes(), x.name) < 0) free.push_back(x);
+  for (auto& x : b.axes())
+    if (!contracted(x) && find_axis(a.axes(), x.name) < 0) free.push_back(x);
   batch.insert(batch.end(), free.begin(), free.end());
   return made(dot_general(a.array(), b.array(), d), batch);
 }
@@ -194,7 +210,9 @@ NamedArray take(const NamedArray& table, const AxisNames::One& axis, const Named
   auto p = table.position(axis);
   auto axes = table.axes();
   axes.erase(axes.begin() + p);
-  for (auto& a : indices.axes()) check<AxisError>(find_axis(axes, a.name) < 0, "take: axis '", a.name, "' of the indices is an axis of the table too; rename one");
+  for (auto& a : indices.axes())
+    check<AxisError>(find_axis(axes, a.name) < 0, "take: axis '", a.name,
+                     "' of the indices is an axis of the table too; rename one");
   axes.insert(axes.begin() + p, indices.axes().begin(), indices.axes().end());
   return made(take(table.array(), indices.array(), p), axes);
 }
@@ -210,7 +228,8 @@ Selected select_parts(const NamedArray& x, const std::vector<NamedSlice>& parts)
     auto i = static_cast<std::size_t>(x.position(AxisNames::One(std::string_view(p.axis))));
     check<AxisError>(!named[i], "axis '", p.axis, "' is indexed twice");
     named[i] = true;
-    check<AxisError>(!std::holds_alternative<NewAxis>(p.slice.s) && !std::holds_alternative<Ellipsis>(p.slice.s), "axis '", p.axis, "': index it with an integer, a range or integers");
+    check<AxisError>(!std::holds_alternative<NewAxis>(p.slice.s) && !std::holds_alternative<Ellipsis>(p.slice.s),
+                     "axis '", p.axis, "': index it with an integer, a range or integers");
     s.slices[i] = p.slice;
   }
   for (std::size_t i = 0; i < x.axes().size(); ++i) {
@@ -219,16 +238,20 @@ Selected select_parts(const NamedArray& x, const std::vector<NamedSlice>& parts)
     if (auto* r = std::get_if<Range>(&s.slices[i].s)) axis.size = view_of(iota({axis.size}, 0), {Slice(*r)}).size();
     if (auto* a = std::get_if<Array>(&s.slices[i].s)) {
       if (a->ndim() == 0) continue;
-      check<AxisError>(a->ndim() == 1, "axis '", axis.name, "' is indexed by an array of ", a->ndim(), " dimensions; use take with named indices");
+      check<AxisError>(a->ndim() == 1, "axis '", axis.name, "' is indexed by an array of ", a->ndim(),
+                       " dimensions; use take with named indices");
       axis.size = a->size();
     }
     s.axes.push_back(axis);
   }
   return s;
 }
-NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, const NamedArray& y, Array (At::*f)(const Array&) const) {
+NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, const NamedArray& y,
+                  Array (At::*f)(const Array&) const) {
   auto s = select_parts(x, where);
-  for (auto& a : y.axes()) check<AxisError>(find_axis(s.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ", s.axes, " has not");
+  for (auto& a : y.axes())
+    check<AxisError>(find_axis(s.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ",
+                     s.axes, " has not");
   return made((At(x.array(), s.slices).*f)(spread_to(y, s.axes)), x.axes());
 }
 NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, Scalar y, Array (At::*f)(Scalar) const) {

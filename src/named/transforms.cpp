@@ -10,8 +10,8 @@ Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what) {
     auto* x = s.leaf.as<NamedArray>();
     if (!x || !x->has_axis(axis.name)) continue;
     auto p = find_axis(x->axes(), axis.name);
-    check<AxisError>(x->axes()[static_cast<std::size_t>(p)].size == axis.size, what, ": axis '", axis.name, "' has size ", axis.size, ", but ", s.path.empty() ? "an argument" : s.path,
-                     " has ", x->axes());
+    check<AxisError>(x->axes()[static_cast<std::size_t>(p)].size == axis.size, what, ": axis '", axis.name,
+                     "' has size ", axis.size, ", but ", s.path.empty() ? "an argument" : s.path, " has ", x->axes());
     auto axes = x->axes();
     axes.erase(axes.begin() + p);
     *x = NamedLeaf::with_axes(x->array(), axes);
@@ -32,8 +32,9 @@ void align_axes(tree::Node t, tree::Node like, std::string_view what) {
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     auto *x = a[i].leaf.as<NamedArray>(), *y = b[i].leaf.as<NamedArray>();
     if (!x || !y || !x->defined() || x->axes() == y->axes()) continue;
-    check<AxisError>(std::is_permutation(x->axes().begin(), x->axes().end(), y->axes().begin(), y->axes().end()), what, ": ", a[i].path.empty() ? "it" : a[i].path, " came with ",
-                     y->axes(), " and left with ", x->axes());
+    check<AxisError>(std::is_permutation(x->axes().begin(), x->axes().end(), y->axes().begin(), y->axes().end()), what,
+                     ": ", a[i].path.empty() ? "it" : a[i].path, " came with ", y->axes(), " and left with ",
+                     x->axes());
     *x = aligned(*x, y->axes());
   }
 }
@@ -44,7 +45,8 @@ Arrays named_vmap(const FlatFn& f, const Arrays& in, const Dims& positions, cons
 }
 Arrays sliced_leaves(const Arrays& leaves, const Dims& positions) {
   Arrays r;
-  for (std::size_t i = 0; i < leaves.size(); ++i) if (positions[i] >= 0) r.push_back(moveaxis(leaves[i], positions[i], 0));
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    if (positions[i] >= 0) r.push_back(moveaxis(leaves[i], positions[i], 0));
   return r;
 }
 }  // namespace bora::fx

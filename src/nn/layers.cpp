@@ -32,9 +32,15 @@ NamedArray Linear::operator()(const NamedArray& x) const {
   auto y = dot(x, w, names_of(in));
   return bias ? y + auto_sharded(*bias) : y;
 }
-Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key, double stddev) { return {random::normal(key, {vocab, embed}) * stddev}; }
-NamedArray Embedding::embed(const NamedArray& indices) const { return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices); }
-NamedArray Embedding::unembed(const NamedArray& x) const { return dot(x, auto_sharded(weight), std::string_view(weight.axes().at(1).name)); }
+Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key, double stddev) {
+  return {random::normal(key, {vocab, embed}) * stddev};
+}
+NamedArray Embedding::embed(const NamedArray& indices) const {
+  return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
+}
+NamedArray Embedding::unembed(const NamedArray& x) const {
+  return dot(x, auto_sharded(weight), std::string_view(weight.axes().at(1).name));
+}
 
 LayerNorm LayerNorm::init(const Axis& embed, float eps) { return {ones(embed), zeros(embed), eps}; }
 NamedArray LayerNorm::operator()(const NamedArray& x) const {
@@ -56,18 +62,21 @@ Mlp Mlp::init(const Axis& embed, const Axis& hidden, const Array& key, double do
 }
 NamedArray Mlp::operator()(const NamedArray& x) const { return down(gelu(auto_sharded(up(x)))); }
 
-Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key, double out_stddev) {
+Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
+                          double out_stddev) {
   auto keys = random::split<4>(key);
   auto make = [&](const Array& k) { return Linear::init(embed, {heads, head_size}, k); };
-  return {make(keys[0]), make(keys[1]), make(keys[2]), Linear::init({heads, head_size}, embed, keys[3], {.stddev = out_stddev})};
+  return {make(keys[0]), make(keys[1]), make(keys[2]),
+          Linear::init({heads, head_size}, embed, keys[3], {.stddev = out_stddev})};
 }
 NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask) const {
   auto position = x.axis(kPosition), key_position = position.alias(kKeyPosition);
   auto head_size = q.weight.axes().back();
   auto queries = auto_sharded(q(x)) * (1 / std::sqrt(static_cast<double>(head_size.size)));
-  auto keys = rename(auto_sharded(k(x)), {{kPosition, kKeyPosition}}), values = rename(auto_sharded(v(x)), {{kPosition, kKeyPosition}});
+  auto keys = rename(auto_sharded(k(x)), {{kPosition, kKeyPosition}}),
+       values = rename(auto_sharded(v(x)), {{kPosition, kKeyPosition}});
   auto scores = dot(queries, keys, head_size).astype(f32);
-  constexpr double masked = -1e30;                          // not -inf: a row that is masked everywhere must not become NaN
+  constexpr double masked = -1e30;  // not -inf: a row that is masked everywhere must not become NaN
   if (mask.causal) {
     std::vector<Axis> both{position, key_position};
     auto attend = broadcast_to(arange(key_position), both) <= broadcast_to(arange(position), both);

@@ -34,9 +34,7 @@ Policy Policy::parse(std::string_view text) {
     Dtype d;
     try {
       d = parse_dtype(item.substr(equals + 1));
-    } catch (const DtypeError& e) {
-      fail<ConfigError>("policy: '", item, "': ", e.what());
-    }
+    } catch (const DtypeError& e) { fail<ConfigError>("policy: '", item, "': ", e.what()); }
     check<ConfigError>(is_float(d), "policy: '", item, "': not a floating dtype");
     if (name == "p" || name == "params" || name == "parameter") p.parameter = d;
     else if (name == "c" || name == "compute") p.compute = d;
@@ -46,6 +44,7 @@ Policy Policy::parse(std::string_view text) {
   return p;
 }
 std::string to_string(const Policy& p) {
-  return "p=" + std::string(dtype_name(p.parameter)) + ",c=" + std::string(dtype_name(p.compute)) + ",o=" + std::string(dtype_name(p.output));
+  return "p=" + std::string(dtype_name(p.parameter)) + ",c=" + std::string(dtype_name(p.compute)) +
+         ",o=" + std::string(dtype_name(p.output));
 }
 }  // namespace bora

@@ -17,7 +17,7 @@ const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
                {.kind = Kind::cast, .dtype = to, .in = {0, -1, -1, -1}},
                {.kind = Kind::store, .dtype = to, .in = {1, -1, -1, -1}, .imm = 1}};
   static std::mutex m;
-  static auto* kept = new std::vector<kernels::LoopKernelPtr>;       // never destroyed: `made` points into it
+  static auto* kept = new std::vector<kernels::LoopKernelPtr>;  // never destroyed: `made` points into it
   auto k = kernels::compile(loop);
   std::lock_guard l(m);
   kept->push_back(k);

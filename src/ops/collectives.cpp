@@ -13,9 +13,12 @@
 namespace bora::ops {
 namespace {
 std::int64_t total(const Dims& d) { return std::accumulate(d.begin(), d.end(), std::int64_t{0}); }
-bool captures(const MeshAxes& axes, const BatchRules& b) { return !b.axis_name.empty() && axes.has(AxisName(b.axis_name)); }
+bool captures(const MeshAxes& axes, const BatchRules& b) {
+  return !b.axis_name.empty() && axes.has(AxisName(b.axis_name));
+}
 void only(std::string_view op, const MeshAxes& axes, const BatchRules& b) {
-  check<ShardError>(axes.size() == 1, op, ": axis '", b.axis_name, "' of a vmap cannot be combined with other axes here");
+  check<ShardError>(axes.size() == 1, op, ": axis '", b.axis_name,
+                    "' of a vmap cannot be combined with other axes here");
 }
 /// Dimension dim of size a * b as two, and back.
 Array with_dim(const Array& x, std::int64_t dim, std::int64_t a, std::int64_t b) {
@@ -30,7 +33,9 @@ Array merged(const Array& x, std::int64_t dim) {
   s.erase(at(dim) + 1);
   return reshape(x, s);
 }
-std::size_t my_part(std::string_view what, const MeshAxes& axes) { return static_cast<std::size_t>(this_mesh(what).part(here().rank, axes)); }
+std::size_t my_part(std::string_view what, const MeshAxes& axes) {
+  return static_cast<std::size_t>(this_mesh(what).part(here().rank, axes));
+}
 
 void run_collective(const Primitive& p, Inputs in, Outputs out) {
   Types ti, to;
@@ -59,7 +64,8 @@ struct AllReduce {
     rest.remove(AxisName(b.axis_name));
     Array y = in[0].value;
     if (in[0].axis < 0) y = kind == Combine::sum ? y * b.size : y;
-    else y = kind == Combine::sum ? sum(y, in[0].axis) : kind == Combine::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
+    else
+      y = kind == Combine::sum ? sum(y, in[0].axis) : kind == Combine::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
     return {{rest.empty() ? y : all_reduce(y, rest, kind, of), -1}};
   }
 };
@@ -94,7 +100,8 @@ struct ReduceScatter {
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     auto& n = s.at(at(dim));
-    check<ShapeError>(n == total(sizes), "reduce_scatter: dimension ", dim, " of ", in[0], " is not the sum of the parts ", sizes);
+    check<ShapeError>(n == total(sizes), "reduce_scatter: dimension ", dim, " of ", in[0],
+                      " is not the sum of the parts ", sizes);
     n = sizes.at(my_part(name, axes));
     return with_shape(in[0], s);
   }
@@ -117,27 +124,33 @@ struct AllToAll {
   static constexpr bool collective = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
-    check<ShapeError>(s.at(at(split_dim)) == total(split_sizes), "all_to_all: dimension ", split_dim, " of ", in[0], " is not the sum of the parts ", split_sizes);
+    check<ShapeError>(s.at(at(split_dim)) == total(split_sizes), "all_to_all: dimension ", split_dim, " of ", in[0],
+                      " is not the sum of the parts ", split_sizes);
     auto part = my_part(name, axes);
-    check<ShapeError>(s.at(at(concat_dim)) == concat_sizes.at(part) || split_dim == concat_dim, "all_to_all: dimension ", concat_dim, " of ", in[0], " should be ", concat_sizes.at(part));
+    check<ShapeError>(s.at(at(concat_dim)) == concat_sizes.at(part) || split_dim == concat_dim,
+                      "all_to_all: dimension ", concat_dim, " of ", in[0], " should be ", concat_sizes.at(part));
     s[at(split_dim)] = split_sizes.at(part);
-    s[at(concat_dim)] = split_dim == concat_dim ? split_sizes[part] * static_cast<std::int64_t>(split_sizes.size()) : total(concat_sizes);
+    s[at(concat_dim)] = split_dim == concat_dim ? split_sizes[part] * static_cast<std::int64_t>(split_sizes.size())
+                                                : total(concat_sizes);
     return with_shape(in[0], s);
   }
   void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
-  Array vjp(const Vjp& v) const { return all_to_all(v.ct[0], axes, concat_dim, split_dim, concat_sizes, split_sizes, of); }
+  Array vjp(const Vjp& v) const {
+    return all_to_all(v.ct[0], axes, concat_dim, split_dim, concat_sizes, split_sizes, of);
+  }
   AllToAll lift(std::int64_t) const { return {axes, split_dim + 1, concat_dim + 1, split_sizes, concat_sizes, of}; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     if (!captures(axes, b)) return b.lifted(primitive(lift(b.size)), in);
     only(name, axes, b);
     auto x = b.front(in[0]);
-    auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1, 0);      // new row, old row, ...
+    auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1,
+                      0);  // new row, old row, ...
     return {{merged(moveaxis(y, 1, 1 + concat_dim), 1 + concat_dim), 0}};
   }
 };
 struct Permute {
   MeshAxes axes;
-  std::vector<std::pair<int, int>> pairs;                  // (source, target) parts
+  std::vector<std::pair<int, int>> pairs;  // (source, target) parts
   static constexpr std::string_view name = "ppermute";
   static constexpr bool collective = true;
   Type infer(const Types& in) const { return in[0]; }
@@ -177,20 +190,26 @@ struct BlockStart {
   Type infer(const Types&) const { return {{}, Dtype::i32}; }
   void eval(Inputs, Outputs out) const {
     auto& m = this_mesh(name);
-    auto begin = [&](const MeshAxes& a, std::int64_t k) { return block_of(n, m.parts(a), m.part(here().rank, a) + k).begin; };
+    auto begin = [&](const MeshAxes& a, std::int64_t k) {
+      return block_of(n, m.parts(a), m.part(here().rank, a) + k).begin;
+    };
     *out[0].as<std::int32_t>() = static_cast<std::int32_t>(begin(axes, next) - begin(within, 0));
   }
 };
 
 // ---- eval: parts packed one after the other on the wire ------------------------------------------------------------------
-struct View3 { std::int64_t outer, n, inner; };
+struct View3 {
+  std::int64_t outer, n, inner;
+};
 View3 around(const Shape& s, std::int64_t dim) {
   View3 v{1, s[at(dim)], 1};
-  for (std::size_t d = 0; d < s.size(); ++d) (d < at(dim) ? v.outer : d > at(dim) ? v.inner : v.n) *= d == at(dim) ? 1 : s[d];
+  for (std::size_t d = 0; d < s.size(); ++d)
+    (d < at(dim) ? v.outer : d > at(dim) ? v.inner : v.n) *= d == at(dim) ? 1 : s[d];
   return v;
 }
 /// Copies the slice [begin, begin + n) of dim between an array and a packed part; `pack`: array -> part.
-void move_part(void* array, const Shape& shape, std::int64_t dim, std::int64_t begin, std::int64_t n, void* part, std::size_t size, bool pack) {
+void move_part(void* array, const Shape& shape, std::int64_t dim, std::int64_t begin, std::int64_t n, void* part,
+               std::size_t size, bool pack) {
   auto v = around(shape, dim);
   if (v.outer * n * v.inner == 0) return;
   auto* base = static_cast<std::byte*>(array) + static_cast<std::size_t>(begin * v.inner) * size;
@@ -198,7 +217,7 @@ void move_part(void* array, const Shape& shape, std::int64_t dim, std::int64_t b
   if (pack) kernels::copy(part, packed, base, full, extent, size);
   else kernels::copy(base, full, part, packed, extent, size);
 }
-std::uint64_t hash_text(const std::string& s) {            // FNV-1a: the same on every rank and build
+std::uint64_t hash_text(const std::string& s) {  // FNV-1a: the same on every rank and build
   std::uint64_t h = 1469598103934665603ull;
   for (unsigned char c : s) h = (h ^ c) * 1099511628211ull;
   return h;
@@ -212,9 +231,14 @@ bool leads(const Shape& s, std::int64_t dim) { return around(s, dim).outer == 1;
 }  // namespace
 
 std::optional<CollectiveParams> collective_params(const Primitive& p) {
-  if (auto* r = as<AllReduce>(p)) return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = r->axes, .combine = r->kind, .of = r->of};
-  if (auto* g = as<AllGather>(p)) return CollectiveParams{.kind = CollectiveKind::all_gather, .axes = g->axes, .dim = g->dim, .sizes = g->sizes, .of = g->of};
-  if (auto* r = as<ReduceScatter>(p)) return CollectiveParams{.kind = CollectiveKind::reduce_scatter, .axes = r->axes, .dim = r->dim, .sizes = r->sizes, .of = r->of};
+  if (auto* r = as<AllReduce>(p))
+    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = r->axes, .combine = r->kind, .of = r->of};
+  if (auto* g = as<AllGather>(p))
+    return CollectiveParams{
+        .kind = CollectiveKind::all_gather, .axes = g->axes, .dim = g->dim, .sizes = g->sizes, .of = g->of};
+  if (auto* r = as<ReduceScatter>(p))
+    return CollectiveParams{
+        .kind = CollectiveKind::reduce_scatter, .axes = r->axes, .dim = r->dim, .sizes = r->sizes, .of = r->of};
   return std::nullopt;
 }
 void StartedCollective::wait() {
@@ -230,10 +254,16 @@ std::size_t collective_scratch_bytes(const Primitive& p, const Types& in, const 
 std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype dtype) {
   return std::make_shared<const std::string>(std::string(p.name()) + p.facts() + " " + std::string(dtype_name(dtype)));
 }
-StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in, Outputs out, void* scratch) {
+StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,
+                                   Outputs out, void* scratch) {
   auto* c = here().communicator;
-  check<ShardError>(c != nullptr, p.name(), ": no mesh is active; collectives run inside of shard_map on a mesh, or under vmap(axis_name)");
-  CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = in[0].type.dtype, .axes = p.named_axes(), .in = in[0].data, .out = out[0].data};
+  check<ShardError>(c != nullptr, p.name(),
+                    ": no mesh is active; collectives run inside of shard_map on a mesh, or under vmap(axis_name)");
+  CollectiveCall call{.kind = CollectiveKind::all_reduce,
+                      .dtype = in[0].type.dtype,
+                      .axes = p.named_axes(),
+                      .in = in[0].data,
+                      .out = out[0].data};
   call.fingerprint = hash_text(*words);
   call.describe = [words] { return *words; };
   auto size = dtype_size(call.dtype);
@@ -255,7 +285,9 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
     return {c->start(call), [=, dim = g->dim, sizes = g->sizes] {
               std::int64_t begin = 0;
               for (auto k : sizes) {
-                move_part(result, shape, dim, begin, k, static_cast<std::byte*>(scratch) + static_cast<std::size_t>(begin * v.outer * v.inner) * size, size, false);
+                move_part(result, shape, dim, begin, k,
+                          static_cast<std::byte*>(scratch) + static_cast<std::size_t>(begin * v.outer * v.inner) * size,
+                          size, false);
                 begin += k;
               }
             }};
@@ -267,7 +299,9 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
     if (v.outer != 1) {
       std::int64_t begin = 0;
       for (auto k : r->sizes) {
-        move_part(const_cast<void*>(in[0].data), in[0].type.shape, r->dim, begin, k, static_cast<std::byte*>(scratch) + static_cast<std::size_t>(begin * v.outer * v.inner) * size, size, true);
+        move_part(const_cast<void*>(in[0].data), in[0].type.shape, r->dim, begin, k,
+                  static_cast<std::byte*>(scratch) + static_cast<std::size_t>(begin * v.outer * v.inner) * size, size,
+                  true);
         begin += k;
       }
       call.in = scratch;
@@ -283,7 +317,9 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
     auto* incoming = static_cast<std::byte*>(scratch) + in[0].type.nbytes();
     std::int64_t begin = 0;
     for (auto k : a->split_sizes) {
-      move_part(const_cast<void*>(in[0].data), in[0].type.shape, a->split_dim, begin, k, static_cast<std::byte*>(scratch) + static_cast<std::size_t>(begin * sv.outer * sv.inner) * size, size, true);
+      move_part(const_cast<void*>(in[0].data), in[0].type.shape, a->split_dim, begin, k,
+                static_cast<std::byte*>(scratch) + static_cast<std::size_t>(begin * sv.outer * sv.inner) * size, size,
+                true);
       begin += k;
     }
     auto shape = out[0].type.shape;
@@ -295,7 +331,8 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
     return {c->start(call), [=, dim = a->concat_dim] {
               std::int64_t done = 0;
               for (auto k : parts) {
-                move_part(result, shape, dim, done, k, incoming + static_cast<std::size_t>(done * cv.outer * cv.inner) * size, size, false);
+                move_part(result, shape, dim, done, k,
+                          incoming + static_cast<std::size_t>(done * cv.outer * cv.inner) * size, size, false);
                 done += k;
               }
             }};
@@ -312,31 +349,47 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
   return {c->start(call)};
 }
 
-Array all_reduce(const Array& x, const MeshAxes& a, Combine kind, const Shape& of) { return call_one(AllReduce{a, kind, of}, {x}); }
-Array all_gather(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) { return call_one(AllGather{a, dim, sizes, of}, {x}); }
-Array reduce_scatter(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) { return call_one(ReduceScatter{a, dim, sizes, of}, {x}); }
-Array all_to_all(const Array& x, const MeshAxes& a, std::int64_t split, std::int64_t concat, const Dims& ss, const Dims& cs, const Shape& of) {
+Array all_reduce(const Array& x, const MeshAxes& a, Combine kind, const Shape& of) {
+  return call_one(AllReduce{a, kind, of}, {x});
+}
+Array all_gather(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) {
+  return call_one(AllGather{a, dim, sizes, of}, {x});
+}
+Array reduce_scatter(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) {
+  return call_one(ReduceScatter{a, dim, sizes, of}, {x});
+}
+Array all_to_all(const Array& x, const MeshAxes& a, std::int64_t split, std::int64_t concat, const Dims& ss,
+                 const Dims& cs, const Shape& of) {
   return call_one(AllToAll{a, split, concat, ss, cs, of}, {x});
 }
-Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within, std::int64_t next) { return call_one(BlockStart{n, axes, within, next}, {}); }
+Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within, std::int64_t next) {
+  return call_one(BlockStart{n, axes, within, next}, {});
+}
 }  // namespace bora::ops
 
 namespace bora {
 namespace {
 Dims even(std::string_view op, const Array& x, std::int64_t dim, const MeshAxes& axes) {
   auto p = ops::named_axis_size(axes), n = x.shape(dim);
-  check<ShapeError>(n % p == 0, op, ": dimension ", dim, " of ", x.type(), " does not divide over the ", p, " members of ", axes);
+  check<ShapeError>(n % p == 0, op, ": dimension ", dim, " of ", x.type(), " does not divide over the ", p,
+                    " members of ", axes);
   return Dims(static_cast<std::size_t>(p), n / p);
 }
-Dims same(const Array& x, std::int64_t dim, const MeshAxes& axes) { return Dims(static_cast<std::size_t>(ops::named_axis_size(axes)), x.shape(dim)); }
+Dims same(const Array& x, std::int64_t dim, const MeshAxes& axes) {
+  return Dims(static_cast<std::size_t>(ops::named_axis_size(axes)), x.shape(dim));
+}
 }  // namespace
 Array psum(const Array& x, const MeshAxes& a) {
   (void)ops::named_axis_size(a);
   return ops::all_reduce(x.dtype() == Dtype::boolean ? x.astype(i32) : x, a, ops::Combine::sum, {});
 }
 Array pmean(const Array& x, const MeshAxes& a) { return psum(x, a) / ops::named_axis_size(a); }
-Array pmax(const Array& x, const MeshAxes& a) { return (void)ops::named_axis_size(a), ops::all_reduce(x, a, ops::Combine::max, {}); }
-Array pmin(const Array& x, const MeshAxes& a) { return (void)ops::named_axis_size(a), ops::all_reduce(x, a, ops::Combine::min, {}); }
+Array pmax(const Array& x, const MeshAxes& a) {
+  return (void)ops::named_axis_size(a), ops::all_reduce(x, a, ops::Combine::max, {});
+}
+Array pmin(const Array& x, const MeshAxes& a) {
+  return (void)ops::named_axis_size(a), ops::all_reduce(x, a, ops::Combine::min, {});
+}
 Array all_gather(const Array& x, const MeshAxes& axes, const Gather& o) {
   auto dim = normalize_axis("all_gather", o.axis, x.ndim() + (o.tiled ? 0 : 1));
   auto y = o.tiled ? x : expand_dims(x, dim);
@@ -346,7 +399,8 @@ Array psum_scatter(const Array& x, const MeshAxes& axes, const Gather& o) {
   auto dim = normalize_axis("psum_scatter", o.axis, x.ndim());
   auto y = ops::reduce_scatter(x, axes, dim, even("psum_scatter", x, dim, axes), {});
   if (o.tiled) return y;
-  check<ShapeError>(y.shape(dim) == 1, "psum_scatter: dimension ", dim, " of ", x.type(), " must have one element a member unless tiled");
+  check<ShapeError>(y.shape(dim) == 1, "psum_scatter: dimension ", dim, " of ", x.type(),
+                    " must have one element a member unless tiled");
   return squeeze(y, dim);
 }
 Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split, std::int64_t concat) {
@@ -358,9 +412,11 @@ Array ppermute(const Array& x, const MeshAxes& axis, const std::vector<std::pair
   auto n = ops::named_axis_size(axis);
   std::vector<int> from, to;
   for (auto& [s, t] : pairs) {
-    check<ValueError>(0 <= s && s < n && 0 <= t && t < n, "ppermute: (", s, ", ", t, ") names a member outside of [0, ", n, ")");
-    check<ValueError>(std::find(from.begin(), from.end(), s) == from.end() && std::find(to.begin(), to.end(), t) == to.end(),
-                      "ppermute: sources and destinations must be unique; ", s, " -> ", t, " repeats one");
+    check<ValueError>(0 <= s && s < n && 0 <= t && t < n, "ppermute: (", s, ", ", t, ") names a member outside of [0, ",
+                      n, ")");
+    check<ValueError>(
+        std::find(from.begin(), from.end(), s) == from.end() && std::find(to.begin(), to.end(), t) == to.end(),
+        "ppermute: sources and destinations must be unique; ", s, " -> ", t, " repeats one");
     from.push_back(s);
     to.push_back(t);
   }

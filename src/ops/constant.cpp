@@ -60,7 +60,7 @@ Samples<Constant> Constant::samples() {
 namespace bora {
 Array constant(Scalar value, Dtype dtype) { return call_one(ops::Constant{ops::checked(value, dtype), dtype}, {}); }
 Array full_of(const Type& type, Scalar value) {
-  if (current() == eval_interpreter()) {                // nobody is watching: one fill instead of two operations
+  if (current() == eval_interpreter()) {  // nobody is watching: one fill instead of two operations
     auto one = ops::checked(value, type.dtype);
     auto b = new_buffer(type);
     std::uint64_t bits = 0;

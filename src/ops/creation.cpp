@@ -8,7 +8,7 @@ namespace bora {
 namespace detail {
 void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
   auto n = static_cast<std::int64_t>(size);
-  if (to.shape.size() == depth) to.shape.push_back(n);             // the first list at this depth says the size
+  if (to.shape.size() == depth) to.shape.push_back(n);  // the first list at this depth says the size
   else
     check<ShapeError>(to.shape[depth] == n, "array: rows of different lengths: ", to.shape[depth], " and ", n,
                       " at depth ", depth);

@@ -6,7 +6,8 @@ namespace bora::ops {
 /// The numbers of [0, n) that are not in d, in order.
 inline Dims others(std::int64_t n, const Dims& d) {
   Dims r;
-  for (std::int64_t i = 0; i < n; ++i) if (!contains(d, i)) r.push_back(i);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (!contains(d, i)) r.push_back(i);
   return r;
 }
 inline Dims joined(Dims a, const Dims& b) {
@@ -21,7 +22,7 @@ inline Dims pick(const Dims& s, const Dims& d) {
 }
 inline Shape pick(const Shape& s, const Dims& d) { return pick(s.dims(), d); }
 inline std::int64_t product(const Dims& s, std::int64_t from, std::int64_t to) {
-  std::int64_t n = 1;                             // overflows beside a dimension of size 0 only, where the whole is 0
+  std::int64_t n = 1;  // overflows beside a dimension of size 0 only, where the whole is 0
   for (auto i = from; i < to; ++i) __builtin_mul_overflow(n, s[at(i)], &n);
   return n;
 }

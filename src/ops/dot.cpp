@@ -16,17 +16,18 @@ Type DotGeneral::infer(const Types& in) const {
                     "dot_general: needs two operands of one numeric dtype, got ", a.dtype, " and ", b.dtype,
                     "; use astype()");
   check<ShapeError>(batch_a.size() == batch_b.size() && contract_a.size() == contract_b.size(),
-                    "dot_general: batch and contracted dimensions come in pairs, got ", batch_a, " with ",
-                    batch_b, " and ", contract_a, " with ", contract_b);
+                    "dot_general: batch and contracted dimensions come in pairs, got ", batch_a, " with ", batch_b,
+                    " and ", contract_a, " with ", contract_b);
   auto distinct = [](Dims d, const Type& t) {
     std::sort(d.begin(), d.end());
     for (std::size_t i = 0; i < d.size(); ++i)
-      check<IndexError>(d[i] >= 0 && d[i] < t.ndim() && (i == 0 || d[i - 1] != d[i]), "dot_general: dimensions ",
-                        d, " of ", t.shape, " must exist and differ");
+      check<IndexError>(d[i] >= 0 && d[i] < t.ndim() && (i == 0 || d[i - 1] != d[i]), "dot_general: dimensions ", d,
+                        " of ", t.shape, " must exist and differ");
   };
   distinct(joined(batch_a, contract_a), a);
   distinct(joined(batch_b, contract_b), b);
-  bool as_matrices = batch_a.empty() && contract_a == Dims{a.ndim() - 1} && contract_b == Dims{std::max<std::int64_t>(0, b.ndim() - 2)};
+  bool as_matrices = batch_a.empty() && contract_a == Dims{a.ndim() - 1} &&
+                     contract_b == Dims{std::max<std::int64_t>(0, b.ndim() - 2)};
   bool fit = pick(a.shape, contract_a) == pick(b.shape, contract_b);
   check<ShapeError>(fit || !as_matrices, "matmul: inner sizes differ: ", a.shape, " @ ", b.shape,
                     b.ndim() >= 2 ? "; did you mean transpose(b)?" : "; they must be equal");
@@ -42,7 +43,9 @@ Type DotGeneral::infer(const Types& in) const {
 
 namespace {
 /// Some dimensions of an operand, walked row-major in the given order, as one dimension with one stride; none where that is impossible.
-struct Group { std::int64_t size, stride; };
+struct Group {
+  std::int64_t size, stride;
+};
 std::optional<Group> collapse(const Shape& shape, const Dims& strides, const Dims& dims) {
   Group g{1, 0};
   for (auto i = dims.size(); i-- > 0;) {
@@ -86,7 +89,9 @@ Operand operand(const InputView& x, const Dims& batch, const Dims& rows, const D
   return o;
 }
 /// Strides that gemm accepts: an extent of 1 leaves its stride open, and an unreadable pair cannot occur.
-struct Strides { std::int64_t row, col; };
+struct Strides {
+  std::int64_t row, col;
+};
 Strides tidy(const Group& rows, const Group& columns) {
   Strides s{rows.stride, columns.stride};
   if (columns.size == 1 && s.row != 1) s.col = 1;
@@ -133,7 +138,8 @@ void DotGeneral::eval(Inputs in, Outputs out) const {
     gb.size = ga.size;
   }
   auto sa = tidy(a.rows, a.columns), sb = tidy(b.rows, b.columns);
-  kernels::Gemm g{.dtype = out[0].type.dtype, .batch = ga.size, .m = a.rows.size, .n = b.columns.size, .k = a.columns.size};
+  kernels::Gemm g{
+      .dtype = out[0].type.dtype, .batch = ga.size, .m = a.rows.size, .n = b.columns.size, .k = a.columns.size};
   g.a_batch = ga.stride;
   g.a_row = sa.row;
   g.a_col = sa.col;
@@ -169,7 +175,8 @@ namespace {
 Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Array& other, const Dims& batch_x,
                        const Dims& batch_o, const Dims& contract_x, const Dims& contract_o) {
   auto nb = static_cast<std::int64_t>(batch_x.size());
-  auto free_x = others(x.ndim(), joined(batch_x, contract_x)), free_o = others(other.ndim(), joined(batch_o, contract_o));
+  auto free_x = others(x.ndim(), joined(batch_x, contract_x)),
+       free_o = others(other.ndim(), joined(batch_o, contract_o));
   auto nx = static_cast<std::int64_t>(free_x.size()), no = static_cast<std::int64_t>(free_o.size()),
        nc = static_cast<std::int64_t>(contract_x.size());
   auto sorted = contract_o;
@@ -186,13 +193,16 @@ Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Arra
     return perm;
   };
   // Whichever order of operands needs no transpose.
-  if (auto perm = order(nb + nc, nb); identity(perm)) return dot_general(other, ct, {batch_o, range_of(nb), free_o, ct_free_o});
+  if (auto perm = order(nb + nc, nb); identity(perm))
+    return dot_general(other, ct, {batch_o, range_of(nb), free_o, ct_free_o});
   return transpose(dot_general(ct, other, {range_of(nb), batch_o, ct_free_o, free_o}), order(nb, nb + nx));
 }
 }  // namespace
 Arrays DotGeneral::vjp(const Vjp& v) const {
-  return {v.needs[0] ? operand_gradient(v.ct[0], true, v.in[0], v.in[1], batch_a, batch_b, contract_a, contract_b) : Array{},
-          v.needs[1] ? operand_gradient(v.ct[0], false, v.in[1], v.in[0], batch_b, batch_a, contract_b, contract_a) : Array{}};
+  return {v.needs[0] ? operand_gradient(v.ct[0], true, v.in[0], v.in[1], batch_a, batch_b, contract_a, contract_b)
+                     : Array{},
+          v.needs[1] ? operand_gradient(v.ct[0], false, v.in[1], v.in[0], batch_b, batch_a, contract_b, contract_a)
+                     : Array{}};
 }
 Factors DotGeneral::factors(const Types& in) const {
   auto na = in[0].ndim(), nb = in[1].ndim();
@@ -213,7 +223,8 @@ std::vector<Mapped> DotGeneral::batch(const std::vector<Mapped>& in, const Batch
   } else {
     auto nb = static_cast<std::int64_t>(batch_a.size());
     auto fa = d.free_a(in[0].value.ndim());
-    axis = ma >= 0 ? nb + position(fa, ma) : nb + static_cast<std::int64_t>(fa.size()) + position(d.free_b(in[1].value.ndim()), mb);
+    axis = ma >= 0 ? nb + position(fa, ma)
+                   : nb + static_cast<std::int64_t>(fa.size()) + position(d.free_b(in[1].value.ndim()), mb);
   }
   return {{call_one(d, {in[0].value, in[1].value}), axis}};
 }
@@ -243,18 +254,20 @@ Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   ops::DotGeneral p{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()),
                     normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
   auto y = call_one(p, {as_dtype(a, in), as_dtype(b, in)});
-  return as_dtype(y, dtype);                      // NumPy: of booleans any of all, not how many
+  return as_dtype(y, dtype);  // NumPy: of booleans any of all, not how many
 }
 Array matmul(const Array& a, const Array& b) {
   auto na = a.ndim(), nb = b.ndim();
-  check<ShapeError>(na > 0 && nb > 0, "matmul: a scalar cannot be multiplied as a matrix: ", a.shape(), " @ ", b.shape(), "; use *");
+  check<ShapeError>(na > 0 && nb > 0, "matmul: a scalar cannot be multiplied as a matrix: ", a.shape(), " @ ",
+                    b.shape(), "; use *");
   auto inner_a = na - 1, inner_b = std::max<std::int64_t>(0, nb - 2);
   if (na <= 2 || nb <= 2) {
     // No batch on one side: its dimensions are free ones of the product. It checks the sizes: it knows whose parameters they are.
     auto y = dot_general(a, b, {{}, {}, {inner_a}, {inner_b}});
     return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
   }
-  check<ShapeError>(a.shape(inner_a) == b.shape(inner_b), "matmul: inner sizes differ: ", a.shape(), " @ ", b.shape(), "; did you mean transpose(b)?");
+  check<ShapeError>(a.shape(inner_a) == b.shape(inner_b), "matmul: inner sizes differ: ", a.shape(), " @ ", b.shape(),
+                    "; did you mean transpose(b)?");
   auto batch_a = Shape(Dims(a.type().shape.begin(), a.type().shape.end() - 2)),
        batch_b = Shape(Dims(b.type().shape.begin(), b.type().shape.end() - 2));
   Array x = a, y = b;

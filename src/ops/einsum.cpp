@@ -9,7 +9,7 @@
 namespace bora {
 namespace {
 using ops::at, ops::contains, ops::position;
-using Label = std::int64_t;                      // an index into Equation::names
+using Label = std::int64_t;  // an index into Equation::names
 using Labels = Dims;
 struct Equation {
   std::vector<Labels> in;
@@ -71,10 +71,11 @@ Equation parse(std::string_view equation, const Arrays& operands) {
     known.insert(known.end(), w.begin(), w.end());
   }
   if (arrow != equation.npos)
-    for (auto& w : words(equation.substr(arrow + 2))) as_words = as_words && std::find(known.begin(), known.end(), w) != known.end();
+    for (auto& w : words(equation.substr(arrow + 2)))
+      as_words = as_words && std::find(known.begin(), known.end(), w) != known.end();
   auto split = as_words ? words : letters;
   Equation e;
-  std::int64_t most = 0;                         // dimensions under the dots; they are counted from the last
+  std::int64_t most = 0;  // dimensions under the dots; they are counted from the last
   auto dotted = [&](std::int64_t from_last) { return e.label("..." + std::to_string(from_last)); };
   for (std::size_t i = 0; i < terms.size(); ++i) {
     auto axes = split(terms[i]);
@@ -84,12 +85,13 @@ Equation parse(std::string_view equation, const Arrays& operands) {
     Labels l;
     for (auto& a : axes) {
       if (a != kDots) l.push_back(e.label(a));
-      else for (auto k = under; k-- > 0;) l.push_back(dotted(k));
+      else
+        for (auto k = under; k-- > 0;) l.push_back(dotted(k));
     }
     if (std::count(axes.begin(), axes.end(), kDots)) most = std::max(most, under);
     e.in.push_back(l);
   }
-  if (arrow == equation.npos) {                  // NumPy's rule: dots, then what occurs once, in alphabetical order
+  if (arrow == equation.npos) {  // NumPy's rule: dots, then what occurs once, in alphabetical order
     for (auto k = most; k-- > 0;) e.out.push_back(dotted(k));
     std::map<std::string, Label> once;
     for (std::size_t n = 0; n < e.names.size(); ++n) {
@@ -145,19 +147,25 @@ Term summed(Term t, const Labels& keep) {
 Term simplified(Term t, const Labels& keep) {
   for (std::size_t i = 0; i < t.labels.size(); ++i) {
     for (std::size_t j = i + 1; j < t.labels.size();) {
-      if (t.labels[i] != t.labels[j]) { ++j; continue; }
+      if (t.labels[i] != t.labels[j]) {
+        ++j;
+        continue;
+      }
       t.value = diagonal_of(t.value, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
       t.labels.erase(t.labels.begin() + static_cast<std::ptrdiff_t>(j));
     }
   }
   return summed(std::move(t), keep);
 }
-std::int64_t size_of(const Term& t, Label l) { return contains(t.labels, l) ? t.value.shape(position(t.labels, l)) : 1; }
+std::int64_t size_of(const Term& t, Label l) {
+  return contains(t.labels, l) ? t.value.shape(position(t.labels, l)) : 1;
+}
 /// x without the dimensions of size 1 that y has longer.
 Term unstretched(Term x, const Term& y) {
   Dims ones;
   for (std::size_t i = 0; i < x.labels.size(); ++i)
-    if (contains(y.labels, x.labels[i]) && x.value.shape(static_cast<std::int64_t>(i)) == 1 && size_of(y, x.labels[i]) != 1)
+    if (contains(y.labels, x.labels[i]) && x.value.shape(static_cast<std::int64_t>(i)) == 1 &&
+        size_of(y, x.labels[i]) != 1)
       ones.push_back(static_cast<std::int64_t>(i));
   if (ones.empty()) return x;
   x.value = squeeze(x.value, ones);
@@ -166,8 +174,10 @@ Term unstretched(Term x, const Term& y) {
 }
 Labels in_order_of(const Labels& labels, const Labels& wanted) {
   Labels r;
-  for (auto l : wanted) if (contains(labels, l)) r.push_back(l);
-  for (auto l : labels) if (!contains(r, l)) r.push_back(l);
+  for (auto l : wanted)
+    if (contains(labels, l)) r.push_back(l);
+  for (auto l : labels)
+    if (!contains(r, l)) r.push_back(l);
   return r;
 }
 Dims places(const Term& t, const Labels& labels) {
@@ -190,17 +200,18 @@ Term contracted(Term x, Term y, const Labels& keep, const Labels& wanted) {
   x = unstretched(std::move(x), y);
   y = unstretched(std::move(y), x);
   auto needed = [&](const Term& other) { return ops::joined(keep, other.labels); };
-  x = summed(std::move(x), needed(y));           // a dimension that only one of them has, now that 1s have gone
+  x = summed(std::move(x), needed(y));  // a dimension that only one of them has, now that 1s have gone
   y = summed(std::move(y), needed(x));
   Labels batch, gone, free_x, free_y;
   for (auto l : x.labels) (contains(y.labels, l) ? contains(keep, l) ? batch : gone : free_x).push_back(l);
-  for (auto l : y.labels) if (!contains(x.labels, l)) free_y.push_back(l);
+  for (auto l : y.labels)
+    if (!contains(x.labels, l)) free_y.push_back(l);
   batch = in_order_of(batch, wanted);
   if (gone.empty()) {
     auto all = in_order_of(ops::joined(ops::joined(batch, free_x), free_y), wanted);
     return {spread(x, all) * spread(y, all), all};
   }
-  auto first = [&](const Labels& l) {            // where the result wants a term's own dimensions
+  auto first = [&](const Labels& l) {  // where the result wants a term's own dimensions
     auto p = position(wanted, l.empty() ? -1 : l.front());
     return l.empty() ? static_cast<std::ptrdiff_t>(wanted.size()) : p;
   };
@@ -232,13 +243,15 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
       if (known == 1) known = n;
     }
   }
-  bool logical = dtype == boolean;               // NumPy: any of all; counted on the way
+  bool logical = dtype == boolean;  // NumPy: any of all; counted on the way
   if (logical) dtype = i32;
   std::vector<Term> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     auto keep = e.out;
-    for (std::size_t j = 0; j < operands.size(); ++j) if (j != i) keep.insert(keep.end(), e.in[j].begin(), e.in[j].end());
-    terms.push_back(simplified({operands[i].dtype() == dtype ? operands[i] : operands[i].astype(dtype), e.in[i]}, keep));
+    for (std::size_t j = 0; j < operands.size(); ++j)
+      if (j != i) keep.insert(keep.end(), e.in[j].begin(), e.in[j].end());
+    terms.push_back(
+        simplified({operands[i].dtype() == dtype ? operands[i] : operands[i].astype(dtype), e.in[i]}, keep));
   }
   while (terms.size() > 1) {
     std::size_t a = 0, b = 1;

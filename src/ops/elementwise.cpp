@@ -12,10 +12,12 @@ Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in)
   bool choose = name == "select";
   Dtype d[kernels::kMaxInputs];
   for (std::size_t i = 0; i < in.size(); ++i) {
-    check<ShapeError>(in[i].shape == in.back().shape, name, ": shapes differ: ", in[i], " and ", in.back(), "; broadcast one of them");
-    check<DtypeError>(in[i].dtype == in.back().dtype || (choose && i == 0), name, ": dtypes differ: ", in[i], " and ", in.back(),
-                      "; cast one of them with astype()");
-    check<DtypeError>(in[i].dtype != Dtype::key || (choose && i > 0), name, ": no arithmetic is defined on random keys");
+    check<ShapeError>(in[i].shape == in.back().shape, name, ": shapes differ: ", in[i], " and ", in.back(),
+                      "; broadcast one of them");
+    check<DtypeError>(in[i].dtype == in.back().dtype || (choose && i == 0), name, ": dtypes differ: ", in[i], " and ",
+                      in.back(), "; cast one of them with astype()");
+    check<DtypeError>(in[i].dtype != Dtype::key || (choose && i > 0), name,
+                      ": no arithmetic is defined on random keys");
     d[i] = in[i].dtype;
   }
   if (choose) {
@@ -26,7 +28,7 @@ Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in)
 }
 
 void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const OutputView& out) {
-  static thread_local kernels::LoopArgs args;         // large: cleared once, then only the used corner is written
+  static thread_local kernels::LoopArgs args;  // large: cleared once, then only the used corner is written
   args.ndim = 1;
   args.extent[0] = n;
   std::size_t o = 0;
@@ -62,9 +64,10 @@ const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const
   auto n = static_cast<std::int16_t>(in.size());
   loop.operands.push_back({compute.dtype, true});
   loop.code.push_back(compute);
-  loop.code.push_back({.kind = Kind::store, .dtype = compute.dtype, .in = {n, -1, -1, -1}, .imm = static_cast<std::uint64_t>(n)});
+  loop.code.push_back(
+      {.kind = Kind::store, .dtype = compute.dtype, .in = {n, -1, -1, -1}, .imm = static_cast<std::uint64_t>(n)});
   static std::mutex m;
-  static auto* kept = new std::vector<kernels::LoopKernelPtr>;       // never destroyed: rows of `made_` point into it
+  static auto* kept = new std::vector<kernels::LoopKernelPtr>;  // never destroyed: rows of `made_` point into it
   auto k = kernels::compile(loop);
   std::lock_guard l(m);
   kept->push_back(k);
@@ -149,7 +152,9 @@ struct Abs : Defaults {
   static Array dx(A x, A, A ct) { return select(x >= 0, ct, -ct); }
 };
 // Steps: their derivative is 0 everywhere.
-struct Sign : Defaults { static constexpr std::string_view name = "sign"; };
+struct Sign : Defaults {
+  static constexpr std::string_view name = "sign";
+};
 struct Floor : Defaults {
   static constexpr std::string_view name = "floor";
   static constexpr double lo = 1.1, hi = 1.9;
@@ -168,7 +173,9 @@ struct IsFinite : Defaults {
 };
 struct Not : Defaults {
   static constexpr std::string_view name = "not";
-  static std::vector<Arrays> samples() { return {{random_values({2, 3}, -4, 4, 1, i32)}, {random_values({2, 3}, 0, 2, 2, boolean)}}; }
+  static std::vector<Arrays> samples() {
+    return {{random_values({2, 3}, -4, 4, 1, i32)}, {random_values({2, 3}, 0, 2, 2, boolean)}};
+  }
 };
 }  // namespace
 }  // namespace bora::ops
@@ -193,7 +200,9 @@ Array sign(const Array& x) { return apply<Sign>(x); }
 Array floor(const Array& x) { return is_float(x.dtype()) ? apply<Floor>(x) : x; }
 Array ceil(const Array& x) { return is_float(x.dtype()) ? apply<Ceil>(x) : x; }
 Array round(const Array& x) { return is_float(x.dtype()) ? apply<Round>(x) : x; }
-Array isfinite(const Array& x) { return is_float(x.dtype()) ? apply<IsFinite>(x) : full_of({x.shape(), boolean}, true); }
+Array isfinite(const Array& x) {
+  return is_float(x.dtype()) ? apply<IsFinite>(x) : full_of({x.shape(), boolean}, true);
+}
 Array bitwise_not(const Array& x) { return apply<Not>(x); }
 Array operator-(const Array& x) { return negative(x); }
 Array operator!(const Array& x) { return logical_not(x); }

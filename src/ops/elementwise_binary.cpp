@@ -79,12 +79,24 @@ struct Comparison : Defaults {
             {random_values({2, 3}, 0, 2, 1, i32), random_values({2, 3}, 0, 2, 2, i32)}};
   }
 };
-struct Eq : Comparison { static constexpr std::string_view name = "eq"; };
-struct Ne : Comparison { static constexpr std::string_view name = "ne"; };
-struct Lt : Comparison { static constexpr std::string_view name = "lt"; };
-struct Le : Comparison { static constexpr std::string_view name = "le"; };
-struct Gt : Comparison { static constexpr std::string_view name = "gt"; };
-struct Ge : Comparison { static constexpr std::string_view name = "ge"; };
+struct Eq : Comparison {
+  static constexpr std::string_view name = "eq";
+};
+struct Ne : Comparison {
+  static constexpr std::string_view name = "ne";
+};
+struct Lt : Comparison {
+  static constexpr std::string_view name = "lt";
+};
+struct Le : Comparison {
+  static constexpr std::string_view name = "le";
+};
+struct Gt : Comparison {
+  static constexpr std::string_view name = "gt";
+};
+struct Ge : Comparison {
+  static constexpr std::string_view name = "ge";
+};
 
 struct Bitwise : Defaults {
   static std::vector<Arrays> samples() {
@@ -92,17 +104,29 @@ struct Bitwise : Defaults {
             {random_values({2, 3}, 0, 2, 3, boolean), random_values({2, 3}, 0, 2, 4, boolean)}};
   }
 };
-struct And : Bitwise { static constexpr std::string_view name = "and"; };
-struct Or : Bitwise { static constexpr std::string_view name = "or"; };
-struct Xor : Bitwise { static constexpr std::string_view name = "xor"; };
+struct And : Bitwise {
+  static constexpr std::string_view name = "and";
+};
+struct Or : Bitwise {
+  static constexpr std::string_view name = "or";
+};
+struct Xor : Bitwise {
+  static constexpr std::string_view name = "xor";
+};
 struct Shift : Defaults {
   static std::vector<Arrays> samples() {
     return {{random_values({2, 3}, -99, 99, 1, i32), random_values({2, 3}, 0, 40, 2, i32)}};
   }
 };
-struct Shl : Shift { static constexpr std::string_view name = "shl"; };
-struct ShrLogical : Shift { static constexpr std::string_view name = "shr_logical"; };
-struct ShrArithmetic : Shift { static constexpr std::string_view name = "shr_arithmetic"; };
+struct Shl : Shift {
+  static constexpr std::string_view name = "shl";
+};
+struct ShrLogical : Shift {
+  static constexpr std::string_view name = "shr_logical";
+};
+struct ShrArithmetic : Shift {
+  static constexpr std::string_view name = "shr_arithmetic";
+};
 
 /// a * b + c, rounded once.
 struct Fma : Defaults {
@@ -186,7 +210,7 @@ Array floor_quotient(const Two& t) {
   auto &a = t.a, &b = t.b;
   auto r = apply<Rem>(a, b);
   auto q = is_float(a.dtype()) ? (a - r) / b : apply<Div>(a, b);
-  auto low = (r != 0) & ((r < 0) != (b < 0));                      // rounded towards zero, from above
+  auto low = (r != 0) & ((r < 0) != (b < 0));  // rounded towards zero, from above
   q = select(low, q - 1, q);
   return is_float(a.dtype()) ? round(select(b == 0, a / b, q)) : q;
 }
@@ -204,7 +228,7 @@ Array whole_power(A x, std::int64_t n) {
   if (n < 0) {
     check<ValueError>(is_float(x.dtype()), "power: integers have no negative powers (", n,
                       "); convert the array with astype(f32)");
-    return whole_power(1 / x, -n);                                 // not 1 / x^n: derivatives at 0 and infinity exist
+    return whole_power(1 / x, -n);  // not 1 / x^n: derivatives at 0 and infinity exist
   }
   Array result, square = x;
   for (; n > 0; n /= 2) {
@@ -230,7 +254,7 @@ Array to_power(Scalar a, A b) {
 Array log_add_exp(const Two& t) {
   auto first = t.a >= t.b;
   auto hi = select(first, t.a, t.b), lo = select(first, t.b, t.a), gap = lo - hi;
-  return select(gap == gap, hi + log1p(exp(gap)), t.a + t.b);      // equal infinities
+  return select(gap == gap, hi + log1p(exp(gap)), t.a + t.b);  // equal infinities
 }
 }  // namespace
 }  // namespace bora::ops
@@ -238,12 +262,12 @@ Array log_add_exp(const Two& t) {
 namespace bora {
 using namespace ops;
 // The three forms of a function of two operands: (Array, Array), (Array, number), (number, Array).
-#define BORA_FORMS(function, expression)                                  \
-  Array function(const Array& a, const Array& b) { return expression; }   \
-  Array function(const Array& a, Scalar b) { return expression; }         \
+#define BORA_FORMS(function, expression)                                \
+  Array function(const Array& a, const Array& b) { return expression; } \
+  Array function(const Array& a, Scalar b) { return expression; }       \
   Array function(Scalar a, const Array& b) { return expression; }
-#define BORA_TWO(function, op, expression)                                               \
-  BORA_FORMS(function, [](const Two& t) { return expression; }(meet(#function, a, b)))   \
+#define BORA_TWO(function, op, expression)                                             \
+  BORA_FORMS(function, [](const Two& t) { return expression; }(meet(#function, a, b))) \
   BORA_FORMS(operator op, function(a, b))
 BORA_TWO(add, +, (numeric_or<Add, Or>(t)))
 BORA_TWO(subtract, -, apply<Sub>(t.a, t.b))
@@ -259,8 +283,8 @@ BORA_TWO(bitwise_or, |, apply<Or>(t.a, t.b))
 BORA_TWO(bitwise_xor, ^, apply<Xor>(t.a, t.b))
 BORA_TWO(left_shift, <<, apply<Shl>(t.a, t.b))
 BORA_TWO(right_shift, >>, shift_right(t))
-#define BORA_ORDER(function, op, tag)                    \
-  BORA_FORMS(function, (order<tag>(#function, a, b)))    \
+#define BORA_ORDER(function, op, tag)                 \
+  BORA_FORMS(function, (order<tag>(#function, a, b))) \
   BORA_FORMS(operator op, function(a, b))
 BORA_ORDER(less, <, Lt)
 BORA_ORDER(less_equal, <=, Le)

@@ -17,7 +17,7 @@ Array log2(const Array& x) { return log(x) / std::numbers::ln2; }
 Array log10(const Array& x) { return log(x) / std::numbers::ln10; }
 Array cbrt(const Array& x) {
   return in_f32(x, [](const Array& v) {
-    auto root = power(abs(v), 1. / 3);                             // sign(v) * root would have no derivative at 0
+    auto root = power(abs(v), 1. / 3);  // sign(v) * root would have no derivative at 0
     return where(v < 0, -root, root);
   });
 }
@@ -26,7 +26,7 @@ Array sinh(const Array& x) {
   return in_f32(x, [](const Array& v) {
     auto small = abs(v) < 1;
     auto u = expm1(where(small, v, 0));
-    auto h = exp(v * 0.5), l = exp(v * -0.5);                      // h * h would overflow too early
+    auto h = exp(v * 0.5), l = exp(v * -0.5);  // h * h would overflow too early
     return where(small, 0.5 * (u + u / (u + 1)), 0.5 * h * h - 0.5 * l * l);
   });
 }
@@ -44,7 +44,7 @@ Array isnan(const Array& x) { return x != x; }
 Array isinf(const Array& x) { return is_float(x.dtype()) ? abs(x) == kInf : full_of({x.shape(), boolean}, false); }
 Array logical_not(const Array& x) { return x.dtype() == boolean ? bitwise_not(x) : x == 0; }
 
-Array relu(const Array& x) { return where(x > 0, x, stop_gradient(maximum(x, 0))); }       // NaN stays; derivative 0 at 0
+Array relu(const Array& x) { return where(x > 0, x, stop_gradient(maximum(x, 0))); }  // NaN stays; derivative 0 at 0
 Array silu(const Array& x) {
   return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
 }
@@ -54,7 +54,8 @@ Array softplus(const Array& x) {
 Array gelu(const Array& x, const Gelu& options) {
   return in_f32(x, [&](const Array& v) {
     if (!options.approximate) return 0.5 * v * (1 + erf(v * (1 / std::numbers::sqrt2)));
-    auto inner = std::sqrt(2 * std::numbers::inv_pi) * (v + 0.044715 * (v * v * v));       // Hendrycks & Gimpel 2016, arXiv:1606.08415
+    auto inner = std::sqrt(2 * std::numbers::inv_pi) *
+                 (v + 0.044715 * (v * v * v));  // Hendrycks & Gimpel 2016, arXiv:1606.08415
     return v * (0.5 * (1 + tanh(inner)));
   });
 }

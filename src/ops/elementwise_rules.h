@@ -20,14 +20,14 @@ class OneOpKernels {
 /// Runs a loop over `n` elements of contiguous memory.
 void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const OutputView& out);
 
-enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };    // branches: select's two values together
+enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };  // branches: select's two values together
 using A = const Array&;
 
 /// What a tag has unless it says otherwise.
 struct Defaults {
-  static constexpr int in_place = 0;                  // comparisons, whose result is smaller, say -1
+  static constexpr int in_place = 0;  // comparisons, whose result is smaller, say -1
   static constexpr auto linear = LinearIn::nothing;
-  static constexpr double lo = 0.5, hi = 2;           // where tests may sample
+  static constexpr double lo = 0.5, hi = 2;  // where tests may sample
   static constexpr Dtype sample_dtype = f64;
 };
 
@@ -49,7 +49,7 @@ template <class F> struct Elementwise {
       return {v.needs[0] ? F::da(v.in[0], v.in[1], v.out[0], v.ct[0]) : Array{},
               v.needs[1] ? F::db(v.in[0], v.in[1], v.out[0], v.ct[0]) : Array{}};
     else if constexpr (requires { F::vjp(v); }) return F::vjp(v);
-    else return Arrays(v.in.size());                  // a step function
+    else return Arrays(v.in.size());  // a step function
   }
   Factors factors(const Types& in) const {
     switch (F::linear) {

@@ -34,7 +34,7 @@ Array logsumexp(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto r = in_f32(x, [&](const Array& v) {
     auto dims = axes.resolve("logsumexp", v.ndim());
     auto empty = std::any_of(dims.begin(), dims.end(), [&](auto d) { return v.shape(d) == 0; });
-    if (empty) return log(sum(exp(v), dims, {.keepdims = options.keepdims}));              // nothing has a sum, 0
+    if (empty) return log(sum(exp(v), dims, {.keepdims = options.keepdims}));  // nothing has a sum, 0
     auto m = finite_or_zero(top(v, axes));
     auto y = log(sum(exp(v - m), axes, kKeep)) + m;
     return options.keepdims ? y : squeeze(y, dims);
@@ -70,7 +70,7 @@ Array dropout(const Array& key, const Array& x, double rate) {
   if (rate == 1) return zeros_like(x);
   auto keep = 1 - rate;
   auto bits = call_one(ops::RandomBits{x.shape(), u32, Spec::replicated(x.shape().size()), x.shape()}, {key});
-  auto uniform = bitcast((bits >> 9) | 0x3f800000, f32) - 1;       // [0, 1), 23 bits: JAX's uniform
+  auto uniform = bitcast((bits >> 9) | 0x3f800000, f32) - 1;  // [0, 1), 23 bits: JAX's uniform
   return where(uniform < keep, x / keep, 0);
 }
 
@@ -110,7 +110,7 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   auto keys = group == 1 ? k : repeat(k, group, lead + 1), values = group == 1 ? v : repeat(v, group, lead + 1);
   auto batch = ops::range_of(lead);
   batch.push_back(lead + 1);
-  auto scores = wide(dot_general(q, keys, {batch, batch, {lead + 2}, {lead + 2}}));         // [B.., H, S, T]
+  auto scores = wide(dot_general(q, keys, {batch, batch, {lead + 2}, {lead + 2}}));  // [B.., H, S, T]
   scores = scores * options.scale.value_or(1 / std::sqrt(static_cast<double>(D)));
   if (options.bias.defined()) scores = scores + wide(options.bias);
   Array attends = options.mask;
@@ -125,7 +125,7 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   auto total = sum(e, -1, kKeep);
   auto weights = (e / where(total == 0, 1, total)).astype(q.dtype());
   auto batch_w = ops::range_of(lead + 1);
-  auto out = dot_general(weights, values, {batch_w, batch, {lead + 2}, {lead}});            // [B.., H, S, D]
+  auto out = dot_general(weights, values, {batch_w, batch, {lead + 2}, {lead}});  // [B.., H, S, D]
   return swapaxes(out, lead, lead + 1);
 }
 

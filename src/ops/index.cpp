@@ -19,7 +19,8 @@ IndexDims index_dims(const Type& x, const Type& indices, std::int64_t axis, std:
   return {product(x.shape, 0, batch_dims), product(x.shape, batch_dims, axis), x.shape[at(axis)],
           product(indices.shape, batch_dims, indices.ndim()), product(x.shape, axis + 1, x.ndim())};
 }
-void check_indexing(std::string_view what, const Type& x, const Type& indices, std::int64_t axis, std::int64_t batch_dims) {
+void check_indexing(std::string_view what, const Type& x, const Type& indices, std::int64_t axis,
+                    std::int64_t batch_dims) {
   check<DtypeError>(indices.dtype == i32, what, ": indices must be i32, got ", indices);
   check<IndexError>(0 <= batch_dims && batch_dims <= axis && axis < x.ndim() && batch_dims <= indices.ndim(), what,
                     ": axis ", axis, " with ", batch_dims, " batch dimensions does not exist in ", x.shape,
@@ -35,7 +36,8 @@ Type Take::infer(const Types& in) const {
 }
 namespace {
 /// One element per row: no call per row.
-template <class T> void take_elements(const T* in, const std::int32_t* indices, T* out, const IndexDims& d, bool fill, T missing) {
+template <class T>
+void take_elements(const T* in, const std::int32_t* indices, T* out, const IndexDims& d, bool fill, T missing) {
   parallel_for(d.batch * d.m, 16384, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
       std::int64_t k = indices[i];
@@ -50,15 +52,18 @@ void Take::eval(Inputs in, Outputs out) const {
   auto dtype = out[0].type.dtype;
   auto missing = missing_bits(dtype);
   if (out[0].type.size() == 0) return;
-  check<IndexError>(fill || d.n > 0, "take: dimension ", axis, " of ", in[0].type.shape, " is empty, so there is no nearest element");
+  check<IndexError>(fill || d.n > 0, "take: dimension ", axis, " of ", in[0].type.shape,
+                    " is empty, so there is no nearest element");
   auto* indices = in[1].as<std::int32_t>();
   if (d.outer == 1 && d.inner == 1) {
     dispatch_size(dtype, [&](auto t) {
-      take_elements(in[0].as<decltype(t)>(), indices, out[0].as<decltype(t)>(), d, fill, static_cast<decltype(t)>(missing));
+      take_elements(in[0].as<decltype(t)>(), indices, out[0].as<decltype(t)>(), d, fill,
+                    static_cast<decltype(t)>(missing));
     });
     return;
   }
-  auto size = static_cast<std::int64_t>(dtype_size(dtype)), from = d.outer * d.n * d.inner * size, to = d.outer * d.m * d.inner * size;
+  auto size = static_cast<std::int64_t>(dtype_size(dtype)), from = d.outer * d.n * d.inner * size,
+       to = d.outer * d.m * d.inner * size;
   for_each_batch(d, [&](std::int64_t b) {
     kernels::take(static_cast<const char*>(in[0].data) + b * from, indices + b * d.m,
                   static_cast<char*>(out[0].data) + b * to, d.outer, d.n, d.m, d.inner, dtype_size(dtype),
@@ -86,8 +91,8 @@ Factors Take::factors(const Types& in) const {
 }
 std::vector<Mapped> Take::batch(const std::vector<Mapped>& in, const BatchRules& b) const {
   auto mx = in[0].axis, mi = in[1].axis;
-  auto k = in[1].value.ndim() - batch_dims;          // indices' own dimensions, and the mapped one if there is one
-  if (mi < 0 && mx >= batch_dims) {                  // nothing moves
+  auto k = in[1].value.ndim() - batch_dims;  // indices' own dimensions, and the mapped one if there is one
+  if (mi < 0 && mx >= batch_dims) {          // nothing moves
     Take t{past(axis, mx), fill, batch_dims};
     return {{call_one(t, {in[0].value, in[1].value}), mx < t.axis ? mx : mx - 1 + k}};
   }
@@ -98,7 +103,9 @@ std::optional<OwnIndices> own_indices(const std::vector<Sharded>& in, ShardRules
   const auto& axes = in[0].spec[at(axis)];
   if (axes.empty()) return {};
   for (std::size_t i = 1; i < in.size(); ++i)
-    for (auto& d : in[i].spec) for (auto& m : d) if (axes.has(m)) return {};
+    for (auto& d : in[i].spec)
+      for (auto& m : d)
+        if (axes.has(m)) return {};
   OwnIndices r{s.resolve(in[1]), {}, axes};
   r.local = r.indices.local - block_start(in[0].type.shape[at(axis)], axes);
   return r;
@@ -118,7 +125,9 @@ std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, 
     if (d < at(batch_dims) && table[d] != index[d]) return {};
     for (auto& m : table[d]) used.push_back(m);
   }
-  for (auto d = at(batch_dims); d < index.size(); ++d) for (auto& m : index[d]) if (used.has(m)) return {};
+  for (auto d = at(batch_dims); d < index.size(); ++d)
+    for (auto& m : index[d])
+      if (used.has(m)) return {};
   auto x = s.resolve(in[0]);
   auto global = own->indices.local, local = own->local;
   if (!fill) {
@@ -150,7 +159,8 @@ Array clamped(const Array& i, std::int64_t n) {
 }
 Array from_front(std::string_view what, const Array& indices, std::int64_t n) {
   check<DtypeError>(is_integer(indices.dtype()), what, ": indices must be integers, got ", indices.dtype());
-  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ", n, " elements");
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
+                    n, " elements");
   // Unsigned and 64-bit indices are brought into range before they lose bits.
   auto i = indices;
   if (i.dtype() == u32) i = i.astype(i64);
@@ -190,6 +200,8 @@ Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis, I
     return moveaxis(broadcast_to(a, s), axis, -1);
   };
   auto last = x.ndim() - 1;
-  return moveaxis(call_one(ops::Take{last, fill, last}, {fitted(x), fitted(ops::from_front("take_along_axis", indices, n))}), -1, axis);
+  return moveaxis(
+      call_one(ops::Take{last, fill, last}, {fitted(x), fitted(ops::from_front("take_along_axis", indices, n))}), -1,
+      axis);
 }
 }  // namespace bora

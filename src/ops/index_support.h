@@ -11,7 +11,8 @@ struct IndexDims {
   std::int64_t batch, outer, n, m, inner;
 };
 IndexDims index_dims(const Type& x, const Type& indices, std::int64_t axis, std::int64_t batch_dims);
-void check_indexing(std::string_view what, const Type& x, const Type& indices, std::int64_t axis, std::int64_t batch_dims);
+void check_indexing(std::string_view what, const Type& x, const Type& indices, std::int64_t axis,
+                    std::int64_t batch_dims);
 Shape taken_shape(const Shape& x, const Shape& indices, std::int64_t axis, std::int64_t batch_dims);
 /// NaN, or 0 for integers.
 std::uint64_t missing_bits(Dtype);

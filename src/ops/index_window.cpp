@@ -23,7 +23,8 @@ void check_window(std::string_view what, const Types& in, const Shape& window, s
                     in.size() - first_start, " starts");
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ShapeError>(window[d] >= 0 && window[d] <= x[d], what, ": the window ", window, " does not fit into ", x);
-    check<ShapeError>(in[first_start + d] == Type{{}, i32}, what, ": starts must be i32 scalars, got ", in[first_start + d]);
+    check<ShapeError>(in[first_start + d] == Type{{}, i32}, what, ": starts must be i32 scalars, got ",
+                      in[first_start + d]);
   }
 }
 /// Whole dimensions are independent; a dimension with a window is needed whole.
@@ -33,7 +34,8 @@ Dims window_labels(const Shape& x, const Shape& window) {
   return l;
 }
 bool any_mapped(const std::vector<Mapped>& in, std::size_t from) {
-  return std::any_of(in.begin() + static_cast<std::ptrdiff_t>(from), in.end(), [](const Mapped& m) { return m.axis >= 0; });
+  return std::any_of(in.begin() + static_cast<std::ptrdiff_t>(from), in.end(),
+                     [](const Mapped& m) { return m.axis >= 0; });
 }
 Array zero_start() { return constant(0, i32); }
 }  // namespace
@@ -66,16 +68,18 @@ Factors DynamicSlice::factors(const Types& in) const {
 DynamicSlice DynamicSlice::resized(const Types&, const Types& out) const { return {out[0].shape}; }
 std::vector<Mapped> DynamicSlice::batch(const std::vector<Mapped>& in, const BatchRules& b) const {
   if (any_mapped(in, 1)) {
-    return b.composite([this](const Arrays& a) {
-      Array x = a[0];
-      for (std::size_t d = 0; d < window_sizes.size(); ++d) {
-        auto axis = static_cast<std::int64_t>(d);
-        if (window_sizes[d] == x.shape(axis)) continue;
-        auto start = clamped(a[d + 1], x.shape(axis) - window_sizes[d] + 1);
-        x = call_one(Take{axis, true}, {x, iota({window_sizes[d]}, 0) + start});
-      }
-      return Arrays{x};
-    }, in);
+    return b.composite(
+        [this](const Arrays& a) {
+          Array x = a[0];
+          for (std::size_t d = 0; d < window_sizes.size(); ++d) {
+            auto axis = static_cast<std::int64_t>(d);
+            if (window_sizes[d] == x.shape(axis)) continue;
+            auto start = clamped(a[d + 1], x.shape(axis) - window_sizes[d] + 1);
+            x = call_one(Take{axis, true}, {x, iota({window_sizes[d]}, 0) + start});
+          }
+          return Arrays{x};
+        },
+        in);
   }
   auto m = in[0].axis;
   Arrays a{in[0].value};
@@ -94,7 +98,8 @@ Samples<DynamicSlice> DynamicSlice::samples() {
 
 // ---- dynamic_update_slice ---------------------------------------------------------------------------------------------
 Type DynamicUpdateSlice::infer(const Types& in) const {
-  check<DtypeError>(in.at(0).dtype == in.at(1).dtype, "dynamic_update_slice: dtypes differ: ", in[0].dtype, " and ", in[1].dtype);
+  check<DtypeError>(in.at(0).dtype == in.at(1).dtype, "dynamic_update_slice: dtypes differ: ", in[0].dtype, " and ",
+                    in[1].dtype);
   check_window("dynamic_update_slice", in, in[1].shape, 2);
   return in[0];
 }
@@ -105,7 +110,8 @@ void DynamicUpdateSlice::eval(Inputs in, Outputs out) const {
   if (out[0].data != in[0].data) kernels::copy(out[0].data, {1}, in[0].data, {1}, {out[0].type.size()}, size);
   if (in[1].type.size() == 0) return;
   auto offset = window_offset(in.subspan(2), x, window) * static_cast<std::int64_t>(size);
-  kernels::copy(static_cast<char*>(out[0].data) + offset, strides_of(x), in[1].data, strides_of(window), window.dims(), size);
+  kernels::copy(static_cast<char*>(out[0].data) + offset, strides_of(x), in[1].data, strides_of(window), window.dims(),
+                size);
 }
 Arrays DynamicUpdateSlice::vjp(const Vjp& v) const {
   Arrays starts(v.in.begin() + 2, v.in.end()), r(v.in.size());
@@ -129,19 +135,22 @@ Factors DynamicUpdateSlice::factors(const Types& in) const {
 }
 std::vector<Mapped> DynamicUpdateSlice::batch(const std::vector<Mapped>& in, const BatchRules& b) const {
   if (any_mapped(in, 2)) {
-    return b.composite([](const Arrays& a) {
-      const Array& x = a[0];
-      Array u = a[1];
-      auto inside = full_of({x.shape(), boolean}, true);
-      for (std::int64_t d = 0; d < x.ndim(); ++d) {
-        auto n = a[1].shape(d);
-        if (n == x.shape(d)) continue;
-        auto own = iota({x.shape(d)}, 0) - clamped(a[at(d) + 2], x.shape(d) - n + 1);       // where x's positions are in the window
-        u = call_one(Take{d, true}, {u, own});
-        inside = inside && broadcast_in_dim(own >= 0 && own < constant(n, i32), x.shape(), {d});
-      }
-      return Arrays{select(inside, u, x)};
-    }, in);
+    return b.composite(
+        [](const Arrays& a) {
+          const Array& x = a[0];
+          Array u = a[1];
+          auto inside = full_of({x.shape(), boolean}, true);
+          for (std::int64_t d = 0; d < x.ndim(); ++d) {
+            auto n = a[1].shape(d);
+            if (n == x.shape(d)) continue;
+            auto own = iota({x.shape(d)}, 0) -
+                       clamped(a[at(d) + 2], x.shape(d) - n + 1);  // where x's positions are in the window
+            u = call_one(Take{d, true}, {u, own});
+            inside = inside && broadcast_in_dim(own >= 0 && own < constant(n, i32), x.shape(), {d});
+          }
+          return Arrays{select(inside, u, x)};
+        },
+        in);
   }
   auto m = in[0].axis >= 0 ? in[0].axis : 0;
   auto at_m = [&](const Mapped& x) { return x.axis == m ? x.value : moveaxis(b.front(x), 0, m); };
@@ -162,7 +171,8 @@ namespace bora {
 namespace {
 /// Starts as i32 scalars, negative ones counted from the end.
 Arrays window_starts(std::string_view what, const Arrays& starts, const Shape& x) {
-  check<ShapeError>(starts.size() == x.size(), what, ": needs one start for each dimension of ", x, ", got ", starts.size());
+  check<ShapeError>(starts.size() == x.size(), what, ": needs one start for each dimension of ", x, ", got ",
+                    starts.size());
   Arrays r;
   for (std::size_t d = 0; d < starts.size(); ++d) {
     check<ShapeError>(starts[d].ndim() == 0, what, ": starts must be integer scalars, got ", starts[d].type());
@@ -180,7 +190,8 @@ Array dynamic_slice(const Array& x, const Arrays& starts, const Shape& sizes) {
   return call_one(ops::DynamicSlice{sizes}, list({x}, window_starts("dynamic_slice", starts, x.shape())));
 }
 Array dynamic_update_slice(const Array& x, const Array& update, const Arrays& starts) {
-  auto u = update.dtype() != x.dtype() && promote(update.dtype(), x.dtype()) == x.dtype() ? update.astype(x.dtype()) : update;
+  auto u = update.dtype() != x.dtype() && promote(update.dtype(), x.dtype()) == x.dtype() ? update.astype(x.dtype())
+                                                                                          : update;
   return call_one(ops::DynamicUpdateSlice{}, list({x, u}, window_starts("dynamic_update_slice", starts, x.shape())));
 }
 Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis) {

@@ -42,8 +42,8 @@ void check_system(std::string_view what, const Types& in) {
   check_square(what, in[0]);
   check_matrix(what, in[1]);
   check<DtypeError>(in[0].dtype == in[1].dtype, what, ": dtypes differ: ", in[0], " and ", in[1]);
-  check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ", in[1],
-                    "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");
+  check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ",
+                    in[1], "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");
 }
 template <class T> In<T> matrix(const InputView& in, Index k) {
   auto r = rows(in.type), c = columns(in.type);
@@ -235,7 +235,7 @@ struct Eigh {
     auto inner = zeros_like(x);
     if (v.ct[0].defined()) inner = inner + one * expand_dims(v.ct[0], -1);
     if (v.ct[1].defined()) {
-      auto gap = expand_dims(w, -2) - expand_dims(w, -1);               // w_j - w_i
+      auto gap = expand_dims(w, -2) - expand_dims(w, -1);  // w_j - w_i
       inner = inner + (1.0 - one) / (gap + one) * matmul(t(x), v.ct[1]);
     }
     auto g = matmul(matmul(x, inner), t(x));

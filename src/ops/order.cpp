@@ -68,7 +68,8 @@ struct TopK {
   }
   void eval(Inputs in, Outputs out) const {
     const auto& t = in[0].type;
-    kernels::top_k(t.dtype, in[0].data, out[0].data, out[1].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1), t.shape.back(), k);
+    kernels::top_k(t.dtype, in[0].data, out[0].data, out[1].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1),
+                   t.shape.back(), k);
   }
   Arrays vjp(const Vjp& v) const { return {v.ct[0].defined() ? put_back(v.ct[0], v.in[0], v.out[1]) : Array{}}; }
   Factors factors(const Types& in) const {

@@ -126,7 +126,8 @@ std::string to_string(const Array& x, const PrintOptions& options) {
   std::vector<std::int64_t> positions;
   auto visit = [&](auto& self, std::size_t d, std::int64_t base) -> void {
     if (d == shape.size()) return positions.push_back(base);
-    for (auto i : at[d]) if (i >= 0) self(self, d + 1, base + i * strides[d]);
+    for (auto i : at[d])
+      if (i >= 0) self(self, d + 1, base + i * strides[d]);
   };
   visit(visit, 0, 0);
   if (x.size() == 0) return "[]  (" + to_string(x.type()) + ")";

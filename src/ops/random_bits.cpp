@@ -11,7 +11,8 @@ Type RandomBits::infer(const Types& in) const {
                     "random bits: the dtype must be u8, u32 or i64 (8, 32, 64 bits), got ", dtype);
   check<ShapeError>(sizes.size() == shape.size() && (in.size() == 1 || in.size() == 1 + shape.size()),
                     "random bits: a block of ", shape, " needs one size and one start a dimension");
-  for (std::size_t d = 0; d < shape.size(); ++d) check<ShapeError>(shape[d] >= 0, "random: sizes must not be negative, got ", shape);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    check<ShapeError>(shape[d] >= 0, "random: sizes must not be negative, got ", shape);
   for (std::size_t i = 1; i < in.size(); ++i)
     check<ShapeError>(in[i] == Type{{}, i32}, "random bits: starts must be i32 scalars, got ", in[i]);
   auto s = in[0].shape;
@@ -65,7 +66,8 @@ void RandomBits::eval(Inputs in, Outputs out) const {
     block *= extent[outer + d];
   }
   a.pointer[0] = const_cast<void*>(in[0].data);
-  for_each_index(Shape(Dims(extent.begin(), extent.begin() + static_cast<std::ptrdiff_t>(outer))), [&](std::int64_t k, const Dims& i) {
+  for_each_index(Shape(Dims(extent.begin(), extent.begin() + static_cast<std::ptrdiff_t>(outer))), [&](std::int64_t k,
+                                                                                                       const Dims& i) {
     a.linear[0].base = base;
     for (std::size_t d = 0; d < i.size(); ++d) a.linear[0].base += i[d] * step[d];
     a.pointer[1] = static_cast<char*>(out[0].data) + k * block * static_cast<std::int64_t>(dtype_size(dtype));
@@ -79,13 +81,15 @@ std::optional<std::vector<Sharded>> RandomBits::shard(const std::vector<Sharded>
   check<ShardError>(spec.size() <= shape.size(), "random: the Spec ", spec, " has more entries than the shape ", shape);
   tail.resize(shape.size());
   for (std::size_t d = 0; d < keys.size(); ++d)
-    for (auto& m : MeshAxes(keys[d])) if (tail.uses(m)) keys[d].remove(m);
+    for (auto& m : MeshAxes(keys[d]))
+      if (tail.uses(m)) keys[d].remove(m);
   auto key = s.reshard(in[0], keys);
   auto out = infer({key.type});
   Spec full = keys;
   for (auto& d : tail) full.push_back(d);
   Arrays a{key.local};
-  for (std::size_t d = 0; d < shape.size(); ++d) a.push_back(tail[d].empty() ? constant(0, i32) : block_start(shape[d], tail[d]));
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    a.push_back(tail[d].empty() ? constant(0, i32) : block_start(shape[d], tail[d]));
   return {{{call_one(RandomBits{shape, dtype, {}, s.local_shape(shape, tail)}, a), out, full}}};
 }
 Samples<RandomBits> RandomBits::samples() {

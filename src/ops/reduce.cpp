@@ -15,7 +15,9 @@ std::string_view reduction_name(Reduction kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 /// A run of neighbouring dimensions that are reduced.
-struct Run { std::int64_t from, to; };
+struct Run {
+  std::int64_t from, to;
+};
 std::vector<Run> runs_of(const Shape& x, const Dims& dims) {
   std::vector<Run> r;
   for (auto d : dims) {
@@ -44,7 +46,9 @@ Array product_of_others(const Array& x, std::int64_t d) {
   return concatenate({pair * b, pair * a, part(rest, half, half + 1)}, d);
 }
 /// The operand stretched back over the reduced dimensions.
-Array back(const Array& a, const Array& like, const Dims& dims) { return broadcast_in_dim(a, like.shape(), others(like.ndim(), dims)); }
+Array back(const Array& a, const Array& like, const Dims& dims) {
+  return broadcast_in_dim(a, like.shape(), others(like.ndim(), dims));
+}
 }  // namespace
 
 Type Reduce::infer(const Types& in) const {
@@ -66,27 +70,30 @@ void Reduce::eval(Inputs in, Outputs out) const {
   auto dtype = in[0].type.dtype;
   auto nd = in[0].type.ndim();
   auto runs = runs_of(shape, dims);
-  if (runs.empty()) {                             // only dimensions of size 1 disappear
+  if (runs.empty()) {  // only dimensions of size 1 disappear
     kernels::copy(out[0].data, {1}, in[0].data, {1}, {out[0].type.size()}, dtype_size(dtype));
     return;
   }
   if (runs.size() == 1) {
     auto [from, to] = runs[0];
-    kernels::reduce(kind, dtype, in[0].data, out[0].data, product(shape, 0, from), product(shape, from, to), product(shape, to, nd));
+    kernels::reduce(kind, dtype, in[0].data, out[0].data, product(shape, 0, from), product(shape, from, to),
+                    product(shape, to, nd));
     return;
   }
   // Several runs: bring them to the end, then one reduction along rows, so that bf16 rounds once.
   auto perm = joined(others(nd, dims), dims);
   auto moved = pick(shape, perm);
   auto scratch = kernels::allocate(in[0].type.nbytes());
-  kernels::copy(scratch.get(), strides_of(moved), in[0].data, pick(strides_of(shape), perm), moved.dims(), dtype_size(dtype));
+  kernels::copy(scratch.get(), strides_of(moved), in[0].data, pick(strides_of(shape), perm), moved.dims(),
+                dtype_size(dtype));
   auto kept = out[0].type.size();
-  kernels::reduce(kind, dtype, scratch.get(), out[0].data, kept, product(moved, nd - static_cast<std::int64_t>(dims.size()), nd), 1);
+  kernels::reduce(kind, dtype, scratch.get(), out[0].data, kept,
+                  product(moved, nd - static_cast<std::int64_t>(dims.size()), nd), 1);
 }
 Array Reduce::vjp(const Vjp& v) const {
   const auto& x = v.in[0];
   if (kind == Reduction::sum) return back(v.ct[0], x, dims);
-  if (kind == Reduction::max || kind == Reduction::min) {       // shared equally by ties
+  if (kind == Reduction::max || kind == Reduction::min) {  // shared equally by ties
     auto hit = (x == back(v.out[0], x, dims)).astype(x.dtype());
     return hit * back(v.ct[0] / sum(hit, dims), x, dims);
   }
@@ -104,9 +111,11 @@ Factors Reduce::factors(const Types& in) const {
   auto kept = others(in[0].ndim(), dims);
   switch (kind) {
     case Reduction::sum: return {{l}, {kept}, {0}};
-    case Reduction::max: case Reduction::any: return {{l}, {kept}, {}, false, Factors::Reduce::max};
-    case Reduction::min: case Reduction::all: return {{l}, {kept}, {}, false, Factors::Reduce::min};
-    case Reduction::prod: break;                  // no collective multiplies: whole dimensions
+    case Reduction::max:
+    case Reduction::any: return {{l}, {kept}, {}, false, Factors::Reduce::max};
+    case Reduction::min:
+    case Reduction::all: return {{l}, {kept}, {}, false, Factors::Reduce::min};
+    case Reduction::prod: break;  // no collective multiplies: whole dimensions
   }
   for (auto d : dims) l[at(d)] = kNone;
   return {{l}, {kept}};
@@ -183,8 +192,8 @@ struct Cumsum {
 }  // namespace bora::ops
 
 namespace bora {
-using ops::at;
 using kernels::Reduction;
+using ops::at;
 namespace {
 Array as_dtype(const Array& x, Dtype d) { return x.dtype() == d ? x : x.astype(d); }
 Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& options) {
@@ -226,18 +235,26 @@ double count_of(const Array& x, const Dims& dims) {
 }  // namespace
 
 Array sum(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return reduced(Reduction::sum, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()), options);
+  return reduced(Reduction::sum, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()),
+                 options);
 }
 Array prod(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return reduced(Reduction::prod, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()), options);
+  return reduced(Reduction::prod, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()),
+                 options);
 }
-Array amax(const Array& x, const Dimensions& axes, const Reduce& options) { return extreme(Reduction::max, "amax", x, axes, options); }
-Array amin(const Array& x, const Dimensions& axes, const Reduce& options) { return extreme(Reduction::min, "amin", x, axes, options); }
+Array amax(const Array& x, const Dimensions& axes, const Reduce& options) {
+  return extreme(Reduction::max, "amax", x, axes, options);
+}
+Array amin(const Array& x, const Dimensions& axes, const Reduce& options) {
+  return extreme(Reduction::min, "amin", x, axes, options);
+}
 Array all(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return as_dtype(reduced(Reduction::all, as_dtype(x, boolean), axes.resolve("all", x.ndim()), options), options.dtype.value_or(boolean));
+  return as_dtype(reduced(Reduction::all, as_dtype(x, boolean), axes.resolve("all", x.ndim()), options),
+                  options.dtype.value_or(boolean));
 }
 Array any(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return as_dtype(reduced(Reduction::any, as_dtype(x, boolean), axes.resolve("any", x.ndim()), options), options.dtype.value_or(boolean));
+  return as_dtype(reduced(Reduction::any, as_dtype(x, boolean), axes.resolve("any", x.ndim()), options),
+                  options.dtype.value_or(boolean));
 }
 Array mean(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto [in, result] = mean_dtypes("mean", x, options);

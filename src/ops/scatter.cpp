@@ -14,7 +14,9 @@ std::string_view what(Write how) {
   constexpr std::string_view names[] = {"scatter_add", "scatter", "scatter_multiply", "scatter_min", "scatter_max"};
   return names[static_cast<std::size_t>(how)];
 }
-Array taken(const Array& x, const Array& indices, const Scatter& s) { return call_one(Take{s.axis, true, s.batch_dims}, {x, indices}); }
+Array taken(const Array& x, const Array& indices, const Scatter& s) {
+  return call_one(Take{s.axis, true, s.batch_dims}, {x, indices});
+}
 Array scattered(Write how, const Array& x, const Array& indices, const Array& updates, const Scatter& s) {
   return call_one(Scatter{how, s.axis, s.batch_dims}, {x, indices, updates});
 }
@@ -38,13 +40,15 @@ Type Scatter::infer(const Types& in) const {
   check_indexing(what(how), in.at(0), in.at(1), axis, batch_dims);
   auto wanted = with_shape(in[0], taken_shape(in[0].shape, in[1].shape, axis, batch_dims));
   check<ShapeError>(in.at(2) == wanted, what(how), ": updates must be ", wanted, ", got ", in[2]);
-  check<DtypeError>(how == Write::set || (is_numeric(in[0].dtype) && in[0].dtype != boolean), what(how), ": not defined for ", in[0].dtype);
+  check<DtypeError>(how == Write::set || (is_numeric(in[0].dtype) && in[0].dtype != boolean), what(how),
+                    ": not defined for ", in[0].dtype);
   return in[0];
 }
 void Scatter::eval(Inputs in, Outputs out) const {
   auto d = index_dims(in[0].type, in[1].type, axis, batch_dims);
   auto dtype = out[0].type.dtype;
-  auto size = static_cast<std::int64_t>(dtype_size(dtype)), part = d.outer * d.n * d.inner * size, step = d.outer * d.m * d.inner * size;
+  auto size = static_cast<std::int64_t>(dtype_size(dtype)), part = d.outer * d.n * d.inner * size,
+       step = d.outer * d.m * d.inner * size;
   auto *x = static_cast<const char*>(in[0].data), *updates = static_cast<const char*>(in[2].data);
   auto* y = static_cast<char*>(out[0].data);
   auto* indices = in[1].as<std::int32_t>();
@@ -54,10 +58,14 @@ void Scatter::eval(Inputs in, Outputs out) const {
     auto* i = indices + b * d.m;
     switch (how) {
       case Write::add: return kernels::scatter_add(dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::set: return kernels::scatter(kernels::Combine::set, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::multiply: return kernels::scatter(kernels::Combine::multiply, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::min: return kernels::scatter(kernels::Combine::min, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::max: return kernels::scatter(kernels::Combine::max, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
+      case Write::set:
+        return kernels::scatter(kernels::Combine::set, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
+      case Write::multiply:
+        return kernels::scatter(kernels::Combine::multiply, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
+      case Write::min:
+        return kernels::scatter(kernels::Combine::min, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
+      case Write::max:
+        return kernels::scatter(kernels::Combine::max, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
     }
   });
 }
@@ -79,13 +87,14 @@ Arrays Scatter::vjp(const Vjp& v) const {
         // The product of everything else that met at the element.
         auto others_product = select(u == 0, ones_like(u), u);
         auto whole = taken_or_zero(scattered(Write::multiply, x, i, others_product, *this), i, *this) / others_product;
-        auto zeros_there = taken_or_zero(scattered(Write::add, zeros_like(x), i, (u == 0).astype(u.dtype()), *this), i, *this);
+        auto zeros_there =
+            taken_or_zero(scattered(Write::add, zeros_like(x), i, (u == 0).astype(u.dtype()), *this), i, *this);
         auto zeros_elsewhere = zeros_there - (u == 0).astype(u.dtype());
         du = taken_or_zero(ct, i, *this) * select(zeros_elsewhere == 0, whole, zeros_like(u));
       }
       break;
     case Write::min:
-    case Write::max: {                            // shared equally by all that equal the extreme
+    case Write::max: {  // shared equally by all that equal the extreme
       auto winner = taken_or_zero(v.out[0], i, *this);
       auto hit_u = (u == winner).astype(u.dtype()), hit_x = (x == v.out[0]).astype(x.dtype());
       auto share = ct / scattered(Write::add, hit_x, i, hit_u, *this);
@@ -100,7 +109,8 @@ Factors Scatter::factors(const Types& in) const {
   auto l = index_labels(in, axis, batch_dims);
   if (how == Write::add) return {{l.x, l.indices, l.taken}, {l.x}, {0, 2}, true};
   for (auto* labels : {&l.indices, &l.taken})
-    for (auto& d : *labels) if (d >= in[0].ndim()) d = kNone;
+    for (auto& d : *labels)
+      if (d >= in[0].ndim()) d = kNone;
   Factors f{{l.x, l.indices, l.taken}, {l.x}};
   if (how == Write::set && in[0].dtype != boolean && is_numeric(in[0].dtype)) {
     f.linear = {0, 2};
@@ -119,7 +129,8 @@ std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& i
   auto own = own_indices(in, s, axis);
   if (!own) return {};
   Spec target = in[0].spec;
-  Spec index = Spec::replicated(in[1].spec.size()), update(std::vector<MeshAxes>(target.begin(), target.begin() + axis));
+  Spec index = Spec::replicated(in[1].spec.size()),
+       update(std::vector<MeshAxes>(target.begin(), target.begin() + axis));
   for (auto d = at(batch_dims); d < index.size(); ++d) update.push_back({});
   for (auto d = at(axis) + 1; d < target.size(); ++d) update.push_back(target[d]);
   for (std::size_t d = 0; d < at(batch_dims); ++d) index[d] = target[d];
@@ -136,7 +147,8 @@ Samples<Scatter> Scatter::samples() {
           {{Write::multiply, 1}, {x, i, u}},
           {{Write::min, 1}, {x, i, u}},
           {{Write::max, 1}, {x, i, u}},
-          {{Write::add, 1, 1}, {random_values({3, 4}, -1, 1, 3), values({3, 2}, {0, 0, 3, 1, 2, 5}, i32), random_values({3, 2}, -1, 1, 4)}},
+          {{Write::add, 1, 1},
+           {random_values({3, 4}, -1, 1, 3), values({3, 2}, {0, 0, 3, 1, 2, 5}, i32), random_values({3, 2}, -1, 1, 4)}},
           {{Write::add, 0}, {random_values({3}, -1, 1, 5), values({0}, {}, i32), random_values({0}, -1, 1, 6)}}};
 }
 }  // namespace bora::ops
@@ -147,12 +159,13 @@ Array write_at(ops::Write how, const Array& x, const Array& indices, const Array
   auto what = ops::what(how);
   axis = normalize_axis(what, axis, x.ndim());
   Type wanted{ops::taken_shape(x.shape(), indices.shape(), axis, 0), x.dtype()};
-  check<DtypeError>(updates.dtype() == x.dtype() || promote(updates.dtype(), x.dtype()) == x.dtype(), what, ": updates of ",
-                    updates.dtype(), " do not fit into ", x.dtype(), "; use astype()");
+  check<DtypeError>(updates.dtype() == x.dtype() || promote(updates.dtype(), x.dtype()) == x.dtype(), what,
+                    ": updates of ", updates.dtype(), " do not fit into ", x.dtype(), "; use astype()");
   check<ShapeError>(broadcast_shapes(what, updates.shape(), wanted.shape) == wanted.shape, what, ": updates of ",
                     updates.shape(), " do not stretch to ", wanted.shape);
   auto u = updates.dtype() == x.dtype() ? updates : updates.astype(x.dtype());
-  return call_one(ops::Scatter{how, axis}, {x, ops::from_front(what, indices, x.shape(axis)), broadcast_to(u, wanted.shape)});
+  return call_one(ops::Scatter{how, axis},
+                  {x, ops::from_front(what, indices, x.shape(axis)), broadcast_to(u, wanted.shape)});
 }
 }  // namespace
 Array scatter_add(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {

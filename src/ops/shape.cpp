@@ -20,8 +20,8 @@ std::uint64_t bits_of(Scalar value, Dtype dtype) {
   return bits;
 }
 Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {
-  check<ValueError>(static_cast<std::int64_t>(perm.size()) == ndim, what, ": ", perm, " does not order ", ndim, " dimension",
-                    ndim == 1 ? "" : "s", "; name each of them once");
+  check<ValueError>(static_cast<std::int64_t>(perm.size()) == ndim, what, ": ", perm, " does not order ", ndim,
+                    " dimension", ndim == 1 ? "" : "s", "; name each of them once");
   for (auto& d : perm) d = normalize_axis(what, d, ndim);
   auto sorted = perm;
   std::sort(sorted.begin(), sorted.end());
@@ -35,22 +35,26 @@ Type BroadcastInDim::infer(const Types& in) const {
   check<ShapeError>(x.size() == dims.size(), "broadcast_in_dim: ", x,
                     " needs one output dimension for each of its own, got ", dims);
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    check<ShapeError>(dims[i] >= 0 && dims[i] < static_cast<std::int64_t>(shape.size()) && (i == 0 || dims[i - 1] < dims[i]),
-                      "broadcast_in_dim: output dimensions must increase and lie in ", shape, ", got ", dims);
+    check<ShapeError>(
+        dims[i] >= 0 && dims[i] < static_cast<std::int64_t>(shape.size()) && (i == 0 || dims[i - 1] < dims[i]),
+        "broadcast_in_dim: output dimensions must increase and lie in ", shape, ", got ", dims);
     check<ShapeError>(x[i] == 1 || x[i] == shape[at(dims[i])], "broadcast: ", x, " does not stretch to ", shape,
                       ": dimension ", i, " has ", x[i], " elements, not 1 or ", shape[at(dims[i])]);
   }
-  (void)volume(shape);                            // throws for more elements than there can be, also while staging
+  (void)volume(shape);  // throws for more elements than there can be, also while staging
   return with_shape(in[0], shape);
 }
 void BroadcastInDim::eval(Inputs in, Outputs out) const {
   auto from = strides_of(in[0].type.shape);
   Dims strides(shape.size(), 0);
-  for (std::size_t i = 0; i < dims.size(); ++i) if (in[0].type.shape[i] != 1) strides[at(dims[i])] = from[i];
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (in[0].type.shape[i] != 1) strides[at(dims[i])] = from[i];
   kernels::copy(out[0].data, strides_of(shape), in[0].data, strides, shape.dims(), dtype_size(out[0].type.dtype));
 }
 namespace {
-bool stretched(const BroadcastInDim& p, const Shape& in, std::size_t i) { return in[i] == 1 && p.shape[at(p.dims[i])] != 1; }
+bool stretched(const BroadcastInDim& p, const Shape& in, std::size_t i) {
+  return in[i] == 1 && p.shape[at(p.dims[i])] != 1;
+}
 }  // namespace
 Array BroadcastInDim::vjp(const Vjp& v) const {
   Dims reduced;
@@ -107,7 +111,7 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
       }
       if (!x.spec[i0].empty() && s.same_blocks(old[i0], shape[j0], x.spec[i0])) from[i0] = to[j0] = x.spec[i0];
     }
-  } else {                                        // nothing to cut: only dimensions in front that stay as they are
+  } else {  // nothing to cut: only dimensions in front that stay as they are
     for (std::size_t d = 0; d < old.size() && d < shape.size() && old[d] == shape[d]; ++d) from[d] = to[d] = x.spec[d];
     if (volume(s.local_shape(old, from)) != volume(s.local_shape(shape, to)))
       from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());
@@ -116,12 +120,9 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
   return {{{call_one(Reshape{s.local_shape(shape, to)}, {y.local}), {shape, x.type.dtype}, to, y.partial}}};
 }
 Samples<Reshape> Reshape::samples() {
-  return {{{{3, 4}}, {random_values({12}, -1, 1, 1)}},
-          {{{2, 6}}, {random_values({2, 3, 2}, -1, 1, 2)}},
-          {{{8}}, {random_values({4, 2}, -1, 1, 3)}},
-          {{{1, 4, 1}}, {random_values({4, 1}, -1, 1, 4)}},
-          {{{0, 2}}, {random_values({3, 0}, -1, 1, 5)}},
-          {{{}}, {random_values({1, 1}, -1, 1, 6)}}};
+  return {{{{3, 4}}, {random_values({12}, -1, 1, 1)}},   {{{2, 6}}, {random_values({2, 3, 2}, -1, 1, 2)}},
+          {{{8}}, {random_values({4, 2}, -1, 1, 3)}},    {{{1, 4, 1}}, {random_values({4, 1}, -1, 1, 4)}},
+          {{{0, 2}}, {random_values({3, 0}, -1, 1, 5)}}, {{{}}, {random_values({1, 1}, -1, 1, 6)}}};
 }
 
 // ---- transpose --------------------------------------------------------------------------------------------------------
@@ -233,7 +234,9 @@ Array transpose(const Array& x) {
   std::reverse(d.begin(), d.end());
   return permuted(x, d);
 }
-Array transpose(const Array& x, const Dims& perm) { return permuted(x, checked_permutation("transpose", perm, x.ndim())); }
+Array transpose(const Array& x, const Dims& perm) {
+  return permuted(x, checked_permutation("transpose", perm, x.ndim()));
+}
 Array swapaxes(const Array& x, std::int64_t a, std::int64_t b) {
   auto d = range_of(x.ndim());
   std::swap(d[at(normalize_axis("swapaxes", a, x.ndim()))], d[at(normalize_axis("swapaxes", b, x.ndim()))]);
@@ -254,7 +257,8 @@ Array expand_dims(const Array& x, std::int64_t axis) {
 }
 Array squeeze(const Array& x) {
   Shape s;
-  for (auto n : x.shape()) if (n != 1) s.push_back(n);
+  for (auto n : x.shape())
+    if (n != 1) s.push_back(n);
   return reshape(x, s);
 }
 Array squeeze(const Array& x, const Dimensions& axes) {

@@ -16,7 +16,8 @@ struct Reshard {
   static constexpr std::string_view name = "reshard";
   static constexpr bool enters_shard = true, takes_symbolic = true, view = true;
   Type infer(const Types& in) const {
-    check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(), " entries, but the array is ", in[0]);
+    check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(),
+                      " entries, but the array is ", in[0]);
     return in[0];
   }
   Array vjp(const Vjp& v) const { return reshard_like(v.ct[0], v.in[0]); }
@@ -38,7 +39,8 @@ struct ReshardLike {
   }
   static Samples<ReshardLike> samples() {
     Samples<ReshardLike> r;
-    for (bool complete : {false, true}) r.push_back({{complete}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}});
+    for (bool complete : {false, true})
+      r.push_back({{complete}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}});
     return r;
   }
 };
@@ -64,7 +66,8 @@ struct Accumulate {
     auto a = s.reshard(in[0], spec, in[0].partial), b = s.reshard(in[1], spec, in[1].partial);
     auto lacking = [](const Sharded& x, const Sharded& y) {
       MeshAxes r;
-      for (auto& m : y.partial) if (!x.partial.has(m)) r.push_back(m);
+      for (auto& m : y.partial)
+        if (!x.partial.has(m)) r.push_back(m);
       return r;
     };
     auto la = lacking(a, b), lb = lacking(b, a);
@@ -73,12 +76,15 @@ struct Accumulate {
     a.local = call_one(Accumulate{}, {a.local, b.local});
     return {a};
   }
-  static Samples<Accumulate> samples() { return {{{}, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}}; }
+  static Samples<Accumulate> samples() {
+    return {{{}, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}};
+  }
 };
 /// Axes of the mesh in force that neither Spec nor partial mention.
 MeshAxes unmentioned(std::string_view what, const Spec& spec, const MeshAxes& partial) {
   MeshAxes r;
-  for (auto& a : this_mesh(what).axes) if (!spec.uses(a.first) && !partial.has(a.first)) r.push_back(a.first);
+  for (auto& a : this_mesh(what).axes)
+    if (!spec.uses(a.first) && !partial.has(a.first)) r.push_back(a.first);
   return r;
 }
 struct ToLocal {
@@ -111,19 +117,23 @@ struct ToGlobal {
   ToGlobal lift(std::int64_t n) const { return {prepend(n, shape), prepend_unsplit(spec), partial}; }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
     auto want = s.local_shape(shape, spec);
-    check<ShardError>(in[0].type.shape == want, "shard_map: this rank returned ", in[0].type.shape, " where its block of ", shape, " is ", want);
+    check<ShardError>(in[0].type.shape == want, "shard_map: this rank returned ", in[0].type.shape,
+                      " where its block of ", shape, " is ", want);
     return {{in[0].local, {shape, in[0].type.dtype}, spec, partial}};
   }
 };
 Spec padded(std::string_view what, Spec s, const Shape& shape) {
-  check<ShardError>(s.size() <= shape.size(), what, ": Spec", s, " has ", s.size(), " entries, but the array has shape ", shape);
+  check<ShardError>(s.size() <= shape.size(), what, ": Spec", s, " has ", s.size(),
+                    " entries, but the array has shape ", shape);
   s.resize(shape.size());
   return s;
 }
 }  // namespace
 }  // namespace ops
 
-Array with_sharding_constraint(const Array& x, const Spec& spec) { return call_one(ops::Reshard{ops::padded("with_sharding_constraint", spec, x.shape())}, {x}); }
+Array with_sharding_constraint(const Array& x, const Spec& spec) {
+  return call_one(ops::Reshard{ops::padded("with_sharding_constraint", spec, x.shape())}, {x});
+}
 Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{false}, {x, like}); }
 Array complete_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{true}, {x, like}); }
 Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
@@ -131,7 +141,8 @@ Array to_local(const Array& x, const Spec& s) {
   auto& mesh = this_mesh("shard_map");
   auto spec = ops::padded("shard_map", s, x.shape());
   auto local = x.shape();
-  for (std::size_t d = 0; d < local.size(); ++d) local[d] = block_of(local[d], mesh.parts(spec[d]), mesh.part(here().rank, spec[d])).size();
+  for (std::size_t d = 0; d < local.size(); ++d)
+    local[d] = block_of(local[d], mesh.parts(spec[d]), mesh.part(here().rank, spec[d])).size();
   return call_one(ops::ToLocal{spec, local}, {x});
 }
 Array to_global(const Array& x, const Shape& shape, const Spec& spec, const MeshAxes& partial) {

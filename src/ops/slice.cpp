@@ -8,13 +8,13 @@ namespace bora::ops {
 Type Slice::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
-                    " needs one start, limit and stride for each dimension, got ", start, ", ", limit,
-                    ", ", stride);
+                    " needs one start, limit and stride for each dimension, got ", start, ", ", limit, ", ", stride);
   Shape s;
   for (std::size_t d = 0; d < x.size(); ++d) {
     check<ShapeError>(0 <= start[d] && start[d] <= limit[d] && limit[d] <= x[d], "slice: [", start[d], ", ", limit[d],
                       ") leaves dimension ", d, " of ", x);
-    check<ValueError>(stride[d] > 0, "slice: the stride of dimension ", d, " is ", stride[d], "; it must be positive (flip() reverses)");
+    check<ValueError>(stride[d] > 0, "slice: the stride of dimension ", d, " is ", stride[d],
+                      "; it must be positive (flip() reverses)");
     s.push_back((limit[d] - start[d] + stride[d] - 1) / stride[d]);
   }
   return with_shape(in[0], s);
@@ -43,11 +43,14 @@ Array Slice::vjp(const Vjp& v) const {
   return pad(v.ct[0], start, hi, 0, interior);
 }
 namespace {
-bool whole(const Slice& p, const Shape& x, std::size_t d) { return p.start[d] == 0 && p.limit[d] == x[d] && p.stride[d] == 1; }
+bool whole(const Slice& p, const Shape& x, std::size_t d) {
+  return p.start[d] == 0 && p.limit[d] == x[d] && p.stride[d] == 1;
+}
 }  // namespace
 Factors Slice::factors(const Types& in) const {
   Dims l;
-  for (std::size_t d = 0; d < start.size(); ++d) l.push_back(whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
+  for (std::size_t d = 0; d < start.size(); ++d)
+    l.push_back(whole(*this, in[0].shape, d) ? static_cast<std::int64_t>(d) : kNone);
   return {{l}, {l}, {0}};
 }
 /// Dimensions that are whole stay whole. A dimension that is cut is never split, so the block has its global size.
@@ -67,12 +70,13 @@ Samples<Slice> Slice::samples() {
 // ---- pad --------------------------------------------------------------------------------------------------------------
 namespace {
 struct PadFit {
-  std::int64_t size, first, count, to;           // output size; input elements [first, first + count) begin at output position to
+  std::int64_t size, first, count,
+      to;  // output size; input elements [first, first + count) begin at output position to
 };
 PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interior) {
   auto step = interior + 1, spread = n == 0 ? 0 : (n - 1) * step + 1, size = lo + spread + hi;
   auto first = lo >= 0 ? 0 : (-lo + step - 1) / step;
-  auto last = size <= 0 ? -1 : std::min(n - 1, (size - 1 - lo) / step);          // the last position that lies inside
+  auto last = size <= 0 ? -1 : std::min(n - 1, (size - 1 - lo) / step);  // the last position that lies inside
   if (size - 1 - lo < 0) last = -1;
   return {size, first, std::max<std::int64_t>(0, last - first + 1), lo + first * step};
 }
@@ -80,20 +84,22 @@ PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interi
 Type Pad::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(lo.size() == x.size() && hi.size() == x.size() && interior.size() == x.size(), "pad: ", x,
-                    " needs lo, hi and interior for each dimension, got ", lo, ", ", hi, ", ",
-                    interior);
+                    " needs lo, hi and interior for each dimension, got ", lo, ", ", hi, ", ", interior);
   Shape s;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    check<ValueError>(interior[d] >= 0, "pad: interior of dimension ", d, " is ", interior[d], "; it must not be negative");
+    check<ValueError>(interior[d] >= 0, "pad: interior of dimension ", d, " is ", interior[d],
+                      "; it must not be negative");
     s.push_back(fit(x[d], lo[d], hi[d], interior[d]).size);
-    check<ShapeError>(s.back() >= 0, "pad: lo ", lo[d], " and hi ", hi[d], " cut more than dimension ", d, " of ", x, " has");
+    check<ShapeError>(s.back() >= 0, "pad: lo ", lo[d], " and hi ", hi[d], " cut more than dimension ", d, " of ", x,
+                      " has");
   }
   return with_shape(in[0], s);
 }
 void Pad::eval(Inputs in, Outputs out) const {
   const auto& shape = out[0].type.shape;
   auto size = dtype_size(out[0].type.dtype);
-  kernels::fill(out[0].data, volume(shape), size, out[0].type.dtype == Dtype::key ? 0 : bits_of(value, out[0].type.dtype));
+  kernels::fill(out[0].data, volume(shape), size,
+                out[0].type.dtype == Dtype::key ? 0 : bits_of(value, out[0].type.dtype));
   auto from = strides_of(in[0].type.shape), to = strides_of(shape);
   Dims count;
   std::int64_t first = 0, place = 0;
@@ -106,8 +112,8 @@ void Pad::eval(Inputs in, Outputs out) const {
   }
   if (volume(count) == 0) return;
   auto bytes = static_cast<std::int64_t>(size);
-  kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to, static_cast<const char*>(in[0].data) + first * bytes,
-                from, count, size);
+  kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to,
+                static_cast<const char*>(in[0].data) + first * bytes, from, count, size);
 }
 Array Pad::vjp(const Vjp& v) const {
   // Positive padding is sliced off; what was cut comes back as zeros.
@@ -127,7 +133,8 @@ Array Pad::vjp(const Vjp& v) const {
 }
 Factors Pad::factors(const Types& in) const {
   Dims l;
-  for (std::size_t d = 0; d < lo.size(); ++d) l.push_back(lo[d] || hi[d] || interior[d] ? kNone : static_cast<std::int64_t>(d));
+  for (std::size_t d = 0; d < lo.size(); ++d)
+    l.push_back(lo[d] || hi[d] || interior[d] ? kNone : static_cast<std::int64_t>(d));
   Factors f{{l}, {l}};
   if (value.value == 0 && in[0].dtype != boolean) f.linear = {0};
   return f;
@@ -181,7 +188,8 @@ Factors Concatenate::factors(const Types& in) const {
   auto l = range_of(in[0].ndim());
   l[at(axis)] = kNone;
   Factors f{std::vector<Dims>(in.size(), l), {l}, {}, true};
-  if (in[0].dtype != boolean) for (std::size_t i = 0; i < in.size(); ++i) f.linear.push_back(i);
+  if (in[0].dtype != boolean)
+    for (std::size_t i = 0; i < in.size(); ++i) f.linear.push_back(i);
   return f;
 }
 Concatenate Concatenate::lift(std::int64_t) const { return {axis + 1}; }
@@ -229,7 +237,8 @@ Array concatenate(const Arrays& xs, std::int64_t axis) {
   axis = normalize_axis("concatenate", axis, xs[0].ndim());
   if (xs.size() == 1) return xs[0];
   Dtype d = xs[0].dtype();
-  for (auto& x : xs) if (x.dtype() != d) d = promote(d, x.dtype());
+  for (auto& x : xs)
+    if (x.dtype() != d) d = promote(d, x.dtype());
   Arrays same;
   for (auto& x : xs) same.push_back(x.dtype() == d ? x : x.astype(d));
   return call_one(Concatenate{axis}, same);
@@ -239,7 +248,8 @@ Array stack(const Arrays& xs, std::int64_t axis) {
   axis = normalize_axis("stack", axis, xs[0].ndim() + 1);
   Arrays rows;
   for (auto& x : xs) {
-    check<ShapeError>(x.type().shape == xs[0].type().shape, "stack: shapes differ: ", xs[0].shape(), " and ", x.shape());
+    check<ShapeError>(x.type().shape == xs[0].type().shape, "stack: shapes differ: ", xs[0].shape(), " and ",
+                      x.shape());
     rows.push_back(expand_dims(x, axis));
   }
   return concatenate(rows, axis);

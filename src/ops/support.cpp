@@ -15,7 +15,7 @@ Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dt
     using T = decltype(zero);
     auto* out = static_cast<T*>(b.data);
     for (std::int64_t i = 0, n = volume(shape); i < n; ++i) {
-      auto z = state += 0x9e3779b97f4a7c15ull;                     // splitmix64
+      auto z = state += 0x9e3779b97f4a7c15ull;  // splitmix64
       z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
       z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
       z ^= z >> 31;
@@ -29,7 +29,8 @@ Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dt
   return b.done();
 }
 Array values(const Shape& shape, std::initializer_list<double> numbers, Dtype dtype) {
-  check<ShapeError>(volume(shape) == static_cast<std::int64_t>(numbers.size()), "values: ", numbers.size(), " numbers for shape ", shape);
+  check<ShapeError>(volume(shape) == static_cast<std::int64_t>(numbers.size()), "values: ", numbers.size(),
+                    " numbers for shape ", shape);
   auto b = new_buffer({shape, dtype});
   dispatch(dtype, "values", [&](auto zero) {
     using T = decltype(zero);

@@ -11,8 +11,8 @@ using ops::at;
 /// One slice, resolved against its dimension of x.
 struct Item {
   enum class Kind : std::uint8_t { range, number, array, fresh } kind;
-  std::int64_t dim = -1;                       // of x; -1: fresh
-  std::int64_t first = 0, count = 1, step = 1; // positions first, first + step, ..; number: count 1
+  std::int64_t dim = -1;                        // of x; -1: fresh
+  std::int64_t first = 0, count = 1, step = 1;  // positions first, first + step, ..; number: count 1
   Array index = {};
 };
 
@@ -125,10 +125,10 @@ Array write(const Array& x, const Box& b, const Array& part) {
 
 /// The index Arrays of a view, and where their dimensions go.
 struct Gathering {
-  Dims dims;                                   // of the box's shape
-  Arrays indices;                              // counted from the front
+  Dims dims;       // of the box's shape
+  Arrays indices;  // counted from the front
   Shape common;
-  std::int64_t place = 0;                      // where `common` begins in the result
+  std::int64_t place = 0;  // where `common` begins in the result
 };
 Gathering gathering_of(std::string_view what, const std::vector<Item>& items) {
   Gathering g;

@@ -9,12 +9,15 @@ namespace {
 Array zeros_beside(const Array& p) { return reshard_like(zeros_like(p), p); }
 const Array& entry(const State& s, const std::string& name) {
   auto it = s.entries.find(name);
-  check<ValueError>(it != s.entries.end(), "optim: the state has no entry '", name, "'; it was made for other parameters or another optimizer");
+  check<ValueError>(it != s.entries.end(), "optim: the state has no entry '", name,
+                    "'; it was made for other parameters or another optimizer");
   return it->second;
 }
 Transform stateless(std::function<Arrays(const Arrays&, const Leaves&)> f) {
   return Transform({[](const Leaves&) { return State{}; },
-                    [f = std::move(f)](const Arrays& u, const State& s, const Leaves& p) { return std::pair{f(u, p), s}; }});
+                    [f = std::move(f)](const Arrays& u, const State& s, const Leaves& p) {
+                      return std::pair{f(u, p), s};
+                    }});
 }
 Array next_count(const Array& count) { return count + 1; }
 }  // namespace
@@ -41,10 +44,16 @@ Schedule cosine_decay_schedule(double init, std::int64_t decay_steps, double alp
     return init * ((1 - alpha) * (0.5 * (1 + cos(std::numbers::pi * done))) + alpha);
   });
 }
-Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps, double end) {
-  check<ValueError>(0 <= warmup_steps && warmup_steps < decay_steps, "warmup_cosine_decay_schedule: needs 0 <= warmup_steps < decay_steps, got ", warmup_steps, " and ", decay_steps);
-  auto warmup = linear_schedule(init, peak, warmup_steps), decay = cosine_decay_schedule(peak, decay_steps - warmup_steps, peak == 0 ? 0 : end / peak);
-  return Schedule([=](const Array& step) { return where(step < warmup_steps, warmup(step), decay(maximum(step - warmup_steps, 0))); });
+Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps,
+                                      double end) {
+  check<ValueError>(0 <= warmup_steps && warmup_steps < decay_steps,
+                    "warmup_cosine_decay_schedule: needs 0 <= warmup_steps < decay_steps, got ", warmup_steps, " and ",
+                    decay_steps);
+  auto warmup = linear_schedule(init, peak, warmup_steps),
+       decay = cosine_decay_schedule(peak, decay_steps - warmup_steps, peak == 0 ? 0 : end / peak);
+  return Schedule([=](const Array& step) {
+    return where(step < warmup_steps, warmup(step), decay(maximum(step - warmup_steps, 0)));
+  });
 }
 
 Transform chain_of(const std::vector<Transform>& parts) {
@@ -60,7 +69,8 @@ Transform chain_of(const std::vector<Transform>& parts) {
                       auto u = updates;
                       for (std::size_t i = 0; i < parts.size(); ++i) {
                         State mine;
-                        for (auto& [name, a] : s.entries) if (name.starts_with(prefix(i))) mine.entries[name.substr(prefix(i).size())] = a;
+                        for (auto& [name, a] : s.entries)
+                          if (name.starts_with(prefix(i))) mine.entries[name.substr(prefix(i).size())] = a;
                         auto r = parts[i].rule().update(u, mine, p);
                         u = std::move(r.first);
                         for (auto& [name, a] : r.second.entries) next.entries[prefix(i) + name] = a;
@@ -94,7 +104,9 @@ Transform scale(double factor) {
   });
 }
 Transform scale_by_learning_rate(Schedule rate) {
-  return Transform({[](const Leaves&) { return State{{{"count", zeros({}, i32)}}}; },
+  return Transform({[](const Leaves&) {
+                      return State{{{"count", zeros({}, i32)}}};
+                    },
                     [rate](const Arrays& u, const State& s, const Leaves&) {
                       auto& count = entry(s, "count");
                       auto step = -rate(count);
@@ -106,7 +118,8 @@ Transform scale_by_learning_rate(Schedule rate) {
 Transform add_decayed_weights(double weight_decay, Mask mask) {
   return stateless([=](const Arrays& u, const Leaves& p) {
     Arrays r;
-    for (std::size_t i = 0; i < u.size(); ++i) r.push_back(!mask || mask(p.paths[i], p.arrays[i]) ? u[i] + weight_decay * p.arrays[i] : u[i]);
+    for (std::size_t i = 0; i < u.size(); ++i)
+      r.push_back(!mask || mask(p.paths[i], p.arrays[i]) ? u[i] + weight_decay * p.arrays[i] : u[i]);
     return r;
   });
 }
@@ -127,7 +140,8 @@ Transform scale_by_adam(ScaleByAdam o) {
                       Arrays r;
                       for (std::size_t i = 0; i < u.size(); ++i) {
                         auto& g = u[i];
-                        auto mu = (1 - o.b1) * g + o.b1 * entry(s, "mu." + p.paths[i]), nu = (1 - o.b2) * (g * g) + o.b2 * entry(s, "nu." + p.paths[i]);
+                        auto mu = (1 - o.b1) * g + o.b1 * entry(s, "mu." + p.paths[i]),
+                             nu = (1 - o.b2) * (g * g) + o.b2 * entry(s, "nu." + p.paths[i]);
                         auto mu_hat = mu / correction1.astype(mu.dtype()), nu_hat = nu / correction2.astype(nu.dtype());
                         r.push_back(mu_hat / (sqrt(o.eps_root == 0 ? nu_hat : nu_hat + o.eps_root) + o.eps));
                         next.entries["mu." + p.paths[i]] = mu;
@@ -139,7 +153,8 @@ Transform scale_by_adam(ScaleByAdam o) {
 Transform trace(double decay, bool nesterov) {
   return Transform({[](const Leaves& p) {
                       State s;
-                      for (std::size_t i = 0; i < p.paths.size(); ++i) s.entries["trace." + p.paths[i]] = zeros_beside(p.arrays[i]);
+                      for (std::size_t i = 0; i < p.paths.size(); ++i)
+                        s.entries["trace." + p.paths[i]] = zeros_beside(p.arrays[i]);
                       return s;
                     },
                     [=](const Arrays& u, const State& s, const Leaves& p) {
@@ -154,10 +169,16 @@ Transform trace(double decay, bool nesterov) {
                     }});
 }
 Transform adamw(AdamW o) {
-  return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), add_decayed_weights(o.weight_decay, o.mask), scale_by_learning_rate(o.learning_rate));
+  return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), add_decayed_weights(o.weight_decay, o.mask),
+               scale_by_learning_rate(o.learning_rate));
 }
-Transform adam(Adam o) { return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), scale_by_learning_rate(o.learning_rate)); }
-Transform sgd(Sgd o) { return o.momentum == 0 ? scale_by_learning_rate(o.learning_rate) : chain(trace(o.momentum, o.nesterov), scale_by_learning_rate(o.learning_rate)); }
+Transform adam(Adam o) {
+  return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), scale_by_learning_rate(o.learning_rate));
+}
+Transform sgd(Sgd o) {
+  return o.momentum == 0 ? scale_by_learning_rate(o.learning_rate)
+                         : chain(trace(o.momentum, o.nesterov), scale_by_learning_rate(o.learning_rate));
+}
 Arrays apply_updates_flat(const Arrays& params, const Arrays& updates) {
   Arrays r;
   for (std::size_t i = 0; i < params.size(); ++i) r.push_back(params[i] + updates.at(i).astype(params[i].dtype()));

@@ -8,7 +8,8 @@ constexpr auto positions_of = [](const Array& x, const Array& positions, std::in
   return call_one(ops::Take{axis, true}, {x, positions});
 };
 }  // namespace
-Array categorical(const Array& k, const Array& logits, std::int64_t axis, const std::optional<Shape>& shape, const Draw& draw) {
+Array categorical(const Array& k, const Array& logits, std::int64_t axis, const std::optional<Shape>& shape,
+                  const Draw& draw) {
   one_key("categorical", k);
   floating("categorical", logits.dtype());
   axis = normalize_axis("categorical", axis, logits.ndim());
@@ -26,7 +27,8 @@ Array categorical(const Array& k, const Array& logits, std::int64_t axis, const 
 namespace {
 /// Stable sorts by fresh random bits, often enough that ties among the bits do not matter (JAX's rule).
 int shuffle_rounds(std::int64_t size) {
-  return static_cast<int>(std::ceil(3 * std::log(static_cast<double>(std::max<std::int64_t>(1, size))) / std::log(4294967295.0)));
+  return static_cast<int>(
+      std::ceil(3 * std::log(static_cast<double>(std::max<std::int64_t>(1, size))) / std::log(4294967295.0)));
 }
 Array shuffled(const Array& key, Array x, std::int64_t axis) {
   auto k = key;
@@ -76,7 +78,8 @@ Array chosen_positions(const Array& k, std::int64_t n, const Shape& shape, const
     if (options.replace) return randint(k, shape, 0, n);
     return reshape(slice_in_dim(permutation(k, n), 0, 0, draws), shape);
   }
-  check<ShapeError>(p.shape() == Shape{n}, "choice: p must have one probability for each of the ", n, " elements, got ", p.shape());
+  check<ShapeError>(p.shape() == Shape{n}, "choice: p must have one probability for each of the ", n, " elements, got ",
+                    p.shape());
   floating("choice", p.dtype());
   if (!options.replace) return reshape(top_k(gumbel(k, {n}, p.dtype()) + log(p), draws).indices, shape);
   auto cumulative = cumsum(p);

@@ -29,11 +29,13 @@ const Functions& functions() {
 template <class T> T unit_scalar(Words k) {
   auto w = kernels::threefry(k, 0);
   if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(((w[0] ^ w[1]) >> 9) | 0x3F800000u) - 1;
-  else return std::bit_cast<double>((((static_cast<std::uint64_t>(w[0]) << 32) | w[1]) >> 12) | 0x3FF0000000000000ull) - 1;
+  else
+    return std::bit_cast<double>((((static_cast<std::uint64_t>(w[0]) << 32) | w[1]) >> 12) | 0x3FF0000000000000ull) - 1;
 }
 template <class T> T normal_scalar(Words k) {
   const T lo = std::nextafter(T(-1), T(0)), span = T(1) - lo;
-  return element(functions().erf_inv, std::max(lo, std::fma(unit_scalar<T>(k), span, lo))) * static_cast<T>(std::sqrt(2.0));
+  return element(functions().erf_inv, std::max(lo, std::fma(unit_scalar<T>(k), span, lo))) *
+         static_cast<T>(std::sqrt(2.0));
 }
 /// Marsaglia and Tsang, A simple method for generating gamma variables (2000), in the order of draws of JAX's _gamma_one.
 template <class T> T gamma_scalar(Words key, T a, bool log_space) {
@@ -92,7 +94,9 @@ struct Gamma {
     return {{l, l}, {l}};
   }
   Gamma lift(std::int64_t) const { return *this; }
-  static Samples<Gamma> samples() { return {{{false}, {random::split(key(3), 3), asarray(std::vector<double>{0.5, 1, 4})}}}; }
+  static Samples<Gamma> samples() {
+    return {{{false}, {random::split(key(3), 3), asarray(std::vector<double>{0.5, 1, 4})}}};
+  }
 };
 Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
                const Draw& draw, bool log_space) {

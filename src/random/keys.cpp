@@ -43,7 +43,9 @@ struct SplitKeys {
     return {{l}, {o}};
   }
   SplitKeys lift(std::int64_t) const { return *this; }
-  static Samples<SplitKeys> samples() { return {{{3}, {sample_keys({})}}, {{2}, {sample_keys({2})}}, {{0}, {sample_keys({})}}}; }
+  static Samples<SplitKeys> samples() {
+    return {{{3}, {sample_keys({})}}, {{2}, {sample_keys({2})}}, {{0}, {sample_keys({})}}};
+  }
 };
 /// Keys [b..], u32 [b..] -> keys [b..].
 struct FoldIn {
@@ -68,7 +70,8 @@ struct FoldIn {
   FoldIn lift(std::int64_t) const { return *this; }
   static Samples<FoldIn> samples() {
     const std::uint32_t data[] = {3, 0xffffffffu};
-    return {{{}, {sample_keys({}), from_bytes({{}, u32}, data)}}, {{}, {sample_keys({2}), from_bytes({{2}, u32}, data)}}};
+    return {{{}, {sample_keys({}), from_bytes({{}, u32}, data)}},
+            {{}, {sample_keys({2}), from_bytes({{2}, u32}, data)}}};
   }
 };
 /// Keys [b..] <-> their words u32 [b.., 2]: the same memory.
@@ -94,7 +97,8 @@ struct WrapKeyData {
   Type infer(const Types& in) const {
     const auto& t = in.at(0);
     check<DtypeError>(t.dtype == u32, "wrap_key_data: the words of keys are u32, got ", t);
-    check<ShapeError>(t.ndim() > 0 && t.shape.back() == 2, "wrap_key_data: a key has two words, so the last dimension must be 2, got ", t);
+    check<ShapeError>(t.ndim() > 0 && t.shape.back() == 2,
+                      "wrap_key_data: a key has two words, so the last dimension must be 2, got ", t);
     auto s = t.shape;
     s.pop_back();
     return {s, Dtype::key};
@@ -121,7 +125,8 @@ Array from_words(std::uint32_t hi, std::uint32_t lo) {
 
 void one_key(std::string_view what, const Array& k) {
   keys_only(what, k.type());
-  check<ShapeError>(k.ndim() == 0, what, ": takes one key, got ", k.type(), "; use vmap, or split<N>(k) for N keys by name");
+  check<ShapeError>(k.ndim() == 0, what, ": takes one key, got ", k.type(),
+                    "; use vmap, or split<N>(k) for N keys by name");
 }
 Array key(std::int64_t seed) {
   auto s = static_cast<std::uint64_t>(seed);

@@ -40,7 +40,7 @@ namespace {
 /// Multiples of 2^-23 (f32), 2^-52 (f64), 2^-7 (bf16) in [0, 1), exact.
 Array unit(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
   if (dtype == f32) return bitcast((draw_bits(k, shape, u32, draw) >> 9) | 0x3F800000, f32) - 1.0;
-  if (dtype == f64) {                             // the shift keeps the sign, the mask drops it
+  if (dtype == f64) {  // the shift keeps the sign, the mask drops it
     auto mantissa = (draw_bits(k, shape, i64, draw) >> 12) & 0x000FFFFFFFFFFFFFll;
     return bitcast(mantissa | 0x3FF0000000000000ll, f64) - 1.0;
   }
@@ -68,7 +68,8 @@ Array uniform(const Array& k, const Shape& shape, Dtype dtype, Scalar minval, Sc
   floating("uniform", dtype);
   return uniform_in(k, shape, dtype, minval.value, maxval.value, draw);
 }
-Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval, const Draw& draw) {
+Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
+              const Draw& draw) {
   one_key("uniform", k);
   floating("uniform", dtype);
   auto lo = broadcast_to(minval.astype(dtype), shape), hi = broadcast_to(maxval.astype(dtype), shape);
@@ -130,7 +131,7 @@ namespace {
 /// x mod m for x of 64 bits without a sign, held as i64. Halving first keeps every step inside of i64.
 Array unsigned_remainder(const Array& x, std::uint64_t m) {
   if (m == 0) return x;
-  if (m >> 63) {                                  // at most one multiple fits
+  if (m >> 63) {  // at most one multiple fits
     auto s = static_cast<std::int64_t>(m);
     return where(x < 0 && x >= s, x - Scalar(s), x);
   }
@@ -140,23 +141,25 @@ Array unsigned_remainder(const Array& x, std::uint64_t m) {
   auto room = Scalar(s) - q;
   return where(q + bit >= room, q - room + bit, q + q + bit);
 }
-template <class U, class F> Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, const Draw& draw, F&& remainder) {
+template <class U, class F>
+Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, const Draw& draw, F&& remainder) {
   auto [high, low] = split<2>(k);
   U m = span ? static_cast<U>((U(1) << (4 * sizeof(U))) % span) : static_cast<U>(U(1) << (4 * sizeof(U)));
   m = static_cast<U>(m * m);
   if (span) m = static_cast<U>(m % span);
   auto off = remainder(draw_bits(low, shape, bits_dtype, draw), span);
-  if (m == 0) return off;                         // the upper bits do not count
+  if (m == 0) return off;  // the upper bits do not count
   return remainder(remainder(draw_bits(high, shape, bits_dtype, draw), span) *
                            constant(Scalar(static_cast<std::int64_t>(m)), bits_dtype) +
                        off,
                    span);
 }
 }  // namespace
-Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype, const Draw& draw) {
+Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype,
+              const Draw& draw) {
   one_key("randint", k);
   check<DtypeError>(is_integer(dtype), "randint: the dtype must be an integer one, got ", dtype);
-  if (dtype == u8) {                              // small integers are drawn as i32
+  if (dtype == u8) {  // small integers are drawn as i32
     auto lo = std::clamp<std::int64_t>(minval, 0, 255), hi = std::clamp<std::int64_t>(maxval, 0, 256);
     return randint(k, shape, lo, hi, i32, draw).astype(u8);
   }
@@ -171,9 +174,10 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
   minval = std::clamp(minval, lowest, highest);
   maxval = std::clamp(maxval, lowest, highest);
   auto span = maxval <= minval ? 1u : static_cast<std::uint32_t>(maxval - minval);
-  if (beyond && maxval > minval) ++span;          // 0: the full range
-  auto off = offset_in<std::uint32_t>(
-      k, shape, u32, span, draw, [](const Array& x, std::uint32_t m) { return m == 0 ? x : x % Scalar(std::int64_t{m}); });
+  if (beyond && maxval > minval) ++span;  // 0: the full range
+  auto off = offset_in<std::uint32_t>(k, shape, u32, span, draw, [](const Array& x, std::uint32_t m) {
+    return m == 0 ? x : x % Scalar(std::int64_t{m});
+  });
   auto y = off + Scalar(std::int64_t{static_cast<std::uint32_t>(minval)});
   return dtype == u32 ? y : bitcast(y, i32);
 }

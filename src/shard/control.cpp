@@ -26,13 +26,14 @@ void agree(const Program& p, const Shard& s) {
       if (!std::getline(b, y)) y = "nothing more";
       if (x != y) break;
     }
-    fail<ShardError>("the ranks' programs differ: collective ", k, " is [", x, "] on rank ", s.rank(), " and [", y, "] on rank ", r,
-                     "; every rank must run the same operations (is there a branch on the rank?)");
+    fail<ShardError>("the ranks' programs differ: collective ", k, " is [", x, "] on rank ", s.rank(), " and [", y,
+                     "] on rank ", r, "; every rank must run the same operations (is there a branch on the rank?)");
   }
 }
 }  // namespace
 
-ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in, const Shard& outer, const Forced& force) {
+ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in, const Shard& outer,
+                             const Forced& force) {
   std::string key = "shard " + std::to_string(outer.rank()) + " " + to_string(outer.mesh());
   for (auto& x : in) key += ' ' + describe(x);
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
@@ -44,7 +45,8 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
       auto y = in[i];
       y.fill = {};
       y.fill_dims = {};
-      y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype}, i < p->labels.size() ? p->labels[i] : std::string());
+      y.local = stage.input({s.local_shape(y.type.shape, y.spec), y.type.dtype},
+                            i < p->labels.size() ? p->labels[i] : std::string());
       x.push_back(s.wrap(y));
     }
     {
@@ -78,7 +80,8 @@ Arrays locals(const std::vector<Sharded>& v) {
 /// Fixed point of the carry's Spec and pending sums: a carry takes the split its body gives it, and stays a pending sum through the whole
 /// loop when it can. x: all inputs of the body; carries are the n from `first` on, which may be symbolic: a zero accumulator is born as
 /// the block that the loop wants.
-std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& body, std::vector<Sharded> x, std::size_t first, std::size_t n, const Shard& s) {
+std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& body, std::vector<Sharded> x,
+                                                           std::size_t first, std::size_t n, const Shard& s) {
   std::vector<bool> no_partial(n);
   auto start = x;
   for (int round = 0; round < 16; ++round) {
@@ -116,7 +119,8 @@ std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& bod
     }
     return {forced, x};
   }
-  fail<ShardError>("scan: no fixed Spec for the carry was found; constrain it with with_sharding_constraint inside of the body");
+  fail<ShardError>(
+      "scan: no fixed Spec for the carry was found; constrain it with with_sharding_constraint inside of the body");
 }
 }  // namespace
 }  // namespace bora::fx
@@ -138,12 +142,14 @@ std::vector<Sharded> Call::shard(const std::vector<Sharded>& in, ShardRules& s) 
   return with_locals(q.out, call(local, locals(in)));
 }
 /// Tape is outside of Shard: it has been here already.
-std::vector<Sharded> CustomVjp::shard(const std::vector<Sharded>& in, ShardRules& s) const { return Call{program}.shard(in, s); }
+std::vector<Sharded> CustomVjp::shard(const std::vector<Sharded>& in, ShardRules& s) const {
+  return Call{program}.shard(in, s);
+}
 
 std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
   auto& s = shard_of(rules);
   auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
-  std::vector<Sharded> x;                                              // xs as the body sees them, without the scanned dimension
+  std::vector<Sharded> x;  // xs as the body sees them, without the scanned dimension
   for (std::size_t i = 0; i < in.size(); ++i) {
     auto spec = in[i].spec;
     if (i >= N + K) spec[0] = {};
@@ -178,7 +184,8 @@ std::vector<Sharded> Cond::shard(const std::vector<Sharded>& in, ShardRules& rul
     o.partial = {};
     force.push_back(o);
   }
-  auto y = call(Cond{shard_program(on_true, operands, s, force).program, shard_program(on_false, operands, s, force).program}, x);
+  auto y = call(
+      Cond{shard_program(on_true, operands, s, force).program, shard_program(on_false, operands, s, force).program}, x);
   std::vector<Sharded> r;
   for (auto& f : force) r.push_back(*f);
   return with_locals(r, y);

@@ -19,13 +19,15 @@ struct ShardValue final : Value {
     MeshAxes keep;
     Sharded block;
   };
-  mutable std::vector<Made> made;      // a pending sum is completed, a symbolic value stretched, once per target, not once per use
+  mutable std::vector<Made>
+      made;  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
   ShardValue(Sharded s, const Shard* i) : Value(s.type, i->id), x(std::move(s)), shard(i) {}
   bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
     auto* alive = nearest<Shard>();
-    check<TraceError>(alive && alive->id == owner, describe(), " is a sharded value that was used after its mesh had ended");
+    check<TraceError>(alive && alive->id == owner, describe(),
+                      " is a sharded value that was used after its mesh had ended");
     Within w(shard->parent);
     return shard->reshard(x, Spec::replicated(x.spec.size())).local.concrete();
   }
@@ -48,12 +50,13 @@ Array Shard::wrap(const Sharded& x) const {
 Sharded Shard::real(const Sharded& x) const {
   if (!x.fill.defined()) return x;
   auto fill = view(x.fill);
-  Spec want;                                               // what is stretched has nothing to split
+  Spec want;  // what is stretched has nothing to split
   for (std::size_t i = 0; i < x.fill_dims.size(); ++i) {
     auto d = static_cast<std::size_t>(x.fill_dims[i]);
     want.push_back(fill.type.shape[i] == x.type.shape[d] ? x.spec[d] : MeshAxes{});
   }
-  auto local = call_one(ops::BroadcastInDim{local_shape(x.type.shape, x.spec), x.fill_dims}, {reshard(fill, want).local});
+  auto local =
+      call_one(ops::BroadcastInDim{local_shape(x.type.shape, x.spec), x.fill_dims}, {reshard(fill, want).local});
   return {std::move(local), x.type, x.spec};
 }
 Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const {
@@ -66,7 +69,7 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   Sharded y = real(x);
   y.partial.append(axes);
   if (mesh_.parts(axes) == 1) return y;
-  auto first = ops::block_start(mesh_.parts(axes), axes) == 0;           // as many blocks of one as there are parts
+  auto first = ops::block_start(mesh_.parts(axes), axes) == 0;  // as many blocks of one as there are parts
   y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
   return y;
 }
@@ -74,7 +77,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
   Spec target = want;
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
-  if (x.fill.defined()) {                                  // simply make the block that is wanted
+  if (x.fill.defined()) {  // simply make the block that is wanted
     Sharded y = x;
     y.spec = target;
     return real(y);
@@ -91,7 +94,9 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
       if (common_prefix(y.spec[d], target[d]) != k || target[d].size() == k || !pending.has(target[d][k])) continue;
       auto axis = target[d][k];
       MeshAxes one(std::vector<AxisName>{axis});
-      if (mesh_.parts(one) > 1) y.local = ops::reduce_scatter(y.local, one, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], y.spec[d], one), x.type.shape);
+      if (mesh_.parts(one) > 1)
+        y.local = ops::reduce_scatter(y.local, one, static_cast<std::int64_t>(d),
+                                      part_sizes(x.type.shape[d], y.spec[d], one), x.type.shape);
       y.spec[d].push_back(axis);
       pending.remove(axis);
       progress = true;
@@ -102,10 +107,14 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
   for (std::size_t d = 0; d < target.size(); ++d)
     for (std::size_t e = 0; e < target.size(); ++e) {
       auto kd = common_prefix(y.spec[d], target[d]), ke = common_prefix(y.spec[e], target[e]);
-      if (d == e || kd == y.spec[d].size() || kd != target[d].size() || ke != y.spec[e].size() || y.spec[d].tail(kd) != target[e].tail(ke)) continue;
+      if (d == e || kd == y.spec[d].size() || kd != target[d].size() || ke != y.spec[e].size() ||
+          y.spec[d].tail(kd) != target[e].tail(ke))
+        continue;
       auto moved = y.spec[d].tail(kd);
-      if (mesh_.parts(moved) > 1) y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d), part_sizes(x.type.shape[e], y.spec[e], moved),
-                                part_sizes(x.type.shape[d], target[d], moved), x.type.shape);
+      if (mesh_.parts(moved) > 1)
+        y.local = ops::all_to_all(y.local, moved, static_cast<std::int64_t>(e), static_cast<std::int64_t>(d),
+                                  part_sizes(x.type.shape[e], y.spec[e], moved),
+                                  part_sizes(x.type.shape[d], target[d], moved), x.type.shape);
       y.spec[d] = target[d];
       y.spec[e] = target[e];
     }
@@ -114,25 +123,31 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
     auto k = common_prefix(y.spec[d], target[d]);
     if (k == y.spec[d].size()) continue;
     auto kept = y.spec[d].head(k), gone = y.spec[d].tail(k);
-    if (mesh_.parts(gone) > 1) y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], kept, gone), x.type.shape);
+    if (mesh_.parts(gone) > 1)
+      y.local = ops::all_gather(y.local, gone, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], kept, gone),
+                                x.type.shape);
     y.spec[d] = kept;
   }
-  bool smaller = false;                                    // axes of size 1 split nothing
+  bool smaller = false;  // axes of size 1 split nothing
   for (std::size_t d = 0; d < target.size(); ++d) smaller = smaller || mesh_.parts(y.spec[d]) != mesh_.parts(target[d]);
   if (smaller) {
-    Arrays operands{y.local};                               // the primitive itself: the public function looks at sizes, which differ by rank
+    Arrays operands{y.local};  // the primitive itself: the public function looks at sizes, which differ by rank
     for (std::size_t d = 0; d < target.size(); ++d)
-      operands.push_back(y.spec[d] == target[d] ? constant(0, i32) : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
+      operands.push_back(y.spec[d] == target[d] ? constant(0, i32)
+                                                : ops::block_start(x.type.shape[d], target[d], y.spec[d]));
     y.local = call_one(ops::DynamicSlice{block}, operands);
   }
   y.spec = target;
   return y;
 }
 
-std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) { return by_factors_of(p, f, in, nullptr); }
+std::vector<Sharded> Shard::by_factors(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in) {
+  return by_factors_of(p, f, in, nullptr);
+}
 
 /// Propagation from the dimension map. See Factors.
-std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in, const Arrays* sources) {
+std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& f, const std::vector<Sharded>& in,
+                                          const Arrays* sources) {
   // Each label gets the split of the biggest operand that has one; a mesh axis serves one label.
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < in.size(); ++i) order.push_back(i);
@@ -144,7 +159,9 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
     for (std::size_t d = 0; d < in[i].spec.size(); ++d) {
       const auto& axes = in[i].spec[d];
       auto label = f.in[i][d];
-      if (axes.empty() || label == kNone || split.count(label) || std::any_of(axes.begin(), axes.end(), [&](auto& a) { return used.has(a); })) continue;
+      if (axes.empty() || label == kNone || split.count(label) ||
+          std::any_of(axes.begin(), axes.end(), [&](auto& a) { return used.has(a); }))
+        continue;
       split[label] = axes;
       used.append(axes);
     }
@@ -157,17 +174,20 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   // Reduced labels that are split become pending sums.
   MeshAxes reduced;
   for (auto& entry : split)
-    if (std::none_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, entry.first); })) reduced.append(entry.second);
+    if (std::none_of(f.out.begin(), f.out.end(), [&](auto& o) { return contains(o, entry.first); }))
+      reduced.append(entry.second);
   // Pending sums that may stay pending: in one operand of a product, or in all operands of a sum.
   MeshAxes keep;
   std::size_t keeper = in.size();
   if (f.joint) {
     for (auto& a : in[f.linear[0]].partial)
-      if (!used.has(a) && std::all_of(f.linear.begin(), f.linear.end(), [&](auto i) { return in[i].partial.has(a); })) keep.push_back(a);
+      if (!used.has(a) && std::all_of(f.linear.begin(), f.linear.end(), [&](auto i) { return in[i].partial.has(a); }))
+        keep.push_back(a);
   } else {
     for (auto i : f.linear) {
       if (!keep.empty()) break;
-      for (auto& a : in[i].partial) if (!used.has(a)) keep.push_back(a);
+      for (auto& a : in[i].partial)
+        if (!used.has(a)) keep.push_back(a);
       if (!keep.empty()) keeper = i;
     }
   }
@@ -185,10 +205,11 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
       auto it = std::find_if(made.begin(), made.end(), [&](auto& m) { return m.target == want && m.keep == may_stay; });
       y = it != made.end() ? it->block : made.emplace_back(want, may_stay, reshard(in[i], want, may_stay)).block;
     }
-    if (f.joint && linear) {                               // scatter_add over split updates: the operand must be counted once
+    if (f.joint && linear) {  // scatter_add over split updates: the operand must be counted once
       MeshAxes lacking;
       for (auto& [l, axes] : split)
-        if (std::any_of(axes.begin(), axes.end(), [&](auto& a) { return reduced.has(a); }) && !contains(f.in[i], l)) lacking.append(axes);
+        if (std::any_of(axes.begin(), axes.end(), [&](auto& a) { return reduced.has(a); }) && !contains(f.in[i], l))
+          lacking.append(axes);
       if (!lacking.empty()) y = to_partial(y, lacking);
     }
     locals.push_back(y.local);
@@ -197,13 +218,16 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   }
   auto out = p->infer(global);
   Types out_local;
-  for (std::size_t o = 0; o < out.size(); ++o) out_local.push_back({local_shape(out[o].shape, spec_of(f.out[o])), out[o].dtype});
+  for (std::size_t o = 0; o < out.size(); ++o)
+    out_local.push_back({local_shape(out[o].shape, spec_of(f.out[o])), out[o].dtype});
   auto results = call(p->resized(local, out_local), locals);
   std::vector<Sharded> r;
   for (std::size_t o = 0; o < out.size(); ++o) {
     Sharded y{results[o], out[o], spec_of(f.out[o]), keep};
     if (f.reduce == Factors::Reduce::sum) y.partial.append(reduced);
-    else if (mesh_.parts(reduced) > 1) y.local = ops::all_reduce(y.local, reduced, f.reduce == Factors::Reduce::max ? ops::Combine::max : ops::Combine::min, out[o].shape);
+    else if (mesh_.parts(reduced) > 1)
+      y.local = ops::all_reduce(y.local, reduced,
+                                f.reduce == Factors::Reduce::max ? ops::Combine::max : ops::Combine::min, out[o].shape);
     r.push_back(y);
   }
   return r;
@@ -230,10 +254,11 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   if (!owns_any(in) && !p->traits.enters_shard) return parent->process(p, in);
   std::vector<Sharded> v;
   for (auto& a : in) v.push_back(view(a));
-  if (p->traits.collective) {                              // inside shard_map: blocks are plain values
+  if (p->traits.collective) {  // inside shard_map: blocks are plain values
     Arrays blocks;
     for (auto& x : v) {
-      check<ShardError>(x.spec.trivial() && x.partial.empty(), p->name(), ": ", describe(x), " is a global array; collectives act on blocks, inside shard_map");
+      check<ShardError>(x.spec.trivial() && x.partial.empty(), p->name(), ": ", describe(x),
+                        " is a global array; collectives act on blocks, inside shard_map");
       blocks.push_back(real(x).local);
     }
     return parent->process(p, blocks);
@@ -241,12 +266,13 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   std::optional<std::vector<Sharded>> out;
   if (p->traits.has_shard) {
     auto operands = v;
-    if (!p->traits.takes_symbolic) for (auto& x : operands) x = real(x);
+    if (!p->traits.takes_symbolic)
+      for (auto& x : operands) x = real(x);
     out = p->shard(operands, *this);
   }
   if (!out) {
     auto f = p->factors(types_of(in));
-    if (!f) {                                              // no rule: it needs everything whole
+    if (!f) {  // no rule: it needs everything whole
       f = Factors{};
       for (auto& x : v) f->in.emplace_back(x.type.shape.size(), kNone);
       for (auto& t : p->infer(types_of(in))) f->out.emplace_back(t.shape.size(), kNone);

@@ -16,22 +16,25 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded to_partial(const Sharded& x, const MeshAxes&) const override;
   std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
 
-  Sharded view(const Array&) const;                       // a plain value is replicated; may be symbolic
-  Array wrap(const Sharded&) const;                       // replicated and complete: back to a plain value
-  Sharded real(const Sharded&) const;                     // a symbolic value made at its local shape
+  Sharded view(const Array&) const;    // a plain value is replicated; may be symbolic
+  Array wrap(const Sharded&) const;    // replicated and complete: back to a plain value
+  Sharded real(const Sharded&) const;  // a symbolic value made at its local shape
  private:
-  std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&, const Arrays* sources);
-  Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;               // symbolic; no fill if it is better made at once
-  Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;   // how my block over prefix divides over suffix
+  std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
+                                     const Arrays* sources);
+  Sharded stretched(const ops::BroadcastInDim&,
+                    const Array& operand) const;  // symbolic; no fill if it is better made at once
+  Dims part_sizes(std::int64_t n, const MeshAxes& prefix,
+                  const MeshAxes& suffix) const;  // how my block over prefix divides over suffix
   const MeshShape mesh_;
   const int rank_;
 };
 namespace fx {
 struct ShardedProgram {
   ProgramPtr program;
-  std::vector<Sharded> out;                               // local is empty
+  std::vector<Sharded> out;  // local is empty
 };
-using Forced = std::vector<std::optional<Sharded>>;       // outputs whose Spec and pending sums are given
+using Forced = std::vector<std::optional<Sharded>>;  // outputs whose Spec and pending sums are given
 ShardedProgram shard_program(const ProgramPtr&, const std::vector<Sharded>& in, const Shard&, const Forced& force = {});
 }  // namespace fx
 }  // namespace bora

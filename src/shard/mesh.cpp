@@ -13,7 +13,8 @@ namespace bora {
 namespace {
 class OverTransport final : public Communicator {
  public:
-  OverTransport(transport::ContextPtr c, const MeshShape& m) : context_(std::move(c)), mesh_(m), rank_(context_->rank()) {}
+  OverTransport(transport::ContextPtr c, const MeshShape& m)
+      : context_(std::move(c)), mesh_(m), rank_(context_->rank()) {}
   std::shared_ptr<Handle> start(const CollectiveCall& c) override {
     only_one_thread(c);
     transport::Collective t;
@@ -37,7 +38,9 @@ class OverTransport final : public Communicator {
     t.describe = c.describe;
     return std::make_shared<Started>(context_->start(group(c.axes), t));
   }
-  std::vector<std::string> exchange(const std::string& mine, std::string_view what) override { return context_->exchange(mine, what); }
+  std::vector<std::string> exchange(const std::string& mine, std::string_view what) override {
+    return context_->exchange(mine, what);
+  }
 
  private:
   struct Started final : Handle {
@@ -46,7 +49,8 @@ class OverTransport final : public Communicator {
     transport::WorkPtr work;
   };
   const transport::Group& group(const MeshAxes& axes) {
-    for (auto& [known, g] : groups_) if (known == axes) return g;
+    for (auto& [known, g] : groups_)
+      if (known == axes) return g;
     return groups_.emplace_back(axes, transport::Group{mesh_.group(rank_, axes), "axis " + to_string(axes)}).second;
   }
   /// The order of collectives is the same on every rank only if one thread issues them.
@@ -54,21 +58,26 @@ class OverTransport final : public Communicator {
     auto me = std::this_thread::get_id();
     std::lock_guard l(mutex_);
     if (issuer_ == std::thread::id{}) issuer_ = me;
-    check<ShardError>(issuer_ == me, "a second thread of rank ", rank_, " started a collective (", [&] { return c.describe ? c.describe() : std::string("?"); },
-                      "); all collectives of a mesh must come from one thread");
+    check<ShardError>(
+        issuer_ == me, "a second thread of rank ", rank_, " started a collective (",
+        [&] { return c.describe ? c.describe() : std::string("?"); },
+        "); all collectives of a mesh must come from one thread");
   }
   transport::ContextPtr context_;
   const MeshShape& mesh_;
   const int rank_;
   std::mutex mutex_;
   std::thread::id issuer_{};
-  std::deque<std::pair<MeshAxes, transport::Group>> groups_;      // few: those that have been used
+  std::deque<std::pair<MeshAxes, transport::Group>> groups_;  // few: those that have been used
 };
 }  // namespace
 
 struct Mesh::State {
   State(transport::ContextPtr c, MeshShape m)
-      : context(std::move(c)), shape(std::move(m)), communicator(context, shape), shard(eval_interpreter(), shape, context->rank()) {}
+      : context(std::move(c)),
+        shape(std::move(m)),
+        communicator(context, shape),
+        shard(eval_interpreter(), shape, context->rank()) {}
   transport::ContextPtr context;
   MeshShape shape;
   OverTransport communicator;
@@ -81,16 +90,19 @@ MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks) {
   for (auto& a : axes) given += (given.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
   int known = 1, open = 0;
   for (auto& a : axes) {
-    check<ConfigError>(!a.name.empty() && (a.size >= 1 || a.size == -1), "mesh ", given, ": axis '", a.name, "' must have a name and a size of at least 1 (or -1 for what is left)");
+    check<ConfigError>(!a.name.empty() && (a.size >= 1 || a.size == -1), "mesh ", given, ": axis '", a.name,
+                       "' must have a name and a size of at least 1 (or -1 for what is left)");
     check<ConfigError>(!m.has(AxisName(a.name)), "mesh ", given, ": axis '", a.name, "' is named twice");
     m.axes.emplace_back(AxisName(a.name), a.size);
     if (a.size == -1) ++open;
     else known *= a.size;
   }
   check<ConfigError>(open <= 1, "mesh ", given, ": only one axis may be -1");
-  check<ConfigError>(open ? ranks % known == 0 : known == ranks, "mesh ", given.empty() ? "(no axes)" : given, " needs ", open ? "a multiple of " : "", known,
-                     " rank", known == 1 ? "" : "s", ", but the job has ", ranks);
-  for (auto& a : m.axes) if (a.second == -1) a.second = ranks / known;
+  check<ConfigError>(open ? ranks % known == 0 : known == ranks, "mesh ", given.empty() ? "(no axes)" : given,
+                     " needs ", open ? "a multiple of " : "", known, " rank", known == 1 ? "" : "s",
+                     ", but the job has ", ranks);
+  for (auto& a : m.axes)
+    if (a.second == -1) a.second = ranks / known;
   return m;
 }
 Mesh Mesh::over(transport::ContextPtr context, const std::vector<MeshAxis>& axes) {
@@ -104,12 +116,15 @@ Mesh Mesh::from_environment(const std::vector<MeshAxis>& axes, const std::string
 }
 const MeshShape& Mesh::shape() const { return state_->shape; }
 int Mesh::rank() const { return state_->context->rank(); }
-std::vector<std::string> Mesh::exchange(const std::string& mine, std::string_view what) const { return state_->context->exchange(mine, what); }
+std::vector<std::string> Mesh::exchange(const std::string& mine, std::string_view what) const {
+  return state_->context->exchange(mine, what);
+}
 transport::Context& Mesh::context() const { return *state_->context; }
 void Mesh::leave() const { state_->context->leave(); }
 
 UseMesh::UseMesh(const Mesh& m) : state_(m.state()), saved_(here()) {
-  check<TraceError>(current() == eval_interpreter() || dynamic_cast<Shard*>(current()) != nullptr, "UseMesh: open a mesh outside of transforms, not inside of a traced function");
+  check<TraceError>(current() == eval_interpreter() || dynamic_cast<Shard*>(current()) != nullptr,
+                    "UseMesh: open a mesh outside of transforms, not inside of a traced function");
   within_ = std::make_unique<Within>(&state_->shard);
   here() = {&state_->shape, state_->context->rank(), &state_->communicator};
 }
@@ -125,7 +140,7 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
   auto contexts = transport::local(n);
   struct Failure {
     std::exception_ptr error;
-    bool secondary;                                        // only says that another rank failed
+    bool secondary;  // only says that another rank failed
   };
   std::mutex mutex;
   std::vector<Failure> failures;
@@ -148,13 +163,9 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
           f(mesh);
         }
         context->leave();
-      } catch (const transport::RankLost& e) {
-        failed(e.what(), true);
-      } catch (const std::exception& e) {
+      } catch (const transport::RankLost& e) { failed(e.what(), true); } catch (const std::exception& e) {
         failed(e.what(), false);
-      } catch (...) {
-        failed("an exception that is no std::exception", false);
-      }
+      } catch (...) { failed("an exception that is no std::exception", false); }
     });
   for (auto& t : threads) t.join();
   auto first = std::find_if(failures.begin(), failures.end(), [](auto& x) { return !x.secondary; });

@@ -38,9 +38,11 @@ Array from_local_block(const Array& block, const Shape& global_shape, const Spec
   auto& s = in_force("from_local_block");
   check<TraceError>(current() == &s, "from_local_block: call it outside of transforms");
   auto full = padded(spec, global_shape.size());
-  check<ShardError>(full.size() == global_shape.size(), "from_local_block: Spec", spec, " has more entries than ", global_shape, " has dimensions");
+  check<ShardError>(full.size() == global_shape.size(), "from_local_block: Spec", spec, " has more entries than ",
+                    global_shape, " has dimensions");
   auto want = s.local_shape(global_shape, full);
-  check<ShapeError>(block.shape() == want, "from_local_block: this rank's block of ", global_shape, " under Spec", spec, " is ", want, ", got ", block.shape());
+  check<ShapeError>(block.shape() == want, "from_local_block: this rank's block of ", global_shape, " under Spec", spec,
+                    " is ", want, ", got ", block.shape());
   return s.wrap({block.concrete(), {global_shape, block.dtype()}, full});
 }
 Array gather(const Array& x) { return x.concrete(); }
@@ -51,11 +53,14 @@ Spec spec_of(const Array& x) {
 }
 LocalBlock local_block(const Array& x) {
   auto* s = nearest<Shard>();
-  if (!s) return {x.concrete(), x.shape(), Dims(static_cast<std::size_t>(x.ndim()), 0), Spec::replicated(static_cast<std::size_t>(x.ndim()))};
+  if (!s)
+    return {x.concrete(), x.shape(), Dims(static_cast<std::size_t>(x.ndim()), 0),
+            Spec::replicated(static_cast<std::size_t>(x.ndim()))};
   Within w(s->parent);
   auto v = s->resolve(s->real(s->view(x)));
   Dims begin;
-  for (std::size_t d = 0; d < v.spec.size(); ++d) begin.push_back(block_of(v.type.shape[d], s->mesh().parts(v.spec[d]), s->mesh().part(s->rank(), v.spec[d])).begin);
+  for (std::size_t d = 0; d < v.spec.size(); ++d)
+    begin.push_back(block_of(v.type.shape[d], s->mesh().parts(v.spec[d]), s->mesh().part(s->rank(), v.spec[d])).begin);
   return {v.local.concrete(), v.type.shape, begin, v.spec};
 }
 std::string visualize_sharding(const Array& x) {
@@ -64,8 +69,10 @@ std::string visualize_sharding(const Array& x) {
   if (!s) return to_string(x.type()) + ": one process, not split\n";
   auto v = s->view(x);
   auto& m = s->mesh();
-  auto rows = x.ndim() == 2 ? v.spec[0] : MeshAxes{}, columns = x.ndim() == 0 ? MeshAxes{} : v.spec[static_cast<std::size_t>(x.ndim() - 1)];
-  std::vector<std::vector<std::string>> cell(static_cast<std::size_t>(m.parts(rows)), std::vector<std::string>(static_cast<std::size_t>(m.parts(columns))));
+  auto rows = x.ndim() == 2 ? v.spec[0] : MeshAxes{},
+       columns = x.ndim() == 0 ? MeshAxes{} : v.spec[static_cast<std::size_t>(x.ndim() - 1)];
+  std::vector<std::vector<std::string>> cell(static_cast<std::size_t>(m.parts(rows)),
+                                             std::vector<std::string>(static_cast<std::size_t>(m.parts(columns))));
   std::size_t width = 4;
   for (int r = 0; r < m.size(); ++r) {
     auto& c = cell[static_cast<std::size_t>(m.part(r, rows))][static_cast<std::size_t>(m.part(r, columns))];
@@ -97,7 +104,8 @@ struct InBlocks {
 void check_speaks_of_blocks(const Program& p) {
   for (auto& i : p.code) {
     auto* bits = as<ops::RandomBits>(i.primitive);
-    bool global = i.primitive->traits.enters_shard && i.primitive->programs().empty() && !(bits && bits->spec.trivial());
+    bool global =
+        i.primitive->traits.enters_shard && i.primitive->programs().empty() && !(bits && bits->spec.trivial());
     check<ShardError>(!global, bits ? "a draw with a Spec" : i.primitive->name(),
                       " inside shard_map: there values are this rank's blocks; place global arrays outside of it");
     for (auto& held : i.primitive->programs()) check_speaks_of_blocks(*held);
@@ -113,7 +121,7 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& sp
     for (auto n : t.shape) mine += " " + std::to_string(n);
     mine += "\n";
   }
-  std::vector<std::vector<Dims>> sizes;                    // rank, result, dimension
+  std::vector<std::vector<Dims>> sizes;  // rank, result, dimension
   auto all = mesh.size() == 1 ? std::vector<std::string>{mine} : talk->exchange(mine, "shard_map");
   for (auto& text : all) {
     sizes.emplace_back();
@@ -124,16 +132,18 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& sp
       sizes.back().emplace_back();
       for (std::int64_t n; words >> n;) sizes.back().back().push_back(n);
       auto k = sizes.back().size() - 1;
-      check<ShardError>(k < local.size() && dtype == dtype_name(local[k].dtype) && sizes.back()[k].size() == local[k].shape.size(),
-                        "shard_map: result ", k, " is ", [&] { return k < local.size() ? to_string(local[k]) : "missing"; },
-                        " on this rank and ", dtype, to_string(sizes.back()[k]), " on another");
+      check<ShardError>(
+          k < local.size() && dtype == dtype_name(local[k].dtype) && sizes.back()[k].size() == local[k].shape.size(),
+          "shard_map: result ", k, " is ", [&] { return k < local.size() ? to_string(local[k]) : "missing"; },
+          " on this rank and ", dtype, to_string(sizes.back()[k]), " on another");
     }
     check<ShardError>(sizes.back().size() == local.size(), "shard_map: the ranks return different numbers of results");
   }
   std::vector<Shape> r;
   for (std::size_t k = 0; k < local.size(); ++k) {
     auto& spec = specs[k];
-    check<ShardError>(spec.size() <= local[k].shape.size(), "shard_map: out Spec", spec, " has ", spec.size(), " entries, but f returned ", local[k]);
+    check<ShardError>(spec.size() <= local[k].shape.size(), "shard_map: out Spec", spec, " has ", spec.size(),
+                      " entries, but f returned ", local[k]);
     Shape shape = local[k].shape;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       auto axes = d < spec.size() ? spec[d] : MeshAxes{};
@@ -141,15 +151,17 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& sp
       auto block = [&](int rank) -> std::int64_t& { return blocks[static_cast<std::size_t>(mesh.part(rank, axes))]; };
       for (int rank = 0; rank < mesh.size(); ++rank) {
         auto n = sizes[static_cast<std::size_t>(rank)][k][d];
-        check<ShardError>(block(rank) < 0 || block(rank) == n, "shard_map: result ", k, " has ", block(rank), " and ", n, " elements along dimension ", d,
-                          " on ranks that hold the same part of it (out Spec", spec, ")");
+        check<ShardError>(block(rank) < 0 || block(rank) == n, "shard_map: result ", k, " has ", block(rank), " and ",
+                          n, " elements along dimension ", d, " on ranks that hold the same part of it (out Spec", spec,
+                          ")");
         block(rank) = n;
       }
       std::int64_t n = 0;
       for (auto b : blocks) n += b;
       for (int part = 0; part < mesh.parts(axes); ++part)
-        check<ShardError>(blocks[static_cast<std::size_t>(part)] == block_of(n, mesh.parts(axes), part).size(), "shard_map: result ", k,
-                          ": the ranks' parts along dimension ", d, " have ", blocks, " elements, which is not how an array of ", n, " is split over ", axes);
+        check<ShardError>(blocks[static_cast<std::size_t>(part)] == block_of(n, mesh.parts(axes), part).size(),
+                          "shard_map: result ", k, ": the ranks' parts along dimension ", d, " have ", blocks,
+                          " elements, which is not how an array of ", n, " is split over ", axes);
       shape[d] = n;
     }
     r.push_back(shape);
@@ -199,9 +211,12 @@ std::string explain_program(const ProgramPtr& p, const Arrays& in) {
   auto& i = e->info();
   std::ostringstream o;
   if (auto* s = nearest<Shard>()) o << "mesh " << to_string(s->mesh()) << ", rank " << s->rank() << "\n";
-  o << "inputs " << bytes_text(static_cast<double>(i.input_bytes)) << ", outputs " << bytes_text(static_cast<double>(i.output_bytes)) << ", temporaries "
-    << bytes_text(static_cast<double>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels << " kernels (" << i.fused << " fused)\n";
-  for (auto& c : i.collective_uses) o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<double>(c.bytes)) << " each\n";
+  o << "inputs " << bytes_text(static_cast<double>(i.input_bytes)) << ", outputs "
+    << bytes_text(static_cast<double>(i.output_bytes)) << ", temporaries "
+    << bytes_text(static_cast<double>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels << " kernels ("
+    << i.fused << " fused)\n";
+  for (auto& c : i.collective_uses)
+    o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<double>(c.bytes)) << " each\n";
   o << e->explain();
   return o.str();
 }

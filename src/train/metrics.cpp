@@ -14,7 +14,8 @@ std::string number_text(double x) {
   if (!std::isfinite(x)) return "null";
   char text[64];
   auto f = static_cast<float>(x);
-  auto end = static_cast<double>(f) == x ? std::to_chars(text, text + sizeof text, f).ptr : std::to_chars(text, text + sizeof text, x).ptr;
+  auto end = static_cast<double>(f) == x ? std::to_chars(text, text + sizeof text, f).ptr
+                                         : std::to_chars(text, text + sizeof text, x).ptr;
   return {text, end};
 }
 

@@ -17,14 +17,15 @@ std::int64_t resident_bytes() {
 namespace {
 std::int64_t block_bytes(tree::Node t) {
   std::int64_t n = 0;
-  for (auto& slot : tree::slots(t)) if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_block(slot.leaf.get()).block.nbytes());
+  for (auto& slot : tree::slots(t))
+    if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_block(slot.leaf.get()).block.nbytes());
   return n;
 }
 std::string bytes_text(std::int64_t n) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto x = static_cast<double>(n);
   int unit = 0;
-  while (x >= (unit < 2 ? 1024 : 10240) && unit < 4) x /= 1024, ++unit;      // MiB as far as they read well
+  while (x >= (unit < 2 ? 1024 : 10240) && unit < 4) x /= 1024, ++unit;  // MiB as far as they read well
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", x, units[unit]);
   return text;
@@ -36,17 +37,20 @@ struct Numbers {
 };
 std::string pack(const Numbers& n) {
   std::ostringstream o;
-  o << n.parameters << ' ' << n.optimizer << ' ' << n.gradients << ' ' << n.activations << ' ' << n.transport << ' ' << n.start << ' ' << n.rows;
+  o << n.parameters << ' ' << n.optimizer << ' ' << n.gradients << ' ' << n.activations << ' ' << n.transport << ' '
+    << n.start << ' ' << n.rows;
   return o.str();
 }
 Numbers unpack(const std::string& text) {
   Numbers n;
-  std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >> n.rows;
+  std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >>
+      n.rows;
   return n;
 }
 }  // namespace
 
-std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, const Mesh& mesh, std::int64_t at_start) {
+std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, const Mesh& mesh,
+                      std::int64_t at_start) {
   Numbers mine;
   mine.parameters = block_bytes(model.parameters());
   mine.optimizer = block_bytes(model.optimizer_state());
@@ -55,7 +59,7 @@ std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, c
   auto program = fx::local_program(model.step_program(batch), model.step_arguments(batch));
   Mask donated(program->in.size());
   auto state_leaves = tree::count_leaves(model.state());
-  for (std::size_t i = 0; i < state_leaves; ++i) donated[i] = true;      // as step() gives them
+  for (std::size_t i = 0; i < state_leaves; ++i) donated[i] = true;  // as step() gives them
   auto info = executable(program, donated)->info();
   // Gradients live in the slab beside everything else that is temporary.
   mine.gradients = std::min<std::int64_t>(mine.parameters, static_cast<std::int64_t>(info.slab_bytes));
@@ -64,23 +68,29 @@ std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, c
   auto all = mesh.exchange(pack(mine), "run: plan");
 
   std::int64_t parameters = 0, leaves = 0;
-  for (auto& slot : tree::slots(model.parameters())) if (slot.leaf.defined()) parameters += slot.leaf.get().size(), ++leaves;
+  for (auto& slot : tree::slots(model.parameters()))
+    if (slot.leaf.defined()) parameters += slot.leaf.get().size(), ++leaves;
   std::ostringstream o;
-  o << "plan: " << parameters << " parameters in " << leaves << " arrays, mesh " << to_string(mesh.shape()) << ", layout " << s.layout << ", policy " << s.policy
-    << ", batch " << s.batch << " x " << s.model.positions << " tokens\n";
-  o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start    peak (predicted)\n";
+  o << "plan: " << parameters << " parameters in " << leaves << " arrays, mesh " << to_string(mesh.shape())
+    << ", layout " << s.layout << ", policy " << s.policy << ", batch " << s.batch << " x " << s.model.positions
+    << " tokens\n";
+  o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start    peak "
+       "(predicted)\n";
   for (std::size_t r = 0; r < all.size(); ++r) {
     auto n = unpack(all[r]);
     o << std::setw(6) << r << std::setw(7) << n.rows;
-    for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start, n.peak()}) o << std::setw(13) << bytes_text(x);
+    for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start, n.peak()})
+      o << std::setw(13) << bytes_text(x);
     o << '\n';
   }
-  o << "  a step of rank 0: " << std::setprecision(4) << info.flops / 1e9 << " GFLOP in " << info.kernels << " kernels (" << info.fused << " fused)";
+  o << "  a step of rank 0: " << std::setprecision(4) << info.flops / 1e9 << " GFLOP in " << info.kernels
+    << " kernels (" << info.fused << " fused)";
   std::size_t collectives = 0, bytes = 0;
   for (auto& c : info.collective_uses) collectives += c.times, bytes += c.times * c.bytes;
   if (collectives == 0) return o.str() + ", no collectives\n";
   o << ", " << collectives << " collectives with " << bytes_text(static_cast<std::int64_t>(bytes)) << '\n';
-  for (auto& c : info.collective_uses) o << "    " << c.times << " x " << c.what << "  " << bytes_text(static_cast<std::int64_t>(c.bytes)) << '\n';
+  for (auto& c : info.collective_uses)
+    o << "    " << c.times << " x " << c.what << "  " << bytes_text(static_cast<std::int64_t>(c.bytes)) << '\n';
   return o.str();
 }
 }  // namespace bora

@@ -25,7 +25,8 @@ std::vector<Point> thinned(const std::vector<Point>& all, std::size_t n) {
 /// A round distance between marks, so that there are about five.
 double mark_distance(double range) {
   auto power = std::pow(10.0, std::floor(std::log10(range / 4)));
-  for (double factor : {1.0, 2.0, 5.0}) if (range / (power * factor) <= 6) return power * factor;
+  for (double factor : {1.0, 2.0, 5.0})
+    if (range / (power * factor) <= 6) return power * factor;
   return 10 * power;
 }
 }  // namespace
@@ -50,17 +51,21 @@ void write_loss_plot(const std::string& metrics_path, const std::string& svg_pat
   auto x = [&](double step) { return left + (width - left - right) * step / last; };
   auto y = [&](double value) { return top + (height - top - bottom) * (high - value) / (high - low); };
   std::ostringstream out;
-  out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 " << width << ' '
-      << height << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
+      << "\" viewBox=\"0 0 " << width << ' ' << height
+      << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   auto mark = [&](double px, double py, const char* anchor, double value) {
-    out << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"#444\">" << value << "</text>\n";
+    out << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"#444\">" << value
+        << "</text>\n";
   };
   for (double d = mark_distance(high - low), v = std::ceil(low / d) * d; v <= high; v += d) {
     out << "<path d=\"M" << left << ' ' << y(v) << 'H' << width - right << "\" stroke=\"#ddd\"/>\n";
     mark(left - 8, y(v) + 4, "end", std::round(v / d) * d);
   }
-  for (double d = std::max(1.0, mark_distance(last)), s = 0; s <= last; s += d) mark(x(s), height - bottom + 18, "middle", s);
-  out << "<path d=\"M" << left << ' ' << top << 'V' << height - bottom << 'H' << width - right << "\" fill=\"none\" stroke=\"#444\"/>\n";
+  for (double d = std::max(1.0, mark_distance(last)), s = 0; s <= last; s += d)
+    mark(x(s), height - bottom + 18, "middle", s);
+  out << "<path d=\"M" << left << ' ' << top << 'V' << height - bottom << 'H' << width - right
+      << "\" fill=\"none\" stroke=\"#444\"/>\n";
   auto curve = [&](const std::vector<Point>& points, const char* colour) {
     if (points.empty()) return;
     out << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"1.5\" points=\"";
@@ -69,7 +74,8 @@ void write_loss_plot(const std::string& metrics_path, const std::string& svg_pat
   };
   curve(thinned(train, 600), "#1f77b4");
   curve(eval, "#d62728");
-  for (auto& p : eval) out << "<circle cx=\"" << x(p.step) << "\" cy=\"" << y(p.value) << "\" r=\"3\" fill=\"#d62728\"/>\n";
+  for (auto& p : eval)
+    out << "<circle cx=\"" << x(p.step) << "\" cy=\"" << y(p.value) << "\" r=\"3\" fill=\"#d62728\"/>\n";
   out << "<text x=\"" << left + 10 << "\" y=\"20\" fill=\"#1f77b4\">train/loss</text>\n<text x=\"" << left + 90
       << "\" y=\"20\" fill=\"#d62728\">eval/loss</text>\n<text x=\"" << width / 2 << "\" y=\"" << height - 8
       << "\" text-anchor=\"middle\" fill=\"#444\">step</text>\n</svg>\n";

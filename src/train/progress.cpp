@@ -21,7 +21,9 @@ std::string rate_text(double x) {
 std::string time_text(double seconds) {
   auto s = static_cast<std::int64_t>(std::ceil(std::max(0.0, seconds)));
   char text[32];
-  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(s / 3600), static_cast<int>(s / 60 % 60), static_cast<int>(s % 60));
+  if (s >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(s / 3600), static_cast<int>(s / 60 % 60),
+                  static_cast<int>(s % 60));
   else std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(s / 60), static_cast<int>(s % 60));
   return text;
 }
@@ -33,18 +35,23 @@ void Progress::step(std::int64_t step, double loss, double tokens_per_second) {
   if (options_.quiet) return;
   auto now = std::chrono::steady_clock::now();
   bool last = step == options_.total;
-  if (options_.columns > 0 ? !last && now - drawn_ < std::chrono::milliseconds(100) : step % options_.every != 0 && !last && step != options_.first + 1) return;
+  if (options_.columns > 0 ? !last && now - drawn_ < std::chrono::milliseconds(100)
+                           : step % options_.every != 0 && !last && step != options_.first + 1)
+    return;
   drawn_ = now;
   auto seconds = std::chrono::duration<double>(now - begin_).count();
   auto left = seconds / static_cast<double>(step - options_.first) * static_cast<double>(options_.total - step);
   char loss_text[32];
   std::snprintf(loss_text, sizeof loss_text, "%.4f", loss);
-  auto words = "step " + std::to_string(step) + "/" + std::to_string(options_.total) + "  loss " + loss_text + "  " + rate_text(tokens_per_second) +
-               " tokens/s  " + (last ? "in " + time_text(seconds) : "ETA " + time_text(left));
+  auto words = "step " + std::to_string(step) + "/" + std::to_string(options_.total) + "  loss " + loss_text + "  " +
+               rate_text(tokens_per_second) + " tokens/s  " +
+               (last ? "in " + time_text(seconds) : "ETA " + time_text(left));
   if (options_.columns == 0) return line(words);
   auto room = std::clamp(options_.columns - static_cast<int>(words.size()) - 6, 0, 40);
   auto full = static_cast<int>(room * step / std::max<std::int64_t>(1, options_.total));
-  auto bar = room < 5 ? std::string() : "[" + std::string(static_cast<std::size_t>(full), '#') + std::string(static_cast<std::size_t>(room - full), '.') + "] ";
+  auto bar = room < 5 ? std::string()
+                      : "[" + std::string(static_cast<std::size_t>(full), '#') +
+                            std::string(static_cast<std::size_t>(room - full), '.') + "] ";
   std::fprintf(stderr, "\r\033[K%s%s", bar.c_str(), words.c_str());
   std::fflush(stderr);
   shown_ = true;

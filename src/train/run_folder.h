@@ -13,7 +13,7 @@ class RunFolder {
   RunFolder& operator=(const RunFolder&) = delete;
 
  private:
-  bool take();                              // false: a run that ended just now removed the file
+  bool take();  // false: a run that ended just now removed the file
   std::string path_, lock_;
   int fd_ = -1;
 };

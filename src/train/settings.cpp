@@ -92,13 +92,16 @@ void assign(Settings& s, const Item& item) {
     if (key != item.key) return;
     known = true;
     if (item.form == Item::Form::scalar && parse_value(item.value, field)) return;
-    auto got = item.form == Item::Form::list ? std::string("a list") : item.form == Item::Form::group ? "keys below it" : "'" + item.value + "'";
+    auto got = item.form == Item::Form::list    ? std::string("a list")
+               : item.form == Item::Form::group ? "keys below it"
+                                                : "'" + item.value + "'";
     fail<ConfigError>(item.where, ": ", key, ": expected ", type_words<T>(), ", got ", got);
   });
-  if (group && item.form == Item::Form::group) return;      // `model:` with nothing below it
+  if (group && item.form == Item::Form::group) return;  // `model:` with nothing below it
   check<ConfigError>(!group, item.where, ": ", item.key, ": expected keys below it (", members, "), got ",
                      item.form == Item::Form::list ? "a list" : "'" + item.value + "'");
-  if (!known) fail<ConfigError>(item.where, ": unknown key '", item.key, "'; did you mean '", nearest_key(item.key, s), "'?");
+  if (!known)
+    fail<ConfigError>(item.where, ": unknown key '", item.key, "'; did you mean '", nearest_key(item.key, s), "'?");
 }
 
 bool is_group(const std::string& key, Settings& s) {
@@ -106,7 +109,8 @@ bool is_group(const std::string& key, Settings& s) {
   each_setting(s, "", [&](const std::string& k, auto&) { group = group || k.starts_with(key + "."); });
   return group;
 }
-void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name, Settings& known, std::vector<Item>& out) {
+void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name, Settings& known,
+             std::vector<Item>& out) {
   std::set<std::string> seen;
   for (auto it = node.begin(); it != node.end(); ++it) {
     auto where = name + ":" + std::to_string(it->first.Mark().line + 1);
@@ -114,7 +118,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     auto key = prefix + it->first.Scalar();
     check<ConfigError>(seen.insert(key).second, where, ": key '", key, "' is given twice");
     YAML::Node value = it->second;
-    if (value.IsMap() && key == "mesh") {                    // {data: 2, model: 1} is data=2,model=1
+    if (value.IsMap() && key == "mesh") {  // {data: 2, model: 1} is data=2,model=1
       std::string text;
       for (auto axis = value.begin(); axis != value.end(); ++axis)
         text += (text.empty() ? "" : ",") + axis->first.Scalar() + "=" + axis->second.Scalar();
@@ -122,7 +126,9 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     } else if (value.IsMap() && is_group(key, known)) {
       flatten(value, key + ".", name, known, out);
     } else {
-      auto form = value.IsMap() || (value.IsNull() && is_group(key, known)) ? Item::Form::group : value.IsSequence() ? Item::Form::list : Item::Form::scalar;
+      auto form = value.IsMap() || (value.IsNull() && is_group(key, known)) ? Item::Form::group
+                  : value.IsSequence()                                      ? Item::Form::list
+                                                                            : Item::Form::scalar;
       out.push_back({key, value.IsScalar() ? value.Scalar() : "", where, form});
     }
   }
@@ -136,9 +142,7 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
     auto root = YAML::Load(yaml);
     check<ConfigError>(root.IsNull() || root.IsMap(), name, ":1: expected lines of `key: value`");
     if (root.IsMap()) flatten(root, "", name, s, items);
-  } catch (const YAML::Exception& e) {
-    fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg);
-  }
+  } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg); }
   for (auto& text : overrides) {
     auto equals = text.find('=');
     check<ConfigError>(equals != std::string::npos && equals > 0, "command line: expected key=value, got '", text, "'");
@@ -151,7 +155,8 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   std::error_code error;
   check<ConfigError>(std::filesystem::exists(path, error), "no configuration file at ", path);
-  check<ConfigError>(!std::filesystem::is_directory(path, error), path, ": expected a configuration file, this is a folder");
+  check<ConfigError>(!std::filesystem::is_directory(path, error), path,
+                     ": expected a configuration file, this is a folder");
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();

@@ -26,7 +26,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 /// A folder that can be written or made, as far as looking at it tells.
 void check_folder(const std::string& path) {
   std::error_code error;
-  auto there = fs::absolute(path);                           // what exists of it
+  auto there = fs::absolute(path);  // what exists of it
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
                      " is a file");
@@ -41,7 +41,8 @@ void check_settings(const Settings& s) {
   domain(s.warmup >= 0, "warmup", s.warmup, "0 or more");
   domain(s.batch >= 1, "batch", s.batch, "1 or more rows");
   domain(s.accumulate >= 1, "accumulate", s.accumulate, "1 or more parts");
-  check<ConfigError>(s.batch % s.accumulate == 0, "accumulate: batch ", s.batch, " cannot be cut into ", s.accumulate, " equal parts");
+  check<ConfigError>(s.batch % s.accumulate == 0, "accumulate: batch ", s.batch, " cannot be cut into ", s.accumulate,
+                     " equal parts");
   domain(is_finite_f32(s.lr) && s.lr > 0, "lr", s.lr, "above 0");
   (void)Policy::parse(s.policy);
   check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE or a folder of text files");
@@ -64,9 +65,11 @@ void check_settings(const Settings& s) {
   domain(m.embed >= 1, "model.embed", m.embed, "1 or more");
   domain(m.heads >= 1, "model.heads", m.heads, "1 or more");
   domain(m.positions >= 1, "model.positions", m.positions, "1 or more");
-  check<ConfigError>(m.embed % m.heads == 0, "model.heads: model.embed ", m.embed, " cannot be cut into ", m.heads, " equal heads");
+  check<ConfigError>(m.embed % m.heads == 0, "model.heads: model.embed ", m.embed, " cannot be cut into ", m.heads,
+                     " equal heads");
   domain(m.dropout >= 0 && m.dropout < 1, "model.dropout", m.dropout, "at least 0 and below 1");
-  check<ConfigError>(m.checkpoint == "nothing" || m.checkpoint == "dots" || m.checkpoint == "dots_no_batch" || m.checkpoint == "everything",
+  check<ConfigError>(m.checkpoint == "nothing" || m.checkpoint == "dots" || m.checkpoint == "dots_no_batch" ||
+                         m.checkpoint == "everything",
                      "model.checkpoint: must be nothing, dots, dots_no_batch or everything, got '", m.checkpoint, "'");
   auto& o = s.optimizer;
   domain(o.beta1 >= 0 && o.beta1 < 1, "optimizer.beta1", o.beta1, "at least 0 and below 1");
@@ -90,13 +93,14 @@ Layout parse_layout(const std::string& text) {
 
 MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks) {
   auto how = parse_layout(layout);
-  std::int64_t sizes[2] = {0, 0};                            // data, model; 0: not named
+  std::int64_t sizes[2] = {0, 0};  // data, model; 0: not named
   if (!mesh.empty()) {
     for (auto& part : split(mesh, ',')) {
       auto equals = part.find('=');
       auto axis = part.substr(0, equals);
       check<ConfigError>(equals != std::string::npos, "mesh: expected data=2,model=1, got '", mesh, "'");
-      check<ConfigError>(axis == "data" || axis == "model", "mesh: unknown axis '", axis, "'; the axes are data and model");
+      check<ConfigError>(axis == "data" || axis == "model", "mesh: unknown axis '", axis,
+                         "'; the axes are data and model");
       auto& size = sizes[axis == "model"];
       check<ConfigError>(size == 0, "mesh: axis '", axis, "' is given twice in '", mesh, "'");
       auto number = part.substr(equals + 1);
@@ -110,14 +114,16 @@ MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int r
                        " ranks needs both sizes; set --mesh data=D,model=M with D * M = ", ranks);
     sizes[how.tp && !how.fsdp] = -1;
   }
-  for (auto& size : sizes) if (size == 0) size = 1;
+  for (auto& size : sizes)
+    if (size == 0) size = 1;
   check<ConfigError>(sizes[0] > 0 || sizes[1] > 0, "mesh: only one size may be -1, got '", mesh, "'");
   for (int a = 0; a < 2; ++a) {
     if (sizes[a] > 0) continue;
     check<ConfigError>(ranks % sizes[1 - a] == 0, "mesh: ", mesh, " does not divide ", ranks, " ranks");
     sizes[a] = ranks / sizes[1 - a];
   }
-  check<ConfigError>(sizes[0] * sizes[1] == ranks, "mesh: ", mesh, " has ", sizes[0] * sizes[1], " ranks, but this job has ", ranks);
+  check<ConfigError>(sizes[0] * sizes[1] == ranks, "mesh: ", mesh, " has ", sizes[0] * sizes[1],
+                     " ranks, but this job has ", ranks);
   check<ConfigError>(how.tp || sizes[1] == 1, "mesh: layout ", layout, " does not use mesh axis 'model' (", sizes[1],
                      " ranks would do the same work); use layout fsdp+tp or tp, or set mesh data=", ranks);
   return {{{AxisName("data"), static_cast<int>(sizes[0])}, {AxisName("model"), static_cast<int>(sizes[1])}}};

@@ -4,7 +4,8 @@
 
 namespace bora {
 io::Place place_of(const Mesh& mesh) {
-  return {mesh.shape(), mesh.rank(), [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); }};
+  return {mesh.shape(), mesh.rank(),
+          [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); }};
 }
 
 std::vector<io::Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep) {
@@ -13,7 +14,8 @@ std::vector<io::Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& 
     if (!slot.leaf.defined()) continue;
     auto local = local_block(slot.leaf.get());
     auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
-    leaves.push_back({path, {local.global_shape, local.block.dtype()}, local.spec, const_cast<void*>(local.block.bytes())});
+    leaves.push_back(
+        {path, {local.global_shape, local.block.dtype()}, local.spec, const_cast<void*>(local.block.bytes())});
     keep.push_back(std::move(local.block));
   }
   return leaves;
@@ -32,7 +34,7 @@ void restore_tree(tree::Node t, const std::string& folder, const Mesh& mesh, con
       auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
       leaves.push_back({path, {local.global_shape, block.dtype}, local.spec, nullptr});
     }
-    slot.leaf.set(Array());                                // its memory goes before the new one comes
+    slot.leaf.set(Array());  // its memory goes before the new one comes
     buffers.push_back(new_buffer(block));
     leaves.back().data = buffers.back().data;
   }
@@ -41,7 +43,7 @@ void restore_tree(tree::Node t, const std::string& folder, const Mesh& mesh, con
   for (auto& slot : slots) {
     if (i == leaves.size()) break;
     auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
-    if (leaves[i].path != path) continue;                  // was empty before
+    if (leaves[i].path != path) continue;  // was empty before
     slot.leaf.set(from_local_block(buffers[i].done(), leaves[i].type.shape, leaves[i].spec));
     ++i;
   }
@@ -52,28 +54,31 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
   auto leaves = leaves_of(parameters, "", keep);
   MeshAxes all;
   for (auto& axis : mesh.shape().axes) all.push_back(axis.first);
-  return io::digest_leaves(leaves, place_of(mesh), [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
-    CollectiveCall call{CollectiveKind::all_gather, 0, u8, all, in, out, {n}, counts};
-    call.describe = [] { return std::string("all_gather of parameters for the digest"); };
-    here().communicator->start(call)->wait();
-  });
+  return io::digest_leaves(leaves, place_of(mesh),
+                           [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
+                             CollectiveCall call{CollectiveKind::all_gather, 0, u8, all, in, out, {n}, counts};
+                             call.describe = [] { return std::string("all_gather of parameters for the digest"); };
+                             here().communicator->start(call)->wait();
+                           });
 }
 
 BlockRange rows_of_rank(const Settings& s, const Mesh& mesh) {
-  return block_of(s.batch, mesh.shape().axis_size(AxisName("data")), mesh.shape().coordinate(mesh.rank(), AxisName("data")));
+  return block_of(s.batch, mesh.shape().axis_size(AxisName("data")),
+                  mesh.shape().coordinate(mesh.rank(), AxisName("data")));
 }
 
 Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bool stop) {
   auto window = s.model.positions + 1;
   auto mine = rows.end - rows.begin;
   float flag = stop ? 1.0F : 0.0F;
-  MeshAxes over_data, all;                                 // axes of one rank split nothing
+  MeshAxes over_data, all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes) {
     if (axis.second == 1) continue;
     all.push_back(axis.first);
     if (axis.first == AxisName("data")) over_data.push_back(axis.first);
   }
-  auto windows = from_local_block(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec({over_data}));
+  auto windows =
+      from_local_block(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec({over_data}));
   auto weights = from_local_block(from_bytes({{mine}, f32}, rows.weights.data()), {s.batch}, Spec({over_data}));
   return {NamedArray(windows, {{"batch", s.batch}, {"window", window}}), NamedArray(weights, {{"batch", s.batch}}),
           from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
@@ -82,9 +87,17 @@ Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bo
 std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
   auto& o = s.optimizer;
   // Warm-up is a number of steps of its own: a short run may end inside of it.
-  auto rate = optim::warmup_cosine_decay_schedule(0, s.lr, s.warmup, std::max(s.steps, s.warmup + 1), s.lr * o.final_lr);
-  auto matrices = [](const std::string& path, const Array&) { return path.ends_with("weight") && path.find("ln_") == std::string::npos; };
-  auto adamw = optim::adamw({.learning_rate = rate, .b1 = o.beta1, .b2 = o.beta2, .eps = o.eps, .weight_decay = o.weight_decay, .mask = matrices});
+  auto rate =
+      optim::warmup_cosine_decay_schedule(0, s.lr, s.warmup, std::max(s.steps, s.warmup + 1), s.lr * o.final_lr);
+  auto matrices = [](const std::string& path, const Array&) {
+    return path.ends_with("weight") && path.find("ln_") == std::string::npos;
+  };
+  auto adamw = optim::adamw({.learning_rate = rate,
+                             .b1 = o.beta1,
+                             .b2 = o.beta2,
+                             .eps = o.eps,
+                             .weight_decay = o.weight_decay,
+                             .mask = matrices});
   return {o.clip > 0 ? optim::chain(optim::clip_by_global_norm(o.clip), adamw) : adamw, rate};
 }
 
@@ -104,7 +117,8 @@ void unshare(tree::Node t) {
     if (!slot.leaf.defined()) continue;
     auto local = local_block(slot.leaf.get());
     if (local.block.nbytes() == 0 || seen.insert(local.block.bytes()).second) continue;
-    slot.leaf.set(from_local_block(from_bytes(local.block.type(), local.block.bytes()), local.global_shape, local.spec));
+    slot.leaf.set(
+        from_local_block(from_bytes(local.block.type(), local.block.bytes()), local.global_shape, local.spec));
   }
 }
 }  // namespace bora

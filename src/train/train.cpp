@@ -15,9 +15,7 @@ template <class F> void on_first_rank(const Mesh& mesh, std::string_view what, c
   std::string problem;
   try {
     if (mesh.rank() == 0) f();
-  } catch (const Error& e) {
-    problem = e.text();
-  }
+  } catch (const Error& e) { problem = e.text(); }
   io::agree<IoError>(place_of(mesh), problem, what);
 }
 
@@ -35,7 +33,8 @@ double evaluate_on(Trainable& model, const data::Windows& windows, const Setting
   auto mine = rows_of_rank(s, mesh);
   double losses = 0, tokens = 0;
   for (std::int64_t step = 0; step * s.batch < count; ++step) {
-    auto r = model.evaluate(make_batch(windows.evaluation_rows(step, s.batch, mine.begin, mine.end, count), s, mesh)).to_vector<float>();
+    auto r = model.evaluate(make_batch(windows.evaluation_rows(step, s.batch, mine.begin, mine.end, count), s, mesh))
+                 .to_vector<float>();
     losses += static_cast<double>(r[0]);
     tokens += static_cast<double>(r[1]);
   }
@@ -108,18 +107,21 @@ class Run {
   void save(const std::string& root, Progress& progress) {
     Arrays keep;
     auto leaves = leaves_of(model_.state(), "", keep);
-    auto folder = io::save_checkpoint(root, done_, leaves, place_of(mesh_),
-                                      {{"step", std::to_string(done_)}, {"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep);
+    auto folder = io::save_checkpoint(
+        root, done_, leaves, place_of(mesh_),
+        {{"step", std::to_string(done_)}, {"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep);
     saved_ = done_;
     progress.line("checkpoint: " + folder);
   }
 
   int train(const std::string& root, bool continued) {
     std::unique_ptr<Metrics> metrics;
-    on_first_rank(mesh_, "run: open metrics", [&] { metrics = std::make_unique<Metrics>(s_.out + "/metrics.jsonl", continued ? done_ : -1); });
+    on_first_rank(mesh_, "run: open metrics",
+                  [&] { metrics = std::make_unique<Metrics>(s_.out + "/metrics.jsonl", continued ? done_ : -1); });
     saved_ = continued ? done_ : -1;
     say_loss(evaluate_now(continued ? nullptr : metrics.get()));
-    Progress progress({.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
+    Progress progress(
+        {.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
     bool stopped = false;
     {
       data::Prefetch rows([this](std::int64_t step) { return read(step); }, done_);
@@ -129,7 +131,8 @@ class Run {
         bool last = done_ == s_.steps || stopped;
         if (s_.eval_every > 0 && done_ % s_.eval_every == 0 && !last) {
           auto loss = evaluate_now(metrics.get());
-          progress.line("step " + std::to_string(done_) + "  eval loss " + number_text(static_cast<double>(static_cast<float>(loss))));
+          progress.line("step " + std::to_string(done_) + "  eval loss " +
+                        number_text(static_cast<double>(static_cast<float>(loss))));
         }
         if (s_.checkpoint_every > 0 && done_ % s_.checkpoint_every == 0 && !last) save(root, progress);
       }
@@ -138,7 +141,8 @@ class Run {
     if (saved_ != done_) save(root, progress);
     else say("checkpoint: " + root + "/step-" + std::to_string(saved_));
     if (stopped && done_ < s_.steps) {
-      say("stopped after step " + std::to_string(done_) + " of " + std::to_string(s_.steps) + "; the same command continues");
+      say("stopped after step " + std::to_string(done_) + " of " + std::to_string(s_.steps) +
+          "; the same command continues");
     } else {
       say_loss(evaluate_now(metrics.get()));
       stopped = false;
@@ -150,13 +154,19 @@ class Run {
     auto begin = Clock::now();
     auto r = model_.step(make_batch(rows, s_, mesh_, StopSignals::requested())).to_vector<float>();
     ++done_;
-    StepReport report{done_, static_cast<double>(r[0]), static_cast<double>(r[1]), static_cast<double>(r[2]), seconds_since(begin), 0};
-    check<ValueError>(std::isfinite(report.loss), "training: the loss of step ", done_, " is ", report.loss, "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
+    StepReport report{
+        done_, static_cast<double>(r[0]), static_cast<double>(r[1]), static_cast<double>(r[2]), seconds_since(begin),
+        0};
+    check<ValueError>(std::isfinite(report.loss), "training: the loss of step ", done_, " is ", report.loss,
+                      "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
     report.tokens_per_second = static_cast<double>(s_.batch * s_.model.positions) / report.seconds;
     stopped = r[3] > 0;
     if (metrics)
-      metrics->write(done_, {{"train/loss", report.loss}, {"train/grad_norm", report.gradient_norm}, {"optim/learning_rate", report.learning_rate},
-                             {"throughput/tokens_per_second", report.tokens_per_second}, {"throughput/step_seconds", report.seconds},
+      metrics->write(done_, {{"train/loss", report.loss},
+                             {"train/grad_norm", report.gradient_norm},
+                             {"optim/learning_rate", report.learning_rate},
+                             {"throughput/tokens_per_second", report.tokens_per_second},
+                             {"throughput/step_seconds", report.seconds},
                              {"throughput/total_tokens", static_cast<double>(done_ * s_.batch * s_.model.positions)}});
     progress.step(done_, report.loss, report.tokens_per_second);
     return report;
@@ -167,12 +177,16 @@ class Run {
   const Mesh& mesh_;
   const RunOptions& options_;
   std::unique_ptr<StopSignals> signals_;
-  std::unique_ptr<RunFolder> folder_;             // on the first rank
+  std::unique_ptr<RunFolder> folder_;  // on the first rank
   Texts texts_;
   std::int64_t done_ = 0, saved_ = -1;
 };
 }  // namespace
 
-int run_training(Trainable& model, const Settings& s, const Mesh& mesh, const RunOptions& options) { return Run(model, s, mesh, options)(); }
-double evaluate(Trainable& model, const Settings& s, const Mesh& mesh) { return evaluate_on(model, open_texts(s).held_out, s, mesh); }
+int run_training(Trainable& model, const Settings& s, const Mesh& mesh, const RunOptions& options) {
+  return Run(model, s, mesh, options)();
+}
+double evaluate(Trainable& model, const Settings& s, const Mesh& mesh) {
+  return evaluate_on(model, open_texts(s).held_out, s, mesh);
+}
 }  // namespace bora

@@ -13,7 +13,7 @@ void Key::add_text(std::string_view s) {
 }
 std::size_t Key::hash() const {
   std::uint64_t h = words_.size();
-  for (auto w : words_) {                        // the multiply-and-fold step of wyhash
+  for (auto w : words_) {  // the multiply-and-fold step of wyhash
     auto m = static_cast<unsigned __int128>(h ^ w ^ 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
     h = static_cast<std::uint64_t>(m) ^ static_cast<std::uint64_t>(m >> 64);
   }
@@ -70,7 +70,9 @@ template <class F> void each_leaf(Node t, F f) {
 }
 struct Keyed final : Visitor {
   explicit Keyed(Key& k) : key(k) {}
-  void name(Name n) { if (n.kind == Name::Kind::key) key.add_text(n.text); }
+  void name(Name n) {
+    if (n.kind == Name::Kind::key) key.add_text(n.text);
+  }
   void leaf(Name n, const LeafRef& l) override {
     name(n);
     auto& a = l.get();
@@ -88,13 +90,17 @@ struct Keyed final : Visitor {
 };
 struct Described final : Located {
   explicit Described(bool t) : types(t) {}
-  void leaf(Name n, const LeafRef& l) override { parts.push_back({at(n), l.defined() ? (types ? l.text() : "an Array") : "empty"}); }
+  void leaf(Name n, const LeafRef& l) override {
+    parts.push_back({at(n), l.defined() ? (types ? l.text() : "an Array") : "empty"});
+  }
   void statics(Name n, const StaticRef& s) override {
     std::ostringstream o;
     s.print(s.at, o);
     parts.push_back({at(n), o.str()});
   }
-  void sized(std::size_t n) override { parts.push_back({here(), std::to_string(n) + (n == 1 ? " element" : " elements")}); }
+  void sized(std::size_t n) override {
+    parts.push_back({here(), std::to_string(n) + (n == 1 ? " element" : " elements")});
+  }
   bool types;
   std::vector<Part> parts;
 };
@@ -115,10 +121,13 @@ std::vector<Slot> slots(Node t) {
   return std::move(v.all);
 }
 void append_leaves(Node t, Arrays& to) {
-  each_leaf(t, [&](const LeafRef& l) { if (auto& a = l.get(); a.defined()) to.push_back(a); });
+  each_leaf(t, [&](const LeafRef& l) {
+    if (auto& a = l.get(); a.defined()) to.push_back(a);
+  });
 }
 void append_paths(Node t, std::vector<std::string>& to) {
-  for (auto& s : slots(t)) if (s.leaf.defined()) to.push_back(std::move(s.path));
+  for (auto& s : slots(t))
+    if (s.leaf.defined()) to.push_back(std::move(s.path));
 }
 std::size_t count_leaves(Node t) {
   std::size_t n = 0;
@@ -152,22 +161,29 @@ std::string first_difference(Node a, Node b, Same what) {
 bool matches(std::string_view pattern, std::string_view path) {
   std::size_t p = 0, s = 0, star = std::string_view::npos, mark = 0;
   while (s < path.size()) {
-    if (p < pattern.size() && pattern[p] == '*') { star = p++; mark = s; }
-    else if (p < pattern.size() && pattern[p] == path[s]) { ++p; ++s; }
-    else if (star != std::string_view::npos) { p = star + 1; s = ++mark; }
-    else return false;
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = s;
+    } else if (p < pattern.size() && pattern[p] == path[s]) {
+      ++p;
+      ++s;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      s = ++mark;
+    } else return false;
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
 }
 Arrays aligned(std::string_view what, Node t, Node other) {
   auto a = slots(t), b = slots(other);
-  auto name = [](const std::vector<Slot>& s, std::size_t i) { return i < s.size() ? quoted(s[i].path) : std::string("nothing"); };
+  auto name = [](const std::vector<Slot>& s, std::size_t i) {
+    return i < s.size() ? quoted(s[i].path) : std::string("nothing");
+  };
   Arrays r;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    check<ValueError>(i < a.size() && i < b.size() && a[i].path == b[i].path, what, ": the trees differ: ",
-        name(a, i), " in the first is at the place of ",
-                      name(b, i), " in the other");
+    check<ValueError>(i < a.size() && i < b.size() && a[i].path == b[i].path, what, ": the trees differ: ", name(a, i),
+                      " in the first is at the place of ", name(b, i), " in the other");
     if (a[i].leaf.defined()) r.push_back(b[i].leaf.get());
   }
   return r;

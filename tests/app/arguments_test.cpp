@@ -12,34 +12,36 @@ std::optional<Arguments> parse(std::vector<const char*> words) {
 std::string error_of(const std::vector<const char*>& words) {
   try {
     (void)parse(words);
-  } catch (const ConfigError& e) {
-    return e.what();
-  }
+  } catch (const ConfigError& e) { return e.what(); }
   return "no error";
 }
 using Words = std::vector<std::string>;
 }  // namespace
 
 TEST(Arguments, Train) {
-  auto a = parse({"train", "gpt.yaml", "steps=3", "model.layers=2", "--mesh", "data=2,model=1", "--layout=fsdp+tp", "--threads", "2", "--out", "o"}).value();
+  auto a = parse({"train", "gpt.yaml", "steps=3", "model.layers=2", "--mesh", "data=2,model=1", "--layout=fsdp+tp",
+                  "--threads", "2", "--out", "o"})
+               .value();
   EXPECT_EQ(a.command, Arguments::Command::train);
   EXPECT_EQ(a.path, "gpt.yaml");
-  EXPECT_EQ(a.settings, (Words{"steps=3", "model.layers=2", "mesh=data=2,model=1", "layout=fsdp+tp", "threads=2", "out=o"}));
+  EXPECT_EQ(a.settings,
+            (Words{"steps=3", "model.layers=2", "mesh=data=2,model=1", "layout=fsdp+tp", "threads=2", "out=o"}));
   EXPECT_EQ(parse({"train", "gpt.yaml", "steps=-3"})->settings, (Words{"steps=-3"}));
 }
 TEST(Arguments, LaunchInEveryForm) {
-  for (auto& words : std::vector<std::vector<const char*>>{
-           {"launch", "-n", "4", "--", "train", "gpt.yaml", "steps=3"},
-           {"launch", "-n", "4", "train", "gpt.yaml", "steps=3"},
-           {"launch", "-n", "4", "gpt.yaml", "steps=3"},
-           {"launch", "-n4", "--", "gpt.yaml", "steps=3"}}) {
+  for (auto& words : std::vector<std::vector<const char*>>{{"launch", "-n", "4", "--", "train", "gpt.yaml", "steps=3"},
+                                                           {"launch", "-n", "4", "train", "gpt.yaml", "steps=3"},
+                                                           {"launch", "-n", "4", "gpt.yaml", "steps=3"},
+                                                           {"launch", "-n4", "--", "gpt.yaml", "steps=3"}}) {
     auto a = parse(words).value();
     EXPECT_EQ(a.command, Arguments::Command::launch);
     EXPECT_EQ(a.ranks, 4);
     EXPECT_EQ(a.path, "gpt.yaml");
     EXPECT_EQ(a.settings, (Words{"steps=3"}));
   }
-  auto a = parse({"launch", "-n", "4", "--layout", "fsdp+tp", "--mesh", "data=2,model=2", "--log-dir", "logs", "--max-restarts", "3", "gpt.yaml"}).value();
+  auto a = parse({"launch", "-n", "4", "--layout", "fsdp+tp", "--mesh", "data=2,model=2", "--log-dir", "logs",
+                  "--max-restarts", "3", "gpt.yaml"})
+               .value();
   EXPECT_EQ(a.path, "gpt.yaml");
   EXPECT_EQ(a.settings, (Words{"mesh=data=2,model=2", "layout=fsdp+tp"}));
   EXPECT_EQ(a.log_dir, "logs");
@@ -48,7 +50,8 @@ TEST(Arguments, LaunchInEveryForm) {
   EXPECT_EQ(a.settings, (Words{"steps=3", "layout=tp"}));
 }
 TEST(Arguments, OtherCommands) {
-  auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"}).value();
+  auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"})
+               .value();
   EXPECT_EQ(g.command, Arguments::Command::generate);
   EXPECT_EQ(g.path, "runs/x");
   EXPECT_EQ(g.prompt, "Love is");
@@ -61,14 +64,21 @@ TEST(Arguments, OtherCommands) {
   EXPECT_EQ(parse({"doctor"})->command, Arguments::Command::doctor);
 }
 TEST(Arguments, MistakesAreOneLine) {
-  for (auto& words : std::vector<std::vector<const char*>>{
-           {}, {"tarin", "gpt.yaml"}, {"train"}, {"launch", "gpt.yaml"}, {"launch", "-n", "two", "gpt.yaml"}, {"train", "gpt.yaml", "--mush", "x"},
-           {"train", "gpt.yaml", "steps"}, {"launch", "-n", "2", "--", "train"}, {"generate", "x", "--temperature", "-1"}}) {
+  for (auto& words : std::vector<std::vector<const char*>>{{},
+                                                           {"tarin", "gpt.yaml"},
+                                                           {"train"},
+                                                           {"launch", "gpt.yaml"},
+                                                           {"launch", "-n", "two", "gpt.yaml"},
+                                                           {"train", "gpt.yaml", "--mush", "x"},
+                                                           {"train", "gpt.yaml", "steps"},
+                                                           {"launch", "-n", "2", "--", "train"},
+                                                           {"generate", "x", "--temperature", "-1"}}) {
     auto error = error_of(words);
     EXPECT_NE(error, "no error");
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   }
-  EXPECT_EQ(error_of({"tarin", "gpt.yaml"}), "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, doctor");
+  EXPECT_EQ(error_of({"tarin", "gpt.yaml"}),
+            "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, doctor");
   EXPECT_EQ(error_of({"train"}), "no configuration file given; write `bora train CONFIG.yaml [key=value ...]`");
   EXPECT_EQ(error_of({"plan", "--layout", "dp"}),
             "no configuration file given; write `bora plan CONFIG.yaml [key=value ...]`");

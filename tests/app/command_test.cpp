@@ -25,9 +25,10 @@ struct Result {
   int code = 0;
   std::string out, err;
   double seconds = 0;
-  std::string line(const std::string& begin) const {       // the first one that begins so, without its beginning
+  std::string line(const std::string& begin) const {  // the first one that begins so, without its beginning
     std::istringstream lines(out);
-    for (std::string l; std::getline(lines, l);) if (l.starts_with(begin)) return l.substr(begin.size());
+    for (std::string l; std::getline(lines, l);)
+      if (l.starts_with(begin)) return l.substr(begin.size());
     return "no line '" + begin + "'";
   }
 };
@@ -41,12 +42,14 @@ struct CommandTest : testing::Test {
     std::string text;
     for (int i = 0; i < 400; ++i) text += "The wind number " + std::to_string(i * i) + " blows over the hills.\n%\n";
     std::ofstream(folder + "/text") << text;
-    std::ofstream(config) << "steps: 6\nwarmup: 2\nbatch: 6\nlog_every: 2\neval_rows: 24\ndata: " << folder << "/text\nmodel: {layers: 2, embed: 24, heads: 3, positions: 16}\n";
+    std::ofstream(config) << "steps: 6\nwarmup: 2\nbatch: 6\nlog_every: 2\neval_rows: 24\ndata: " << folder
+                          << "/text\nmodel: {layers: 2, embed: 24, heads: 3, positions: 16}\n";
   }
   ~CommandTest() override { fs::remove_all(folder); }
-  Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {}, const std::string& environment = {}) const {
+  Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {},
+             const std::string& environment = {}) const {
     auto begin = std::chrono::steady_clock::now();
-    auto said = folder + "/" + std::to_string(++runs);       // one run may begin while another goes on
+    auto said = folder + "/" + std::to_string(++runs);  // one run may begin while another goes on
     auto pid = ::fork();
     if (pid == 0) {
       auto command =
@@ -73,14 +76,16 @@ struct CommandTest : testing::Test {
     std::vector<double> r;
     std::ifstream file(out + "/metrics.jsonl");
     double x = 0;
-    for (std::string line; std::getline(file, line);) if (metric_of(line, name, x)) r.push_back(x);
+    for (std::string line; std::getline(file, line);)
+      if (metric_of(line, name, x)) r.push_back(x);
     return r;
   }
   static int processes(const std::string& word) {
     int n = 0;
     for (auto& p : fs::directory_iterator("/proc")) {
       if (!std::isdigit(p.path().filename().string()[0]) || p.path().filename() == std::to_string(::getpid())) continue;
-      n += slurp(p.path() / "cmdline").find(word) != std::string::npos && slurp(p.path() / "stat").find(") Z") == std::string::npos;
+      n += slurp(p.path() / "cmdline").find(word) != std::string::npos &&
+           slurp(p.path() / "stat").find(") Z") == std::string::npos;
     }
     return n;
   }
@@ -114,7 +119,7 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
   is_bad_input(launch, "BORA_ROOT: expected host:port", "BORA_ROOT=nowhere");
   is_bad_input(launch + "--log-dir " + config + "/logs", "cannot make the folder");
   is_bad_input("launch -n 2 --out " + config + "/deep " + config, "out: cannot make the folder");
-  for (std::string rank : {"0", "1"})                      // started by hand: each terminal shows why
+  for (std::string rank : {"0", "1"})  // started by hand: each terminal shows why
     is_bad_input("train " + config + " batch=0", "batch: must be 1 or more rows",
                  "BORA_RANK=" + rank + " BORA_SIZE=2 BORA_ROOT=127.0.0.1:9");
   EXPECT_FALSE(fs::exists(folder + "/o"));
@@ -164,7 +169,8 @@ TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
   is_bad_input("launch -n 2 --out " + folder + "/o " + config, "the port is in use", "BORA_ROOT=" + root);
   ::close(fd);
   EXPECT_FALSE(fs::exists(folder + "/o"));
-  auto r = run("train " + config + " join_timeout=1 --out " + folder + "/o", {}, "BORA_RANK=0 BORA_SIZE=2 BORA_ROOT=" + root);
+  auto r = run("train " + config + " join_timeout=1 --out " + folder + "/o", {},
+               "BORA_RANK=0 BORA_SIZE=2 BORA_ROOT=" + root);
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("1"), std::string::npos) << r.err;
   EXPECT_TRUE(r.err.starts_with("bora: ")) << r.err;
@@ -174,7 +180,8 @@ TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
 TEST_F(CommandTest, TheSameRunOnEveryMesh) {
   std::string digest;
   std::vector<double> first;
-  for (std::string how : {"-n 1", "-n 2 --layout fsdp", "-n 2 --layout tp", "-n 3 --layout fsdp", "-n 4 --layout fsdp+tp --mesh data=2,model=2", "-n 2 --layout dp"}) {
+  for (std::string how : {"-n 1", "-n 2 --layout fsdp", "-n 2 --layout tp", "-n 3 --layout fsdp",
+                          "-n 4 --layout fsdp+tp --mesh data=2,model=2", "-n 2 --layout dp"}) {
     auto out = folder + "/" + std::to_string(std::hash<std::string>()(how));
     auto r = run("launch " + how + " --out " + out + " " + config);
     ASSERT_EQ(r.code, 0) << how << "\n" << r.out << r.err;
@@ -202,11 +209,13 @@ TEST_F(CommandTest, AContinuedRunIsTheRunThatWasNeverInterrupted) {
   auto command = "launch -n 2 --out " + cut + " " + config + length;
   std::chrono::steady_clock::time_point killed;
   auto r = run(command, [&](pid_t launcher) {
-    for (int i = 0; i < 30000 && losses(cut).size() < 120; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int i = 0; i < 30000 && losses(cut).size() < 120; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     killed = std::chrono::steady_clock::now();
     for (auto& p : fs::directory_iterator("/proc")) {
       auto stat = slurp(p.path() / "stat");
-      if (stat.find(" " + std::to_string(launcher) + " ") != std::string::npos && slurp(p.path() / "environ").find("BORA_RANK=1") != std::string::npos)
+      if (stat.find(" " + std::to_string(launcher) + " ") != std::string::npos &&
+          slurp(p.path() / "environ").find("BORA_RANK=1") != std::string::npos)
         ::kill(std::stoi(p.path().filename()), SIGKILL);
     }
   });
@@ -226,7 +235,9 @@ TEST_F(CommandTest, AContinuedRunIsTheRunThatWasNeverInterrupted) {
     fs::copy(whole + "/checkpoints/step-200", out + "/checkpoints/step-200", fs::copy_options::recursive);
     r = run("launch -n " + n + " --out " + out + " " + config + length);
     ASSERT_EQ(r.code, 0) << r.out << r.err;
-    for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(losses(out).at(i), losses(whole).at(200 + i), 1e-5 * losses(whole).at(200 + i)) << n << " ranks, step " << 201 + i;
+    for (std::size_t i = 0; i < 20; ++i)
+      EXPECT_NEAR(losses(out).at(i), losses(whole).at(200 + i), 1e-5 * losses(whole).at(200 + i))
+          << n << " ranks, step " << 201 + i;
   }
   // Damage is found, and names the leaf.
   {
@@ -237,7 +248,8 @@ TEST_F(CommandTest, AContinuedRunIsTheRunThatWasNeverInterrupted) {
   }
   is_bad_input("launch -n 2 --out " + whole + " " + config + " steps=400", "leaf '");
   fs::remove_all(whole + "/checkpoints/step-300");
-  is_bad_input("launch -n 2 --out " + whole + " " + config + " steps=400 model.embed=48", "is of another model: leaf '");
+  is_bad_input("launch -n 2 --out " + whole + " " + config + " steps=400 model.embed=48",
+               "is of another model: leaf '");
   auto text = run("generate " + cut + " --prompt The --length 20");
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_TRUE(text.out.starts_with("The"));
@@ -259,7 +271,8 @@ TEST_F(CommandTest, StepsZeroPlansAndEnds) {
   EXPECT_EQ(r.out.find("checkpoint: "), std::string::npos);
   EXPECT_FALSE(fs::exists(folder + "/o/checkpoints"));
   EXPECT_NE(r.line("peak rss rank 1: ").find_first_of("123456789"), std::string::npos);
-  EXPECT_EQ(run("launch -n 2 --out " + folder + "/o " + config + " steps=0 digest=false").out.find("init digest"), std::string::npos);
+  EXPECT_EQ(run("launch -n 2 --out " + folder + "/o " + config + " steps=0 digest=false").out.find("init digest"),
+            std::string::npos);
   EXPECT_EQ(run("plan " + config + " --mesh data=2,model=1").code, 0);
 }
 TEST_F(CommandTest, SignalsStopInOrder) {

@@ -30,7 +30,7 @@ std::string slurp(const std::string& path) {
   s << file.rdbuf();
   return s.str();
 }
-std::string folder() {                                       // the same in forked children
+std::string folder() {  // the same in forked children
   static const auto path = (fs::temp_directory_path() / ("bora_launch_" + std::to_string(::getpid()))).string();
   return path;
 }
@@ -50,11 +50,12 @@ struct LaunchTest : testing::Test {
     if (meanwhile) meanwhile(pid);
     int status = 0;
     ::waitpid(pid, &status, 0);
-    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(folder() + "/out"), slurp(folder() + "/err")};
+    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(folder() + "/out"),
+             slurp(folder() + "/err")};
     r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return r;
   }
-  static int processes(const std::string& word) {          // whose command line has this word
+  static int processes(const std::string& word) {  // whose command line has this word
     int n = 0;
     for (auto& p : fs::directory_iterator("/proc")) {
       auto line = slurp(p.path() / "cmdline");
@@ -70,7 +71,9 @@ struct LaunchTest : testing::Test {
 }  // namespace
 
 TEST_F(LaunchTest, RanksKnowTheirPlace) {
-  auto r = run({.ranks = 3}, "echo rank $BORA_RANK of $BORA_SIZE local $BORA_LOCAL_RANK $BORA_LOCAL_SIZE; echo $BORA_ROOT >> " + folder() + "/root");
+  auto r = run({.ranks = 3},
+               "echo rank $BORA_RANK of $BORA_SIZE local $BORA_LOCAL_RANK $BORA_LOCAL_SIZE; echo $BORA_ROOT >> " +
+                   folder() + "/root");
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
   EXPECT_NE(r.out.find("rank 0 of 3 local 0 3\n"), std::string::npos) << r.out;
@@ -89,11 +92,13 @@ TEST_F(LaunchTest, AKilledRankIsNamedAndNobodyStays) {
   EXPECT_EQ(r.code, 86);
   EXPECT_EQ(r.err, "bora: rank 1 lost: killed by signal 9 (Killed)\n");
   EXPECT_LT(r.seconds, 2.5);
-  EXPECT_GE(r.seconds, 1.5);                                // survivors had their time
+  EXPECT_GE(r.seconds, 1.5);  // survivors had their time
   EXPECT_EQ(processes("4711"), 0);
 }
 TEST_F(LaunchTest, SurvivorsThatEndBecauseOfAnotherAreNotTheCause) {
-  auto r = run({.ranks = 3}, "[ $BORA_RANK = 2 ] && { sleep 0.3; kill -9 $$; }; sleep 0.1; echo 'bora: rank 2 lost: no heartbeat' >&2; exit 86");
+  auto r = run({.ranks = 3},
+               "[ $BORA_RANK = 2 ] && { sleep 0.3; kill -9 $$; }; sleep 0.1; echo 'bora: rank 2 lost: no heartbeat' "
+               ">&2; exit 86");
   EXPECT_EQ(r.code, 86);
   EXPECT_EQ(r.err, "bora: rank 2 lost: killed by signal 9 (Killed)\n");
   r = run({.ranks = 2}, "echo \"bora: rank 7 lost: says $BORA_RANK\" >&2; [ $BORA_RANK = 1 ] && sleep 0.3; exit 86");
@@ -114,10 +119,11 @@ TEST_F(LaunchTest, BadInputIsSaidOnce) {
   EXPECT_NE(r.err.find("[rank 3] note\n"), std::string::npos) << r.err;
   EXPECT_EQ(run({.ranks = 1}, "exit 2").err, "bora: rank 0 ended with exit code 2\n");
   Launch missing{.ranks = 2};
-  EXPECT_EQ(run(missing, "exec /no/such/program").code, 86);        // the shell's 126 or 127
+  EXPECT_EQ(run(missing, "exec /no/such/program").code, 86);  // the shell's 126 or 127
 }
 TEST_F(LaunchTest, SignalsStopInOrder) {
-  auto script = "trap 'echo stopping; exit 130' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done";
+  auto script =
+      "trap 'echo stopping; exit 130' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done";
   auto stop = [](int signal) {
     return [signal](pid_t launcher) {
       for (int r = 0; r < 2; ++r) wait_for(folder() + "/ready" + std::to_string(r));
@@ -130,17 +136,19 @@ TEST_F(LaunchTest, SignalsStopInOrder) {
   EXPECT_NE(r.out.find("stopping\n"), std::string::npos);
   EXPECT_NE(r.out.find("[rank 1] stopping\n"), std::string::npos);
   fs::remove_all(folder()), fs::create_directories(folder());
-  r = run({.ranks = 2}, "touch " + folder() + "/ready$BORA_RANK; exec sleep 4712", stop(SIGINT));    // no handler: ends all the same
+  r = run({.ranks = 2}, "touch " + folder() + "/ready$BORA_RANK; exec sleep 4712",
+          stop(SIGINT));  // no handler: ends all the same
   EXPECT_EQ(r.code, 130);
   EXPECT_EQ(processes("4712"), 0);
 }
 TEST_F(LaunchTest, ASecondSignalEndsTheRanks) {
-  auto r = run({.ranks = 2}, "trap '' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done", [](pid_t launcher) {
-    for (int i = 0; i < 2; ++i) wait_for(folder() + "/ready" + std::to_string(i));
-    ::kill(launcher, SIGTERM);
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    ::kill(launcher, SIGTERM);
-  });
+  auto r = run({.ranks = 2}, "trap '' TERM; touch " + folder() + "/ready$BORA_RANK; while :; do sleep 0.05; done",
+               [](pid_t launcher) {
+                 for (int i = 0; i < 2; ++i) wait_for(folder() + "/ready" + std::to_string(i));
+                 ::kill(launcher, SIGTERM);
+                 std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                 ::kill(launcher, SIGTERM);
+               });
   EXPECT_EQ(r.code, 130);
   EXPECT_LT(r.seconds, 5);
 }
@@ -165,7 +173,8 @@ TEST_F(LaunchTest, LogsHaveEverything) {
   EXPECT_NE(slurp(logs + "/rank-0.log").find("out 0\n"), std::string::npos);
 }
 TEST_F(LaunchTest, RestartsAfterALostRank) {
-  auto script = "echo x >> " + folder() + "/runs$BORA_RANK; [ $(wc -l < " + folder() + "/runs$BORA_RANK) -ge 3 ] && exit 0; [ $BORA_RANK = 1 ] && kill -9 $$; exit 86";
+  auto script = "echo x >> " + folder() + "/runs$BORA_RANK; [ $(wc -l < " + folder() +
+                "/runs$BORA_RANK) -ge 3 ] && exit 0; [ $BORA_RANK = 1 ] && kill -9 $$; exit 86";
   auto r = run({.ranks = 2, .max_restarts = 5}, script);
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(slurp(folder() + "/runs1"), "x\nx\nx\n");
@@ -173,7 +182,9 @@ TEST_F(LaunchTest, RestartsAfterALostRank) {
   EXPECT_EQ(run({.ranks = 2, .max_restarts = 1}, script).code, 86);
 }
 TEST_F(LaunchTest, APartialLineOfRankZeroPassesAtOnce) {
-  auto r = run({.ranks = 2}, "[ $BORA_RANK = 1 ] && { printf half; exit 0; }; printf 'bar 1\\rbar 2'; printf 'boring\\rbora: no' >&2; sleep 0.2; exit 0");
+  auto r = run({.ranks = 2},
+               "[ $BORA_RANK = 1 ] && { printf half; exit 0; }; printf 'bar 1\\rbar 2'; printf 'boring\\rbora: no' "
+               ">&2; sleep 0.2; exit 0");
   EXPECT_NE(r.out.find("bar 1\rbar 2"), std::string::npos);
   EXPECT_NE(r.out.find("[rank 1] half\n"), std::string::npos) << r.out;
   EXPECT_NE(r.err.find("boring"), std::string::npos) << r.err;
@@ -181,7 +192,7 @@ TEST_F(LaunchTest, APartialLineOfRankZeroPassesAtOnce) {
 TEST_F(LaunchTest, AnErrorLineBeginsALine) {
   auto r = run({.ranks = 1}, "printf '\\rbar 7' >&2; sleep 0.2; kill -9 $$");
   EXPECT_EQ(r.err, "\rbar 7\nbora: rank 0 lost: killed by signal 9 (Killed)\n");
-  for (auto pause : {"", "sleep 0.1; "}) {                   // as one piece, or two
+  for (auto pause : {"", "sleep 0.1; "}) {  // as one piece, or two
     auto script = std::string("{ printf '\\rbar 7'; ") + pause + "printf '\\r\\033[Kbora: why\\n'; } >&2; exit 2";
     r = run({.ranks = 1}, script);
     EXPECT_EQ(r.err, "\rbar 7\r\033[Kbora: why\n");

@@ -64,7 +64,8 @@ class Meeting {
   }
   void finish(int rank, std::size_t which) {
     std::unique_lock l(mutex_);
-    changed_.wait(l, [&] { return std::all_of(calls_.begin(), calls_.end(), [&](auto& c) { return c.size() > which; }); });
+    changed_.wait(l,
+                  [&] { return std::all_of(calls_.begin(), calls_.end(), [&](auto& c) { return c.size() > which; }); });
     auto& c = calls_[static_cast<std::size_t>(rank)][which].call;
     auto* out = static_cast<float*>(c.out);
     for (auto& other : calls_) EXPECT_EQ(other[which].call.fingerprint, c.fingerprint);
@@ -148,10 +149,12 @@ TEST(Coalesce, DependentOnesAndLargeOnesStay) {
 }
 TEST(Coalesce, InsideOfLoops) {
   on_ranks(2, [](int rank, Communicator&) {
-    auto body = local([&](const Arrays& a) {
-      auto s = ops::all_reduce(a[0] * 0.25, kData, ops::Combine::sum, {3});
-      return Arrays{tanh(s), ops::all_reduce(exp(a[0]), kData, ops::Combine::sum, {3})};
-    }, {{{3}, f32}});
+    auto body = local(
+        [&](const Arrays& a) {
+          auto s = ops::all_reduce(a[0] * 0.25, kData, ops::Combine::sum, {3});
+          return Arrays{tanh(s), ops::all_reduce(exp(a[0]), kData, ops::Combine::sum, {3})};
+        },
+        {{{3}, f32}});
     auto p = local([&](const Arrays& a) { return call(ops::Scan{body, 0, 1, 4, false}, {a[0]}); }, {{{3}, f32}});
     auto e = executable(p);
     EXPECT_EQ(e->info().collectives, 1u);

@@ -41,13 +41,20 @@ TEST(Executable, EmptyArrays) {
   agrees([](const Arrays& a) { return Arrays{exp(a[0]) * a[0], sum(a[0], 0), sum(a[0], 1)}; }, {numbers({0, 5}, 1)});
 }
 TEST(Executable, ScalarsAndConstants) {
-  agrees([](const Arrays& a) { return Arrays{a[0] + 2.5, full_of({{3}, f32}, 4), constant(7, i32)}; }, {numbers({}, 1)});
+  agrees(
+      [](const Arrays& a) {
+        return Arrays{a[0] + 2.5, full_of({{3}, f32}, 4), constant(7, i32)};
+      },
+      {numbers({}, 1)});
 }
 TEST(Executable, OutputsMayBeInputsViewsAndEachOther) {
-  auto p = stage([](const Arrays& a) {
-    auto y = exp(a[0]);
-    return Arrays{a[0], y, reshape(y, {6}), reshape(a[0], {3, 2}), y};
-  }, {{{2, 3}, f32}}).program;
+  auto p = stage(
+               [](const Arrays& a) {
+                 auto y = exp(a[0]);
+                 return Arrays{a[0], y, reshape(y, {6}), reshape(a[0], {3, 2}), y};
+               },
+               {{{2, 3}, f32}})
+               .program;
   Arrays in{numbers({2, 3}, 1)};
   auto out = executable(p)->run(in);
   same_bits(out, interpret(*p, in));
@@ -86,10 +93,11 @@ TEST(Donation, MemoryThatSomebodyHoldsIsNotTouched) {
   Mask d{true, true, false};
   Arrays in{numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)};
   auto kept = in;
-  auto out = executable(p, d)->run(std::move(in), {false, false, false});      // jit does not give up what somebody else holds
+  auto out =
+      executable(p, d)->run(std::move(in), {false, false, false});  // jit does not give up what somebody else holds
   same_bits(kept, {numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)});
   same_bits(out, update(kept));
-  auto again = executable(p, d)->run(kept, {});                     // compiled for donation, run without
+  auto again = executable(p, d)->run(kept, {});  // compiled for donation, run without
   same_bits(again, out);
   same_bits(kept, {numbers({4, 8}, 1), numbers({4, 8}, 2), numbers({4, 8}, 3)});
 }
@@ -128,7 +136,9 @@ Arrays scan_of(const FlatFn& body, const Arrays& consts, const Arrays& carry, co
     in.push_back(x);
   }
   auto p = stage(body, t).program;
-  return call(ops::Scan{p, static_cast<std::int64_t>(consts.size()), static_cast<std::int64_t>(carry.size()), length, reverse}, in);
+  return call(
+      ops::Scan{p, static_cast<std::int64_t>(consts.size()), static_cast<std::int64_t>(carry.size()), length, reverse},
+      in);
 }
 /// The loop written out, one interpret() an iteration.
 void scan_agrees(const FlatFn& body, const Arrays& consts, const Arrays& init, const Arrays& xs, std::int64_t length) {
@@ -203,16 +213,22 @@ TEST(Scan, OutputsThatAreInputs) {
       {numbers({3}, 5)}, {numbers({3}, 1)}, {numbers({4, 3}, 2)}, 4);
 }
 TEST(Scan, NoIterations) {
-  auto r = scan_of([](const Arrays& a) { return Arrays{a[0] + a[1], a[1]}; }, {}, {numbers({3}, 1)}, {numbers({0, 3}, 2)}, 0);
+  auto r = scan_of(
+      [](const Arrays& a) {
+        return Arrays{a[0] + a[1], a[1]};
+      },
+      {}, {numbers({3}, 1)}, {numbers({0, 3}, 2)}, 0);
   same_bits({r[0]}, {numbers({3}, 1)});
   EXPECT_EQ(r[1].type(), (Type{{0, 3}, f32}));
 }
 TEST(Scan, Nested) {
   auto inner = [](const Arrays& a) { return Arrays{a[1] * a[0] + a[2], a[1]}; };
-  scan_agrees([&](const Arrays& a) {
-    auto r = scan_of(inner, {a[0]}, {a[1]}, {a[2]}, 3);
-    return Arrays{r[0], r[1]};
-  }, {numbers({2}, 1)}, {numbers({2}, 2)}, {numbers({4, 3, 2}, 3)}, 4);
+  scan_agrees(
+      [&](const Arrays& a) {
+        auto r = scan_of(inner, {a[0]}, {a[1]}, {a[2]}, 3);
+        return Arrays{r[0], r[1]};
+      },
+      {numbers({2}, 1)}, {numbers({2}, 2)}, {numbers({4, 3, 2}, 3)}, 4);
 }
 TEST(Scan, WhatDoesNotChangeRunsOnce) {
   auto body = [](const Arrays& a) {
@@ -239,7 +255,12 @@ TEST(Cond, TakesOneBranch) {
   Type t{{5}, f32};
   auto a = stage([](const Arrays& x) { return Arrays{exp(x[0]), x[0]}; }, {t}).program;
   auto b = stage([](const Arrays& x) { return Arrays{x[0] * x[0] + 1.0, x[0] - 1.0}; }, {t}).program;
-  auto p = stage([&](const Arrays& x) { return call(ops::Cond{a, b}, {x[0], x[1] * 2.0}); }, {{{}, boolean}, t}).program;
+  auto p = stage(
+               [&](const Arrays& x) {
+                 return call(ops::Cond{a, b}, {x[0], x[1] * 2.0});
+               },
+               {{{}, boolean}, t})
+               .program;
   for (bool on : {true, false}) {
     Arrays in{from_bytes({{}, boolean}, &on), numbers({5}, 1)};
     auto x = numbers({5}, 1) * 2.0;
@@ -272,11 +293,14 @@ TEST(While, RunsUntilTheConditionFails) {
 // ---- memory, errors, threads -----------------------------------------------------------------------------------------------
 TEST(Plan, TemporariesShareTheSlab) {
   Type t{{32, 32}, f32};
-  auto p = stage([](const Arrays& a) {
-    auto x = a[0];
-    for (int k = 0; k < 10; ++k) x = matmul(x, a[0]);
-    return Arrays{x};
-  }, {t}).program;
+  auto p = stage(
+               [](const Arrays& a) {
+                 auto x = a[0];
+                 for (int k = 0; k < 10; ++k) x = matmul(x, a[0]);
+                 return Arrays{x};
+               },
+               {t})
+               .program;
   auto i = executable(p)->info();
   EXPECT_EQ(i.slab_bytes, 2 * t.nbytes());
   EXPECT_DOUBLE_EQ(i.flops, 10 * 2.0 * 32 * 32 * 32);
@@ -298,7 +322,8 @@ TEST(Plan, OneSlabServesRunAfterRun) {
   EXPECT_EQ(slab_peak_bytes(), peak);
 }
 TEST(Executable, RunsOnSeveralThreadsAtOnce) {
-  auto p = stage([](const Arrays& a) { return Arrays{tanh(matmul(matmul(a[0], a[0]), a[0]))}; }, {{{24, 24}, f32}}).program;
+  auto p =
+      stage([](const Arrays& a) { return Arrays{tanh(matmul(matmul(a[0], a[0]), a[0]))}; }, {{{24, 24}, f32}}).program;
   auto e = executable(p);
   std::vector<std::thread> threads;
   for (std::uint64_t k = 0; k < 4; ++k)
@@ -317,7 +342,7 @@ TEST(Executable, ErrorsSayWhatAndWhere) {
       FAIL();
     } catch (const ShardError& error) {
       std::string text = error.what();
-      EXPECT_NE(text.find("in all_reduce, "), std::string::npos) << text;           // and the line that wrote it
+      EXPECT_NE(text.find("in all_reduce, "), std::string::npos) << text;  // and the line that wrote it
     }
   EXPECT_THROW((void)e->run({}), ShapeError);
   EXPECT_THROW((void)e->run({numbers({4}, 1)}), ShapeError);

@@ -60,7 +60,7 @@ TEST(Fuse, MaskedSoftmaxOfScores) {
     auto causal = broadcast_to(iota({t, t}, 0) >= iota({t, t}, 1), a[0].shape());
     return Arrays{softmax(select(causal, a[0] * 0.125, full_of(a[0].type(), -1e30)))};
   };
-  EXPECT_EQ(agrees(f, {numbers({2, 3, 6, 6}, 1)}).kernels, 2u);          // the mask is made once, not for every head
+  EXPECT_EQ(agrees(f, {numbers({2, 3, 6, 6}, 1)}).kernels, 2u);  // the mask is made once, not for every head
 }
 TEST(Fuse, LayerNormForward) {
   auto f = [](const Arrays& a) { return layer_norm(a[0], a[1], a[2]); };
@@ -75,7 +75,7 @@ TEST(Fuse, LayerNormBackward) {
   };
   auto i = agrees(f, {numbers({2, 5, 24}, 1), numbers({24}, 2), numbers({2, 5, 1}, 3), numbers({2, 5, 1}, 4),
                       numbers({2, 5, 24}, 5)});
-  EXPECT_EQ(i.kernels, 3u);                       // one pass, and two sums over columns
+  EXPECT_EQ(i.kernels, 3u);  // one pass, and two sums over columns
 }
 TEST(Fuse, BiasGeluDropoutResidual) {
   auto f = [](const Arrays& a) {
@@ -97,7 +97,9 @@ TEST(Fuse, BlocksOfRandomDraws) {
   };
   const std::uint32_t words[] = {7, 9, 11, 13};
   agrees(f, {from_bytes({{}, Dtype::key}, words), constant(2, i32), constant(1, i32)});
-  auto g = [](const Arrays& a) { return Arrays{call_one(ops::RandomBits{{4, 6}, i64, {}, {4, 6}}, {a[0]}) & constant(1023, i64)}; };
+  auto g = [](const Arrays& a) {
+    return Arrays{call_one(ops::RandomBits{{4, 6}, i64, {}, {4, 6}}, {a[0]}) & constant(1023, i64)};
+  };
   EXPECT_EQ(agrees(g, {from_bytes({{2}, Dtype::key}, words)}).kernels, 1u);
 }
 TEST(Fuse, AdamW) {
@@ -137,31 +139,42 @@ TEST(Fuse, ValuesOfTwoWidthsAreNotMixed) {
       {numbers({3, 9}, 1), numbers({3, 9}, 2, f64)});
 }
 TEST(Fuse, NoPathLeavesAndComesBack) {
-  agrees([](const Arrays& a) {
-    auto y = exp(a[0]);
-    auto z = matmul(y, y);                        // outside, between two members of one chain
-    return Arrays{y * z + a[0], softmax(z) + y};
-  }, {numbers({6, 6}, 1)});
+  agrees(
+      [](const Arrays& a) {
+        auto y = exp(a[0]);
+        auto z = matmul(y, y);  // outside, between two members of one chain
+        return Arrays{y * z + a[0], softmax(z) + y};
+      },
+      {numbers({6, 6}, 1)});
 }
 TEST(Fuse, ManyOperands) {
-  agrees([](const Arrays& a) {
-    Arrays r;
-    auto total = a[0];
-    for (std::size_t k = 1; k < a.size(); ++k) {
-      total = total * 0.5 + a[k];
-      r.push_back(total);
-    }
-    return r;
-  }, [] { Arrays a; for (int k = 0; k < 70; ++k) a.push_back(numbers({2, 3}, static_cast<std::uint64_t>(k))); return a; }());
+  agrees(
+      [](const Arrays& a) {
+        Arrays r;
+        auto total = a[0];
+        for (std::size_t k = 1; k < a.size(); ++k) {
+          total = total * 0.5 + a[k];
+          r.push_back(total);
+        }
+        return r;
+      },
+      [] {
+        Arrays a;
+        for (int k = 0; k < 70; ++k) a.push_back(numbers({2, 3}, static_cast<std::uint64_t>(k)));
+        return a;
+      }());
 }
 TEST(Fuse, BroadcastsOfEveryKind) {
-  agrees([](const Arrays& a) {
-    auto s = a[0].shape();
-    auto x = a[0] + broadcast_in_dim(a[1], s, {1}) * broadcast_in_dim(a[2], s, {0, 2}) - broadcast_in_dim(a[3], s, {2});
-    auto y = reshape(x, {12, 5}) * broadcast_in_dim(a[3], {12, 5}, {1});
-    auto twice = broadcast_in_dim(broadcast_in_dim(a[1], {4, 5}, {0}), s, {1, 2});
-    return Arrays{reshape(y, s) + twice, broadcast_in_dim(a[3], s, {2}), sum(x, -1), sum(y, 0), sum(x, {1, 2})};
-  }, {numbers({3, 4, 5}, 1), numbers({4}, 2), numbers({3, 5}, 3), numbers({5}, 4)});
+  agrees(
+      [](const Arrays& a) {
+        auto s = a[0].shape();
+        auto x =
+            a[0] + broadcast_in_dim(a[1], s, {1}) * broadcast_in_dim(a[2], s, {0, 2}) - broadcast_in_dim(a[3], s, {2});
+        auto y = reshape(x, {12, 5}) * broadcast_in_dim(a[3], {12, 5}, {1});
+        auto twice = broadcast_in_dim(broadcast_in_dim(a[1], {4, 5}, {0}), s, {1, 2});
+        return Arrays{reshape(y, s) + twice, broadcast_in_dim(a[3], s, {2}), sum(x, -1), sum(y, 0), sum(x, {1, 2})};
+      },
+      {numbers({3, 4, 5}, 1), numbers({4}, 2), numbers({3, 5}, 3), numbers({5}, 4)});
 }
 TEST(Fuse, CanBeSwitchedOff) {
   auto p = stage([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {{{4, 7}, f32}}).program;
@@ -195,11 +208,14 @@ struct Maker {
     auto x = any();
     bool real = is_float(x.dtype());
     switch (pick(14)) {
-      case 0: case 1:
+      case 0:
+      case 1:
         if (!real) break;
         values.push_back(pick(2) ? tanh(x) : pick(2) ? exp(x * 0.25) : x * 0.5 + 0.25);
         break;
-      case 2: case 3: case 4:
+      case 2:
+      case 3:
+      case 4:
         if (auto* y = like(x, true); y && x.dtype() != boolean)
           values.push_back(pick(3) == 0 ? x * *y : pick(2) ? x + *y : maximum(x, *y));
         break;
@@ -216,7 +232,8 @@ struct Maker {
           values.push_back(pick(2) ? sum(x, -1, {.keepdims = pick(2) == 0}) : amax(x, -1, {.keepdims = true}));
         break;
       case 8:
-        if (x.ndim() > 1 && x.dtype() != boolean) values.push_back(pick(2) ? sum(x, 0) : sum(x, Dims{x.ndim() - 2, x.ndim() - 1}));
+        if (x.ndim() > 1 && x.dtype() != boolean)
+          values.push_back(pick(2) ? sum(x, 0) : sum(x, Dims{x.ndim() - 2, x.ndim() - 1}));
         break;
       case 9: {
         auto& like = any();
@@ -230,8 +247,10 @@ struct Maker {
           auto s = like.shape(), tail = Shape(Dims(s.end() - x.ndim(), s.end())),
                head = Shape(Dims(s.begin(), s.begin() + x.ndim()));
           Dims d;
-          if (tail == x.shape()) for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(like.ndim() - x.ndim() + k);
-          else if (head == x.shape()) for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(k);
+          if (tail == x.shape())
+            for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(like.ndim() - x.ndim() + k);
+          else if (head == x.shape())
+            for (std::int64_t k = 0; k < x.ndim(); ++k) d.push_back(k);
           else break;
           values.push_back(broadcast_in_dim(x, s, d));
         }
@@ -241,7 +260,8 @@ struct Maker {
         if (x.ndim() > 1) values.push_back(pick(2) ? reshape(x, {-1}) : reshape(x, {-1, x.shape(-1)}));
         break;
       case 11:
-        if (auto* y = like(x, true)) if (auto* c = like(x, false); c && c->dtype() == boolean) values.push_back(select(*c, x, *y));
+        if (auto* y = like(x, true))
+          if (auto* c = like(x, false); c && c->dtype() == boolean) values.push_back(select(*c, x, *y));
         break;
       case 12:
         if (x.ndim() == 2) values.push_back(transpose(x));
@@ -277,10 +297,12 @@ Arrays random_body(unsigned seed, const Arrays& in) {
   Arrays out;
   for (std::size_t c : {1u, 2u}) {
     Arrays fit;
-    for (auto& v : m.values) if (v.type() == in[c].type()) fit.push_back(v);
+    for (auto& v : m.values)
+      if (v.type() == in[c].type()) fit.push_back(v);
     out.push_back(fit[static_cast<std::size_t>(m.pick(static_cast<int>(fit.size())))]);
   }
-  for (auto& v : m.values) if (m.pick(6) == 0) out.push_back(v);
+  for (auto& v : m.values)
+    if (m.pick(6) == 0) out.push_back(v);
   return out;
 }
 TEST(Fuse, RandomLoops) {
@@ -288,7 +310,8 @@ TEST(Fuse, RandomLoops) {
     SCOPED_TRACE(seed);
     std::int64_t length = 1 + seed % 4;
     bool reverse = seed % 2;
-    Arrays in{numbers({20}, seed), numbers({4, 20}, seed + 1), numbers({4, 20}, seed + 2), numbers({length, 4, 20}, seed + 3)};
+    Arrays in{numbers({20}, seed), numbers({4, 20}, seed + 1), numbers({4, 20}, seed + 2),
+              numbers({length, 4, 20}, seed + 3)};
     auto types = types_of(in);
     types[3].shape.erase(0);
     auto body = stage([&](const Arrays& a) { return random_body(seed, a); }, types).program;

@@ -21,11 +21,13 @@ inline void same_bits(const Arrays& got, const Arrays& want, const std::string& 
   ASSERT_EQ(got.size(), want.size()) << about;
   for (std::size_t k = 0; k < got.size(); ++k) {
     ASSERT_EQ(got[k].type(), want[k].type()) << "output " << k << "\n" << about;
-    auto *a = static_cast<const unsigned char*>(got[k].bytes()), *b = static_cast<const unsigned char*>(want[k].bytes());
+    auto *a = static_cast<const unsigned char*>(got[k].bytes()),
+         *b = static_cast<const unsigned char*>(want[k].bytes());
     auto size = dtype_size(got[k].dtype());
     for (std::int64_t i = 0; i < got[k].size(); ++i)
       ASSERT_EQ(std::memcmp(a + static_cast<std::size_t>(i) * size, b + static_cast<std::size_t>(i) * size, size), 0)
-          << "output " << k << " " << got[k].type() << " differs at element " << i << "\n" << about;
+          << "output " << k << " " << got[k].type() << " differs at element " << i << "\n"
+          << about;
   }
 }
 }  // namespace bora::testing

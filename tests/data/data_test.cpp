@@ -31,7 +31,8 @@ std::string all_of(const Stream& s) {
 }
 std::string paragraphs(int n) {
   std::string r;
-  for (int i = 0; i < n; ++i) r += "Paragraph " + std::to_string(i) + " says that the wind is\ncold and dry, and that it has a name.\n\n";
+  for (int i = 0; i < n; ++i)
+    r += "Paragraph " + std::to_string(i) + " says that the wind is\ncold and dry, and that it has a name.\n\n";
   return r;
 }
 }  // namespace
@@ -63,7 +64,8 @@ TEST(Shuffle, LooksShuffled) {
     fixed += index_shuffle(i, n, 3) == i;
     same += index_shuffle(i, n, 3) == index_shuffle(i, n, 4);
   }
-  EXPECT_NEAR(static_cast<double>(ascents), n / 2.0, 4 * std::sqrt(n / 12.0));       // their number has variance (n + 1) / 12
+  EXPECT_NEAR(static_cast<double>(ascents), n / 2.0,
+              4 * std::sqrt(n / 12.0));  // their number has variance (n + 1) / 12
   EXPECT_LT(fixed, 10);
   EXPECT_LT(same, 10);
 }
@@ -81,7 +83,8 @@ TEST(Text, EntriesBetweenPercentLinesAreDocuments) {
   std::istringstream lines(held);
   std::string line;
   std::vector<int> numbers;
-  while (std::getline(lines, line)) if (line.starts_with("Fortune ")) numbers.push_back(std::stoi(line.substr(8)));
+  while (std::getline(lines, line))
+    if (line.starts_with("Fortune ")) numbers.push_back(std::stoi(line.substr(8)));
   ASSERT_EQ(numbers.size(), 10U);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(numbers[static_cast<std::size_t>(i)] / 10, i);
   for (int n : numbers) EXPECT_EQ(train.find("Fortune " + std::to_string(n) + " of"), std::string::npos);
@@ -92,7 +95,8 @@ TEST(Text, LongFilesAreCutAtParagraphs) {
   auto text = paragraphs(2000);
   auto t = open_text(f.write("book.txt", text), 0.05);
   EXPECT_EQ(t.train.size() + t.held_out.size(), static_cast<std::int64_t>(text.size()));
-  EXPECT_NEAR(static_cast<double>(t.held_out.size()), 0.05 * static_cast<double>(text.size()), 0.02 * static_cast<double>(text.size()));
+  EXPECT_NEAR(static_cast<double>(t.held_out.size()), 0.05 * static_cast<double>(text.size()),
+              0.02 * static_cast<double>(text.size()));
   EXPECT_GE(t.held_out_documents, 2);
   EXPECT_TRUE(all_of(t.held_out).starts_with("Paragraph"));
   EXPECT_TRUE(all_of(t.train).ends_with("\n"));
@@ -120,16 +124,15 @@ TEST(Text, ErrorsNameThePath) {
   auto text_of = [](auto call) {
     try {
       call();
-    } catch (const ConfigError& e) {
-      return std::string(e.what());
-    }
+    } catch (const ConfigError& e) { return std::string(e.what()); }
     return std::string("no error");
   };
   EXPECT_EQ(text_of([] { check_text("/no/such/file", 0.1, 1); }), "data: no file or folder at /no/such/file");
   auto empty = f.write("empty.txt", "");
   EXPECT_EQ(text_of([&] { open_text(empty, 0.1); }), "data: " + empty + " is empty");
   fs::create_directories(f.path / "none");
-  EXPECT_EQ(text_of([&] { open_text((f.path / "none").string(), 0.1); }), "data: no text files in the folder " + (f.path / "none").string());
+  EXPECT_EQ(text_of([&] { open_text((f.path / "none").string(), 0.1); }),
+            "data: no text files in the folder " + (f.path / "none").string());
 }
 TEST(Text, AnyTextIsSplitNearTheShareAndSpread) {
   std::string lines, entries, giant, letters;
@@ -157,7 +160,7 @@ TEST(Text, AnyTextIsSplitNearTheShareAndSpread) {
         EXPECT_NEAR(static_cast<double>(t.held_out.size()), target,
                     1 + std::min(target, static_cast<double>(total) - target) / 3)
             << at();
-        std::string both = all_of(t.train) + all_of(t.held_out), whole = text;      // every byte in one of them
+        std::string both = all_of(t.train) + all_of(t.held_out), whole = text;  // every byte in one of them
         std::sort(both.begin(), both.end()), std::sort(whole.begin(), whole.end());
         EXPECT_EQ(both, whole) << at();
       }
@@ -209,12 +212,12 @@ struct WindowsTest : testing::Test {
   Windows w;
   std::int64_t bytes = 0;
   WindowsTest() {
-    std::string text;                                       // two bytes that tell where they are
+    std::string text;  // two bytes that tell where they are
     for (int i = 0; i < 3000; ++i) text += static_cast<char>('0' + i / 64), text += static_cast<char>('0' + i % 64);
     w = {open_text(f.write("t", text), 1e-9).train, 16};
     bytes = w.stream.size();
   }
-  std::int64_t position(const std::uint8_t* row) const {    // of a row's first byte
+  std::int64_t position(const std::uint8_t* row) const {  // of a row's first byte
     std::vector<std::uint8_t> all(static_cast<std::size_t>(bytes));
     w.stream.read(0, bytes, all.data());
     for (std::int64_t p = 0; p < bytes; ++p) {
@@ -229,14 +232,15 @@ TEST_F(WindowsTest, APassSeesEveryWindowOnce) {
   ASSERT_EQ(w.size(), 375);
   std::set<std::int64_t> first, second;
   auto rows = w.training_rows(0, 2 * w.size(), 0, 2 * w.size(), 7);
-  for (std::int64_t r = 0; r < 2 * w.size(); ++r) (r < w.size() ? first : second).insert(position(rows.tokens.data() + r * 17));
+  for (std::int64_t r = 0; r < 2 * w.size(); ++r)
+    (r < w.size() ? first : second).insert(position(rows.tokens.data() + r * 17));
   ASSERT_EQ(first.size(), 375U);
-  for (auto p : first) ASSERT_EQ(p % 16, 0);                // the first pass is cut at byte 0
+  for (auto p : first) ASSERT_EQ(p % 16, 0);  // the first pass is cut at byte 0
   EXPECT_EQ(second.size(), 375U);
   EXPECT_EQ(second.count(-1), 0U);
   std::set<std::int64_t> residues;
   for (auto p : second) residues.insert(p < 16 ? p : p % 16);
-  EXPECT_LE(residues.size(), 2U);                           // one cut for the whole pass (the ring closes once)
+  EXPECT_LE(residues.size(), 2U);  // one cut for the whole pass (the ring closes once)
 }
 TEST_F(WindowsTest, RowsDoNotDependOnTheRanks) {
   for (std::int64_t step : {0, 3, 1000}) {

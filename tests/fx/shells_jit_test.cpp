@@ -6,13 +6,28 @@
 
 namespace {
 using namespace bora;
-struct State { Array weight, step; };
-struct Settings { float rate = 0.1F; std::string name = "a"; Array x; };
+struct State {
+  Array weight, step;
+};
+struct Settings {
+  float rate = 0.1F;
+  std::string name = "a";
+  Array x;
+};
 Array ramp(std::int64_t n) { return arange(n).astype(f32); }
 
+struct Dense {
+  Array weight;
+};
+struct Mlp {
+  Dense up, down;
+};
 TEST(Jit, StagesOncePerStructureStaticsAndTypes) {
   int runs = 0;
-  auto f = jit([&](const Settings& s) { ++runs; return s.x * s.rate; });
+  auto f = jit([&](const Settings& s) {
+    ++runs;
+    return s.x * s.rate;
+  });
   Settings s{.x = ramp(4)};
   EXPECT_FLOAT_EQ(sum(f(s)).item<float>(), 0.6F);
   s.x = ramp(4) + 1;
@@ -28,7 +43,7 @@ TEST(Jit, StagesOncePerStructureStaticsAndTypes) {
   (void)f(s);
   EXPECT_EQ(runs, 5);
   EXPECT_EQ(f.traces(), 5);
-  auto copy = f;                                               // a copy shares what was staged
+  auto copy = f;  // a copy shares what was staged
   (void)copy(s);
   EXPECT_EQ(runs, 5);
 }
@@ -48,7 +63,10 @@ TEST(Jit, GivesWhatTheFunctionGives) {
 TEST(Jit, CapturedBuffersAreInputsAndCapturedTracersAreNotKept) {
   Array big = ramp(1000);
   int runs = 0;
-  auto f = jit([&, big](const Array& x) { ++runs; return x * sum(big); });
+  auto f = jit([&, big](const Array& x) {
+    ++runs;
+    return x * sum(big);
+  });
   EXPECT_EQ(f(array(2.)).item<float>(), 999000.F);
   EXPECT_EQ(f(array(1.)).item<float>(), 499500.F);
   EXPECT_EQ(runs, 1);
@@ -59,7 +77,13 @@ TEST(Jit, CapturedBuffersAreInputsAndCapturedTracersAreNotKept) {
   Array traced;
   auto outer = [&](const Array& x) {
     traced = x;
-    if (!kept) kept.emplace([&](const Array& y) { ++inner; return traced * y; }, Jit{});
+    if (!kept)
+      kept.emplace(
+          [&](const Array& y) {
+            ++inner;
+            return traced * y;
+          },
+          Jit{});
     return (*kept)(x);
   };
   EXPECT_FLOAT_EQ(grad(outer)(array(3.)).item<float>(), 6.F);
@@ -84,7 +108,10 @@ TEST(Jit, NestsWithEveryTransform) {
   same(vmap(grad(jit(f)))(rows), want);
 }
 TEST(Jit, RvaluesAreDonatedAndLeftEmpty) {
-  auto f = jit([](State s, const Array& x) { s.weight = s.weight + x; return s; });
+  auto f = jit([](State s, const Array& x) {
+    s.weight = s.weight + x;
+    return s;
+  });
   State s{ramp(1000), array(0)};
   Array x = ones({1000});
   auto* memory = s.weight.bytes();
@@ -94,8 +121,8 @@ TEST(Jit, RvaluesAreDonatedAndLeftEmpty) {
   EXPECT_EQ(x.size(), 1000);
   State gone = s;
   State next = f(std::move(gone), x);
-  EXPECT_FALSE(gone.weight.defined());                         // NOLINT(bugprone-use-after-move): that it is empty is the contract
-  EXPECT_EQ(sum(s.weight).item<float>(), 500500.F);            // s still held it: never clobbered
+  EXPECT_FALSE(gone.weight.defined());  // NOLINT(bugprone-use-after-move): that it is empty is the contract
+  EXPECT_EQ(sum(s.weight).item<float>(), 500500.F);  // s still held it: never clobbered
   EXPECT_EQ(sum(next.weight).item<float>(), 501500.F);
 }
 TEST(Jit, ABufferSomebodyElseHoldsIsCopiedAndThatIsSaidOnce) {
@@ -106,7 +133,8 @@ TEST(Jit, ABufferSomebodyElseHoldsIsCopiedAndThatIsSaidOnce) {
   s = other;
   (void)f(std::move(s));
   auto text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("jit(double): the donated 'weight' (f32[10]) is held by somebody else too"), std::string::npos) << text;
+  EXPECT_NE(text.find("jit(double): the donated 'weight' (f32[10]) is held by somebody else too"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("weight"), text.rfind("weight"));
   EXPECT_EQ(sum(other.weight).item<float>(), 45.F);
 }
@@ -124,7 +152,7 @@ TEST(Jit, KeepsTheMostRecentlyUsed) {
   (void)f(ramp(1));
   (void)f(ramp(2));
   (void)f(ramp(1));
-  (void)f(ramp(3));                                            // drops [2]
+  (void)f(ramp(3));  // drops [2]
   (void)f(ramp(1));
   EXPECT_EQ(f.traces(), 3);
   (void)f(ramp(2));
@@ -137,7 +165,9 @@ TEST(Jit, ThreadsShareOneFunction) {
   std::vector<float> got(8);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < got.size(); ++i)
-    threads.emplace_back([&, i] { for (int k = 0; k < 20; ++k) got[i] = f(ramp(4 + static_cast<std::int64_t>(i % 2))).item<float>(); });
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 20; ++k) got[i] = f(ramp(4 + static_cast<std::int64_t>(i % 2))).item<float>();
+    });
   for (auto& t : threads) t.join();
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i % 2 ? 20.F : 12.F);
 }
@@ -149,9 +179,27 @@ TEST(Jit, ProgramsAreLabelledWithPaths) {
   EXPECT_EQ(p->out.size(), 1u);
   EXPECT_NO_THROW(print(program_of([](const Array& x) { return x * 2; }, ramp(3))));
 }
+TEST(Jit, AnErrorNamesTheParameterAndTheLine) {
+  Mlp m{{ones({7, 3})}, {ones({3, 2})}};
+  auto f = [](const Mlp& t, const Array& x) { return sum(matmul(matmul(x, t.up.weight), t.down.weight)); };
+  auto message = [&](auto g) -> std::string {
+    try {
+      (void)g(m, ones({4, 8}));
+      return "no error";
+    } catch (const ShapeError& e) { return e.what(); }
+  };
+  std::string text = "matmul: inner sizes differ: [4, 8] @ [7, 3]; did you mean transpose(b)?",
+              line = "shells_jit_test.cpp:";
+  EXPECT_EQ(message(f).substr(0, text.size() + 4 + line.size()), text + "   (" + line);
+  for (auto& m2 : {message(jit(f)), message(jit(grad(f)))})
+    EXPECT_EQ(m2.substr(0, text.size() + 15 + line.size()), text + "   (up.weight, " + line);
+}
 TEST(Jit, ATracerKeptAfterItsTransformIsAnError) {
   Array kept;
-  (void)jit([&](const Array& x) { kept = x; return x * 2; })(ramp(3));
+  (void)jit([&](const Array& x) {
+    kept = x;
+    return x * 2;
+  })(ramp(3));
   EXPECT_THROW((void)(kept + 1), TraceError);
   EXPECT_THROW((void)kept.to_vector<float>(), TraceError);
 }

@@ -9,16 +9,23 @@ using namespace bora;
 struct Dense {
   Array weight;
   std::optional<Array> bias;
-  Array operator()(const Array& x) const { auto y = matmul(x, weight); return bias ? y + *bias : y; }
+  Array operator()(const Array& x) const {
+    auto y = matmul(x, weight);
+    return bias ? y + *bias : y;
+  }
 };
 struct Net {
   Dense up, down;
   float scale = 2;
   Array operator()(const Array& x) const { return scale * down(tanh(up(x))); }
 };
-struct Sums { Array total; std::vector<Array> parts; };
+struct Sums {
+  Array total;
+  std::vector<Array> parts;
+};
 Net net() {
-  return {{array({{0.1, -0.2, 0.3}, {0.5, 0.4, -0.6}}), array({0.01, 0.02, 0.03})}, {array({{0.7}, {-0.8}, {0.9}}), none}};
+  return {{array({{0.1, -0.2, 0.3}, {0.5, 0.4, -0.6}}), array({0.01, 0.02, 0.03})},
+          {array({{0.7}, {-0.8}, {0.9}}), none}};
 }
 const auto loss = [](const Net& m, const Array& x, const Array& y) { return mean(square(m(x) - y)); };
 Array xs() { return array({{1., 2.}, {3., -4.}, {0.5, 0.25}, {-1., 1.}}); }
@@ -26,7 +33,8 @@ Array ys() { return array({{1.}, {0.}, {2.}, {-1.}}); }
 void close(const Array& a, const Array& b, float tolerance = 1e-6F) {
   ASSERT_EQ(a.type(), b.type());
   auto x = a.to_vector<float>(), y = b.to_vector<float>();
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
 }
 template <class T> void close_trees(const T& a, const T& b, float tolerance = 1e-6F) {
   auto x = tree::leaves(a), y = tree::leaves(b);
@@ -34,11 +42,16 @@ template <class T> void close_trees(const T& a, const T& b, float tolerance = 1e
   for (std::size_t i = 0; i < x.size(); ++i) close(x[i], y[i], tolerance);
 }
 template <class E, class F> std::string message(F f) {
-  try { f(); } catch (const E& e) { return e.what(); }
+  try {
+    f();
+  } catch (const E& e) { return e.what(); }
   return "nothing was thrown";
 }
-#define SAYS(error, expression, part) \
-  do { auto text = message<error>([&] { (void)(expression); }); EXPECT_NE(text.find(part), std::string::npos) << text; } while (false)
+#define SAYS(error, expression, part)                        \
+  do {                                                       \
+    auto text = message<error>([&] { (void)(expression); }); \
+    EXPECT_NE(text.find(part), std::string::npos) << text;   \
+  } while (false)
 
 TEST(Grad, HasTheTypeOfTheArgumentAndEqualsFiniteDifferences) {
   auto m = net();
@@ -55,7 +68,8 @@ TEST(Grad, HasTheTypeOfTheArgumentAndEqualsFiniteDifferences) {
         changed[l] = asarray(v, leaves[l].shape());
         return loss(tree::unflatten(m, changed), xs(), ys()).item<float>();
       };
-      EXPECT_NEAR(gradients[l].to_vector<float>()[i], (moved(1e-2F) - moved(-1e-2F)) / 2e-2F, 2e-3) << tree::paths(m)[l];
+      EXPECT_NEAR(gradients[l].to_vector<float>()[i], (moved(1e-2F) - moved(-1e-2F)) / 2e-2F, 2e-3)
+          << tree::paths(m)[l];
     }
   }
 }
@@ -76,18 +90,24 @@ TEST(Grad, ValueAndAuxByType) {
   close(aux3.total, sum(m(xs())));
 }
 TEST(Grad, LeavesThatAreNotFloatingGetNoGradient) {
-  struct Mixed { Array w, count; };
+  struct Mixed {
+    Array w, count;
+  };
   auto g = grad([](const Mixed& m) { return sum(m.w * m.w) * m.count.astype(f32); })(Mixed{array({1., 2.}), array(3)});
   close(g.w, array({6., 12.}));
   EXPECT_FALSE(g.count.defined());
   SAYS(DtypeError, grad([](const Array& x) { return sum(x); })(array({1, 2})), "no floating leaves");
 }
 TEST(Grad, SaysWhatIsWrongWithTheLoss) {
-  SAYS(ShapeError, grad([](const Array& x) { return x * 2; })(xs()), "the loss must be a scalar, got f32[4, 2]; did you forget mean()?");
+  SAYS(ShapeError, grad([](const Array& x) { return x * 2; })(xs()),
+       "the loss must be a scalar, got f32[4, 2]; did you forget mean()?");
   SAYS(DtypeError, grad([](const Array& x) { return sum(x).astype(i32); })(xs()), "the loss must be floating");
 }
 TEST(Grad, MemberFunctionsAndNesting) {
-  struct Cube { Array a; Array at(const Array& x) const { return sum(a * x * x * x); } };
+  struct Cube {
+    Array a;
+    Array at(const Array& x) const { return sum(a * x * x * x); }
+  };
   Cube c{array(2.)};
   close(grad(&Cube::at)(c, array(3.)).a, array(27.));
   auto f = [](const Array& x) { return x * x * x; };
@@ -98,7 +118,7 @@ TEST(Vjp, OneAndSeveralArguments) {
   auto a = array({1., 2.}), b = array({3., 5.});
   auto [out, pull] = vjp(f, a, b);
   close(out.total, array(13.));
-  auto [ga, gb] = pull(Sums{array(2.), {array({10., 20.}), Array()}});      // an empty cotangent is zero
+  auto [ga, gb] = pull(Sums{array(2.), {array({10., 20.}), Array()}});  // an empty cotangent is zero
   close(ga, array({16., 30.}));
   close(gb, array({12., 24.}));
   auto squared = vjp([](const Array& x) { return x * x; }, a);
@@ -118,7 +138,8 @@ TEST(Jvp, OneAndSeveralArguments) {
   auto a = tree::leaves(m), b = tree::leaves(g);
   for (std::size_t i = 0; i < a.size(); ++i) want += sum(a[i] * b[i]).item<float>();
   EXPECT_NEAR(dl.item<float>(), want, 1e-5);
-  SAYS(ShapeError, jvp([](const Array& x) { return x; }, xs(), ys()), "jvp: tangent: value 0 has type f32[4, 2] but is given f32[4, 1]");
+  SAYS(ShapeError, jvp([](const Array& x) { return x; }, xs(), ys()),
+       "jvp: tangent: value 0 has type f32[4, 2] but is given f32[4, 1]");
 }
 TEST(Jacobian, RevFwdAndHessian) {
   auto f = [](const Array& x) { return stack({x * x, sin(x) * sum(x)}, 0); };
@@ -145,9 +166,14 @@ TEST(Vmap, AxesOfArgumentsAndResults) {
   auto [p, q] = vmap(f, {.in = {-1, none}, .out = -1})(a, b);
   close(p, a * array({{10.}, {20.}}));
   EXPECT_EQ(q.shape(), (Shape{2, 3}));
-  struct Pair { Array x, y; };
-  auto mixed = vmap([](const Pair& v) { return Pair{v.x + v.y, v.y}; },
-                    {.in = {by_path({{"y", none}, {"*", 1}})}, .out = by_path({{"x", 1}, {"*", none}})})(Pair{a, b});
+  struct Pair {
+    Array x, y;
+  };
+  auto mixed = vmap(
+      [](const Pair& v) {
+        return Pair{v.x + v.y, v.y};
+      },
+      {.in = {by_path({{"y", none}, {"*", 1}})}, .out = by_path({{"x", 1}, {"*", none}})})(Pair{a, b});
   close(mixed.x, a + array({{10.}, {20.}}));
   close(mixed.y, b);
   close(vmap([](const Array& x) { return psum(x, "i"); }, {.out = none, .axis_name = "i"})(b), array(30.));
@@ -155,10 +181,12 @@ TEST(Vmap, AxesOfArgumentsAndResults) {
 }
 TEST(Vmap, ErrorsNameThePath) {
   auto add_all = [](const Net& m, const Array& x) { return m.up.weight + x; };
-  SAYS(ShapeError, vmap(add_all, {.in = {0, 0}})(net(), xs()), "'up.weight' has 2 and axis 0 of 'up.bias' of type f32[3] has 3");
+  SAYS(ShapeError, vmap(add_all, {.in = {0, 0}})(net(), xs()),
+       "'up.weight' has 2 and axis 0 of 'up.bias' of type f32[3] has 3");
   SAYS(ShapeError, vmap([](const Array& x) { return x; }, {.in = 2})(xs()), "has no axis 2 to map");
   SAYS(ValueError, vmap([](const Array& x) { return x; }, {.in = none})(xs()), "no argument is mapped");
-  SAYS(ValueError, vmap([](const Array& x) { return x; }, {.in = {0, 0}})(xs()), ".in has 2 entries but f is called with 1 argument");
+  SAYS(ValueError, vmap([](const Array& x) { return x; }, {.in = {0, 0}})(xs()),
+       ".in has 2 entries but f is called with 1 argument");
   SAYS(ValueError, vmap([](const Array& x) { return x; }, {.out = none})(xs()), "vmap: output 0 is mapped");
 }
 TEST(Scan, CarryAndYsAreTrees) {
@@ -181,7 +209,11 @@ TEST(Scan, CarryAndYsAreTrees) {
   }
 }
 TEST(Scan, WithoutXsWithoutYAndDifferentiated) {
-  auto [last, nothing] = scan([](const Array& c, std::nullopt_t) { return std::pair{c * 2, none}; }, array(1.), none, {.length = 10});
+  auto [last, nothing] = scan(
+      [](const Array& c, std::nullopt_t) {
+        return std::pair{c * 2, none};
+      },
+      array(1.), none, {.length = 10});
   close(last, array(1024.));
   (void)nothing;
   auto v = array({1., 2., 3.});
@@ -196,47 +228,102 @@ TEST(Scan, WithoutXsWithoutYAndDifferentiated) {
 TEST(Scan, ErrorsNameThePath) {
   Sums init{array(0.), {array(1.)}};
   auto v = array({1., 2., 3.});
-  SAYS(ShapeError, scan([](const Sums& c, const Array& x) { return std::pair{Sums{c.total,
-      {c.parts[0] + stack({x, x})}}, none}; }, init, v),
+  SAYS(ShapeError,
+       scan(
+           [](const Sums& c, const Array& x) {
+             return std::pair{Sums{c.total, {c.parts[0] + stack({x, x})}}, none};
+           },
+           init, v),
        "scan: the carry must stay as init is, but they differ: 'parts.0': f32[] and f32[2]");
-  SAYS(ShapeError, scan([](const Sums& c, const Array&) { return std::pair{Sums{c.total, {}}, none}; }, init, v),
-      "'parts': 1 element and 0 elements");
-  SAYS(ShapeError, scan([](const Array& c, const Array& x) { return std::pair{(c + x).astype(bf16), none}; },
-      array(0.), v), "f32[] and bf16[]");
-  SAYS(ValueError, scan([](const Array& c, std::nullopt_t) { return std::pair{c, none}; }, array(0.), none), ".length is not given");
-  struct Two { Array a, b; };
-  SAYS(ShapeError, scan([](const Array& c, const Two&) { return std::pair{c, none}; }, array(0.),
-      Two{v, array({1., 2.})}), "'b' of xs has 2 elements");
-  SAYS(ShapeError, scan([](const Array& c, const Array&) { return std::pair{c, none}; }, array(0.), v, {.length = 4}), ".length says 4");
+  SAYS(ShapeError,
+       scan(
+           [](const Sums& c, const Array&) {
+             return std::pair{Sums{c.total, {}}, none};
+           },
+           init, v),
+       "'parts': 1 element and 0 elements");
+  SAYS(ShapeError,
+       scan(
+           [](const Array& c, const Array& x) {
+             return std::pair{(c + x).astype(bf16), none};
+           },
+           array(0.), v),
+       "f32[] and bf16[]");
+  SAYS(ValueError,
+       scan(
+           [](const Array& c, std::nullopt_t) {
+             return std::pair{c, none};
+           },
+           array(0.), none),
+       ".length is not given");
+  struct Two {
+    Array a, b;
+  };
+  SAYS(ShapeError,
+       scan(
+           [](const Array& c, const Two&) {
+             return std::pair{c, none};
+           },
+           array(0.), Two{v, array({1., 2.})}),
+       "'b' of xs has 2 elements");
+  SAYS(ShapeError,
+       scan(
+           [](const Array& c, const Array&) {
+             return std::pair{c, none};
+           },
+           array(0.), v, {.length = 4}),
+       ".length says 4");
 }
 TEST(Cond, BothBranchesAreTheSameTree) {
   auto f = [](const Array& p, const Array& x) {
-    return cond(p, [](const Array& v) { return Sums{sum(v), {v}}; }, [](const Array& v) { return Sums{-sum(v), {v * 2}}; }, x);
+    return cond(
+        p,
+        [](const Array& v) {
+          return Sums{sum(v), {v}};
+        },
+        [](const Array& v) {
+          return Sums{-sum(v), {v * 2}};
+        },
+        x);
   };
   auto x = array({1., 2.});
   close(f(array(true), x).total, array(3.));
   close(f(array(false), x).parts[0], array({2., 4.}));
   close(jit(f)(array(false), x).total, array(-3.));
   close(grad([&](const Array& v) { return f(sum(v) < 0, v).total; })(x), array({-1., -1.}));
-  SAYS(ShapeError, cond(x > 0, [](const Array& v) { return v; }, [](const Array& v) { return v; }, x),
-      "the predicate must be a scalar, got bool[2]");
-  SAYS(ShapeError, jit([](const Array& v) { return cond(sum(v) > 0, [](const Array& a) { return a; },
-      [](const Array& a) { return sum(a); }, v); })(x),
+  SAYS(ShapeError,
+       cond(
+           x > 0, [](const Array& v) { return v; }, [](const Array& v) { return v; }, x),
+       "the predicate must be a scalar, got bool[2]");
+  SAYS(ShapeError, jit([](const Array& v) {
+         return cond(
+             sum(v) > 0, [](const Array& a) { return a; }, [](const Array& a) { return sum(a); }, v);
+       })(x),
        "cond: both branches must give the same, but they differ: the value: f32[2] and f32[]");
 }
 TEST(Loops, WhileAndFori) {
-  close(while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; }, array(1.)), array(243.));
+  close(while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; }, array(1.)),
+        array(243.));
   auto body = [](const Array& i, const Array& c) { return c + i.astype(f32); };
   close(fori_loop(0, 5, body, array(1.)), array(11.));
   close(fori_loop(3, 3, body, array(1.)), array(1.));
   close(fori_loop(array(2), 5, body, array(0.)), array(9.));
   close(fori_loop(2, array(5), body, array(0.)), array(9.));
-  auto powers = [](const Array& x) { return fori_loop(0, 3, [&](const Array&, const Array& c) { return c * x; }, array(1.)); };
+  auto powers = [](const Array& x) {
+    return fori_loop(
+        0, 3, [&](const Array&, const Array& c) { return c * x; }, array(1.));
+  };
   close(grad(powers)(array(2.)), array(12.));
   SAYS(ShapeError, while_loop([](const Array& c) { return c; }, [](const Array& c) { return c; }, array(1.)),
-      "the condition must give a boolean scalar, got f32[]");
-  SAYS(ShapeError, fori_loop(0, 2, [](const Array&, const Array& c) { return stack({c, c}); }, array(1.)),
-      "fori_loop: the value must stay as init is");
+       "the condition must give a boolean scalar, got f32[]");
+  SAYS(ShapeError,
+       fori_loop(
+           0, 2,
+           [](const Array&, const Array& c) {
+             return stack({c, c});
+           },
+           array(1.)),
+       "fori_loop: the value must stay as init is");
 }
 TEST(Loops, AWhileLoopSaysThatItHasNoDerivative) {
   auto f = [](const Array& x) {
@@ -254,7 +341,7 @@ TEST(Errors, NameTheLineOfTheUser) {
   SAYS(ShapeError, wrong(x), place);
   SAYS(ShapeError, vmap(wrong)(ones({2, 2})), place);
   SAYS(ShapeError, grad([&](const Array& v) { return sum(wrong(v)); })(x), place);
-  SAYS(ShapeError, jit(wrong)(x), place.substr(1));                // behind the argument's path
+  SAYS(ShapeError, jit(wrong)(x), place.substr(1));  // behind the argument's path
   // Thrown below functions made of other operations, whose own lines say nothing to the user.
   auto line = std::to_string(__LINE__ + 1);
   SAYS(ShapeError, sum(zeros({0, 1LL << 40, 1LL << 40}), 0), "(shells_test.cpp:" + line + ")");
@@ -262,8 +349,11 @@ TEST(Errors, NameTheLineOfTheUser) {
 TEST(Checkpoint, SameGradientsUnderEveryPolicy) {
   auto m = net();
   auto want = grad(loss)(m, xs(), ys());
-  for (auto& policy : {remat::nothing, remat::dots, remat::dots_no_batch, remat::everything, remat::names({"hidden"})}) {
-    auto hidden = [](const Net& n, const Array& x) { return n.scale * n.down(checkpoint_name(tanh(n.up(x)), "hidden")); };
+  for (auto& policy :
+       {remat::nothing, remat::dots, remat::dots_no_batch, remat::everything, remat::names({"hidden"})}) {
+    auto hidden = [](const Net& n, const Array& x) {
+      return n.scale * n.down(checkpoint_name(tanh(n.up(x)), "hidden"));
+    };
     auto block = checkpoint(hidden, policy);
     auto g = grad([&](const Net& n) { return mean(square(block(n, xs()) - ys())); })(m);
     close_trees(g, want);
@@ -272,12 +362,17 @@ TEST(Checkpoint, SameGradientsUnderEveryPolicy) {
   SAYS(ConfigError, remat::parse("all"), "'all' is none of nothing, dots");
 }
 TEST(CustomVjp, OneAndSeveralArguments) {
-  auto safe = custom_vjp([](const Array& x) { return log(x); }, [](const Array& x) { return std::pair{log(x), x}; },
+  auto safe = custom_vjp([](const Array& x) { return log(x); },
+                         [](const Array& x) {
+                           return std::pair{log(x), x};
+                         },
                          [](const Array& x, const Array& ct) { return ct / maximum(x, 0.5); });
   close(safe(array(2.)), log(array(2.)));
   close(grad(safe)(array(0.1)), array(2.));
   auto scaled = custom_vjp([](const Dense& d, const Array& x, const Array&) { return sum(d.weight * x); },
-                           [](const Dense& d, const Array& x, const Array&) { return std::pair{sum(d.weight * x), std::pair{d, x}}; },
+                           [](const Dense& d, const Array& x, const Array&) {
+                             return std::pair{sum(d.weight * x), std::pair{d, x}};
+                           },
                            [](const std::pair<Dense, Array>& r, const Array& ct) {
                              return std::tuple{Dense{ct * r.second * 100, none}, ct * r.first.weight, none};
                            });
@@ -289,13 +384,20 @@ TEST(CustomVjp, OneAndSeveralArguments) {
   EXPECT_FALSE(gi.defined());
   auto twice = jit(vmap(grad(safe)));
   close(twice(array({0.1, 4.})), array({2., 0.25}));
-  auto wrong = custom_vjp([](const Array& x) { return sum(x); }, [](const Array& x) { return std::pair{sum(x), x}; },
-      [](const Array&, const Array& ct) { return ct; });
-  SAYS(ShapeError, grad(wrong)(xs()), "custom_vjp: bwd: the gradient of the value has type f32[] but the argument has f32[4, 2]");
+  auto wrong = custom_vjp([](const Array& x) { return sum(x); },
+                          [](const Array& x) {
+                            return std::pair{sum(x), x};
+                          },
+                          [](const Array&, const Array& ct) { return ct; });
+  SAYS(ShapeError, grad(wrong)(xs()),
+       "custom_vjp: bwd: the gradient of the value has type f32[] but the argument has f32[4, 2]");
 }
 TEST(EvalShape, ShapesWithoutNumbers) {
   int runs = 0;
-  auto init = [&](const Array& k) { ++runs; return Net{{zeros({1000, 2000}) + k, none}, {zeros({2000, 3}), k}}; };
+  auto init = [&](const Array& k) {
+    ++runs;
+    return Net{{zeros({1000, 2000}) + k, none}, {zeros({2000, 3}), k}};
+  };
   Net s = eval_shape(init, array(1.));
   EXPECT_EQ(s.up.weight.type(), (Type{{1000, 2000}, f32}));
   EXPECT_EQ(s.scale, 2);

@@ -28,8 +28,9 @@ TEST(Eigen, MatricesVectorsAndExpressions) {
   EXPECT_THROW((void)as_eigen<float>(zeros({2, 2, 2})), ShapeError);
 }
 TEST(Eigen, HostFunctions) {
-  auto solve = custom_op("solve2", {.eval = [](const Eigen::MatrixXf& a, const Eigen::MatrixXf& b)
-      -> Eigen::MatrixXf { return a.ldlt().solve(b); },
+  auto solve = custom_op("solve2", {.eval = [](const Eigen::MatrixXf& a, const Eigen::MatrixXf& b) -> Eigen::MatrixXf {
+                                      return a.ldlt().solve(b);
+                                    },
                                     .shape = [](const std::vector<Shape>& s) { return s[1]; }});
   auto a = array({{4., 1.}, {1., 3.}}), b = array({{1.}, {2.}});
   auto x = solve(a, b);
@@ -105,9 +106,17 @@ TEST(Linalg, Derivatives) {
   gradient_is_right([&](const Array& x) { return sum(square(linalg::solve(x, c))); }, a);
   gradient_is_right([&](const Array& x) { return sum(square(linalg::solve(a, x))); }, c);
   gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(x, c))); }, a);
-  gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(x, c, {.lower = false, .transposed = true}))); }, a);
-  gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(a, x, {.transposed = true}))); }, c);
-  gradient_is_right([&](const Array& x) { auto [w, v] = linalg::eigh(x); return sum(w * w * w) * 0.01 + sum(square(v) * weight); }, s);
+  gradient_is_right(
+      [&](const Array& x) { return sum(square(linalg::triangular_solve(x, c, {.lower = false, .transposed = true}))); },
+      a);
+  gradient_is_right([&](const Array& x) { return sum(square(linalg::triangular_solve(a, x, {.transposed = true}))); },
+                    c);
+  gradient_is_right(
+      [&](const Array& x) {
+        auto [w, v] = linalg::eigh(x);
+        return sum(w * w * w) * 0.01 + sum(square(v) * weight);
+      },
+      s);
 }
 TEST(Linalg, BatchesVmapAndJit) {
   auto a = wide(), rows = stack({a, a * 2, transpose(a)}), c = array({{1.}, {2.}, {3.}}, f64);

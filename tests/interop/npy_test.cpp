@@ -11,7 +11,9 @@ std::filesystem::path folder() {
   std::filesystem::create_directories(p);
   return p;
 }
-void write(const std::filesystem::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+void write(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
 std::string read(const std::filesystem::path& file) {
   std::ifstream f(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(f), {}};
@@ -19,10 +21,12 @@ std::string read(const std::filesystem::path& file) {
 std::string npy(std::string header, const std::string& data) {
   header.append((64 - (header.size() + 11) % 64) % 64, ' ');
   header += '\n';
-  return std::string("\x93NUMPY\x01\x00",
-      8) + static_cast<char>(header.size() & 255) + static_cast<char>(header.size() >> 8) + header + data;
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() & 255) +
+         static_cast<char>(header.size() >> 8) + header + data;
 }
-template <class T> std::string raw(std::initializer_list<T> x) { return {reinterpret_cast<const char*>(x.begin()), x.size() * sizeof(T)}; }
+template <class T> std::string raw(std::initializer_list<T> x) {
+  return {reinterpret_cast<const char*>(x.begin()), x.size() * sizeof(T)};
+}
 
 TEST(Npy, EveryDtypeAndRankComesBack) {
   auto file = folder() / "x.npy";
@@ -56,8 +60,10 @@ TEST(Npy, ReadsWhatItDoesNotWrite) {
   EXPECT_EQ(load_npy(file).to_vector<double>(), (std::vector<double>{1, 2, 3, 4, 5, 6}));
   write(file, npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", raw<std::int16_t>({-3, 7})));
   EXPECT_EQ(load_npy(file).to_vector<int>(), (std::vector<int>{-3, 7}));
-  write(file, npy("{'descr': '<f2', 'fortran_order': False, 'shape': (4,), }", raw<std::uint16_t>({0x3c00, 0xc180, 0x0001, 0x7c00})));
-  EXPECT_EQ(load_npy(file).to_vector<float>(), (std::vector<float>{1, -2.75, 0x1p-24F, std::numeric_limits<float>::infinity()}));
+  write(file, npy("{'descr': '<f2', 'fortran_order': False, 'shape': (4,), }",
+                  raw<std::uint16_t>({0x3c00, 0xc180, 0x0001, 0x7c00})));
+  EXPECT_EQ(load_npy(file).to_vector<float>(),
+            (std::vector<float>{1, -2.75, 0x1p-24F, std::numeric_limits<float>::infinity()}));
   write(file, npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", raw({2.5})));
   EXPECT_EQ(load_npy(file, {.dtype = f32}).dtype(), f32);
 }
@@ -72,7 +78,8 @@ TEST(Npy, SaysWhatItCannotRead) {
   };
   says("hello", "is not a .npy file");
   says(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", raw({1.F})), "'>f4', which has no dtype here");
-  says(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})), "'<c8', which has no dtype here");
+  says(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
+       "'<c8', which has no dtype here");
   says(npy("{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }", raw<std::int16_t>({1})), "if they are bf16");
   says(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", raw({1.F})), "holds records");
   says(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", raw({1.F})), "ends before its 3 numbers");

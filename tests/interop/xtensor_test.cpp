@@ -17,8 +17,8 @@ template <class E> void same(const Array& a, const E& e, double tolerance = 0) {
   for (auto n : want.shape()) shape.push_back(static_cast<std::int64_t>(n));
   ASSERT_EQ(a.shape(), shape);
   auto got = a.to_vector<double>();
-  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want.flat(i),
-      tolerance * (1 + std::abs(want.flat(i)))) << "element " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want.flat(i), tolerance * (1 + std::abs(want.flat(i)))) << "element " << i;
 }
 
 // The same unqualified code serves both worlds.
@@ -57,7 +57,8 @@ TEST(Xtensor, AdaptorsShareMemoryAndKeepIt) {
   same(asarray(as_xarray<float>(array(2.)) + 1), xt::xarray<double>(3.));
   EXPECT_THROW((void)(as_xtensor<double, 2>(zeros({2, 2}))), DtypeError);
   EXPECT_THROW((void)(as_xtensor<float, 1>(zeros({2, 2}))), ShapeError);
-  EXPECT_THROW((void)jit([](const Array& x) { return sum(x) * as_xtensor<float, 1>(x)(0); })(array({1., 2.})), TraceError);
+  EXPECT_THROW((void)jit([](const Array& x) { return sum(x) * as_xtensor<float, 1>(x)(0); })(array({1., 2.})),
+               TraceError);
 }
 TEST(Xtensor, HostFunctionsWorkUnderGradVmapAndJit) {
   auto clip6 = custom_op("clip6", {.eval = [](const xt::xarray<float>& x) { return xt::clip(x, 0.F, 6.F); },
@@ -82,7 +83,7 @@ TEST(Xtensor, IsTheReferenceOfReductions) {
   same(amax(a, -1), xt::amax(x, Axes{1}));
   same(amin(a, {0, 1}), xt::amin(x));
   xt::xarray<double> centre = xt::mean(x, Axes{0});
-  same(var(a, 0), xt::mean(xt::square(x - centre), Axes{0}), 1e-12);      // xt::variance over an axis throws in 0.24.3
+  same(var(a, 0), xt::mean(xt::square(x - centre), Axes{0}), 1e-12);  // xt::variance over an axis throws in 0.24.3
   same(stddev(a), xt::sqrt(xt::mean(xt::square(x - xt::mean(x)()))), 1e-12);
   same(sum(a, 1, {.keepdims = true}), xt::sum(x, Axes{1}, xt::keep_dims), 1e-12);
   same(argmax(a, 1), xt::argmax(x, 1));

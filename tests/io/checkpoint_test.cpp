@@ -43,7 +43,9 @@ struct State {
   std::vector<Leaf> leaves;
   std::vector<std::vector<char>> memory;
 };
-char expected(std::size_t leaf, std::int64_t byte) { return static_cast<char>((byte * 2654435761LL + static_cast<std::int64_t>(leaf) * 97) >> 7); }
+char expected(std::size_t leaf, std::int64_t byte) {
+  return static_cast<char>((byte * 2654435761LL + static_cast<std::int64_t>(leaf) * 97) >> 7);
+}
 using Shapes = std::vector<std::pair<Type, Spec>>;
 Shapes shapes(const Spec& matrix = {"data", "model"}) {
   return {{{{7, 5}, f32}, matrix},
@@ -52,7 +54,7 @@ Shapes shapes(const Spec& matrix = {"data", "model"}) {
           {{{}, i64}, {}},
           {{{2}, Dtype::key}, {}},
           {{{1, 3}, f32}, Spec{"data"}},
-          {{{310, 900}, f32}, matrix}};                // more than one chunk
+          {{{310, 900}, f32}, matrix}};  // more than one chunk
 }
 /// Calls f(local byte, global byte) for every byte of a block.
 void each_byte(const Type& type, const Box& box, const std::function<void(std::int64_t, std::int64_t)>& f) {
@@ -77,7 +79,10 @@ State make_state(const Shapes& types, const Place& place, bool fill) {
     std::int64_t bytes = static_cast<std::int64_t>(dtype_size(type.dtype));
     for (auto& b : box) bytes *= b.size();
     s.memory.emplace_back(static_cast<std::size_t>(bytes), 'x');
-    if (fill) each_byte(type, box, [&](std::int64_t local, std::int64_t global) { s.memory.back()[static_cast<std::size_t>(local)] = expected(l, global); });
+    if (fill)
+      each_byte(type, box, [&](std::int64_t local, std::int64_t global) {
+        s.memory.back()[static_cast<std::size_t>(local)] = expected(l, global);
+      });
     s.leaves.push_back({"params.leaf" + std::to_string(l), type, spec, nullptr});
   }
   for (std::size_t l = 0; l < types.size(); ++l) s.leaves[l].data = s.memory[l].data();
@@ -87,15 +92,15 @@ bool holds_expected(const Shapes& types, const Place& place, const State& s) {
   bool ok = true;
   for (std::size_t l = 0; l < types.size(); ++l)
     each_byte(types[l].first, block_of_rank(types[l].first, types[l].second, place.mesh, place.rank),
-              [&](std::int64_t local, std::int64_t global) { ok = ok && s.memory[l][static_cast<std::size_t>(local)] == expected(l, global); });
+              [&](std::int64_t local, std::int64_t global) {
+                ok = ok && s.memory[l][static_cast<std::size_t>(local)] == expected(l, global);
+              });
   return ok;
 }
 template <class E> std::string error_of(const auto& call) {
   try {
     call();
-  } catch (const E& e) {
-    return e.what();
-  }
+  } catch (const E& e) { return e.what(); }
   return "no error";
 }
 void save_on(const MeshShape& mesh, const std::string& root, std::int64_t step, const Shapes& types = shapes()) {
@@ -131,7 +136,8 @@ TEST(Checkpoint, AnyMeshReadsWhatAnyMeshWrote) {
         run_ranks(to, [&](const Place& place) {
           auto s = make_state(shapes(spec), place, false);
           restore_checkpoint(f.path + "/step-12", s.leaves, place);
-          EXPECT_TRUE(holds_expected(shapes(spec), place, s)) << to_string(from) << " -> " << to_string(to) << " " << spec;
+          EXPECT_TRUE(holds_expected(shapes(spec), place, s))
+              << to_string(from) << " -> " << to_string(to) << " " << spec;
         });
   }
 }
@@ -151,7 +157,8 @@ TEST(Checkpoint, EveryByteIsWrittenOnceAndByItsHolder) {
   EXPECT_EQ(verify_checkpoint(f.path + "/step-1"), wanted);
   for (int r = 0; r < 4; ++r) EXPECT_GT(writers[static_cast<std::size_t>(r)], 0);
   std::int64_t on_disk = 0;
-  for (int r = 0; r < 4; ++r) on_disk += static_cast<std::int64_t>(fs::file_size(f.path + "/step-1/rank-" + std::to_string(r)));
+  for (int r = 0; r < 4; ++r)
+    on_disk += static_cast<std::int64_t>(fs::file_size(f.path + "/step-1/rank-" + std::to_string(r)));
   EXPECT_EQ(on_disk, wanted);
 }
 TEST(Checkpoint, ThePreviousOneIsKept) {
@@ -161,7 +168,7 @@ TEST(Checkpoint, ThePreviousOneIsKept) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].step, 10);
   EXPECT_EQ(found[1].step, 15);
-  save_on(mesh_of(1, 1), f.path, 15);                   // once more: replaced as a whole
+  save_on(mesh_of(1, 1), f.path, 15);  // once more: replaced as a whole
   EXPECT_EQ(restore_alone(f.path + "/step-15"), "no error");
   EXPECT_FALSE(fs::exists(f.path + "/step-15/rank-1"));
   // What a crash leaves is no checkpoint, and goes away with the next one.
@@ -197,7 +204,8 @@ TEST(Checkpoint, AFailedRankLeavesNothingBehindAndEveryRankSaysSo) {
     auto s = make_state(shapes(), place, true);
     auto sabotaged = place;
     sabotaged.exchange = [&](const std::string& mine, std::string_view what) {
-      if (place.rank == 0 && what == "checkpoint: make its folder") fs::create_directory(f.path + "/.step-2.tmp/rank-1");
+      if (place.rank == 0 && what == "checkpoint: make its folder")
+        fs::create_directory(f.path + "/.step-2.tmp/rank-1");
       return place.exchange(mine, what);
     };
     auto error = error_of<IoError>([&] { save_checkpoint(f.path, 2, s.leaves, sabotaged); });
@@ -218,7 +226,9 @@ TEST(Checkpoint, AFlippedBitNamesTheLeaf) {
       auto flip = [&](std::string& bytes) { bytes[static_cast<std::size_t>(block.offset + block.bytes - 1)] ^= 4; };
       edit(file, flip);
       auto error = restore_alone(folder);
-      EXPECT_NE(error.find("leaf '" + leaf.path + "': file rank-" + std::to_string(block.file) + " is damaged"), std::string::npos) << error;
+      EXPECT_NE(error.find("leaf '" + leaf.path + "': file rank-" + std::to_string(block.file) + " is damaged"),
+                std::string::npos)
+          << error;
       EXPECT_THROW(verify_checkpoint(folder), CheckpointError);
       edit(file, flip);
     }
@@ -227,7 +237,9 @@ TEST(Checkpoint, AFlippedBitNamesTheLeaf) {
   edit(folder + "/rank-1", [](std::string& bytes) { bytes.back() ^= 1; });
   run_ranks(mesh_of(2, 1), [&](const Place& place) {
     auto s = make_state(shapes(), place, false);
-    EXPECT_NE(error_of<CheckpointError>([&] { restore_checkpoint(folder, s.leaves, place); }).find("leaf 'params.leaf6'"), std::string::npos);
+    EXPECT_NE(
+        error_of<CheckpointError>([&] { restore_checkpoint(folder, s.leaves, place); }).find("leaf 'params.leaf6'"),
+        std::string::npos);
   });
 }
 TEST(Checkpoint, TruncatedAndMissingFiles) {
@@ -236,13 +248,17 @@ TEST(Checkpoint, TruncatedAndMissingFiles) {
   auto folder = f.path + "/step-3";
   auto size = fs::file_size(folder + "/rank-1");
   fs::resize_file(folder + "/rank-1", size - 10);
-  EXPECT_NE(restore_alone(folder).find("leaf 'params.leaf6': file rank-1 is truncated: it has " + std::to_string(size - 10)), std::string::npos);
+  EXPECT_NE(
+      restore_alone(folder).find("leaf 'params.leaf6': file rank-1 is truncated: it has " + std::to_string(size - 10)),
+      std::string::npos);
   fs::remove(folder + "/rank-1");
-  EXPECT_NE(restore_alone(folder).find("leaf 'params.leaf0': cannot read " + folder + "/rank-1: "), std::string::npos) << restore_alone(folder);
+  EXPECT_NE(restore_alone(folder).find("leaf 'params.leaf0': cannot read " + folder + "/rank-1: "), std::string::npos)
+      << restore_alone(folder);
   for (std::size_t at : {0, 9, 30}) {
     auto flip = [&](std::string& bytes) { bytes[at] ^= 1; };
     edit(folder + "/manifest", flip);
-    EXPECT_TRUE(error_of<CheckpointError>([&] { read_manifest(folder); }).starts_with("checkpoint " + folder + ": ")) << at;
+    EXPECT_TRUE(error_of<CheckpointError>([&] { read_manifest(folder); }).starts_with("checkpoint " + folder + ": "))
+        << at;
     edit(folder + "/manifest", flip);
   }
   edit(folder + "/manifest",
@@ -250,9 +266,11 @@ TEST(Checkpoint, TruncatedAndMissingFiles) {
   EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }),
             "checkpoint " + folder + ": the manifest is damaged: it is truncated");
   fs::resize_file(folder + "/manifest", fs::file_size(folder + "/manifest") - 1);
-  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }), "checkpoint " + folder + ": the manifest is damaged: it is truncated");
+  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }),
+            "checkpoint " + folder + ": the manifest is damaged: it is truncated");
   fs::resize_file(folder + "/manifest", 5);
-  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }), "checkpoint " + folder + ": the manifest is damaged: it is truncated");
+  EXPECT_EQ(error_of<CheckpointError>([&] { read_manifest(folder); }),
+            "checkpoint " + folder + ": the manifest is damaged: it is truncated");
   EXPECT_TRUE(error_of<CheckpointError>([&] { read_manifest("/none"); }).starts_with("no checkpoint at /none: "));
 }
 TEST(Checkpoint, AnotherModelIsNamedByItsFirstLeaf) {
@@ -263,7 +281,8 @@ TEST(Checkpoint, AnotherModelIsNamedByItsFirstLeaf) {
   auto changed = shapes();
   changed[1].first = {{3, 11, 5}, bf16};
   changed[2].first = {{13}, bf16};
-  EXPECT_EQ(restore_alone(folder, changed), begin + "leaf 'params.leaf1' is bf16[3, 11, 4] there, bf16[3, 11, 5] is wanted");
+  EXPECT_EQ(restore_alone(folder, changed),
+            begin + "leaf 'params.leaf1' is bf16[3, 11, 4] there, bf16[3, 11, 5] is wanted");
   changed = shapes();
   changed[2].first.dtype = bf16;
   EXPECT_EQ(restore_alone(folder, changed), begin + "leaf 'params.leaf2' is f32[13] there, bf16[13] is wanted");
@@ -279,7 +298,7 @@ TEST(Checkpoint, ARankReadsOnlyWhatItNeeds) {
   Shapes rows{{{{700, 900}, f32}, Spec{"data"}}};
   save_on(mesh_of(4, 1), f.path, 3, rows);
   fs::remove(f.path + "/step-3/rank-3");
-  for (int rank = 0; rank < 3; ++rank) {                // rank 0 of 3 needs rows 0..233: files 0 and 1
+  for (int rank = 0; rank < 3; ++rank) {  // rank 0 of 3 needs rows 0..233: files 0 and 1
     Place place{mesh_of(3, 1), rank};
     auto s = make_state(rows, place, false);
     auto error = error_of<CheckpointError>([&] { restore_checkpoint(f.path + "/step-3", s.leaves, place); });
@@ -294,7 +313,8 @@ TEST(Checkpoint, ASubtreeCanBeReadAlone) {
   Place alone{mesh_of(1, 1)};
   auto s = make_state({{{{4, 4}, f32}, {}}}, alone, false);
   EXPECT_THROW(restore_checkpoint(f.path + "/step-3", s.leaves, alone), CheckpointError);
-  EXPECT_THROW(restore_checkpoint(f.path + "/step-3", s.leaves, alone, "params"), CheckpointError);     // leaf1 is below it too
+  EXPECT_THROW(restore_checkpoint(f.path + "/step-3", s.leaves, alone, "params"),
+               CheckpointError);  // leaf1 is below it too
   auto both = make_state({{{{4, 4}, f32}, {}}, {{{5}, f32}, {}}}, alone, false);
   restore_checkpoint(f.path + "/step-3", both.leaves, alone, "params");
   EXPECT_TRUE(holds_expected({{{{4, 4}, f32}, {}}, {{{5}, f32}, {}}}, alone, both));
@@ -302,8 +322,13 @@ TEST(Checkpoint, ASubtreeCanBeReadAlone) {
 }
 
 TEST(Digest, OfShardedLeavesIsThatOfTheGlobalBytes) {
-  Shapes types{{{{7, 5}, f32}, Spec{"data", "model"}}, {{{13}, f32}, Spec{{"data", "model"}}}, {{{}, f32}, {}}, {{{1, 3}, f32}, Spec{"data"}},
-               {{{3, 11, 4}, f32}, Spec{none, "model", "data"}}, {{{3, 1500, 1000}, f32}, Spec{none, "data"}}, {{{6}, bf16}, Spec{"data"}}};
+  Shapes types{{{{7, 5}, f32}, Spec{"data", "model"}},
+               {{{13}, f32}, Spec{{"data", "model"}}},
+               {{{}, f32}, {}},
+               {{{1, 3}, f32}, Spec{"data"}},
+               {{{3, 11, 4}, f32}, Spec{none, "model", "data"}},
+               {{{3, 1500, 1000}, f32}, Spec{none, "data"}},
+               {{{6}, bf16}, Spec{"data"}}};
   Sha256 all;
   for (std::size_t l = 0; l < types.size(); ++l) {
     std::vector<char> bytes(types[l].first.nbytes());
@@ -325,7 +350,7 @@ TEST(Digest, OfShardedLeavesIsThatOfTheGlobalBytes) {
     std::vector<std::pair<const char*, std::int64_t>> shared(static_cast<std::size_t>(mesh.size()));
     run_ranks(mesh, [&](const Place& place) {
       auto s = make_state(types, place, true);
-      std::swap(s.leaves[0], s.leaves[3]);                 // the order of the paths counts, not that of the list
+      std::swap(s.leaves[0], s.leaves[3]);  // the order of the paths counts, not that of the list
       auto gather = [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
         EXPECT_LE(n, 16 << 20);
         shared[static_cast<std::size_t>(place.rank)] = {static_cast<const char*>(in), n};
@@ -343,7 +368,7 @@ TEST(Digest, OfShardedLeavesIsThatOfTheGlobalBytes) {
 }
 TEST(Digest, Crc32c) {
   const char* text = "123456789";
-  EXPECT_EQ(crc32c(text, 9), 0xe3069283U);              // RFC 3720's check value
+  EXPECT_EQ(crc32c(text, 9), 0xe3069283U);  // RFC 3720's check value
   std::vector<char> bytes(1000);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i);
   for (std::size_t n : {0, 1, 7, 8, 9, 63, 1000}) {
@@ -354,7 +379,7 @@ TEST(Digest, Crc32c) {
 TEST(Digest, Sha256InPieces) {
   Sha256 a, b;
   a.update("abc", 3);
-  EXPECT_EQ(a.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");     // FIPS 180-2
+  EXPECT_EQ(a.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-2
   b.update("a", 1);
   b.update("bc", 2);
   EXPECT_EQ(b.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -17,8 +17,8 @@ using I = std::int64_t;
 struct Case {
   I batch = 1, m = 1, n = 1, k = 1;
   bool ta = false, tb = false, accumulate = false;
-  I pad = 0;                       // leading dimensions are larger than the rows by this
-  bool share_b = false;            // batch stride of b is 0
+  I pad = 0;             // leading dimensions are larger than the rows by this
+  bool share_b = false;  // batch stride of b is 0
 };
 template <class T> std::vector<T> numbers(I n, unsigned seed) {
   std::mt19937 rng(seed);
@@ -39,9 +39,22 @@ template <class T> struct Product {
     a = numbers<T>(s.batch * size_a, 1);
     b = numbers<T>(s.batch * size_b, 2);
     c0 = numbers<T>(s.batch * ldc * s.m, 3);
-    g = {.dtype = dtype_of<T>, .batch = s.batch, .m = s.m, .n = s.n, .k = s.k, .a = a.data(), .a_batch = size_a,
-         .a_row = s.ta ? 1 : lda, .a_col = s.ta ? lda : 1, .b = b.data(), .b_batch = s.share_b ? 0 : size_b, .b_row = s.tb ? 1 : ldb,
-         .b_col = s.tb ? ldb : 1, .c_batch = ldc * s.m, .ldc = ldc, .accumulate = s.accumulate};
+    g = {.dtype = dtype_of<T>,
+         .batch = s.batch,
+         .m = s.m,
+         .n = s.n,
+         .k = s.k,
+         .a = a.data(),
+         .a_batch = size_a,
+         .a_row = s.ta ? 1 : lda,
+         .a_col = s.ta ? lda : 1,
+         .b = b.data(),
+         .b_batch = s.share_b ? 0 : size_b,
+         .b_row = s.tb ? 1 : ldb,
+         .b_col = s.tb ? ldb : 1,
+         .c_batch = ldc * s.m,
+         .ldc = ldc,
+         .accumulate = s.accumulate};
   }
   std::vector<T> run(int threads = 1) {
     auto c = c0;
@@ -68,7 +81,7 @@ template <class T> struct Product {
                    static_cast<W>(b[static_cast<std::size_t>(q * g.b_batch + p * g.b_row + j * g.b_col)]);
           if constexpr (std::is_integral_v<T>) ASSERT_EQ(c[at], static_cast<T>(sum));
           else {
-            double eps = sizeof(T) == 8 ? 1.1e-16 : 6e-8;           // of the sum; bf16 is rounded once more
+            double eps = sizeof(T) == 8 ? 1.1e-16 : 6e-8;  // of the sum; bf16 is rounded once more
             double tolerance = eps * (16 + static_cast<double>(s.k)) + (sizeof(T) == 2 ? std::abs(sum) / 256 : 0);
             ASSERT_NEAR(static_cast<double>(c[at]), sum, tolerance) << q << " " << i << " " << j;
           }
@@ -76,21 +89,31 @@ template <class T> struct Product {
       }
   }
 };
-const std::vector<Case> cases = {
-    {.m = 1, .n = 1, .k = 1}, {.m = 1, .n = 300, .k = 70}, {.m = 300, .n = 1, .k = 70}, {.m = 5, .n = 3, .k = 600, .accumulate = true},
-    {.m = 37, .n = 45, .k = 19}, {.m = 37, .n = 45, .k = 19, .ta = true, .tb = true, .pad = 3}, {.m = 14, .n = 32, .k = 256},
-    {.m = 64, .n = 33, .k = 257, .tb = true}, {.m = 65, .n = 47, .k = 513, .ta = true, .accumulate = true, .pad = 1},
-    {.m = 100, .n = 530, .k = 300, .tb = true, .accumulate = true}, {.m = 1100, .n = 40, .k = 270},
-    {.batch = 5, .m = 33, .n = 17, .k = 40, .tb = true}, {.batch = 3, .m = 20, .n = 2, .k = 9, .ta = true},
-    {.batch = 4, .m = 10, .n = 70, .k = 33, .share_b = true}, {.m = 16, .n = 24, .k = 9001, .ta = true},
-    {.m = 16, .n = 24, .k = 9001, .ta = true, .accumulate = true}, {.batch = 2, .m = 128, .n = 128, .k = 32, .tb = true}};
+const std::vector<Case> cases = {{.m = 1, .n = 1, .k = 1},
+                                 {.m = 1, .n = 300, .k = 70},
+                                 {.m = 300, .n = 1, .k = 70},
+                                 {.m = 5, .n = 3, .k = 600, .accumulate = true},
+                                 {.m = 37, .n = 45, .k = 19},
+                                 {.m = 37, .n = 45, .k = 19, .ta = true, .tb = true, .pad = 3},
+                                 {.m = 14, .n = 32, .k = 256},
+                                 {.m = 64, .n = 33, .k = 257, .tb = true},
+                                 {.m = 65, .n = 47, .k = 513, .ta = true, .accumulate = true, .pad = 1},
+                                 {.m = 100, .n = 530, .k = 300, .tb = true, .accumulate = true},
+                                 {.m = 1100, .n = 40, .k = 270},
+                                 {.batch = 5, .m = 33, .n = 17, .k = 40, .tb = true},
+                                 {.batch = 3, .m = 20, .n = 2, .k = 9, .ta = true},
+                                 {.batch = 4, .m = 10, .n = 70, .k = 33, .share_b = true},
+                                 {.m = 16, .n = 24, .k = 9001, .ta = true},
+                                 {.m = 16, .n = 24, .k = 9001, .ta = true, .accumulate = true},
+                                 {.batch = 2, .m = 128, .n = 128, .k = 32, .tb = true}};
 
 template <class T> struct GemmTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
 TYPED_TEST_SUITE(GemmTest, Types);
 TYPED_TEST(GemmTest, EqualsTheSums) {
   for (const auto& s : cases) {
-    SCOPED_TRACE(testing::Message() << s.batch << " x " << s.m << " " << s.k << " " << s.n << (s.ta ? " ta" : "") << (s.tb ? " tb" : ""));
+    SCOPED_TRACE(testing::Message() << s.batch << " x " << s.m << " " << s.k << " " << s.n << (s.ta ? " ta" : "")
+                                    << (s.tb ? " tb" : ""));
     Product<TypeParam> p(s);
     p.verify(p.run(2));
   }
@@ -104,7 +127,8 @@ TYPED_TEST(GemmTest, BitsDoNotDependOnThreads) {
     auto one = p.run(1);
     for (int threads : {2, 3, 7}) {
       auto many = p.run(threads);
-      EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(TypeParam)), 0) << threads << " threads, " << s.m << " " << s.n;
+      EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(TypeParam)), 0)
+          << threads << " threads, " << s.m << " " << s.n;
     }
   }
 }
@@ -127,8 +151,8 @@ template <class T> void expect_same_on_both_classes() {
   for (const auto& s : cases) {
     Product<T> p(s);
     auto x = p.c0, y = p.c0;
-    GemmBlock b{dtype_of<T>, s.m, s.n, s.k, p.a.data(), p.g.a_row, p.g.a_col, p.b.data(), p.g.b_row, p.g.b_col, x.data(), p.g.ldc,
-                s.accumulate, false};
+    GemmBlock b{dtype_of<T>, s.m,       s.n,       s.k,      p.a.data(), p.g.a_row,    p.g.a_col,
+                p.b.data(),  p.g.b_row, p.g.b_col, x.data(), p.g.ldc,    s.accumulate, false};
     std::vector<char> scratch(kScratchBytes + 64);
     void* aligned = scratch.data() + 64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64;
     v3::gemm_block(b, aligned);
@@ -181,14 +205,25 @@ TEST(Gemm, ZeroSizes) {
 TEST(Gemm, Refusals) {
   float x[16] = {};
   EXPECT_THROW(gemm({.dtype = boolean, .a = x, .b = x, .c = x}), DtypeError);
-  EXPECT_THROW(gemm({.dtype = f32, .m = 2, .n = 2, .k = 2, .a = x, .a_row = 4, .a_col = 2, .b = x, .b_row = 2, .c = x, .ldc = 2}),
-               ValueError);
+  EXPECT_THROW(
+      gemm(
+          {.dtype = f32, .m = 2, .n = 2, .k = 2, .a = x, .a_row = 4, .a_col = 2, .b = x, .b_row = 2, .c = x, .ldc = 2}),
+      ValueError);
 }
 TEST(Gemm, InfinitiesAndNanStayInTheirRowAndColumn) {
   std::vector<float> a(3 * 5, 1), b(5 * 40, 1), c(3 * 40);
   a[5] = std::nanf("");
   b[39] = INFINITY;
-  gemm({.dtype = f32, .m = 3, .n = 40, .k = 5, .a = a.data(), .a_row = 5, .b = b.data(), .b_row = 40, .c = c.data(), .ldc = 40});
+  gemm({.dtype = f32,
+        .m = 3,
+        .n = 40,
+        .k = 5,
+        .a = a.data(),
+        .a_row = 5,
+        .b = b.data(),
+        .b_row = 40,
+        .c = c.data(),
+        .ldc = 40});
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 40; ++j) {
       float x = c[static_cast<std::size_t>(i * 40 + j)];

@@ -24,12 +24,15 @@ template <class T> std::vector<T> numbers(I n, unsigned seed) {
 std::vector<std::int32_t> positions(I m, I n) {
   std::mt19937 rng(3);
   std::vector<std::int32_t> x(u(m));
-  for (auto& v : x) v = static_cast<std::int32_t>(rng() % u(n + 4)) - 2;       // some lie outside
+  for (auto& v : x) v = static_cast<std::int32_t>(rng() % u(n + 4)) - 2;  // some lie outside
   return x;
 }
-struct Sizes { I outer, n, m, inner; };
-const std::vector<Sizes> sizes = {{1, 5, 7, 1}, {1, 50, 400, 1}, {3, 9, 40, 5}, {1, 30, 200, 700}, {2, 7, 50, 130},
-                                  {4, 1000, 3000, 2}, {40, 5, 30, 6}, {2, 5, 0, 3}, {0, 5, 2, 3}, {2, 5, 4, 0}};
+struct Sizes {
+  I outer, n, m, inner;
+};
+const std::vector<Sizes> sizes = {{1, 5, 7, 1},    {1, 50, 400, 1},    {3, 9, 40, 5},  {1, 30, 200, 700},
+                                  {2, 7, 50, 130}, {4, 1000, 3000, 2}, {40, 5, 30, 6}, {2, 5, 0, 3},
+                                  {0, 5, 2, 3},    {2, 5, 4, 0}};
 template <class T> struct IndexTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
 TYPED_TEST_SUITE(IndexTest, Types);
@@ -50,7 +53,9 @@ TYPED_TEST(IndexTest, Take) {
           for (I j = 0; j < s.inner; ++j) {
             I k = at[u(i)];
             bool outside = k < 0 || k >= s.n;
-            auto want = outside && mode == OutOfRange::fill ? filler : in[u((o * s.n + std::clamp<I>(k, 0, s.n - 1)) * s.inner + j)];
+            auto want = outside && mode == OutOfRange::fill
+                            ? filler
+                            : in[u((o * s.n + std::clamp<I>(k, 0, s.n - 1)) * s.inner + j)];
             ASSERT_EQ(static_cast<double>(out[u((o * s.m + i) * s.inner + j)]), static_cast<double>(want));
           }
     }
@@ -62,7 +67,8 @@ template <class T> void run(How how, const T* in, const std::int32_t* at, const 
 }
 TYPED_TEST(IndexTest, ScattersCombineInOrder) {
   using T = TypeParam;
-  using A = std::conditional_t<std::is_same_v<T, bfloat16>, float, std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>>;
+  using A = std::conditional_t<std::is_same_v<T, bfloat16>, float,
+                               std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>>;
   for (auto s : sizes)
     for (auto how : {How::add, How::set, How::multiply, How::min, How::max}) {
       auto in = numbers<T>(s.outer * s.n * s.inner, 1), x = numbers<T>(s.outer * s.m * s.inner, 2), want = in;
@@ -77,7 +83,8 @@ TYPED_TEST(IndexTest, ScattersCombineInOrder) {
               T v = x[u((o * s.m + i) * s.inner + j)];
               if (how == How::add) sum = sum + static_cast<A>(v);
               else if (how == How::multiply) sum = sum * static_cast<A>(v);
-              else if (how == How::set || (how == How::min ? v < static_cast<T>(sum) : v > static_cast<T>(sum))) sum = static_cast<A>(v);
+              else if (how == How::set || (how == How::min ? v < static_cast<T>(sum) : v > static_cast<T>(sum)))
+                sum = static_cast<A>(v);
             }
             to = static_cast<T>(sum);
           }

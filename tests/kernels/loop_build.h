@@ -21,7 +21,11 @@ struct Builder {
     return static_cast<int>(loop.code.size()) - 1;
   }
   Dtype dtype(int v) const { return loop.code[static_cast<std::size_t>(v)].dtype; }
-  int load(int k) { return add({.kind = K::load, .dtype = loop.operands[static_cast<std::size_t>(k)].dtype, .imm = static_cast<std::uint64_t>(k)}); }
+  int load(int k) {
+    return add({.kind = K::load,
+                .dtype = loop.operands[static_cast<std::size_t>(k)].dtype,
+                .imm = static_cast<std::uint64_t>(k)});
+  }
   int load(Dtype d, bool columns) { return load(operand(d, columns)); }
   int constant(Dtype d, std::uint64_t bits) { return add({.kind = K::constant, .dtype = d, .imm = bits}); }
   int constant(float x) { return constant(f32, std::bit_cast<std::uint32_t>(x)); }
@@ -66,7 +70,8 @@ inline LoopArgs dense(const Loop& loop, std::int64_t rows, std::int64_t columns,
   return a;
 }
 /// One elementwise operation over n elements.
-inline void apply(std::string_view name, Dtype d, const std::vector<const void*>& in, void* out, std::int64_t n, Isa which = isa()) {
+inline void apply(std::string_view name, Dtype d, const std::vector<const void*>& in, void* out, std::int64_t n,
+                  Isa which = isa()) {
   Builder b;
   const OpId id = find_op(name);
   const ElementOp& op = element_op(id);
@@ -97,6 +102,7 @@ inline bool is_nan(Dtype d, std::uint64_t v) {
 /// Equal bits; NaN equals NaN whatever its payload.
 inline bool same(Dtype d, std::uint64_t a, std::uint64_t b) { return a == b || (is_nan(d, a) && is_nan(d, b)); }
 inline bool has_v4() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 }  // namespace bora::kernels::test

@@ -17,8 +17,11 @@ constexpr double inf = Limits64::infinity(), nan64 = Limits64::quiet_NaN();
 template <class T> double ulps(T got, long double want) {
   if (std::isnan(got) && std::isnan(want)) return 0;
   const T w = static_cast<T>(want);
-  if (got == w) return std::isinf(w) ? 0 : static_cast<double>(std::fabs((static_cast<long double>(got) - want))) /
-      static_cast<double>(std::nextafter(std::fabs(w), std::numeric_limits<T>::infinity()) - std::fabs(w));
+  if (got == w)
+    return std::isinf(w) ? 0
+                         : static_cast<double>(std::fabs((static_cast<long double>(got) - want))) /
+                               static_cast<double>(std::nextafter(std::fabs(w), std::numeric_limits<T>::infinity()) -
+                                                   std::fabs(w));
   if (!std::isfinite(got) || !std::isfinite(w)) return 1e30;
   const T a = std::fabs(w);
   const long double step = static_cast<long double>(std::nextafter(a, std::numeric_limits<T>::infinity())) - a;
@@ -75,7 +78,8 @@ template <class T> void accuracy(const Case& c, Dtype d, double low, double high
   T where = 0;
   for (std::size_t i = 0; i < n; ++i)
     if (double e = ulps<T>(y[i], c.f(static_cast<long double>(x[i]))); !(e <= worst)) worst = e, where = x[i];
-  std::printf("%-9s %s [%g, %g]  %.3f ulp at %.9g\n", c.name, d == f32 ? "f32" : "f64", low, high, worst, static_cast<double>(where));
+  std::printf("%-9s %s [%g, %g]  %.3f ulp at %.9g\n", c.name, d == f32 ? "f32" : "f64", low, high, worst,
+              static_cast<double>(where));
   EXPECT_LE(worst, bound) << c.name << " at " << where;
   if (!has_v4()) return;
   apply(c.name, d, {x.data()}, z.data(), static_cast<std::int64_t>(n), Isa::v4);
@@ -96,7 +100,8 @@ template <class T> void special(Dtype d) {
   using N = std::numeric_limits<T>;
   const T big = N::infinity(), nan = N::quiet_NaN(), tiny = N::denorm_min();
   auto at = [&](const char* name, T x) { return one<T>(name, d, x); };
-  for (const char* f : {"exp", "expm1", "log", "log1p", "tanh", "logistic", "erf", "erf_inv", "sin", "cos", "sqrt", "rsqrt", "floor", "ceil", "round", "neg", "abs", "sign"})
+  for (const char* f : {"exp", "expm1", "log", "log1p", "tanh", "logistic", "erf", "erf_inv", "sin", "cos", "sqrt",
+                        "rsqrt", "floor", "ceil", "round", "neg", "abs", "sign"})
     EXPECT_TRUE(std::isnan(at(f, nan))) << f;
   EXPECT_EQ(at("exp", big), big);
   EXPECT_EQ(at("exp", -big), T(0));
@@ -149,7 +154,8 @@ template <class T> void special(Dtype d) {
 TEST(LoopMath, SpecialValuesF32) { special<float>(f32); }
 TEST(LoopMath, SpecialValuesF64) {
   special<double>(f64);
-  for (double x : {1e300, 6381956970095103.0 * std::ldexp(1, 797), 1.7e308, 1e6, -3e6})   // the second: closest to a multiple of pi/2
+  for (double x : {1e300, 6381956970095103.0 * std::ldexp(1, 797), 1.7e308, 1e6,
+                   -3e6})  // the second: closest to a multiple of pi/2
     EXPECT_LE(ulps<double>(one<double>("sin", f64, x), std::sin(static_cast<long double>(x))), 1.5) << x;
 }
 TEST(LoopMath, ErfInvInverts) {
@@ -171,8 +177,20 @@ template <class T> void powers(Dtype d, double bound) {
     y.push_back(static_cast<T>(i % 3 ? exponent(g) : std::round(exponent(g))));
     if (i % 3 == 0 && i % 2) x.back() = -x.back();
   }
-  const T s[] = {T(0), T(-0.0), T(1), T(-1), T(0.5), T(2), T(-2), T(3), T(-3), T(2.5), std::numeric_limits<T>::infinity(),
-                 -std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::denorm_min()};
+  const T s[] = {T(0),
+                 T(-0.0),
+                 T(1),
+                 T(-1),
+                 T(0.5),
+                 T(2),
+                 T(-2),
+                 T(3),
+                 T(-3),
+                 T(2.5),
+                 std::numeric_limits<T>::infinity(),
+                 -std::numeric_limits<T>::infinity(),
+                 std::numeric_limits<T>::quiet_NaN(),
+                 std::numeric_limits<T>::denorm_min()};
   for (T a : s)
     for (T b : s) x.push_back(a), y.push_back(b);
   std::vector<T> z(x.size());
@@ -195,15 +213,22 @@ template <class T> void remainders(Dtype d) {
     x.push_back(static_cast<T>(std::exp(e(g)) * sign(g)));
     y.push_back(static_cast<T>(i % 2 ? x.back() / (1 + i % 7) : std::exp(e(g)) * sign(g)));
   }
-  const T s[] = {T(0), T(-0.0), T(1), T(-5), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(),
-                 std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max()};
+  const T s[] = {T(0),
+                 T(-0.0),
+                 T(1),
+                 T(-5),
+                 std::numeric_limits<T>::infinity(),
+                 std::numeric_limits<T>::quiet_NaN(),
+                 std::numeric_limits<T>::denorm_min(),
+                 std::numeric_limits<T>::max()};
   for (T a : s)
     for (T b : s) x.push_back(a), y.push_back(b);
   std::vector<T> z(x.size());
   apply("rem", d, {x.data(), y.data()}, z.data(), static_cast<std::int64_t>(x.size()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     const T want = std::fmod(x[i], y[i]);
-    ASSERT_TRUE(std::isnan(want) ? std::isnan(z[i]) : want == z[i] && std::signbit(want) == std::signbit(z[i])) << x[i] << " % " << y[i] << ": " << z[i] << " not " << want;
+    ASSERT_TRUE(std::isnan(want) ? std::isnan(z[i]) : want == z[i] && std::signbit(want) == std::signbit(z[i]))
+        << x[i] << " % " << y[i] << ": " << z[i] << " not " << want;
   }
 }
 TEST(LoopMath, RemIsFmodF32) { remainders<float>(f32); }

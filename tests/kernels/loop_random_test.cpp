@@ -12,7 +12,7 @@ TEST(LoopRandom, ThreefryKnownAnswers) {
   EXPECT_EQ(threefry({0, 0}, 0), (Words{0x6b200159, 0x99ba4efe}));
   EXPECT_EQ(threefry({0xffffffff, 0xffffffff}, ~std::uint64_t{0}), (Words{0x1cb996fc, 0xbb002be7}));
   EXPECT_EQ(threefry({0x13198a2e, 0x03707344}, 0x243f6a8885a308d3ull), (Words{0xc4923a9c, 0x483df7a0}));
-  EXPECT_EQ(threefry({0, 0}, 4), (Words{2285895361u, 433833334u}));            // fold_in(key(0), 4)
+  EXPECT_EQ(threefry({0, 0}, 4), (Words{2285895361u, 433833334u}));  // fold_in(key(0), 4)
 }
 Loop bits(Dtype d) {
   Builder b;
@@ -21,7 +21,8 @@ Loop bits(Dtype d) {
   b.store(b.add({.kind = K::random_bits, .dtype = d, .operand = static_cast<std::int16_t>(key)}), true);
   return b.loop;
 }
-template <class T> std::vector<T> draw(Dtype d, Words key, std::int64_t n, std::int64_t base, std::int64_t stride, Isa which) {
+template <class T>
+std::vector<T> draw(Dtype d, Words key, std::int64_t n, std::int64_t base, std::int64_t stride, Isa which) {
   const Loop loop = bits(d);
   std::vector<T> out(static_cast<std::size_t>(n));
   LoopArgs a = dense(loop, 1, n, {key.data(), out.data()});
@@ -34,8 +35,10 @@ TEST(LoopRandom, BitsOfEveryWidthAcrossTheCarry) {
   const Words key{0x12345678, 0x9abcdef0};
   for (Isa which : {Isa::v3, Isa::v4}) {
     if (which == Isa::v4 && !has_v4()) continue;
-    for (std::int64_t base : {std::int64_t{0}, std::int64_t{0xffffffffll - 70}, std::int64_t{-5}, std::int64_t{1} << 40})
-      for (std::int64_t stride : {std::int64_t{1}, std::int64_t{3}, std::int64_t{-2}, std::int64_t{0x1'0000'0001ll}, std::int64_t{0}})
+    for (std::int64_t base :
+         {std::int64_t{0}, std::int64_t{0xffffffffll - 70}, std::int64_t{-5}, std::int64_t{1} << 40})
+      for (std::int64_t stride :
+           {std::int64_t{1}, std::int64_t{3}, std::int64_t{-2}, std::int64_t{0x1'0000'0001ll}, std::int64_t{0}})
         for (std::int64_t n : {1, 16, 145, 1200}) {
           const auto a = draw<std::uint32_t>(u32, key, n, base, stride, which);
           const auto b = draw<std::uint8_t>(u8, key, n, base, stride, which);
@@ -56,7 +59,7 @@ TEST(LoopRandom, AKeyForEachRow) {
   for (std::int64_t n : {5, 40, 700, 1400}) {
     std::vector<std::uint32_t> out(static_cast<std::size_t>(3 * n));
     LoopArgs a = dense(loop, 3, n, {const_cast<std::uint32_t*>(keys), out.data()});
-    a.linear[0].stride[0] = 0;                         // every row draws the same counters
+    a.linear[0].stride[0] = 0;  // every row draws the same counters
     run(*compile(loop), a);
     for (std::int64_t r = 0; r < 3; ++r)
       for (std::int64_t i = 0; i < n; ++i) {
@@ -82,9 +85,12 @@ Loop normal() {
 }
 /// The same in double precision, Giles' polynomials included: what 3 ulp are measured from.
 float normal_reference(std::uint32_t raw) {
-  const float u = std::bit_cast<float>(raw >> 9 | 0x3f800000u) - 1, lo = std::bit_cast<float>(0xbf7fffffu), x = std::max(lo, u * 2 + lo);
-  constexpr double a[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941};
-  constexpr double b[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682};
+  const float u = std::bit_cast<float>(raw >> 9 | 0x3f800000u) - 1, lo = std::bit_cast<float>(0xbf7fffffu),
+              x = std::max(lo, u * 2 + lo);
+  constexpr double a[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                          -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
+  constexpr double b[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                          -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
   const double w = -std::log1p(static_cast<double>(-(x * x)));
   const double t = w < 5 ? w - 2.5 : std::sqrt(w) - 3;
   double p = w < 5 ? a[0] : b[0];
@@ -96,7 +102,9 @@ TEST(LoopRandom, NormalsFollowTheFormula) {
   constexpr std::int64_t n = 1'000'000;
   const Words key{0, 42};
   std::vector<float> x(n), y(n);
-  const auto args = [&](std::vector<float>& out) { return dense(loop, 1, n, {const_cast<std::uint32_t*>(key.data()), out.data()}); };
+  const auto args = [&](std::vector<float>& out) {
+    return dense(loop, 1, n, {const_cast<std::uint32_t*>(key.data()), out.data()});
+  };
   run(*compile_for(loop, Isa::v3), args(x));
   double sum = 0, square = 0, worst = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -106,7 +114,7 @@ TEST(LoopRandom, NormalsFollowTheFormula) {
     worst = std::max(worst, std::fabs(static_cast<double>(got) - want) / ulp);
     sum += got, square += static_cast<double>(got) * got;
   }
-  EXPECT_LE(worst, 5);                                 // 3 from JAX, whose own rounding is within 2 of exact evaluation
+  EXPECT_LE(worst, 5);  // 3 from JAX, whose own rounding is within 2 of exact evaluation
   EXPECT_NEAR(sum / n, 0, 0.005);
   EXPECT_NEAR(square / n, 1, 0.005);
   if (!has_v4()) return;

@@ -16,19 +16,33 @@ constexpr Dtype kValues[] = {boolean, u8, i32, i64, u32, bf16, f32, f64};
 /// Bits of a random element, with special values now and then.
 std::uint64_t random_bits_of(Dtype d, std::mt19937_64& g) {
   const int special = static_cast<int>(g() % 12);
-  const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(g())), -61);          // about -4 .. 4
+  const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(g())), -61);  // about -4 .. 4
   auto real = [&](double v) -> std::uint64_t {
     if (d == f64) return std::bit_cast<std::uint64_t>(v);
     if (d == f32) return std::bit_cast<std::uint32_t>(static_cast<float>(v));
     return bfloat16(static_cast<float>(v)).bits;
   };
   if (is_float(d)) {
-    constexpr double s[] = {0., -0., 1., -1., std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-                            std::numeric_limits<double>::quiet_NaN(), 1e-40, 3e9, -5e18, 0.5, 255.5};
+    constexpr double s[] = {0.,
+                            -0.,
+                            1.,
+                            -1.,
+                            std::numeric_limits<double>::infinity(),
+                            -std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN(),
+                            1e-40,
+                            3e9,
+                            -5e18,
+                            0.5,
+                            255.5};
     return real(g() % 4 ? x : s[special]);
   }
   if (d == boolean) return g() & 1;
-  std::uint64_t v = special == 0 ? 0 : special == 1 ? ~std::uint64_t{0} : special == 2 ? std::uint64_t{1} << (8 * dtype_size(d) - 1) : special < 7 ? g() % 40 : g();
+  std::uint64_t v = special == 0   ? 0
+                    : special == 1 ? ~std::uint64_t{0}
+                    : special == 2 ? std::uint64_t{1} << (8 * dtype_size(d) - 1)
+                    : special < 7  ? g() % 40
+                                   : g();
   return dtype_size(d) == 8 ? v : v & ((std::uint64_t{1} << (8 * dtype_size(d))) - 1);
 }
 struct Buffer {
@@ -38,11 +52,14 @@ struct Buffer {
   void fill(std::mt19937_64& g, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) set(i, random_bits_of(dtype, g));
   }
-  void set(std::int64_t i, std::uint64_t v) { std::memcpy(bytes.data() + static_cast<std::size_t>(i) * dtype_size(dtype), &v, dtype_size(dtype)); }
+  void set(std::int64_t i, std::uint64_t v) {
+    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * dtype_size(dtype), &v, dtype_size(dtype));
+  }
   std::uint64_t at(std::int64_t i) const { return read(dtype, bytes.data(), i); }
   void* data() { return bytes.data(); }
   bool guard_intact(std::int64_t n) const {
-    return std::all_of(bytes.begin() + n * static_cast<std::int64_t>(dtype_size(dtype)), bytes.end(), [](unsigned char c) { return c == 0xa5; });
+    return std::all_of(bytes.begin() + n * static_cast<std::int64_t>(dtype_size(dtype)), bytes.end(),
+                       [](unsigned char c) { return c == 0xa5; });
   }
 };
 double number(Dtype d, std::uint64_t v) {
@@ -66,12 +83,18 @@ std::uint64_t cast_reference(Dtype from, Dtype to, std::uint64_t v) {
     if (to == f32) return std::bit_cast<std::uint32_t>(narrow);
     if (to == bf16) return bfloat16(narrow).bits;
     if (std::isnan(x)) return 0;
-    if (to == i32) return static_cast<std::uint32_t>(x >= 2147483648. ? INT32_MAX : x < -2147483648. ? INT32_MIN : static_cast<std::int32_t>(x));
+    if (to == i32)
+      return static_cast<std::uint32_t>(x >= 2147483648.   ? INT32_MAX
+                                        : x < -2147483648. ? INT32_MIN
+                                                           : static_cast<std::int32_t>(x));
     if (to == u32) return x >= 4294967296. ? UINT32_MAX : x <= 0 ? 0u : static_cast<std::uint32_t>(x);
     if (to == u8) return x >= 256 ? 255u : x <= 0 ? 0u : static_cast<std::uint8_t>(x);
-    return static_cast<std::uint64_t>(x >= 9223372036854775808. ? INT64_MAX : x < -9223372036854775808. ? INT64_MIN : static_cast<std::int64_t>(x));
+    return static_cast<std::uint64_t>(x >= 9223372036854775808.   ? INT64_MAX
+                                      : x < -9223372036854775808. ? INT64_MIN
+                                                                  : static_cast<std::int64_t>(x));
   }
-  const std::uint64_t wide = from == i32 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(v))) : v;
+  const std::uint64_t wide =
+      from == i32 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(v))) : v;
   return dtype_size(to) == 8 ? wide : wide & ((std::uint64_t{1} << (8 * dtype_size(to))) - 1);
 }
 std::uint64_t scalar(std::string_view name, Dtype d, std::uint64_t a, std::uint64_t b) {
@@ -90,7 +113,8 @@ std::uint64_t identity(Reduction r, Dtype d) {
   }
   const double e = std::numeric_limits<double>::infinity() * (low ? -1 : 1);
   if (d == boolean) return !low;
-  return is_float(d) ? cast_reference(f64, d, std::bit_cast<std::uint64_t>(e)) : cast_reference(f64, d, std::bit_cast<std::uint64_t>(e));
+  return is_float(d) ? cast_reference(f64, d, std::bit_cast<std::uint64_t>(e))
+                     : cast_reference(f64, d, std::bit_cast<std::uint64_t>(e));
 }
 /// 32 partial results, element i into i % 32, then halves; bf16 in f32, rounded once.
 std::uint64_t reduce_reference(Reduction r, Dtype d, const std::vector<std::uint64_t>& x) {
@@ -98,7 +122,8 @@ std::uint64_t reduce_reference(Reduction r, Dtype d, const std::vector<std::uint
   const auto name = names[static_cast<int>(r)];
   const Dtype work = d == bf16 ? f32 : d;
   std::vector<std::uint64_t> part(32, identity(r, work));
-  for (std::size_t i = 0; i < x.size(); ++i) part[i % 32] = scalar(name, work, part[i % 32], cast_reference(d, work, x[i]));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    part[i % 32] = scalar(name, work, part[i % 32], cast_reference(d, work, x[i]));
   for (std::size_t w = 16; w; w /= 2)
     for (std::size_t j = 0; j < w; ++j) part[j] = scalar(name, work, part[j], part[j + w]);
   return cast_reference(work, d, part[0]);
@@ -112,10 +137,14 @@ void evaluate(const Loop& loop, std::int64_t row, std::int64_t columns, std::vec
     out.resize(static_cast<std::size_t>(columns));
     auto index = [&](std::size_t o, std::int64_t c) { return loop.operands[o].columns ? row * columns + c : row; };
     std::vector<std::uint64_t> all;
-    if (i.kind == K::reduce) out.assign(out.size(), reduce_reference(static_cast<Reduction>(i.imm), i.dtype, value[static_cast<std::size_t>(i.in[0])]));
+    if (i.kind == K::reduce)
+      out.assign(out.size(),
+                 reduce_reference(static_cast<Reduction>(i.imm), i.dtype, value[static_cast<std::size_t>(i.in[0])]));
     for (std::int64_t c = 0; c < columns; ++c) {
       auto& o = out[static_cast<std::size_t>(c)];
-      auto in = [&](int j) { return value[static_cast<std::size_t>(i.in[static_cast<std::size_t>(j)])][static_cast<std::size_t>(c)]; };
+      auto in = [&](int j) {
+        return value[static_cast<std::size_t>(i.in[static_cast<std::size_t>(j)])][static_cast<std::size_t>(c)];
+      };
       auto type = [&](int j) { return loop.code[static_cast<std::size_t>(i.in[static_cast<std::size_t>(j)])].dtype; };
       const auto linear = static_cast<std::uint64_t>(row * columns + c);
       switch (i.kind) {
@@ -140,27 +169,32 @@ void evaluate(const Loop& loop, std::int64_t row, std::int64_t columns, std::vec
         case K::gather: {
           const auto at = static_cast<std::int64_t>(number(type(0), in(0)));
           const bool inside = at >= 0 && at < columns;
-          o = inside ? operands[static_cast<std::size_t>(i.operand)].at(row * columns + at)
-                     : is_float(i.dtype) ? cast_reference(f64, i.dtype, std::bit_cast<std::uint64_t>(std::nan(""))) : 0;
+          o = inside              ? operands[static_cast<std::size_t>(i.operand)].at(row * columns + at)
+              : is_float(i.dtype) ? cast_reference(f64, i.dtype, std::bit_cast<std::uint64_t>(std::nan("")))
+                                  : 0;
           break;
         }
-        case K::store: case K::reduce: break;
+        case K::store:
+        case K::reduce: break;
       }
     }
   }
   for (const Instr& i : loop.code)
     if (i.kind == K::store)
       for (std::int64_t c = 0; c < columns; ++c)
-        operands[i.imm].set(loop.operands[i.imm].columns ? row * columns + c : row, value[static_cast<std::size_t>(i.in[0])][static_cast<std::size_t>(c)]);
+        operands[i.imm].set(loop.operands[i.imm].columns ? row * columns + c : row,
+                            value[static_cast<std::size_t>(i.in[0])][static_cast<std::size_t>(c)]);
 }
 /// Runs on both instruction sets and compares every byte with the reference. alias[k] >= 0: operand k is the memory of operand alias[k].
-void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns, std::uint64_t seed, const std::vector<int>& alias = {}) {
+void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns, std::uint64_t seed,
+                      const std::vector<int>& alias = {}) {
   std::mt19937_64 g(seed);
   std::vector<Buffer> first;
   for (const Operand& o : loop.operands) {
     const auto n = o.columns ? rows * columns : rows;
     first.emplace_back(o.dtype, n);
-    if (o.dtype == Dtype::key) for (std::int64_t i = 0; i < n; ++i) first.back().set(i, g());
+    if (o.dtype == Dtype::key)
+      for (std::int64_t i = 0; i < n; ++i) first.back().set(i, g());
     else first.back().fill(g, n);
   }
   for (std::size_t k = 0; k < alias.size(); ++k)
@@ -171,7 +205,8 @@ void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns,
     if (which == Isa::v4 && !has_v4()) continue;
     auto got = first;
     std::vector<void*> p;
-    for (std::size_t k = 0; k < got.size(); ++k) p.push_back(k < alias.size() && alias[k] >= 0 ? got[static_cast<std::size_t>(alias[k])].data() : got[k].data());
+    for (std::size_t k = 0; k < got.size(); ++k)
+      p.push_back(k < alias.size() && alias[k] >= 0 ? got[static_cast<std::size_t>(alias[k])].data() : got[k].data());
     run(*compile_for(loop, which), dense(loop, rows, columns, p));
     for (const Instr& i : loop.code) {
       if (i.kind != K::store) continue;
@@ -179,8 +214,10 @@ void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns,
       Buffer& b = i.imm < alias.size() && alias[i.imm] >= 0 ? got[static_cast<std::size_t>(alias[i.imm])] : got[i.imm];
       for (std::int64_t e = 0; e < n; ++e)
         ASSERT_TRUE(same(b.dtype, b.at(e), want[i.imm].at(e)))
-            << (which == Isa::v3 ? "v3" : "v4") << " rows " << rows << " columns " << columns << " operand " << i.imm << " element " << e << ": " << std::hex
-            << b.at(e) << " not " << want[i.imm].at(e) << std::dec << " (" << number(b.dtype, b.at(e)) << ", " << number(b.dtype, want[i.imm].at(e)) << ")\n" << print(loop);
+            << (which == Isa::v3 ? "v3" : "v4") << " rows " << rows << " columns " << columns << " operand " << i.imm
+            << " element " << e << ": " << std::hex << b.at(e) << " not " << want[i.imm].at(e) << std::dec << " ("
+            << number(b.dtype, b.at(e)) << ", " << number(b.dtype, want[i.imm].at(e)) << ")\n"
+            << print(loop);
       ASSERT_TRUE(b.guard_intact(n)) << "wrote past the end\n" << print(loop);
     }
   }
@@ -191,9 +228,7 @@ bool defined(OpId id, Dtype d) {
   try {
     element_op(id).result(element_op(id).arity == 3 ? types : plain);
     return true;
-  } catch (const DtypeError&) {
-    return false;
-  }
+  } catch (const DtypeError&) { return false; }
 }
 
 TEST(Loop, EveryOperationEveryDtypeEveryTail) {
@@ -231,7 +266,8 @@ TEST(Loop, TailsOneToOneHundredThirty) {
     expect_as_scalar(b.loop, 3, n, static_cast<std::uint64_t>(n));
     if (HasFatalFailure()) return;
   }
-  for (std::int64_t n : {511, 512, 513, 1023, 1024, 1025, 2047, 3000}) expect_as_scalar(b.loop, 2, n, static_cast<std::uint64_t>(n));
+  for (std::int64_t n : {511, 512, 513, 1023, 1024, 1025, 2047, 3000})
+    expect_as_scalar(b.loop, 2, n, static_cast<std::uint64_t>(n));
 }
 TEST(Loop, Casts) {
   for (Dtype from : kValues)
@@ -244,7 +280,8 @@ TEST(Loop, Casts) {
     }
 }
 TEST(Loop, Bitcasts) {
-  const std::pair<Dtype, Dtype> pairs[] = {{f32, i32}, {f32, u32}, {u32, f32}, {i32, u32}, {f64, i64}, {i64, f64}, {boolean, u8}, {u8, boolean}, {bf16, bf16}};
+  const std::pair<Dtype, Dtype> pairs[] = {{f32, i32}, {f32, u32},    {u32, f32},    {i32, u32},  {f64, i64},
+                                           {i64, f64}, {boolean, u8}, {u8, boolean}, {bf16, bf16}};
   for (auto [from, to] : pairs) {
     Builder b;
     b.store(b.unary(K::bitcast, to, b.load(from, true)), true);
@@ -259,7 +296,8 @@ TEST(Loop, Reductions) {
       if (logic != (d == boolean) && !(d == boolean && (red == Reduction::max || red == Reduction::min))) continue;
       Builder b;
       b.store(b.reduce(red, b.load(d, true)), false);
-      for (std::int64_t n : {1, 5, 31, 32, 33, 64, 100, 700, 1500}) expect_as_scalar(b.loop, 3, n, static_cast<std::uint64_t>(n + r));
+      for (std::int64_t n : {1, 5, 31, 32, 33, 64, 100, 700, 1500})
+        expect_as_scalar(b.loop, 3, n, static_cast<std::uint64_t>(n + r));
       if (HasFatalFailure()) FAIL() << d << " reduction " << r;
     }
 }
@@ -305,26 +343,28 @@ TEST(Loop, SoftmaxOverItsOwnInput) {
   for (std::int64_t n : {3, 128, 600, 1024, 2500}) expect_as_scalar(softmax(), 4, n, 5, {-1, 0});
 }
 TEST(Loop, StoresOverLoads) {
-  Builder b;                                              // adamw-like: each output over its own input
-  const int p = b.load(f32, true), m = b.load(f32, true), v = b.load(f32, true), g = b.load(f32, true), rate = b.load(f32, false);
+  Builder b;  // adamw-like: each output over its own input
+  const int p = b.load(f32, true), m = b.load(f32, true), v = b.load(f32, true), g = b.load(f32, true),
+            rate = b.load(f32, false);
   const int m2 = b.op("add", {b.op("mul", {m, b.constant(0.9f)}), b.op("mul", {g, b.constant(0.1f)})});
-  const int v2 = b.op("add", {b.op("mul", {v, b.constant(0.99f)}), b.op("mul", {b.op("mul", {g, g}), b.constant(0.01f)})});
+  const int v2 =
+      b.op("add", {b.op("mul", {v, b.constant(0.99f)}), b.op("mul", {b.op("mul", {g, g}), b.constant(0.01f)})});
   const int step = b.op("div", {m2, b.op("add", {b.op("sqrt", {v2}), b.constant(1e-8f)})});
   b.store(b.op("sub", {p, b.op("mul", {rate, step})}), true);
   b.store(m2, true);
   b.store(v2, true);
   for (std::int64_t n : {7, 512, 513, 4000}) {
     expect_as_scalar(b.loop, 2, n, 3, {-1, -1, -1, -1, -1, 0, 1, 2});
-    expect_as_scalar(b.loop, 2, n, 3, {-1, -1, -1, -1, -1, 2, 0, 1});     // crossed
+    expect_as_scalar(b.loop, 2, n, 3, {-1, -1, -1, -1, -1, 2, 0, 1});  // crossed
     expect_as_scalar(b.loop, 2, n, 3, {-1, -1, -1, -1, -1, 3, 2, 0});
     if (HasFatalFailure()) return;
   }
-  Builder s;                                              // two arrays change places
+  Builder s;  // two arrays change places
   const int x = s.load(f32, true), y = s.load(f32, true);
   s.store(x, true);
   s.store(y, true);
   for (std::int64_t n : {7, 513, 2000}) expect_as_scalar(s.loop, 3, n, 3, {-1, -1, 1, 0});
-  Builder late;                                           // x is read again after the first result is ready
+  Builder late;  // x is read again after the first result is ready
   const int a = late.load(f32, true), t = late.op("mul", {a, a});
   late.store(t, true);
   late.store(late.op("add", {a, t}), true);
@@ -335,7 +375,8 @@ TEST(Loop, RandomGraphs) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     std::mt19937_64 g(seed);
     const bool wide = g() % 3 == 0;
-    std::vector<Dtype> types = wide ? std::vector<Dtype>{f64, i64, boolean} : std::vector<Dtype>{f32, bf16, i32, u32, u8, boolean};
+    std::vector<Dtype> types =
+        wide ? std::vector<Dtype>{f64, i64, boolean} : std::vector<Dtype>{f32, bf16, i32, u32, u8, boolean};
     auto pick = [&](auto& v) -> auto& { return v[g() % v.size()]; };
     Builder b;
     std::vector<int> values;
@@ -346,14 +387,19 @@ TEST(Loop, RandomGraphs) {
       put(b.load(pick(types), c), c);
     }
     if (g() % 2) {
-      const Dtype other = wide ? f32 : g() % 2 ? f64 : i64;                 // loaded in the other width, cast at once
+      const Dtype other = wide ? f32 : g() % 2 ? f64 : i64;  // loaded in the other width, cast at once
       put(b.cast(types[g() % 2], b.load(other, true)), true);
     }
     if (g() % 3 == 0) {
       b.loop.linear_forms = 1;
       put(b.add({.kind = K::linear, .dtype = types[wide ? 1 : g() % 5]}), true);
       const int key = b.operand(Dtype::key, false);
-      put(b.add({.kind = K::random_bits, .dtype = wide ? i64 : g() % 2 ? u8 : u32, .operand = static_cast<std::int16_t>(key)}), true);
+      put(b.add({.kind = K::random_bits,
+                 .dtype = wide      ? i64
+                          : g() % 2 ? u8
+                                    : u32,
+                 .operand = static_cast<std::int16_t>(key)}),
+          true);
     }
     put(b.constant(types[0], random_bits_of(types[0], g)), false);
     const auto ops = all_ops();
@@ -363,7 +409,8 @@ TEST(Loop, RandomGraphs) {
       const int kind = static_cast<int>(g() % 10);
       if (kind == 0) {
         const bool logic = d == boolean;
-        constexpr Reduction numbers[] = {Reduction::sum, Reduction::max, Reduction::min, Reduction::prod}, truths[] = {Reduction::all, Reduction::any};
+        constexpr Reduction numbers[] = {Reduction::sum, Reduction::max, Reduction::min, Reduction::prod},
+                            truths[] = {Reduction::all, Reduction::any};
         put(b.reduce(logic ? truths[g() % 2] : numbers[g() % 4], values[at]), false);
         continue;
       }
@@ -396,7 +443,8 @@ TEST(Loop, RandomGraphs) {
       const auto at = s == 0 ? values.size() - 1 : g() % values.size();
       b.store(values[at], column[at] || g() % 2);
     }
-    for (std::int64_t n : {static_cast<std::int64_t>(1 + g() % 40), static_cast<std::int64_t>(400 + g() % 300), static_cast<std::int64_t>(1025 + g() % 600)})
+    for (std::int64_t n : {static_cast<std::int64_t>(1 + g() % 40), static_cast<std::int64_t>(400 + g() % 300),
+                           static_cast<std::int64_t>(1025 + g() % 600)})
       expect_as_scalar(b.loop, n < 100 ? 9 : 2, n, seed);
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
@@ -415,7 +463,9 @@ TEST(Loop, StridesAndBroadcasting) {
     a.ndim = 4;
     std::vector<float> xs(4000), ys(4000), out(360, -1);
     std::vector<std::int32_t> zs(4000);
-    for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = static_cast<float>(g() % 100), ys[i] = static_cast<float>(g() % 100), zs[i] = static_cast<std::int32_t>(g() % 100);
+    for (std::size_t i = 0; i < xs.size(); ++i)
+      xs[i] = static_cast<float>(g() % 100), ys[i] = static_cast<float>(g() % 100),
+      zs[i] = static_cast<std::int32_t>(g() % 100);
     a.pointer[0] = xs.data(), a.pointer[1] = ys.data(), a.pointer[2] = zs.data(), a.pointer[3] = out.data();
     std::int64_t dense_stride = 1;
     for (int d = 3; d >= 0; --d) {
@@ -439,9 +489,13 @@ TEST(Loop, StridesAndBroadcasting) {
       for (int j = 0; j < 4; ++j)
         for (int k = 0; k < 5; ++k)
           for (int l = 0; l < 6; ++l) {
-            auto at = [&](int o) { return static_cast<std::size_t>(i * a.stride[o][0] + j * a.stride[o][1] + k * a.stride[o][2] + l * a.stride[o][3]); };
+            auto at = [&](int o) {
+              return static_cast<std::size_t>(i * a.stride[o][0] + j * a.stride[o][1] + k * a.stride[o][2] +
+                                              l * a.stride[o][3]);
+            };
             const auto& lin = a.linear[0];
-            const auto form = static_cast<float>(lin.base + i * lin.stride[0] + j * lin.stride[1] + k * lin.stride[2] + l * lin.stride[3]);
+            const auto form = static_cast<float>(lin.base + i * lin.stride[0] + j * lin.stride[1] + k * lin.stride[2] +
+                                                 l * lin.stride[3]);
             ASSERT_EQ(out[at(3)], xs[at(0)] * ys[at(1)] + (static_cast<float>(zs[at(2)]) + form)) << round;
           }
   }
@@ -461,15 +515,20 @@ TEST(Loop, Gather) {
 TEST(Loop, ThreadsDoNotChangeBits) {
   for (const Loop& loop : {softmax(), layer_norm(192)})
     for (auto [rows, columns] : {std::pair<std::int64_t, std::int64_t>{2000, 192}, {61, 3000}}) {
-      std::vector<float> x(static_cast<std::size_t>(rows * columns)), w = x, one(x.size()), two(x.size()), stat(static_cast<std::size_t>(rows));
+      std::vector<float> x(static_cast<std::size_t>(rows * columns)), w = x, one(x.size()), two(x.size()),
+                                                                      stat(static_cast<std::size_t>(rows));
       std::mt19937_64 g(9);
       for (auto& v : x) v = static_cast<float>(g() % 1000) * 0.01f;
       for (auto& v : w) v = static_cast<float>(g() % 1000) * 0.01f;
       auto args = [&](std::vector<float>& out) {
-        return loop.operands.size() == 2 ? dense(loop, rows, columns, {x.data(), out.data()}) : dense(loop, rows, columns, {x.data(), w.data(), out.data(), stat.data()});
+        return loop.operands.size() == 2 ? dense(loop, rows, columns, {x.data(), out.data()})
+                                         : dense(loop, rows, columns, {x.data(), w.data(), out.data(), stat.data()});
       };
       const auto k = compile(loop);
-      { ThreadScope s(1); run(*k, args(one)); }
+      {
+        ThreadScope s(1);
+        run(*k, args(one));
+      }
       set_thread_count(2);
       run(*k, args(two));
       set_thread_count(3);
@@ -479,14 +538,17 @@ TEST(Loop, ThreadsDoNotChangeBits) {
       EXPECT_EQ(one, two);
       EXPECT_EQ(one, three);
     }
-  Builder b;                                             // a long row without a reduction is split
+  Builder b;  // a long row without a reduction is split
   const int x = b.load(f32, true);
   b.store(b.op("tanh", {x}), true);
   std::vector<float> in(300001), one(in.size()), two(in.size());
   std::iota(in.begin(), in.end(), -150000.f);
   for (auto& v : in) v *= 1e-4f;
   const auto k = compile(b.loop);
-  { ThreadScope s(1); run(*k, dense(b.loop, 1, 300001, {in.data(), one.data()})); }
+  {
+    ThreadScope s(1);
+    run(*k, dense(b.loop, 1, 300001, {in.data(), one.data()}));
+  }
   set_thread_count(2);
   run(*k, dense(b.loop, 1, 300001, {in.data(), two.data()}));
   set_thread_count(0);
@@ -495,71 +557,6 @@ TEST(Loop, ThreadsDoNotChangeBits) {
 TEST(Loop, CacheGivesTheSameKernel) {
   EXPECT_EQ(compile(softmax()), compile(softmax()));
   EXPECT_NE(compile(softmax()), compile(layer_norm(3)));
-}
-TEST(Loop, IllFormedLoopsSayWhy) {
-  auto reason = [](const Loop& l) -> std::string {
-    try {
-      compile(l);
-      return "";
-    } catch (const Error& e) {
-      return e.what();
-    }
-  };
-  Builder mixed;
-  const int x = mixed.load(f32, true), y = mixed.load(f64, true);
-  mixed.store(mixed.op("exp", {x}), true);
-  mixed.store(mixed.op("exp", {y}), true);
-  EXPECT_NE(reason(mixed.loop).find("32-bit lanes"), std::string::npos) << reason(mixed.loop);
-  Builder row;
-  const int v = row.load(f32, true);
-  row.store(row.operand(f32, false), v);
-  EXPECT_NE(reason(row.loop).find("one value per column"), std::string::npos);
-  Builder type;
-  type.load(i32, true);
-  Instr i{.kind = K::op, .dtype = f32, .op = find_op("exp")};
-  i.in[0] = 0;
-  type.add(i);
-  EXPECT_NE(reason(type.loop).find("exp: takes floats"), std::string::npos) << reason(type.loop);
-  Builder order;
-  Instr forward{.kind = K::cast, .dtype = f32};
-  forward.in[0] = 3;
-  order.add(forward);
-  EXPECT_NE(reason(order.loop).find("not made before"), std::string::npos);
-  EXPECT_THROW(find_op("no_such"), ValueError);
-  EXPECT_NE(print(softmax()).find("= exp %"), std::string::npos) << print(softmax());
-}
-TEST(Loop, IntegerDivisionNeverTraps) {
-  const std::int32_t a[] = {7, INT32_MIN, -7, 5}, b[] = {0, -1, 2, -3};
-  std::int32_t q[4], r[4];
-  apply("div", i32, {a, b}, q, 4);
-  apply("rem", i32, {a, b}, r, 4);
-  EXPECT_EQ(std::vector<std::int32_t>(q, q + 4), (std::vector<std::int32_t>{-1, INT32_MIN, -3, -1}));
-  EXPECT_EQ(std::vector<std::int32_t>(r, r + 4), (std::vector<std::int32_t>{0, 0, -1, 2}));
-  const std::uint8_t c[] = {200, 7, 3, 2}, d[] = {100, 0, 5, 9};
-  std::uint8_t s[4], m[4], p[4];
-  apply("add", u8, {c, d}, s, 4);
-  apply("div", u8, {c, d}, m, 4);
-  apply("pow", u8, {c, d}, p, 4);
-  EXPECT_EQ(s[0], 44);
-  EXPECT_EQ(m[1], 255);
-  EXPECT_EQ(p[2], 243);
-  EXPECT_EQ(p[3], 0);
-  const std::int64_t e[] = {INT64_MIN, 3, 2, -1}, f[] = {-1, 4, -1, -3};
-  std::int64_t t[4], u[4];
-  apply("div", i64, {e, f}, t, 4);
-  apply("pow", i64, {e, f}, u, 4);
-  EXPECT_EQ(t[0], INT64_MIN);
-  EXPECT_EQ(u[1], 81);
-  EXPECT_EQ(u[2], 0);
-  EXPECT_EQ(u[3], -1);
-  const std::int32_t g[] = {-8, -8, -8, 1}, h[] = {1, 31, 40, 33};
-  std::int32_t sh[4];
-  apply("shr_arithmetic", i32, {g, h}, sh, 4);
-  EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{-4, -1, -1, 0}));
-  apply("shr_logical", i32, {g, h}, sh, 4);
-  EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{0x7ffffffc, 1, 0, 0}));
-  apply("shl", i32, {g, h}, sh, 4);
-  EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{-16, 0, 0, 0}));
 }
 }  // namespace
 }  // namespace bora::kernels::test

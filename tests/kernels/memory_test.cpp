@@ -12,7 +12,8 @@ namespace {
 std::uintptr_t address(const std::shared_ptr<void>& p) { return reinterpret_cast<std::uintptr_t>(p.get()); }
 
 TEST(Memory, AlignedAndWritableAtEverySize) {
-  for (std::size_t bytes : {0ul, 1ul, 63ul, 64ul, 65ul, 511ul, 512ul, 513ul, 1000ul, 4096ul, 100001ul, 4194303ul, 4194304ul, 9000001ul}) {
+  for (std::size_t bytes :
+       {0ul, 1ul, 63ul, 64ul, 65ul, 511ul, 512ul, 513ul, 1000ul, 4096ul, 100001ul, 4194303ul, 4194304ul, 9000001ul}) {
     auto p = allocate(bytes);
     ASSERT_NE(p, nullptr) << bytes;
     EXPECT_EQ(address(p) % (bytes >= 4u << 20 ? 2u << 20 : 64u), 0u) << bytes;
@@ -80,12 +81,14 @@ TEST(Memory, ManyThreads) {
 TEST(Memory, RefusesWhatCannotBe) { EXPECT_THROW(allocate(static_cast<std::size_t>(-8)), Error); }
 #if defined(__SANITIZE_ADDRESS__)
 TEST(MemoryDeathTest, UseAfterFreeIsSeen) {
-  EXPECT_DEATH({
-    auto p = allocate(256);
-    auto* x = static_cast<volatile char*>(p.get());
-    p = nullptr;
-    x[100] = 1;
-  }, "use-after-poison");
+  EXPECT_DEATH(
+      {
+        auto p = allocate(256);
+        auto* x = static_cast<volatile char*>(p.get());
+        p = nullptr;
+        x[100] = 1;
+      },
+      "use-after-poison");
 }
 #endif
 }  // namespace

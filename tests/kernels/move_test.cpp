@@ -23,7 +23,8 @@ template <class T> void check_copy(const Dims& shape, const Dims& dst_strides, c
     (src_strides[i] < 0 ? low : high) += (shape[i] - 1) * src_strides[i];
     size += (shape[i] - 1) * dst_strides[i];
   }
-  std::vector<T> src(static_cast<std::size_t>(high - low + 1)), dst(static_cast<std::size_t>(size + 1), T(77)), want = dst;
+  std::vector<T> src(static_cast<std::size_t>(high - low + 1)), dst(static_cast<std::size_t>(size + 1), T(77)),
+      want = dst;
   for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<T>(i * 2654435761u + 5);
   const T* origin = src.data() - low;
   I total = std::accumulate(shape.begin(), shape.end(), I{1}, std::multiplies<>());
@@ -45,7 +46,8 @@ template <class T> void check_copy(const Dims& shape, const Dims& dst_strides, c
   }
 }
 TYPED_TEST(MoveTest, EveryPermutation) {
-  for (Dims shape : {Dims{5, 70, 9}, Dims{130, 3, 67}, Dims{1, 200, 130}, Dims{33, 1, 65}, Dims{300, 260, 1}, Dims{2, 3, 4}}) {
+  for (Dims shape :
+       {Dims{5, 70, 9}, Dims{130, 3, 67}, Dims{1, 200, 130}, Dims{33, 1, 65}, Dims{300, 260, 1}, Dims{2, 3, 4}}) {
     Dims order{0, 1, 2}, in = strides_of(Shape(shape));
     do {
       Dims permuted, from;
@@ -67,7 +69,7 @@ TYPED_TEST(MoveTest, RandomStrides) {
       from.push_back(static_cast<I>(rng() % 41) - 20);
     }
     Dims padded = shape;
-    for (auto& n : padded) n += rng() % 2;              // dst may be a part of a larger array
+    for (auto& n : padded) n += rng() % 2;  // dst may be a part of a larger array
     check_copy<TypeParam>(shape, strides_of(Shape(padded)), from);
   }
 }

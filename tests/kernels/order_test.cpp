@@ -61,7 +61,8 @@ TYPED_TEST(OrderTest, ArgsortIsTheStableSort) {
 }
 TYPED_TEST(OrderTest, TopKIsTheHeadOfTheStableDescendingSort) {
   using T = TypeParam;
-  for (auto [rows, n, k] : {std::tuple<I, I, I>{1, 1, 1}, {3, 40, 40}, {3, 40, 3}, {2, 3000, 50}, {2, 3000, 2000}, {2, 7, 0}, {0, 7, 2}}) {
+  for (auto [rows, n, k] :
+       {std::tuple<I, I, I>{1, 1, 1}, {3, 40, 40}, {3, 40, 3}, {2, 3000, 50}, {2, 3000, 2000}, {2, 7, 0}, {0, 7, 2}}) {
     auto in = numbers<T>(static_cast<std::size_t>(rows * n), 6);
     auto values = std::make_unique<T[]>(static_cast<std::size_t>(rows * k) + 1);
     std::vector<std::int32_t> at(static_cast<std::size_t>(rows * k));
@@ -71,8 +72,10 @@ TYPED_TEST(OrderTest, TopKIsTheHeadOfTheStableDescendingSort) {
       std::iota(want.begin(), want.end(), 0);
       std::stable_sort(want.begin(), want.end(), [&](int a, int b) { return less<T>(in[r * n + b], in[r * n + a]); });
       for (I i = 0; i < k; ++i) {
-        ASSERT_EQ(at[static_cast<std::size_t>(r * k + i)], want[static_cast<std::size_t>(i)]) << n << " " << k << " " << i;
-        auto a = static_cast<double>(values[r * k + i]), b = static_cast<double>(in[r * n + want[static_cast<std::size_t>(i)]]);
+        ASSERT_EQ(at[static_cast<std::size_t>(r * k + i)], want[static_cast<std::size_t>(i)])
+            << n << " " << k << " " << i;
+        auto a = static_cast<double>(values[r * k + i]),
+             b = static_cast<double>(in[r * n + want[static_cast<std::size_t>(i)]]);
         ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b)));
       }
     }

@@ -69,9 +69,12 @@ template <class T> std::vector<T> expected(Reduction r, const std::vector<T>& in
     }
   return out;
 }
-struct Sizes { I outer, n, inner; };
-const std::vector<Sizes> sizes = {{1, 1, 1}, {3, 31, 1}, {2, 32, 1}, {5, 33, 1}, {1, 5000, 1}, {700, 100, 1}, {2, 0, 1}, {2, 0, 5},
-                                  {3, 5, 2}, {2, 64, 7}, {1, 65, 300}, {2, 300, 33}, {1, 1000, 257}, {9, 3, 600}, {0, 3, 2}, {2, 3, 0}};
+struct Sizes {
+  I outer, n, inner;
+};
+const std::vector<Sizes> sizes = {{1, 1, 1},      {3, 31, 1},  {2, 32, 1}, {5, 33, 1}, {1, 5000, 1}, {700, 100, 1},
+                                  {2, 0, 1},      {2, 0, 5},   {3, 5, 2},  {2, 64, 7}, {1, 65, 300}, {2, 300, 33},
+                                  {1, 1000, 257}, {9, 3, 600}, {0, 3, 2},  {2, 3, 0}};
 
 template <class T> struct ReduceTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
@@ -98,8 +101,9 @@ TYPED_TEST(ReduceTest, PositionsOfExtremes) {
   for (auto s : sizes) {
     if (s.n == 0) continue;
     auto in = numbers<T>(s.outer * s.n * s.inner, 9);
-    for (auto& x : in) x = static_cast<T>(static_cast<int>(static_cast<float>(x)) % 5);        // many ties
-    if constexpr (!std::is_integral_v<T>) if (in.size() > 50) in[in.size() / 2] = in[in.size() / 2 + 9] = static_cast<T>(NAN);
+    for (auto& x : in) x = static_cast<T>(static_cast<int>(static_cast<float>(x)) % 5);  // many ties
+    if constexpr (!std::is_integral_v<T>)
+      if (in.size() > 50) in[in.size() / 2] = in[in.size() / 2 + 9] = static_cast<T>(NAN);
     for (bool max : {true, false}) {
       std::vector<std::int32_t> out(u(s.outer * s.inner));
       arg_reduce(max, dtype_of<T>, in.data(), out.data(), s.outer, s.n, s.inner);
@@ -129,7 +133,7 @@ TYPED_TEST(ReduceTest, RunningSums) {
             want[at] = static_cast<T>(sum);
           }
         }
-      cumsum(dtype_of<T>, out.data(), out.data(), s.outer, s.n, s.inner, reverse);      // in place
+      cumsum(dtype_of<T>, out.data(), out.data(), s.outer, s.n, s.inner, reverse);  // in place
       if (out.empty()) continue;
       EXPECT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(T)), 0);
     }

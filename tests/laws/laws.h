@@ -58,7 +58,12 @@ inline double inner(const Arrays& a, const Arrays& b) {
   return s;
 }
 inline std::vector<std::vector<MeshAxis>> meshes() {
-  return {{{"data", 1}}, {{"data", 2}}, {{"data", 3}}, {{"data", 4}}, {{"data", 2}, {"model", 2}}, {{"data", 3}, {"model", 2}}};
+  return {{{"data", 1}},
+          {{"data", 2}},
+          {{"data", 3}},
+          {{"data", 4}},
+          {{"data", 2}, {"model", 2}},
+          {{"data", 3}, {"model", 2}}};
 }
 inline std::string name(const std::vector<MeshAxis>& m) {
   std::string s;

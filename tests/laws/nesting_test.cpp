@@ -31,11 +31,17 @@ Array f64_of(double v) { return array(v, f64); }
 
 TEST(Levels, AnInnerDerivativeDoesNotSeeTheOuterVariable) {
   auto x = f64_of(0.7), y = f64_of(1.3);
-  close({grad([&](const Array& a) { return a * grad([&](const Array& b) { return a + b; })(y); })(x)}, {f64_of(1)}, 0, "d/dx x * d/dy(x + y)");
-  close({grad([&](const Array& a) { return grad([&](const Array& b) { return a * a * b; })(y) * a; })(x)}, {x * x * 3}, 1e-15, "d/dx x * d/dy(x^2 y)");
-  auto j = jvp([&](const Array& a) { return a * jvp([&](const Array& b) { return a * b; }, y, f64_of(1)).second; }, x, f64_of(1)).second;
+  close({grad([&](const Array& a) { return a * grad([&](const Array& b) { return a + b; })(y); })(x)}, {f64_of(1)}, 0,
+        "d/dx x * d/dy(x + y)");
+  close({grad([&](const Array& a) { return grad([&](const Array& b) { return a * a * b; })(y) * a; })(x)}, {x * x * 3},
+        1e-15, "d/dx x * d/dy(x^2 y)");
+  auto j = jvp([&](const Array& a) { return a * jvp([&](const Array& b) { return a * b; }, y, f64_of(1)).second; }, x,
+               f64_of(1))
+               .second;
   close({j}, {x * 2}, 1e-15, "jvp in jvp");
-  auto third = grad([](const Array& a) { return grad([](const Array& b) { return grad([](const Array& c) { return exp(c * 2); })(b); })(a); })(x);
+  auto third = grad([](const Array& a) {
+    return grad([](const Array& b) { return grad([](const Array& c) { return exp(c * 2); })(b); })(a);
+  })(x);
   close({third}, {exp(x * 2) * 8}, 1e-12, "three times");
 }
 TEST(Levels, VmapInVmapClosesOverTheOuterTracer) {
@@ -86,7 +92,8 @@ TEST(Trees, JitLiftsWhatItCaptures) {
   auto captured = rnd({3}, 4);
   auto h = jit([captured](const Array& a) { return a * captured; });
   close({h(captured), h(captured)}, {captured * captured, captured * captured}, 0, "buffer");
-  auto through = grad([&](const Array& w) { return sum(jit([w](const Array& a) { return a * w * w; })(captured)); })(captured);
+  auto through =
+      grad([&](const Array& w) { return sum(jit([w](const Array& a) { return a * w * w; })(captured)); })(captured);
   close({through}, {captured * captured * 2}, 1e-15, "tracer");
 }
 
@@ -120,9 +127,12 @@ TEST_P(ControlFlow, ScanInEveryNesting) {
   auto total = one(0);
   for (std::int64_t i = 0; i < 4; ++i) {
     close({view(per[0], i), view(per[1], i), view(per[2], i)}, one(i), 1e-13, "vmap(grad(scan))");
-    if (i) for (std::size_t k = 0; k < 2; ++k) total[k] = total[k] + one(i)[k];
+    if (i)
+      for (std::size_t k = 0; k < 2; ++k) total[k] = total[k] + one(i)[k];
   }
-  auto gv = grad([&](const Arrays& a) { return sum(vmap([&](const Array& x) { return s(Arrays{a[0], a[1], x}); })(many)); })(in);
+  auto gv = grad([&](const Arrays& a) {
+    return sum(vmap([&](const Array& x) { return s(Arrays{a[0], a[1], x}); })(many));
+  })(in);
   close({gv[0], gv[1]}, {total[0], total[1]}, 1e-12, "grad(vmap(scan))");
   auto sv = scan(
                 [&](const Array& c, const Array& x) {
@@ -153,7 +163,9 @@ TEST_P(ControlFlow, ScanInEveryNesting) {
 INSTANTIATE_TEST_SUITE_P(Laws, ControlFlow, testing::Bool());
 TEST(ControlFlow, CheckpointRepeatsWhatItDoesNotKeep) {
   auto products = [](const remat::Policy& p) {
-    auto f = [p](const Array& w) { return sum(checkpoint([](const Array& v) { return tanh(matmul(tanh(matmul(v, v)), v)); }, p)(w)); };
+    auto f = [p](const Array& w) {
+      return sum(checkpoint([](const Array& v) { return tanh(matmul(tanh(matmul(v, v)), v)); }, p)(w));
+    };
     return count(*program_of(value_and_grad(f), rnd({3, 3}, 1)), "dot_general");
   };
   EXPECT_EQ(products(remat::nothing), products(remat::everything) + 2);
@@ -163,24 +175,35 @@ TEST(ControlFlow, CondUnderGradJitVmap) {
   auto x = rnd({3}, 4);
   for (double side : {-1.0, 1.0}) {
     auto c = [&](const Array& a) {
-      return sum(cond(sum(a) * 0.0 < side, [&](const Array& t) { return t * t * x; }, [](const Array& t) { return exp(t); }, a));
+      return sum(cond(
+          sum(a) * 0.0 < side, [&](const Array& t) { return t * t * x; }, [](const Array& t) { return exp(t); }, a));
     };
     auto want = side > 0 ? x * x * 2 : exp(x);
     close({grad(c)(x), jit(grad(c))(x), grad(jit(c))(x)}, {want, want, want}, 1e-14, "grad(cond)");
   }
-  auto pick = [](const Array& p, const Array& a) { return cond(p < 0, [](const Array& t) { return t * 2; }, [](const Array& t) { return t * t; }, a); };
+  auto pick = [](const Array& p, const Array& a) {
+    return cond(
+        p < 0, [](const Array& t) { return t * 2; }, [](const Array& t) { return t * t; }, a);
+  };
   auto ps = array({-1., 1., -1.}, f64), as = rnd({3, 2}, 6);
   auto vp = vmap(pick)(ps, as);
-  for (std::int64_t i = 0; i < 3; ++i) close({view(vp, i)}, {pick(view(ps, i), view(as, i))}, 0, "vmap(cond) with a mapped predicate");
-  auto safe = grad([&](const Array& a) {                                 // log of the lanes that do not take it must not leak NaN
-    return sum(vmap([](const Array& v) { return cond(v > 0, [](const Array& t) { return log(t); }, [](const Array& t) { return t * 0.0; }, v); })(a));
+  for (std::int64_t i = 0; i < 3; ++i)
+    close({view(vp, i)}, {pick(view(ps, i), view(as, i))}, 0, "vmap(cond) with a mapped predicate");
+  auto safe = grad([&](const Array& a) {  // log of the lanes that do not take it must not leak NaN
+    return sum(vmap([](const Array& v) {
+      return cond(
+          v > 0, [](const Array& t) { return log(t); }, [](const Array& t) { return t * 0.0; }, v);
+    })(a));
   })(array({0., 2.}, f64));
   close({safe}, {array({0., 0.5}, f64)}, 0, "the untaken branch leaks nothing");
 }
 TEST(ControlFlow, WhileFreezesFinishedLanes) {
   auto up = [](const Array& limit, const Array& a) {
     return while_loop([&](const std::pair<Array, Array>& c) { return c.first < limit; },
-                      [](const std::pair<Array, Array>& c) { return std::pair{c.first + 1, c.second * 1.5}; }, std::pair{array(0.0, f64), a})
+                      [](const std::pair<Array, Array>& c) {
+                        return std::pair{c.first + 1, c.second * 1.5};
+                      },
+                      std::pair{array(0.0, f64), a})
         .second;
   };
   auto limits = array({1., 4., 2.}, f64), start = array({-1., 1., -1.}, f64);
@@ -198,9 +221,12 @@ TEST(ControlFlow, CustomVjpUnderEveryTransform) {
                         [](const Array& y, const Array& ct) { return ct * y * 10; });
   auto want = exp(x) * 10;
   auto f = [&](const Array& a) { return sum(ten(a)); };
-  close({grad(f)(x), jit(grad(f))(x), grad(jit(f))(x), vmap(grad([&](const Array& a) { return ten(a); }))(x)}, {want, want, want, want}, 1e-14, "ten times");
+  close({grad(f)(x), jit(grad(f))(x), grad(jit(f))(x), vmap(grad([&](const Array& a) { return ten(a); }))(x)},
+        {want, want, want, want}, 1e-14, "ten times");
   auto t = rnd({2, 3}, 9);
-  auto in_scan = grad([&](const Array& a) { return sum(scan([&](const Array& c, const Array& s) { return std::pair{ten(c) * s, none}; }, a, t).first); })(x);
+  auto in_scan = grad([&](const Array& a) {
+    return sum(scan([&](const Array& c, const Array& s) { return std::pair{ten(c) * s, none}; }, a, t).first);
+  })(x);
   auto c1 = exp(x) * view(t, 0);
   close({in_scan}, {exp(c1) * view(t, 1) * 10 * exp(x) * view(t, 0) * 10}, 1e-12, "in a scan");
 }
@@ -213,17 +239,31 @@ TEST(NamedAxes, CollectivesUnderVmap) {
   close({each([](const Array& a) { return pmean(a, "i"); })}, {tile4(mean(x, 0))}, 1e-15, "pmean");
   close({each([](const Array& a) { return pmax(a, "i"); })}, {tile4(amax(x, 0))}, 0, "pmax");
   close({each([](const Array& a) { return all_gather(a, "i"); })}, {broadcast_to(x, {4, 4, 8})}, 0, "all_gather");
-  close({each([](const Array& a) { return all_gather(a, "i", {.tiled = true}); })}, {tile4(reshape(x, {32}))}, 0, "all_gather tiled");
-  close({each([](const Array& a) { return psum_scatter(a, "i", {.tiled = true}); })}, {reshape(sum(x, 0), {4, 2})}, 1e-15, "psum_scatter");
-  close({each([](const Array& a) { return all_to_all(a, "i", 0, 0); })}, {reshape(transpose(reshape(x, {4, 4, 2}), {1, 0, 2}), {4, 8})}, 0, "all_to_all");
-  close({each([](const Array& a) { return ppermute(a, "i", {{0, 1}, {1, 2}, {2, 3}}); })}, {concatenate({zeros({1, 8}, f64), view(x, range(0, 3))})}, 0, "ppermute");
-  close({each([](const Array& a) { return axis_index("i").astype(f64) + a * 0.0; })}, {broadcast_to(reshape(arange(4, f64), {4, 1}), {4, 8})}, 0, "axis_index");
-  close({vmap(grad([](const Array& a) { return -psum(a, "i"); }), {.axis_name = "i"})(ones({5}, f64))}, {full({5}, -5.0, f64)}, 0, "grad inside differentiates the sum of all");
+  close({each([](const Array& a) { return all_gather(a, "i", {.tiled = true}); })}, {tile4(reshape(x, {32}))}, 0,
+        "all_gather tiled");
+  close({each([](const Array& a) { return psum_scatter(a, "i", {.tiled = true}); })}, {reshape(sum(x, 0), {4, 2})},
+        1e-15, "psum_scatter");
+  close({each([](const Array& a) { return all_to_all(a, "i", 0, 0); })},
+        {reshape(transpose(reshape(x, {4, 4, 2}), {1, 0, 2}), {4, 8})}, 0, "all_to_all");
+  close({each([](const Array& a) {
+          return ppermute(a, "i", {{0, 1}, {1, 2}, {2, 3}});
+        })},
+        {concatenate({zeros({1, 8}, f64), view(x, range(0, 3))})}, 0, "ppermute");
+  close({each([](const Array& a) { return axis_index("i").astype(f64) + a * 0.0; })},
+        {broadcast_to(reshape(arange(4, f64), {4, 1}), {4, 8})}, 0, "axis_index");
+  close({vmap(grad([](const Array& a) { return -psum(a, "i"); }), {.axis_name = "i"})(ones({5}, f64))},
+        {full({5}, -5.0, f64)}, 0, "grad inside differentiates the sum of all");
   EXPECT_THROW((void)psum(x, "nowhere"), ShardError);
-  for (auto f : {+[](const Array& a) { return all_gather(a, "i"); }, +[](const Array& a) { return psum_scatter(a, "i", {.tiled = true}); },
-                 +[](const Array& a) { return all_to_all(a, "i", 0, 0); }, +[](const Array& a) { return ppermute(a, "i", {{0, 2}, {3, 1}}); },
+  for (auto f : {+[](const Array& a) { return all_gather(a, "i"); },
+                 +[](const Array& a) { return psum_scatter(a, "i", {.tiled = true}); },
+                 +[](const Array& a) { return all_to_all(a, "i", 0, 0); },
+                 +[](const Array& a) {
+                   return ppermute(a, "i", {{0, 2}, {3, 1}});
+                 },
                  +[](const Array& a) { return psum(a, "i"); }}) {
-    FlatFn v = [&](const Arrays& a) { return Arrays{vmap([&](const Array& r) { return f(tanh(r)); }, {.axis_name = "i"})(a[0])}; };
+    FlatFn v = [&](const Arrays& a) {
+      return Arrays{vmap([&](const Array& r) { return f(tanh(r)); }, {.axis_name = "i"})(a[0])};
+    };
     auto ct = rnd(v({x})[0].shape(), 3), t = rnd({4, 8}, 4);
     auto g = fx::vjp_flat(v, {x}, {true}).pullback({ct});
     auto j = fx::jvp_flat(v, {x}, {t}).second;

@@ -22,9 +22,10 @@ struct Smooth {
 Smooth smooth(const PrimitiveSample& s, const Arrays& y) {
   Smooth m;
   for (auto& a : s.in) m.in.push_back(floating(a));
-  if (s.primitive->name() == "reshard_like") m.in[1] = false;          // only its Spec is read
-  if (s.primitive->name() == "stop_gradient") m.in.assign(s.in.size(), false);   // zero by decree
-  for (std::size_t i = 0; i < y.size(); ++i) if (floating(y[i])) m.out.push_back(i);
+  if (s.primitive->name() == "reshard_like") m.in[1] = false;                   // only its Spec is read
+  if (s.primitive->name() == "stop_gradient") m.in.assign(s.in.size(), false);  // zero by decree
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (floating(y[i])) m.out.push_back(i);
   return m;
 }
 Arrays random_like(const Arrays& x, int seed) {
@@ -34,7 +35,8 @@ Arrays random_like(const Arrays& x, int seed) {
 }
 Arrays moved(const Arrays& x, const Arrays& v, const Mask& m, double eps) {
   Arrays r = x;
-  for (std::size_t i = 0; i < x.size(); ++i) if (m[i] && v[i].defined()) r[i] = x[i] + v[i] * eps;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (m[i] && v[i].defined()) r[i] = x[i] + v[i] * eps;
   return r;
 }
 bool all_f64(const Arrays& a) {
@@ -44,7 +46,9 @@ bool all_f64(const Arrays& a) {
 Array variant(const Array& x) {
   switch (x.dtype()) {
     case Dtype::boolean: return !x;
-    case Dtype::i32: case Dtype::i64: case Dtype::u8: return maximum(x - 1, 0).astype(x.dtype());
+    case Dtype::i32:
+    case Dtype::i64:
+    case Dtype::u8: return maximum(x - 1, 0).astype(x.dtype());
     case Dtype::u32: return x + 1;
     case Dtype::key: return random::wrap_key_data(random::key_data(x) + 1);
     default: return x * 0.9 + 0.05;
@@ -55,7 +59,9 @@ class Registry : public testing::TestWithParam<std::string> {
  protected:
   static std::vector<PrimitiveSample> samples() {
     std::vector<PrimitiveSample> r;
-    for (auto& e : registry()) if (e.name == GetParam()) for (auto& s : e.samples()) r.push_back(s);
+    for (auto& e : registry())
+      if (e.name == GetParam())
+        for (auto& s : e.samples()) r.push_back(s);
     return r;
   }
 };
@@ -82,12 +88,13 @@ TEST_P(Registry, Derivatives) {
     Arrays g;
     try {
       g = fx::vjp_flat(f, s.in, m.in).pullback(ct);
-    } catch (const TraceError& e) {                                     // collectives over max, host functions: they must say so
+    } catch (const TraceError& e) {  // collectives over max, host functions: they must say so
       EXPECT_NE(std::string(e.what()).find("differentiated"), std::string::npos) << e.what();
       continue;
     }
-    for (std::size_t i = 0; i < g.size(); ++i) if (!m.in[i]) g[i] = {};
-    if (!all_f64(s.in) || !all_f64(y)) continue;                        // finite differences need digits
+    for (std::size_t i = 0; i < g.size(); ++i)
+      if (!m.in[i]) g[i] = {};
+    if (!all_f64(s.in) || !all_f64(y)) continue;  // finite differences need digits
     auto v = random_like(s.in, 11);
     double eps = 1e-6;
     auto hi = f(moved(s.in, v, m.in, eps)), lo = f(moved(s.in, v, m.in, -eps));
@@ -99,16 +106,18 @@ TEST_P(Registry, Derivatives) {
     FlatFn smooth_f = [&](const Arrays& a) {
       Arrays x = s.in, z;
       std::size_t k = 0;
-      for (std::size_t i = 0; i < x.size(); ++i) if (m.in[i]) x[i] = a[k++];
+      for (std::size_t i = 0; i < x.size(); ++i)
+        if (m.in[i]) x[i] = a[k++];
       auto o = f(x);
       for (auto i : m.out) z.push_back(o[i]);
       return z;
     };
     Arrays x, t, c;
-    for (std::size_t i = 0; i < s.in.size(); ++i) if (m.in[i]) {
-      x.push_back(s.in[i]);
-      t.push_back(v[i]);
-    }
+    for (std::size_t i = 0; i < s.in.size(); ++i)
+      if (m.in[i]) {
+        x.push_back(s.in[i]);
+        t.push_back(v[i]);
+      }
     for (auto i : m.out) c.push_back(ct[i]);
     Mask all(x.size(), true);
     auto jv = inner(c, fx::jvp_flat(smooth_f, x, t).second);
@@ -125,8 +134,10 @@ TEST_P(Registry, Derivatives) {
     EXPECT_NEAR(fd, hv, 2e-5 * std::max(1.0, std::abs(fd))) << "second derivative against finite differences";
     auto plain = first(x);
     for (auto keep : {ops::Keep::nothing, ops::Keep::dots, ops::Keep::everything})
-      close(fx::vjp_flat([&](const Arrays& a) { return fx::checkpoint_flat(smooth_f, a, keep); }, x, all).pullback(c), plain, 0, "checkpoint changes no gradient bit");
-    close(fx::vjp_flat([&](const Arrays& a) { return run_staged(smooth_f, a); }, x, all).pullback(c), plain, 0, "grad(jit f) = grad f");
+      close(fx::vjp_flat([&](const Arrays& a) { return fx::checkpoint_flat(smooth_f, a, keep); }, x, all).pullback(c),
+            plain, 0, "checkpoint changes no gradient bit");
+    close(fx::vjp_flat([&](const Arrays& a) { return run_staged(smooth_f, a); }, x, all).pullback(c), plain, 0,
+          "grad(jit f) = grad f");
   }
 }
 
@@ -146,7 +157,8 @@ TEST_P(Registry, VmapIsLoopAndStack) {
       for (std::size_t i = 0; i < n; ++i) b.push_back(mask >> i & 1 ? other[i] : s.in[i]);
       auto y1 = f(b);
       std::vector<std::optional<std::int64_t>> axes(n);
-      for (std::size_t i = 0; i < n; ++i) if (mask >> i & 1) axes[i] = 0;
+      for (std::size_t i = 0; i < n; ++i)
+        if (mask >> i & 1) axes[i] = 0;
       for (bool more = true; more;) {
         Arrays x;
         std::string what = "in";
@@ -177,16 +189,15 @@ TEST_P(Registry, VmapIsLoopAndStack) {
     FlatFn g = [&](const Arrays& in) {
       auto r = fx::vjp_flat(f, in, m.in).pullback(ct);
       Arrays z;
-      for (std::size_t i = 0; i < r.size(); ++i) if (m.in[i]) z.push_back(r[i]);
+      for (std::size_t i = 0; i < r.size(); ++i)
+        if (m.in[i]) z.push_back(r[i]);
       return z;
     };
     Arrays a, b;
     try {
       a = g(s.in);
       b = g(other);
-    } catch (const TraceError&) {
-      continue;
-    }
+    } catch (const TraceError&) { continue; }
     Arrays x, want;
     for (std::size_t i = 0; i < n; ++i) x.push_back(stack({s.in[i], other[i]}));
     for (std::size_t i = 0; i < a.size(); ++i) want.push_back(stack({a[i], b[i]}));
@@ -196,7 +207,8 @@ TEST_P(Registry, VmapIsLoopAndStack) {
     for (auto& c : ct) ct2.push_back(c.defined() ? stack({c, c}) : Array());
     auto gv = fx::vjp_flat([&](const Arrays& in) { return fx::vmap_flat(f, in, {zeros, {0}}); }, x, m.in).pullback(ct2);
     Arrays got;
-    for (std::size_t i = 0; i < gv.size(); ++i) if (m.in[i]) got.push_back(gv[i]);
+    for (std::size_t i = 0; i < gv.size(); ++i)
+      if (m.in[i]) got.push_back(gv[i]);
     close(got, want, 1e-12, "grad(vmap) = vmap(grad)");
   }
 }
@@ -226,7 +238,8 @@ TEST_P(Registry, ShardedIsLocal) {
       auto r = fx::vjp_flat(f, in, m.in);
       auto g = r.pullback(c);
       Arrays out = r.out;
-      for (std::size_t i = 0; i < g.size(); ++i) if (m.in[i]) out.push_back(g[i]);
+      for (std::size_t i = 0; i < g.size(); ++i)
+        if (m.in[i]) out.push_back(g[i]);
       return out;
     };
     bool differentiate = m.any() && !refuses_reverse(s);
@@ -234,9 +247,7 @@ TEST_P(Registry, ShardedIsLocal) {
     if (differentiate) {
       try {
         want = gradient(s.in, ct);
-      } catch (const TraceError&) {
-        differentiate = false;
-      }
+      } catch (const TraceError&) { differentiate = false; }
     }
     for (auto& axes : meshes()) {
       std::string what = label(s) + " mesh " + name(axes);
@@ -250,7 +261,8 @@ TEST_P(Registry, ShardedIsLocal) {
             total *= options.back().size();
           }
           std::size_t step = total > combinations() ? total / combinations() : 1;
-          if (step > 1) while (total % step == 0 || step % 2 == 0 || step % 3 == 0 || step % 5 == 0) ++step;       // reaches every Spec
+          if (step > 1)
+            while (total % step == 0 || step % 2 == 0 || step % 3 == 0 || step % 5 == 0) ++step;  // reaches every Spec
           for (std::size_t k = 0; k < total; k += step) {
             Arrays in;
             std::string where = what;
@@ -276,11 +288,14 @@ TEST_P(Registry, ShardedIsLocal) {
 }
 TEST(Registry, EveryPrimitiveHasSamplesOrIsTestedInContext) {
   std::vector<std::string> without;
-  for (auto& e : registry()) if (e.samples().empty()) without.push_back(e.name);
+  for (auto& e : registry())
+    if (e.samples().empty()) without.push_back(e.name);
   std::sort(without.begin(), without.end());
   // Collectives and views of meshes have no meaning alone: laws/shard_test.cpp and laws/nesting_test.cpp run them.
-  std::vector<std::string> in_context{"all_gather", "all_reduce", "all_to_all", "axis_index", "block_start", "keep", "ppermute", "reduce_scatter", "to_global", "to_local"};
-  for (auto& n : without) EXPECT_TRUE(std::find(in_context.begin(), in_context.end(), n) != in_context.end()) << n << " has no samples()";
+  std::vector<std::string> in_context{"all_gather", "all_reduce", "all_to_all",     "axis_index", "block_start",
+                                      "keep",       "ppermute",   "reduce_scatter", "to_global",  "to_local"};
+  for (auto& n : without)
+    EXPECT_TRUE(std::find(in_context.begin(), in_context.end(), n) != in_context.end()) << n << " has no samples()";
 }
 INSTANTIATE_TEST_SUITE_P(Laws, Registry, testing::ValuesIn(names()), [](auto& info) { return info.param; });
 }  // namespace

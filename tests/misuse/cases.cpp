@@ -9,19 +9,34 @@
 
 namespace {
 using namespace bora;
-struct Dense { Array w, b; };
-struct Pair { Array x, y; };
-struct WithHook { Dense layer; std::function<void()> hook; };
-struct WithPointer { std::shared_ptr<Dense> tied; };
-struct Derived : Dense { Array more; };
+struct Dense {
+  Array w, b;
+};
+struct Pair {
+  Array x, y;
+};
+struct WithHook {
+  Dense layer;
+  std::function<void()> hook;
+};
+struct WithPointer {
+  std::shared_ptr<Dense> tied;
+};
+struct Derived : Dense {
+  Array more;
+};
 class Closed {
  public:
   explicit Closed(Array a) : a_(std::move(a)) {}
  private:
   Array a_;
 };
-struct WithClosed { Closed inner; };
-struct Order { int a = 0, b = 0; };
+struct WithClosed {
+  Closed inner;
+};
+struct Order {
+  int a = 0, b = 0;
+};
 [[maybe_unused]] void test(const Array& x, const Dense& m, const Pair& p) {
 #if CASE == 0
   auto z = 2 * x;
@@ -44,7 +59,10 @@ struct Order { int a = 0, b = 0; };
   auto g = grad([](const Dense& d, const Pair& q) { return sum(d.w * q.x); })(p, m);
 #elif CASE == 22
   int n = 0;
-  auto g = grad([n](const Dense& d) mutable { ++n; return sum(d.w); })(m);
+  auto g = grad([n](const Dense& d) mutable {
+    ++n;
+    return sum(d.w);
+  })(m);
 #elif CASE == 23
   auto g = grad([](const WithHook& d) { return sum(d.layer.w); })(WithHook{m, {}});
 #elif CASE == 24
@@ -60,13 +78,22 @@ struct Order { int a = 0, b = 0; };
 #elif CASE == 32
   auto r = scan([](const Array& c, const Array& e) { return std::pair{c, e}; }, x, x, {.unrol = 2});
 #elif CASE == 33
-  auto r = cond(x, [](const Array& a) { return a; }, [](const Array& a) { return std::pair{a, a}; }, x);
+  auto r = cond(
+      x, [](const Array& a) { return a; },
+      [](const Array& a) {
+        return std::pair{a, a};
+      },
+      x);
 #elif CASE == 34
   auto r = while_loop([](const Array& a) { return std::pair{a, a}; }, [](const Array& a) { return a; }, x);
 #elif CASE == 35
-  auto r = fori_loop(0, 3, [](const Array& c) { return c; }, x);
+  auto r = fori_loop(
+      0, 3, [](const Array& c) { return c; }, x);
 #elif CASE == 40
-  auto r = vmap([](Dense& d) { d.w = d.b; return d; })(m);
+  auto r = vmap([](Dense& d) {
+    d.w = d.b;
+    return d;
+  })(m);
 #elif CASE == 41
   auto f = jit([](const Dense&) { return std::function<void()>(); });
   f(m);
@@ -76,10 +103,15 @@ struct Order { int a = 0, b = 0; };
   auto f = jvp([](const Array& a, const Array& b) { return a + b; }, x, x);
 #elif CASE == 44
   auto f = custom_vjp([](const Array& a) { return a; }, [](const Array& a) { return a; },
-      [](const Array& a, const Array&) { return a; })(x);
+                      [](const Array& a, const Array&) { return a; })(x);
 #elif CASE == 45
-  auto f = custom_vjp([](const Array& a) { return a; }, [](const Array& a) { return std::pair{a, a}; },
-      [](const Array& a, const Array&) { return Pair{a, a}; })(x);
+  auto f = custom_vjp([](const Array& a) { return a; },
+                      [](const Array& a) {
+                        return std::pair{a, a};
+                      },
+                      [](const Array& a, const Array&) {
+                        return Pair{a, a};
+                      })(x);
 #elif CASE == 46
   auto z = custom_op("a", {.eval = [](const auto& a) { return a; }});
 #elif CASE == 60

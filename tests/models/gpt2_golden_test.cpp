@@ -42,16 +42,21 @@ models::Gpt2 formula_model() {
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     auto& p = paths[k];
     bool norm = p.find("ln_") != std::string::npos, bias = p.ends_with("bias");
-    double scale = p == "wpe" || bias || p.ends_with("mlp.up.weight") ? 0.1 : norm ? 0.2 : 0.3, offset = norm && !bias ? 1 : 0;
+    double scale = p == "wpe" || bias || p.ends_with("mlp.up.weight") ? 0.1
+                   : norm                                             ? 0.2
+                                                                      : 0.3,
+           offset = norm && !bias ? 1 : 0;
     std::vector<float> v(static_cast<std::size_t>(leaves[k].size()));
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(scale * std::sin(static_cast<double>(k) + 0.37 * static_cast<double>(i)) + offset);
+    for (std::size_t i = 0; i < v.size(); ++i)
+      v[i] = static_cast<float>(scale * std::sin(static_cast<double>(k) + 0.37 * static_cast<double>(i)) + offset);
     leaves[k] = asarray(v, leaves[k].shape());
   }
   return tree::unflatten(m, leaves);
 }
 NamedArray tokens(int shift) {
   std::vector<std::int32_t> v;
-  for (int b = 0; b < kBatch; ++b) for (int p = 0; p < 8; ++p) v.push_back((7 * (b * 8 + p + shift) + 3 * b) % 19);
+  for (int b = 0; b < kBatch; ++b)
+    for (int p = 0; p < 8; ++p) v.push_back((7 * (b * 8 + p + shift) + 3 * b) % 19);
   return named(asarray(v, Shape{kBatch, 8}), {Axis{"batch", kBatch}, kConfig.position_axis()});
 }
 /// Largest difference relative to the leaf's largest number.
@@ -77,7 +82,7 @@ TEST(Gpt2Golden, LossGradientsAndThreeSteps) {
   auto grads = tree::leaves(g);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     ASSERT_TRUE(golden.grad.count(paths[i])) << paths[i];
-    if (paths[i].ends_with("attn.k.bias")) continue;           // its true gradient is zero: what is there is rounding
+    if (paths[i].ends_with("attn.k.bias")) continue;  // its true gradient is zero: what is there is rounding
     EXPECT_LT(relative(grads[i], golden.grad[paths[i]]), 1e-5) << paths[i];
   }
   auto tx = optim::chain(optim::clip_by_global_norm(1.0), optim::adamw({.learning_rate = 3e-3, .weight_decay = 0.1}));

@@ -26,13 +26,19 @@ TEST(Named, AxesThatDoNotFitAreErrorsThatNameThem) {
     try {
       f();
       ADD_FAILURE() << "no error: " << words;
-    } catch (const AxisError& e) {
-      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
-    }
+    } catch (const AxisError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
   };
   says([] { (void)(x() + w()); }, "neither operand has all axes");
-  says([] { (void)(x() + named(zeros({5}), Axis{"embed", 5})); }, "axis 'embed' has size 3 on the left and 5 on the right");
-  says([] { (void)dot(x(), named(zeros({5, 4}), {Axis{"embed", 5}, Hidden}), "embed"); }, "dot: axis 'embed' has size 3 on the left and 5 on the right");
+  says(
+      [] {
+        (void)(x() + named(zeros({5}), Axis{"embed", 5}));
+      },
+      "axis 'embed' has size 3 on the left and 5 on the right");
+  says(
+      [] {
+        (void)dot(x(), named(zeros({5, 4}), {Axis{"embed", 5}, Hidden}), "embed");
+      },
+      "dot: axis 'embed' has size 3 on the left and 5 on the right");
   says([] { (void)mean(x(), "mlp"); }, "no axis 'mlp'");
   says([] { (void)named(zeros({2, 2}), {Batch, Batch}); }, "occurs twice");
   says([] { (void)named(zeros({2, 2}), {Batch, Embed}); }, "cannot have the axes");
@@ -69,11 +75,21 @@ TEST(Named, VmapAndScanByAxis) {
   EXPECT_EQ(y.axes(), (std::vector<Axis>{Batch, Hidden}));
   EXPECT_TRUE(allclose(y.array(), dot(x(), w(), Embed).array()));
   auto turned = rearrange(x(), {"embed", "batch"});
-  auto [last, ys] = scan([](const NamedArray& c, const NamedArray& row) { return std::pair{c + row, c}; }, Batch)(zeros(Embed), turned);
+  auto [last, ys] = scan(
+      [](const NamedArray& c, const NamedArray& row) {
+        return std::pair{c + row, c};
+      },
+      Batch)(zeros(Embed), turned);
   EXPECT_EQ(numbers(last), (std::vector<float>{3, 5, 7}));
   EXPECT_EQ(ys.axes(), (std::vector<Axis>{Batch, Embed}));
   auto g = grad([&](const NamedArray& m) {
-    return sum(scan([&](const NamedArray& c, const NamedArray& row) { return std::pair{c + dot(row, m, Embed), none}; }, Batch)(zeros(Hidden), x()).first).array();
+    return sum(scan(
+                   [&](const NamedArray& c, const NamedArray& row) {
+                     return std::pair{c + dot(row, m, Embed), none};
+                   },
+                   Batch)(zeros(Hidden), x())
+                   .first)
+        .array();
   })(w());
   EXPECT_EQ(g.axes(), (std::vector<Axis>{Embed, Hidden}));
   EXPECT_EQ(numbers(sum(g, Hidden)), (std::vector<float>{12, 20, 28}));
@@ -99,11 +115,15 @@ TEST(Mapping, FirstRuleWinsAndMeshAxesServeOnce) {
       (void)spec_for({Embed}, AxisMapping{{"embed", "data"}, {"mlp", "model"}, {"embed", "data"}});
       ADD_FAILURE();
     } catch (const ShardError& e) {
-      EXPECT_NE(std::string(e.what()).find("axis 'embed' (3) is mapped to mesh axis 'data' twice: by rule 1 and rule 3"), std::string::npos) << e.what();
+      EXPECT_NE(
+          std::string(e.what()).find("axis 'embed' (3) is mapped to mesh axis 'data' twice: by rule 1 and rule 3"),
+          std::string::npos)
+          << e.what();
     }
   });
   MeshShape mesh{{{AxisName("data"), 2}}};
-  auto lines = diagnose(AxisMapping{{"embed", "data"}, {"nothing", "data"}, {"embed", "model"}}, {{"weight", {Embed, Hidden}}}, mesh);
+  auto lines = diagnose(AxisMapping{{"embed", "data"}, {"nothing", "data"}, {"embed", "model"}},
+                        {{"weight", {Embed, Hidden}}}, mesh);
   std::string all;
   for (auto& l : lines) all += l + "\n";
   EXPECT_NE(all.find("uneven"), std::string::npos) << all;

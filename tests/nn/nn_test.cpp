@@ -52,8 +52,12 @@ TEST(Layers, DropoutKeepsTheMeanAndNeedsAKey) {
 }
 struct Layer {
   nn::Linear linear;
-  static Layer init(const Axis& embed, const Array& key) { return {nn::Linear::init(embed, embed.alias("out"), key, {.stddev = 0.3})}; }
-  NamedArray operator()(const NamedArray& x, const NamedArray& scale) const { return x + rename(tanh(linear(x)), {{"out", "embed"}}) * scale; }
+  static Layer init(const Axis& embed, const Array& key) {
+    return {nn::Linear::init(embed, embed.alias("out"), key, {.stddev = 0.3})};
+  }
+  NamedArray operator()(const NamedArray& x, const NamedArray& scale) const {
+    return x + rename(tanh(linear(x)), {{"out", "embed"}}) * scale;
+  }
 };
 TEST(Stacked, FoldIsALoopOverLayers) {
   auto keys = random::split(random::key(5), 3);
@@ -70,13 +74,17 @@ TEST(Stacked, FoldIsALoopOverLayers) {
   };
   for (int i = 0; i < 3; ++i) {
     auto one = Layer::init(Embed, view(keys, i));
-    EXPECT_TRUE(array_equal(one.linear.weight.array(), stack.layer.linear.weight[{"layers", i}].array())) << "layer " << i << " is what its key gives";
+    EXPECT_TRUE(array_equal(one.linear.weight.array(), stack.layer.linear.weight[{"layers", i}].array()))
+        << "layer " << i << " is what its key gives";
   }
   auto x = input();
   auto y = nn::fold(stack, x)(nn::per_layer(scale));
   EXPECT_TRUE(allclose(y.array(), by_loop(stack, x).array(), 1e-6));
   auto loss = [&](bool folded) {
-    return [&, folded](const nn::Stacked<Layer>& s) { return mean(square(folded ? nn::fold(s, x, {.checkpoint = remat::nothing})(nn::per_layer(scale)) : by_loop(s, x))).array(); };
+    return [&, folded](const nn::Stacked<Layer>& s) {
+      return mean(square(folded ? nn::fold(s, x, {.checkpoint = remat::nothing})(nn::per_layer(scale)) : by_loop(s, x)))
+          .array();
+    };
   };
   auto a = grad(loss(true))(stack), b = grad(loss(false))(stack);
   EXPECT_TRUE(allclose(a.layer.linear.weight.array(), b.layer.linear.weight.array(), 1e-5));
@@ -97,7 +105,8 @@ TEST(PolicyText, ParsesWhatJmpWrites) {
   EXPECT_EQ(Policy::parse("params=float32,compute=bfloat16,output=float32"), p);
   EXPECT_EQ(Policy::parse("bf16").parameter, bf16);
   EXPECT_EQ(Policy::parse(to_string(p)), p);
-  for (auto bad : {"", "p", "q=f32", "p=f31", "i32", "p=i32"}) EXPECT_THROW((void)Policy::parse(bad), ConfigError) << bad;
+  for (auto bad : {"", "p", "q=f32", "p=f31", "i32", "p=i32"})
+    EXPECT_THROW((void)Policy::parse(bad), ConfigError) << bad;
 }
 }  // namespace
 }  // namespace bora

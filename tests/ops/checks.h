@@ -28,19 +28,17 @@ inline ::testing::AssertionResult close(const Array& got, const Array& want, dou
 template <class E, class F> std::string message(F&& f) {
   try {
     (void)f();
-  } catch (const E& e) {
-    return e.what();
-  } catch (const std::exception& e) {
+  } catch (const E& e) { return e.text(); } catch (const std::exception& e) {
     ADD_FAILURE() << "another error: " << e.what();
     return {};
   }
   ADD_FAILURE() << "no error was thrown";
   return {};
 }
-#define EXPECT_MESSAGE(Kind, expression, part)                                          \
-  do {                                                                                  \
-    auto text = ::bora::test::message<Kind>([&] { return (expression); });              \
-    EXPECT_NE(text.find(part), std::string::npos) << "the message is: " << text;        \
+#define EXPECT_MESSAGE(Kind, expression, part)                                   \
+  do {                                                                           \
+    auto text = ::bora::test::message<Kind>([&] { return (expression); });       \
+    EXPECT_NE(text.find(part), std::string::npos) << "the message is: " << text; \
   } while (false)
 
 class Recorder final : public Interpreter {

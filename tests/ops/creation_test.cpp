@@ -77,7 +77,7 @@ TEST(Creation, MoreElementsThanCanBe) {
   EXPECT_MESSAGE(ShapeError, iota({half, half}, 0), "[4294967296, 4294967296]");
   EXPECT_MESSAGE(ShapeError, reshape(zeros({0}), {half, half}), "[4294967296, 4294967296]");
   EXPECT_MESSAGE(ShapeError, reshape(zeros({0}), {-1, half, half}), "[1, 4294967296, 4294967296]");
-  auto none_of_it = zeros({half, 0, half}) + 1;                    // no elements, however large the others are
+  auto none_of_it = zeros({half, 0, half}) + 1;  // no elements, however large the others are
   EXPECT_EQ(none_of_it.size(), 0);
   EXPECT_EQ(cumsum(transpose(none_of_it), 1).shape(), (Shape{half, 0, half}));
   EXPECT_EQ(sum(none_of_it).item<float>(), 0);

@@ -21,11 +21,12 @@ using namespace bora::test;
 namespace {
 host::Numbers reversed(const host::Numbers& x) { return {{x.v.rbegin(), x.v.rend()}}; }
 const HostOp& doubled() {
-  static const auto op = custom_op("doubled", {.eval = [](const host::Numbers& x) {
-                                                 auto y = x;
-                                                 for (auto& e : y.v) e *= 2;
-                                                 return y;
-                                               },
+  static const auto op = custom_op("doubled", {.eval =
+                                                   [](const host::Numbers& x) {
+                                                     auto y = x;
+                                                     for (auto& e : y.v) e *= 2;
+                                                     return y;
+                                                   },
                                                .vjp = [](const Array& ct, const Array&) { return 2 * ct; },
                                                .elementwise = true});
   return op;

@@ -10,7 +10,8 @@ namespace {
 using namespace test;
 Dims others(std::int64_t n, const Dims& a, const Dims& b) {
   Dims r;
-  for (std::int64_t d = 0; d < n; ++d) if (!std::count(a.begin(), a.end(), d) && !std::count(b.begin(), b.end(), d)) r.push_back(d);
+  for (std::int64_t d = 0; d < n; ++d)
+    if (!std::count(a.begin(), a.end(), d) && !std::count(b.begin(), b.end(), d)) r.push_back(d);
   return r;
 }
 Table product(const Array& a, const Array& b, const DotDims& d) {
@@ -48,11 +49,11 @@ TEST(DotGeneral, EveryLayout) {
     check_dot({5, 7}, {3, 7}, {{}, {}, {1}, {1}}, dtype);
     check_dot({7, 5}, {3, 7}, {{}, {}, {0}, {1}}, dtype);
     check_dot({2, 5, 7}, {2, 7, 3}, {{0}, {0}, {2}, {1}}, dtype);
-    check_dot({2, 5, 3, 4}, {2, 6, 3, 4}, {{0, 2}, {0, 2}, {3}, {3}}, dtype);      // attention scores: b s h d, b t h d
-    check_dot({2, 3, 5, 6}, {2, 6, 3, 4}, {{0, 1}, {0, 2}, {3}, {1}}, dtype);      // attention values
-    check_dot({2, 5, 3, 4}, {3, 4, 6}, {{}, {}, {2, 3}, {0, 1}}, dtype);           // output projection
-    check_dot({2, 5, 8}, {3, 8, 4}, {{}, {}, {2}, {1}}, dtype);                    // h e d weights: packed
-    check_dot({3, 2, 2, 4}, {2, 4, 3, 2}, {{1}, {0}, {0, 3}, {2, 1}}, dtype);      // nothing in order
+    check_dot({2, 5, 3, 4}, {2, 6, 3, 4}, {{0, 2}, {0, 2}, {3}, {3}}, dtype);  // attention scores: b s h d, b t h d
+    check_dot({2, 3, 5, 6}, {2, 6, 3, 4}, {{0, 1}, {0, 2}, {3}, {1}}, dtype);  // attention values
+    check_dot({2, 5, 3, 4}, {3, 4, 6}, {{}, {}, {2, 3}, {0, 1}}, dtype);       // output projection
+    check_dot({2, 5, 8}, {3, 8, 4}, {{}, {}, {2}, {1}}, dtype);                // h e d weights: packed
+    check_dot({3, 2, 2, 4}, {2, 4, 3, 2}, {{1}, {0}, {0, 3}, {2, 1}}, dtype);  // nothing in order
     check_dot({2, 3, 4}, {4, 2, 3}, {{}, {}, {2, 0}, {0, 1}}, dtype);
     check_dot({6}, {6}, {{}, {}, {0}, {0}}, dtype);
     check_dot({3}, {4}, {}, dtype);
@@ -152,7 +153,8 @@ TEST(Matmul, NumpysRules) {
   EXPECT_THROW((void)matmul(numbers({2, 3, 4}), numbers({3, 4, 5})), ShapeError);
 }
 TEST(Products, DotOuterTensordot) {
-  expect_equal(dot(numbers({2, 3}), numbers({4, 3, 5})), product(numbers({2, 3}), numbers({4, 3, 5}), {{}, {}, {1}, {1}}), 1e-12);
+  expect_equal(dot(numbers({2, 3}), numbers({4, 3, 5})),
+               product(numbers({2, 3}), numbers({4, 3, 5}), {{}, {}, {1}, {1}}), 1e-12);
   EXPECT_EQ(dot(numbers({}), numbers({3})).shape(), Shape{3});
   expect_equal(outer(numbers({2, 2}), numbers({3})), product(ravel(numbers({2, 2})), numbers({3}), {}), 1e-12);
   expect_equal(tensordot(numbers({2, 3, 4}), numbers({3, 4, 5})),

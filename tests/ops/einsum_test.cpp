@@ -14,14 +14,18 @@ Table reference(const std::string& in, const std::string& out, const Arrays& ope
     else terms.back() += c;
   }
   std::string letters = out;
-  for (auto& t : terms) for (char c : t) if (letters.find(c) == letters.npos) letters += c;
+  for (auto& t : terms)
+    for (char c : t)
+      if (letters.find(c) == letters.npos) letters += c;
   Shape sizes(Dims(letters.size(), 1));
   std::vector<Table> tables;
   for (std::size_t k = 0; k < terms.size(); ++k) {
     tables.emplace_back(operands[k]);
-    for (std::size_t d = 0; d < terms[k].size(); ++d) sizes[letters.find(terms[k][d])] = operands[k].shape(static_cast<std::int64_t>(d));
+    for (std::size_t d = 0; d < terms[k].size(); ++d)
+      sizes[letters.find(terms[k][d])] = operands[k].shape(static_cast<std::int64_t>(d));
   }
-  Table r(Shape(Dims(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(out.size()))), [](const Index&) { return 0.0; });
+  Table r(Shape(Dims(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(out.size()))),
+          [](const Index&) { return 0.0; });
   auto strides = strides_of(r.shape);
   each(sizes, [&](std::int64_t, const Index& i) {
     double p = 1;
@@ -79,15 +83,19 @@ TEST(Einsum, ImplicitOutput) {
   expect_equal(einsum("ij,jk", num({2, 3}), num({3, 4})), reference("ij,jk", "ik", {num({2, 3}), num({3, 4})}), 1e-12);
   expect_equal(einsum("ba", num({2, 3})), reference("ba", "ab", {num({2, 3})}));
   expect_equal(einsum("ii", num({3, 3})), reference("ii", "", {num({3, 3})}));
-  expect_equal(einsum("...j,jk", num({2, 2, 3}), num({3, 4})), reference("abj,jk", "abk", {num({2, 2, 3}), num({3, 4})}), 1e-12);
+  expect_equal(einsum("...j,jk", num({2, 2, 3}), num({3, 4})),
+               reference("abj,jk", "abk", {num({2, 2, 3}), num({3, 4})}), 1e-12);
 }
 TEST(Einsum, Dots) {
   auto a = num({2, 3, 4}), b = num({4, 5}, 1);
   expect_equal(einsum("...ij,jk->...ik", a, b), reference("bij,jk", "bik", {a, b}), 1e-12);
   expect_equal(einsum("... i j, j k -> ... i k", a, b), reference("bij,jk", "bik", {a, b}), 1e-12);
-  expect_equal(einsum("...i,...i->...", num({2, 3}), num({2, 3}, 1)), reference("ai,ai", "a", {num({2, 3}), num({2, 3}, 1)}), 1e-12);
-  expect_equal(einsum("...i,...i->...", num({2, 1, 3}), num({4, 3}, 1)),
-               reference("abi,abi", "ab", {broadcast_to(num({2, 1, 3}), {2, 4, 3}), broadcast_to(num({4, 3}, 1), {2, 4, 3})}), 1e-12);
+  expect_equal(einsum("...i,...i->...", num({2, 3}), num({2, 3}, 1)),
+               reference("ai,ai", "a", {num({2, 3}), num({2, 3}, 1)}), 1e-12);
+  expect_equal(
+      einsum("...i,...i->...", num({2, 1, 3}), num({4, 3}, 1)),
+      reference("abi,abi", "ab", {broadcast_to(num({2, 1, 3}), {2, 4, 3}), broadcast_to(num({4, 3}, 1), {2, 4, 3})}),
+      1e-12);
   expect_equal(einsum("...->...", num({2, 3})), Table(num({2, 3})));
 }
 TEST(Einsum, Dtypes) {

@@ -226,7 +226,7 @@ TEST(Elementwise, DivisionWithRemainderIsPythons) {
   EXPECT_TRUE(close(fmod(x, y), array({1.5, -1.5, 1.5, -1.5})));
   EXPECT_TRUE(close(array({7u}, u32) % 4, array({3u}, u32)));
   EXPECT_TRUE(close(x % 2, array({1.5, 0.5, 1.5, 0.5})));
-  EXPECT_TRUE(close(array({5, -5}) % 0, array({0, 0})));           // by zero: NumPy's
+  EXPECT_TRUE(close(array({5, -5}) % 0, array({0, 0})));  // by zero: NumPy's
   EXPECT_TRUE(close(fmod(array({5, 0}, u8), zeros({2}, u8)), zeros({2}, u8)));
   EXPECT_TRUE(close(floor_divide(array({1., -1., 0.}), 0), array({inf, -inf, nan_})));
   EXPECT_TRUE(close(floor_divide(array({1., -1.}), inf), array({0., -1.})));

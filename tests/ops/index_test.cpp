@@ -15,7 +15,10 @@ TEST(Take, AnyAxisAnyIndices) {
   Table t(x);
   auto i = array({{0, 3, 1}, {2, 2, -1}});
   Table k(i);
-  auto of = [&](const Index& j) { auto v = static_cast<std::int64_t>(k(j)); return v < 0 ? v + 4 : v; };
+  auto of = [&](const Index& j) {
+    auto v = static_cast<std::int64_t>(k(j));
+    return v < 0 ? v + 4 : v;
+  };
   expect_equal(take(x, i, 1), Table({3, 2, 3, 2}, [&](const Index& o) { return t({o[0], of({o[1], o[2]}), o[3]}); }));
   expect_equal(take(x, array(1), -1), Table({3, 4}, [&](const Index& o) { return t({o[0], o[1], 1}); }));
   expect_equal(take(x, array({2, 0})), Table({2, 4, 2}, [&](const Index& o) { return t({o[0] ? 0 : 2, o[1], o[2]}); }));
@@ -30,7 +33,7 @@ TEST(Take, OutsideOfTheDimension) {
   expect_values(take(x, i, 0, IndexMode::clamp), {1, 1, 3, 3});
   expect_values(take(array({1, 2, 3}), i), {0, 1, 3, 0});
   expect_values(take(array({true, true, true}), i), {0, 1, 1, 0});
-  expect_values(take(x, array({1}, i64) * Scalar(4294967297ll)), {nan});      // not 1 after losing bits
+  expect_values(take(x, array({1}, i64) * Scalar(4294967297ll)), {nan});  // not 1 after losing bits
   expect_values(take(x, array({1}, i64) * Scalar(-4294967297ll), 0, IndexMode::clamp), {1});
   EXPECT_THROW((void)take(numbers({0}), array({1}), 0, IndexMode::clamp), IndexError);
   EXPECT_THROW((void)take(x, array({1.5})), DtypeError);
@@ -43,7 +46,9 @@ TEST(TakeAlongAxis, OneElementPerRow) {
   expect_values(take_along_axis(x, array({{9}, {0}, {1}}), 1), {nan, t({1, 0}), t({2, 1})});
   auto i = array({{1, 0, 2, 2, 1}, {0, 0, 1, 1, 2}});
   Table k(i);
-  expect_equal(take_along_axis(x, i, 0), Table({2, 5}, [&](const Index& o) { return t({static_cast<std::int64_t>(k(o)), o[1]}); }));
+  expect_equal(take_along_axis(x, i, 0), Table({2, 5}, [&](const Index& o) {
+                 return t({static_cast<std::int64_t>(k(o)), o[1]});
+               }));
   expect_equal(take_along_axis(numbers({1, 5}), array({{1}, {2}}), 1), Table({2, 1}, [&](const Index& o) {
                  return Table(numbers({1, 5}))({0, o[0] + 1});
                }));
@@ -55,9 +60,9 @@ TEST(Take, BatchDimensions) {
   auto i = array({{0, 2, 1}, {3, 3, 9}});
   Table t(x), k(i);
   expect_equal(call_one(ops::Take{2, true, 1}, {x, i}), Table({2, 3, 3, 2}, [&](const Index& o) {
-    auto v = static_cast<std::int64_t>(k({o[0], o[2]}));
-    return v < 4 ? t({o[0], o[1], v, o[3]}) : nan;
-  }));
+                 auto v = static_cast<std::int64_t>(k({o[0], o[2]}));
+                 return v < 4 ? t({o[0], o[1], v, o[3]}) : nan;
+               }));
 }
 TEST(Scatter, EveryWay) {
   auto x = array({{1., 2.}, {3., 4.}, {5., 6.}});
@@ -69,7 +74,7 @@ TEST(Scatter, EveryWay) {
   expect_values(scatter_min(x, i, -u), {-30, -40, 3, 4, -50, -60});
   expect_values(scatter_max(x, i, array({{4., 70.}})), {4, 70, 3, 4, 5, 70});
   expect_values(x, {1, 2, 3, 4, 5, 6});
-  expect_values(scatter_add(x, array({-1, 3, -4}), array(1.)), {1, 2, 3, 4, 6, 7});      // outside: dropped
+  expect_values(scatter_add(x, array({-1, 3, -4}), array(1.)), {1, 2, 3, 4, 6, 7});  // outside: dropped
   expect_values(scatter_add(x, array({1}), array(1.), 1), {1, 3, 3, 5, 5, 7});
   expect_values(scatter_add(x.astype(bf16), array({0, 0}), array(0.5, bf16)), {2, 3, 3, 4, 5, 6});
   expect_values(scatter_set(x, array(1), array(9.)), {1, 2, 9, 9, 5, 6});
@@ -94,11 +99,14 @@ TEST(DynamicSlice, ClampsAndCountsFromTheEnd) {
   expect_equal(window(1, 2), want(1, 2));
   expect_equal(window(3, 9), want(2, 2));
   expect_equal(window(-3, -5), want(1, 0));
-  expect_equal(window(-1, 0), want(2, 0));                                    // JAX: the size is added first, then the clamp
+  expect_equal(window(-1, 0), want(2, 0));  // JAX: the size is added first, then the clamp
   expect_equal(window(-9, 0), want(0, 0));
   expect_equal(dynamic_slice(x, {array(1, i64), array(1, u32)}, {2, 3}), want(1, 1));
   EXPECT_EQ(dynamic_slice(x, {array(1), array(1)}, {0, 3}).shape(), (Shape{0, 3}));
-  expect_says(message<ShapeError>([&] { (void)dynamic_slice(x, {array(0), array(0)}, {5, 1}); }), "window [5, 1] does not fit into [4, 5]");
+  expect_says(message<ShapeError>([&] {
+                (void)dynamic_slice(x, {array(0), array(0)}, {5, 1});
+              }),
+              "window [5, 1] does not fit into [4, 5]");
   EXPECT_THROW((void)dynamic_slice(x, {array(0)}, {1, 1}), ShapeError);
   EXPECT_THROW((void)dynamic_slice(x, {array(0.5), array(0)}, {1, 1}), DtypeError);
 }

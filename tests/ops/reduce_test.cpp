@@ -27,7 +27,8 @@ TEST(Sum, EverySetOfAxes) {
         each(s, [&](std::int64_t, const Index& i) {
           std::size_t at = 0;
           bool same = true;
-          for (std::size_t d = 0; d < 4; ++d) if (!(mask >> d & 1)) same = same && i[d] == k[at++];
+          for (std::size_t d = 0; d < 4; ++d)
+            if (!(mask >> d & 1)) same = same && i[d] == k[at++];
           if (same) total += t(i);
         });
         return total;
@@ -43,7 +44,7 @@ TEST(Sum, Dtypes) {
   EXPECT_EQ(sum(array({true, true, false})).item<int>(), 2);
   EXPECT_EQ(sum(full({300}, 1, u8)).item<int>(), 300);
   EXPECT_EQ(sum(array({1, 2}), none, {.dtype = f64}).dtype(), f64);
-  EXPECT_EQ(sum(full({1000}, 1, bf16)).item<float>(), 1000);                 // bf16 one by one would stop at 256
+  EXPECT_EQ(sum(full({1000}, 1, bf16)).item<float>(), 1000);  // bf16 one by one would stop at 256
   EXPECT_EQ(sum(full({3, 1000, 2}, 1, bf16), {0, 2}).to_vector<float>(), std::vector<float>(1000, 6));
   EXPECT_EQ(sum(numbers({2, 0})).item<double>(), 0);
   expect_values(sum(numbers({2, 0}), 1), {0, 0});
@@ -66,7 +67,7 @@ TEST(Var, IsBiasedAndKeepsDims) {
   expect_values(stddev(x, -1), {std::sqrt(1.25), 0}, 1e-6);
   EXPECT_EQ(var(x, 0, {.keepdims = true}).shape(), (Shape{1, 4}));
   EXPECT_EQ(stddev(x.astype(bf16)).dtype(), bf16);
-  auto far = array({10000.25, 10000.75, 10000.5});                            // two passes: no cancellation
+  auto far = array({10000.25, 10000.75, 10000.5});  // two passes: no cancellation
   EXPECT_NEAR(var(far).item<float>(), 0.0416667, 1e-4);
 }
 TEST(Extremes, TakeNan) {

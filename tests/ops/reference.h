@@ -56,10 +56,10 @@ inline void expect_values(const Array& x, const std::vector<double>& want, doubl
 template <class E, class F> std::string message(F&& f) {
   try {
     f();
-  } catch (const E& e) {
-    return e.what();
-  }
+  } catch (const E& e) { return e.text(); }
   return "nothing was thrown";
 }
-inline void expect_says(const std::string& text, const std::string& part) { EXPECT_NE(text.find(part), std::string::npos) << text; }
+inline void expect_says(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
 }  // namespace bora::test

@@ -14,7 +14,10 @@ TEST(Broadcast, StretchesSizesOfOne) {
   expect_equal(broadcast_in_dim(numbers({3}), {2, 3, 2}, {1}),
                Table({2, 3, 2}, [&](const Index& i) { return Table(numbers({3}))({i[1]}); }));
   EXPECT_EQ(broadcast_to(numbers({1}), {0}).shape(), Shape{0});
-  expect_says(message<ShapeError>([] { (void)broadcast_to(numbers({2, 3}), {4, 3}); }), "[2, 3] does not stretch to [4, 3]");
+  expect_says(message<ShapeError>([] {
+                (void)broadcast_to(numbers({2, 3}), {4, 3});
+              }),
+              "[2, 3] does not stretch to [4, 3]");
   EXPECT_THROW((void)broadcast_to(numbers({2, 3}), {3}), ShapeError);
 }
 TEST(Reshape, KeepsOrderAndMemory) {
@@ -36,7 +39,9 @@ TEST(Transpose, AnyOrderAnyDtype) {
   for (auto d : {u8, bf16, f32, f64, i64}) {
     auto x = numbers({2, 3, 4, 2}, d);
     Table t(x);
-    expect_equal(transpose(x, {2, 0, 3, 1}), Table({4, 2, 2, 3}, [&](const Index& i) { return t({i[1], i[3], i[0], i[2]}); }));
+    expect_equal(transpose(x, {2, 0, 3, 1}), Table({4, 2, 2, 3}, [&](const Index& i) {
+                   return t({i[1], i[3], i[0], i[2]});
+                 }));
     expect_equal(transpose(x), Table({2, 4, 3, 2}, [&](const Index& i) { return t({i[3], i[2], i[1], i[0]}); }));
   }
   auto big = numbers({130, 70}, f32);
@@ -60,7 +65,9 @@ TEST(Dimensions, ComeAndGo) {
 TEST(Slice, StepsAndBounds) {
   auto x = numbers({5, 7});
   Table t(x);
-  expect_equal(slice(x, {1, 0}, {5, 7}, {2, 3}), Table({2, 3}, [&](const Index& i) { return t({1 + 2 * i[0], 3 * i[1]}); }));
+  expect_equal(slice(x, {1, 0}, {5, 7}, {2, 3}), Table({2, 3}, [&](const Index& i) {
+                 return t({1 + 2 * i[0], 3 * i[1]});
+               }));
   expect_equal(slice_in_dim(x, -1, 2, 4), Table({5, 2}, [&](const Index& i) { return t({i[0], 2 + i[1]}); }));
   expect_equal(index_in_dim(x, 0, -1), Table({7}, [&](const Index& i) { return t({4, i[0]}); }));
   EXPECT_EQ(slice(x, {2, 0}, {2, 7}).shape(), (Shape{0, 7}));
@@ -96,7 +103,10 @@ TEST(Join, ConcatenateStackSplit) {
   auto parts = split(numbers({6, 2}), 3);
   ASSERT_EQ(parts.size(), 3u);
   expect_equal(concatenate(parts), Table(numbers({6, 2})));
-  expect_says(message<ShapeError>([&] { (void)concatenate({a, numbers({3, 3})}, 1); }), "[3, 3] does not fit [2, 3] along axis 1");
+  expect_says(message<ShapeError>([&] {
+                (void)concatenate({a, numbers({3, 3})}, 1);
+              }),
+              "[3, 3] does not fit [2, 3] along axis 1");
   EXPECT_THROW((void)split(a, 2, 1), ShapeError);
   EXPECT_THROW((void)stack({a, b}), ShapeError);
   EXPECT_THROW((void)concatenate({}), ValueError);
@@ -109,7 +119,9 @@ TEST(Repeat, TileRepeatRollFlip) {
   expect_equal(tile(x, {2, 1, 1}), Table({2, 2, 3}, [&](const Index& i) { return t({i[1], i[2]}); }));
   expect_equal(repeat(x, 2, 1), Table({2, 6}, [&](const Index& i) { return t({i[0], i[1] / 2}); }));
   for (int shift : {-4, -1, 0, 1, 5})
-    expect_equal(roll(x, shift, 1), Table({2, 3}, [&](const Index& i) { return t({i[0], ((i[1] - shift) % 3 + 3) % 3}); }));
+    expect_equal(roll(x, shift, 1), Table({2, 3}, [&](const Index& i) {
+                   return t({i[0], ((i[1] - shift) % 3 + 3) % 3});
+                 }));
   expect_equal(flip(x), Table({2, 3}, [&](const Index& i) { return t({1 - i[0], 2 - i[1]}); }));
   expect_equal(flip(x, 1), Table({2, 3}, [&](const Index& i) { return t({i[0], 2 - i[1]}); }));
   EXPECT_EQ(flip(numbers({0, 2})).shape(), (Shape{0, 2}));

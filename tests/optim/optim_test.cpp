@@ -59,7 +59,8 @@ TEST(Optim, SchedulesFollowOptax) {
   EXPECT_THROW((void)optim::warmup_cosine_decay_schedule(0, 1, 10, 10), ValueError);
 }
 TEST(Optim, ChainPassesStateAndStagesOnce) {
-  auto tx = optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = optim::warmup_cosine_decay_schedule(0, 0.1, 2, 10)}));
+  auto tx = optim::chain(optim::clip_by_global_norm(1),
+                         optim::adamw({.learning_rate = optim::warmup_cosine_decay_schedule(0, 0.1, 2, 10)}));
   auto step = jit([&](const Params& p, const optim::State& s, const Params& g) {
     auto [u, next] = tx.update(g, s, p);
     return std::pair{optim::apply_updates(p, u), next};

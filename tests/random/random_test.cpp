@@ -60,7 +60,8 @@ TEST(Keys, Published) {
   auto k = fold_in(key(123), 0);
   auto three = random::split(k, 3), two = random::split(k, 2);
   std::vector<double> u{0.35525954, 0.21937883, 0.5336956};
-  for (int j = 0; j < 3; ++j) near(uniform(fold_in(index_in_dim(three, 0, j), 0)), {u[static_cast<std::size_t>(j)]}, 1e-7);
+  for (int j = 0; j < 3; ++j)
+    near(uniform(fold_in(index_in_dim(three, 0, j), 0)), {u[static_cast<std::size_t>(j)]}, 1e-7);
   EXPECT_EQ(randint(fold_in(index_in_dim(two, 0, 0), 0), {2}, 0, 10).to_vector<int>(), (std::vector<int>{4, 5}));
   EXPECT_EQ(randint(fold_in(index_in_dim(two, 0, 1), 0), {2}, 0, 10).to_vector<int>(), (std::vector<int>{2, 1}));
 }
@@ -72,9 +73,11 @@ TEST(Uniform, Published) {
   near(uniform(key(1), {3, 3}, f32, -5, 5), {-.61, .34, -.54, -.62, 3.97, .59, 4.84, 3.42, -1.14}, 0.0051);
 }
 TEST(Normal, Published) {
-  near(normal(key(0), {24}), {1.6226422,  2.0252647,  -.43359444, -.07861735, .1760909,  -.97208923, -.49529874, .4943786,
-                              .6643493,   -.9501635,  2.1795304,  -1.9551506, .35857072, .15779513,  1.2770847,  1.5104648,
-                              .970656,    .59960806,  .0247007,   -1.9164772, -1.8593491, 1.728144,  .04719035,  .814128}, 1e-6);
+  near(normal(key(0), {24}),
+       {1.6226422, 2.0252647, -.43359444, -.07861735, .1760909,   -.97208923, -.49529874, .4943786,
+        .6643493,  -.9501635, 2.1795304,  -1.9551506, .35857072,  .15779513,  1.2770847,  1.5104648,
+        .970656,   .59960806, .0247007,   -1.9164772, -1.8593491, 1.728144,   .04719035,  .814128},
+       1e-6);
   near(normal(key(42)), {-0.028304616}, 1e-7);
 }
 TEST(Choose, Published) {
@@ -93,7 +96,9 @@ TEST(Stream, BlocksOfADrawAreItsBlocks) {
   auto all = bits(key(8), whole);
   for (auto dtype : {u8, u32, i64}) {
     auto block = call_one(ops::RandomBits{whole, dtype, {}, {2, 2, 3}}, {key(8), array(1), array(2), array(1)});
-    EXPECT_EQ(block.to_vector<std::int64_t>(), slice(bits(key(8), whole, dtype), {1, 2, 1}, {3, 4, 4}).to_vector<std::int64_t>()) << dtype;
+    EXPECT_EQ(block.to_vector<std::int64_t>(),
+              slice(bits(key(8), whole, dtype), {1, 2, 1}, {3, 4, 4}).to_vector<std::int64_t>())
+        << dtype;
   }
   Shape deep{2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 3}, cut{1, 2, 1, 1, 2, 1, 1, 2, 1, 2, 2};
   Arrays in{key(8)};
@@ -120,7 +125,8 @@ TEST(Samplers, RangesAndMoments) {
   for (auto v : uniform(key(7), {10000}, bf16).to_vector<float>()) EXPECT_TRUE(v >= 0 && v < 1);
   auto g = gamma(key(7), full({20000}, 2.5)).to_vector<float>();
   EXPECT_NEAR(std::accumulate(g.begin(), g.end(), 0.0) / 20000, 2.5, 0.05);
-  for (auto v : sum(dirichlet(key(7), array({0.01, 0.5, 3.0}), Shape{50}), -1).to_vector<float>()) EXPECT_NEAR(v, 1, 1e-5);
+  for (auto v : sum(dirichlet(key(7), array({0.01, 0.5, 3.0}), Shape{50}), -1).to_vector<float>())
+    EXPECT_NEAR(v, 1, 1e-5);
 }
 TEST(Samplers, ArraysAsBounds) {
   auto lo = array({0.0, 10.0}), hi = array({1.0, 20.0});
@@ -131,16 +137,15 @@ TEST(Samplers, ArraysAsBounds) {
 template <class E, class F> std::string message(F&& f) {
   try {
     f();
-  } catch (const E& e) {
-    return e.what();
-  }
+  } catch (const E& e) { return e.what(); }
   return "nothing was thrown";
 }
 TEST(Errors, SayWhatToDo) {
   EXPECT_NE(message<DtypeError>([] { (void)uniform(array({1, 2})); }).find("random::key(seed)"), std::string::npos);
   EXPECT_NE(message<ShapeError>([] { (void)normal(random::split(key(0), 3)); }).find("use vmap"), std::string::npos);
   EXPECT_NE(message<ValueError>([] { (void)fold_in(key(0), -1); }).find("2^32"), std::string::npos);
-  EXPECT_NE(message<ValueError>([] { (void)choice(key(0), 3, {4}, {.replace = false}); }).find("cannot take 4 of 3"), std::string::npos);
+  EXPECT_NE(message<ValueError>([] { (void)choice(key(0), 3, {4}, {.replace = false}); }).find("cannot take 4 of 3"),
+            std::string::npos);
   EXPECT_THROW((void)uniform(key(0), {2}, i32), DtypeError);
   EXPECT_THROW((void)randint(key(0), {2}, 0, 3, f32), DtypeError);
   EXPECT_THROW((void)fold_in(key(0), array(1.5)), DtypeError);

@@ -21,7 +21,9 @@ TEST(Sharded, DrawsAreThoseOfOneRank) {
         EXPECT_EQ(x.to_vector<float>(), alone) << spec;
       }
       EXPECT_EQ(random::bits(k, {5, 7}, i64, {.spec = Spec{"data"}}).to_vector<std::int64_t>(), wide);
-      EXPECT_EQ(random::gamma(k, random::uniform(k, {7}, f32, 0.5, 3.0), none, f32, {.spec = Spec{"data"}}).to_vector<float>(), gammas);
+      EXPECT_EQ(random::gamma(k, random::uniform(k, {7}, f32, 0.5, 3.0), none, f32, {.spec = Spec{"data"}})
+                    .to_vector<float>(),
+                gammas);
       EXPECT_THROW((void)random::bits(k, {5}, u32, {.spec = Spec{none, "data"}}), ShardError);
     });
   }

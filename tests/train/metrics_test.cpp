@@ -29,7 +29,9 @@ struct MetricsTest : testing::Test {
 TEST_F(MetricsTest, LinesAreJsonAndOnDiskAtOnce) {
   Metrics m(path(), -1);
   m.write(12, {{"train/loss", 2.3125}, {"optim/learning_rate", 0.0003F}, {"throughput/tokens_per_second", 51234}});
-  EXPECT_EQ(slurp(path()), "{\"step\": 12, \"train/loss\": 2.3125, \"optim/learning_rate\": 3e-04, \"throughput/tokens_per_second\": 51234}\n");
+  EXPECT_EQ(slurp(path()),
+            "{\"step\": 12, \"train/loss\": 2.3125, \"optim/learning_rate\": 3e-04, \"throughput/tokens_per_second\": "
+            "51234}\n");
   m.write(13, {{"train/loss", std::nan("")}});
   EXPECT_NE(slurp(path()).find("\"train/loss\": null}"), std::string::npos);
 }
@@ -57,12 +59,13 @@ TEST_F(MetricsTest, ContinuingDropsLaterAndBrokenLines) {
     Metrics m(path(), 3);
     m.write(4, {{"train/loss", 40}});
   }
-  EXPECT_EQ(slurp(path()), "{\"step\": 0, \"train/loss\": 0}\n{\"step\": 1, \"train/loss\": 1}\n{\"step\": 2, \"train/loss\": 2}\n"
-                           "{\"step\": 3, \"train/loss\": 3}\n{\"step\": 4, \"train/loss\": 40}\n");
+  EXPECT_EQ(slurp(path()),
+            "{\"step\": 0, \"train/loss\": 0}\n{\"step\": 1, \"train/loss\": 1}\n{\"step\": 2, \"train/loss\": 2}\n"
+            "{\"step\": 3, \"train/loss\": 3}\n{\"step\": 4, \"train/loss\": 40}\n");
   Metrics fresh(path(), -1);
   EXPECT_EQ(slurp(path()), "");
   EXPECT_THROW(Metrics("/no/such/folder/m", -1), IoError);
-  fs::create_symlink("/dev/full", folder + "/m.new");       // a full disk leaves what is there
+  fs::create_symlink("/dev/full", folder + "/m.new");  // a full disk leaves what is there
   std::ofstream(folder + "/m") << "{\"step\": 1, \"eval/loss\": 2}\n";
   EXPECT_THROW(Metrics(folder + "/m", 1), IoError);
   EXPECT_EQ(slurp(folder + "/m"), "{\"step\": 1, \"eval/loss\": 2}\n");
@@ -86,7 +89,7 @@ TEST_F(MetricsTest, LossPlotShowsBothCurves) {
   EXPECT_LT(svg.size(), 30000U);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   std::ofstream(path()) << "";
-  write_loss_plot(path(), folder + "/loss.svg");           // nothing to show is no error
+  write_loss_plot(path(), folder + "/loss.svg");  // nothing to show is no error
   EXPECT_EQ(slurp(folder + "/loss.svg").find("polyline"), std::string::npos);
 }
 TEST_F(MetricsTest, PlainLinesWithoutATerminal) {
@@ -109,16 +112,16 @@ TEST_F(MetricsTest, ABarOnATerminal) {
   p.step(5, 2.5, 900);
   p.end();
   auto text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("[####################....................] step 5/10  loss 2.5000  900 tokens/s  ETA"), std::string::npos) << text;
+  EXPECT_NE(text.find("[####################....................] step 5/10  loss 2.5000  900 tokens/s  ETA"),
+            std::string::npos)
+      << text;
   EXPECT_TRUE(text.ends_with("\r\033[K"));
   testing::internal::CaptureStderr();
   try {
     Progress q({.total = 10, .columns = 100});
     q.step(5, 2.5, 900);
     throw IoError("an error ends it too");
-  } catch (const IoError&) {
-    EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with("\r\033[K"));
-  }
+  } catch (const IoError&) { EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with("\r\033[K")); }
 }
 TEST_F(MetricsTest, SignalsAskOnly) {
   {

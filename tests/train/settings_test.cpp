@@ -9,9 +9,7 @@ namespace {
 std::string error_of(const auto& call) {
   try {
     call();
-  } catch (const ConfigError& e) {
-    return e.what();
-  }
+  } catch (const ConfigError& e) { return e.what(); }
   return "no error";
 }
 std::string parse_error(const std::string& yaml, std::vector<std::string> overrides = {}) {
@@ -23,8 +21,10 @@ std::string check_error(const std::string& item) {
 }  // namespace
 
 TEST(Settings, FileThenCommandLine) {
-  auto s = parse_settings("steps: 20\nbatch: 16   # rows\nmodel:\n  layers: 2\n  embed: 64\noptimizer: {beta2: 0.99}\ndigest: no\nlr: 3e-3\n", "gpt.yaml",
-                          {"batch=4", "model.embed=96", "data=my text.txt", "mesh=data=2,model=1"});
+  auto s = parse_settings(
+      "steps: 20\nbatch: 16   # rows\nmodel:\n  layers: 2\n  embed: 64\noptimizer: {beta2: 0.99}\ndigest: no\nlr: "
+      "3e-3\n",
+      "gpt.yaml", {"batch=4", "model.embed=96", "data=my text.txt", "mesh=data=2,model=1"});
   EXPECT_EQ(s.steps, 20);
   EXPECT_EQ(s.batch, 4);
   EXPECT_EQ(s.model.layers, 2);
@@ -41,25 +41,32 @@ TEST(Settings, FileThenCommandLine) {
 TEST(Settings, ParseErrorsAreOneClearLine) {
   EXPECT_EQ(parse_error("steps: 3\nbacth: 4\n"), "gpt.yaml:2: unknown key 'bacth'; did you mean 'batch'?");
   EXPECT_EQ(parse_error("model:\n  layer: 4\n"), "gpt.yaml:2: unknown key 'model.layer'; did you mean 'model.layers'?");
-  EXPECT_EQ(parse_error("", {"modle.layers=4"}), "command line: unknown key 'modle.layers'; did you mean 'model.layers'?");
+  EXPECT_EQ(parse_error("", {"modle.layers=4"}),
+            "command line: unknown key 'modle.layers'; did you mean 'model.layers'?");
   EXPECT_EQ(parse_error("heads: 4"), "gpt.yaml:1: unknown key 'heads'; did you mean 'model.heads'?");
-  EXPECT_EQ(parse_error("optimiser:\n  beta1: 0.9\n"), "gpt.yaml:1: unknown key 'optimiser'; did you mean 'optimizer'?");
+  EXPECT_EQ(parse_error("optimiser:\n  beta1: 0.9\n"),
+            "gpt.yaml:1: unknown key 'optimiser'; did you mean 'optimizer'?");
   EXPECT_EQ(parse_error("batch: eight"), "gpt.yaml:1: batch: expected an integer, got 'eight'");
   EXPECT_EQ(parse_error("batch: 1.5"), "gpt.yaml:1: batch: expected an integer, got '1.5'");
-  EXPECT_EQ(parse_error("batch: 99999999999999999999"), "gpt.yaml:1: batch: expected an integer, got '99999999999999999999'");
+  EXPECT_EQ(parse_error("batch: 99999999999999999999"),
+            "gpt.yaml:1: batch: expected an integer, got '99999999999999999999'");
   EXPECT_EQ(parse_error("batch:"), "gpt.yaml:1: batch: expected an integer, got ''");
   EXPECT_EQ(parse_error("batch: [1, 2]"), "gpt.yaml:1: batch: expected an integer, got a list");
   EXPECT_EQ(parse_error("batch: {a: 1}"), "gpt.yaml:1: batch: expected an integer, got keys below it");
   EXPECT_EQ(parse_error("lr: fast"), "gpt.yaml:1: lr: expected a number, got 'fast'");
   EXPECT_EQ(parse_error("digest: maybe"), "gpt.yaml:1: digest: expected true or false, got 'maybe'");
-  EXPECT_EQ(parse_error("model: 3"), "gpt.yaml:1: model: expected keys below it (layers, embed, heads, positions, dropout, checkpoint), got '3'");
+  EXPECT_EQ(
+      parse_error("model: 3"),
+      "gpt.yaml:1: model: expected keys below it (layers, embed, heads, positions, dropout, checkpoint), got '3'");
   EXPECT_EQ(parse_error("batch: 1\nbatch: 2"), "gpt.yaml:2: key 'batch' is given twice");
   EXPECT_EQ(parse_error("", {"batch"}), "command line: expected key=value, got 'batch'");
   EXPECT_EQ(parse_error("just text"), "gpt.yaml:1: expected lines of `key: value`");
   auto broken = parse_error("steps: 3\nmodel: {layers: 2\nbatch: 4\n");
-  EXPECT_TRUE(broken.starts_with("gpt.yaml:3: broken YAML: ") || broken.starts_with("gpt.yaml:4: broken YAML: ")) << broken;
+  EXPECT_TRUE(broken.starts_with("gpt.yaml:3: broken YAML: ") || broken.starts_with("gpt.yaml:4: broken YAML: "))
+      << broken;
   EXPECT_EQ(broken.find('\n'), std::string::npos);
-  EXPECT_TRUE(parse_error("steps: 3\n\tbatch: 4\n").starts_with("gpt.yaml:2: broken YAML: ")) << parse_error("steps: 3\n\tbatch: 4\n");
+  EXPECT_TRUE(parse_error("steps: 3\n\tbatch: 4\n").starts_with("gpt.yaml:2: broken YAML: "))
+      << parse_error("steps: 3\n\tbatch: 4\n");
   EXPECT_EQ(parse_error("model:\n"), "no error");
 }
 TEST(Settings, DomainsAreChecked) {
@@ -79,12 +86,15 @@ TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("layout=fspd"), "layout: unknown layout 'fspd'; there are dp, fsdp, tp and fsdp+tp");
   EXPECT_EQ(check_error("policy=p=f32,c=bf16,o=f32"), "no error");
   EXPECT_EQ(check_error("policy=parameter=f32,compute=bf16"), "no error");
-  for (auto bad : {"policy=f31", "policy=i32", "policy=q=f32", "policy="}) EXPECT_TRUE(check_error(bad).starts_with("policy")) << check_error(bad);
+  for (auto bad : {"policy=f31", "policy=i32", "policy=q=f32", "policy="})
+    EXPECT_TRUE(check_error(bad).starts_with("policy")) << check_error(bad);
   EXPECT_EQ(check_error("data="), "data: no text given; set data=FILE or a folder of text files");
   EXPECT_EQ(check_error("join_timeout=0"), "join_timeout: must be above 0 seconds, got 0");
 }
 TEST(Settings, MeshAndLayout) {
-  auto mesh = [](const std::string& m, const std::string& layout, int n) { return to_string(resolve_mesh(m, layout, n)); };
+  auto mesh = [](const std::string& m, const std::string& layout, int n) {
+    return to_string(resolve_mesh(m, layout, n));
+  };
   EXPECT_EQ(mesh("", "fsdp", 2), "data=2,model=1");
   EXPECT_EQ(mesh("", "dp", 3), "data=3,model=1");
   EXPECT_EQ(mesh("", "tp", 2), "data=1,model=2");
@@ -92,22 +102,29 @@ TEST(Settings, MeshAndLayout) {
   EXPECT_EQ(mesh("data=2,model=2", "fsdp+tp", 4), "data=2,model=2");
   EXPECT_EQ(mesh("model=2,data=-1", "fsdp+tp", 6), "data=3,model=2");
   EXPECT_EQ(mesh("model=2", "tp", 2), "data=1,model=2");
-  auto error = [&](const std::string& m, const std::string& layout, int n) { return error_of([&] { resolve_mesh(m, layout, n); }); };
+  auto error = [&](const std::string& m, const std::string& layout, int n) {
+    return error_of([&] { resolve_mesh(m, layout, n); });
+  };
   EXPECT_EQ(error("data=2,model=2", "fsdp+tp", 3), "mesh: data=2,model=2 has 4 ranks, but this job has 3");
   EXPECT_EQ(error("data=-1,model=2", "fsdp+tp", 3), "mesh: data=-1,model=2 does not divide 3 ranks");
   EXPECT_EQ(error("pipe=2", "fsdp", 2), "mesh: unknown axis 'pipe'; the axes are data and model");
-  EXPECT_EQ(error("data=0", "fsdp", 2), "mesh: the size of axis 'data' must be 1 or more (or -1: what is left), got '0'");
-  EXPECT_EQ(error("data=two", "fsdp", 2), "mesh: the size of axis 'data' must be 1 or more (or -1: what is left), got 'two'");
+  EXPECT_EQ(error("data=0", "fsdp", 2),
+            "mesh: the size of axis 'data' must be 1 or more (or -1: what is left), got '0'");
+  EXPECT_EQ(error("data=two", "fsdp", 2),
+            "mesh: the size of axis 'data' must be 1 or more (or -1: what is left), got 'two'");
   EXPECT_EQ(error("data", "fsdp", 2), "mesh: expected data=2,model=1, got 'data'");
   EXPECT_EQ(error("data=1,data=2", "fsdp", 2), "mesh: axis 'data' is given twice in 'data=1,data=2'");
   EXPECT_EQ(error("data=-1,model=-1", "fsdp+tp", 4), "mesh: only one size may be -1, got 'data=-1,model=-1'");
   EXPECT_TRUE(error("", "fsdp+tp", 4).starts_with("mesh: layout fsdp+tp on 4 ranks needs both sizes"));
   EXPECT_TRUE(error("data=1,model=2", "fsdp", 2).starts_with("mesh: layout fsdp does not use mesh axis 'model'"));
-  EXPECT_TRUE(parse_layout("fsdp+tp").fsdp && parse_layout("fsdp+tp").tp && !parse_layout("dp").fsdp && !parse_layout("fsdp").tp);
+  EXPECT_TRUE(parse_layout("fsdp+tp").fsdp && parse_layout("fsdp+tp").tp && !parse_layout("dp").fsdp &&
+              !parse_layout("fsdp").tp);
 }
 TEST(Settings, ResolvedSettingsRoundTrip) {
-  Settings s = parse_settings("", "x", {"lr=0.1234567890123456", "data=a: b # c \"q\"\\", "seed=12345678901", "digest=false", "layout=fsdp+tp",
-                                        "mesh=data=2,model=2", "optimizer.eps=1e-12", "model.checkpoint=dots", "policy=p=f32,c=bf16,o=f32"});
+  Settings s = parse_settings(
+      "", "x",
+      {"lr=0.1234567890123456", "data=a: b # c \"q\"\\", "seed=12345678901", "digest=false", "layout=fsdp+tp",
+       "mesh=data=2,model=2", "optimizer.eps=1e-12", "model.checkpoint=dots", "policy=p=f32,c=bf16,o=f32"});
   auto text = to_yaml(s);
   auto t = parse_settings(text, "config.yaml");
   EXPECT_EQ(to_yaml(t), text);
@@ -127,7 +144,7 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   std::ofstream(text) << std::string(5000, 'x');
   auto s = parse_settings("", "x", {"data=" + text, "out=" + (folder / "out" / "deep").string()});
   EXPECT_NO_THROW(check_job(s, 2));
-  EXPECT_FALSE(fs::exists(folder / "out"));                  // it only looks
+  EXPECT_FALSE(fs::exists(folder / "out"));  // it only looks
   auto with = [&](auto change) {
     auto t = s;
     change(t);
@@ -141,7 +158,9 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
                 "bytes each (model.positions + 1)");
   EXPECT_EQ(with([](Settings& t) { t.model.positions = 2499; }), "no error");
   EXPECT_NE(with([](Settings& t) { t.model.positions = 2500; }), "no error");
-  EXPECT_TRUE(with([&](Settings& t) { t.out = text + "/below"; }).starts_with("out: cannot make the folder " + text + "/below: "));
+  EXPECT_TRUE(with([&](Settings& t) {
+                t.out = text + "/below";
+              }).starts_with("out: cannot make the folder " + text + "/below: "));
   EXPECT_TRUE(with([&](Settings& t) { t.out = text; }).starts_with("out: cannot make the folder " + text));
   fs::create_directories(folder / "run");
   std::ofstream(folder / "run" / "checkpoints") << "x";
@@ -157,7 +176,9 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   EXPECT_EQ(with([&](Settings& t) { t.data = folder, t.out = folder.string() + "x"; }), "no error");
   std::ofstream(folder / "demo.yaml") << "steps: 3\n";
   EXPECT_EQ(load_settings((folder / "demo.yaml").string()).out, "runs/demo");
-  EXPECT_EQ(error_of([&] { load_settings((folder / "demu.yaml").string()); }), "no configuration file at " + (folder / "demu.yaml").string());
-  EXPECT_EQ(error_of([&] { load_settings(folder.string()); }), folder.string() + ": expected a configuration file, this is a folder");
+  EXPECT_EQ(error_of([&] { load_settings((folder / "demu.yaml").string()); }),
+            "no configuration file at " + (folder / "demu.yaml").string());
+  EXPECT_EQ(error_of([&] { load_settings(folder.string()); }),
+            folder.string() + ": expected a configuration file, this is a folder");
   fs::remove_all(folder);
 }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using namespace bora;
 namespace {
 struct Bigram {
-  NamedArray table, out;                                   // [vocab, embed], [embed, next]
+  NamedArray table, out;  // [vocab, embed], [embed, next]
 };
 constexpr std::int64_t kPositions = 8;
 Task<Bigram> bigram() {
@@ -30,7 +30,10 @@ Task<Bigram> bigram() {
 }
 std::unique_ptr<Trainable> bigram_trainable(const Settings& s, const MeshShape& mesh) {
   auto [optimizer, rate] = make_optimizer(s);
-  return trainable(bigram(), {.optimizer = optimizer, .learning_rate = rate, .accumulate = s.accumulate, .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
+  return trainable(bigram(), {.optimizer = optimizer,
+                              .learning_rate = rate,
+                              .accumulate = s.accumulate,
+                              .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
 }
 struct TrainerTest : testing::Test {
   std::string folder = (fs::temp_directory_path() / ("bora_trainer_" + std::to_string(::getpid()))).string();
@@ -67,7 +70,8 @@ struct TrainerTest : testing::Test {
     std::vector<double> r;
     std::ifstream file(out + "/metrics.jsonl");
     double x = 0;
-    for (std::string line; std::getline(file, line);) if (metric_of(line, name, x)) r.push_back(x);
+    for (std::string line; std::getline(file, line);)
+      if (metric_of(line, name, x)) r.push_back(x);
     return r;
   }
   std::string printed;
@@ -86,7 +90,8 @@ TEST_F(TrainerTest, PartsOfABatchAddUpToTheBatch) {
       s.out = folder + "/parts" + std::to_string(parts) + "_" + std::to_string(ranks);
       auto l = run(s, ranks);
       ASSERT_EQ(l.size(), whole.size());
-      for (std::size_t i = 0; i < l.size(); ++i) EXPECT_NEAR(l[i], whole[i], 1e-5 * whole[i]) << parts << " parts, " << ranks << " ranks, step " << i;
+      for (std::size_t i = 0; i < l.size(); ++i)
+        EXPECT_NEAR(l[i], whole[i], 1e-5 * whole[i]) << parts << " parts, " << ranks << " ranks, step " << i;
     }
 }
 TEST_F(TrainerTest, RowsWithoutWeightDoNotCount) {
@@ -108,8 +113,8 @@ TEST_F(TrainerTest, RowsWithoutWeightDoNotCount) {
     three.weights.resize(3);
     auto a = report(3, 1, three), b = report(4, 1, four), c = report(4, 2, four), d = report(4, 4, four);
     for (auto& x : {b, c, d}) {
-      EXPECT_NEAR(x[0], a[0], 1e-6 * a[0]);                // loss
-      EXPECT_NEAR(x[1], a[1], 1e-5 * a[1]);                // norm of the gradient
+      EXPECT_NEAR(x[0], a[0], 1e-6 * a[0]);  // loss
+      EXPECT_NEAR(x[1], a[1], 1e-5 * a[1]);  // norm of the gradient
     }
   });
 }
@@ -124,8 +129,11 @@ TEST_F(TrainerTest, ALayoutChangesNothing) {
       s.out = folder + "/" + layout + std::to_string(ranks);
       auto l = run(s, ranks);
       ASSERT_EQ(l.size(), whole.size());
-      for (std::size_t i = 0; i < l.size(); ++i) EXPECT_NEAR(l[i], whole[i], 1e-5 * whole[i]) << layout << " " << ranks << " step " << i;
-      EXPECT_NE(printed.find("init digest data=" + std::to_string(ranks) + ",model=1 " + layout + ": " + digest), std::string::npos) << printed;
+      for (std::size_t i = 0; i < l.size(); ++i)
+        EXPECT_NEAR(l[i], whole[i], 1e-5 * whole[i]) << layout << " " << ranks << " step " << i;
+      EXPECT_NE(printed.find("init digest data=" + std::to_string(ranks) + ",model=1 " + layout + ": " + digest),
+                std::string::npos)
+          << printed;
     }
 }
 TEST_F(TrainerTest, ARunContinuesBitForBit) {
@@ -135,7 +143,10 @@ TEST_F(TrainerTest, ARunContinuesBitForBit) {
   s.out = folder + "/cut";
   s.steps = 9;
   s.checkpoint_every = 4;
-  EXPECT_THROW(run(s, 2, {.hooks = {[](const StepReport& r) { if (r.step == 6) throw ValueError("enough"); }}}), ValueError);
+  EXPECT_THROW(run(s, 2, {.hooks = {[](const StepReport& r) {
+                            if (r.step == 6) throw ValueError("enough");
+                          }}}),
+               ValueError);
   (void)testing::internal::GetCapturedStdout();
   EXPECT_EQ(losses(s.out).size(), 6U);
   auto l = run(s, 2);
@@ -156,15 +167,20 @@ TEST_F(TrainerTest, PrintsAndWritesWhatScriptsRead) {
   EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(losses(settings.out, "eval/loss").size(), 3U);
   EXPECT_LT(losses(settings.out, "eval/loss")[2], losses(settings.out, "eval/loss")[0]);
-  for (auto name : {"train/grad_norm", "optim/learning_rate", "throughput/tokens_per_second", "throughput/step_seconds"}) EXPECT_EQ(losses(settings.out, name).size(), 6U) << name;
+  for (auto name :
+       {"train/grad_norm", "optim/learning_rate", "throughput/tokens_per_second", "throughput/step_seconds"})
+    EXPECT_EQ(losses(settings.out, name).size(), 6U) << name;
   EXPECT_EQ(losses(settings.out, "optim/learning_rate")[0], 0);
   EXPECT_NEAR(losses(settings.out, "optim/learning_rate")[2], 0.05, 1e-6);
   std::istringstream lines(printed);
   std::vector<std::string> begins;
   for (std::string line; std::getline(lines, line);)
-    for (auto begin : {"init digest ", "plan: ", "val loss: ", "checkpoint: ", "peak rss rank 0: ", "peak rss rank 1: "})
+    for (auto begin :
+         {"init digest ", "plan: ", "val loss: ", "checkpoint: ", "peak rss rank 0: ", "peak rss rank 1: "})
       if (line.starts_with(begin)) begins.push_back(begin);
-  EXPECT_EQ(begins, (std::vector<std::string>{"init digest ", "plan: ", "val loss: ", "checkpoint: ", "val loss: ", "peak rss rank 0: ", "peak rss rank 1: "})) << printed;
+  EXPECT_EQ(begins, (std::vector<std::string>{"init digest ", "plan: ", "val loss: ", "checkpoint: ", "val loss: ",
+                                              "peak rss rank 0: ", "peak rss rank 1: "}))
+      << printed;
   EXPECT_TRUE(fs::exists(settings.out + "/loss.svg"));
   EXPECT_EQ(to_yaml(load_settings(settings.out + "/config.yaml")), to_yaml(settings));
 }
@@ -203,7 +219,7 @@ TEST_F(TrainerTest, AFolderBelongsToOneRun) {
   };
   EXPECT_EQ(run(settings, 1, {.hooks = {check}}).size(), 6U);
   EXPECT_FALSE(fs::exists(settings.out + "/.lock"));
-  std::ofstream(settings.out + "/.lock") << "";            // of a run that was killed
+  std::ofstream(settings.out + "/.lock") << "";  // of a run that was killed
   EXPECT_EQ(run(settings, 1).size(), 6U);
 }
 TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
@@ -219,9 +235,10 @@ TEST_F(TrainerTest, ATextWithoutTwoWindowsIsAnError) {
   EXPECT_EQ(run(settings, 2).size(), 6U);
   std::ofstream(folder + "/text") << "a window and more";
   fs::create_directories(settings.out);
-  EXPECT_THROW(local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
-                 auto model = bigram_trainable(settings, mesh.shape());
-                 run_training(*model, settings, mesh);
-               }),
+  EXPECT_THROW(local_mesh({{"data", 1}, {"model", 1}},
+                          [&](const Mesh& mesh) {
+                            auto model = bigram_trainable(settings, mesh.shape());
+                            run_training(*model, settings, mesh);
+                          }),
                ConfigError);
 }

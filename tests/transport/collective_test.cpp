@@ -55,10 +55,13 @@ class Collectives : public testing::TestWithParam<Setting> {
     expect_no_errors(run_ranks(carrier, n, [&, n = n](Context& c) { body(c, everybody(n), n); }));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Local, Collectives, testing::Values(Setting{Carrier::local, 1}, Setting{Carrier::local, 2}, Setting{Carrier::local, 3},
-                                                             Setting{Carrier::local, 4}, Setting{Carrier::local, 5}));
-INSTANTIATE_TEST_SUITE_P(Zmq, Collectives, testing::Values(Setting{Carrier::zmq, 1}, Setting{Carrier::zmq, 2}, Setting{Carrier::zmq, 3},
-                                                           Setting{Carrier::zmq, 4}, Setting{Carrier::zmq, 5}));
+INSTANTIATE_TEST_SUITE_P(Local, Collectives,
+                         testing::Values(Setting{Carrier::local, 1}, Setting{Carrier::local, 2},
+                                         Setting{Carrier::local, 3}, Setting{Carrier::local, 4},
+                                         Setting{Carrier::local, 5}));
+INSTANTIATE_TEST_SUITE_P(Zmq, Collectives,
+                         testing::Values(Setting{Carrier::zmq, 1}, Setting{Carrier::zmq, 2}, Setting{Carrier::zmq, 3},
+                                         Setting{Carrier::zmq, 4}, Setting{Carrier::zmq, 5}));
 constexpr std::int64_t kChunk = kMaxChunkBytes / 4;
 const std::vector<std::int64_t> kSizes = {0, 1, 15, 16, 17, 4095, 4097, kChunk - 1, kChunk, kChunk + 1, 400001};
 
@@ -80,7 +83,9 @@ TEST_P(Collectives, AllReduceOfEveryDtypeAndReduction) {
         for (std::int64_t n : {33, 9000}) {
           auto in = made(d, c.rank(), n, 2);
           Bytes out(in.size());
-          c.run(g, {.op = Op::all_reduce, .reduce = r, .dtype = d, .in = in.data(), .out = out.data(), .send_counts = {n}});
+          c.run(
+              g,
+              {.op = Op::all_reduce, .reduce = r, .dtype = d, .in = in.data(), .out = out.data(), .send_counts = {n}});
           EXPECT_TRUE(out == reduced(r, d, P, n, 2)) << d << " n=" << n;
         }
   });
@@ -105,8 +110,10 @@ TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
         EXPECT_TRUE(out == all) << d << " all_gather " << scale;
         auto whole = made(d, c.rank(), total, salt);
         Bytes piece(at(mine) * dtype_size(d));
-        c.run(g, {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
-        EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d)) << d << " reduce_scatter " << scale;
+        c.run(g,
+              {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
+        EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d))
+            << d << " reduce_scatter " << scale;
       }
   });
 }
@@ -121,14 +128,25 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
       auto in = made(f32, c.rank(), n, 6);
       Bytes out(in.size(), std::byte{1});
       int source = c.rank() > 0 ? c.rank() - 1 : -1, target = c.rank() + 1 < P ? c.rank() + 1 : -1;
-      c.run(g, {.op = Op::permute, .in = in.data(), .out = out.data(), .send_counts = {n}, .source = source, .target = target});
+      c.run(g, {.op = Op::permute,
+                .in = in.data(),
+                .out = out.data(),
+                .send_counts = {n},
+                .source = source,
+                .target = target});
       EXPECT_TRUE(out == (source < 0 ? Bytes(in.size()) : made(f32, source, n, 6))) << "permute " << n;
       Counts send, receive;
-      for (int p = 0; p < P; ++p) send.push_back(n * (c.rank() + 2 * p) % (n + 1)), receive.push_back(n * (p + 2 * c.rank()) % (n + 1));
+      for (int p = 0; p < P; ++p)
+        send.push_back(n * (c.rank() + 2 * p) % (n + 1)), receive.push_back(n * (p + 2 * c.rank()) % (n + 1));
       auto total = [](const Counts& k) { return std::accumulate(k.begin(), k.end(), std::int64_t{0}); };
       auto mine = made(i32, c.rank(), total(send), 7);
       Bytes got(at(total(receive)) * 4), expected;
-      c.run(g, {.op = Op::all_to_all, .dtype = i32, .in = mine.data(), .out = got.data(), .send_counts = send, .recv_counts = receive});
+      c.run(g, {.op = Op::all_to_all,
+                .dtype = i32,
+                .in = mine.data(),
+                .out = got.data(),
+                .send_counts = send,
+                .recv_counts = receive});
       for (int p = 0; p < P; ++p) {
         std::int64_t begin = 0, all = 0;
         for (int k = 0; k < P; ++k) (k < c.rank() ? begin : all) += n * (p + 2 * k) % (n + 1);
@@ -142,14 +160,17 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
 }
 TEST_P(Collectives, ManyAtOnceInAnyOrderOfWaiting) {
   job([&](Context& c, const Group& g, int P) {
-    constexpr int kWorks = 80;      // more than may be under way
+    constexpr int kWorks = 80;  // more than may be under way
     std::vector<Bytes> in, out;
     std::vector<WorkPtr> works;
     std::vector<std::int64_t> sizes;
-    for (int i = 0; i < kWorks; ++i) sizes.push_back(i % 5 == 0 ? 90000 : 100 * i), in.push_back(made(f32, c.rank(), sizes.back(), i)), out.emplace_back(in.back().size());
+    for (int i = 0; i < kWorks; ++i)
+      sizes.push_back(i % 5 == 0 ? 90000 : 100 * i), in.push_back(made(f32, c.rank(), sizes.back(), i)),
+          out.emplace_back(in.back().size());
     for (int i = 0; i < kWorks; ++i) {
       auto k = at(i);
-      works.push_back(c.start(g, {.op = Op::all_reduce, .in = in[k].data(), .out = out[k].data(), .send_counts = {sizes[k]}}));
+      works.push_back(
+          c.start(g, {.op = Op::all_reduce, .in = in[k].data(), .out = out[k].data(), .send_counts = {sizes[k]}}));
       if (c.rank() == i % P && i % 9 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     for (int i = kWorks - 1; i >= 0; i -= 2) works[at(i)]->wait();
@@ -166,7 +187,8 @@ TEST_P(Collectives, ProgressWithoutWaiting) {
     Bytes out(in.size());
     auto w = c.start(g, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {600000}});
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!w->test() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!w->test() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(out == reduced(Reduce::sum, f32, P, 600000, 3));
   });
 }
@@ -175,8 +197,10 @@ TEST_P(Collectives, SubgroupsInterleaveAndTextsAreExchanged) {
     for (int round = 0; round < 3; ++round) {
       auto texts = c.exchange("rank " + std::to_string(c.rank()) + std::string(at(round * 1000), 'x'), "names");
       ASSERT_EQ(texts.size(), at(P));
-      for (int p = 0; p < P; ++p) EXPECT_EQ(texts[at(p)], "rank " + std::to_string(p) + std::string(at(round * 1000), 'x'));
-      Group mine{.ranks = {}, .name = c.rank() % 2 ? "odd" : "even"};      // in descending order: sums start with the last rank
+      for (int p = 0; p < P; ++p)
+        EXPECT_EQ(texts[at(p)], "rank " + std::to_string(p) + std::string(at(round * 1000), 'x'));
+      Group mine{.ranks = {},
+                 .name = c.rank() % 2 ? "odd" : "even"};  // in descending order: sums start with the last rank
       for (int p = P - 1; p >= 0; --p)
         if (p % 2 == c.rank() % 2) mine.ranks.push_back(p);
       std::vector<float> in = {c.rank() == 0 ? 1e8f : 1.0f}, out(1);
@@ -198,7 +222,8 @@ TEST(CollectiveArguments, AreCheckedAtTheCall) {
   EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .in = &x, .out = &x}), ValueError);
   EXPECT_THROW(c->run(g, {.op = Op::all_gather, .in = &x, .out = &x, .recv_counts = {1}}), ValueError);
   EXPECT_THROW(c->run(g, {.op = Op::broadcast, .in = &x, .out = &x, .send_counts = {1}, .root = 2}), ValueError);
-  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .dtype = Dtype::key, .in = &x, .out = &x, .send_counts = {1}}), DtypeError);
+  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .dtype = Dtype::key, .in = &x, .out = &x, .send_counts = {1}}),
+               DtypeError);
   EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .in = &x, .out = &x, .send_counts = {-1}}), ValueError);
   EXPECT_THROW(c->run({.ranks = {1}}, {}), ValueError);
   EXPECT_THROW(local(0), ValueError);

@@ -20,11 +20,16 @@ INSTANTIATE_TEST_SUITE_P(Carriers, Faults, testing::Values(Carrier::local, Carri
                          [](auto& info) { return info.param == Carrier::local ? "local" : "zmq"; });
 void sum(Context& c, const Group& g, std::int64_t n, std::string note = {}) {
   std::vector<float> x(static_cast<std::size_t>(n), 1.0f), y(x.size());
-  c.run(g, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {n}, .describe = [note] { return note; }});
+  c.run(g, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {n}, .describe = [note] {
+              return note;
+            }});
 }
 void gather(Context& c, const Group& g, std::int64_t n) {
   std::vector<float> x(static_cast<std::size_t>(n), 1.0f), y(x.size() * g.ranks.size());
-  c.run(g, {.op = Op::all_gather, .in = x.data(), .out = y.data(), .recv_counts = std::vector<std::int64_t>(g.ranks.size(), n)});
+  c.run(g, {.op = Op::all_gather,
+            .in = x.data(),
+            .out = y.data(),
+            .recv_counts = std::vector<std::int64_t>(g.ranks.size(), n)});
 }
 
 TEST_P(Faults, AnotherCollectiveIsAnErrorThatQuotesBoth) {
@@ -46,10 +51,15 @@ TEST_P(Faults, AnotherCountDtypeOrFingerprintIsAnError) {
     auto errors = job(2, [&](Context& c) {
       std::vector<double> x(3000), y(3000);
       bool other = c.rank() == 1;
-      c.run(everybody(2), {.op = Op::all_reduce, .dtype = what == 1 && other ? f64 : f32, .in = x.data(), .out = y.data(),
-                           .send_counts = {what == 0 && other ? 3000 : 2999}, .fingerprint = what == 2 && other ? 7u : 5u});
+      c.run(everybody(2), {.op = Op::all_reduce,
+                           .dtype = what == 1 && other ? f64 : f32,
+                           .in = x.data(),
+                           .out = y.data(),
+                           .send_counts = {what == 0 && other ? 3000 : 2999},
+                           .fingerprint = what == 2 && other ? 7u : 5u});
     });
-    for (auto& e : errors) EXPECT_HAS(e, "the ranks disagree: rank 0: all_reduce sum f32[2999] seq 0 axis data; rank 1: all_reduce sum");
+    for (auto& e : errors)
+      EXPECT_HAS(e, "the ranks disagree: rank 0: all_reduce sum f32[2999] seq 0 axis data; rank 1: all_reduce sum");
   }
 }
 TEST_P(Faults, AllToAllWithCountsThatDoNotFit) {
@@ -57,7 +67,8 @@ TEST_P(Faults, AllToAllWithCountsThatDoNotFit) {
     std::vector<float> x(100), y(100);
     std::vector<std::int64_t> send{10, 10}, receive{10, 10};
     if (c.rank() == 0) receive[1] = 20;
-    c.run(everybody(2), {.op = Op::all_to_all, .in = x.data(), .out = y.data(), .send_counts = send, .recv_counts = receive});
+    c.run(everybody(2),
+          {.op = Op::all_to_all, .in = x.data(), .out = y.data(), .send_counts = send, .recv_counts = receive});
   });
   EXPECT_HAS(errors[0], "the ranks disagree");
 }
@@ -136,7 +147,8 @@ TEST_P(Faults, AContextDestroyedByAnExceptionEndsTheJob) {
   for (int r = 0; r < 2; ++r)
     threads.emplace_back([&, r] {
       try {
-        auto c = GetParam() == Carrier::local ? std::move(contexts[static_cast<std::size_t>(r)]) : join(config_for(r, 2, port));
+        auto c = GetParam() == Carrier::local ? std::move(contexts[static_cast<std::size_t>(r)])
+                                              : join(config_for(r, 2, port));
         c->barrier(everybody(2));
         if (r == 1) throw std::runtime_error("mine");
         sum(*c, everybody(2), 5);
@@ -161,9 +173,7 @@ TEST(Deadlines, ARankThatDoesNotTakePart) {
         c->barrier(everybody(2));
         if (r == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
         sum(*c, everybody(2), 5);
-      } catch (const std::exception& e) {
-        errors[r] = e.what();
-      }
+      } catch (const std::exception& e) { errors[r] = e.what(); }
     });
   for (auto& t : threads) t.join();
   for (auto& e : errors) {
@@ -177,9 +187,7 @@ std::string join_error(const Config& c) {
   try {
     join(c)->leave();
     return {};
-  } catch (const JoinTimeout& e) {
-    return std::string("timeout: ") + e.what();
-  } catch (const ConfigError& e) {
+  } catch (const JoinTimeout& e) { return std::string("timeout: ") + e.what(); } catch (const ConfigError& e) {
     return std::string("config: ") + e.what();
   }
 }
@@ -194,7 +202,8 @@ TEST(Joining, MissingRanksAreNamedOnAllThatArrived) {
   int port = free_port();
   auto a = config_for(0, 4, port), b = config_for(2, 4, port);
   a.join_timeout_s = b.join_timeout_s = 0.7;
-  for (auto& e : join_errors({a, b})) EXPECT_HAS(e, "timeout: ranks 1, 3 of 4 did not arrive at 127.0.0.1:" + std::to_string(port) + " within 0.7 s");
+  for (auto& e : join_errors({a, b}))
+    EXPECT_HAS(e, "timeout: ranks 1, 3 of 4 did not arrive at 127.0.0.1:" + std::to_string(port) + " within 0.7 s");
   b.join_timeout_s = 0.3;
   EXPECT_HAS(join_error(b), "timeout: rank 0 did not answer at 127.0.0.1");
 }
@@ -227,7 +236,9 @@ TEST(Joining, ARankStartedTwiceIsRefused) {
   int port = free_port();
   std::vector<std::string> errors(4);
   std::vector<std::thread> threads;
-  auto start = [&](std::size_t i, int rank) { threads.emplace_back([&, i, rank] { errors[i] = join_error(config_for(rank, 3, port)); }); };
+  auto start = [&](std::size_t i, int rank) {
+    threads.emplace_back([&, i, rank] { errors[i] = join_error(config_for(rank, 3, port)); });
+  };
   start(0, 0), start(1, 1), start(2, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   start(3, 2);
@@ -246,7 +257,8 @@ TEST(Joining, APortInUseAndBadAddresses) {
   a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&a), sizeof a), 0);
   ASSERT_EQ(listen(fd, 1), 0);
-  EXPECT_HAS(join_error(config_for(0, 2, port)), "config: cannot listen on 127.0.0.1:" + std::to_string(port) + ": the port is in use");
+  EXPECT_HAS(join_error(config_for(0, 2, port)),
+             "config: cannot listen on 127.0.0.1:" + std::to_string(port) + ": the port is in use");
   close(fd);
   auto c = config_for(0, 2, port);
   for (auto root : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:99999", "127.0.0.1:12x"}) {
@@ -285,9 +297,7 @@ TEST(Joining, GarbageOnThePortsDoesNotDisturbTheJob) {
       try {
         auto c = join(config_for(r, 2, port));
         for (int i = 0; i < 100; ++i) sum(*c, everybody(2), 5000);
-      } catch (const std::exception& e) {
-        errors[static_cast<std::size_t>(r)] = e.what();
-      }
+      } catch (const std::exception& e) { errors[static_cast<std::size_t>(r)] = e.what(); }
     });
   for (auto& t : threads) t.join();
   stop = true;
@@ -301,7 +311,8 @@ TEST(Environment, IsReadAndChecked) {
     return config_from_environment();
   };
   EXPECT_EQ(with({}).size, 1);
-  auto c = with({{"BORA_RANK", "1"}, {"BORA_SIZE", "3"}, {"BORA_ROOT", "h:1"}, {"BORA_JOIN_TIMEOUT", "2.5"}, {"BORA_JOB", "j"}});
+  auto c = with(
+      {{"BORA_RANK", "1"}, {"BORA_SIZE", "3"}, {"BORA_ROOT", "h:1"}, {"BORA_JOIN_TIMEOUT", "2.5"}, {"BORA_JOB", "j"}});
   EXPECT_EQ(c.rank, 1);
   EXPECT_EQ(c.size, 3);
   EXPECT_EQ(c.root, "h:1");
@@ -319,7 +330,8 @@ struct Job {
   std::vector<std::unique_ptr<Process>> ranks;
   int port = free_port();
   Job(int n, const std::string& command, std::vector<std::pair<std::string, std::string>> env = {}) {
-    for (int r = 0; r < n; ++r) ranks.push_back(std::make_unique<Process>(r, n, port, std::vector<std::string>{command}, env));
+    for (int r = 0; r < n; ++r)
+      ranks.push_back(std::make_unique<Process>(r, n, port, std::vector<std::string>{command}, env));
   }
   void ready() {
     for (auto& p : ranks) ASSERT_TRUE(p->wait_for_text("ready")) << p->output();

@@ -53,9 +53,7 @@ inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::fun
       try {
         auto c = carrier == Carrier::local ? std::move(contexts[i]) : join(config_for(r, n, port));
         body(*c);
-      } catch (const std::exception& e) {
-        errors[i] = e.what();
-      }
+      } catch (const std::exception& e) { errors[i] = e.what(); }
     });
   for (auto& t : threads) t.join();
   return errors;
@@ -66,7 +64,8 @@ inline void expect_no_errors(const std::vector<std::string>& errors) {
 /// A real process of a job: bora_transport_rank ARGS with BORA_* set. Its output is read at the end.
 class Process {
  public:
-  Process(int rank, int size, int port, std::vector<std::string> args, std::vector<std::pair<std::string, std::string>> env = {}) {
+  Process(int rank, int size, int port, std::vector<std::string> args,
+          std::vector<std::pair<std::string, std::string>> env = {}) {
     int fds[2];
     if (pipe(fds) != 0) throw std::runtime_error("pipe");
     pid_ = fork();
@@ -121,5 +120,7 @@ class Process {
   int out_ = -1;
   std::string output_;
 };
-inline double seconds_since(std::chrono::steady_clock::time_point t) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count(); }
+inline double seconds_since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
 }  // namespace bora::transport

@@ -17,24 +17,28 @@ int main(int argc, char** argv) {
   try {
     auto config = config_from_environment();
     if (const char* build = std::getenv("TEST_BUILD")) config.build = build;
-    if (const char* fast = std::getenv("TEST_HEARTBEAT")) config.heartbeat_s = std::atof(fast), config.suspect_s = 4 * config.heartbeat_s, config.dead_s = 10 * config.heartbeat_s;
+    if (const char* fast = std::getenv("TEST_HEARTBEAT"))
+      config.heartbeat_s = std::atof(fast), config.suspect_s = 4 * config.heartbeat_s,
+      config.dead_s = 10 * config.heartbeat_s;
     auto c = join(config);
     Group all{.ranks = std::vector<int>(static_cast<std::size_t>(c->size())), .name = "axis data"};
     std::iota(all.ranks.begin(), all.ranks.end(), 0);
-    if (command == "busy" && c->rank() != c->size() - 1) c->on_lost([](const RankLost& e) { std::printf("callback: %s\n", e.what()); }, 0.3);
+    if (command == "busy" && c->rank() != c->size() - 1)
+      c->on_lost([](const RankLost& e) { std::printf("callback: %s\n", e.what()); }, 0.3);
     c->barrier(all);
     std::printf("ready\n");
     if (command == "meet") return 0;
     if (command == "vanish" && c->rank() == c->size() - 1) std::_Exit(0);
     // A long kernel: the process is ended by its progress thread.
     if (command == "busy" && c->rank() != c->size() - 1)
-      for (auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30); std::chrono::steady_clock::now() < end;) {}
+      for (auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+           std::chrono::steady_clock::now() < end;) {}
     std::vector<float> in(50000, 1.0f), out(in.size());
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(command == "loop_5s" ? 5 : 30);
     for (bool more = true; more;) {
       c->run(all, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {50000}});
       if (out[0] != static_cast<float>(c->size())) return std::printf("wrong sum\n"), 1;
-      std::int32_t again = std::chrono::steady_clock::now() < end;      // rank 0 decides
+      std::int32_t again = std::chrono::steady_clock::now() < end;  // rank 0 decides
       c->run(all, {.op = Op::broadcast, .dtype = bora::i32, .in = &again, .out = &again, .send_counts = {1}});
       more = again != 0;
     }

@@ -56,9 +56,13 @@ TEST_P(Schedules, AllReduceSumsInGroupOrder) {
   for (auto a : algorithms_for(Op::all_reduce))
     for (std::int64_t n : {0, 1, 15, 16, 17, 1000})
       for (unsigned seed : {0u, 1u, 2u}) {
-        auto s = run(build(P, a, [&](Problem& p, auto& in, auto& out) { p.op = Op::all_reduce, p.send_counts = {n}, in = out = n; }), seed);
+        auto s = run(
+            build(P, a,
+                  [&](Problem& p, auto& in, auto& out) { p.op = Op::all_reduce, p.send_counts = {n}, in = out = n; }),
+            seed);
         for (auto& out : s.out)
-          for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], in_order(P, i)) << algorithm_name(a) << " n=" << n;
+          for (std::int64_t i = 0; i < n; ++i)
+            ASSERT_EQ(out[static_cast<std::size_t>(i)], in_order(P, i)) << algorithm_name(a) << " n=" << n;
         if (P > 1) { EXPECT_EQ(s.hops, a == Algorithm::one_shot ? 1 : 2); }
         auto most = a == Algorithm::one_shot ? (P - 1) * n : 2 * (P - 1) * (n / P + 32);
         for (auto sent : s.sent) EXPECT_LE(sent, most);
@@ -69,9 +73,11 @@ TEST_P(Schedules, AllGatherOfRaggedParts) {
   auto counts = ragged(P);
   for (auto a : algorithms_for(Op::all_gather))
     for (unsigned seed : {0u, 3u}) {
-      auto s = run(build(P, a, [&](Problem& p, auto& in, auto& out) {
-        p.op = Op::all_gather, p.recv_counts = counts, in = counts[at(p.rank)], out = total(counts);
-      }), seed);
+      auto s = run(build(P, a,
+                         [&](Problem& p, auto& in, auto& out) {
+                           p.op = Op::all_gather, p.recv_counts = counts, in = counts[at(p.rank)], out = total(counts);
+                         }),
+                   seed);
       std::vector<std::int64_t> expected;
       for (int r = 0; r < P; ++r) {
         auto part = input(r, counts[at(r)]);
@@ -85,12 +91,16 @@ TEST_P(Schedules, ReduceScatterOfRaggedParts) {
   int P = GetParam();
   auto counts = ragged(P);
   for (unsigned seed : {0u, 4u}) {
-    auto s = run(build(P, Algorithm::direct, [&](Problem& p, auto& in, auto& out) {
-      p.op = Op::reduce_scatter, p.recv_counts = counts, in = total(counts), out = counts[at(p.rank)];
-    }), seed);
+    auto s = run(build(P, Algorithm::direct,
+                       [&](Problem& p, auto& in, auto& out) {
+                         p.op = Op::reduce_scatter, p.recv_counts = counts, in = total(counts),
+                         out = counts[at(p.rank)];
+                       }),
+                 seed);
     std::int64_t begin = 0;
     for (int r = 0; r < P; begin += counts[at(r)], ++r)
-      for (std::int64_t i = 0; i < counts[at(r)]; ++i) ASSERT_EQ(s.out[at(r)][static_cast<std::size_t>(i)], in_order(P, begin + i));
+      for (std::int64_t i = 0; i < counts[at(r)]; ++i)
+        ASSERT_EQ(s.out[at(r)][static_cast<std::size_t>(i)], in_order(P, begin + i));
     for (int r = 0; r < P; ++r) EXPECT_EQ(s.sent[at(r)], total(counts) - counts[at(r)]);
   }
 }
@@ -98,9 +108,12 @@ TEST_P(Schedules, BroadcastFromEveryRoot) {
   int P = GetParam();
   for (auto a : algorithms_for(Op::broadcast))
     for (int root = 0; root < P; ++root) {
-      auto s = run(build(P, a, [&](Problem& p, auto& in, auto& out) {
-        p.op = Op::broadcast, p.send_counts = {21}, p.root = root, out = 21, in = p.rank == root ? 21 : 0;
-      }), static_cast<unsigned>(root));
+      auto s = run(build(P, a,
+                         [&](Problem& p, auto& in, auto& out) {
+                           p.op = Op::broadcast, p.send_counts = {21}, p.root = root, out = 21,
+                           in = p.rank == root ? 21 : 0;
+                         }),
+                   static_cast<unsigned>(root));
       for (auto& out : s.out) ASSERT_EQ(out, input(root, 21)) << algorithm_name(a);
       EXPECT_EQ(std::accumulate(s.sent.begin(), s.sent.end(), std::int64_t{0}), 21 * (P - 1));
       if (a == Algorithm::binomial) { EXPECT_LE(s.hops, static_cast<int>(std::ceil(std::log2(P)))); }
@@ -109,11 +122,14 @@ TEST_P(Schedules, BroadcastFromEveryRoot) {
 TEST_P(Schedules, AllToAllPermuteAndBarrier) {
   int P = GetParam();
   auto part = [&](int from, int to) { return std::int64_t{(from * 3 + to * 5) % 4}; };
-  auto s = run(build(P, Algorithm::direct, [&](Problem& p, auto& in, auto& out) {
-    p.op = Op::all_to_all;
-    for (int k = 0; k < P; ++k) p.send_counts.push_back(part(p.rank, k)), p.recv_counts.push_back(part(k, p.rank));
-    in = total(p.send_counts), out = total(p.recv_counts);
-  }), 7);
+  auto s = run(build(P, Algorithm::direct,
+                     [&](Problem& p, auto& in, auto& out) {
+                       p.op = Op::all_to_all;
+                       for (int k = 0; k < P; ++k)
+                         p.send_counts.push_back(part(p.rank, k)), p.recv_counts.push_back(part(k, p.rank));
+                       in = total(p.send_counts), out = total(p.recv_counts);
+                     }),
+               7);
   for (int r = 0; r < P; ++r) {
     std::vector<std::int64_t> expected;
     for (int k = 0; k < P; ++k) {
@@ -124,29 +140,39 @@ TEST_P(Schedules, AllToAllPermuteAndBarrier) {
     ASSERT_EQ(s.out[at(r)], expected);
   }
   // A shift by two that does not wrap: the first two get zeros, the last two send nothing.
-  s = run(build(P, Algorithm::direct, [&](Problem& p, auto& in, auto& out) {
-    p.op = Op::permute, p.send_counts = {5}, in = out = 5;
-    p.target = p.rank + 2 < P ? p.rank + 2 : -1, p.source = p.rank >= 2 ? p.rank - 2 : -1;
-  }), 8);
+  s = run(build(P, Algorithm::direct,
+                [&](Problem& p, auto& in, auto& out) {
+                  p.op = Op::permute, p.send_counts = {5}, in = out = 5;
+                  p.target = p.rank + 2 < P ? p.rank + 2 : -1, p.source = p.rank >= 2 ? p.rank - 2 : -1;
+                }),
+          8);
   for (int r = 0; r < P; ++r) ASSERT_EQ(s.out[at(r)], r >= 2 ? input(r - 2, 5) : std::vector<std::int64_t>(5, 0));
   s = run(build(P, Algorithm::dissemination, [&](Problem& p, auto&, auto&) { p.op = Op::barrier; }), 9);
   EXPECT_EQ(s.hops, static_cast<int>(std::ceil(std::log2(P))));
 }
 TEST(ScheduleCost, MoreHopsOrBytesCostMore) {
   auto all_reduce = [](Algorithm a, int P, std::int64_t n) {
-    return cost(run(build(P, a, [&](Problem& p, auto& in, auto& out) { p.op = Op::all_reduce, p.send_counts = {n}, in = out = n; }), 0), 4);
+    return cost(
+        run(build(P, a,
+                  [&](Problem& p, auto& in, auto& out) { p.op = Op::all_reduce, p.send_counts = {n}, in = out = n; }),
+            0),
+        4);
   };
   EXPECT_LT(all_reduce(Algorithm::one_shot, 4, 256), all_reduce(Algorithm::two_shot, 4, 256));
   EXPECT_GT(all_reduce(Algorithm::one_shot, 4, 100000), all_reduce(Algorithm::two_shot, 4, 100000));
 }
 TEST(ScheduleSimulator, SeesBrokenSchedules) {
-  auto make = [] { return build(3, Algorithm::direct, [](Problem& p, auto& in, auto& out) { p.op = Op::all_gather, p.recv_counts = {2, 3, 4}, in = p.recv_counts[at(p.rank)], out = 9; }); };
+  auto make = [] {
+    return build(3, Algorithm::direct, [](Problem& p, auto& in, auto& out) {
+      p.op = Op::all_gather, p.recv_counts = {2, 3, 4}, in = p.recv_counts[at(p.rank)], out = 9;
+    });
+  };
   EXPECT_NO_THROW(run(make(), 0));
   auto lost = make();
-  lost.schedules[1].steps.erase(lost.schedules[1].steps.begin());      // a send
+  lost.schedules[1].steps.erase(lost.schedules[1].steps.begin());  // a send
   EXPECT_THROW(run(lost, 0), TransportError);
   auto extra = make();
-  extra.schedules[2].steps.pop_back();                                 // a receive
+  extra.schedules[2].steps.pop_back();  // a receive
   EXPECT_THROW(run(extra, 0), TransportError);
   auto wrong = make();
   wrong.schedules[0].steps[0].from.end -= 1;

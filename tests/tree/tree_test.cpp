@@ -6,7 +6,10 @@
 namespace {
 using namespace bora;
 enum class Mode { train, eval };
-struct Dense { Array weight; std::optional<Array> bias; };
+struct Dense {
+  Array weight;
+  std::optional<Array> bias;
+};
 struct Net {
   Dense up, down;
   float scale = 1;
@@ -17,14 +20,23 @@ struct Net {
   std::map<std::string, Array> more;
   std::pair<Array, std::tuple<Array, int>> nested;
 };
-struct Tree { Array value; std::vector<Tree> children; };
+struct Tree {
+  Array value;
+  std::vector<Tree> children;
+};
 struct Empty {};
-struct Window { int size = 3; std::vector<int> strides = {1, 2}; };
+struct Window {
+  int size = 3;
+  std::vector<int> strides = {1, 2};
+};
 }  // namespace
 template <> inline constexpr bool bora::is_static<Window> = true;
 
 namespace {
-struct WithStatic { Array a; Window w; };
+struct WithStatic {
+  Array a;
+  Window w;
+};
 Array number(float x) { return array(x); }
 Net example() {
   Net n;
@@ -47,7 +59,9 @@ template <class T> tree::Key key_of(const T& t) {
   return k;
 }
 template <class E, class F> std::string message(F f) {
-  try { f(); } catch (const E& e) { return e.what(); }
+  try {
+    f();
+  } catch (const E& e) { return e.what(); }
   return "nothing was thrown";
 }
 
@@ -57,14 +71,15 @@ TEST(Tree, LeavesComeInOrderOfDeclaration) {
   EXPECT_EQ(tree::leaves(none).size(), 0u);
 }
 TEST(Tree, PathsNameFieldsElementsAndEntries) {
-  EXPECT_EQ(tree::paths(example()),
-            (std::vector<std::string>{"up.weight", "up.bias", "down.weight", "layers.0.weight", "layers.1.weight",
-                "layers.1.bias", "two.0", "two.1", "more.a",
-                                      "more.b", "nested.0", "nested.1.0"}));
+  EXPECT_EQ(tree::paths(example()), (std::vector<std::string>{"up.weight", "up.bias", "down.weight", "layers.0.weight",
+                                                              "layers.1.weight", "layers.1.bias", "two.0", "two.1",
+                                                              "more.a", "more.b", "nested.0", "nested.1.0"}));
   EXPECT_EQ(tree::paths(number(1)), std::vector<std::string>{""});
   EXPECT_EQ(tree::paths(Tree{number(1), {{number(2), {{number(3), {}}}}}}),
-      (std::vector<std::string>{"value", "children.0.value", "children.0.children.0.value"}));
-  struct Local { Array a; };                                   // a struct inside a function has names too
+            (std::vector<std::string>{"value", "children.0.value", "children.0.children.0.value"}));
+  struct Local {
+    Array a;
+  };  // a struct inside a function has names too
   EXPECT_EQ(tree::paths(Local{number(1)}), std::vector<std::string>{"a"});
 }
 TEST(Tree, UnflattenIsTheInverseOfFlatten) {
@@ -76,7 +91,8 @@ TEST(Tree, UnflattenIsTheInverseOfFlatten) {
   EXPECT_EQ(m.name, "net");
   EXPECT_EQ(n.up.weight.item<float>(), 1);
   l.pop_back();
-  EXPECT_NE(message<ValueError>([&] { (void)tree::unflatten(n, l); }).find("12 leaves but there are 11"), std::string::npos);
+  EXPECT_NE(message<ValueError>([&] { (void)tree::unflatten(n, l); }).find("12 leaves but there are 11"),
+            std::string::npos);
 }
 TEST(Tree, EmptyArraysAreNoLeaves) {
   auto n = example();
@@ -104,7 +120,11 @@ TEST(Tree, KeyHasStructureStaticsAndTypesAndNothingElse) {
   EXPECT_TRUE(other([](Net& n) { n.up.bias = none; }));
   EXPECT_TRUE(other([](Net& n) { n.layers.pop_back(); }));
   EXPECT_TRUE(other([](Net& n) { n.more["c"] = number(0); }));
-  EXPECT_TRUE(other([](Net& n) { auto node = n.more.extract("a"); node.key() = "aa"; n.more.insert(std::move(node)); }));
+  EXPECT_TRUE(other([](Net& n) {
+    auto node = n.more.extract("a");
+    node.key() = "aa";
+    n.more.insert(std::move(node));
+  }));
   EXPECT_TRUE(other([](Net& n) { std::get<1>(n.nested.second) = 5; }));
   EXPECT_TRUE(other([](Net& n) { n.up.weight = number(1).astype(bf16); }));
   EXPECT_TRUE(other([](Net& n) { n.up.weight = zeros({1}); }));
@@ -121,7 +141,7 @@ TEST(Tree, MapVisitsLeavesTogether) {
   auto twice = tree::map([](const Array& a, const Array& b) { return a + b; }, n, n);
   EXPECT_EQ(twice.layers[1].bias->item<float>(), 12);
   auto g = n;
-  g.up.weight = Array();                                       // an absent gradient is an empty Array
+  g.up.weight = Array();  // an absent gradient is an empty Array
   auto kept = tree::map([](const Array& p, const Array& u) { return u.defined() ? p + u : p; }, n, g);
   EXPECT_EQ(kept.up.weight.item<float>(), 1);
   EXPECT_EQ(kept.two[0].item<float>(), 14);
@@ -135,7 +155,8 @@ TEST(Tree, MapWithPathFilterAndForEach) {
   auto weights = tree::filter(n, [](const std::string& path, const Array&) { return path.ends_with("weight"); });
   EXPECT_EQ(tree::leaves(weights).size(), 4u);
   EXPECT_FALSE(weights.up.bias->defined());
-  auto marked = tree::map_with_path([](const std::string& path, const Array& a) { return path == "two.1" ? a * 100 : a; }, n);
+  auto marked =
+      tree::map_with_path([](const std::string& path, const Array& a) { return path == "two.1" ? a * 100 : a; }, n);
   EXPECT_EQ(marked.two[1].item<float>(), 800);
   int count = 0;
   tree::for_each([&](const std::string&, const Array&) { ++count; }, n);

@@ -47,11 +47,14 @@ void ping(bt::Context& c) {
       return median_us(c, all, batches, [&] { c.run(all, k); });
     };
     double sum = time({.op = bt::Op::all_reduce, .send_counts = {n}});
-    if (out.front() != static_cast<float>(P) || out.back() != static_cast<float>(P)) std::printf("rank %d: wrong sum %g\n", c.rank(), out.front());
+    if (out.front() != static_cast<float>(P) || out.back() != static_cast<float>(P))
+      std::printf("rank %d: wrong sum %g\n", c.rank(), out.front());
     double gather = time({.op = bt::Op::all_gather, .recv_counts = parts});
     double scatter = time({.op = bt::Op::reduce_scatter, .recv_counts = parts});
     double cast = time({.op = bt::Op::broadcast, .send_counts = {n}});
-    if (c.rank() == 0) std::printf("%10lld %9.0f us %9.0f us %12.0f us %9.0f us\n", static_cast<long long>(bytes), sum, gather, scatter, cast);
+    if (c.rank() == 0)
+      std::printf("%10lld %9.0f us %9.0f us %12.0f us %9.0f us\n", static_cast<long long>(bytes), sum, gather, scatter,
+                  cast);
   }
   c.leave();
 }

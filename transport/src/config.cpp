@@ -25,9 +25,11 @@ Config config_from_environment() {
   c.rank = number<int>("BORA_RANK", rank);
   c.size = number<int>("BORA_SIZE", size);
   check<ConfigError>(c.size >= 1, "BORA_SIZE: must be at least 1, got ", c.size);
-  check<ConfigError>(c.rank >= 0 && c.rank < c.size, "BORA_RANK: must be from 0 to BORA_SIZE - 1 = ", c.size - 1, ", got ", c.rank);
+  check<ConfigError>(c.rank >= 0 && c.rank < c.size, "BORA_RANK: must be from 0 to BORA_SIZE - 1 = ", c.size - 1,
+                     ", got ", c.rank);
   if (root) c.root = root;
-  check<ConfigError>(root || c.size == 1, "BORA_ROOT is not set: with BORA_SIZE=", c.size, " it must be the host:port of rank 0");
+  check<ConfigError>(root || c.size == 1, "BORA_ROOT is not set: with BORA_SIZE=", c.size,
+                     " it must be the host:port of rank 0");
   return c;
 }
 }  // namespace bora::transport

@@ -11,10 +11,10 @@ namespace bora::transport {
 using namespace std::chrono_literals;
 namespace {
 constexpr auto kTick = 100ms;
-constexpr auto kSpin = 50us;                   // a wait yields this long before it parks
-constexpr auto kFirstReport = 300ms;           // a wait this long is told to the judge
+constexpr auto kSpin = 50us;          // a wait yields this long before it parks
+constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
 constexpr auto kNextReport = 200ms;
-constexpr std::size_t kMaxActive = 64;         // collectives under way; bounds what an unready peer must keep
+constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
 constexpr std::size_t kHistory = 256;
 
 class Handle final : public Work {
@@ -42,7 +42,8 @@ std::string_view op_name(Op op) {
   return names[static_cast<std::size_t>(op)];
 }
 
-Engine::Engine(EngineOptions o, std::unique_ptr<Link> link) : options_(o), link_(std::move(link)), exceptions_(std::uncaught_exceptions()) {
+Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
+    : options_(o), link_(std::move(link)), exceptions_(std::uncaught_exceptions()) {
   thread_ = std::thread([this] { run(); });
 }
 Engine::~Engine() {
@@ -70,7 +71,7 @@ Engine::Members& Engine::members(const Group& g, std::uint32_t id) {
     auto found = std::find(g.ranks.begin(), g.ranks.end(), options_.rank);
     m.position = found == g.ranks.end() ? -1 : static_cast<int>(found - g.ranks.begin());
   } else if (m.group->name != g.name) {
-    m.group = std::make_shared<const Group>(g);      // the same ranks under another name share one sequence
+    m.group = std::make_shared<const Group>(g);  // the same ranks under another name share one sequence
   }
   return m;
 }
@@ -84,8 +85,10 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   Lock lock(m_);
   check<TransportError>(state_ != State::left, "this rank has left the job");
   auto& m = members(g, id);
-  check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group", g.name.empty() ? "" : " ", g.name);
-  for (int r : g.ranks) check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
+  check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
+                    g.name.empty() ? "" : " ", g.name);
+  for (int r : g.ranks)
+    check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
   check_thread();
   Summary summary{c.op, c.reduce, c.dtype, count_of(c), id, m.next, fingerprint_of(g, c), m.group};
   if (state_ != State::running) {
@@ -99,7 +102,8 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
     Waiting w{.operation = oldest.get()};
     await(lock, w, [&] { return oldest->done.load(); });
   }
-  auto op = std::make_shared<Operation>(summary, c, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+  auto op =
+      std::make_shared<Operation>(summary, c, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
   op->order = traffic_.collectives++;
   for (int p : op->peers()) link_->open(p);
   ++m.next;
@@ -132,9 +136,16 @@ void Engine::data(Arrival a) {
     }
     // A message for a collective that has ended here: a last credit, or a collective that was another one there.
     for (auto& s : history_)
-      if (a.header.type == MessageType::data && s.group == key.first && s.seq == key.second && s.fingerprint != a.header.fingerprint && !disagreed_) {
+      if (a.header.type == MessageType::data && s.group == key.first && s.seq == key.second &&
+          s.fingerprint != a.header.fingerprint && !disagreed_) {
         disagreed_ = true;
-        link_->to_judge(Writer().num(Control::mismatch).num(static_cast<std::int32_t>(a.header.src)).num(key.first).num(key.second).text(s.text()).take());
+        link_->to_judge(Writer()
+                            .num(Control::mismatch)
+                            .num(static_cast<std::int32_t>(a.header.src))
+                            .num(key.first)
+                            .num(key.second)
+                            .text(s.text())
+                            .take());
       }
     return;
   }
@@ -147,7 +158,13 @@ void Engine::data(Arrival a) {
 void Engine::disagree(const Operation& op, int peer) {
   if (disagreed_) return;
   disagreed_ = true;
-  link_->to_judge(Writer().num(Control::mismatch).num(static_cast<std::int32_t>(peer)).num(op.summary.group).num(op.summary.seq).text(op.describe()).take());
+  link_->to_judge(Writer()
+                      .num(Control::mismatch)
+                      .num(static_cast<std::int32_t>(peer))
+                      .num(op.summary.group)
+                      .num(op.summary.seq)
+                      .text(op.describe())
+                      .take());
 }
 /// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
 bool Engine::pump() {
@@ -158,7 +175,7 @@ bool Engine::pump() {
     next_tick_ = now + kTick;
     if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
     if (state_ == State::running) check_waits(now);
-    any = true;      // sending may have taken news off a descriptor: look again before parking
+    any = true;  // sending may have taken news off a descriptor: look again before parking
   }
   return any;
 }
@@ -191,7 +208,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   waiting_.push_back(&w);
   auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
   while (!over()) {
-    if (leading_) {      // somebody else makes progress and tells
+    if (leading_) {  // somebody else makes progress and tells
       cv_.wait_until(lock, std::chrono::system_clock::now() + kTick);
       continue;
     }
@@ -221,7 +238,8 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   // Nothing may read the caller's buffers once it has been told.
   if (w.operation)
     for (auto end = Clock::now() + 10s; w.operation->pins() > 0;) {
-      if (Clock::now() > end) end_process(std::string(during(w).what()) + "; buffers are still being sent, so the process ends");
+      if (Clock::now() > end)
+        end_process(std::string(during(w).what()) + "; buffers are still being sent, so the process ends");
       lock.unlock();
       std::this_thread::sleep_for(1ms);
       lock.lock();
@@ -260,7 +278,8 @@ void Engine::run() {
     if (!leading_)
       while (pump()) {}
     if (state_ == State::failing) announce(lock);
-    if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_) end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
+    if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_)
+      end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
     if (state_ == State::running) link_->watch(leading_, !active_.empty());
   }
 }
@@ -277,13 +296,16 @@ void Engine::check_waits(Clock::time_point now) {
       std::string names;
       for (int r : awaited) names += (names.empty() ? "" : ", ") + link_->who(r);
       std::ostringstream s;
-      s << "rank " << options_.rank << " has waited " << static_cast<int>(seconds) << " s in " << what << (names.empty() ? "" : " for ") << names;
+      s << "rank " << options_.rank << " has waited " << static_cast<int>(seconds) << " s in " << what
+        << (names.empty() ? "" : " for ") << names;
       log(s.str());
     }
     if (seconds > options_.stuck_abort_s) {
       std::ostringstream s;
       if (first < 0) s << "rank " << options_.rank << " waited " << static_cast<int>(seconds) << " s in " << what;
-      else s << link_->who(first) << " is alive but did not take part in " << what << " for " << static_cast<int>(seconds) << " s; rank " << options_.rank << " waits for it";
+      else
+        s << link_->who(first) << " is alive but did not take part in " << what << " for " << static_cast<int>(seconds)
+          << " s; rank " << options_.rank << " waits for it";
       link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(first)).text(s.str()).take());
       continue;
     }
@@ -349,7 +371,7 @@ void Engine::control(std::string_view message) {
       }
       break;
     }
-    default: break;      // pings
+    default: break;  // pings
   }
   notify();
 }
@@ -374,9 +396,7 @@ void Engine::abort(const std::string& reason) noexcept {
     auto text = link_->who(options_.rank) + " ended the job: " + reason;
     link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
     fail(options_.rank, text);
-  } catch (const std::exception& e) {
-    log(std::string("while ending the job: ") + e.what());
-  }
+  } catch (const std::exception& e) { log(std::string("while ending the job: ") + e.what()); }
 }
 void Engine::leave() {
   Lock lock(m_);

@@ -35,20 +35,20 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  using Key = std::pair<std::uint32_t, std::uint64_t>;      // group, seq
+  using Key = std::pair<std::uint32_t, std::uint64_t>;  // group, seq
   enum class State { running, failing, lost, left };
   struct Members {
     std::shared_ptr<const Group> group;
     int position = -1;
     std::uint64_t next = 0;
   };
-  struct Waiting {                                          // a thread inside a wait
+  struct Waiting {  // a thread inside a wait
     std::uint64_t generation = 0;
     Clock::time_point since = {};
-    Operation* operation = nullptr;                         // none: an exchange or leave
+    Operation* operation = nullptr;  // none: an exchange or leave
     std::string text = {};
     std::uint64_t number = 0;
-    bool reports = true;                                    // to the judge, when it takes long
+    bool reports = true;  // to the judge, when it takes long
     bool warned = false;
     Clock::time_point next_report = {};
   };

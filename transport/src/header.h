@@ -5,7 +5,7 @@
 #include <string>
 
 namespace bora::transport {
-inline constexpr std::uint32_t kMagic = 0x41524f42;      // "BORA"
+inline constexpr std::uint32_t kMagic = 0x41524f42;  // "BORA"
 inline constexpr std::uint8_t kProtocol = 1;
 
 enum class MessageType : std::uint8_t { hello = 1, data = 2, credit = 3 };
@@ -15,17 +15,17 @@ struct Header {
   std::uint8_t version = kProtocol;
   MessageType type = MessageType::data;
   std::uint16_t flags = 0;
-  std::uint32_t epoch = 0;            // the job's; an earlier job's messages are dropped
-  std::uint32_t group = 0;            // hash of the group's ranks
-  std::uint64_t seq = 0;              // of the collective within its group
-  std::uint64_t fingerprint = 0;      // of the collective
-  std::uint32_t src = 0, dst = 0;     // ranks of the job
-  std::uint16_t step = 0;             // Step::tag
+  std::uint32_t epoch = 0;         // the job's; an earlier job's messages are dropped
+  std::uint32_t group = 0;         // hash of the group's ranks
+  std::uint64_t seq = 0;           // of the collective within its group
+  std::uint64_t fingerprint = 0;   // of the collective
+  std::uint32_t src = 0, dst = 0;  // ranks of the job
+  std::uint16_t step = 0;          // Step::tag
   std::uint16_t reserved = 0;
-  std::uint32_t chunk = 0;            // number of the message within its stream
-  std::uint64_t offset = 0;           // bytes before it in the stream
-  std::uint32_t bytes = 0;            // of payload; of a credit: returned
-  std::uint32_t crc = 0;              // crc32c of the 60 bytes before
+  std::uint32_t chunk = 0;   // number of the message within its stream
+  std::uint64_t offset = 0;  // bytes before it in the stream
+  std::uint32_t bytes = 0;   // of payload; of a credit: returned
+  std::uint32_t crc = 0;     // crc32c of the 60 bytes before
   std::uint32_t payload() const { return type == MessageType::data ? bytes : 0; }
 };
 static_assert(sizeof(Header) == 64 && alignof(Header) == 8);

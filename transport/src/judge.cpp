@@ -42,8 +42,8 @@ void Judge::handle(int from, std::string_view message) {
       auto& e = exchanges_[number];
       if (e.texts.empty()) e.what = what, e.first = from;
       if (e.what != what)
-        return abort(std::min(from, e.first), "the ranks disagree: rank " + std::to_string(e.first) + ": exchange of " + e.what + "; rank " +
-                                                  std::to_string(from) + ": exchange of " + what);
+        return abort(std::min(from, e.first), "the ranks disagree: rank " + std::to_string(e.first) + ": exchange of " +
+                                                  e.what + "; rank " + std::to_string(from) + ": exchange of " + what);
       e.texts[from] = mine;
       at(from).started[kExchangeGroup] = number + 1;
       if (static_cast<int>(e.texts.size()) < size) return;
@@ -70,7 +70,7 @@ void Judge::handle(int from, std::string_view message) {
       return abort(rank, r.text());
     }
     case Control::mismatch: {
-      if (mismatch_) return;      // the first one is being asked about
+      if (mismatch_) return;  // the first one is being asked about
       auto peer = r.num<std::int32_t>();
       check<TransportError>(peer >= 0 && peer < size, "a control message names rank ", peer, " of ", size);
       auto group = r.num<std::uint32_t>();
@@ -83,8 +83,8 @@ void Judge::handle(int from, std::string_view message) {
       auto [a, b, text, deadline] = *mismatch_;
       auto other = r.text();
       if (b < a) std::swap(a, b), std::swap(text, other);
-      return abort(a, "the ranks disagree: rank " + std::to_string(a) + ": " + text + "; rank " + std::to_string(b) + ": " + other +
-                          "; every rank must start the same collectives in the same order");
+      return abort(a, "the ranks disagree: rank " + std::to_string(a) + ": " + text + "; rank " + std::to_string(b) +
+                          ": " + other + "; every rank must start the same collectives in the same order");
     }
     default: fail<TransportError>("rank ", from, " sent a control message that is not for the judge");
   }
@@ -92,7 +92,8 @@ void Judge::handle(int from, std::string_view message) {
 void Judge::waiting(int from, Reader& r) {
   auto& k = at(from);
   auto now = Clock::now();
-  if (auto g = r.num<std::uint64_t>(); g != k.generation || k.reports == 0) k.generation = g, k.reports = 0, k.first = now;
+  if (auto g = r.num<std::uint64_t>(); g != k.generation || k.reports == 0)
+    k.generation = g, k.reports = 0, k.first = now;
   k.last = now;
   ++k.reports;
   k.group = r.num<std::uint32_t>();
@@ -108,7 +109,14 @@ void Judge::waiting(int from, Reader& r) {
   k.started = read_started(r);
   if (k.group != kExchangeGroup)
     for (int p : k.awaited)
-      send_(p, Writer().num(Control::compare).num(k.group).num(k.seq).num(fingerprint).text(k.text).num(static_cast<std::int32_t>(from)).take());
+      send_(p, Writer()
+                   .num(Control::compare)
+                   .num(k.group)
+                   .num(k.seq)
+                   .num(fingerprint)
+                   .text(k.text)
+                   .num(static_cast<std::int32_t>(from))
+                   .take());
   look_for_deadlock(from);
 }
 bool Judge::has_not_started(int rank, std::uint32_t group, std::uint64_t seq) {
@@ -129,7 +137,8 @@ void Judge::look_for_deadlock(int from) {
     for (int p : at(r).awaited) {
       if (!has_not_started(p, at(r).group, at(r).seq)) continue;
       if (at(p).leaving) {
-        abort(p, who_[static_cast<std::size_t>(p)] + " left the job while rank " + std::to_string(r) + " waits for it in " + at(r).text);
+        abort(p, who_[static_cast<std::size_t>(p)] + " left the job while rank " + std::to_string(r) +
+                     " waits for it in " + at(r).text);
         return true;
       }
       if (!blocked(p)) continue;
@@ -144,7 +153,8 @@ void Judge::look_for_deadlock(int from) {
           text += (text.empty() ? "" : "; ") + ("rank " + std::to_string(*i) + ": " + at(*i).text);
         }
         if (first > last) continue;
-        abort(lowest, "the ranks wait for each other: " + text + "; every rank must start the same collectives in the same order");
+        abort(lowest, "the ranks wait for each other: " + text +
+                          "; every rank must start the same collectives in the same order");
         return true;
       }
       if (seen[static_cast<std::size_t>(p)]) continue;
@@ -158,7 +168,8 @@ void Judge::look_for_deadlock(int from) {
 }
 void Judge::tick(Clock::time_point now) {
   if (!mismatch_ || over_ || now < mismatch_->deadline) return;
-  abort(std::min(mismatch_->a, mismatch_->b), "the ranks disagree: rank " + std::to_string(mismatch_->a) + ": " + mismatch_->text + "; rank " +
-                                                  std::to_string(mismatch_->b) + " runs another collective and does not say which");
+  abort(std::min(mismatch_->a, mismatch_->b), "the ranks disagree: rank " + std::to_string(mismatch_->a) + ": " +
+                                                  mismatch_->text + "; rank " + std::to_string(mismatch_->b) +
+                                                  " runs another collective and does not say which");
 }
 }  // namespace bora::transport

@@ -13,19 +13,19 @@ namespace bora::transport {
 /// Control messages: first byte of the body, then fields as Writer writes them.
 enum class Control : std::uint8_t {
   // to the judge
-  waiting,        // u64 generation, u32 group, u64 seq, u64 fingerprint, text, list of ranks, started
-  exchange,       // u64 number, text what, text mine
-  leave,          // started
-  aborted,        // i32 rank, text
-  mismatch,       // i32 peer, u32 group, u64 seq, text mine
-  description,    // text
+  waiting,      // u64 generation, u32 group, u64 seq, u64 fingerprint, text, list of ranks, started
+  exchange,     // u64 number, text what, text mine
+  leave,        // started
+  aborted,      // i32 rank, text
+  mismatch,     // i32 peer, u32 group, u64 seq, text mine
+  description,  // text
   // from the judge
-  abort,          // i32 rank, text
-  exchanged,      // u64 number, u64 n, texts
-  left,           // everybody has left
-  describe,       // u32 group, u64 seq
-  compare,        // u32 group, u64 seq, u64 fingerprint, text, i32 rank that waits
-  ping,           // nothing; between links
+  abort,      // i32 rank, text
+  exchanged,  // u64 number, u64 n, texts
+  left,       // everybody has left
+  describe,   // u32 group, u64 seq
+  compare,    // u32 group, u64 seq, u64 fingerprint, text, i32 rank that waits
+  ping,       // nothing; between links
 };
 /// How many collectives a rank has started in each group.
 using Started = std::map<std::uint32_t, std::uint64_t>;
@@ -37,7 +37,7 @@ class Judge {
   /// `who` names the ranks; `send` carries a message to a rank.
   Judge(std::vector<std::string> who, std::function<void(int, std::string)> send);
   void handle(int from, std::string_view message);
-  void lost(int rank, const std::string& how);      // its connection or its heartbeat
+  void lost(int rank, const std::string& how);  // its connection or its heartbeat
   void tick(Clock::time_point now);
   bool left(int rank) const { return ranks_[static_cast<std::size_t>(rank)].leaving; }
   bool over() const { return over_; }

@@ -23,8 +23,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void data(Arrival) = 0;
-  virtual void control(std::string_view message) = 0;          // from the judge
-  virtual void lost(int rank, const std::string& how) = 0;     // noticed by the link itself
+  virtual void control(std::string_view message) = 0;       // from the judge
+  virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
 };
 /// Wakes a parked waiter from any thread, also after the Link has gone.
 class Bell {
@@ -32,27 +32,28 @@ class Bell {
   virtual ~Bell() = default;
   virtual void ring() = 0;
 };
-enum class Side { leader, progress };      // a thread inside a wait; the progress thread
+enum class Side { leader, progress };  // a thread inside a wait; the progress thread
 
 /// All calls but park, wake and Bell::ring are made under the engine's lock.
 class Link {
  public:
   virtual ~Link() = default;
-  virtual void open(int peer) = 0;                             // before the first message to or from this peer
+  virtual void open(int peer) = 0;  // before the first message to or from this peer
   /// Sends header and bytes in order. The bytes are read until `hold` is released; without `hold` they are copied at once.
   virtual void send(int peer, const Header&, const std::byte* bytes, std::shared_ptr<const void> hold) = 0;
-  virtual void to_judge(std::string message) = 0;              // the judge of the job, wherever it is (judge.h)
+  virtual void to_judge(std::string message) = 0;  // the judge of the job, wherever it is (judge.h)
   /// Hands over some of what has arrived; true if there was anything.
   virtual bool receive(Sink&) = 0;
-  virtual void tick(Clock::time_point now, Sink&) = 0;         // heartbeats; about ten times a second
+  virtual void tick(Clock::time_point now, Sink&) = 0;  // heartbeats; about ten times a second
   /// The progress thread sleeps through data while a thread that waits takes it (leading), and while nothing is under way.
   virtual void watch(bool leading, bool busy) = 0;
-  virtual bool ready() = 0;                                    // has anything arrived? Cheap, without the lock.
-  virtual void park(Side, std::chrono::milliseconds) = 0;      // without the lock; returns early when something arrives or on wake
+  virtual bool ready() = 0;  // has anything arrived? Cheap, without the lock.
+  virtual void park(
+      Side, std::chrono::milliseconds) = 0;  // without the lock; returns early when something arrives or on wake
   virtual void wake(Side) = 0;
-  virtual std::shared_ptr<Bell> bell() = 0;                    // rings the leader
-  virtual void stop_data() = 0;                                // drops all data: afterwards no buffer is read any more
-  virtual bool must_meet() const = 0;                          // peers need this rank's process until they have left as well
-  virtual std::string who(int rank) const = 0;                 // "rank 3 (host b, pid 812)"
+  virtual std::shared_ptr<Bell> bell() = 0;     // rings the leader
+  virtual void stop_data() = 0;                 // drops all data: afterwards no buffer is read any more
+  virtual bool must_meet() const = 0;           // peers need this rank's process until they have left as well
+  virtual std::string who(int rank) const = 0;  // "rank 3 (host b, pid 812)"
 };
 }  // namespace bora::transport

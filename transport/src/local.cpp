@@ -14,7 +14,7 @@ class Inbox final : public Bell {
  public:
   struct Item {
     Arrival arrival;
-    std::string control;      // if not empty: from the judge
+    std::string control;  // if not empty: from the judge
   };
   void push(Item item) {
     std::lock_guard lock(m_);
@@ -66,7 +66,10 @@ std::string thread_name(int rank) { return "rank " + std::to_string(rank) + " (t
 
 /// What the ranks share.
 struct Hub {
-  explicit Hub(int n) : judge(names(n), [this](int rank, std::string m) { inboxes[static_cast<std::size_t>(rank)]->push({{}, std::move(m)}); }) {
+  explicit Hub(int n)
+      : judge(names(n), [this](int rank, std::string m) {
+          inboxes[static_cast<std::size_t>(rank)]->push({{}, std::move(m)});
+        }) {
     for (int r = 0; r < n; ++r) inboxes.push_back(std::make_shared<Inbox>());
   }
   static std::vector<std::string> names(int n) {
@@ -75,13 +78,14 @@ struct Hub {
     return who;
   }
   std::vector<std::shared_ptr<Inbox>> inboxes;
-  std::mutex m;      // of the judge
+  std::mutex m;  // of the judge
   Judge judge;
 };
 
 class LocalLink final : public Link {
  public:
-  LocalLink(std::shared_ptr<Hub> hub, int rank) : hub_(std::move(hub)), rank_(rank), inbox_(hub_->inboxes[static_cast<std::size_t>(rank)]) {}
+  LocalLink(std::shared_ptr<Hub> hub, int rank)
+      : hub_(std::move(hub)), rank_(rank), inbox_(hub_->inboxes[static_cast<std::size_t>(rank)]) {}
   ~LocalLink() override { inbox_->take(); }
   void open(int) override {}
   void send(int peer, const Header& h, const std::byte* bytes, std::shared_ptr<const void> hold) override {
@@ -131,7 +135,8 @@ std::vector<ContextPtr> local(int n) {
   auto hub = std::make_shared<Hub>(n);
   std::vector<ContextPtr> contexts;
   for (int r = 0; r < n; ++r)
-    contexts.push_back(std::make_shared<Engine>(EngineOptions{.rank = r, .size = n}, std::make_unique<LocalLink>(hub, r)));
+    contexts.push_back(
+        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n}, std::make_unique<LocalLink>(hub, r)));
   return contexts;
 }
 }  // namespace bora::transport

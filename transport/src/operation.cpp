@@ -8,33 +8,41 @@
 namespace bora::transport {
 namespace {
 using Kind = Step::Kind;
-constexpr std::int64_t kWindow = 2 << 20;       // bytes under way from one member to another, for each collective
-constexpr std::int64_t kCopyBelow = 16 << 10;   // a message up to this size is copied: cheaper than keeping track of the buffer
+constexpr std::int64_t kWindow = 2 << 20;  // bytes under way from one member to another, for each collective
+constexpr std::int64_t kCopyBelow =
+    16 << 10;  // a message up to this size is copied: cheaper than keeping track of the buffer
 
 std::int64_t total(const std::vector<std::int64_t>& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{0}); }
 bool receives(const Step& s) { return s.kind == Kind::receive || s.kind == Kind::sum; }
 bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce_scatter; }
-bool one_count(Op op) { return op == Op::all_reduce || op == Op::broadcast || op == Op::permute || op == Op::send_recv; }
+bool one_count(Op op) {
+  return op == Op::all_reduce || op == Op::broadcast || op == Op::permute || op == Op::send_recv;
+}
 bool part_counts(Op op) { return op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all; }
 
 void validate(const Collective& c, const Group& g, int rank) {
   auto n = g.ranks.size();
   auto name = op_name(c.op);
   if (one_count(c.op))
-    check<ValueError>(c.send_counts.size() == 1, name, ": send_counts must be {n}, it has ", c.send_counts.size(), " entries");
+    check<ValueError>(c.send_counts.size() == 1, name, ": send_counts must be {n}, it has ", c.send_counts.size(),
+                      " entries");
   if (part_counts(c.op))
-    check<ValueError>(c.recv_counts.size() == n, name, ": recv_counts has ", c.recv_counts.size(), " entries for a group of ", n);
+    check<ValueError>(c.recv_counts.size() == n, name, ": recv_counts has ", c.recv_counts.size(),
+                      " entries for a group of ", n);
   if (c.op == Op::all_to_all) {
-    check<ValueError>(c.send_counts.size() == n, name, ": send_counts has ", c.send_counts.size(), " entries for a group of ", n);
+    check<ValueError>(c.send_counts.size() == n, name, ": send_counts has ", c.send_counts.size(),
+                      " entries for a group of ", n);
     auto me = static_cast<std::size_t>(rank);
-    check<ValueError>(c.send_counts[me] == c.recv_counts[me], name, ": sends ", c.send_counts[me], " elements to itself and expects ",
-                      c.recv_counts[me]);
+    check<ValueError>(c.send_counts[me] == c.recv_counts[me], name, ": sends ", c.send_counts[me],
+                      " elements to itself and expects ", c.recv_counts[me]);
   }
   for (auto* counts : {&c.send_counts, &c.recv_counts})
     for (auto k : *counts) check<ValueError>(k >= 0, name, ": a count is negative: ", k);
   auto member = [&](int p) { return p >= -1 && p < static_cast<int>(n); };
-  if (c.op == Op::broadcast) check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
-  check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target, " is not a position in a group of ", n);
+  if (c.op == Op::broadcast)
+    check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
+  check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target,
+                    " is not a position in a group of ", n);
   if (reduces(c.op)) check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
 }
 std::int64_t bytes_of(const Collective& c) { return count_of(c) * static_cast<std::int64_t>(dtype_size(c.dtype)); }
@@ -75,7 +83,11 @@ std::string Summary::text() const {
 }
 
 Operation::Operation(Summary s, const Collective& c, int rank, std::uint32_t my_rank, std::shared_ptr<Bell> bell)
-    : summary(std::move(s)), c_(c), rank_(rank), my_rank_(my_rank), element_(static_cast<std::int64_t>(dtype_size(c.dtype))),
+    : summary(std::move(s)),
+      c_(c),
+      rank_(rank),
+      my_rank_(my_rank),
+      element_(static_cast<std::int64_t>(dtype_size(c.dtype))),
       bell_(std::move(bell)) {
   auto& group = *summary.members;
   validate(c, group, rank);
@@ -89,7 +101,8 @@ Operation::Operation(Summary s, const Collective& c, int rank, std::uint32_t my_
     auto n = step.kind == Kind::send || step.kind == Kind::copy ? step.from.size() : step.to.size();
     bool moves = step.kind == Kind::send || receives(step);
     p.chunk = moves ? chunk_elements(n, static_cast<std::size_t>(element_)) : std::max<std::int64_t>(n, 1);
-    p.chunks = std::max<std::int64_t>(1, (n + p.chunk - 1) / p.chunk);      // an empty range is one empty message: ranks still meet
+    p.chunks = std::max<std::int64_t>(
+        1, (n + p.chunk - 1) / p.chunk);  // an empty range is one empty message: ranks still meet
     auto expect = [&](int peer) {
       p.streams.push_back({.peer = peer});
       peers_[static_cast<std::size_t>(peer)].expected += n * element_;
@@ -129,7 +142,8 @@ std::vector<int> Operation::waiting_for() const {
       if (s.arrived < progress_[i].chunks) add(s.peer);
   if (!ranks.empty()) return ranks;
   for (std::size_t i = 0; i < progress_.size(); ++i)
-    if (schedule_.steps[i].kind == Kind::send && (progress_[i].next < progress_[i].chunks || pins() > 0)) add(schedule_.steps[i].peer);
+    if (schedule_.steps[i].kind == Kind::send && (progress_[i].next < progress_[i].chunks || pins() > 0))
+      add(schedule_.steps[i].peer);
   return ranks;
 }
 std::int64_t Operation::chunk_size(std::size_t step, std::int64_t chunk) const {
@@ -188,7 +202,8 @@ bool Operation::advance(Link& link) {
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
       auto& s = schedule_.steps[i];
       if (s.kind != Kind::send || progress_[i].next == progress_[i].chunks || !ready(i)) continue;
-      if (auto flying = peers_[static_cast<std::size_t>(s.peer)].in_flight; flying > 0 && flying + chunk_size(i, progress_[i].next) * element_ > kWindow)
+      if (auto flying = peers_[static_cast<std::size_t>(s.peer)].in_flight;
+          flying > 0 && flying + chunk_size(i, progress_[i].next) * element_ > kWindow)
         continue;
       send_chunk(i, link);
       any = moved = true;
@@ -198,13 +213,16 @@ bool Operation::advance(Link& link) {
   for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
     auto& s = schedule_.steps[i];
     if (progress_[i].next > 0 || (s.kind != Kind::copy && s.kind != Kind::zero)) {
-      if (s.kind == Kind::sum && progress_[i].streams.empty() && progress_[i].next < progress_[i].chunks) sum_chunks(i, link), any = true;
+      if (s.kind == Kind::sum && progress_[i].streams.empty() && progress_[i].next < progress_[i].chunks)
+        sum_chunks(i, link), any = true;
       continue;
     }
     auto n = static_cast<std::size_t>(s.to.size() * element_);
     auto to = out + s.to.begin * element_;
     if (s.kind == Kind::zero && n > 0) std::memset(to, 0, n);
-    if (auto from = static_cast<const std::byte*>(c_.in) + s.from.begin * element_; s.kind == Kind::copy && n > 0 && from != to) std::memmove(to, from, n);
+    if (auto from = static_cast<const std::byte*>(c_.in) + s.from.begin * element_;
+        s.kind == Kind::copy && n > 0 && from != to)
+      std::memmove(to, from, n);
     step_moved(i);
     any = true;
   }
@@ -228,7 +246,8 @@ std::string Operation::accept(Arrival a, Link& link) {
       if (stream.peer != peer) continue;
       if (stream.arrived >= p.chunks || a.header.chunk != stream.arrived) return "it sends more messages than fit";
       auto n = chunk_size(i, stream.arrived) * element_, offset = stream.arrived * p.chunk * element_;
-      if (a.header.bytes != n || a.header.offset != static_cast<std::uint64_t>(offset)) return "it sends another number of elements";
+      if (a.header.bytes != n || a.header.offset != static_cast<std::uint64_t>(offset))
+        return "it sends another number of elements";
       ++stream.arrived;
       account.expected -= n;
       bytes_received += n;
@@ -236,7 +255,9 @@ std::string Operation::accept(Arrival a, Link& link) {
         stream.held.push_back(std::move(a));
         sum_chunks(i, link);
       } else {
-        if (n > 0) std::memcpy(static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, a.bytes, static_cast<std::size_t>(n));
+        if (n > 0)
+          std::memcpy(static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, a.bytes,
+                      static_cast<std::size_t>(n));
         a.hold.reset();
         step_moved(i);
         consumed(peer, n, link);
@@ -257,7 +278,8 @@ void Operation::sum_chunks(std::size_t i, Link& link) {
     for (int k = 0, t = 0; k < static_cast<int>(peers_.size()); ++k)
       parts.push_back(k == rank_ ? static_cast<const std::byte*>(c_.in) + s.from.begin * element_ + offset
                                  : p.streams[static_cast<std::size_t>(t++)].held.front().bytes);
-    reduce_in_order(c_.reduce, c_.dtype, parts, static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, static_cast<std::size_t>(n));
+    reduce_in_order(c_.reduce, c_.dtype, parts, static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset,
+                    static_cast<std::size_t>(n));
     for (auto& t : p.streams) {
       t.held.pop_front();
       consumed(t.peer, n * element_, link);

@@ -36,31 +36,31 @@ class Operation : public std::enable_shared_from_this<Operation> {
   bool finished() const { return open_steps_ == 0 && pins_.load() == 0; }
   /// Ranks from which something is missing.
   std::vector<int> waiting_for() const;
-  std::vector<int> peers() const;             // ranks it exchanges messages with
-  std::string describe() const;               // summary and the program's own words
-  void drop();                                // the job is lost: forgets what has arrived and the program's words
-  void complete();                            // finished: may be read by any thread from now on
+  std::vector<int> peers() const;  // ranks it exchanges messages with
+  std::string describe() const;    // summary and the program's own words
+  void drop();                     // the job is lost: forgets what has arrived and the program's words
+  void complete();                 // finished: may be read by any thread from now on
   std::atomic<bool> done{false};
   const Summary summary;
   std::int64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t order = 0;                    // among all this rank has started
+  std::uint64_t order = 0;  // among all this rank has started
   int pins() const { return pins_.load(); }
 
  private:
-  struct Stream {                             // from one member to one step
+  struct Stream {  // from one member to one step
     int peer = 0;
-    std::int64_t arrived = 0;                 // chunks
-    std::deque<Arrival> held = {};            // of a sum that waits for other members
+    std::int64_t arrived = 0;       // chunks
+    std::deque<Arrival> held = {};  // of a sum that waits for other members
   };
   struct Progress {
-    std::int64_t chunk = 0, chunks = 0;       // elements of a chunk, number of chunks
-    std::int64_t next = 0;                    // chunks sent, received or summed
+    std::int64_t chunk = 0, chunks = 0;  // elements of a chunk, number of chunks
+    std::int64_t next = 0;               // chunks sent, received or summed
     std::vector<Stream> streams = {};
   };
   struct Peer {
-    std::int64_t in_flight = 0;               // bytes sent and not credited
-    std::int64_t owed = 0;                    // bytes consumed and not credited to the peer
-    std::int64_t expected = 0;                // bytes the peer still has to send
+    std::int64_t in_flight = 0;  // bytes sent and not credited
+    std::int64_t owed = 0;       // bytes consumed and not credited to the peer
+    std::int64_t expected = 0;   // bytes the peer still has to send
   };
   bool ready(std::size_t step) const;
   void send_chunk(std::size_t step, Link&);
@@ -68,17 +68,17 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void consumed(int peer, std::int64_t bytes, Link&);
   void step_moved(std::size_t step);
   Header header(int peer, const Step&) const;
-  std::int64_t chunk_size(std::size_t step, std::int64_t chunk) const;     // elements
+  std::int64_t chunk_size(std::size_t step, std::int64_t chunk) const;  // elements
   std::shared_ptr<const void> pin();
 
   Collective c_;
   Schedule schedule_;
-  int rank_;                                  // position in the group
+  int rank_;  // position in the group
   std::uint32_t my_rank_;
   std::int64_t element_;
-  bool copies_;                               // sends must be copies
+  bool copies_;  // sends must be copies
   std::vector<Progress> progress_;
-  std::vector<Peer> peers_;                   // by position
+  std::vector<Peer> peers_;  // by position
   std::size_t open_steps_ = 0;
   std::atomic<int> pins_{0};
   std::shared_ptr<Bell> bell_;

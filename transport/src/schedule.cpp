@@ -15,11 +15,15 @@ struct Builder {
     s.steps.push_back(step);
     return static_cast<int>(s.steps.size()) - 1;
   }
-  int send(int peer, Range from, std::uint16_t tag = 0) { return add({.kind = Kind::send, .peer = peer, .from = from, .tag = tag}); }
+  int send(int peer, Range from, std::uint16_t tag = 0) {
+    return add({.kind = Kind::send, .peer = peer, .from = from, .tag = tag});
+  }
   int forward(int peer, Range from, int needs, std::uint16_t tag) {
     return add({.kind = Kind::send, .peer = peer, .from_out = true, .from = from, .needs = needs, .tag = tag});
   }
-  int receive(int peer, Range to, std::uint16_t tag = 0) { return add({.kind = Kind::receive, .peer = peer, .to = to, .tag = tag}); }
+  int receive(int peer, Range to, std::uint16_t tag = 0) {
+    return add({.kind = Kind::receive, .peer = peer, .to = to, .tag = tag});
+  }
   int copy(Range from, Range to) { return add({.kind = Kind::copy, .from = from, .to = to}); }
   int sum(Range from, Range to) { return add({.kind = Kind::sum, .from = from, .to = to}); }
 };
@@ -76,13 +80,14 @@ void all_gather_ring(Builder& b) {
 /// The tree of a broadcast: who sends to whom, counted from the root.
 void broadcast(Builder& b, Algorithm a) {
   Range all{0, b.p.send_counts[0]};
-  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;      // position counted from the root
+  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;  // position counted from the root
   auto member = [&](int position) { return (position + b.p.root) % P; };
   int parent = -1;
   std::vector<int> children;
   if (a == Algorithm::direct) {
     if (v != 0) parent = 0;
-    else for (int c = 1; c < P; ++c) children.push_back(c);
+    else
+      for (int c = 1; c < P; ++c) children.push_back(c);
   } else if (a == Algorithm::chain) {
     parent = v - 1;
     if (v + 1 < P) children.push_back(v + 1);
@@ -128,7 +133,8 @@ void barrier_dissemination(Builder& b) {
 }  // namespace
 
 std::string_view algorithm_name(Algorithm a) {
-  static constexpr std::string_view names[] = {"direct", "one_shot", "two_shot", "ring", "binomial", "chain", "dissemination"};
+  static constexpr std::string_view names[] = {"direct",   "one_shot", "two_shot",     "ring",
+                                               "binomial", "chain",    "dissemination"};
   return names[static_cast<std::size_t>(a)];
 }
 std::vector<Algorithm> algorithms_for(Op op) {
@@ -159,7 +165,8 @@ Algorithm choose_algorithm(Op op, int size, std::int64_t bytes) {
     // Two ranks send the same bytes either way, but one-shot sums all of them twice.
     case Op::all_reduce: return bytes <= (size == 2 ? 256 << 10 : 32 << 10) ? Algorithm::one_shot : Algorithm::two_shot;
     case Op::all_gather: return size > 32 ? Algorithm::ring : Algorithm::direct;
-    case Op::broadcast: return size <= 2 ? Algorithm::direct : bytes <= (64 << 10) ? Algorithm::binomial : Algorithm::chain;
+    case Op::broadcast:
+      return size <= 2 ? Algorithm::direct : bytes <= (64 << 10) ? Algorithm::binomial : Algorithm::chain;
     case Op::barrier: return Algorithm::dissemination;
     default: return Algorithm::direct;
   }

@@ -16,11 +16,11 @@ struct Range {
 /// step. Streams between two ranks are told apart by `tag`, which sender and receiver share.
 struct Step {
   enum class Kind : std::uint8_t {
-    copy,      // in[from] -> out[to]
-    zero,      // out[to] = 0
-    send,      // in[from], or out[from], to peer
-    receive,   // from peer to out[to]
-    sum,       // out[to] = the members' parts reduced in group order: own in[from], the others' received
+    copy,     // in[from] -> out[to]
+    zero,     // out[to] = 0
+    send,     // in[from], or out[from], to peer
+    receive,  // from peer to out[to]
+    sum,      // out[to] = the members' parts reduced in group order: own in[from], the others' received
   };
   Kind kind = Kind::copy;
   int peer = -1;

@@ -10,7 +10,7 @@ namespace {
 using Kind = Step::Kind;
 struct Message {
   std::vector<std::int64_t> data;
-  int depth;      // hops so far
+  int depth;  // hops so far
 };
 struct Rank {
   std::vector<bool> done;
@@ -28,9 +28,9 @@ Simulation simulate(const std::vector<Schedule>& all, const std::vector<std::vec
   result.sent.assign(at(P), 0);
   result.reduced.assign(at(P), 0);
   for (auto n : out_sizes) result.out.emplace_back(static_cast<std::size_t>(n), -1);
-  std::map<std::tuple<int, int, int>, std::deque<Message>> wire;      // (from, to, tag)
+  std::map<std::tuple<int, int, int>, std::deque<Message>> wire;  // (from, to, tag)
   std::vector<Rank> ranks(at(P));
-  std::vector<std::pair<int, int>> open;                              // (rank, step)
+  std::vector<std::pair<int, int>> open;  // (rank, step)
   for (int r = 0; r < P; ++r) {
     auto n = all[at(r)].steps.size();
     ranks[at(r)] = {std::vector<bool>(n, false), std::vector<int>(n, 0)};
@@ -42,11 +42,13 @@ Simulation simulate(const std::vector<Schedule>& all, const std::vector<std::vec
     auto& mine = ranks[at(r)];
     auto& out = result.out[at(r)];
     auto put = [&](const std::vector<std::int64_t>& data) {
-      check<TransportError>(static_cast<std::int64_t>(data.size()) == s.to.size(), "rank ", r, " step ", i, ": a message of ", data.size(),
-                            " elements for a range of ", s.to.size());
+      check<TransportError>(static_cast<std::int64_t>(data.size()) == s.to.size(), "rank ", r, " step ", i,
+                            ": a message of ", data.size(), " elements for a range of ", s.to.size());
       std::copy(data.begin(), data.end(), out.begin() + s.to.begin);
     };
-    auto cut = [&](const std::vector<std::int64_t>& v, Range g) { return std::vector<std::int64_t>(v.begin() + g.begin, v.begin() + g.end); };
+    auto cut = [&](const std::vector<std::int64_t>& v, Range g) {
+      return std::vector<std::int64_t>(v.begin() + g.begin, v.begin() + g.end);
+    };
     int depth = 0;
     if (s.kind == Kind::copy) put(cut(in[at(r)], s.from));
     if (s.kind == Kind::zero) put(std::vector<std::int64_t>(static_cast<std::size_t>(s.to.size()), 0));
@@ -81,10 +83,11 @@ Simulation simulate(const std::vector<Schedule>& all, const std::vector<std::vec
           depth = std::max(depth, queue.front().depth);
           queue.pop_front();
         }
-        check<TransportError>(static_cast<std::int64_t>(part.size()) == s.to.size(), "rank ", r, ": member ", p, " sent ", part.size(),
-                              " elements for a sum of ", s.to.size());
+        check<TransportError>(static_cast<std::int64_t>(part.size()) == s.to.size(), "rank ", r, ": member ", p,
+                              " sent ", part.size(), " elements for a sum of ", s.to.size());
         if (p == 0) acc = part;
-        else for (std::size_t k = 0; k < acc.size(); ++k) acc[k] = fold_in(acc[k], part[k]);
+        else
+          for (std::size_t k = 0; k < acc.size(); ++k) acc[k] = fold_in(acc[k], part[k]);
       }
       result.reduced[at(r)] += s.to.size() * (P - 1);
       put(acc);
@@ -99,18 +102,21 @@ Simulation simulate(const std::vector<Schedule>& all, const std::vector<std::vec
     if (seed != 0) std::shuffle(open.begin(), open.end(), order);
     auto before = open.size();
     open.erase(std::remove_if(open.begin(), open.end(), [&](auto& s) { return run(s.first, s.second); }), open.end());
-    check<TransportError>(open.size() < before, "the schedules wait for each other: rank ", open.front().first, " step ", open.front().second);
+    check<TransportError>(open.size() < before, "the schedules wait for each other: rank ", open.front().first,
+                          " step ", open.front().second);
   }
   for (auto& [key, queue] : wire)
-    check<TransportError>(queue.empty(), "a message from ", std::get<0>(key), " to ", std::get<1>(key), " is never received");
+    check<TransportError>(queue.empty(), "a message from ", std::get<0>(key), " to ", std::get<1>(key),
+                          " is never received");
   return result;
 }
 double cost(const Simulation& s, std::size_t element_bytes, const LinkCost& c) {
   double slowest = 0;
   for (std::size_t r = 0; r < s.sent.size(); ++r) {
     auto e = static_cast<double>(element_bytes);
-    slowest = std::max(slowest, c.message * static_cast<double>(s.messages[r]) + c.beta * e * static_cast<double>(s.sent[r]) +
-                                    c.gamma * e * static_cast<double>(s.reduced[r]));
+    slowest =
+        std::max(slowest, c.message * static_cast<double>(s.messages[r]) + c.beta * e * static_cast<double>(s.sent[r]) +
+                              c.gamma * e * static_cast<double>(s.reduced[r]));
   }
   return c.alpha * s.hops + slowest;
 }

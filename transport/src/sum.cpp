@@ -4,7 +4,7 @@
 
 namespace bora::transport {
 namespace {
-constexpr std::size_t kBlock = 512;      // elements whose running result stays in the first-level cache
+constexpr std::size_t kBlock = 512;  // elements whose running result stays in the first-level cache
 
 template <class T> T load(const std::byte* p) {
   T x;
@@ -12,11 +12,14 @@ template <class T> T load(const std::byte* p) {
   return x;
 }
 /// `Stored` in memory, `Acc` while summing.
-template <class Stored, class Acc, class F> void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, F f) {
+template <class Stored, class Acc, class F>
+void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, F f) {
   Acc acc[kBlock];
   for (std::size_t i = 0; i < n; i += kBlock) {
     auto m = std::min(kBlock, n - i);
-    auto read = [&](std::size_t p, std::size_t j) { return static_cast<Acc>(load<Stored>(parts[p] + (i + j) * sizeof(Stored))); };
+    auto read = [&](std::size_t p, std::size_t j) {
+      return static_cast<Acc>(load<Stored>(parts[p] + (i + j) * sizeof(Stored)));
+    };
     for (std::size_t j = 0; j < m; ++j) acc[j] = read(0, j);
     for (std::size_t p = 1; p < parts.size(); ++p)
       for (std::size_t j = 0; j < m; ++j) acc[j] = f(acc[j], read(p, j));
@@ -26,7 +29,8 @@ template <class Stored, class Acc, class F> void fold(const std::vector<const st
     }
   }
 }
-template <class Stored, class Acc = Stored> void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
+template <class Stored, class Acc = Stored>
+void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   switch (r) {
     case Reduce::sum: return fold<Stored, Acc>(parts, out, n, [](Acc a, Acc b) { return static_cast<Acc>(a + b); });
     case Reduce::max: return fold<Stored, Acc>(parts, out, n, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
@@ -42,8 +46,10 @@ void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& par
     case Dtype::u8: return reduce<std::uint8_t>(r, parts, out, n);
     case Dtype::u32: return reduce<std::uint32_t>(r, parts, out, n);
     // Signed sums wrap: they are made in unsigned numbers.
-    case Dtype::i32: return r == Reduce::sum ? reduce<std::uint32_t>(r, parts, out, n) : reduce<std::int32_t>(r, parts, out, n);
-    case Dtype::i64: return r == Reduce::sum ? reduce<std::uint64_t>(r, parts, out, n) : reduce<std::int64_t>(r, parts, out, n);
+    case Dtype::i32:
+      return r == Reduce::sum ? reduce<std::uint32_t>(r, parts, out, n) : reduce<std::int32_t>(r, parts, out, n);
+    case Dtype::i64:
+      return r == Reduce::sum ? reduce<std::uint64_t>(r, parts, out, n) : reduce<std::int64_t>(r, parts, out, n);
     case Dtype::bf16: return reduce<bfloat16, float>(r, parts, out, n);
     case Dtype::f32: return reduce<float>(r, parts, out, n);
     case Dtype::f64: return reduce<double>(r, parts, out, n);

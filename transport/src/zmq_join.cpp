@@ -26,12 +26,25 @@ static_assert(std::endian::native == std::endian::little, "the wire format is li
 /// What a rank says about itself.
 struct Hello {
   std::int32_t rank = 0, size = 1, pid = 0;
-  std::string job, build, host, machine, address;      // machine: this boot of this host
+  std::string job, build, host, machine, address;  // machine: this boot of this host
   std::string bytes() const {
-    return Writer().num(JoinMessage::hello).num(kMagic).num(std::uint32_t{kProtocol}).num(rank).num(size).num(pid).text(job).text(build).text(host)
-        .text(machine).text(address).take();
+    return Writer()
+        .num(JoinMessage::hello)
+        .num(kMagic)
+        .num(std::uint32_t{kProtocol})
+        .num(rank)
+        .num(size)
+        .num(pid)
+        .text(job)
+        .text(build)
+        .text(host)
+        .text(machine)
+        .text(address)
+        .take();
   }
-  std::string who() const { return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")"; }
+  std::string who() const {
+    return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
+  }
 };
 /// Empty if it is not a greeting; `protocol` is set as soon as it is known.
 std::optional<Hello> read_hello(std::string_view message, std::uint32_t& protocol) {
@@ -46,12 +59,10 @@ std::optional<Hello> read_hello(std::string_view message, std::uint32_t& protoco
     h.pid = r.num<std::int32_t>();
     for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address}) *field = r.text();
     return h;
-  } catch (const TransportError&) {
-    return std::nullopt;
-  }
+  } catch (const TransportError&) { return std::nullopt; }
 }
 struct Address {
-  std::string host, port, ip;      // as written; resolved
+  std::string host, port, ip;  // as written; resolved
   std::string text() const { return host + ":" + port; }
 };
 Address resolve(const std::string& text) {
@@ -60,8 +71,8 @@ Address resolve(const std::string& text) {
   Address a{text.substr(0, colon), text.substr(colon + 1), {}};
   int port = 0;
   auto [end, error] = std::from_chars(a.port.data(), a.port.data() + a.port.size(), port);
-  check<ConfigError>(error == std::errc{} && end == a.port.data() + a.port.size() && port > 0 && port < 65536, "root: '", a.port,
-                     "' in '", text, "' is not a port");
+  check<ConfigError>(error == std::errc{} && end == a.port.data() + a.port.size() && port > 0 && port < 65536,
+                     "root: '", a.port, "' in '", text, "' is not a port");
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
@@ -83,10 +94,12 @@ std::string own_address(const Address& root, const std::string& interface_name) 
     for (auto* i = all; i; i = i->ifa_next) {
       if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
-      if (interface_name == i->ifa_name) inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
+      if (interface_name == i->ifa_name)
+        inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
     }
     freeifaddrs(all);
-    check<ConfigError>(ip[0] != 0, "interface_name: no network interface '", interface_name, "' with an IPv4 address; there are: ", names);
+    check<ConfigError>(ip[0] != 0, "interface_name: no network interface '", interface_name,
+                       "' with an IPv4 address; there are: ", names);
     return ip;
   }
   int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -95,7 +108,8 @@ std::string own_address(const Address& root, const std::string& interface_name) 
   to.sin_port = htons(9);
   inet_pton(AF_INET, root.ip.c_str(), &to.sin_addr);
   socklen_t n = sizeof mine;
-  bool ok = fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &n) == 0;
+  bool ok = fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
+            getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &n) == 0;
   int e = errno;
   if (fd >= 0) close(fd);
   check<ConfigError>(ok, "root: no route to ", root.host, ": ", std::strerror(e));
@@ -118,15 +132,29 @@ class Joining {
     j_.data.set(ZMQ_BACKLOG, 128);
     j_.data_monitor = j_.data.monitor(*j_.context, "data");
     auto any_port = "tcp://" + ip + ":*";
-    check<ConfigError>(zmq_bind(j_.data.get(), any_port.c_str()) == 0, "cannot listen on ", ip, ": ", zmq_strerror(zmq_errno()));
+    check<ConfigError>(zmq_bind(j_.data.get(), any_port.c_str()) == 0, "cannot listen on ", ip, ": ",
+                       zmq_strerror(zmq_errno()));
     char host[256] = "?";
     gethostname(host, sizeof host - 1);
     std::string boot;
     std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-    me_ = {c.rank, c.size, static_cast<std::int32_t>(getpid()), c.job, c.build, host, boot + host, j_.data.last_endpoint()};
+    me_ = {c.rank,
+           c.size,
+           static_cast<std::int32_t>(getpid()),
+           c.job,
+           c.build,
+           host,
+           boot + host,
+           j_.data.last_endpoint()};
     j_.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
-    for (auto [option, value] : {std::pair{ZMQ_LINGER, 500}, {ZMQ_HANDSHAKE_IVL, 5000}, {ZMQ_TCP_MAXRT, 10000}, {ZMQ_SNDHWM, 0}, {ZMQ_RCVHWM, 0},
-                                 {ZMQ_RECONNECT_IVL, 20}, {ZMQ_RECONNECT_IVL_MAX, 500}, {ZMQ_BACKLOG, 128}})
+    for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
+                                 {ZMQ_HANDSHAKE_IVL, 5000},
+                                 {ZMQ_TCP_MAXRT, 10000},
+                                 {ZMQ_SNDHWM, 0},
+                                 {ZMQ_RCVHWM, 0},
+                                 {ZMQ_RECONNECT_IVL, 20},
+                                 {ZMQ_RECONNECT_IVL_MAX, 500},
+                                 {ZMQ_BACKLOG, 128}})
       j_.control.set(option, value);
     j_.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
     j_.control_monitor = j_.control.monitor(*j_.context, "control");
@@ -152,9 +180,12 @@ class Joining {
     if (zmq_bind(j_.control.get(), endpoint.c_str()) != 0) {
       int e = zmq_errno();
       if (e == EADDRINUSE)
-        fail<ConfigError>("cannot listen on ", root_.text(), ": the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)");
+        fail<ConfigError>(
+            "cannot listen on ", root_.text(),
+            ": the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)");
       if (e == EADDRNOTAVAIL || e == ENODEV)
-        fail<ConfigError>("cannot listen on ", root_.text(), ": it is not an address of this host (", me_.host, "); rank 0 must run on the root's host");
+        fail<ConfigError>("cannot listen on ", root_.text(), ": it is not an address of this host (", me_.host,
+                          "); rank 0 must run on the root's host");
       fail<ConfigError>("cannot listen on ", root_.text(), ": ", zmq_strerror(e));
     }
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
@@ -168,7 +199,9 @@ class Joining {
     auto differences = compare();
     if (absent.empty() && differences.empty()) return accept();
     std::ostringstream text;
-    if (!absent.empty()) text << list_of(absent) << " of " << c_.size << " did not arrive at " << root_.text() << " within " << c_.join_timeout_s << " s";
+    if (!absent.empty())
+      text << list_of(absent) << " of " << c_.size << " did not arrive at " << root_.text() << " within "
+           << c_.join_timeout_s << " s";
     if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
     verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
     auto everybody = j_.ids;
@@ -202,7 +235,7 @@ class Joining {
       std::uint32_t protocol = 0;
       auto hello = read_hello(f.view(), protocol);
       j_.control.skip_rest(f);
-      if (!hello) continue;      // a stranger
+      if (!hello) continue;  // a stranger
       if (auto why = objection(*hello, protocol); !why.empty()) {
         refuse(id, why);
         continue;
@@ -212,7 +245,7 @@ class Joining {
         continue;
       }
       auto r = static_cast<std::size_t>(hello->rank);
-      if (hello->rank >= c_.size) {      // its size differs: it takes part in the verdict
+      if (hello->rank >= c_.size) {  // its size differs: it takes part in the verdict
         extra_.push_back(*hello);
         extra_ids_.push_back(id);
         continue;
@@ -222,7 +255,7 @@ class Joining {
       j_.connections[connection] = hello->rank;
       news = true;
     }
-    for (int fd : closed) {      // it died, or its connection did: it may come again
+    for (int fd : closed) {  // it died, or its connection did: it may come again
       auto found = j_.connections.find(fd);
       if (found == j_.connections.end()) continue;
       arrived_[static_cast<std::size_t>(found->second)].reset();
@@ -237,27 +270,40 @@ class Joining {
   }
   /// Why this one cannot be a rank of the job, whatever the others are.
   std::string objection(const Hello& h, std::uint32_t protocol) const {
-    if (protocol != kProtocol) return "it speaks protocol " + std::to_string(protocol) + ", this job " + std::to_string(kProtocol) + "; use the same build";
-    if (h.job != c_.job) return "it belongs to job '" + h.job + "', the job at " + root_.text() + " is '" + c_.job + "'";
+    if (protocol != kProtocol)
+      return "it speaks protocol " + std::to_string(protocol) + ", this job " + std::to_string(kProtocol) +
+             "; use the same build";
+    if (h.job != c_.job)
+      return "it belongs to job '" + h.job + "', the job at " + root_.text() + " is '" + c_.job + "'";
     if (h.rank < 0) return "its rank is " + std::to_string(h.rank);
     if (h.rank < c_.size && arrived_[static_cast<std::size_t>(h.rank)])
-      return "rank " + std::to_string(h.rank) + " was started twice: " + arrived_[static_cast<std::size_t>(h.rank)]->who() + " and " + h.who();
+      return "rank " + std::to_string(h.rank) +
+             " was started twice: " + arrived_[static_cast<std::size_t>(h.rank)]->who() + " and " + h.who();
     return {};
   }
   void refuse(const std::string& id, const std::string& why) {
-    if (j_.control.send(id, true)) j_.control.send(Writer().num(JoinMessage::refused).text("refused by the job at " + root_.text() + ": " + why).num(true).take(), false);
+    if (j_.control.send(id, true))
+      j_.control.send(Writer()
+                          .num(JoinMessage::refused)
+                          .text("refused by the job at " + root_.text() + ": " + why)
+                          .num(true)
+                          .take(),
+                      false);
   }
   /// Every difference between rank 0 and the others.
   std::string compare() const {
     std::string text;
     auto differ = [&](const char* what, const Hello& h, const std::string& mine, const std::string& other) {
-      if (mine != other) text += (text.empty() ? "" : "; ") + std::string(what) + ": rank 0 has '" + mine + "', rank " + std::to_string(h.rank) + " '" + other + "'";
+      if (mine != other)
+        text += (text.empty() ? "" : "; ") + std::string(what) + ": rank 0 has '" + mine + "', rank " +
+                std::to_string(h.rank) + " '" + other + "'";
     };
     auto look = [&](const Hello& h) {
       differ("size", h, std::to_string(c_.size), std::to_string(h.size));
       differ("build", h, c_.build, h.build);
       if (h.machine != me_.machine && h.address.rfind("tcp://127.", 0) == 0)
-        text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() + " cannot reach it: set interface_name";
+        text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
+                " cannot reach it: set interface_name";
     };
     for (auto& h : arrived_)
       if (h) look(*h);
@@ -283,13 +329,14 @@ class Joining {
   // ---- the others ----
   void greet() {
     auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
-    check<ConfigError>(zmq_connect(j_.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ", zmq_strerror(zmq_errno()));
+    check<ConfigError>(zmq_connect(j_.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ",
+                       zmq_strerror(zmq_errno()));
     std::string absent;
     // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
     while (elapsed() < c_.join_timeout_s + 1) {
       wait_for_news();
       while (auto e = next_event(j_.control_monitor))
-        if (e->event == ZMQ_EVENT_CONNECTED) j_.control.send(me_.bytes(), false);      // again after every new connection
+        if (e->event == ZMQ_EVENT_CONNECTED) j_.control.send(me_.bytes(), false);  // again after every new connection
       Frame f;
       while (j_.control.receive(f)) {
         Reader r(f.view());
@@ -329,13 +376,18 @@ class Joining {
 }  // namespace
 
 ContextPtr join(const Config& c) {
-  check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size, " ranks: ranks count from 0 to size - 1");
+  check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
+                     " ranks: ranks count from 0 to size - 1");
   check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
-  check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ", c.heartbeat_s, " s, suspect ", c.suspect_s,
-                     " s and dead ", c.dead_s, " s must increase");
+  check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ",
+                     c.heartbeat_s, " s, suspect ", c.suspect_s, " s and dead ", c.dead_s, " s must increase");
   if (c.size == 1) return local(1).front();
   auto joined = Joining(c).run();
-  auto link = make_zmq_link({.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s}, std::move(joined));
-  return std::make_shared<Engine>(EngineOptions{.rank = c.rank, .size = c.size, .stuck_warn_s = c.stuck_warn_s, .stuck_abort_s = c.stuck_abort_s}, std::move(link));
+  auto link = make_zmq_link(
+      {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
+      std::move(joined));
+  return std::make_shared<Engine>(
+      EngineOptions{.rank = c.rank, .size = c.size, .stuck_warn_s = c.stuck_warn_s, .stuck_abort_s = c.stuck_abort_s},
+      std::move(link));
 }
 }  // namespace bora::transport

@@ -15,13 +15,15 @@
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
-constexpr std::size_t kInlineBytes = 16 << 10;      // up to here the payload rides in the header's frame
-constexpr int kBatch = 32;                          // messages taken from a socket before others have their turn
+constexpr std::size_t kInlineBytes = 16 << 10;  // up to here the payload rides in the header's frame
+constexpr int kBatch = 32;                      // messages taken from a socket before others have their turn
 constexpr std::uint32_t kControlIndex = 0xffffffffu;
 
 class Descriptor {
  public:
-  explicit Descriptor(int fd) : fd_(fd) { check<TransportError>(fd >= 0, "no more file descriptors: ", std::strerror(errno)); }
+  explicit Descriptor(int fd) : fd_(fd) {
+    check<TransportError>(fd >= 0, "no more file descriptors: ", std::strerror(errno));
+  }
   ~Descriptor() { ::close(fd_); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -35,7 +37,7 @@ class EventBell final : public Bell {
   EventBell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
   void ring() override {
     std::uint64_t one = 1;
-    [[maybe_unused]] auto n = ::write(fd_.get(), &one, sizeof one);      // full means rung already
+    [[maybe_unused]] auto n = ::write(fd_.get(), &one, sizeof one);  // full means rung already
   }
   void clear() {
     std::uint64_t count;
@@ -61,7 +63,10 @@ std::string routing_id(std::uint32_t epoch, std::uint32_t rank) { return Writer(
 class ZmqLink final : public Link {
  public:
   ZmqLink(const ZmqLinkOptions& o, Joined j)
-      : options_(o), j_(std::move(j)), peers_(static_cast<std::size_t>(o.size)), heard_(static_cast<std::size_t>(o.size), Clock::now()),
+      : options_(o),
+        j_(std::move(j)),
+        peers_(static_cast<std::size_t>(o.size)),
+        heard_(static_cast<std::size_t>(o.size), Clock::now()),
         suspected_(static_cast<std::size_t>(o.size), false) {
     for (int r = o.rank + 1; r < o.size; ++r) peer(r).id = routing_id(j_.epoch, static_cast<std::uint32_t>(r));
     watch_fd(control_epoll_, j_.control.descriptor(), kControlIndex);
@@ -78,7 +83,7 @@ class ZmqLink final : public Link {
   }
   ~ZmqLink() override {
     stop_data();
-    int linger = 1000;      // the last words (an abort, the leave of all) must get out
+    int linger = 1000;  // the last words (an abort, the leave of all) must get out
     zmq_setsockopt(j_.control.get(), ZMQ_LINGER, &linger, sizeof linger);
     zmq_socket_monitor(j_.control.get(), nullptr, 0);
   }
@@ -87,7 +92,7 @@ class ZmqLink final : public Link {
     auto& p = peer(r);
     if (p.open || stopped_) return;
     p.open = true;
-    if (r > options_.rank) return;      // it connects to us
+    if (r > options_.rank) return;  // it connects to us
     p.dealer = Socket(*j_.context, ZMQ_DEALER);
     set_data_options(p.dealer);
     p.dealer.set(ZMQ_ROUTING_ID, routing_id(j_.epoch, static_cast<std::uint32_t>(options_.rank)));
@@ -96,7 +101,8 @@ class ZmqLink final : public Link {
     watch_fd(control_epoll_, p.monitor.descriptor(), kControlIndex);
     watch_fd(data_epoll_, p.dealer.descriptor(), static_cast<std::uint32_t>(r));
     auto& address = j_.addresses[static_cast<std::size_t>(r)];
-    check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to ", who(r), " at ", address, ": ", zmq_strerror(zmq_errno()));
+    check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to ", who(r), " at ",
+                          address, ": ", zmq_strerror(zmq_errno()));
     Header h;
     h.type = MessageType::hello;
     h.src = static_cast<std::uint32_t>(options_.rank);
@@ -110,7 +116,7 @@ class ZmqLink final : public Link {
     h = sealed(h);
     auto n = h.payload();
     auto& p = peer(r);
-    if (r > options_.rank && !p.up) {      // until it has connected
+    if (r > options_.rank && !p.up) {  // until it has connected
       Waiting w{h, bytes, {}, std::move(hold)};
       if (!w.hold && n > 0) w.copy.assign(reinterpret_cast<const char*>(bytes), n);
       p.waiting.push_back(std::move(w));
@@ -150,7 +156,8 @@ class ZmqLink final : public Link {
       if (r == options_.rank || !hears(r)) continue;
       auto i = static_cast<std::size_t>(r);
       auto silence = seconds(heard_[i]);
-      if (silence > options_.suspect_s && !suspected_[i]) std::fprintf(stderr, "bora: %s has been silent for %.1f s\n", who(r).c_str(), silence);
+      if (silence > options_.suspect_s && !suspected_[i])
+        std::fprintf(stderr, "bora: %s has been silent for %.1f s\n", who(r).c_str(), silence);
       suspected_[i] = silence > options_.suspect_s;
       if (silence <= options_.dead_s) continue;
       char text[64];
@@ -204,18 +211,20 @@ class ZmqLink final : public Link {
   };
   struct Peer {
     bool open = false, up = false, dirty = false;
-    std::string id;                 // of a higher rank
-    Socket dealer, monitor;         // to a lower rank
-    std::vector<Waiting> waiting;   // for a higher rank that has not connected yet
+    std::string id;                // of a higher rank
+    Socket dealer, monitor;        // to a lower rank
+    std::vector<Waiting> waiting;  // for a higher rank that has not connected yet
     Clock::time_point broken = {};
   };
   Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
 
-  static void watch_fd(const Descriptor& epoll, int fd, std::uint32_t index, std::uint32_t events = EPOLLIN, int how = EPOLL_CTL_ADD) {
+  static void watch_fd(const Descriptor& epoll, int fd, std::uint32_t index, std::uint32_t events = EPOLLIN,
+                       int how = EPOLL_CTL_ADD) {
     epoll_event e{};
     e.events = events;
     e.data.u32 = index;
-    check<TransportError>(epoll_ctl(epoll.get(), how, fd, &e) == 0, "cannot watch a descriptor: ", std::strerror(errno));
+    check<TransportError>(epoll_ctl(epoll.get(), how, fd, &e) == 0,
+                          "cannot watch a descriptor: ", std::strerror(errno));
   }
   void close_watched(Socket& s, Socket& monitor, const Descriptor& epoll) {
     if (!s) return;
@@ -240,7 +249,7 @@ class ZmqLink final : public Link {
     auto& p = peer(r);
     auto& s = higher ? j_.data : p.dealer;
     (higher ? router_dirty_ : p.dirty) = true;
-    if (higher && !s.send(p.id, true)) return;      // it has gone: the control plane will say so
+    if (higher && !s.send(p.id, true)) return;  // it has gone: the control plane will say so
     std::string_view head(reinterpret_cast<const char*>(&h), sizeof h);
     if (n == 0) {
       s.send(head, false);
@@ -281,14 +290,15 @@ class ZmqLink final : public Link {
     auto frame = std::make_shared<Frame>();
     if (!s.receive(*frame)) return false;
     std::string id;
-    if (index == options_.rank) {      // from the ROUTER: the sender's id comes first
+    if (index == options_.rank) {  // from the ROUTER: the sender's id comes first
       id = frame->view();
       if (!frame->more() || !s.receive(*frame)) return true;
     }
     Arrival a;
     auto sender = static_cast<std::uint32_t>(index);
     bool good = parse_header(frame->data(), frame->size(), a.header) && a.header.epoch == j_.epoch &&
-                a.header.dst == static_cast<std::uint32_t>(options_.rank) && a.header.src < static_cast<std::uint32_t>(options_.size);
+                a.header.dst == static_cast<std::uint32_t>(options_.rank) &&
+                a.header.src < static_cast<std::uint32_t>(options_.size);
     if (good) {
       if (index == options_.rank) good = id == routing_id(j_.epoch, a.header.src) && a.header.src > a.header.dst;
       else good = a.header.src == sender;
@@ -339,7 +349,11 @@ class ZmqLink final : public Link {
     progress_bell_.ring();
   }
   std::string data_lost(int r) {
-    return Writer().num(Control::aborted).num(static_cast<std::int32_t>(r)).text(who(r) + " lost: its data connection with rank " + std::to_string(options_.rank) + " was closed").take();
+    return Writer()
+        .num(Control::aborted)
+        .num(static_cast<std::int32_t>(r))
+        .text(who(r) + " lost: its data connection with rank " + std::to_string(options_.rank) + " was closed")
+        .take();
   }
   void gone(int r, const std::string& how, Sink& sink) {
     if (judge_) judge_->lost(r, how);
@@ -377,7 +391,8 @@ class ZmqLink final : public Link {
       }
       auto message = f.view();
       heard_[static_cast<std::size_t>(from)] = Clock::now();
-      if (message.empty() || static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping)) continue;
+      if (message.empty() || static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping))
+        continue;
       if (judge_) judge_->handle(from, message);
       else sink.control(message);
     }
@@ -396,24 +411,29 @@ class ZmqLink final : public Link {
   /// Somebody who comes when all ranks are there.
   void refuse(const std::string& id, Frame& f) {
     auto m = f.view();
-    if (m.empty() || static_cast<std::uint8_t>(m[0]) != static_cast<std::uint8_t>(JoinMessage::hello)) return j_.control.skip_rest(f);
+    if (m.empty() || static_cast<std::uint8_t>(m[0]) != static_cast<std::uint8_t>(JoinMessage::hello))
+      return j_.control.skip_rest(f);
     j_.control.skip_rest(f);
     if (j_.control.send(id, true))
-      j_.control.send(Writer().num(JoinMessage::refused).text("the job already has all its " + std::to_string(options_.size) +
-                                                              " ranks; was a rank started twice, or is another job using this port?").take(), false);
+      j_.control.send(Writer()
+                          .num(JoinMessage::refused)
+                          .text("the job already has all its " + std::to_string(options_.size) +
+                                " ranks; was a rank started twice, or is another job using this port?")
+                          .take(),
+                      false);
     control_dirty_ = true;
   }
 
   ZmqLinkOptions options_;
   std::shared_ptr<EventBell> leader_bell_ = std::make_shared<EventBell>();
   EventBell progress_bell_;
-  Descriptor control_epoll_{epoll_create1(EPOLL_CLOEXEC)}, data_epoll_{epoll_create1(EPOLL_CLOEXEC)}, leader_epoll_{epoll_create1(EPOLL_CLOEXEC)},
-      progress_epoll_{epoll_create1(EPOLL_CLOEXEC)};
+  Descriptor control_epoll_{epoll_create1(EPOLL_CLOEXEC)}, data_epoll_{epoll_create1(EPOLL_CLOEXEC)},
+      leader_epoll_{epoll_create1(EPOLL_CLOEXEC)}, progress_epoll_{epoll_create1(EPOLL_CLOEXEC)};
   Joined j_;
   std::vector<Peer> peers_;
   bool router_dirty_ = true, control_dirty_ = true, stopped_ = false, armed_ = false;
   std::optional<Judge> judge_;
-  std::vector<std::string> self_;      // from the judge to rank 0
+  std::vector<std::string> self_;  // from the judge to rank 0
   std::vector<Clock::time_point> heard_;
   std::vector<bool> suspected_;
   Clock::time_point last_tick_ = Clock::now(), last_ping_ = {};
@@ -422,11 +442,11 @@ class ZmqLink final : public Link {
 
 void set_data_options(Socket& s) {
   s.set(ZMQ_LINGER, 0);
-  s.set(ZMQ_IMMEDIATE, 0);                // messages may queue while the connection is made
+  s.set(ZMQ_IMMEDIATE, 0);  // messages may queue while the connection is made
   s.set(ZMQ_TCP_MAXRT, 30000);
   s.set(ZMQ_HANDSHAKE_IVL, 5000);
   s.set(ZMQ_MAXMSGSIZE, std::int64_t{kMaxChunkBytes + 4096});
-  s.set(ZMQ_SNDHWM, 0);                   // what is under way is bounded by each collective's window
+  s.set(ZMQ_SNDHWM, 0);  // what is under way is bounded by each collective's window
   s.set(ZMQ_RCVHWM, 0);
 }
 std::optional<ConnectionEvent> next_event(Socket& monitor) {
@@ -442,8 +462,9 @@ std::optional<ConnectionEvent> next_event(Socket& monitor) {
   if (event == ZMQ_EVENT_CONNECTED || event == ZMQ_EVENT_ACCEPTED) {
     sockaddr_storage a{}, b{};
     socklen_t an = sizeof a, bn = sizeof b;
-    if (getsockname(value, reinterpret_cast<sockaddr*>(&a), &an) == 0 && getpeername(value, reinterpret_cast<sockaddr*>(&b), &bn) == 0 &&
-        a.ss_family == AF_INET && b.ss_family == AF_INET &&
+    if (getsockname(value, reinterpret_cast<sockaddr*>(&a), &an) == 0 &&
+        getpeername(value, reinterpret_cast<sockaddr*>(&b), &bn) == 0 && a.ss_family == AF_INET &&
+        b.ss_family == AF_INET &&
         reinterpret_cast<sockaddr_in&>(a).sin_addr.s_addr == reinterpret_cast<sockaddr_in&>(b).sin_addr.s_addr) {
       for (const char* name : {"cubic", "reno"})
         if (setsockopt(value, IPPROTO_TCP, TCP_CONGESTION, name, static_cast<socklen_t>(std::strlen(name))) == 0) break;
@@ -451,5 +472,7 @@ std::optional<ConnectionEvent> next_event(Socket& monitor) {
   }
   return ConnectionEvent{event, value};
 }
-std::unique_ptr<Link> make_zmq_link(const ZmqLinkOptions& o, Joined j) { return std::make_unique<ZmqLink>(o, std::move(j)); }
+std::unique_ptr<Link> make_zmq_link(const ZmqLinkOptions& o, Joined j) {
+  return std::make_unique<ZmqLink>(o, std::move(j));
+}
 }  // namespace bora::transport

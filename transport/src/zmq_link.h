@@ -15,12 +15,12 @@ namespace bora::transport {
 /// What joining a job leaves behind.
 struct Joined {
   std::unique_ptr<ZmqContext> context = std::make_unique<ZmqContext>();
-  Socket data, data_monitor;                  // ROUTER
-  Socket control, control_monitor;            // ROUTER on rank 0, else a DEALER to it
+  Socket data, data_monitor;        // ROUTER
+  Socket control, control_monitor;  // ROUTER on rank 0, else a DEALER to it
   std::uint32_t epoch = 0;
-  std::vector<std::string> who, addresses;    // by rank
-  std::vector<std::string> ids;               // rank 0: the control connections' routing ids, by rank
-  std::map<int, int> connections;             // rank 0: descriptor -> rank
+  std::vector<std::string> who, addresses;  // by rank
+  std::vector<std::string> ids;             // rank 0: the control connections' routing ids, by rank
+  std::map<int, int> connections;           // rank 0: descriptor -> rank
 };
 /// Sets the options of a data socket (spec of the transport, section C).
 void set_data_options(Socket&);

@@ -28,7 +28,7 @@ class ZmqContext {
   void* get() { return context_.handle(); }
 
  private:
-  zmq::context_t context_{1};                // one I/O thread
+  zmq::context_t context_{1};  // one I/O thread
 };
 class Socket {
  public:
@@ -49,13 +49,16 @@ class Socket {
     if (handle_) zmq_close(std::exchange(handle_, nullptr));
   }
   void set(int option, int value) {
-    check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ", zmq_strerror(zmq_errno()));
+    check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ",
+                          zmq_strerror(zmq_errno()));
   }
   void set(int option, std::int64_t value) {
-    check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ", zmq_strerror(zmq_errno()));
+    check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ",
+                          zmq_strerror(zmq_errno()));
   }
   void set(int option, std::string_view value) {
-    check<TransportError>(zmq_setsockopt(handle_, option, value.data(), value.size()) == 0, "socket option ", option, ": ", zmq_strerror(zmq_errno()));
+    check<TransportError>(zmq_setsockopt(handle_, option, value.data(), value.size()) == 0, "socket option ", option,
+                          ": ", zmq_strerror(zmq_errno()));
   }
   /// Readable when there may be news; stays so until everything has been read.
   int descriptor() const {
@@ -67,11 +70,14 @@ class Socket {
   std::string last_endpoint() const {
     char text[256];
     std::size_t n = sizeof text;
-    check<TransportError>(zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, text, &n) == 0, "no endpoint: ", zmq_strerror(zmq_errno()));
+    check<TransportError>(zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, text, &n) == 0,
+                          "no endpoint: ", zmq_strerror(zmq_errno()));
     return text;
   }
   /// Sends one copied frame without waiting. False if it cannot be sent (the peer has gone).
-  bool send(std::string_view bytes, bool more) { return zmq_send(handle_, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0; }
+  bool send(std::string_view bytes, bool more) {
+    return zmq_send(handle_, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
+  }
   /// Next frame of what has arrived, without waiting.
   bool receive(Frame& f) {
     int r = 0;
@@ -85,11 +91,13 @@ class Socket {
   /// Connection events of this socket as a second socket.
   Socket monitor(ZmqContext& c, const std::string& name) {
     auto address = "inproc://" + name;
-    check<TransportError>(zmq_socket_monitor(handle_, address.c_str(), ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) == 0,
+    check<TransportError>(zmq_socket_monitor(handle_, address.c_str(),
+                                             ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) == 0,
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
     Socket m(c, ZMQ_PAIR);
     m.set(ZMQ_LINGER, 0);
-    check<TransportError>(zmq_connect(m.get(), address.c_str()) == 0, "cannot watch a socket: ", zmq_strerror(zmq_errno()));
+    check<TransportError>(zmq_connect(m.get(), address.c_str()) == 0,
+                          "cannot watch a socket: ", zmq_strerror(zmq_errno()));
     return m;
   }
 

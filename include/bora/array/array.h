@@ -22,7 +22,7 @@ struct Type {
   std::size_t nbytes() const { return static_cast<std::size_t>(size()) * dtype_size(dtype); }
 };
 using Types = std::vector<Type>;
-std::string to_string(const Type&);       // "f32[2, 3]"
+std::string to_string(const Type&);  // "f32[2, 3]"
 inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to_string(t); }
 
 class Array;
@@ -48,9 +48,14 @@ struct Scalar {
   std::int64_t integer = 0;
   enum class Kind : std::uint8_t { boolean, integer, floating } kind = Kind::floating;
   Scalar() = default;
-  template <class T> requires std::is_arithmetic_v<T> constexpr Scalar(T v)
-      : value(static_cast<double>(v)), integer(std::is_integral_v<T> ? static_cast<std::int64_t>(v) : 0),
-        kind(std::is_same_v<T, bool> ? Kind::boolean : std::is_integral_v<T> ? Kind::integer : Kind::floating) {}
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr Scalar(T v)
+      : value(static_cast<double>(v)),
+        integer(std::is_integral_v<T> ? static_cast<std::int64_t>(v) : 0),
+        kind(std::is_same_v<T, bool> ? Kind::boolean
+             : std::is_integral_v<T> ? Kind::integer
+                                     : Kind::floating) {}
   Scalar(bfloat16 v) : Scalar(static_cast<float>(v)) {}
   bool integral() const { return kind != Kind::floating; }
 };
@@ -66,8 +71,8 @@ class [[nodiscard]] Array {
   Array() = default;
   explicit Array(std::shared_ptr<const Value> v) : value_(std::move(v)) {}
 
-  Shape shape() const { return type().shape; }                    // by value: `for (auto n : (a + b).shape())` is safe
-  std::int64_t shape(std::int64_t axis) const;                    // one size; negative axes count from the end
+  Shape shape() const { return type().shape; }  // by value: `for (auto n : (a + b).shape())` is safe
+  std::int64_t shape(std::int64_t axis) const;  // one size; negative axes count from the end
   Dtype dtype() const { return type().dtype; }
   std::int64_t ndim() const { return type().ndim(); }
   std::int64_t size() const { return type().size(); }
@@ -75,7 +80,7 @@ class [[nodiscard]] Array {
   const Type& type() const;
   bool defined() const { return value_ != nullptr; }
 
-  Array astype(Dtype) const;                                      // the same numbers as another dtype (ops)
+  Array astype(Dtype) const;  // the same numbers as another dtype (ops)
   /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is gathered: every
   /// rank must ask.
   template <Number T> T item() const { return read_one<T>(); }
@@ -91,15 +96,16 @@ class [[nodiscard]] Array {
     }
     return r;
   }
-  Array concrete() const;                                         // the same numbers as a buffer of this process
-  Spec spec() const;                                              // how it is split over the mesh in force (shard)
+  Array concrete() const;  // the same numbers as a buffer of this process
+  Spec spec() const;       // how it is split over the mesh in force (shard)
   /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its type.
   template <class T> const T* data() const { return static_cast<const T*>(data(dtype_of<T>)); }
   const void* bytes() const;
 
   template <std::same_as<bool> B> explicit operator B() const {
-    static_assert(detail::never<B>,
-                  "an Array is not a condition: use where(c, a, b) or cond(c, f, g, x); outside of transforms, c.item<bool>()");
+    static_assert(
+        detail::never<B>,
+        "an Array is not a condition: use where(c, a, b) or cond(c, f, g, x); outside of transforms, c.item<bool>()");
     return false;
   }
   Array& operator+=(const Array&);
@@ -134,7 +140,7 @@ class [[nodiscard]] Array {
       return static_cast<T>(v);
     }
   }
-  void read(Dtype as, void* out) const;                           // converted copy of all elements
+  void read(Dtype as, void* out) const;  // converted copy of all elements
   const void* data(Dtype) const;
   std::shared_ptr<const Value> value_;
 };
@@ -178,7 +184,8 @@ class Interpreter {
   virtual Arrays process(const PrimitivePtr&, const Arrays&) = 0;
   bool owns(const Array& a) const { return a.defined() && a.owner() == id; }
   bool owns_any(const Arrays& as) const {
-    for (auto& a : as) if (owns(a)) return true;
+    for (auto& a : as)
+      if (owns(a)) return true;
     return false;
   }
   Interpreter* const parent;
@@ -188,7 +195,8 @@ Interpreter* current();
 Interpreter* eval_interpreter();
 /// The nearest interpreter of type I from the current one outwards; null if there is none.
 template <class I> I* nearest() {
-  for (auto* i = current(); i; i = i->parent) if (auto* found = dynamic_cast<I*>(i)) return found;
+  for (auto* i = current(); i; i = i->parent)
+    if (auto* found = dynamic_cast<I*>(i)) return found;
   return nullptr;
 }
 /// Makes `i` current on this thread for a scope.

@@ -47,18 +47,19 @@ class Primitive {
  public:
   virtual ~Primitive() = default;
   struct Traits {
-    bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false, takes_symbolic = false, view = false, random = false;
+    bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false,
+         takes_symbolic = false, view = false, random = false;
     int in_place = -1;
   };
   Traits traits;
   virtual std::string_view name() const = 0;
-  virtual std::string params() const = 0;                          // "axis=1 reverse=true"
+  virtual std::string params() const = 0;  // "axis=1 reverse=true"
   virtual bool equals(const Primitive&) const = 0;
   virtual std::size_t hash() const = 0;
-  virtual std::vector<ProgramPtr> programs() const = 0;            // held Programs
+  virtual std::vector<ProgramPtr> programs() const = 0;  // held Programs
   /// Its parameters without local sizes: what all ranks must agree on. Of a collective: its line in the fingerprint.
   virtual std::string facts() const = 0;
-  virtual MeshAxes named_axes() const = 0;                         // axis names that a vmap(axis_name) may capture
+  virtual MeshAxes named_axes() const = 0;  // axis names that a vmap(axis_name) may capture
   virtual std::optional<kernels::OpId> element() const = 0;
   virtual Types infer(const Types&) const = 0;
   virtual void eval(Inputs, Outputs) const = 0;
@@ -101,7 +102,8 @@ template <class P> consteval Primitive::Traits traits_of() {
   Primitive::Traits t;
   t.collective = requires { P::collective; };
   t.opaque = requires { P::opaque; };
-  t.sized = requires { P::sized; } || requires(const P& p, const Types& x) { p.resized(x, x); };
+  t.sized = requires { P::sized; }
+  || requires(const P& p, const Types& x) { p.resized(x, x); };
   t.enters_shard = requires { P::enters_shard; };
   t.has_shard = requires(const P& p, const std::vector<Sharded>& in, ShardRules& s) { p.shard(in, s); };
   t.takes_symbolic = requires { P::takes_symbolic; };
@@ -118,7 +120,7 @@ template <class P> class PrimitiveOf final : public Primitive {
     (void)registered;
     static constexpr Traits t = detail::traits_of<P>();
     traits = t;
-    traits.enters_shard = t.enters_shard || !programs().empty();      // a held Program may reshard, or draw its block
+    traits.enters_shard = t.enters_shard || !programs().empty();  // a held Program may reshard, or draw its block
   }
   const P p;
   std::string_view name() const override { return P::name; }
@@ -135,21 +137,31 @@ template <class P> class PrimitiveOf final : public Primitive {
   std::vector<ProgramPtr> programs() const override {
     std::vector<ProgramPtr> r;
     fields::for_each(p, [&](std::string_view, const auto& m) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(m)>, ProgramPtr>) if (m) r.push_back(m);
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(m)>, ProgramPtr>)
+        if (m) r.push_back(m);
     });
     return r;
   }
   std::string facts() const override {
     std::ostringstream o;
     fields::for_each(p, [&](std::string_view field, const auto& m) {
-      if (field.ends_with("sizes")) return;                       // the one convention: fields named ..sizes hold local sizes
+      if (field.ends_with("sizes")) return;  // the one convention: fields named ..sizes hold local sizes
       o << ' ' << field << '=';
       params::print(o, m);
     });
     return o.str();
   }
   MeshAxes named_axes() const override {
-    if constexpr (requires { p.axes; P::collective; } || requires { p.axes; P::opaque; }) return p.axes;
+    if constexpr (
+        requires {
+          p.axes;
+          P::collective;
+        } ||
+        requires {
+          p.axes;
+          P::opaque;
+        })
+      return p.axes;
     else return {};
   }
   std::optional<kernels::OpId> element() const override {
@@ -170,7 +182,10 @@ template <class P> class PrimitiveOf final : public Primitive {
     if constexpr (requires { p.cost(in, out); }) return p.cost(in, out);
     Cost c;
     for (auto& t : in) c.bytes += static_cast<double>(t.nbytes());
-    for (auto& t : out) { c.bytes += static_cast<double>(t.nbytes()); c.flops += static_cast<double>(t.size()); }
+    for (auto& t : out) {
+      c.bytes += static_cast<double>(t.nbytes());
+      c.flops += static_cast<double>(t.size());
+    }
     return c;
   }
   Arrays vjp(const Vjp& v) const override {
@@ -202,7 +217,8 @@ template <class P> class PrimitiveOf final : public Primitive {
  private:
   static std::vector<PrimitiveSample> samples() {
     std::vector<PrimitiveSample> r;
-    if constexpr (requires { P::samples(); }) for (auto& [params, in] : P::samples()) r.push_back({primitive(params), in});
+    if constexpr (requires { P::samples(); })
+      for (auto& [params, in] : P::samples()) r.push_back({primitive(params), in});
     return r;
   }
   inline static const bool registered = (registry().push_back({std::string(P::name), &samples}), true);
@@ -212,6 +228,9 @@ template <class P> const P* as(const Primitive& p) {
   auto* q = dynamic_cast<const PrimitiveOf<P>*>(&p);
   return q ? &q->p : nullptr;
 }
-template <class P> requires(!std::is_convertible_v<P, PrimitivePtr>) Arrays call(P p, const Arrays& in) { return call(primitive(std::move(p)), in); }
+template <class P>
+requires(!std::is_convertible_v<P, PrimitivePtr>) Arrays call(P p, const Arrays& in) {
+  return call(primitive(std::move(p)), in);
+}
 template <class P> Array call_one(P p, const Arrays& in) { return call(primitive(std::move(p)), in).front(); }
 }  // namespace bora

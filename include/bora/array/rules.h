@@ -58,13 +58,17 @@ class MeshAxes {
   void insert_front(AxisName a) { v_.insert(v_.begin(), a); }
   void append(const MeshAxes& o) { v_.insert(v_.end(), o.begin(), o.end()); }
   void remove(AxisName a);
-  MeshAxes head(std::size_t n) const { return MeshAxes(std::vector<AxisName>(v_.begin(), v_.begin() + static_cast<std::ptrdiff_t>(n))); }
-  MeshAxes tail(std::size_t n) const { return MeshAxes(std::vector<AxisName>(v_.begin() + static_cast<std::ptrdiff_t>(n), v_.end())); }
+  MeshAxes head(std::size_t n) const {
+    return MeshAxes(std::vector<AxisName>(v_.begin(), v_.begin() + static_cast<std::ptrdiff_t>(n)));
+  }
+  MeshAxes tail(std::size_t n) const {
+    return MeshAxes(std::vector<AxisName>(v_.begin() + static_cast<std::ptrdiff_t>(n), v_.end()));
+  }
   bool operator==(const MeshAxes&) const = default;
  private:
   std::vector<AxisName> v_;
 };
-std::string to_string(const MeshAxes&);         // "data", "data*model", "-"
+std::string to_string(const MeshAxes&);  // "data", "data*model", "-"
 std::size_t hash_value(const MeshAxes&);
 
 /// For each dimension the mesh axes that split it; dimensions not mentioned are not split. Spec{"data", none}, Spec{{"data", "model"}}.
@@ -83,13 +87,13 @@ class Spec {
   void erase(std::size_t at) { dims_.erase(dims_.begin() + static_cast<std::ptrdiff_t>(at)); }
   void push_back(const MeshAxes& a) { dims_.push_back(a); }
   void resize(std::size_t n) { dims_.resize(n); }
-  bool trivial() const;                         // nothing is split
+  bool trivial() const;  // nothing is split
   bool uses(AxisName) const;
   bool operator==(const Spec&) const = default;
  private:
   std::vector<MeshAxes> dims_;
 };
-std::string to_string(const Spec&);             // "{data, -}"
+std::string to_string(const Spec&);  // "{data, -}"
 std::size_t hash_value(const Spec&);
 inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to_string(s); }
 
@@ -100,33 +104,36 @@ struct BlockRange {
   std::int64_t size() const { return end - begin; }
   bool operator==(const BlockRange&) const = default;
 };
-constexpr BlockRange block_of(std::int64_t n, std::int64_t parts, std::int64_t b) { return {n * b / parts, n * (b + 1) / parts}; }
+constexpr BlockRange block_of(std::int64_t n, std::int64_t parts, std::int64_t b) {
+  return {n * b / parts, n * (b + 1) / parts};
+}
 
 /// Ranks with named axes, rank-major, the last axis innermost.
 struct MeshShape {
   std::vector<std::pair<AxisName, int>> axes;
   int size() const;
   bool has(AxisName) const;
-  int axis_size(AxisName) const;                               // throws ShardError naming the axes there are
+  int axis_size(AxisName) const;  // throws ShardError naming the axes there are
   int coordinate(int rank, AxisName) const;
-  int parts(const MeshAxes&) const;                            // product of their sizes
-  int part(int rank, const MeshAxes&) const;                   // row-major over the listed axes
-  std::vector<int> group(int rank, const MeshAxes&) const;     // ranks that differ from `rank` in these axes only, in part order
+  int parts(const MeshAxes&) const;           // product of their sizes
+  int part(int rank, const MeshAxes&) const;  // row-major over the listed axes
+  std::vector<int> group(int rank,
+                         const MeshAxes&) const;  // ranks that differ from `rank` in these axes only, in part order
   bool operator==(const MeshShape&) const = default;
 };
-std::string to_string(const MeshShape&);        // "data=2,model=1"
+std::string to_string(const MeshShape&);  // "data=2,model=1"
 
 /// Moves bytes between the ranks of a mesh, for collectives' eval rules. shard implements it over the transport.
 enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, permute, broadcast };
 struct CollectiveCall {
   CollectiveKind kind;
-  int reduce = 0;                                // 0 sum, 1 max, 2 min
+  int reduce = 0;  // 0 sum, 1 max, 2 min
   Dtype dtype = Dtype::f32;
   MeshAxes axes;
   const void* in = nullptr;
   void* out = nullptr;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};   // elements a member, in part order; see transport.h
-  int source = -1, target = -1;                  // permute: parts
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements a member, in part order; see transport.h
+  int source = -1, target = -1;                                  // permute: parts
   std::uint64_t fingerprint = 0;
   std::function<std::string()> describe = {};
 };
@@ -159,8 +166,8 @@ const MeshShape& this_mesh(std::string_view what);
 inline constexpr std::int64_t kNone = -1;
 struct Factors {
   std::vector<Dims> in, out;
-  std::vector<std::size_t> linear{};            // inputs the result is linear in: pending sums may pass through them
-  bool joint = false;                           // linear in all of `linear` together (add) rather than in each alone (mul)
+  std::vector<std::size_t> linear{};  // inputs the result is linear in: pending sums may pass through them
+  bool joint = false;                 // linear in all of `linear` together (add) rather than in each alone (mul)
   enum class Reduce : std::uint8_t { sum, max, min } reduce = Reduce::sum;
 };
 /// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A stretched value stays symbolic until
@@ -174,7 +181,7 @@ struct Sharded {
   Array fill = {};
   Dims fill_dims = {};
 };
-std::string describe(const Sharded&);           // "f64[8, 4]{data, -} +model"
+std::string describe(const Sharded&);  // "f64[8, 4]{data, -} +model"
 class ShardRules {
  public:
   virtual ~ShardRules() = default;
@@ -195,7 +202,7 @@ class ShardRules {
 // ---- batching rules ---------------------------------------------------------------------------------------------------
 struct Mapped {
   Array value;
-  std::int64_t axis = -1;                       // -1: not mapped
+  std::int64_t axis = -1;  // -1: not mapped
 };
 class BatchRules {
  public:
@@ -207,6 +214,6 @@ class BatchRules {
   virtual std::vector<Mapped> lifted(const PrimitivePtr&, const std::vector<Mapped>&) const = 0;
   /// `f`, written with other operations, under a vmap of its own.
   virtual std::vector<Mapped> composite(const FlatFn& f, const std::vector<Mapped>&) const = 0;
-  Array front(const Mapped&) const;             // mapped axis first; an unmapped value is broadcast (ops)
+  Array front(const Mapped&) const;  // mapped axis first; an unmapped value is broadcast (ops)
 };
 }  // namespace bora

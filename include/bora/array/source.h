@@ -8,7 +8,7 @@ namespace bora {
 struct Source {
   std::array<void*, 12> frames{};
   int count = 0;
-  std::string scope = {};        // tree path of the parameters among the operands, as far as known
+  std::string scope = {};  // tree path of the parameters among the operands, as far as known
 };
 using SourcePtr = std::shared_ptr<const Source>;
 /// The call stack from here outwards, without text; within a SourceScope the place it names.

@@ -19,7 +19,8 @@ struct bfloat16 {
   bfloat16() = default;
   constexpr bfloat16(float x) {
     auto b = std::bit_cast<std::uint32_t>(x);
-    bits = x != x ? static_cast<std::uint16_t>((b >> 16) | 0x40u) : static_cast<std::uint16_t>((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+    bits = x != x ? static_cast<std::uint16_t>((b >> 16) | 0x40u)
+                  : static_cast<std::uint16_t>((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
   }
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
@@ -33,13 +34,13 @@ inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32
 enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key };
 struct DtypeInfo {
   std::string_view name;
-  std::size_t size;   // bytes
+  std::size_t size;  // bytes
   Kind kind;
 };
 inline constexpr DtypeInfo dtype_table[kDtypes] = {
-    {"bool", 1, Kind::boolean}, {"u8", 1, Kind::unsigned_integer}, {"i32", 4, Kind::integer}, {"i64", 8, Kind::integer},
-    {"u32", 4, Kind::unsigned_integer}, {"bf16", 2, Kind::floating}, {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},
-    {"key", 8, Kind::key}};
+    {"bool", 1, Kind::boolean}, {"u8", 1, Kind::unsigned_integer},  {"i32", 4, Kind::integer},
+    {"i64", 8, Kind::integer},  {"u32", 4, Kind::unsigned_integer}, {"bf16", 2, Kind::floating},
+    {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},         {"key", 8, Kind::key}};
 constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
 constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
 constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }

@@ -32,21 +32,43 @@ struct CallError : Error {
   explicit CallError(std::string text) : Error(std::move(text)) {
     if (auto place = call_site ? call_site() : std::string(); !place.empty()) what_ = text_ + "   (" + place + ")";
   }
-  inline static std::string (*call_site)() = nullptr;      // set by the layer that knows call stacks (array)
+  inline static std::string (*call_site)() = nullptr;  // set by the layer that knows call stacks (array)
 };
-struct ShapeError : CallError { using CallError::CallError; };        // sizes or ranks that do not fit
-struct DtypeError : CallError { using CallError::CallError; };        // a dtype an operation does not take
-struct IndexError : CallError { using CallError::CallError; };        // an axis or position that does not exist
-struct ValueError : CallError { using CallError::CallError; };        // an argument outside its domain
-struct AxisError : CallError { using CallError::CallError; };         // named axes that do not fit
-struct TraceError : CallError { using CallError::CallError; };        // a traced value used as data, or after its transform ended
-struct ShardError : CallError { using CallError::CallError; };        // meshes, Specs, axis mappings
-struct CheckpointError : Error { using Error::Error; };   // what a stored checkpoint says against what is wanted
-struct IoError : Error { using Error::Error; };           // files
-struct ConfigError : Error { using Error::Error; };       // settings a person wrote
-struct TransportError : Error { using Error::Error; };    // other ranks
+struct ShapeError : CallError {
+  using CallError::CallError;
+};  // sizes or ranks that do not fit
+struct DtypeError : CallError {
+  using CallError::CallError;
+};  // a dtype an operation does not take
+struct IndexError : CallError {
+  using CallError::CallError;
+};  // an axis or position that does not exist
+struct ValueError : CallError {
+  using CallError::CallError;
+};  // an argument outside its domain
+struct AxisError : CallError {
+  using CallError::CallError;
+};  // named axes that do not fit
+struct TraceError : CallError {
+  using CallError::CallError;
+};  // a traced value used as data, or after its transform ended
+struct ShardError : CallError {
+  using CallError::CallError;
+};  // meshes, Specs, axis mappings
+struct CheckpointError : Error {
+  using Error::Error;
+};  // what a stored checkpoint says against what is wanted
+struct IoError : Error {
+  using Error::Error;
+};  // files
+struct ConfigError : Error {
+  using Error::Error;
+};  // settings a person wrote
+struct TransportError : Error {
+  using Error::Error;
+};  // other ranks
 
-std::string to_string(const std::vector<std::int64_t>&);       // "[2, 3]" (shape.h)
+std::string to_string(const std::vector<std::int64_t>&);  // "[2, 3]" (shape.h)
 namespace detail {
 /// A part of an error's text: streamed, or what it returns when called, or its to_string.
 template <class T> void put(std::ostringstream& s, const T& part) {
@@ -63,6 +85,7 @@ template <class E, class... Parts> [[noreturn]] void fail(const Parts&... parts)
 }
 /// Throws E unless ok; the text is built only then (a part that costs something to make is a lambda).
 template <class E, class... Parts> inline void check(bool ok, const Parts&... parts) {
-  if (!ok) [[unlikely]] fail<E>(parts...);
+  if (!ok) [[unlikely]]
+    fail<E>(parts...);
 }
 }  // namespace bora

@@ -14,10 +14,13 @@ struct Any {
   template <class T> operator T() const noexcept;
 };
 template <class T> struct BaseOf {
-  template <class B> requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) operator B() const noexcept;
+  template <class B>
+  requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>) operator B() const noexcept;
 };
 template <std::size_t> using AnyAt = Any;
-template <class T, std::size_t... I> consteval bool takes(std::index_sequence<I...>) { return requires { T{AnyAt<I>{}...}; }; }
+template <class T, std::size_t... I> consteval bool takes(std::index_sequence<I...>) {
+  return requires { T{AnyAt<I>{}...}; };
+}
 inline constexpr std::size_t kMax = 24;
 template <class T, std::size_t N = kMax + 1> consteval std::size_t count() {
   if constexpr (N == 0) return 0;
@@ -30,6 +33,7 @@ template <class T, class F> constexpr decltype(auto) bind(T&& x, F&& f) {
   static_assert(n <= kMax, "a reflected struct may have at most 24 fields; group some into a struct of their own");
   static_assert(n > 0 || std::is_empty_v<std::remove_cvref_t<T>>,
                 "cannot see the fields of this struct: it has a reference, const or private member, or a constructor");
+  // clang-format off
   if constexpr (n == 0) return f();
   else if constexpr (n == 1) { auto& [a0] = x; return f(a0); }
   else if constexpr (n == 2) { auto& [a0,a1] = x; return f(a0,a1); }
@@ -97,6 +101,7 @@ template <class T, class F> constexpr decltype(auto) bind(T&& x, F&& f) {
     auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23] = x;
     return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23);
   }
+  // clang-format on
 }
 #ifdef __clang__
 #pragma clang diagnostic push
@@ -137,14 +142,18 @@ template <auto P> consteval std::string_view name_from_signature() {
 template <class T> inline constexpr std::size_t count = detail::count<T>();
 template <class T> concept HasBase = requires { T{detail::BaseOf<T>{}}; };
 /// The name of T's I-th field, as written in its definition.
-template <class T, std::size_t I> inline constexpr std::string_view name = detail::name_from_signature<detail::pointer_to<T, I>()>();
+template <class T, std::size_t I>
+inline constexpr std::string_view name = detail::name_from_signature<detail::pointer_to<T, I>()>();
 /// Calls f(name, field) for every field of x, in order of declaration.
 template <class T, class F> constexpr void for_each(T&& x, F&& f) {
   using U = std::remove_cvref_t<T>;
   detail::bind(x, [&]<class... M>(M&... m) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(name<U, I>, m), ...); }(std::index_sequence_for<M...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(name<U, I>, m), ...); }
+    (std::index_sequence_for<M...>{});
   });
 }
 /// Calls f with references to all fields at once.
-template <class T, class F> constexpr decltype(auto) apply(T&& x, F&& f) { return detail::bind(std::forward<T>(x), std::forward<F>(f)); }
+template <class T, class F> constexpr decltype(auto) apply(T&& x, F&& f) {
+  return detail::bind(std::forward<T>(x), std::forward<F>(f));
+}
 }  // namespace bora::fields

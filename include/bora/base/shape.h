@@ -20,7 +20,10 @@ class Shape {
  public:
   using value_type = std::int64_t;
   Shape() = default;
-  Shape(std::initializer_list<Dim> d) { n_.reserve(d.size()); for (auto x : d) n_.push_back(x.n); }
+  Shape(std::initializer_list<Dim> d) {
+    n_.reserve(d.size());
+    for (auto x : d) n_.push_back(x.n);
+  }
   Shape(Dims v) : n_(std::move(v)) {}
   auto begin() const { return n_.begin(); }
   auto end() const { return n_.end(); }
@@ -28,7 +31,7 @@ class Shape {
   auto end() { return n_.end(); }
   auto rbegin() const { return n_.rbegin(); }
   auto rend() const { return n_.rend(); }
-  std::size_t size() const { return n_.size(); }            // number of dimensions, as std containers count
+  std::size_t size() const { return n_.size(); }  // number of dimensions, as std containers count
   bool empty() const { return n_.empty(); }
   std::int64_t operator[](std::size_t i) const { return n_[i]; }
   std::int64_t& operator[](std::size_t i) { return n_[i]; }

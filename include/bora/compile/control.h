@@ -11,9 +11,9 @@ enum class Keep : std::uint8_t { nothing, dots, dots_no_batch, everything, names
 struct Call {
   ProgramPtr program;
   Keep keep = Keep::everything;
-  std::vector<std::string> names = {};           // Keep::names: outputs of checkpoint_name that are kept
+  std::vector<std::string> names = {};  // Keep::names: outputs of checkpoint_name that are kept
   bool protect = false;
-  Mask donated = {};                             // inputs whose memory may be reused: meant for the call that runs, not for a staged one
+  Mask donated = {};  // inputs whose memory may be reused: meant for the call that runs, not for a staged one
   static constexpr std::string_view name = "call";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
@@ -58,7 +58,7 @@ struct While {
   static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
-  Arrays vjp(const Vjp&) const;                 // throws: how many rounds there are to go back through is not known
+  Arrays vjp(const Vjp&) const;  // throws: how many rounds there are to go back through is not known
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<While> samples();

@@ -6,13 +6,13 @@
 namespace bora {
 /// How memory and time of one run are made up, for plans and reports. Bytes are of this rank.
 struct ExecutableInfo {
-  std::size_t slab_bytes = 0;                    // temporaries; leased while it runs
+  std::size_t slab_bytes = 0;  // temporaries; leased while it runs
   std::size_t input_bytes = 0, output_bytes = 0, donated_bytes = 0;
   double flops = 0;
   std::size_t kernels = 0, fused = 0, collectives = 0;
   struct CollectiveUse {
-    std::string what;                            // "all_gather data f32[192, 576]"
-    std::size_t bytes = 0, times = 1;            // bytes: this rank's part in and out; times: per run (loops counted)
+    std::string what;                  // "all_gather data f32[192, 576]"
+    std::size_t bytes = 0, times = 1;  // bytes: this rank's part in and out; times: per run (loops counted)
   };
   std::vector<CollectiveUse> collective_uses;
 };
@@ -30,8 +30,8 @@ using ExecutablePtr = std::shared_ptr<const Executable>;
 /// Compiles for these donated inputs. Kept on the Program (per rank where it is local).
 ExecutablePtr executable(const ProgramPtr&, const Mask& donated = {});
 /// Passes, each Program -> Program, in this order (compile does all of them; exposed for tests and explain).
-ProgramPtr flatten(const ProgramPtr&);           // held calls inlined, checkpoints too
-ProgramPtr coalesce(const ProgramPtr&);          // small neighbouring collectives become one
+ProgramPtr flatten(const ProgramPtr&);   // held calls inlined, checkpoints too
+ProgramPtr coalesce(const ProgramPtr&);  // small neighbouring collectives become one
 /// Bytes of slabs leased now and at their peak, over the process.
 std::size_t slab_peak_bytes();
 }  // namespace bora

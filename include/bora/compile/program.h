@@ -13,12 +13,13 @@ namespace bora {
 class Memo {
  public:
   Memo() = default;
-  Memo(const Memo&) {}                           // a copied Program is another Program
+  Memo(const Memo&) {}  // a copied Program is another Program
   Memo& operator=(const Memo&) { return *this; }
   template <class T, class F> const T& get(const std::string& key, F&& make) const {
     {
       std::lock_guard l(mutex_);
-      if (auto it = entries_.find(key); it != entries_.end()) return *std::any_cast<const std::shared_ptr<const T>&>(it->second);
+      if (auto it = entries_.find(key); it != entries_.end())
+        return *std::any_cast<const std::shared_ptr<const T>&>(it->second);
     }
     std::any made = std::make_shared<const T>(make());
     std::lock_guard l(mutex_);
@@ -31,15 +32,15 @@ class Memo {
 
 struct Instruction {
   PrimitivePtr primitive;
-  std::vector<int> in, out;                      // variables
+  std::vector<int> in, out;  // variables
   SourcePtr source = {};
 };
 struct Program {
-  Types vars;                                    // by variable number
+  Types vars;  // by variable number
   std::vector<int> in, out;
   std::vector<Instruction> code;
-  std::vector<std::string> labels = {};          // of inputs, where known: tree paths of the arguments
-  bool local = false;                            // speaks of one rank's blocks: Shard made it
+  std::vector<std::string> labels = {};  // of inputs, where known: tree paths of the arguments
+  bool local = false;                    // speaks of one rank's blocks: Shard made it
   Memo memo = {};
   Types in_types() const;
   Types out_types() const;
@@ -53,18 +54,18 @@ class Stage final : public Interpreter {
   ~Stage() override;
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   Array input(const Type&, std::string label = {});
-  int variable(const Array&);                    // lifts if it is not ours
+  int variable(const Array&);  // lifts if it is not ours
   std::size_t length() const { return program_.code.size(); }
   /// The Program, simplified; inputs = input() calls in order, then captures.
   ProgramPtr finish(const Arrays& out);
   /// The same, code untouched.
   std::shared_ptr<Program> raw(const Arrays& out);
-  Arrays captures;                               // values lifted, in the order of their inputs
+  Arrays captures;  // values lifted, in the order of their inputs
  private:
   Array fresh(const Type&, int* number);
   std::string scope_of(const std::vector<int>& operands) const;
   Program program_;
-  std::vector<std::string> scopes_;              // by variable: the tree path it comes from, empty if none
+  std::vector<std::string> scopes_;  // by variable: the tree path it comes from, empty if none
   std::vector<int> captured_;
   std::unordered_map<const Value*, int> lifted_;
 };

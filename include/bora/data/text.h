@@ -13,12 +13,14 @@ void check_text(const std::string& path, double hold_out, std::int64_t window);
 class Stream {
  public:
   struct Piece {
-    std::int64_t start;                  // in the stream
-    std::int64_t file, offset;           // in the files
+    std::int64_t start;         // in the stream
+    std::int64_t file, offset;  // in the files
   };
   Stream() = default;
   Stream(std::shared_ptr<const std::vector<std::string>> files, std::vector<Piece> pieces, std::int64_t bytes)
-      : files_(std::move(files)), pieces_(std::make_shared<const std::vector<Piece>>(std::move(pieces))), bytes_(bytes) {}
+      : files_(std::move(files)),
+        pieces_(std::make_shared<const std::vector<Piece>>(std::move(pieces))),
+        bytes_(bytes) {}
   std::int64_t size() const { return bytes_; }
   /// n bytes from `begin` (any number >= 0); the stream's end is followed by its beginning. Throws IoError, also if a file has become
   /// shorter than it was when it was indexed.

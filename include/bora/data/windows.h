@@ -15,19 +15,21 @@ std::uint64_t index_shuffle(std::uint64_t index, std::uint64_t n, std::uint32_t 
 /// Rows [begin, end) of a global batch: what one rank reads.
 struct Rows {
   std::int64_t step = 0, begin = 0, end = 0;
-  std::vector<std::uint8_t> tokens = {};    // [end - begin, positions + 1]
-  std::vector<float> weights = {};          // [end - begin]: 1, or 0 for a row past the end of an evaluation
+  std::vector<std::uint8_t> tokens = {};  // [end - begin, positions + 1]
+  std::vector<float> weights = {};        // [end - begin]: 1, or 0 for a row past the end of an evaluation
 };
 
 /// Windows of positions + 1 bytes: inputs and, one further, targets. Neighbouring windows share one byte.
 struct Windows {
   Stream stream;
   std::int64_t positions = 0;
-  std::int64_t size() const;                // windows in one pass over the stream
+  std::int64_t size() const;  // windows in one pass over the stream
   /// Rows [begin, end) of training step `step`. Every pass shuffles all windows anew and cuts the ring of bytes at another place.
-  Rows training_rows(std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end, std::int64_t seed) const;
+  Rows training_rows(std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end,
+                     std::int64_t seed) const;
   /// Rows [begin, end) of evaluation batch `step` over `count` windows spread evenly over the stream.
-  Rows evaluation_rows(std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end, std::int64_t count) const;
+  Rows evaluation_rows(std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end,
+                       std::int64_t count) const;
 };
 
 /// Reads one step ahead on a oneTBB worker of its own, while kernels run on the others.

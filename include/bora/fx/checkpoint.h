@@ -31,7 +31,8 @@ template <class F> struct Checkpointed {
   remat::Policy policy;
   template <class... A> auto operator()(const A&... a) const {
     static_assert(Callable<F, A...>,
-        "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+                  "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not "
+                  "be a mutable lambda");
     if constexpr (Callable<F, A...>) {
       using R = result_t<F, A...>;
       static_assert(tree::Tree<R>, "checkpoint: f must return a tree");

@@ -4,41 +4,46 @@
 
 namespace bora {
 struct Scan {
-  bool reverse = false;                           // from the last element to the first; ys stay in place
-  std::optional<std::int64_t> length = none;      // needed where xs has no leaves
-  int unroll = 1;                                 // iterations per round of the loop
+  bool reverse = false;                       // from the last element to the first; ys stay in place
+  std::optional<std::int64_t> length = none;  // needed where xs has no leaves
+  int unroll = 1;                             // iterations per round of the loop
 };
 /// A loop bound: an integer known now, or a scalar integer Array.
 struct LoopBound {
   std::optional<std::int64_t> n = none;
   Array a = {};
-  template <std::integral T> requires(!std::same_as<T, bool>) LoopBound(T v) : n(static_cast<std::int64_t>(v)) {}
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) LoopBound(T v) : n(static_cast<std::int64_t>(v)) {}
   LoopBound(const Array& x) : a(x) {}
 };
 namespace fx {
 template <class R, class C> inline constexpr bool carries = false;
 template <class C, class Y> inline constexpr bool carries<std::pair<C, Y>, C> = true;
 /// Last carry, then ys. labels: paths of init, then of xs.
-Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels, const Scan& options);
+Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels,
+                  const Scan& options);
 Arrays cond_shell(const Array& predicate, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
 Arrays while_shell(const FlatFn& condition, const FlatFn& body, const Arrays& init);
 /// body: (i, carry) -> carry.
 Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& body, const Arrays& init,
-    const std::vector<std::string>& labels);
+                  const std::vector<std::string>& labels);
 }  // namespace fx
 
 /// body(carry, x) -> std::pair{carry, y}, once for each element of the leading axis of xs: {last carry, ys stacked}. xs may be none with
 /// .length; y may be none. The carry keeps structure, shapes and dtypes. Throws ShapeError naming the path that does not.
 template <class F, class C, class X> auto scan(const F& body, const C& init, const X& xs, const Scan& options = {}) {
-  static_assert(fx::Callable<F, C, X>,
+  static_assert(
+      fx::Callable<F, C, X>,
       "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a mutable lambda");
   static_assert(tree::positional<X>, "scan: xs holds NamedArrays, whose axes have names: use scan(f, Axis)(init, xs)");
   if constexpr (fx::Callable<F, C, X> && tree::positional<X>) {
     using R = fx::result_t<F, C, X>;
-    static_assert(fx::carries<R, C>, "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
+    static_assert(fx::carries<R, C>,
+                  "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
     if constexpr (fx::carries<R, C>) {
       using Y = typename R::second_type;
-      static_assert(tree::positional<Y>, "scan: y holds NamedArrays, whose axes have names: use scan(f, Axis)(init, xs)");
+      static_assert(tree::positional<Y>,
+                    "scan: y holds NamedArrays, whose axes have names: use scan(f, Axis)(init, xs)");
       std::optional<R> out;
       auto flat = fx::flat_fn<R>(body, out, init, xs);
       auto checked = [&](const Arrays& in) {
@@ -54,9 +59,10 @@ template <class F, class C, class X> auto scan(const F& body, const C& init, con
   }
 }
 /// on_true(operands...) or on_false(operands...); inside transforms and jit both are staged and one of them runs. predicate: a scalar.
-template <class T, class F, class... A> auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&... operands) {
+template <class T, class F, class... A>
+auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&... operands) {
   static_assert(fx::Callable<T, A...> && fx::Callable<F, A...>,
-      "cond: a branch cannot be called with these operands; it takes them by value or const&");
+                "cond: a branch cannot be called with these operands; it takes them by value or const&");
   if constexpr (fx::Callable<T, A...> && fx::Callable<F, A...>) {
     using R = fx::result_t<T, A...>;
     static_assert(std::is_same_v<R, fx::result_t<F, A...>>, "cond: both branches must return the same type");
@@ -77,7 +83,7 @@ template <class T, class F, class... A> auto cond(const Array& predicate, const 
 /// use fori_loop or scan.
 template <class P, class F, class C> C while_loop(const P& condition, const F& body, const C& init) {
   static_assert(fx::Callable<P, C> && fx::Callable<F, C>,
-      "while_loop: condition and body are called with the value; they take it by value or const&");
+                "while_loop: condition and body are called with the value; they take it by value or const&");
   if constexpr (fx::Callable<P, C> && fx::Callable<F, C>) {
     static_assert(std::is_same_v<fx::result_t<P, C>, Array>, "while_loop: the condition must return a boolean Array");
     static_assert(std::is_same_v<fx::result_t<F, C>, C>, "while_loop: body must return a value of init's type");
@@ -94,7 +100,8 @@ template <class P, class F, class C> C while_loop(const P& condition, const F& b
 }
 /// body(i, .. body(lower, init)) for i in [lower, upper), i an i32 scalar. Integer bounds make it a scan, which has a reverse mode.
 template <class F, class C> C fori_loop(const LoopBound& lower, const LoopBound& upper, const F& body, const C& init) {
-  static_assert(fx::Callable<F, Array, C>, "fori_loop: body is called with (i, value); it takes them by value or const&");
+  static_assert(fx::Callable<F, Array, C>,
+                "fori_loop: body is called with (i, value); it takes them by value or const&");
   if constexpr (fx::Callable<F, Array, C>) {
     static_assert(std::is_same_v<fx::result_t<F, Array, C>, C>, "fori_loop: body must return a value of init's type");
     std::optional<C> out;

@@ -13,9 +13,9 @@ VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt);
 std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
 
 struct VmapFlat {
-  std::vector<std::optional<std::int64_t>> in;            // one per leaf; none: not mapped; negative axes count from the end
-  std::vector<std::optional<std::int64_t>> out = {0};     // one per output leaf, or a single one for all
-  std::int64_t size = -1;                      // needed only if nothing is mapped
+  std::vector<std::optional<std::int64_t>> in;  // one per leaf; none: not mapped; negative axes count from the end
+  std::vector<std::optional<std::int64_t>> out = {0};  // one per output leaf, or a single one for all
+  std::int64_t size = -1;                              // needed only if nothing is mapped
   std::string axis_name = {};
 };
 Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how);
@@ -23,7 +23,8 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how);
 /// An inner jit.
 Arrays call_program(const ProgramPtr&, const Arrays& in);
 /// body: (carry, x) -> (carry, y). xs have a leading dimension of `length`. labels: tree paths of the carry, for errors.
-Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse, const std::vector<std::string>& labels = {});
+Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse,
+                 const std::vector<std::string>& labels = {});
 Arrays cond_flat(const Array& pred, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
 Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init);
 Arrays checkpoint_flat(const FlatFn&, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names = {});

@@ -9,7 +9,8 @@ void append_gradients(tree::Node argument, tree::Node gradient, Arrays&);
 void append_zero_gradients(tree::Node argument, Arrays&);
 template <class X, class G> void append_gradient(const X& x, const G& g, Arrays& to) {
   static_assert(std::is_same_v<X, G> || std::is_same_v<G, std::nullopt_t>,
-                "custom_vjp: bwd must return the gradient with the type of the argument (a tuple of them for several), or none for zero");
+                "custom_vjp: bwd must return the gradient with the type of the argument (a tuple of them for several), "
+                "or none for zero");
   if constexpr (std::is_same_v<X, G>) append_gradients(tree::node(x), tree::node(g), to);
   else if constexpr (std::is_same_v<G, std::nullopt_t>) append_zero_gradients(tree::node(x), to);
 }
@@ -18,12 +19,17 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
   Fwd fwd;
   Bwd bwd;
   template <class... A> auto operator()(const A&... a) const {
-    static_assert(Callable<F, A...> && Callable<Fwd, A...>, "custom_vjp: f and fwd are called with the same arguments, by value or const&");
+    static_assert(Callable<F, A...> && Callable<Fwd, A...>,
+                  "custom_vjp: f and fwd are called with the same arguments, by value or const&");
     if constexpr (Callable<F, A...> && Callable<Fwd, A...>) {
       using R = result_t<F, A...>;
       using S = result_t<Fwd, A...>;
-      static_assert(requires(S s) { requires std::is_same_v<std::remove_cvref_t<decltype(s.first)>, R>; s.second; },
-                    "custom_vjp: fwd must return std::pair{f's result, residuals}");
+      static_assert(
+          requires(S s) {
+            requires std::is_same_v<std::remove_cvref_t<decltype(s.first)>, R>;
+            s.second;
+          },
+          "custom_vjp: fwd must return std::pair{f's result, residuals}");
       using Residuals = typename S::second_type;
       static_assert(Callable<Bwd, Residuals, R>, "custom_vjp: bwd is called with (residuals, cotangent of f's result)");
       if constexpr (Callable<Bwd, Residuals, R>) {
@@ -37,8 +43,9 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
           Arrays r;
           if constexpr (sizeof...(A) == 1) (append_gradient(a, g, r), ...);
           else {
-            static_assert(requires { requires std::tuple_size<decltype(g)>::value == sizeof...(A); },
-                          "custom_vjp: bwd must return a tuple with one gradient per argument (none for zero)");
+            static_assert(
+                requires { requires std::tuple_size<decltype(g)>::value == sizeof...(A); },
+                "custom_vjp: bwd must return a tuple with one gradient per argument (none for zero)");
             std::apply([&](const auto&... each) { (append_gradient(a, each, r), ...); }, g);
           }
           return r;

@@ -24,7 +24,8 @@ template <class F> struct ValueAndGrad {
   F f;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     static_assert(Callable<F, P, Rest...>,
-                  "grad: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+                  "grad: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
+                  "mutable lambda");
     if constexpr (Callable<F, P, Rest...>) {
       using R = result_t<F, P, Rest...>;
       static_assert(Loss<R>::ok, "grad: f must return a scalar Array, or std::pair{Array, aux}");
@@ -44,7 +45,7 @@ template <class F> struct Grad {
   ValueAndGrad<F> both;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     using V = decltype(both(p, rest...));
-    if constexpr (!std::is_void_v<V>) {                       // otherwise a static_assert has said why
+    if constexpr (!std::is_void_v<V>) {  // otherwise a static_assert has said why
       V r = both(p, rest...);
       if constexpr (std::tuple_size_v<V> == 3) return std::pair{std::move(std::get<2>(r)), std::move(std::get<1>(r))};
       else return std::move(std::get<1>(r));
@@ -54,20 +55,23 @@ template <class F> struct Grad {
 template <class X> X jvp_arguments(const X& x) { return x; }
 template <class R, class F, class... A> auto jvp_of(const F& f, const std::tuple<A...>& x, const std::tuple<A...>& dx) {
   std::optional<R> out;
-  auto run = [&](const A&... a) { return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::node(x), tree::node(dx))); };
+  auto run = [&](const A&... a) {
+    return jvp_shell(flat_fn<R>(f, out, a...), pack(a...), tangents(tree::node(x), tree::node(dx)));
+  };
   auto [y, dy] = std::apply(run, x);
   return std::pair{tree::unflatten(*out, y), tree::unflatten(*out, dy)};
 }
 template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
   static_assert(Callable<F, A...>,
-      "vjp: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+                "vjp: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
+                "mutable lambda");
   if constexpr (Callable<F, A...>) {
     using R = result_t<F, A...>;
     std::optional<R> out;
     auto in = pack(a...);
     auto v = vjp_flat(flat_fn<R>(f, out, a...), in, Mask(in.size(), true));
     auto pull = [pull = std::move(v.pullback), like = abstract(*out), types = types_of(v.out),
-        args = std::tuple<A...>{abstract(a)...}](const R& ct) {
+                 args = std::tuple<A...>{abstract(a)...}](const R& ct) {
       auto g = tree::unflatten(args, pull(cotangents(tree::node(like), tree::node(ct), types)));
       if constexpr (sizeof...(A) == 1) return std::get<0>(std::move(g));
       else return g;
@@ -84,17 +88,20 @@ template <class F> auto value_and_grad(F f) { return fx::ValueAndGrad<F>{std::mo
 template <class F> auto grad(F f) { return fx::Grad<F>{{std::move(f)}}; }
 /// {f(args...), pull}: pull maps a tree like f's result (its cotangent; empty leaves are zero) to the gradient of the argument, or to a
 /// tuple of them.
-template <class F, class X, class... More> auto vjp(const F& f, const X& x, const More&... more) { return fx::vjp_of(f, x, more...); }
+template <class F, class X, class... More> auto vjp(const F& f, const X& x, const More&... more) {
+  return fx::vjp_of(f, x, more...);
+}
 /// {f(x), its derivative along dx}. Several arguments are tuples: jvp(f, std::tuple{m, x}, std::tuple{dm, dx}). Leaves of dx that are
 /// empty are zero.
 template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
   if constexpr (fx::Callable<F, X>) return fx::jvp_of<fx::result_t<F, X>>(f, std::tuple<X>{x}, std::tuple<X>{dx});
   else {
-    static_assert(requires { std::apply(f, x); },
-                  "jvp: f cannot be called with these arguments; several arguments are std::tuple{..}, their tangents "
-                  "a tuple of the same types");
+    static_assert(
+        requires { std::apply(f, x); },
+        "jvp: f cannot be called with these arguments; several arguments are std::tuple{..}, their tangents "
+        "a tuple of the same types");
     if constexpr (requires { std::apply(f, x); }) {
-      std::tuple args(x), tangents(dx);                       // a pair is a tuple too
+      std::tuple args(x), tangents(dx);  // a pair is a tuple too
       return fx::jvp_of<std::remove_cvref_t<decltype(std::apply(f, args))>>(f, args, tangents);
     }
   }

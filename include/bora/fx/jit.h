@@ -18,9 +18,9 @@ class Specs {
   std::vector<std::pair<std::string, Spec>> v_;
 };
 struct Jit {
-  Specs out = {};                                 // constraints on the results
-  std::string name = {};                          // for messages
-  std::size_t cache = 64;                         // Programs kept; the least recently used goes first, and that is said
+  Specs out = {};          // constraints on the results
+  std::string name = {};   // for messages
+  std::size_t cache = 64;  // Programs kept; the least recently used goes first, and that is said
 };
 namespace fx {
 class Prepared;
@@ -28,9 +28,9 @@ class Prepared;
 struct Traced {
   tree::Key key;
   Staged staged;
-  std::shared_ptr<const void> like;               // the result, its leaves without numbers
-  std::vector<tree::Part> parts;                  // what the key is made of, to say why a later call was staged again
-  std::shared_ptr<Prepared> prepared = {};        // the Executable of the latest donations
+  std::shared_ptr<const void> like;         // the result, its leaves without numbers
+  std::vector<tree::Part> parts;            // what the key is made of, to say why a later call was staged again
+  std::shared_ptr<Prepared> prepared = {};  // the Executable of the latest donations
 };
 using TracedPtr = std::shared_ptr<const Traced>;
 /// The cache of one jitted function: safe between threads.
@@ -65,7 +65,8 @@ template <class F> class Jitted {
   Jitted(F f, Jit options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
   template <class... A> auto operator()(A&&... a) const {
     static_assert(Callable<F, std::remove_cvref_t<A>...>,
-        "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+                  "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
+                  "mutable lambda");
     if constexpr (Callable<F, std::remove_cvref_t<A>...>) {
       using R = result_t<F, std::remove_cvref_t<A>...>;
       static_assert(tree::Tree<R>, "jit: f must return a tree: Arrays, or structs and containers of them");
@@ -73,7 +74,9 @@ template <class F> class Jitted {
         auto entry = traced<R>(a...);
         Arrays in;
         Mask donated;
-        (take_leaves(tree::node(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in, donated), ...);
+        (take_leaves(tree::node(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in,
+                     donated),
+         ...);
         auto out = cache_->run(*entry, std::move(in), donated);
         R result = *static_cast<const R*>(entry->like.get());
         tree::replace(tree::node(result), out.data(), out.size());
@@ -82,7 +85,9 @@ template <class F> class Jitted {
     }
   }
   /// The Program that a call with these arguments runs.
-  template <class... A> ProgramPtr program(const A&... a) const { return traced<result_t<F, A...>>(a...)->staged.program; }
+  template <class... A> ProgramPtr program(const A&... a) const {
+    return traced<result_t<F, A...>>(a...)->staged.program;
+  }
   /// How often f was staged.
   int traces() const { return cache_->traces(); }
  private:
@@ -100,7 +105,11 @@ template <class F> class Jitted {
       constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
-    Traced t{std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}, {}};
+    Traced t{std::move(key),
+             stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)),
+             nullptr,
+             {},
+             {}};
     t.like = std::make_shared<const R>(abstract(std::move(*out)));
     [[maybe_unused]] std::size_t i = 0;
     (append_parts(tree::node(a), i++, t.parts), ...);

@@ -15,7 +15,8 @@ struct MapAxis {
   std::optional<std::int64_t> axis = 0;
   std::optional<ByPath> rules = none;
   MapAxis() = default;
-  template <std::integral T> requires(!std::same_as<T, bool>) MapAxis(T a) : axis(static_cast<std::int64_t>(a)) {}
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) MapAxis(T a) : axis(static_cast<std::int64_t>(a)) {}
   MapAxis(std::nullopt_t) : axis(none) {}
   MapAxis(ByPath p) : rules(std::move(p)) {}
 };
@@ -24,32 +25,36 @@ struct MapAxes {
   std::vector<MapAxis> axes;
   bool each = false;
   MapAxes() : axes{MapAxis()} {}
-  template <class T> requires std::constructible_from<MapAxis, T> MapAxes(T a) : axes{MapAxis(std::move(a))} {}
+  template <class T>
+  requires std::constructible_from<MapAxis, T> MapAxes(T a) : axes{MapAxis(std::move(a))} {}
   MapAxes(std::initializer_list<MapAxis> l) : axes(l), each(true) {}
 };
 struct Vmap {
   MapAxes in = {};
   MapAxis out = {};
-  std::string axis_name = {};                     // for collectives inside f: psum(x, "batch")
-  std::optional<std::int64_t> size = none;        // of the mapped axis, where no argument has it
+  std::string axis_name = {};               // for collectives inside f: psum(x, "batch")
+  std::optional<std::int64_t> size = none;  // of the mapped axis, where no argument has it
 };
 namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
 Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
-    const std::vector<tree::Node>& arguments, const Vmap& how);
+                  const std::vector<tree::Node>& arguments, const Vmap& how);
 template <class F> struct Vmapped {
   F f;
   Vmap how;
   template <class... A> auto operator()(const A&... a) const {
     static_assert(Callable<F, A...>,
-        "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
-    static_assert((tree::positional<A> && ... && true), "vmap: an argument holds NamedArrays, whose axes have names: use vmap(f, Axis)");
+                  "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
+                  "mutable lambda");
+    static_assert((tree::positional<A> && ... && true),
+                  "vmap: an argument holds NamedArrays, whose axes have names: use vmap(f, Axis)");
     if constexpr (Callable<F, A...> && (tree::positional<A> && ... && true)) {
       using R = result_t<F, A...>;
       static_assert(tree::Tree<R>, "vmap: f must return a tree");
       static_assert(tree::positional<R>, "vmap: f returns NamedArrays, whose axes have names: use vmap(f, Axis)");
       std::optional<R> out;
-      auto y = vmap_shell(flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::node(a)...}, how);
+      auto y = vmap_shell(
+          flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::node(a)...}, how);
       return tree::unflatten(std::move(*out), y);
     }
   }

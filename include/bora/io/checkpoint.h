@@ -35,8 +35,8 @@ struct Place {
 
 struct StoredBlock {
   Box box;
-  std::int64_t file = 0, offset = 0, bytes = 0;       // file: the rank that wrote it
-  std::vector<std::uint32_t> crc = {};                // of every 1 MiB
+  std::int64_t file = 0, offset = 0, bytes = 0;  // file: the rank that wrote it
+  std::vector<std::uint32_t> crc = {};           // of every 1 MiB
 };
 struct StoredLeaf {
   std::string path;
@@ -44,7 +44,7 @@ struct StoredLeaf {
   std::vector<StoredBlock> blocks = {};
 };
 struct Manifest {
-  std::string mesh;                                   // it was written by, for people
+  std::string mesh;  // it was written by, for people
   std::map<std::string, std::string> notes = {};
   std::vector<StoredLeaf> leaves = {};
   const StoredLeaf* find(const std::string& path) const;
@@ -65,22 +65,26 @@ std::optional<Checkpoint> newest_checkpoint(const std::string& root);
 /// Writes root/step-<step> and returns its path; older checkpoints beyond the `keep` newest are removed afterwards. A block that several
 /// ranks hold is written by one of them. Every rank calls it with the same paths, types and Specs; either all return or all throw the
 /// same error, in which case nothing is left behind. Throws IoError (disk full, not writable), naming file and rank.
-std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves, const Place& place,
-                            const std::map<std::string, std::string>& notes = {}, std::int64_t keep = 2);
+std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
+                            const Place& place, const std::map<std::string, std::string>& notes = {},
+                            std::int64_t keep = 2);
 
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);
 /// Throws CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype than wanted. Specs do not count.
-void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted, const std::string& subtree = {});
+void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted,
+                  const std::string& subtree = {});
 /// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves holds. Reads only the parts of files that
 /// overlap this rank's blocks, and verifies them. All ranks return or all throw the same error. Throws CheckpointError naming the leaf
 /// whose bytes are damaged or missing. subtree: only leaves below this path count, as "params" of a training state.
-void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place, const std::string& subtree = {});
+void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
+                        const std::string& subtree = {});
 /// Reads everything and compares every checksum. Throws CheckpointError as restore_checkpoint. Returns the bytes read.
 std::int64_t verify_checkpoint(const std::string& folder);
 
 /// Gathers bytes: this rank gives n, `out` receives counts[r] bytes of each rank r in turn. Empty where there is one rank.
-using GatherBytes = std::function<void(const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts)>;
+using GatherBytes =
+    std::function<void(const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts)>;
 /// SHA-256 over the global numbers of every leaf as f32, little-endian, leaves in the order of their paths: 64 hexadecimal digits, the same
 /// on every rank and for every mesh. At most 16 MiB of numbers are in memory at a time. Every rank must ask. DtypeError for keys.
 std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const GatherBytes& gather);
@@ -91,6 +95,7 @@ template <class E> void agree(const Place& place, const std::string& mine, std::
     if (!mine.empty()) throw E(mine);
     return;
   }
-  for (auto& text : place.exchange(mine, what)) if (!text.empty()) throw E(text);
+  for (auto& text : place.exchange(mine, what))
+    if (!text.empty()) throw E(text);
 }
 }  // namespace bora::io

@@ -9,7 +9,7 @@ namespace bora::io {
 /// CRC-32C (Castagnoli) of n bytes, continued from `crc` (0 at the beginning): the crc32 instruction where the CPU has it.
 std::uint32_t crc32c(const void* data, std::size_t n, std::uint32_t crc = 0);
 namespace detail {
-std::uint32_t crc32c_table(const void* data, std::size_t n, std::uint32_t crc);      // the same without the instruction
+std::uint32_t crc32c_table(const void* data, std::size_t n, std::uint32_t crc);  // the same without the instruction
 }
 
 /// SHA-256 of bytes that come in pieces.

@@ -12,7 +12,7 @@ void save_npy(const std::filesystem::path& file, const Array& x);
 /// The array in a .npy file: bool, u8, i32, i64, u32, f32, f64; '<u2' as bf16 bits if `dtype` is bf16. Narrower integers and f16 become i32
 /// and f32, which hold them exactly; Fortran order is converted. Throws IoError for what is damaged and DtypeError for what has no dtype.
 struct LoadNpy {
-  std::optional<Dtype> dtype = none;            // convert to this; bf16 reads '<u2' as bits
+  std::optional<Dtype> dtype = none;  // convert to this; bf16 reads '<u2' as bits
 };
 Array load_npy(const std::filesystem::path& file, const LoadNpy& options = {});
 /// The arrays of a .npz file by name, as numpy.savez writes it. Throws IoError for compressed entries (numpy.savez_compressed).

@@ -11,9 +11,9 @@ struct Gemm {
   Dtype dtype;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   const void* a = nullptr;
-  std::int64_t a_batch = 0, a_row = 0, a_col = 1;    // strides of a: batch, m, k
+  std::int64_t a_batch = 0, a_row = 0, a_col = 1;  // strides of a: batch, m, k
   const void* b = nullptr;
-  std::int64_t b_batch = 0, b_row = 0, b_col = 1;    // strides of b: batch, k, n
+  std::int64_t b_batch = 0, b_row = 0, b_col = 1;  // strides of b: batch, k, n
   void* c = nullptr;
   std::int64_t c_batch = 0, ldc = 0;
   bool accumulate = false;

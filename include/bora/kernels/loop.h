@@ -18,15 +18,15 @@ inline constexpr int kMaxDims = 8, kMaxOperands = 32, kMaxInputs = 4;
 struct ElementOp {
   std::string_view name;
   int arity;
-  int cost;                                          // instructions per element, roughly: recompute or keep, inline or parallel
+  int cost;  // instructions per element, roughly: recompute or keep, inline or parallel
   Dtype (*result)(const Dtype* in);
 };
 using OpId = std::uint16_t;
-OpId find_op(std::string_view name);                 // throws ValueError
+OpId find_op(std::string_view name);  // throws ValueError
 const ElementOp& element_op(OpId);
 std::vector<OpId> all_ops();
 
-enum class Reduction : std::uint8_t { sum, max, min, prod, all, any };   // max and min take NaN; all, any on bool
+enum class Reduction : std::uint8_t { sum, max, min, prod, all, any };  // max and min take NaN; all, any on bool
 
 /// A buffer seen by the loop. columns: one element per column; else one value per row.
 struct Operand {
@@ -36,21 +36,21 @@ struct Operand {
 };
 struct Instr {
   enum class Kind : std::uint8_t {
-    constant,      // imm: the bits of one element of dtype (bool 0 or 1; bf16 in the low 16 bits)
-    load,          // imm: operand
-    op,            // op, in
-    cast,          // in[0] -> dtype (float to integer truncates and saturates, NaN gives 0; anything to bool is != 0)
-    bitcast,       // in[0] -> dtype of the same size
-    reduce,        // in[0] over the row -> one value per row; imm: Reduction
-    linear,        // imm: which linear form of the arguments; base + sum of coordinate * stride, as dtype
-    random_bits,   // imm: linear form (the 64-bit counter); operand: the key; dtype u8, u32 or i64: JAX's bits of 8, 32 or 64
-    gather,        // operand[row, in[0]] of a per-row index; out of range gives NaN (0 for integers); operand is a columns operand
-    store          // in[0] -> operand imm, of the value's dtype
+    constant,  // imm: the bits of one element of dtype (bool 0 or 1; bf16 in the low 16 bits)
+    load,      // imm: operand
+    op,        // op, in
+    cast,      // in[0] -> dtype (float to integer truncates and saturates, NaN gives 0; anything to bool is != 0)
+    bitcast,   // in[0] -> dtype of the same size
+    reduce,    // in[0] over the row -> one value per row; imm: Reduction
+    linear,    // imm: which linear form of the arguments; base + sum of coordinate * stride, as dtype
+    random_bits,  // imm: linear form (the 64-bit counter); operand: the key; dtype u8, u32 or i64: JAX's bits of 8, 32 or 64
+    gather,  // operand[row, in[0]] of a per-row index; out of range gives NaN (0 for integers); operand is a columns operand
+    store  // in[0] -> operand imm, of the value's dtype
   };
   Kind kind;
-  Dtype dtype;                                       // of the result
+  Dtype dtype;  // of the result
   OpId op = 0;
-  std::int16_t operand = -1;                         // random_bits: key operand; gather: table operand
+  std::int16_t operand = -1;  // random_bits: key operand; gather: table operand
   std::array<std::int16_t, kMaxInputs> in{-1, -1, -1, -1};
   std::uint64_t imm = 0;
   bool operator==(const Instr&) const = default;
@@ -71,7 +71,7 @@ struct LinearForm {
 };
 struct LoopArgs {
   int ndim = 1;
-  std::int64_t extent[kMaxDims] = {1};               // extent[ndim - 1]: columns of a row
+  std::int64_t extent[kMaxDims] = {1};  // extent[ndim - 1]: columns of a row
   void* pointer[kMaxOperands] = {};
   std::int64_t stride[kMaxOperands][kMaxDims] = {};  // in elements; along the last dimension 1 (columns) or 0
   LinearForm linear[4] = {};

@@ -8,7 +8,9 @@ namespace bora::kernels {
 /// times memory speed). Blocks of 4 MiB and more start at a multiple of 2 MiB and ask for huge pages. Thread-safe. Zero bytes are allowed.
 std::shared_ptr<void> allocate(std::size_t bytes);
 /// Bytes handed out and bytes kept for reuse, now and at their peak.
-struct PoolUse { std::size_t used = 0, kept = 0, peak = 0; };
+struct PoolUse {
+  std::size_t used = 0, kept = 0, peak = 0;
+};
 PoolUse pool_use();
 /// Gives kept blocks back to the system.
 void trim_pool();

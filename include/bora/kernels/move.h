@@ -7,7 +7,8 @@
 namespace bora::kernels {
 /// dst[i] = src[i] for every index i of shape; strides in elements (0 and negative allowed in src), `size` bytes an element (1, 2, 4, 8).
 /// Transposes run in tiles, contiguous runs as memcpy; threaded. src and dst must not overlap.
-void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_strides, const Dims& shape, std::size_t size);
+void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_strides, const Dims& shape,
+          std::size_t size);
 /// n elements of `size` bytes with the bit pattern `bits`.
 void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits);
 }  // namespace bora::kernels

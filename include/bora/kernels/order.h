@@ -8,5 +8,6 @@ namespace bora::kernels {
 void argsort(Dtype, const void* in, std::int32_t* out, std::int64_t rows, std::int64_t n);
 /// The k largest of each row in descending order, and where they stood: values [rows, k], indices i32[rows, k]. Ties keep the lower
 /// position first; NaN counts as largest.
-void top_k(Dtype, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n, std::int64_t k);
+void top_k(Dtype, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n,
+           std::int64_t k);
 }  // namespace bora::kernels

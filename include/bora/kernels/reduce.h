@@ -11,7 +11,8 @@ namespace bora::kernels {
 /// (the smallest integer).
 void reduce(Reduction, Dtype, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner);
 /// out i32[outer, inner] = first position of the maximum (minimum); NaN counts as the extreme.
-void arg_reduce(bool max, Dtype, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n, std::int64_t inner);
+void arg_reduce(bool max, Dtype, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n,
+                std::int64_t inner);
 /// Running sum along n, from the front or the back. bf16 accumulates in f32. May run in place.
 void cumsum(Dtype, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner, bool reverse);
 }  // namespace bora::kernels

@@ -31,11 +31,12 @@ struct Gpt2Block {
 };
 struct Gpt2 {
   nn::Embedding wte;
-  NamedArray wpe;                                // [position, embed]
+  NamedArray wpe;  // [position, embed]
   nn::Stacked<Gpt2Block> blocks;
   nn::LayerNorm ln_f;
   static Gpt2 init(const Gpt2Config& config, const Array& key);
   /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab]. remat: what is kept of a block besides its input.
-  NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& dropout_key = none, const remat::Policy& remat = remat::nothing) const;
+  NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& dropout_key = none,
+                        const remat::Policy& remat = remat::nothing) const;
 };
 }  // namespace bora::models

@@ -21,7 +21,9 @@ class Axes {
  public:
   Axes(const Axis& a) : v_{a} {}
   Axes(std::vector<Axis> a) : v_(std::move(a)) {}
-  template <class... A> requires(sizeof...(A) > 0 && (std::same_as<A, Axis> && ...)) Axes(const Axis& first, const A&... rest) : v_{first, rest...} {}
+  template <class... A>
+  requires(sizeof...(A) > 0 && (std::same_as<A, Axis> && ...)) Axes(const Axis& first, const A&... rest)
+      : v_{first, rest...} {}
   auto begin() const { return v_.begin(); }
   auto end() const { return v_.end(); }
   std::size_t size() const { return v_.size(); }
@@ -34,7 +36,7 @@ class AxisNames {
  public:
   struct One {
     std::string name;
-    std::int64_t size = -1;                      // -1: any
+    std::int64_t size = -1;  // -1: any
     One(const Axis& a) : name(a.name), size(a.size) {}
     template <Text S> One(const S& s) : name(std::string_view(s)) {}
   };
@@ -55,7 +57,7 @@ struct NamedSlice {
   template <Text S> NamedSlice(const S& a, Slice s) : axis(std::string_view(a)), slice(std::move(s)) {}
   NamedSlice(const Axis& a, Slice s) : axis(a.name), slice(std::move(s)) {}
 };
-std::string to_string(const std::vector<Axis>&);     // "{batch:32, embed:512}"
+std::string to_string(const std::vector<Axis>&);  // "{batch:32, embed:512}"
 Shape shape_of(const std::vector<Axis>&);
 /// Position of the axis with this name, -1 if there is none.
 std::int64_t find_axis(const std::vector<Axis>&, std::string_view name);

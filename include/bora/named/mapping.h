@@ -50,10 +50,12 @@ template <class T> T sharded(T t, const AxisMapping& mapping) {
 }
 /// What a mapping does silently to these arrays, one line each: rules that fit nothing, rules that an earlier one hides, axes whose mesh
 /// axis is taken, uneven splits. For plans.
-std::vector<std::string> diagnose(const AxisMapping& mapping, const std::vector<std::pair<std::string, std::vector<Axis>>>& arrays, const MeshShape& mesh);
+std::vector<std::string> diagnose(const AxisMapping& mapping,
+                                  const std::vector<std::pair<std::string, std::vector<Axis>>>& arrays,
+                                  const MeshShape& mesh);
 
 struct NamedJit {
-  AxisMapping out = {};                            // storage mapping: draws inside are born split this way, results are constrained by it
+  AxisMapping out = {};  // storage mapping: draws inside are born split this way, results are constrained by it
 };
 /// jit(f) under a mapping: what f draws and returns is laid out by it; no rank ever holds the whole.
 template <class F> auto named_jit(F f, NamedJit options = {}) {

@@ -9,7 +9,7 @@
 namespace bora {
 class [[nodiscard]] NamedArray {
  public:
-  NamedArray() = default;                                            // empty: any use throws
+  NamedArray() = default;  // empty: any use throws
   /// Throws AxisError if shape and axes differ or a name occurs twice.
   NamedArray(Array a, std::vector<Axis> axes);
   const Array& array() const& { return array_; }
@@ -46,7 +46,7 @@ template <> struct tree::Leaf<NamedArray> {
   static constexpr bool positional = false;
   static const Array& array(const NamedArray& x) { return x.array_; }
   static NamedArray rebuild(const NamedArray& like, Array a) {
-    NamedArray r;                                                    // unchecked: transforms pass tracers of other shapes through here
+    NamedArray r;  // unchecked: transforms pass tracers of other shapes through here
     r.array_ = std::move(a);
     r.axes_ = like.axes_;
     return r;
@@ -60,7 +60,9 @@ template <> struct tree::Leaf<NamedArray> {
   static void key(const NamedArray& x, tree::Key& k) {
     for (auto& a : x.axes_) k.add_text(a.name);
   }
-  static std::string text(const NamedArray& x) { return std::string(x.array_.defined() ? dtype_name(x.array_.dtype()) : "empty") + to_string(x.axes_); }
+  static std::string text(const NamedArray& x) {
+    return std::string(x.array_.defined() ? dtype_name(x.array_.dtype()) : "empty") + to_string(x.axes_);
+  }
 };
 std::ostream& operator<<(std::ostream&, const NamedArray&);
 

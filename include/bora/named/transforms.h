@@ -21,7 +21,9 @@ template <class F> struct NamedVmapped {
   F f;
   Axis axis;
   template <class... A> auto operator()(const A&... a) const {
-    static_assert(Callable<F, A...>, "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    static_assert(Callable<F, A...>,
+                  "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
+                  "mutable lambda");
     using R = result_t<F, A...>;
     std::tuple<A...> inner{a...};
     auto where = remove_axis(tree::node(inner), axis, "vmap");
@@ -40,9 +42,12 @@ template <class F> struct NamedVmapped {
 };
 /// body(carry, x) over slices of xs; positions: where each leaf of xs has the axis, -1 where it is the same for every element. Leaves with
 /// position -1 reach the body as they are.
-template <class F, class C, class X> auto scan_slices(const F& body, const C& init, const X& one, const Arrays& xs, const Dims& positions, const Axis& axis, const bora::Scan& options) {
+template <class F, class C, class X> auto scan_slices(const F& body, const C& init, const X& one, const Arrays& xs,
+                                                      const Dims& positions, const Axis& axis,
+                                                      const bora::Scan& options) {
   using R = result_t<F, C, X>;
-  static_assert(carries<R, C>, "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
+  static_assert(carries<R, C>,
+                "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
   std::optional<R> out;
   auto n = tree::count_leaves(tree::node(init));
   FlatFn flat = [&](const Arrays& leaves) {
@@ -60,7 +65,8 @@ template <class F, class C, class X> auto scan_slices(const F& body, const C& in
     r.insert(r.end(), ys.begin(), ys.end());
     return r;
   };
-  auto r = scan_flat(flat, tree::leaves(init), sliced_leaves(xs, positions), options.length.value_or(axis.size), options.reverse, labels_of(init));
+  auto r = scan_flat(flat, tree::leaves(init), sliced_leaves(xs, positions), options.length.value_or(axis.size),
+                     options.reverse, labels_of(init));
   const Array *at = r.data(), *end = at + r.size();
   C carry = take_tree(init, at, end);
   auto ys = take_tree(out->second, at, end);
@@ -72,7 +78,9 @@ template <class F> struct NamedScanned {
   Axis axis;
   bora::Scan options;
   template <class C, class X> auto operator()(const C& init, const X& xs) const {
-    static_assert(Callable<F, C, X>, "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a mutable lambda");
+    static_assert(Callable<F, C, X>,
+                  "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a "
+                  "mutable lambda");
     X one = xs;
     auto where = remove_axis(tree::node(one), axis, "scan");
     return scan_slices(f, init, one, tree::leaves(xs), where, axis, options);
@@ -82,5 +90,7 @@ template <class F> struct NamedScanned {
 /// f over `axis`: vmap(f, Batch)(x, w). NamedArrays without the axis and plain Arrays are the same for every element.
 template <class F> auto vmap(F f, const Axis& axis) { return fx::NamedVmapped<F>{std::move(f), axis}; }
 /// auto [last, ys] = scan(body, Layers)(init, xs): body(carry, x) for each position along the axis.
-template <class F> auto scan(F body, const Axis& axis, const Scan& options = {}) { return fx::NamedScanned<F>{std::move(body), axis, options}; }
+template <class F> auto scan(F body, const Axis& axis, const Scan& options = {}) {
+  return fx::NamedScanned<F>{std::move(body), axis, options};
+}
 }  // namespace bora

@@ -8,8 +8,8 @@
 namespace bora::nn {
 /// y = dot(x, weight, in) + bias. Weights are drawn from a normal distribution.
 struct Linear {
-  NamedArray weight;                            // [in..., out...]
-  std::optional<NamedArray> bias;               // [out...]
+  NamedArray weight;               // [in..., out...]
+  std::optional<NamedArray> bias;  // [out...]
   struct Init {
     double stddev = 0.02;
     bool use_bias = true;
@@ -21,7 +21,7 @@ struct Linear {
 };
 /// A table of vectors: lookup, and the product with all of them (a tied output layer).
 struct Embedding {
-  NamedArray weight;                            // [vocab, embed]
+  NamedArray weight;  // [vocab, embed]
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key, double stddev = 0.02);
   /// indices [...] -> [..., embed].
   NamedArray embed(const NamedArray& indices) const;
@@ -30,7 +30,7 @@ struct Embedding {
 };
 /// (x - mean) / sqrt(var + eps) * weight + bias over the axes of weight, computed in f32 and rounded once (Ba, Kiros, Hinton 2016).
 struct LayerNorm {
-  NamedArray weight, bias;                      // [embed]
+  NamedArray weight, bias;  // [embed]
   float eps = 1e-5F;
   static LayerNorm init(const Axis& embed, float eps = 1e-5F);
   NamedArray operator()(const NamedArray& x) const;
@@ -44,16 +44,17 @@ struct Dropout {
 struct Mlp {
   Linear up, down;
   static Mlp init(const Axis& embed, const Axis& hidden, const Array& key, double down_stddev = 0.02);
-  NamedArray operator()(const NamedArray& x) const;      // tanh-GELU (Hendrycks & Gimpel 2016)
+  NamedArray operator()(const NamedArray& x) const;  // tanh-GELU (Hendrycks & Gimpel 2016)
 };
 struct AttentionMask {
   bool causal = true;
-  std::optional<NamedArray> explicit_mask = none;        // boolean over position and key position axes: true = attend
+  std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend
 };
 /// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; softmax in f32.
 struct Attention {
   Linear q, k, v, out;
-  static Attention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key, double out_stddev = 0.02);
+  static Attention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
+                        double out_stddev = 0.02);
   /// x [..., position, embed] -> the same axes.
   NamedArray operator()(const NamedArray& x, const AttentionMask& mask = {}) const;
 };

@@ -11,7 +11,7 @@ namespace bora {
 /// Dtypes of parameters, computation and results, as jmp writes them: "p=f32,c=bf16,o=f32", "params=..,compute=..,output=..", "bf16".
 struct Policy {
   Dtype parameter = Dtype::f32, compute = Dtype::f32, output = Dtype::f32;
-  static Policy parse(std::string_view text);    // throws ConfigError
+  static Policy parse(std::string_view text);  // throws ConfigError
   template <class T> T cast_to_compute(const T& t) const { return cast(t, compute); }
   template <class T> T cast_to_parameter(const T& t) const { return cast(t, parameter); }
   template <class T> T cast_to_output(const T& t) const { return cast(t, output); }

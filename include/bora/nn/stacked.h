@@ -6,9 +6,7 @@
 
 namespace bora::nn {
 /// An argument of which each layer gets its own slice: an Array's leading dimension, a NamedArray's layer axis.
-template <class T> struct PerLayer {
-  T value;
-};
+template <class T> struct PerLayer { T value; };
 template <class T> PerLayer<T> per_layer(T v) { return {std::move(v)}; }
 
 namespace detail {
@@ -27,7 +25,9 @@ template <class T> Dims take_layer_axis(T& one, const Axis& axis) {
     for (auto& s : tree::slots(tree::node(one.value))) {
       if (!s.leaf.defined()) continue;
       if (s.leaf.template as<Array>()) {
-        check<AxisError>(s.leaf.get().ndim() > 0 && s.leaf.get().shape(0) == axis.size, "per_layer: the leading dimension of ", s.leaf.get().type(), " must be the ", axis.size, " layers");
+        check<AxisError>(s.leaf.get().ndim() > 0 && s.leaf.get().shape(0) == axis.size,
+                         "per_layer: the leading dimension of ", s.leaf.get().type(), " must be the ", axis.size,
+                         " layers");
         where[i] = 0;
       }
       ++i;
@@ -66,7 +66,7 @@ template <class Block> struct Stacked {
   }
 };
 struct Fold {
-  remat::Policy checkpoint = remat::nothing;     // what is kept of each layer for the backward pass, besides its input
+  remat::Policy checkpoint = remat::nothing;  // what is kept of each layer for the backward pass, besides its input
   bool reverse = false;
 };
 /// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in per_layer(..) are sliced.
@@ -84,7 +84,9 @@ template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& 
     auto body = [](const X& carry, const auto& layer) {
       return std::apply([&](const auto&... a) { return X(layer.first(carry, detail::slice_of(a)...)); }, layer.second);
     };
-    auto step = [&](const X& carry, const decltype(one)& layer) { return std::pair<X, std::nullopt_t>(checkpoint(body, options.checkpoint)(carry, layer), none); };
+    auto step = [&](const X& carry, const decltype(one)& layer) {
+      return std::pair<X, std::nullopt_t>(checkpoint(body, options.checkpoint)(carry, layer), none);
+    };
     return fx::scan_slices(step, x, one, tree::leaves(all), where, stack.axis, {.reverse = options.reverse}).first;
   };
 }

@@ -7,7 +7,8 @@ namespace bora {
 class Dimensions {
  public:
   Dimensions(std::nullopt_t) {}
-  template <std::integral T> requires(!std::same_as<T, bool>) Dimensions(T a) : axes_{{static_cast<std::int64_t>(a)}} {}
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Dimensions(T a) : axes_{{static_cast<std::int64_t>(a)}} {}
   Dimensions(std::initializer_list<int> a) : axes_(std::in_place, a.begin(), a.end()) {}
   Dimensions(Dims a) : axes_(std::move(a)) {}
   /// Sorted, in [0, ndim). Throws IndexError for an axis that does not exist, ValueError for one given twice.
@@ -17,6 +18,6 @@ class Dimensions {
 };
 struct Reduce {
   bool keepdims = false;
-  std::optional<Dtype> dtype = none;      // accumulate and return in this dtype
+  std::optional<Dtype> dtype = none;  // accumulate and return in this dtype
 };
 }  // namespace bora

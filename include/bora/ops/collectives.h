@@ -9,8 +9,8 @@ enum class Combine : std::uint8_t { sum, max, min };
 Array all_reduce(const Array& x, const MeshAxes& axes, Combine kind, const Shape& of);
 Array all_gather(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
 Array reduce_scatter(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
-Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_dim, std::int64_t concat_dim, const Dims& split_sizes,
-                 const Dims& concat_sizes, const Shape& of);
+Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_dim, std::int64_t concat_dim,
+                 const Dims& split_sizes, const Dims& concat_sizes, const Shape& of);
 /// Where this rank's block of n over `axes` begins, counted from where its block over `within` does; next = 1: where it ends. i32.
 Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within = {}, std::int64_t next = 0);
 
@@ -30,14 +30,15 @@ class StartedCollective {
  public:
   void wait();
   std::shared_ptr<Communicator::Handle> handle;
-  std::function<void()> finish = {};                    // moves what arrived into place
+  std::function<void()> finish = {};  // moves what arrived into place
 };
 /// Scratch memory that a collective needs from start to wait: parts packed one after the other.
 std::size_t collective_scratch_bytes(const Primitive&, const Types& in, const Types& out);
 /// p in words, the same on every rank: its fingerprint is made of them, and they are quoted when ranks disagree.
 std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
 /// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until wait() has returned.
-StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in, Outputs out, void* scratch);
+StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,
+                                   Outputs out, void* scratch);
 
 /// Size of the vmap that bears the name or, inside shard_map, of a mesh axis; the product for several (defined with Batch, in fx).
 /// ShardError if it is unbound or named twice.

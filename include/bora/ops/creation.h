@@ -17,7 +17,7 @@ struct Literal {
   std::vector<Scalar> numbers;
 };
 template <Number T> void gather_literal(Literal& to, T x, std::size_t) { to.numbers.push_back(Scalar(x)); }
-void enter_literal(Literal& to, std::size_t depth, std::size_t size);       // throws ShapeError for ragged braces
+void enter_literal(Literal& to, std::size_t depth, std::size_t size);  // throws ShapeError for ragged braces
 template <class T> void gather_literal(Literal& to, const std::initializer_list<T>& list, std::size_t depth) {
   enter_literal(to, depth, list.size());
   for (const auto& x : list) gather_literal(to, x, depth + 1);
@@ -36,16 +36,14 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
 template <Number T> Array array(T x, std::optional<Dtype> dtype = none) { return detail::literal(x, dtype); }
 /// Nested braces, up to four deep: array({{1., 2.}, {3., 4.}}) is f32[2, 2]. Throws ShapeError if rows differ in
 /// length, ValueError for a number that the dtype cannot hold.
-template <Number T>
-Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) {
+template <Number T> Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
 template <Number T> Array array(std::initializer_list<std::initializer_list<T>> x, std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
-template <Number T>
-Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x,
-            std::optional<Dtype> dtype = none) {
+template <Number T> Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x,
+                                std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
 template <Number T>
@@ -56,7 +54,8 @@ Array array(std::initializer_list<std::initializer_list<std::initializer_list<st
 /// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if it does
 /// not hold as many.
 template <Number T> Array asarray(const std::vector<T>& numbers, std::optional<Shape> shape = none) {
-  static_assert(dtype_or_none<T>().has_value(), "asarray: no dtype stores this type; use float, double, std::int32_t, std::int64_t, ..");
+  static_assert(dtype_or_none<T>().has_value(),
+                "asarray: no dtype stores this type; use float, double, std::int32_t, std::int64_t, ..");
   auto s = shape ? *shape : Shape{numbers.size()};
   check<ShapeError>(volume(s) == static_cast<std::int64_t>(numbers.size()), "asarray: ", numbers.size(),
                     " numbers do not fill the shape ", s);

@@ -26,15 +26,18 @@ template <> struct host_arg<Array> {
 class HostFn {
  public:
   HostFn() = default;
-  template <class F> requires(!std::same_as<std::remove_cvref_t<F>, HostFn>) HostFn(F f) {
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, HostFn>) HostFn(F f) {
     if constexpr (std::is_pointer_v<F>) bind_pointer(f);
     else if constexpr (requires { &F::operator(); }) bind(std::move(f), &F::operator());
-    else static_assert(detail::never<F>, "custom_op: eval must name its parameter types: [](const xt::xarray<float>& x) { ... }, not auto");
+    else
+      static_assert(detail::never<F>,
+                    "custom_op: eval must name its parameter types: [](const xt::xarray<float>& x) { ... }, not auto");
   }
   Array operator()(const Arrays& in) const { return call_(in); }
   explicit operator bool() const { return call_ != nullptr; }
   std::size_t arity() const { return arity_; }
-  std::optional<Dtype> dtype() const { return dtype_; }              // of its result, where the type says it
+  std::optional<Dtype> dtype() const { return dtype_; }  // of its result, where the type says it
  private:
   template <class R, class... P> void bind_pointer(R (*f)(P...)) {
     auto g = [f](P... p) -> R { return f(p...); };
@@ -50,7 +53,8 @@ class HostFn {
         std::tuple<decltype(host_arg<std::remove_cvref_t<P>>::from(a[I]))...> in{
             host_arg<std::remove_cvref_t<P>>::from(a[I])...};
         return Result::to(f(std::get<I>(in)...));
-      }(std::index_sequence_for<P...>{});
+      }
+      (std::index_sequence_for<P...>{});
     };
   }
   std::function<Array(const Arrays&)> call_;
@@ -63,15 +67,18 @@ class HostFn {
 class VjpRule {
  public:
   VjpRule() = default;
-  template <class F> requires(!std::same_as<std::remove_cvref_t<F>, VjpRule>) VjpRule(F f) {
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, VjpRule>) VjpRule(F f) {
     if constexpr (std::is_pointer_v<F>) bind_pointer(f);
     else if constexpr (requires { &F::operator(); }) bind(std::move(f), &F::operator());
-    else static_assert(detail::never<F>, "custom_op: vjp must name its parameter types: "
-                       "[](const Array& ct, const Array& x) { ... }, not auto");
+    else
+      static_assert(detail::never<F>,
+                    "custom_op: vjp must name its parameter types: "
+                    "[](const Array& ct, const Array& x) { ... }, not auto");
   }
   Arrays operator()(const Arrays& ct_and_inputs) const { return call_(ct_and_inputs); }
   explicit operator bool() const { return call_ != nullptr; }
-  std::size_t arity() const { return arity_; }                       // the cotangent counts
+  std::size_t arity() const { return arity_; }  // the cotangent counts
  private:
   static Arrays list(Array a) { return {std::move(a)}; }
   static Arrays list(Arrays a) { return a; }
@@ -83,12 +90,12 @@ class VjpRule {
     bind(g, &decltype(g)::operator());
   }
   template <class F, class R, class... P> void bind(F f, R (F::*)(P...) const) {
-    static_assert((std::same_as<std::remove_cvref_t<P>, Array> && ...), "custom_op: vjp takes Arrays: the cotangent, then the inputs");
+    static_assert((std::same_as<std::remove_cvref_t<P>, Array> && ...),
+                  "custom_op: vjp takes Arrays: the cotangent, then the inputs");
     arity_ = sizeof...(P);
     call_ = [f](const Arrays& a) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return list(f(a[I]...));
-      }(std::index_sequence_for<P...>{});
+      return [&]<std::size_t... I>(std::index_sequence<I...>) { return list(f(a[I]...)); }
+      (std::index_sequence_for<P...>{});
     };
   }
   std::function<Arrays(const Arrays&)> call_;
@@ -98,7 +105,7 @@ class VjpRule {
 struct CustomOp {
   HostFn eval;
   VjpRule vjp = {};
-  std::function<Shape(const std::vector<Shape>&)> shape = {};        // of the result; default: that of the first input
+  std::function<Shape(const std::vector<Shape>&)> shape = {};  // of the result; default: that of the first input
   bool elementwise = false;           // inputs broadcast; vmap and sharding need no copy of the whole
   std::optional<Dtype> dtype = none;  // of the result; default: eval's element type, else the first input's
 };

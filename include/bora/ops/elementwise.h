@@ -5,7 +5,7 @@
 // fraction (exp, sqrt, /, ..) take integers and booleans as f32. Errors: ShapeError for shapes that do not broadcast, DtypeError for a
 // dtype the operation does not take, ValueError for a number that the Array's integer dtype cannot hold.
 #pragma once
-#include <math.h>         // with these two, abs(-1.5) and sqrt(2.f) of plain numbers are std's also without std::, not C's
+#include <math.h>  // with these two, abs(-1.5) and sqrt(2.f) of plain numbers are std's also without std::, not C's
 #include <stdlib.h>
 #include "bora/array/array.h"
 
@@ -13,14 +13,14 @@ namespace bora {
 // ---- one operand ------------------------------------------------------------------------------------------------------
 Array negative(const Array& x);
 Array exp(const Array& x);
-Array expm1(const Array& x);                  // exp(x) - 1, exact near 0
+Array expm1(const Array& x);  // exp(x) - 1, exact near 0
 Array exp2(const Array& x);
 Array log(const Array& x);
-Array log1p(const Array& x);                  // log(1 + x), exact near 0
+Array log1p(const Array& x);  // log(1 + x), exact near 0
 Array log2(const Array& x);
 Array log10(const Array& x);
-Array sqrt(const Array& x);                   // derivative at 0: inf
-Array rsqrt(const Array& x);                  // 1 / sqrt(x)
+Array sqrt(const Array& x);   // derivative at 0: inf
+Array rsqrt(const Array& x);  // 1 / sqrt(x)
 Array cbrt(const Array& x);
 Array square(const Array& x);
 Array reciprocal(const Array& x);
@@ -33,17 +33,17 @@ Array tanh(const Array& x);
 Array arctanh(const Array& x);
 Array erf(const Array& x);
 Array erf_inv(const Array& x);
-Array abs(const Array& x);                    // derivative at 0: 1
-Array sign(const Array& x);                   // -1, 0, 1; NaN stays
-Array floor(const Array& x);                  // floor, ceil, round, trunc: integers stay what they are; derivative 0
+Array abs(const Array& x);    // derivative at 0: 1
+Array sign(const Array& x);   // -1, 0, 1; NaN stays
+Array floor(const Array& x);  // floor, ceil, round, trunc: integers stay what they are; derivative 0
 Array ceil(const Array& x);
-Array round(const Array& x);                  // halves to even
+Array round(const Array& x);  // halves to even
 Array trunc(const Array& x);
-Array isnan(const Array& x);                  // boolean, as isinf and isfinite
+Array isnan(const Array& x);  // boolean, as isinf and isfinite
 Array isinf(const Array& x);
 Array isfinite(const Array& x);
-Array logical_not(const Array& x);            // boolean: x == 0
-Array bitwise_not(const Array& x);            // integers and booleans
+Array logical_not(const Array& x);  // boolean: x == 0
+Array bitwise_not(const Array& x);  // integers and booleans
 /// The same bits as another dtype of the same size. Throws DtypeError if sizes differ.
 Array bitcast(const Array& x, Dtype dtype);
 
@@ -151,11 +151,11 @@ Array clamp(const Array& lo, const Array& x, const Array& hi);
 
 // ---- activations: bf16 is computed in f32 and rounded once ------------------------------------------------------------
 Array sigmoid(const Array& x);
-Array relu(const Array& x);                   // derivative 0 at 0
-Array silu(const Array& x);                   // x * sigmoid(x)
-Array softplus(const Array& x);               // log(1 + exp(x))
+Array relu(const Array& x);      // derivative 0 at 0
+Array silu(const Array& x);      // x * sigmoid(x)
+Array softplus(const Array& x);  // log(1 + exp(x))
 struct Gelu {
-  bool approximate = true;                    // the tanh form (GPT-2); false: with erf
+  bool approximate = true;  // the tanh form (GPT-2); false: with erf
 };
 Array gelu(const Array& x, const Gelu& options = {});
 

@@ -32,10 +32,10 @@ Array dropout(const Array& key, const Array& x, double rate);
 Array cross_entropy(const Array& logits, const Array& labels);
 
 struct AttentionOptions {
-  bool causal = false;                          // query s attends to keys t <= s
-  Array mask = {};                              // boolean, broadcastable to [B.., H, S, T]; true attends
-  Array bias = {};                              // added to the scores, broadcastable to [B.., H, S, T]
-  std::optional<double> scale = none;           // default 1 / sqrt(D)
+  bool causal = false;                 // query s attends to keys t <= s
+  Array mask = {};                     // boolean, broadcastable to [B.., H, S, T]; true attends
+  Array bias = {};                     // added to the scores, broadcastable to [B.., H, S, T]
+  std::optional<double> scale = none;  // default 1 / sqrt(D)
 };
 /// Scaled dot-product attention.
 ///   q [B.., S, H, D], k v [B.., T, H, D] (or fewer heads, of which H is a multiple). Returns [B.., S, H, D] in q's

@@ -22,5 +22,5 @@ Array scatter_max(const Array& x, const Array& indices, const Array& updates, st
 /// so that the window lies inside.
 Array dynamic_slice(const Array& x, const Arrays& starts, const Shape& sizes);
 Array dynamic_update_slice(const Array& x, const Array& update, const Arrays& starts);
-Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis = 0);      // drops the dimension
+Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis = 0);  // drops the dimension
 }  // namespace bora

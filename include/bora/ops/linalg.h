@@ -6,21 +6,27 @@ namespace bora::linalg {
 /// L, lower triangular, with L L^T = (a + a^T) / 2, positive definite, a [.., n, n]; NaN where it is not. Throws ShapeError, DtypeError.
 Array cholesky(const Array& a);
 struct TriangularSolve {
-  bool lower = true;                             // which half of a is read
-  bool transposed = false;                       // solve a^T x = b
+  bool lower = true;        // which half of a is read
+  bool transposed = false;  // solve a^T x = b
 };
 /// x with a x = b, a [.., n, n] triangular, b [.., n, k].
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& options = {});
 /// x with a x = b, a [.., n, n], b [.., n, k] (by LU with partial pivoting); inf or NaN where a is singular.
 Array solve(const Array& a, const Array& b);
 /// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular. No derivative.
-struct Qr { Array q, r; };
+struct Qr {
+  Array q, r;
+};
 Qr qr(const Array& a);
 /// a [.., m, n] = u diag(s) vt with k = min(m, n): u [.., m, k], s [.., k] descending, vt [.., k, n]. No derivative.
-struct Svd { Array u, s, vt; };
+struct Svd {
+  Array u, s, vt;
+};
 Svd svd(const Array& a);
 /// Eigenvalues [.., n], ascending, and eigenvectors (columns) of (a + a^T) / 2, a [.., n, n]. The derivative of the vectors is infinite
 /// where eigenvalues are equal.
-struct Eigh { Array values, vectors; };
+struct Eigh {
+  Array values, vectors;
+};
 Eigh eigh(const Array& a);
 }  // namespace bora::linalg

@@ -40,7 +40,7 @@ struct Reshape {
   static Samples<Reshape> samples();
 };
 struct Transpose {
-  Dims perm;                                   // output dimension d is input dimension perm[d]
+  Dims perm;  // output dimension d is input dimension perm[d]
   static constexpr std::string_view name = "transpose";
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
@@ -177,7 +177,7 @@ struct DotGeneral {
 /// n, q..], indices i32 [b.., k..] -> [b.., p.., k.., q..]. Indices are already counted from the front; outside of [0, n): see fill.
 struct Take {
   std::int64_t axis;
-  bool fill;                                   // out of range: false clamps, true gives NaN (0 for integers)
+  bool fill;  // out of range: false clamps, true gives NaN (0 for integers)
   std::int64_t batch_dims = 0;
   static constexpr std::string_view name = "take";
   Type infer(const Types&) const;

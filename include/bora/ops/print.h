@@ -6,10 +6,10 @@
 
 namespace bora {
 struct PrintOptions {
-  int precision = 8;                            // digits after the point, at most
-  std::int64_t threshold = 1000;                // more elements than this are summarised
-  std::int64_t edge = 3;                        // elements shown at each end of a summarised dimension
-  int width = 100;                              // columns of a line
+  int precision = 8;              // digits after the point, at most
+  std::int64_t threshold = 1000;  // more elements than this are summarised
+  std::int64_t edge = 3;          // elements shown at each end of a summarised dimension
+  int width = 100;                // columns of a line
 };
 /// The numbers as NumPy prints them, with commas: "[[1., 2.],\n [3., 4.]]"; a scalar is its number alone. A value without numbers at
 /// hand (traced, sharded) is its description: "traced f32[2, 3]".

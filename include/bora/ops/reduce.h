@@ -13,7 +13,7 @@ Array amax(const Array& x, const Dimensions& axes = none, const Reduce& options 
 Array amin(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array all(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array any(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array var(const Array& x, const Dimensions& axes = none, const Reduce& options = {});       // biased: divided by n
+Array var(const Array& x, const Dimensions& axes = none, const Reduce& options = {});  // biased: divided by n
 Array stddev(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 /// i32 position of the first maximum (minimum); NaN counts as the extreme.
 Array argmax(const Array& x, std::int64_t axis = -1);
@@ -24,7 +24,9 @@ Array reverse_cumsum(const Array& x, std::int64_t axis = 0);
 Array sort(const Array& x, std::int64_t axis = -1);
 Array argsort(const Array& x, std::int64_t axis = -1);
 /// The k largest of the last dimension, descending, and their i32 positions.
-struct TopK { Array values, indices; };
+struct TopK {
+  Array values, indices;
+};
 TopK top_k(const Array& x, std::int64_t k);
 
 struct DotDims {

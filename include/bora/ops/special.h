@@ -16,7 +16,8 @@ Array ones_like(const Array& x);
 Array full_of(const Type& type, Scalar value);
 /// A scalar of this dtype; Programs print it inline.
 Array constant(Scalar value, Dtype dtype);
-Array select(const Array& condition, const Array& on_true, const Array& on_false);      // equal shapes and dtypes, no broadcasting
+Array select(const Array& condition, const Array& on_true,
+             const Array& on_false);  // equal shapes and dtypes, no broadcasting
 
 // ---- sharding, as seen from global values (outside of a mesh they change nothing) --------------------------------------
 /// x constrained to `spec`: resharded on the mesh in force. Its gradient goes back to x's own Spec.
@@ -34,7 +35,10 @@ Array psum(const Array& x, const MeshAxes& axes);
 Array pmean(const Array& x, const MeshAxes& axes);
 Array pmax(const Array& x, const MeshAxes& axes);
 Array pmin(const Array& x, const MeshAxes& axes);
-struct Gather { std::int64_t axis = 0; bool tiled = false; };
+struct Gather {
+  std::int64_t axis = 0;
+  bool tiled = false;
+};
 /// Every member's x: a new dimension `axis` (concatenated along it if tiled).
 Array all_gather(const Array& x, const MeshAxes& axes, const Gather& options = {});
 /// The sum over the members, of which each keeps its part of dimension `axis` (tiled: the dimension is split; else it must have one

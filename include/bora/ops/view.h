@@ -29,7 +29,8 @@ inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t
 /// What happens to one dimension. An integer drops it (negative: from the end). An integer Array gathers.
 struct Slice {
   std::variant<std::int64_t, All, NewAxis, Ellipsis, Range, Array> s;
-  template <std::integral T> requires(!std::same_as<T, bool>) Slice(T i) : s(static_cast<std::int64_t>(i)) {}
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Slice(T i) : s(static_cast<std::int64_t>(i)) {}
   Slice(All a) : s(a) {}
   Slice(NewAxis a) : s(a) {}
   Slice(Ellipsis a) : s(a) {}
@@ -46,7 +47,8 @@ using Slices = std::vector<Slice>;
 Array view_of(const Array& x, const Slices& slices);
 /// Same template head as xt::view, but constrained: it wins where an argument drags namespace xt in, and then says what
 /// is wrong.
-template <class A, class... S> requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... slices) {
+template <class A, class... S>
+requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... slices) {
   constexpr bool ok = (std::convertible_to<S, Slice> && ...);
   static_assert(ok, "view: slices are bora::all(), range(), newaxis(), ellipsis(), an integer or an integer Array");
   if constexpr (ok) return view_of(x, Slices{Slice(std::forward<S>(slices))...});
@@ -70,11 +72,10 @@ class [[nodiscard]] At {
   Array max(Scalar v) const;
  private:
   Array number(Scalar v) const;
-  Array x_;                                     // by value: keeping an At is safe
+  Array x_;  // by value: keeping an At is safe
   Slices slices_;
 };
-template <std::convertible_to<Slice>... S>
-At at(const Array& x, const S&... slices) {
+template <std::convertible_to<Slice>... S> At at(const Array& x, const S&... slices) {
   return At(x, Slices{Slice(slices)...});
 }
 }  // namespace bora

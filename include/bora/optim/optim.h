@@ -27,7 +27,8 @@ Schedule linear_schedule(double init, double end, std::int64_t steps);
 /// init * (alpha + (1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2), then init * alpha (Loshchilov & Hutter 2017).
 Schedule cosine_decay_schedule(double init, std::int64_t decay_steps, double alpha = 0);
 /// Linear from init to peak in warmup_steps, then cosine to end at decay_steps (counted from the start, as in Optax).
-Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps, double end = 0);
+Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps,
+                                      double end = 0);
 
 /// Which parameters something applies to.
 using Mask = std::function<bool(const std::string& path, const Array& parameter)>;
@@ -69,7 +70,7 @@ Transform identity();
 /// Gradients scaled so that their global norm is at most max_norm.
 Transform clip_by_global_norm(double max_norm);
 Transform scale(double factor);
-Transform scale_by_learning_rate(Schedule learning_rate);       // times -learning_rate
+Transform scale_by_learning_rate(Schedule learning_rate);  // times -learning_rate
 Transform add_decayed_weights(double weight_decay, Mask mask = {});
 struct ScaleByAdam {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
@@ -80,7 +81,7 @@ Transform trace(double decay, bool nesterov = false);
 struct AdamW {
   Schedule learning_rate = 1e-3;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, weight_decay = 1e-4;
-  Mask mask = {};                                 // which parameters decay; default: all
+  Mask mask = {};  // which parameters decay; default: all
 };
 /// Adam with decoupled weight decay (Loshchilov & Hutter 2019).
 Transform adamw(AdamW options = {});
@@ -100,5 +101,7 @@ Array global_norm_of(const Arrays& arrays);
 template <class T> Array global_norm(const T& t) { return global_norm_of(tree::leaves(t)); }
 /// params + updates, in the parameters' dtypes.
 Arrays apply_updates_flat(const Arrays& params, const Arrays& updates);
-template <class P> P apply_updates(P params, const P& updates) { return tree::unflatten(std::move(params), apply_updates_flat(tree::leaves(params), tree::leaves(updates))); }
+template <class P> P apply_updates(P params, const P& updates) {
+  return tree::unflatten(std::move(params), apply_updates_flat(tree::leaves(params), tree::leaves(updates)));
+}
 }  // namespace bora::optim

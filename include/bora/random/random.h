@@ -34,18 +34,22 @@ Array wrap_key_data(const Array& words);
 /// Random bits: u8, u32, or i64 for 64 bits.
 Array bits(const Array& k, const Shape& shape = {}, Dtype dtype = u32, const Draw& draw = {});
 /// Uniform in [minval, maxval). maxval itself can come up by rounding. The bounds may be arrays that stretch to shape.
-Array uniform(const Array& k, const Shape& shape = {}, Dtype dtype = f32, Scalar minval = 0.0, Scalar maxval = 1.0, const Draw& draw = {});
-Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval, const Draw& draw = {});
+Array uniform(const Array& k, const Shape& shape = {}, Dtype dtype = f32, Scalar minval = 0.0, Scalar maxval = 1.0,
+              const Draw& draw = {});
+Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
+              const Draw& draw = {});
 /// Standard normal. bf16 draws 8 bits an element, as JAX does: 128 different values.
 Array normal(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
 /// Standard normal, cut off outside of (lower, upper).
-Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
+Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape = {}, Dtype dtype = f32,
+                       const Draw& draw = {});
 /// boolean: true with probability p.
 Array bernoulli(const Array& k, double p = 0.5, const Shape& shape = {}, const Draw& draw = {});
 Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape = none, const Draw& draw = {});
 /// Integers in [minval, maxval), which are first clipped to what the dtype holds; minval where there is nothing in between. JAX's
 /// algorithm, with its bias of at most span / 2^32 (2^64 for i64).
-Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype = i32, const Draw& draw = {});
+Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype = i32,
+              const Draw& draw = {});
 /// i32 position along `axis`, with probability softmax(logits). shape: that of the result, it must end in the batch dimensions.
 Array categorical(const Array& k, const Array& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = none,
                   const Draw& draw = {});
@@ -56,23 +60,26 @@ Array logistic(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const
 /// -1 or 1, i32 unless said otherwise.
 Array rademacher(const Array& k, const Shape& shape = {}, Dtype dtype = i32, const Draw& draw = {});
 /// Gamma(a, 1) by Marsaglia and Tsang's rejection (2000), one key an element; f32 or f64. No derivative.
-Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32, const Draw& draw = {});
+Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32,
+            const Draw& draw = {});
 /// log(gamma), which does not underflow for small a.
-Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32, const Draw& draw = {});
+Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32,
+               const Draw& draw = {});
 /// alpha [.., n] -> shape + [n]; the last dimension sums to 1.
-Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape = none, Dtype dtype = f32, const Draw& draw = {});
+Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape = none, Dtype dtype = f32,
+                const Draw& draw = {});
 
 /// 0, 1, .., n - 1 in random order, i32 [n].
 Array permutation(const Array& k, std::int64_t n);
 struct Permutation {
   std::int64_t axis = 0;
-  bool independent = false;               // each line along the axis in an order of its own
+  bool independent = false;  // each line along the axis in an order of its own
 };
 /// x with its slices along an axis in random order.
 Array permutation(const Array& k, const Array& x, const Permutation& options = {});
 struct Choice {
   bool replace = true;
-  Array p = {};                           // probabilities [n]; empty: all alike
+  Array p = {};  // probabilities [n]; empty: all alike
   std::int64_t axis = 0;
 };
 /// Elements of x along an axis (of 0, 1, .., n - 1), in `shape` in place of that axis.

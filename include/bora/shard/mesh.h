@@ -12,7 +12,7 @@ class Context;
 }
 struct MeshAxis {
   std::string name;
-  int size;                                     // -1: what is left
+  int size;  // -1: what is left
 };
 /// A rank's handle on a mesh. Copies share it; the ranks part when the last copy dies.
 class Mesh {

@@ -18,10 +18,13 @@ template <class F> struct ShardMapped {
   std::vector<Spec> in;
   Specs out;
   template <class... A> auto operator()(const A&... a) const {
-    static_assert(Callable<F, A...>, "shard_map: f cannot be called with these arguments; it takes them by value or const&, and may not be a mutable lambda");
+    static_assert(Callable<F, A...>,
+                  "shard_map: f cannot be called with these arguments; it takes them by value or const&, and may not "
+                  "be a mutable lambda");
     if constexpr (Callable<F, A...>) {
       using R = result_t<F, A...>;
-      check<ShardError>(in.size() == sizeof...(A), "shard_map: ", sizeof...(A), " arguments, but ", in.size(), " in Specs");
+      check<ShardError>(in.size() == sizeof...(A), "shard_map: ", sizeof...(A), " arguments, but ", in.size(),
+                        " in Specs");
       std::vector<Spec> specs;
       std::size_t i = 0;
       (specs.insert(specs.end(), tree::count_leaves(tree::node(a)), in[i++]), ...);
@@ -45,9 +48,12 @@ template <class F> struct ShardMapped {
 /// f over this rank's blocks: in says how each argument is split, out how the blocks that f returns lie in the results (a dimension that
 /// is not mentioned must be the same on all ranks). Inside f collectives name mesh axes: psum(x, "data"). Derivatives as in JAX.
 template <class F> auto shard_map(F f, const Mesh& mesh, const InSpecs& in, const Specs& out) {
-  check<ShardError>(here().mesh && *here().mesh == mesh.shape(), "shard_map: the mesh given is not the one in force; open it with UseMesh");
+  check<ShardError>(here().mesh && *here().mesh == mesh.shape(),
+                    "shard_map: the mesh given is not the one in force; open it with UseMesh");
   return fx::ShardMapped<F>{std::move(f), in.list(), out};
 }
 /// What step(args...) does on this rank: bytes by kind, collectives with bytes and axes, the steps with what was fused into each.
-template <class F, class... A> std::string explain(const F& step, const A&... args) { return explain_program(program_of(step, args...), fx::pack(args...)); }
+template <class F, class... A> std::string explain(const F& step, const A&... args) {
+  return explain_program(program_of(step, args...), fx::pack(args...));
+}
 }  // namespace bora

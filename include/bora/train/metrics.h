@@ -37,20 +37,20 @@ void write_loss_plot(const std::string& metrics_path, const std::string& svg_pat
 class Progress {
  public:
   struct Options {
-    std::int64_t first = 0, total = 0;      // steps done before, steps in all
+    std::int64_t first = 0, total = 0;  // steps done before, steps in all
     std::int64_t every = 10;
-    int columns = 0;                        // of the terminal; 0: none
-    bool quiet = false;                     // not rank 0
+    int columns = 0;     // of the terminal; 0: none
+    bool quiet = false;  // not rank 0
   };
   explicit Progress(Options options);
-  ~Progress() { end(); }                    // also when an error passes: its line begins a line
+  ~Progress() { end(); }  // also when an error passes: its line begins a line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   /// After step `step` (counted from 1).
   void step(std::int64_t step, double loss, double tokens_per_second);
   /// A line on stdout, whatever is drawn.
   void line(const std::string& text);
-  void end();                               // takes the bar away
+  void end();  // takes the bar away
 
  private:
   Options options_;

@@ -10,48 +10,50 @@ namespace bora {
 struct ModelSettings {
   std::int64_t layers = 4, embed = 128, heads = 4, positions = 128;
   double dropout = 0;
-  std::string checkpoint = "nothing";      // what a block saves for its backward pass: nothing, dots, dots_no_batch, everything
+  std::string checkpoint =
+      "nothing";  // what a block saves for its backward pass: nothing, dots, dots_no_batch, everything
 };
 struct OptimizerSettings {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double weight_decay = 0.1;               // of matrices; biases and norms are not decayed
-  double clip = 1;                         // global gradient norm; 0: not clipped
-  double final_lr = 0.1;                   // the cosine ends at final_lr * lr
+  double weight_decay = 0.1;  // of matrices; biases and norms are not decayed
+  double clip = 1;            // global gradient norm; 0: not clipped
+  double final_lr = 0.1;      // the cosine ends at final_lr * lr
 };
 struct Settings {
   std::int64_t seed = 0;
-  std::int64_t steps = 1000;               // 0: initialise, plan, digest and end
-  std::int64_t warmup = 100;               // steps, whatever `steps` is
-  std::int64_t batch = 8;                  // global number of rows
-  std::int64_t accumulate = 1;             // parts the batch is cut into, one after the other
+  std::int64_t steps = 1000;    // 0: initialise, plan, digest and end
+  std::int64_t warmup = 100;    // steps, whatever `steps` is
+  std::int64_t batch = 8;       // global number of rows
+  std::int64_t accumulate = 1;  // parts the batch is cut into, one after the other
   double lr = 1e-3;
-  std::string policy = "f32";              // f32, or p=f32,c=bf16,o=f32
-  std::string data = {};                   // a text file, or a folder of text files
-  double hold_out = 0.05;                  // fraction of the text kept for evaluation
-  std::string out = {};                    // empty: runs/<name of the configuration file>
-  std::string mesh = {};                   // data=2,model=1; -1: what is left. empty: from the layout
-  std::string layout = "fsdp";             // dp, fsdp, tp, fsdp+tp
-  std::int64_t threads = 0;                // of each rank; 0: this rank's share of the cores
-  std::int64_t checkpoint_every = 0;       // steps; 0: only at the end
-  std::int64_t keep = 2;                   // newest checkpoints that stay
-  std::int64_t eval_every = 0;             // steps; 0: only before the first and after the last
-  std::int64_t eval_rows = 1024;           // windows of held-out text in an evaluation; 0: all
-  std::int64_t log_every = 10;             // steps between lines where there is no terminal
-  bool digest = true;                      // print the digest of the initial parameters
-  double join_timeout = 120;               // seconds until a rank that has not arrived is an error
+  std::string policy = "f32";         // f32, or p=f32,c=bf16,o=f32
+  std::string data = {};              // a text file, or a folder of text files
+  double hold_out = 0.05;             // fraction of the text kept for evaluation
+  std::string out = {};               // empty: runs/<name of the configuration file>
+  std::string mesh = {};              // data=2,model=1; -1: what is left. empty: from the layout
+  std::string layout = "fsdp";        // dp, fsdp, tp, fsdp+tp
+  std::int64_t threads = 0;           // of each rank; 0: this rank's share of the cores
+  std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
+  std::int64_t keep = 2;              // newest checkpoints that stay
+  std::int64_t eval_every = 0;        // steps; 0: only before the first and after the last
+  std::int64_t eval_rows = 1024;      // windows of held-out text in an evaluation; 0: all
+  std::int64_t log_every = 10;        // steps between lines where there is no terminal
+  bool digest = true;                 // print the digest of the initial parameters
+  double join_timeout = 120;          // seconds until a rank that has not arrived is an error
   ModelSettings model = {};
   OptimizerSettings optimizer = {};
 };
 
 /// Ways to spread a model over a mesh of axes data and model.
 struct Layout {
-  bool fsdp = false;                       // parameters and optimizer state split over data
-  bool tp = false;                         // heads, hidden units and vocabulary split over model
+  bool fsdp = false;  // parameters and optimizer state split over data
+  bool tp = false;    // heads, hidden units and vocabulary split over model
 };
 
 /// Settings from a YAML text, then `key.sub=value` items in order. `name` is how errors call the file. Values are not checked yet.
 /// Throws ConfigError: broken YAML (with its line), unknown key (with the nearest one), wrong type.
-Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides = {});
+Settings parse_settings(const std::string& yaml, const std::string& name,
+                        const std::vector<std::string>& overrides = {});
 /// The same from a file; an empty `out` becomes runs/<stem of the file>.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides = {});
 /// YAML that parse_settings reads back to the same value.

@@ -19,41 +19,41 @@
 namespace bora {
 /// What is trained. B batch, W window = positions + 1, S position.
 template <class Params> struct Task {
-  std::function<Params(const Array& key)> init;   // in the dtypes in which parameters are kept
+  std::function<Params(const Array& key)> init;  // in the dtypes in which parameters are kept
   /// Losses of the tokens of windows i32 {batch, window}: f32 {batch, position}. key: for dropout; none in evaluation.
   std::function<NamedArray(const Params&, const NamedArray& windows, const std::optional<Array>& key)> losses;
 };
 /// One global batch; a rank gave the rows it read.
 struct Batch {
-  NamedArray windows;                             // u8 {batch, window}
-  NamedArray weights;                             // f32 {batch}: 1, or 0 for a row that does not count
-  Array stop;                                     // f32 [ranks]: 1 where a rank was asked to stop
+  NamedArray windows;  // u8 {batch, window}
+  NamedArray weights;  // f32 {batch}: 1, or 0 for a row that does not count
+  Array stop;          // f32 [ranks]: 1 where a rank was asked to stop
 };
 template <class Params> struct TrainState {
   Params params;
   optim::State optimizer;
-  Array step;                                     // i32: updates made
-  Array key;                                      // step s draws from fold_in(key, s)
+  Array step;  // i32: updates made
+  Array key;   // step s draws from fold_in(key, s)
 };
 struct StepOptions {
   optim::Transform optimizer;
-  optim::Schedule learning_rate;                  // as the optimizer uses it: for the reports
-  std::int64_t accumulate = 1;                    // parts of the batch whose gradients are summed
+  optim::Schedule learning_rate;  // as the optimizer uses it: for the reports
+  std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
   bool dropout = false;
-  AxisMapping storage = {};                       // how parameters and what goes with them are kept
+  AxisMapping storage = {};  // how parameters and what goes with them are kept
 };
 
 /// A model in training, without its type.
 class Trainable {
  public:
   virtual ~Trainable() = default;
-  virtual void init(const Array& key) = 0;                       // parameters and optimizer state, born where they are kept
+  virtual void init(const Array& key) = 0;  // parameters and optimizer state, born where they are kept
   virtual tree::Node state() = 0;
   virtual tree::Node parameters() = 0;
   virtual tree::Node optimizer_state() = 0;
-  virtual Array step(const Batch&) = 0;                          // one update; f32 [4]: loss, gradient norm, learning rate, ranks to stop
-  virtual Array evaluate(const Batch&) = 0;                      // f32 [2]: sum of losses, number of tokens
-  virtual ProgramPtr step_program(const Batch&) = 0;             // of step(), staged
+  virtual Array step(const Batch&) = 0;      // one update; f32 [4]: loss, gradient norm, learning rate, ranks to stop
+  virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
+  virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
   virtual Arrays step_arguments(const Batch&) = 0;
 };
 
@@ -62,7 +62,9 @@ void unshare(tree::Node);
 namespace detail {
 inline NamedArray scalar(const Array& x) { return NamedArray(x, {}); }
 /// Every leaf of t where the same leaf of `like` is.
-template <class T> T placed_like(const T& t, const T& like) { return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like); }
+template <class T> T placed_like(const T& t, const T& like) {
+  return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like);
+}
 
 template <class Params> class TrainableTask final : public Trainable {
   using State = TrainState<Params>;
@@ -78,7 +80,8 @@ template <class Params> class TrainableTask final : public Trainable {
                           return State{params, options.optimizer.init(params), full_of({{}, i32}, 0), keys[1]};
                         }),
                         {.out = options.storage})),
-        step_(jit(StepFn([task, options](const State& s, const Batch& b) { return next(task, options, s, b); }), {.name = "train step"})),
+        step_(jit(StepFn([task, options](const State& s, const Batch& b) { return next(task, options, s, b); }),
+                  {.name = "train step"})),
         evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {
                         auto losses = task.losses(p, b.windows.astype(i32), none);
                         auto tokens = sum(b.weights) * static_cast<double>(losses.axis("position").size);
@@ -102,8 +105,9 @@ template <class Params> class TrainableTask final : public Trainable {
   Arrays step_arguments(const Batch& b) override { return fx::pack(state_, b); }
 
  private:
-  using Sum = std::pair<NamedArray, Params>;      // loss and its gradient
-  static std::pair<State, Array> next(const Task<Params>& task, const StepOptions& options, const State& s, const Batch& b) {
+  using Sum = std::pair<NamedArray, Params>;  // loss and its gradient
+  static std::pair<State, Array> next(const Task<Params>& task, const StepOptions& options, const State& s,
+                                      const Batch& b) {
     auto rows = b.windows.axis("batch").size;
     auto tokens = sum(b.weights) * static_cast<double>(b.windows.axis("window").size - 1);
     auto key = random::fold_in(s.key, s.step);
@@ -111,26 +115,35 @@ template <class Params> class TrainableTask final : public Trainable {
     auto gradient = [&](const NamedArray& windows, const NamedArray& weights, const Array& part) -> Sum {
       std::optional<Array> mine = none;
       if (options.dropout) mine = random::fold_in(key, part);
-      auto [loss, g] = value_and_grad([&](const Params& p) { return sum(task.losses(p, windows.astype(i32), mine) * weights) / tokens; })(s.params);
+      auto [loss, g] = value_and_grad(
+          [&](const Params& p) { return sum(task.losses(p, windows.astype(i32), mine) * weights) / tokens; })(s.params);
       return {loss, g};
     };
     auto whole = [&]() -> Sum {
       if (options.accumulate == 1) return gradient(b.windows, b.weights, full_of({{}, i32}, 0));
       Axis parts{"accumulate", options.accumulate}, few{"batch", rows / options.accumulate};
-      auto cut = [&](const NamedArray& x) { return unflatten_axis(x, "batch", {few, parts}); };       // every rank keeps its rows
+      auto cut = [&](const NamedArray& x) {
+        return unflatten_axis(x, "batch", {few, parts});
+      };  // every rank keeps its rows
       auto body = [&](const Sum& total, const std::tuple<NamedArray, NamedArray, NamedArray>& part) {
         auto [windows, weights, index] = part;
         auto one = gradient(windows, weights, index.array());
-        return std::pair{Sum{total.first + one.first, tree::map([](const Array& x, const Array& y) { return accumulate(x, y); }, total.second, one.second)}, none};
+        return std::pair{
+            Sum{total.first + one.first,
+                tree::map([](const Array& x, const Array& y) { return accumulate(x, y); }, total.second, one.second)},
+            none};
       };
-      Sum zero{scalar(full_of({{}, f32}, 0)), tree::map([](const Array& p) { return reshard_like(zeros_like(p), p); }, s.params)};
+      Sum zero{scalar(full_of({{}, f32}, 0)),
+               tree::map([](const Array& p) { return reshard_like(zeros_like(p), p); }, s.params)};
       return scan(body, parts)(zero, std::tuple{cut(b.windows), cut(b.weights), arange(parts)}).first;
     };
     auto [loss, gradients] = whole();
     gradients = placed_like(gradients, s.params);
     auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, s.params);
-    State n{placed_like(optim::apply_updates(s.params, updates), s.params), placed_like(optimizer, s.optimizer), s.step + 1, s.key};
-    return {n, stack({loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step), sum(b.stop)})};
+    State n{placed_like(optim::apply_updates(s.params, updates), s.params), placed_like(optimizer, s.optimizer),
+            s.step + 1, s.key};
+    return {n, stack({loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step),
+                      sum(b.stop)})};
   }
   decltype(named_jit(std::declval<InitFn>(), NamedJit{})) init_;
   decltype(jit(std::declval<StepFn>(), Jit{})) step_;
@@ -144,7 +157,7 @@ template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, 
 
 /// What hooks see after each step.
 struct StepReport {
-  std::int64_t step = 0;                          // updates made
+  std::int64_t step = 0;  // updates made
   double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
 };
 struct RunOptions {
@@ -178,5 +191,5 @@ std::string plan_text(Trainable&, const Batch&, const Settings&, const Mesh&, st
 Batch make_batch(const data::Rows&, const Settings&, const Mesh&, bool stop = false);
 /// Rows of a global batch that this rank reads: those of its place along the mesh axis data.
 BlockRange rows_of_rank(const Settings&, const Mesh&);
-std::int64_t resident_bytes();                    // of this process, now
+std::int64_t resident_bytes();  // of this process, now
 }  // namespace bora

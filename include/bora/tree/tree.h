@@ -15,10 +15,10 @@
 namespace bora {
 /// Is T part of a tree's structure, and so of jit's key, rather than data? Specialize it for a type of yours: an aggregate of statics,
 /// or a type with std::hash and ==. Never for a pointer: what it points to would be invisible to every transform.
-template <class T>
-inline constexpr bool is_static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
-                                  std::is_same_v<T, bfloat16> || std::is_same_v<T, Scalar> || std::is_same_v<T, Shape> ||
-                                  std::is_same_v<T, Spec> || std::is_same_v<T, MeshAxes> || std::is_same_v<T, std::vector<bool>>;
+template <class T> inline constexpr bool is_static =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, bfloat16> ||
+    std::is_same_v<T, Scalar> || std::is_same_v<T, Shape> || std::is_same_v<T, Spec> || std::is_same_v<T, MeshAxes> ||
+    std::is_same_v<T, std::vector<bool>>;
 }  // namespace bora
 
 namespace bora::tree {
@@ -42,26 +42,31 @@ template <class T> void add_static(Key& k, const T& x) {
     add_static(k, x.value);
     k.add(static_cast<std::uint64_t>(x.integer));
     k.add(static_cast<std::uint64_t>(x.kind));
-  }
-  else if constexpr (std::is_same_v<T, AxisName>) k.add_text(x.str());
+  } else if constexpr (std::is_same_v<T, AxisName>) k.add_text(x.str());
   else if constexpr (std::is_same_v<T, bfloat16>) k.add(x.bits);
   else if constexpr (std::is_same_v<T, long double>) k.add_text({reinterpret_cast<const char*>(&x), 10});
   else if constexpr (std::is_floating_point_v<T>) k.add(std::bit_cast<std::uint64_t>(static_cast<double>(x)));
   else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) k.add(static_cast<std::uint64_t>(x));
   else if constexpr (std::is_convertible_v<const T&, std::string_view>) k.add_text(x);
-  else if constexpr (params::Optional<T>) { k.add(x.has_value()); if (x) add_static(k, *x); }
-  else if constexpr (params::Pair<T>) { add_static(k, x.first); add_static(k, x.second); }
-  else if constexpr (params::Range<T>) {
+  else if constexpr (params::Optional<T>) {
+    k.add(x.has_value());
+    if (x) add_static(k, *x);
+  } else if constexpr (params::Pair<T>) {
+    add_static(k, x.first);
+    add_static(k, x.second);
+  } else if constexpr (params::Range<T>) {
     k.add(x.size());
     for (const auto& e : x) add_static(k, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
-  }
-  else if constexpr (requires { std::hash<T>{}(x); }) k.add(std::hash<T>{}(x));
+  } else if constexpr (requires { std::hash<T>{}(x); }) k.add(std::hash<T>{}(x));
   else fields::for_each(x, [&](std::string_view, const auto& m) { add_static(k, m); });
 }
 template <class T> void print_static(std::ostream& o, const T& x) {
-  if constexpr (requires { o << x; }) { if constexpr (std::is_arithmetic_v<T>) params::print(o, x); else o << x; }
-  else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || params::Range<T> || params::Pair<T> ||
-                     params::Optional<T>) params::print(o, x);
+  if constexpr (requires { o << x; }) {
+    if constexpr (std::is_arithmetic_v<T>) params::print(o, x);
+    else o << x;
+  } else if constexpr (std::is_aggregate_v<T> || std::is_enum_v<T> || params::Range<T> || params::Pair<T> ||
+                       params::Optional<T>)
+    params::print(o, x);
   else o << "another value";
 }
 
@@ -80,7 +85,9 @@ template <> struct Leaf<Array> {
   static const Array& array(const Array& a) { return a; }
   static Array rebuild(const Array&, Array a) { return a; }
 };
-template <class T> concept IsLeaf = requires(const T& x) { { Leaf<T>::array(x) } -> std::convertible_to<const Array&>; };
+template <class T> concept IsLeaf = requires(const T& x) {
+  { Leaf<T>::array(x) } -> std::convertible_to<const Array&>;
+};
 struct LeafType {
   const Array& (*get)(const void*);
   void (*set)(void*, Array);
@@ -100,9 +107,12 @@ template <class T> inline constexpr LeafType leaf_type = {
       else (void)x, (void)k;
     },
     [](const void* p) -> std::string {
-      if constexpr (requires { Leaf<T>::text(*static_cast<const T*>(p)); }) return Leaf<T>::text(*static_cast<const T*>(p));
-      else return Leaf<T>::array(*static_cast<const T*>(p)).defined()
-          ? to_string(Leaf<T>::array(*static_cast<const T*>(p)).type()) : "empty";
+      if constexpr (requires { Leaf<T>::text(*static_cast<const T*>(p)); })
+        return Leaf<T>::text(*static_cast<const T*>(p));
+      else
+        return Leaf<T>::array(*static_cast<const T*>(p)).defined()
+                   ? to_string(Leaf<T>::array(*static_cast<const T*>(p)).type())
+                   : "empty";
     },
     &typeid(T)};
 /// A leaf in its place.
@@ -130,13 +140,14 @@ class Visitor {
   virtual void statics(Name, const StaticRef&) {}
   virtual void enter(Name) {}
   virtual void leave() {}
-  virtual void sized(std::size_t) {}             // length of a vector or map; 0 or 1 of an optional
+  virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 of an optional
 };
 
 // ---- which types are trees ---------------------------------------------------------------------------------------------
 template <class T> struct Children { static constexpr bool known = false; };
 template <class T> concept Container = Children<T>::known;
-template <class T> concept Module = std::is_class_v<T> && std::is_aggregate_v<T> && !Container<T> && !IsLeaf<T> && !is_static<T>;
+template <class T> concept Module =
+    std::is_class_v<T> && std::is_aggregate_v<T> && !Container<T> && !IsLeaf<T> && !is_static<T>;
 template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T>;
 
 using Walk = void (*)(void*, Visitor&, Name);
@@ -149,14 +160,18 @@ struct FieldRef {
 void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, Name name);
 template <std::size_t N> struct FixedString {
   char s[N]{};
-  constexpr FixedString(std::string_view v) { for (std::size_t i = 0; i < v.size(); ++i) s[i] = v[i]; }
+  constexpr FixedString(std::string_view v) {
+    for (std::size_t i = 0; i < v.size(); ++i) s[i] = v[i];
+  }
 };
-template <class T, std::size_t I> inline constexpr FixedString<fields::name<T, I>.size() + 1> name_of{fields::name<T, I>};
+template <class T, std::size_t I>
+inline constexpr FixedString<fields::name<T, I>.size() + 1> name_of{fields::name<T, I>};
 template <class Struct, FixedString Field, class Type> struct check_field {
   static_assert(Tree<Type>,
-      "tree: this field must be an Array, a tree (struct, vector, array, optional, map<string, .>, tuple, pair) or a number, "
-                            "enum, string or Axis; specialize bora::is_static<Type> to make it part of the jit key, "
-                            "or move it out of the struct");
+                "tree: this field must be an Array, a tree (struct, vector, array, optional, map<string, .>, tuple, "
+                "pair) or a number, "
+                "enum, string or Axis; specialize bora::is_static<Type> to make it part of the jit key, "
+                "or move it out of the struct");
   static constexpr bool ok = Tree<Type>;
 };
 }  // namespace detail
@@ -179,10 +194,13 @@ template <class T> void walk(void* p, Visitor& v, Name name) {
             const detail::FieldRef f[] = {{fields::name<T, I>, &m, &walk<M>}...};
             detail::walk_fields(f, sizeof...(M), v, name);
           } else detail::walk_fields(nullptr, 0, v, name);
-        }(std::index_sequence_for<M...>{});
+        }
+        (std::index_sequence_for<M...>{});
       });
     }
-  } else static_assert(Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
+  } else
+    static_assert(
+        Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
 }
 namespace detail {
 template <class T> void visit(T& x, Visitor& v, Name name) { walk<T>(&x, v, name); }
@@ -196,7 +214,9 @@ template <class T> struct Sequence {
   }
 };
 }  // namespace detail
-template <class T> requires(!std::is_same_v<T, bool>) struct Children<std::vector<T>> : detail::Sequence<std::vector<T>> {};
+template <class T>
+requires(!std::is_same_v<T, bool>) struct Children<std::vector<T>> : detail::Sequence<std::vector<T>> {
+};
 template <class T, std::size_t N> struct Children<std::array<T, N>> : detail::Sequence<std::array<T, N>> {};
 template <class T> struct Children<std::optional<T>> {
   static constexpr bool known = Tree<T>;
@@ -215,7 +235,12 @@ template <class T> struct Children<std::map<std::string, T>> {
 template <class... T> struct Children<std::tuple<T...>> {
   static constexpr bool known = (Tree<T> && ... && true);
   static void each(std::tuple<T...>& x, Visitor& v) {
-    std::apply([&](auto&... e) { [[maybe_unused]] std::size_t i = 0; (detail::visit(e, v, detail::index(i++)), ...); }, x);
+    std::apply(
+        [&](auto&... e) {
+          [[maybe_unused]] std::size_t i = 0;
+          (detail::visit(e, v, detail::index(i++)), ...);
+        },
+        x);
   }
 };
 template <class A, class B> struct Children<std::pair<A, B>> {
@@ -235,20 +260,23 @@ template <> struct Children<std::monostate> : NoChildren {};
 // ---- whether all leaves of a type are plain Arrays: transforms that add or take an axis by position ask ----------------
 namespace detail {
 template <class T, class... Above> consteval bool positional() {
-  if constexpr ((std::is_same_v<T, Above> || ...)) return true;               // a recursive type
-  else if constexpr (IsLeaf<T>) { if constexpr (requires { Leaf<T>::positional; }) return Leaf<T>::positional; else return true; }
-  else if constexpr (is_static<T> || !Tree<T>) return true;
+  if constexpr ((std::is_same_v<T, Above> || ...)) return true;  // a recursive type
+  else if constexpr (IsLeaf<T>) {
+    if constexpr (requires { Leaf<T>::positional; }) return Leaf<T>::positional;
+    else return true;
+  } else if constexpr (is_static<T> || !Tree<T>) return true;
   else if constexpr (requires { typename T::mapped_type; }) return positional<typename T::mapped_type, T, Above...>();
-  else if constexpr (Container<T> && requires { typename T::value_type; }) return positional<typename T::value_type, T, Above...>();
+  else if constexpr (Container<T> && requires { typename T::value_type; })
+    return positional<typename T::value_type, T, Above...>();
   else if constexpr (Container<T> && requires { std::tuple_size<T>::value; })
     return []<std::size_t... I>(std::index_sequence<I...>) {
       return (positional<std::tuple_element_t<I, T>, T, Above...>() && ... && true);
-    }(std::make_index_sequence<std::tuple_size_v<T>>{});
-  else if constexpr (Module<T> && !fields::HasBase<T>)
-    return decltype(fields::apply(std::declval<T&>(), []<class... M>(M&...) {
-        return std::bool_constant<(positional<M, T, Above...>() && ... && true)>{}; }))::value;
-  else return true;
-}
+    }
+  (std::make_index_sequence<std::tuple_size_v<T>>{});
+  else if constexpr (Module<T> && !fields::HasBase<T>) return decltype(fields::apply(
+      std::declval<T&>(),
+      []<class... M>(M&...) { return std::bool_constant<(positional<M, T, Above...>() && ... && true)>{}; }))::value;
+  else return true; }
 }  // namespace detail
 template <class T> inline constexpr bool positional = detail::positional<T>();
 
@@ -265,7 +293,7 @@ struct Slot {
   std::string path;
   LeafRef leaf;
 };
-std::vector<Slot> slots(Node);                                   // empty leaves too
+std::vector<Slot> slots(Node);  // empty leaves too
 void append_leaves(Node, Arrays&);
 void append_paths(Node, std::vector<std::string>&);
 std::size_t count_leaves(Node);
@@ -323,25 +351,28 @@ template <class T> T unflatten(T like, const Arrays& leaves) {
 template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
   Arrays first = leaves(t);
   std::array<Arrays, sizeof...(U)> more{aligned("tree::map", node(t), node(u))...};
-  for (std::size_t i = 0; i < first.size(); ++i)
-    first[i] = [&]<std::size_t... K>(std::index_sequence<K...>) -> Array {
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = [&]<std::size_t... K>(std::index_sequence<K...>)->Array {
       return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...);
-    }(std::index_sequence_for<U...>{});
+    }
+  (std::index_sequence_for<U...>{});
   replace(node(t), first.data(), first.size());
   return t;
 }
 /// t with f(path, leaf) for each leaf.
 template <class F, class T> T map_with_path(const F& f, T t) {
-  for (auto& s : slots(node(t))) if (s.leaf.defined()) s.leaf.set(std::invoke(f, std::as_const(s.path), s.leaf.get()));
+  for (auto& s : slots(node(t)))
+    if (s.leaf.defined()) s.leaf.set(std::invoke(f, std::as_const(s.path), s.leaf.get()));
   return t;
 }
 /// Calls f(path, leaf) for each leaf.
 template <class F, class T> void for_each(const F& f, const T& t) {
-  for (auto& s : slots(node(t))) if (s.leaf.defined()) std::invoke(f, std::as_const(s.path), s.leaf.get());
+  for (auto& s : slots(node(t)))
+    if (s.leaf.defined()) std::invoke(f, std::as_const(s.path), s.leaf.get());
 }
 /// The same tree with only the leaves for which pred(path, leaf) holds; the others are empty.
 template <class T> T filter(T t, const std::function<bool(const std::string&, const Array&)>& pred) {
-  for (auto& s : slots(node(t))) if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
+  for (auto& s : slots(node(t)))
+    if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
   return t;
 }
 }  // namespace bora::tree

@@ -17,7 +17,7 @@ template <> struct Block<Format::mask64> { using T = std::int64_t; };
 template <Format Fm> using Elem = typename Block<Fm>::T;
 
 BORA_INLINE std::uint32_t word(float x) { return __builtin_bit_cast(std::uint32_t, x); }
-BORA_INLINE std::uint32_t rounded(float x) {                // bf16 in the high half
+BORA_INLINE std::uint32_t rounded(float x) {  // bf16 in the high half
   std::uint32_t b = word(x), r = b + 0x7fffu + ((b >> 16) & 1u);
   return (x == x ? r : b | 0x400000u) & 0xffff0000u;
 }
@@ -35,22 +35,43 @@ template <Format From, Format To> BORA_INLINE Elem<To> convert(Elem<From> v) {
   else if constexpr (is_float(To)) return static_cast<O>(v);
   else if constexpr (is_float(From)) {
     using X = Elem<From>;
-    if constexpr (To == Format::i32) return saturate<std::int32_t, X>(v, X(-2147483648.), X(2147483648.), INT32_MIN, INT32_MAX);
+    if constexpr (To == Format::i32)
+      return saturate<std::int32_t, X>(v, X(-2147483648.), X(2147483648.), INT32_MIN, INT32_MAX);
     else if constexpr (To == Format::u32) return saturate<std::uint32_t, X>(v, X(0), X(4294967296.), 0u, UINT32_MAX);
     else if constexpr (To == Format::u8) return saturate<std::uint32_t, X>(v, X(0), X(256.), 0u, 255u);
     else return saturate<std::int64_t, X>(v, X(-9223372036854775808.), X(9223372036854775808.), INT64_MIN, INT64_MAX);
   } else if constexpr (To == Format::u8) return static_cast<O>(v) & 0xffu;
   else return static_cast<O>(v);
 }
-struct ByteToWide { template <class O> static BORA_INLINE O f(std::uint8_t v) { return static_cast<O>(v); } };
-struct ByteToMask { template <class O> static BORA_INLINE O f(std::uint8_t v) { return static_cast<O>(v != 0 ? -1 : 0); } };
-struct HalfToFloat { template <class O> static BORA_INLINE O f(std::uint16_t v) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(v) << 16); } };
-struct LowByte { template <class O, class I> static BORA_INLINE O f(I v) { return static_cast<O>(v); } };
-struct LowBit { template <class O, class I> static BORA_INLINE O f(I v) { return static_cast<O>(v & 1); } };
-struct HighHalf { template <class O> static BORA_INLINE O f(float v) { return static_cast<O>(word(v) >> 16); } };
-struct HighHalfRounded { template <class O> static BORA_INLINE O f(float v) { return static_cast<O>(rounded(v) >> 16); } };
-struct Same { template <class O> static BORA_INLINE O f(O v) { return v; } };
-template <Format From, Format To> struct Cast { template <class O> static BORA_INLINE O f(Elem<From> v) { return convert<From, To>(v); } };
+struct ByteToWide {
+  template <class O> static BORA_INLINE O f(std::uint8_t v) { return static_cast<O>(v); }
+};
+struct ByteToMask {
+  template <class O> static BORA_INLINE O f(std::uint8_t v) { return static_cast<O>(v != 0 ? -1 : 0); }
+};
+struct HalfToFloat {
+  template <class O> static BORA_INLINE O f(std::uint16_t v) {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(v) << 16);
+  }
+};
+struct LowByte {
+  template <class O, class I> static BORA_INLINE O f(I v) { return static_cast<O>(v); }
+};
+struct LowBit {
+  template <class O, class I> static BORA_INLINE O f(I v) { return static_cast<O>(v & 1); }
+};
+struct HighHalf {
+  template <class O> static BORA_INLINE O f(float v) { return static_cast<O>(word(v) >> 16); }
+};
+struct HighHalfRounded {
+  template <class O> static BORA_INLINE O f(float v) { return static_cast<O>(rounded(v) >> 16); }
+};
+struct Same {
+  template <class O> static BORA_INLINE O f(O v) { return v; }
+};
+template <Format From, Format To> struct Cast {
+  template <class O> static BORA_INLINE O f(Elem<From> v) { return convert<From, To>(v); }
+};
 
 template <class Fn, class I, class O> void map(const Rows* in, Rows out, std::int64_t rows, std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -72,12 +93,14 @@ template <class Fn, class I, class O> Kernel both() {
   k.by_scalars[1] = spread<Fn, I, O>;
   return k;
 }
-constexpr bool same_bits(Format a, Format b) {              // a cast from a to b changes nothing in a block
-  return a == b || (a == Format::bf16 && b == Format::f32) || (a == Format::u8 && (b == Format::i32 || b == Format::u32)) ||
-         (a == Format::i32 && b == Format::u32) || (a == Format::u32 && b == Format::i32);
+constexpr bool same_bits(Format a, Format b) {  // a cast from a to b changes nothing in a block
+  return a == b || (a == Format::bf16 && b == Format::f32) ||
+         (a == Format::u8 && (b == Format::i32 || b == Format::u32)) || (a == Format::i32 && b == Format::u32) ||
+         (a == Format::u32 && b == Format::i32);
 }
 template <Format From, Format To> void cast(KernelTable& t) {
-  if constexpr (!same_bits(From, To)) t.cast[static_cast<int>(From)][static_cast<int>(To)] = both<Cast<From, To>, Elem<From>, Elem<To>>();
+  if constexpr (!same_bits(From, To))
+    t.cast[static_cast<int>(From)][static_cast<int>(To)] = both<Cast<From, To>, Elem<From>, Elem<To>>();
 }
 template <Format From> void casts(KernelTable& t) {
   cast<From, Format::f32>(t);
@@ -94,7 +117,7 @@ template <Format From> void casts(KernelTable& t) {
 // Reductions. Partials live in a block of 32 elements between calls.
 BORA_INLINE float wrapped(float x) { return x; }
 BORA_INLINE double wrapped(double x) { return x; }
-template <class T> BORA_INLINE std::uint64_t wrapped(T x) { return static_cast<std::uint64_t>(x); }   // integers wrap
+template <class T> BORA_INLINE std::uint64_t wrapped(T x) { return static_cast<std::uint64_t>(x); }  // integers wrap
 struct Sum {
   template <class X> static BORA_INLINE X lanes(X a, X b) { return a + b; }
   template <class T> static BORA_INLINE T one(T a, T b) { return static_cast<T>(wrapped(a) + wrapped(b)); }
@@ -123,7 +146,7 @@ enum class After { nothing, bf16, byte };
 template <class Fn, class X, After post> struct Reduce {
   using T = typename X::Storage;
   static constexpr int kParts = 32 / X::size;
-  static inline T identity;                                  // set when the table is filled
+  static inline T identity;  // set when the table is filled
   static BORA_INLINE void add(X (&acc)[kParts], const T* p, std::int64_t n) {
     std::int64_t i = 0;
     for (; i + 32 <= n; i += 32)
@@ -172,8 +195,9 @@ template <class Fn, class X, After post> struct Reduce {
     *static_cast<T*>(out) = fold(acc);
   }
 };
-enum { kSum, kMax, kMin, kProd, kAll, kAny };                 // as Reduction
-template <class Fn, class X, After post = After::nothing> void reduction(KernelTable& t, int which, Format f, typename X::Storage identity) {
+enum { kSum, kMax, kMin, kProd, kAll, kAny };  // as Reduction
+template <class Fn, class X, After post = After::nothing>
+void reduction(KernelTable& t, int which, Format f, typename X::Storage identity) {
   using R = Reduce<Fn, X, post>;
   R::identity = identity;
   t.reduce[which][static_cast<int>(f)] = {R::whole, R::begin, R::block, R::end};
@@ -190,11 +214,13 @@ void reductions(KernelTable& t, Format f, typename X::Storage lowest, typename X
 template <Format Fm> void linear(void* out, std::int64_t n, std::int64_t start, std::int64_t stride) {
   auto* o = static_cast<Elem<Fm>*>(out);
   for (std::int64_t i = 0; i < n; ++i)
-    o[i] = convert<Format::i64, Fm>(static_cast<std::int64_t>(static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(stride)));
+    o[i] = convert<Format::i64, Fm>(static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(stride)));
 }
 
 /// One Threefry block per element, whatever its width.
-template <Format Fm> void random(void* out, std::int64_t n, const std::uint32_t* key, std::uint64_t start, std::int64_t stride) {
+template <Format Fm>
+void random(void* out, std::int64_t n, const std::uint32_t* key, std::uint64_t start, std::int64_t stride) {
   const U k0(key[0]), k1(key[1]);
   U iota;
   for (int j = 0; j < U::size; ++j) iota.v[j] = static_cast<std::uint32_t>(j);
@@ -203,7 +229,7 @@ template <Format Fm> void random(void* out, std::int64_t n, const std::uint32_t*
     U high(static_cast<std::uint32_t>(c >> 32)), low(static_cast<std::uint32_t>(c));
     if (stride == 1) {
       low = low + iota;
-      high = select(low < iota, high + U(1u), high);          // c + j carries where the low word wrapped
+      high = select(low < iota, high + U(1u), high);  // c + j carries where the low word wrapped
     } else {
       for (int j = 0; j < U::size; ++j) {
         const std::uint64_t e = c + static_cast<std::uint64_t>(j) * static_cast<std::uint64_t>(stride);

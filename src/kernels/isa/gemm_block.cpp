@@ -52,7 +52,7 @@ template <> struct Simd<double> {
   static V add(V a, V b) { return _mm256_add_pd(a, b); }
 };
 #endif
-constexpr I kStripStep = kRows > 8 ? 16 : 8;                  // a strip of a^T is packed as [k][kStripStep]
+constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
 
 float wide(float x) { return x; }
 double wide(double x) { return x; }
@@ -62,13 +62,18 @@ Simd<float>::V load_wide(const float* p) { return Simd<float>::load(p); }
 Simd<double>::V load_wide(const double* p) { return Simd<double>::load(p); }
 Simd<float>::V load_wide(const bfloat16* p) {
 #ifdef __AVX512F__
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+  return _mm512_castsi512_ps(
+      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
 #else
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 #endif
 }
 /// What comes next from memory: lines of the next strip of a, asked for while this one is computed.
-struct Ahead { const char* p; I step; };
+struct Ahead {
+  const char* p;
+  I step;
+};
 
 /// c[Rows, Vecs * width] = (add ? c : 0) + a b. b: k rows of `width * 2` packed values; Fresh: not yet packed, so they are taken from
 /// `source` and left there (the stores cost nothing beside the multiply-adds). a: Rows x k; RowStep != 1: k contiguous, rows at RowStep;
@@ -149,7 +154,8 @@ template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
 }
 __m256 load8(const float* p) { return _mm256_loadu_ps(p); }
 __m256 load8(const bfloat16* p) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 }
 /// to[j * step + i] = from[j + i * row] for an 8 x 8 block.
 template <class In> void transpose8(float* to, I step, const In* from, I row) {
@@ -211,7 +217,8 @@ template <class T, class In, I Slab> void pack_rows(T* to, const In* a, I row, I
 template <class T, class In, I Slab> void pack_columns(T* to, const In* a, I row, I col, I first, I second, I k) {
   T* next = to + Slab * kStripStep;
   I p = 0;
-  if (row == 1 && col >= 2 * kStripStep)        // whole vectors: what is read beyond the strips lies before the end of the next row
+  if (row == 1 &&
+      col >= 2 * kStripStep)  // whole vectors: what is read beyond the strips lies before the end of the next row
     for (; p + 1 < k; ++p) {
       copy_row(to + p * kStripStep, a + p * col, kStripStep);
       copy_row(next + p * kStripStep, a + p * col + first, kStripStep);
@@ -223,8 +230,8 @@ template <class T, class In, I Slab> void pack_columns(T* to, const In* a, I row
 }
 
 /// rows x n of one slab; c[rows, n] (+)=. source: b where its rows are contiguous: the first strip packs it; else null: packed already.
-template <class T, class In, I Slab>
-void slab_product(const In* a, I row, I col, const In* source, I source_row, T* packed, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
+template <class T, class In, I Slab> void slab_product(const In* a, I row, I col, const In* source, I source_row,
+                                                       T* packed, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
   static constexpr Tiles<T, In, Slab> by_row;
   static constexpr Tiles<T, In, 1> by_k;
   constexpr I panel = 2 * Simd<T>::width;
@@ -243,15 +250,16 @@ void slab_product(const In* a, I row, I col, const In* source, I source_row, T* 
       I w = min(panel, n - j);
       T *to = c + r0 * ldc + j, *b = packed + j * k;
       bool fresh = s == 0 && source != nullptr;
-      if (w == panel) f[fresh ? 2 : 1][rows](k, x, kStripStep, b, to, ldc, add, ahead, fresh ? source + j : nullptr, source_row);
-      else {                                                 // the last columns go through a tile of their own
+      if (w == panel)
+        f[fresh ? 2 : 1][rows](k, x, kStripStep, b, to, ldc, add, ahead, fresh ? source + j : nullptr, source_row);
+      else {  // the last columns go through a tile of their own
         if (fresh) pack_b(b, source + j, source_row, 1, k, w);
         alignas(64) T edge[kRows * panel];
         f[w > panel / 2][rows](k, x, kStripStep, b, edge, panel, false, ahead, nullptr, 0);
         for (I r = 0; r < rows; ++r)
           for (I i = 0; i < w; ++i) to[r * ldc + i] = add ? to[r * ldc + i] + edge[r * panel + i] : edge[r * panel + i];
       }
-      ahead.step = 0;                                        // asked for once
+      ahead.step = 0;  // asked for once
     }
   }
 }
@@ -266,7 +274,8 @@ template <class T, class In, class Out> void block(const GemmBlock& g, T* scratc
   I slabs = slab_count(d, g.k);
   constexpr I panel = 2 * Simd<T>::width;
   // Columns in even blocks, as many as a packed slab of b has room for.
-  I panels = (g.n + panel - 1) / panel, most = min(4096, kPackedBytes / static_cast<I>(sizeof(T)) / ((g.k + slabs - 1) / slabs)) / panel;
+  I panels = (g.n + panel - 1) / panel,
+    most = min(4096, kPackedBytes / static_cast<I>(sizeof(T)) / ((g.k + slabs - 1) / slabs)) / panel;
   I blocks = (panels + most - 1) / most;
   for (I q = 0; q < blocks; ++q) {
     I j = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j;
@@ -276,14 +285,15 @@ template <class T, class In, class Out> void block(const GemmBlock& g, T* scratc
       if constexpr (direct) to = c + i * g.ldc + j;
       else {
         to = sums;
-        if (g.accumulate) for (I r = 0; r < rows; ++r) copy_row(sums + r * n, c + (i + r) * g.ldc + j, n);
+        if (g.accumulate)
+          for (I r = 0; r < rows; ++r) copy_row(sums + r * n, c + (i + r) * g.ldc + j, n);
       }
       for (I s = 0; s < slabs; ++s) {
         I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
         const In* from = b + k0 * g.b_row + j * g.b_col;
         if (g.b_col != 1) pack_b(packed, from, g.b_row, g.b_col, k, n);
-        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr, g.b_row, packed, rows, n,
-                                  k, to, ld, s > 0 || g.accumulate, strip);
+        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr,
+                                  g.b_row, packed, rows, n, k, to, ld, s > 0 || g.accumulate, strip);
       }
       if constexpr (!direct)
         for (I r = 0; r < rows; ++r)

@@ -17,22 +17,33 @@ struct RankLost : TransportError {
   int rank;
 };
 /// Not every rank arrived within join_timeout; names those that did not.
-struct JoinTimeout : TransportError { using TransportError::TransportError; };
+struct JoinTimeout : TransportError {
+  using TransportError::TransportError;
+};
 
 struct Config {
   int rank = 0, size = 1;
-  std::string root = "127.0.0.1:29650";    // host:port that rank 0 listens on; the only fixed port
+  std::string root = "127.0.0.1:29650";  // host:port that rank 0 listens on; the only fixed port
   double join_timeout_s = 120;
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
-  double stuck_warn_s = 30, stuck_abort_s = 300;   // a rank alive but not in a collective the others wait in
-  std::string job = {};                    // ranks with another job name are refused
-  std::string build = {};                  // compared across ranks in the handshake: library build, mesh shape, settings
-  std::string interface_name = {};         // network interface to listen on; empty: the one that routes to the root
+  double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
+  std::string job = {};                           // ranks with another job name are refused
+  std::string build = {};           // compared across ranks in the handshake: library build, mesh shape, settings
+  std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT); one process when they are absent. ConfigError if inconsistent.
 Config config_from_environment();
 
-enum class Op : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, permute, send_recv, barrier };
+enum class Op : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  all_to_all,
+  permute,
+  send_recv,
+  barrier
+};
 enum class Reduce : std::uint8_t { sum, max, min };
 std::string_view op_name(Op);
 
@@ -57,17 +68,18 @@ struct Collective {
   Dtype dtype = Dtype::f32;
   const void* in = nullptr;
   void* out = nullptr;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};   // in elements
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;
-  std::uint64_t fingerprint = 0;           // of the operation as the program sees it; rides in every data header and must agree
-  std::function<std::string()> describe = {};   // the operation in words, asked for only when the ranks disagree or one is lost
+  std::uint64_t fingerprint = 0;  // of the operation as the program sees it; rides in every data header and must agree
+  std::function<std::string()> describe =
+      {};  // the operation in words, asked for only when the ranks disagree or one is lost
 };
 
 /// A collective under way. wait() returns when the buffers may be used, or throws RankLost; it never waits without a deadline.
 class Work {
  public:
   virtual ~Work() = default;
-  virtual bool test() = 0;                 // done? throws as wait does
+  virtual bool test() = 0;  // done? throws as wait does
   virtual void wait() = 0;
 };
 using WorkPtr = std::shared_ptr<Work>;

@@ -1,0 +1,72 @@
+// What a fused loop refuses, and integers at the edge of what the machine can do.
+#include <gtest/gtest.h>
+#include "bora/base/error.h"
+#include "loop_build.h"
+
+namespace bora::kernels::test {
+namespace {
+TEST(Loop, IllFormedLoopsSayWhy) {
+  auto reason = [](const Loop& l) -> std::string {
+    try {
+      compile(l);
+      return "";
+    } catch (const Error& e) { return e.what(); }
+  };
+  Builder mixed;
+  const int x = mixed.load(f32, true), y = mixed.load(f64, true);
+  mixed.store(mixed.op("exp", {x}), true);
+  mixed.store(mixed.op("exp", {y}), true);
+  EXPECT_NE(reason(mixed.loop).find("32-bit lanes"), std::string::npos) << reason(mixed.loop);
+  Builder row;
+  const int v = row.load(f32, true);
+  row.store(row.operand(f32, false), v);
+  EXPECT_NE(reason(row.loop).find("one value per column"), std::string::npos);
+  Builder type;
+  type.load(i32, true);
+  Instr i{.kind = K::op, .dtype = f32, .op = find_op("exp")};
+  i.in[0] = 0;
+  type.add(i);
+  EXPECT_NE(reason(type.loop).find("exp: takes floats"), std::string::npos) << reason(type.loop);
+  Builder order;
+  Instr forward{.kind = K::cast, .dtype = f32};
+  forward.in[0] = 3;
+  order.add(forward);
+  EXPECT_NE(reason(order.loop).find("not made before"), std::string::npos);
+  EXPECT_THROW(find_op("no_such"), ValueError);
+  EXPECT_NE(print(mixed.loop).find("= exp %"), std::string::npos) << print(mixed.loop);
+}
+TEST(Loop, IntegerDivisionNeverTraps) {
+  const std::int32_t a[] = {7, INT32_MIN, -7, 5}, b[] = {0, -1, 2, -3};
+  std::int32_t q[4], r[4];
+  apply("div", i32, {a, b}, q, 4);
+  apply("rem", i32, {a, b}, r, 4);
+  EXPECT_EQ(std::vector<std::int32_t>(q, q + 4), (std::vector<std::int32_t>{-1, INT32_MIN, -3, -1}));
+  EXPECT_EQ(std::vector<std::int32_t>(r, r + 4), (std::vector<std::int32_t>{0, 0, -1, 2}));
+  const std::uint8_t c[] = {200, 7, 3, 2}, d[] = {100, 0, 5, 9};
+  std::uint8_t s[4], m[4], p[4];
+  apply("add", u8, {c, d}, s, 4);
+  apply("div", u8, {c, d}, m, 4);
+  apply("pow", u8, {c, d}, p, 4);
+  EXPECT_EQ(s[0], 44);
+  EXPECT_EQ(m[1], 255);
+  EXPECT_EQ(p[2], 243);
+  EXPECT_EQ(p[3], 0);
+  const std::int64_t e[] = {INT64_MIN, 3, 2, -1}, f[] = {-1, 4, -1, -3};
+  std::int64_t t[4], u[4];
+  apply("div", i64, {e, f}, t, 4);
+  apply("pow", i64, {e, f}, u, 4);
+  EXPECT_EQ(t[0], INT64_MIN);
+  EXPECT_EQ(u[1], 81);
+  EXPECT_EQ(u[2], 0);
+  EXPECT_EQ(u[3], -1);
+  const std::int32_t g[] = {-8, -8, -8, 1}, h[] = {1, 31, 40, 33};
+  std::int32_t sh[4];
+  apply("shr_arithmetic", i32, {g, h}, sh, 4);
+  EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{-4, -1, -1, 0}));
+  apply("shr_logical", i32, {g, h}, sh, 4);
+  EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{0x7ffffffc, 1, 0, 0}));
+  apply("shl", i32, {g, h}, sh, 4);
+  EXPECT_EQ(std::vector<std::int32_t>(sh, sh + 4), (std::vector<std::int32_t>{-16, 0, 0, 0}));
+}
+}  // namespace
+}  // namespace bora::kernels::test
