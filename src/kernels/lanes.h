@@ -88,14 +88,21 @@ using M = Mask<4>;
 using W = Mask<8>;
 template <class T> struct MaskOf { using type = Mask<sizeof(typename Lane<T>::Storage)>; };
 
-#define BORA_OP(op) \
-  template <class T> BORA_INLINE Lane<T> operator op(Lane<T> a, Lane<T> b) { return Lane<T>(a.v op b.v); }
-BORA_OP(+)
-BORA_OP(-) BORA_OP(*) BORA_OP(/) BORA_OP(&) BORA_OP(|) BORA_OP(^)
+// clang-format off
+/// Signed integers wrap around, which C++ promises of unsigned ones only.
+template <class T> BORA_INLINE auto wrapping(Lane<T> a) { return a.v; }
+BORA_INLINE U::V wrapping(S a) { return reinterpret_cast<U::V>(a.v); }
+BORA_INLINE UV64 wrapping(L a) { return reinterpret_cast<UV64>(a.v); }
+#define BORA_OP(op, as) \
+  template <class T> BORA_INLINE Lane<T> operator op(Lane<T> a, Lane<T> b) { return Lane<T>(reinterpret_cast<typename Lane<T>::V>(as(a) op as(b))); }
+#define BORA_PLAIN(a) (a).v
+BORA_OP(+, wrapping) BORA_OP(-, wrapping) BORA_OP(*, wrapping)
+BORA_OP(/, BORA_PLAIN) BORA_OP(&, BORA_PLAIN) BORA_OP(|, BORA_PLAIN) BORA_OP(^, BORA_PLAIN)
+#undef BORA_PLAIN
 #undef BORA_OP
-    template <class T>
-    BORA_INLINE Lane<T> operator-(Lane<T> a) {
-  return Lane<T>(-a.v);
+// clang-format on
+template <class T> BORA_INLINE Lane<T> operator-(Lane<T> a) {
+  return Lane<T>(reinterpret_cast<typename Lane<T>::V>(-wrapping(a)));
 }
 template <class T> BORA_INLINE Lane<T> operator~(Lane<T> a) { return Lane<T>(~a.v); }
 BORA_INLINE U operator<<(U a, int n) { return U(a.v << n); }

@@ -1,7 +1,9 @@
 // local.cpp -- ranks as threads of one process: a message is a pointer to the sender's buffer, read straight by the receiver.
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include "engine.h"
 
@@ -18,6 +20,7 @@ class Inbox final : public Bell {
   };
   void push(Item item) {
     std::lock_guard lock(m_);
+    if (closed_ && item.control.empty()) return;
     items_.push_back(std::move(item));
     filled_ = true;
     // Data for collectives that have not started wakes nobody.
@@ -31,6 +34,15 @@ class Inbox final : public Bell {
     items.swap(items_);
     filled_ = false;
     return items;
+  }
+  /// From now on data is dropped, what waits here included: nobody would read it, and its sender waits until it is let go.
+  void close() {
+    std::vector<Item> data;
+    std::lock_guard lock(m_);
+    closed_ = true;
+    auto first = std::stable_partition(items_.begin(), items_.end(), [](auto& i) { return !i.control.empty(); });
+    data.assign(std::make_move_iterator(first), std::make_move_iterator(items_.end()));
+    items_.erase(first, items_.end());
   }
   bool filled() const { return filled_; }
   void ring() override { wake(Side::leader); }
@@ -58,7 +70,7 @@ class Inbox final : public Bell {
   std::mutex m_;
   std::condition_variable cv_[2];
   bool parked_[2] = {false, false}, rung_[2] = {false, false};
-  bool leading_ = false, busy_ = false;
+  bool leading_ = false, busy_ = false, closed_ = false;
   std::atomic<bool> filled_{false};
   std::vector<Item> items_;
 };
@@ -86,7 +98,7 @@ class LocalLink final : public Link {
  public:
   LocalLink(std::shared_ptr<Hub> hub, int rank)
       : hub_(std::move(hub)), rank_(rank), inbox_(hub_->inboxes[static_cast<std::size_t>(rank)]) {}
-  ~LocalLink() override { inbox_->take(); }
+  ~LocalLink() override { inbox_->close(); }
   void open(int) override {}
   void send(int peer, const Header& h, const std::byte* bytes, std::shared_ptr<const void> hold) override {
     if (stopped_) return;
@@ -118,7 +130,10 @@ class LocalLink final : public Link {
   void park(Side side, std::chrono::milliseconds limit) override { inbox_->park(side, limit); }
   void wake(Side side) override { inbox_->wake(side); }
   std::shared_ptr<Bell> bell() override { return inbox_; }
-  void stop_data() override { stopped_ = true; }
+  void stop_data() override {
+    stopped_ = true;
+    inbox_->close();
+  }
   bool must_meet() const override { return false; }
   std::string who(int rank) const override { return thread_name(rank); }
 
