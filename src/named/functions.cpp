@@ -27,14 +27,30 @@ using N = const NamedArray&;
 #define BORA_UNARY(f) \
   NamedArray f(N x) { return made(f(x.array()), x.axes()); }
 BORA_UNARY(exp)
-BORA_UNARY(log) BORA_UNARY(log1p) BORA_UNARY(expm1) BORA_UNARY(sqrt) BORA_UNARY(rsqrt) BORA_UNARY(square)
-    BORA_UNARY(abs) BORA_UNARY(sign) BORA_UNARY(floor) BORA_UNARY(round) BORA_UNARY(sin) BORA_UNARY(cos)
-        BORA_UNARY(tanh) BORA_UNARY(erf) BORA_UNARY(sigmoid) BORA_UNARY(relu) BORA_UNARY(silu) BORA_UNARY(stop_gradient)
-            BORA_UNARY(isnan) BORA_UNARY(isfinite) BORA_UNARY(operator-) BORA_UNARY(operator!)
+BORA_UNARY(log)
+BORA_UNARY(log1p)
+BORA_UNARY(expm1)
+BORA_UNARY(sqrt)
+BORA_UNARY(rsqrt)
+BORA_UNARY(square)
+BORA_UNARY(abs)
+BORA_UNARY(sign)
+BORA_UNARY(floor)
+BORA_UNARY(round)
+BORA_UNARY(sin)
+BORA_UNARY(cos)
+BORA_UNARY(tanh)
+BORA_UNARY(erf)
+BORA_UNARY(sigmoid)
+BORA_UNARY(relu)
+BORA_UNARY(silu)
+BORA_UNARY(stop_gradient)
+BORA_UNARY(isnan)
+BORA_UNARY(isfinite)
+BORA_UNARY(operator-)
+BORA_UNARY(operator!)
 #undef BORA_UNARY
-                NamedArray gelu(N x, const Gelu& o) {
-  return made(gelu(x.array(), o), x.axes());
-}
+NamedArray gelu(N x, const Gelu& o) { return made(gelu(x.array(), o), x.axes()); }
 #define BORA_BINARY(f, text)                                     \
   NamedArray f(N a, N b) {                                       \
     return binary(text, a, b, [](A x, A y) { return f(x, y); }); \
@@ -44,14 +60,22 @@ BORA_UNARY(log) BORA_UNARY(log1p) BORA_UNARY(expm1) BORA_UNARY(sqrt) BORA_UNARY(
   BORA_BINARY(f, text)        \
   NamedArray f(Scalar a, N b) { return made(f(a, b.array()), b.axes()); }
 BORA_BINARY(maximum, "maximum")
-BORA_BINARY(minimum, "minimum") BORA_BINARY(pow, "pow") BORA_BINARY(operator%, "%") BORA_BINARY(operator==, "==")
-    BORA_BINARY(operator!=, "!=") BORA_BINARY3(operator+, "+") BORA_BINARY3(operator-, "-") BORA_BINARY3(operator*, "*")
-        BORA_BINARY3(operator/, "/") BORA_BINARY3(operator<, "<") BORA_BINARY3(operator<=, "<=")
-            BORA_BINARY3(operator>, ">") BORA_BINARY3(operator>=, ">=")
+BORA_BINARY(minimum, "minimum")
+BORA_BINARY(pow, "pow")
+BORA_BINARY(operator%, "%")
+BORA_BINARY(operator==, "==")
+BORA_BINARY(operator!=, "!=")
+BORA_BINARY3(operator+, "+")
+BORA_BINARY3(operator-, "-")
+BORA_BINARY3(operator*, "*")
+BORA_BINARY3(operator/, "/")
+BORA_BINARY3(operator<, "<")
+BORA_BINARY3(operator<=, "<=")
+BORA_BINARY3(operator>, ">")
+BORA_BINARY3(operator>=, ">=")
 #undef BORA_BINARY3
 #undef BORA_BINARY
-                NamedArray
-                operator&&(N a, N b) {
+NamedArray operator&&(N a, N b) {
   return binary("&&", a, b, [](A x, A y) { return x && y; });
 }
 NamedArray operator||(N a, N b) {
@@ -77,10 +101,15 @@ NamedArray where(N c, Scalar a, N b) {
     return reduced(#f, x, names, [](A a, const Dimensions& d) { return f(a, d); }); \
   }
 BORA_REDUCE(sum)
-BORA_REDUCE(mean) BORA_REDUCE(var) BORA_REDUCE(prod) BORA_REDUCE(amax) BORA_REDUCE(amin) BORA_REDUCE(all)
-    BORA_REDUCE(any)
+BORA_REDUCE(mean)
+BORA_REDUCE(var)
+BORA_REDUCE(prod)
+BORA_REDUCE(amax)
+BORA_REDUCE(amin)
+BORA_REDUCE(all)
+BORA_REDUCE(any)
 #undef BORA_REDUCE
-        NamedArray argmax(N x, const AxisNames::One& a) {
+NamedArray argmax(N x, const AxisNames::One& a) {
   return pick(x, a, [](A y, std::int64_t d) { return argmax(y, d); });
 }
 NamedArray argmin(N x, const AxisNames::One& a) {
