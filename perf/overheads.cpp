@@ -1,4 +1,4 @@
-// What a call costs beside its work (spec/perf.md 3.6): eager operations, compiled calls with few and many leaves,
+// What a call costs beside its work: eager operations, compiled calls with few and many leaves,
 // steps of small loops.
 #include <benchmark/benchmark.h>
 #include "bora/compile/control.h"

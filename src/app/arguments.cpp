@@ -1,6 +1,5 @@
 #include "arguments.h"
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <limits>
 #include "bora/base/error.h"
 
@@ -41,7 +40,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   std::vector<std::string> words;
   CLI::App app("Bora: sharded training of language models on CPUs", "bora");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "bora 0.1.0");
+  app.set_version_flag("--version", "bora " BORA_VERSION);
   auto train = app.add_subcommand(
       "train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
   add_config(train, a, words);

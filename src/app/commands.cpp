@@ -1,9 +1,9 @@
 #include "commands.h"
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include "bora/base/parallel.h"
-#include "bora/io/digest.h"
 #include "bora/train/metrics.h"
 #include "bora/transport/transport.h"
 #include "gpt_task.h"
@@ -12,9 +12,16 @@
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
-int number_from(const char* name, int otherwise) {
-  auto text = std::getenv(name);
-  return text ? std::atoi(text) : otherwise;
+/// Ranks of this job on this host, as the launcher says.
+int ranks_here() {
+  auto text = std::getenv("BORA_LOCAL_SIZE");
+  if (!text) return 1;
+  int n = 0;
+  std::string_view digits(text);
+  auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  check<ConfigError>(parsed.ptr == digits.data() + digits.size() && n >= 1,
+                     "BORA_LOCAL_SIZE: must be 1 or more, got '", text, "'");
+  return n;
 }
 /// Paths that stay right wherever a later command is run from.
 Settings with_absolute_paths(Settings s) {
@@ -22,12 +29,16 @@ Settings with_absolute_paths(Settings s) {
   s.out = fs::absolute(s.out).lexically_normal();
   return s;
 }
-/// What all ranks must have in common besides the mesh.
-std::string fingerprint(const Settings& s) {
-  auto text = to_yaml(s);
-  char hex[16];
-  std::snprintf(hex, sizeof hex, "%08x", io::crc32c(text.data(), text.size()));
-  return "bora 0.1.0, settings " + std::string(hex);
+/// What all ranks must have in common, a line each; paths, threads and the like may differ from host to host.
+std::string common_ground(const Settings& settings, const MeshShape& mesh) {
+  Settings s = settings, defaults;
+  s.data = defaults.data;
+  s.out = defaults.out;
+  s.threads = defaults.threads;
+  s.join_timeout = defaults.join_timeout;
+  s.log_every = defaults.log_every;
+  s.mesh = defaults.mesh;
+  return "bora " BORA_VERSION "\nmesh " + to_string(mesh) + "\n" + to_yaml(s);
 }
 }  // namespace
 
@@ -56,10 +67,10 @@ int train(const Arguments& a) {
   auto config = transport::config_from_environment();
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_job(s, config.size);
-  set_threads(s, number_from("BORA_LOCAL_SIZE", 1));
+  set_threads(s, ranks_here());
   auto axes = mesh_axes(s, config.size);
-  config.join_timeout_s = s.join_timeout;
-  config.build = "mesh " + to_string(mesh_shape(axes, config.size)) + ", " + fingerprint(s);
+  if (!std::getenv("BORA_JOIN_TIMEOUT")) config.join_timeout_s = s.join_timeout;
+  config.build = common_ground(s, mesh_shape(axes, config.size));
   auto context = transport::join(config);
   // A rank inside of a long kernel is ended after a second, with a line that a progress bar must not precede.
   context->on_lost(
@@ -124,6 +135,9 @@ int plan(const Arguments& a) {
 }
 
 int eval(const Arguments& a) {
+  for (auto& item : a.settings)
+    for (std::string_view key : {"mesh=", "layout=", "out="})
+      check<ConfigError>(!item.starts_with(key), "eval: '", item, "' cannot be set: it runs in one process, on RUN");
   auto s = settings_of_run(a.path, a.settings);
   s.mesh.clear();
   check_settings(s);

@@ -1,10 +1,10 @@
-#include <unistd.h>
 #include <cstdio>
 #include <fstream>
 #include <thread>
 #include "bora/base/parallel.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
+#include "launch.h"
 
 namespace bora::app {
 namespace {
@@ -24,25 +24,24 @@ bool has_flag(const std::string& flags, const std::string& flag) {
 
 /// Two ranks, as threads over real sockets, add a number.
 std::string check_sockets() {
-  try {
-    std::string problem;
-    auto rank = [&](int r, const std::string& root) {
-      try {
-        auto context = transport::join({.rank = r, .size = 2, .root = root, .join_timeout_s = 5, .job = "doctor"});
-        float one = 1, sum = 0;
-        transport::Collective c{
-            .op = transport::Op::all_reduce, .dtype = f32, .in = &one, .out = &sum, .send_counts = {1}};
-        context->run({{0, 1}, "doctor"}, c);
-        if (sum != 2) problem = "the sum of two ones is " + std::to_string(sum);
-        context->leave();
-      } catch (const std::exception& e) { problem = e.what(); }
-    };
-    auto root = "127.0.0.1:" + std::to_string(20000 + ::getpid() % 9000);
-    std::thread other(rank, 1, root);
-    rank(0, root);
-    other.join();
-    return problem.empty() ? "two ranks over loopback sockets agree" : problem;
-  } catch (const std::exception& e) { return e.what(); }
+  std::string problems[2];
+  auto root = choose_root("");
+  auto rank = [&](int r) {
+    try {
+      auto context = transport::join({.rank = r, .size = 2, .root = root, .join_timeout_s = 5, .job = "doctor"});
+      float one = 1, sum = 0;
+      context->run({{0, 1}, "doctor"},
+                   {.op = transport::Op::all_reduce, .dtype = f32, .in = &one, .out = &sum, .send_counts = {1}});
+      if (sum != 2) problems[r] = "the sum of two ones is " + std::to_string(sum);
+      context->leave();
+    } catch (const std::exception& e) { problems[r] = e.what(); }
+  };
+  std::thread other(rank, 1);
+  rank(0);
+  other.join();
+  for (auto& p : problems)
+    if (!p.empty()) return p;
+  return "two ranks over loopback sockets agree";
 }
 }  // namespace
 
@@ -52,7 +51,7 @@ int doctor() {
   for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"})
     isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
   bool ok = has_flag(flags, "avx2") && has_flag(flags, "fma");
-  std::printf("bora      0.1.0\ncpu       %s\nisa       %s%s\n", field_of("/proc/cpuinfo", "model name").c_str(),
+  std::printf("bora      " BORA_VERSION "\ncpu       %s\nisa       %s%s\n", field_of("/proc/cpuinfo", "model name").c_str(),
               isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
   set_thread_count(0);
   std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),

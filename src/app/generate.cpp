@@ -32,7 +32,7 @@ int generate(const Arguments& a) {
     // The whole window each time: what lies behind `last` cannot be seen by it.
     auto next = jit([=, temperature = a.temperature, top_k = a.top_k](const models::Gpt2& m, const NamedArray& window,
                                                                       const Array& last, const Array& key) {
-      auto scores = policy.cast_to_compute(m)(window).array();
+      auto scores = policy.cast_to_output(policy.cast_to_compute(m)(window)).array();
       return choose(take(view(scores, 0), last, 0), random::fold_in(key, last), temperature, top_k);
     });
     std::string text = a.prompt.empty() ? "\n" : a.prompt;

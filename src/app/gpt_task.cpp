@@ -19,7 +19,7 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
           [=](const models::Gpt2& model, const NamedArray& windows, const std::optional<Array>& key) {
             auto inputs = rename(windows[{"window", range(0, positions)}], {{"window", nn::kPosition}});
             auto targets = rename(windows[{"window", range(1, positions + 1)}], {{"window", nn::kPosition}});
-            return nn::cross_entropy(policy.cast_to_compute(model)(inputs, key, remat), "vocab", targets);
+            return nn::cross_entropy(policy.cast_to_output(policy.cast_to_compute(model)(inputs, key, remat)), "vocab", targets);
           }};
 }
 std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -34,15 +35,18 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// Address that rank 0 will listen on. Binding it here finds a taken port before any rank starts.
+}  // namespace
+
 std::string choose_root(const std::string& wanted) {
   ::sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   auto colon = wanted.rfind(':');
   if (!wanted.empty()) {
-    auto port = colon == std::string::npos ? 0 : std::atoi(wanted.c_str() + colon + 1);
-    check<ConfigError>(port > 0 && port < 65536, "BORA_ROOT: expected host:port, got '", wanted, "'");
+    int port = 0;
+    auto digits = colon == std::string::npos ? std::string_view() : std::string_view(wanted).substr(colon + 1);
+    auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    check<ConfigError>(parsed.ptr == digits.data() + digits.size() && port > 0 && port < 65536, "BORA_ROOT: expected host:port, got '", wanted, "'");
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     ::addrinfo hints{}, *found = nullptr;
     hints.ai_family = AF_INET;
@@ -62,6 +66,8 @@ std::string choose_root(const std::string& wanted) {
                      reason == EADDRINUSE ? "the port is in use" : std::strerror(reason));
   return wanted.empty() ? "127.0.0.1:" + std::to_string(ntohs(address.sin_port)) : wanted;
 }
+
+namespace {
 
 /// One output stream of one rank, cut into lines.
 struct Output {
@@ -114,6 +120,7 @@ class Job {
     for (auto& rank : ranks_)
       for (auto& s : rank.streams) drain(rank, s), finish(rank, s);
   }
+  bool interrupted() const { return interrupted_; }
   /// The exit code; prints the one line.
   int verdict() {
     if (failed_.empty()) {
@@ -132,9 +139,9 @@ class Job {
                                         : "ended with exit code " + std::to_string(code);
     auto line = std::string(error_mark) + "rank " + std::to_string(r) + " lost: " + words;
     if (code == 2 || code == 86) {
-      auto theirs = std::find_if(said_.begin(), said_.end(), [&](auto& l) { return l.rank == r; });
-      if (theirs == said_.end()) theirs = said_.begin();
-      if (theirs != said_.end()) line = theirs->text;
+      auto theirs = std::find_if(said_.rbegin(), said_.rend(), [&](auto& l) { return l.rank == r; });
+      if (theirs != said_.rend()) line = theirs->text;
+      else if (!said_.empty()) line = said_.front().text;
       else if (code == 2) line = std::string(error_mark) + "rank " + std::to_string(r) + " " + words;
     }
     print(2, line + "\n");
@@ -279,7 +286,7 @@ class Job {
     if (interrupted_) return end_all();
     interrupted_ = true;
     for (auto& rank : ranks_)
-      if (!rank.status) ::kill(-rank.pid, signal);
+      if (!rank.status) ::kill(-rank.pid, signal == SIGHUP ? SIGTERM : signal);  // both ask for an orderly stop
   }
   void end_all() {
     ended_ = true;
@@ -327,7 +334,7 @@ int launch(const Launch& options) {
     Job job(options, choose_root(options.root), signals.before);
     job.wait(signals.fd);
     auto code = job.verdict();
-    if (code != 86 || restart == options.max_restarts) return code;
+    if (code != 86 || job.interrupted() || restart == options.max_restarts) return code;
     write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +
                      ")\n");
   }

@@ -12,6 +12,9 @@ struct Launch {
   std::string root = {};                  // host:port of rank 0; empty: a free port of the loopback interface
   double grace_s = 1.5;                   // what survivors of a failure get until they are ended
 };
+/// The address rank 0 will listen on: `wanted` (host:port), or a free port of the loopback interface. Binding it here finds
+/// a taken port before any rank starts. Throws ConfigError.
+std::string choose_root(const std::string& wanted);
 /// Starts the ranks with BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_LOCAL_RANK, BORA_LOCAL_SIZE, BORA_JOB) in their environment, waits, and
 /// leaves no process behind, whatever happens: each rank has a process group of its own, and dies with the launcher.
 /// Rank 0's output passes as it is, the others' with "[rank r] " before each line (with log_dir only in the log). Lines on stderr that

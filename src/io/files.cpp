@@ -74,4 +74,12 @@ void rename_folder(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));
 }
+void exchange_folders(const std::string& a, const std::string& b) {
+  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS)
+    fail<IoError>("cannot exchange ", a, " and ", b, ": ", std::strerror(errno));
+  rename_folder(b, a + ".old");  // NFS and others cannot exchange
+  rename_folder(a, b);
+  rename_folder(a + ".old", a);
+}
 }  // namespace bora::io

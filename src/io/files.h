@@ -30,4 +30,6 @@ class File {
 void write_file(const std::string& path, const std::string& text);
 void sync_folder(const std::string& path);
 void rename_folder(const std::string& from, const std::string& to);
+/// Each gets the other's name, at once where the file system can.
+void exchange_folders(const std::string& a, const std::string& b);
 }  // namespace bora::io

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <sstream>
-#include "bora/io/digest.h"
+#include "bora/base/crc32c.h"
 #include "files.h"
 
 namespace bora {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -86,7 +87,10 @@ Shape parse_shape(std::string_view text, const std::string& where) {
     if (digits.empty()) continue;
     check<IoError>(digits.find_first_not_of("0123456789L ") == std::string::npos, where,
                    ": the header's shape is damaged");
-    s.push_back(std::stoll(digits));
+    std::int64_t n = 0;
+    auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    check<IoError>(parsed.ec == std::errc{}, where, ": the header's shape is damaged");
+    s.push_back(n);
   }
   return s;
 }
@@ -270,6 +274,8 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
   }
   check<IoError>(out.size() <= kZipLimit, "save_npz: ", file.string(),
                  " would be larger than 4 GiB; use save_npy for each array");
+  check<IoError>(arrays.size() < 65535, "save_npz: ", file.string(), " would hold ", arrays.size(),
+                 " arrays; a .npz file holds at most 65534");
   auto start = static_cast<std::uint32_t>(out.size()), n = static_cast<std::uint32_t>(arrays.size());
   out += contents;
   out.append("PK\x05\x06", 4);

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include "bora/io/digest.h"
+#include "bora/base/crc32c.h"
 #include "blocks.h"
 #include "files.h"
 #include "manifest.h"

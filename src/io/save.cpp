@@ -2,7 +2,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
-#include "bora/io/digest.h"
+#include "bora/base/crc32c.h"
 #include "files.h"
 #include "manifest.h"
 
@@ -142,13 +142,11 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
     }
     write_manifest(unfinished + "/manifest", m);
     sync_folder(unfinished);
-    if (fs::exists(folder)) {  // the same step once more: a run that was set back
-      fs::remove_all(root + "/.replaced");
-      rename_folder(folder, root + "/.replaced");
-    }
-    rename_folder(unfinished, folder);
+    // The same step once more, of a run that was set back: at every moment one of the two has the name.
+    if (fs::exists(folder)) exchange_folders(unfinished, folder);
+    else rename_folder(unfinished, folder);
     sync_folder(root);
-    fs::remove_all(root + "/.replaced");
+    fs::remove_all(unfinished);
     auto all = list_checkpoints(root);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
       if (all[i].step != step) remove_checkpoint(root, all[i]);

@@ -1,4 +1,4 @@
-// random_bits: JAX's partitionable Threefry stream (spec/jax.md section 1.3). The counter of an element is its row-major position in the
+// random_bits: JAX's partitionable Threefry stream (jax/_src/prng.py). The counter of an element is its row-major position in the
 // GLOBAL shape of the draw, so a block draws exactly its part.
 #include "bora/kernels/loop.h"
 #include "bora/ops/collectives.h"

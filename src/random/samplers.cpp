@@ -1,5 +1,5 @@
 // Samplers whose numbers depend on (key, position) only: compositions of random bits and elementwise operations, so that they fuse.
-// Algorithms and constants: jax/_src/random (spec/jax.md section 1.4).
+// Algorithms and constants: jax/_src/random.py.
 #include <cmath>
 #include <limits>
 #include "random/draw.h"

@@ -1,8 +1,8 @@
 // What users ask of sharded arrays.
 #include "bora/shard/shard.h"
 #include <algorithm>
-#include <iomanip>
 #include "bora/base/parallel.h"
+#include "bora/base/text.h"
 #include "shard/interpreter.h"
 
 namespace bora {
@@ -16,17 +16,6 @@ Shard& in_force(std::string_view what) {
 Spec padded(Spec s, std::size_t n) {
   s.resize(std::max(n, s.size()));
   return s;
-}
-std::string bytes_text(double b) {
-  std::ostringstream o;
-  const char* unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int k = 0;
-  while (b >= 1024 && k < 4) {
-    b /= 1024;
-    ++k;
-  }
-  o << std::fixed << std::setprecision(k ? 1 : 0) << b << " " << unit[k];
-  return o.str();
 }
 }  // namespace
 
@@ -211,12 +200,12 @@ std::string explain_program(const ProgramPtr& p, const Arrays& in) {
   auto& i = e->info();
   std::ostringstream o;
   if (auto* s = nearest<Shard>()) o << "mesh " << to_string(s->mesh()) << ", rank " << s->rank() << "\n";
-  o << "inputs " << bytes_text(static_cast<double>(i.input_bytes)) << ", outputs "
-    << bytes_text(static_cast<double>(i.output_bytes)) << ", temporaries "
-    << bytes_text(static_cast<double>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels << " kernels ("
+  o << "inputs " << bytes_text(static_cast<std::int64_t>(i.input_bytes)) << ", outputs "
+    << bytes_text(static_cast<std::int64_t>(i.output_bytes)) << ", temporaries "
+    << bytes_text(static_cast<std::int64_t>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels << " kernels ("
     << i.fused << " fused)\n";
   for (auto& c : i.collective_uses)
-    o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<double>(c.bytes)) << " each\n";
+    o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<std::int64_t>(c.bytes)) << " each\n";
   o << e->explain();
   return o.str();
 }

@@ -1,34 +1,17 @@
 #include <cstdio>
-#include <fstream>
 #include <iomanip>
 #include <sstream>
+#include "bora/base/text.h"
 #include "bora/compile/executable.h"
-#include "bora/train/metrics.h"
 #include "bora/train/trainer.h"
-#include "bora/transport/transport.h"
 
 namespace bora {
-std::int64_t resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmRSS:")) return std::atoll(line.c_str() + 6) * 1024;
-  return 0;
-}
 namespace {
 std::int64_t block_bytes(tree::Node t) {
   std::int64_t n = 0;
   for (auto& slot : tree::slots(t))
     if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_block(slot.leaf.get()).block.nbytes());
   return n;
-}
-std::string bytes_text(std::int64_t n) {
-  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto x = static_cast<double>(n);
-  int unit = 0;
-  while (x >= (unit < 2 ? 1024 : 10240) && unit < 4) x /= 1024, ++unit;  // MiB as far as they read well
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", x, units[unit]);
-  return text;
 }
 /// What one rank says of itself, in the order of the table's columns.
 struct Numbers {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include "bora/train/metrics.h"
 
 namespace bora {
@@ -73,31 +74,39 @@ int terminal_columns() {
   return ::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
 }
 
-std::int64_t peak_rss() {
+namespace {
+std::int64_t status_bytes(std::string_view field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::atoll(line.c_str() + 6) * 1024;
+    if (line.starts_with(field)) return std::atoll(line.c_str() + field.size()) * 1024;
   return 0;
 }
+}  // namespace
+std::int64_t resident_bytes() { return status_bytes("VmRSS:"); }
+std::int64_t peak_rss() { return status_bytes("VmHWM:"); }
 
 namespace {
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
+/// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores what was.
+std::mutex stop_mutex;
+int stop_users = 0;
+struct ::sigaction before_term, before_interrupt;
 }  // namespace
-struct StopSignals::Saved {
-  struct ::sigaction term, interrupt;
-};
-StopSignals::StopSignals() : saved_(new Saved) {
+StopSignals::StopSignals() {
+  std::lock_guard lock(stop_mutex);
+  if (stop_users++ > 0) return;
   struct ::sigaction action {};
   action.sa_handler = [](int) { stop_requested = true; };
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGTERM, &action, &saved_->term);
-  ::sigaction(SIGINT, &action, &saved_->interrupt);
+  ::sigaction(SIGTERM, &action, &before_term);
+  ::sigaction(SIGINT, &action, &before_interrupt);
 }
 StopSignals::~StopSignals() {
-  ::sigaction(SIGTERM, &saved_->term, nullptr);
-  ::sigaction(SIGINT, &saved_->interrupt, nullptr);
-  delete saved_;
+  std::lock_guard lock(stop_mutex);
+  if (--stop_users > 0) return;
+  ::sigaction(SIGTERM, &before_term, nullptr);
+  ::sigaction(SIGINT, &before_interrupt, nullptr);
   stop_requested = false;
 }
 bool StopSignals::requested() { return stop_requested; }

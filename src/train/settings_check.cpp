@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include "bora/data/text.h"
+#include "bora/fx/checkpoint.h"
 #include "bora/nn/loss.h"
 #include "bora/train/settings.h"
 
@@ -48,7 +49,8 @@ void check_settings(const Settings& s) {
   check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE or a folder of text files");
   domain(s.hold_out > 0 && s.hold_out < 1, "hold_out", s.hold_out, "between 0 and 1");
   check<ConfigError>(!s.out.empty(), "out: no output folder given; set out=DIR");
-  domain(s.threads >= 0, "threads", s.threads, "1 or more (or 0 for this rank's share of the cores)");
+  domain(s.threads >= 0 && s.threads <= 4096, "threads", s.threads,
+         "from 1 to 4096 (or 0 for this rank's share of the cores)");
   domain(s.checkpoint_every >= 0, "checkpoint_every", s.checkpoint_every, "0 or more steps");
   domain(s.keep >= 1, "keep", s.keep, "1 or more");
   domain(s.eval_every >= 0, "eval_every", s.eval_every, "0 or more steps");
@@ -68,9 +70,9 @@ void check_settings(const Settings& s) {
   check<ConfigError>(m.embed % m.heads == 0, "model.heads: model.embed ", m.embed, " cannot be cut into ", m.heads,
                      " equal heads");
   domain(m.dropout >= 0 && m.dropout < 1, "model.dropout", m.dropout, "at least 0 and below 1");
-  check<ConfigError>(m.checkpoint == "nothing" || m.checkpoint == "dots" || m.checkpoint == "dots_no_batch" ||
-                         m.checkpoint == "everything",
-                     "model.checkpoint: must be nothing, dots, dots_no_batch or everything, got '", m.checkpoint, "'");
+  try {
+    (void)remat::parse(m.checkpoint);
+  } catch (const ConfigError& e) { fail<ConfigError>("model.checkpoint: ", e.text()); }
   auto& o = s.optimizer;
   domain(o.beta1 >= 0 && o.beta1 < 1, "optimizer.beta1", o.beta1, "at least 0 and below 1");
   domain(o.beta2 >= 0 && o.beta2 < 1, "optimizer.beta2", o.beta2, "at least 0 and below 1");

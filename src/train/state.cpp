@@ -8,12 +8,18 @@ io::Place place_of(const Mesh& mesh) {
           [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); }};
 }
 
+namespace {
+std::string joined(const std::string& below, const std::string& path) {
+  return below.empty() || path.empty() ? below + path : below + "." + path;
+}
+}  // namespace
+
 std::vector<io::Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep) {
   std::vector<io::Leaf> leaves;
   for (auto& slot : tree::slots(t)) {
     if (!slot.leaf.defined()) continue;
     auto local = local_block(slot.leaf.get());
-    auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
+    auto path = joined(below, slot.path);
     leaves.push_back(
         {path, {local.global_shape, local.block.dtype()}, local.spec, const_cast<void*>(local.block.bytes())});
     keep.push_back(std::move(local.block));
@@ -31,7 +37,7 @@ void restore_tree(tree::Node t, const std::string& folder, const Mesh& mesh, con
     {
       auto local = local_block(slot.leaf.get());
       block = local.block.type();
-      auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
+      auto path = joined(below, slot.path);
       leaves.push_back({path, {local.global_shape, block.dtype}, local.spec, nullptr});
     }
     slot.leaf.set(Array());  // its memory goes before the new one comes
@@ -42,7 +48,7 @@ void restore_tree(tree::Node t, const std::string& folder, const Mesh& mesh, con
   std::size_t i = 0;
   for (auto& slot : slots) {
     if (i == leaves.size()) break;
-    auto path = below.empty() || slot.path.empty() ? below + slot.path : below + "." + slot.path;
+    auto path = joined(below, slot.path);
     if (leaves[i].path != path) continue;  // was empty before
     slot.leaf.set(from_local_block(buffers[i].done(), leaves[i].type.shape, leaves[i].spec));
     ++i;
@@ -89,15 +95,15 @@ std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
   // Warm-up is a number of steps of its own: a short run may end inside of it.
   auto rate =
       optim::warmup_cosine_decay_schedule(0, s.lr, s.warmup, std::max(s.steps, s.warmup + 1), s.lr * o.final_lr);
-  auto matrices = [](const std::string& path, const Array&) {
-    return path.ends_with("weight") && path.find("ln_") == std::string::npos;
+  auto decayed = [](const std::string& path, const Array&) {
+    return !path.ends_with("bias") && path.find("ln_") == std::string::npos;
   };
   auto adamw = optim::adamw({.learning_rate = rate,
                              .b1 = o.beta1,
                              .b2 = o.beta2,
                              .eps = o.eps,
                              .weight_decay = o.weight_decay,
-                             .mask = matrices});
+                             .mask = decayed});
   return {o.clip > 0 ? optim::chain(optim::clip_by_global_norm(o.clip), adamw) : adamw, rate};
 }
 

@@ -159,6 +159,8 @@ class Run {
         0};
     check<ValueError>(std::isfinite(report.loss), "training: the loss of step ", done_, " is ", report.loss,
                       "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
+    check<ValueError>(std::isfinite(report.gradient_norm), "training: the gradient norm of step ", done_, " is ",
+                      report.gradient_norm, "; lower lr or raise warmup");
     report.tokens_per_second = static_cast<double>(s_.batch * s_.model.positions) / report.seconds;
     stopped = r[3] > 0;
     if (metrics)

@@ -1,3 +1,4 @@
+#include "bora/base/crc32c.h"
 #include "bora/io/checkpoint.h"
 #include <gtest/gtest.h>
 #include <barrier>
@@ -372,7 +373,6 @@ TEST(Digest, Crc32c) {
   std::vector<char> bytes(1000);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i);
   for (std::size_t n : {0, 1, 7, 8, 9, 63, 1000}) {
-    EXPECT_EQ(crc32c(bytes.data(), n), io::detail::crc32c_table(bytes.data(), n, 0));
     EXPECT_EQ(crc32c(bytes.data() + n / 2, n - n / 2, crc32c(bytes.data(), n / 2)), crc32c(bytes.data(), n));
   }
 }

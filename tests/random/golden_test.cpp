@@ -95,7 +95,7 @@ Array draw(const Line& l) {
   if (s == "dirichlet") return r::dirichlet(k, shapes, Shape{2});
   throw std::runtime_error("no such sampler: " + s);
 }
-/// What DESIGN.md section 6 promises exactly; everything else goes through a logarithm or erf_inv.
+/// What docs/numerics.md promises exactly; everything else goes through a logarithm or erf_inv.
 bool exact(const Line& l) {
   for (auto name : {"bits", "split", "fold_in", "uniform", "randint", "bernoulli", "bernoulli_bf16", "rademacher",
                     "permutation", "permutation_rows", "permutation_independent", "categorical", "categorical_axis0",

@@ -1,4 +1,4 @@
-// Published vectors (spec/jax.md 1.1 to 1.5), the rules of keys, errors, statistics.
+// Published vectors of Threefry and of JAX, the rules of keys, errors, statistics.
 #include "bora/random/random.h"
 #include <gtest/gtest.h>
 #include <cmath>

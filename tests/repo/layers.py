@@ -5,7 +5,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-# What each layer may include, beside itself: DESIGN's order. Siblings (nn optim data io; models train) do not include each other.
+# What each layer may include, beside itself: the order of docs/architecture.md. Siblings (nn optim data io; models train) do not include each other.
 ORDER = ["base", "kernels", "array", "tree", "ops", "compile", "fx", "random", "shard", "named"]
 ALLOWED = {layer: set(ORDER[:i]) for i, layer in enumerate(ORDER)}
 ALLOWED["tree"] = {"base", "kernels", "array"}

@@ -18,6 +18,7 @@ Config config_from_environment() {
   const char *rank = std::getenv("BORA_RANK"), *size = std::getenv("BORA_SIZE"), *root = std::getenv("BORA_ROOT");
   if (const char* job = std::getenv("BORA_JOB")) c.job = job;
   if (const char* s = std::getenv("BORA_JOIN_TIMEOUT")) c.join_timeout_s = number<double>("BORA_JOIN_TIMEOUT", s);
+  if (const char* i = std::getenv("BORA_INTERFACE")) c.interface_name = i;
   check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
   check<ConfigError>((rank != nullptr) == (size != nullptr), "BORA_RANK and BORA_SIZE must be set together; only ",
                      rank ? "BORA_RANK" : "BORA_SIZE", " is");

@@ -1,6 +1,5 @@
 #include "engine.h"
 #include <sched.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -29,9 +28,9 @@ class Handle final : public Work {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Operation> operation_;
 };
-void log(const std::string& line) { std::fprintf(stderr, "bora: %s\n", line.c_str()); }
+void warn(const std::string& line) { std::fprintf(stderr, "warning: %s\n", line.c_str()); }
 [[noreturn]] void end_process(const std::string& why) {
-  log(why);
+  std::fprintf(stderr, "bora: %s\n", why.c_str());
   std::_Exit(86);
 }
 }  // namespace
@@ -298,7 +297,7 @@ void Engine::check_waits(Clock::time_point now) {
       std::ostringstream s;
       s << "rank " << options_.rank << " has waited " << static_cast<int>(seconds) << " s in " << what
         << (names.empty() ? "" : " for ") << names;
-      log(s.str());
+      warn(s.str());
     }
     if (seconds > options_.stuck_abort_s) {
       std::ostringstream s;
@@ -396,7 +395,7 @@ void Engine::abort(const std::string& reason) noexcept {
     auto text = link_->who(options_.rank) + " ended the job: " + reason;
     link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
     fail(options_.rank, text);
-  } catch (const std::exception& e) { log(std::string("while ending the job: ") + e.what()); }
+  } catch (const std::exception& e) { warn(std::string("while ending the job: ") + e.what()); }
 }
 void Engine::leave() {
   Lock lock(m_);

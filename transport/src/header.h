@@ -30,7 +30,6 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64 && alignof(Header) == 8);
 
-std::uint32_t crc32c(const void* data, std::size_t n);
 /// The header with its crc set.
 Header sealed(Header);
 /// Reads a header from raw bytes. False if length, magic, version, type or crc are wrong.

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
-#include <thread>
+#include <sstream>
 #include "bytes.h"
 #include "engine.h"
 #include "zmq_link.h"
@@ -98,7 +98,7 @@ std::string own_address(const Address& root, const std::string& interface_name) 
         inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
     }
     freeifaddrs(all);
-    check<ConfigError>(ip[0] != 0, "interface_name: no network interface '", interface_name,
+    check<ConfigError>(ip[0] != 0, "BORA_INTERFACE: no network interface '", interface_name,
                        "' with an IPv4 address; there are: ", names);
     return ip;
   }
@@ -115,6 +115,12 @@ std::string own_address(const Address& root, const std::string& interface_name) 
   check<ConfigError>(ok, "root: no route to ", root.host, ": ", std::strerror(e));
   inet_ntop(AF_INET, &mine.sin_addr, ip, sizeof ip);
   return ip;
+}
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) found.push_back(line);
+  return found;
 }
 std::string list_of(const std::vector<int>& ranks) {
   std::string s;
@@ -202,6 +208,8 @@ class Joining {
     if (!absent.empty())
       text << list_of(absent) << " of " << c_.size << " did not arrive at " << root_.text() << " within "
            << c_.join_timeout_s << " s";
+    if (!absent.empty() && root_.ip.starts_with("127.") && root_.host != root_.ip && root_.host != "localhost")
+      text << " (" << root_.host << " is " << root_.ip << " here, which other hosts cannot reach)";
     if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
     verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
     auto everybody = j_.ids;
@@ -300,10 +308,13 @@ class Joining {
     };
     auto look = [&](const Hello& h) {
       differ("size", h, std::to_string(c_.size), std::to_string(h.size));
-      differ("build", h, c_.build, h.build);
+      auto mine = lines(c_.build), theirs = lines(h.build);
+      if (mine.size() != theirs.size()) differ("build", h, c_.build, h.build);
+      else
+        for (std::size_t i = 0; i < mine.size(); ++i) differ("build", h, mine[i], theirs[i]);
       if (h.machine != me_.machine && h.address.rfind("tcp://127.", 0) == 0)
         text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
-                " cannot reach it: set interface_name";
+                " cannot reach it: set BORA_INTERFACE to one of its network interfaces";
     };
     for (auto& h : arrived_)
       if (h) look(*h);

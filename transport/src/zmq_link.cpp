@@ -157,7 +157,7 @@ class ZmqLink final : public Link {
       auto i = static_cast<std::size_t>(r);
       auto silence = seconds(heard_[i]);
       if (silence > options_.suspect_s && !suspected_[i])
-        std::fprintf(stderr, "bora: %s has been silent for %.1f s\n", who(r).c_str(), silence);
+        std::fprintf(stderr, "warning: %s has been silent for %.1f s\n", who(r).c_str(), silence);
       suspected_[i] = silence > options_.suspect_s;
       if (silence <= options_.dead_s) continue;
       char text[64];
@@ -272,7 +272,7 @@ class ZmqLink final : public Link {
         std::memcpy(zmq_msg_data(f.get()), bytes, n);
       }
     }
-    zmq_msg_send(f.get(), s.get(), ZMQ_DONTWAIT);
+    s.send(f);
   }
   bool drain(int index, Socket& s, bool& dirty, Sink& sink) {
     bool any = false;

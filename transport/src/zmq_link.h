@@ -22,7 +22,7 @@ struct Joined {
   std::vector<std::string> ids;             // rank 0: the control connections' routing ids, by rank
   std::map<int, int> connections;           // rank 0: descriptor -> rank
 };
-/// Sets the options of a data socket (spec of the transport, section C).
+/// Sets the options of a data socket.
 void set_data_options(Socket&);
 /// One event of a monitor: ZMQ_EVENT_* and the descriptor. Also moves new connections within this host off BBR, which costs loopback 2-5x.
 struct ConnectionEvent {

@@ -76,7 +76,16 @@ class Socket {
   }
   /// Sends one copied frame without waiting. False if it cannot be sent (the peer has gone).
   bool send(std::string_view bytes, bool more) {
-    return zmq_send(handle_, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
+    int r = 0;
+    while ((r = zmq_send(handle_, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0))) < 0 &&
+           zmq_errno() == EINTR) {}
+    return r >= 0;
+  }
+  /// The same for a frame; it is consumed either way.
+  bool send(Frame& f) {
+    int r = 0;
+    while ((r = zmq_msg_send(f.get(), handle_, ZMQ_DONTWAIT)) < 0 && zmq_errno() == EINTR) {}
+    return r >= 0;
   }
   /// Next frame of what has arrived, without waiting.
   bool receive(Frame& f) {

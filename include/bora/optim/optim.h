@@ -1,6 +1,6 @@
 // optim.h -- gradient transformations with Optax's names and numerics (deepmind/optax). A transformation turns gradients into updates and
 // carries a State; chain composes. One State type serves all, so that a user's struct can name it: its entries are named by the place in
-// the chain and the parameter's path ("1.mu.blocks.attn.q.weight"), split as the parameters are.
+// the chain and the parameter's path ("1.0.mu.blocks.layer.attn.q.weight"), split as the parameters are.
 #pragma once
 #include <functional>
 #include <map>

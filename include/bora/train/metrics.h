@@ -60,7 +60,8 @@ class Progress {
 /// Columns of the terminal that stderr goes to, also through the launcher; 0 if there is none.
 int terminal_columns();
 
-/// Largest resident memory of this process so far, in bytes.
+/// Resident memory of this process in bytes: now, and the largest so far.
+std::int64_t resident_bytes();
 std::int64_t peak_rss();
 
 /// While it lives the first SIGTERM or SIGINT asks for an orderly stop instead of ending the process.
@@ -71,9 +72,5 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   static bool requested();
-
- private:
-  struct Saved;
-  Saved* saved_;
 };
 }  // namespace bora

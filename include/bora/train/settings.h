@@ -15,7 +15,7 @@ struct ModelSettings {
 };
 struct OptimizerSettings {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
-  double weight_decay = 0.1;  // of matrices; biases and norms are not decayed
+  double weight_decay = 0.1;  // of all but biases and norms (paths that end with bias or contain ln_)
   double clip = 1;            // global gradient norm; 0: not clipped
   double final_lr = 0.1;      // the cosine ends at final_lr * lr
 };

@@ -191,5 +191,4 @@ std::string plan_text(Trainable&, const Batch&, const Settings&, const Mesh&, st
 Batch make_batch(const data::Rows&, const Settings&, const Mesh&, bool stop = false);
 /// Rows of a global batch that this rank reads: those of its place along the mesh axis data.
 BlockRange rows_of_rank(const Settings&, const Mesh&);
-std::int64_t resident_bytes();  // of this process, now
 }  // namespace bora

@@ -28,10 +28,10 @@ struct Config {
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
   std::string job = {};                           // ranks with another job name are refused
-  std::string build = {};           // compared across ranks in the handshake: library build, mesh shape, settings
+  std::string build = {};           // compared across ranks in the handshake, line by line: library build, mesh shape, settings
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
-/// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT); one process when they are absent. ConfigError if inconsistent.
+/// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE); one process when they are absent. ConfigError if inconsistent.
 Config config_from_environment();
 
 enum class Op : std::uint8_t {
