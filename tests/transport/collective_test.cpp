@@ -62,6 +62,9 @@ INSTANTIATE_TEST_SUITE_P(Local, Collectives,
 INSTANTIATE_TEST_SUITE_P(Zmq, Collectives,
                          testing::Values(Setting{Carrier::zmq, 1}, Setting{Carrier::zmq, 2}, Setting{Carrier::zmq, 3},
                                          Setting{Carrier::zmq, 4}, Setting{Carrier::zmq, 5}));
+INSTANTIATE_TEST_SUITE_P(Shm, Collectives,
+                         testing::Values(Setting{Carrier::shm, 2}, Setting{Carrier::shm, 3}, Setting{Carrier::shm, 4},
+                                         Setting{Carrier::shm, 5}));
 constexpr std::int64_t kChunk = kMaxChunkBytes / 4;
 const std::vector<std::int64_t> kSizes = {0, 1, 15, 16, 17, 4095, 4097, kChunk - 1, kChunk, kChunk + 1, 400001};
 

@@ -16,8 +16,9 @@ class Faults : public testing::TestWithParam<Carrier> {
     return errors;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Carriers, Faults, testing::Values(Carrier::local, Carrier::zmq),
-                         [](auto& info) { return info.param == Carrier::local ? "local" : "zmq"; });
+INSTANTIATE_TEST_SUITE_P(Carriers, Faults, testing::Values(Carrier::local, Carrier::zmq, Carrier::shm), [](auto& info) {
+                           return info.param == Carrier::local ? "local" : info.param == Carrier::zmq ? "zmq" : "shm";
+                         });
 void sum(Context& c, const Group& g, std::int64_t n, std::string note = {}) {
   std::vector<float> x(static_cast<std::size_t>(n), 1.0f), y(x.size());
   c.run(g, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {n}, .describe = [note] {
@@ -148,7 +149,7 @@ TEST_P(Faults, AContextDestroyedByAnExceptionEndsTheJob) {
     threads.emplace_back([&, r] {
       try {
         auto c = GetParam() == Carrier::local ? std::move(contexts[static_cast<std::size_t>(r)])
-                                              : join(config_for(r, 2, port));
+                                              : join(config_for(r, 2, port, GetParam()));
         c->barrier(everybody(2));
         if (r == 1) throw std::runtime_error("mine");
         sum(*c, everybody(2), 5);

@@ -36,22 +36,26 @@ inline Group everybody(int n, std::string name = "axis data") {
   std::iota(g.ranks.begin(), g.ranks.end(), 0);
   return g;
 }
-enum class Carrier { local, zmq };
-inline Config config_for(int rank, int size, int port) {
-  return {.rank = rank, .size = size, .root = "127.0.0.1:" + std::to_string(port), .join_timeout_s = 20};
+enum class Carrier { local, zmq, shm };
+inline Config config_for(int rank, int size, int port, Carrier carrier = Carrier::zmq) {
+  return {.rank = rank,
+          .size = size,
+          .root = "127.0.0.1:" + std::to_string(port),
+          .join_timeout_s = 20,
+          .carrier = carrier == Carrier::shm ? "shm" : "zmq"};
 }
 /// Runs body on every rank, each a thread; returns each rank's error text, empty if it ended well.
 inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::function<void(Context&)>& body) {
   std::vector<std::string> errors(static_cast<std::size_t>(n));
   std::vector<ContextPtr> contexts(static_cast<std::size_t>(n));
   if (carrier == Carrier::local) contexts = local(n);
-  int port = carrier == Carrier::zmq ? free_port() : 0;
+  int port = carrier != Carrier::local ? free_port() : 0;
   std::vector<std::thread> threads;
   for (int r = 0; r < n; ++r)
     threads.emplace_back([&, r] {
       auto i = static_cast<std::size_t>(r);
       try {
-        auto c = carrier == Carrier::local ? std::move(contexts[i]) : join(config_for(r, n, port));
+        auto c = carrier == Carrier::local ? std::move(contexts[i]) : join(config_for(r, n, port, carrier));
         body(*c);
       } catch (const std::exception& e) { errors[i] = e.what(); }
     });

@@ -19,6 +19,7 @@ Config config_from_environment() {
   if (const char* job = std::getenv("BORA_JOB")) c.job = job;
   if (const char* s = std::getenv("BORA_JOIN_TIMEOUT")) c.join_timeout_s = number<double>("BORA_JOIN_TIMEOUT", s);
   if (const char* i = std::getenv("BORA_INTERFACE")) c.interface_name = i;
+  if (const char* name = std::getenv("BORA_CARRIER")) c.carrier = name;
   check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
   check<ConfigError>((rank != nullptr) == (size != nullptr), "BORA_RANK and BORA_SIZE must be set together; only ",
                      rank ? "BORA_RANK" : "BORA_SIZE", " is");

@@ -8,7 +8,7 @@ namespace bora::transport {
 inline constexpr std::uint32_t kMagic = 0x41524f42;  // "BORA"
 inline constexpr std::uint8_t kProtocol = 1;
 
-enum class MessageType : std::uint8_t { hello = 1, data = 2, credit = 3 };
+enum class MessageType : std::uint8_t { hello = 1, data, credit, filler };  // filler: only in shared memory
 
 struct Header {
   std::uint32_t magic = kMagic;

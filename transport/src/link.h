@@ -18,6 +18,12 @@ struct Arrival {
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
 };
+/// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
+class Owner {
+ public:
+  virtual ~Owner() = default;
+  virtual std::shared_ptr<const void> pin() = 0;
+};
 /// Where a Link hands over what has arrived.
 class Sink {
  public:
@@ -39,8 +45,8 @@ class Link {
  public:
   virtual ~Link() = default;
   virtual void open(int peer) = 0;  // before the first message to or from this peer
-  /// Sends header and bytes in order. The bytes are read until `hold` is released; without `hold` they are copied at once.
-  virtual void send(int peer, const Header&, const std::byte* bytes, std::shared_ptr<const void> hold) = 0;
+  /// Sends header and bytes in order. Without an owner the bytes are copied at once.
+  virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
   virtual void to_judge(std::string message) = 0;  // the judge of the job, wherever it is (judge.h)
   /// Hands over some of what has arrived; true if there was anything.
   virtual bool receive(Sink&) = 0;

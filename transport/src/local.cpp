@@ -100,8 +100,9 @@ class LocalLink final : public Link {
       : hub_(std::move(hub)), rank_(rank), inbox_(hub_->inboxes[static_cast<std::size_t>(rank)]) {}
   ~LocalLink() override { inbox_->close(); }
   void open(int) override {}
-  void send(int peer, const Header& h, const std::byte* bytes, std::shared_ptr<const void> hold) override {
+  void send(int peer, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
+    auto hold = owner && h.payload() > 0 ? owner->pin() : nullptr;
     if (!hold && h.payload() > 0) {
       std::shared_ptr<std::byte[]> copy(new std::byte[h.payload()]);
       std::memcpy(copy.get(), bytes, h.payload());

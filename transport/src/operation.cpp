@@ -189,7 +189,7 @@ void Operation::send_chunk(std::size_t i, Link& link) {
   h.chunk = static_cast<std::uint32_t>(p.next);
   h.offset = static_cast<std::uint64_t>(offset);
   h.bytes = static_cast<std::uint32_t>(n);
-  link.send(static_cast<int>(h.dst), h, n > 0 ? base : nullptr, n <= kCopyBelow || copies_ ? nullptr : pin());
+  link.send(static_cast<int>(h.dst), h, n > 0 ? base : nullptr, n <= kCopyBelow || copies_ ? nullptr : this);
   peers_[static_cast<std::size_t>(s.peer)].in_flight += n;
   bytes_sent += n;
   step_moved(i);

@@ -25,7 +25,7 @@ struct Summary {
 };
 
 /// Used under the engine's lock, except `done`, `pins` and `summary`.
-class Operation : public std::enable_shared_from_this<Operation> {
+class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  public:
   /// Throws ValueError / DtypeError when the collective does not fit the group.
   Operation(Summary, const Collective&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
@@ -45,6 +45,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::int64_t bytes_sent = 0, bytes_received = 0;
   std::uint64_t order = 0;  // among all this rank has started
   int pins() const { return pins_.load(); }
+  std::shared_ptr<const void> pin() override;
 
  private:
   struct Stream {  // from one member to one step
@@ -69,7 +70,6 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void step_moved(std::size_t step);
   Header header(int peer, const Step&) const;
   std::int64_t chunk_size(std::size_t step, std::int64_t chunk) const;  // elements
-  std::shared_ptr<const void> pin();
 
   Collective c_;
   Schedule schedule_;

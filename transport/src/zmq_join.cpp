@@ -16,7 +16,7 @@
 #include <sstream>
 #include "bytes.h"
 #include "engine.h"
-#include "zmq_link.h"
+#include "net_link.h"
 
 namespace bora::transport {
 namespace {
@@ -27,6 +27,7 @@ static_assert(std::endian::native == std::endian::little, "the wire format is li
 struct Hello {
   std::int32_t rank = 0, size = 1, pid = 0;
   std::string job, build, host, machine, address;  // machine: this boot of this host
+  std::string shm_host, shm_name;                   // empty: shared memory is not wanted, or not to be had
   std::string bytes() const {
     return Writer()
         .num(JoinMessage::hello)
@@ -40,6 +41,8 @@ struct Hello {
         .text(host)
         .text(machine)
         .text(address)
+        .text(shm_host)
+        .text(shm_name)
         .take();
   }
   std::string who() const {
@@ -57,7 +60,7 @@ std::optional<Hello> read_hello(std::string_view message, std::uint32_t& protoco
     h.rank = r.num<std::int32_t>();
     h.size = r.num<std::int32_t>();
     h.pid = r.num<std::int32_t>();
-    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address}) *field = r.text();
+    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.shm_host, &h.shm_name}) *field = r.text();
     return h;
   } catch (const TransportError&) { return std::nullopt; }
 }
@@ -144,15 +147,22 @@ class Joining {
     gethostname(host, sizeof host - 1);
     std::string boot;
     std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-    me_ = {c.rank,
-           c.size,
-           static_cast<std::int32_t>(getpid()),
-           c.job,
-           c.build,
-           host,
-           boot + host,
-           j_.data.last_endpoint()};
-    j_.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
+    me_ = {.rank = c.rank,
+           .size = c.size,
+           .pid = static_cast<std::int32_t>(getpid()),
+           .job = c.job,
+           .build = c.build,
+           .host = host,
+           .machine = boot + host,
+           .address = j_.data.last_endpoint(),
+           .shm_host = {},
+           .shm_name = {}};
+    if (c.carrier != "zmq") {
+      j_.shm = listen_for_shm();
+      me_.shm_name = j_.shm.name;
+      if (!me_.shm_name.empty()) me_.shm_host = shm_host();
+    }
+    j_.star.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
     for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
                                  {ZMQ_HANDSHAKE_IVL, 5000},
                                  {ZMQ_TCP_MAXRT, 10000},
@@ -161,9 +171,9 @@ class Joining {
                                  {ZMQ_RECONNECT_IVL, 20},
                                  {ZMQ_RECONNECT_IVL_MAX, 500},
                                  {ZMQ_BACKLOG, 128}})
-      j_.control.set(option, value);
-    j_.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
-    j_.control_monitor = j_.control.monitor(*j_.context, "control");
+      j_.star.control.set(option, value);
+    j_.star.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
+    j_.star.monitor = j_.star.control.monitor(*j_.context, "control");
   }
   Joined run() {
     if (c_.rank == 0) gather();
@@ -175,15 +185,15 @@ class Joining {
   using Seconds = std::chrono::duration<double>;
   double elapsed() const { return Seconds(Clock::now() - start_).count(); }
   void wait_for_news() {
-    zmq_pollitem_t items[] = {{j_.control.get(), 0, ZMQ_POLLIN, 0}, {j_.control_monitor.get(), 0, ZMQ_POLLIN, 0}};
+    zmq_pollitem_t items[] = {{j_.star.control.get(), 0, ZMQ_POLLIN, 0}, {j_.star.monitor.get(), 0, ZMQ_POLLIN, 0}};
     zmq_poll(items, 2, 50);
   }
 
   // ---- rank 0 ----
   void gather() {
-    j_.control.set(ZMQ_ROUTER_MANDATORY, 1);
+    j_.star.control.set(ZMQ_ROUTER_MANDATORY, 1);
     auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
-    if (zmq_bind(j_.control.get(), endpoint.c_str()) != 0) {
+    if (zmq_bind(j_.star.control.get(), endpoint.c_str()) != 0) {
       int e = zmq_errno();
       if (e == EADDRINUSE)
         fail<ConfigError>(
@@ -195,7 +205,7 @@ class Joining {
       fail<ConfigError>("cannot listen on ", root_.text(), ": ", zmq_strerror(e));
     }
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
-    j_.ids.assign(static_cast<std::size_t>(c_.size), {});
+    j_.star.ids.assign(static_cast<std::size_t>(c_.size), {});
     arrived_[0] = me_;
     while (!missing().empty() && elapsed() < c_.join_timeout_s) {
       wait_for_news();
@@ -212,10 +222,10 @@ class Joining {
       text << " (" << root_.host << " is " << root_.ip << " here, which other hosts cannot reach)";
     if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
     verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
-    auto everybody = j_.ids;
+    auto everybody = j_.star.ids;
     everybody.insert(everybody.end(), extra_ids_.begin(), extra_ids_.end());
     for (auto& id : everybody)
-      if (!id.empty() && j_.control.send(id, true)) j_.control.send(verdict_, false);
+      if (!id.empty() && j_.star.control.send(id, true)) j_.star.control.send(verdict_, false);
     // Those who are just arriving hear it as well.
     for (auto end = Clock::now() + 200ms; Clock::now() < end;) {
       wait_for_news();
@@ -232,24 +242,24 @@ class Joining {
   }
   void serve() {
     std::vector<int> closed;
-    while (auto e = next_event(j_.control_monitor))
+    while (auto e = next_event(j_.star.monitor))
       if (e->event == ZMQ_EVENT_DISCONNECTED) closed.push_back(e->descriptor);
     bool news = false;
     Frame f;
-    while (j_.control.receive(f)) {
+    while (j_.star.control.receive(f)) {
       std::string id(f.view());
-      if (!f.more() || !j_.control.receive(f)) continue;
+      if (!f.more() || !j_.star.control.receive(f)) continue;
       int connection = f.connection();
       std::uint32_t protocol = 0;
       auto hello = read_hello(f.view(), protocol);
-      j_.control.skip_rest(f);
+      j_.star.control.skip_rest(f);
       if (!hello) continue;  // a stranger
       if (auto why = objection(*hello, protocol); !why.empty()) {
         refuse(id, why);
         continue;
       }
       if (!verdict_.empty()) {
-        if (j_.control.send(id, true)) j_.control.send(verdict_, false);
+        if (j_.star.control.send(id, true)) j_.star.control.send(verdict_, false);
         continue;
       }
       auto r = static_cast<std::size_t>(hello->rank);
@@ -259,22 +269,22 @@ class Joining {
         continue;
       }
       arrived_[r] = *hello;
-      j_.ids[r] = id;
-      j_.connections[connection] = hello->rank;
+      j_.star.ids[r] = id;
+      j_.star.connections[connection] = hello->rank;
       news = true;
     }
     for (int fd : closed) {  // it died, or its connection did: it may come again
-      auto found = j_.connections.find(fd);
-      if (found == j_.connections.end()) continue;
+      auto found = j_.star.connections.find(fd);
+      if (found == j_.star.connections.end()) continue;
       arrived_[static_cast<std::size_t>(found->second)].reset();
-      j_.ids[static_cast<std::size_t>(found->second)].clear();
-      j_.connections.erase(found);
+      j_.star.ids[static_cast<std::size_t>(found->second)].clear();
+      j_.star.connections.erase(found);
       news = true;
     }
     if (!news || !verdict_.empty()) return;
     auto message = Writer().num(JoinMessage::missing).text(list_of(missing())).take();
-    for (auto& id : j_.ids)
-      if (!id.empty() && j_.control.send(id, true)) j_.control.send(message, false);
+    for (auto& id : j_.star.ids)
+      if (!id.empty() && j_.star.control.send(id, true)) j_.star.control.send(message, false);
   }
   /// Why this one cannot be a rank of the job, whatever the others are.
   std::string objection(const Hello& h, std::uint32_t protocol) const {
@@ -289,9 +299,10 @@ class Joining {
              " was started twice: " + arrived_[static_cast<std::size_t>(h.rank)]->who() + " and " + h.who();
     return {};
   }
+  bool shares_memory(const std::string& shm_host) const { return !shm_host.empty() && shm_host == me_.shm_host; }
   void refuse(const std::string& id, const std::string& why) {
-    if (j_.control.send(id, true))
-      j_.control.send(Writer()
+    if (j_.star.control.send(id, true))
+      j_.star.control.send(Writer()
                           .num(JoinMessage::refused)
                           .text("refused by the job at " + root_.text() + ": " + why)
                           .num(true)
@@ -312,6 +323,9 @@ class Joining {
       if (mine.size() != theirs.size()) differ("build", h, c_.build, h.build);
       else
         for (std::size_t i = 0; i < mine.size(); ++i) differ("build", h, mine[i], theirs[i]);
+      if (c_.carrier == "shm" && !shares_memory(h.shm_host))
+        text += (text.empty() ? "" : "; ") + h.who() + " shares no memory with " + me_.who() +
+                ", and BORA_CARRIER=shm wants it";
       if (h.machine != me_.machine && h.address.rfind("tcp://127.", 0) == 0)
         text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
                 " cannot reach it: set BORA_INTERFACE to one of its network interfaces";
@@ -330,26 +344,27 @@ class Joining {
     for (auto& h : arrived_) {
       j_.who.push_back(h->who());
       j_.addresses.push_back(h->address);
-      w.text(h->who()).text(h->address);
+      j_.shm_names.push_back(shares_memory(h->shm_host) ? h->shm_name : "");
+      w.text(h->who()).text(h->address).text(h->shm_host).text(h->shm_name);
     }
     auto verdict = w.take();
-    for (std::size_t r = 1; r < j_.ids.size(); ++r)
-      if (j_.control.send(j_.ids[r], true)) j_.control.send(verdict, false);
+    for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
+      if (j_.star.control.send(j_.star.ids[r], true)) j_.star.control.send(verdict, false);
   }
 
   // ---- the others ----
   void greet() {
     auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
-    check<ConfigError>(zmq_connect(j_.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ",
+    check<ConfigError>(zmq_connect(j_.star.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ",
                        zmq_strerror(zmq_errno()));
     std::string absent;
     // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
     while (elapsed() < c_.join_timeout_s + 1) {
       wait_for_news();
-      while (auto e = next_event(j_.control_monitor))
-        if (e->event == ZMQ_EVENT_CONNECTED) j_.control.send(me_.bytes(), false);  // again after every new connection
+      while (auto e = next_event(j_.star.monitor))
+        if (e->event == ZMQ_EVENT_CONNECTED) j_.star.control.send(me_.bytes(), false);  // again after every new connection
       Frame f;
-      while (j_.control.receive(f)) {
+      while (j_.star.control.receive(f)) {
         Reader r(f.view());
         auto type = r.num<JoinMessage>();
         if (type == JoinMessage::missing) absent = r.text();
@@ -363,6 +378,8 @@ class Joining {
         for (int k = 0; k < c_.size; ++k) {
           j_.who.push_back(r.text());
           j_.addresses.push_back(r.text());
+          auto where = r.text(), name = r.text();
+          j_.shm_names.push_back(shares_memory(where) ? name : "");
         }
         return;
       }
@@ -392,9 +409,11 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
   check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ",
                      c.heartbeat_s, " s, suspect ", c.suspect_s, " s and dead ", c.dead_s, " s must increase");
+  check<ConfigError>(c.carrier == "auto" || c.carrier == "zmq" || c.carrier == "shm", "BORA_CARRIER: unknown carrier '",
+                     c.carrier, "'; there are auto, zmq and shm");
   if (c.size == 1) return local(1).front();
   auto joined = Joining(c).run();
-  auto link = make_zmq_link(
+  auto link = make_net_link(
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
       std::move(joined));
   return std::make_shared<Engine>(

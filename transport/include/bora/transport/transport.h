@@ -29,9 +29,10 @@ struct Config {
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
   std::string job = {};                           // ranks with another job name are refused
   std::string build = {};           // compared across ranks in the handshake, line by line: library build, mesh shape, settings
+  std::string carrier = "auto";     // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
-/// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE); one process when they are absent. ConfigError if inconsistent.
+/// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER); one process when they are absent. ConfigError if inconsistent.
 Config config_from_environment();
 
 enum class Op : std::uint8_t {
@@ -111,7 +112,7 @@ class Context {
 };
 using ContextPtr = std::shared_ptr<Context>;
 
-/// Joins the job over ZeroMQ (tcp): rendezvous at config.root, then links to peers as they are needed. size 1 needs no sockets.
+/// Joins the job over ZeroMQ (tcp): rendezvous at config.root, then links to peers as they are needed, through shared memory within a host. size 1 needs no sockets.
 /// Throws JoinTimeout, ConfigError (contradictions, port in use, refused), TransportError.
 ContextPtr join(const Config&);
 /// n ranks as threads of this process: buffers are read directly. The Contexts fail together.

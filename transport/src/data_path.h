@@ -1,0 +1,24 @@
+// data_path.h -- what carries data messages to some of the peers. One implementation a medium (zmq_data.cpp, shm_data.cpp); net_link.cpp
+// chooses one for each pair and puts the control plane beside them.
+#pragma once
+#include <functional>
+#include <memory>
+#include "link.h"
+
+namespace bora::transport {
+/// All calls but ready and asleep are made under the engine's lock.
+class DataPath {
+ public:
+  virtual ~DataPath() = default;
+  /// Called by the higher rank of a pair, once; the lower one learns of it through `Up`.
+  virtual void connect(int peer) = 0;
+  virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
+  virtual bool receive(Sink&) = 0;
+  virtual int descriptor() const = 0;  // readable when something may have arrived for a sleeper
+  virtual bool ready() = 0;            // has anything arrived? Cheap.
+  virtual void asleep() = 0;           // somebody is about to wait for the descriptor: it must become readable from now on
+  virtual void stop() = 0;             // no buffer is read any more
+};
+/// A higher rank has connected: from now on messages to it can be sent.
+using Up = std::function<void(int peer)>;
+}  // namespace bora::transport

@@ -1,0 +1,176 @@
+#include "net_link.h"
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include "bytes.h"
+
+namespace bora::transport {
+namespace {
+class EventBell final : public Bell {
+ public:
+  void ring() override { event_.ring(); }
+  void clear() { event_.clear(); }
+  int descriptor() const { return event_.get(); }
+
+ private:
+  Event event_;
+};
+
+class NetLink final : public Link {
+ public:
+  NetLink(const StarOptions& o, Joined j)
+      : rank_(o.rank),
+        context_(std::move(j.context)),
+        star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
+        zmq_(*context_, std::move(j.data), std::move(j.data_monitor),
+             {.rank = o.rank, .epoch = j.epoch, .addresses = std::move(j.addresses)},
+             [this](int r) { up(r, &zmq_); }),
+        shm_names_(std::move(j.shm_names)),
+        peers_(static_cast<std::size_t>(o.size)) {
+    if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
+      shm_ = make_shm_data(rank_, j.epoch, std::move(j.shm), shm_names_, [this](int r) { up(r, shm_.get()); });
+    leader_epoll_.add(leader_bell_->descriptor(), 0);
+    progress_epoll_.add(progress_bell_.get(), 0);
+    for (auto* e : {&leader_epoll_, &progress_epoll_}) {
+      auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
+      e->add(star_.descriptor(), 1);
+      e->add(zmq_.descriptor(), 2, events);
+      if (shm_) e->add(shm_->descriptor(), 3, events);
+    }
+  }
+  ~NetLink() override { stop_data(); }
+
+  void open(int r) override {
+    auto& p = peer(r);
+    if (p.open || stopped_) return;
+    p.open = true;
+    if (r > rank_) return;  // it connects to us
+    if (shm_ && !shm_names_[static_cast<std::size_t>(r)].empty()) {
+      try {
+        shm_->connect(r);
+        return up(r, shm_.get());
+      } catch (const TransportError& e) {
+        std::fprintf(stderr, "warning: no shared memory with %s, so tcp is used: %s\n", who(r).c_str(), e.what());
+      }
+    }
+    zmq_.connect(r);
+    up(r, &zmq_);
+  }
+  void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
+    if (stopped_) return;
+    auto& p = peer(r);
+    if (p.path) return p.path->send(r, h, bytes, owner);
+    Waiting w{h, bytes, {}, {}};  // until it has connected
+    if (owner) w.hold = owner->pin();
+    else if (h.payload() > 0) w.copy.assign(bytes, bytes + h.payload());
+    p.waiting.push_back(std::move(w));
+  }
+  void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
+  bool receive(Sink& sink) override {
+    bool any = !stopped_ && shm_ && shm_->receive(sink);
+    // While memory brings news, system calls can wait a little.
+    if (any && ++without_sockets_ < 16) return true;
+    without_sockets_ = 0;
+    any = star_.receive(sink) || any;
+    return (!stopped_ && zmq_.receive(sink)) || any;
+  }
+  void tick(Clock::time_point now, Sink& sink) override {
+    without_sockets_ = 16;
+    star_.tick(now, sink);
+    if (stopped_) return;
+    for (int r : zmq_.broken(now))
+      to_judge(Writer()
+                   .num(Control::aborted)
+                   .num(static_cast<std::int32_t>(r))
+                   .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " was closed")
+                   .take());
+  }
+  void watch(bool leading, bool busy) override {
+    bool armed = !leading && busy;
+    if (armed == armed_.load()) return;
+    armed_ = armed;
+    auto events = armed ? std::uint32_t{EPOLLIN} : 0u;
+    progress_epoll_.change(zmq_.descriptor(), 2, events);
+    if (!shm_) return;
+    progress_epoll_.change(shm_->descriptor(), 3, events);
+    if (!armed) return;
+    shm_->asleep();  // the progress thread may sleep already
+    if (shm_->ready()) progress_bell_.ring();
+  }
+  bool ready() override {
+    if (shm_) {
+      if (shm_->ready()) return true;
+      if (++looks_ % 16 != 0) return false;  // memory is looked at often, the rest now and then
+    }
+    epoll_event e;
+    return leader_epoll_.wait(&e, 1, 0) > 0;
+  }
+  void park(Side side, std::chrono::milliseconds limit) override {
+    bool leader = side == Side::leader;
+    if (shm_ && (leader || armed_.load())) {
+      shm_->asleep();
+      if (shm_->ready()) limit = {};
+    }
+    epoll_event e[4];
+    (leader ? leader_epoll_ : progress_epoll_).wait(e, 4, static_cast<int>(limit.count()));
+    if (leader) leader_bell_->clear();
+    else progress_bell_.clear();
+  }
+  void wake(Side side) override {
+    if (side == Side::leader) leader_bell_->ring();
+    else progress_bell_.ring();
+  }
+  std::shared_ptr<Bell> bell() override { return leader_bell_; }
+  void stop_data() override {
+    if (std::exchange(stopped_, true)) return;
+    for (auto& p : peers_) p.waiting.clear();
+    zmq_.stop();
+    if (shm_) shm_->stop();
+  }
+  bool must_meet() const override { return true; }
+  std::string who(int r) const override { return star_.who(r); }
+
+ private:
+  struct Waiting final : Owner {
+    Waiting(const Header& h, const std::byte* b, std::vector<std::byte> c, std::shared_ptr<const void> p)
+        : header(h), bytes(b), copy(std::move(c)), hold(std::move(p)) {}
+    std::shared_ptr<const void> pin() override { return hold; }
+    Header header;
+    const std::byte* bytes;
+    std::vector<std::byte> copy;
+    std::shared_ptr<const void> hold;
+  };
+  struct Peer {
+    bool open = false;
+    DataPath* path = nullptr;
+    std::vector<Waiting> waiting;
+  };
+  Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
+  void up(int r, DataPath* path) {
+    auto& p = peer(r);
+    if (p.path) return;
+    p.path = path;
+    for (auto& w : std::exchange(p.waiting, {})) path->send(r, w.header, w.hold ? w.bytes : w.copy.data(), w.hold ? &w : nullptr);
+  }
+
+  int rank_;
+  std::shared_ptr<EventBell> leader_bell_ = std::make_shared<EventBell>();
+  Event progress_bell_;
+  Epoll leader_epoll_, progress_epoll_;
+  std::unique_ptr<ZmqContext> context_;
+  Star star_;
+  ZmqData zmq_;
+  std::vector<std::string> shm_names_;
+  std::unique_ptr<DataPath> shm_;
+  std::vector<Peer> peers_;
+  std::atomic<bool> armed_{false};
+  std::atomic<unsigned> looks_{0};
+  int without_sockets_ = 0;
+  bool stopped_ = false;
+};
+}  // namespace
+
+std::unique_ptr<Link> make_net_link(const StarOptions& o, Joined j) {
+  return std::make_unique<NetLink>(o, std::move(j));
+}
+}  // namespace bora::transport

@@ -1,0 +1,23 @@
+// net_link.h -- the Link between processes: the control plane, and for each pair of ranks one way for data.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+#include "link.h"
+#include "shm_data.h"
+#include "star.h"
+#include "zmq_data.h"
+
+namespace bora::transport {
+/// What joining a job leaves behind.
+struct Joined {
+  std::unique_ptr<ZmqContext> context = std::make_unique<ZmqContext>();
+  Socket data, data_monitor;  // ROUTER
+  StarSockets star;
+  ShmListener shm;
+  std::uint32_t epoch = 0;
+  std::vector<std::string> who, addresses;  // by rank
+  std::vector<std::string> shm_names;       // by rank; empty: not on this host, or not wanted
+};
+std::unique_ptr<Link> make_net_link(const StarOptions&, Joined);
+}  // namespace bora::transport

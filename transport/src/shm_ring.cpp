@@ -1,0 +1,117 @@
+#include "shm_ring.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "schedule.h"
+
+namespace bora::transport {
+namespace {
+constexpr std::uint64_t kCapacity = PairMemory::kRingBytes, kLine = 64;
+static_assert((kCapacity & (kCapacity - 1)) == 0 && sizeof(Header) == kLine);
+std::uint64_t footprint(std::uint64_t payload) { return kLine + (payload + kLine - 1) / kLine * kLine; }
+static_assert(sizeof(RingCounts) <= 2048);
+}  // namespace
+
+// ---- memory ----
+PairMemory::PairMemory(Descriptor fd) : fd_(std::move(fd)) {
+  auto p = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  check<TransportError>(p != MAP_FAILED, "cannot map shared memory: ", std::strerror(errno));
+  base_ = static_cast<std::byte*>(p);
+}
+PairMemory::~PairMemory() { ::munmap(base_, kBytes); }
+std::shared_ptr<PairMemory> PairMemory::make() {
+  int fd = ::memfd_create("bora", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  check<TransportError>(fd >= 0, "cannot make shared memory: ", std::strerror(errno));
+  Descriptor owner(fd);
+  // Sealed: the other side need not fear that the memory goes away under it.
+  bool made = ::ftruncate(fd, kBytes) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+  check<TransportError>(made, "cannot make shared memory: ", std::strerror(errno));
+  return std::shared_ptr<PairMemory>(new PairMemory(std::move(owner)));
+}
+std::shared_ptr<PairMemory> PairMemory::map(Descriptor fd) {
+  struct ::stat s {};
+  bool good = ::fstat(fd.get(), &s) == 0 && static_cast<std::size_t>(s.st_size) == kBytes &&
+              (::fcntl(fd.get(), F_GET_SEALS) & F_SEAL_SHRINK);
+  check<TransportError>(good, "shared memory of a peer is not of the form expected");
+  return std::shared_ptr<PairMemory>(new PairMemory(std::move(fd)));
+}
+
+// ---- writing ----
+std::uint64_t RingWriter::room() const {
+  auto under_way = written_ - counts_.released.load(std::memory_order_acquire);
+  return under_way > kCapacity ? 0 : kCapacity - under_way;  // more is nonsense of the reader's
+}
+bool RingWriter::put(const Header& h, const std::byte* payload) {
+  auto n = footprint(h.payload());
+  auto left = kCapacity - written_ % kCapacity;  // until the end of the ring; a message does not go around it
+  auto skip = n > left ? left : 0;
+  if (room() < n + skip) {
+    needed_ = n + skip;
+    return false;
+  }
+  if (skip > 0) {
+    Header filler;
+    filler.type = MessageType::filler;
+    std::memcpy(bytes_ + written_ % kCapacity, &filler, sizeof filler);
+    written_ += skip;
+  }
+  auto to = bytes_ + written_ % kCapacity;
+  std::memcpy(to, &h, sizeof h);
+  if (h.payload() > 0) std::memcpy(to + kLine, payload, h.payload());
+  written_ += n;
+  counts_.written.store(written_, std::memory_order_release);
+  return true;
+}
+bool RingWriter::must_wake() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return counts_.asleep.load(std::memory_order_relaxed) != 0 && counts_.asleep.exchange(0) != 0;
+}
+bool RingWriter::await_room() {
+  if (room() >= needed_) return true;
+  counts_.starved.store(1, std::memory_order_seq_cst);
+  return room() >= needed_;
+}
+
+// ---- reading ----
+bool RingReader::next(Message& m) {
+  auto at = read_.load(std::memory_order_relaxed);
+  auto there = counts_.written.load(std::memory_order_acquire);
+  auto released = parts_.empty() ? at : counts_.released.load(std::memory_order_relaxed);
+  check<TransportError>(there - released <= kCapacity, "a peer's counts in shared memory make no sense");
+  while (at != there) {
+    auto left = kCapacity - at % kCapacity;
+    std::memcpy(static_cast<void*>(&m.header), bytes_ + at % kCapacity, sizeof m.header);
+    bool filler = m.header.type == MessageType::filler;
+    auto n = filler ? left : footprint(m.header.payload());
+    check<TransportError>(m.header.payload() <= kMaxChunkBytes && n <= left && n <= there - at,
+                          "a peer's message in shared memory makes no sense");
+    m.payload = bytes_ + at % kCapacity + kLine;
+    at += n;
+    read_.store(at, std::memory_order_relaxed);
+    auto number = first_ + parts_.size();
+    parts_.push_back({at, filler || m.header.payload() == 0});
+    if (!filler && m.header.payload() > 0)
+      m.hold = std::shared_ptr<const void>(m.payload, [self = shared_from_this(), number](const void*) { self->release(number); });
+    else m.hold.reset(), release(number);
+    if (!filler) return true;
+  }
+  return false;
+}
+void RingReader::release(std::uint64_t number) {
+  parts_[static_cast<std::size_t>(number - first_)].done = true;
+  std::uint64_t end = 0;
+  while (!parts_.empty() && parts_.front().done) {
+    end = parts_.front().end;
+    parts_.pop_front();
+    ++first_;
+  }
+  if (end > 0) counts_.released.store(end, std::memory_order_release);
+}
+bool RingReader::crowded() const {
+  return read_.load(std::memory_order_relaxed) - counts_.released.load(std::memory_order_relaxed) > kCapacity / 2;
+}
+bool RingReader::must_wake() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return counts_.starved.load(std::memory_order_relaxed) != 0 && counts_.starved.exchange(0) != 0;
+}
+}  // namespace bora::transport

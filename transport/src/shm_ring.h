@@ -1,0 +1,95 @@
+// shm_ring.h -- messages between two processes of one host: a pair of byte rings in one memfd, each written by one side and read by the other.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include "descriptor.h"
+#include "header.h"
+
+namespace bora::transport {
+/// What the two sides of a ring share beside its bytes. Counts of bytes only grow; the other side's are checked, never trusted.
+struct RingCounts {
+  alignas(64) std::atomic<std::uint64_t> written;   // by the producer
+  alignas(64) std::atomic<std::uint64_t> released;  // by the consumer
+  alignas(64) std::atomic<std::uint32_t> starved;   // the producer has no room and wants to be told
+  std::atomic<std::uint32_t> asleep;                // the consumer waits for its socket
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Memory shared by a pair, mapped by both.
+class PairMemory {
+ public:
+  static constexpr std::size_t kRingBytes = 1 << 20;
+  /// Makes it; TransportError if the memory cannot be had.
+  static std::shared_ptr<PairMemory> make();
+  /// Maps what the peer has made; TransportError if it is not of the form expected.
+  static std::shared_ptr<PairMemory> map(Descriptor);
+  ~PairMemory();
+  PairMemory(const PairMemory&) = delete;
+  PairMemory& operator=(const PairMemory&) = delete;
+  int descriptor() const { return fd_.get(); }
+  RingCounts& counts(bool from_maker) { return *reinterpret_cast<RingCounts*>(base_ + (from_maker ? 0 : kPage / 2)); }
+  std::byte* bytes(bool from_maker) { return base_ + kPage + (from_maker ? 0 : kRingBytes); }
+
+ private:
+  static constexpr std::size_t kPage = 4096, kBytes = kPage + 2 * kRingBytes;
+  explicit PairMemory(Descriptor fd);
+  Descriptor fd_;
+  std::byte* base_ = nullptr;
+};
+
+/// The writing end.
+class RingWriter {
+ public:
+  RingWriter(std::shared_ptr<PairMemory> m, bool maker)
+      : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {}
+  /// Copies header and payload; false if there is no room now (the reader will tell).
+  bool put(const Header&, const std::byte* payload);
+  /// Whether the reader sleeps and must be woken; asked once after put.
+  bool must_wake();
+  /// Ends the wait for room, or begins it: true if there may be room.
+  bool await_room();
+
+ private:
+  std::uint64_t room() const;
+  std::shared_ptr<PairMemory> memory_;
+  RingCounts& counts_;
+  std::byte* bytes_;
+  std::uint64_t written_ = 0, needed_ = 0;
+};
+
+/// The reading end. Messages may be released in any order.
+class RingReader : public std::enable_shared_from_this<RingReader> {
+ public:
+  RingReader(std::shared_ptr<PairMemory> m, bool maker)
+      : memory_(std::move(m)), counts_(memory_->counts(!maker)), bytes_(memory_->bytes(!maker)) {}
+  struct Message {
+    Header header;
+    const std::byte* payload = nullptr;
+    std::shared_ptr<const void> hold;
+  };
+  bool ready() const { return counts_.written.load(std::memory_order_acquire) != read_.load(std::memory_order_relaxed); }
+  /// The next message; false if there is none. TransportError if what is there cannot be one.
+  bool next(Message&);
+  /// Held messages fill much of the ring: others should be copied out, or what comes behind them could not pass.
+  bool crowded() const;
+  void asleep() { counts_.asleep.store(1, std::memory_order_seq_cst); }
+  /// Whether the writer waits for room and some has come.
+  bool must_wake();
+
+ private:
+  struct Part {
+    std::uint64_t end;
+    bool done;
+  };
+  void release(std::uint64_t number);
+  std::shared_ptr<PairMemory> memory_;
+  RingCounts& counts_;
+  const std::byte* bytes_;
+  std::atomic<std::uint64_t> read_{0};
+  std::deque<Part> parts_;  // read and not all released
+  std::uint64_t first_ = 0;  // number of parts_.front()
+};
+}  // namespace bora::transport

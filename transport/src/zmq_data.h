@@ -1,0 +1,53 @@
+// zmq_data.h -- data over ZeroMQ tcp: every rank binds one ROUTER, and of each pair that is used the higher rank connects a DEALER to the
+// lower one's ROUTER.
+#pragma once
+#include <string>
+#include <vector>
+#include "data_path.h"
+#include "descriptor.h"
+#include "zmq_socket.h"
+
+namespace bora::transport {
+/// Sets the options of a data socket.
+void set_data_options(Socket&);
+
+class ZmqData final : public DataPath {
+ public:
+  struct Options {
+    int rank = 0;
+    std::uint32_t epoch = 0;
+    std::vector<std::string> addresses = {};  // by rank
+  };
+  ZmqData(ZmqContext&, Socket router, Socket monitor, Options, Up);
+  ~ZmqData() override { stop(); }
+  void connect(int peer) override;
+  void send(int peer, const Header&, const std::byte* bytes, Owner*) override;
+  bool receive(Sink&) override;
+  int descriptor() const override { return epoll_.get(); }
+  bool ready() override;
+  void asleep() override {}
+  void stop() override;
+  /// Ranks whose connection broke a while ago; if they live, a wait for their data would have no end.
+  std::vector<int> broken(Clock::time_point now) const;
+
+ private:
+  struct Peer {
+    bool dirty = false;
+    std::string id;          // of a higher rank
+    Socket dealer, monitor;  // to a lower rank
+    Clock::time_point broken = {};
+  };
+  Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
+  bool drain(int index, Socket&, bool& dirty, Sink&);
+  bool take(int index, Socket&, Sink&);
+  void close(Socket&, Socket& monitor);
+
+  ZmqContext& context_;
+  Options options_;
+  Up up_;
+  Socket router_, router_monitor_;
+  Epoll epoll_;
+  std::vector<Peer> peers_;
+  bool router_dirty_ = true, stopped_ = false;
+};
+}  // namespace bora::transport
