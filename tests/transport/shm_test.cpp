@@ -1,0 +1,194 @@
+// Rings in shared memory: every message arrives whole, in order, whatever is released when; nothing a peer writes there is believed.
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <cstring>
+#include <deque>
+#include <random>
+#include "jobs.h"
+#include "schedule.h"
+#include "shm_data.h"
+#include "shm_ring.h"
+
+namespace bora::transport {
+namespace {
+struct Pair {
+  std::shared_ptr<PairMemory> memory = PairMemory::make();
+  RingWriter writer{memory, true};
+  std::shared_ptr<RingReader> reader = std::make_shared<RingReader>(memory, false);
+};
+Header data_header(std::uint32_t number, std::size_t bytes) {
+  Header h;
+  h.chunk = number;
+  h.bytes = static_cast<std::uint32_t>(bytes);
+  return h;
+}
+TEST(ShmRing, MessagesArriveWholeAndInOrderWhateverIsReleasedWhen) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    Pair p;
+    std::uint32_t sent = 0, got = 0;
+    std::vector<std::shared_ptr<const void>> held;
+    auto size_of = [&](std::uint32_t k) { return std::mt19937(k + seed * 1000)() % (k % 5 == 0 ? kMaxChunkBytes + 1 : 3000); };
+    for (int round = 0; round < 2000; ++round) {
+      if (random() % 2) {
+        std::vector<std::byte> bytes(size_of(sent), std::byte(sent));
+        if (p.writer.put(data_header(sent, bytes.size()), bytes.data())) ++sent;
+      } else {
+        RingReader::Message m;
+        if (p.reader->next(m)) {
+          ASSERT_EQ(m.header.chunk, got);
+          ASSERT_EQ(m.header.bytes, size_of(got));
+          for (std::size_t i = 0; i < m.header.bytes; i += 97) ASSERT_EQ(m.payload[i], std::byte(got));
+          if (m.hold) held.push_back(std::move(m.hold));
+          ++got;
+        }
+      }
+      while (!held.empty() && (p.reader->crowded() || random() % 3 == 0)) {
+        std::swap(held[random() % held.size()], held.back());
+        held.pop_back();
+      }
+    }
+    held.clear();
+    EXPECT_GT(got, 200u);
+    for (RingReader::Message m; p.reader->next(m);) ++got;
+    EXPECT_EQ(got, sent);
+  }
+}
+TEST(ShmRing, AFullRingSaysWhenThereIsRoomAgain) {
+  Pair p;
+  std::vector<std::byte> bytes(kMaxChunkBytes);
+  int n = 0;
+  while (p.writer.put(data_header(0, bytes.size()), bytes.data())) ++n;
+  EXPECT_EQ(n, 3);  // 1 MiB less headers
+  EXPECT_FALSE(p.writer.await_room());
+  EXPECT_FALSE(p.reader->must_wake() && p.reader->must_wake());
+  EXPECT_FALSE(p.writer.await_room());
+  RingReader::Message m;
+  ASSERT_TRUE(p.reader->next(m));
+  EXPECT_FALSE(p.writer.await_room());
+  m.hold.reset();
+  EXPECT_TRUE(p.reader->must_wake());
+  EXPECT_TRUE(p.writer.await_room());
+  EXPECT_TRUE(p.writer.put(data_header(0, bytes.size()), bytes.data()));
+}
+TEST(ShmRing, NonsenseOfThePeerIsAnError) {
+  auto broken = [](auto&& breaks) {
+    Pair p;
+    std::byte payload[100] = {};
+    EXPECT_TRUE(p.writer.put(data_header(0, 100), payload));
+    breaks(p.memory->counts(true), p.memory->bytes(true));
+    RingReader::Message m;
+    EXPECT_THROW(p.reader->next(m), TransportError);
+  };
+  broken([](RingCounts& c, std::byte*) { c.written = ~0ull; });
+  broken([](RingCounts& c, std::byte*) { c.written = PairMemory::kRingBytes + 64; });
+  broken([](RingCounts&, std::byte* b) {
+    Header h = data_header(0, 0xfffffff0u);
+    std::memcpy(b, &h, sizeof h);
+  });
+  broken([](RingCounts&, std::byte* b) {
+    Header h = data_header(0, 4000);  // more than has been written
+    std::memcpy(b, &h, sizeof h);
+  });
+  // Counts of the reader's: the writer waits, it does not overwrite.
+  Pair p;
+  std::byte payload[100] = {};
+  EXPECT_TRUE(p.writer.put(data_header(0, 100), payload));
+  p.memory->counts(true).released = 1 << 20;
+  EXPECT_FALSE(p.writer.put(data_header(0, 100), payload));
+}
+TEST(ShmRing, MemoryThatCouldShrinkIsRefused) {
+  int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(fd, 4096 + 2 * PairMemory::kRingBytes), 0);
+  EXPECT_THROW(PairMemory::map(Descriptor(fd)), TransportError);
+  EXPECT_THROW(PairMemory::map(Descriptor(memfd_create("test", MFD_CLOEXEC))), TransportError);
+}
+/// Drops everything.
+struct Nothing final : Sink {
+  void data(Arrival) override { ++messages; }
+  void control(std::string_view) override {}
+  void lost(int, const std::string&) override {}
+  int messages = 0;
+};
+TEST(ShmData, StrangersGetNothing) {
+  auto listener = listen_for_shm();
+  auto name = listener.name;
+  ASSERT_FALSE(name.empty());
+  int ups = 0;
+  auto path = make_shm_data(0, 77, std::move(listener), {"", "x", "y"}, [&](int) { ++ups; });
+  auto stranger = [&](std::string_view bytes, bool with_memory) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    sockaddr_un a{};
+    a.sun_family = AF_UNIX;
+    std::memcpy(a.sun_path + 1, name.data(), name.size());
+    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&a), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())), 0);
+    iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr m{};
+    m.msg_iov = &part;
+    m.msg_iovlen = 1;
+    auto memory = PairMemory::make();
+    if (with_memory) {
+      m.msg_control = control;
+      m.msg_controllen = sizeof control;
+      auto c = CMSG_FIRSTHDR(&m);
+      c->cmsg_level = SOL_SOCKET;
+      c->cmsg_type = SCM_RIGHTS;
+      c->cmsg_len = CMSG_LEN(sizeof(int));
+      int shared = memory->descriptor();
+      std::memcpy(CMSG_DATA(c), &shared, sizeof shared);
+    }
+    if (!bytes.empty()) {
+      ASSERT_GT(sendmsg(fd, &m, MSG_NOSIGNAL), 0);
+    }
+    Nothing sink;
+    for (int k = 0; k < 3; ++k) path->asleep(), path->receive(sink);
+    EXPECT_EQ(sink.messages, 0);
+    char byte;
+    EXPECT_LE(recv(fd, &byte, 1, MSG_DONTWAIT), 0) << "closed, or nothing said";
+    close(fd);
+  };
+  auto greeting = [](std::uint32_t magic, std::uint32_t epoch, std::uint32_t from, std::uint32_t to) {
+    std::uint32_t words[] = {magic, epoch, from, to};
+    return std::string(reinterpret_cast<char*>(words), sizeof words);
+  };
+  stranger("", false);
+  stranger("GET / HTTP/1.0\r\n\r\n", true);
+  stranger(greeting(kMagic, 77, 1, 0), false);        // no memory
+  stranger(greeting(kMagic, 78, 1, 0), true);         // another job
+  stranger(greeting(kMagic, 77, 1, 2), true);         // for somebody else
+  stranger(greeting(kMagic, 77, 0, 0), true);         // a rank that does not connect
+  stranger(greeting(kMagic, 77, 1000000, 0), true);   // no such rank
+  EXPECT_EQ(ups, 0);
+  stranger(greeting(kMagic, 77, 2, 0), true);  // a peer
+  EXPECT_EQ(ups, 1);
+  stranger(greeting(kMagic, 77, 2, 0), true);  // the same once more
+  EXPECT_EQ(ups, 1);
+}
+TEST(ShmData, CarriersAreChosenByTheSettings) {
+  int port = free_port();
+  auto c = config_for(0, 2, port);
+  c.carrier = "pigeon";
+  EXPECT_THROW(join(c), ConfigError);
+  // One wants tcp, the other does not care: tcp.
+  std::vector<std::string> errors(2);
+  std::vector<std::thread> threads;
+  port = free_port();
+  for (int r = 0; r < 2; ++r)
+    threads.emplace_back([&, r] {
+      try {
+        auto mine = config_for(r, 2, port);
+        mine.carrier = r == 0 ? "zmq" : "auto";
+        auto context = join(mine);
+        float one = 1, sum = 0;
+        context->run(everybody(2), {.op = Op::all_reduce, .in = &one, .out = &sum, .send_counts = {1}});
+        if (sum != 2) errors[static_cast<std::size_t>(r)] = "wrong sum";
+        context->leave();
+      } catch (const std::exception& e) { errors[static_cast<std::size_t>(r)] = e.what(); }
+    });
+  for (auto& t : threads) t.join();
+  expect_no_errors(errors);
+}
+}  // namespace
+}  // namespace bora::transport
