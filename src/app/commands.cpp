@@ -1,5 +1,4 @@
 #include "commands.h"
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,17 +11,6 @@
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
-/// Ranks of this job on this host, as the launcher says.
-int ranks_here() {
-  auto text = std::getenv("BORA_LOCAL_SIZE");
-  if (!text) return 1;
-  int n = 0;
-  std::string_view digits(text);
-  auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  check<ConfigError>(parsed.ptr == digits.data() + digits.size() && n >= 1,
-                     "BORA_LOCAL_SIZE: must be 1 or more, got '", text, "'");
-  return n;
-}
 /// Paths that stay right wherever a later command is run from.
 Settings with_absolute_paths(Settings s) {
   if (!s.data.empty()) s.data = fs::absolute(s.data).lexically_normal();
@@ -67,11 +55,13 @@ int train(const Arguments& a) {
   auto config = transport::config_from_environment();
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_job(s, config.size);
-  set_threads(s, ranks_here());
   auto axes = mesh_axes(s, config.size);
   if (!std::getenv("BORA_JOIN_TIMEOUT")) config.join_timeout_s = s.join_timeout;
   config.build = common_ground(s, mesh_shape(axes, config.size));
   auto context = transport::join(config);
+  set_threads(s, context->ranks_on_host());
+  if (config.rank == 0 && config.size > 1)
+    std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
   // A rank inside of a long kernel is ended after a second, with a line that a progress bar must not precede.
   context->on_lost(
       [](const transport::RankLost&) {

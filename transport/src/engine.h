@@ -12,7 +12,7 @@
 
 namespace bora::transport {
 struct EngineOptions {
-  int rank = 0, size = 1;
+  int rank = 0, size = 1, ranks_on_host = 1;
   double stuck_warn_s = 30, stuck_abort_s = 300;
 };
 
@@ -24,6 +24,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   ~Engine() override;
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
+  int ranks_on_host() const override { return options_.ranks_on_host; }
   WorkPtr start(const Group&, const Collective&) override;
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override;
   void abort(const std::string& reason) noexcept override;

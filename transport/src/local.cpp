@@ -152,7 +152,7 @@ std::vector<ContextPtr> local(int n) {
   std::vector<ContextPtr> contexts;
   for (int r = 0; r < n; ++r)
     contexts.push_back(
-        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n}, std::make_unique<LocalLink>(hub, r)));
+        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n, .ranks_on_host = n}, std::make_unique<LocalLink>(hub, r)));
   return contexts;
 }
 }  // namespace bora::transport

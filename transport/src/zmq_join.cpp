@@ -14,6 +14,7 @@
 #include <optional>
 #include <random>
 #include <sstream>
+#include <thread>
 #include "bytes.h"
 #include "engine.h"
 #include "net_link.h"
@@ -68,7 +69,8 @@ struct Address {
   std::string host, port, ip;  // as written; resolved
   std::string text() const { return host + ":" + port; }
 };
-Address resolve(const std::string& text) {
+Address resolve(const Config& c, Clock::time_point start) {
+  auto& text = c.root;
   auto colon = text.rfind(':');
   check<ConfigError>(colon != std::string::npos && colon > 0, "root: expected host:port, got '", text, "'");
   Address a{text.substr(0, colon), text.substr(colon + 1), {}};
@@ -80,6 +82,10 @@ Address resolve(const std::string& text) {
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   int e = getaddrinfo(a.host.c_str(), nullptr, &hints, &found);
+  while (e != 0 && c.root_may_lag && std::chrono::duration<double>(Clock::now() - start).count() < c.join_timeout_s) {
+    std::this_thread::sleep_for(500ms);
+    e = getaddrinfo(a.host.c_str(), nullptr, &hints, &found);
+  }
   check<ConfigError>(e == 0, "root: cannot find host '", a.host, "': ", gai_strerror(e));
   char ip[INET_ADDRSTRLEN];
   inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(found->ai_addr)->sin_addr, ip, sizeof ip);
@@ -133,7 +139,7 @@ std::string list_of(const std::vector<int>& ranks) {
 
 class Joining {
  public:
-  explicit Joining(const Config& c) : c_(c), root_(resolve(c.root)), start_(Clock::now()) {
+  explicit Joining(const Config& c) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
     auto ip = own_address(root_, c.interface_name);
     j_.data = Socket(*j_.context, ZMQ_ROUTER);
     set_data_options(j_.data);
@@ -175,11 +181,9 @@ class Joining {
     j_.star.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
     j_.star.monitor = j_.star.control.monitor(*j_.context, "control");
   }
-  Joined run() {
-    if (c_.rank == 0) gather();
-    else greet();
-    return std::move(j_);
-  }
+  void run() { c_.rank == 0 ? gather() : greet(); }
+  Joined take() { return std::move(j_); }
+  int ranks_on_host() const { return ranks_on_host_; }
 
  private:
   using Seconds = std::chrono::duration<double>;
@@ -345,7 +349,8 @@ class Joining {
       j_.who.push_back(h->who());
       j_.addresses.push_back(h->address);
       j_.shm_names.push_back(shares_memory(h->shm_host) ? h->shm_name : "");
-      w.text(h->who()).text(h->address).text(h->shm_host).text(h->shm_name);
+      ranks_on_host_ += h->machine == me_.machine;
+      w.text(h->who()).text(h->machine).text(h->address).text(h->shm_host).text(h->shm_name);
     }
     auto verdict = w.take();
     for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
@@ -377,6 +382,7 @@ class Joining {
         j_.epoch = r.num<std::uint32_t>();
         for (int k = 0; k < c_.size; ++k) {
           j_.who.push_back(r.text());
+          ranks_on_host_ += r.text() == me_.machine;
           j_.addresses.push_back(r.text());
           auto where = r.text(), name = r.text();
           j_.shm_names.push_back(shares_memory(where) ? name : "");
@@ -392,14 +398,15 @@ class Joining {
   }
 
   Config c_;
-  Address root_;
   Clock::time_point start_;
+  Address root_;
   Joined j_;
   Hello me_;
   std::vector<std::optional<Hello>> arrived_;
   std::vector<Hello> extra_;
   std::vector<std::string> extra_ids_;
   std::string verdict_;
+  int ranks_on_host_ = 0;
 };
 }  // namespace
 
@@ -412,12 +419,13 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.carrier == "auto" || c.carrier == "zmq" || c.carrier == "shm", "BORA_CARRIER: unknown carrier '",
                      c.carrier, "'; there are auto, zmq and shm");
   if (c.size == 1) return local(1).front();
-  auto joined = Joining(c).run();
+  Joining joining(c);
+  joining.run();
   auto link = make_net_link(
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
-      std::move(joined));
+      joining.take());
   return std::make_shared<Engine>(
-      EngineOptions{.rank = c.rank, .size = c.size, .stuck_warn_s = c.stuck_warn_s, .stuck_abort_s = c.stuck_abort_s},
+      EngineOptions{.rank = c.rank, .size = c.size, .ranks_on_host = joining.ranks_on_host(), .stuck_warn_s = c.stuck_warn_s, .stuck_abort_s = c.stuck_abort_s},
       std::move(link));
 }
 }  // namespace bora::transport

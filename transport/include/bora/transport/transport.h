@@ -30,10 +30,15 @@ struct Config {
   std::string job = {};                           // ranks with another job name are refused
   std::string build = {};           // compared across ranks in the handshake, line by line: library build, mesh shape, settings
   std::string carrier = "auto";     // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
+  bool root_may_lag = false;        // the root's name may become known only while we wait (Kubernetes)
+  std::string launcher = "the caller";  // who said so, for messages
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
-/// From BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER); one process when they are absent. ConfigError if inconsistent.
+/// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
+/// variables, else one process. BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
+/// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER. ConfigError if inconsistent.
 Config config_from_environment();
+Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
 enum class Op : std::uint8_t {
   all_reduce,
@@ -96,6 +101,7 @@ class Context {
   virtual ~Context() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  virtual int ranks_on_host() const = 0;  // of this job, this one included
   virtual WorkPtr start(const Group&, const Collective&) = 0;
   void run(const Group& g, const Collective& c) { start(g, c)->wait(); }
   void barrier(const Group& g) { run(g, {}); }

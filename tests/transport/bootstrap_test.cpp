@@ -1,0 +1,74 @@
+// Which rank of which job: what each launcher says in the environment, and what is refused.
+#include <map>
+#include "jobs.h"
+
+namespace bora::transport {
+namespace {
+using Variables = std::map<std::string, std::string>;
+Config from(const Variables& v) {
+  return config_from_environment([&](const char* name) -> const char* {
+    auto found = v.find(name);
+    return found == v.end() ? nullptr : found->second.c_str();
+  });
+}
+void is(const Variables& v, const std::string& launcher, int rank, int size, const std::string& root) {
+  auto c = from(v);
+  EXPECT_EQ(c.launcher, launcher);
+  EXPECT_EQ(c.rank, rank);
+  EXPECT_EQ(c.size, size);
+  EXPECT_EQ(c.root, root);
+}
+void refused(const Variables& v, const std::string& words) {
+  try {
+    auto c = from(v);
+    ADD_FAILURE() << "accepted as " << c.launcher << " " << c.rank << " of " << c.size;
+  } catch (const ConfigError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+}
+const Variables slurm{{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_NODELIST", "n[001-003,7],gpu5"}};
+const Variables ompi{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+Variables operator+(Variables a, const Variables& b) {
+  for (auto& [k, v] : b) a[k] = v;
+  return a;
+}
+
+TEST(Bootstrap, EachLauncher) {
+  is({}, "a single process", 0, 1, Config().root);
+  is({{"BORA_RANK", "1"}, {"BORA_SIZE", "3"}, {"BORA_ROOT", "a:1"}}, "BORA_RANK and BORA_SIZE", 1, 3, "a:1");
+  is({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "77"}}, "torchrun", 0, 2, "h:77");
+  is(slurm, "Slurm", 2, 4, "n001:29650");
+  is(slurm + Variables{{"SLURM_STEP_NODELIST", "node3"}}, "Slurm", 2, 4, "node3:29650");
+  is(slurm + Variables{{"SLURM_STEP_NODELIST", "a,b[1-2]"}}, "Slurm", 2, 4, "a:29650");
+  is(slurm + Variables{{"SLURM_STEP_NODELIST", "c[7,9]"}, {"BORA_ROOT", "x:5"}}, "Slurm", 2, 4, "x:5");
+  is(ompi, "Open MPI", 1, 2, "127.0.0.1:29650");
+  is(ompi + Variables{{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
+                      {"OMPI_MCA_orte_hnp_uri", "2034.0;tcp://10.0.0.1,192.168.0.1:45213"}},
+     "Open MPI", 1, 2, "10.0.0.1:29650");
+  is({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"BORA_ROOT", "h:9"}}, "PMI", 1, 2, "h:9");
+  is({{"JOB_COMPLETION_INDEX", "3"}, {"BORA_SIZE", "4"}, {"HOSTNAME", "train-3"}, {"BORA_SERVICE", "ranks"}}, "Kubernetes",
+     3, 4, "train-0.ranks:29650");
+}
+TEST(Bootstrap, OneOfSeveral) {
+  Variables own{{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}};
+  is(slurm + ompi + own, "BORA_RANK and BORA_SIZE", 0, 2, "a:1");  // explicit
+  refused(slurm + ompi, "Slurm says rank 2 of 4, Open MPI rank 1 of 2");
+  is(slurm + ompi + Variables{{"BORA_LAUNCHER", "ompi"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
+  is(slurm + Variables{{"BORA_LAUNCHER", "none"}}, "a single process", 0, 1, Config().root);
+  // A shell inside an allocation is one task.
+  is(slurm + ompi + Variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
+  is(ompi + Variables{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, "Open MPI", 1, 2, "127.0.0.1:29650");  // they agree
+}
+TEST(Bootstrap, Refused) {
+  refused({{"BORA_RANK", "1"}}, "must be set together");
+  refused({{"BORA_SIZE", "2"}}, "must be set together");
+  refused({{"BORA_RANK", "2"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}}, "BORA_RANK: must be from 0");
+  refused({{"BORA_RANK", "0"}, {"BORA_SIZE", "0"}}, "BORA_SIZE: must be at least 1");
+  refused({{"BORA_RANK", "x"}, {"BORA_SIZE", "2"}}, "BORA_RANK: expected a number, got 'x'");
+  refused({{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}}, "BORA_ROOT is not set");
+  refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}}, "BORA_ROOT is not set");
+  refused({{"JOB_COMPLETION_INDEX", "0"}, {"BORA_SIZE", "2"}, {"HOSTNAME", "train-0"}}, "BORA_SERVICE is not set");
+  refused({{"BORA_LAUNCHER", "pbs"}}, "BORA_LAUNCHER=pbs");
+  refused({{"BORA_LAUNCHER", "slurm"}}, "BORA_LAUNCHER=slurm");
+  refused({{"BORA_JOIN_TIMEOUT", "0"}}, "BORA_JOIN_TIMEOUT");
+}
+}  // namespace
+}  // namespace bora::transport

@@ -1,0 +1,144 @@
+// bootstrap.cpp -- which rank of which job this process is, as its launcher says in the environment.
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+#include "bora/transport/transport.h"
+
+namespace bora::transport {
+namespace {
+using Environment = std::function<const char*(const char*)>;
+constexpr std::string_view kPort = ":29650";  // below the range from which kernels give ports away
+
+template <class T> T number(const char* name, std::string_view s) {
+  T x{};
+  auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), x);
+  check<ConfigError>(error == std::errc{} && end == s.data() + s.size(), name, ": expected a number, got '", s, "'");
+  return x;
+}
+std::string text(const Environment& env, const char* name) {
+  auto t = env(name);
+  return t ? t : "";
+}
+/// "n[001-003,7],gpu5" -> "n001".
+std::string first_of_nodelist(std::string_view list) {
+  auto end = list.find_first_of(",[");
+  std::string host(list.substr(0, end));
+  if (end == std::string_view::npos || list[end] == ',') return host;
+  auto inside = list.substr(end + 1);
+  return host + std::string(inside.substr(0, inside.find_first_of(",-]")));
+}
+/// The address in "2034.0;tcp://10.0.0.1,192.168.0.1:45213" (Open MPI's launcher).
+std::string host_of_uri(std::string_view uri) {
+  auto at = uri.find("tcp://");
+  if (at == std::string_view::npos) return {};
+  auto rest = uri.substr(at + 6);
+  return std::string(rest.substr(0, rest.find_first_of(",:")));
+}
+
+/// One kind of launcher: where it says what.
+struct Launcher {
+  const char *key, *name, *rank, *size;
+  std::string (*root)(const Environment&);  // host:port of rank 0, empty if it does not say
+};
+std::string no_root(const Environment&) { return {}; }
+const Launcher launchers[] = {
+    {"torchrun", "torchrun", "RANK", "WORLD_SIZE",
+     [](const Environment& env) {
+       auto host = text(env, "MASTER_ADDR"), port = text(env, "MASTER_PORT");
+       return host.empty() || port.empty() ? std::string() : host + ":" + port;
+     }},
+    {"slurm", "Slurm", "SLURM_PROCID", "SLURM_NTASKS",
+     [](const Environment& env) {
+       auto list = text(env, "SLURM_STEP_NODELIST");
+       if (list.empty()) list = text(env, "SLURM_JOB_NODELIST");
+       return list.empty() ? std::string() : first_of_nodelist(list) + std::string(kPort);
+     }},
+    {"ompi", "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     [](const Environment& env) {
+       auto size = text(env, "OMPI_COMM_WORLD_SIZE");
+       if (size == text(env, "OMPI_COMM_WORLD_LOCAL_SIZE")) return "127.0.0.1" + std::string(kPort);
+       auto host = host_of_uri(text(env, "OMPI_MCA_orte_hnp_uri"));
+       return host.empty() ? host : host + std::string(kPort);
+     }},
+    {"pmi", "PMI", "PMI_RANK", "PMI_SIZE", no_root},
+    {"kubernetes", "Kubernetes", "JOB_COMPLETION_INDEX", "BORA_SIZE",
+     [](const Environment& env) {
+       // Pods of an indexed Job are called <job>-<index>, and found below the headless service.
+       auto host = text(env, "HOSTNAME"), service = text(env, "BORA_SERVICE"),
+            index = "-" + text(env, "JOB_COMPLETION_INDEX");
+       if (service.empty() || !host.ends_with(index)) return std::string();
+       return host.substr(0, host.size() - index.size()) + "-0." + service + std::string(kPort);
+     }},
+};
+
+struct Found {
+  const Launcher* by;
+  int rank, size;
+};
+std::optional<Found> ask(const Launcher& l, const Environment& env) {
+  auto rank = text(env, l.rank), size = text(env, l.size);
+  if (rank.empty() || size.empty()) return std::nullopt;
+  Found f{&l, number<int>(l.rank, rank), number<int>(l.size, size)};
+  check<ConfigError>(f.size >= 1, l.size, ": must be at least 1, got ", f.size);
+  check<ConfigError>(f.rank >= 0 && f.rank < f.size, l.rank, ": must be from 0 to ", l.size, " - 1 = ", f.size - 1,
+                     ", got ", f.rank);
+  return f;
+}
+}  // namespace
+
+Config config_from_environment(const Environment& env) {
+  Config c;
+  if (auto job = env("BORA_JOB")) c.job = job;
+  if (auto s = env("BORA_JOIN_TIMEOUT")) c.join_timeout_s = number<double>("BORA_JOIN_TIMEOUT", s);
+  if (auto i = env("BORA_INTERFACE")) c.interface_name = i;
+  if (auto name = env("BORA_CARRIER")) c.carrier = name;
+  check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
+  auto wanted = text(env, "BORA_LAUNCHER"), root = text(env, "BORA_ROOT");
+  bool kubernetes = env("JOB_COMPLETION_INDEX") != nullptr;
+  static const Launcher own{"bora", "BORA_RANK and BORA_SIZE", "BORA_RANK", "BORA_SIZE", no_root};
+  check<ConfigError>((env("BORA_RANK") != nullptr) == (env("BORA_SIZE") != nullptr) || kubernetes,
+                     "BORA_RANK and BORA_SIZE must be set together; only ", env("BORA_RANK") ? "BORA_RANK" : "BORA_SIZE",
+                     " is");
+  std::vector<Found> found;
+  std::string names = "bora, ";
+  if (wanted.empty() || wanted == "bora") {
+    if (auto f = ask(own, env)) found.push_back(*f);
+  }
+  for (auto& l : launchers) {
+    names += std::string(l.key) + ", ";
+    if (!found.empty() && found[0].by == &own) break;  // explicit: what else started this shell does not matter
+    if (!wanted.empty() && wanted != l.key) continue;
+    if (auto f = ask(l, env)) found.push_back(*f);
+  }
+  if (!wanted.empty() && wanted != "none")
+    check<ConfigError>(!found.empty(), "BORA_LAUNCHER=", wanted, ": it says nothing in the environment; there are ",
+                       names, "none");
+  if (wanted == "none" || found.empty()) {
+    c.launcher = "a single process";
+    return c;
+  }
+  // A launcher of one process (a shell inside an allocation) contradicts nobody.
+  auto first = found[0];
+  for (auto& f : found) {
+    if (f.size == 1 || (f.rank == first.rank && f.size == first.size)) continue;
+    check<ConfigError>(first.size == 1, first.by->name, " says rank ", first.rank, " of ", first.size, ", ", f.by->name,
+                       " rank ", f.rank, " of ", f.size, "; say which one is right: BORA_LAUNCHER=", first.by->key,
+                       " or ", f.by->key);
+    first = f;
+  }
+  c.launcher = first.by->name;
+  c.rank = first.rank;
+  c.size = first.size;
+  c.root_may_lag = first.by->key == std::string_view("kubernetes");
+  if (root.empty()) root = first.by->root(env);
+  if (!root.empty()) c.root = root;
+  check<ConfigError>(!root.empty() || c.size == 1, c.root_may_lag ? "BORA_SERVICE" : "BORA_ROOT", " is not set: with ",
+                     c.size, " ranks by ", c.launcher, " it must be ",
+                     c.root_may_lag ? "the name of the headless service of the Job" : "the host:port of rank 0");
+  return c;
+}
+Config config_from_environment() {
+  return config_from_environment([](const char* name) -> const char* { return std::getenv(name); });
+}
+}  // namespace bora::transport
