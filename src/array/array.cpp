@@ -29,7 +29,6 @@ Array Value::concrete() const {
                    " is being traced and has no numbers here; return it from the function and read it "
                    "outside of the transform (branch with cond() or where())");
 }
-Array Buffer::concrete() const { return Array(std::make_shared<Buffer>(type, memory)); }
 Array Array::concrete() const { return is_buffer(*this) ? *this : (type(), value_->concrete()); }
 const void* Array::bytes() const {
   check<TraceError>(is_buffer(*this), "no memory here: ", type(), " is traced or sharded; use concrete()");
@@ -48,11 +47,7 @@ void Array::read(Dtype as, void* out) const {
     dispatch(as, "reading values", [&](auto to) {
       using T = decltype(to);
       auto* y = static_cast<T*>(out);
-      for (std::size_t i = 0; i < n; ++i) {
-        if constexpr (std::is_same_v<S, bfloat16>) y[i] = static_cast<T>(static_cast<float>(x[i]));
-        else if constexpr (std::is_same_v<T, bfloat16>) y[i] = bfloat16(static_cast<float>(x[i]));
-        else y[i] = static_cast<T>(x[i]);
-      }
+      for (std::size_t i = 0; i < n; ++i) y[i] = converted<T>(x[i]);
     });
   });
 }

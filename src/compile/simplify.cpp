@@ -135,7 +135,7 @@ class Simplifier {
     if (as<ops::BroadcastInDim>(p) && known(i.in[0])) known_[i.out[0]] = *known(i.in[0]);
     if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || p.traits.opaque || p.traits.enters_shard ||
         p.traits.collective || p.traits.random || !p.programs().empty() || type(i.out[0]).dtype == Dtype::key ||
-        p.name() == "optimization_barrier" || p.name() == "checkpoint_name")
+        p.name() == "optimization_barrier")
       return;
     std::vector<InputView> in;
     for (int v : i.in) {

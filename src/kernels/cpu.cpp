@@ -31,11 +31,14 @@ Isa isa() {
   return which;
 }
 bool has_bf16_unit() {
-  unsigned a, b, c, d;
-  if (isa() < Isa::v4) return false;
-  bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);  // AMX-BF16
-  bool avx = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);   // AVX512-BF16
-  return amx || avx;
+  static const bool found = [] {  // in a virtual machine every cpuid is a trap
+    unsigned a, b, c, d;
+    if (isa() < Isa::v4) return false;
+    bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1);  // AMX-BF16
+    bool avx = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);   // AVX512-BF16
+    return amx || avx;
+  }();
+  return found;
 }
 std::string cpu_name() {
   unsigned r[12] = {};

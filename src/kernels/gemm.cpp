@@ -19,14 +19,8 @@ constexpr I kGrain = 1 << 18;          // multiply-adds that are worth a thread
 constexpr I kStrip = 28, kPanel = 32;  // units in which rows and columns are handed to threads
 
 /// Scratch of this thread, kept between calls.
-void* scratch(std::size_t bytes = kScratchBytes) {
-  static thread_local std::shared_ptr<void> memory;
-  static thread_local std::size_t size = 0;
-  if (size < bytes) {
-    memory = nullptr;
-    memory = allocate(bytes);
-    size = bytes;
-  }
+void* scratch() {
+  static thread_local auto memory = allocate(kScratchBytes);
   return memory.get();
 }
 
@@ -49,7 +43,6 @@ GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
           g.b_col,
           at(g.dtype, g.c, batch * g.c_batch + i0 * g.ldc + j0),
           g.ldc,
-          g.accumulate,
           false};
 }
 void run(const GemmBlock& b) {
@@ -73,10 +66,10 @@ void run_over_slabs(const Gemm& g) {
       parallel_for(size, 1 << 14, [&](I begin, I end) {
         for (I x = begin; x < end; ++x) {
           auto& to = c[x / g.n * g.ldc + x % g.n];
-          T v = s0 > 0 ? sum[x] : g.accumulate ? static_cast<T>(to) : T(0);
+          T v = s0 > 0 ? sum[x] : T(0);
           for (I s = s0; s < s1; ++s) {
             T y = sum[(s - s0 + 1) * size + x];
-            v = s == 0 && !g.accumulate ? y : v + y;
+            v = s == 0 ? y : v + y;
           }
           if (s1 == slabs) to = static_cast<Out>(v);
           else sum[x] = v;
@@ -94,7 +87,6 @@ void run_over_slabs(const Gemm& g) {
           b.b = at(g.dtype, b.b, k0 * g.b_row);
           b.c = at(acc, parts.get(), (s - s0 + 1) * size);
           b.ldc = g.n;
-          b.accumulate = false;
           b.wide = true;
           run(b);
         }
@@ -106,7 +98,8 @@ void run_over_slabs(const Gemm& g) {
   }
 }
 
-/// Few columns, many rows: the transposed product, so that rows fill the vectors. The bits are those of the direct one.
+/// Few columns, many rows: the transposed product, so that rows fill the vectors. The bits are those of the direct one, except where a
+/// bf16 unit takes it.
 void run_transposed(const Gemm& g) {
   auto t = g;
   t.m = g.n, t.n = g.m;
@@ -115,21 +108,17 @@ void run_transposed(const Gemm& g) {
   t.c_batch = g.m * g.n, t.ldc = g.m;
   auto memory = allocate(static_cast<std::size_t>(g.batch * g.m * g.n) * dtype_size(g.dtype));
   t.c = memory.get();
-  auto move = [&](auto size, bool back) {
+  gemm(t);
+  dispatch_size(g.dtype, [&](auto size) {
     using T = decltype(size);
-    auto *c = static_cast<T*>(g.c), *s = static_cast<T*>(t.c);
+    auto* c = static_cast<T*>(g.c);
+    const auto* s = static_cast<const T*>(t.c);
     parallel_for(g.batch * g.m, 4096, [&](I begin, I end) {
       for (I u = begin; u < end; ++u)
-        for (I j = 0; j < g.n; ++j) {
-          auto &x = c[u / g.m * g.c_batch + u % g.m * g.ldc + j], &y = s[u / g.m * g.m * g.n + j * g.m + u % g.m];
-          if (back) x = y;
-          else y = x;
-        }
+        for (I j = 0; j < g.n; ++j)
+          c[u / g.m * g.c_batch + u % g.m * g.ldc + j] = s[u / g.m * g.m * g.n + j * g.m + u % g.m];
     });
-  };
-  if (g.accumulate) dispatch_size(g.dtype, [&](auto size) { move(size, false); });
-  gemm(t);
-  dispatch_size(g.dtype, [&](auto size) { move(size, true); });
+  });
 }
 
 void run_float(const Gemm& g) {
@@ -161,7 +150,7 @@ template <class T> void run_integer(const Gemm& g) {
     for (I u = begin; u < end; ++u) {
       I batch = u / g.m, i = u % g.m;
       T* row = c + batch * g.c_batch + i * g.ldc;
-      if (!g.accumulate) std::fill_n(row, g.n, T(0));
+      std::fill_n(row, g.n, T(0));
       for (I p = 0; p < g.k; ++p) {
         T x = a[batch * g.a_batch + i * g.a_row + p * g.a_col];
         const T* from = b + batch * g.b_batch + p * g.b_row;
@@ -182,7 +171,6 @@ void gemm(const Gemm& g) {
                     "; cast to i32 or f32 first");
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
-    if (g.accumulate) return;
     for (I b = 0; b < g.batch; ++b)
       for (I i = 0; i < g.m; ++i)
         std::memset(at(g.dtype, g.c, b * g.c_batch + i * g.ldc), 0,

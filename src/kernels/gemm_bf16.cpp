@@ -40,8 +40,8 @@ struct Kernel {
   dnnl::matmul primitive;
   dnnl::memory::desc a, b, c, scratch;
 };
-/// Rows, columns, k; strides of a, b; leading dimension of c; accumulate.
-using KernelKey = std::array<I, 9>;
+/// Rows, columns, k; strides of a, b; leading dimension of c.
+using KernelKey = std::array<I, 8>;
 
 Kernel make(const KernelKey& key) {
   using Desc = dnnl::memory::desc;
@@ -52,11 +52,6 @@ Kernel make(const KernelKey& key) {
   k.c = Desc({key[0], key[1]}, type, dnnl::memory::dims{key[7], 1});
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (key[8]) {
-    dnnl::post_ops sum;
-    sum.append_sum();
-    attr.set_post_ops(sum);
-  }
   dnnl::matmul::primitive_desc pd({k.a, k.b, k.c}, attr, engine());
   k.scratch = pd.scratchpad_desc();
   k.primitive = dnnl::matmul(pd);
@@ -123,7 +118,7 @@ bool gemm_bf16_unit(const Gemm& g) {
       // Strides of a dimension of size 1 mean nothing to us; oneDNN wants them plausible.
       I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row,
         b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
-      run({i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc, g.accumulate},
+      run({i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc},
           static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
           static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,
           static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0);

@@ -7,7 +7,7 @@
 #include "bora/base/dtype.h"
 
 namespace bora::kernels {
-/// c[m, n] (+)= a[m, k] b[k, n]. dtype f32, f64 or bf16 (of a, b and, unless wide, of c; wide: c is f32).
+/// c[m, n] = a[m, k] b[k, n]. dtype f32, f64 or bf16 (of a, b and, unless wide, of c; wide: c is f32).
 struct GemmBlock {
   Dtype dtype;
   std::int64_t m, n, k;
@@ -17,7 +17,7 @@ struct GemmBlock {
   std::int64_t b_row, b_col;
   void* c;
   std::int64_t ldc;
-  bool accumulate, wide;
+  bool wide;
 };
 /// Elements of k in a slab, at most. A slab i of s is [k * i / s, k * (i + 1) / s).
 constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }

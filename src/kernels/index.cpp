@@ -3,7 +3,6 @@
 #include "bora/kernels/index.h"
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 #include "bora/base/error.h"

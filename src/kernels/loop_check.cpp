@@ -39,7 +39,6 @@ struct Checker {
       case Kind::cast:
       case Kind::bitcast:
       case Kind::reduce:
-      case Kind::gather:
       case Kind::store: arity = 1; break;
       default: break;
     }
@@ -101,12 +100,6 @@ struct Checker {
              dtype_name(i.dtype));
         column[k] = true;
         break;
-      case Kind::gather:
-        operand(k, i.operand);
-        need(is_integer(in[0]) && !any_column, k, "the index of a gather is one integer per row");
-        need(loop.operands[i.operand] == Operand{i.dtype, true}, k, "gathers ", dtype_name(i.dtype),
-             " from an operand that is not that");
-        break;
       case Kind::store:
         operand(k, static_cast<std::int64_t>(i.imm));
         need(loop.operands[i.imm].dtype == in[0] && i.dtype == in[0], k, "stores ", dtype_name(in[0]),
@@ -156,7 +149,6 @@ std::string print(const Loop& loop) {
       case Kind::reduce: s << reduction_name(i.imm) << " " << in(0); break;
       case Kind::linear: s << "linear form " << i.imm; break;
       case Kind::random_bits: s << "random_bits form " << i.imm << ", key #" << i.operand; break;
-      case Kind::gather: s << "gather #" << i.operand << "[" << in(0) << "]"; break;
       case Kind::store: s << "store " << in(0) << " -> #" << i.imm; break;
     }
     s << "\n";

@@ -58,7 +58,6 @@ class Planner {
       case Kind::cast:
       case Kind::bitcast:
       case Kind::reduce:
-      case Kind::gather:
       case Kind::store: return 1;
       default: return 0;
     }
@@ -93,10 +92,6 @@ class Planner {
           column_[v] = true;
           cost_[v] = 130;
           break;
-        case Kind::gather:
-          column_[v] = false;
-          cost_[v] = 0;
-          break;
         case Kind::reduce:
           column_[v] = false;
           ++level_[v];
@@ -120,12 +115,12 @@ class Planner {
       if (width_of(format(i.dtype)) == 8) k_.element_bytes = 8;
       last_ = std::max(last_, level_[v]);
       k_.has_reduction = k_.has_reduction || i.kind == Kind::reduce;
-      k_.has_gather = k_.has_gather || i.kind == Kind::gather;
       k_.has_row_store = k_.has_row_store || (i.kind == Kind::store && !is_column_store(i));
       column_stores_ += is_column_store(i);
-      if (column_[v] || i.kind == Kind::reduce)
+      if (column_[v] || i.kind == Kind::reduce || is_column_store(i))
         k_.cost += i.kind == Kind::op ? element_op(i.op).cost + 2 : i.kind == Kind::random_bits ? 130 : 2;
     }
+    k_.cost = std::max(1, k_.cost);
     // A use of an identity cast is a use of what it stands for.
     std::fill(uses_.begin(), uses_.end(), 0);
     for (int v = 0; v < n_; ++v)
@@ -169,7 +164,6 @@ class Planner {
     const Instr& i = code_[v];
     Step s;
     s.out = static_cast<std::int16_t>(v);
-    s.dtype = i.dtype;
     s.format = format(i.dtype);
     s.over = column_[v] ? Step::Over::columns : Step::Over::row_values;
     const int f = static_cast<int>(s.format);
@@ -234,13 +228,6 @@ class Planner {
         s.form = static_cast<int>(i.imm);
         s.operand = i.operand;
         s.random = t_.random[f];
-        break;
-      case Kind::gather:
-        s.what = Step::What::gather;
-        s.operand = i.operand;
-        s.in[0] = source(canon_[i.in[0]]);
-        s.run = t_.load[f].by_scalars[0];
-        s.index_format = format(code_[i.in[0]].dtype);
         break;
       case Kind::store: return;
     }

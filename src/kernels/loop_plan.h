@@ -14,7 +14,7 @@ std::uint64_t from_block(Dtype, std::uint64_t bits);
 
 /// One kernel call. Places: 0 .. V-1 are the values of the Loop, V .. V+K-1 its operands in memory.
 struct Step {
-  enum class What : std::uint8_t { kernel, reduce, linear, random, gather };
+  enum class What : std::uint8_t { kernel, reduce, linear, random };
   enum class Over : std::uint8_t {
     columns,     // all elements of all rows of the group
     row_values,  // one element per row, from and to the arrays of row values
@@ -28,9 +28,8 @@ struct Step {
   RowKernel run = nullptr, then = nullptr;  // then: rounds the result in place (bf16)
   const ReduceKernel* reduce = nullptr;
   int partials = -1;            // of a reduction: which buffer of 32
-  int form = -1, operand = -1;  // linear form; key or gathered table
-  Dtype dtype = f32;
-  Format format = Format::f32, index_format = Format::i32;
+  int form = -1, operand = -1;  // linear form; key
+  Format format = Format::f32;
   void (*linear)(void*, std::int64_t, std::int64_t, std::int64_t) = nullptr;
   void (*random)(void*, std::int64_t, const std::uint32_t*, std::uint64_t, std::int64_t) = nullptr;
   bool joinable = true;  // no operand is one per row: dense rows are one long row
@@ -58,7 +57,7 @@ class LoopKernel {
  public:
   LoopKernel(const Loop&, Isa);
   Loop loop;
-  bool wide = false, has_reduction = false, has_row_store = false, has_gather = false;
+  bool wide = false, has_reduction = false, has_row_store = false;
   int cost = 0;                         // instructions per element
   int element_bytes = 4;                // of the widest value
   int row_arrays = 0;                   // values that are one per row, constants included

@@ -5,12 +5,14 @@
 #include <new>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/kernels/memory.h"
 #include "kernels/loop_plan.h"
 
 namespace bora::kernels {
 namespace {
 constexpr std::int64_t kBlockBytes =
     4096;  // of a block: a multiple of 32 elements, so element i always meets partial sum i % 32
+constexpr std::int64_t kPartialBytes = 256;   // 32 partial results of a reduction
 constexpr double kNanosecondsPerCost = 0.05;  // one instruction on one element, roughly
 constexpr double kGrainNanoseconds = 5000;    // least work worth a thread
 
@@ -25,10 +27,6 @@ class Scratch {
       size_ = bytes;
     }
     return memory_;
-  }
-  /// A huge row may have passed: give back what is out of proportion.
-  void trim() {
-    if (size_ > (std::size_t{8} << 20)) release();
   }
 
  private:
@@ -52,8 +50,8 @@ struct Grid {
 
   Grid(const LoopKernel& k, const LoopArgs& a)
       : operands(static_cast<int>(k.loop.operands.size())), forms(k.loop.linear_forms) {
-    const bool flat = !k.has_reduction && !k.has_gather && !k.has_row_store;  // rows may be joined
-    int d = 0;                                                                // dimensions written so far
+    const bool flat = !k.has_reduction && !k.has_row_store;  // rows may be joined
+    int d = 0;                                               // dimensions written so far
     for (int s = 0; s < a.ndim; ++s) {
       if (a.extent[s] == 1 && s + 1 < a.ndim) continue;
       if (d > 0 && (s + 1 < a.ndim || flat) && mergeable(a, s, d)) {
@@ -89,17 +87,27 @@ struct Grid {
 /// What one thread needs to run a part of a loop.
 class Runner {
  public:
+  /// segments > 0: for split_row(), with memory of its own instead of the thread's.
   Runner(const LoopKernel& k, const Plan& plan, const LoopArgs& a, const Grid& g, std::int64_t group,
-         std::int64_t block)
-      : k_(k), plan_(plan), a_(a), g_(g), block_(block), values_(static_cast<int>(k.loop.code.size())) {
-    const auto row_bytes = aligned(group * 8), block_bytes = aligned(block * k.element_bytes),
-               kept_bytes = aligned(g.columns * k.element_bytes);
-    const auto places =
-        aligned(static_cast<std::int64_t>(values_ + g.operands) * static_cast<std::int64_t>(sizeof(Rows)));
-    char* m = scratch.get(static_cast<std::size_t>(places + k.row_arrays * row_bytes + plan.slots * block_bytes +
-                                                   plan.rows_kept * kept_bytes + plan.partials * 256));
+         std::int64_t block, std::int64_t segments = 0)
+      : k_(k),
+        plan_(plan),
+        a_(a),
+        g_(g),
+        block_(block),
+        segments_(segments),
+        values_(static_cast<int>(k.loop.code.size())),
+        place_bytes_(aligned(static_cast<std::int64_t>((values_ + g.operands) * sizeof(Rows)))),
+        slot_bytes_(aligned(block * k.element_bytes)),
+        kept_bytes_(aligned(g.columns * k.element_bytes)) {
+    const auto row_bytes = aligned(group * 8);
+    const auto bytes = static_cast<std::size_t>(place_bytes_ + k.row_arrays * row_bytes + plan.slots * slot_bytes_ +
+                                                plan.rows_kept * kept_bytes_ +
+                                                std::max<std::int64_t>(1, segments) * plan.partials * kPartialBytes);
+    if (segments > 0) own_ = allocate(bytes);
+    char* m = segments > 0 ? static_cast<char*>(own_.get()) : scratch.get(bytes);
     place_ = reinterpret_cast<Rows*>(m);
-    m += places;
+    m += place_bytes_;
     for (int v = 0; v < values_; ++v)
       if (k.row_array[v] >= 0) place_[v] = {m + k.row_array[v] * row_bytes, 1};
     for (std::int16_t c : k.constants)
@@ -110,11 +118,9 @@ class Runner {
       }
     m += k.row_arrays * row_bytes;
     slots_ = m;
-    slot_bytes_ = block_bytes;
-    m += plan.slots * block_bytes;
+    m += plan.slots * slot_bytes_;
     kept_ = m;
-    kept_bytes_ = kept_bytes;
-    partials_ = m + plan.rows_kept * kept_bytes;
+    partials_ = m + plan.rows_kept * kept_bytes_;
     for (std::size_t d = 0; d < plan.direct.size(); ++d)
       if (direct_allowed(plan.direct[d])) {
         direct_ |= std::uint64_t{1} << plan.direct[d].operand;
@@ -136,25 +142,25 @@ class Runner {
   }
   /// Columns [begin, end) of one row, block by block; all of them where the loop reduces.
   void long_row(std::int64_t row, std::int64_t begin, std::int64_t end) {
-    go_to(row);
-    for (std::size_t p = 0; p < plan_.passes.size(); ++p) {
-      const Pass& pass = plan_.passes[p];
-      set_columns(0);
-      steps(pass.rows, 1, 1, 0);
-      if (pass.columns.empty()) continue;
+    passes(row, [&](const Pass& pass) { blocks(pass, begin, end); });
+  }
+  /// One row, its segments over threads.
+  void split_row(std::int64_t row) {
+    const auto partials = plan_.partials * kPartialBytes;  // of a segment
+    passes(row, [&](const Pass& pass) {
+      parallel_for(segments_, 1, [&](std::int64_t begin, std::int64_t end) {
+        Runner hand(*this);  // shares what is one per row
+        hand.own_blocks();
+        for (auto s = begin; s < end; ++s) {
+          hand.partials_ = partials_ + s * partials;
+          hand.blocks(pass, s * kSegment, std::min(g_.columns, (s + 1) * kSegment));
+        }
+      });
       for (const Step& s : pass.columns)
-        if (s.what == Step::What::reduce) s.reduce->begin(partials_ + s.partials * 256);
-      for (std::int64_t c = begin; c < end; c += block_) {
-        const auto n = std::min(block_, end - c);
-        set_columns(c);
-        set_slots(pass, n);
-        steps(pass.columns, 1, n, c);
-      }
-      for (const Step& s : pass.columns)
-        if (s.what == Step::What::reduce) s.reduce->end(partials_ + s.partials * 256, place_[s.out].at);
-    }
-    set_columns(0);
-    steps(plan_.finish, 1, 1, 0);
+        if (s.what == Step::What::reduce)
+          for (std::int64_t other = 1; other < segments_; ++other)
+            s.reduce->block(partials_of(s), partials_of(s) + other * partials, 32);
+    });
   }
 
  private:
@@ -162,17 +168,51 @@ class Runner {
   const Plan& plan_;
   const LoopArgs& a_;
   const Grid& g_;
-  const std::int64_t block_;
+  const std::int64_t block_, segments_;
   const int values_;
+  const std::int64_t place_bytes_, slot_bytes_, kept_bytes_;
+  std::shared_ptr<void> own_;
   Rows* place_;
   char *slots_, *kept_, *partials_;
-  std::int64_t slot_bytes_, kept_bytes_;
   std::uint64_t direct_ = 0;
   int direct_count_ = 0;
   Direct directs_[kMaxOperands];
   char* base_[kMaxOperands];
   std::int64_t bytes_[kMaxOperands], form_[4];
 
+  /// Buffers of this thread instead of those of the Runner that this one is a copy of.
+  void own_blocks() {
+    char* m = scratch.get(static_cast<std::size_t>(place_bytes_ + plan_.slots * slot_bytes_));
+    std::memcpy(m, place_, static_cast<std::size_t>(place_bytes_));
+    place_ = reinterpret_cast<Rows*>(m);
+    slots_ = m + place_bytes_;
+    pass_ = nullptr;
+  }
+  char* partials_of(const Step& s) const { return partials_ + s.partials * kPartialBytes; }
+  /// The passes over a row; over_columns(pass) does what is one per column.
+  template <class F> void passes(std::int64_t row, F over_columns) {
+    go_to(row);
+    for (const Pass& pass : plan_.passes) {
+      set_columns(0);
+      steps(pass.rows, 1, 1, 0);
+      if (pass.columns.empty()) continue;
+      over_columns(pass);
+      for (const Step& s : pass.columns)
+        if (s.what == Step::What::reduce) s.reduce->end(partials_of(s), place_[s.out].at);
+    }
+    set_columns(0);
+    steps(plan_.finish, 1, 1, 0);
+  }
+  void blocks(const Pass& pass, std::int64_t begin, std::int64_t end) {
+    for (const Step& s : pass.columns)
+      if (s.what == Step::What::reduce) s.reduce->begin(partials_of(s));
+    for (std::int64_t c = begin; c < end; c += block_) {
+      const auto n = std::min(block_, end - c);
+      set_columns(c);
+      set_slots(pass, n);
+      steps(pass.columns, 1, n, c);
+    }
+  }
   static std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64 + 64; }
   bool direct_allowed(const Direct& d) const {
     for (int o = 0; o < g_.operands; ++o)
@@ -226,7 +266,7 @@ class Runner {
         case Step::What::reduce: {
           const Rows in = s.form == -2 ? temporary(s.in[0], n) : place_[s.in[0]];
           if (&plan_ == &k_.whole) s.reduce->whole(in, place_[s.out].at, rows, n);
-          else s.reduce->block(partials_ + s.partials * 256, in.at, n);
+          else s.reduce->block(partials_of(s), in.at, n);
           break;
         }
         case Step::What::linear:
@@ -243,7 +283,6 @@ class Runner {
           }
           break;
         }
-        case Step::What::gather: gather(s, rows); break;
       }
     }
   }
@@ -272,30 +311,6 @@ class Runner {
     if (s.then != nullptr) {
       in[0] = out;
       s.then(in, out, rows, n);
-    }
-  }
-  void gather(const Step& s, std::int64_t rows) {
-    const Rows table = place_[values_ + s.operand];
-    const auto size = bytes_[s.operand];
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const char* index = static_cast<const char*>(place_[s.in[0]].at);
-      std::int64_t i;
-      if (s.index_format == Format::i64) i = reinterpret_cast<const std::int64_t*>(index)[r];
-      else if (s.index_format == Format::i32) i = reinterpret_cast<const std::int32_t*>(index)[r];
-      else i = reinterpret_cast<const std::uint32_t*>(index)[r];
-      char* out = static_cast<char*>(place_[s.out].at) + r * width_of(s.format);
-      if (i >= 0 && i < g_.columns) {
-        const Rows from{static_cast<char*>(table.at) + (r * table.pitch + i) * size, 0};
-        s.run(&from, {out, 0}, 1, 1);
-      } else if (s.format == Format::f64) {
-        const double nan = __builtin_nan("");
-        std::memcpy(out, &nan, 8);
-      } else if (is_float(s.format)) {
-        const float nan = __builtin_nanf("");
-        std::memcpy(out, &nan, 4);
-      } else {
-        std::memset(out, 0, static_cast<std::size_t>(width_of(s.format)));
-      }
     }
   }
 };
@@ -334,14 +349,20 @@ void run(const LoopKernel& k, const LoopArgs& a) {
         begin += last - first;
       }
     });
-  } else {
+  } else if (g.columns <= kSegment) {
     const double row_time = static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
     parallel_for(g.rows, static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1,
                  [&](std::int64_t begin, std::int64_t end) {
                    Runner runner(k, k.blocks, a, g, 1, block);
                    for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
-                   scratch.trim();
                  });
+  } else {
+    auto split = [&](std::int64_t begin, std::int64_t end) {
+      Runner runner(k, k.blocks, a, g, 1, block, (g.columns + kSegment - 1) / kSegment);
+      for (auto r = begin; r < end; ++r) runner.split_row(r);
+    };
+    if (g.rows < thread_count()) split(0, g.rows);
+    else parallel_for(g.rows, 1, split);
   }
 }
 }  // namespace bora::kernels

@@ -143,12 +143,12 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
 }
 
 /// Calls f with an unsigned integer of `size` bytes.
-template <class F> void by_size(std::size_t size, F&& f) {
+template <class F> void by_size(std::string_view what, std::size_t size, F&& f) {
   if (size == 1) f(std::uint8_t{});
   else if (size == 2) f(std::uint16_t{});
   else if (size == 4) f(std::uint32_t{});
   else if (size == 8) f(std::uint64_t{});
-  else fail<ValueError>("copy: elements have 1, 2, 4 or 8 bytes, got ", size);
+  else fail<ValueError>(what, ": elements have 1, 2, 4 or 8 bytes, got ", size);
 }
 }  // namespace
 
@@ -157,14 +157,14 @@ void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_s
   for (auto n : shape)
     if (n == 0) return;
   auto axes = merged(dst_strides, src_strides, shape);
-  by_size(size, [&](auto t) {
+  by_size("copy", size, [&](auto t) {
     using T = decltype(t);
     copy_as(static_cast<T*>(dst), static_cast<const T*>(src), std::move(axes));
   });
 }
 
 void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits) {
-  by_size(size, [&](auto t) {
+  by_size("fill", size, [&](auto t) {
     using T = decltype(t);
     auto* x = static_cast<T*>(dst);
     parallel_for(n, kGrain, [&](I begin, I end) { std::fill(x + begin, x + end, static_cast<T>(bits)); });

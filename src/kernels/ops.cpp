@@ -1,6 +1,5 @@
 // ops.cpp -- the operations as the host sees them: names, dtype rules, one element at a time.
 #include <array>
-#include <cstring>
 #include <map>
 #include "bora/base/error.h"
 #include "bora/kernels/loop.h"

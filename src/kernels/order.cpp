@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,21 +54,27 @@ template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Ent
     a.swap(other);
   }
 }
-template <class Key> struct Scratch { std::vector<Entry<Key>> a, b; };
+template <class Key> struct Scratch {
+  std::vector<Entry<Key>> a, b;
+  /// A huge row may have passed: give back what is out of proportion.
+  void trim() {
+    if ((a.capacity() + b.capacity()) * sizeof(Entry<Key>) > (std::size_t{8} << 20)) *this = {};
+  }
+};
 template <class Key> Scratch<Key>& scratch() {
   static thread_local Scratch<Key> s;
   return s;
 }
 constexpr I kGrain = 4096, kRadix = 256;
 
-void check_row(I n) {
-  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "sort: positions are i32, and the dimension has ", n,
-                    " elements");
+void check_row(std::string_view what, I n) {
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
+                    n, " elements");
 }
 }  // namespace
 
 void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std::int64_t n) {
-  check_row(n);
+  check_row("sort", n);
   if (rows == 0 || n == 0) return;
   dispatch(d, "sort", [&](auto t) {
     using T = decltype(t);
@@ -82,20 +89,22 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
         else radix_sort(s.a, s.b);
         for (I i = 0; i < n; ++i) out[r * n + i] = static_cast<std::int32_t>(s.a[static_cast<std::size_t>(i)].at);
       }
+      s.trim();
     });
   });
 }
 
 void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::int64_t rows, std::int64_t n,
            std::int64_t k) {
-  check_row(n);
+  check_row("top_k", n);
   check<ValueError>(k >= 0 && k <= n, "top_k: k must lie in [0, ", n, "], the size of the last dimension; got ", k);
   if (rows == 0 || k == 0) return;
   dispatch(d, "top_k", [&](auto t) {
     using T = decltype(t);
     using Key = decltype(key_of(t));
     parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
-      auto& s = scratch<Key>().a;
+      auto& kept = scratch<Key>();
+      auto& s = kept.a;
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
         s.resize(static_cast<std::size_t>(n));
@@ -109,6 +118,7 @@ void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::in
           indices[r * k + i] = static_cast<std::int32_t>(at);
         }
       }
+      kept.trim();
     });
   });
 }

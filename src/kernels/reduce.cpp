@@ -1,13 +1,16 @@
 // reduce.cpp -- reductions, running sums and positions of extremes over [outer, n, inner].
 // Order of a reduction, fixed by the shape alone:
-//   inner = 1: element i goes into partial i % 32; the 32 partials are halved (16, 8, 4, 2, 1), as a fused loop does it.
+//   inner = 1: element i goes into partial i % 32 of its segment; the partials of the segments are combined from the first on, and the 32
+//   that are left are halved (16, 8, 4, 2, 1), as a fused loop does it.
 //   inner > 1: rows in blocks of kBlockRows, each summed from its first row on; the blocks' results combined from the first on.
 #include "bora/kernels/reduce.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
@@ -83,7 +86,8 @@ template <class T> const auto* raw(const T* x) {
   else return x;
 }
 
-template <class T, class Op> typename AccOf<T>::type reduce_row(const T* in, I n) {
+template <class A> struct Partials { A v[32]; };
+template <class T, class Op> auto reduce_segment(const T* in, I n) {
   using A = typename AccOf<T>::type;
   using L = Lanes<A>;
   using S = Compare<T, A>;
@@ -95,21 +99,48 @@ template <class T, class Op> typename AccOf<T>::type reduce_row(const T* in, I n
 #pragma GCC unroll 8
     for (int j = 0; j < L::count; ++j)
       acc.v[j] = Op::template apply<typename VecOf<S>::type>(acc.v[j], load_vec(x + i + j * L::width));
-  A part[32];
-  std::memcpy(part, acc.v, sizeof part);
-  for (int j = 0; i < n; ++i, ++j) part[j] = Op::template apply<S>(part[j], value(x[i]));
+  Partials<A> part;
+  std::memcpy(part.v, acc.v, sizeof part.v);
+  for (int j = 0; i < n; ++i, ++j) part.v[j] = Op::template apply<S>(part.v[j], value(x[i]));
+  return part;
+}
+/// The result of a row from the partials of its segments.
+template <class T, class Op, class A> A folded(Partials<A> part, const Partials<A>* more, I count) {
+  using S = Compare<T, A>;
+  for (I s = 0; s < count; ++s)
+    for (int j = 0; j < 32; ++j) part.v[j] = Op::template apply<S>(part.v[j], more[s].v[j]);
   for (int half = 16; half >= 1; half /= 2)
-    for (int j = 0; j < half; ++j) part[j] = Op::template apply<S>(part[j], part[j + half]);
-  return part[0];
+    for (int j = 0; j < half; ++j) part.v[j] = Op::template apply<S>(part.v[j], part.v[j + half]);
+  return part.v[0];
+}
+template <class T, class Op> auto reduce_row(const T* in, I n) {
+  auto part = reduce_segment<T, Op>(in, n);
+  return folded<T, Op>(part, &part, 0);
 }
 
 template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I inner) {
   using A = typename AccOf<T>::type;
   using S = Compare<T, A>;
-  if (inner == 1) {
+  if (inner == 1 && n <= kSegment) {
     parallel_for(outer, std::max<I>(1, kGrain / std::max<I>(n, 1)), [&](I begin, I end) {
       for (I o = begin; o < end; ++o) out[o] = static_cast<T>(reduce_row<T, Op>(in + o * n, n));
     });
+    return;
+  }
+  if (inner == 1) {
+    I segments = (n + kSegment - 1) / kSegment;
+    std::vector<Partials<A>> parts(static_cast<std::size_t>(outer * segments));
+    parallel_for(outer * segments, 1, [&](I begin, I end) {
+      for (I u = begin; u < end; ++u) {
+        I from = u % segments * kSegment;
+        parts[static_cast<std::size_t>(u)] =
+            reduce_segment<T, Op>(in + u / segments * n + from, std::min(kSegment, n - from));
+      }
+    });
+    for (I o = 0; o < outer; ++o) {
+      const auto* part = parts.data() + o * segments;
+      out[o] = static_cast<T>(folded<T, Op>(*part, part + 1, segments - 1));
+    }
     return;
   }
   I blocks = std::max<I>(1, (n + kBlockRows - 1) / kBlockRows), chunks = (inner + kColumns - 1) / kColumns;
@@ -236,10 +267,11 @@ void reduce(Reduction r, Dtype d, const void* in, void* out, std::int64_t outer,
 void arg_reduce(bool max, Dtype d, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n,
                 std::int64_t inner) {
   if (outer == 0 || inner == 0) return;
-  check<ShapeError>(n > 0, max ? "argmax" : "argmin", ": the dimension has size 0, so no position exists");
-  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), "argmax: positions are i32, and the dimension has ",
+  std::string_view what = max ? "argmax" : "argmin";
+  check<ShapeError>(n > 0, what, ": the dimension has size 0, so no position exists");
+  check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
                     n, " elements");
-  dispatch(d, max ? "argmax" : "argmin", [&](auto t) {
+  dispatch(d, what, [&](auto t) {
     using T = decltype(t);
     if (max) arg_reduce_as<T, Max>(max, static_cast<const T*>(in), out, outer, n, inner);
     else arg_reduce_as<T, Min>(max, static_cast<const T*>(in), out, outer, n, inner);

@@ -1,13 +1,12 @@
 // Changes of dtype.
 #include <cstring>
-#include <mutex>
 #include "bora/ops/elementwise.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora::ops {
 namespace {
 const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
-  static std::array<std::atomic<const kernels::LoopKernel*>, kDtypes * kDtypes> made{};
+  static std::array<KernelSlot, kDtypes * kDtypes> made{};
   auto& slot = made[static_cast<std::size_t>(from) * kDtypes + static_cast<std::size_t>(to)];
   if (auto* k = slot.load(std::memory_order_acquire)) return *k;
   using Kind = kernels::Instr::Kind;
@@ -16,13 +15,7 @@ const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
   loop.code = {{.kind = Kind::load, .dtype = from, .imm = 0},
                {.kind = Kind::cast, .dtype = to, .in = {0, -1, -1, -1}},
                {.kind = Kind::store, .dtype = to, .in = {1, -1, -1, -1}, .imm = 1}};
-  static std::mutex m;
-  static auto* kept = new std::vector<kernels::LoopKernelPtr>;  // never destroyed: `made` points into it
-  auto k = kernels::compile(loop);
-  std::lock_guard l(m);
-  kept->push_back(k);
-  slot.store(k.get(), std::memory_order_release);
-  return *k;
+  return keep_kernel(slot, loop);
 }
 }  // namespace
 

@@ -1,5 +1,4 @@
 // One number, and arrays made of one number: they stay symbolic (a broadcast of a constant) under every interpreter.
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include "bora/kernels/move.h"
@@ -9,17 +8,9 @@
 namespace bora::ops {
 namespace {
 template <class T> T number_as(const Scalar& s) {
-  if constexpr (std::is_same_v<T, bool>) return s.integral() ? s.integer != 0 : s.value != 0;
-  else if constexpr (std::is_same_v<T, bfloat16>) return bfloat16(static_cast<float>(s.value));
-  else if constexpr (std::is_integral_v<T>) {
-    if (s.integral()) return static_cast<T>(s.integer);
-    if (std::isnan(s.value)) return 0;
-    using L = std::numeric_limits<T>;  // saturates: converting a double outside of the range is undefined
-    if (s.value <= static_cast<double>(L::min())) return L::min();
-    return s.value >= static_cast<double>(L::max()) ? L::max() : static_cast<T>(s.value);
-  } else return static_cast<T>(s.value);
+  return std::is_integral_v<T> && s.integral() ? converted<T>(s.integer) : converted<T>(s.value);
 }
-/// The number in the one form it has in this dtype, so that equal constants are equal primitives.
+}  // namespace
 Scalar checked(Scalar value, Dtype dtype) {
   check<DtypeError>(dtype != Dtype::key, "a random key is not a number; use random::key(seed)");
   if (is_integer(dtype) && value.integral())
@@ -32,7 +23,14 @@ Scalar checked(Scalar value, Dtype dtype) {
                      [&](auto zero) { return Scalar(static_cast<std::int64_t>(number_as<decltype(zero)>(value))); });
   return value;
 }
-}  // namespace
+std::uint64_t bits_of(Scalar value, Dtype dtype) {
+  std::uint64_t bits = 0;
+  dispatch(dtype, "a number", [&](auto zero) {
+    auto x = number_as<decltype(zero)>(value);
+    std::memcpy(&bits, &x, sizeof x);
+  });
+  return bits;
+}
 bool holds(Dtype d, std::int64_t n) {
   return dispatch(d, "constant", [&](auto zero) {
     using T = decltype(zero);
@@ -49,7 +47,8 @@ Type Constant::infer(const Types& in) const {
   return {{}, dtype};
 }
 void Constant::eval(Inputs, Outputs out) const {
-  dispatch(dtype, "constant", [&](auto zero) { *out[0].as<decltype(zero)>() = number_as<decltype(zero)>(value); });
+  auto bits = bits_of(value, dtype);
+  std::memcpy(out[0].data, &bits, dtype_size(dtype));
 }
 Factors Constant::factors(const Types&) const { return {{}, {{}}}; }
 Samples<Constant> Constant::samples() {
@@ -61,13 +60,8 @@ namespace bora {
 Array constant(Scalar value, Dtype dtype) { return call_one(ops::Constant{ops::checked(value, dtype), dtype}, {}); }
 Array full_of(const Type& type, Scalar value) {
   if (current() == eval_interpreter()) {  // nobody is watching: one fill instead of two operations
-    auto one = ops::checked(value, type.dtype);
+    auto bits = ops::bits_of(ops::checked(value, type.dtype), type.dtype);
     auto b = new_buffer(type);
-    std::uint64_t bits = 0;
-    dispatch(type.dtype, "full", [&](auto zero) {
-      auto x = ops::number_as<decltype(zero)>(one);
-      std::memcpy(&bits, &x, sizeof x);
-    });
     kernels::fill(b.data, type.size(), dtype_size(type.dtype), bits);
     return b.done();
   }

@@ -1,5 +1,6 @@
 #include "bora/ops/creation.h"
 #include <cmath>
+#include <cstring>
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
 #include "ops/support.h"
@@ -21,25 +22,21 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
   auto b = new_buffer({shape, d});
   check<ShapeError>(volume(shape) == static_cast<std::int64_t>(l.numbers.size()), "array: ", l.numbers.size(),
                     " numbers do not fill ", shape);
-  std::size_t i = 0;
-  dispatch(d, "array", [&](auto zero) {
-    using T = decltype(zero);
-    auto* out = static_cast<T*>(b.data);
-    for (auto& s : l.numbers) {
-      if constexpr (std::is_same_v<T, bool>) out[i++] = s.value != 0;
-      else if constexpr (std::is_integral_v<T>) {
-        check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62),
-                          "array: ", s.value, " does not fit into ", d);
-        auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
-        check<ValueError>(static_cast<std::int64_t>(static_cast<T>(n)) == n, "array: ", n, " does not fit into ", d,
-                          "; give a dtype: array({..}, i64)");
-        out[i++] = static_cast<T>(n);
-      } else if constexpr (std::is_same_v<T, bfloat16>) out[i++] = bfloat16(static_cast<float>(s.value));
-      else out[i++] = static_cast<T>(s.value);
+  auto* out = static_cast<char*>(b.data);
+  for (auto& s : l.numbers) {
+    if (is_integer(d)) {
+      check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62),
+                        "array: ", s.value, " does not fit into ", d);
+      auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
+      check<ValueError>(ops::holds(d, n), "array: ", n, " does not fit into ", d, "; give a dtype: array({..}, i64)");
     }
-  });
+    auto bits = ops::bits_of(s, d);
+    std::memcpy(out, &bits, dtype_size(d));
+    out += dtype_size(d);
+  }
   return b.done();
 }
+constexpr std::string_view kTooMany = " are more numbers than any memory holds";
 Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dtype dtype) {
   check<ValueError>(step != 0, "arange: the step is 0");
   // Unsigned: from the smallest to the largest i64 is a distance that i64 does not hold.
@@ -47,13 +44,12 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
   bool empty = step > 0 ? start >= stop : start <= stop;
   auto last = empty ? 0 : step > 0 ? (U(stop) - U(start) - 1) / U(step) : (U(start) - U(stop) - 1) / (0 - U(step));
   auto most = std::uint64_t{1} << 60;
-  check<ShapeError>(last < most, "arange: from ", start, " to ", stop, " by ", step,
-                    " are more numbers than any memory holds");
+  check<ShapeError>(last < most, "arange: from ", start, " to ", stop, " by ", step, kTooMany);
   Shape shape{empty ? 0 : last + 1};
   for (auto x : {start, static_cast<std::int64_t>(U(start) + last * U(step))})
     check<ValueError>(empty || ops::holds(dtype, x), "arange: ", x, " does not fit into ", dtype,
                       "; give a dtype: arange(start, stop, step, i64)");
-  if (!is_integer(dtype) || empty || !ops::holds(dtype, step)) {
+  if (!is_integer(dtype) || empty || !ops::holds(dtype, step) || !ops::holds(dtype, static_cast<std::int64_t>(last))) {
     auto wide = iota(shape, 0, i64) * step + start;
     return wide.astype(dtype);
   }
@@ -65,8 +61,9 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
 Array from_range(double start, double stop, double step, Dtype dtype) {
   check<ValueError>(step != 0 && std::isfinite(start) && std::isfinite(stop) && std::isfinite(step), "arange: from ",
                     start, " to ", stop, " by ", step, " never ends");
-  auto n = static_cast<std::int64_t>(std::ceil((stop - start) / step));
-  return (iota({std::max<std::int64_t>(n, 0)}, 0, f64) * step + start).astype(dtype);
+  auto n = std::max(0., std::ceil((stop - start) / step));
+  check<ShapeError>(n < 0x1p60, "arange: from ", start, " to ", stop, " by ", step, kTooMany);
+  return (iota({static_cast<std::int64_t>(n)}, 0, f64) * step + start).astype(dtype);
 }
 }  // namespace detail
 
@@ -109,8 +106,9 @@ Array one_hot(const Array& indices, std::int64_t n, Dtype dtype) {
   check<ValueError>(n >= 0, "one_hot: n is the number of classes and must not be negative, got ", n);
   auto shape = indices.shape();
   shape.push_back(n);
-  auto i = broadcast_in_dim(indices, shape, ops::range_of(indices.ndim()));
-  return (i == iota(shape, indices.ndim(), indices.dtype())).astype(dtype);
+  auto wide = promote(indices.dtype(), i32);  // u8 does not count to n
+  auto i = broadcast_in_dim(indices.astype(wide), shape, ops::range_of(indices.ndim()));
+  return (i == iota(shape, indices.ndim(), wide)).astype(dtype);
 }
 Arrays meshgrid(const Arrays& vectors, const Meshgrid& options) {
   Shape shape;

@@ -45,8 +45,6 @@ inline Around around(const Shape& s, std::int64_t axis) {
   if (volume(s) == 0) return {0, s[at(axis)], 0};
   return {product(s, 0, axis), s[at(axis)], product(s, axis + 1, nd)};
 }
-/// One element of `value` as dtype, in the low bytes.
-std::uint64_t bits_of(Scalar value, Dtype dtype);
 /// Where a mapped axis ends up when the dimensions of an operation are numbered without it.
 inline std::int64_t past(std::int64_t d, std::int64_t mapped) { return mapped >= 0 && d >= mapped ? d + 1 : d; }
 inline Dims past(Dims d, std::int64_t mapped) {

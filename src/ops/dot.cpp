@@ -241,7 +241,6 @@ Samples<DotGeneral> DotGeneral::samples() {
 namespace bora {
 using ops::at, ops::range_of, ops::joined;
 namespace {
-Array as_dtype(const Array& x, Dtype d) { return x.dtype() == d ? x : x.astype(d); }
 Dims normalized(const Dims& dims, std::int64_t ndim) {
   Dims r;
   for (auto d : dims) r.push_back(normalize_axis("dot_general", d, ndim));
@@ -253,8 +252,8 @@ Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   auto dtype = promote(a.dtype(), b.dtype()), in = dtype == boolean ? i32 : dtype;
   ops::DotGeneral p{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()),
                     normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
-  auto y = call_one(p, {as_dtype(a, in), as_dtype(b, in)});
-  return as_dtype(y, dtype);  // NumPy: of booleans any of all, not how many
+  auto y = call_one(p, {a.astype(in), b.astype(in)});
+  return y.astype(dtype);  // NumPy: of booleans any of all, not how many
 }
 Array matmul(const Array& a, const Array& b) {
   auto na = a.ndim(), nb = b.ndim();

@@ -138,7 +138,7 @@ Term summed(Term t, const Labels& keep) {
   for (std::size_t i = 0; i < t.labels.size(); ++i)
     if (!contains(keep, t.labels[i])) gone.push_back(static_cast<std::int64_t>(i));
   if (!gone.empty()) {
-    t.value = sum(t.value, gone);
+    t.value = sum(t.value, gone, {.dtype = t.value.dtype()});
     drop(t, gone);
   }
   return t;
@@ -250,8 +250,7 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
     auto keep = e.out;
     for (std::size_t j = 0; j < operands.size(); ++j)
       if (j != i) keep.insert(keep.end(), e.in[j].begin(), e.in[j].end());
-    terms.push_back(
-        simplified({operands[i].dtype() == dtype ? operands[i] : operands[i].astype(dtype), e.in[i]}, keep));
+    terms.push_back(simplified({operands[i].astype(dtype), e.in[i]}, keep));
   }
   while (terms.size() > 1) {
     std::size_t a = 0, b = 1;

@@ -1,6 +1,5 @@
 // What elementwise primitives share, and those of one operand: one block each.
 #include "bora/ops/elementwise.h"
-#include <cmath>
 #include <mutex>
 #include <numbers>
 #include "ops/elementwise_rules.h"
@@ -41,6 +40,16 @@ void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const Out
   kernels::run(k, args);
 }
 
+const kernels::LoopKernel& keep_kernel(KernelSlot& slot, const kernels::Loop& loop) {
+  static std::mutex m;
+  static auto* kept = new std::vector<kernels::LoopKernelPtr>;  // never destroyed: slots point into it
+  auto k = kernels::compile(loop);
+  std::lock_guard l(m);
+  kept->push_back(k);
+  slot.store(k.get(), std::memory_order_release);
+  return *k;
+}
+
 namespace {
 /// Keys are moved as 64-bit words (select is the only operation that takes them).
 Dtype stored_as(Dtype d) { return d == Dtype::key ? i64 : d; }
@@ -66,13 +75,7 @@ const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const
   loop.code.push_back(compute);
   loop.code.push_back(
       {.kind = Kind::store, .dtype = compute.dtype, .in = {n, -1, -1, -1}, .imm = static_cast<std::uint64_t>(n)});
-  static std::mutex m;
-  static auto* kept = new std::vector<kernels::LoopKernelPtr>;  // never destroyed: rows of `made_` point into it
-  auto k = kernels::compile(loop);
-  std::lock_guard l(m);
-  kept->push_back(k);
-  made_[static_cast<std::size_t>(in.back().type.dtype)].store(k.get(), std::memory_order_release);
-  return *k;
+  return keep_kernel(made_[static_cast<std::size_t>(in.back().type.dtype)], loop);
 }
 
 Dtype weak_dtype(Dtype array, Scalar number) {

@@ -9,13 +9,17 @@
 namespace bora::ops {
 /// Checks operands (equal types; the first may be a condition) and gives the result's type.
 Type infer_elementwise(kernels::OpId, std::string_view name, const Types& in);
-/// Loops of one operation, made once for each dtype of the last operand and kept. Looking one up takes no lock.
+/// The kernel of a loop once it has been made. Looking at one takes no lock.
+using KernelSlot = std::atomic<const kernels::LoopKernel*>;
+/// Makes the kernel, puts it into the slot and keeps it for ever.
+const kernels::LoopKernel& keep_kernel(KernelSlot&, const kernels::Loop&);
+/// Loops of one operation, made once for each dtype of the last operand.
 class OneOpKernels {
  public:
   void run(kernels::OpId, Inputs in, Outputs out);
  private:
   const kernels::LoopKernel& make(kernels::OpId, Inputs in, const OutputView& out);
-  std::array<std::atomic<const kernels::LoopKernel*>, kDtypes> made_{};
+  std::array<KernelSlot, kDtypes> made_{};
 };
 /// Runs a loop over `n` elements of contiguous memory.
 void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const OutputView& out);

@@ -64,16 +64,6 @@ Array rms_norm(const Array& x, const Array& weight, const NormOptions& options) 
   return (scaled_by_rms(wide(x), options) * wide(weight)).astype(dtype);
 }
 
-Array dropout(const Array& key, const Array& x, double rate) {
-  check<ValueError>(rate >= 0 && rate <= 1, "dropout: the rate is a probability, got ", rate);
-  if (rate == 0) return x;
-  if (rate == 1) return zeros_like(x);
-  auto keep = 1 - rate;
-  auto bits = call_one(ops::RandomBits{x.shape(), u32, Spec::replicated(x.shape().size()), x.shape()}, {key});
-  auto uniform = bitcast((bits >> 9) | 0x3f800000, f32) - 1;  // [0, 1), 23 bits: JAX's uniform
-  return where(uniform < keep, x / keep, 0);
-}
-
 Array cross_entropy(const Array& logits, const Array& labels) {
   check<DtypeError>(is_integer(labels.dtype()), "cross_entropy: labels are integers, not ", labels.dtype());
   check<ShapeError>(logits.ndim() >= 1, "cross_entropy: logits need a last dimension of classes, got ", logits.type());
@@ -85,8 +75,9 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   // The label's logit as a masked sum: unlike a gather it fuses with the softmax in both directions, and it splits over
   // classes.
   auto classes = logits.shape(-1);
-  auto spread = broadcast_in_dim(labels, logits.shape(), ops::range_of(labels.ndim()));
-  auto hit = spread == iota(logits.shape(), labels.ndim(), labels.dtype());
+  auto index = promote(labels.dtype(), i32);  // u8 does not count to all classes
+  auto spread = broadcast_in_dim(labels.astype(index), logits.shape(), ops::range_of(labels.ndim()));
+  auto hit = spread == iota(logits.shape(), labels.ndim(), index);
   auto chosen = sum(where(hit, x, 0), -1);
   auto loss = logsumexp(x, -1) - chosen;
   return where(labels >= 0 && labels < constant(classes, i64), loss, kNan);

@@ -137,7 +137,7 @@ std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, 
   auto y = call_one(Take{axis, true, batch_dims}, {x.local, local});
   // Mine, or nobody's: fill's NaN comes from every rank alike.
   auto end = block_start(n, own->axes, {}, 1);
-  auto mine = (local >= 0 && global < end) || global < 0 || global >= static_cast<double>(n);
+  auto mine = (local >= 0 && global < end) || global < 0 || global >= constant(n, i32);
   Dims place = joined(range_of(batch_dims), range_of(own->indices.type.ndim() - batch_dims, axis));
   y = select(broadcast_in_dim(mine, y.shape(), place), y, zeros_like(y));
   Spec out(std::vector<MeshAxes>(table.begin(), table.begin() + axis));

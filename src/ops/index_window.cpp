@@ -1,5 +1,4 @@
 // Windows whose place is data: dynamic_slice and dynamic_update_slice.
-#include <cstring>
 #include "bora/kernels/move.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"

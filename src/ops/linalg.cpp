@@ -3,6 +3,7 @@
 #include "bora/ops/linalg.h"
 #include <Eigen/Dense>
 #include "bora/array/primitive.h"
+#include "bora/base/parallel.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
@@ -55,11 +56,14 @@ template <class T> Out<T> matrix(const OutputView& out, Index k) {
 }
 /// f(T{}, k) for every matrix k of the batch. Of empty matrices all results are empty (Eigen would stop the program).
 template <class F> void each(const Type& t, F f) {
-  auto n = t.size() == 0 ? 0 : volume(batch(t));
-  for (Index k = 0; k < n; ++k) {
-    if (t.dtype == f64) f(double{}, k);
-    else f(float{}, k);
-  }
+  if (t.size() == 0) return;
+  auto grain = std::max<Index>(1, 1024 / (rows(t) * columns(t)));
+  parallel_for(volume(batch(t)), grain, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      if (t.dtype == f64) f(double{}, k);
+      else f(float{}, k);
+    }
+  });
 }
 /// The decomposition f succeeded; else its results are not set (of numbers that are not finite, or too many steps).
 template <class F, class M> bool succeeded(const F& f, const M& of) {

@@ -195,7 +195,6 @@ namespace bora {
 using kernels::Reduction;
 using ops::at;
 namespace {
-Array as_dtype(const Array& x, Dtype d) { return x.dtype() == d ? x : x.astype(d); }
 Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& options) {
   Array y = dims.empty() ? x : call_one(ops::Reduce{kind, dims}, {x});
   if (options.keepdims && !dims.empty()) {
@@ -212,7 +211,7 @@ Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimen
   for (auto d : dims)
     check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(),
                       " is empty, and the extreme of nothing does not exist");
-  return reduced(kind, as_dtype(x, options.dtype.value_or(x.dtype())), dims, options);
+  return reduced(kind, x.astype(options.dtype.value_or(x.dtype())), dims, options);
 }
 struct Moments {
   Array mean, centered;
@@ -235,11 +234,11 @@ double count_of(const Array& x, const Dims& dims) {
 }  // namespace
 
 Array sum(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return reduced(Reduction::sum, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()),
+  return reduced(Reduction::sum, x.astype(options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()),
                  options);
 }
 Array prod(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return reduced(Reduction::prod, as_dtype(x, options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()),
+  return reduced(Reduction::prod, x.astype(options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()),
                  options);
 }
 Array amax(const Array& x, const Dimensions& axes, const Reduce& options) {
@@ -249,28 +248,28 @@ Array amin(const Array& x, const Dimensions& axes, const Reduce& options) {
   return extreme(Reduction::min, "amin", x, axes, options);
 }
 Array all(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return as_dtype(reduced(Reduction::all, as_dtype(x, boolean), axes.resolve("all", x.ndim()), options),
-                  options.dtype.value_or(boolean));
+  return reduced(Reduction::all, x.astype(boolean), axes.resolve("all", x.ndim()), options)
+      .astype(options.dtype.value_or(boolean));
 }
 Array any(const Array& x, const Dimensions& axes, const Reduce& options) {
-  return as_dtype(reduced(Reduction::any, as_dtype(x, boolean), axes.resolve("any", x.ndim()), options),
-                  options.dtype.value_or(boolean));
+  return reduced(Reduction::any, x.astype(boolean), axes.resolve("any", x.ndim()), options)
+      .astype(options.dtype.value_or(boolean));
 }
 Array mean(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto [in, result] = mean_dtypes("mean", x, options);
   auto dims = axes.resolve("mean", x.ndim());
-  return as_dtype(reduced(Reduction::sum, as_dtype(x, in), dims, options) / count_of(x, dims), result);
+  return (reduced(Reduction::sum, x.astype(in), dims, options) / count_of(x, dims)).astype(result);
 }
 Array var(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto [in, result] = mean_dtypes("var", x, options);
   auto dims = axes.resolve("var", x.ndim());
-  auto y = as_dtype(x, in);
+  auto y = x.astype(in);
   auto centered = y - mean(y, dims, {.keepdims = true});
-  return as_dtype(reduced(Reduction::sum, centered * centered, dims, options) / count_of(x, dims), result);
+  return (reduced(Reduction::sum, centered * centered, dims, options) / count_of(x, dims)).astype(result);
 }
 Array stddev(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto [in, result] = mean_dtypes("stddev", x, options);
-  return as_dtype(sqrt(var(x, axes, {.keepdims = options.keepdims, .dtype = in})), result);
+  return sqrt(var(x, axes, {.keepdims = options.keepdims, .dtype = in})).astype(result);
 }
 namespace {
 Array arg_reduce(bool max, std::string_view what, const Array& x, std::int64_t axis) {
@@ -283,9 +282,9 @@ Array arg_reduce(bool max, std::string_view what, const Array& x, std::int64_t a
 Array argmax(const Array& x, std::int64_t axis) { return arg_reduce(true, "argmax", x, axis); }
 Array argmin(const Array& x, std::int64_t axis) { return arg_reduce(false, "argmin", x, axis); }
 Array cumsum(const Array& x, std::int64_t axis) {
-  return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {as_dtype(x, wide(x.dtype()))});
+  return call_one(ops::Cumsum{normalize_axis("cumsum", axis, x.ndim()), false}, {x.astype(wide(x.dtype()))});
 }
 Array reverse_cumsum(const Array& x, std::int64_t axis) {
-  return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {as_dtype(x, wide(x.dtype()))});
+  return call_one(ops::Cumsum{normalize_axis("reverse_cumsum", axis, x.ndim()), true}, {x.astype(wide(x.dtype()))});
 }
 }  // namespace bora

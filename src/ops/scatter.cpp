@@ -1,6 +1,5 @@
 // Writing at positions that are data.
 #include "bora/kernels/index.h"
-#include <cstring>
 #include "bora/ops/collectives.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
@@ -163,9 +162,8 @@ Array write_at(ops::Write how, const Array& x, const Array& indices, const Array
                     ": updates of ", updates.dtype(), " do not fit into ", x.dtype(), "; use astype()");
   check<ShapeError>(broadcast_shapes(what, updates.shape(), wanted.shape) == wanted.shape, what, ": updates of ",
                     updates.shape(), " do not stretch to ", wanted.shape);
-  auto u = updates.dtype() == x.dtype() ? updates : updates.astype(x.dtype());
-  return call_one(ops::Scatter{how, axis},
-                  {x, ops::from_front(what, indices, x.shape(axis)), broadcast_to(u, wanted.shape)});
+  return call_one(ops::Scatter{how, axis}, {x, ops::from_front(what, indices, x.shape(axis)),
+                                            broadcast_to(updates.astype(x.dtype()), wanted.shape)});
 }
 }  // namespace
 Array scatter_add(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {

@@ -1,24 +1,12 @@
 // Primitives that give elements another place without choosing among them: broadcast_in_dim, reshape, transpose, rev, iota.
 #include "bora/ops/shape.h"
 #include <cstring>
+#include "bora/base/parallel.h"
 #include "bora/kernels/move.h"
 #include "bora/ops/reduce.h"
 #include "ops/dims.h"
 
 namespace bora::ops {
-std::uint64_t bits_of(Scalar value, Dtype dtype) {
-  std::uint64_t bits = 0;
-  dispatch(dtype, "a number", [&](auto t) {
-    using T = decltype(t);
-    T x;
-    if constexpr (std::is_same_v<T, bfloat16>) x = bfloat16(static_cast<float>(value.value));
-    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      x = value.integral() ? static_cast<T>(value.integer) : static_cast<T>(value.value);
-    else x = static_cast<T>(value.value);
-    std::memcpy(&bits, &x, sizeof x);
-  });
-  return bits;
-}
 Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {
   check<ValueError>(static_cast<std::int64_t>(perm.size()) == ndim, what, ": ", perm, " does not order ", ndim,
                     " dimension", ndim == 1 ? "" : "s", "; name each of them once");
@@ -182,6 +170,9 @@ struct Rev {
 // ---- iota -------------------------------------------------------------------------------------------------------------
 Type Iota::infer(const Types&) const {
   (void)volume(shape);
+  auto n = shape[at(dim)];
+  check<ShapeError>(n == 0 || holds(dtype, n - 1), "iota: ", n, " numbers do not fit into ", dtype,
+                    "; give a wider dtype");
   return {shape, dtype};
 }
 void Iota::eval(Inputs, Outputs out) const {
@@ -189,8 +180,10 @@ void Iota::eval(Inputs, Outputs out) const {
   dispatch(dtype, "iota", [&](auto t) {
     using T = decltype(t);
     auto* y = out[0].as<T>();
-    for (std::int64_t o = 0; o < a.outer; ++o)
-      for (std::int64_t i = 0; i < a.n; ++i, y += a.inner) std::fill_n(y, a.inner, static_cast<T>(i));
+    auto grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, a.inner));
+    parallel_for(a.outer * a.n, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto row = begin; row < end; ++row) std::fill_n(y + row * a.inner, a.inner, static_cast<T>(row % a.n));
+    });
   });
 }
 Samples<Iota> Iota::samples() { return {{{{2, 3}, 1, i32}, {}}, {{{3, 2}, 0, f64}, {}}, {{{0}, 0, i32}, {}}}; }

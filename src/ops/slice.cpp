@@ -230,7 +230,7 @@ Array pad(const Array& x, const Dims& lo, const Dims& hi, Scalar value, const Di
   check<DtypeError>(is_float(x.dtype()) || value.integral(), "pad: the fraction ", value.value, " does not fit into ",
                     x.dtype(), "; use x.astype(f32)");
   if (nothing(lo) && nothing(hi) && nothing(between) && static_cast<std::int64_t>(lo.size()) == x.ndim()) return x;
-  return call_one(Pad{lo, hi, between, value}, {x});
+  return call_one(Pad{lo, hi, between, x.dtype() == Dtype::key ? Scalar(0) : checked(value, x.dtype())}, {x});
 }
 Array concatenate(const Arrays& xs, std::int64_t axis) {
   check<ValueError>(!xs.empty(), "concatenate: no arrays were given");
@@ -240,7 +240,7 @@ Array concatenate(const Arrays& xs, std::int64_t axis) {
   for (auto& x : xs)
     if (x.dtype() != d) d = promote(d, x.dtype());
   Arrays same;
-  for (auto& x : xs) same.push_back(x.dtype() == d ? x : x.astype(d));
+  for (auto& x : xs) same.push_back(x.astype(d));
   return call_one(Concatenate{axis}, same);
 }
 Array stack(const Arrays& xs, std::int64_t axis) {

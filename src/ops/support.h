@@ -33,6 +33,11 @@ inline bool contains(const Dims& d, std::int64_t x) { return std::find(d.begin()
 inline Type with_shape(const Type& t, Shape s) { return {std::move(s), t.dtype}; }
 /// Is n a number of this dtype? (For floating dtypes and booleans always.)
 bool holds(Dtype, std::int64_t n);
+/// The number in the one form it has in this dtype, so that equal constants are equal primitives. Throws ValueError for an integer
+/// that the dtype does not hold.
+Scalar checked(Scalar value, Dtype dtype);
+/// One element of `value` as dtype, in the low bytes.
+std::uint64_t bits_of(Scalar value, Dtype dtype);
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Every input and the output have the same dimensions. `linear`, `joint`: see Factors.

@@ -104,7 +104,7 @@ Array gamma_of(std::string_view what, const Array& k, const Array& a, const std:
   check<DtypeError>(dtype == f32 || dtype == f64, what, ": the dtype must be f32 or f64, got ", dtype);
   auto s = shape.value_or(a.shape());
   auto keys = reshape(random::split(k, volume(s)), s);
-  auto wide = broadcast_to(a.dtype() == dtype ? a : a.astype(dtype), s);
+  auto wide = broadcast_to(a.astype(dtype), s);
   if (!draw.spec.trivial()) {
     keys = with_sharding_constraint(keys, draw.spec);
     wide = with_sharding_constraint(wide, draw.spec);

@@ -144,7 +144,7 @@ Array fold_in(const Array& k, std::int64_t data) {
 }
 Array fold_in(const Array& k, const Array& data) {
   check<DtypeError>(is_integer(data.dtype()), "fold_in: data must be an integer, got ", data.dtype());
-  return call_one(FoldIn{}, {k, data.dtype() == u32 ? data : data.astype(u32)});
+  return call_one(FoldIn{}, {k, data.astype(u32)});
 }
 Array key_data(const Array& keys) { return call_one(KeyData{}, {keys}); }
 Array wrap_key_data(const Array& words) { return call_one(WrapKeyData{}, {words}); }

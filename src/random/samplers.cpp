@@ -182,3 +182,12 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
   return dtype == u32 ? y : bitcast(y, i32);
 }
 }  // namespace bora::random
+
+namespace bora {
+Array dropout(const Array& key, const Array& x, double rate) {
+  check<ValueError>(rate >= 0 && rate <= 1, "dropout: the rate is a probability, got ", rate);
+  if (rate == 0) return x;
+  if (rate == 1) return zeros_like(x);
+  return where(random::bernoulli(key, 1 - rate, x.shape()), x / (1 - rate), 0);
+}
+}  // namespace bora

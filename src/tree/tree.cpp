@@ -138,7 +138,7 @@ std::size_t replace(Node t, const Array* arrays, std::size_t n) {
   std::size_t used = 0;
   each_leaf(t, [&](const LeafRef& l) {
     if (!l.defined()) return;
-    if (used == n) wrong_leaf_count(used + 1, n);
+    if (used == n) wrong_leaf_count(count_leaves(t), n);
     l.set(arrays[used++]);
   });
   return used;

@@ -46,6 +46,8 @@ TEST(Linalg, EmptyMatricesAndNumbersThatAreNotFinite) {
   EXPECT_EQ(linalg::eigh(zeros({0, 0})).values.shape(), Shape{0});
   EXPECT_EQ(linalg::qr(zeros({0, 3})).r.shape(), (Shape{0, 3}));
   EXPECT_EQ(linalg::solve(eye(2), zeros({2, 0})).shape(), (Shape{2, 0}));
+  auto many = reshape(arange(3000., f32), {1000, 3, 1});  // over threads
+  EXPECT_TRUE(array_equal(linalg::solve(broadcast_to(2 * eye(3), {1000, 3, 3}), many), many / 2));
   for (double bad : {std::nan(""), HUGE_VAL}) {
     auto a = array({{bad, 1.}, {1., 3.}});
     auto f = linalg::svd(stack({a, eye(2)}));

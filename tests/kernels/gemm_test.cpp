@@ -16,7 +16,7 @@ namespace {
 using I = std::int64_t;
 struct Case {
   I batch = 1, m = 1, n = 1, k = 1;
-  bool ta = false, tb = false, accumulate = false;
+  bool ta = false, tb = false;
   I pad = 0;             // leading dimensions are larger than the rows by this
   bool share_b = false;  // batch stride of b is 0
 };
@@ -53,8 +53,7 @@ template <class T> struct Product {
          .b_row = s.tb ? 1 : ldb,
          .b_col = s.tb ? ldb : 1,
          .c_batch = ldc * s.m,
-         .ldc = ldc,
-         .accumulate = s.accumulate};
+         .ldc = ldc};
   }
   std::vector<T> run(int threads = 1) {
     auto c = c0;
@@ -75,7 +74,7 @@ template <class T> struct Product {
             ASSERT_EQ(static_cast<W>(c[at]), static_cast<W>(c0[at])) << "beyond the row";
             continue;
           }
-          W sum = s.accumulate ? static_cast<W>(c0[at]) : W(0);
+          W sum = 0;
           for (I p = 0; p < s.k; ++p)
             sum += static_cast<W>(a[static_cast<std::size_t>(q * g.a_batch + i * g.a_row + p * g.a_col)]) *
                    static_cast<W>(b[static_cast<std::size_t>(q * g.b_batch + p * g.b_row + j * g.b_col)]);
@@ -92,19 +91,18 @@ template <class T> struct Product {
 const std::vector<Case> cases = {{.m = 1, .n = 1, .k = 1},
                                  {.m = 1, .n = 300, .k = 70},
                                  {.m = 300, .n = 1, .k = 70},
-                                 {.m = 5, .n = 3, .k = 600, .accumulate = true},
+                                 {.m = 5, .n = 3, .k = 600},
                                  {.m = 37, .n = 45, .k = 19},
                                  {.m = 37, .n = 45, .k = 19, .ta = true, .tb = true, .pad = 3},
                                  {.m = 14, .n = 32, .k = 256},
                                  {.m = 64, .n = 33, .k = 257, .tb = true},
-                                 {.m = 65, .n = 47, .k = 513, .ta = true, .accumulate = true, .pad = 1},
-                                 {.m = 100, .n = 530, .k = 300, .tb = true, .accumulate = true},
+                                 {.m = 65, .n = 47, .k = 513, .ta = true, .pad = 1},
+                                 {.m = 100, .n = 530, .k = 300, .tb = true},
                                  {.m = 1100, .n = 40, .k = 270},
                                  {.batch = 5, .m = 33, .n = 17, .k = 40, .tb = true},
                                  {.batch = 3, .m = 20, .n = 2, .k = 9, .ta = true},
                                  {.batch = 4, .m = 10, .n = 70, .k = 33, .share_b = true},
                                  {.m = 16, .n = 24, .k = 9001, .ta = true},
-                                 {.m = 16, .n = 24, .k = 9001, .ta = true, .accumulate = true},
                                  {.batch = 2, .m = 128, .n = 128, .k = 32, .tb = true}};
 
 template <class T> struct GemmTest : testing::Test {};
@@ -151,8 +149,8 @@ template <class T> void expect_same_on_both_classes() {
   for (const auto& s : cases) {
     Product<T> p(s);
     auto x = p.c0, y = p.c0;
-    GemmBlock b{dtype_of<T>, s.m,       s.n,       s.k,      p.a.data(), p.g.a_row,    p.g.a_col,
-                p.b.data(),  p.g.b_row, p.g.b_col, x.data(), p.g.ldc,    s.accumulate, false};
+    GemmBlock b{dtype_of<T>, s.m,       s.n,       s.k,      p.a.data(), p.g.a_row, p.g.a_col,
+                p.b.data(),  p.g.b_row, p.g.b_col, x.data(), p.g.ldc,    false};
     std::vector<char> scratch(kScratchBytes + 64);
     void* aligned = scratch.data() + 64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64;
     v3::gemm_block(b, aligned);
@@ -188,10 +186,6 @@ TEST(Gemm, Bf16UnitGivesTheProduct) {
 TEST(Gemm, ZeroSizes) {
   std::vector<float> c(6, 3);
   Gemm g{.dtype = f32, .m = 2, .n = 3, .k = 0, .a_row = 1, .b_row = 3, .c = c.data(), .ldc = 3};
-  g.accumulate = true;
-  gemm(g);
-  EXPECT_EQ(c, std::vector<float>(6, 3));
-  g.accumulate = false;
   gemm(g);
   EXPECT_EQ(c, std::vector<float>(6, 0));
   for (auto* n : {&g.m, &g.n, &g.batch}) {

@@ -7,6 +7,7 @@
 #include <random>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/kernels/reduce.h"
 #include "loop_build.h"
 
 namespace bora::kernels::test {
@@ -122,8 +123,12 @@ std::uint64_t reduce_reference(Reduction r, Dtype d, const std::vector<std::uint
   const auto name = names[static_cast<int>(r)];
   const Dtype work = d == bf16 ? f32 : d;
   std::vector<std::uint64_t> part(32, identity(r, work));
-  for (std::size_t i = 0; i < x.size(); ++i)
-    part[i % 32] = scalar(name, work, part[i % 32], cast_reference(d, work, x[i]));
+  for (std::size_t from = 0; from < x.size(); from += kSegment) {
+    std::vector<std::uint64_t> segment(32, identity(r, work));
+    for (std::size_t i = from; i < std::min<std::size_t>(x.size(), from + kSegment); ++i)
+      segment[i % 32] = scalar(name, work, segment[i % 32], cast_reference(d, work, x[i]));
+    for (std::size_t i = 0; i < 32; ++i) part[i] = scalar(name, work, part[i], segment[i]);
+  }
   for (std::size_t w = 16; w; w /= 2)
     for (std::size_t j = 0; j < w; ++j) part[j] = scalar(name, work, part[j], part[j + w]);
   return cast_reference(work, d, part[0]);
@@ -164,14 +169,6 @@ void evaluate(const Loop& loop, std::int64_t row, std::int64_t columns, std::vec
           const std::uint64_t key = operands[static_cast<std::size_t>(i.operand)].at(row);
           const auto w = threefry({static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)}, linear);
           o = i.dtype == i64 ? std::uint64_t{w[0]} << 32 | w[1] : i.dtype == u32 ? w[0] ^ w[1] : (w[0] ^ w[1]) & 0xff;
-          break;
-        }
-        case K::gather: {
-          const auto at = static_cast<std::int64_t>(number(type(0), in(0)));
-          const bool inside = at >= 0 && at < columns;
-          o = inside              ? operands[static_cast<std::size_t>(i.operand)].at(row * columns + at)
-              : is_float(i.dtype) ? cast_reference(f64, i.dtype, std::bit_cast<std::uint64_t>(std::nan("")))
-                                  : 0;
           break;
         }
         case K::store:
@@ -500,21 +497,36 @@ TEST(Loop, StridesAndBroadcasting) {
           }
   }
 }
-TEST(Loop, Gather) {
-  for (Dtype d : {f32, bf16, i32, u8, f64})
-    for (Dtype index : {i32, u32, i64, u8}) {
+TEST(Loop, LongRowsReduceAsReduceDoes) {
+  const std::int64_t rows = 2, columns = 3 * kSegment + 77;
+  std::mt19937_64 g(11);
+  for (Dtype d : {f32, bf16, f64, i32, i64, u8})
+    for (auto r : {Reduction::sum, Reduction::prod, Reduction::max}) {
       Builder b;
-      const int x = b.operand(d, true), i = b.load(index, false);
-      Instr gather{.kind = K::gather, .dtype = d, .operand = static_cast<std::int16_t>(x)};
-      gather.in[0] = static_cast<std::int16_t>(i);
-      b.store(b.add(gather), false);
-      for (std::int64_t n : {10, 30, 1500}) expect_as_scalar(b.loop, 40, n, 4);
-      if (HasFatalFailure()) FAIL() << d << " by " << index;
+      b.store(b.reduce(r, b.load(d, true)), false);
+      Buffer in(d, rows * columns), got(d, rows), want(d, rows);
+      for (std::int64_t i = 0; i < rows * columns; ++i)
+        in.set(i, is_float(d)
+                      ? cast_reference(f64, d, std::bit_cast<std::uint64_t>(static_cast<double>(g() % 2000) / 999 - 1))
+                      : random_bits_of(d, g));
+      run(*compile(b.loop), dense(b.loop, rows, columns, {in.data(), got.data()}));
+      reduce(r, d, in.data(), want.data(), rows, columns, 1);
+      for (std::int64_t i = 0; i < rows; ++i) EXPECT_EQ(got.at(i), want.at(i)) << d << " " << static_cast<int>(r);
     }
+}
+TEST(Loop, StoresOfWhatIsOnePerRowCost) {
+  Builder b;
+  const int c = b.constant(1.5f);
+  b.store(c, true);
+  EXPECT_GE(compile(b.loop)->cost, 1);
+  std::vector<float> out(5000);
+  run(*compile(b.loop), dense(b.loop, 1, 5000, {out.data()}));
+  EXPECT_EQ(out, std::vector<float>(5000, 1.5f));
 }
 TEST(Loop, ThreadsDoNotChangeBits) {
   for (const Loop& loop : {softmax(), layer_norm(192)})
-    for (auto [rows, columns] : {std::pair<std::int64_t, std::int64_t>{2000, 192}, {61, 3000}}) {
+    for (auto [rows, columns] :
+         {std::pair<std::int64_t, std::int64_t>{2000, 192}, {61, 3000}, {2, 3 * kSegment + 77}}) {
       std::vector<float> x(static_cast<std::size_t>(rows * columns)), w = x, one(x.size()), two(x.size()),
                                                                       stat(static_cast<std::size_t>(rows));
       std::mt19937_64 g(9);

@@ -83,6 +83,13 @@ TYPED_TEST(MoveTest, LongRowsBroadcastsAndParts) {
   check_copy<TypeParam>({}, {}, {});
 }
 TEST(Move, ZeroSizes) { EXPECT_NO_THROW(copy(nullptr, {1, 1}, nullptr, {1, 1}, {4, 0}, 4)); }
+TEST(Move, Refusals) {
+  char x[3];
+  try {
+    fill(x, 1, 3, 0);
+    FAIL() << "nothing was thrown";
+  } catch (const ValueError& e) { EXPECT_NE(std::string_view(e.what()).find("fill:"), std::string_view::npos); }
+}
 TYPED_TEST(MoveTest, Fill) {
   for (I n : {0, 1, 17, 100000}) {
     std::vector<TypeParam> x(static_cast<std::size_t>(n) + 1, TypeParam(1));

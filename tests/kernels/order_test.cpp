@@ -86,6 +86,10 @@ TEST(Order, Refusals) {
   std::int32_t at[3];
   EXPECT_THROW(top_k(f32, x, x, at, 1, 2, 3), ValueError);
   EXPECT_THROW(argsort(Dtype::key, x, at, 1, 1), DtypeError);
+  try {
+    top_k(f32, x, x, at, 1, std::int64_t{1} << 31, 1);
+    FAIL() << "nothing was thrown";
+  } catch (const ShapeError& e) { EXPECT_EQ(std::string_view(e.what()).find("sort"), std::string_view::npos); }
 }
 }  // namespace
 }  // namespace bora::kernels

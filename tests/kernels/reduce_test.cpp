@@ -54,7 +54,12 @@ template <class T> std::vector<T> expected(Reduction r, const std::vector<T>& in
       Acc<T> result = identity<T>(r);
       if (inner == 1) {
         std::vector<Acc<T>> part(32, identity<T>(r));
-        for (I i = 0; i < n; ++i) part[u(i % 32)] = combine<T>(r, part[u(i % 32)], x(i));
+        for (I from = 0; from < n; from += kSegment) {
+          std::vector<Acc<T>> segment(32, identity<T>(r));
+          for (I i = from; i < std::min(n, from + kSegment); ++i)
+            segment[u(i % 32)] = combine<T>(r, segment[u(i % 32)], x(i));
+          for (std::size_t i = 0; i < 32; ++i) part[i] = combine<T>(r, part[i], segment[i]);
+        }
         for (std::size_t half = 16; half >= 1; half /= 2)
           for (std::size_t i = 0; i < half; ++i) part[i] = combine<T>(r, part[i], part[i + half]);
         result = part[0];
@@ -72,9 +77,23 @@ template <class T> std::vector<T> expected(Reduction r, const std::vector<T>& in
 struct Sizes {
   I outer, n, inner;
 };
-const std::vector<Sizes> sizes = {{1, 1, 1},      {3, 31, 1},  {2, 32, 1}, {5, 33, 1}, {1, 5000, 1}, {700, 100, 1},
-                                  {2, 0, 1},      {2, 0, 5},   {3, 5, 2},  {2, 64, 7}, {1, 65, 300}, {2, 300, 33},
-                                  {1, 1000, 257}, {9, 3, 600}, {0, 3, 2},  {2, 3, 0}};
+const std::vector<Sizes> sizes = {{1, 1, 1},
+                                  {3, 31, 1},
+                                  {2, 32, 1},
+                                  {5, 33, 1},
+                                  {1, 5000, 1},
+                                  {700, 100, 1},
+                                  {2, 0, 1},
+                                  {2, 0, 5},
+                                  {3, 5, 2},
+                                  {2, 64, 7},
+                                  {1, 65, 300},
+                                  {2, 300, 33},
+                                  {1, 1000, 257},
+                                  {9, 3, 600},
+                                  {0, 3, 2},
+                                  {2, 3, 0},
+                                  {2, 3 * kSegment + 77, 1}};
 
 template <class T> struct ReduceTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
@@ -173,6 +192,10 @@ TEST(Reduce, Refusals) {
   EXPECT_THROW(reduce(Reduction::all, f32, &x, &x, 1, 1, 1), DtypeError);
   std::int32_t at;
   EXPECT_THROW(arg_reduce(true, f32, &x, &at, 1, 0, 1), ShapeError);
+  try {
+    arg_reduce(false, f32, &x, &at, 1, I{1} << 31, 1);
+    FAIL() << "nothing was thrown";
+  } catch (const ShapeError& e) { EXPECT_NE(std::string(e.what()).find("argmin:"), std::string::npos); }
 }
 }  // namespace
 }  // namespace bora::kernels

@@ -1,4 +1,5 @@
 // Interpreters nest in any order: combinations of transformations, levels, closures, control flow.
+#include "bora/base/parallel.h"
 #include "laws/laws.h"
 
 namespace bora::laws {
@@ -66,6 +67,17 @@ struct Params {
   double scale = 2;
 };
 Array loss(const Params& p, const Array& x) { return mean(tanh(matmul(x, p.w) + p.b) * p.scale); }
+TEST(Levels, JitOfLongRowsHasTheEagerBits) {
+  auto x = sin(reshape(arange(600000., f32), {2, 300000}));
+  auto f = [](const Array& a) { return std::pair{sum(square(a)), softmax(a)}; };
+  auto want = f(x);
+  for (int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    auto got = jit(f)(x);
+    set_thread_count(0);
+    EXPECT_TRUE(array_equal(got.first, want.first) && array_equal(got.second, want.second)) << threads;
+  }
+}
 TEST(Trees, StructsGoThroughEveryTransform) {
   Params p{rnd({3, 2}, 1), rnd({2}, 2)};
   auto x = rnd({4, 3}, 3);

@@ -23,6 +23,13 @@ TEST(Draws, AreTheSameOnEveryMesh) {
       });
   }
 }
+TEST(Take, FromASplitTableOfMoreThanF32Counts) {
+  const std::int64_t n = (1 << 24) + 4;
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    auto table = with_sharding_constraint(full({n}, 2, bf16), Spec{"data"});
+    EXPECT_EQ(gather(take(table, array({n - 1, n / 2}))).to_vector<float>(), (std::vector<float>{2, 2}));
+  });
+}
 ProgramPtr local_of(const std::vector<MeshAxis>& axes, const std::function<ProgramPtr()>& f) {
   ProgramPtr r;
   local_mesh(axes, [&](const Mesh& m) {

@@ -53,6 +53,8 @@ struct Order {
   auto z = x > 0 ? x : x;
 #elif CASE == 14
   auto z = std::max(x, x);
+#elif CASE == 15
+  auto v = x.to_vector<std::int8_t>();
 #elif CASE == 20
   auto g = grad([](const Dense& d, const Pair&) { return d; })(m, p);
 #elif CASE == 21

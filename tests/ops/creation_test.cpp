@@ -66,6 +66,8 @@ TEST(Creation, Ranges) {
   EXPECT_TRUE(close(arange(0, 1, 5000000000LL), array({0})));
   EXPECT_TRUE(close(arange(INT64_MAX, INT64_MIN, INT64_MIN, i64), array({INT64_MAX, std::int64_t{-1}}, i64)));
   EXPECT_MESSAGE(ShapeError, arange(INT64_MIN, INT64_MAX), "more numbers than any memory holds");
+  EXPECT_MESSAGE(ShapeError, arange(0., 1e19), "more numbers than any memory holds");
+  EXPECT_EQ(arange(1e19, 0.).size(), 0);
 }
 TEST(Creation, MoreElementsThanCanBe) {
   auto half = std::int64_t{1} << 32, much = std::int64_t{1} << 62;
@@ -94,9 +96,20 @@ TEST(Creation, Matrices) {
   EXPECT_TRUE(close(triu(x, -1), x));
   EXPECT_MESSAGE(ShapeError, tril(array({1, 2})), "needs a matrix");
 }
+TEST(Creation, ReadingConvertsAsAstypeDoes) {
+  auto x = array({300., -1.5, 1e30, -1e30, std::nan("")}, f64);
+  EXPECT_EQ(x.to_vector<int>(), x.astype(i32).to_vector<int>());
+  EXPECT_EQ(x.to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{255, 0, 255, 0, 0}));
+  EXPECT_EQ(x.to_vector<std::int64_t>(), x.astype(i64).to_vector<std::int64_t>());
+  EXPECT_EQ(x.to_vector<bool>(), x.astype(boolean).to_vector<bool>());
+  EXPECT_EQ(array({-1, 257}).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{255, 1}));
+  EXPECT_EQ(array(2.5).item<long double>(), 2.5L);
+  EXPECT_EQ(array(-7).item<std::int8_t>(), -7);
+}
 TEST(Creation, OneHotAndGrids) {
   EXPECT_TRUE(close(one_hot(array({2, 0, 5}), 3), array({{0., 0., 1.}, {1., 0., 0.}, {0., 0., 0.}})));
   EXPECT_EQ(one_hot(array({{1}}), 4, bf16).type(), (Type{{1, 1, 4}, bf16}));
+  EXPECT_TRUE(close(one_hot(array({3, 255}, u8), 300), one_hot(array({3, 255}), 300)));
   EXPECT_MESSAGE(DtypeError, one_hot(array({1.}), 3), "indices are integers");
   EXPECT_MESSAGE(ValueError, one_hot(array({0}), -1), "must not be negative, got -1");
   auto g = meshgrid({array({1, 2, 3}), array({4, 5})});

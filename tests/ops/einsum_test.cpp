@@ -101,6 +101,11 @@ TEST(Einsum, Dots) {
 TEST(Einsum, Dtypes) {
   EXPECT_EQ(einsum("ij,jk->ik", numbers({2, 3}, bf16), numbers({3, 2}, bf16)).dtype(), bf16);
   EXPECT_EQ(einsum("ij,jk->ik", numbers({2, 3}, bf16), numbers({3, 2}, f32)).dtype(), f32);
+  auto bytes = array({200, 100}, u8);
+  EXPECT_EQ(einsum("i->", bytes).dtype(), u8) << "summed or multiplied, the dtype is that of the operands";
+  expect_values(einsum("i->", bytes), {44});
+  EXPECT_EQ(einsum("i,i->", bytes, bytes).dtype(), u8);
+  EXPECT_EQ(einsum("i,j->", bytes, bytes).dtype(), u8);
   EXPECT_EQ(einsum("i,i->", array({true, true}), array({true, true})).dtype(), boolean);
   expect_values(einsum("ij->i", array({{true, true}, {false, false}})), {1, 0});
 }

@@ -87,6 +87,10 @@ TEST(Pad, AroundBetweenAndCut) {
   expect_values(pad(x, {-4}, {1}), {});
   expect_values(pad(numbers({0}), {2}, {0}, 4), {4, 4});
   expect_values(pad(array({true}), {1}, {0}, true), {1, 1});
+  auto bytes = array({1, 2}, u8);
+  expect_values(pad(bytes, {1}, {0}, 255), {255, 1, 2});
+  for (int value : {300, -1})
+    expect_says(message<ValueError>([&] { (void)pad(bytes, {1}, {0}, value); }), "does not fit into u8");
   EXPECT_THROW((void)pad(x, {-4}, {0}), ShapeError);
   EXPECT_THROW((void)pad(x, {0}, {0}, 0, {-1}), ValueError);
   EXPECT_EQ(pad(x, {0}, {0}).get(), x.get());
@@ -132,6 +136,10 @@ TEST(Iota, CountsAlongOneDimension) {
   expect_values(iota({2, 3}, 0, f32), {0, 0, 0, 1, 1, 1});
   expect_values(iota({2, 2}, -1, bf16), {0, 1, 0, 1});
   EXPECT_EQ(iota({3}, 0).dtype(), i32);
+  EXPECT_EQ(iota({256}, 0, u8).to_vector<int>().back(), 255);
+  EXPECT_THROW((void)iota({257}, 0, u8), ShapeError);
+  auto many = iota({3, 5, 20000}, 1);  // over threads
+  expect_values(slice(many, {2, 0, 19999}, {3, 5, 20000}), {0, 1, 2, 3, 4});
 }
 }  // namespace
 }  // namespace bora

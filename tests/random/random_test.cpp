@@ -6,6 +6,7 @@
 #include "bora/kernels/loop.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/functions.h"
 #include "bora/ops/primitives.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
@@ -139,6 +140,16 @@ template <class E, class F> std::string message(F&& f) {
     f();
   } catch (const E& e) { return e.what(); }
   return "nothing was thrown";
+}
+TEST(Dropout, ScalesWhatItKeeps) {
+  auto x = ones({64, 64}), y = dropout(key(42), x, 0.25);
+  EXPECT_NEAR(mean((y != 0).astype(f32)).item<double>(), 0.75, 0.03);
+  EXPECT_TRUE(array_equal(y, where(bernoulli(key(42), 0.75, {64, 64}), x / 0.75, 0)));
+  EXPECT_TRUE(array_equal(dropout(key(42), x, 0), x));
+  EXPECT_TRUE(array_equal(dropout(key(42), x, 1), zeros({64, 64})));
+  EXPECT_EQ(dropout(key(42), x.astype(bf16), 0.5).dtype(), bf16);
+  EXPECT_NE(message<ValueError>([&] { (void)dropout(key(42), x, 1.5); }).find("a probability, got 1.5"),
+            std::string::npos);
 }
 TEST(Errors, SayWhatToDo) {
   EXPECT_NE(message<DtypeError>([] { (void)uniform(array({1, 2})); }).find("random::key(seed)"), std::string::npos);

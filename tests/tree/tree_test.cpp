@@ -29,8 +29,27 @@ struct Window {
   int size = 3;
   std::vector<int> strides = {1, 2};
 };
+struct Hashed {  // equal hashes, different values
+  int size = 3, more = 0;
+  bool operator==(const Hashed&) const = default;
+};
+class Opaque {
+ public:
+  explicit Opaque(int x) : x_(x) {}
+  bool operator==(const Opaque&) const = default;
+ private:
+  int x_;
+};
 }  // namespace
 template <> inline constexpr bool bora::is_static<Window> = true;
+template <> inline constexpr bool bora::is_static<Hashed> = true;
+template <> inline constexpr bool bora::is_static<Opaque> = true;
+template <> struct std::hash<Hashed> {
+  std::size_t operator()(const Hashed&) const { return 1; }
+};
+template <> struct std::hash<Opaque> {
+  std::size_t operator()(const Opaque&) const { return 1; }
+};
 
 namespace {
 struct WithStatic {
@@ -135,6 +154,19 @@ TEST(Tree, UsersStaticsArePartOfTheKey) {
   b.w.strides = {1, 3};
   EXPECT_FALSE(key_of(a) == key_of(b));
   EXPECT_NE(tree::first_difference(tree::node(a), tree::node(b), tree::Same::structure).find("'w'"), std::string::npos);
+}
+TEST(Tree, EqualHashesAreNotEqualStatics) {
+  EXPECT_TRUE(key_of(Hashed{3, 1}) == key_of(Hashed{3, 1}));
+  EXPECT_FALSE(key_of(Hashed{3, 1}) == key_of(Hashed{3, 2}));
+  EXPECT_TRUE(key_of(Opaque(1)) == key_of(Opaque(1)));
+  EXPECT_FALSE(key_of(Opaque(1)) == key_of(Opaque(2)));
+  EXPECT_EQ(key_of(Opaque(1)).hash(), key_of(Opaque(1)).hash());
+}
+TEST(Tree, ReplaceSaysHowManyLeavesThereAre) {
+  auto n = example();
+  Arrays two{number(1), number(2)};
+  EXPECT_NE(message<ValueError>([&] { (void)tree::replace(tree::node(n), two.data(), 2); }).find("12 leaves"),
+            std::string::npos);
 }
 TEST(Tree, MapVisitsLeavesTogether) {
   auto n = example();

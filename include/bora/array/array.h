@@ -86,13 +86,15 @@ class [[nodiscard]] Array {
   template <Number T> T item() const { return read_one<T>(); }
   /// All elements in row-major order, converted to T. As item().
   template <Number T> std::vector<T> to_vector() const {
+    static_assert(dtype_or_none<T>().has_value(),
+                  "to_vector<T>: T is bool, std::uint8_t, a 32-bit integer, std::int64_t, bfloat16, float or double");
     std::vector<T> r(static_cast<std::size_t>(size()));
     if constexpr (std::is_same_v<T, bool>) {
       std::vector<std::uint8_t> bytes(r.size());
       read(Dtype::boolean, bytes.data());
       for (std::size_t i = 0; i < r.size(); ++i) r[i] = bytes[i] != 0;
     } else {
-      read(dtype_of<std::conditional_t<dtype_or_none<T>().has_value(), T, double>>, r.data());
+      read(dtype_of<T>, r.data());
     }
     return r;
   }
@@ -135,8 +137,8 @@ class [[nodiscard]] Array {
       read(dtype_of<T>, &v);
       return v;
     } else {
-      std::int64_t v;
-      read(Dtype::i64, &v);
+      std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t> v;
+      read(dtype_of<decltype(v)>, &v);
       return static_cast<T>(v);
     }
   }
@@ -153,7 +155,6 @@ Types types_of(const Arrays&);
 struct Buffer final : Value {
   Buffer(Type t, std::shared_ptr<void> m) : Value(std::move(t), 0), memory(std::move(m)) {}
   std::shared_ptr<void> memory;
-  Array concrete() const override;
   bool sole() const override { return memory.use_count() == 1; }
 };
 bool is_buffer(const Array&);

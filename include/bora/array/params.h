@@ -1,8 +1,7 @@
 // params.h -- parameters of primitives compare, hash and print by field reflection: nothing to write, nothing to forget.
 #pragma once
+#include <array>
 #include <bit>
-#include <cmath>
-#include <map>
 #include <ostream>
 #include "bora/array/rules.h"
 #include "bora/base/fields.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 
 namespace bora {
 /// Absent: not mapped (vmap), not split (Spec), all axes (reductions), open end (range), no value (optional fields).
@@ -77,6 +77,19 @@ template <class T> consteval std::optional<Dtype> dtype_or_none() {
 }
 /// The dtype that stores T.
 template <class T> inline constexpr Dtype dtype_of = dtype_or_none<T>().value();
+
+/// x as T, as astype() converts: a fraction is truncated and saturates, NaN gives 0; integers wrap; anything but 0 is true.
+template <class T, class S> T converted(S x) {
+  if constexpr (std::is_same_v<S, bfloat16>) return converted<T>(static_cast<float>(x));
+  else if constexpr (std::is_same_v<T, bool>) return x != 0;
+  else if constexpr (std::is_same_v<T, bfloat16>) return bfloat16(static_cast<float>(x));
+  else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<S>) {
+    using L = std::numeric_limits<T>;
+    if (x != x) return 0;
+    if (x <= static_cast<S>(L::min())) return L::min();
+    return x >= static_cast<S>(L::max()) ? L::max() : static_cast<T>(x);  // where S rounds max up, what is left fits
+  } else return static_cast<T>(x);
+}
 
 [[noreturn]] void no_such_dtype(std::string_view what, Dtype d);
 /// Calls f with a value of d's C++ type. Throws DtypeError for keys, naming `what`.

@@ -3,7 +3,7 @@
 #include <string>
 
 namespace bora::kernels {
-/// Kernel classes, lowest first. Products may differ between classes; everything else gives the same bits on all.
+/// Kernel classes, lowest first. All give the same bits; only bf16 products differ, between machines with a bf16 unit and those without.
 enum class Isa : unsigned char { v3, v4 };
 /// The class in use: what the CPU has, or less where BORA_ISA=v3 asks for it. Throws ValueError below x86-64-v3 and for unknown names.
 Isa isa();

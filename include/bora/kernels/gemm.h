@@ -4,7 +4,7 @@
 #include "bora/base/dtype.h"
 
 namespace bora::kernels {
-/// c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ c where accumulate), for b in [0, batch).
+/// c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n], for b in [0, batch).
 /// a and b are given by strides in elements: of the two strides of a matrix one must be 1 (or its extent 1); c is row-major with leading
 /// dimension ldc. f32, f64, bf16 (f32 accumulation, one rounding) and integers (wrapping; plain loops).
 struct Gemm {
@@ -16,9 +16,9 @@ struct Gemm {
   std::int64_t b_batch = 0, b_row = 0, b_col = 1;  // strides of b: batch, k, n
   void* c = nullptr;
   std::int64_t c_batch = 0, ldc = 0;
-  bool accumulate = false;
 };
-/// Threaded over tiles of M and N and slabs of K that are fixed by the shape, slabs summed in order, each tile one single-threaded call of
-/// the back end (oneDNN, Eigen or our own small kernel): the same bits for every number of threads. Zero sizes are allowed.
+/// Threaded over products, rows, columns or slabs of k, each part one single-threaded call of our own kernel (gemm_block.h): the same bits
+/// for every number of threads and on every machine. Large bf16 products go to oneDNN where there is a bf16 unit: their bits differ from
+/// those of machines without one. Zero sizes are allowed.
 void gemm(const Gemm&);
 }  // namespace bora::kernels

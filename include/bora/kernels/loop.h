@@ -28,6 +28,9 @@ std::vector<OpId> all_ops();
 
 enum class Reduction : std::uint8_t { sum, max, min, prod, all, any };  // max and min take NaN; all, any on bool
 
+/// Longer rows are reduced in segments of this many elements, over threads; 32 partial results each, combined in order.
+inline constexpr std::int64_t kSegment = 65536;
+
 /// A buffer seen by the loop. columns: one element per column; else one value per row.
 struct Operand {
   Dtype dtype;
@@ -44,13 +47,12 @@ struct Instr {
     reduce,    // in[0] over the row -> one value per row; imm: Reduction
     linear,    // imm: which linear form of the arguments; base + sum of coordinate * stride, as dtype
     random_bits,  // imm: linear form (the 64-bit counter); operand: the key; dtype u8, u32 or i64: JAX's bits of 8, 32 or 64
-    gather,  // operand[row, in[0]] of a per-row index; out of range gives NaN (0 for integers); operand is a columns operand
-    store  // in[0] -> operand imm, of the value's dtype
+    store         // in[0] -> operand imm, of the value's dtype
   };
   Kind kind;
   Dtype dtype;  // of the result
   OpId op = 0;
-  std::int16_t operand = -1;  // random_bits: key operand; gather: table operand
+  std::int16_t operand = -1;  // random_bits: key operand
   std::array<std::int16_t, kMaxInputs> in{-1, -1, -1, -1};
   std::uint64_t imm = 0;
   bool operator==(const Instr&) const = default;
@@ -82,8 +84,8 @@ using LoopKernelPtr = std::shared_ptr<const LoopKernel>;
 /// The kernel of this Loop, from a cache keyed by the Loop (this is the seam for loops generated at run time).
 LoopKernelPtr compile(const Loop&);
 /// Runs it, over threads where that pays. A stored operand may be the very memory of a loaded one (same address, strides and size):
-/// column stores happen in the last pass over a row, after the loads of their block. Rows with reductions are never split between
-/// threads; results do not depend on the number of threads or the instruction set.
+/// column stores happen in the last pass over a row, after the loads of their block. Rows with reductions are split between threads at
+/// segments only; results do not depend on the number of threads or the instruction set.
 void run(const LoopKernel&, const LoopArgs&);
 /// Numbers for one element, on the host: what the loop would give. Used to fold constants. Throws as `result` does.
 std::uint64_t evaluate_scalar(OpId, const Dtype* dtypes, const std::uint64_t* bits);

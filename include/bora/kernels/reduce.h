@@ -6,9 +6,9 @@
 
 namespace bora::kernels {
 /// out[outer, inner] = reduction over n. Sums of bf16 accumulate in f32 and round once; integers wrap; bool sums are not defined.
-/// The order of a sum is fixed by the shape: 32 interleaved partial sums along a row (inner = 1, as a fused loop does it), or blocks of
-/// rows combined in order (inner > 1); the same bits for every number of threads. n = 0 gives the identity; max of nothing is -inf
-/// (the smallest integer).
+/// The order of a sum is fixed by the shape: 32 interleaved partial sums along each segment of a row (inner = 1, as a fused loop does
+/// it), or blocks of rows combined in order (inner > 1); the same bits for every number of threads. n = 0 gives the identity; max of
+/// nothing is -inf (the smallest integer).
 void reduce(Reduction, Dtype, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner);
 /// out i32[outer, inner] = first position of the maximum (minimum); NaN counts as the extreme.
 void arg_reduce(bool max, Dtype, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n,

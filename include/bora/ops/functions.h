@@ -23,10 +23,6 @@ Array layer_norm(const Array& x, const Array& weight, const Array& bias, const N
 Array rms_norm(const Array& x, const NormOptions& options = {});
 Array rms_norm(const Array& x, const Array& weight, const NormOptions& options = {});
 
-/// x / (1 - rate) where a draw from `key` keeps the element (probability 1 - rate), else 0. The draw is
-/// random::bernoulli's. Throws ValueError unless 0 <= rate <= 1.
-Array dropout(const Array& key, const Array& x, double rate);
-
 /// Negative log likelihood of integer labels [..] under logits [.., V]: logsumexp(logits) - logits[label]. f32 [..]
 /// (f64 for f64 logits). A label outside [0, V) gives NaN.
 Array cross_entropy(const Array& logits, const Array& labels);

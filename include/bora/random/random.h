@@ -96,3 +96,8 @@ template <std::size_t N> std::array<Array, N> split(const Array& k) {
   return r;
 }
 }  // namespace bora::random
+
+namespace bora {
+/// x / (1 - rate) where random::bernoulli keeps the element (probability 1 - rate), else 0. Throws ValueError unless 0 <= rate <= 1.
+Array dropout(const Array& key, const Array& x, double rate);
+}  // namespace bora

@@ -32,10 +32,23 @@ class Key {
     add(static_cast<std::uint64_t>(t.dtype) << 32 | t.shape.size());
     for (auto n : t.shape) add(static_cast<std::uint64_t>(n));
   }
+  /// A value that only == can tell from others.
+  template <class T> void add_value(const T& x) {
+    add(std::hash<T>{}(x));
+    values_.push_back({std::make_shared<const T>(x), [](const void* a, const void* b) {
+                         return static_cast<bool>(*static_cast<const T*>(a) == *static_cast<const T*>(b));
+                       }});
+  }
   std::size_t hash() const;
   bool operator==(const Key&) const = default;
  private:
+  struct Held {
+    std::shared_ptr<const void> at;
+    bool (*equal)(const void*, const void*);
+    bool operator==(const Held& o) const { return equal == o.equal && equal(at.get(), o.at.get()); }
+  };
   std::vector<std::uint64_t> words_;
+  std::vector<Held> values_;
 };
 template <class T> void add_static(Key& k, const T& x) {
   if constexpr (std::is_same_v<T, Scalar>) {
@@ -57,7 +70,7 @@ template <class T> void add_static(Key& k, const T& x) {
   } else if constexpr (params::Range<T>) {
     k.add(x.size());
     for (const auto& e : x) add_static(k, static_cast<const std::remove_cvref_t<decltype(e)>&>(e));
-  } else if constexpr (requires { std::hash<T>{}(x); }) k.add(std::hash<T>{}(x));
+  } else if constexpr (requires { std::hash<T>{}(x); } && !std::is_aggregate_v<T>) k.add_value(x);
   else fields::for_each(x, [&](std::string_view, const auto& m) { add_static(k, m); });
 }
 template <class T> void print_static(std::ostream& o, const T& x) {

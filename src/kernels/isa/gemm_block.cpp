@@ -283,17 +283,13 @@ template <class T, class In, class Out> void block(const GemmBlock& g, T* scratc
       I rows = min(m, g.m - i), ld = direct ? g.ldc : n;
       T* to;
       if constexpr (direct) to = c + i * g.ldc + j;
-      else {
-        to = sums;
-        if (g.accumulate)
-          for (I r = 0; r < rows; ++r) copy_row(sums + r * n, c + (i + r) * g.ldc + j, n);
-      }
+      else to = sums;
       for (I s = 0; s < slabs; ++s) {
         I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
         const In* from = b + k0 * g.b_row + j * g.b_col;
         if (g.b_col != 1) pack_b(packed, from, g.b_row, g.b_col, k, n);
         slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr,
-                                  g.b_row, packed, rows, n, k, to, ld, s > 0 || g.accumulate, strip);
+                                  g.b_row, packed, rows, n, k, to, ld, s > 0, strip);
       }
       if constexpr (!direct)
         for (I r = 0; r < rows; ++r)
