@@ -45,12 +45,14 @@ enum class Op : std::uint8_t {
   all_gather,
   reduce_scatter,
   broadcast,
+  gather,
+  scatter,
   all_to_all,
   permute,
   send_recv,
   barrier
 };
-enum class Reduce : std::uint8_t { sum, max, min };
+enum class Reduce : std::uint8_t { sum, max, min, mean };
 std::string_view op_name(Op);
 
 /// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").
@@ -60,13 +62,17 @@ struct Group {
 };
 
 /// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made in group order,
-/// element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once; integers wrap.
+/// element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once; integers wrap; a mean is the sum
+/// divided by the number of members before it is rounded (floating dtypes only).
 ///   all_reduce      in [n], out [n] (may be the same memory)             send_counts = {n}
 ///   all_gather      in [mine], out [sum of recv_counts]                  recv_counts: every member's part, in group order
 ///   reduce_scatter  in [sum of recv_counts], out [mine]                  recv_counts: every member's part, in group order
 ///   broadcast       root's in [n] to out [n] everywhere                  send_counts = {n}; root: position in the group
+///   gather          in [mine], root's out [sum of recv_counts]           recv_counts as for all_gather; root
+///   scatter         root's in [sum of recv_counts], out [mine]           recv_counts as for reduce_scatter; root
 ///   all_to_all      in: one part for each member, out: one part from each  send_counts, recv_counts
 ///   permute         in [n] to member target, out [n] from member source  send_counts = {n}; source or target -1: nothing (out = 0)
+///   send_recv       permute that leaves out as it is without a source; between two members `send` and `receive` say it shorter
 ///   barrier         no buffers
 struct Collective {
   Op op = Op::barrier;
@@ -105,6 +111,9 @@ class Context {
   virtual WorkPtr start(const Group&, const Collective&) = 0;
   void run(const Group& g, const Collective& c) { start(g, c)->wait(); }
   void barrier(const Group& g) { run(g, {}); }
+  /// n elements from this rank to another, which calls receive with the same n and dtype.
+  void send(int to, const void* data, std::int64_t n, Dtype = Dtype::f32);
+  void receive(int from, void* data, std::int64_t n, Dtype = Dtype::f32);
   /// Small texts: every rank gets every rank's, in rank order. For handshakes, digests and fingerprints.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
   /// Ends the job everywhere, naming this rank and the reason.
