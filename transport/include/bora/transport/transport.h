@@ -30,13 +30,18 @@ struct Config {
   std::string job = {};                           // ranks with another job name are refused
   std::string build = {};           // compared across ranks in the handshake, line by line: library build, mesh shape, settings
   std::string carrier = "auto";     // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
+  /// What all ranks of the job were given, and nobody else: connections are encrypted, and those without it are refused. Empty: neither,
+  /// and only the loopback interface is used, unless `insecure_private_network` says that nobody else reaches this network.
+  std::string secret = {};
+  bool insecure_private_network = false;
   bool root_may_lag = false;        // the root's name may become known only while we wait (Kubernetes)
   std::string launcher = "the caller";  // who said so, for messages
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
 /// variables, else one process. BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
-/// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER. ConfigError if inconsistent.
+/// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER,
+/// BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
