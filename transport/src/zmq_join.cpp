@@ -224,6 +224,7 @@ class Joining {
       fail<ConfigError>("cannot listen on ", root_.text(), ": ", zmq_strerror(e));
     }
     if (j_.keys) check_that_strangers_are_refused(endpoint, *j_.keys);
+    if (j_.keys) strangers_ = -1;  // that one
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
     j_.star.ids.assign(static_cast<std::size_t>(c_.size), {});
     arrived_[0] = me_;
@@ -241,7 +242,8 @@ class Joining {
     if (!absent.empty() && root_.ip.starts_with("127.") && root_.host != root_.ip && root_.host != "localhost")
       text << " (" << root_.host << " is " << root_.ip << " here, which other hosts cannot reach)";
     if (!absent.empty() && strangers_ > 0)
-      text << "; " << strangers_ << " connections had another secret, or none: is BORA_SECRET_FILE the same everywhere?";
+      text << "; " << strangers_ << (strangers_ == 1 ? " connection" : " connections")
+           << " had another secret, or none: is BORA_SECRET_FILE the same everywhere?";
     if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
     verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
     auto everybody = j_.star.ids;
