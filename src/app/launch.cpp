@@ -4,6 +4,8 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -198,6 +200,7 @@ class Job {
     set("BORA_LOCAL_RANK", std::to_string(r));
     set("BORA_LOCAL_SIZE", std::to_string(options_.ranks));
     set("BORA_JOB", std::to_string(launcher) + "@" + root);
+    if (options_.secret >= 0) set("BORA_SECRET_FD", std::to_string(::dup(options_.secret)));
     ::winsize window{};
     if (r == 0 && ::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0)
       set("BORA_TERMINAL", std::to_string(window.ws_col));
@@ -325,6 +328,15 @@ struct Signals {
   }
 };
 }  // namespace
+
+int make_secret() {
+  char bytes[32];
+  int fd = ::memfd_create("secret", MFD_CLOEXEC);
+  bool made = fd >= 0 && ::getrandom(bytes, sizeof bytes, 0) == sizeof bytes &&
+              ::write(fd, bytes, sizeof bytes) == static_cast<ssize_t>(sizeof bytes);
+  check<ConfigError>(made, "launch: cannot make a secret: ", std::strerror(errno));
+  return fd;
+}
 
 int launch(const Launch& options) {
   check<ConfigError>(options.ranks >= 1, "launch: -n must be 1 or more, got ", options.ranks);

@@ -10,8 +10,11 @@ struct Launch {
   std::string log_dir = {};               // rank-<r>.log: everything rank r prints
   int max_restarts = 0;                   // after a rank was lost
   std::string root = {};                  // host:port of rank 0; empty: a free port of the loopback interface
+  int secret = -1;                        // a descriptor of the job's secret that every rank inherits; -1: none
   double grace_s = 1.5;                   // what survivors of a failure get until they are ended
 };
+/// A descriptor of 32 random bytes in memory.
+int make_secret();
 /// The address rank 0 will listen on: `wanted` (host:port), or a free port of the loopback interface. Binding it here finds
 /// a taken port before any rank starts. Throws ConfigError.
 std::string choose_root(const std::string& wanted);

@@ -82,8 +82,9 @@ TEST_P(Collectives, AllReduceOfEverySizeIsTheSumInRankOrder) {
 TEST_P(Collectives, AllReduceOfEveryDtypeAndReduction) {
   job([&](Context& c, const Group& g, int P) {
     for (auto d : {boolean, u8, i32, i64, u32, bf16, f32, f64})
-      for (auto r : {Reduce::sum, Reduce::max, Reduce::min})
+      for (auto r : {Reduce::sum, Reduce::max, Reduce::min, Reduce::mean})
         for (std::int64_t n : {33, 9000}) {
+          if (r == Reduce::mean && !is_float(d)) continue;
           auto in = made(d, c.rank(), n, 2);
           Bytes out(in.size());
           c.run(
@@ -117,6 +118,18 @@ TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
               {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
         EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d))
             << d << " reduce_scatter " << scale;
+        int root = salt % P;
+        bool is_root = c.rank() == root;
+        Bytes gathered(is_root ? all.size() : 0), got(in.size());
+        c.run(g, {.op = Op::gather, .dtype = d, .in = in.data(), .out = gathered.data(), .recv_counts = counts, .root = root});
+        EXPECT_TRUE(!is_root || gathered == all) << d << " gather " << scale;
+        c.run(g, {.op = Op::scatter,
+                  .dtype = d,
+                  .in = is_root ? all.data() : nullptr,
+                  .out = got.data(),
+                  .recv_counts = counts,
+                  .root = root});
+        EXPECT_TRUE(got == in) << d << " scatter " << scale;
       }
   });
 }
@@ -158,6 +171,22 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
       }
       EXPECT_TRUE(got == expected) << "all_to_all " << n;
     }
+    c.barrier(g);
+  });
+}
+TEST_P(Collectives, SendAndReceiveBetweenEveryPair) {
+  job([&](Context& c, const Group& g, int P) {
+    for (auto n : kSizes)
+      for (int a = 0; a < P; ++a)
+        for (int b = 0; b < P; ++b) {
+          if (a == b) continue;
+          if (c.rank() == a) c.send(b, made(f64, a, n, b).data(), n, f64);
+          if (c.rank() != b) continue;
+          Bytes got(at(n) * 8, std::byte{3});
+          c.receive(a, got.data(), n, f64);
+          EXPECT_TRUE(got == made(f64, a, n, b)) << n << " from " << a;
+        }
+    EXPECT_THROW(c.send(c.rank(), nullptr, 0), ValueError);
     c.barrier(g);
   });
 }

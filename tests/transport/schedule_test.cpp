@@ -119,6 +119,31 @@ TEST_P(Schedules, BroadcastFromEveryRoot) {
       if (a == Algorithm::binomial) { EXPECT_LE(s.hops, static_cast<int>(std::ceil(std::log2(P)))); }
     }
 }
+TEST_P(Schedules, GatherAndScatterWithEveryRoot) {
+  int P = GetParam();
+  auto counts = ragged(P);
+  for (auto op : {Op::gather, Op::scatter})
+    for (int root = 0; root < P; ++root) {
+      auto s = run(build(P, Algorithm::direct,
+                         [&](Problem& p, auto& in, auto& out) {
+                           p.op = op, p.recv_counts = counts, p.root = root;
+                           auto whole = p.rank == root ? total(counts) : 0, mine = counts[at(p.rank)];
+                           in = op == Op::gather ? mine : whole, out = op == Op::gather ? whole : mine;
+                         }),
+                   static_cast<unsigned>(root + 1));
+      std::vector<std::int64_t> parts;
+      std::int64_t begin = 0;
+      for (int r = 0; r < P; begin += counts[at(r)], ++r) {
+        auto part = input(r, counts[at(r)]);
+        parts.insert(parts.end(), part.begin(), part.end());
+        if (op == Op::gather) continue;
+        auto whole = input(root, total(counts));
+        ASSERT_EQ(s.out[at(r)], std::vector<std::int64_t>(whole.begin() + begin, whole.begin() + begin + counts[at(r)]));
+      }
+      if (op == Op::gather) { ASSERT_EQ(s.out[at(root)], parts); }
+      EXPECT_EQ(std::accumulate(s.sent.begin(), s.sent.end(), std::int64_t{0}), total(counts) - counts[at(root)]);
+    }
+}
 TEST_P(Schedules, AllToAllPermuteAndBarrier) {
   int P = GetParam();
   auto part = [&](int from, int to) { return std::int64_t{(from * 3 + to * 5) % 4}; };
@@ -212,6 +237,9 @@ TEST(Sum, IsMadeFromLeftToRight) {
   EXPECT_EQ(reduced<std::int64_t>(Reduce::max, i64, {{-5, 3}, {2, -9}}), (std::vector<std::int64_t>{2, 3}));
   EXPECT_TRUE(std::isnan(reduced<float>(Reduce::max, f32, {{1}, {NAN}, {2}})[0]));
   EXPECT_TRUE(std::isnan(reduced<double>(Reduce::min, f64, {{NAN}, {2}})[0]));
+  EXPECT_EQ(reduced<float>(Reduce::mean, f32, {{1, 6}, {2, 7}}), (std::vector<float>{1.5f, 6.5f}));
+  EXPECT_EQ(static_cast<float>(reduced<bfloat16>(Reduce::mean, bf16, {{256.0f}, {1.0f}, {1.0f}})[0]), 86.0f);
+  EXPECT_THROW(reduced<std::int32_t>(Reduce::mean, i32, {{1}, {2}}), DtypeError);
   EXPECT_THROW(reduce_in_order(Reduce::sum, Dtype::key, {nullptr}, nullptr, 1), DtypeError);
 }
 }  // namespace

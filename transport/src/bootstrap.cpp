@@ -1,6 +1,11 @@
 // bootstrap.cpp -- which rank of which job this process is, as its launcher says in the environment.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <vector>
 #include "bora/transport/transport.h"
@@ -34,6 +39,27 @@ std::string host_of_uri(std::string_view uri) {
   if (at == std::string_view::npos) return {};
   auto rest = uri.substr(at + 6);
   return std::string(rest.substr(0, rest.find_first_of(",:")));
+}
+
+/// The job's secret from a file that only its owner can read, or from a descriptor the launcher left open.
+std::string read_secret(const Environment& env) {
+  auto path = text(env, "BORA_SECRET_FILE"), inherited = text(env, "BORA_SECRET_FD");
+  if (path.empty() && inherited.empty()) return {};
+  const char* name = path.empty() ? "BORA_SECRET_FD" : "BORA_SECRET_FILE";
+  int fd = path.empty() ? number<int>(name, inherited) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  check<ConfigError>(fd >= 0, name, ": cannot read ", path, ": ", std::strerror(errno));
+  struct ::stat s {};
+  char bytes[4096];
+  auto n = ::fstat(fd, &s) == 0 ? ::pread(fd, bytes, sizeof bytes, 0) : -1;
+  auto error = errno;
+  if (path.empty()) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // what this process starts need not have it
+  else ::close(fd);
+  check<ConfigError>(n >= 0, name, ": cannot read ", path.empty() ? inherited : path, ": ", std::strerror(error));
+  check<ConfigError>(path.empty() || (s.st_mode & 077) == 0, name, ": others can read ", path, "; chmod 600 it");
+  while (n > 0 && (bytes[n - 1] == '\n' || bytes[n - 1] == '\r')) --n;
+  check<ConfigError>(n >= 16, name, ": a secret has 16 bytes or more, this one has ", n,
+                     "; make one: head -c 32 /dev/urandom | base64 > FILE");
+  return {bytes, static_cast<std::size_t>(n)};
 }
 
 /// One kind of launcher: where it says what.
@@ -93,6 +119,8 @@ Config config_from_environment(const Environment& env) {
   if (auto s = env("BORA_JOIN_TIMEOUT")) c.join_timeout_s = number<double>("BORA_JOIN_TIMEOUT", s);
   if (auto i = env("BORA_INTERFACE")) c.interface_name = i;
   if (auto name = env("BORA_CARRIER")) c.carrier = name;
+  c.secret = read_secret(env);
+  c.insecure_private_network = text(env, "BORA_INSECURE_PRIVATE_NETWORK") == "1";
   check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
   auto wanted = text(env, "BORA_LAUNCHER"), root = text(env, "BORA_ROOT");
   bool kubernetes = env("JOB_COMPLETION_INDEX") != nullptr;

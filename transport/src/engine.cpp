@@ -36,9 +36,21 @@ void warn(const std::string& line) { std::fprintf(stderr, "warning: %s\n", line.
 }  // namespace
 
 std::string_view op_name(Op op) {
-  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                               "all_to_all", "permute",    "send_recv",      "barrier"};
+  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
+                                               "scatter",    "all_to_all", "permute",        "send_recv", "barrier"};
   return names[static_cast<std::size_t>(op)];
+}
+
+namespace {
+Group pair_of(int a, int b) { return {{std::min(a, b), std::max(a, b)}, "send_recv"}; }
+}  // namespace
+void Context::send(int to, const void* data, std::int64_t n, Dtype d) {
+  check<ValueError>(to != rank(), "send: rank ", to, " is this rank itself");
+  run(pair_of(rank(), to), {.op = Op::send_recv, .dtype = d, .in = data, .send_counts = {n}, .target = to > rank()});
+}
+void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
+  check<ValueError>(from != rank(), "receive: rank ", from, " is this rank itself");
+  run(pair_of(rank(), from), {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
 }
 
 Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)

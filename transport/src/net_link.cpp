@@ -21,9 +21,10 @@ class NetLink final : public Link {
   NetLink(const StarOptions& o, Joined j)
       : rank_(o.rank),
         context_(std::move(j.context)),
+        doorkeeper_(std::move(j.doorkeeper)),
         star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
         zmq_(*context_, std::move(j.data), std::move(j.data_monitor),
-             {.rank = o.rank, .epoch = j.epoch, .addresses = std::move(j.addresses)},
+             {.rank = o.rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys},
              [this](int r) { up(r, &zmq_); }),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
@@ -158,6 +159,7 @@ class NetLink final : public Link {
   Event progress_bell_;
   Epoll leader_epoll_, progress_epoll_;
   std::unique_ptr<ZmqContext> context_;
+  std::unique_ptr<Doorkeeper> doorkeeper_;
   Star star_;
   ZmqData zmq_;
   std::vector<std::string> shm_names_;

@@ -12,6 +12,8 @@ namespace bora::transport {
 /// What joining a job leaves behind.
 struct Joined {
   std::unique_ptr<ZmqContext> context = std::make_unique<ZmqContext>();
+  std::optional<JobKeys> keys;
+  std::unique_ptr<Doorkeeper> doorkeeper;
   Socket data, data_monitor;  // ROUTER
   StarSockets star;
   ShmListener shm;

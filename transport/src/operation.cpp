@@ -14,11 +14,15 @@ constexpr std::int64_t kCopyBelow =
 
 std::int64_t total(const std::vector<std::int64_t>& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{0}); }
 bool receives(const Step& s) { return s.kind == Kind::receive || s.kind == Kind::sum; }
+bool rooted(Op op) { return op == Op::broadcast || op == Op::gather || op == Op::scatter; }
 bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce_scatter; }
 bool one_count(Op op) {
   return op == Op::all_reduce || op == Op::broadcast || op == Op::permute || op == Op::send_recv;
 }
-bool part_counts(Op op) { return op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all; }
+bool all_parts(Op op) {  // every member knows every part
+  return op == Op::all_gather || op == Op::reduce_scatter || op == Op::gather || op == Op::scatter;
+}
+bool part_counts(Op op) { return all_parts(op) || op == Op::all_to_all; }
 
 void validate(const Collective& c, const Group& g, int rank) {
   auto n = g.ranks.size();
@@ -39,11 +43,13 @@ void validate(const Collective& c, const Group& g, int rank) {
   for (auto* counts : {&c.send_counts, &c.recv_counts})
     for (auto k : *counts) check<ValueError>(k >= 0, name, ": a count is negative: ", k);
   auto member = [&](int p) { return p >= -1 && p < static_cast<int>(n); };
-  if (c.op == Op::broadcast)
+  if (rooted(c.op))
     check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
   check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target,
                     " is not a position in a group of ", n);
-  if (reduces(c.op)) check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
+  if (!reduces(c.op)) return;
+  check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
+  check<DtypeError>(c.reduce != Reduce::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ", c.dtype);
 }
 std::int64_t bytes_of(const Collective& c) { return count_of(c) * static_cast<std::int64_t>(dtype_size(c.dtype)); }
 /// Whether in and out share memory.
@@ -63,8 +69,8 @@ std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
   h.text(g.name).list(g.ranks).num(c.op).num(c.dtype).num(c.fingerprint);
   if (reduces(c.op)) h.num(c.reduce);
   if (one_count(c.op)) h.num(count_of(c));
-  if (c.op == Op::all_gather || c.op == Op::reduce_scatter) h.list(c.recv_counts);
-  if (c.op == Op::broadcast) h.num(c.root);
+  if (all_parts(c.op)) h.list(c.recv_counts);
+  if (rooted(c.op)) h.num(c.root);
   return h.value();
 }
 std::string Summary::short_text() const {
@@ -73,7 +79,7 @@ std::string Summary::short_text() const {
   return s.str();
 }
 std::string Summary::text() const {
-  static constexpr std::string_view names[] = {"sum", "max", "min"};
+  static constexpr std::string_view names[] = {"sum", "max", "min", "mean"};
   std::ostringstream s;
   s << op_name(op);
   if (reduces(op)) s << " " << names[static_cast<std::size_t>(reduce)];

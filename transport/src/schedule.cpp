@@ -27,12 +27,17 @@ struct Builder {
   int copy(Range from, Range to) { return add({.kind = Kind::copy, .from = from, .to = to}); }
   int sum(Range from, Range to) { return add({.kind = Kind::sum, .from = from, .to = to}); }
 };
-/// Where each part begins, and the end of all.
-std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& counts) {
-  std::vector<std::int64_t> o(counts.size() + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), o.begin() + 1);
-  return o;
-}
+/// Parts of these lengths, one after the other.
+class Parts {
+ public:
+  explicit Parts(const std::vector<std::int64_t>& counts) : o_(counts.size() + 1, 0) {
+    std::partial_sum(counts.begin(), counts.end(), o_.begin() + 1);
+  }
+  Range operator()(int r) const { return {o_[static_cast<std::size_t>(r)], o_[static_cast<std::size_t>(r) + 1]}; }
+
+ private:
+  std::vector<std::int64_t> o_;
+};
 
 /// Everybody sends everything to everybody and sums in group order: one hop.
 void all_reduce_one_shot(Builder& b) {
@@ -51,23 +56,20 @@ void all_reduce_two_shot(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part_of(n, b.at(-k), b.p.size), 1);
 }
 void reduce_scatter_direct(Builder& b) {
-  auto o = offsets(b.p.recv_counts);
-  auto part = [&](int r) { return Range{o[static_cast<std::size_t>(r)], o[static_cast<std::size_t>(r) + 1]}; };
+  Parts part(b.p.recv_counts);
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
   Range mine = part(b.p.rank);
   b.sum(mine, {0, mine.size()});
 }
 void all_gather_direct(Builder& b) {
-  auto o = offsets(b.p.recv_counts);
-  auto part = [&](int r) { return Range{o[static_cast<std::size_t>(r)], o[static_cast<std::size_t>(r) + 1]}; };
+  Parts part(b.p.recv_counts);
   Range mine = part(b.p.rank), in{0, mine.size()};
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), in);
   b.copy(in, mine);
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part(b.at(-k)));
 }
 void all_gather_ring(Builder& b) {
-  auto o = offsets(b.p.recv_counts);
-  auto part = [&](int r) { return Range{o[static_cast<std::size_t>(r)], o[static_cast<std::size_t>(r) + 1]}; };
+  Parts part(b.p.recv_counts);
   Range mine = part(b.p.rank), in{0, mine.size()};
   int got = -1;
   if (b.p.size > 1) b.send(b.at(1), in);
@@ -106,10 +108,28 @@ void broadcast(Builder& b, Algorithm a) {
   int got = b.receive(member(parent), all);
   for (int c : children) b.forward(member(c), all, got, 0);
 }
+void gather_direct(Builder& b) {
+  Parts part(b.p.recv_counts);
+  Range mine = part(b.p.rank), in{0, mine.size()};
+  if (b.p.rank != b.p.root) {
+    b.send(b.p.root, in);
+    return;
+  }
+  b.copy(in, mine);
+  for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part(b.at(-k)));
+}
+void scatter_direct(Builder& b) {
+  Parts part(b.p.recv_counts);
+  Range mine = part(b.p.rank), out{0, mine.size()};
+  if (b.p.rank != b.p.root) {
+    b.receive(b.p.root, out);
+    return;
+  }
+  for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
+  b.copy(mine, out);
+}
 void all_to_all_direct(Builder& b) {
-  auto so = offsets(b.p.send_counts), ro = offsets(b.p.recv_counts);
-  auto out = [&](int r) { return Range{so[static_cast<std::size_t>(r)], so[static_cast<std::size_t>(r) + 1]}; };
-  auto in = [&](int r) { return Range{ro[static_cast<std::size_t>(r)], ro[static_cast<std::size_t>(r) + 1]}; };
+  Parts out(b.p.send_counts), in(b.p.recv_counts);
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), out(b.at(k)));
   b.copy(out(b.p.rank), in(b.p.rank));
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), in(b.at(-k)));
@@ -119,7 +139,7 @@ void permute_direct(Builder& b) {
   if (b.p.target >= 0 && b.p.target != b.p.rank) b.send(b.p.target, all);
   if (b.p.source == b.p.rank) b.copy(all, all);
   else if (b.p.source >= 0) b.receive(b.p.source, all);
-  else b.add({.kind = Kind::zero, .to = all});
+  else if (b.p.op == Op::permute) b.add({.kind = Kind::zero, .to = all});
 }
 /// In round k everybody tells the member 2^k further on; log2 P rounds.
 void barrier_dissemination(Builder& b) {
@@ -153,6 +173,8 @@ Schedule make_schedule(const Problem& p, Algorithm a) {
     case Op::all_gather: a == Algorithm::ring ? all_gather_ring(b) : all_gather_direct(b); break;
     case Op::reduce_scatter: reduce_scatter_direct(b); break;
     case Op::broadcast: broadcast(b, a); break;
+    case Op::gather: gather_direct(b); break;
+    case Op::scatter: scatter_direct(b); break;
     case Op::all_to_all: all_to_all_direct(b); break;
     case Op::permute:
     case Op::send_recv: permute_direct(b); break;

@@ -13,7 +13,7 @@ template <class T> T load(const std::byte* p) {
 }
 /// `Stored` in memory, `Acc` while summing.
 template <class Stored, class Acc, class F>
-void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, F f) {
+void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, F f, bool mean = false) {
   Acc acc[kBlock];
   for (std::size_t i = 0; i < n; i += kBlock) {
     auto m = std::min(kBlock, n - i);
@@ -23,6 +23,9 @@ void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_
     for (std::size_t j = 0; j < m; ++j) acc[j] = read(0, j);
     for (std::size_t p = 1; p < parts.size(); ++p)
       for (std::size_t j = 0; j < m; ++j) acc[j] = f(acc[j], read(p, j));
+    if constexpr (!std::is_same_v<Acc, Stored> || std::is_floating_point_v<Acc>)
+      if (mean)
+        for (std::size_t j = 0; j < m; ++j) acc[j] /= static_cast<Acc>(parts.size());
     for (std::size_t j = 0; j < m; ++j) {
       auto x = static_cast<Stored>(acc[j]);
       std::memcpy(out + (i + j) * sizeof(Stored), &x, sizeof x);
@@ -32,7 +35,9 @@ void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_
 template <class Stored, class Acc = Stored>
 void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   switch (r) {
-    case Reduce::sum: return fold<Stored, Acc>(parts, out, n, [](Acc a, Acc b) { return static_cast<Acc>(a + b); });
+    case Reduce::sum:
+    case Reduce::mean:
+      return fold<Stored, Acc>(parts, out, n, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduce::mean);
     case Reduce::max: return fold<Stored, Acc>(parts, out, n, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
     case Reduce::min: return fold<Stored, Acc>(parts, out, n, [](Acc a, Acc b) { return a < b || a != a ? a : b; });
   }
@@ -41,6 +46,7 @@ void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out
 
 void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   if (n == 0) return;
+  check<DtypeError>(r != Reduce::mean || is_float(d), "a mean needs a floating dtype, got ", d);
   switch (d) {
     case Dtype::boolean: return reduce<std::uint8_t>(r == Reduce::sum ? Reduce::max : r, parts, out, n);
     case Dtype::u8: return reduce<std::uint8_t>(r, parts, out, n);

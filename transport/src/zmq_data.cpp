@@ -42,6 +42,7 @@ void ZmqData::connect(int r) {
   auto index = static_cast<std::uint32_t>(r);
   p.dealer = Socket(context_, ZMQ_DEALER);
   set_data_options(p.dealer);
+  if (options_.keys) connect_with(p.dealer, *options_.keys);
   p.dealer.set(ZMQ_ROUTING_ID, peer(options_.rank).id);
   p.dealer.set(ZMQ_RECONNECT_IVL, -1);
   p.monitor = p.dealer.monitor(context_, "data-" + std::to_string(r));

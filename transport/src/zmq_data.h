@@ -1,10 +1,12 @@
 // zmq_data.h -- data over ZeroMQ tcp: every rank binds one ROUTER, and of each pair that is used the higher rank connects a DEALER to the
 // lower one's ROUTER.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 #include "data_path.h"
 #include "descriptor.h"
+#include "secret.h"
 #include "zmq_socket.h"
 
 namespace bora::transport {
@@ -17,6 +19,7 @@ class ZmqData final : public DataPath {
     int rank = 0;
     std::uint32_t epoch = 0;
     std::vector<std::string> addresses = {};  // by rank
+    std::optional<JobKeys> keys = {};
   };
   ZmqData(ZmqContext&, Socket router, Socket monitor, Options, Up);
   ~ZmqData() override { stop(); }

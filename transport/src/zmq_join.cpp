@@ -137,11 +137,24 @@ std::string list_of(const std::vector<int>& ranks) {
   return s;
 }
 
+bool failed_handshake(int event) {
+  return event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+         event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+}
+
 class Joining {
  public:
   explicit Joining(const Config& c) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
     auto ip = own_address(root_, c.interface_name);
+    check<ConfigError>(!c.secret.empty() || ip.starts_with("127.") || c.insecure_private_network, "rank ", c.rank,
+                       " would listen on ", ip, " without a secret, and whoever reaches it could join: give all ranks one "
+                       "(BORA_SECRET_FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1)");
+    if (!c.secret.empty()) {
+      j_.keys = derive_keys(c.secret);
+      j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, *j_.keys);
+    }
     j_.data = Socket(*j_.context, ZMQ_ROUTER);
+    if (j_.keys) listen_with(j_.data, *j_.keys);
     set_data_options(j_.data);
     j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
     j_.data.set(ZMQ_BACKLOG, 128);
@@ -169,6 +182,8 @@ class Joining {
       if (!me_.shm_name.empty()) me_.shm_host = shm_host();
     }
     j_.star.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
+    if (j_.keys && c.rank == 0) listen_with(j_.star.control, *j_.keys);
+    if (j_.keys && c.rank != 0) connect_with(j_.star.control, *j_.keys);
     for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
                                  {ZMQ_HANDSHAKE_IVL, 5000},
                                  {ZMQ_TCP_MAXRT, 10000},
@@ -208,6 +223,8 @@ class Joining {
                           "); rank 0 must run on the root's host");
       fail<ConfigError>("cannot listen on ", root_.text(), ": ", zmq_strerror(e));
     }
+    if (j_.keys) check_that_strangers_are_refused(endpoint, *j_.keys);
+    if (j_.keys) strangers_ = -1;  // that one
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
     j_.star.ids.assign(static_cast<std::size_t>(c_.size), {});
     arrived_[0] = me_;
@@ -224,6 +241,9 @@ class Joining {
            << c_.join_timeout_s << " s";
     if (!absent.empty() && root_.ip.starts_with("127.") && root_.host != root_.ip && root_.host != "localhost")
       text << " (" << root_.host << " is " << root_.ip << " here, which other hosts cannot reach)";
+    if (!absent.empty() && strangers_ > 0)
+      text << "; " << strangers_ << (strangers_ == 1 ? " connection" : " connections")
+           << " had another secret, or none: is BORA_SECRET_FILE the same everywhere?";
     if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
     verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
     auto everybody = j_.star.ids;
@@ -246,8 +266,10 @@ class Joining {
   }
   void serve() {
     std::vector<int> closed;
-    while (auto e = next_event(j_.star.monitor))
+    while (auto e = next_event(j_.star.monitor)) {
       if (e->event == ZMQ_EVENT_DISCONNECTED) closed.push_back(e->descriptor);
+      strangers_ += failed_handshake(e->event);
+    }
     bool news = false;
     Frame f;
     while (j_.star.control.receive(f)) {
@@ -363,11 +385,20 @@ class Joining {
     check<ConfigError>(zmq_connect(j_.star.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ",
                        zmq_strerror(zmq_errno()));
     std::string absent;
+    bool known = false;
+    int closed = 0;
     // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
     while (elapsed() < c_.join_timeout_s + 1) {
       wait_for_news();
       while (auto e = next_event(j_.star.monitor))
-        if (e->event == ZMQ_EVENT_CONNECTED) j_.star.control.send(me_.bytes(), false);  // again after every new connection
+        if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {  // again after every new connection
+          j_.star.control.send(me_.bytes(), false);
+          known = true;
+        } else if (failed_handshake(e->event) || (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED && ++closed > 2)) {
+          fail<ConfigError>("refused by ", root_.text(), ": ",
+                            j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
+                            "; is BORA_SECRET_FILE the same everywhere?");
+        }
       Frame f;
       while (j_.star.control.receive(f)) {
         Reader r(f.view());
@@ -406,7 +437,7 @@ class Joining {
   std::vector<Hello> extra_;
   std::vector<std::string> extra_ids_;
   std::string verdict_;
-  int ranks_on_host_ = 0;
+  int ranks_on_host_ = 0, strangers_ = 0;
 };
 }  // namespace
 

@@ -101,7 +101,10 @@ class Socket {
   Socket monitor(ZmqContext& c, const std::string& name) {
     auto address = "inproc://" + name;
     check<TransportError>(zmq_socket_monitor(handle_, address.c_str(),
-                                             ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) == 0,
+                                             ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
+                                                 ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) == 0,
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
     Socket m(c, ZMQ_PAIR);
     m.set(ZMQ_LINGER, 0);

@@ -30,13 +30,18 @@ struct Config {
   std::string job = {};                           // ranks with another job name are refused
   std::string build = {};           // compared across ranks in the handshake, line by line: library build, mesh shape, settings
   std::string carrier = "auto";     // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
+  /// What all ranks of the job were given, and nobody else: connections are encrypted, and those without it are refused. Empty: neither,
+  /// and only the loopback interface is used, unless `insecure_private_network` says that nobody else reaches this network.
+  std::string secret = {};
+  bool insecure_private_network = false;
   bool root_may_lag = false;        // the root's name may become known only while we wait (Kubernetes)
   std::string launcher = "the caller";  // who said so, for messages
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
 /// variables, else one process. BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
-/// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER. ConfigError if inconsistent.
+/// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER,
+/// BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
@@ -45,12 +50,14 @@ enum class Op : std::uint8_t {
   all_gather,
   reduce_scatter,
   broadcast,
+  gather,
+  scatter,
   all_to_all,
   permute,
   send_recv,
   barrier
 };
-enum class Reduce : std::uint8_t { sum, max, min };
+enum class Reduce : std::uint8_t { sum, max, min, mean };
 std::string_view op_name(Op);
 
 /// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").
@@ -60,13 +67,17 @@ struct Group {
 };
 
 /// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made in group order,
-/// element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once; integers wrap.
+/// element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once; integers wrap; a mean is the sum
+/// divided by the number of members before it is rounded (floating dtypes only).
 ///   all_reduce      in [n], out [n] (may be the same memory)             send_counts = {n}
 ///   all_gather      in [mine], out [sum of recv_counts]                  recv_counts: every member's part, in group order
 ///   reduce_scatter  in [sum of recv_counts], out [mine]                  recv_counts: every member's part, in group order
 ///   broadcast       root's in [n] to out [n] everywhere                  send_counts = {n}; root: position in the group
+///   gather          in [mine], root's out [sum of recv_counts]           recv_counts as for all_gather; root
+///   scatter         root's in [sum of recv_counts], out [mine]           recv_counts as for reduce_scatter; root
 ///   all_to_all      in: one part for each member, out: one part from each  send_counts, recv_counts
 ///   permute         in [n] to member target, out [n] from member source  send_counts = {n}; source or target -1: nothing (out = 0)
+///   send_recv       permute that leaves out as it is without a source; between two members `send` and `receive` say it shorter
 ///   barrier         no buffers
 struct Collective {
   Op op = Op::barrier;
@@ -105,6 +116,9 @@ class Context {
   virtual WorkPtr start(const Group&, const Collective&) = 0;
   void run(const Group& g, const Collective& c) { start(g, c)->wait(); }
   void barrier(const Group& g) { run(g, {}); }
+  /// n elements from this rank to another, which calls receive with the same n and dtype.
+  void send(int to, const void* data, std::int64_t n, Dtype = Dtype::f32);
+  void receive(int from, void* data, std::int64_t n, Dtype = Dtype::f32);
   /// Small texts: every rank gets every rank's, in rank order. For handshakes, digests and fingerprints.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
   /// Ends the job everywhere, naming this rank and the reason.

@@ -1,0 +1,42 @@
+// secret.h -- who belongs to a job: keys derived from one secret that all its ranks were given, and the thread that lets in who has them.
+#pragma once
+#include <array>
+#include <string>
+#include <thread>
+#include "zmq_socket.h"
+
+namespace bora::transport {
+/// A CurveZMQ key pair, 32 bytes each.
+struct KeyPair {
+  std::array<std::uint8_t, 32> open, secret;
+};
+/// What follows from a job's secret; equal on all ranks. `server` listens, `client` connects.
+struct JobKeys {
+  KeyPair server, client;
+};
+/// HMAC-SHA256 of each role's name under the secret, as Curve25519 secret keys.
+JobKeys derive_keys(const std::string& secret);
+
+/// The socket listens for the job's ranks only. Before bind.
+void listen_with(Socket&, const JobKeys&);
+/// The socket connects as one of the job's ranks. Before connect.
+void connect_with(Socket&, const JobKeys&);
+
+/// Answers libzmq's question who may connect (ZAP, RFC 27): those with the client key. Must be there before a socket of the context listens.
+class Doorkeeper {
+ public:
+  Doorkeeper(ZmqContext&, const JobKeys&);
+  ~Doorkeeper();
+  Doorkeeper(const Doorkeeper&) = delete;
+  Doorkeeper& operator=(const Doorkeeper&) = delete;
+
+ private:
+  void run(Socket door, Socket stop);
+  KeyPair client_;
+  Socket end_;
+  std::thread thread_;
+};
+/// Connects to `endpoint` with keys of another secret, from a context of its own, and waits until it is refused. Throws TransportError if it
+/// was let in, or if nothing happened: then nothing that comes from there could be trusted.
+void check_that_strangers_are_refused(const std::string& endpoint, const JobKeys&);
+}  // namespace bora::transport
