@@ -59,6 +59,14 @@ struct Layer {
     return x + rename(tanh(linear(x)), {{"out", "embed"}}) * scale;
   }
 };
+TEST(Stacked, AnErrorInFoldNamesTheParameter) {
+  auto stack = nn::Stacked<Layer>::init(Layers, Embed, nn::per_layer(random::split(random::key(5), 3)));
+  stack.layer.linear.weight = rename(stack.layer.linear.weight, {{"embed", "other"}});
+  try {
+    (void)nn::fold(stack, input())(nn::per_layer(zeros({Layers, Embed})));
+    ADD_FAILURE();
+  } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("linear.weight"), std::string::npos) << e.what(); }
+}
 TEST(Stacked, FoldIsALoopOverLayers) {
   auto keys = random::split(random::key(5), 3);
   auto stack = nn::Stacked<Layer>::init(Layers, Embed, nn::per_layer(keys));
