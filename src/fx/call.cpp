@@ -64,7 +64,13 @@ Arrays run_jit(const ProgramPtr& p, Arrays in, const Mask& donated) {
   return call(std::move(c), in);
 }
 Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names) {
-  auto s = stage(f, types_of(in));
+  auto* outer = nearest<Stage>();
+  std::vector<std::string> labels;  // errors inside name what the arguments are outside
+  for (auto a : in) {
+    while (auto* primal = a.get()->primal_value()) a = Array(*primal);
+    labels.push_back(outer && outer->owns(a) ? outer->scope(a) : std::string());
+  }
+  auto s = stage(f, types_of(in), labels);
   auto all = in;
   append(all, s.captures);
   return call(ops::Call{s.program, keep, names}, all);
@@ -141,8 +147,9 @@ Samples<Call> Call::samples() {
 
 Linearized CustomVjp::linearize(const Arrays& in, const Mask& needs) const {
   for (auto i = static_cast<std::size_t>(differentiable); i < in.size(); ++i)
-    check<TraceError>(!needs[i], "custom_vjp: f or fwd closes over ", in[i].type(),
-                      ", which is being differentiated, but bwd gives gradients of arguments only: pass it as an argument");
+    check<TraceError>(
+        !needs[i], "custom_vjp: f or fwd closes over ", in[i].type(),
+        ", which is being differentiated, but bwd gives gradients of arguments only: pass it as an argument");
   auto n = program->out.size();
   auto all = call(Call{fwd}, in);
   auto res = part(all, n, all.size() - n);

@@ -35,9 +35,7 @@ inline std::string bits(const Mask& m) {
   return r;
 }
 /// A leaf in messages.
-inline std::string where(const std::string& path) {
-  return path.empty() ? std::string("the value") : "'" + path + "'";
-}
+inline std::string where(const std::string& path) { return path.empty() ? std::string("the value") : "'" + path + "'"; }
 Array or_zero(const Array& a, const Type& t);
 /// The same Program with its inputs in another order: the i-th is old input order[i], or an unused one of type extra[i] where order[i] < 0.
 ProgramPtr rewired(const ProgramPtr&, const std::vector<int>& order, const Types& extra = {});

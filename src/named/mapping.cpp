@@ -87,12 +87,14 @@ std::vector<std::string> diagnose(const AxisMapping& mapping,
       if (rules[j].axis == rule.axis) r.push_back(name_of(i) + " is hidden by rule " + std::to_string(j + 1));
     for (auto& m : rule.mesh)
       if (!mesh.has(m)) r.push_back(name_of(i) + ": the mesh has no axis '" + m.str() + "'");
-    if (!arrays.empty() && std::none_of(arrays.begin(), arrays.end(), [&](auto& a) { return find_axis(a.second, rule.axis) >= 0; }))
+    if (!arrays.empty() &&
+        std::none_of(arrays.begin(), arrays.end(), [&](auto& a) { return find_axis(a.second, rule.axis) >= 0; }))
       r.push_back(name_of(i) + " fits no array");
   }
   for (auto& [path, axes] : arrays)
     for (auto& a : applied(mapping, axes, mesh)) {
-      for (auto& m : a.taken) r.push_back(name_of(a.rule) + ": mesh axis '" + m.str() + "' is taken already in " + path);
+      for (auto& m : a.taken)
+        r.push_back(name_of(a.rule) + ": mesh axis '" + m.str() + "' is taken already in " + path);
       auto n = axes[a.place].size;
       if (auto parts = mesh.parts(a.given); parts > 1 && n % parts)
         r.push_back(name_of(a.rule) + ": " + std::to_string(n) + " does not divide over " + std::to_string(parts) +

@@ -17,9 +17,10 @@ Shard& in_force(std::string_view what) {
 Sharded held(std::string_view what, const Shard& s, Array x) {
   (void)x.type();  // an empty Array says so
   while (auto* primal = x.get()->primal_value()) x = Array(*primal);
-  check<TraceError>(is_buffer(x) || s.owns(x), what, ": ", [&] { return x.get()->describe(); },
-                    " has no known Spec here: a traced value gets one when its Program is partitioned, and one of "
-                    "another mesh ended with it");
+  check<TraceError>(
+      is_buffer(x) || s.owns(x), what, ": ", [&] { return x.get()->describe(); },
+      " has no known Spec here: a traced value gets one when its Program is partitioned, and one of "
+      "another mesh ended with it");
   return s.view(x);
 }
 Spec padded(Spec s, std::size_t n) {
@@ -211,8 +212,8 @@ std::string explain_program(const ProgramPtr& p, const Arrays& in) {
   if (auto* s = nearest<Shard>()) o << "mesh " << to_string(s->mesh()) << ", rank " << s->rank() << "\n";
   o << "inputs " << bytes_text(static_cast<std::int64_t>(i.input_bytes)) << ", outputs "
     << bytes_text(static_cast<std::int64_t>(i.output_bytes)) << ", temporaries "
-    << bytes_text(static_cast<std::int64_t>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels << " kernels ("
-    << i.fused << " fused)\n";
+    << bytes_text(static_cast<std::int64_t>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels
+    << " kernels (" << i.fused << " fused)\n";
   for (auto& c : i.collective_uses)
     o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<std::int64_t>(c.bytes)) << " each\n";
   o << e->explain();

@@ -156,8 +156,9 @@ TEST(Jit, SaysWhichClosedOverValueMakesItStageAgainAndAgain) {
       return f(x);
     })(array(2.));
   auto text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("jit(step) was staged 9 times; it closes over a value that belongs to one call only (traced f32[])"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("jit(step) was staged 9 times; it closes over a value that belongs to one call only (traced f32[])"),
+      std::string::npos)
       << text;
 }
 TEST(Jit, KeepsTheMostRecentlyUsed) {

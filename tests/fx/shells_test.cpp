@@ -397,14 +397,17 @@ TEST(CustomVjp, LeavesThatAreNotFloatingHaveNoGradient) {
   struct Result {
     Array value, count;
   };
-  auto f = custom_vjp([](const Array& k, const Array& x, const Array& n) { return Result{x * random::uniform(k), n + 1}; },
-                      [](const Array& k, const Array& x, const Array& n) {
-                        return std::pair{Result{x * random::uniform(k), n + 1}, std::pair{k, n}};
-                      },
-                      [](const std::pair<Array, Array>& r, const Result& ct) {
-                        EXPECT_FALSE(ct.count.defined());
-                        return std::tuple{none, ct.value * random::uniform(r.first) * 7, none};
-                      });
+  auto f = custom_vjp(
+      [](const Array& k, const Array& x, const Array& n) {
+        return Result{x * random::uniform(k), n + 1};
+      },
+      [](const Array& k, const Array& x, const Array& n) {
+        return std::pair{Result{x * random::uniform(k), n + 1}, std::pair{k, n}};
+      },
+      [](const std::pair<Array, Array>& r, const Result& ct) {
+        EXPECT_FALSE(ct.count.defined());
+        return std::tuple{none, ct.value * random::uniform(r.first) * 7, none};
+      });
   auto k = random::key(1);
   auto g = [&](const Array& x) { return sum(f(k, x, array(2)).value); };
   auto want = random::uniform(k) * 7;

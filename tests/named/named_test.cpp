@@ -79,12 +79,14 @@ TEST(Named, EachAxisIsIndexedByItself) {
   };
   same(y[{{"a", 3}, {"b", i}}], {{"c", 2}, {"b", 3}}, take(view(a, 3), i, 1));
   same(y[{{"a", j}, {"b", i}}], {{"a", 2}, {"c", 2}, {"b", 3}}, take(take(a, j, 0), i, 2));
-  same(y[{{"a", j}, {"c", range(1, 2)}, {"b", array(4)}}], {{"a", 2}, {"c", 1}}, take(view(a, all(), range(1, 2), 4), j, 0));
+  same(y[{{"a", j}, {"c", range(1, 2)}, {"b", array(4)}}], {{"a", 2}, {"c", 1}},
+       take(view(a, all(), range(1, 2), 4), j, 0));
   auto part = named(-reshape(arange(6, f32), {3, 2}), {Axis{"b", 3}, Axis{"c", 2}});
   auto z = at(y, {{"a", -1}, {"b", i}}).set(part);
   same(z[{{"a", 3}, {"b", i}}], {{"c", 2}, {"b", 3}}, transpose(part.array()));
   same(z[{"a", range(0, 3)}], {{"a", 3}, {"c", 2}, {"b", 5}}, view(a, range(0, 3)));
-  EXPECT_EQ(numbers(at(y, {{"a", array(0)}, {"c", 1}, {"b", array(2)}}).set(-1)[{{"a", 0}, {"c", 1}, {"b", 2}}])[0], -1);
+  EXPECT_EQ(numbers(at(y, {{"a", array(0)}, {"c", 1}, {"b", array(2)}}).set(-1)[{{"a", 0}, {"c", 1}, {"b", 2}}])[0],
+            -1);
   EXPECT_THROW((void)at(y, {{"a", j}, {"b", j}}).set(0), AxisError);
   EXPECT_THROW((void)at(y, {{"a", 4}, {"b", j}}).set(0), IndexError);
 }
@@ -102,7 +104,8 @@ TEST(Named, ScansByAxisKeepTheirOptions) {
   auto once = scan(body, Batch)(zeros(Embed), x()), twice = scan(body, Batch, {.unroll = 2})(zeros(Embed), x());
   EXPECT_EQ(numbers(twice.first), numbers(once.first));
   EXPECT_EQ(numbers(twice.second), numbers(once.second));
-  auto p = program_of([&](const NamedArray& v) { return scan(body, Batch, {.unroll = 2})(zeros(Embed), v).first; }, x());
+  auto p =
+      program_of([&](const NamedArray& v) { return scan(body, Batch, {.unroll = 2})(zeros(Embed), v).first; }, x());
   EXPECT_EQ(count(*p, "scan"), 0u) << "it is unrolled";
   EXPECT_THROW((void)scan(body, Batch, {.length = 1})(zeros(Embed), x()), ValueError);
 }
@@ -170,7 +173,8 @@ TEST(Mapping, FirstRuleWinsAndMeshAxesServeOnce) {
 TEST(Mapping, DiagnoseSaysWhatSpecForDoes) {
   MeshShape mesh{{{AxisName("data"), 2}}};
   // The rule of embed is hidden by one that gives it nothing: nothing is taken from mlp.
-  auto lines = diagnose(AxisMapping{{"embed", none}, {"embed", "data"}, {"mlp", "data"}}, {{"w", {Embed, Hidden}}}, mesh);
+  auto lines =
+      diagnose(AxisMapping{{"embed", none}, {"embed", "data"}, {"mlp", "data"}}, {{"w", {Embed, Hidden}}}, mesh);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find("rule 2 (embed -> data) is hidden by rule 1"), std::string::npos) << lines[0];
   lines = diagnose(AxisMapping{{"mlp", "data"}, {"embed", "data"}}, {{"w", {Embed, Hidden}}}, mesh);

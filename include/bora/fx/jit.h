@@ -106,10 +106,8 @@ template <class F> class Jitted {
       constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
-    Traced t{std::move(key),
-             stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)),
-             nullptr,
-             {}};
+    Traced t{
+        std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}};
     t.like = std::make_shared<const R>(abstract(std::move(*out)));
     [[maybe_unused]] std::size_t i = 0;
     (append_parts(tree::node(a), i++, t.parts), ...);

@@ -66,8 +66,8 @@ template <class F, class C, class X> auto scan_slices(const F& body, const C& in
     return r;
   };
   auto o = options;
-  check<ValueError>(o.length.value_or(axis.size) == axis.size, "scan: .length is ", o.length.value_or(0), ", but axis '",
-                    axis.name, "' has size ", axis.size);
+  check<ValueError>(o.length.value_or(axis.size) == axis.size, "scan: .length is ", o.length.value_or(0),
+                    ", but axis '", axis.name, "' has size ", axis.size);
   o.length = axis.size;
   auto labels = labels_of(init);
   for (std::size_t i = 0; i < xs.size(); ++i)
