@@ -1,30 +1,14 @@
-// Call, Scan, Cond, While, CustomVjp: types, evaluation and cost. Their other rules run held Programs again and live in fx and shard.
+// Call, Scan, Cond, While, CustomVjp: types and evaluation. Their other rules run held Programs again and live in fx and shard.
 #include "bora/compile/control.h"
 #include <list>
 #include "bora/compile/executable.h"
 
 namespace bora::ops {
 namespace {
-Type with_length(Type t, std::int64_t n) {
-  t.shape.insert(0, n);
-  return t;
-}
 void check_inputs(std::string_view what, const Types& got, const Types& want) {
   check<ShapeError>(got.size() == want.size(), what, ": takes ", want.size(), " inputs, got ", got.size());
   for (std::size_t i = 0; i < got.size(); ++i)
     check<ShapeError>(got[i] == want[i], what, ": input ", i, " should be ", want[i], ", got ", got[i]);
-}
-Cost program_cost(const Program& p) {
-  Cost c;
-  for (auto& i : p.code) {
-    Types in, out;
-    for (int v : i.in) in.push_back(p.vars[static_cast<std::size_t>(v)]);
-    for (int v : i.out) out.push_back(p.vars[static_cast<std::size_t>(v)]);
-    auto k = i.primitive->cost(in, out);
-    c.flops += k.flops;
-    c.bytes += k.bytes;
-  }
-  return c;
 }
 }  // namespace
 
@@ -33,7 +17,6 @@ Types Call::infer(const Types& in) const {
   return program->out_types();
 }
 Arrays Call::run(const Arrays& in, const Types&) const { return executable(program, donated)->run(in, donated); }
-Cost Call::cost(const Types&, const Types&) const { return program_cost(*program); }
 
 Types Scan::infer(const Types& in) const {
   auto nc = static_cast<std::size_t>(consts), nk = static_cast<std::size_t>(carries);
@@ -96,10 +79,6 @@ static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& ou
   return e->run(in);
 }
 Arrays Scan::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }
-Cost Scan::cost(const Types&, const Types&) const {
-  auto c = program_cost(*body);
-  return {c.flops * static_cast<double>(length), c.bytes * static_cast<double>(length)};
-}
 Types Cond::infer(const Types& in) const {
   check<ShapeError>(!in.empty() && in[0] == Type{{}, Dtype::boolean}, "cond: the predicate must be one bool, got ",
                     in.empty() ? Type{} : in[0]);

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include "bora/kernels/memory.h"
 #include "compile/executable_run.h"
 #include "compile/report.h"
 #include "compile/slab.h"

@@ -103,7 +103,8 @@ Moved split(const ops::Scan& s) {
   for (std::size_t k = 0; k < b.code.size(); ++k) {
     auto& i = b.code[k];
     auto& t = i.primitive->traits;
-    bool ok = !t.collective && !t.opaque && !t.random && i.primitive->programs().empty();
+    bool ok = !t.collective && !t.opaque && !t.random && i.primitive->programs().empty() &&
+              !as<ops::OptimizationBarrier>(i.primitive);
     for (int v : i.in) ok = ok && fixed[idx(v)];
     std::size_t made = 0;
     for (int v : i.out) made += b.vars[idx(v)].nbytes();

@@ -4,7 +4,6 @@
 #include "compile/plan.h"
 #include <algorithm>
 #include <limits>
-#include "bora/compile/control.h"
 #include "compile/plan_steps.h"
 
 namespace bora::exec {

@@ -53,8 +53,8 @@ struct Counter {
   void add(const CopyStep&) { ++info.kernels; }
   void add(const ScanStep& x) { visit(*x.body, static_cast<double>(x.length)); }
   void add(const CondStep& x) {
-    visit(*x.on_true, 0.5);
-    visit(*x.on_false, 0.5);
+    visit(*x.on_true, 1);
+    visit(*x.on_false, 1);
   }
   void add(const WhileStep& x) {
     visit(*x.cond, 1);

@@ -79,7 +79,13 @@ struct KeyHash {
 
 class Simplifier {
  public:
-  explicit Simplifier(const Program& p) : p_(p), same_(unchanged(p)), maker_(p.vars.size(), -1) {}
+  explicit Simplifier(const Program& p)
+      : p_(p), same_(unchanged(p)), maker_(p.vars.size(), -1), readers_(p.vars.size()) {
+    for (int v : p.out) ++readers_[at(v)];
+    for (auto i = p.code.rbegin(); i != p.code.rend(); ++i)
+      if (std::any_of(i->out.begin(), i->out.end(), [&](int v) { return readers_[at(v)] > 0; }))
+        for (int v : i->in) ++readers_[at(v)];
+  }
   std::shared_ptr<Program> run() {
     bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(), [](auto& i) {
       return i.primitive->name() == "to_local" || communicates(i);
@@ -149,12 +155,13 @@ class Simplifier {
     if (!as<ops::Constant>(p))
       i = {primitive(ops::Constant{to_scalar(bits, type(i.out[0]).dtype), type(i.out[0]).dtype}), {}, i.out, i.source};
   }
-  /// dot(transpose(x), y) reads x as it lies; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x).
+  /// dot(transpose(x), y) reads x as it lies; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x),
+  /// where nobody else reads the product.
   void absorb_transposes(Instruction& i) {
     if (auto* t = as<ops::Transpose>(i.primitive)) {
       auto* m = made_by(i.in[0]);
       auto* d = m ? as<ops::DotGeneral>(m->primitive) : nullptr;
-      if (!d) return;
+      if (!d || readers_[at(i.in[0])] > 1) return;
       auto nb = static_cast<std::int64_t>(d->batch_a.size()),
            na = static_cast<std::int64_t>(d->free_a(type(m->in[0]).ndim()).size());
       auto n = static_cast<std::int64_t>(t->perm.size());
@@ -190,7 +197,7 @@ class Simplifier {
   }
 
   const Program& p_;
-  std::vector<int> same_, maker_;
+  std::vector<int> same_, maker_, readers_;  // readers_: how often what is needed reads it
   std::vector<Instruction> code_;
   std::unordered_map<Key, int, KeyHash> seen_;
   std::unordered_map<int, Bits> known_;

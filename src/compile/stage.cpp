@@ -42,6 +42,7 @@ int Stage::variable(const Array& a) {
   captures.push_back(a);  // keeps the value, hence its address, alive
   return lifted_[a.get()] = n;
 }
+const std::string& Stage::scope(const Array& a) { return scopes_[at(variable(a))]; }
 std::string Stage::scope_of(const std::vector<int>& operands) const {
   for (int v : operands)
     if (!scopes_[at(v)].empty()) return scopes_[at(v)];

@@ -78,11 +78,6 @@ std::size_t axes_hash() {
   return h;
 }
 [[maybe_unused]] const bool registered = (register_context(axes_hash), true);
-std::string bits(const Mask& m) {
-  std::string r;
-  for (bool b : m) r += b ? '1' : '0';
-  return r;
-}
 }  // namespace
 
 Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
@@ -135,7 +130,7 @@ BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRul
     Arrays x;
     auto types = p->in_types();
     for (std::size_t i = 0; i < in.size(); ++i)
-      x.push_back(b.wrap({s.input(in[i] ? with_length(types[i], c.size) : types[i],
+      x.push_back(b.wrap({s.input(in[i] ? ops::with_length(types[i], c.size) : types[i],
                                   i < p->labels.size() ? p->labels[i] : std::string()),
                           in[i] ? 0 : -1}));
     Arrays out;

@@ -1,5 +1,4 @@
 // Call and CustomVjp under Tape and Batch; jit, checkpoint, custom_vjp on flat lists.
-#include "bora/compile/executable.h"
 #include "bora/ops/primitives.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/special.h"
@@ -59,17 +58,26 @@ std::pair<ProgramPtr, ProgramPtr> stage_both(const FlatFn& f, const FlatFn& g, c
   return {rewired(a.program, oa, all), rewired(b.program, ob, all)};
 }
 
-Arrays call_program(const ProgramPtr& p, const Arrays& in) { return call(ops::Call{p}, in); }
 Arrays run_jit(const ProgramPtr& p, Arrays in, const Mask& donated) {
   ops::Call c{p};
   c.donated = donated;
   return call(std::move(c), in);
 }
 Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names) {
-  auto s = stage(f, types_of(in));
+  auto* outer = nearest<Stage>();
+  std::vector<std::string> labels;  // errors inside name what the arguments are outside
+  for (auto a : in) {
+    while (auto* primal = a.get()->primal_value()) a = Array(*primal);
+    labels.push_back(outer && outer->owns(a) ? outer->scope(a) : std::string());
+  }
+  auto s = stage(f, types_of(in), labels);
   auto all = in;
   append(all, s.captures);
   return call(ops::Call{s.program, keep, names}, all);
+}
+static Types floating(Types t) {
+  std::erase_if(t, [](auto& x) { return !is_float(x.dtype); });
+  return t;
 }
 Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in) {
   Arrays captures;
@@ -79,15 +87,14 @@ Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, co
   for (std::size_t k = 0; k < outs.size(); ++k)
     check<ShapeError>(t[k] == outs[k], "custom_vjp: result ", k, " is ", outs[k], " from f and ", t[k], " from fwd");
   t.erase(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(outs.size()));
-  t.insert(t.end(), outs.begin(), outs.end());
+  append(t, floating(outs));
   auto b = stage(bwd, t);
   check<TraceError>(b.captures.empty(), "custom_vjp: bwd may not close over arrays; return them from fwd as residuals");
-  auto grads = b.program->out_types();
-  check<ShapeError>(grads.size() == in.size(), "custom_vjp: bwd must return one gradient for each of the ", in.size(),
-                    " input leaves, got ", grads.size());
-  for (std::size_t k = 0; k < in.size(); ++k)
-    check<ShapeError>(grads[k] == in[k].type(), "custom_vjp: gradient ", k, " should be ", in[k].type(), ", got ",
-                      grads[k]);
+  auto grads = b.program->out_types(), want = floating(types_of(in));
+  check<ShapeError>(grads.size() == want.size(), "custom_vjp: bwd must return one gradient for each of the ",
+                    want.size(), " floating input leaves, got ", grads.size());
+  for (std::size_t k = 0; k < want.size(); ++k)
+    check<ShapeError>(grads[k] == want[k], "custom_vjp: gradient ", k, " should be ", want[k], ", got ", grads[k]);
   auto all = in;
   append(all, captures);
   return call(ops::CustomVjp{p, q, b.program, static_cast<std::int64_t>(in.size())}, all);
@@ -138,15 +145,23 @@ Samples<Call> Call::samples() {
   return r;
 }
 
-Linearized CustomVjp::linearize(const Arrays& in, const Mask&) const {
+Linearized CustomVjp::linearize(const Arrays& in, const Mask& needs) const {
+  for (auto i = static_cast<std::size_t>(differentiable); i < in.size(); ++i)
+    check<TraceError>(
+        !needs[i], "custom_vjp: f or fwd closes over ", in[i].type(),
+        ", which is being differentiated, but bwd gives gradients of arguments only: pass it as an argument");
   auto n = program->out.size();
   auto all = call(Call{fwd}, in);
   auto res = part(all, n, all.size() - n);
-  return {part(all, 0, n), [types = program->out_types(), b = bwd, inputs = in.size(), res](const Arrays& ct) {
+  return {part(all, 0, n), [p = program, b = bwd, n = static_cast<std::size_t>(differentiable), res](const Arrays& ct) {
             auto a = res;
-            for (std::size_t k = 0; k < ct.size(); ++k) a.push_back(or_zero(ct[k], types[k]));
-            auto g = call(Call{b}, a);
-            g.resize(inputs);
+            auto out = p->out_types(), in = p->in_types();
+            for (std::size_t k = 0; k < ct.size(); ++k)
+              if (is_float(out[k].dtype)) a.push_back(or_zero(ct[k], out[k]));
+            auto given = call(Call{b}, a);
+            Arrays g(in.size());
+            for (std::size_t i = 0, k = 0; i < n; ++i)
+              if (is_float(in[i].dtype)) g[i] = given[k++];
             return g;
           }};
 }

@@ -1,10 +1,13 @@
 // jit's cache: who was staged before, what goes, and what is said about it.
 #include "bora/fx/jit.h"
+#include <algorithm>
 #include <iostream>
 #include <list>
+#include <map>
 #include "bora/array/source.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/special.h"
+#include "fx/split.h"
 
 namespace bora {
 const Spec* Specs::find(std::string_view path) const {
@@ -18,13 +21,12 @@ std::vector<std::size_t (*)()>& contexts() {
   static std::vector<std::size_t (*)()> c;
   return c;
 }
-std::string quoted(const std::string& path) { return path.empty() ? std::string("the value") : "'" + path + "'"; }
 /// The first part in which two stagings differ.
 std::string difference(const std::vector<tree::Part>& a, const std::vector<tree::Part>& b) {
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     if (i >= a.size() || i >= b.size() || a[i].path != b[i].path)
-      return "the structure: " + quoted((i < b.size() ? b : a)[i].path) + " is in one of them only";
-    if (a[i].text != b[i].text) return quoted(b[i].path) + ": " + a[i].text + ", then " + b[i].text;
+      return "the structure: " + where((i < b.size() ? b : a)[i].path) + " is in one of them only";
+    if (a[i].text != b[i].text) return where(b[i].path) + ": " + a[i].text + ", then " + b[i].text;
   }
   return "the mesh, an axis mapping, or the types of the arguments";
 }
@@ -50,39 +52,50 @@ class Prepared {
   ExecutablePtr executable_;
 };
 
+namespace {
+/// The Shard of the mesh in force, by its id; 0 outside of one. It is the interpreter next to Eval.
+std::uint64_t shard_in_force() {
+  if (!here().mesh) return 0;
+  auto* i = current();
+  while (i->parent && i->parent != eval_interpreter()) i = i->parent;
+  return i->id;
+}
+/// Numbers that outlive a transformation: a buffer, or a block of the mesh in force.
+bool lasts(const Array& a) { return is_buffer(a) || a.owner() == shard_in_force(); }
+}  // namespace
+
 struct JitCache::State {
+  /// What one rank staged. Ranks that are threads share the function, but what goes from the cache of one may not depend on how far the
+  /// others are: staging again is an exchange between all of them.
+  struct Place {
+    std::list<TracedPtr> entries;  // the most recently used first
+    std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
+    std::vector<tree::Part> last;  // of the latest staging
+    int traces = 0;
+    TracedPtr find(const tree::Key& key) {
+      auto [first, last_one] = index.equal_range(key.hash());
+      for (auto i = first; i != last_one; ++i) {
+        auto& entry = **i->second;
+        if (!(entry.key == key) || (entry.shard && entry.shard != shard_in_force())) continue;
+        entries.splice(entries.begin(), entries, i->second);
+        return entries.front();
+      }
+      return nullptr;
+    }
+    void evict() {
+      auto victim = std::prev(entries.end());
+      auto [first, last_one] = index.equal_range((*victim)->key.hash());
+      index.erase(std::find_if(first, last_one, [&](auto& i) { return i.second == victim; }));
+      entries.erase(victim);
+    }
+  };
   explicit State(Jit o) : options(std::move(o)) {}
   const Jit options;
   std::mutex mutex;
-  std::list<TracedPtr> entries;  // the most recently used first
-  std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
-  std::vector<tree::Part> last;  // of the latest staging
-  int traces = 0;
+  std::map<std::pair<std::string, int>, Place> places;  // of each rank of each mesh
   bool copied = false, evicted = false;
   std::string name() const { return options.name.empty() ? std::string("jit") : "jit(" + options.name + ")"; }
-  TracedPtr find(const tree::Key& key) {
-    auto [first, last_one] = index.equal_range(key.hash());
-    for (auto i = first; i != last_one; ++i) {
-      if (!((*i->second)->key == key)) continue;
-      entries.splice(entries.begin(), entries, i->second);
-      return entries.front();
-    }
-    return nullptr;
-  }
-  void evict() {
-    auto victim = std::prev(entries.end());
-    auto [first, last_one] = index.equal_range((*victim)->key.hash());
-    for (auto i = first; i != last_one; ++i)
-      if (i->second == victim) {
-        index.erase(i);
-        break;
-      }
-    entries.erase(victim);
-    if (!std::exchange(evicted, true))
-      std::cerr << "warning: bora: " << name() << ": more than " << options.cache
-                << " Programs; the least recently used are dropped and staged again when "
-                   "needed (Jit{.cache} sets the number)\n";
-  }
+  Place& place() { return places[{here().mesh ? to_string(*here().mesh) : std::string(), here().rank}]; }
 };
 JitCache::JitCache(Jit options) : state_(std::make_unique<State>(std::move(options))) {
   check<ValueError>(state_->options.cache > 0, "jit: .cache must be at least 1");
@@ -91,29 +104,44 @@ JitCache::~JitCache() = default;
 const Jit& JitCache::options() const { return state_->options; }
 int JitCache::traces() const {
   std::lock_guard l(state_->mutex);
-  return state_->traces;
+  return state_->place().traces;
 }
 TracedPtr JitCache::find(const tree::Key& key) {
   std::lock_guard l(state_->mutex);
-  return state_->find(key);
+  return state_->place().find(key);
 }
 TracedPtr JitCache::keep(Traced t) {
   auto& s = *state_;
   t.prepared = std::make_shared<Prepared>();
+  const Array* passing = nullptr;  // a closed-over value that belongs to this call only
+  for (auto& c : t.staged.captures) {
+    if (!lasts(c)) passing = &c;
+    else if (!is_buffer(c)) t.shard = c.owner();
+  }
   auto entry = std::make_shared<const Traced>(std::move(t));
   std::lock_guard l(s.mutex);
-  ++s.traces;
-  if (s.traces > 8 && is_power_of_two_times_8(s.traces - 1))
-    std::cerr << "warning: bora: " << s.name() << " was staged " << s.traces
-              << " times; the last time for another value of " << difference(s.last, entry->parts)
-              << ". A number that changes every step belongs in an Array.\n";
-  s.last = entry->parts;
-  for (auto& c : entry->staged.captures)
-    if (!is_buffer(c)) return entry;                  // a closed-over tracer belongs to this call only
-  if (auto other = s.find(entry->key)) return other;  // another thread staged it meanwhile
-  s.entries.push_front(entry);
-  s.index.emplace(entry->key.hash(), s.entries.begin());
-  if (s.entries.size() > s.options.cache) s.evict();
+  auto& p = s.place();
+  ++p.traces;
+  if (p.traces > 8 && is_power_of_two_times_8(p.traces - 1)) {
+    std::cerr << "warning: bora: " << s.name() << " was staged " << p.traces << " times; ";
+    if (passing)
+      std::cerr << "it closes over a value that belongs to one call only (" << passing->get()->describe()
+                << "): pass it as an argument.\n";
+    else
+      std::cerr << "the last time for another value of " << difference(p.last, entry->parts)
+                << ". A number that changes every step belongs in an Array.\n";
+  }
+  p.last = entry->parts;
+  if (passing) return entry;
+  if (auto other = p.find(entry->key)) return other;  // another thread staged it meanwhile
+  p.entries.push_front(entry);
+  p.index.emplace(entry->key.hash(), p.entries.begin());
+  if (p.entries.size() <= s.options.cache) return entry;
+  p.evict();
+  if (!std::exchange(s.evicted, true))
+    std::cerr << "warning: bora: " << s.name() << ": more than " << s.options.cache
+              << " Programs; the least recently used are dropped and staged again when "
+                 "needed (Jit{.cache} sets the number)\n";
   return entry;
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
@@ -121,11 +149,11 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;
     donated[i] = in[i].sole();
-    if (donated[i] || !is_buffer(in[i])) continue;
+    if (donated[i] || !lasts(in[i])) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
       std::cerr << "warning: bora: " << state_->name() << ": the donated "
-                << (i < t.staged.program->labels.size() ? quoted(t.staged.program->labels[i]) : "argument") << " ("
+                << (i < t.staged.program->labels.size() ? where(t.staged.program->labels[i]) : "argument") << " ("
                 << in[i].type()
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }
@@ -143,6 +171,7 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
 void append_context(tree::Key& key) {
   auto& h = here();
   key.add(static_cast<std::uint64_t>(h.rank));
+  key.add(static_cast<std::uint64_t>(h.in_blocks));  // inside shard_map the axes of the mesh are bound
   key.add(h.mesh ? h.mesh->axes.size() : ~std::uint64_t{0});
   if (h.mesh) {
     for (auto& [name, size] : h.mesh->axes) {

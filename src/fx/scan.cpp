@@ -84,7 +84,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
   }
   Mask invariant(types.size());
   for (std::size_t i = 0; i < N; ++i) invariant[i] = true;
-  const auto& s = split_vjp(body, wrt, {.invariant = invariant});
+  const auto& s = split_vjp(body, wrt, {.invariant = invariant, .reused = K});
   std::vector<int> carry_in;
   for (int i : s.residual)
     if (i >= 0 && static_cast<std::size_t>(i) >= N && static_cast<std::size_t>(i) < N + K) carry_in.push_back(i);
@@ -93,7 +93,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
 
   auto all = call(Scan{s.fwd, consts, carries, length, reverse}, in);
   auto ny = outs.size();
-  Arrays res_const, res_x;  // a const stays a const, an x is the xs we already have, anything else was stacked
+  Arrays res_const, res_x;  // a const stays a const, an x or y is the one we already have, anything else was stacked
   std::vector<Place> where;
   std::size_t extra = ny;
   for (int r : s.residual) {
@@ -103,7 +103,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
       res_const.push_back(in[i]);
     } else {
       where.push_back({Place::stacked, res_x.size()});
-      res_x.push_back(r >= 0 ? in[i] : all[extra++]);
+      res_x.push_back(r >= 0 ? in[i] : r == -1 ? all[extra++] : all[static_cast<std::size_t>(-2 - r)]);
     }
   }
   auto self = *this;

@@ -8,6 +8,7 @@
 #include "bora/ops/index.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/special.h"
+#include "fx/split.h"
 
 namespace bora {
 namespace fx {
@@ -19,12 +20,6 @@ struct Abstract final : Value {
     fail<TraceError>("this Array of type ", type, " has a shape and a dtype but no numbers: it comes from eval_shape");
   }
 };
-std::string where(const std::string& path) { return path.empty() ? std::string("the value") : "'" + path + "'"; }
-void append(Arrays& a, const Arrays& b) { a.insert(a.end(), b.begin(), b.end()); }
-Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
-  auto b = a.begin() + static_cast<std::ptrdiff_t>(from);
-  return {b, b + static_cast<std::ptrdiff_t>(n)};
-}
 }  // namespace
 
 Array abstract_array(const Type& t) { return Array(std::make_shared<Abstract>(t)); }
@@ -300,21 +295,27 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
 void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
   auto g =
       tree::aligned("custom_vjp: bwd must return gradients with the structure of the arguments", argument, gradient);
-  std::size_t i = 0;
+  auto given = g.begin();
   for (auto& s : tree::slots(argument)) {
     if (!s.leaf.defined()) continue;
     auto& type = s.leaf.get().type();
-    if (g[i].defined() && is_float(type.dtype))
-      check<ShapeError>(
-          g[i].type() == type, "custom_vjp: bwd: the gradient of ", [&] { return where(s.path); }, " has type ",
-          g[i].type(), " but the argument has ", type);
-    to.push_back(g[i].defined() && is_float(type.dtype) ? g[i] : full_of(type, 0));
-    ++i;
+    auto& x = *given++;
+    if (!is_float(type.dtype)) continue;
+    check<ShapeError>(
+        !x.defined() || x.type() == type, "custom_vjp: bwd: the gradient of ", [&] { return where(s.path); },
+        " has type ", [&] { return to_string(x.type()); }, " but the argument has ", type);
+    to.push_back(or_zero(x, type));
   }
 }
 void append_zero_gradients(tree::Node argument, Arrays& to) {
   for (auto& s : tree::slots(argument))
-    if (s.leaf.defined()) to.push_back(full_of(s.leaf.get().type(), 0));
+    if (s.leaf.defined() && is_float(s.leaf.get().dtype())) to.push_back(full_of(s.leaf.get().type(), 0));
+}
+Arrays spread_cotangents(tree::Node out, const Array* cotangents) {
+  Arrays r;
+  tree::append_leaves(out, r);
+  for (auto& a : r) a = is_float(a.dtype()) ? *cotangents++ : Array();
+  return r;
 }
 }  // namespace fx
 

@@ -6,7 +6,7 @@ namespace bora::fx {
 /// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the inputs that have one.
 struct Split {
   ProgramPtr fwd, bwd;
-  std::vector<int> residual;  // >= 0: that input of fwd; -1: the next extra output of fwd
+  std::vector<int> residual;  // >= 0: that input of fwd; -1: the next extra output of fwd; else that output: -2, -3, ..
   std::vector<int> ct;        // which outputs take a cotangent
   std::vector<int> grad;      // which inputs get a gradient
 };
@@ -14,6 +14,7 @@ struct Residuals {
   ops::Keep keep = ops::Keep::everything;
   std::vector<std::string> names = {};
   Mask invariant = {};  // inputs that are the same in every iteration: what depends on them alone is not kept
+  std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
 struct BatchedProgram {
@@ -26,11 +27,15 @@ BatchedProgram batch_program(const ProgramPtr&, const Mask& in, const BatchRules
 inline Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
   return {a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(from + n)};
 }
-inline void append(Arrays& a, const Arrays& b) { a.insert(a.end(), b.begin(), b.end()); }
-inline Type with_length(Type t, std::int64_t n) {
-  t.shape.insert(0, n);
-  return t;
+template <class T> void append(std::vector<T>& a, const std::vector<T>& b) { a.insert(a.end(), b.begin(), b.end()); }
+/// For keys of what is kept: "0110".
+inline std::string bits(const Mask& m) {
+  std::string r;
+  for (bool b : m) r += b ? '1' : '0';
+  return r;
 }
+/// A leaf in messages.
+inline std::string where(const std::string& path) { return path.empty() ? std::string("the value") : "'" + path + "'"; }
 Array or_zero(const Array& a, const Type& t);
 /// The same Program with its inputs in another order: the i-th is old input order[i], or an unused one of type extra[i] where order[i] < 0.
 ProgramPtr rewired(const ProgramPtr&, const std::vector<int>& order, const Types& extra = {});

@@ -11,6 +11,7 @@ struct TapeValue final : Value {
   int number;
   TapeValue(Array p, std::uint64_t o, int n) : Value(p.type(), o), primal(std::move(p)), number(n) {}
   Array concrete() const override { return primal.concrete(); }  // outside of jit, numbers can be read under grad
+  const Array* primal_value() const override { return &primal; }
 };
 
 class Tape final : public Interpreter {
@@ -235,8 +236,14 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
   }
   for (std::size_t v = 0; v < residual.size(); ++v) {
     if (!residual[v]) continue;
-    r.residual.push_back(-1);
     bwd.in.push_back(static_cast<int>(v));
+    auto k = policy.reused;
+    while (k < out_var.size() && out_var[k] != static_cast<int>(v)) ++k;
+    if (k < out_var.size()) {
+      r.residual.push_back(-2 - static_cast<int>(k));
+      continue;
+    }
+    r.residual.push_back(-1);
     fwd.out.push_back(static_cast<int>(v));
   }
   bwd.in.insert(bwd.in.end(), ct_var.begin(), ct_var.end());
@@ -246,15 +253,10 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
   r.bwd = simplify(bwd);
   return r;
 }
-std::string bits(const Mask& m) {
-  std::string r;
-  for (bool b : m) r += b ? '1' : '0';
-  return r;
-}
 }  // namespace
 const Split& split_vjp(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
-  std::string key =
-      "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " + bits(policy.invariant);
+  std::string key = "split " + std::to_string(static_cast<int>(policy.keep)) + " " + bits(wrt) + " " +
+                    bits(policy.invariant) + " " + std::to_string(policy.reused);
   for (auto& n : policy.names) key += " " + n;
   return p->memo.get<Split>(key, [&] { return make_split(p, wrt, policy); });
 }

@@ -12,7 +12,7 @@ template <class F> NamedArray binary(std::string_view what, const NamedArray& a,
 }
 template <class F> NamedArray reduced(std::string_view what, const NamedArray& x, const AxisNames& names, F f) {
   auto p = positions(what, x, names);
-  return made(p.empty() ? x.array() : f(x.array(), Dimensions(p)), without(x.axes(), p));
+  return made(f(x.array(), Dimensions(p)), without(x.axes(), p));
 }
 template <class F> NamedArray along(const NamedArray& x, const AxisNames::One& axis, F f) {
   return made(f(x.array(), x.position(axis)), x.axes());

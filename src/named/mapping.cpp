@@ -33,23 +33,35 @@ void AxisMapping::check_rules(const std::vector<Axis>& axes) const {
         }
     }
 }
-Spec spec_for(const std::vector<Axis>& axes, const AxisMapping& mapping) {
-  auto s = Spec::replicated(axes.size());
-  auto* mesh = here().mesh;
-  if (!mesh) return s;
-  mapping.check_rules(axes);
+namespace {
+/// What a rule does to an array: the mesh axes that it gives to the axis at `place`, and those that an earlier rule took for another one.
+struct Applied {
+  std::size_t rule, place;
+  MeshAxes given, taken;
+};
+std::vector<Applied> applied(const AxisMapping& mapping, const std::vector<Axis>& axes, const MeshShape& mesh) {
+  std::vector<Applied> r;
   MeshAxes used;
   std::vector<bool> decided(axes.size());
-  for (auto& rule : mapping.rules()) {
+  for (std::size_t i = 0; i < mapping.rules().size(); ++i) {
+    auto& rule = mapping.rules()[i];
     auto p = find_axis(axes, rule.axis);
     if (p < 0 || decided[static_cast<std::size_t>(p)]) continue;
     decided[static_cast<std::size_t>(p)] = true;
-    for (auto& m : rule.mesh) {
-      if (!mesh->has(m) || used.has(m)) continue;
-      s[static_cast<std::size_t>(p)].push_back(m);
-      used.push_back(m);
-    }
+    Applied a{i, static_cast<std::size_t>(p), {}, {}};
+    for (auto& m : rule.mesh)
+      if (mesh.has(m)) (used.has(m) || a.given.has(m) ? a.taken : a.given).push_back(m);
+    used.append(a.given);
+    r.push_back(std::move(a));
   }
+  return r;
+}
+}  // namespace
+Spec spec_for(const std::vector<Axis>& axes, const AxisMapping& mapping) {
+  auto s = Spec::replicated(axes.size());
+  if (!here().mesh) return s;
+  mapping.check_rules(axes);
+  for (auto& a : applied(mapping, axes, *here().mesh)) s[a.place] = a.given;
   return s;
 }
 NamedArray auto_sharded(const NamedArray& x, const AxisMapping& mapping) {
@@ -66,34 +78,28 @@ std::vector<std::string> diagnose(const AxisMapping& mapping,
                                   const MeshShape& mesh) {
   std::vector<std::string> r;
   auto& rules = mapping.rules();
+  auto name_of = [&](std::size_t i) {
+    return "rule " + std::to_string(i + 1) + " (" + rules[i].axis + " -> " + to_string(rules[i].mesh) + ")";
+  };
   for (std::size_t i = 0; i < rules.size(); ++i) {
     auto& rule = rules[i];
-    std::string name = "rule " + std::to_string(i + 1) + " (" + rule.axis + " -> " + to_string(rule.mesh) + ")";
     for (std::size_t j = 0; j < i; ++j)
-      if (rules[j].axis == rule.axis) r.push_back(name + " is hidden by rule " + std::to_string(j + 1));
+      if (rules[j].axis == rule.axis) r.push_back(name_of(i) + " is hidden by rule " + std::to_string(j + 1));
     for (auto& m : rule.mesh)
-      if (!mesh.has(m)) r.push_back(name + ": the mesh has no axis '" + m.str() + "'");
-    bool fits = false;
-    for (auto& [path, axes] : arrays) {
-      auto p = find_axis(axes, rule.axis);
-      if (p < 0) continue;
-      fits = true;
-      MeshAxes used;  // by earlier rules, on other axes of this array
-      for (std::size_t j = 0; j < i; ++j)
-        if (find_axis(axes, rules[j].axis) >= 0 && rules[j].axis != rule.axis)
-          for (auto& m : rules[j].mesh) used.push_back(m);
-      for (auto& m : rule.mesh)
-        if (used.has(m) && mesh.has(m)) r.push_back(name + ": mesh axis '" + m.str() + "' is taken already in " + path);
-      MeshAxes there;
-      for (auto& m : rule.mesh)
-        if (mesh.has(m)) there.push_back(m);
-      auto n = axes[static_cast<std::size_t>(p)].size;
-      if (auto parts = mesh.parts(there); parts > 1 && n % parts)
-        r.push_back(name + ": " + std::to_string(n) + " does not divide over " + std::to_string(parts) + " in " + path +
-                    " (uneven blocks)");
-    }
-    if (!fits && !arrays.empty()) r.push_back(name + " fits no array");
+      if (!mesh.has(m)) r.push_back(name_of(i) + ": the mesh has no axis '" + m.str() + "'");
+    if (!arrays.empty() &&
+        std::none_of(arrays.begin(), arrays.end(), [&](auto& a) { return find_axis(a.second, rule.axis) >= 0; }))
+      r.push_back(name_of(i) + " fits no array");
   }
+  for (auto& [path, axes] : arrays)
+    for (auto& a : applied(mapping, axes, mesh)) {
+      for (auto& m : a.taken)
+        r.push_back(name_of(a.rule) + ": mesh axis '" + m.str() + "' is taken already in " + path);
+      auto n = axes[a.place].size;
+      if (auto parts = mesh.parts(a.given); parts > 1 && n % parts)
+        r.push_back(name_of(a.rule) + ": " + std::to_string(n) + " does not divide over " + std::to_string(parts) +
+                    " in " + path + " (uneven blocks)");
+    }
   std::sort(r.begin(), r.end());
   r.erase(std::unique(r.begin(), r.end()), r.end());
   return r;

@@ -1,5 +1,4 @@
 #include "bora/named/named.h"
-#include "bora/named/mapping.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/index.h"
 #include "bora/ops/special.h"
@@ -217,51 +216,97 @@ NamedArray take(const NamedArray& table, const AxisNames::One& axis, const Named
   return made(take(table.array(), indices.array(), p), axes);
 }
 namespace {
-struct Selected {
-  Slices slices;
-  std::vector<Axis> axes;
-};
-Selected select_parts(const NamedArray& x, const std::vector<NamedSlice>& parts) {
-  Selected s{Slices(x.axes().size(), Slice(all())), {}};
-  std::vector<bool> named(x.axes().size());
+const std::int64_t* number(const Slice& s) { return std::get_if<std::int64_t>(&s.s); }
+const Array* index_of(const Slice& s) { return std::get_if<Array>(&s.s); }
+/// One slice for each axis.
+Slices slices_of(const NamedArray& x, const std::vector<NamedSlice>& parts) {
+  Slices r(x.axes().size(), Slice(all()));
+  std::vector<bool> named(r.size());
   for (auto& p : parts) {
     auto i = static_cast<std::size_t>(x.position(AxisNames::One(std::string_view(p.axis))));
     check<AxisError>(!named[i], "axis '", p.axis, "' is indexed twice");
     named[i] = true;
     check<AxisError>(!std::holds_alternative<NewAxis>(p.slice.s) && !std::holds_alternative<Ellipsis>(p.slice.s),
                      "axis '", p.axis, "': index it with an integer, a range or integers");
-    s.slices[i] = p.slice;
+    auto* a = index_of(p.slice);
+    check<AxisError>(!a || a->ndim() <= 1, "axis '", p.axis, "' is indexed by an array of ", a ? a->ndim() : 0,
+                     " dimensions; use take with named indices");
+    r[i] = p.slice;
   }
-  for (std::size_t i = 0; i < x.axes().size(); ++i) {
+  return r;
+}
+/// Integers and ranges first, then one index Array after the other: each axis is taken from by itself.
+NamedArray selected(const NamedArray& x, const Slices& slices) {
+  auto plain = slices;
+  for (auto& s : plain)
+    if (index_of(s)) s = all();
+  auto y = view_of(x.array(), plain);
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (number(slices[i])) continue;
+    auto* index = index_of(slices[i]);
+    if (index) {
+      Slices one(axes.size(), Slice(all()));
+      one.emplace_back(*index);
+      y = view_of(y, one);
+    }
+    if (!index || index->ndim() == 1) axes.push_back(x.axes()[i].resize(y.shape()[axes.size()]));
+  }
+  return made(y, axes);
+}
+/// What an update writes to.
+struct Target {
+  Slices slices;
+  std::vector<Axis> axes;
+  Shape
+      shape;  // of these axes, and a 1 where an integer stands beside a list of positions: so the order of axes is kept
+};
+Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {
+  Target t{slices_of(x, where), {}, {}};
+  std::size_t indices = 0, lists = 0;
+  for (auto& s : t.slices) {
+    indices += index_of(s) != nullptr;
+    lists += index_of(s) && index_of(s)->ndim() == 1;
+  }
+  check<AxisError>(lists == 0 || indices == 1,
+                   "at: a list of positions must be the only index Array of an update; write along one axis at a time");
+  for (std::size_t i = 0; i < t.slices.size(); ++i) {
     auto axis = x.axes()[i];
-    if (std::holds_alternative<std::int64_t>(s.slices[i].s)) continue;
-    if (auto* r = std::get_if<Range>(&s.slices[i].s)) axis.size = view_of(iota({axis.size}, 0), {Slice(*r)}).size();
-    if (auto* a = std::get_if<Array>(&s.slices[i].s)) {
+    auto& s = t.slices[i];
+    if (auto* n = number(s)) {
+      if (lists == 0) continue;
+      check<IndexError>(-axis.size <= *n && *n < axis.size, "at: index ", *n, " is outside of axis '", axis.name,
+                        "', which has ", axis.size, " elements");
+      auto k = *n < 0 ? *n + axis.size : *n;
+      s = range(k, k + 1);
+      t.shape.push_back(1);
+      continue;
+    }
+    if (auto* r = std::get_if<Range>(&s.s)) axis.size = view_of(iota({axis.size}, 0), {Slice(*r)}).size();
+    if (auto* a = index_of(s)) {
       if (a->ndim() == 0) continue;
-      check<AxisError>(a->ndim() == 1, "axis '", axis.name, "' is indexed by an array of ", a->ndim(),
-                       " dimensions; use take with named indices");
       axis.size = a->size();
     }
-    s.axes.push_back(axis);
+    t.axes.push_back(axis);
+    t.shape.push_back(axis.size);
   }
-  return s;
+  return t;
 }
 NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, const NamedArray& y,
                   Array (At::*f)(const Array&) const) {
-  auto s = select_parts(x, where);
+  auto t = target_of(x, where);
   for (auto& a : y.axes())
-    check<AxisError>(find_axis(s.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ",
-                     s.axes, " has not");
-  return made((At(x.array(), s.slices).*f)(spread_to(y, s.axes)), x.axes());
+    check<AxisError>(find_axis(t.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ",
+                     t.axes, " has not");
+  return made((At(x.array(), t.slices).*f)(reshape(spread_to(y, t.axes), t.shape)), x.axes());
 }
 NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, Scalar y, Array (At::*f)(Scalar) const) {
-  return made((At(x.array(), select_parts(x, where).slices).*f)(y), x.axes());
+  return made((At(x.array(), target_of(x, where).slices).*f)(y), x.axes());
 }
 }  // namespace
 NamedArray NamedArray::operator[](const NamedSlice& s) const { return (*this)[{s}]; }
 NamedArray NamedArray::operator[](std::initializer_list<NamedSlice> l) const {
-  auto s = select_parts(*this, l);
-  return {view_of(array_, s.slices), s.axes};
+  return selected(*this, slices_of(*this, l));
 }
 NamedArray NamedAt::set(const NamedArray& y) const { return update(x_, where_, y, &At::set); }
 NamedArray NamedAt::set(Scalar y) const { return update(x_, where_, y, &At::set); }

@@ -4,7 +4,7 @@
 
 namespace bora::random {
 namespace {
-Draw born(const Axes& axes) { return {spec_for(axes.list(), current_mapping())}; }
+Draw born(const Axes& axes) { return {.spec = spec_for(axes.list(), current_mapping())}; }
 }  // namespace
 NamedArray bits(const Array& k, const Axes& a, Dtype d) {
   return made(bits(k, shape_of(a.list()), d, born(a)), a.list());
@@ -32,6 +32,6 @@ NamedArray exponential(const Array& k, const Axes& a, Dtype d) {
 }
 NamedArray categorical(const Array& k, const NamedArray& logits, const AxisNames::One& axis) {
   auto p = logits.position(axis);
-  return made(categorical(k, logits.array(), p), without(logits.axes(), {p}));
+  return made(categorical(k, logits.array(), p, none, born(logits.axes())), without(logits.axes(), {p}));
 }
 }  // namespace bora::random

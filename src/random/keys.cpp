@@ -1,5 +1,6 @@
 // Keys: made from seeds, split, folded; each an application of the block cipher to a counter.
 #include <cstring>
+#include "bora/base/parallel.h"
 #include "bora/kernels/loop.h"
 #include "random/draw.h"
 
@@ -35,8 +36,9 @@ struct SplitKeys {
   void eval(Inputs in, Outputs out) const {
     auto* k = in[0].as<Words>();
     auto* y = out[0].as<Words>();
-    for (std::int64_t j = 0, keys = in[0].type.size(); j < keys; ++j)
-      for (std::int64_t i = 0; i < n; ++i) *y++ = kernels::threefry(k[j], static_cast<std::uint64_t>(i));
+    parallel_for(out[0].type.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) y[i] = kernels::threefry(k[i / n], static_cast<std::uint64_t>(i % n));
+    });
   }
   Factors factors(const Types& in) const {
     auto l = up_to(in[0].ndim()), o = up_to(in[0].ndim() + 1);
@@ -61,7 +63,9 @@ struct FoldIn {
     auto* k = in[0].as<Words>();
     auto* data = in[1].as<std::uint32_t>();
     auto* y = out[0].as<Words>();
-    for (std::int64_t j = 0, keys = in[0].type.size(); j < keys; ++j) y[j] = kernels::threefry(k[j], data[j]);
+    parallel_for(out[0].type.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) y[i] = kernels::threefry(k[i], data[i]);
+    });
   }
   Factors factors(const Types& in) const {
     auto l = up_to(in[0].ndim());

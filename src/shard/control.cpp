@@ -84,7 +84,9 @@ std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& bod
                                                            std::size_t first, std::size_t n, const Shard& s) {
   std::vector<bool> no_partial(n);
   auto start = x;
-  for (int round = 0; round < 16; ++round) {
+  std::size_t rounds = 1;  // each but the last splits a dimension of a carry, or takes or drops its pending sum
+  for (std::size_t i = 0; i < n; ++i) rounds += x[first + i].spec.size() + 2;
+  for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<Sharded> in;
     for (auto& v : x) in.push_back(without_local(v));
     auto q = shard_program(body, in, s);

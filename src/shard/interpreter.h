@@ -1,7 +1,6 @@
 // interpreter.h -- Shard: the interpreter whose values are blocks. A value nobody split is simply a plain value one level out. Private.
 #pragma once
 #include <map>
-#include <unordered_map>
 #include "bora/compile/program.h"
 #include "bora/ops/primitives.h"
 

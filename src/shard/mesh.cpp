@@ -24,7 +24,6 @@ class OverTransport final : public Communicator {
       case CollectiveKind::reduce_scatter: t.op = transport::Op::reduce_scatter; break;
       case CollectiveKind::all_to_all: t.op = transport::Op::all_to_all; break;
       case CollectiveKind::permute: t.op = transport::Op::permute; break;
-      case CollectiveKind::broadcast: t.op = transport::Op::broadcast; break;
     }
     t.reduce = c.reduce == 0 ? transport::Reduce::sum : c.reduce == 1 ? transport::Reduce::max : transport::Reduce::min;
     t.dtype = c.dtype;

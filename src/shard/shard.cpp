@@ -13,6 +13,16 @@ Shard& in_force(std::string_view what) {
   check<ShardError>(s != nullptr, what, ": no mesh is active; open one with UseMesh or local_mesh");
   return *s;
 }
+/// What this rank has of x; under a derivative, of the value at which it is taken.
+Sharded held(std::string_view what, const Shard& s, Array x) {
+  (void)x.type();  // an empty Array says so
+  while (auto* primal = x.get()->primal_value()) x = Array(*primal);
+  check<TraceError>(
+      is_buffer(x) || s.owns(x), what, ": ", [&] { return x.get()->describe(); },
+      " has no known Spec here: a traced value gets one when its Program is partitioned, and one of "
+      "another mesh ended with it");
+  return s.view(x);
+}
 Spec padded(Spec s, std::size_t n) {
   s.resize(std::max(n, s.size()));
   return s;
@@ -38,7 +48,7 @@ Array gather(const Array& x) { return x.concrete(); }
 Spec Array::spec() const { return spec_of(*this); }
 Spec spec_of(const Array& x) {
   auto* s = nearest<Shard>();
-  return s ? s->view(x).spec : Spec::replicated(static_cast<std::size_t>(x.ndim()));
+  return s ? held("spec", *s, x).spec : Spec::replicated(static_cast<std::size_t>(x.ndim()));
 }
 LocalBlock local_block(const Array& x) {
   auto* s = nearest<Shard>();
@@ -46,7 +56,7 @@ LocalBlock local_block(const Array& x) {
     return {x.concrete(), x.shape(), Dims(static_cast<std::size_t>(x.ndim()), 0),
             Spec::replicated(static_cast<std::size_t>(x.ndim()))};
   Within w(s->parent);
-  auto v = s->resolve(s->real(s->view(x)));
+  auto v = s->resolve(s->real(held("local_block", *s, x)));
   Dims begin;
   for (std::size_t d = 0; d < v.spec.size(); ++d)
     begin.push_back(block_of(v.type.shape[d], s->mesh().parts(v.spec[d]), s->mesh().part(s->rank(), v.spec[d])).begin);
@@ -56,7 +66,7 @@ std::string visualize_sharding(const Array& x) {
   auto* s = nearest<Shard>();
   check<ShapeError>(x.ndim() <= 2, "visualize_sharding: draws arrays of 1 or 2 dimensions, got ", x.type());
   if (!s) return to_string(x.type()) + ": one process, not split\n";
-  auto v = s->view(x);
+  auto v = held("visualize_sharding", *s, x);
   auto& m = s->mesh();
   auto rows = x.ndim() == 2 ? v.spec[0] : MeshAxes{},
        columns = x.ndim() == 0 ? MeshAxes{} : v.spec[static_cast<std::size_t>(x.ndim() - 1)];
@@ -202,8 +212,8 @@ std::string explain_program(const ProgramPtr& p, const Arrays& in) {
   if (auto* s = nearest<Shard>()) o << "mesh " << to_string(s->mesh()) << ", rank " << s->rank() << "\n";
   o << "inputs " << bytes_text(static_cast<std::int64_t>(i.input_bytes)) << ", outputs "
     << bytes_text(static_cast<std::int64_t>(i.output_bytes)) << ", temporaries "
-    << bytes_text(static_cast<std::int64_t>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels << " kernels ("
-    << i.fused << " fused)\n";
+    << bytes_text(static_cast<std::int64_t>(i.slab_bytes)) << ", " << i.flops / 1e9 << " GFLOP, " << i.kernels
+    << " kernels (" << i.fused << " fused)\n";
   for (auto& c : i.collective_uses)
     o << "  " << c.times << " x " << c.what << ", " << bytes_text(static_cast<std::int64_t>(c.bytes)) << " each\n";
   o << e->explain();

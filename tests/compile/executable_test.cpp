@@ -242,6 +242,28 @@ TEST(Scan, WhatDoesNotChangeRunsOnce) {
   auto flops = executable(p)->info().flops;
   EXPECT_LT(flops, 102 * 2 * 64 + 100 * 100) << executable(p)->explain();
 }
+TEST(Scan, ABarrierKeepsItsWorkInTheLoop) {
+  auto body = [](const Arrays& a) {
+    auto w = optimization_barrier({a[0]})[0];
+    return Arrays{tanh(matmul(matmul(w, w), a[1]))};
+  };
+  scan_agrees(body, {numbers({4, 4}, 1)}, {numbers({4, 4}, 2)}, {}, 3);
+  Type t{{4, 4}, f32};
+  auto p = stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, 100); }, {t, t}).program;
+  EXPECT_GT(executable(p)->info().flops, 200 * 2 * 64) << executable(p)->explain();
+}
+TEST(Simplify, AProductThatIsReadTwiceIsMadeOnce) {
+  Type t{{4, 4}, f32};
+  auto products = [&](const FlatFn& f) { return count(*simplify(*stage(f, {t, t}).program), "dot_general"); };
+  auto both = [](const Arrays& a) {
+    auto y = matmul(a[0], a[1]);
+    return Arrays{y, transpose(y)};
+  };
+  EXPECT_EQ(products(both), 1u);
+  agrees(both, {numbers({4, 4}, 1), numbers({4, 4}, 2)});
+  auto p = simplify(*stage([](const Arrays& a) { return Arrays{transpose(matmul(a[0], a[1]))}; }, {t, t}).program);
+  EXPECT_EQ(p->code.size(), 1u) << print(*p);
+}
 TEST(Scan, NothingIsAllocatedInTheLoop) {
   Type t{{64}, f32};
   auto body = [](const Arrays& a) { return Arrays{tanh(matmul(a[0], a[1]))}; };

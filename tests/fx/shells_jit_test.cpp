@@ -146,6 +146,21 @@ TEST(Jit, SaysWhichFieldMakesItStageAgainAndAgain) {
   EXPECT_NE(text.find("jit(step) was staged 9 times"), std::string::npos) << text;
   EXPECT_NE(text.find("'rate': 7, then 8"), std::string::npos) << text;
 }
+TEST(Jit, SaysWhichClosedOverValueMakesItStageAgainAndAgain) {
+  Array w;
+  auto f = jit([&](const Array& x) { return x * w; }, {.name = "step"});
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 9; ++i)
+    (void)grad([&](const Array& x) {
+      w = x;
+      return f(x);
+    })(array(2.));
+  auto text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(
+      text.find("jit(step) was staged 9 times; it closes over a value that belongs to one call only (traced f32[])"),
+      std::string::npos)
+      << text;
+}
 TEST(Jit, KeepsTheMostRecentlyUsed) {
   auto f = jit([](const Array& x) { return x + 1; }, {.cache = 2});
   testing::internal::CaptureStderr();

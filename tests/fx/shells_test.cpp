@@ -3,6 +3,7 @@
 #include <cmath>
 #include "bora/fx/transforms.h"
 #include "bora/ops/ops.h"
+#include "bora/random/random.h"
 
 namespace {
 using namespace bora;
@@ -391,6 +392,40 @@ TEST(CustomVjp, OneAndSeveralArguments) {
                           [](const Array&, const Array& ct) { return ct; });
   SAYS(ShapeError, grad(wrong)(xs()),
        "custom_vjp: bwd: the gradient of the value has type f32[] but the argument has f32[4, 2]");
+}
+TEST(CustomVjp, LeavesThatAreNotFloatingHaveNoGradient) {
+  struct Result {
+    Array value, count;
+  };
+  auto f = custom_vjp(
+      [](const Array& k, const Array& x, const Array& n) {
+        return Result{x * random::uniform(k), n + 1};
+      },
+      [](const Array& k, const Array& x, const Array& n) {
+        return std::pair{Result{x * random::uniform(k), n + 1}, std::pair{k, n}};
+      },
+      [](const std::pair<Array, Array>& r, const Result& ct) {
+        EXPECT_FALSE(ct.count.defined());
+        return std::tuple{none, ct.value * random::uniform(r.first) * 7, none};
+      });
+  auto k = random::key(1);
+  auto g = [&](const Array& x) { return sum(f(k, x, array(2)).value); };
+  auto want = random::uniform(k) * 7;
+  close(grad(g)(array(3.)), want);
+  close(jit(grad(g))(array(3.)), want);
+  close(vmap(grad(g))(array({3., 4.})), stack({want, want}));
+}
+TEST(CustomVjp, WhatItClosesOverIsNotDifferentiatedSilently) {
+  auto outer = [](const Array& w) {
+    auto f = custom_vjp([&](const Array& x) { return x * w; },
+                        [&](const Array& x) {
+                          return std::pair{x * w, w};
+                        },
+                        [](const Array& v, const Array& ct) { return ct * v; });
+    return f(array(2.));
+  };
+  close(outer(array(3.)), array(6.));
+  SAYS(TraceError, grad(outer)(array(3.)), "custom_vjp: f or fwd closes over f32[], which is being differentiated");
 }
 TEST(EvalShape, ShapesWithoutNumbers) {
   int runs = 0;

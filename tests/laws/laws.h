@@ -101,7 +101,7 @@ inline Arrays joined(Arrays a, const Arrays& b) {
 /// f staged on these arguments and run as an inner jit.
 inline Arrays run_staged(const FlatFn& f, const Arrays& in) {
   auto s = stage(f, types_of(in));
-  return fx::call_program(s.program, joined(in, s.captures));
+  return fx::run_jit(s.program, joined(in, s.captures));
 }
 inline std::string one_line(const std::vector<std::string>& lines) {
   std::string s;

@@ -173,6 +173,22 @@ TEST_P(ControlFlow, ScanInEveryNesting) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Laws, ControlFlow, testing::Bool());
+TEST(ControlFlow, AResultOfTheBodyIsNotStackedTwice) {
+  auto f = [](const Array& w) {
+    auto [c, ys] = scan(
+        [&](const Array& a, const Array& x) {
+          auto y = tanh(x * w);
+          return std::pair{a + y, y};
+        },
+        zeros({3}, f64), rnd({4, 3}, 1));
+    return sum(c) + sum(ys * ys);
+  };
+  auto p = program_of(grad(f), rnd({3}, 2));
+  auto forward = std::find_if(p->code.begin(), p->code.end(), [](auto& i) { return i.primitive->name() == "scan"; });
+  EXPECT_EQ(forward->out.size(), 2u) << print(*p);
+  auto y = tanh(rnd({4, 3}, 1) * rnd({3}, 2));
+  close({grad(f)(rnd({3}, 2))}, {sum((1 + 2 * y) * (1 - y * y) * rnd({4, 3}, 1), 0)}, 1e-14, "gradient");
+}
 TEST(ControlFlow, CheckpointRepeatsWhatItDoesNotKeep) {
   auto products = [](const remat::Policy& p) {
     auto f = [p](const Array& w) {

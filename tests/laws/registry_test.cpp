@@ -290,7 +290,7 @@ TEST_P(Registry, ShardedIsLocal) {
             close(got, want, 1e-12, "sharded = local " + where);
             auto staged = stage([&](const Arrays& a) { return differentiate ? gradient(a, ct) : f(a); }, types_of(in));
             auto all = joined(in, staged.captures);
-            close(gathered(fx::call_program(staged.program, all)), want, 1e-12, "sharded(jit) = local " + where);
+            close(gathered(fx::run_jit(staged.program, all)), want, 1e-12, "sharded(jit) = local " + where);
             same_everywhere(mesh, *fx::local_program(staged.program, all), where);
           }
         });

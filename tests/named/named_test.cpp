@@ -69,6 +69,46 @@ TEST(Named, ReductionsIndexingAndUpdates) {
   EXPECT_EQ(numbers(unflatten_axis(flat, "all", {Batch, Embed})), numbers(x()));
   EXPECT_NEAR(sum(softmax(x(), Embed)[{"batch", 0}]).item<float>(), 1, 1e-6);
 }
+TEST(Named, EachAxisIsIndexedByItself) {
+  auto a = reshape(arange(40, f32), {4, 2, 5});
+  auto y = named(a, {Axis{"a", 4}, Axis{"c", 2}, Axis{"b", 5}});
+  auto i = array({4, 0, 2}), j = array({1, 3});
+  auto same = [](const NamedArray& got, const std::vector<Axis>& axes, const Array& want) {
+    EXPECT_EQ(got.axes(), axes);
+    EXPECT_TRUE(array_equal(got.array(), want));
+  };
+  same(y[{{"a", 3}, {"b", i}}], {{"c", 2}, {"b", 3}}, take(view(a, 3), i, 1));
+  same(y[{{"a", j}, {"b", i}}], {{"a", 2}, {"c", 2}, {"b", 3}}, take(take(a, j, 0), i, 2));
+  same(y[{{"a", j}, {"c", range(1, 2)}, {"b", array(4)}}], {{"a", 2}, {"c", 1}},
+       take(view(a, all(), range(1, 2), 4), j, 0));
+  auto part = named(-reshape(arange(6, f32), {3, 2}), {Axis{"b", 3}, Axis{"c", 2}});
+  auto z = at(y, {{"a", -1}, {"b", i}}).set(part);
+  same(z[{{"a", 3}, {"b", i}}], {{"c", 2}, {"b", 3}}, transpose(part.array()));
+  same(z[{"a", range(0, 3)}], {{"a", 3}, {"c", 2}, {"b", 5}}, view(a, range(0, 3)));
+  EXPECT_EQ(numbers(at(y, {{"a", array(0)}, {"c", 1}, {"b", array(2)}}).set(-1)[{{"a", 0}, {"c", 1}, {"b", 2}}])[0],
+            -1);
+  EXPECT_THROW((void)at(y, {{"a", j}, {"b", j}}).set(0), AxisError);
+  EXPECT_THROW((void)at(y, {{"a", 4}, {"b", j}}).set(0), IndexError);
+}
+TEST(Named, ReductionsOverNoAxisAreStillReductions) {
+  const AxisNames none_of{};
+  auto counts = named(array({1, 2, 0}), Embed);
+  EXPECT_EQ(numbers(var(x(), none_of)), std::vector<float>(6, 0));
+  EXPECT_EQ(any(counts, none_of).dtype(), boolean);
+  EXPECT_EQ(all(counts, none_of).to_vector<int>(), (std::vector<int>{1, 1, 0}));
+  EXPECT_EQ(mean(counts, none_of).dtype(), f32);
+  EXPECT_EQ(numbers(sum(x(), none_of)), numbers(x()));
+}
+TEST(Named, ScansByAxisKeepTheirOptions) {
+  auto body = [](const NamedArray& c, const NamedArray& row) { return std::pair{c + row, c}; };
+  auto once = scan(body, Batch)(zeros(Embed), x()), twice = scan(body, Batch, {.unroll = 2})(zeros(Embed), x());
+  EXPECT_EQ(numbers(twice.first), numbers(once.first));
+  EXPECT_EQ(numbers(twice.second), numbers(once.second));
+  auto p =
+      program_of([&](const NamedArray& v) { return scan(body, Batch, {.unroll = 2})(zeros(Embed), v).first; }, x());
+  EXPECT_EQ(count(*p, "scan"), 0u) << "it is unrolled";
+  EXPECT_THROW((void)scan(body, Batch, {.length = 1})(zeros(Embed), x()), ValueError);
+}
 TEST(Named, VmapAndScanByAxis) {
   auto f = [](const NamedArray& row, const NamedArray& m) { return dot(row, m, Embed); };
   auto y = vmap(f, Batch)(x(), w());
@@ -129,6 +169,27 @@ TEST(Mapping, FirstRuleWinsAndMeshAxesServeOnce) {
   EXPECT_NE(all.find("uneven"), std::string::npos) << all;
   EXPECT_NE(all.find("fits no array"), std::string::npos) << all;
   EXPECT_NE(all.find("is hidden by rule 1"), std::string::npos) << all;
+}
+TEST(Mapping, DiagnoseSaysWhatSpecForDoes) {
+  MeshShape mesh{{{AxisName("data"), 2}}};
+  // The rule of embed is hidden by one that gives it nothing: nothing is taken from mlp.
+  auto lines =
+      diagnose(AxisMapping{{"embed", none}, {"embed", "data"}, {"mlp", "data"}}, {{"w", {Embed, Hidden}}}, mesh);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("rule 2 (embed -> data) is hidden by rule 1"), std::string::npos) << lines[0];
+  lines = diagnose(AxisMapping{{"mlp", "data"}, {"embed", "data"}}, {{"w", {Embed, Hidden}}}, mesh);
+  ASSERT_EQ(lines.size(), 1u) << "what is taken does not divide anything";
+  EXPECT_NE(lines[0].find("mesh axis 'data' is taken already in w"), std::string::npos) << lines[0];
+}
+TEST(Mapping, CategoricalDrawsOnlyItsNoise) {
+  auto logits = named(reshape(arange(12, f32), {4, 3}), {Axis{"rows", 4}, Embed});
+  auto want = random::categorical(random::key(3), logits, Embed).to_vector<int>();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    UseMapping scope(AxisMapping{{"rows", "data"}});
+    auto y = random::categorical(random::key(3), logits, Embed);
+    EXPECT_EQ(spec_of(y.array()), (Spec{"data"}));
+    EXPECT_EQ(y.to_vector<int>(), want);
+  });
 }
 TEST(Mapping, DrawsAreBornSplitAndTheSame) {
   auto want = random::normal(random::key(3), {Batch, Embed}).to_vector<float>();

@@ -59,6 +59,17 @@ struct Layer {
     return x + rename(tanh(linear(x)), {{"out", "embed"}}) * scale;
   }
 };
+struct Matrix {
+  NamedArray weight;
+  NamedArray operator()(const NamedArray& x) const { return named(matmul(x.array(), weight.array()), x.axes()); }
+};
+TEST(Stacked, AnErrorInFoldNamesTheParameter) {
+  nn::Stacked<Matrix> stack{{zeros({Layers, Axis{"in", 7}, Axis{"out", 8}})}, Layers};
+  try {
+    (void)nn::fold(stack, input())();
+    ADD_FAILURE();
+  } catch (const ShapeError& e) { EXPECT_NE(std::string(e.what()).find("(weight, "), std::string::npos) << e.what(); }
+}
 TEST(Stacked, FoldIsALoopOverLayers) {
   auto keys = random::split(random::key(5), 3);
   auto stack = nn::Stacked<Layer>::init(Layers, Embed, nn::per_layer(keys));

@@ -38,6 +38,8 @@ struct Value {
   virtual Array concrete() const;
   /// Is the caller's handle the only one, all the way down to the memory? Then the memory may be reused (donation).
   virtual bool sole() const { return false; }
+  /// The value that this one stands for while a derivative is taken; null for any other.
+  virtual const Array* primal_value() const { return nullptr; }
   /// What printing shows where there are no numbers at hand: "traced f32[2, 3]".
   virtual std::string describe() const { return "traced " + to_string(type); }
 };

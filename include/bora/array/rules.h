@@ -124,7 +124,7 @@ struct MeshShape {
 std::string to_string(const MeshShape&);  // "data=2,model=1"
 
 /// Moves bytes between the ranks of a mesh, for collectives' eval rules. shard implements it over the transport.
-enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, permute, broadcast };
+enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, permute };
 struct CollectiveCall {
   CollectiveKind kind;
   int reduce = 0;  // 0 sum, 1 max, 2 min

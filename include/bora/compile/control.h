@@ -4,6 +4,11 @@
 #include "bora/compile/program.h"
 
 namespace bora::ops {
+/// n of these, stacked.
+inline Type with_length(Type t, std::int64_t n) {
+  t.shape.insert(0, n);
+  return t;
+}
 /// What a checkpoint may keep for the backward pass.
 enum class Keep : std::uint8_t { nothing, dots, dots_no_batch, everything, names };
 /// An inner jit (protect = false) or a checkpoint. Its backward call, when repeated computation must survive, has protect = true: passes
@@ -17,7 +22,6 @@ struct Call {
   static constexpr std::string_view name = "call";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
-  Cost cost(const Types&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
@@ -32,7 +36,6 @@ struct Scan {
   static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
-  Cost cost(const Types&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
@@ -64,7 +67,7 @@ struct While {
   static Samples<While> samples();
 };
 /// f with the user's own backward pass: program(x) = f; fwd(x) -> (out, residuals); bwd(residuals, ct) -> gradients of the first
-/// `differentiable` inputs. All are Programs over the same inputs.
+/// `differentiable` inputs; cotangents and gradients of floating values only. program and fwd have the same inputs.
 struct CustomVjp {
   ProgramPtr program, fwd, bwd;
   std::int64_t differentiable;

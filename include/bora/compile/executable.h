@@ -4,7 +4,8 @@
 #include "bora/compile/program.h"
 
 namespace bora {
-/// How memory and time of one run are made up, for plans and reports. Bytes are of this rank.
+/// How memory and time of one run are made up, for plans and reports. Bytes are of this rank. Both branches of a cond are counted, and
+/// one round of a while_loop.
 struct ExecutableInfo {
   std::size_t slab_bytes = 0;  // temporaries; leased while it runs
   std::size_t input_bytes = 0, output_bytes = 0, donated_bytes = 0;

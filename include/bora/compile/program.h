@@ -54,7 +54,8 @@ class Stage final : public Interpreter {
   ~Stage() override;
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   Array input(const Type&, std::string label = {});
-  int variable(const Array&);  // lifts if it is not ours
+  int variable(const Array&);              // lifts if it is not ours
+  const std::string& scope(const Array&);  // the tree path it comes from, empty if none
   std::size_t length() const { return program_.code.size(); }
   /// The Program, simplified; inputs = input() calls in order, then captures.
   ProgramPtr finish(const Arrays& out);
@@ -65,7 +66,7 @@ class Stage final : public Interpreter {
   Array fresh(const Type&, int* number);
   std::string scope_of(const std::vector<int>& operands) const;
   Program program_;
-  std::vector<std::string> scopes_;  // by variable: the tree path it comes from, empty if none
+  std::vector<std::string> scopes_;  // by variable
   std::vector<int> captured_;
   std::unordered_map<const Value*, int> lifted_;
 };

@@ -4,9 +4,11 @@
 
 namespace bora {
 namespace fx {
-/// Gradients in the order of the argument's leaves; zeros where none was given. Throws where a gradient's type is not its input's.
+/// Gradients of the floating leaves of the argument; zeros where none was given. Throws where a gradient's type is not its input's.
 void append_gradients(tree::Node argument, tree::Node gradient, Arrays&);
 void append_zero_gradients(tree::Node argument, Arrays&);
+/// Cotangents of the floating leaves of `out`; the others stay empty.
+Arrays spread_cotangents(tree::Node out, const Array* cotangents);
 template <class X, class G> void append_gradient(const X& x, const G& g, Arrays& to) {
   static_assert(std::is_same_v<X, G> || std::is_same_v<G, std::nullopt_t>,
                 "custom_vjp: bwd must return the gradient with the type of the argument (a tuple of them for several), "
@@ -38,7 +40,7 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
         FlatFn backward = [&](const Arrays& in) {
           const Array *at = in.data(), *end = at + in.size();
           Residuals residuals = take_tree(both->second, at, end);
-          R ct = take_tree(both->first, at, end);
+          R ct = tree::unflatten(both->first, spread_cotangents(tree::node(both->first), at));
           auto g = std::invoke(bwd, std::as_const(residuals), std::as_const(ct));
           Arrays r;
           if constexpr (sizeof...(A) == 1) (append_gradient(a, g, r), ...);
@@ -63,7 +65,8 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
 };
 }  // namespace fx
 /// f, differentiated by the user's rule: fwd(args...) -> std::pair{f's result, residuals}; bwd(residuals, cotangent) -> the gradient of
-/// the argument, or a tuple with one per argument (none: zero). bwd may not close over Arrays: return them as residuals.
+/// the argument, or a tuple with one per argument (none: zero). Leaves that are not floating have neither cotangent nor gradient: the first
+/// are empty, the second are not looked at. Neither f nor fwd may be differentiated in what they close over, and bwd may not close over Arrays: return them as residuals.
 template <class F, class Fwd, class Bwd> auto custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return fx::CustomVjp<F, Fwd, Bwd>{std::move(f), std::move(fwd), std::move(bwd)};
 }

@@ -31,9 +31,10 @@ struct Traced {
   std::shared_ptr<const void> like;         // the result, its leaves without numbers
   std::vector<tree::Part> parts;            // what the key is made of, to say why a later call was staged again
   std::shared_ptr<Prepared> prepared = {};  // the Executable of the latest donations
+  std::uint64_t shard = 0;                  // the mesh that closed-over blocks belong to; 0: buffers only
 };
 using TracedPtr = std::shared_ptr<const Traced>;
-/// The cache of one jitted function: safe between threads.
+/// The cache of one jitted function: safe between threads. Each rank of a mesh has its own list, limit and counts.
 class JitCache {
  public:
   explicit JitCache(Jit options);
@@ -41,7 +42,7 @@ class JitCache {
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
   TracedPtr find(const tree::Key&);
-  /// Keeps the entry if what it closed over are buffers; says on stderr when a function is staged again and again, and what differed.
+  /// Keeps the entry if what it closed over lasts (buffers, blocks of the mesh in force); says on stderr when a function is staged again and again, and what differed.
   TracedPtr keep(Traced);
   Arrays run(const Traced&, Arrays in, const Mask& given_up);
   const Jit& options() const;
@@ -88,7 +89,7 @@ template <class F> class Jitted {
   template <class... A> ProgramPtr program(const A&... a) const {
     return traced<result_t<F, A...>>(a...)->staged.program;
   }
-  /// How often f was staged.
+  /// How often f was staged (on a mesh: by this rank).
   int traces() const { return cache_->traces(); }
  private:
   template <class R, class... A> TracedPtr traced(const A&... a) const {
@@ -105,11 +106,8 @@ template <class F> class Jitted {
       constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
-    Traced t{std::move(key),
-             stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)),
-             nullptr,
-             {},
-             {}};
+    Traced t{
+        std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}};
     t.like = std::make_shared<const R>(abstract(std::move(*out)));
     [[maybe_unused]] std::size_t i = 0;
     (append_parts(tree::node(a), i++, t.parts), ...);

@@ -27,7 +27,8 @@ class [[nodiscard]] NamedArray {
   NamedArray astype(Dtype d) const;
   template <Number T> T item() const { return array_.template item<T>(); }
   template <Number T> std::vector<T> to_vector() const { return array_.template to_vector<T>(); }
-  /// x[{"batch", 3}] drops the axis, ranges keep it, an integer NamedArray puts its axes in its place.
+  /// x[{"batch", 3}] drops the axis; ranges and 1-dimensional integer Arrays keep it, each on its own: x[{{"a", i}, {"b", j}}] has every
+  /// pair of their positions. For integer NamedArrays see take.
   NamedArray operator[](const NamedSlice&) const;
   NamedArray operator[](std::initializer_list<NamedSlice>) const;
   template <std::same_as<bool> B> explicit operator B() const {

@@ -41,10 +41,10 @@ template <class F> struct NamedVmapped {
   }
 };
 /// body(carry, x) over slices of xs; positions: where each leaf of xs has the axis, -1 where it is the same for every element. Leaves with
-/// position -1 reach the body as they are.
+/// position -1 reach the body as they are. labels: paths of the leaves of xs.
 template <class F, class C, class X> auto scan_slices(const F& body, const C& init, const X& one, const Arrays& xs,
-                                                      const Dims& positions, const Axis& axis,
-                                                      const bora::Scan& options) {
+                                                      const std::vector<std::string>& xs_labels, const Dims& positions,
+                                                      const Axis& axis, const bora::Scan& options) {
   using R = result_t<F, C, X>;
   static_assert(carries<R, C>,
                 "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
@@ -65,8 +65,14 @@ template <class F, class C, class X> auto scan_slices(const F& body, const C& in
     r.insert(r.end(), ys.begin(), ys.end());
     return r;
   };
-  auto r = scan_flat(flat, tree::leaves(init), sliced_leaves(xs, positions), options.length.value_or(axis.size),
-                     options.reverse, labels_of(init));
+  auto o = options;
+  check<ValueError>(o.length.value_or(axis.size) == axis.size, "scan: .length is ", o.length.value_or(0),
+                    ", but axis '", axis.name, "' has size ", axis.size);
+  o.length = axis.size;
+  auto labels = labels_of(init);
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (positions[i] >= 0) labels.push_back(xs_labels[i]);
+  auto r = scan_shell(flat, tree::leaves(init), sliced_leaves(xs, positions), labels, o);
   const Array *at = r.data(), *end = at + r.size();
   C carry = take_tree(init, at, end);
   auto ys = take_tree(out->second, at, end);
@@ -83,7 +89,7 @@ template <class F> struct NamedScanned {
                   "mutable lambda");
     X one = xs;
     auto where = remove_axis(tree::node(one), axis, "scan");
-    return scan_slices(f, init, one, tree::leaves(xs), where, axis, options);
+    return scan_slices(f, init, one, tree::leaves(xs), labels_of(xs), where, axis, options);
   }
 };
 }  // namespace fx

@@ -87,7 +87,9 @@ template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& 
     auto step = [&](const X& carry, const decltype(one)& layer) {
       return std::pair<X, std::nullopt_t>(checkpoint(body, options.checkpoint)(carry, layer), none);
     };
-    return fx::scan_slices(step, x, one, tree::leaves(all), where, stack.axis, {.reverse = options.reverse}).first;
+    return fx::scan_slices(step, x, one, tree::leaves(all), fx::labels_of(stack.layer, args...), where, stack.axis,
+                           {.reverse = options.reverse})
+        .first;
   };
 }
 }  // namespace bora::nn

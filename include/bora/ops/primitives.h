@@ -102,7 +102,8 @@ struct Name {
   Name lift(std::int64_t) const;
   static Samples<Name> samples();
 };
-/// Its inputs; no pass merges it or moves anything across it.
+/// Its inputs. Nothing computed from them is merged with what is computed elsewhere, made a constant, or moved out of a loop. Once that
+/// is decided it is gone: kernels are fused across it.
 struct OptimizationBarrier {
   static constexpr std::string_view name = "optimization_barrier";
   Types infer(const Types&) const;

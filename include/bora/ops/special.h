@@ -5,7 +5,7 @@
 namespace bora {
 /// x, whose derivative is zero by decree.
 Array stop_gradient(const Array& x);
-/// xs, which no pass merges with or moves past anything.
+/// xs; what is computed from them is neither merged with the same computation elsewhere nor moved out of a loop.
 Arrays optimization_barrier(const Arrays& xs);
 /// x under a name that checkpoint(remat::names) may keep.
 Array checkpoint_name(const Array& x, const std::string& name);

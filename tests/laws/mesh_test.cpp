@@ -1,0 +1,105 @@
+// What is kept, asked and refused on a mesh: jit's cache by rank, closed-over blocks, donation, Specs under transformations.
+#include <array>
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+struct State {
+  Array weight;
+};
+TEST(MeshJit, EachRankKeepsItsOwnPrograms) {
+  auto f = jit([](const Array& x) { return sum(x * 2); }, {.cache = 1});
+  testing::internal::CaptureStderr();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    for (int round = 0; round < 10; ++round)
+      for (int n : {4, 6, 4})
+        EXPECT_EQ(f(with_sharding_constraint(ones({n}), Spec{"data"})).item<float>(), 2.F * static_cast<float>(n));
+    EXPECT_EQ(f.traces(), 21);
+  });
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("more than 1 Programs"), std::string::npos);
+}
+TEST(MeshJit, NineRanksStageOnceEach) {
+  auto f = jit([](const Array& x) { return sum(x); });
+  testing::internal::CaptureStderr();
+  local_mesh({{"data", 9}}, [&](const Mesh&) {
+    EXPECT_EQ(f(with_sharding_constraint(ones({9}), Spec{"data"})).item<float>(), 9.F);
+    EXPECT_EQ(f.traces(), 1);
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+TEST(MeshJit, AxesBoundInsideOfShardMapAreNotBoundOutside) {
+  auto f = jit([](const Array& x) { return psum(x, "data"); });
+  local_mesh({{"data", 2}}, [&](const Mesh& m) {
+    EXPECT_EQ(shard_map(f, m, {Spec{}}, Spec{})(ones({2})).to_vector<float>(), (std::vector<float>{2, 2}));
+    EXPECT_THROW((void)f(ones({2})), ShardError);
+  });
+}
+TEST(MeshJit, BlocksItClosesOverAreKeptAsLongAsTheirMesh) {
+  std::array<Array, 2> w;
+  auto f = jit([&](const Array& x) { return sum(x * w.at(static_cast<std::size_t>(here().rank))); });
+  for (double scale : {1., 3.})
+    local_mesh({{"data", 2}}, [&](const Mesh& m) {
+      auto before = f.traces();
+      w.at(static_cast<std::size_t>(m.rank())) = with_sharding_constraint(full({4}, scale, f32), Spec{"data"});
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(f(ones({4})).item<float>(), 4 * scale);
+      EXPECT_EQ(f.traces(), before + 1);
+    });
+}
+TEST(MeshJit, SaysThatDonationIsRefused) {
+  auto f = jit([](const State& s) { return s.weight * 2; }, {.name = "double"});
+  testing::internal::CaptureStderr();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    State s{with_sharding_constraint(ones({4}), Spec{"data"})}, other = s;
+    EXPECT_EQ(sum(f(std::move(s))).item<float>(), 8.F);
+    EXPECT_EQ(sum(other.weight).item<float>(), 4.F);
+  });
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("jit(double): the donated 'weight' (f32[4]) is held"),
+            std::string::npos);
+}
+TEST(MeshSpecs, AreSeenThroughDerivativesAndUnknownInJit) {
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    auto x = with_sharding_constraint(ones({4, 2}), Spec{"data"});
+    (void)grad([](const Array& a) {
+      EXPECT_EQ(a.spec(), (Spec{"data", none}));
+      EXPECT_EQ(local_block(a).block.shape(), (Shape{2, 2}));
+      EXPECT_NE(visualize_sharding(a).find("rank 1"), std::string::npos);
+      return sum(a * a);
+    })(x);
+    (void)jit([](const Array& a) {
+      EXPECT_THROW((void)a.spec(), TraceError);
+      EXPECT_THROW((void)local_block(a), TraceError);
+      return a;
+    })(x);
+  });
+}
+TEST(MeshScan, ASplitTravelsThroughAnyNumberOfCarries) {
+  local_mesh({{"data", 2}}, [](const Mesh&) {
+    auto x = with_sharding_constraint(rnd({4}, 1), Spec{"data"});
+    auto f = [&](const Arrays& init) {
+      return scan(
+                 [&](const Arrays& c, const Array&) {
+                   Arrays next{c[0] + x};  // each of the others takes what the one before it had
+                   next.insert(next.end(), c.begin(), c.end() - 1);
+                   return std::pair{next, none};
+                 },
+                 init, arange(3))
+          .first;
+    };
+    Arrays init(25, zeros({4}, f64));
+    close({jit(f)(init)[0].concrete()}, {rnd({4}, 1) * 3}, 1e-15, "25 carries");
+  });
+}
+TEST(MeshReports, CountBothBranches) {
+  local_mesh({{"data", 2}}, [](const Mesh&) {
+    auto x = with_sharding_constraint(rnd({4}, 1), Spec{"data"});
+    auto f = [](const Array& a) {
+      return cond(
+          sum(a) > 0, [](const Array& b) { return sum(b); }, [](const Array& b) { return sum(b * b); }, a);
+    };
+    auto text = explain_program(program_of(jit(f), x), {x});
+    EXPECT_NE(text.find("3 x all_reduce"), std::string::npos) << text;
+    EXPECT_EQ(text.find("0 x"), std::string::npos) << text;
+  });
+}
+}  // namespace
+}  // namespace bora::laws
