@@ -1,5 +1,6 @@
 // What goes wrong ends on every rank, soon, with the rank that caused it named: disagreements, departures, deaths, missing and strange ranks.
 #include <atomic>
+#include <random>
 #include "jobs.h"
 
 namespace bora::transport {
@@ -277,6 +278,7 @@ TEST(Joining, GarbageOnThePortsDoesNotDisturbTheJob) {
   int port = free_port();
   std::atomic<bool> stop{false};
   std::thread noise([&] {
+    std::mt19937 random(7);
     while (!stop) {
       int fd = socket(AF_INET, SOCK_STREAM, 0);
       sockaddr_in a{};
@@ -284,7 +286,9 @@ TEST(Joining, GarbageOnThePortsDoesNotDisturbTheJob) {
       a.sin_port = htons(static_cast<std::uint16_t>(port));
       a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       if (connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) == 0) {
-        std::string junk(200, '\x5a');
+        // Noise, sometimes behind the signature of ZMTP and a revision.
+        std::string junk = random() % 2 ? std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10) + static_cast<char>(random() % 5) : "";
+        for (int i = 0; i < 200; ++i) junk += static_cast<char>(random() % 4 ? random() : 0);
         [[maybe_unused]] auto n = send(fd, junk.data(), junk.size(), MSG_NOSIGNAL);
       }
       close(fd);
@@ -297,7 +301,10 @@ TEST(Joining, GarbageOnThePortsDoesNotDisturbTheJob) {
     threads.emplace_back([&, r] {
       try {
         auto c = join(config_for(r, 2, port));
-        for (int i = 0; i < 100; ++i) sum(*c, everybody(2), 5000);
+        for (int i = 0; i < 150; ++i) {
+          sum(*c, everybody(2), 5000);
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
       } catch (const std::exception& e) { errors[static_cast<std::size_t>(r)] = e.what(); }
     });
   for (auto& t : threads) t.join();

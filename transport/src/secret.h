@@ -1,6 +1,7 @@
 // secret.h -- who belongs to a job: keys derived from one secret that all its ranks were given, and the thread that lets in who has them.
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <thread>
 #include "zmq_socket.h"
@@ -17,22 +18,23 @@ struct JobKeys {
 /// HMAC-SHA256 of each role's name under the secret, as Curve25519 secret keys.
 JobKeys derive_keys(const std::string& secret);
 
-/// The socket listens for the job's ranks only. Before bind.
-void listen_with(Socket&, const JobKeys&);
+/// The socket listens for those whom the doorkeeper lets in: with keys only the job's ranks. Before bind. Without keys too this closes the
+/// door to ZMTP 1 and 2, whose handshake can abort the process (an assertion in libzmq 4.3.4).
+void listen_with(Socket&, const std::optional<JobKeys>&);
 /// The socket connects as one of the job's ranks. Before connect.
 void connect_with(Socket&, const JobKeys&);
 
-/// Answers libzmq's question who may connect (ZAP, RFC 27): those with the client key. Must be there before a socket of the context listens.
+/// Answers libzmq's question who may connect (ZAP, RFC 27): those with the client key; without keys all. Must be there before a socket of the context listens.
 class Doorkeeper {
  public:
-  Doorkeeper(ZmqContext&, const JobKeys&);
+  Doorkeeper(ZmqContext&, const std::optional<JobKeys>&);
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
 
  private:
   void run(Socket door, Socket stop);
-  KeyPair client_;
+  std::optional<JobKeys> keys_;
   Socket end_;
   std::thread thread_;
 };

@@ -149,12 +149,10 @@ class Joining {
     check<ConfigError>(!c.secret.empty() || ip.starts_with("127.") || c.insecure_private_network, "rank ", c.rank,
                        " would listen on ", ip, " without a secret, and whoever reaches it could join: give all ranks one "
                        "(BORA_SECRET_FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1)");
-    if (!c.secret.empty()) {
-      j_.keys = derive_keys(c.secret);
-      j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, *j_.keys);
-    }
+    if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
+    j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, j_.keys);
     j_.data = Socket(*j_.context, ZMQ_ROUTER);
-    if (j_.keys) listen_with(j_.data, *j_.keys);
+    listen_with(j_.data, j_.keys);
     set_data_options(j_.data);
     j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
     j_.data.set(ZMQ_BACKLOG, 128);
@@ -182,7 +180,7 @@ class Joining {
       if (!me_.shm_name.empty()) me_.shm_host = shm_host();
     }
     j_.star.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
-    if (j_.keys && c.rank == 0) listen_with(j_.star.control, *j_.keys);
+    if (c.rank == 0) listen_with(j_.star.control, j_.keys);
     if (j_.keys && c.rank != 0) connect_with(j_.star.control, *j_.keys);
     for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
                                  {ZMQ_HANDSHAKE_IVL, 5000},
