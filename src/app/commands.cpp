@@ -95,6 +95,9 @@ int launch_ranks(const Arguments& a, const std::string& program) {
       .ranks = a.ranks, .command = {program, "train", a.path}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   if (auto root = std::getenv("BORA_ROOT")) l.root = root;
+  // Threads that outnumber the cores must not spin while they wait for one another: libgomp would for minutes.
+  set_thread_count(0);
+  l.waits_passively = s.threads * a.ranks > thread_count();
   if (!std::getenv("BORA_SECRET_FILE") && !std::getenv("BORA_SECRET_FD")) l.secret = make_secret();
   return launch(l);
 }

@@ -200,6 +200,7 @@ class Job {
     set("BORA_LOCAL_RANK", std::to_string(r));
     set("BORA_LOCAL_SIZE", std::to_string(options_.ranks));
     set("BORA_JOB", std::to_string(launcher) + "@" + root);
+    if (options_.waits_passively) ::setenv("OMP_WAIT_POLICY", "passive", 0);
     if (options_.secret >= 0) set("BORA_SECRET_FD", std::to_string(::dup(options_.secret)));
     ::winsize window{};
     if (r == 0 && ::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0)

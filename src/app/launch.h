@@ -10,6 +10,7 @@ struct Launch {
   std::string log_dir = {};               // rank-<r>.log: everything rank r prints
   int max_restarts = 0;                   // after a rank was lost
   std::string root = {};                  // host:port of rank 0; empty: a free port of the loopback interface
+  bool waits_passively = false;           // OMP_WAIT_POLICY=passive, unless it is set
   int secret = -1;                        // a descriptor of the job's secret that every rank inherits; -1: none
   double grace_s = 1.5;                   // what survivors of a failure get until they are ended
 };
