@@ -62,13 +62,12 @@ bool RingWriter::put(const Header& h, const std::byte* payload) {
   counts_.written.store(written_, std::memory_order_release);
   return true;
 }
-bool RingWriter::must_wake() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return counts_.asleep.load(std::memory_order_relaxed) != 0 && counts_.asleep.exchange(0) != 0;
-}
+// Who goes to sleep exchanges the flag and then looks once more; who brings something exchanges it afterwards. Of two exchanges one sees
+// the other, with all that came before it.
+bool RingWriter::must_wake() { return counts_.asleep.exchange(0) != 0; }
 bool RingWriter::await_room() {
   if (room() >= needed_) return true;
-  counts_.starved.store(1, std::memory_order_seq_cst);
+  counts_.starved.exchange(1);
   return room() >= needed_;
 }
 
@@ -110,8 +109,5 @@ void RingReader::release(std::uint64_t number) {
 bool RingReader::crowded() const {
   return read_.load(std::memory_order_relaxed) - counts_.released.load(std::memory_order_relaxed) > kCapacity / 2;
 }
-bool RingReader::must_wake() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return counts_.starved.load(std::memory_order_relaxed) != 0 && counts_.starved.exchange(0) != 0;
-}
+bool RingReader::must_wake() { return counts_.starved.exchange(0) != 0; }
 }  // namespace bora::transport

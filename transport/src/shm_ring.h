@@ -75,7 +75,7 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
   bool next(Message&);
   /// Held messages fill much of the ring: others should be copied out, or what comes behind them could not pass.
   bool crowded() const;
-  void asleep() { counts_.asleep.store(1, std::memory_order_seq_cst); }
+  void asleep() { counts_.asleep.exchange(1); }
   /// Whether the writer waits for room and some has come.
   bool must_wake();
 
