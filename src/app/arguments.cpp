@@ -1,5 +1,6 @@
 #include "arguments.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include "bora/base/error.h"
 
@@ -65,6 +66,12 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
   inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>")->required();
   inspect->add_flag("--blocks", a.details, "every block");
+  auto comm = app.add_subcommand("comm", "how fast collectives are on this job: launch -n N -- comm");
+  comm->add_option("--max-bytes", a.most_bytes, "largest vector");
+  comm->add_option("--json", a.json, "a file for the numbers");
+  comm->add_option("--svg", a.svg, "a file for a plot");
+  comm->add_flag("--explain", a.explain, "algorithms, hops, messages and bytes instead, for -n ranks");
+  comm->add_option("-n,--ranks", a.ranks, "ranks to explain");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
   if (argc > 1 && argv[1][0] != '-') {
     std::string names;
@@ -76,8 +83,15 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
     check<ConfigError>(known, "unknown command '", argv[1], "'; there are ", names);
   }
   std::vector<const char*> given(argv, argv + argc);
-  if (argc > 1 && std::string(argv[1]) == "launch")
-    std::erase(given, std::string("--"));  // what follows is parsed as `bora train` does
+  if (argc > 1 && std::string(argv[1]) == "launch") {
+    // What stands behind `--` is parsed as `bora train` does, unless it names another program.
+    auto dashes = std::find(given.begin(), given.end(), std::string_view("--"));
+    if (dashes != given.end() && dashes + 1 != given.end() && std::string_view(dashes[1]) == "comm") {
+      a.program.assign(dashes + 1, given.end());
+      given.erase(dashes, given.end());
+    }
+    std::erase(given, std::string_view("--"));
+  }
   try {
     app.parse(static_cast<int>(given.size()), given.data());
   } catch (const CLI::Success& e) {
@@ -94,10 +108,14 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
               : *eval     ? C::eval
               : *generate ? C::generate
               : *inspect  ? C::inspect
+              : *comm     ? C::comm
                           : C::doctor;
   (void)doctor;
   if (*train || *plan) take_words(words, argv[1], false, a);
-  if (*launch) take_words(words, "launch -n N -- train", true, a);
+  if (*launch && a.program.empty()) take_words(words, "launch -n N -- train", true, a);
+  check<ConfigError>(a.most_bytes >= 4096 && a.most_bytes <= 1 << 30, "--max-bytes: must be from 4096 to 2^30, got ",
+                     a.most_bytes);
+  check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
   constexpr auto most = std::numeric_limits<std::int64_t>::max();  // what CLI11 makes of more, too

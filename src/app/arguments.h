@@ -7,17 +7,22 @@
 
 namespace bora::app {
 struct Arguments {
-  enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor } command = Command::train;
+  enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor, comm } command = Command::train;
   std::string path = {};                   // configuration file, run folder or checkpoint
   std::vector<std::string> settings = {};  // key=value, short forms included
   // launch
   int ranks = 1, max_restarts = 0;
   std::string log_dir = {};
+  std::vector<std::string> program = {};  // what every rank runs if it is not `train`: comm and its options
   // generate
   std::string prompt = {};
   std::int64_t length = 300, top_k = 0, seed = 0;
   double temperature = 1;
   bool details = false;  // inspect: every block
+  // comm
+  std::int64_t most_bytes = 16 << 20;
+  bool explain = false;
+  std::string json = {}, svg = {};
 };
 /// The arguments; none if help or the version was asked for and printed. Throws ConfigError.
 std::optional<Arguments> parse_arguments(int argc, const char* const* argv);

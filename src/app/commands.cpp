@@ -86,20 +86,30 @@ int train(const Arguments& a) {
   }
 }
 
-int launch_ranks(const Arguments& a, const std::string& program) {
-  auto s = with_absolute_paths(load_settings(a.path, a.settings));
-  check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
-  check_job(s, a.ranks);
-  if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
-  Launch l{
-      .ranks = a.ranks, .command = {program, "train", a.path}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
-  l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
+namespace {
+/// What a launch of any program has in common.
+int launch_job(Launch l, std::int64_t threads) {
   if (auto root = std::getenv("BORA_ROOT")) l.root = root;
   // Threads that outnumber the cores must not spin while they wait for one another: libgomp would for minutes.
   set_thread_count(0);
-  l.waits_passively = s.threads * a.ranks > thread_count();
+  l.waits_passively = threads * l.ranks > thread_count();
   if (!std::getenv("BORA_SECRET_FILE") && !std::getenv("BORA_SECRET_FD")) l.secret = make_secret();
   return launch(l);
+}
+}  // namespace
+
+int launch_ranks(const Arguments& a, const std::string& program) {
+  Launch l{.ranks = a.ranks, .command = {program}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
+  if (!a.program.empty()) {
+    l.command.insert(l.command.end(), a.program.begin(), a.program.end());
+    return launch_job(l, 1);
+  }
+  auto s = with_absolute_paths(load_settings(a.path, a.settings));
+  check_job(s, a.ranks);
+  if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
+  l.command.insert(l.command.end(), {"train", a.path});
+  l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
+  return launch_job(l, s.threads);
 }
 
 int plan(const Arguments& a) {

@@ -11,6 +11,7 @@ int eval(const Arguments&);
 int generate(const Arguments&);
 int inspect(const Arguments&);
 int doctor();
+int comm(const Arguments&);
 /// Settings of a run's folder. Throws ConfigError if it is none.
 Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides = {});
 /// The newest checkpoint of a run. Throws ConfigError if there is none.

@@ -36,6 +36,7 @@ int run(const bora::app::Arguments& a) {
     case C::generate: return bora::app::generate(a);
     case C::inspect: return bora::app::inspect(a);
     case C::doctor: return bora::app::doctor();
+    case C::comm: return bora::app::comm(a);
   }
   return 2;
 }

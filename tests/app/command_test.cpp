@@ -177,6 +177,24 @@ TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
   EXPECT_LT(r.seconds, 10);
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
+TEST_F(CommandTest, CommMeasuresTheCollectivesOfAJob) {
+  auto json = folder + "/comm.json", svg = folder + "/comm.svg";
+  auto r = run("launch -n 2 -- comm --max-bytes 16384 --json " + json + " --svg " + svg);
+  ASSERT_EQ(r.code, 0) << r.err;
+  for (auto words : {"2 ranks, 2 on this host", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"})
+    EXPECT_NE(r.out.find(words), std::string::npos) << r.out;
+  std::stringstream numbers, plot;
+  numbers << std::ifstream(json).rdbuf();
+  plot << std::ifstream(svg).rdbuf();
+  EXPECT_NE(numbers.str().find("\"op\": \"broadcast\", \"bytes\": 16384"), std::string::npos) << numbers.str();
+  EXPECT_TRUE(plot.str().starts_with("<svg")) << plot.str();
+  auto explained = run("comm --explain -n 4 --max-bytes 65536");
+  EXPECT_EQ(explained.code, 0);
+  EXPECT_NE(explained.out.find("two_shot"), std::string::npos) << explained.out;
+  is_bad_input("comm", "one rank has nobody to talk to");
+  is_bad_input("comm --max-bytes 1", "--max-bytes");
+  is_bad_input("launch -n 2 -- comm --json /nowhere/x --max-bytes 4096", "cannot write /nowhere/x");
+}
 TEST_F(CommandTest, TheSameRunOnEveryMesh) {
   std::string digest;
   std::vector<double> first;

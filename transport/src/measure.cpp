@@ -1,7 +1,9 @@
 #include "bora/transport/measure.h"
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <cstdio>
+#include "schedule.h"
+#include "simulate.h"
 
 namespace bora::transport {
 namespace {
@@ -39,6 +41,35 @@ double bus_factor(Op op, double n) {
 }
 }  // namespace
 
+std::string explain(Op op, int ranks, std::int64_t bytes) {
+  auto n = static_cast<std::size_t>(ranks);
+  std::int64_t count = std::clamp<std::int64_t>(bytes / 4, 1, 16384), part = std::max<std::int64_t>(1, count / ranks);
+  auto algorithm = choose_algorithm(op, ranks, bytes);
+  std::vector<Schedule> schedules;
+  std::vector<std::vector<std::int64_t>> in;
+  std::vector<std::int64_t> out;
+  for (int r = 0; r < ranks; ++r) {
+    Problem p{.op = op, .rank = r, .size = ranks};
+    p.source = (r + ranks - 1) % ranks;
+    p.target = (r + 1) % ranks;
+    p.recv_counts.assign(n, part);
+    if (op == Op::all_to_all) p.send_counts.assign(n, part);
+    else p.send_counts = {count};
+    auto whole = static_cast<std::size_t>(std::max(count, part * ranks));
+    in.emplace_back(whole);
+    out.push_back(static_cast<std::int64_t>(whole));
+    schedules.push_back(make_schedule(p, algorithm));
+  }
+  auto s = simulate(schedules, in, out);
+  auto most = [](const std::vector<std::int64_t>& v) { return *std::max_element(v.begin(), v.end()); };
+  char line[160];
+  std::snprintf(line, sizeof line, "%-15s %10lld B  %-14s %2d hops  %3lld streams  %10.0f B sent  %6.0f us expected on a link of 1 Gbit/s",
+                std::string(op_name(op)).c_str(), static_cast<long long>(bytes), std::string(algorithm_name(algorithm)).c_str(),
+                s.hops, static_cast<long long>(most(s.messages)),
+                static_cast<double>(most(s.sent)) / static_cast<double>(count) * static_cast<double>(bytes),
+                1e6 * cost(s, static_cast<std::size_t>(bytes / count), {.alpha = 250e-6, .beta = 8.5e-9}));
+  return line;
+}
 std::vector<Measured> measure(Context& context, const Group& g, Op op, const std::vector<std::int64_t>& sizes,
                               int repetitions, Dtype d) {
   auto me = static_cast<int>(std::find(g.ranks.begin(), g.ranks.end(), context.rank()) - g.ranks.begin());

@@ -1,5 +1,6 @@
 // measure.h -- how fast collectives are on the ranks there are.
 #pragma once
+#include <string>
 #include <vector>
 #include "bora/transport/transport.h"
 
@@ -16,4 +17,6 @@ struct Measured {
 /// Every rank gets the same numbers.
 std::vector<Measured> measure(Context&, const Group&, Op, const std::vector<std::int64_t>& bytes, int repetitions = 5,
                               Dtype = Dtype::f32);
+/// One line: the algorithm chosen for `bytes` on `ranks`, its hops, and the messages and bytes of the busiest rank.
+std::string explain(Op, int ranks, std::int64_t bytes);
 }  // namespace bora::transport

@@ -1,0 +1,110 @@
+// How fast the collectives of this job are: a table, JSON, a plot; or what each one would do.
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <sstream>
+#include "bora/base/text.h"
+#include "bora/transport/measure.h"
+#include "commands.h"
+
+namespace bora::app {
+namespace {
+using transport::Measured;
+using transport::Op;
+const Op ops[] = {Op::all_reduce, Op::reduce_scatter, Op::all_gather, Op::broadcast, Op::all_to_all, Op::permute};
+const char* colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#444444"};
+
+std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t n = 4 << 10; n <= most; n *= 4) sizes.push_back(n);
+  return sizes;
+}
+std::string json(const std::vector<Measured>& all, int ranks, double link) {
+  std::ostringstream o;
+  o << "{\"ranks\": " << ranks << ", \"link_bytes_per_second\": " << link << ", \"collectives\": [";
+  for (std::size_t i = 0; i < all.size(); ++i)
+    o << (i ? ",\n" : "\n") << "  {\"op\": \"" << transport::op_name(all[i].op) << "\", \"bytes\": " << all[i].bytes
+      << ", \"seconds\": " << all[i].seconds << ", \"bus_bytes_per_second\": " << all[i].bus_bandwidth << "}";
+  o << "\n]}\n";
+  return o.str();
+}
+/// Bus bandwidth over size, both logarithmic; the dashed line is the link.
+std::string svg(const std::vector<Measured>& all, double link) {
+  double low = link, high = link;
+  std::int64_t least = all.front().bytes, most = all.front().bytes;
+  for (auto& m : all) {
+    low = std::min(low, m.bus_bandwidth), high = std::max(high, m.bus_bandwidth);
+    least = std::min(least, m.bytes), most = std::max(most, m.bytes);
+  }
+  low /= 1.3, high *= 1.3;
+  constexpr double width = 720, height = 400, left = 80, right = 20, top = 30, bottom = 45;
+  auto part = [](double v, double a, double b) { return b > a ? std::log(v / a) / std::log(b / a) : 0.5; };
+  auto x = [&](double bytes) {
+    return left + (width - left - right) * part(bytes, static_cast<double>(least), static_cast<double>(most));
+  };
+  auto y = [&](double rate) { return height - bottom - (height - top - bottom) * part(rate, low, high); };
+  std::ostringstream o;
+  o << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
+    << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  for (double d = std::pow(10, std::ceil(std::log10(low))); d <= high; d *= 10)
+    o << "<path d=\"M" << left << ' ' << y(d) << 'H' << width - right << "\" stroke=\"#ddd\"/>\n<text x=\"" << left - 8
+      << "\" y=\"" << y(d) + 4 << "\" text-anchor=\"end\" fill=\"#444\">" << d / 1e9 << " GB/s</text>\n";
+  for (auto n = least; n <= most; n *= 4)
+    o << "<text x=\"" << x(static_cast<double>(n)) << "\" y=\"" << height - bottom + 18
+      << "\" text-anchor=\"middle\" fill=\"#444\">" << bytes_text(n) << "</text>\n";
+  o << "<path d=\"M" << left << ' ' << y(link) << 'H' << width - right
+    << "\" stroke=\"#444\" stroke-dasharray=\"4 3\"/>\n";
+  double at = left;
+  for (std::size_t k = 0; k < std::size(ops); ++k) {
+    o << "<polyline fill=\"none\" stroke=\"" << colours[k] << "\" stroke-width=\"1.5\" points=\"";
+    for (auto& m : all)
+      if (m.op == ops[k]) o << x(static_cast<double>(m.bytes)) << ',' << y(m.bus_bandwidth) << ' ';
+    o << "\"/>\n<text x=\"" << at << "\" y=\"20\" fill=\"" << colours[k] << "\">" << transport::op_name(ops[k])
+      << "</text>\n";
+    at += 100;
+  }
+  o << "</svg>\n";
+  return o.str();
+}
+void write_text(const std::string& path, const std::string& text) {
+  auto file = std::fopen(path.c_str(), "w");
+  bool good = file && std::fputs(text.c_str(), file) >= 0;
+  good = (!file || std::fclose(file) == 0) && good;
+  check<IoError>(good, "cannot write ", path);
+}
+}  // namespace
+
+int comm(const Arguments& a) {
+  auto sizes = sizes_up_to(a.most_bytes);
+  if (a.explain) {
+    for (auto op : ops)
+      for (auto n : sizes) std::printf("%s\n", transport::explain(op, a.ranks, n).c_str());
+    return 0;
+  }
+  auto config = transport::config_from_environment();
+  config.build = "bora " BORA_VERSION " comm " + std::to_string(a.most_bytes);
+  auto context = transport::join(config);
+  check<ConfigError>(context->size() > 1, "comm: one rank has nobody to talk to; start it as a job: bora launch -n 2 -- comm");
+  transport::Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
+  std::iota(all.ranks.begin(), all.ranks.end(), 0);
+  bool first = context->rank() == 0;
+  // Every rank sends to the next one: what a link carries.
+  auto link = transport::measure(*context, all, Op::permute, {sizes.back()}).front().bus_bandwidth;
+  if (first)
+    std::printf("%d ranks, %d on this host, launcher: %s; link %.2f GB/s\n%-15s %10s %12s %10s %8s\n", context->size(),
+                context->ranks_on_host(), config.launcher.c_str(), link / 1e9, "collective", "size", "time us", "bus GB/s",
+                "of link");
+  std::vector<Measured> found;
+  for (auto op : ops)
+    for (auto& m : transport::measure(*context, all, op, sizes)) {
+      found.push_back(m);
+      if (first)
+        std::printf("%-15s %10s %12.1f %10.3f %7.0f%%\n", std::string(transport::op_name(op)).c_str(),
+                    bytes_text(m.bytes).c_str(), m.seconds * 1e6, m.bus_bandwidth / 1e9, 100 * m.bus_bandwidth / link);
+    }
+  context->leave();
+  if (first && !a.json.empty()) write_text(a.json, json(found, context->size(), link));
+  if (first && !a.svg.empty()) write_text(a.svg, svg(found, link));
+  return 0;
+}
+}  // namespace bora::app
