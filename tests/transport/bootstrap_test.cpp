@@ -33,7 +33,7 @@ Variables operator+(Variables a, const Variables& b) {
 
 TEST(Bootstrap, EachLauncher) {
   is({}, "a single process", 0, 1, Config().root);
-  is({{"BORA_RANK", "1"}, {"BORA_SIZE", "3"}, {"BORA_ROOT", "a:1"}}, "BORA_RANK and BORA_SIZE", 1, 3, "a:1");
+  is({{"BORA_RANK", "1"}, {"BORA_SIZE", "3"}, {"BORA_ROOT", "a:1"}}, "bora", 1, 3, "a:1");
   is({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "77"}}, "torchrun", 0, 2, "h:77");
   is(slurm, "Slurm", 2, 4, "n001:29650");
   is(slurm + Variables{{"SLURM_STEP_NODELIST", "node3"}}, "Slurm", 2, 4, "node3:29650");
@@ -49,7 +49,7 @@ TEST(Bootstrap, EachLauncher) {
 }
 TEST(Bootstrap, OneOfSeveral) {
   Variables own{{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}};
-  is(slurm + ompi + own, "BORA_RANK and BORA_SIZE", 0, 2, "a:1");  // explicit
+  is(slurm + ompi + own, "bora", 0, 2, "a:1");  // explicit
   refused(slurm + ompi, "Slurm says rank 2 of 4, Open MPI rank 1 of 2");
   is(slurm + ompi + Variables{{"BORA_LAUNCHER", "ompi"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
   is(slurm + Variables{{"BORA_LAUNCHER", "none"}}, "a single process", 0, 1, Config().root);

@@ -124,7 +124,7 @@ Config config_from_environment(const Environment& env) {
   check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
   auto wanted = text(env, "BORA_LAUNCHER"), root = text(env, "BORA_ROOT");
   bool kubernetes = env("JOB_COMPLETION_INDEX") != nullptr;
-  static const Launcher own{"bora", "BORA_RANK and BORA_SIZE", "BORA_RANK", "BORA_SIZE", no_root};
+  static const Launcher own{"bora", "bora", "BORA_RANK", "BORA_SIZE", no_root};
   check<ConfigError>((env("BORA_RANK") != nullptr) == (env("BORA_SIZE") != nullptr) || kubernetes,
                      "BORA_RANK and BORA_SIZE must be set together; only ", env("BORA_RANK") ? "BORA_RANK" : "BORA_SIZE",
                      " is");

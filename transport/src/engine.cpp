@@ -54,7 +54,10 @@ void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
 }
 
 Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
-    : options_(o), link_(std::move(link)), exceptions_(std::uncaught_exceptions()) {
+    : options_(o),
+      link_(std::move(link)),
+      spins_(o.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
+      exceptions_(std::uncaught_exceptions()) {
   thread_ = std::thread([this] { run(); });
 }
 Engine::~Engine() {
@@ -92,8 +95,19 @@ void Engine::check_thread() {
   several_threads_ = several_threads_ || user_thread_ != me;
 }
 WorkPtr Engine::start(const Group& g, const Collective& c) {
-  auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
   Lock lock(m_);
+  auto op = begin(lock, g, c);
+  link_->watch(leading_, !active_.empty());
+  return std::make_shared<Handle>(shared_from_this(), op);
+}
+void Engine::run(const Group& g, const Collective& c) {
+  Lock lock(m_);
+  auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
+  Waiting w{.operation = op.get()};
+  await(lock, w, [&] { return op->done.load(); });
+}
+std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
+  auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
   check<TransportError>(state_ != State::left, "this rank has left the job");
   auto& m = members(g, id);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
@@ -130,8 +144,7 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
     for (auto& a : arrivals) data(std::move(a));
   }
   while (pump()) {}
-  link_->watch(leading_, !active_.empty());
-  return std::make_shared<Handle>(shared_from_this(), op);
+  return op;
 }
 
 // ---- progress ----
@@ -231,8 +244,11 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
         spin_end = Clock::now() + kSpin;
       } else if (Clock::now() < spin_end) {
         lock.unlock();
-        do sched_yield();
-        while (!link_->ready() && Clock::now() < spin_end);
+        for (int k = 0, spins = link_->by_memory() ? spins_ : 0; !link_->ready(); ++k) {
+          if (k < spins) __builtin_ia32_pause();
+          else sched_yield();
+          if (k % 16 == 15 && Clock::now() >= spin_end) break;
+        }
         lock.lock();
       } else {
         lock.unlock();

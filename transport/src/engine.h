@@ -26,6 +26,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   int size() const override { return options_.size; }
   int ranks_on_host() const override { return options_.ranks_on_host; }
   WorkPtr start(const Group&, const Collective&) override;
+  void run(const Group&, const Collective&) override;
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override;
   void abort(const std::string& reason) noexcept override;
   void leave() override;
@@ -59,6 +60,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void lost(int rank, const std::string& how) override;
 
   Members& members(const Group&, std::uint32_t id);
+  std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
   bool pump();
   bool sweep();
   template <class Done> void await(Lock&, Waiting&, Done done);
@@ -77,6 +79,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   mutable std::mutex m_;
   std::condition_variable cv_;
   std::unique_ptr<Link> link_;
+  int spins_;  // looks before a wait begins to yield; none where ranks outnumber cores
   State state_ = State::running;
   std::map<std::uint32_t, Members> groups_;
   Started started_;

@@ -53,6 +53,7 @@ class Link {
   virtual void tick(Clock::time_point now, Sink&) = 0;  // heartbeats; about ten times a second
   /// The progress thread sleeps through data while a thread that waits takes it (leading), and while nothing is under way.
   virtual void watch(bool leading, bool busy) = 0;
+  virtual bool by_memory() const = 0;  // data comes without another thread of this process; callable without the lock
   virtual bool ready() = 0;  // has anything arrived? Cheap, without the lock.
   virtual void park(
       Side, std::chrono::milliseconds) = 0;  // without the lock; returns early when something arrives or on wake

@@ -127,6 +127,7 @@ class LocalLink final : public Link {
     hub_->judge.tick(now);
   }
   void watch(bool leading, bool busy) override { inbox_->watch(leading, busy); }
+  bool by_memory() const override { return true; }
   bool ready() override { return inbox_->filled(); }
   void park(Side side, std::chrono::milliseconds limit) override { inbox_->park(side, limit); }
   void wake(Side side) override { inbox_->wake(side); }

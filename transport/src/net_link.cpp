@@ -69,8 +69,8 @@ class NetLink final : public Link {
   void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
   bool receive(Sink& sink) override {
     bool any = !stopped_ && shm_ && shm_->receive(sink);
-    // While memory brings news, system calls can wait a little.
-    if (any && ++without_sockets_ < 16) return true;
+    // Where all data comes through memory, system calls can wait a little.
+    if (by_memory() && ++without_sockets_ < 16 && !slept_.exchange(false)) return any;
     without_sockets_ = 0;
     any = star_.receive(sink) || any;
     return (!stopped_ && zmq_.receive(sink)) || any;
@@ -98,6 +98,7 @@ class NetLink final : public Link {
     shm_->asleep();  // the progress thread may sleep already
     if (shm_->ready()) progress_bell_.ring();
   }
+  bool by_memory() const override { return only_memory_.load(std::memory_order_relaxed); }
   bool ready() override {
     if (shm_) {
       if (shm_->ready()) return true;
@@ -114,6 +115,7 @@ class NetLink final : public Link {
     }
     epoll_event e[4];
     (leader ? leader_epoll_ : progress_epoll_).wait(e, 4, static_cast<int>(limit.count()));
+    slept_ = true;  // and something other than data may have ended it
     if (leader) leader_bell_->clear();
     else progress_bell_.clear();
   }
@@ -151,6 +153,7 @@ class NetLink final : public Link {
     auto& p = peer(r);
     if (p.path) return;
     p.path = path;
+    only_memory_ = std::all_of(peers_.begin(), peers_.end(), [&](auto& q) { return !q.path || q.path == shm_.get(); });
     for (auto& w : std::exchange(p.waiting, {})) path->send(r, w.header, w.hold ? w.bytes : w.copy.data(), w.hold ? &w : nullptr);
   }
 
@@ -165,8 +168,9 @@ class NetLink final : public Link {
   std::vector<std::string> shm_names_;
   std::unique_ptr<DataPath> shm_;
   std::vector<Peer> peers_;
-  std::atomic<bool> armed_{false};
+  std::atomic<bool> armed_{false}, only_memory_{false};
   std::atomic<unsigned> looks_{0};
+  std::atomic<bool> slept_{false};
   int without_sockets_ = 0;
   bool stopped_ = false;
 };

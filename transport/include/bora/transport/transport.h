@@ -114,7 +114,7 @@ class Context {
   virtual int size() const = 0;
   virtual int ranks_on_host() const = 0;  // of this job, this one included
   virtual WorkPtr start(const Group&, const Collective&) = 0;
-  void run(const Group& g, const Collective& c) { start(g, c)->wait(); }
+  virtual void run(const Group&, const Collective&) = 0;  // start and wait
   void barrier(const Group& g) { run(g, {}); }
   /// n elements from this rank to another, which calls receive with the same n and dtype.
   void send(int to, const void* data, std::int64_t n, Dtype = Dtype::f32);
