@@ -78,7 +78,7 @@ TEST(Arguments, MistakesAreOneLine) {
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   }
   EXPECT_EQ(error_of({"tarin", "gpt.yaml"}),
-            "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, doctor");
+            "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, comm, doctor");
   EXPECT_EQ(error_of({"train"}), "no configuration file given; write `bora train CONFIG.yaml [key=value ...]`");
   EXPECT_EQ(error_of({"plan", "--layout", "dp"}),
             "no configuration file given; write `bora plan CONFIG.yaml [key=value ...]`");

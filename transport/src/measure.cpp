@@ -16,8 +16,11 @@ Collective collective(Op op, const Group& g, int me, std::int64_t count, Dtype d
   Collective c{.op = op, .dtype = d, .in = in.data(), .out = out.data()};
   std::vector<std::int64_t> parts(g.ranks.size(), part);
   switch (op) {
-    case Op::all_reduce:
-    case Op::broadcast: c.send_counts = {count}; break;
+    case Op::all_reduce: c.send_counts = {count}; break;
+    case Op::broadcast:
+      c.send_counts = {count};
+      c.in = c.out;
+      break;
     case Op::permute:
       c.send_counts = {count};
       c.source = static_cast<int>((me + n - 1) % n);

@@ -38,7 +38,7 @@ class Doorkeeper {
   Socket end_;
   std::thread thread_;
 };
-/// Connects to `endpoint` with keys of another secret, from a context of its own, and waits until it is refused. Throws TransportError if it
-/// was let in, or if nothing happened: then nothing that comes from there could be trusted.
+/// Connects to `endpoint` with keys of another secret, from a context of its own, and waits until it is refused. Throws
+/// TransportError if it was let in, or if nothing happened: then nothing that comes from there could be trusted.
 void check_that_strangers_are_refused(const std::string& endpoint, const JobKeys&);
 }  // namespace bora::transport

@@ -454,7 +454,11 @@ ContextPtr join(const Config& c) {
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
       joining.take());
   return std::make_shared<Engine>(
-      EngineOptions{.rank = c.rank, .size = c.size, .ranks_on_host = joining.ranks_on_host(), .stuck_warn_s = c.stuck_warn_s, .stuck_abort_s = c.stuck_abort_s},
+      EngineOptions{.rank = c.rank,
+                    .size = c.size,
+                    .ranks_on_host = joining.ranks_on_host(),
+                    .stuck_warn_s = c.stuck_warn_s,
+                    .stuck_abort_s = c.stuck_abort_s},
       std::move(link));
 }
 }  // namespace bora::transport
