@@ -102,6 +102,7 @@ void RingReader::recognize() {
     counts_.direct.store(1, std::memory_order_release);
 }
 bool RingReader::next(Message& m) {
+  m.hold.reset();  // of the message before
   if (!recognized_) recognize();
   auto at = read_.load(std::memory_order_relaxed);
   auto there = counts_.written.load(std::memory_order_acquire);
@@ -118,10 +119,11 @@ bool RingReader::next(Message& m) {
     at += n;
     read_.store(at, std::memory_order_relaxed);
     auto number = first_ + parts_.size();
-    parts_.push_back({at, filler || m.header.payload() == 0});
+    parts_.push_back({at, false});
     if (!filler && m.header.payload() > 0)
-      m.hold = std::shared_ptr<const void>(m.payload, [self = shared_from_this(), number](const void*) { self->release(number); });
-    else m.hold.reset(), release(number);
+      m.hold = std::shared_ptr<const void>(m.payload,
+                                           [self = shared_from_this(), number](const void*) { self->release(number); });
+    else release(number);
     if (!filler) return true;
   }
   return false;
