@@ -8,10 +8,7 @@ namespace bora::transport {
 inline constexpr std::uint32_t kMagic = 0x41524f42;  // "BORA"
 inline constexpr std::uint8_t kProtocol = 1;
 
-enum class MessageType : std::uint8_t { hello = 1, data, credit, filler, release };  // the last two only in shared memory
-/// Header::flags.
-inline constexpr std::uint16_t kSummed = 1;     // the receiver sums the payload and stores it nowhere else
-inline constexpr std::uint16_t kByAddress = 2;  // shared memory: the payload is still in the sender's own memory
+enum class MessageType : std::uint8_t { hello = 1, data, credit, filler };  // filler: only in shared memory
 
 struct Header {
   std::uint32_t magic = kMagic;

@@ -12,19 +12,11 @@
 namespace bora::transport {
 using Clock = std::chrono::steady_clock;
 
-/// A payload that is still in another process.
-class Remote {
- public:
-  virtual ~Remote() = default;  // the sender may have its buffer back
-  /// Copies the payload; false if the process has gone: then it is lost, and the collective must not end.
-  virtual bool read(std::byte* to) = 0;
-};
 /// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the sender's own buffer.
 struct Arrival {
   Header header;
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
-  std::shared_ptr<Remote> remote = {};  // instead of bytes
 };
 /// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
 class Owner {

@@ -195,7 +195,6 @@ void Operation::send_chunk(std::size_t i, Link& link) {
   h.chunk = static_cast<std::uint32_t>(p.next);
   h.offset = static_cast<std::uint64_t>(offset);
   h.bytes = static_cast<std::uint32_t>(n);
-  if (reduces(c_.op) && !s.from_out) h.flags |= kSummed;
   link.send(static_cast<int>(h.dst), h, n > 0 ? base : nullptr, n <= kCopyBelow || copies_ ? nullptr : this);
   peers_[static_cast<std::size_t>(s.peer)].in_flight += n;
   bytes_sent += n;
@@ -259,21 +258,13 @@ std::string Operation::accept(Arrival a, Link& link) {
       account.expected -= n;
       bytes_received += n;
       if (s.kind == Kind::sum) {
-        if (a.remote) {
-          std::shared_ptr<std::byte[]> copy(new std::byte[static_cast<std::size_t>(n)]);
-          if (!a.remote->read(copy.get())) return {};
-          a.remote.reset();
-          a.bytes = copy.get();
-          a.hold = std::move(copy);
-        }
         stream.held.push_back(std::move(a));
         sum_chunks(i, link);
       } else {
-        auto to = static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset;
-        if (a.remote && !a.remote->read(to)) return {};
-        if (!a.remote && n > 0) std::memcpy(to, a.bytes, static_cast<std::size_t>(n));
+        if (n > 0)
+          std::memcpy(static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, a.bytes,
+                      static_cast<std::size_t>(n));
         a.hold.reset();
-        a.remote.reset();
         step_moved(i);
         consumed(peer, n, link);
       }

@@ -4,7 +4,6 @@
 #include <sys/un.h>
 #include <array>
 #include <deque>
-#include <map>
 #include <fstream>
 #include <random>
 #include "bytes.h"
@@ -98,11 +97,10 @@ class ShmData final : public DataPath {
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
     auto& p = *peers_[static_cast<std::size_t>(r)];
-    if (owner && p.writer.direct() && !(h.flags & kSummed)) return send_address(p, h, bytes, *owner);
     if (p.queue.empty() && p.writer.put(h, bytes)) return wake_reader(p);
     Queued q{h, bytes, {}, {}};
-    if (!owner) return post(p, h, bytes);
-    q.hold = owner->pin();
+    if (owner) q.hold = owner->pin();
+    else if (h.payload() > 0) q.copy.assign(bytes, bytes + h.payload());
     p.queue.push_back(std::move(q));
     flush(p);
   }
@@ -114,25 +112,11 @@ class ShmData final : public DataPath {
       auto p = peers_[r].get();
       if (!p) continue;
       if (!p->queue.empty()) any = flush(*p) || any;
-      if (!returns_->numbers.empty()) give_back();
       try {
         RingReader::Message m;
         for (int k = 0; k < kBatch && !stopped_ && p->reader->next(m); ++k) {
           any = true;
-          if (m.header.type == MessageType::release) {
-            p->lent.erase(m.header.offset);
-            continue;
-          }
           if (m.header.src != r || m.header.dst != static_cast<std::uint32_t>(rank_)) continue;
-          if (m.header.flags & kByAddress) {
-            std::uint64_t words[2];  // address, number
-            std::memcpy(words, m.payload, sizeof words);
-            m.header.flags = 0;
-            auto remote = std::make_shared<Borrowed>(returns_, static_cast<int>(r), words[0], words[1], m.header.bytes,
-                                                     p->reader);
-            sink.data({m.header, nullptr, {}, std::move(remote)});
-            continue;
-          }
           if (m.hold && p->reader->crowded()) {
             std::shared_ptr<std::byte[]> copy(new std::byte[m.header.payload()]);
             std::memcpy(copy.get(), m.payload, m.header.payload());
@@ -142,10 +126,8 @@ class ShmData final : public DataPath {
           sink.data({m.header, m.payload, std::move(m.hold)});
         }
       } catch (const TransportError& e) { sink.lost(static_cast<int>(r), e.what()); }
-      if (returns_->unreadable == static_cast<int>(r)) sink.lost(static_cast<int>(r), "its memory cannot be read");
       if (!stopped_ && p->reader->must_wake()) wake(*p);
     }
-    if (!stopped_ && !returns_->numbers.empty()) give_back();
     return any;
   }
   int descriptor() const override { return epoll_.get(); }
@@ -162,7 +144,7 @@ class ShmData final : public DataPath {
   void stop() override {
     stopped_ = true;
     for (auto& p : peers_)
-      if (p) p->queue.clear(), p->lent.clear();
+      if (p) p->queue.clear();
   }
 
  private:
@@ -177,61 +159,7 @@ class ShmData final : public DataPath {
     RingWriter writer;
     std::shared_ptr<RingReader> reader;
     std::deque<Queued> queue = {};
-    std::map<std::uint64_t, std::shared_ptr<const void>> lent = {};  // what the peer reads itself, until it gives it back
-    std::uint64_t next = 0;
   };
-  /// Payloads that have been read: their senders are told. Under the engine's lock, as all that holds arrivals.
-  struct Returns {
-    std::vector<std::pair<int, std::uint64_t>> numbers;  // peer, number
-    int unreadable = -1;
-  };
-  class Borrowed final : public Remote {
-   public:
-    Borrowed(std::shared_ptr<Returns> returns, int peer, std::uint64_t address, std::uint64_t number, std::size_t bytes,
-             std::shared_ptr<RingReader> reader)
-        : returns_(std::move(returns)),
-          peer_(peer),
-          address_(address),
-          number_(number),
-          bytes_(bytes),
-          reader_(std::move(reader)) {}
-    ~Borrowed() override { returns_->numbers.emplace_back(peer_, number_); }
-    bool read(std::byte* to) override {
-      if (reader_->read(address_, to, bytes_)) return true;
-      returns_->unreadable = peer_;
-      return false;
-    }
-
-   private:
-    std::shared_ptr<Returns> returns_;
-    int peer_;
-    std::uint64_t address_, number_;
-    std::size_t bytes_;
-    std::shared_ptr<RingReader> reader_;
-  };
-  void send_address(Peer& p, Header h, const std::byte* bytes, Owner& owner) {
-    auto number = p.next++;
-    p.lent.emplace(number, owner.pin());
-    h.flags |= kByAddress;
-    std::uint64_t words[2] = {reinterpret_cast<std::uint64_t>(bytes), number};
-    post(p, h, reinterpret_cast<const std::byte*>(words));
-  }
-  /// A message whose bytes in the ring are few: copied at once, or kept until there is room.
-  void post(Peer& p, const Header& h, const std::byte* bytes) {
-    if (p.queue.empty() && p.writer.put(h, bytes)) return wake_reader(p);
-    Queued q{h, nullptr, {}, {}};
-    if (auto n = payload_in_ring(h); n > 0) q.copy.assign(bytes, bytes + n);
-    p.queue.push_back(std::move(q));
-    flush(p);
-  }
-  void give_back() {
-    for (auto [r, number] : std::exchange(returns_->numbers, {})) {
-      Header h;
-      h.type = MessageType::release;
-      h.offset = number;
-      post(*peers_[static_cast<std::size_t>(r)], h, nullptr);
-    }
-  }
   void add(int r, Descriptor socket, const std::shared_ptr<PairMemory>& memory, bool maker) {
     epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
     auto& p = peers_[static_cast<std::size_t>(r)];
@@ -307,7 +235,6 @@ class ShmData final : public DataPath {
   std::unique_ptr<std::atomic<RingReader*>[]> readers_;    // of the peers there are, in the order they came: read without the lock
   std::atomic<std::size_t> open_{0};
   std::atomic<bool> news_{true};
-  std::shared_ptr<Returns> returns_ = std::make_shared<Returns>();
   bool stopped_ = false;
 };
 }  // namespace

@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <random>
 #include "schedule.h"
 
 namespace bora::transport {
@@ -44,7 +42,7 @@ std::uint64_t RingWriter::room() const {
   return under_way > kCapacity ? 0 : kCapacity - under_way;  // more is nonsense of the reader's
 }
 bool RingWriter::put(const Header& h, const std::byte* payload) {
-  auto n = footprint(payload_in_ring(h));
+  auto n = footprint(h.payload());
   auto left = kCapacity - written_ % kCapacity;  // until the end of the ring; a message does not go around it
   auto skip = n > left ? left : 0;
   if (room() < n + skip) {
@@ -59,7 +57,7 @@ bool RingWriter::put(const Header& h, const std::byte* payload) {
   }
   auto to = bytes_ + written_ % kCapacity;
   std::memcpy(to, &h, sizeof h);
-  if (auto bytes = payload_in_ring(h); bytes > 0) std::memcpy(to + kLine, payload, bytes);
+  if (h.payload() > 0) std::memcpy(to + kLine, payload, h.payload());
   written_ += n;
   counts_.written.store(written_, std::memory_order_release);
   return true;
@@ -67,16 +65,6 @@ bool RingWriter::put(const Header& h, const std::byte* payload) {
 // Who goes to sleep exchanges the flag and then looks once more; who brings something exchanges it afterwards. Of two exchanges one sees
 // the other, with all that came before it.
 bool RingWriter::must_wake() { return counts_.asleep.exchange(0) != 0; }
-/// A random word at a known place shows the reader that it reads this process and no other of the same number.
-void RingWriter::introduce() {
-  static const std::uint64_t word = [] {
-    std::random_device random;
-    return std::uint64_t{random()} << 32 | random();
-  }();
-  counts_.word = word;
-  counts_.word_at = reinterpret_cast<std::uint64_t>(&word);
-  counts_.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_release);
-}
 bool RingWriter::await_room() {
   if (room() >= needed_) return true;
   counts_.starved.exchange(1);
@@ -84,26 +72,8 @@ bool RingWriter::await_room() {
 }
 
 // ---- reading ----
-bool RingReader::read(std::uint64_t address, std::byte* to, std::size_t n) const {
-  auto pid = static_cast<pid_t>(counts_.pid.load(std::memory_order_acquire));
-  for (std::size_t done = 0; done < n;) {
-    iovec mine{to + done, n - done}, theirs{reinterpret_cast<void*>(address + done), n - done};
-    auto got = ::process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
-    if (got <= 0) return false;
-    done += static_cast<std::size_t>(got);
-  }
-  return true;
-}
-void RingReader::recognize() {
-  if (counts_.pid.load(std::memory_order_acquire) == 0) return;
-  recognized_ = true;
-  std::uint64_t word = 0;
-  if (read(counts_.word_at.load(), reinterpret_cast<std::byte*>(&word), sizeof word) && word == counts_.word.load())
-    counts_.direct.store(1, std::memory_order_release);
-}
 bool RingReader::next(Message& m) {
   m.hold.reset();  // of the message before
-  if (!recognized_) recognize();
   auto at = read_.load(std::memory_order_relaxed);
   auto there = counts_.written.load(std::memory_order_acquire);
   auto released = parts_.empty() ? at : counts_.released.load(std::memory_order_relaxed);
@@ -112,7 +82,7 @@ bool RingReader::next(Message& m) {
     auto left = kCapacity - at % kCapacity;
     std::memcpy(static_cast<void*>(&m.header), bytes_ + at % kCapacity, sizeof m.header);
     bool filler = m.header.type == MessageType::filler;
-    auto n = filler ? left : footprint(payload_in_ring(m.header));
+    auto n = filler ? left : footprint(m.header.payload());
     check<TransportError>(m.header.payload() <= kMaxChunkBytes && n <= left && n <= there - at,
                           "a peer's message in shared memory makes no sense");
     m.payload = bytes_ + at % kCapacity + kLine;

@@ -9,20 +9,12 @@
 #include "header.h"
 
 namespace bora::transport {
-/// Bytes of a message's payload that lie in the ring.
-inline std::uint64_t payload_in_ring(const Header& h) {
-  return h.payload() > 0 && (h.flags & kByAddress) ? 2 * sizeof(std::uint64_t) : h.payload();
-}
 /// What the two sides of a ring share beside its bytes. Counts of bytes only grow; the other side's are checked, never trusted.
 struct RingCounts {
   alignas(64) std::atomic<std::uint64_t> written;   // by the producer
   alignas(64) std::atomic<std::uint64_t> released;  // by the consumer
   alignas(64) std::atomic<std::uint32_t> starved;   // the producer has no room and wants to be told
   std::atomic<std::uint32_t> asleep;                // the consumer waits for its socket
-  std::atomic<std::uint32_t> direct;                // the consumer can read the producer's memory (process_vm_readv)
-  // The producer's process, and a word in it by which the consumer recognizes it.
-  std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint64_t> word_at, word;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -52,21 +44,16 @@ class PairMemory {
 class RingWriter {
  public:
   RingWriter(std::shared_ptr<PairMemory> m, bool maker)
-      : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {
-    introduce();
-  }
+      : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {}
   /// Copies header and payload; false if there is no room now (the reader will tell).
   bool put(const Header&, const std::byte* payload);
   /// Whether the reader sleeps and must be woken; asked once after put.
   bool must_wake();
-  /// The reader can fetch payloads from this process itself.
-  bool direct() const { return counts_.direct.load(std::memory_order_acquire) != 0; }
   /// Ends the wait for room, or begins it: true if there may be room.
   bool await_room();
 
  private:
   std::uint64_t room() const;
-  void introduce();
   std::shared_ptr<PairMemory> memory_;
   RingCounts& counts_;
   std::byte* bytes_;
@@ -86,8 +73,6 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
   bool ready() const { return counts_.written.load(std::memory_order_acquire) != read_.load(std::memory_order_relaxed); }
   /// The next message; false if there is none. TransportError if what is there cannot be one.
   bool next(Message&);
-  /// Reads n bytes at `address` of the writer's process.
-  bool read(std::uint64_t address, std::byte* to, std::size_t n) const;
   /// Held messages fill much of the ring: others should be copied out, or what comes behind them could not pass.
   bool crowded() const;
   void asleep() { counts_.asleep.exchange(1); }
@@ -100,8 +85,6 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
     bool done;
   };
   void release(std::uint64_t number);
-  void recognize();
-  bool recognized_ = false;
   std::shared_ptr<PairMemory> memory_;
   RingCounts& counts_;
   const std::byte* bytes_;
