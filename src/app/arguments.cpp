@@ -116,6 +116,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   check<ConfigError>(a.most_bytes >= 4096 && a.most_bytes <= 1 << 30, "--max-bytes: must be from 4096 to 2^30, got ",
                      a.most_bytes);
   check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
+  check<ConfigError>(!a.explain || a.ranks <= 256, "-n: at most 256 ranks are explained, got ", a.ranks);
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
   constexpr auto most = std::numeric_limits<std::int64_t>::max();  // what CLI11 makes of more, too

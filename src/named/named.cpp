@@ -258,8 +258,8 @@ NamedArray selected(const NamedArray& x, const Slices& slices) {
 struct Target {
   Slices slices;
   std::vector<Axis> axes;
-  Shape
-      shape;  // of these axes, and a 1 where an integer stands beside a list of positions: so the order of axes is kept
+  /// Of these axes, and a 1 where an integer stands beside a list of positions: so the order of axes is kept.
+  Shape shape;
 };
 Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {
   Target t{slices_of(x, where), {}, {}};

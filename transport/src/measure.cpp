@@ -65,10 +65,11 @@ std::string explain(Op op, int ranks, std::int64_t bytes) {
   }
   auto s = simulate(schedules, in, out);
   auto most = [](const std::vector<std::int64_t>& v) { return *std::max_element(v.begin(), v.end()); };
-  char line[160];
-  std::snprintf(line, sizeof line, "%-15s %10lld B  %-14s %2d hops  %3lld streams  %10.0f B sent  %6.0f us expected on a link of 1 Gbit/s",
-                std::string(op_name(op)).c_str(), static_cast<long long>(bytes), std::string(algorithm_name(algorithm)).c_str(),
-                s.hops, static_cast<long long>(most(s.messages)),
+  char line[200];
+  std::snprintf(line, sizeof line,
+                "%-15s %10lld B  %-14s %2d hops  %3lld streams  %10.0f B sent  %6.0f us expected on a link of 1 Gbit/s",
+                std::string(op_name(op)).c_str(), static_cast<long long>(bytes),
+                std::string(algorithm_name(algorithm)).c_str(), s.hops, static_cast<long long>(most(s.messages)),
                 static_cast<double>(most(s.sent)) / static_cast<double>(count) * static_cast<double>(bytes),
                 1e6 * cost(s, static_cast<std::size_t>(bytes / count), {.alpha = 250e-6, .beta = 8.5e-9}));
   return line;

@@ -106,10 +106,12 @@ void RingReader::release(std::uint64_t number) {
     parts_.pop_front();
     ++first_;
   }
-  if (end > 0) counts_.released.store(end, std::memory_order_release);
+  if (end == 0) return;
+  counts_.released.store(end, std::memory_order_release);
+  released_ = true;
 }
 bool RingReader::crowded() const {
   return read_.load(std::memory_order_relaxed) - counts_.released.load(std::memory_order_relaxed) > kCapacity / 2;
 }
-bool RingReader::must_wake() { return counts_.starved.exchange(0) != 0; }
+bool RingReader::must_wake() { return std::exchange(released_, false) && counts_.starved.exchange(0) != 0; }
 }  // namespace bora::transport

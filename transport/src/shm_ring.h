@@ -14,7 +14,7 @@ struct RingCounts {
   alignas(64) std::atomic<std::uint64_t> written;   // by the producer
   alignas(64) std::atomic<std::uint64_t> released;  // by the consumer
   alignas(64) std::atomic<std::uint32_t> starved;   // the producer has no room and wants to be told
-  std::atomic<std::uint32_t> asleep;                // the consumer waits for its socket
+  alignas(64) std::atomic<std::uint32_t> asleep;    // the consumer waits for its socket
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -76,7 +76,7 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
   /// Held messages fill much of the ring: others should be copied out, or what comes behind them could not pass.
   bool crowded() const;
   void asleep() { counts_.asleep.exchange(1); }
-  /// Whether the writer waits for room and some has come.
+  /// Whether the writer waits for room and some has come since this was asked.
   bool must_wake();
 
  private:
@@ -91,5 +91,6 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
   std::atomic<std::uint64_t> read_{0};
   std::deque<Part> parts_;  // read and not all released
   std::uint64_t first_ = 0;  // number of parts_.front()
+  bool released_ = false;    // something, since must_wake
 };
 }  // namespace bora::transport

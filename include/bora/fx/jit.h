@@ -42,7 +42,8 @@ class JitCache {
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
   TracedPtr find(const tree::Key&);
-  /// Keeps the entry if what it closed over lasts (buffers, blocks of the mesh in force); says on stderr when a function is staged again and again, and what differed.
+  /// Keeps the entry if what it closed over lasts (buffers, blocks of the mesh in force); says on stderr when a function is staged again
+  /// and again, and what differed.
   TracedPtr keep(Traced);
   Arrays run(const Traced&, Arrays in, const Mask& given_up);
   const Jit& options() const;

@@ -13,7 +13,7 @@ struct Measured {
   double seconds = 0;        // median over repetitions of the slowest rank's time
   double bus_bandwidth = 0;  // bytes / s
 };
-/// Times `op` on f32 for every size, back to back between barriers. Collective: all ranks of the group call it with the same arguments.
+/// Times `op` for every size, back to back between barriers. Collective: all ranks of the group call it with the same arguments.
 /// Every rank gets the same numbers.
 std::vector<Measured> measure(Context&, const Group&, Op, const std::vector<std::int64_t>& bytes, int repetitions = 5,
                               Dtype = Dtype::f32);

@@ -28,13 +28,13 @@ struct Config {
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
   std::string job = {};                           // ranks with another job name are refused
-  std::string build = {};           // compared across ranks in the handshake, line by line: library build, mesh shape, settings
-  std::string carrier = "auto";     // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
+  std::string build = {};        // compared across ranks in the handshake, line by line: library build, mesh shape, settings
+  std::string carrier = "auto";  // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
   /// What all ranks of the job were given, and nobody else: connections are encrypted, and those without it are refused. Empty: neither,
   /// and only the loopback interface is used, unless `insecure_private_network` says that nobody else reaches this network.
   std::string secret = {};
   bool insecure_private_network = false;
-  bool root_may_lag = false;        // the root's name may become known only while we wait (Kubernetes)
+  bool root_may_lag = false;            // the root's name may become known only while we wait (Kubernetes)
   std::string launcher = "the caller";  // who said so, for messages
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
@@ -132,7 +132,8 @@ class Context {
 };
 using ContextPtr = std::shared_ptr<Context>;
 
-/// Joins the job over ZeroMQ (tcp): rendezvous at config.root, then links to peers as they are needed, through shared memory within a host. size 1 needs no sockets.
+/// Joins the job: rendezvous at config.root over ZeroMQ (tcp), then links to peers as they are needed, through shared memory within a
+/// host. size 1 needs no sockets.
 /// Throws JoinTimeout, ConfigError (contradictions, port in use, refused), TransportError.
 ContextPtr join(const Config&);
 /// n ranks as threads of this process: buffers are read directly. The Contexts fail together.
