@@ -1,0 +1,239 @@
+#include "network.h"
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+namespace bora::net {
+namespace {
+constexpr std::size_t kVirtio = 10;          // bytes of the virtio header in front of a packet
+constexpr std::size_t kEthernet = 14;
+constexpr std::size_t kLargest = 70000;      // a burst that the kernel would cut into packets (segmentation offload)
+constexpr int kFraming = 24;                 // preamble, check sum and gap of one packet on the wire
+constexpr int kHeaders = 54;                 // that the packets of a burst repeat
+constexpr int kBatch = 16;                   // packets of one port before others have their turn
+constexpr std::int64_t kIdle = 100'000'000;  // ns between looks for the end
+
+std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+int must(int result, const std::string& what) {
+  if (result < 0) throw std::runtime_error("emulated network: " + what + ": " + std::strerror(errno));
+  return result;
+}
+/// Runs `ip` commands in the calling thread's network.
+void ip(const std::string& commands) {
+  FILE* f = popen("ip -batch - >/dev/null", "w");
+  bool ok = f && std::fputs(commands.c_str(), f) >= 0;
+  if (!f || pclose(f) != 0 || !ok) throw std::runtime_error("emulated network: ip refuses one of:\n" + commands);
+}
+std::uint32_t sum16(const unsigned char* p, std::size_t n, std::uint32_t sum = 0) {
+  for (std::size_t i = 0; i + 1 < n; i += 2) sum += static_cast<std::uint32_t>(p[i] << 8 | p[i + 1]);
+  return sum;
+}
+void put_check_sum(unsigned char* at, std::uint32_t sum) {
+  while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
+  at[0] = static_cast<unsigned char>(~sum >> 8);
+  at[1] = static_cast<unsigned char>(~sum);
+}
+/// Makes a TCP data packet a reset of its connection: 20 bytes of IP, 20 of TCP, no data. False if it is none.
+bool turn_into_reset(std::vector<unsigned char>& bytes, std::size_t& size) {
+  auto* net = bytes.data() + kVirtio + kEthernet;
+  if (size < kVirtio + kEthernet + 40 || net[-2] != 8 || net[-1] != 0 || net[0] != 0x45 || net[9] != IPPROTO_TCP) return false;
+  auto* tcp = net + 20;
+  auto length = static_cast<std::size_t>(net[2] << 8 | net[3]);
+  if (length <= 20u + (tcp[12] >> 4) * 4u) return false;  // an acknowledgement alone
+  std::memset(bytes.data(), 0, kVirtio);
+  size = kVirtio + kEthernet + 40;
+  net[2] = 0, net[3] = 40, net[10] = net[11] = 0;
+  put_check_sum(net + 10, sum16(net, 20));
+  tcp[12] = 5 << 4, tcp[13] = 0x14, tcp[16] = tcp[17] = 0;  // RST, ACK
+  put_check_sum(tcp + 16, sum16(tcp, 20, sum16(net + 12, 8, IPPROTO_TCP + 20)));
+  return true;
+}
+}  // namespace
+
+std::string missing() {
+  if (geteuid() != 0) return "an emulated network needs root";
+  int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+  if (fd < 0) return std::string("an emulated network needs /dev/net/tun: ") + std::strerror(errno);
+  close(fd);
+  if (std::system("ip -V >/dev/null 2>&1") != 0) return "an emulated network needs the command ip: apt-get install iproute2";
+  std::string why;
+  std::thread([&] {  // namespaces belong to a thread
+    if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0) why = std::string("an emulated network needs network namespaces: ") + std::strerror(errno);
+  }).join();
+  return why;
+}
+
+Network::Network(int hosts, const Wire& wire) : wire_(wire) {
+  for (int h = 0; h < hosts; ++h) {
+    ports_.push_back(std::make_unique<Port>());
+    std::string error;
+    std::thread([&, h] {
+      try {
+        make_host(h, *ports_.back());
+      } catch (const std::exception& e) { error = e.what(); }
+    }).join();
+    if (!error.empty()) throw std::runtime_error(error);
+  }
+  thread_ = std::thread([this] { run(); });
+}
+Network::~Network() {
+  stop_ = true;
+  thread_.join();
+  for (auto& p : ports_)
+    for (int fd : {p->tap, p->net, p->uts}) close(fd);
+}
+void Network::make_host(int host, Port& p) const {
+  must(unshare(CLONE_NEWNET | CLONE_NEWUTS), "unshare");
+  auto name = "node" + std::to_string(host);
+  must(sethostname(name.data(), name.size()), "sethostname");
+  auto self = "/proc/self/task/" + std::to_string(gettid()) + "/ns/";
+  p.net = must(open((self + "net").c_str(), O_RDONLY | O_CLOEXEC), self + "net");
+  p.uts = must(open((self + "uts").c_str(), O_RDONLY | O_CLOEXEC), self + "uts");
+  p.tap = must(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC), "/dev/net/tun");
+  ifreq r{};
+  std::strcpy(r.ifr_name, "net0");
+  r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
+  must(ioctl(p.tap, TUNSETIFF, &r), "TUNSETIFF");
+  // Bursts go through whole, which is what makes 10 Gbit/s possible; but losing one would lose all its packets.
+  if (wire_.loss_percent == 0) must(ioctl(p.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6), "TUNSETOFFLOAD");
+  std::ostringstream s;
+  s << "link set lo up\n"
+    << "link set net0 mtu " << wire_.mtu << " up\n"
+    << "addr add " << address(host) << "/24 dev net0\n"
+    << "addr add " << address6(host) << "/64 dev net0 nodad\n"
+    // What clusters use; the machine's own default may be another.
+    << "route replace 10.77.0.0/24 dev net0 congctl cubic\n"
+    << "route replace fd77::/64 dev net0 congctl cubic\n";
+  ip(s.str());
+}
+void Network::enter(int host) const {
+  auto& p = *ports_[static_cast<std::size_t>(host)];
+  must(setns(p.net, CLONE_NEWNET), "setns");
+  must(setns(p.uts, CLONE_NEWUTS), "setns");
+}
+void Network::publish(int first) const {
+  for (auto& p : ports_) {
+    must(dup3(p->net, first++, O_CLOEXEC), "dup3");
+    must(dup3(p->uts, first++, O_CLOEXEC), "dup3");
+  }
+}
+void Network::cut(int host, bool sending, bool receiving) {
+  ports_[static_cast<std::size_t>(host)]->mute = sending;
+  ports_[static_cast<std::size_t>(host)]->deaf = receiving;
+}
+
+// ---- the switch ----
+Network::PacketPtr Network::fresh() {
+  if (spare_.empty()) {
+    auto p = std::make_unique<Packet>();
+    p->bytes.resize(kLargest);
+    return p;
+  }
+  auto p = std::move(spare_.back());
+  spare_.pop_back();
+  return p;
+}
+/// Puts the packet in front of a host; it arrives when the wire has had time for it and all before it, and the delay is over.
+void Network::enqueue(Port& to, PacketPtr p, std::int64_t start) {
+  auto bytes = static_cast<std::int64_t>(p->size);
+  if (to.deaf || to.queued + bytes > wire_.queue_kb * std::int64_t{1024}) {
+    ++dropped_;
+    spare_.push_back(std::move(p));
+    return;
+  }
+  if (to.reset && turn_into_reset(p->bytes, p->size)) to.reset = false;
+  int whole = wire_.mtu - 40;
+  auto packets = (bytes + whole - 1) / whole;
+  auto on_wire = bytes + packets * kFraming + (packets - 1) * kHeaders;
+  to.down_free = std::max(to.down_free, start) + static_cast<std::int64_t>(static_cast<double>(on_wire) * 8000 / wire_.mbit);
+  p->at = to.down_free + wire_.delay_us * std::int64_t{1000};
+  to.queued += bytes;
+  to.queue.push_back(std::move(p));
+}
+bool Network::read_from(std::size_t index) {
+  auto& from = *ports_[index];
+  for (int k = 0; k < kBatch; ++k) {
+    auto p = fresh();
+    auto n = read(from.tap, p->bytes.data(), kLargest);
+    if (n < static_cast<ssize_t>(kVirtio + kEthernet)) {
+      spare_.push_back(std::move(p));
+      return k > 0;
+    }
+    p->size = static_cast<std::size_t>(n);
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    bool lost = static_cast<double>(random_ >> 33) < wire_.loss_percent / 100 * 2147483648.0;
+    if (from.mute || lost) {
+      ++dropped_;
+      spare_.push_back(std::move(p));
+      continue;
+    }
+    // The way down begins as soon as the way up does.
+    auto start = std::max(from.up_free, now_ns());
+    from.up_free = start + static_cast<std::int64_t>(static_cast<double>(n) * 8000 / wire_.mbit);
+    auto* to = p->bytes.data() + kVirtio;
+    std::memcpy(from.mac, to + 6, 6);
+    from.known = true;
+    bool one = (to[0] & 1) == 0;
+    std::size_t found = ports_.size();
+    for (std::size_t j = 0; one && j < ports_.size(); ++j)
+      if (j != index && ports_[j]->known && std::memcmp(ports_[j]->mac, to, 6) == 0) found = j;
+    if (found < ports_.size()) {
+      enqueue(*ports_[found], std::move(p), start);
+      continue;
+    }
+    for (std::size_t j = 0; j < ports_.size(); ++j) {
+      if (j == index) continue;
+      auto copy = fresh();
+      copy->size = p->size;
+      std::memcpy(copy->bytes.data(), p->bytes.data(), p->size);
+      enqueue(*ports_[j], std::move(copy), start);
+    }
+    spare_.push_back(std::move(p));
+  }
+  return true;
+}
+bool Network::deliver(Port& to, std::int64_t now) {
+  bool any = false;
+  while (!to.queue.empty() && to.queue.front()->at <= now) {
+    auto& p = *to.queue.front();
+    if (write(to.tap, p.bytes.data(), p.size) < 0 && errno == EAGAIN) break;
+    to.queued -= static_cast<std::int64_t>(p.size);
+    spare_.push_back(std::move(to.queue.front()));
+    to.queue.pop_front();
+    any = true;
+  }
+  return any;
+}
+void Network::run() {
+  prctl(PR_SET_TIMERSLACK, 1);
+  std::vector<pollfd> polled;
+  for (auto& p : ports_) polled.push_back({p->tap, POLLIN, 0});
+  while (!stop_) {
+    bool any = false;
+    for (std::size_t i = 0; i < ports_.size(); ++i) any = read_from(i) || any;
+    auto now = now_ns(), next = now + kIdle;
+    for (auto& p : ports_) {
+      any = deliver(*p, now) || any;
+      if (!p->queue.empty()) next = std::min(next, p->queue.front()->at);
+    }
+    auto left = next - now_ns();
+    if (any || left <= 0) continue;
+    timespec t{0, std::min(left, kIdle - 1)};
+    ppoll(polled.data(), polled.size(), &t, nullptr);
+  }
+}
+}  // namespace bora::net
