@@ -1,18 +1,26 @@
-// One rank of a measurement; perf/transport/compare starts it as it starts its peers. Prints "op bytes seconds" lines on rank 0.
+// One rank of a measurement; perf/transport/compare starts it as it starts its peers. Prints "op bytes seconds" lines on rank 0; "op.bf16"
+// is measured on half of the bytes: as many elements as the peers' f32.
 #include <cstdio>
+#include <map>
 #include <numeric>
 #include "bora/transport/measure.h"
+#include "loop.h"
 
 using namespace bora::transport;
 int main(int argc, char** argv) {
+  Asked asked(argc, argv);
   auto context = join(config_from_environment());
   Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
-  std::vector<std::int64_t> sizes;
-  for (int i = 1; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
-  for (auto op : {Op::all_reduce, Op::reduce_scatter, Op::all_gather, Op::broadcast})
-    for (auto& m : measure(*context, all, op, sizes))
-      if (context->rank() == 0)
-        std::printf("%s %lld %.9f\n", std::string(op_name(op)).c_str(), static_cast<long long>(m.bytes), m.seconds);
+  const std::map<std::string, Op> ops{{"all_reduce", Op::all_reduce}, {"reduce_scatter", Op::reduce_scatter}, {"all_gather", Op::all_gather}, {"broadcast", Op::broadcast}};
+  for (auto& name : asked.ops) {
+    auto dot = name.find('.');
+    bool half = name.substr(std::min(dot, name.size())) == ".bf16";
+    for (long bytes : asked.sizes) {
+      auto found = measure(*context, all, ops.at(name.substr(0, dot)), {half ? bytes / 2 : bytes}, asked.repetitions,
+                           half ? bora::Dtype::bf16 : bora::Dtype::f32);
+      if (context->rank() == 0) std::printf("%s %ld %.9f\n", name.c_str(), bytes, found.front().seconds);
+    }
+  }
   context->leave();
 }

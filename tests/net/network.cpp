@@ -111,7 +111,8 @@ void Network::make_host(int host, Port& p) const {
   // Bursts go through whole, which is what makes 10 Gbit/s possible; but losing one would lose all its packets.
   if (wire_.loss_percent == 0) must(ioctl(p.tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6), "TUNSETOFFLOAD");
   std::ostringstream s;
-  s << "link set lo up\n"
+  s << "link set lo mtu 1500 up\n"  // with the default, 65536, some libraries stall for tens of milliseconds
+    << "route replace local 127.0.0.0/8 dev lo table local congctl cubic\n"
     << "link set net0 mtu " << wire_.mtu << " up\n"
     << "addr add " << address(host) << "/24 dev net0\n"
     << "addr add " << address6(host) << "/64 dev net0 nodad\n"
