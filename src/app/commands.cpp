@@ -15,6 +15,7 @@ namespace {
 Settings with_absolute_paths(Settings s) {
   if (!s.data.empty()) s.data = fs::absolute(s.data).lexically_normal();
   s.out = fs::absolute(s.out).lexically_normal();
+  if (!s.trace.empty()) s.trace = fs::absolute(s.trace).lexically_normal();
   return s;
 }
 /// What all ranks must have in common, a line each; paths, threads and the like may differ from host to host.
@@ -22,6 +23,7 @@ std::string common_ground(const Settings& settings, const MeshShape& mesh) {
   Settings s = settings, defaults;
   s.data = defaults.data;
   s.out = defaults.out;
+  s.trace = s.trace.empty() ? "" : "on";
   s.threads = defaults.threads;
   s.join_timeout = defaults.join_timeout;
   s.log_every = defaults.log_every;

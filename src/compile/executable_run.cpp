@@ -154,6 +154,38 @@ struct Runner {
     started.wait();
   }
 };
+/// What a step's span says; none: its collective says it.
+std::shared_ptr<const trace::Label> label_of(const Node& n, State& s) {
+  auto& l = s.labels[&n];
+  if (l) return l;
+  trace::Label label{names_of(n)};
+  if (n.source) {
+    label.subject = n.source;
+    label.place = [](const void* source) { return describe(*static_cast<const Source*>(source)); };
+  }
+  l = std::make_shared<const trace::Label>(std::move(label));
+  return l;
+}
+trace::Kind kind_of(const Step& step) {
+  if (std::holds_alternative<StartStep>(step) || std::holds_alternative<WaitStep>(step)) return trace::Kind::pack;
+  bool whole = std::holds_alternative<ScanStep>(step) || std::holds_alternative<CondStep>(step) ||
+               std::holds_alternative<WhileStep>(step);
+  return whole ? trace::Kind::loop : trace::Kind::kernel;
+}
+/// One step with its span. A wait is the collective's own span; here only what is done with what has come.
+void run_traced(const Runner& r, const Step& step, const Node& n) {
+  auto begin = trace::now();
+  if (auto* wait = std::get_if<WaitStep>(&step)) {
+    auto started = std::exchange(r.s.under_way[wait->handle], {});
+    started.handle->wait();
+    begin = trace::now();
+    if (!started.finish) return;
+    started.finish();
+  } else {
+    std::visit(r, step);
+  }
+  trace::add(kind_of(step), here().rank, label_of(n, r.s), begin, trace::now());
+}
 }  // namespace
 
 State::State(const Block& b, const Table& t) : base(static_cast<std::size_t>(t.bases)), under_way(t.handles) {
@@ -174,7 +206,8 @@ void run(const Block& b, State& s) {
   const Step* end = step + b.steps.size();
   try {
     for (; step != end; ++step) {
-      if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
+      if (trace::on()) run_traced(r, *step, b.nodes[static_cast<std::size_t>(step - b.steps.data())]);
+      else if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
       else if (auto* eval = std::get_if<EvalStep>(step)) r(*eval);
       else std::visit(r, *step);
     }

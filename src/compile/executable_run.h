@@ -1,5 +1,7 @@
 // executable_run.h -- what changes while an Executable runs, and the steps run on it.
 #pragma once
+#include <unordered_map>
+#include "bora/base/trace.h"
 #include "bora/ops/collectives.h"
 #include "compile/plan.h"
 
@@ -11,6 +13,7 @@ struct State {
   std::vector<OutputView> outputs;
   std::vector<kernels::LoopArgs> loops;
   std::vector<ops::StartedCollective> under_way;
+  std::unordered_map<const Node*, std::shared_ptr<const trace::Label>> labels;  // of nodes that have been traced
   State(const Block&, const Table&);
   /// Waits for what was started and not waited for, whatever comes of it: memory must not be reused while others write to it.
   void settle() noexcept;

@@ -56,6 +56,7 @@ void check_settings(const Settings& s) {
   domain(s.eval_every >= 0, "eval_every", s.eval_every, "0 or more steps");
   domain(s.eval_rows >= 0, "eval_rows", s.eval_rows, "0 or more");
   domain(s.log_every >= 1, "log_every", s.log_every, "1 or more steps");
+  domain(s.trace_steps >= 1 && s.trace_steps <= 10000, "trace_steps", s.trace_steps, "from 1 to 10000");
   domain(std::isfinite(s.join_timeout) && s.join_timeout > 0, "join_timeout", s.join_timeout, "above 0 seconds");
   auto& m = s.model;
   for (auto [key, size] : {std::pair{"batch", s.batch},
@@ -145,6 +146,9 @@ void check_job(const Settings& s, int ranks) {
   resolve_mesh(s.mesh, s.layout, ranks);
   data::check_text(s.data, s.hold_out, s.model.positions + 1);
   check_outside_text(s, "out", s.out);
+  std::error_code error;
+  check<ConfigError>(s.trace.empty() || fs::is_directory(fs::absolute(s.trace).parent_path(), error), "trace: no folder for ",
+                     s.trace);
   for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
 }
 }  // namespace bora

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include "bora/train/metrics.h"
 #include "bora/train/trainer.h"
+#include "bora/transport/trace.h"
 #include "io/files.h"
 #include "run_folder.h"
 
@@ -123,10 +124,13 @@ class Run {
     Progress progress(
         {.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
     bool stopped = false;
+    auto first_traced = std::max(done_, std::min(done_ + 2, s_.steps - s_.trace_steps));  // the first step compiles
     {
       data::Prefetch rows([this](std::int64_t step) { return read(step); }, done_);
       while (done_ < s_.steps && !stopped) {
+        if (!s_.trace.empty() && done_ == first_traced) trace::start();
         auto r = step(rows.next(), metrics.get(), progress, stopped);
+        if (trace::on() && (done_ == first_traced + s_.trace_steps || done_ == s_.steps || stopped)) write_trace(progress);
         for (auto& hook : options_.hooks) hook(r);
         bool last = done_ == s_.steps || stopped;
         if (s_.eval_every > 0 && done_ % s_.eval_every == 0 && !last) {
@@ -150,9 +154,24 @@ class Run {
     on_first_rank(mesh_, "run: plot", [&] { write_loss_plot(s_.out + "/metrics.jsonl", s_.out + "/loss.svg"); });
     return stopped ? 130 : 0;
   }
+  void write_trace(Progress& progress) const {
+    auto all = transport::write_trace(mesh_.context(), s_.trace);
+    trace::Totals t;
+    for (auto& x : all) t.steps += x.steps, t.step += x.step, t.kernel += x.kernel, t.collective += x.collective, t.wait += x.wait;
+    auto ms = [&](double seconds) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.2f", seconds * 1e3 / static_cast<double>(t.steps));
+      return std::string(text);
+    };
+    progress.line("trace: " + s_.trace + " (a step " + ms(t.step) + " ms: kernels " + ms(t.kernel) + ", collectives under way " +
+                  ms(t.collective) + ", waiting " + ms(t.wait) + "; mean of the ranks)");
+  }
   StepReport step(data::Rows rows, Metrics* metrics, Progress& progress, bool& stopped) {
     auto begin = Clock::now();
-    auto r = model_.step(make_batch(rows, s_, mesh_, StopSignals::requested())).to_vector<float>();
+    auto r = [&] {
+      trace::Scope span(trace::Kind::step, mesh_.rank(), "step");
+      return model_.step(make_batch(rows, s_, mesh_, StopSignals::requested())).to_vector<float>();
+    }();
     ++done_;
     StepReport report{
         done_, static_cast<double>(r[0]), static_cast<double>(r[1]), static_cast<double>(r[2]), seconds_since(begin),

@@ -118,6 +118,7 @@ Config config_from_environment(const Environment& env) {
   if (auto job = env("BORA_JOB")) c.job = job;
   if (auto s = env("BORA_JOIN_TIMEOUT")) c.join_timeout_s = number<double>("BORA_JOIN_TIMEOUT", s);
   if (auto i = env("BORA_INTERFACE")) c.interface_name = i;
+  if (auto folder = env("BORA_FLIGHT_DIR")) c.flight_dir = folder;
   if (auto name = env("BORA_CARRIER")) c.carrier = name;
   c.secret = read_secret(env);
   c.insecure_private_network = text(env, "BORA_INSECURE_PRIVATE_NETWORK") == "1";

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include "bora/base/trace.h"
 #include "bytes.h"
 
 namespace bora::transport {
@@ -12,9 +13,7 @@ namespace {
 constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
 constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
-constexpr auto kNextReport = 200ms;
 constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
-constexpr std::size_t kHistory = 256;
 
 class Handle final : public Work {
  public:
@@ -28,12 +27,11 @@ class Handle final : public Work {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Operation> operation_;
 };
-void warn(const std::string& line) { std::fprintf(stderr, "warning: %s\n", line.c_str()); }
+}  // namespace
 [[noreturn]] void end_process(const std::string& why) {
   std::fprintf(stderr, "bora: %s\n", why.c_str());
   std::_Exit(86);
 }
-}  // namespace
 
 std::string_view op_name(Op op) {
   static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
@@ -115,6 +113,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   for (int r : g.ranks)
     check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
   check_thread();
+  auto enqueued = Clock::now();
   Summary summary{c.op, c.reduce, c.dtype, count_of(c), id, m.next, fingerprint_of(g, c), m.group};
   if (state_ != State::running) {
     Waiting w{.text = summary.short_text()};
@@ -133,9 +132,8 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   for (int p : op->peers()) link_->open(p);
   ++m.next;
   started_[id] = m.next;
-  history_.push_back(summary);
-  if (history_.size() > kHistory) history_.pop_front();
-  Key key{id, summary.seq};
+  op->record = recorder_.add({.summary = std::move(summary), .algorithm = op->algorithm(), .enqueued = enqueued, .started = Clock::now()});
+  Key key{id, op->summary.seq};
   active_[key] = op;
   op->advance(*link_);
   if (auto found = early_.find(key); found != early_.end()) {
@@ -159,23 +157,23 @@ void Engine::data(Arrival a) {
       return;
     }
     // A message for a collective that has ended here: a last credit, or a collective that was another one there.
-    for (auto& s : history_)
-      if (a.header.type == MessageType::data && s.group == key.first && s.seq == key.second &&
-          s.fingerprint != a.header.fingerprint && !disagreed_) {
-        disagreed_ = true;
-        link_->to_judge(Writer()
-                            .num(Control::mismatch)
-                            .num(static_cast<std::int32_t>(a.header.src))
-                            .num(key.first)
-                            .num(key.second)
-                            .text(s.text())
-                            .take());
-      }
+    if (a.header.type != MessageType::data || disagreed_) return;
+    auto* ended = recorder_.find(key.first, key.second);
+    if (!ended || ended->summary.fingerprint == a.header.fingerprint) return;
+    disagreed_ = true;
+    link_->to_judge(Writer()
+                        .num(Control::mismatch)
+                        .num(static_cast<std::int32_t>(a.header.src))
+                        .num(key.first)
+                        .num(key.second)
+                        .text(ended->summary.text())
+                        .take());
     return;
   }
   auto op = found->second;
   if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
   auto src = static_cast<int>(a.header.src);
+  if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
   if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
   op->advance(*link_);
 }
@@ -203,6 +201,18 @@ bool Engine::pump() {
   }
   return any;
 }
+/// Counts it and lets go of it: from here on it may be read by any thread.
+void Engine::ended_now(Operation& o) {
+  traffic_.bytes_sent += static_cast<std::uint64_t>(o.bytes_sent);
+  traffic_.bytes_received += static_cast<std::uint64_t>(o.bytes_received);
+  auto& r = *o.record;
+  r.bytes_sent = o.bytes_sent;
+  r.bytes_received = o.bytes_received;
+  r.ended = Clock::now();
+  if (trace::on())
+    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started), trace::nanoseconds(r.ended));
+  o.complete();
+}
 bool Engine::sweep() {
   bool ended = false;
   for (auto it = active_.begin(); it != active_.end();) {
@@ -210,9 +220,7 @@ bool Engine::sweep() {
       ++it;
       continue;
     }
-    traffic_.bytes_sent += static_cast<std::uint64_t>(it->second->bytes_sent);
-    traffic_.bytes_received += static_cast<std::uint64_t>(it->second->bytes_received);
-    it->second->complete();
+    ended_now(*it->second);
     it = active_.erase(it);
     ended = true;
   }
@@ -261,6 +269,9 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     if (waiting_.size() > 1) cv_.notify_all();
   }
   waiting_.remove(&w);
+  if (trace::on())
+    trace::add(trace::Kind::wait, options_.rank, trace::label(w.operation ? w.operation->summary.short_text() : w.text),
+               trace::nanoseconds(w.since), trace::now());
   if (done()) return;
   // Nothing may read the caller's buffers once it has been told.
   if (w.operation)
@@ -273,12 +284,6 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     }
   check<TransportError>(lost_.has_value(), "this rank has left the job");
   throw during(w);
-}
-/// The verdict; the loss of a rank also says what this one was doing.
-RankLost Engine::during(const Waiting& w) const {
-  std::string text = lost_->what();
-  if (says_during_) text += " during " + (w.operation ? w.operation->summary.short_text() : w.text);
-  return {text, lost_->rank};
 }
 bool Engine::test(Operation& op) {
   Lock lock(m_);
@@ -304,103 +309,13 @@ void Engine::run() {
     lock.lock();
     if (!leading_)
       while (pump()) {}
+    if (auto n = dumps_asked_for(); std::exchange(dumps_, n) != n && state_ == State::running)
+      ask(Ask::dump, -1, "SIGUSR2 to rank " + std::to_string(options_.rank));
     if (state_ == State::failing) announce(lock);
     if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_)
       end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
     if (state_ == State::running) link_->watch(leading_, !active_.empty());
   }
-}
-void Engine::check_waits(Clock::time_point now) {
-  for (auto* w : waiting_) {
-    if (now < w->next_report) continue;
-    w->next_report = now + kNextReport;
-    auto seconds = std::chrono::duration<double>(now - w->since).count();
-    auto awaited = w->operation ? w->operation->waiting_for() : std::vector<int>{};
-    auto what = w->operation ? w->operation->summary.short_text() : w->text;
-    auto first = awaited.empty() ? -1 : awaited.front();
-    if (!w->warned && seconds > options_.stuck_warn_s) {
-      w->warned = true;
-      std::string names;
-      for (int r : awaited) names += (names.empty() ? "" : ", ") + link_->who(r);
-      std::ostringstream s;
-      s << "rank " << options_.rank << " has waited " << static_cast<int>(seconds) << " s in " << what
-        << (names.empty() ? "" : " for ") << names;
-      warn(s.str());
-    }
-    if (seconds > options_.stuck_abort_s) {
-      std::ostringstream s;
-      if (first < 0) s << "rank " << options_.rank << " waited " << static_cast<int>(seconds) << " s in " << what;
-      else
-        s << link_->who(first) << " is alive but did not take part in " << what << " for " << static_cast<int>(seconds)
-          << " s; rank " << options_.rank << " waits for it";
-      link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(first)).text(s.str()).take());
-      continue;
-    }
-    if (!several_threads_ && w->reports) report(*w);
-  }
-}
-/// Tells the judge what this rank waits in: it sees who waits for whom, and lets the awaited compare fingerprints.
-void Engine::report(Waiting& w) {
-  Writer m;
-  m.num(Control::waiting).num(w.generation);
-  std::vector<int> awaited;
-  if (w.operation) {
-    auto& s = w.operation->summary;
-    m.num(s.group).num(s.seq).num(s.fingerprint).text(w.operation->describe());
-    awaited = w.operation->waiting_for();
-  } else {
-    m.num(kExchangeGroup).num(w.number).num(std::uint64_t{0}).text(w.text);
-    for (int r = 0; r < options_.size; ++r)
-      if (r != options_.rank) awaited.push_back(r);
-  }
-  m.num(static_cast<std::uint64_t>(awaited.size()));
-  for (int r : awaited) m.num(static_cast<std::int32_t>(r));
-  write_started(m, started_);
-  link_->to_judge(m.take());
-}
-
-// ---- control ----
-void Engine::control(std::string_view message) {
-  Reader r(message);
-  switch (r.num<Control>()) {
-    case Control::abort: {
-      auto rank = r.num<std::int32_t>();
-      return fail(rank, r.text());
-    }
-    case Control::exchanged: {
-      auto number = r.num<std::uint64_t>();
-      auto& texts = exchanged_[number];
-      for (auto n = r.num<std::uint64_t>(); n > 0; --n) texts.push_back(r.text());
-      break;
-    }
-    case Control::left: all_left_ = true; break;
-    case Control::describe: {
-      auto group = r.num<std::uint32_t>();
-      auto seq = r.num<std::uint64_t>();
-      std::string text = "no such collective";
-      for (auto& s : history_)
-        if (s.group == group && s.seq == seq) text = s.text();
-      if (auto found = active_.find({group, seq}); found != active_.end()) text = found->second->describe();
-      link_->to_judge(Writer().num(Control::description).text(text).take());
-      break;
-    }
-    case Control::compare: {
-      auto group = r.num<std::uint32_t>();
-      auto seq = r.num<std::uint64_t>(), fingerprint = r.num<std::uint64_t>();
-      auto text = r.text();
-      auto rank = r.num<std::int32_t>();
-      for (auto& s : history_) {
-        if (s.group != group || s.seq != seq || s.fingerprint == fingerprint || disagreed_) continue;
-        disagreed_ = true;
-        auto found = active_.find({group, seq});
-        auto mine = found != active_.end() ? found->second->describe() : s.text();
-        link_->to_judge(Writer().num(Control::mismatch).num(rank).num(group).num(seq).text(mine).take());
-      }
-      break;
-    }
-    default: break;  // pings
-  }
-  notify();
 }
 std::vector<std::string> Engine::exchange(const std::string& mine, std::string_view what) {
   Lock lock(m_);
@@ -415,15 +330,6 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   auto texts = std::move(exchanged_[number]);
   exchanged_.erase(number);
   return texts;
-}
-void Engine::abort(const std::string& reason) noexcept {
-  try {
-    Lock lock(m_);
-    if (state_ != State::running) return;
-    auto text = link_->who(options_.rank) + " ended the job: " + reason;
-    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
-    fail(options_.rank, text);
-  } catch (const std::exception& e) { warn(std::string("while ending the job: ") + e.what()); }
 }
 void Engine::leave() {
   Lock lock(m_);
@@ -449,34 +355,4 @@ Traffic Engine::traffic() const {
   return traffic_;
 }
 
-// ---- failures ----
-void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
-  Lock lock(m_);
-  callback_ = std::move(f);
-  grace_s_ = grace_s;
-}
-void Engine::lost(int rank, const std::string& how) { fail(rank, link_->who(rank) + " lost: " + how); }
-/// The first failure counts. Waits learn of it after the callback has run on the progress thread.
-void Engine::fail(int rank, const std::string& text) {
-  if (state_ != State::running || all_left_) return;
-  state_ = State::failing;
-  lost_.emplace(text, rank);
-  says_during_ = text.find(" lost: ") != std::string::npos;
-  link_->stop_data();
-  early_.clear();
-  for (auto& [key, op] : active_) op->drop();
-  link_->wake(Side::progress);
-}
-void Engine::announce(Lock& lock) {
-  grace_end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
-  if (auto callback = callback_) {
-    auto lost = waiting_.empty() ? *lost_ : during(*waiting_.front());
-    lock.unlock();
-    callback(lost);
-    lock.lock();
-  }
-  state_ = State::lost;
-  cv_.notify_all();
-  notify();
-}
 }  // namespace bora::transport

@@ -8,12 +8,13 @@
 #include <thread>
 #include "judge.h"
 #include "link.h"
-#include "operation.h"
+#include "recorder.h"
 
 namespace bora::transport {
 struct EngineOptions {
   int rank = 0, size = 1, ranks_on_host = 1;
   double stuck_warn_s = 30, stuck_abort_s = 300;
+  std::string flight_dir = {};
 };
 
 /// One lock guards all; whoever needs progress makes it: the thread in start(), a thread in a wait (the leader), or the progress thread
@@ -29,6 +30,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void run(const Group&, const Collective&) override;
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override;
   void abort(const std::string& reason) noexcept override;
+  void dump(const std::string& why) override;
   void leave() override;
   Traffic traffic() const override;
   void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
@@ -63,10 +65,14 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
   bool pump();
   bool sweep();
+  void ended_now(Operation&);
   template <class Done> void await(Lock&, Waiting&, Done done);
   void run();
   void check_waits(Clock::time_point now);
   void report(Waiting&);
+  void ask(Ask, int rank, const std::string& why);
+  Activity activity() const;
+  void write_recorder(const std::string& why);
   void fail(int rank, const std::string& text);
   void announce(Lock&);
   RankLost during(const Waiting&) const;
@@ -85,7 +91,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Started started_;
   std::map<Key, std::shared_ptr<Operation>> active_;
   std::map<Key, std::vector<Arrival>> early_;
-  std::deque<Summary> history_;
+  Recorder recorder_;
+  std::uint64_t dumps_ = dumps_asked_for();
   std::list<Waiting*> waiting_;
   std::uint64_t generation_ = 0;
   bool leading_ = false, disagreed_ = false;
@@ -104,4 +111,6 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   bool stop_ = false;
   std::thread thread_;
 };
+/// A loss that nobody is there to be told of: the line, and exit code 86.
+[[noreturn]] void end_process(const std::string& why);
 }  // namespace bora::transport

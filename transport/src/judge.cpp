@@ -69,6 +69,18 @@ void Judge::handle(int from, std::string_view message) {
       auto rank = r.num<std::int32_t>();
       return abort(rank, r.text());
     }
+    case Control::ask: {
+      auto why = r.num<Ask>();
+      auto rank = r.num<std::int32_t>();
+      return ask(why, rank, r.text());
+    }
+    case Control::activity: {
+      if (!inquiry_ || r.num<std::uint64_t>() != inquiry_->number) return;
+      inquiry_->answers[static_cast<std::size_t>(from)] = read_activity(r, size);
+      for (int k = 0; k < size; ++k)
+        if (!inquiry_->answers[static_cast<std::size_t>(k)] && !at(k).leaving) return;
+      return conclude();
+    }
     case Control::mismatch: {
       if (mismatch_) return;  // the first one is being asked about
       auto peer = r.num<std::int32_t>();
@@ -88,6 +100,31 @@ void Judge::handle(int from, std::string_view message) {
     }
     default: fail<TransportError>("rank ", from, " sent a control message that is not for the judge");
   }
+}
+/// Asks all ranks. One inquiry at a time, and several ranks that ask for the same get one answer.
+void Judge::ask(Ask why, int rank, const std::string& text) {
+  if (inquiry_) {
+    if (why == Ask::overdue && inquiry_->why != Ask::overdue)
+      inquiry_->why = why, inquiry_->rank = rank, inquiry_->text = text;
+    return;
+  }
+  auto now = Clock::now();
+  auto quiet = why == Ask::warning ? 5s : 1s;
+  if (auto last = concluded_.find(why); last != concluded_.end() && now - last->second < quiet) return;
+  inquiry_ = Inquiry{++inquiries_, why, rank, text, std::vector<std::optional<Activity>>(ranks_.size()), now + 500ms};
+  auto message = Writer().num(Control::report).num(inquiries_).num(why).text(text).take();
+  for (int r = 0; r < static_cast<int>(ranks_.size()); ++r)
+    if (!at(r).leaving) send_(r, message);
+}
+void Judge::conclude() {
+  auto q = std::move(*inquiry_);
+  inquiry_.reset();
+  concluded_[q.why] = Clock::now();
+  std::vector<bool> left;
+  for (auto& r : ranks_) left.push_back(r.leaving);
+  auto sentence = who_waits_for_whom(q.answers, who_, left);
+  if (q.why == Ask::overdue) return abort(q.rank, q.text + "; " + sentence);
+  send_(0, Writer().num(Control::say).text((q.why == Ask::warning ? "warning: " : "flight recorder: ") + q.text + ": " + sentence).take());
 }
 void Judge::waiting(int from, Reader& r) {
   auto& k = at(from);
@@ -167,6 +204,7 @@ void Judge::look_for_deadlock(int from) {
   walk(from);
 }
 void Judge::tick(Clock::time_point now) {
+  if (inquiry_ && !over_ && now >= inquiry_->deadline) conclude();
   if (!mismatch_ || over_ || now < mismatch_->deadline) return;
   abort(std::min(mismatch_->a, mismatch_->b), "the ranks disagree: rank " + std::to_string(mismatch_->a) + ": " +
                                                   mismatch_->text + "; rank " + std::to_string(mismatch_->b) +

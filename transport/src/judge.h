@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include "link.h"
+#include "inquiry.h"
 
 namespace bora::transport {
 /// Control messages: first byte of the body, then fields as Writer writes them.
@@ -17,6 +17,8 @@ enum class Control : std::uint8_t {
   exchange,     // u64 number, text what, text mine
   leave,        // started
   aborted,      // i32 rank, text
+  ask,          // Ask, i32 rank, text: why all are to be asked what they do
+  activity,     // u64 number, Activity
   mismatch,     // i32 peer, u32 group, u64 seq, text mine
   description,  // text
   // from the judge
@@ -24,6 +26,8 @@ enum class Control : std::uint8_t {
   exchanged,  // u64 number, u64 n, texts
   left,       // everybody has left
   describe,   // u32 group, u64 seq
+  report,     // u64 number, Ask, text why: say what you do
+  say,        // text: a line for rank 0's stderr
   compare,    // u32 group, u64 seq, u64 fingerprint, text, i32 rank that waits
   ping,       // nothing; between links
 };
@@ -59,10 +63,20 @@ class Judge {
     std::string text;
     Clock::time_point deadline;
   };
+  struct Inquiry {
+    std::uint64_t number = 0;
+    Ask why = Ask::dump;
+    int rank = -1;
+    std::string text = {};
+    std::vector<std::optional<Activity>> answers = {};
+    Clock::time_point deadline = {};
+  };
   Rank& at(int r) { return ranks_[static_cast<std::size_t>(r)]; }
   void abort(int rank, const std::string& text);
   void waiting(int from, class Reader& r);
   void look_for_deadlock(int from);
+  void ask(Ask why, int rank, const std::string& text);
+  void conclude();
   bool has_not_started(int rank, std::uint32_t group, std::uint64_t seq);
 
   std::vector<std::string> who_;
@@ -75,6 +89,9 @@ class Judge {
   };
   std::map<std::uint64_t, Exchange> exchanges_;
   std::optional<Mismatch> mismatch_;
+  std::optional<Inquiry> inquiry_;
+  std::uint64_t inquiries_ = 0;
+  std::map<Ask, Clock::time_point> concluded_;  // of each kind, the last one
   bool over_ = false;
 };
 /// Started as a message part.

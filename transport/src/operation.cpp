@@ -98,8 +98,8 @@ Operation::Operation(Summary s, const Collective& c, int rank, std::uint32_t my_
   auto& group = *summary.members;
   validate(c, group, rank);
   auto size = static_cast<int>(group.ranks.size());
-  auto algorithm = choose_algorithm(c.op, size, bytes_of(c));
-  schedule_ = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target}, algorithm);
+  algorithm_ = choose_algorithm(c.op, size, bytes_of(c));
+  schedule_ = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target}, algorithm_);
   copies_ = schedule_.overwrites && overlap(c);
   peers_.resize(static_cast<std::size_t>(size));
   for (auto& step : schedule_.steps) {
@@ -151,6 +151,15 @@ std::vector<int> Operation::waiting_for() const {
     if (schedule_.steps[i].kind == Kind::send && (progress_[i].next < progress_[i].chunks || pins() > 0))
       add(schedule_.steps[i].peer);
   return ranks;
+}
+std::pair<std::int64_t, std::int64_t> Operation::chunks() const {
+  std::int64_t here = 0, all = 0, sent = 0, to_send = 0;
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    auto& p = progress_[i];
+    for (auto& s : p.streams) here += s.arrived, all += p.chunks;
+    if (schedule_.steps[i].kind == Kind::send) sent += p.next, to_send += p.chunks;
+  }
+  return all > 0 ? std::pair{here, all} : std::pair{sent, to_send};
 }
 std::int64_t Operation::chunk_size(std::size_t step, std::int64_t chunk) const {
   auto& s = schedule_.steps[step];

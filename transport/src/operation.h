@@ -24,6 +24,14 @@ struct Summary {
   std::string short_text() const;
 };
 
+/// What the flight recorder keeps of a collective. Times that have not come yet are zero.
+struct Record {
+  Summary summary = {};
+  Algorithm algorithm = Algorithm::direct;
+  std::int64_t bytes_sent = 0, bytes_received = 0;
+  Clock::time_point enqueued = {}, started = {}, first_byte = {}, ended = {};
+};
+
 /// Used under the engine's lock, except `done`, `pins` and `summary`.
 class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  public:
@@ -36,13 +44,17 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   bool finished() const { return open_steps_ == 0 && pins_.load() == 0; }
   /// Ranks from which something is missing.
   std::vector<int> waiting_for() const;
+  /// Messages that have come, or have gone where none are to come, of how many.
+  std::pair<std::int64_t, std::int64_t> chunks() const;
   std::vector<int> peers() const;  // ranks it exchanges messages with
   std::string describe() const;    // summary and the program's own words
   void drop();                     // the job is lost: forgets what has arrived and the program's words
   void complete();                 // finished: may be read by any thread from now on
   std::atomic<bool> done{false};
   const Summary summary;
+  Algorithm algorithm() const { return algorithm_; }
   std::int64_t bytes_sent = 0, bytes_received = 0;
+  Record* record = nullptr;  // the engine's
   std::uint64_t order = 0;  // among all this rank has started
   int pins() const { return pins_.load(); }
   std::shared_ptr<const void> pin() override;
@@ -72,6 +84,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::int64_t chunk_size(std::size_t step, std::int64_t chunk) const;  // elements
 
   Collective c_;
+  Algorithm algorithm_;
   Schedule schedule_;
   int rank_;  // position in the group
   std::uint32_t my_rank_;

@@ -17,6 +17,7 @@
 #include <thread>
 #include "bytes.h"
 #include "engine.h"
+#include "inquiry.h"
 #include "net_link.h"
 
 namespace bora::transport {
@@ -130,11 +131,6 @@ std::vector<std::string> lines(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) found.push_back(line);
   return found;
-}
-std::string list_of(const std::vector<int>& ranks) {
-  std::string s;
-  for (int r : ranks) s += (s.empty() ? (ranks.size() > 1 ? "ranks " : "rank ") : ", ") + std::to_string(r);
-  return s;
 }
 
 bool failed_handshake(int event) {
@@ -458,7 +454,8 @@ ContextPtr join(const Config& c) {
                     .size = c.size,
                     .ranks_on_host = joining.ranks_on_host(),
                     .stuck_warn_s = c.stuck_warn_s,
-                    .stuck_abort_s = c.stuck_abort_s},
+                    .stuck_abort_s = c.stuck_abort_s,
+                    .flight_dir = c.flight_dir},
       std::move(link));
 }
 }  // namespace bora::transport

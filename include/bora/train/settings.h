@@ -39,6 +39,8 @@ struct Settings {
   std::int64_t eval_rows = 1024;      // windows of held-out text in an evaluation; 0: all
   std::int64_t log_every = 10;        // steps between lines where there is no terminal
   bool digest = true;                 // print the digest of the initial parameters
+  std::string trace = {};             // a file: some steps of all ranks in Chrome's trace format
+  std::int64_t trace_steps = 5;       // how many, after the first two
   double join_timeout = 120;          // seconds until a rank that has not arrived is an error
   ModelSettings model = {};
   OptimizerSettings optimizer = {};

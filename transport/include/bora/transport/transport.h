@@ -36,12 +36,13 @@ struct Config {
   bool insecure_private_network = false;
   bool root_may_lag = false;            // the root's name may become known only while we wait (Kubernetes)
   std::string launcher = "the caller";  // who said so, for messages
+  std::string flight_dir = {};  // folder for rank-<r>.jsonl, this rank's last 4096 collectives, written when the job is lost or somebody asks
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
 /// variables, else one process. BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
 /// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER,
-/// BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
+/// BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
@@ -121,6 +122,8 @@ class Context {
   void receive(int from, void* data, std::int64_t n, Dtype = Dtype::f32);
   /// Small texts: every rank gets every rank's, in rank order. For handshakes, digests and fingerprints.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
+  /// Every rank writes its flight recorder (Config::flight_dir), and rank 0 says on stderr who waits for whom. Returns at once.
+  virtual void dump(const std::string& why) = 0;
   /// Ends the job everywhere, naming this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;
   /// Meets the others at a barrier (at most 10 s) and leaves. Called by the destructor if nothing failed.
@@ -131,6 +134,9 @@ class Context {
   virtual void on_lost(std::function<void(const RankLost&)>, double grace_s) = 0;
 };
 using ContextPtr = std::shared_ptr<Context>;
+
+/// From now on SIGUSR2 makes every Context of this process dump(); without this call the library leaves signals alone.
+void dump_on_sigusr2();
 
 /// Joins the job: rendezvous at config.root over ZeroMQ (tcp), then links to peers as they are needed, through shared memory within a
 /// host. size 1 needs no sockets.
