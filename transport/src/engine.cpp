@@ -52,9 +52,9 @@ void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
 }
 
 Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
-    : options_(o),
+    : options_(std::move(o)),
       link_(std::move(link)),
-      spins_(o.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
+      spins_(options_.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
       exceptions_(std::uncaught_exceptions()) {
   thread_ = std::thread([this] { run(); });
 }
@@ -82,6 +82,7 @@ Engine::Members& Engine::members(const Group& g, std::uint32_t id) {
     m.group = std::make_shared<const Group>(g);
     auto found = std::find(g.ranks.begin(), g.ranks.end(), options_.rank);
     m.position = found == g.ranks.end() ? -1 : static_cast<int>(found - g.ranks.begin());
+    if (m.position >= 0) m.layout = layout_of(g.ranks, options_.hosts);
   } else if (m.group->name != g.name) {
     m.group = std::make_shared<const Group>(g);  // the same ranks under another name share one sequence
   }
@@ -107,11 +108,11 @@ void Engine::run(const Group& g, const Collective& c) {
 std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
   auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
   check<TransportError>(state_ != State::left, "this rank has left the job");
+  for (int r : g.ranks)
+    check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
   auto& m = members(g, id);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
-  for (int r : g.ranks)
-    check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
   check_thread();
   auto enqueued = Clock::now();
   Summary summary{c.op, c.reduce, c.dtype, count_of(c), id, m.next, fingerprint_of(g, c), m.group};
@@ -127,7 +128,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
     await(lock, w, [&] { return oldest->done.load(); });
   }
   auto op =
-      std::make_shared<Operation>(summary, c, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+      std::make_shared<Operation>(summary, c, m.layout, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
   op->order = traffic_.collectives++;
   for (int p : op->peers()) link_->open(p);
   ++m.next;

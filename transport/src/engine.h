@@ -13,6 +13,7 @@
 namespace bora::transport {
 struct EngineOptions {
   int rank = 0, size = 1, ranks_on_host = 1;
+  std::vector<int> hosts = {};  // by rank, the same on all ranks; empty: all on one
   double stuck_warn_s = 30, stuck_abort_s = 300;
   std::string flight_dir = {};
 };
@@ -44,6 +45,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   struct Members {
     std::shared_ptr<const Group> group;
     int position = -1;
+    Layout layout = {};
     std::uint64_t next = 0;
   };
   struct Waiting {  // a thread inside a wait

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include "schedule.h"
+#include "select.h"
 #include "simulate.h"
 
 namespace bora::transport {
@@ -47,7 +47,7 @@ double bus_factor(Op op, double n) {
 std::string explain(Op op, int ranks, std::int64_t bytes) {
   auto n = static_cast<std::size_t>(ranks);
   std::int64_t count = std::clamp<std::int64_t>(bytes / 4, 1, 16384), part = std::max<std::int64_t>(1, count / ranks);
-  auto algorithm = choose_algorithm(op, ranks, bytes);
+  auto algorithm = choose_algorithm({op, bytes, true}, {.size = ranks});
   std::vector<Schedule> schedules;
   std::vector<std::vector<std::int64_t>> in;
   std::vector<std::int64_t> out;
@@ -67,11 +67,10 @@ std::string explain(Op op, int ranks, std::int64_t bytes) {
   auto most = [](const std::vector<std::int64_t>& v) { return *std::max_element(v.begin(), v.end()); };
   char line[200];
   std::snprintf(line, sizeof line,
-                "%-15s %10lld B  %-14s %2d hops  %3lld streams  %10.0f B sent  %6.0f us expected on a link of 1 Gbit/s",
+                "%-15s %10lld B  %-14s %2d hops  %3lld streams  %10.0f B sent",
                 std::string(op_name(op)).c_str(), static_cast<long long>(bytes),
                 std::string(algorithm_name(algorithm)).c_str(), s.hops, static_cast<long long>(most(s.messages)),
-                static_cast<double>(most(s.sent)) / static_cast<double>(count) * static_cast<double>(bytes),
-                1e6 * cost(s, static_cast<std::size_t>(bytes / count), {.alpha = 250e-6, .beta = 8.5e-9}));
+                static_cast<double>(most(s.sent)) / static_cast<double>(count) * static_cast<double>(bytes));
   return line;
 }
 std::vector<Measured> measure(Context& context, const Group& g, Op op, const std::vector<std::int64_t>& sizes,

@@ -39,6 +39,8 @@ void validate(const Collective& c, const Group& g, int rank) {
     auto me = static_cast<std::size_t>(rank);
     check<ValueError>(c.send_counts[me] == c.recv_counts[me], name, ": sends ", c.send_counts[me],
                       " elements to itself and expects ", c.recv_counts[me]);
+    auto same = [&](auto& counts) { return std::all_of(counts.begin(), counts.end(), [&](auto k) { return k == c.send_counts[0]; }); };
+    check<ValueError>(!c.uniform || (same(c.send_counts) && same(c.recv_counts)), name, ": uniform, but its parts differ in length");
   }
   for (auto* counts : {&c.send_counts, &c.recv_counts})
     for (auto k : *counts) check<ValueError>(k >= 0, name, ": a count is negative: ", k);
@@ -71,6 +73,7 @@ std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
   if (one_count(c.op)) h.num(count_of(c));
   if (all_parts(c.op)) h.list(c.recv_counts);
   if (rooted(c.op)) h.num(c.root);
+  if (c.op == Op::all_to_all) h.num(c.uniform && !c.send_counts.empty() ? c.send_counts[0] : -1);
   return h.value();
 }
 std::string Summary::short_text() const {
@@ -88,35 +91,41 @@ std::string Summary::text() const {
   return s.str();
 }
 
-Operation::Operation(Summary s, const Collective& c, int rank, std::uint32_t my_rank, std::shared_ptr<Bell> bell)
+Operation::Operation(Summary s, const Collective& c, const Layout& layout, int rank, std::uint32_t my_rank,
+                     std::shared_ptr<Bell> bell)
     : summary(std::move(s)),
       c_(c),
       rank_(rank),
       my_rank_(my_rank),
       element_(static_cast<std::int64_t>(dtype_size(c.dtype))),
+      running_element_(static_cast<std::int64_t>(running_size(c.dtype))),
       bell_(std::move(bell)) {
   auto& group = *summary.members;
   validate(c, group, rank);
   auto size = static_cast<int>(group.ranks.size());
-  algorithm_ = choose_algorithm(c.op, size, bytes_of(c));
-  schedule_ = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target}, algorithm_);
+  algorithm_ = choose_algorithm({c.op, bytes_of(c), c.uniform}, layout);
+  schedule_ = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, algorithm_);
   copies_ = schedule_.overwrites && overlap(c);
+  if (schedule_.work > 0) work_.reset(new std::byte[static_cast<std::size_t>(schedule_.work * element_)]);
   peers_.resize(static_cast<std::size_t>(size));
   for (auto& step : schedule_.steps) {
     Progress p;
     auto n = step.kind == Kind::send || step.kind == Kind::copy ? step.from.size() : step.to.size();
     bool moves = step.kind == Kind::send || receives(step);
-    p.chunk = moves ? chunk_elements(n, static_cast<std::size_t>(element_)) : std::max<std::int64_t>(n, 1);
+    auto widest = static_cast<std::size_t>(schedule_.running ? running_element_ : element_);
+    p.chunk = moves ? chunk_elements(n, widest) : std::max<std::int64_t>(n, 1);
     p.chunks = std::max<std::int64_t>(
         1, (n + p.chunk - 1) / p.chunk);  // an empty range is one empty message: ranks still meet
-    auto expect = [&](int peer) {
-      p.streams.push_back({.peer = peer});
-      peers_[static_cast<std::size_t>(peer)].expected += n * element_;
+    auto expect = [&](int peer, std::int64_t element) {
+      p.streams.push_back({.peer = peer, .element = element});
+      peers_[static_cast<std::size_t>(peer)].expected += n * element;
     };
-    if (step.kind == Kind::receive) expect(step.peer);
-    if (step.kind == Kind::sum)
-      for (int k = 0; k < size; ++k)
-        if (k != rank) expect(k);
+    if (step.kind == Kind::receive) expect(step.peer, element_);
+    if (step.kind == Kind::sum) {
+      if (step.peer >= 0) expect(step.peer, running_element_);
+      for (int k = step.first; k < step.last; ++k)
+        if (k != rank) expect(k, element_);
+    }
     progress_.push_back(std::move(p));
   }
   open_steps_ = schedule_.steps.size();
@@ -130,7 +139,9 @@ std::vector<int> Operation::peers() const {
   std::vector<int> found;
   auto add = [&](int position) { found.push_back(summary.members->ranks[static_cast<std::size_t>(position)]); };
   for (std::size_t i = 0; i < progress_.size(); ++i) {
-    if (schedule_.steps[i].kind == Kind::send) add(schedule_.steps[i].peer);
+    auto& step = schedule_.steps[i];
+    if (step.kind == Kind::send) add(step.peer);
+    if (step.kind == Kind::sum && step.next >= 0) add(step.next);
     for (auto& s : progress_[i].streams) add(s.peer);
   }
   std::sort(found.begin(), found.end());
@@ -147,9 +158,12 @@ std::vector<int> Operation::waiting_for() const {
     for (auto& s : progress_[i].streams)
       if (s.arrived < progress_[i].chunks) add(s.peer);
   if (!ranks.empty()) return ranks;
-  for (std::size_t i = 0; i < progress_.size(); ++i)
-    if (schedule_.steps[i].kind == Kind::send && (progress_[i].next < progress_[i].chunks || pins() > 0))
-      add(schedule_.steps[i].peer);
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    auto& step = schedule_.steps[i];
+    bool open = progress_[i].next < progress_[i].chunks;
+    if (step.kind == Kind::send && (open || pins() > 0)) add(step.peer);
+    if (step.kind == Kind::sum && step.next >= 0 && open) add(step.next);
+  }
   return ranks;
 }
 std::pair<std::int64_t, std::int64_t> Operation::chunks() const {
@@ -186,62 +200,80 @@ std::shared_ptr<const void> Operation::pin() {
 }
 bool Operation::ready(std::size_t i) const {
   auto& s = schedule_.steps[i];
+  auto over = [&](std::size_t k) { return progress_[k].next == progress_[k].chunks; };
+  for (int k = 0; k <= s.after; ++k)
+    if (schedule_.steps[static_cast<std::size_t>(k)].kind != Kind::send && !over(static_cast<std::size_t>(k))) return false;
   if (s.needs < 0) return true;
   auto needs = static_cast<std::size_t>(s.needs);
-  for (std::size_t k = 0; k < needs; ++k)
-    if (receives(schedule_.steps[k]) && progress_[k].next < progress_[k].chunks) return false;
-  return progress_[needs].next > progress_[i].next;
+  return over(needs) || progress_[needs].next > progress_[i].next;
 }
 void Operation::step_moved(std::size_t i) {
   if (++progress_[i].next == progress_[i].chunks) --open_steps_;
+}
+const std::byte* Operation::memory(Place p) const {
+  return p == Place::work ? work_.get() : static_cast<const std::byte*>(p == Place::out ? c_.out : c_.in);
+}
+bool Operation::has_room(int peer, std::int64_t bytes) const {
+  auto flying = peers_[static_cast<std::size_t>(peer)].in_flight;
+  return flying == 0 || flying + bytes <= kWindow;
+}
+/// Sends the next message of a step.
+void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byte* bytes, std::int64_t n, Owner* owner, Link& link) {
+  Header h = header(peer, schedule_.steps[i]);
+  h.chunk = static_cast<std::uint32_t>(progress_[i].next);
+  h.offset = static_cast<std::uint64_t>(offset);
+  h.bytes = static_cast<std::uint32_t>(n);
+  link.send(static_cast<int>(h.dst), h, n > 0 ? bytes : nullptr, n <= kCopyBelow ? nullptr : owner);
+  peers_[static_cast<std::size_t>(peer)].in_flight += n;
+  bytes_sent += n;
 }
 void Operation::send_chunk(std::size_t i, Link& link) {
   auto& s = schedule_.steps[i];
   auto& p = progress_[i];
   auto n = chunk_size(i, p.next) * element_, offset = p.next * p.chunk * element_;
-  auto base = static_cast<const std::byte*>(s.from_out ? c_.out : c_.in) + s.from.begin * element_ + offset;
-  Header h = header(s.peer, s);
-  h.chunk = static_cast<std::uint32_t>(p.next);
-  h.offset = static_cast<std::uint64_t>(offset);
-  h.bytes = static_cast<std::uint32_t>(n);
-  link.send(static_cast<int>(h.dst), h, n > 0 ? base : nullptr, n <= kCopyBelow || copies_ ? nullptr : this);
-  peers_[static_cast<std::size_t>(s.peer)].in_flight += n;
-  bytes_sent += n;
+  put(i, s.peer, offset, memory(s.source) + s.from.begin * element_ + offset, n, copies_ ? nullptr : this, link);
   step_moved(i);
 }
 bool Operation::advance(Link& link) {
   bool any = false;
-  // One message for each stream in turn, so that all members get their first chunk early.
-  for (bool moved = true; moved;) {
+  for (bool moved = true; moved; any = any || moved) {
     moved = false;
-    for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-      auto& s = schedule_.steps[i];
-      if (s.kind != Kind::send || progress_[i].next == progress_[i].chunks || !ready(i)) continue;
-      if (auto flying = peers_[static_cast<std::size_t>(s.peer)].in_flight;
-          flying > 0 && flying + chunk_size(i, progress_[i].next) * element_ > kWindow)
-        continue;
-      send_chunk(i, link);
-      any = moved = true;
+    // One message for each stream in turn, so that all members get their first chunk early.
+    for (bool sent = true; sent;) {
+      sent = false;
+      for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
+        auto& s = schedule_.steps[i];
+        if (s.kind != Kind::send || progress_[i].next == progress_[i].chunks || !ready(i) ||
+            !has_room(s.peer, chunk_size(i, progress_[i].next) * element_))
+          continue;
+        send_chunk(i, link);
+        sent = moved = true;
+      }
     }
-  }
-  auto out = static_cast<std::byte*>(c_.out);
-  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-    auto& s = schedule_.steps[i];
-    if (progress_[i].next > 0 || (s.kind != Kind::copy && s.kind != Kind::zero)) {
-      if (s.kind == Kind::sum && progress_[i].streams.empty() && progress_[i].next < progress_[i].chunks)
-        sum_chunks(i, link), any = true;
-      continue;
-    }
-    auto n = static_cast<std::size_t>(s.to.size() * element_);
-    auto to = out + s.to.begin * element_;
-    if (s.kind == Kind::zero && n > 0) std::memset(to, 0, n);
-    if (auto from = static_cast<const std::byte*>(c_.in) + s.from.begin * element_;
-        s.kind == Kind::copy && n > 0 && from != to)
-      std::memmove(to, from, n);
-    step_moved(i);
-    any = true;
+    for (std::size_t i = 0; i < schedule_.steps.size(); ++i)
+      if (progress_[i].next < progress_[i].chunks) moved = run_here(i, link) || moved;
   }
   return any;
+}
+/// Copies, folds, and sums that do not wait for a message but for room or for nobody.
+bool Operation::run_here(std::size_t i, Link& link) {
+  auto& s = schedule_.steps[i];
+  if (s.kind == Kind::sum) return (s.next >= 0 || progress_[i].streams.empty()) && sum_chunks(i, link);
+  if ((s.kind != Kind::copy && s.kind != Kind::zero && s.kind != Kind::fold) || !ready(i)) return false;
+  auto n = static_cast<std::size_t>(s.to.size() * element_);
+  auto to = const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_;
+  auto from = memory(s.source) + s.from.begin * element_;
+  if (s.kind == Kind::zero && n > 0) std::memset(to, 0, n);
+  if (s.kind == Kind::copy && n > 0 && from != to) std::memmove(to, from, n);
+  if (s.kind == Kind::fold) {
+    auto size = static_cast<int>(peers_.size());
+    std::vector<const std::byte*> parts;
+    for (int k = 0; k < size; ++k)
+      parts.push_back(work_.get() + (s.from.begin + s.to.size() * ((k - s.first + size) % size)) * element_);
+    reduce_in_order(c_.reduce, c_.dtype, parts, to, static_cast<std::size_t>(s.to.size()));
+  }
+  step_moved(i);
+  return true;
 }
 std::string Operation::accept(Arrival a, Link& link) {
   auto& ranks = summary.members->ranks;
@@ -260,7 +292,7 @@ std::string Operation::accept(Arrival a, Link& link) {
     for (auto& stream : p.streams) {
       if (stream.peer != peer) continue;
       if (stream.arrived >= p.chunks || a.header.chunk != stream.arrived) return "it sends more messages than fit";
-      auto n = chunk_size(i, stream.arrived) * element_, offset = stream.arrived * p.chunk * element_;
+      auto n = chunk_size(i, stream.arrived) * stream.element, offset = stream.arrived * p.chunk * stream.element;
       if (a.header.bytes != n || a.header.offset != static_cast<std::uint64_t>(offset))
         return "it sends another number of elements";
       ++stream.arrived;
@@ -271,7 +303,7 @@ std::string Operation::accept(Arrival a, Link& link) {
         sum_chunks(i, link);
       } else {
         if (n > 0)
-          std::memcpy(static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset, a.bytes,
+          std::memcpy(const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_ + offset, a.bytes,
                       static_cast<std::size_t>(n));
         a.hold.reset();
         step_moved(i);
@@ -282,25 +314,47 @@ std::string Operation::accept(Arrival a, Link& link) {
   }
   return "nothing is expected from it";
 }
-/// Sums every chunk of which all parts are here, straight from the messages.
-void Operation::sum_chunks(std::size_t i, Link& link) {
+namespace {
+/// A chunk of a running sum on its way.
+struct Chunk final : Owner {
+  std::shared_ptr<std::byte[]> bytes;
+  explicit Chunk(std::int64_t n) : bytes(new std::byte[static_cast<std::size_t>(n)]) {}
+  std::shared_ptr<const void> pin() override { return bytes; }
+};
+}  // namespace
+/// Sums every chunk of which all parts are here, straight from the messages. True if there was one.
+bool Operation::sum_chunks(std::size_t i, Link& link) {
   auto& s = schedule_.steps[i];
   auto& p = progress_[i];
+  auto size = static_cast<int>(peers_.size());
+  bool ends = s.last == size, any = false;
+  auto element = ends ? element_ : running_element_;
   auto here = [&] { return std::none_of(p.streams.begin(), p.streams.end(), [](auto& t) { return t.held.empty(); }); };
   while (p.next < p.chunks && here()) {
-    auto n = chunk_size(i, p.next), offset = p.next * p.chunk * element_;
+    auto n = chunk_size(i, p.next), first = p.next * p.chunk;
+    if (s.next >= 0 && !has_room(s.next, n * element)) break;
+    auto stream = p.streams.begin();
+    Stretch stretch{.ends = ends ? size : 0};
+    if (s.peer >= 0) stretch.before = (stream++)->held.front().bytes;
     std::vector<const std::byte*> parts;
-    for (int k = 0, t = 0; k < static_cast<int>(peers_.size()); ++k)
-      parts.push_back(k == rank_ ? static_cast<const std::byte*>(c_.in) + s.from.begin * element_ + offset
-                                 : p.streams[static_cast<std::size_t>(t++)].held.front().bytes);
-    reduce_in_order(c_.reduce, c_.dtype, parts, static_cast<std::byte*>(c_.out) + s.to.begin * element_ + offset,
-                    static_cast<std::size_t>(n));
+    for (int k = s.first; k < s.last; ++k)
+      parts.push_back(k == rank_ ? memory(Place::in) + (s.from.begin + first) * element_ : (stream++)->held.front().bytes);
+    if (s.next < 0) {
+      reduce_in_order(c_.reduce, c_.dtype, parts, static_cast<std::byte*>(c_.out) + (s.to.begin + first) * element_,
+                      static_cast<std::size_t>(n), stretch);
+    } else {
+      Chunk result(n * element);
+      reduce_in_order(c_.reduce, c_.dtype, parts, result.bytes.get(), static_cast<std::size_t>(n), stretch);
+      put(i, s.next, first * element, result.bytes.get(), n * element, &result, link);
+    }
     for (auto& t : p.streams) {
       t.held.pop_front();
-      consumed(t.peer, n * element_, link);
+      consumed(t.peer, n * t.element, link);
     }
     step_moved(i);
+    any = true;
   }
+  return any;
 }
 /// Returns credit when the peer could run out of it.
 void Operation::consumed(int peer, std::int64_t bytes, Link& link) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 #include "link.h"
-#include "schedule.h"
+#include "select.h"
 
 namespace bora::transport {
 /// A collective in words and numbers, also kept after it has ended.
@@ -36,7 +36,7 @@ struct Record {
 class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  public:
   /// Throws ValueError / DtypeError when the collective does not fit the group.
-  Operation(Summary, const Collective&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
+  Operation(Summary, const Collective&, const Layout&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
   std::string accept(Arrival, Link&);
   /// Sends what may be sent, then makes local copies and sums. True if anything moved.
@@ -62,6 +62,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  private:
   struct Stream {  // from one member to one step
     int peer = 0;
+    std::int64_t element = 0;       // bytes
     std::int64_t arrived = 0;       // chunks
     std::deque<Arrival> held = {};  // of a sum that waits for other members
   };
@@ -77,7 +78,11 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   };
   bool ready(std::size_t step) const;
   void send_chunk(std::size_t step, Link&);
-  void sum_chunks(std::size_t step, Link&);
+  bool run_here(std::size_t step, Link&);
+  bool sum_chunks(std::size_t step, Link&);
+  void put(std::size_t step, int peer, std::int64_t offset, const std::byte*, std::int64_t bytes, Owner*, Link&);
+  bool has_room(int peer, std::int64_t bytes) const;
+  const std::byte* memory(Place) const;
   void consumed(int peer, std::int64_t bytes, Link&);
   void step_moved(std::size_t step);
   Header header(int peer, const Step&) const;
@@ -88,7 +93,8 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   Schedule schedule_;
   int rank_;  // position in the group
   std::uint32_t my_rank_;
-  std::int64_t element_;
+  std::int64_t element_, running_element_;  // bytes
+  std::unique_ptr<std::byte[]> work_;
   bool copies_;  // sends must be copies
   std::vector<Progress> progress_;
   std::vector<Peer> peers_;  // by position

@@ -1,66 +1,9 @@
-#include "schedule.h"
 #include <algorithm>
-#include <numeric>
+#include "schedule_build.h"
 
 namespace bora::transport {
 namespace {
 using Kind = Step::Kind;
-/// Builds one rank's steps; `add` returns the step's index for `needs`.
-struct Builder {
-  const Problem& p;
-  Schedule s = {};
-
-  int at(int distance) const { return ((p.rank + distance) % p.size + p.size) % p.size; }
-  int add(Step step) {
-    s.steps.push_back(step);
-    return static_cast<int>(s.steps.size()) - 1;
-  }
-  int send(int peer, Range from, std::uint16_t tag = 0) {
-    return add({.kind = Kind::send, .peer = peer, .from = from, .tag = tag});
-  }
-  int forward(int peer, Range from, int needs, std::uint16_t tag) {
-    return add({.kind = Kind::send, .peer = peer, .from_out = true, .from = from, .needs = needs, .tag = tag});
-  }
-  int receive(int peer, Range to, std::uint16_t tag = 0) {
-    return add({.kind = Kind::receive, .peer = peer, .to = to, .tag = tag});
-  }
-  int copy(Range from, Range to) { return add({.kind = Kind::copy, .from = from, .to = to}); }
-  int sum(Range from, Range to) { return add({.kind = Kind::sum, .from = from, .to = to}); }
-};
-/// Parts of these lengths, one after the other.
-class Parts {
- public:
-  explicit Parts(const std::vector<std::int64_t>& counts) : o_(counts.size() + 1, 0) {
-    std::partial_sum(counts.begin(), counts.end(), o_.begin() + 1);
-  }
-  Range operator()(int r) const { return {o_[static_cast<std::size_t>(r)], o_[static_cast<std::size_t>(r) + 1]}; }
-
- private:
-  std::vector<std::int64_t> o_;
-};
-
-/// Everybody sends everything to everybody and sums in group order: one hop.
-void all_reduce_one_shot(Builder& b) {
-  Range all{0, b.p.send_counts[0]};
-  for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), all);
-  b.sum(all, all);
-  b.s.overwrites = true;
-}
-/// Piece p is summed by member p in group order, then sent to everybody: two hops, 2 (P-1)/P of the bytes.
-void all_reduce_two_shot(Builder& b) {
-  auto n = b.p.send_counts[0];
-  for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part_of(n, b.at(k), b.p.size));
-  Range mine = part_of(n, b.p.rank, b.p.size);
-  int sum = b.sum(mine, mine);
-  for (int k = 1; k < b.p.size; ++k) b.forward(b.at(k), mine, sum, 1);
-  for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part_of(n, b.at(-k), b.p.size), 1);
-}
-void reduce_scatter_direct(Builder& b) {
-  Parts part(b.p.recv_counts);
-  for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
-  Range mine = part(b.p.rank);
-  b.sum(mine, {0, mine.size()});
-}
 void all_gather_direct(Builder& b) {
   Parts part(b.p.recv_counts);
   Range mine = part(b.p.rank), in{0, mine.size()};
@@ -75,30 +18,46 @@ void all_gather_ring(Builder& b) {
   if (b.p.size > 1) b.send(b.at(1), in);
   b.copy(in, mine);
   for (int t = 0; t + 1 < b.p.size; ++t) {
-    if (t > 0) b.forward(b.at(1), part(b.at(-t)), got, static_cast<std::uint16_t>(t));
-    got = b.receive(b.at(-1), part(b.at(-t - 1)), static_cast<std::uint16_t>(t));
+    if (t > 0) b.forward(b.at(1), Place::out, part(b.at(-t)), got, t);
+    got = b.receive(b.at(-1), part(b.at(-t - 1)), t);
   }
 }
-/// The tree of a broadcast: who sends to whom, counted from the root.
+/// log2 P rounds, in each twice as much; afterwards the parts are put where they belong.
+void all_gather_bruck(Builder& b) {
+  int got = bruck_into_work(b, b.p.recv_counts), r = b.p.rank;
+  Parts part(b.p.recv_counts);
+  Range up = part.over(r, b.p.size), low = part.over(0, r);
+  b.copy_after(Place::work, {0, up.size()}, Place::out, up, got);
+  b.copy_after(Place::work, {up.size(), b.s.work}, Place::out, low, got);
+}
+/// Where v members counted from the root stand in a binomial tree: v's children are v + mask, each the root of `mask` members or fewer.
+struct Binomial {
+  int parent = -1, span = 1;  // span: members below it, itself included
+  std::vector<int> children = {};
+  Binomial(int v, int P) {
+    int mask = 1;
+    for (; mask < P && !(v & mask); mask <<= 1) {}
+    span = std::min(mask, P - v);
+    if (v != 0) parent = v - mask;
+    for (mask >>= 1; mask > 0; mask >>= 1)
+      if (v + mask < P) children.push_back(v + mask);
+  }
+};
+/// Whole or in pieces from the root to everybody, by the tree of `a`.
 void broadcast(Builder& b, Algorithm a) {
   Range all{0, b.p.send_counts[0]};
   int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;  // position counted from the root
   auto member = [&](int position) { return (position + b.p.root) % P; };
-  int parent = -1;
+  int parent = v == 0 ? -1 : 0;
   std::vector<int> children;
   if (a == Algorithm::direct) {
-    if (v != 0) parent = 0;
-    else
-      for (int c = 1; c < P; ++c) children.push_back(c);
+    for (int c = 1; v == 0 && c < P; ++c) children.push_back(c);
   } else if (a == Algorithm::chain) {
     parent = v - 1;
     if (v + 1 < P) children.push_back(v + 1);
   } else {
-    int mask = 1;
-    for (; mask < P && !(v & mask); mask <<= 1) {}
-    if (v != 0) parent = v - mask;
-    for (mask >>= 1; mask > 0; mask >>= 1)
-      if (v + mask < P) children.push_back(v + mask);
+    Binomial tree(v, P);
+    parent = tree.parent, children = tree.children;
   }
   if (v == 0) {
     for (int c : children) b.send(member(c), all);
@@ -106,7 +65,67 @@ void broadcast(Builder& b, Algorithm a) {
     return;
   }
   int got = b.receive(member(parent), all);
-  for (int c : children) b.forward(member(c), all, got, 0);
+  for (int c : children) b.forward(member(c), Place::out, all, got, 0);
+}
+/// Pieces down a binomial tree, then round a ring.
+void broadcast_scatter_gather(Builder& b) {
+  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;
+  auto n = b.p.send_counts[0];
+  auto member = [&](int position) { return (position + b.p.root) % P; };
+  auto pieces = [&](int first, int last) { return Range{part_of(n, first, P).begin, part_of(n, last - 1, P).end}; };
+  auto piece = [&](int k) { return part_of(n, (k % P + P) % P, P); };
+  Binomial tree(v, P);
+  auto source = v == 0 ? Place::in : Place::out;
+  int got = v == 0 ? -1 : b.receive(member(tree.parent), pieces(v, v + tree.span));
+  for (int c : tree.children) b.send_after(member(c), source, pieces(c, c + Binomial(c, P).span), got, 0);
+  if (v == 0) b.copy({0, n}, {0, n});
+  // The root has all pieces and needs none; the member before it has nobody to send to.
+  for (int t = 0; t + 1 < P; ++t) {
+    auto tag = t + 1;
+    if (v + 1 < P && (v == 0 || t == 0)) b.send_after(member(v + 1), source, piece(v - t), got, tag);
+    else if (v + 1 < P) b.forward(member(v + 1), Place::out, piece(v - t), got, tag);
+    if (v > 0) got = b.receive(member(v - 1), piece(v - t - 1), tag);
+  }
+}
+/// Where member r of n stands in a binary tree with root 0, whose one child has all others below it; odd ones are leaves.
+struct Binary {
+  int parent = -1;
+  std::vector<int> children = {};
+  Binary(int r, int n) {
+    int bit = 1;
+    for (; bit < n && !(r & bit); bit <<= 1) {}
+    if (r == 0) {
+      if (n > 1) children = {bit >> 1};
+      return;
+    }
+    parent = (r ^ bit) | (bit << 1);
+    if (parent >= n) parent = r ^ bit;
+    int low = bit >> 1;
+    if (low == 0) return;
+    children = {r - low};
+    for (; low > 0 && r + low >= n; low >>= 1) {}
+    if (low > 0) children.push_back(r + low);
+  }
+};
+/// Half of the bytes down each of two binary trees; whoever has children in one is a leaf of the other, or nearly so. The root feeds both.
+void broadcast_double_tree(Builder& b) {
+  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P, n = P - 1;
+  auto member = [&](int position) { return (position + b.p.root) % P; };
+  auto count = b.p.send_counts[0];
+  for (int tree = 0; tree < 2 && n > 0; ++tree) {
+    Range half = part_of(count, tree, 2);
+    // Positions 1..n of the others; the second tree has them in reverse, or turned by one where reversing would not swap leaves.
+    auto other = [&](int k) { return 1 + (tree == 0 ? k : n % 2 == 0 ? n - 1 - k : (k + 1) % n); };
+    if (v == 0) {
+      b.send(member(other(0)), half, tree);
+      continue;
+    }
+    int mine = tree == 0 ? v - 1 : n % 2 == 0 ? n - v : (v - 2 + n) % n;
+    Binary place(mine, n);
+    int got = b.receive(member(place.parent < 0 ? 0 : other(place.parent)), half, tree);
+    for (int c : place.children) b.forward(member(other(c)), Place::out, half, got, tree);
+  }
+  if (v == 0) b.copy({0, count}, {0, count});
 }
 void gather_direct(Builder& b) {
   Parts part(b.p.recv_counts);
@@ -128,11 +147,105 @@ void scatter_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
   b.copy(mine, out);
 }
+/// Up a binomial tree: every member has its subtree's parts, its own first, and the root puts them where they belong.
+void gather_binomial(Builder& b) {
+  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;
+  auto member = [&](int position) { return (position + b.p.root) % P; };
+  std::vector<std::int64_t> turned;
+  for (int k = 0; k < P; ++k) turned.push_back(b.p.recv_counts[static_cast<std::size_t>(member(k))]);
+  Parts part(turned);
+  Binomial tree(v, P);
+  auto begin = part(v).begin;
+  auto held = [&](int first, int last) {
+    auto r = part.over(first, last);
+    return Range{r.begin - begin, r.end - begin};
+  };
+  Range own{0, part(v).size()};
+  if (tree.children.empty() && v != 0) {
+    b.send(member(tree.parent), own);
+    return;
+  }
+  b.s.work = part.over(v, v + tree.span).size();
+  int got = b.copy(own, own, Place::work);
+  for (int c : tree.children) got = b.receive(member(c), held(c, c + Binomial(c, P).span), 0, Place::work);
+  if (v != 0) {
+    b.send_after(member(tree.parent), Place::work, {0, b.s.work}, got, 0);
+    return;
+  }
+  Parts place(b.p.recv_counts);
+  Range up = place.over(b.p.root, P), low = place.over(0, b.p.root);
+  b.copy_after(Place::work, {0, up.size()}, Place::out, up, got);
+  b.copy_after(Place::work, {up.size(), b.s.work}, Place::out, low, got);
+}
+/// The same downwards.
+void scatter_binomial(Builder& b) {
+  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;
+  auto member = [&](int position) { return (position + b.p.root) % P; };
+  std::vector<std::int64_t> turned;
+  for (int k = 0; k < P; ++k) turned.push_back(b.p.recv_counts[static_cast<std::size_t>(member(k))]);
+  Parts part(turned);
+  Binomial tree(v, P);
+  auto begin = part(v).begin;
+  Range own{0, part(v).size()};
+  if (tree.children.empty() && v != 0) {
+    b.receive(member(tree.parent), own);
+    return;
+  }
+  b.s.work = part.over(v, v + tree.span).size();
+  int got = -1;
+  if (v == 0) {
+    Parts place(b.p.recv_counts);
+    Range up = place.over(b.p.root, P), low = place.over(0, b.p.root);
+    b.copy(up, {0, up.size()}, Place::work);
+    got = b.copy(low, {up.size(), b.s.work}, Place::work);
+  } else {
+    got = b.receive(member(tree.parent), {0, b.s.work}, 0, Place::work);
+  }
+  for (int c : tree.children) {
+    auto r = part.over(c, c + Binomial(c, P).span);
+    b.send_after(member(c), Place::work, {r.begin - begin, r.end - begin}, got, 0);
+  }
+  b.copy_after(Place::work, own, Place::out, own, got);
+}
 void all_to_all_direct(Builder& b) {
   Parts out(b.p.send_counts), in(b.p.recv_counts);
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), out(b.at(k)));
   b.copy(out(b.p.rank), in(b.p.rank));
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), in(b.at(-k)));
+}
+/// In the round of bit d everything that still has to go d members further on goes there in one message: log2 P rounds, in each half of the
+/// bytes. All parts have the same length.
+void all_to_all_bruck(Builder& b) {
+  int P = b.p.size;
+  auto n = b.p.send_counts[0];
+  auto block = [&](std::int64_t k) { return Range{k * n, (k + 1) * n}; };
+  struct Where {
+    Place place;
+    std::int64_t block;
+  };
+  std::vector<Where> at;  // the part that goes, or came, k members further on
+  for (int k = 0; k < P; ++k) at.push_back({Place::in, b.at(k)});
+  std::int64_t used = 0;
+  int got = -1;
+  for (int d = 1, round = 0; d < P; d *= 2, ++round) {
+    auto begin = used;
+    int packed = got;
+    std::vector<std::size_t> moved;
+    for (int k = d; k < P; ++k) {
+      if (!(k & d)) continue;
+      auto& w = at[static_cast<std::size_t>(k)];
+      packed = b.copy_after(w.place, block(w.block), Place::work, block(used++), got);
+      moved.push_back(static_cast<std::size_t>(k));
+    }
+    b.send_after(b.at(d), Place::work, {begin * n, used * n}, packed, round);
+    got = b.receive(b.at(-d), {used * n, (used + static_cast<std::int64_t>(moved.size())) * n}, round, Place::work);
+    for (auto k : moved) at[k] = {Place::work, used++};
+  }
+  b.s.work = used * n;
+  for (int k = 0; k < P; ++k) {
+    auto& w = at[static_cast<std::size_t>(k)];
+    b.copy_after(w.place, block(w.block), Place::out, block(b.at(-k)), got);
+  }
 }
 void permute_direct(Builder& b) {
   Range all{0, b.p.send_counts[0]};
@@ -144,54 +257,72 @@ void permute_direct(Builder& b) {
 /// In round k everybody tells the member 2^k further on; log2 P rounds.
 void barrier_dissemination(Builder& b) {
   int got = -1;
-  std::uint16_t tag = 0;
-  for (int d = 1; d < b.p.size; d *= 2, ++tag) {
-    b.forward(b.at(d), {}, got, tag);
+  for (int d = 1, tag = 0; d < b.p.size; d *= 2, ++tag) {
+    b.send_after(b.at(d), Place::in, {}, got, tag);
     got = b.receive(b.at(-d), {}, tag);
   }
 }
+using Build = void (*)(Builder&);
+struct Entry {
+  Op op;
+  Algorithm algorithm;
+  Build build;
+};
+using A = Algorithm;
+constexpr Entry kEntries[] = {
+    {Op::all_reduce, A::one_shot, all_reduce_one_shot},
+    {Op::all_reduce, A::two_shot, all_reduce_two_shot},
+    {Op::all_reduce, A::chain, all_reduce_chain},
+    {Op::all_reduce, A::bruck, all_reduce_bruck},
+    {Op::all_reduce, A::by_host, all_reduce_by_host},
+    {Op::all_reduce, A::one_shot_by_host, all_reduce_one_shot_by_host},
+    {Op::all_gather, A::direct, all_gather_direct},
+    {Op::all_gather, A::ring, all_gather_ring},
+    {Op::all_gather, A::bruck, all_gather_bruck},
+    {Op::all_gather, A::by_host, all_gather_by_host},
+    {Op::reduce_scatter, A::direct, reduce_scatter_direct},
+    {Op::reduce_scatter, A::chain, reduce_scatter_chain},
+    {Op::reduce_scatter, A::by_host, reduce_scatter_by_host},
+    {Op::broadcast, A::direct, [](Builder& b) { broadcast(b, A::direct); }},
+    {Op::broadcast, A::binomial, [](Builder& b) { broadcast(b, A::binomial); }},
+    {Op::broadcast, A::chain, [](Builder& b) { broadcast(b, A::chain); }},
+    {Op::broadcast, A::scatter_gather, broadcast_scatter_gather},
+    {Op::broadcast, A::double_tree, broadcast_double_tree},
+    {Op::broadcast, A::by_host, broadcast_by_host},
+    {Op::gather, A::direct, gather_direct},
+    {Op::gather, A::binomial, gather_binomial},
+    {Op::scatter, A::direct, scatter_direct},
+    {Op::scatter, A::binomial, scatter_binomial},
+    {Op::all_to_all, A::direct, all_to_all_direct},
+    {Op::all_to_all, A::bruck, all_to_all_bruck},
+    {Op::permute, A::direct, permute_direct},
+    {Op::send_recv, A::direct, permute_direct},
+    {Op::barrier, A::dissemination, barrier_dissemination},
+};
 }  // namespace
 
 std::string_view algorithm_name(Algorithm a) {
-  static constexpr std::string_view names[] = {"direct",   "one_shot", "two_shot",     "ring",
-                                               "binomial", "chain",    "dissemination"};
+  static constexpr std::string_view names[] = {"direct",        "one_shot", "two_shot",       "ring",        "binomial", "chain",
+                                               "dissemination", "bruck",    "scatter_gather", "double_tree", "by_host",  "one_shot_by_host"};
   return names[static_cast<std::size_t>(a)];
 }
-std::vector<Algorithm> algorithms_for(Op op) {
-  switch (op) {
-    case Op::all_reduce: return {Algorithm::one_shot, Algorithm::two_shot};
-    case Op::all_gather: return {Algorithm::direct, Algorithm::ring};
-    case Op::broadcast: return {Algorithm::direct, Algorithm::binomial, Algorithm::chain};
-    case Op::barrier: return {Algorithm::dissemination};
-    default: return {Algorithm::direct};
+std::vector<Algorithm> algorithms_for(Op op, bool blocks, bool uniform) {
+  std::vector<Algorithm> found;
+  for (auto& e : kEntries) {
+    bool by_host = e.algorithm == A::by_host || e.algorithm == A::one_shot_by_host;
+    bool needs_uniform = e.op == Op::all_to_all && e.algorithm == A::bruck;
+    if (e.op == op && (blocks || !by_host) && (uniform || !needs_uniform)) found.push_back(e.algorithm);
   }
+  return found;
 }
 Schedule make_schedule(const Problem& p, Algorithm a) {
-  Builder b{p};
-  switch (p.op) {
-    case Op::all_reduce: a == Algorithm::one_shot ? all_reduce_one_shot(b) : all_reduce_two_shot(b); break;
-    case Op::all_gather: a == Algorithm::ring ? all_gather_ring(b) : all_gather_direct(b); break;
-    case Op::reduce_scatter: reduce_scatter_direct(b); break;
-    case Op::broadcast: broadcast(b, a); break;
-    case Op::gather: gather_direct(b); break;
-    case Op::scatter: scatter_direct(b); break;
-    case Op::all_to_all: all_to_all_direct(b); break;
-    case Op::permute:
-    case Op::send_recv: permute_direct(b); break;
-    case Op::barrier: barrier_dissemination(b); break;
+  for (auto& e : kEntries) {
+    if (e.op != p.op || e.algorithm != a) continue;
+    Builder b{p};
+    e.build(b);
+    return std::move(b.s);
   }
-  return std::move(b.s);
-}
-Algorithm choose_algorithm(Op op, int size, std::int64_t bytes) {
-  switch (op) {
-    // Two ranks send the same bytes either way, but one-shot sums all of them twice.
-    case Op::all_reduce: return bytes <= (size == 2 ? 256 << 10 : 32 << 10) ? Algorithm::one_shot : Algorithm::two_shot;
-    case Op::all_gather: return size > 32 ? Algorithm::ring : Algorithm::direct;
-    case Op::broadcast:
-      return size <= 2 ? Algorithm::direct : bytes <= (64 << 10) ? Algorithm::binomial : Algorithm::chain;
-    case Op::barrier: return Algorithm::dissemination;
-    default: return Algorithm::direct;
-  }
+  fail<ValueError>(op_name(p.op), ": there is no algorithm ", algorithm_name(a));
 }
 Range part_of(std::int64_t n, int p, int P) {
   auto cut = [&](int k) { return k == P ? n : n * k / P / 16 * 16; };

@@ -76,7 +76,8 @@ struct Group {
 ///   broadcast       root's in [n] to out [n] everywhere                  send_counts = {n}; root: position in the group
 ///   gather          in [mine], root's out [sum of recv_counts]           recv_counts as for all_gather; root
 ///   scatter         root's in [sum of recv_counts], out [mine]           recv_counts as for reduce_scatter; root
-///   all_to_all      in: one part for each member, out: one part from each  send_counts, recv_counts
+///   all_to_all      in: one part for each member, out: one part from each  send_counts, recv_counts; `uniform` if all parts of all members
+///                   have one length (each rank knows only its own; small ones then take fewer messages)
 ///   permute         in [n] to member target, out [n] from member source  send_counts = {n}; source or target -1: nothing (out = 0)
 ///   send_recv       permute that leaves out as it is without a source; between two members `send` and `receive` say it shorter
 ///   barrier         no buffers
@@ -88,6 +89,7 @@ struct Collective {
   void* out = nullptr;
   std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;
+  bool uniform = false;
   std::uint64_t fingerprint = 0;  // of the operation as the program sees it; rides in every data header and must agree
   std::function<std::string()> describe =
       {};  // the operation in words, asked for only when the ranks disagree or one is lost

@@ -1,0 +1,124 @@
+// schedule_host.cpp -- schedules for groups over several hosts with several members each, side by side in group order: within a host
+// everybody talks to everybody, and each member speaks to other hosts for its slice only.
+#include <algorithm>
+#include "schedule_build.h"
+
+namespace bora::transport {
+namespace {
+using Kind = Step::Kind;
+/// This rank's place among hosts.
+struct Hosts {
+  const std::vector<int>& begin;
+  int count, mine = 0, local = 0, slices;
+
+  explicit Hosts(const Problem& p) : begin(p.blocks), count(static_cast<int>(p.blocks.size()) - 1), slices(p.size) {
+    for (int h = 0; h < count; ++h) {
+      slices = std::min(slices, members(h));
+      if (p.rank >= first(h) && p.rank < first(h + 1)) mine = h;
+    }
+    local = p.rank - first(mine);
+  }
+  int first(int h) const { return begin[static_cast<std::size_t>(h)]; }
+  int members(int h) const { return first(h + 1) - first(h); }
+  /// Which member of host h looks after slice, or part, k.
+  int owner(int h, int k) const { return first(h) + k % members(h); }
+  template <class F> void others(int rank, F f) const {  // of this host, this rank's successor first
+    for (int k = 1, n = members(mine); k < n; ++k) f(first(mine) + (rank - first(mine) + k) % n);
+  }
+};
+/// Every part crosses to each other host once, to the member with the sender's number there, which passes it on. `got`: the last step.
+int gather(Builder& b, const std::vector<std::int64_t>& counts, Place target) {
+  Hosts hosts(b.p);
+  Parts part(counts);
+  int r = b.p.rank;
+  Range mine = part(r), in{0, mine.size()};
+  for (int k = 1; k < hosts.count; ++k) b.send(hosts.owner((hosts.mine + k) % hosts.count, hosts.local), in);
+  hosts.others(r, [&](int p) { b.send(p, in); });
+  int got = b.copy(in, mine, target);
+  hosts.others(r, [&](int p) { got = b.receive(p, part(p), 0, target); });
+  for (int k = 1; k < hosts.count; ++k) {
+    int h = (hosts.mine - k + hosts.count) % hosts.count;
+    for (int p = hosts.first(h); p < hosts.first(h + 1); ++p) {
+      int by = hosts.owner(hosts.mine, p - hosts.first(h));
+      got = b.receive(by == r ? p : by, part(p), by == r ? 0 : 1 + p, target);
+      if (by == r) hosts.others(r, [&](int q) { b.forward(q, target, part(p), got, 1 + p); });
+    }
+  }
+  return static_cast<int>(b.s.steps.size()) - 1;
+}
+}  // namespace
+
+void all_gather_by_host(Builder& b) { gather(b, b.p.recv_counts, Place::out); }
+void all_reduce_one_shot_by_host(Builder& b) {
+  auto n = b.p.send_counts[0];
+  b.s.work = n * b.p.size;
+  int got = gather(b, std::vector<std::int64_t>(static_cast<std::size_t>(b.p.size), n), Place::work);
+  b.fold(n, 0, got);
+}
+/// Slice k is summed host after host by their members k: each adds its host's members, in order, to the running sum; the result goes back
+/// the same way. Between hosts go 2 S, whatever the number of members.
+void all_reduce_by_host(Builder& b) {
+  Hosts hosts(b.p);
+  auto n = b.p.send_counts[0];
+  int r = b.p.rank, h = hosts.mine;
+  auto slice = [&](int k) { return part_of(n, k, hosts.slices); };
+  hosts.others(r, [&](int p) {
+    if (int k = p - hosts.first(h); k < hosts.slices) b.send(p, slice(k));
+  });
+  if (int k = hosts.local; k < hosts.slices) {
+    bool top = h + 1 == hosts.count;
+    int result = b.running_sum(h > 0 ? hosts.owner(h - 1, k) : -1, hosts.first(h), hosts.first(h + 1),
+                               top ? -1 : hosts.owner(h + 1, k), slice(k), slice(k), 0);
+    if (!top) result = b.receive(hosts.owner(h + 1, k), slice(k), 1);
+    if (h > 0) b.forward(hosts.owner(h - 1, k), Place::out, slice(k), result, 1);
+    hosts.others(r, [&](int p) { b.forward(p, Place::out, slice(k), result, 1); });
+  }
+  hosts.others(r, [&](int p) {
+    if (int k = p - hosts.first(h); k < hosts.slices) b.receive(p, slice(k), 1);
+  });
+  b.s.running = true;
+}
+/// As above, but the last host sends each part to its owner.
+void reduce_scatter_by_host(Builder& b) {
+  Hosts hosts(b.p);
+  Parts part(b.p.recv_counts);
+  int r = b.p.rank, h = hosts.mine, top = hosts.count - 1;
+  for (int p = 0; p < b.p.size; ++p) {
+    int home = 0;
+    while (p >= hosts.first(home + 1)) ++home;
+    auto worker = [&](int host) { return hosts.owner(host, p - hosts.first(home)); };
+    Range to{0, part(p).size()};
+    if (worker(h) == r)
+      b.running_sum(h > 0 ? worker(h - 1) : -1, hosts.first(h), hosts.first(h + 1),
+                    h < top ? worker(h + 1) : p == r ? -1 : p, part(p), to, p);
+    else b.send(worker(h), part(p), p);
+    if (p == r && worker(top) != r) b.receive(worker(top), to, p);
+  }
+  b.s.running = true;
+}
+/// The root deals slices to its host's members; each goes from host to host, and round every host.
+void broadcast_by_host(Builder& b) {
+  Hosts hosts(b.p);
+  auto n = b.p.send_counts[0];
+  int r = b.p.rank, h = hosts.mine, home = 0;
+  while (b.p.root >= hosts.first(home + 1)) ++home;
+  auto slice = [&](int k) { return part_of(n, k, hosts.slices); };
+  bool root = r == b.p.root;
+  for (int k = 0; k < hosts.slices; ++k) {
+    int mine = hosts.owner(h, k), got = -1;
+    int from = h == home ? b.p.root : hosts.owner((h - 1 + hosts.count) % hosts.count, k);
+    auto send = [&](int p) { b.forward(p, root ? Place::in : Place::out, slice(k), got, k); };
+    if (mine != r) {
+      if (root) send(mine);
+      else got = b.receive(mine, slice(k), k);
+      continue;
+    }
+    if (!root) got = b.receive(from, slice(k), k);
+    if (int next = (h + 1) % hosts.count; next != home) send(hosts.owner(next, k));
+    hosts.others(r, [&](int p) {
+      if (p != b.p.root) send(p);
+    });
+  }
+  if (root) b.copy({0, n}, {0, n});
+}
+}  // namespace bora::transport
