@@ -1,6 +1,9 @@
 #include "arguments.h"
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include "bora/base/error.h"
 
@@ -34,6 +37,11 @@ void take_words(const std::vector<std::string>& words, const std::string& name, 
     check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
   a.settings.insert(a.settings.begin(), items.begin(), items.end());
 }
+/// Behind `launch --`: a file that can be run, which no configuration is.
+bool is_program(const std::string& word) {
+  std::error_code error;
+  return word.find('/') != std::string::npos && std::filesystem::is_regular_file(word, error) && ::access(word.c_str(), X_OK) == 0;
+}
 }  // namespace
 
 std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
@@ -46,8 +54,12 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
       "train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
   add_config(train, a, words);
   auto launch = app.add_subcommand(
-      "launch", "train with N processes of this machine: launch -n N [--] [train] CONFIG.yaml [key=value ...]");
-  launch->add_option("-n,--ranks", a.ranks, "number of processes")->required();
+      "launch", "train with N processes, here or on other hosts: launch -n N [--] [train] CONFIG.yaml [key=value ...]; "
+                "or launch -n N -- comm ..., -- PATH/PROGRAM ...");
+  auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given");
+  launch->add_option("--hosts", a.hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
+  launch->add_option("--ssh", a.ssh, "command and options instead of ssh (or BORA_SSH)");
+  launch->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...");
   launch->add_option("--log-dir", a.log_dir, "a file for each rank's output");
   launch->add_option("--max-restarts", a.max_restarts, "start again after a rank was lost, so many times");
   add_config(launch, a, words);
@@ -72,12 +84,14 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   comm->add_option("--svg", a.svg, "a file for a plot");
   comm->add_flag("--explain", a.explain, "algorithms, hops, messages and bytes instead, for -n ranks");
   comm->add_option("-n,--ranks", a.ranks, "ranks to explain");
+  auto agent = app.add_subcommand("agent", "the part of a launch that ssh starts on other hosts")->group("");
+  agent->add_option("--interface", a.interface_name, "network interface that ranks listen on");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
   if (argc > 1 && argv[1][0] != '-') {
     std::string names;
     bool known = false;
     for (auto command : app.get_subcommands({})) {
-      names += (names.empty() ? "" : ", ") + command->get_name();
+      if (!command->get_group().empty()) names += (names.empty() ? "" : ", ") + command->get_name();
       known = known || command->get_name() == argv[1];
     }
     check<ConfigError>(known, "unknown command '", argv[1], "'; there are ", names);
@@ -86,7 +100,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   if (argc > 1 && std::string(argv[1]) == "launch") {
     // What stands behind `--` is parsed as `bora train` does, unless it names another program.
     auto dashes = std::find(given.begin(), given.end(), std::string_view("--"));
-    if (dashes != given.end() && dashes + 1 != given.end() && std::string_view(dashes[1]) == "comm") {
+    if (dashes != given.end() && dashes + 1 != given.end() && (std::string_view(dashes[1]) == "comm" || is_program(dashes[1]))) {
       a.program.assign(dashes + 1, given.end());
       given.erase(dashes, given.end());
     }
@@ -109,12 +123,21 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
               : *generate ? C::generate
               : *inspect  ? C::inspect
               : *comm     ? C::comm
+              : *agent    ? C::agent
                           : C::doctor;
   (void)doctor;
   if (*train || *plan) take_words(words, argv[1], false, a);
   if (*launch && a.program.empty()) take_words(words, "launch -n N -- train", true, a);
   check<ConfigError>(a.most_bytes >= 4096 && a.most_bytes <= 1 << 30, "--max-bytes: must be from 4096 to 2^30, got ",
                      a.most_bytes);
+  a.ranks_given = ranks->count() > 0;
+  if (*launch) {
+    check<ConfigError>(a.ranks_given || !a.hosts.empty(), "launch: how many ranks? give -n N, or --hosts FILE");
+    check<ConfigError>(!a.hosts.empty() || (a.ssh.empty() && a.variables.empty()),
+                       "--ssh and --env: they are for other hosts; give --hosts FILE");
+    for (auto& name : a.variables)
+      check<ConfigError>(std::getenv(name.c_str()), "--env ", name, ": it is not set here");
+  }
   check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
   check<ConfigError>(!a.explain || a.ranks <= 256, "-n: at most 256 ranks are explained, got ", a.ranks);
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);

@@ -7,13 +7,16 @@
 
 namespace bora::app {
 struct Arguments {
-  enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor, comm } command = Command::train;
+  enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor, comm, agent } command = Command::train;
   std::string path = {};                   // configuration file, run folder or checkpoint
   std::vector<std::string> settings = {};  // key=value, short forms included
   // launch
   int ranks = 1, max_restarts = 0;
-  std::string log_dir = {};
-  std::vector<std::string> program = {};  // what every rank runs if it is not `train`: comm and its options
+  bool ranks_given = false;
+  std::string log_dir = {}, hosts = {}, ssh = {};
+  std::vector<std::string> variables = {};  // names: carried to other hosts too
+  std::vector<std::string> program = {};  // what every rank runs if it is not `train`: comm or a program's path, and its arguments
+  std::string interface_name = {};        // agent
   // generate
   std::string prompt = {};
   std::int64_t length = 300, top_k = 0, seed = 0;

@@ -88,30 +88,27 @@ int train(const Arguments& a) {
   }
 }
 
-namespace {
-/// What a launch of any program has in common.
-int launch_job(Launch l, std::int64_t threads) {
-  if (auto root = std::getenv("BORA_ROOT")) l.root = root;
-  // Threads that outnumber the cores must not spin while they wait for one another: libgomp would for minutes.
-  set_thread_count(0);
-  l.waits_passively = threads * l.ranks > thread_count();
-  if (!std::getenv("BORA_SECRET_FILE") && !std::getenv("BORA_SECRET_FD")) l.secret = make_secret();
-  return launch(l);
-}
-}  // namespace
-
 int launch_ranks(const Arguments& a, const std::string& program) {
-  Launch l{.ranks = a.ranks, .command = {program}, .log_dir = a.log_dir, .max_restarts = a.max_restarts};
+  auto text = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+  Launch l{.ranks = a.ranks, .log_dir = a.log_dir, .max_restarts = a.max_restarts, .root = text("BORA_ROOT"), .threads = 1,
+           .ssh = a.ssh.empty() ? text("BORA_SSH") : a.ssh, .agent = program, .variables = a.variables};
+  if (!a.hosts.empty()) {
+    auto hosts = read_hosts(a.hosts);
+    if (!a.ranks_given) l.ranks = count_slots(hosts);
+    l.hosts = first_slots(std::move(hosts), l.ranks);
+  }
   if (!a.program.empty()) {
+    if (a.program[0] == "comm") l.command = {program};
     l.command.insert(l.command.end(), a.program.begin(), a.program.end());
-    return launch_job(l, 1);
+    return launch(l);
   }
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
-  check_job(s, a.ranks);
+  check_job(s, l.ranks);
   if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
-  l.command.insert(l.command.end(), {"train", a.path});
+  l.command = {program, "train", a.path};
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
-  return launch_job(l, s.threads);
+  l.threads = static_cast<int>(s.threads);
+  return launch(l);
 }
 
 int plan(const Arguments& a) {

@@ -4,7 +4,7 @@
 #include "bora/base/parallel.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
-#include "launch.h"
+#include "ranks.h"
 
 namespace bora::app {
 namespace {

@@ -7,6 +7,7 @@
 #include "bora/base/error.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
+#include "remote.h"
 
 namespace {
 int say(const char* text, int code) {
@@ -37,6 +38,7 @@ int run(const bora::app::Arguments& a) {
     case C::inspect: return bora::app::inspect(a);
     case C::doctor: return bora::app::doctor();
     case C::comm: return bora::app::comm(a);
+    case C::agent: return bora::app::serve_launcher(a.interface_name);
   }
   return 2;
 }

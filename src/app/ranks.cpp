@@ -1,0 +1,223 @@
+#include "ranks.h"
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+
+namespace bora::app {
+namespace {
+/// The port the address was bound to, 0 if that is impossible: errno says why.
+int try_to_bind(::sockaddr_in address) {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  ::socklen_t size = sizeof address;
+  bool ok = ::bind(fd, reinterpret_cast<::sockaddr*>(&address), size) == 0 &&
+            ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size) == 0;
+  auto reason = errno;
+  ::close(fd);
+  errno = reason;
+  return ok ? ntohs(address.sin_port) : 0;
+}
+/// A file in memory with these bytes, closed in programs that are started.
+int file_of(const std::string& bytes) {
+  int fd = ::memfd_create("secret", MFD_CLOEXEC);
+  check<ConfigError>(fd >= 0 && write_all(fd, bytes), "launch: cannot keep the job's secret: ", std::strerror(errno));
+  return fd;
+}
+}  // namespace
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    auto n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+std::string make_secret() {
+  std::string bytes(32, '\0');
+  bool made = ::getrandom(bytes.data(), bytes.size(), 0) == static_cast<::ssize_t>(bytes.size());
+  check<ConfigError>(made, "launch: cannot make a secret: ", std::strerror(errno));
+  return bytes;
+}
+std::string choose_root(const std::string& wanted) {
+  if (wanted.empty()) return "127.0.0.1:" + std::to_string(free_port("127.0.0.1"));
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  auto colon = wanted.rfind(':');
+  int port = 0;
+  auto digits = colon == std::string::npos ? std::string_view() : std::string_view(wanted).substr(colon + 1);
+  auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  check<ConfigError>(parsed.ptr == digits.data() + digits.size() && port > 0 && port < 65536,
+                     "BORA_ROOT: expected host:port, got '", wanted, "'");
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  ::addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  auto host = wanted.substr(0, colon);
+  check<ConfigError>(::getaddrinfo(host.c_str(), nullptr, &hints, &found) == 0, "BORA_ROOT: no host '", host, "'");
+  address.sin_addr = reinterpret_cast<::sockaddr_in*>(found->ai_addr)->sin_addr;
+  ::freeaddrinfo(found);
+  bool free = try_to_bind(address) != 0;
+  auto reason = errno;
+  check<ConfigError>(free, "cannot listen on ", wanted, ": ",
+                     reason == EADDRINUSE ? "the port is in use" : std::strerror(reason));
+  return wanted;
+}
+int free_port(const std::string& ip) {
+  ::sockaddr_in address{};
+  address.sin_family = AF_INET;
+  bool known = ::inet_pton(AF_INET, ip.c_str(), &address.sin_addr) == 1;
+  int port = known ? try_to_bind(address) : 0;
+  check<ConfigError>(port != 0, "cannot listen on ", ip, ": ", known ? std::strerror(errno) : "it is no IPv4 address");
+  return port;
+}
+
+int Ending::code() const { return !lost.empty() ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
+std::string Ending::words() const {
+  if (!lost.empty()) return lost;
+  if (WIFEXITED(status)) return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  return "killed by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
+}
+
+LocalRanks::LocalRanks(const RanksToStart& job, const ::sigset_t& signals_of_ranks)
+    : first_(job.first), signals_of_ranks_(signals_of_ranks), ranks_(static_cast<std::size_t>(job.count)) {
+  int secret = -1;
+  try {
+    if (!job.secret.empty()) secret = file_of(job.secret);
+    for (int i = 0; i < job.count; ++i) start(job, i, secret);
+  } catch (...) {  // no destructor ends those that run already
+    end();
+    for (auto& rank : ranks_)
+      if (rank.pid > 0) ::waitpid(rank.pid, nullptr, 0);
+    throw;
+  }
+  if (secret >= 0) ::close(secret);
+}
+LocalRanks::~LocalRanks() {
+  end();
+  for (auto& rank : ranks_) {
+    if (!rank.ended) ::waitpid(rank.pid, nullptr, 0);
+    for (int fd : rank.streams)
+      if (fd >= 0) ::close(fd);
+  }
+}
+void LocalRanks::start(const RanksToStart& job, int i, int secret) {
+  auto& rank = ranks_[static_cast<std::size_t>(i)];
+  int pipes[2][2];
+  for (int s = 0; s < 2; ++s) {
+    bool made = ::pipe2(pipes[s], O_CLOEXEC) == 0;
+    check<ConfigError>(made, "launch: ", job.count, " ranks need more open files: ", std::strerror(errno));
+    ::fcntl(pipes[s][0], F_SETFL, O_NONBLOCK);
+    rank.streams[s] = pipes[s][0];
+  }
+  auto launcher = ::getpid();
+  rank.pid = ::fork();
+  check<ConfigError>(rank.pid >= 0, "launch: cannot start rank ", first_ + i, ": ", std::strerror(errno));
+  if (rank.pid == 0) become_rank(job, i, secret, {pipes[0][1], pipes[1][1]}, launcher);
+  ::setpgid(rank.pid, rank.pid);  // here and there: whichever comes first
+  ::close(pipes[0][1]);
+  ::close(pipes[1][1]);
+}
+void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const int (&streams)[2], ::pid_t launcher) const {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != launcher) ::_exit(86);
+  // A shell starts background jobs with SIGINT ignored; a rank listens to what the launcher passes on.
+  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::signal(s, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &signals_of_ranks_, nullptr);
+  auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
+  set("BORA_RANK", std::to_string(job.first + i));
+  set("BORA_SIZE", std::to_string(job.size));
+  set("BORA_ROOT", job.root);
+  set("BORA_LOCAL_RANK", std::to_string(i));
+  set("BORA_LOCAL_SIZE", std::to_string(job.count));
+  set("BORA_JOB", job.job);
+  ::unsetenv("BORA_LAUNCHER");     // it is this one
+  ::unsetenv("BORA_SECRET_FILE");  // and the secret its own
+  if (secret >= 0) set("BORA_SECRET_FD", std::to_string(::dup(secret)));
+  if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
+  // Threads that outnumber the cores must not spin while they wait for one another: libgomp would for minutes.
+  set_thread_count(0);
+  if (job.threads * job.count > thread_count()) ::setenv("OMP_WAIT_POLICY", "passive", 0);
+  if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
+  ::dup2(::open("/dev/null", O_RDONLY), 0);
+  ::dup2(streams[0], 1);
+  ::dup2(streams[1], 2);
+  std::vector<char*> argv;
+  for (auto& word : job.command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  write_all(2, std::string("bora: cannot run ") + argv[0] + ": " + std::strerror(errno) + "\n");
+  ::_exit(2);
+}
+void LocalRanks::add_files(std::vector<::pollfd>& files) const {
+  for (auto& rank : ranks_)
+    for (int fd : rank.streams)
+      if (fd >= 0) files.push_back({fd, POLLIN, 0});
+}
+void LocalRanks::serve(RankEvents& events) {
+  char buffer[1 << 14];
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    for (int s = 0; s < 2; ++s)
+      for (int& fd = ranks_[i].streams[s]; fd >= 0;) {
+        auto n = ::read(fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break;  // nothing more for now
+        if (n == 0) ::close(std::exchange(fd, -1));
+        else events.printed(first_ + static_cast<int>(i), s == 1, {buffer, static_cast<std::size_t>(n)});
+      }
+  }
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    auto& rank = ranks_[i];
+    int status = 0;
+    if (rank.ended || ::waitpid(rank.pid, &status, WNOHANG) != rank.pid) continue;
+    rank.ended = true;
+    events.ended(first_ + static_cast<int>(i), {.status = status});
+  }
+}
+bool LocalRanks::running() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return !r.ended; });
+}
+void LocalRanks::signal(int s) {
+  for (auto& rank : ranks_)
+    if (!rank.ended) ::kill(-rank.pid, s);
+}
+void LocalRanks::end() {
+  for (auto& rank : ranks_)
+    if (rank.pid > 0) ::kill(-rank.pid, SIGKILL);
+}
+
+Signals::Signals() {
+  ::sigset_t set;
+  ::sigemptyset(&set);
+  for (int s : {SIGCHLD, SIGTERM, SIGINT}) ::sigaddset(&set, s);
+  struct ::sigaction hangup {};
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&set, SIGHUP);
+  ::sigprocmask(SIG_BLOCK, &set, &before_);
+  fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+Signals::~Signals() {
+  take();
+  ::close(fd_);
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+std::vector<int> Signals::take() {
+  std::vector<int> found;
+  for (::signalfd_siginfo s; ::read(fd_, &s, sizeof s) == sizeof s;)
+    if (s.ssi_signo != SIGCHLD) found.push_back(static_cast<int>(s.ssi_signo));
+  return found;
+}
+}  // namespace bora::app

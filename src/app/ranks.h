@@ -1,0 +1,101 @@
+// ranks.h -- the ranks of one machine as processes of it.
+#pragma once
+#include <poll.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bora::app {
+/// How a rank's process ended.
+struct Ending {
+  int status = 0;         // as waitpid says it
+  std::string lost = {};  // not empty: nobody knows, because its host cannot be asked any more; why
+  /// As a shell says it; -signal for a process that was killed, -1 if it is not known.
+  int code() const;
+  std::string words() const;  // "killed by signal 9 (Killed)"
+};
+/// What the ranks do, as it is noticed.
+struct RankEvents {
+  virtual ~RankEvents() = default;
+  virtual void printed(int rank, bool errors, std::string_view bytes) = 0;  // on stdout or stderr, in any pieces
+  virtual void ended(int rank, const Ending&) = 0;
+};
+/// The ranks of one machine, this one or another.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+  virtual void add_files(std::vector<::pollfd>&) const = 0;  // when one of them can be read, there is something to serve
+  virtual void serve(RankEvents&) = 0;                       // reports what has happened; does not wait
+  virtual bool running() const = 0;
+  virtual void signal(int) = 0;
+  virtual void end() = 0;  // kills them and whatever they started
+};
+
+/// The ranks that one machine starts.
+struct RanksToStart {
+  int first = 0, count = 1, size = 1;     // ranks first .. first + count - 1 of `size`
+  std::vector<std::string> command = {};  // what every rank runs: argv
+  std::string root = {};                  // host:port of rank 0
+  std::string job = {};                   // BORA_JOB
+  std::string secret = {};                // passed on as a descriptor
+  std::string interface_name = {};        // BORA_INTERFACE, unless empty
+  int threads = 0;                        // of each rank; more than there are cores wait passively. 0: their share
+  int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
+};
+/// Each rank has a process group of its own, nothing on stdin, BORA_RANK and what else it needs in its environment, and dies with this
+/// process.
+class LocalRanks final : public Ranks {
+ public:
+  /// Throws ConfigError if a process cannot be made; a command that cannot be run ends with 2 and a line on stderr.
+  LocalRanks(const RanksToStart&, const ::sigset_t& signals_of_ranks);
+  ~LocalRanks() override;
+  LocalRanks(const LocalRanks&) = delete;
+  LocalRanks& operator=(const LocalRanks&) = delete;
+  void add_files(std::vector<::pollfd>&) const override;
+  void serve(RankEvents&) override;
+  bool running() const override;
+  void signal(int) override;
+  void end() override;
+
+ private:
+  struct Rank {
+    ::pid_t pid = 0;
+    int streams[2] = {-1, -1};  // stdout, stderr
+    bool ended = false;
+  };
+  void start(const RanksToStart&, int i, int secret);
+  [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&streams)[2], ::pid_t launcher) const;
+  int first_;
+  ::sigset_t signals_of_ranks_;
+  std::vector<Rank> ranks_ = {};
+};
+
+/// SIGCHLD and the signals that are passed on (SIGTERM, SIGINT; SIGHUP unless it is ignored, as under nohup), as a file to poll. The mask
+/// is restored at the end.
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  int file() const { return fd_; }
+  const ::sigset_t& before() const { return before_; }
+  std::vector<int> take();  // those to pass on
+
+ private:
+  ::sigset_t before_{};
+  int fd_;
+};
+
+/// False: nobody listens any more, or there is no room.
+bool write_all(int fd, std::string_view text);
+/// 32 random bytes.
+std::string make_secret();
+/// The address rank 0 will listen on: `wanted` (host:port), or a free port of the loopback interface. Binding it here finds
+/// a taken port before any rank starts. Throws ConfigError.
+std::string choose_root(const std::string& wanted);
+/// A port that nobody listens on now, at an IPv4 address of this machine. Throws ConfigError.
+int free_port(const std::string& ip);
+}  // namespace bora::app

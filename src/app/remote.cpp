@@ -1,0 +1,375 @@
+#include "remote.h"
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include "bora/base/error.h"
+
+namespace bora::app {
+namespace {
+using Clock = std::chrono::steady_clock;
+// What a login shell prints comes before this mark. The number changes with the messages.
+constexpr std::string_view greeting = "\nbora agent 1\n";
+constexpr std::size_t most_bytes = 1 << 20;
+enum Type : char { hello = 'H', job = 'J', failed = 'F', printed = 'P', ended = 'E', signal_all = 'S', end_all = 'K' };
+
+/// Numbers and texts of a message, one after the other.
+class Packer {
+ public:
+  Packer& number(std::int64_t n) { return bytes_.append(reinterpret_cast<const char*>(&n), sizeof n), *this; }
+  Packer& text(std::string_view s) { return number(static_cast<std::int64_t>(s.size())), bytes_.append(s), *this; }
+  Packer& texts(const std::vector<std::string>& all) {
+    number(static_cast<std::int64_t>(all.size()));
+    for (auto& s : all) text(s);
+    return *this;
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
+  std::int64_t number() {
+    std::int64_t n = 0;
+    std::memcpy(&n, piece(sizeof n).data(), sizeof n);
+    return n;
+  }
+  int count(std::int64_t below) {
+    auto n = number();
+    check<TransportError>(n >= 0 && n < below, "a number between the launcher and its agent is ", n, ", not below ", below);
+    return static_cast<int>(n);
+  }
+  std::string text() { return std::string(piece(static_cast<std::size_t>(count(most_bytes)))); }
+  std::vector<std::string> texts() {
+    std::vector<std::string> all(static_cast<std::size_t>(count(1 << 16)));
+    for (auto& s : all) s = text();
+    return all;
+  }
+  std::string_view rest() const { return bytes_; }
+
+ private:
+  std::string_view piece(std::size_t n) {
+    check<TransportError>(n <= bytes_.size(), "a message between the launcher and its agent is cut short");
+    auto p = bytes_.substr(0, n);
+    bytes_.remove_prefix(n);
+    return p;
+  }
+  std::string_view bytes_;
+};
+std::string frame(char type, std::string_view payload) {
+  auto size = static_cast<std::uint32_t>(payload.size());
+  return type + std::string(reinterpret_cast<const char*>(&size), sizeof size).append(payload);
+}
+struct Frame {
+  char type;
+  std::string payload;
+};
+/// The next whole message, taken out of `bytes`.
+std::optional<Frame> next_frame(std::string& bytes) {
+  std::uint32_t size = 0;
+  if (bytes.size() < 1 + sizeof size) return std::nullopt;
+  std::memcpy(&size, bytes.data() + 1, sizeof size);
+  check<TransportError>(size <= most_bytes, "a message between the launcher and its agent has ", size, " bytes");
+  if (bytes.size() < 1 + sizeof size + size) return std::nullopt;
+  Frame f{bytes[0], bytes.substr(1 + sizeof size, size)};
+  bytes.erase(0, 1 + sizeof size + size);
+  return f;
+}
+std::string quoted(const std::string& word) {  // for any shell
+  std::string s = "'";
+  for (char c : word) s += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return s + "'";
+}
+/// Reads what is there; false at the end.
+bool read_some(int fd, std::string& bytes) {
+  char buffer[1 << 16];
+  for (;;) {
+    auto n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN;
+    if (n == 0) return false;
+    bytes.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+}  // namespace
+
+std::vector<std::string> environment_for_ranks(char** environment, const std::vector<std::string>& names) {
+  constexpr std::string_view ours[] = {"BORA_RANK", "BORA_SIZE", "BORA_ROOT", "BORA_LOCAL_RANK", "BORA_LOCAL_SIZE", "BORA_JOB",
+                                       "BORA_LAUNCHER", "BORA_SECRET_FD", "BORA_SECRET_FILE", "BORA_SSH", "BORA_TERMINAL"};
+  constexpr std::string_view families[] = {"BORA_", "OMP_", "GOMP_", "LC_", "MALLOC_", "ONEDNN_"};
+  constexpr std::string_view single[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LANG", "TZ", "ASAN_OPTIONS",
+                                         "TSAN_OPTIONS", "UBSAN_OPTIONS"};
+  std::vector<std::string> found;
+  for (auto e = environment; *e; ++e) {
+    std::string_view variable = *e;
+    auto name = variable.substr(0, variable.find('='));
+    auto is_it = [&](auto& word) { return name == word; };
+    bool wanted = std::any_of(std::begin(families), std::end(families), [&](auto f) { return name.starts_with(f); }) ||
+                  std::any_of(std::begin(single), std::end(single), is_it) ||
+                  std::any_of(names.begin(), names.end(), is_it);
+    if (wanted && std::none_of(std::begin(ours), std::end(ours), is_it)) found.emplace_back(variable);
+  }
+  return found;
+}
+std::vector<std::string> ssh_words(const std::string& command) {
+  std::istringstream in(command.empty() ? "ssh" : command);
+  std::vector<std::string> words;
+  for (std::string w; in >> w;) words.push_back(w);
+  check<ConfigError>(!words.empty(), "BORA_SSH: expected a command, got '", command, "'");
+  if (words[0].substr(words[0].rfind('/') + 1) == "ssh")
+    for (auto option : {"-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=3",
+                        "-oServerAliveCountMax=3", "-oLogLevel=ERROR"})
+      words.emplace_back(option);
+  return words;
+}
+
+RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, const std::string& agent) : host_(host) {
+  int pipes[3][2];  // the first is a socket: writing to it when ssh has gone is an error, not a signal
+  bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[0]) == 0 && ::pipe2(pipes[1], O_CLOEXEC) == 0 &&
+              ::pipe2(pipes[2], O_CLOEXEC) == 0;
+  check<ConfigError>(made, "launch: more hosts need more open files: ", std::strerror(errno));
+  const auto remote = "exec " + quoted(agent) + " agent" +
+                (host.interface_name.empty() ? "" : " --interface " + quoted(host.interface_name));
+  auto launcher = ::getpid();
+  ssh_ = ::fork();
+  check<ConfigError>(ssh_ >= 0, "launch: cannot start ", ssh[0], ": ", std::strerror(errno));
+  if (ssh_ == 0) {
+    ::setpgid(0, 0);  // a terminal's ^C is for the launcher, which tells the agents
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != launcher) ::_exit(255);
+    ::sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::dup2(pipes[0][0], 0), ::dup2(pipes[1][1], 1), ::dup2(pipes[2][1], 2);
+    std::vector<char*> argv;
+    for (auto& word : ssh) argv.push_back(const_cast<char*>(word.c_str()));
+    for (const auto* word : {&host.name, &remote}) argv.push_back(const_cast<char*>(word->c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    write_all(2, "cannot run " + ssh[0] + ": " + std::strerror(errno) + "\n");
+    ::_exit(255);
+  }
+  ::close(pipes[0][0]), ::close(pipes[1][1]), ::close(pipes[2][1]);
+  in_ = pipes[0][1], out_ = pipes[1][0], err_ = pipes[2][0];
+  for (int fd : {in_, out_, err_}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+RemoteRanks::~RemoteRanks() {
+  for (int fd : {in_, out_, err_})
+    if (fd >= 0) ::close(fd);
+  if (ssh_ > 0) ::kill(ssh_, SIGKILL), ::waitpid(ssh_, nullptr, 0);
+}
+void RemoteRanks::send(char type, std::string_view payload) {
+  if (in_ < 0) return;
+  to_send_ += frame(type, payload);
+  flush();
+}
+void RemoteRanks::flush() {
+  while (in_ >= 0 && !to_send_.empty()) {
+    auto n = ::send(in_, to_send_.data(), to_send_.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n < 0) ::close(std::exchange(in_, -1));  // what has become of the host is heard on the other files
+    else to_send_.erase(0, static_cast<std::size_t>(n));
+  }
+}
+void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& environment, const std::string& folder) {
+  first_ = r.first;
+  ended_.assign(static_cast<std::size_t>(r.count), false);
+  auto message = Packer().number(r.first).number(r.count).number(r.size).texts(r.command).text(r.root).text(r.job).text(r.secret)
+                     .text(host_.interface_name).number(r.threads).number(r.columns).texts(environment).text(folder).take();
+  check<ConfigError>(message.size() < most_bytes / 2, "launch: command and environment have ", message.size(), " bytes; at most ",
+                     most_bytes / 2, " can be given to other hosts");
+  send(job, message);
+}
+void RemoteRanks::add_files(std::vector<::pollfd>& files) const {
+  for (int fd : {out_, err_})
+    if (fd >= 0) files.push_back({fd, POLLIN, 0});
+  if (in_ >= 0 && !to_send_.empty()) files.push_back({in_, POLLOUT, 0});
+}
+void RemoteRanks::serve(RankEvents& events) {
+  flush();
+  if (err_ >= 0 && !read_some(err_, said_)) ::close(std::exchange(err_, -1));
+  if (said_.size() > most_bytes) said_.erase(0, said_.size() - most_bytes / 2);
+  if (ssh_ > 0 && ending_ && Clock::now() >= patience_) ::kill(ssh_, SIGKILL);
+  if (out_ < 0) return;
+  bool open = read_some(out_, received_);
+  try {
+    take_frames(events);
+  } catch (const TransportError& e) {
+    said_ = e.text();
+    open = false;
+  }
+  if (!open) closed(events);
+}
+void RemoteRanks::take_frames(RankEvents& events) {
+  if (!ready_) {
+    auto at = received_.find(greeting);
+    if (at == std::string::npos) return;
+    auto whole = received_.substr(at + greeting.size());
+    auto f = next_frame(whole);
+    if (!f) return;
+    check<TransportError>(f->type == hello || f->type == failed, "an agent begins with '", f->type, "'");
+    Unpacker u(f->payload);
+    if (f->type == failed) failure_ = u.text();
+    else address_ = u.text(), port_ = u.count(65536), ready_ = true;
+    received_ = whole;
+  }
+  while (auto f = next_frame(received_)) {
+    Unpacker u(f->payload);
+    if (f->type == failed) failure_ = u.text();
+    if (f->type != printed && f->type != ended) continue;
+    auto i = u.count(static_cast<std::int64_t>(ended_.size()));
+    if (f->type == printed) {
+      bool errors = u.count(2) != 0;
+      events.printed(first_ + i, errors, u.rest());
+    } else {
+      ended_[static_cast<std::size_t>(i)] = true;
+      events.ended(first_ + i, {.status = static_cast<int>(u.number())});
+    }
+  }
+}
+/// The connection has ended: all is done, or lost.
+void RemoteRanks::closed(RankEvents& events) {
+  for (int* fd : {&in_, &out_})
+    if (*fd >= 0) ::close(std::exchange(*fd, -1));
+  // ssh ends by itself when the agent's output has; what it says last, and its exit code, may come a little later.
+  int status = 0;
+  for (int i = 0; ::waitpid(ssh_, &status, WNOHANG) == 0; ++i) {
+    if (i == 200 || ending_) ::kill(ssh_, SIGKILL);
+    ::poll(nullptr, 0, 5);
+  }
+  ssh_ = 0;
+  if (err_ >= 0) read_some(err_, said_), ::close(std::exchange(err_, -1));
+  while (!said_.empty() && std::isspace(static_cast<unsigned char>(said_.back()))) said_.pop_back();
+  auto last = said_.substr(said_.rfind('\n') + 1);
+  auto why = !last.empty() ? last : "ssh " + Ending{.status = status}.words();
+  if (failure_.empty() && !ready_) failure_ = why;
+  for (std::size_t i = 0; i < ended_.size(); ++i)
+    if (!ended_[i])
+      events.ended(first_ + static_cast<int>(i), {.lost = !failure_.empty() ? failure_ : "the connection to its host ended: " + why});
+  ended_.assign(ended_.size(), true);
+}
+void RemoteRanks::signal(int s) { send(signal_all, Packer().number(s).take()); }
+void RemoteRanks::end() {
+  if (std::exchange(ending_, true)) return;
+  patience_ = Clock::now() + std::chrono::seconds(2);
+  send(end_all, {});
+  if (!ready_ && ssh_ > 0) ::kill(ssh_, SIGKILL);  // nobody there could answer
+}
+
+namespace {
+/// IPv4 of an interface; without a name that at which ssh reached this machine, empty if it does not say.
+std::string own_address(const std::string& interface_name) {
+  if (interface_name.empty()) {
+    auto connection = std::getenv("SSH_CONNECTION");  // client's address and port, ours
+    std::istringstream words(connection ? connection : "");
+    std::string theirs, port, mine;
+    words >> theirs >> port >> mine;
+    ::in_addr ip;
+    return ::inet_pton(AF_INET, mine.c_str(), &ip) == 1 ? mine : "";
+  }
+  ::ifaddrs* all = nullptr;
+  check<ConfigError>(::getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
+  std::string names, found;
+  for (auto* i = all; i; i = i->ifa_next) {
+    if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
+    char ip[INET_ADDRSTRLEN] = "";
+    ::inet_ntop(AF_INET, &reinterpret_cast<::sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
+    names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
+    if (found.empty() && interface_name == i->ifa_name) found = ip;
+  }
+  ::freeifaddrs(all);
+  check<ConfigError>(!found.empty(), "no network interface '", interface_name, "' with an IPv4 address; there are: ", names);
+  return found;
+}
+/// What the ranks do, as messages to the launcher.
+struct Reporter final : RankEvents {
+  int first = 0, count = 0;
+  bool heard = true;  // somebody takes the messages
+  void say(char type, std::string_view payload) { heard = heard && write_all(1, frame(type, payload)); }
+  void printed(int rank, bool errors, std::string_view bytes) override {
+    say(Type::printed, Packer().number(rank - first).number(errors).take().append(bytes));
+  }
+  void ended(int rank, const Ending& e) override { say(Type::ended, Packer().number(rank - first).number(e.status).take()); }
+};
+RanksToStart read_job(std::string_view message, Reporter& to) {
+  Unpacker u(message);
+  RanksToStart r;
+  to.first = r.first = u.count(1 << 20), to.count = r.count = u.count(1 << 16), r.size = u.count(1 << 20);
+  r.command = u.texts();
+  for (auto* field : {&r.root, &r.job, &r.secret, &r.interface_name}) *field = u.text();
+  r.threads = u.count(1 << 16), r.columns = u.count(1 << 16);
+  for (auto& variable : u.texts()) {
+    auto equals = variable.find('=');
+    if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  auto folder = u.text();
+  check<ConfigError>(::chdir(folder.c_str()) == 0, "no folder ", folder, ": ", std::strerror(errno),
+                     "; the launcher's working directory must exist on every host");
+  check<ConfigError>(!r.command.empty(), "nothing to run");
+  return r;
+}
+/// Until the ranks have ended, or the launcher has.
+void run_job(const std::string& interface_name, Reporter& to) {
+  auto ip = own_address(interface_name);
+  ::signal(SIGPIPE, SIG_IGN);
+  Signals signals;
+  to.say(hello, Packer().text(ip).number(ip.empty() ? 0 : free_port(ip)).take());
+  ::fcntl(0, F_SETFL, O_NONBLOCK);
+  std::string received;
+  std::optional<LocalRanks> ranks;
+  for (bool open = true; open && to.heard && (!ranks || ranks->running());) {
+    std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
+    if (ranks) ranks->add_files(files);
+    ::poll(files.data(), files.size(), -1);
+    auto asked = signals.take();
+    if (!ranks && !asked.empty()) return;
+    for (int s : asked) ranks->signal(s == SIGHUP ? SIGTERM : s);
+    if (ranks) ranks->serve(to);
+    if (files[0].revents != 0) open = read_some(0, received);
+    while (auto f = next_frame(received)) {
+      if (f->type == end_all) open = false;
+      if (f->type == signal_all && ranks) ranks->signal(Unpacker(f->payload).count(65));
+      if (f->type != job || ranks) continue;
+      ranks.emplace(read_job(f->payload, to), signals.before());
+    }
+  }
+  if (!ranks) return;
+  ranks->end();  // also what ranks themselves started
+  while (ranks->running() && to.heard) ranks->serve(to), ::poll(nullptr, 0, 1);
+  ranks->serve(to);
+}
+}  // namespace
+
+int serve_launcher(const std::string& interface_name) {
+  Reporter to;
+  write_all(1, greeting);
+  try {
+    run_job(interface_name, to);
+  } catch (const Error& e) {
+    if (to.count == 0) to.say(failed, Packer().text(e.text()).take());
+    // Bad input, as if the ranks had found it.
+    char host[256] = "?";
+    ::gethostname(host, sizeof host - 1);
+    for (int r = to.first; r < to.first + to.count; ++r) {
+      to.printed(r, true, std::string("bora: ") + host + ": " + e.text() + "\n");
+      to.ended(r, {.status = 2 << 8});
+    }
+    return 2;
+  }
+  return 0;
+}
+}  // namespace bora::app

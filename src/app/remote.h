@@ -1,0 +1,59 @@
+// remote.h -- the ranks of another machine: `bora agent` is started there by ssh, told over its stdin what to start, and says on its stdout
+// what the ranks do. It ends them, and whatever they started, when its stdin closes: no signal needs to reach the other machine.
+#pragma once
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+#include "hosts.h"
+#include "ranks.h"
+
+namespace bora::app {
+/// Variables that ranks on other machines get from the launcher: BORA_*, OMP_*, GOMP_*, LC_*, MALLOC_*, ONEDNN_*, PATH, LD_LIBRARY_PATH,
+/// LD_PRELOAD, LANG, TZ, the sanitizers' options, and the names given. Not those that the launcher sets itself.
+std::vector<std::string> environment_for_ranks(char** environment, const std::vector<std::string>& names);
+
+/// The words that start ssh: those of `command` (options are split at spaces), or ssh. A program called ssh gets options: no questions,
+/// 10 s to connect, silence of the other machine ends it after 9 s.
+std::vector<std::string> ssh_words(const std::string& command);
+
+class RemoteRanks final : public Ranks {
+ public:
+  /// Starts `ssh HOST exec AGENT agent`. Throws ConfigError if no process can be made.
+  RemoteRanks(const Host&, const std::vector<std::string>& ssh, const std::string& agent);
+  ~RemoteRanks() override;
+  RemoteRanks(const RemoteRanks&) = delete;
+  RemoteRanks& operator=(const RemoteRanks&) = delete;
+
+  const Host& host() const { return host_; }
+  bool ready() const { return ready_; }                      // the agent has answered
+  const std::string& failure() const { return failure_; }    // not empty: why there is no agent (any more), or why it started nothing
+  const std::string& address() const { return address_; }    // IPv4 at which the launcher reached it, or of its interface; may be empty
+  int port() const { return port_; }                         // a free one, at that address
+  /// Once ready: the ranks, with these variables (NAME=VALUE) in this folder.
+  void start(const RanksToStart&, const std::vector<std::string>& environment, const std::string& folder);
+
+  void add_files(std::vector<::pollfd>&) const override;
+  void serve(RankEvents&) override;
+  bool running() const override { return ssh_ > 0; }
+  void signal(int) override;
+  void end() override;
+
+ private:
+  void send(char type, std::string_view payload);
+  void flush();
+  void take_frames(RankEvents&);
+  void closed(RankEvents&);
+  Host host_;
+  ::pid_t ssh_ = 0;
+  int in_ = -1, out_ = -1, err_ = -1;  // the agent's stdin, stdout and ssh's stderr
+  bool ready_ = false, ending_ = false;
+  std::chrono::steady_clock::time_point patience_ = {};  // ssh itself is ended then, once we are ending
+  std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};
+  int port_ = 0, first_ = 0;
+  std::vector<bool> ended_ = {};  // of its ranks
+};
+
+/// `bora agent`: the other end. Returns its exit code.
+int serve_launcher(const std::string& interface_name);
+}  // namespace bora::app

@@ -1,0 +1,78 @@
+// Host files, and what other hosts are given.
+#include "app/hosts.h"
+#include <gtest/gtest.h>
+#include <algorithm>
+#include "app/remote.h"
+#include "bora/base/error.h"
+
+using namespace bora;
+using namespace bora::app;
+namespace {
+std::string error_of(const std::string& text) {
+  try {
+    parse_hosts(text, "hosts");
+  } catch (const ConfigError& e) { return e.what(); }
+  return "no error";
+}
+}  // namespace
+
+TEST(Hosts, Lines) {
+  auto hosts = parse_hosts("# two machines\n\n  alpha\nbeta slots=3 iface=eth1   # the fast one\r\n10.0.0.7 iface=ib0 slots=2\n", "hosts");
+  ASSERT_EQ(hosts.size(), 3U);
+  EXPECT_EQ(hosts[0].name, "alpha");
+  EXPECT_EQ(hosts[0].slots, 1);
+  EXPECT_EQ(hosts[0].interface_name, "");
+  EXPECT_EQ(hosts[0].place, "hosts:3");
+  EXPECT_EQ(hosts[1].slots, 3);
+  EXPECT_EQ(hosts[1].interface_name, "eth1");
+  EXPECT_EQ(hosts[2].slots, 2);
+  EXPECT_EQ(hosts[2].interface_name, "ib0");
+  EXPECT_EQ(count_slots(hosts), 6);
+  auto few = first_slots(hosts, 3);
+  ASSERT_EQ(few.size(), 2U);
+  EXPECT_EQ(few[1].slots, 2);
+  EXPECT_EQ(first_slots(hosts, 6).size(), 3U);
+  EXPECT_THROW(first_slots(hosts, 7), ConfigError);
+  EXPECT_EQ(parse_hosts("localhost slots=4", "hosts").size(), 1U);
+}
+TEST(Hosts, ErrorsNameTheLine) {
+  auto begins = [](const std::string& text, const std::string& words) {
+    EXPECT_TRUE(error_of(text).starts_with(words)) << error_of(text);
+  };
+  begins("", "hosts: no hosts in it; a line is: host slots=N iface=NAME");
+  begins("# nobody\n", "hosts: no hosts in it");
+  begins("a\nb slot=2\n", "hosts:2: unknown 'slot=2'; a line is: host slots=N iface=NAME");
+  begins("a two\n", "hosts:1: unknown 'two'");
+  begins("a slots=\n", "hosts:1: unknown 'slots='");
+  for (auto n : {"0", "-1", "two", "2x", "9999999999"})
+    begins("a slots=" + std::string(n), "hosts:1: slots must be a number from 1 to 4096, got '" + std::string(n) + "'");
+  begins("slots=2 a\n", "hosts:1: expected the name of a host, got 'slots=2'");
+  begins("-oProxyCommand=x\n", "hosts:1: expected the name of a host");
+  begins("a\n\nb\na slots=2\n", "hosts:4: a stands in hosts:1 already; one line with slots=N");
+  begins("a\nlocalhost\n", "hosts:2: localhost is another machine for a; write the name");
+  begins("127.0.0.1 slots=2\nb\n", "hosts:1: 127.0.0.1 is another machine for b");
+  EXPECT_THROW(read_hosts("/no/such/file"), ConfigError);
+}
+TEST(Hosts, WhatOtherHostsAreGiven) {
+  std::string variables[] = {"BORA_CARRIER=zmq", "BORA_RANK=3", "BORA_SECRET_FILE=/s", "OMP_NUM_THREADS=2", "PATH=/bin", "HOME=/root",
+                             "TOKEN=x", "AWS_SECRET=y", "LD_LIBRARY_PATH=/l"};
+  std::vector<char*> environment;
+  for (auto& v : variables) environment.push_back(v.data());
+  environment.push_back(nullptr);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(environment_for_ranks(environment.data(), {}),
+            (Words{"BORA_CARRIER=zmq", "OMP_NUM_THREADS=2", "PATH=/bin", "LD_LIBRARY_PATH=/l"}));
+  EXPECT_EQ(environment_for_ranks(environment.data(), {"TOKEN", "BORA_RANK"}),
+            (Words{"BORA_CARRIER=zmq", "OMP_NUM_THREADS=2", "PATH=/bin", "TOKEN=x", "LD_LIBRARY_PATH=/l"}));
+}
+TEST(Hosts, SshGetsOptionsAndOtherCommandsDoNot) {
+  auto has_batch_mode = [](const std::string& command) {
+    auto words = ssh_words(command);
+    return std::find(words.begin(), words.end(), "-oBatchMode=yes") != words.end();
+  };
+  EXPECT_TRUE(has_batch_mode(""));
+  EXPECT_TRUE(has_batch_mode("/usr/bin/ssh -F file"));
+  EXPECT_FALSE(has_batch_mode("wrapper --to"));
+  EXPECT_EQ(ssh_words("a  b c"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_THROW(ssh_words("  "), ConfigError);
+}

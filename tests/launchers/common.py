@@ -1,0 +1,95 @@
+"""What the tests of launchers share: programs that must be there, processes that must be gone, commands with a time limit."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+
+
+def need(packages):
+    """packages: {program: Debian package}. Without one of them the test says what to install, and is skipped."""
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    os.environ["PATH"] = path
+    missing = sorted({package for program, package in packages.items() if not shutil.which(program)})
+    if missing:
+        skip("needs " + ", ".join(missing) + ": apt-get install -y --no-install-recommends " + " ".join(missing))
+
+
+def skip(why):
+    print("SKIPPED:", why)
+    sys.exit(SKIPPED)
+
+
+def processes(word):
+    """Processes whose command line or environment has this word, zombies and this one left out: [(pid, command line)]."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) == os.getpid():
+            continue
+        try:
+            line, around = (open(f"/proc/{pid}/{name}", "rb").read() for name in ("cmdline", "environ"))
+        except OSError:
+            continue
+        if line and word.encode() in line + b"\0" + around:
+            found.append((int(pid), line.replace(b"\0", b" ").decode(errors="replace")))
+    return found
+
+
+def wait_until(what, condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.02)
+
+
+class Result:
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+
+    def __str__(self):
+        return f"exit code {self.code} after {self.seconds:.1f} s\n--- stdout\n{self.out}--- stderr\n{self.err}---"
+
+
+def run(command, meanwhile=None, seconds=60, **options):
+    """The command's Result; `meanwhile` gets the process while it runs."""
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **options)
+        try:
+            if meanwhile:
+                meanwhile(process)
+            code = process.wait(timeout=seconds)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                for f in (out, err):
+                    f.seek(0)
+                    print(f.read().decode(errors="replace"))
+        out.seek(0), err.seek(0)
+        return Result(code, out.read().decode(errors="replace"), err.read().decode(errors="replace"), time.monotonic() - begin)
+
+
+def expect(condition, result):
+    if not condition:
+        raise AssertionError(str(result))
+
+
+def run_all(tests):
+    """Runs functions one after the other; exits with the number of those that failed."""
+    failed = 0
+    for test in tests:
+        begin = time.monotonic()
+        try:
+            test()
+            print(f"ok      {test.__name__} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception:
+            failed += 1
+            traceback.print_exc()
+            print(f"FAILED  {test.__name__}", flush=True)
+    sys.exit(1 if failed else 0)
