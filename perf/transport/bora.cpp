@@ -1,5 +1,5 @@
 // One rank of a measurement; perf/transport/compare starts it as it starts its peers. Prints "op bytes seconds" lines on rank 0; "op.bf16"
-// is measured on half of the bytes: as many elements as the peers' f32.
+// is measured on half of the bytes: as many elements as the peers' f32; "op.registered" on buffers that peers of the host read.
 #include <cstdio>
 #include <map>
 #include <numeric>
@@ -15,10 +15,11 @@ int main(int argc, char** argv) {
   const std::map<std::string, Op> ops{{"all_reduce", Op::all_reduce}, {"reduce_scatter", Op::reduce_scatter}, {"all_gather", Op::all_gather}, {"broadcast", Op::broadcast}};
   for (auto& name : asked.ops) {
     auto dot = name.find('.');
-    bool half = name.substr(std::min(dot, name.size())) == ".bf16";
+    auto kind = name.substr(std::min(dot, name.size()));
+    bool half = kind == ".bf16";
     for (long bytes : asked.sizes) {
       auto found = measure(*context, all, ops.at(name.substr(0, dot)), {half ? bytes / 2 : bytes}, asked.repetitions,
-                           half ? bora::Dtype::bf16 : bora::Dtype::f32);
+                           half ? bora::Dtype::bf16 : bora::Dtype::f32, kind == ".registered");
       if (context->rank() == 0) std::printf("%s %ld %.9f\n", name.c_str(), bytes, found.front().seconds);
     }
   }

@@ -107,6 +107,7 @@ TEST(ShmRing, MemoryThatCouldShrinkIsRefused) {
 /// Drops everything.
 struct Nothing final : Sink {
   void data(Arrival) override { ++messages; }
+  void make_room(int) override {}
   void control(std::string_view) override {}
   void lost(int, const std::string&) override {}
   int messages = 0;

@@ -51,6 +51,12 @@ void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
   run(pair_of(rank(), from), {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
 }
 
+std::shared_ptr<void> private_memory(std::size_t bytes) {
+  auto p = std::aligned_alloc(64, std::max<std::size_t>(64, (bytes + 63) / 64 * 64));
+  if (!p) throw std::bad_alloc();
+  return {p, std::free};
+}
+
 Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
     : options_(std::move(o)),
       link_(std::move(link)),
@@ -178,6 +184,12 @@ void Engine::data(Arrival a) {
   if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
   op->advance(*link_);
 }
+void Engine::make_room(int rank) {
+  for (auto& [key, arrivals] : early_)
+    for (auto& a : arrivals)
+      if (a.header.src == static_cast<std::uint32_t>(rank)) a.copy();
+  for (auto& [key, op] : active_) op->make_room(rank);
+}
 void Engine::disagree(const Operation& op, int peer) {
   if (disagreed_) return;
   disagreed_ = true;
@@ -282,6 +294,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
       lock.unlock();
       std::this_thread::sleep_for(1ms);
       lock.lock();
+      link_->receive(*this);
     }
   check<TransportError>(lost_.has_value(), "this rank has left the job");
   throw during(w);

@@ -34,6 +34,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void dump(const std::string& why) override;
   void leave() override;
   Traffic traffic() const override;
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return link_->allocate(bytes); }
   void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
   bool test(Operation&);
   void wait(Operation&);
@@ -60,6 +61,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   };
   // Sink
   void data(Arrival) override;
+  void make_room(int rank) override;
   void control(std::string_view message) override;
   void lost(int rank, const std::string& how) override;
 

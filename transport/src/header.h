@@ -8,7 +8,10 @@ namespace bora::transport {
 inline constexpr std::uint32_t kMagic = 0x41524f42;  // "BORA"
 inline constexpr std::uint8_t kProtocol = 1;
 
-enum class MessageType : std::uint8_t { hello = 1, data, credit, filler };  // filler: only in shared memory
+/// filler, socket: only in shared memory. socket: the sender's descriptors wait in the pair's socket.
+enum class MessageType : std::uint8_t { hello = 1, data, credit, filler, socket };
+/// Header::flags, only in shared memory: instead of the payload there is its place in the sender's arena, a u64.
+inline constexpr std::uint16_t kInArena = 1;
 
 struct Header {
   std::uint32_t magic = kMagic;

@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,17 @@ struct Arrival {
   Header header;
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
+  bool copied = false;  // the bytes are hold's alone
+
+  /// Afterwards nothing of the carrier's is held.
+  void copy() {
+    if (copied || header.payload() == 0) return;
+    std::shared_ptr<std::byte[]> own(new std::byte[header.payload()]);
+    std::memcpy(own.get(), bytes, header.payload());
+    bytes = own.get();
+    hold = std::move(own);
+    copied = true;
+  }
 };
 /// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
 class Owner {
@@ -29,6 +41,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void data(Arrival) = 0;
+  /// The carrier runs out of room: messages of this rank that could not be used yet are to be copied.
+  virtual void make_room(int rank) = 0;
   virtual void control(std::string_view message) = 0;       // from the judge
   virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
 };
@@ -38,9 +52,11 @@ class Bell {
   virtual ~Bell() = default;
   virtual void ring() = 0;
 };
+/// For Links whose peers read no memory of this process's.
+std::shared_ptr<void> private_memory(std::size_t bytes);
 enum class Side { leader, progress };  // a thread inside a wait; the progress thread
 
-/// All calls but park, wake and Bell::ring are made under the engine's lock.
+/// All calls are made under the engine's lock, if they do not say otherwise.
 class Link {
  public:
   virtual ~Link() = default;
@@ -59,7 +75,8 @@ class Link {
       Side, std::chrono::milliseconds) = 0;  // without the lock; returns early when something arrives or on wake
   virtual void wake(Side) = 0;
   virtual std::shared_ptr<Bell> bell() = 0;     // rings the leader
-  virtual void stop_data() = 0;                 // drops all data: afterwards no buffer is read any more
+  virtual void stop_data() = 0;                 // drops all data; `receive` lets go of buffers as peers do
+  virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;  // as Context::allocate; without the lock
   virtual bool must_meet() const = 0;           // peers need this rank's process until they have left as well
   virtual std::string who(int rank) const = 0;  // "rank 3 (host b, pid 812)"
 };

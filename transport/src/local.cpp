@@ -136,6 +136,7 @@ class LocalLink final : public Link {
     stopped_ = true;
     inbox_->close();
   }
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return private_memory(bytes); }
   bool must_meet() const override { return false; }
   std::string who(int rank) const override { return thread_name(rank); }
 

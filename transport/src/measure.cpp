@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include "link.h"
 #include "select.h"
 #include "simulate.h"
 
@@ -9,11 +11,11 @@ namespace bora::transport {
 namespace {
 using Clock = std::chrono::steady_clock;
 /// The collective of this rank on buffers of `bytes` (rounded to equal parts).
-Collective collective(Op op, const Group& g, int me, std::int64_t count, Dtype d, std::vector<std::byte>& in,
-                      std::vector<std::byte>& out) {
+Collective collective(Op op, const Group& g, int me, std::int64_t count, Dtype d, const void* in,
+                      void* out) {
   auto n = static_cast<std::int64_t>(g.ranks.size());
   auto part = std::max<std::int64_t>(1, count / n);
-  Collective c{.op = op, .dtype = d, .in = in.data(), .out = out.data()};
+  Collective c{.op = op, .dtype = d, .in = in, .out = out};
   std::vector<std::int64_t> parts(g.ranks.size(), part);
   switch (op) {
     case Op::all_reduce: c.send_counts = {count}; break;
@@ -74,14 +76,19 @@ std::string explain(Op op, int ranks, std::int64_t bytes) {
   return line;
 }
 std::vector<Measured> measure(Context& context, const Group& g, Op op, const std::vector<std::int64_t>& sizes,
-                              int repetitions, Dtype d) {
+                              int repetitions, Dtype d, bool registered) {
   auto me = static_cast<int>(std::find(g.ranks.begin(), g.ranks.end(), context.rank()) - g.ranks.begin());
   std::vector<Measured> found;
   for (auto bytes : sizes) {
     auto count = std::max<std::int64_t>(1, bytes / static_cast<std::int64_t>(dtype_size(d)));
     auto room = static_cast<std::size_t>(count + static_cast<std::int64_t>(g.ranks.size())) * dtype_size(d);
-    std::vector<std::byte> in(room), out(room);
-    auto c = collective(op, g, me, count, d, in, out);
+    auto buffer = [&] {
+      auto p = registered ? context.allocate(room) : private_memory(room);
+      std::memset(p.get(), 0, room);
+      return p;
+    };
+    auto in = buffer(), out = buffer();
+    auto c = collective(op, g, me, count, d, in.get(), out.get());
     auto times = [&](int n) {
       context.barrier(g);
       auto begin = Clock::now();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include "arena.h"
 #include "bytes.h"
 
 namespace bora::transport {
@@ -68,7 +69,7 @@ class NetLink final : public Link {
   }
   void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
   bool receive(Sink& sink) override {
-    bool any = !stopped_ && shm_ && shm_->receive(sink);
+    bool any = shm_ && shm_->receive(sink);
     // Where all data comes through memory, system calls can wait a little.
     if (by_memory() && ++without_sockets_ < 16 && !slept_.exchange(false)) return any;
     without_sockets_ = 0;
@@ -129,6 +130,10 @@ class NetLink final : public Link {
     for (auto& p : peers_) p.waiting.clear();
     zmq_.stop();
     if (shm_) shm_->stop();
+  }
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    if (auto arena = shm_ ? Arena::mine() : nullptr) return arena->allocate(bytes);
+    return private_memory(bytes);
   }
   bool must_meet() const override { return true; }
   std::string who(int r) const override { return star_.who(r); }

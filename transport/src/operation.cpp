@@ -367,6 +367,12 @@ void Operation::consumed(int peer, std::int64_t bytes, Link& link) {
   account.owed = 0;
   link.send(static_cast<int>(h.dst), h, nullptr, nullptr);
 }
+void Operation::make_room(int rank) {
+  for (auto& p : progress_)
+    for (auto& s : p.streams)
+      if (summary.members->ranks[static_cast<std::size_t>(s.peer)] == rank)
+        for (auto& a : s.held) a.copy();
+}
 void Operation::drop() {
   for (auto& p : progress_)
     for (auto& s : p.streams) s.held.clear();

@@ -48,6 +48,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::pair<std::int64_t, std::int64_t> chunks() const;
   std::vector<int> peers() const;  // ranks it exchanges messages with
   std::string describe() const;    // summary and the program's own words
+  void make_room(int rank);        // copies what is held of its messages
   void drop();                     // the job is lost: forgets what has arrived and the program's words
   void complete();                 // finished: may be read by any thread from now on
   std::atomic<bool> done{false};

@@ -6,6 +6,7 @@
 #include <deque>
 #include <fstream>
 #include <random>
+#include "arena.h"
 #include "bytes.h"
 #include "shm_ring.h"
 
@@ -13,6 +14,7 @@ namespace bora::transport {
 namespace {
 constexpr std::uint32_t kListener = 0xffffffffu;
 constexpr int kBatch = 32;  // messages taken from a ring before others have their turn
+constexpr auto kLastReads = std::chrono::seconds(1);  // once the job is lost, peers let go of our buffers within this time
 
 struct Address {
   sockaddr_un text{};
@@ -34,8 +36,9 @@ bool same_user(int socket) {
 struct Greeting {
   std::uint32_t magic = kMagic, epoch = 0, from = 0, to = 0;
 };
-void greet(int socket, Greeting g, int memory) {
-  iovec part{&g, sizeof g};
+/// Sends bytes with a descriptor beside them; false if there is no room.
+bool pass(int socket, const void* bytes, std::size_t n, int descriptor) {
+  iovec part{const_cast<void*>(bytes), n};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr m{};
   m.msg_iov = &part;
@@ -46,30 +49,31 @@ void greet(int socket, Greeting g, int memory) {
   c->cmsg_level = SOL_SOCKET;
   c->cmsg_type = SCM_RIGHTS;
   c->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(c), &memory, sizeof memory);
-  check<TransportError>(::sendmsg(socket, &m, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof g),
+  std::memcpy(CMSG_DATA(c), &descriptor, sizeof descriptor);
+  auto sent = ::sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+  check<TransportError>(sent == static_cast<ssize_t>(n) || errno == EAGAIN,
                         "cannot pass shared memory to a peer: ", std::strerror(errno));
+  return sent == static_cast<ssize_t>(n);
 }
-/// False if what has come is no greeting.
-bool take_greeting(int socket, Greeting& g, Descriptor& memory) {
-  iovec part{&g, sizeof g};
+/// Takes one message: its size as recv has it (0: closed), and a descriptor if one came. More than n bytes make it n + 1.
+ssize_t take(int socket, void* bytes, std::size_t n, Descriptor& descriptor) {
+  iovec part{bytes, n};
   alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
   msghdr m{};
   m.msg_iov = &part;
   m.msg_iovlen = 1;
   m.msg_control = control;
   m.msg_controllen = sizeof control;
-  auto n = ::recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  for (auto c = CMSG_FIRSTHDR(&m); n >= 0 && c; c = CMSG_NXTHDR(&m, c)) {
+  auto got = ::recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  for (auto c = CMSG_FIRSTHDR(&m); got >= 0 && c; c = CMSG_NXTHDR(&m, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     for (std::size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
-      memory = Descriptor(fd);  // of several the last one stays; the others are closed
+      descriptor = Descriptor(fd);  // of several the last one stays; the others are closed
     }
   }
-  return n == static_cast<ssize_t>(sizeof g) && !(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && memory &&
-         g.magic == kMagic;
+  return got > 0 && (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? static_cast<ssize_t>(n) + 1 : got;
 }
 
 class ShmData final : public DataPath {
@@ -81,7 +85,7 @@ class ShmData final : public DataPath {
         names_(std::move(names)),
         up_(std::move(up)),
         peers_(names_.size()),
-        readers_(new std::atomic<RingReader*>[names_.size()]{}) {
+        open_peers_(new std::atomic<Peer*>[names_.size()]{}) {
     epoll_.add(listener_.socket.get(), kListener);
   }
   void connect(int r) override {
@@ -90,40 +94,52 @@ class ShmData final : public DataPath {
     check<TransportError>(::connect(socket.get(), address.get(), address.size) == 0 && same_user(socket.get()),
                           "cannot connect to rank ", r, " on this host: ", std::strerror(errno));
     auto memory = PairMemory::make();
-    greet(socket.get(), {.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)},
-          memory->descriptor());
+    Greeting g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
+    check<TransportError>(pass(socket.get(), &g, sizeof g, memory->descriptor()), "rank ", r, " does not take connections");
     add(r, std::move(socket), memory, true);
   }
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
     auto& p = *peers_[static_cast<std::size_t>(r)];
+    if (owner)
+      if (auto place = place_for(p, bytes, h.payload())) {
+        Header lent = h;
+        lent.flags |= kInArena;
+        return post(p, lent, reinterpret_cast<const std::byte*>(&*place), owner->pin());
+      }
     if (p.queue.empty() && p.writer.put(h, bytes)) return wake_reader(p);
-    Queued q{h, bytes, {}, {}};
-    if (owner) q.hold = owner->pin();
-    else if (h.payload() > 0) q.copy.assign(bytes, bytes + h.payload());
-    p.queue.push_back(std::move(q));
+    if (!owner) return post(p, h, bytes, nullptr);
+    p.queue.push_back({h, bytes, {}, owner->pin()});
     flush(p);
   }
   bool receive(Sink& sink) override {
     bool any = false;
-    if (stopped_) return false;
-    if (news_.exchange(false)) take_news();
+    if (stopped_) {
+      if (Clock::now() > last_read_) forget();
+      take_news();
+    } else if (news_.exchange(false)) take_news();
     for (std::size_t r = 0; r < peers_.size() && !stopped_; ++r) {
       auto p = peers_[r].get();
       if (!p) continue;
+      any = p->writer.take_back() || any;
+      if (stopped_) continue;
       if (!p->queue.empty()) any = flush(*p) || any;
       try {
         RingReader::Message m;
         for (int k = 0; k < kBatch && !stopped_ && p->reader->next(m); ++k) {
           any = true;
-          if (m.header.src != r || m.header.dst != static_cast<std::uint32_t>(rank_)) continue;
-          if (m.hold && p->reader->crowded()) {
-            std::shared_ptr<std::byte[]> copy(new std::byte[m.header.payload()]);
-            std::memcpy(copy.get(), m.payload, m.header.payload());
-            m.payload = copy.get();
-            m.hold = std::move(copy);
+          if (m.header.type == MessageType::socket) take_from_socket(*p);
+          if (m.header.type == MessageType::socket || m.header.src != r || m.header.dst != static_cast<std::uint32_t>(rank_))
+            continue;
+          if (m.header.flags & kInArena) {
+            std::uint64_t place = 0;
+            std::memcpy(&place, m.payload, sizeof place);
+            m.payload = p->arena ? p->arena->at(place, m.header.payload()) : nullptr;
+            check<TransportError>(m.payload, "a peer's message in shared memory makes no sense");
+            m.header.flags = 0;
           }
           sink.data({m.header, m.payload, std::move(m.hold)});
+          if (p->reader->crowded()) sink.make_room(static_cast<int>(r));
         }
       } catch (const TransportError& e) { sink.lost(static_cast<int>(r), e.what()); }
       if (!stopped_ && p->reader->must_wake()) wake(*p);
@@ -133,16 +149,20 @@ class ShmData final : public DataPath {
   int descriptor() const override { return epoll_.get(); }
   bool ready() override {
     for (std::size_t i = 0, n = open_.load(std::memory_order_acquire); i < n; ++i)
-      if (readers_[i].load(std::memory_order_relaxed)->ready()) return true;
+      if (auto& p = *open_peers_[i].load(std::memory_order_relaxed); p.reader->ready() || p.writer.returned()) return true;
     return false;
   }
   void asleep() override {
     news_ = true;  // whatever ends the sleep, the sockets are looked at
-    for (std::size_t i = 0, n = open_.load(std::memory_order_acquire); i < n; ++i)
-      readers_[i].load(std::memory_order_relaxed)->asleep();
+    for (std::size_t i = 0, n = open_.load(std::memory_order_acquire); i < n; ++i) {
+      auto& p = *open_peers_[i].load(std::memory_order_relaxed);
+      p.reader->asleep();
+      p.writer.asleep();
+    }
   }
   void stop() override {
     stopped_ = true;
+    last_read_ = Clock::now() + kLastReads;
     for (auto& p : peers_)
       if (p) p->queue.clear();
   }
@@ -159,13 +179,33 @@ class ShmData final : public DataPath {
     RingWriter writer;
     std::shared_ptr<RingReader> reader;
     std::deque<Queued> queue = {};
+    bool sent_arena = false, gone = false;
+    std::unique_ptr<ArenaView> arena = nullptr;  // the peer's
   };
+  /// Where the peer can read these bytes itself; nothing if it cannot (yet).
+  std::optional<std::uint64_t> place_for(Peer& p, const std::byte* bytes, std::size_t n) {
+    auto arena = Arena::there_is();
+    auto place = arena && !p.gone ? arena->offset_of(bytes, n) : std::nullopt;
+    if (!place || p.writer.mapped()) return place;
+    if (!p.sent_arena && pass(p.socket.get(), "", 1, arena->descriptor())) {
+      p.sent_arena = true;
+      post(p, {.type = MessageType::socket}, nullptr, nullptr);
+    }
+    return std::nullopt;
+  }
+  /// A message whose bytes in the ring are few: copied at once, or kept until there is room.
+  void post(Peer& p, const Header& h, const std::byte* bytes, std::shared_ptr<const void> pin) {
+    Queued q{h, nullptr, {}, std::move(pin)};
+    if (auto n = bytes_in_ring(h); n > 0) q.copy.assign(bytes, bytes + n);
+    p.queue.push_back(std::move(q));
+    flush(p);
+  }
   void add(int r, Descriptor socket, const std::shared_ptr<PairMemory>& memory, bool maker) {
     epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
     auto& p = peers_[static_cast<std::size_t>(r)];
     p.reset(new Peer{std::move(socket), RingWriter(memory, maker), std::make_shared<RingReader>(memory, maker)});
     auto n = open_.load();
-    readers_[n] = p->reader.get();
+    open_peers_[n] = p.get();
     open_.store(n + 1, std::memory_order_release);
     news_ = true;
     p->reader->asleep();  // until somebody looks
@@ -180,11 +220,33 @@ class ShmData final : public DataPath {
         continue;
       }
       auto& p = *peers_[e[i].data.u32];
-      char bytes[64];
-      ssize_t got = 0;
-      while ((got = ::recv(p.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {}
-      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) epoll_.remove(p.socket.get());  // it has gone: the control plane says so
+      take_from_socket(p);
     }
+  }
+  /// Wake-ups, and the peer's arena.
+  void take_from_socket(Peer& p) {
+    char byte;
+    ssize_t got = 0;
+    for (;;) {
+      Descriptor memory;
+      got = take(p.socket.get(), &byte, 1, memory);
+      if (got <= 0) break;
+      if (!memory || p.arena) continue;
+      try {
+        p.arena = std::make_unique<ArenaView>(memory);
+        p.reader->mapped();
+      } catch (const TransportError& e) {
+        std::fprintf(stderr, "warning: payloads are copied: %s\n", e.what());
+      }
+    }
+    if (p.gone || (got < 0 && (errno == EAGAIN || errno == EINTR))) return;
+    p.gone = true;  // the control plane says so
+    epoll_.remove(p.socket.get());
+    p.writer.forget();
+  }
+  void forget() {
+    for (auto& p : peers_)
+      if (p) p->writer.forget();
   }
   void accept() {
     Descriptor socket;
@@ -195,7 +257,8 @@ class ShmData final : public DataPath {
     pollfd ready{fd, POLLIN, 0};
     Greeting g;
     Descriptor memory;
-    bool good = same_user(fd) && ::poll(&ready, 1, 200) == 1 && take_greeting(fd, g, memory) && g.epoch == epoch_ &&
+    bool good = same_user(fd) && ::poll(&ready, 1, 200) == 1 && take(fd, &g, sizeof g, memory) == sizeof g && memory &&
+                g.magic == kMagic && g.epoch == epoch_ &&
                 g.to == static_cast<std::uint32_t>(rank_) && g.from > g.to && g.from < peers_.size() && !peers_[g.from];
     if (!good) return;
     try {
@@ -207,10 +270,11 @@ class ShmData final : public DataPath {
     bool any = false;
     while (!p.queue.empty()) {
       auto& q = p.queue.front();
-      if (!p.writer.put(q.header, q.hold ? q.bytes : q.copy.data())) {
+      if (!p.writer.put(q.header, q.bytes ? q.bytes : q.copy.data())) {
         if (!p.writer.await_room()) break;
         continue;
       }
+      if (q.hold && !q.bytes) p.writer.lend(std::move(q.hold));
       p.queue.pop_front();
       any = true;
     }
@@ -232,10 +296,11 @@ class ShmData final : public DataPath {
   Up up_;
   Epoll epoll_;
   std::vector<std::unique_ptr<Peer>> peers_;               // by rank
-  std::unique_ptr<std::atomic<RingReader*>[]> readers_;    // of the peers there are, in the order they came: read without the lock
+  std::unique_ptr<std::atomic<Peer*>[]> open_peers_;       // those there are, in the order they came: read without the lock
   std::atomic<std::size_t> open_{0};
   std::atomic<bool> news_{true};
   bool stopped_ = false;
+  Clock::time_point last_read_ = {};
 };
 }  // namespace
 

@@ -42,7 +42,7 @@ std::uint64_t RingWriter::room() const {
   return under_way > kCapacity ? 0 : kCapacity - under_way;  // more is nonsense of the reader's
 }
 bool RingWriter::put(const Header& h, const std::byte* payload) {
-  auto n = footprint(h.payload());
+  auto n = footprint(bytes_in_ring(h));
   auto left = kCapacity - written_ % kCapacity;  // until the end of the ring; a message does not go around it
   auto skip = n > left ? left : 0;
   if (room() < n + skip) {
@@ -57,7 +57,7 @@ bool RingWriter::put(const Header& h, const std::byte* payload) {
   }
   auto to = bytes_ + written_ % kCapacity;
   std::memcpy(to, &h, sizeof h);
-  if (h.payload() > 0) std::memcpy(to + kLine, payload, h.payload());
+  if (auto bytes = bytes_in_ring(h); bytes > 0) std::memcpy(to + kLine, payload, bytes);
   written_ += n;
   counts_.written.store(written_, std::memory_order_release);
   return true;
@@ -71,6 +71,14 @@ bool RingWriter::await_room() {
   return room() >= needed_;
 }
 
+bool RingWriter::take_back() {
+  if (!returned()) return false;
+  auto released = counts_.released.load(std::memory_order_acquire);
+  while (!lent_.empty() && released >= lent_.front().end) lent_.pop_front();
+  awaited_.store(lent_.empty() ? 0 : lent_.front().end, std::memory_order_relaxed);
+  return true;
+}
+
 // ---- reading ----
 bool RingReader::next(Message& m) {
   m.hold.reset();  // of the message before
@@ -82,7 +90,7 @@ bool RingReader::next(Message& m) {
     auto left = kCapacity - at % kCapacity;
     std::memcpy(static_cast<void*>(&m.header), bytes_ + at % kCapacity, sizeof m.header);
     bool filler = m.header.type == MessageType::filler;
-    auto n = filler ? left : footprint(m.header.payload());
+    auto n = filler ? left : footprint(bytes_in_ring(m.header));
     check<TransportError>(m.header.payload() <= kMaxChunkBytes && n <= left && n <= there - at,
                           "a peer's message in shared memory makes no sense");
     m.payload = bytes_ + at % kCapacity + kLine;

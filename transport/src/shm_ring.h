@@ -9,12 +9,17 @@
 #include "header.h"
 
 namespace bora::transport {
+/// Bytes that lie in the ring behind the header.
+inline std::uint64_t bytes_in_ring(const Header& h) {
+  return h.payload() > 0 && (h.flags & kInArena) ? sizeof(std::uint64_t) : h.payload();
+}
 /// What the two sides of a ring share beside its bytes. Counts of bytes only grow; the other side's are checked, never trusted.
 struct RingCounts {
   alignas(64) std::atomic<std::uint64_t> written;   // by the producer
   alignas(64) std::atomic<std::uint64_t> released;  // by the consumer
-  alignas(64) std::atomic<std::uint32_t> starved;   // the producer has no room and wants to be told
+  alignas(64) std::atomic<std::uint32_t> starved;   // the producer waits for room, or for buffers it has lent
   alignas(64) std::atomic<std::uint32_t> asleep;    // the consumer waits for its socket
+  std::atomic<std::uint32_t> mapped;                // the consumer reads the producer's arena
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -45,12 +50,34 @@ class RingWriter {
  public:
   RingWriter(std::shared_ptr<PairMemory> m, bool maker)
       : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {}
-  /// Copies header and payload; false if there is no room now (the reader will tell).
+  /// Copies header and payload (with kInArena: its place); false if there is no room now (the reader will tell).
   bool put(const Header&, const std::byte* payload);
   /// Whether the reader sleeps and must be woken; asked once after put.
   bool must_wake();
   /// Ends the wait for room, or begins it: true if there may be room.
   bool await_room();
+  bool mapped() const { return counts_.mapped.load(std::memory_order_acquire) != 0; }
+  /// The owner's buffer is part of the last message, until the reader has released that.
+  void lend(std::shared_ptr<const void> pin) {
+    lent_.push_back({written_, std::move(pin)});
+    awaited_.store(lent_.front().end, std::memory_order_relaxed);
+  }
+  /// Whether take_back would find something; callable without the lock.
+  bool returned() const {
+    auto end = awaited_.load(std::memory_order_relaxed);
+    return end != 0 && counts_.released.load(std::memory_order_acquire) >= end;
+  }
+  /// Lets go of what the reader has released. True if there was anything.
+  bool take_back();
+  /// Wants to be woken when something comes back; callable without the lock.
+  void asleep() {
+    if (awaited_.load(std::memory_order_relaxed) != 0) counts_.starved.exchange(1);
+  }
+  /// The reader has gone.
+  void forget() {
+    lent_.clear();
+    awaited_ = 0;
+  }
 
  private:
   std::uint64_t room() const;
@@ -58,6 +85,12 @@ class RingWriter {
   RingCounts& counts_;
   std::byte* bytes_;
   std::uint64_t written_ = 0, needed_ = 0;
+  struct Lent {
+    std::uint64_t end;
+    std::shared_ptr<const void> pin;
+  };
+  std::deque<Lent> lent_;
+  std::atomic<std::uint64_t> awaited_{0};  // the first one's end; 0: none
 };
 
 /// The reading end. Messages may be released in any order.
@@ -73,9 +106,10 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
   bool ready() const { return counts_.written.load(std::memory_order_acquire) != read_.load(std::memory_order_relaxed); }
   /// The next message; false if there is none. TransportError if what is there cannot be one.
   bool next(Message&);
-  /// Held messages fill much of the ring: others should be copied out, or what comes behind them could not pass.
+  /// Held messages fill much of the ring: they should be copied out, or what comes behind them could not pass.
   bool crowded() const;
   void asleep() { counts_.asleep.exchange(1); }
+  void mapped() { counts_.mapped.store(1, std::memory_order_release); }
   /// Whether the writer waits for room and some has come since this was asked.
   bool must_wake();
 

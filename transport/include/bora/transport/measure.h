@@ -14,9 +14,9 @@ struct Measured {
   double bus_bandwidth = 0;  // bytes / s
 };
 /// Times `op` for every size, back to back between barriers. Collective: all ranks of the group call it with the same arguments.
-/// Every rank gets the same numbers.
+/// Every rank gets the same numbers. registered: on buffers of Context::allocate.
 std::vector<Measured> measure(Context&, const Group&, Op, const std::vector<std::int64_t>& bytes, int repetitions = 5,
-                              Dtype = Dtype::f32);
+                              Dtype = Dtype::f32, bool registered = false);
 /// One line: the algorithm chosen for `bytes` on `ranks`, its hops, and the messages and bytes of the busiest rank.
 std::string explain(Op, int ranks, std::int64_t bytes);
 }  // namespace bora::transport

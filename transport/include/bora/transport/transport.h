@@ -122,6 +122,9 @@ class Context {
   /// n elements from this rank to another, which calls receive with the same n and dtype.
   void send(int to, const void* data, std::int64_t n, Dtype = Dtype::f32);
   void receive(int from, void* data, std::int64_t n, Dtype = Dtype::f32);
+  /// At least `bytes` bytes, 64-byte aligned, for buffers of collectives: peers on this host read them where they are, so that nothing is
+  /// copied to be sent. Any other memory may be used too. Not for a forked child.
+  virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
   /// Small texts: every rank gets every rank's, in rank order. For handshakes, digests and fingerprints.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
   /// Every rank writes its flight recorder (Config::flight_dir), and rank 0 says on stderr who waits for whom. Returns at once.
