@@ -12,8 +12,10 @@ namespace exec {
 namespace {
 class Planned final : public Executable {
  public:
-  Planned(const Program& p, const Mask& donated, bool fused) : in_types_(p.in_types()), out_types_(p.out_types()) {
+  Planned(const Program& p, const Mask& donated, bool fused, bool pipelines)
+      : in_types_(p.in_types()), out_types_(p.out_types()) {
     table_.fused = fused;
+    table_.pipelines = pipelines;
     std::vector<int> may_take(p.in.size(), kNever);
     for (std::size_t i = 0; i < donated.size(); ++i)
       if (donated[i]) may_take[i] = kAnyOutput;
@@ -88,22 +90,24 @@ class Planned final : public Executable {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<State>> states_;  // as many as ever ran at the same time
 };
-bool fusing() {
-  auto* v = std::getenv("BORA_FUSE");
-  check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0,
-                    "BORA_FUSE is on or off, not '", v ? v : "", "'");
+/// For tests and measurements: what is on unless the environment says off.
+bool on(const char* name) {
+  auto* v = std::getenv(name);
+  check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0, name, " is on or off, not '",
+                    v ? v : "", "'");
   return !v || std::strcmp(v, "off") != 0;
 }
 }  // namespace
 }  // namespace exec
 
 ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
-  bool fused = exec::fusing();
+  bool fused = exec::on("BORA_FUSE"), pipelines = exec::on("BORA_PIPELINE");
   std::string key = fused ? "executable " : "executable unfused ";
+  if (!pipelines) key += "in turn ";
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(flatten(p))), donated, fused);
+    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(flatten(p))), donated, fused, pipelines);
   });
 }
 }  // namespace bora

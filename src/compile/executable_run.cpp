@@ -8,6 +8,14 @@ namespace bora::exec {
 namespace {
 constexpr std::size_t kThreadedCopy = std::size_t{1} << 20;
 
+/// Which steps of a pipelined body run.
+struct Part {
+  bool early = false, always = true, late = false;
+  bool all() const { return early && always && late; }
+  bool has(Node::When w) const { return w == Node::When::early ? early : w == Node::When::late ? late : always; }
+};
+void run_part(const Block&, State&, Part);
+
 void copy(char* to, const char* from, std::size_t bytes) {
   if (to == from || bytes == 0) return;
   if (bytes < kThreadedCopy) std::memcpy(to, from, bytes);
@@ -91,16 +99,33 @@ struct Runner {
         base(c.out_slot) = x.length % 2 == 1 ? result : s.at(c.other);
       }
     }
-    for (auto& v : x.slices)
-      base(v.slot) = s.at(v.place) + (x.reverse ? static_cast<std::size_t>(x.length - 1) * v.stride : 0);
-    for (std::int64_t t = 0;;) {
-      run(b, s);
-      if (++t == x.length) return;
-      for (auto& v : x.slices)
-        base(v.slot) += x.reverse ? -static_cast<std::ptrdiff_t>(v.stride) : static_cast<std::ptrdiff_t>(v.stride);
-      for (auto& c : x.carries)
-        if (!c.in_place) flip(c);
+    // A pipelined body: the part of it that belongs to the next iteration runs once before, the part of the one before once more after.
+    bool piped = !b.when.empty();
+    if (piped) {
+      move_slices(x, -1);
+      for (auto& h : x.handed) base(h.next) = s.at(h.first);
+      run_part(b, s, {.early = true, .always = false});
     }
+    for (std::int64_t t = 0; t < x.length; ++t) {
+      move_slices(x, t);
+      if (t > 0)
+        for (auto& c : x.carries)
+          if (!c.in_place) flip(c);
+      for (auto& h : x.handed) {
+        base(h.now) = base(h.next);
+        base(h.next) = s.at(t % 2 == 0 ? h.second : h.first);
+      }
+      if (piped) run_part(b, s, {.early = t + 1 < x.length, .late = t > 0});
+      else run(b, s);
+    }
+    if (!piped) return;
+    move_slices(x, x.length);
+    run_part(b, s, {.always = false, .late = true});
+  }
+  void move_slices(const ScanStep& x, std::int64_t t) const {
+    for (auto& v : x.slices)
+      if (auto i = t + v.ahead; 0 <= i && i < x.length)
+        base(v.slot) = s.at(v.place) + static_cast<std::size_t>(x.reverse ? x.length - 1 - i : i) * v.stride;
   }
   void flip(const Carry& c) const {
     char* made = base(c.out_slot);
@@ -200,12 +225,16 @@ void State::settle() noexcept {
   }
 }
 
-void run(const Block& b, State& s) {
+void run(const Block& b, State& s) { run_part(b, s, {.early = true, .late = true}); }
+namespace {
+void run_part(const Block& b, State& s, Part part) {
   Runner r{s};
   const Step* step = b.steps.data();
   const Step* end = step + b.steps.size();
+  const Node::When* when = part.all() ? nullptr : b.when.data();
   try {
     for (; step != end; ++step) {
+      if (when && !part.has(when[step - b.steps.data()])) continue;
       if (trace::on()) run_traced(r, *step, b.nodes[static_cast<std::size_t>(step - b.steps.data())]);
       else if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
       else if (auto* eval = std::get_if<EvalStep>(step)) r(*eval);
@@ -216,6 +245,7 @@ void run(const Block& b, State& s) {
     throw;
   }
 }
+}  // namespace
 
 std::string names_of(const Node& n) {
   if (n.kind == Node::Kind::copy) return "copy";

@@ -1,6 +1,6 @@
 // graph.h -- one straight-line block on its way from a Program to steps: which instructions run together, in which order, on which memory.
 #pragma once
-#include "bora/compile/program.h"
+#include "bora/compile/control.h"
 
 namespace bora::exec {
 /// A fused loop before it has addresses.
@@ -19,18 +19,32 @@ struct Fused {
 };
 struct Node {
   enum class Kind : std::uint8_t { eval, loop, copy, start, wait };
+  /// In the body of a pipelined scan: belongs to the next iteration or to the one before. A collective that is not split yet and is late:
+  /// its wait is.
+  enum class When : std::uint8_t { always, early, late };
   Kind kind = Kind::eval;
   PrimitivePtr primitive;    // of a loop: of its last member
   std::vector<int> in, out;  // variables, with the types the primitive sees
   std::shared_ptr<const Source> source = {};
   std::shared_ptr<const Fused> fused = {};
   std::size_t handle = 0;  // start and wait of one collective have the same
+  When when = When::always;
+};
+/// What a pipelined body has beyond a plain one. Behind its inputs stand the results of the collectives started early, as this iteration
+/// reads them, then the inputs of the next iteration; behind its outputs the results for the next iteration.
+struct Ahead {
+  std::vector<std::size_t> results;  // bytes of each
+  std::vector<std::size_t> next;     // the input that each input of the next iteration is of
+  Mask late;                         // of each output: written when the next iteration runs
 };
 struct Graph {
   Types vars;
   std::vector<int> root;  // the variable that owns the memory: views share it
   std::vector<int> in, out;
   std::vector<Node> nodes;
+  /// By root variable: its memory holds something from one iteration to the next.
+  Mask stays = {};
+  std::shared_ptr<const Ahead> ahead = {};
   /// Bits of scalar constants that eval nodes read: they live in the constant pool.
   std::map<int, std::uint64_t> constants;
   std::size_t at(int v) const { return static_cast<std::size_t>(root[static_cast<std::size_t>(v)]); }
@@ -49,8 +63,14 @@ std::vector<int> inline_into(Program& to, const Program& from, const std::vector
 /// What is moved out of loops: instructions of scan bodies that read constants of the loop only.
 ProgramPtr hoist(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise operations and row
-/// reductions are gathered into loops.
-Graph lower(const Program&, bool nested, bool fused);
+/// reductions are gathered into loops. sections: the instructions at which new ones begin, of the next iteration up to the first, of the
+/// one before from the last on; no loop crosses them.
+Graph lower(const Program&, bool nested, bool fused, const std::vector<std::size_t>& sections = {});
+/// The body of a scan with its collectives beside the compute of other iterations: those that read only what is scanned over start one
+/// iteration early, those whose results only go to stacked outputs are waited for one iteration late. Nothing where there are none.
+std::optional<Graph> pipelined(const ops::Scan&, bool fused);
+/// A collective as two nodes; the start has one more output, its scratch memory.
+std::pair<Node, Node> start_and_wait(Graph&, const Node& collective, std::size_t handle);
 /// Splits collectives into start and wait, and puts them where they overlap with work. The order of collectives stays.
 void schedule(Graph&);
 }  // namespace bora::exec

@@ -33,7 +33,7 @@ std::uint64_t bits_of(const Instruction& i, const Type& t) {
 }
 }  // namespace
 
-Graph lower(const Program& p, bool nested, bool fused) {
+Graph lower(const Program& p, bool nested, bool fused, const std::vector<std::size_t>& sections) {
   Graph g;
   g.vars = p.vars;
   g.in = p.in;
@@ -41,18 +41,28 @@ Graph lower(const Program& p, bool nested, bool fused) {
   g.root.resize(p.vars.size());
   for (std::size_t v = 0; v < p.vars.size(); ++v) g.root[v] = static_cast<int>(v);
   auto live = live_instructions(p);
-  std::vector<const Instruction*> code;
+  std::vector<std::vector<const Instruction*>> parts(1);
   for (std::size_t k = 0; k < p.code.size(); ++k) {
+    while (parts.size() <= sections.size() && sections[parts.size() - 1] <= k) parts.emplace_back();
     if (!live[k]) continue;
     auto& i = p.code[k];
     if (shares_memory(i, g))
       for (std::size_t o = 0; o < i.out.size(); ++o) g.root[idx(i.out[o])] = g.root[idx(i.in[o])];
     else if (as<ops::Constant>(i.primitive)) g.constants[i.out[0]] = bits_of(i, g.type(i.out[0]));
-    else code.push_back(&i);
+    else parts.back().push_back(&i);
   }
-  if (fused) g.nodes = fuse(g, code);
-  else
-    for (auto* i : code) g.nodes.push_back({Node::Kind::eval, i->primitive, i->in, i->out, i->source, {}});
+  parts.resize(sections.size() + 1);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    std::vector<Node> nodes;
+    if (fused) nodes = fuse(g, parts[k]);
+    else
+      for (auto* i : parts[k]) nodes.push_back({Node::Kind::eval, i->primitive, i->in, i->out, i->source, {}});
+    for (auto& n : nodes) {
+      if (!sections.empty() && k == 0) n.when = Node::When::early;
+      if (!sections.empty() && k == sections.size()) n.when = Node::When::late;
+      g.nodes.push_back(std::move(n));
+    }
+  }
 
   // An output needs memory that a node of this block fills; outside of loops an input or another output may be shared.
   Mask defined(g.vars.size()), taken(g.vars.size()), input(g.vars.size());

@@ -84,6 +84,12 @@ class Planner {
       reads_[g_.at(g_.out[k])] = end();
       if (x.input < 0 && x.output < 0) x.output = static_cast<int>(k);
     }
+    for (std::size_t r = 0; r < g_.stays.size(); ++r) {
+      if (!g_.stays[r] || buffer_of_[r] < 0) continue;
+      auto& x = buffers_[idx(buffer_of_[r])];
+      x.first = -1;
+      x.last = reads_[r] = end();
+    }
   }
   void touch(int v, std::size_t t) {
     auto r = g_.at(v);
@@ -192,7 +198,12 @@ class Planner {
       std::vector<Place> work;
       for (int w : workspace_[t]) work.push_back(buffers_[idx(w)].place);
       b.steps.push_back(make_step(g_.nodes[t], std::move(held_[t]), g_, b.places, work, table_));
+      if (g_.ahead) b.when.push_back(g_.nodes[t].when);
     }
+    b.ahead = g_.ahead;
+    for (std::size_t r = 0; r < g_.stays.size(); ++r)
+      if (g_.stays[r] && buffer_of_[r] >= 0)
+        if (auto& x = buffers_[idx(buffer_of_[r])]; x.input < 0 && x.output < 0) b.stays += padded(x.bytes);
     b.nodes = std::move(g_.nodes);
     b.vars = std::move(g_.vars);
     b.in_vars = g_.in;
@@ -215,5 +226,11 @@ BlockPtr compile_block(const Program& p, bool nested, const std::vector<int>& ma
   auto g = lower(p, nested, t.fused);
   schedule(g);
   return plan(std::move(g), may_take, t);
+}
+BlockPtr compile_body(const ops::Scan& s, std::vector<int> may_take, Table& t) {
+  auto g = t.pipelines ? pipelined(s, t.fused) : std::nullopt;
+  if (!g) return compile_block(*s.body, true, may_take, t);
+  may_take.resize(g->in.size(), kNever);
+  return plan(std::move(*g), may_take, t);
 }
 }  // namespace bora::exec

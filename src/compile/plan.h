@@ -45,6 +45,12 @@ struct Slice {  // a slot that moves along a stacked array
   int slot;
   Place place;
   std::size_t stride;
+  int ahead = 0;  // by so many iterations
+};
+/// The result of a collective that one iteration starts and the next one reads: two memories that change places.
+struct Handed {
+  int now, next;  // slots
+  Place first, second;
 };
 struct ScanStep {
   BlockPtr body;
@@ -54,6 +60,7 @@ struct ScanStep {
   std::vector<Bound> consts;
   std::vector<Carry> carries;
   std::vector<Slice> slices;  // xs and ys
+  std::vector<Handed> handed = {};
 };
 struct CondStep {
   BlockPtr on_true, on_false;
@@ -84,6 +91,9 @@ struct Block {
   int slab = 0, in = 0, out = 0;
   std::size_t bytes = 0;  // of its slab
   std::vector<Step> steps;
+  std::vector<Node::When> when;          // of each step, in a pipelined body
+  std::shared_ptr<const Ahead> ahead;    // of a pipelined body
+  std::size_t stays = 0;                 // bytes of `bytes` that are held from one iteration to the next
   std::vector<Node> nodes;  // what each step came from, for errors and explain
   Types vars;
   std::vector<Place> places;  // of each variable
@@ -100,7 +110,7 @@ inline constexpr int kNever = -1, kAnyOutput = -2;
 
 /// What all blocks of an Executable share while they are planned.
 struct Table {
-  bool fused = true;
+  bool fused = true, pipelines = true;
   int bases = 1;  // entry 0: the constant pool
   std::vector<std::uint64_t> pool;
   std::size_t inputs = 0, outputs = 0, loops = 0, handles = 0;
@@ -110,4 +120,6 @@ struct Table {
 BlockPtr plan(Graph, const std::vector<int>& may_take, Table&);
 /// lower, schedule, plan.
 BlockPtr compile_block(const Program&, bool nested, const std::vector<int>& may_take, Table&);
+/// The same for the body of a scan, which may be pipelined.
+BlockPtr compile_body(const ops::Scan&, std::vector<int> may_take, Table&);
 }  // namespace bora::exec

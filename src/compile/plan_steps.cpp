@@ -22,9 +22,11 @@ Held hold(const Node& n, Table& t) {
   Held h;
   if (!n.primitive || n.kind != Node::Kind::eval) return h;
   if (auto* s = as<ops::Scan>(n.primitive)) {
-    h.first = compile_block(*s->body, true, carries_in_place(s->body->in.size(), idx(s->consts), idx(s->carries)), t);
+    h.first = compile_body(*s, carries_in_place(s->body->in.size(), idx(s->consts), idx(s->carries)), t);
     h.workspaces = {h.first->bytes};
     add_others(h, *h.first, *s->body, idx(s->carries));
+    if (h.first->ahead)
+      for (auto bytes : h.first->ahead->results) h.workspaces.insert(h.workspaces.end(), 2, bytes);
   } else if (auto* c = as<ops::Cond>(n.primitive)) {
     std::vector<int> none(n.in.size() - 1, kNever);
     h.first = compile_block(*c->on_true, true, none, t);
@@ -108,13 +110,20 @@ struct Maker {
   Step scan(const ops::Scan& s) {
     ScanStep r{std::move(h.first), work[0], s.length, s.reverse, {}, {}, {}};
     auto& b = *r.body;
+    auto ahead = b.ahead.get();
     auto nc = idx(s.consts), nk = idx(s.carries);
     for (std::size_t i = 0; i < nc; ++i) r.consts.push_back({b.in + static_cast<int>(i), in(i)});
     r.carries = carries(b, nc, nc, nk, 1);
     for (std::size_t i = nc + nk; i < n.in.size(); ++i)
       r.slices.push_back({b.in + static_cast<int>(i), in(i), b.vars[idx(b.in_vars[i])].nbytes()});
     for (std::size_t k = nk; k < n.out.size(); ++k)
-      r.slices.push_back({b.out + static_cast<int>(k), out(k), b.vars[idx(b.out_vars[k])].nbytes()});
+      r.slices.push_back({b.out + static_cast<int>(k), out(k), b.vars[idx(b.out_vars[k])].nbytes(),
+                          ahead && ahead->late[k] ? -1 : 0});
+    if (!ahead) return r;
+    auto in_slot = b.in + static_cast<int>(n.in.size()), out_slot = b.out + static_cast<int>(n.out.size());
+    for (std::size_t k = 0; k < ahead->results.size(); ++k)
+      r.handed.push_back({in_slot++, out_slot++, work[1 + nk + 2 * k], work[2 + nk + 2 * k]});
+    for (auto i : ahead->next) r.slices.push_back({in_slot++, in(i), b.vars[idx(b.in_vars[i])].nbytes(), 1});
     return r;
   }
   Step cond() {

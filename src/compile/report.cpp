@@ -51,7 +51,12 @@ struct Counter {
     }
   }
   void add(const CopyStep&) { ++info.kernels; }
-  void add(const ScanStep& x) { visit(*x.body, static_cast<double>(x.length)); }
+  void add(const ScanStep& x) {
+    info.overlap_bytes += x.body->stays;
+    if (x.body->ahead)
+      for (auto bytes : x.body->ahead->results) info.overlap_bytes += 2 * bytes;
+    visit(*x.body, static_cast<double>(x.length));
+  }
   void add(const CondStep& x) {
     visit(*x.on_true, 1);
     visit(*x.on_false, 1);
@@ -83,8 +88,11 @@ struct Printer {
   void line(const Node& n) {
     text += tab();
     for (std::size_t k = 0; k < n.out.size(); ++k) text += (k ? ", " : "") + operand(n.out[k]);
-    text += (n.out.empty() ? "" : " = ") +
-            std::string(n.fused                       ? "loop"
+    text += n.out.empty() ? "" : " = ";
+    text += (n.when == Node::When::early  ? "(next iteration) "
+             : n.when == Node::When::late ? "(iteration before) "
+                                          : "");
+    text += std::string(n.fused                       ? "loop"
                         : n.kind == Node::Kind::wait  ? "wait "
                         : n.kind == Node::Kind::start ? "start "
                                                       : "") +
@@ -152,7 +160,9 @@ ExecutableInfo info_of(const Block& b) {
 }
 std::string explain(const Block& b, const ExecutableInfo& i) {
   std::ostringstream o;
-  o << "slab " << i.slab_bytes << " bytes, inputs " << i.input_bytes << ", outputs " << i.output_bytes << " ("
+  o << "slab " << i.slab_bytes << " bytes";
+  if (i.overlap_bytes) o << " (" << i.overlap_bytes << " for collectives beside other iterations)";
+  o << ", inputs " << i.input_bytes << ", outputs " << i.output_bytes << " ("
     << i.donated_bytes << " in donated memory); " << i.kernels << " kernels, " << i.fused << " fused, " << i.collectives
     << " collectives, " << i.flops << " flops\n";
   for (auto& u : i.collective_uses) o << "  " << u.times << " x " << u.what << ", " << u.bytes << " bytes\n";

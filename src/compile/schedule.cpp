@@ -13,8 +13,26 @@ constexpr std::size_t kMostUnderWay = 4, kMostBytes = std::size_t{64} << 20;
 struct Span {
   std::size_t node, start, wait;  // its place; the nodes in front of which it starts and is waited for
   std::size_t bytes;
+  bool late;  // waited for in the next iteration: has memory of its own
 };
 }  // namespace
+
+std::pair<Node, Node> start_and_wait(Graph& g, const Node& x, std::size_t handle) {
+  Types in, out;
+  for (int v : x.in) in.push_back(g.type(v));
+  for (int v : x.out) out.push_back(g.type(v));
+  auto bytes = static_cast<std::int64_t>(ops::collective_scratch_bytes(*x.primitive, in, out));
+  Node start = x, wait = x;
+  start.kind = Node::Kind::start;
+  start.when = x.when == Node::When::early ? x.when : Node::When::always;
+  start.out.push_back(g.fresh({{bytes}, Dtype::u8}));
+  wait.kind = Node::Kind::wait;  // its operands stay until here
+  wait.when = x.when == Node::When::late ? x.when : Node::When::always;
+  wait.in.insert(wait.in.end(), start.out.begin(), start.out.end());
+  wait.out.clear();
+  start.handle = wait.handle = handle;
+  return {std::move(start), std::move(wait)};
+}
 
 void schedule(Graph& g) {
   auto n = g.nodes.size();
@@ -36,7 +54,7 @@ void schedule(Graph& g) {
       if (talks(x)) order = t + 1;
       continue;
     }
-    Span s{t, t, n, 0};
+    Span s{t, t, n, 0, x.when == Node::When::late};
     std::size_t ready = order;
     for (int v : x.in) {
       ready = std::max(ready, made[g.at(v)]);
@@ -48,9 +66,10 @@ void schedule(Graph& g) {
       s.bytes += g.type(v).nbytes();
     }
     auto room_at = [&](std::size_t place) {
+      if (s.late) return true;
       std::size_t count = 0, bytes = s.bytes;
       for (auto& o : spans)
-        if (o.start <= place && place < o.wait) {
+        if (!o.late && o.start <= place && place < o.wait) {
           ++count;
           bytes += o.bytes;
         }
@@ -65,21 +84,10 @@ void schedule(Graph& g) {
     starts[spans[k].start].push_back(k);
     waits[spans[k].wait].push_back(k);
   }
+  auto under_way = std::count_if(g.nodes.begin(), g.nodes.end(), [](auto& x) { return x.kind == Node::Kind::start; });
   std::vector<Node> start_nodes, wait_nodes;
   for (std::size_t k = 0; k < spans.size(); ++k) {
-    auto& x = g.nodes[spans[k].node];
-    Types in, out;
-    for (int v : x.in) in.push_back(g.type(v));
-    for (int v : x.out) out.push_back(g.type(v));
-    auto bytes = static_cast<std::int64_t>(ops::collective_scratch_bytes(*x.primitive, in, out));
-    auto scratch = g.fresh({{bytes}, Dtype::u8});
-    Node start = x, wait = x;
-    start.kind = Node::Kind::start;
-    start.out.push_back(scratch);
-    wait.kind = Node::Kind::wait;  // its operands stay until here
-    wait.in.insert(wait.in.end(), start.out.begin(), start.out.end());
-    wait.out.clear();
-    start.handle = wait.handle = k;
+    auto [start, wait] = start_and_wait(g, g.nodes[spans[k].node], static_cast<std::size_t>(under_way) + k);
     start_nodes.push_back(std::move(start));
     wait_nodes.push_back(std::move(wait));
   }

@@ -8,6 +8,7 @@ namespace bora {
 /// one round of a while_loop.
 struct ExecutableInfo {
   std::size_t slab_bytes = 0;  // temporaries; leased while it runs
+  std::size_t overlap_bytes = 0;  // of them: held by collectives of pipelined scans from one iteration to the next
   std::size_t input_bytes = 0, output_bytes = 0, donated_bytes = 0;
   double flops = 0;
   std::size_t kernels = 0, fused = 0, collectives = 0;

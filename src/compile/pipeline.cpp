@@ -1,0 +1,341 @@
+// pipeline.cpp -- scans whose collectives run beside the compute of other iterations. In FSDP an iteration gathers the parameters of its
+// layer, and the backward one scatters the layer's gradients: with one iteration in between, the network works while the cores do.
+//
+//   before:      early(0)
+//   iteration t: wait for what early(t) started; early(t + 1); the body, which starts its late collectives, and in front of the first
+//                step that writes to their memory again: late(t - 1), which waits for them and completes the stacked results
+//   behind:      late(T - 1)
+//
+// What is moved is read from the structure of the Program and from global shapes, so every rank starts the same collectives in the same order.
+#include <algorithm>
+#include "bora/ops/collectives.h"
+#include "bora/ops/primitives.h"
+#include "compile/graph.h"
+
+namespace bora::exec {
+namespace {
+/// Bytes, by global shapes, that one scan may hold for either direction beyond an iteration. Memory grows by less: the second copy of
+/// what is gathered, and what gradients would have shared with other temporaries.
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMost = 24;  // collectives for either direction; the transport takes 64 at once
+
+/// Moves or makes data and computes nothing: may be done twice.
+bool moves_only(const Instruction& i) {
+  auto& p = i.primitive;
+  return p->traits.view || p->traits.opaque || as<ops::Constant>(p) || as<ops::Iota>(p) || as<ops::BroadcastInDim>(p) ||
+         as<ops::Reshape>(p) || as<ops::Transpose>(p) || as<ops::Slice>(p) || as<ops::DynamicSlice>(p) ||
+         as<ops::Concatenate>(p) || as<ops::Pad>(p) || as<ops::Cast>(p);
+}
+bool plain(const Instruction& i) {
+  return !i.primitive->traits.collective && i.primitive->programs().empty() &&
+         !as<ops::OptimizationBarrier>(i.primitive);
+}
+
+struct Splitter {
+  const ops::Scan& scan;
+  const Program& b;
+  std::size_t consts, carries;
+  std::vector<int> maker;       // of each variable: its instruction, or -1
+  Mask early, late;             // of each instruction: the collectives that move
+  Mask before;                  // needed by the early ones
+  Mask behind;                  // reads results of the late ones
+  std::shared_ptr<Program> r = std::make_shared<Program>();
+  std::vector<std::size_t> sections = {}, next = {};
+  std::vector<int> handed = {};  // results of the early ones
+
+  explicit Splitter(const ops::Scan& s)
+      : scan(s), b(*s.body), consts(idx(s.consts)), carries(idx(s.carries)), maker(b.vars.size(), -1),
+        early(b.code.size()), late(b.code.size()), before(b.code.size()), behind(b.code.size()) {
+    for (std::size_t k = 0; k < b.code.size(); ++k)
+      for (int v : b.code[k].out) maker[idx(v)] = static_cast<int>(k);
+  }
+  /// Candidates in the order of the Program, as long as there is room.
+  template <class Ok> void choose(Mask& chosen, const Ok& ok) const {
+    std::size_t bytes = 0, n = 0;
+    for (std::size_t k = 0; k < b.code.size(); ++k) {
+      auto& i = b.code[k];
+      auto c = i.primitive->traits.collective ? ops::collective_params(*i.primitive) : std::nullopt;
+      if (!c || !ok(k)) continue;
+      auto& t = b.vars[idx(i.in[0])];
+      if (c->of.empty() && !t.shape.empty()) continue;  // of a size that the ranks need not share
+      auto size = static_cast<std::size_t>(volume(c->of)) * dtype_size(t.dtype);
+      if (bytes + size > kMostBytes || n == kMost) continue;
+      bytes += size;
+      ++n;
+      chosen[k] = true;
+    }
+  }
+  template <class F> bool all_in(const Instruction& i, const F& f) const { return std::all_of(i.in.begin(), i.in.end(), f); }
+  template <class F> bool all_out(const Instruction& i, const F& f) const {
+    return std::all_of(i.out.begin(), i.out.end(), f);
+  }
+
+  void choose_early() {
+    Mask known(b.vars.size());  // from constants of the loop and what is scanned over
+    for (std::size_t i = 0; i < b.in.size(); ++i) known[idx(b.in[i])] = i < consts || i >= consts + carries;
+    for (auto& i : b.code)
+      if (plain(i) && all_in(i, [&](int v) { return known[idx(v)]; }))
+        for (int v : i.out) known[idx(v)] = true;
+    choose(early, [&](std::size_t k) { return all_in(b.code[k], [&](int v) { return known[idx(v)]; }); });
+    for (bool changed = true; changed;) {
+      changed = false;
+      auto stays = needed([&](std::size_t k) { return !early[k] && !plain(b.code[k]); }, true);
+      for (std::size_t g = 0; g < b.code.size(); ++g) {
+        if (!early[g]) continue;
+        before = needed([&](std::size_t k) { return k == g; }, false);
+        for (std::size_t k = 0; k < g; ++k)
+          if (before[k] && stays[k] && !moves_only(b.code[k]) && early[g]) {
+            early[g] = false;
+            changed = true;
+          }
+      }
+    }
+    before = needed([&](std::size_t k) { return early[k]; }, false);
+  }
+  /// Instructions that those, and the outputs if asked, depend on, not through early collectives; themselves included.
+  template <class F> Mask needed(const F& first, bool outputs) const {
+    Mask read(b.vars.size()), need(b.code.size());
+    if (outputs)
+      for (int v : b.out) read[idx(v)] = true;
+    for (std::size_t k = b.code.size(); k-- > 0;) {
+      auto& i = b.code[k];
+      bool root = first(k);
+      if (!root && (early[k] || all_out(i, [&](int v) { return !read[idx(v)]; }))) continue;
+      need[k] = true;
+      for (int v : i.in) read[idx(v)] = true;
+    }
+    return need;
+  }
+
+  void choose_late() {
+    Mask stacked(b.vars.size(), true);  // reaches stacked outputs only
+    for (std::size_t i = 0; i < carries; ++i) stacked[idx(b.out[i])] = false;
+    for (std::size_t k = b.code.size(); k-- > 0;) {
+      auto& i = b.code[k];
+      if (plain(i) && all_out(i, [&](int v) { return stacked[idx(v)]; })) continue;
+      for (int v : i.in) stacked[idx(v)] = false;
+    }
+    choose(late, [&](std::size_t k) { return !early[k] && stacked[idx(b.code[k].out[0])]; });
+    for (bool changed = true; changed;) {
+      changed = false;
+      follow_late();
+      Mask stays(b.vars.size());  // needed together with values of the iteration itself
+      for (std::size_t k = b.code.size(); k-- > 0;) {
+        auto& i = b.code[k];
+        if (late[k] && stays[idx(i.out[0])]) {
+          late[k] = false;
+          changed = true;
+        }
+        if (!behind[k]) continue;
+        bool ok = all_out(i, [&](int v) { return !stays[idx(v)]; }) &&
+                  all_in(i, [&](int v) { return is_late(v) || again(v); });
+        if (!ok)
+          for (int v : i.in) stays[idx(v)] = true;
+      }
+    }
+  }
+  bool is_late(int v) const {
+    auto m = maker[idx(v)];
+    return m >= 0 && (late[idx(m)] || behind[idx(m)]);
+  }
+  void follow_late() {
+    for (std::size_t k = 0; k < b.code.size(); ++k)
+      behind[k] = std::any_of(b.code[k].in.begin(), b.code[k].in.end(), [&](int v) { return is_late(v); });
+  }
+  /// Can it be had again from the loop's constants?
+  bool again(int v) const {
+    if (auto m = maker[idx(v)]; m >= 0) return moves_only(b.code[idx(m)]) && all_in(b.code[idx(m)], [&](int w) { return again(w); });
+    return std::find(b.in.begin(), b.in.begin() + scan.consts, v) != b.in.begin() + scan.consts;
+  }
+
+  int fresh(int like) {
+    r->vars.push_back(r->vars[idx(like)]);
+    return static_cast<int>(r->vars.size()) - 1;
+  }
+  void copy(const Instruction& i, std::vector<int>& number) {
+    auto j = i;
+    for (int& v : j.in) v = number[idx(v)];
+    for (int& v : j.out) {
+      auto w = fresh(v);
+      number[idx(v)] = w;
+      v = w;
+    }
+    r->code.push_back(std::move(j));
+  }
+  void repeat(int v, std::vector<int>& number) {
+    if (number[idx(v)] >= 0) return;
+    auto& i = b.code[idx(maker[idx(v)])];
+    for (int w : i.in) repeat(w, number);
+    copy(i, number);
+  }
+  /// Early instructions on variables of their own, the body, late instructions: as one Program, which says nothing about time.
+  bool split() {
+    choose_early();
+    choose_late();
+    auto any = [](const Mask& m) { return std::find(m.begin(), m.end(), true) != m.end(); };
+    if (!any(early) && !any(late)) return false;
+    r->vars = b.vars;
+    r->in = b.in;
+    r->out = b.out;
+    r->local = b.local;
+    std::vector<int> number(b.vars.size(), -1), results, inputs;
+    for (std::size_t i = 0; i < consts; ++i) number[idx(b.in[i])] = b.in[i];
+    for (std::size_t k = 0; k < b.code.size(); ++k) {
+      if (!before[k]) continue;
+      for (int v : b.code[k].in)
+        if (number[idx(v)] < 0) {
+          next.push_back(idx(std::find(b.in.begin(), b.in.end(), v) - b.in.begin()));
+          inputs.push_back(number[idx(v)] = fresh(v));
+        }
+      copy(b.code[k], number);
+      if (!early[k]) continue;
+      handed.push_back(b.code[k].out[0]);
+      results.push_back(number[idx(handed.back())]);
+    }
+    sections.push_back(r->code.size());
+    for (std::size_t k = 0; k < b.code.size(); ++k)
+      if (!early[k] && !behind[k]) r->code.push_back(b.code[k]);
+    sections.push_back(r->code.size());
+    std::vector<int> after(b.vars.size(), -1);
+    for (std::size_t i = 0; i < consts; ++i) after[idx(b.in[i])] = b.in[i];
+    for (std::size_t k = 0; k < b.code.size(); ++k) {
+      if (!behind[k]) continue;
+      auto i = b.code[k];
+      for (int& v : i.in)
+        if (!is_late(v)) {
+          repeat(v, after);
+          v = after[idx(v)];
+        }
+      r->code.push_back(std::move(i));
+    }
+    r->in.insert(r->in.end(), handed.begin(), handed.end());
+    r->in.insert(r->in.end(), inputs.begin(), inputs.end());
+    r->out.insert(r->out.end(), results.begin(), results.end());
+    return true;
+  }
+};
+
+using When = Node::When;
+bool has(const Graph& g, const std::vector<int>& vars, std::size_t root) {
+  return std::any_of(vars.begin(), vars.end(), [&](int v) { return g.at(v) == root; });
+}
+
+/// Puts the nodes in the order in which an iteration runs them.
+struct Arranger {
+  Graph& g;
+  const Mask& late_result;  // by variable
+  std::size_t carries;
+
+  /// Collectives of the next iteration begin where they stand; all of them are waited for before the next ones begin.
+  void start_early() {
+    std::vector<Node> waits, rest;
+    for (auto& n : g.nodes) {
+      if (n.when != When::early || !n.primitive->traits.collective) {
+        rest.push_back(std::move(n));
+        continue;
+      }
+      auto [start, wait] = start_and_wait(g, n, waits.size());
+      rest.push_back(std::move(start));
+      waits.push_back(std::move(wait));
+    }
+    waits.insert(waits.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+    g.nodes = std::move(waits);
+  }
+  bool is_late_result(int v) const {
+    auto r = g.at(v);
+    return r < late_result.size() && late_result[r];
+  }
+  /// A late collective is under way while the slots of inputs and outputs move on: what it reads must stay, and what it writes can be
+  /// read through the output's slot no more.
+  void mark_late() {
+    std::vector<Node> r;
+    Mask made(g.vars.size()), made_late(g.vars.size());
+    for (auto& n : g.nodes)
+      for (int v : n.out) (n.when == When::late ? made_late : made)[g.at(v)] = n.when != When::early;
+    for (auto& n : g.nodes) {
+      if (n.kind == Node::Kind::copy && (is_late_result(n.in[0]) || made_late[g.at(n.in[0])])) n.when = When::late;
+      if (n.kind == Node::Kind::eval && n.primitive->traits.collective && is_late_result(n.out[0])) {
+        n.when = When::late;
+        auto operand = g.at(n.in[0]);
+        if (!made[operand] || has(g, g.out, operand)) {
+          int copy = g.fresh(g.type(n.in[0]));
+          r.push_back({Node::Kind::copy, nullptr, {n.in[0]}, {copy}, n.source, {}});
+          n.in[0] = copy;
+        }
+      }
+      r.push_back(std::move(n));
+    }
+    g.nodes = std::move(r);
+    for (int& v : g.out) {
+      auto root = g.at(v);
+      bool read = std::any_of(g.nodes.begin(), g.nodes.end(), [&](auto& n) { return n.when == When::late && has(g, n.in, root); });
+      if (!is_late_result(v) || !read) continue;
+      int copy = g.fresh(g.type(v));
+      g.nodes.push_back({Node::Kind::copy, nullptr, {v}, {copy}, {}, {}, 0, When::late});
+      v = copy;
+    }
+  }
+  /// Waits for late collectives, and what reads their results, come in front of what writes to their memory again. Those that nothing
+  /// reads wait each at its own place.
+  void place_late() {
+    std::vector<Node> late, body;
+    for (auto& n : g.nodes) (n.when == When::late ? late : body).push_back(std::move(n));
+    std::vector<std::vector<Node>> at(body.size() + 1);
+    auto first = body.size();  // for those that are read
+    std::vector<std::pair<std::size_t, Node>> alone;
+    for (auto& n : late) {
+      if (n.kind != Node::Kind::wait) continue;
+      auto place = body.size();
+      for (std::size_t t = body.size(); t-- > 0;)
+        for (int v : body[t].out)
+          if (body[t].when == When::always && has(g, n.in, g.at(v))) place = t;
+      bool read = std::any_of(late.begin(), late.end(), [&](auto& o) {
+        return o.kind != Node::Kind::wait &&
+               std::any_of(o.in.begin(), o.in.end(), [&](int v) { return has(g, n.in, g.at(v)); });
+      });
+      for (int v : n.in) g.stays[g.at(v)] = true;
+      if (read) first = std::min(first, place);
+      else alone.emplace_back(place, n);
+    }
+    for (auto& n : late)
+      if (n.kind != Node::Kind::wait || std::none_of(alone.begin(), alone.end(), [&](auto& a) { return a.second.handle == n.handle; }))
+        at[first].push_back(std::move(n));
+    for (auto& [place, n] : alone) at[place].push_back(std::move(n));
+    g.nodes.clear();
+    for (std::size_t t = 0; t <= body.size(); ++t) {
+      for (auto& n : at[t]) g.nodes.push_back(std::move(n));
+      if (t < body.size()) g.nodes.push_back(std::move(body[t]));
+    }
+  }
+};
+}  // namespace
+
+std::optional<Graph> pipelined(const ops::Scan& scan, bool fused) {
+  if (scan.length < 2 || std::none_of(scan.body->code.begin(), scan.body->code.end(), communicates)) return std::nullopt;
+  Splitter s(scan);
+  if (!s.split()) return std::nullopt;
+  auto g = lower(*s.r, true, fused, s.sections);
+  Mask late_result(g.vars.size());
+  for (std::size_t k = 0; k < s.late.size(); ++k)
+    if (s.late[k]) late_result[g.at(s.b.code[k].out[0])] = true;
+  Arranger a{g, late_result, s.carries};
+  a.start_early();
+  a.mark_late();
+  schedule(g);
+  g.stays.assign(g.vars.size(), false);
+  for (auto& n : g.nodes)
+    if (n.kind == Node::Kind::start && n.when == When::early) {
+      for (int v : n.in) g.stays[g.at(v)] = true;
+      g.stays[g.at(n.out.back())] = true;
+    }
+  a.place_late();
+  Ahead ahead{{}, std::move(s.next), {}};
+  for (int v : s.handed) ahead.results.push_back(g.type(v).nbytes());
+  for (int v : g.out)
+    ahead.late.push_back(std::any_of(g.nodes.begin(), g.nodes.end(), [&](auto& n) {
+      return n.when == When::late && n.kind != Node::Kind::wait && has(g, n.out, g.at(v));
+    }));
+  g.ahead = std::make_shared<const Ahead>(std::move(ahead));
+  return g;
+}
+}  // namespace bora::exec

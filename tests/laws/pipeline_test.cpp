@@ -1,0 +1,188 @@
+// A pipelined scan gives the bits of one whose collectives run in turn: random bodies, any length, any mesh; and FSDP with checkpoints.
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include "bora/compile/control.h"
+#include "bora/compile/executable.h"
+#include "bora/ops/collectives.h"
+#include "compile/testing.h"
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+struct InTurn {
+  explicit InTurn(bool on) { ::setenv("BORA_PIPELINE", on ? "off" : "on", 1); }
+  ~InTurn() { ::unsetenv("BORA_PIPELINE"); }
+};
+const MeshAxes kData{"data"};
+
+/// Bodies over three kinds of values: whole, split by rows, split by columns. Equal on every rank but for the sizes of blocks.
+class Bodies {
+ public:
+  Bodies(std::uint64_t seed, int ranks, int rank) : random_(seed), ranks_(ranks), rank_(rank) {
+    of_ = below(2) ? Shape{kRows, kColumns} : Shape{1 << 20};  // small ones are packed together
+  }
+  std::size_t below(std::size_t n) { return random_() % n; }
+  Types carries() const { return {whole(), rows(), columns()}; }
+  Types scanned() const { return {whole(), rows(), rows(), columns()}; }
+  Types consts() const { return {whole(), rows()}; }
+  Arrays values(const Types& types, std::int64_t length = -1) {
+    Arrays r;
+    for (auto& t : types) {
+      auto s = t.shape;
+      if (length >= 0) s.insert(0, length);
+      r.push_back(testing::numbers(s, random_() + (t == whole() ? 0 : static_cast<std::uint64_t>(rank_))));
+    }
+    return r;
+  }
+  ops::Scan scan(int depth) {
+    Types in = consts();
+    for (auto& t : carries()) in.push_back(t);
+    for (auto& t : scanned()) in.push_back(t);
+    auto p = std::make_shared<Program>(*stage([&](const Arrays& a) { return body(a, depth); }, in).program);
+    p->local = true;
+    return {p, 2, 3, depth == 0 ? static_cast<std::int64_t>(below(6)) : 2, below(2) == 1};
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 7, kColumns = 5;
+  Dims parts(std::int64_t n) const {
+    Dims d;
+    for (int r = 0; r < ranks_; ++r) d.push_back(block_of(n, ranks_, r).size());
+    return d;
+  }
+  Type whole() const { return {{kRows, kColumns}, f32}; }
+  Type rows() const { return {{block_of(kRows, ranks_, rank_).size(), kColumns}, f32}; }
+  Type columns() const { return {{kRows, block_of(kColumns, ranks_, rank_).size()}, f32}; }
+  Arrays body(const Arrays& in, int depth) {
+    std::array<Arrays, 3> pool;  // whole, rows, columns
+    pool[0] = {in[0], in[2], in[5]};
+    pool[1] = {in[1], in[3], in[6], in[7]};
+    pool[2] = {in[4], in[8]};
+    auto any = [&](std::size_t k) { return pool[k][below(pool[k].size())]; };
+    for (auto n = 6 + below(9); n > 0; --n) {
+      auto k = below(3);
+      switch (below(depth == 0 ? 9 : 8)) {
+        case 0: pool[k].push_back(tanh(any(k) + any(k) * 0.5)); break;
+        case 1: pool[k].push_back(any(k) * 0.5); break;
+        case 2: {
+          auto x = any(k);
+          pool[k].push_back(reshape(exp(ravel(x)) * 0.25, x.shape()));
+          break;
+        }
+        case 3:
+        case 4: pool[0].push_back(ops::all_gather(any(1), kData, 0, parts(kRows), of_)); break;
+        case 5: pool[0].push_back(ops::all_gather(any(2), kData, 1, parts(kColumns), of_)); break;
+        case 6:
+          if (below(2)) pool[1].push_back(ops::reduce_scatter(any(0), kData, 0, parts(kRows), of_));
+          else pool[2].push_back(ops::reduce_scatter(any(0), kData, 1, parts(kColumns), of_));
+          break;
+        case 7:
+          pool[0].push_back(ops::all_reduce(any(0), kData, below(2) ? ops::Combine::sum : ops::Combine::max, of_));
+          break;
+        default: {
+          auto inner = scan(depth + 1);
+          auto xs = [&](std::size_t kind) { return stack({any(kind), any(kind)}); };
+          auto y = call(inner, {any(0), any(1), any(0), any(1), any(2), xs(0), xs(1), xs(1), xs(2)});
+          for (std::size_t i = 0; i < 3; ++i) pool[i].push_back(y[i]);
+        }
+      }
+    }
+    // Carries stay small; what is stacked may be anything, also what came in, and the same twice.
+    Arrays out{tanh(any(0)), tanh(any(1)), any(2)};
+    for (auto n = 1 + below(5); n > 0; --n) {
+      auto k = below(3);
+      auto y = pool[k].back();
+      out.push_back(below(3) == 0 ? y * 2.0 : below(4) == 0 ? y * any(k) : below(4) == 0 ? any(k) : y);
+    }
+    return out;
+  }
+  std::mt19937_64 random_;
+  int ranks_, rank_;
+  Shape of_;
+};
+
+/// A scan over a random body, as a Program with its arguments.
+struct Case {
+  ProgramPtr program;
+  Arrays in;
+};
+Case random_case(std::uint64_t seed, int ranks, int rank) {
+  Bodies bodies(seed, ranks, rank);
+  auto s = bodies.scan(0);
+  auto in = bodies.values(bodies.consts());
+  for (auto& x : bodies.values(bodies.carries())) in.push_back(x);
+  for (auto& x : bodies.values(bodies.scanned(), s.length)) in.push_back(x);
+  auto p = std::make_shared<Program>(*stage([&](const Arrays& a) { return call(s, a); }, types_of(in)).program);
+  p->local = true;
+  return {p, in};
+}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Pipeline, GivesTheBitsOfCollectivesInTurn) {
+  constexpr std::uint64_t seeds = 60;
+  std::size_t early = 0, late = 0;
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    std::vector<std::vector<Arrays>> want(static_cast<std::size_t>(ranks));
+    for (bool in_turn : {true, false}) {
+      InTurn scope(in_turn);
+      local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+        auto& mine = want[static_cast<std::size_t>(mesh.rank())];
+        Within blocks(eval_interpreter());
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+          auto [p, in] = random_case(seed * 7919 + static_cast<std::uint64_t>(ranks), ranks, mesh.rank());
+          auto e = executable(p);
+          auto got = e->run(in);
+          if (in_turn) {
+            mine.push_back(got);
+            continue;
+          }
+          auto text = e->explain();
+          testing::same_bits(got, mine[seed], "seed " + std::to_string(seed) + "\n" + text);
+          testing::same_bits(e->run(in), got, text);  // in used memory
+          if (mesh.rank() > 0) continue;
+          early += has(text, "(next iteration) start");
+          late += has(text, "(iteration before) wait");
+        }
+      });
+    }
+  }
+  EXPECT_GT(early, seeds);
+  EXPECT_GT(late, seeds / 2);
+}
+
+/// One rank that talks to itself as late as can be: nothing happens before the wait, and results hold rubbish until then.
+struct LastMoment final : Communicator {
+  struct Pending final : Handle {
+    CollectiveCall call;
+    std::size_t bytes;
+    Pending(const CollectiveCall& c, std::size_t n) : call(c), bytes(n) {}
+    void wait() override { std::memmove(call.out, call.in, bytes); }
+  };
+  std::shared_ptr<Handle> start(const CollectiveCall& c) override {
+    auto n = static_cast<std::size_t>(c.kind == CollectiveKind::all_reduce ? c.send_counts[0] : c.recv_counts[0]) *
+             dtype_size(c.dtype);
+    std::memset(c.out, 0xff, n);
+    return std::make_shared<Pending>(c, n);
+  }
+  std::vector<std::string> exchange(const std::string& mine, std::string_view) override { return {mine}; }
+};
+TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
+  MeshShape mesh{{{AxisName("data"), 1}}};
+  LastMoment communicator;
+  auto saved = here();
+  here() = {&mesh, 0, &communicator};
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    auto [p, in] = random_case(seed, 1, 0);
+    Arrays want, got;
+    for (bool in_turn : {true, false}) {
+      InTurn scope(in_turn);
+      auto e = executable(p);
+      (in_turn ? want : got) = e->run(in);
+      if (!in_turn) testing::same_bits(got, want, "seed " + std::to_string(seed) + "\n" + e->explain());
+    }
+  }
+  here() = saved;
+}
+}  // namespace
+}  // namespace bora::laws
