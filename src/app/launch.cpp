@@ -215,6 +215,7 @@ class Job final : private RankEvents {
     if (!deadline_) deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.grace_s * 1000));
   }
   void pass_on(int signal) {
+    if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
     if (interrupted_) return end_all();
     interrupted_ = true;
     each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop

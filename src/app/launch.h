@@ -25,7 +25,7 @@ struct Launch {
 /// `environment_for_ranks`.
 /// Rank 0's output passes as it is, the others' with "[rank r] " before each line (with log_dir only in the log). Lines on stderr that
 /// begin with "bora: " are errors: of all that the ranks print, one is shown, the first failed rank's.
-/// SIGTERM and SIGINT are passed on for an orderly stop; a second one ends the ranks.
+/// SIGTERM and SIGINT are passed on for an orderly stop; a second one ends the ranks. SIGUSR2 is passed on: who waits for whom?
 /// Returns the job's exit code: 0; 2 a rank reported bad input; 86 a rank was lost (one line on stderr names it); 130 interrupted.
 /// Throws ConfigError if the port is taken, a host cannot be reached or the logs cannot be written.
 int launch(const Launch&);

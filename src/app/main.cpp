@@ -46,6 +46,7 @@ int run(const bora::app::Arguments& a) {
 
 int main(int argc, char** argv) {
   bound_spinning(argv);
+  bora::transport::dump_on_sigusr2();
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
     return finish(arguments ? run(*arguments) : 0);

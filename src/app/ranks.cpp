@@ -137,6 +137,7 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   if (::getppid() != launcher) ::_exit(86);
   // A shell starts background jobs with SIGINT ignored; a rank listens to what the launcher passes on.
   for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::signal(s, SIG_DFL);
+  ::signal(SIGUSR2, SIG_IGN);  // a rank that has not come so far, or knows nothing of flight recorders, is not ended by it
   ::sigprocmask(SIG_SETMASK, &signals_of_ranks_, nullptr);
   auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
   set("BORA_RANK", std::to_string(job.first + i));
@@ -203,7 +204,7 @@ void LocalRanks::end() {
 Signals::Signals() {
   ::sigset_t set;
   ::sigemptyset(&set);
-  for (int s : {SIGCHLD, SIGTERM, SIGINT}) ::sigaddset(&set, s);
+  for (int s : {SIGCHLD, SIGTERM, SIGINT, SIGUSR2}) ::sigaddset(&set, s);
   struct ::sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&set, SIGHUP);
   ::sigprocmask(SIG_BLOCK, &set, &before_);

@@ -72,7 +72,7 @@ class LocalRanks final : public Ranks {
   std::vector<Rank> ranks_ = {};
 };
 
-/// SIGCHLD and the signals that are passed on (SIGTERM, SIGINT; SIGHUP unless it is ignored, as under nohup), as a file to poll. The mask
+/// SIGCHLD and the signals that are passed on (SIGTERM, SIGINT, SIGUSR2; SIGHUP unless it is ignored, as under nohup), as a file to poll. The mask
 /// is restored at the end.
 class Signals {
  public:

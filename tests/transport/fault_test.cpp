@@ -164,13 +164,14 @@ TEST_P(Faults, AContextDestroyedByAnExceptionEndsTheJob) {
 }
 TEST(Deadlines, ARankThatDoesNotTakePart) {
   int port = free_port();
+  testing::internal::CaptureStderr();
   std::string errors[2];
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r)
     threads.emplace_back([&, r] {
       try {
         auto config = config_for(r, 2, port);
-        config.stuck_warn_s = 0.3, config.stuck_abort_s = 0.8;
+        config.stuck_warn_s = 0.3, config.stuck_abort_s = 1.2;
         auto c = join(config);
         c->barrier(everybody(2));
         if (r == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
@@ -178,9 +179,13 @@ TEST(Deadlines, ARankThatDoesNotTakePart) {
       } catch (const std::exception& e) { errors[r] = e.what(); }
     });
   for (auto& t : threads) t.join();
+  auto said = testing::internal::GetCapturedStderr();
+  EXPECT_HAS(said, "warning: rank 0 has waited 0 s: all_reduce seq 1 axis data: waiting for rank 1 (host ");
   for (auto& e : errors) {
     EXPECT_HAS(e, "did not take part in all_reduce seq 1 axis data");
     EXPECT_HAS(e, "rank 1 (");
+    EXPECT_HAS(e, "; last finished barrier seq 0 axis data at ");
+    EXPECT_HAS(e, "; in no collective); rank 0 has 0 of ");
   }
 }
 

@@ -14,6 +14,7 @@ using namespace bora::transport;
 int main(int argc, char** argv) {
   std::string command = argc > 1 ? argv[1] : "loop";
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  dump_on_sigusr2();
   try {
     auto config = config_from_environment();
     if (const char* build = std::getenv("TEST_BUILD")) config.build = build;
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
     if (command == "busy" && c->rank() != c->size() - 1)
       for (auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
            std::chrono::steady_clock::now() < end;) {}
+    if (command == "late" && c->rank() == c->size() - 1) std::this_thread::sleep_for(std::chrono::seconds(30));
     std::vector<float> in(50000, 1.0f), out(in.size());
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(command == "loop_5s" ? 5 : 30);
     for (bool more = true; more;) {

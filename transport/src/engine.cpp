@@ -120,7 +120,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
   check_thread();
-  auto enqueued = Clock::now();
+  auto enqueued = Clock::now(), started = enqueued;
   Summary summary{c.op, c.reduce, c.dtype, count_of(c), id, m.next, fingerprint_of(g, c), m.group};
   if (state_ != State::running) {
     Waiting w{.text = summary.short_text()};
@@ -132,6 +132,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
       if (o->order < oldest->order) oldest = o;
     Waiting w{.operation = oldest.get()};
     await(lock, w, [&] { return oldest->done.load(); });
+    started = Clock::now();
   }
   auto op =
       std::make_shared<Operation>(summary, c, m.layout, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
@@ -139,7 +140,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   for (int p : op->peers()) link_->open(p);
   ++m.next;
   started_[id] = m.next;
-  op->record = recorder_.add({.summary = std::move(summary), .algorithm = op->algorithm(), .enqueued = enqueued, .started = Clock::now()});
+  op->record = recorder_.add({.summary = std::move(summary), .algorithm = op->algorithm(), .enqueued = enqueued, .started = started});
   Key key{id, op->summary.seq};
   active_[key] = op;
   op->advance(*link_);
@@ -204,9 +205,10 @@ void Engine::disagree(const Operation& op, int peer) {
 /// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
 bool Engine::pump() {
   bool any = link_->receive(*this);
-  any = sweep() || any;
+  auto now = Clock::now();
+  any = sweep(now) || any;
   // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
-  if (auto now = Clock::now(); now >= next_tick_) {
+  if (now >= next_tick_) {
     next_tick_ = now + kTick;
     if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
     if (state_ == State::running) check_waits(now);
@@ -215,25 +217,25 @@ bool Engine::pump() {
   return any;
 }
 /// Counts it and lets go of it: from here on it may be read by any thread.
-void Engine::ended_now(Operation& o) {
+void Engine::end(Operation& o, Clock::time_point now) {
   traffic_.bytes_sent += static_cast<std::uint64_t>(o.bytes_sent);
   traffic_.bytes_received += static_cast<std::uint64_t>(o.bytes_received);
   auto& r = *o.record;
   r.bytes_sent = o.bytes_sent;
   r.bytes_received = o.bytes_received;
-  r.ended = Clock::now();
+  r.ended = now;
   if (trace::on())
     trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started), trace::nanoseconds(r.ended));
   o.complete();
 }
-bool Engine::sweep() {
+bool Engine::sweep(Clock::time_point now) {
   bool ended = false;
   for (auto it = active_.begin(); it != active_.end();) {
     if (!it->second->finished()) {
       ++it;
       continue;
     }
-    ended_now(*it->second);
+    end(*it->second, now);
     it = active_.erase(it);
     ended = true;
   }

@@ -68,8 +68,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Members& members(const Group&, std::uint32_t id);
   std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
   bool pump();
-  bool sweep();
-  void ended_now(Operation&);
+  bool sweep(Clock::time_point now);
+  void end(Operation&, Clock::time_point now);
   template <class Done> void await(Lock&, Waiting&, Done done);
   void run();
   void check_waits(Clock::time_point now);

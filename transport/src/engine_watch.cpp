@@ -21,9 +21,7 @@ void Engine::check_waits(Clock::time_point now) {
     auto first = awaited.empty() ? -1 : awaited.front();
     if (!w->warned && seconds > options_.stuck_warn_s) {
       w->warned = true;
-      std::ostringstream s;
-      s << "rank " << options_.rank << " has waited " << static_cast<int>(seconds) << " s in " << what;
-      ask(Ask::warning, first, s.str());
+      ask(Ask::warning, first, "rank " + std::to_string(options_.rank) + " has waited " + std::to_string(static_cast<int>(seconds)) + " s");
     }
     if (seconds > options_.stuck_abort_s) {
       std::ostringstream s;

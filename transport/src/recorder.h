@@ -6,7 +6,7 @@
 #include "operation.h"
 
 namespace bora::transport {
-/// Under the engine's lock. A collective costs one slot and three looks at the clock.
+/// Under the engine's lock. A collective costs one slot and two looks at the clock: 60 to 110 ns.
 class Recorder {
  public:
   static constexpr std::size_t kKept = 4096;

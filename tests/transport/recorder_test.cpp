@@ -1,0 +1,110 @@
+// The flight recorder: what it keeps, when it is written, and the sentence that says who waits for whom.
+#include "recorder.h"
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include "inquiry.h"
+#include "jobs.h"
+
+namespace bora::transport {
+namespace {
+namespace fs = std::filesystem;
+#define EXPECT_HAS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "text: " << (text) << "\nshould contain: " << (part)
+
+std::string slurp(const std::string& path) {
+  std::stringstream s;
+  s << std::ifstream(path).rdbuf();
+  return s.str();
+}
+struct Folder {
+  std::string path = (fs::temp_directory_path() / ("bora_flight_" + std::to_string(getpid()))).string();
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+TEST(Recorder, KeepsTheLast4096) {
+  Recorder r;
+  auto group = std::make_shared<const Group>(everybody(2));
+  auto none = [](const Record&) { return std::string("\"aborted\""); };
+  EXPECT_EQ(r.lines("\"rank\":0", none), "{\"rank\":0}\n");
+  auto now = Clock::now();
+  for (std::uint64_t i = 0; i < 5000; ++i)
+    r.add({.summary = {.op = Op::barrier, .group = 7, .seq = i, .members = group}, .enqueued = now, .started = now})->ended =
+        i == 4999 ? Clock::time_point{} : now + std::chrono::microseconds(i);
+  EXPECT_EQ(r.find(7, 4999)->summary.seq, 4999u);
+  EXPECT_EQ(r.find(7, 904)->summary.seq, 904u);
+  EXPECT_EQ(r.find(7, 903), nullptr);
+  EXPECT_EQ(r.find(8, 4999), nullptr);
+  EXPECT_EQ(r.last_ended()->summary.seq, 4998u);
+  auto text = r.lines("\"rank\":0", none);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4097);
+  EXPECT_HAS(text, "{\"rank\":0}\n{\"seq\":904,\"group\":\"axis data\",\"op\":\"barrier\"");
+  EXPECT_HAS(text, "\"start_us\":0,\"first_byte_us\":null,\"end_us\":4998,\"state\":\"done\"}\n{\"seq\":4999,");
+  EXPECT_HAS(text, "\"end_us\":null,\"state\":\"aborted\"}\n");
+}
+TEST(Recorder, OneSentenceSaysWhoWaitsForWhom) {
+  std::vector<std::string> who{"rank 0 (host a, pid 1)", "rank 1 (host a, pid 2)", "rank 2 (host b, pid 3)", "rank 3 (host b, pid 812)"};
+  std::vector<bool> left(4, false);
+  std::vector<std::optional<Activity>> all(4);
+  auto waits = [](std::vector<int> awaited, std::int64_t done, std::string text = "all_reduce seq 812 axis data", std::uint64_t seq = 812) {
+    return Activity::Wait{5, seq, std::move(text), done, 4, std::move(awaited)};
+  };
+  for (int r : {0, 1, 2}) all[static_cast<std::size_t>(r)] = Activity{.last = "x", .waits = {waits({3, (r + 1) % 3}, r == 2 ? 1 : 3)}};
+  all[3] = Activity{.last = "all_reduce seq 811 axis data at 12:01:02", .waits = {}};
+  EXPECT_EQ(who_waits_for_whom(all, who, left),
+            "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis data at 12:01:02; "
+            "in no collective); rank 2 has 1 of 4 chunks, ranks 0, 1 have 3 of 4 chunks");
+  all[3].reset();
+  EXPECT_HAS(who_waits_for_whom(all, who, left), "waiting for rank 3 (host b, pid 812; it does not answer)");
+  left[3] = true;
+  EXPECT_HAS(who_waits_for_whom(all, who, left), "waiting for rank 3 (host b, pid 812; it has left the job)");
+  left[3] = false;
+  // 0 and 1 wait for 2, which waits for 3: the cause is 3.
+  auto one = waits({2}, 0, "all_gather seq 4 axis a", 4), two = waits({3}, 0, "broadcast seq 9 axis b", 9);
+  all[0] = all[1] = Activity{.last = "x", .waits = {one}};
+  all[2] = Activity{.last = "x", .waits = {two}};
+  all[3] = Activity{};
+  EXPECT_EQ(who_waits_for_whom(all, who, left),
+            "broadcast seq 9 axis b: waiting for rank 3 (host b, pid 812; it has finished no collective; in no collective); rank 2 has 0 of 4 "
+            "chunks; 1 more under way");
+  // All are in it: a link does not deliver.
+  for (auto& a : all) a = Activity{.last = "x", .waits = {waits({1}, 2)}};
+  EXPECT_HAS(who_waits_for_whom(all, who, left), "waiting for rank 1 (host a, pid 2; last finished x; in all_reduce seq 812 axis data)");
+  for (auto& a : all) a = Activity{.last = "barrier seq 1 at 10:00:00"};
+  all[2].reset();
+  EXPECT_HAS(who_waits_for_whom(all, who, left), "no rank waits; rank 0 last finished barrier seq 1 at 10:00:00, rank 1 last");
+  EXPECT_HAS(who_waits_for_whom(all, who, left), ", rank 2 does not answer");
+}
+TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
+  Folder folder;
+  int port = free_port();
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int r = 0; r < 3; ++r)
+    ranks.push_back(std::make_unique<Process>(r, 3, port, std::vector<std::string>{"late"},
+                                              std::vector<std::pair<std::string, std::string>>{{"BORA_FLIGHT_DIR", folder.path}}));
+  for (auto& p : ranks) ASSERT_TRUE(p->wait_for_text("ready")) << p->output();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ranks[1]->signal(SIGUSR2);
+  ASSERT_TRUE(ranks[0]->wait_for_text("chunks\n")) << ranks[0]->output();
+  EXPECT_HAS(ranks[0]->output(), "flight recorder: SIGUSR2 to rank 1: all_reduce seq 1 axis data: waiting for rank 2 (host ");
+  EXPECT_HAS(ranks[0]->output(), "; last finished barrier seq 0 axis data at ");
+  for (int r = 0; r < 3; ++r) {
+    auto text = slurp(folder.path + "/rank-" + std::to_string(r) + ".jsonl");
+    EXPECT_HAS(text, "{\"rank\":" + std::to_string(r) + ",\"who\":\"rank " + std::to_string(r) + " (host ");
+    EXPECT_HAS(text, "\"why\":\"SIGUSR2 to rank 1\"");
+    EXPECT_HAS(text, "{\"seq\":0,\"group\":\"axis data\",\"op\":\"barrier\"");
+    if (r < 2) { EXPECT_HAS(text, "\"state\":\"running\",\"chunks\":"); }
+  }
+  // The loss of a rank is written as well, by all that are left.
+  ranks[2]->signal(SIGKILL);
+  for (int r : {0, 1}) {
+    EXPECT_EQ(ranks[static_cast<std::size_t>(r)]->finish(), 86);
+    auto text = slurp(folder.path + "/rank-" + std::to_string(r) + ".jsonl");
+    EXPECT_HAS(text, "\"why\":\"rank 2 (host ");
+    EXPECT_HAS(text, "\"state\":\"aborted\",\"chunks\":");
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()), 3);
+}
+}  // namespace
+}  // namespace bora::transport
