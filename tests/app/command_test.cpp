@@ -156,6 +156,27 @@ TEST_F(CommandTest, AFolderBelongsToOneRun) {
   EXPECT_EQ(r.code, 130) << r.out << r.err;
   EXPECT_FALSE(fs::exists(out + "/.lock"));
 }
+TEST_F(CommandTest, ATraceOfAllRanksAndSigusr2ToTheLauncher) {
+  auto out = folder + "/o", trace = folder + "/trace.json", flight = folder + "/flight";
+  is_bad_input("train " + config + " trace=" + folder + "/none/trace.json", "trace: no folder for ");
+  auto r = run("launch -n 2 --out " + out + " " + config + " steps=100000 trace_steps=3 trace=" + trace, [&](pid_t launcher) {
+    auto until = [](const auto& done) {
+      for (int i = 0; i < 6000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    };
+    until([&] { return losses(out).size() > 6; });
+    ::kill(launcher, SIGUSR2);
+    until([&] { return fs::exists(flight + "/rank-0.jsonl") && fs::exists(flight + "/rank-1.jsonl"); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::kill(launcher, SIGTERM);
+  }, "BORA_FLIGHT_DIR=" + flight);
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+  EXPECT_NE(r.line("trace: " + trace).find(" (a step "), std::string::npos) << r.out;
+  EXPECT_NE(r.err.find("flight recorder: SIGUSR2 to rank "), std::string::npos) << r.err;
+  auto text = slurp(trace);
+  for (std::string part : {R"("totals":[)", R"({"rank":1,"steps":3,)", R"({"pid":1,"tid":0,"cat":"step")", R"("cat":"kernel")",
+                           R"("cat":"collective","name":"all_gather)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+}
 TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
   int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   ::sockaddr_in address{};
