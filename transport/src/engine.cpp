@@ -182,7 +182,9 @@ void Engine::data(Arrival a) {
   if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
   auto src = static_cast<int>(a.header.src);
   if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
-  if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
+  try {
+    if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
+  } catch (const TransportError& e) { return lost(src, e.what()); }  // its buffer cannot be read
   op->advance(*link_);
 }
 void Engine::make_room(int rank) {

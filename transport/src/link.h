@@ -13,21 +13,37 @@
 namespace bora::transport {
 using Clock = std::chrono::steady_clock;
 
+/// Another process's memory.
+class Remote {
+ public:
+  virtual ~Remote() = default;
+  /// False if the process has gone: the collective must not end then. TransportError if there are no such bytes.
+  virtual bool read(std::uint64_t address, std::byte* to, std::size_t n) const = 0;
+};
 /// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the sender's own buffer.
 struct Arrival {
   Header header;
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
+  const Remote* remote = nullptr;  // where the bytes still are, at `address`; valid as `hold` is
+  std::uint64_t address = 0;
   bool copied = false;  // the bytes are hold's alone
 
-  /// Afterwards nothing of the carrier's is held.
-  void copy() {
-    if (copied || header.payload() == 0) return;
+  /// Copies the payload; false if it went with its sender.
+  bool read(std::byte* to) const {
+    if (remote) return remote->read(address, to, header.payload());
+    if (header.payload() > 0) std::memcpy(to, bytes, header.payload());
+    return true;
+  }
+  /// Afterwards nothing of the carrier's is held. False as for read, and then nothing has changed.
+  bool copy() {
+    if (copied || header.payload() == 0) return true;
     std::shared_ptr<std::byte[]> own(new std::byte[header.payload()]);
-    std::memcpy(own.get(), bytes, header.payload());
+    if (!read(own.get())) return false;
+    remote = nullptr;
     bytes = own.get();
     hold = std::move(own);
-    copied = true;
+    return copied = true;
   }
 };
 /// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.

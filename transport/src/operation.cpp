@@ -223,6 +223,7 @@ void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byt
   h.chunk = static_cast<std::uint32_t>(progress_[i].next);
   h.offset = static_cast<std::uint64_t>(offset);
   h.bytes = static_cast<std::uint32_t>(n);
+  if (reduces(c_.op) && schedule_.steps[i].source == Place::in) h.flags |= kSummed;
   link.send(static_cast<int>(h.dst), h, n > 0 ? bytes : nullptr, n <= kCopyBelow ? nullptr : owner);
   peers_[static_cast<std::size_t>(peer)].in_flight += n;
   bytes_sent += n;
@@ -299,12 +300,11 @@ std::string Operation::accept(Arrival a, Link& link) {
       account.expected -= n;
       bytes_received += n;
       if (s.kind == Kind::sum) {
+        if (a.remote && !a.copy()) return {};
         stream.held.push_back(std::move(a));
         sum_chunks(i, link);
       } else {
-        if (n > 0)
-          std::memcpy(const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_ + offset, a.bytes,
-                      static_cast<std::size_t>(n));
+        if (!a.read(const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_ + offset)) return {};
         a.hold.reset();
         step_moved(i);
         consumed(peer, n, link);

@@ -101,12 +101,17 @@ class ShmData final : public DataPath {
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
     auto& p = *peers_[static_cast<std::size_t>(r)];
-    if (owner)
-      if (auto place = place_for(p, bytes, h.payload())) {
-        Header lent = h;
-        lent.flags |= kInArena;
-        return post(p, lent, reinterpret_cast<const std::byte*>(&*place), owner->pin());
+    if (owner && !p.gone) {
+      auto lent = h;
+      auto place = place_for(p, bytes, h.payload());
+      if (place) lent.flags |= kInArena;
+      // What is summed is better read from the ring, which is in the cache.
+      if (!place && !(h.flags & kSummed) && p.writer.read()) {
+        place = reinterpret_cast<std::uint64_t>(bytes);
+        lent.flags |= kInProcess;
       }
+      if (place) return post(p, lent, reinterpret_cast<const std::byte*>(&*place), owner->pin());
+    }
     if (p.queue.empty() && p.writer.put(h, bytes)) return wake_reader(p);
     if (!owner) return post(p, h, bytes, nullptr);
     p.queue.push_back({h, bytes, {}, owner->pin()});
@@ -131,14 +136,16 @@ class ShmData final : public DataPath {
           if (m.header.type == MessageType::socket) take_from_socket(*p);
           if (m.header.type == MessageType::socket || m.header.src != r || m.header.dst != static_cast<std::uint32_t>(rank_))
             continue;
-          if (m.header.flags & kInArena) {
-            std::uint64_t place = 0;
-            std::memcpy(&place, m.payload, sizeof place);
-            m.payload = p->arena ? p->arena->at(place, m.header.payload()) : nullptr;
-            check<TransportError>(m.payload, "a peer's message in shared memory makes no sense");
-            m.header.flags = 0;
+          Arrival a{m.header, m.payload, std::move(m.hold)};
+          a.header.flags = 0;
+          if (m.header.payload() > 0 && (m.header.flags & (kInArena | kInProcess))) {
+            std::memcpy(&a.address, m.payload, sizeof a.address);
+            a.bytes = nullptr;
+            if (m.header.flags & kInProcess) a.remote = p->reader.get();
+            else a.bytes = p->arena ? p->arena->at(a.address, m.header.payload()) : nullptr;
+            check<TransportError>(a.bytes || a.remote, "a peer's message in shared memory makes no sense");
           }
-          sink.data({m.header, m.payload, std::move(m.hold)});
+          sink.data(std::move(a));
           if (p->reader->crowded()) sink.make_room(static_cast<int>(r));
         }
       } catch (const TransportError& e) { sink.lost(static_cast<int>(r), e.what()); }
@@ -185,7 +192,7 @@ class ShmData final : public DataPath {
   /// Where the peer can read these bytes itself; nothing if it cannot (yet).
   std::optional<std::uint64_t> place_for(Peer& p, const std::byte* bytes, std::size_t n) {
     auto arena = Arena::there_is();
-    auto place = arena && !p.gone ? arena->offset_of(bytes, n) : std::nullopt;
+    auto place = arena ? arena->offset_of(bytes, n) : std::nullopt;
     if (!place || p.writer.mapped()) return place;
     if (!p.sent_arena && pass(p.socket.get(), "", 1, arena->descriptor())) {
       p.sent_arena = true;

@@ -7,11 +7,12 @@
 #include <memory>
 #include "descriptor.h"
 #include "header.h"
+#include "link.h"
 
 namespace bora::transport {
 /// Bytes that lie in the ring behind the header.
 inline std::uint64_t bytes_in_ring(const Header& h) {
-  return h.payload() > 0 && (h.flags & kInArena) ? sizeof(std::uint64_t) : h.payload();
+  return h.payload() > 0 && (h.flags & (kInArena | kInProcess)) ? sizeof(std::uint64_t) : h.payload();
 }
 /// What the two sides of a ring share beside its bytes. Counts of bytes only grow; the other side's are checked, never trusted.
 struct RingCounts {
@@ -20,6 +21,10 @@ struct RingCounts {
   alignas(64) std::atomic<std::uint32_t> starved;   // the producer waits for room, or for buffers it has lent
   alignas(64) std::atomic<std::uint32_t> asleep;    // the consumer waits for its socket
   std::atomic<std::uint32_t> mapped;                // the consumer reads the producer's arena
+  std::atomic<std::uint32_t> reads;                 // the consumer can read the producer's process (process_vm_readv)
+  // The producer's process, and a word in it by which the consumer recognizes it.
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint64_t> word_at, word;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -49,14 +54,18 @@ class PairMemory {
 class RingWriter {
  public:
   RingWriter(std::shared_ptr<PairMemory> m, bool maker)
-      : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {}
-  /// Copies header and payload (with kInArena: its place); false if there is no room now (the reader will tell).
+      : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {
+    introduce();
+  }
+  /// Copies header and payload (with kInArena and kInProcess: its place); false if there is no room now (the reader will tell).
   bool put(const Header&, const std::byte* payload);
   /// Whether the reader sleeps and must be woken; asked once after put.
   bool must_wake();
   /// Ends the wait for room, or begins it: true if there may be room.
   bool await_room();
+  /// Whether the reader has the arena of this process, and whether it can read the rest of it.
   bool mapped() const { return counts_.mapped.load(std::memory_order_acquire) != 0; }
+  bool read() const { return counts_.reads.load(std::memory_order_acquire) != 0; }
   /// The owner's buffer is part of the last message, until the reader has released that.
   void lend(std::shared_ptr<const void> pin) {
     lent_.push_back({written_, std::move(pin)});
@@ -81,6 +90,7 @@ class RingWriter {
 
  private:
   std::uint64_t room() const;
+  void introduce();
   std::shared_ptr<PairMemory> memory_;
   RingCounts& counts_;
   std::byte* bytes_;
@@ -94,7 +104,7 @@ class RingWriter {
 };
 
 /// The reading end. Messages may be released in any order.
-class RingReader : public std::enable_shared_from_this<RingReader> {
+class RingReader : public Remote, public std::enable_shared_from_this<RingReader> {
  public:
   RingReader(std::shared_ptr<PairMemory> m, bool maker)
       : memory_(std::move(m)), counts_(memory_->counts(!maker)), bytes_(memory_->bytes(!maker)) {}
@@ -109,6 +119,7 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
   /// Held messages fill much of the ring: they should be copied out, or what comes behind them could not pass.
   bool crowded() const;
   void asleep() { counts_.asleep.exchange(1); }
+  bool read(std::uint64_t address, std::byte* to, std::size_t n) const override;
   void mapped() { counts_.mapped.store(1, std::memory_order_release); }
   /// Whether the writer waits for room and some has come since this was asked.
   bool must_wake();
@@ -119,12 +130,14 @@ class RingReader : public std::enable_shared_from_this<RingReader> {
     bool done;
   };
   void release(std::uint64_t number);
+  void recognize();
   std::shared_ptr<PairMemory> memory_;
   RingCounts& counts_;
   const std::byte* bytes_;
   std::atomic<std::uint64_t> read_{0};
   std::deque<Part> parts_;  // read and not all released
   std::uint64_t first_ = 0;  // number of parts_.front()
+  bool recognized_ = false;
   bool released_ = false;    // something, since must_wake
 };
 }  // namespace bora::transport
