@@ -17,9 +17,8 @@ class Faults : public testing::TestWithParam<Carrier> {
     return errors;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Carriers, Faults, testing::Values(Carrier::local, Carrier::zmq, Carrier::shm), [](auto& info) {
-                           return info.param == Carrier::local ? "local" : info.param == Carrier::zmq ? "zmq" : "shm";
-                         });
+INSTANTIATE_TEST_SUITE_P(Carriers, Faults, testing::Values(Carrier::local, Carrier::tcp, Carrier::zmq, Carrier::shm),
+                         [](auto& info) { return carrier_name(info.param); });
 void sum(Context& c, const Group& g, std::int64_t n, std::string note = {}) {
   std::vector<float> x(static_cast<std::size_t>(n), 1.0f), y(x.size());
   c.run(g, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {n}, .describe = [note] {

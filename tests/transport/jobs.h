@@ -36,13 +36,17 @@ inline Group everybody(int n, std::string name = "axis data") {
   std::iota(g.ranks.begin(), g.ranks.end(), 0);
   return g;
 }
-enum class Carrier { local, zmq, shm, registered };  // registered: shm, on buffers that peers read
-inline Config config_for(int rank, int size, int port, Carrier carrier = Carrier::zmq) {
+enum class Carrier { local, tcp, zmq, shm, registered };  // registered: shm, on buffers that peers read
+inline std::string carrier_name(Carrier c) {
+  const char* names[] = {"local", "tcp", "zmq", "shm", "registered"};
+  return names[static_cast<int>(c)];
+}
+inline Config config_for(int rank, int size, int port, Carrier carrier = Carrier::tcp) {
   return {.rank = rank,
           .size = size,
           .root = "127.0.0.1:" + std::to_string(port),
           .join_timeout_s = 20,
-          .carrier = carrier == Carrier::shm || carrier == Carrier::registered ? "shm" : "zmq"};
+          .carrier = carrier_name(carrier == Carrier::registered ? Carrier::shm : carrier)};
 }
 /// Runs body on every rank, each a thread; returns each rank's error text, empty if it ended well.
 inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::function<void(Context&)>& body) {

@@ -33,7 +33,7 @@ void has(const std::string& text, const std::string& words) {
   EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
 }
 TEST(Secret, TheSameOnAllRanks) {
-  for (auto carrier : {Carrier::zmq, Carrier::shm})
+  for (auto carrier : {Carrier::tcp, Carrier::zmq, Carrier::shm})
     expect_no_errors(meet(carrier, "a secret of some length", "a secret of some length"));
 }
 TEST(Secret, AnotherOneOrNoneIsRefusedAndSaysSo) {

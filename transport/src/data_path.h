@@ -3,9 +3,16 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 #include "link.h"
 
 namespace bora::transport {
+/// A rank whose connection broke, and how.
+struct Broken {
+  int rank = -1;
+  std::string how = {};  // behind "its data connection with rank 3 "
+};
 /// All calls but ready and asleep are made under the engine's lock.
 class DataPath {
  public:
@@ -18,6 +25,8 @@ class DataPath {
   virtual bool ready() = 0;            // has anything arrived? Cheap.
   virtual void asleep() = 0;           // somebody is about to wait for the descriptor: it must become readable from now on
   virtual void stop() = 0;             // no buffer is read any more
+  /// Connections that broke a while ago: if their ranks live, a wait for their data would have no end. About ten times a second.
+  virtual std::vector<Broken> broken(Clock::time_point) { return {}; }
 };
 /// A higher rank has connected: from now on messages to it can be sent.
 using Up = std::function<void(int peer)>;

@@ -17,6 +17,15 @@ class EventBell final : public Bell {
   Event event_;
 };
 
+std::unique_ptr<DataPath> over_tcp(Joined& j, ZmqContext& context, int rank, Up up) {
+  if (j.data)
+    return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
+                                     ZmqData::Options{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys},
+                                     std::move(up));
+  TcpOptions o{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .nonces = std::move(j.nonces), .keys = j.keys};
+  return make_tcp_data(std::move(j.tcp), std::move(o), std::move(up));
+}
+
 class NetLink final : public Link {
  public:
   NetLink(const StarOptions& o, Joined j)
@@ -24,9 +33,7 @@ class NetLink final : public Link {
         context_(std::move(j.context)),
         doorkeeper_(std::move(j.doorkeeper)),
         star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
-        zmq_(*context_, std::move(j.data), std::move(j.data_monitor),
-             {.rank = o.rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys},
-             [this](int r) { up(r, &zmq_); }),
+        wire_(over_tcp(j, *context_, o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
     if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
@@ -36,7 +43,7 @@ class NetLink final : public Link {
     for (auto* e : {&leader_epoll_, &progress_epoll_}) {
       auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
       e->add(star_.descriptor(), 1);
-      e->add(zmq_.descriptor(), 2, events);
+      e->add(wire_->descriptor(), 2, events);
       if (shm_) e->add(shm_->descriptor(), 3, events);
     }
   }
@@ -55,8 +62,8 @@ class NetLink final : public Link {
         std::fprintf(stderr, "warning: no shared memory with %s, so tcp is used: %s\n", who(r).c_str(), e.what());
       }
     }
-    zmq_.connect(r);
-    up(r, &zmq_);
+    wire_->connect(r);
+    up(r, wire_.get());
   }
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
@@ -74,17 +81,17 @@ class NetLink final : public Link {
     if (by_memory() && ++without_sockets_ < 16 && !slept_.exchange(false)) return any;
     without_sockets_ = 0;
     any = star_.receive(sink) || any;
-    return (!stopped_ && zmq_.receive(sink)) || any;
+    return (!stopped_ && wire_->receive(sink)) || any;
   }
   void tick(Clock::time_point now, Sink& sink) override {
     without_sockets_ = 16;
     star_.tick(now, sink);
     if (stopped_) return;
-    for (int r : zmq_.broken(now))
+    for (auto& [r, how] : wire_->broken(now))
       to_judge(Writer()
                    .num(Control::aborted)
                    .num(static_cast<std::int32_t>(r))
-                   .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " was closed")
+                   .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)
                    .take());
   }
   void watch(bool leading, bool busy) override {
@@ -92,7 +99,7 @@ class NetLink final : public Link {
     if (armed == armed_.load()) return;
     armed_ = armed;
     auto events = armed ? std::uint32_t{EPOLLIN} : 0u;
-    progress_epoll_.change(zmq_.descriptor(), 2, events);
+    progress_epoll_.change(wire_->descriptor(), 2, events);
     if (!shm_) return;
     progress_epoll_.change(shm_->descriptor(), 3, events);
     if (!armed) return;
@@ -128,7 +135,7 @@ class NetLink final : public Link {
   void stop_data() override {
     if (std::exchange(stopped_, true)) return;
     for (auto& p : peers_) p.waiting.clear();
-    zmq_.stop();
+    wire_->stop();
     if (shm_) shm_->stop();
   }
   std::shared_ptr<void> allocate(std::size_t bytes) override {
@@ -169,7 +176,7 @@ class NetLink final : public Link {
   std::unique_ptr<ZmqContext> context_;
   std::unique_ptr<Doorkeeper> doorkeeper_;
   Star star_;
-  ZmqData zmq_;
+  std::unique_ptr<DataPath> wire_;  // between hosts
   std::vector<std::string> shm_names_;
   std::unique_ptr<DataPath> shm_;
   std::vector<Peer> peers_;

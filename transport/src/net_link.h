@@ -6,6 +6,7 @@
 #include "link.h"
 #include "shm_data.h"
 #include "star.h"
+#include "tcp_data.h"
 #include "zmq_data.h"
 
 namespace bora::transport {
@@ -14,11 +15,12 @@ struct Joined {
   std::unique_ptr<ZmqContext> context = std::make_unique<ZmqContext>();
   std::optional<JobKeys> keys;
   std::unique_ptr<Doorkeeper> doorkeeper;
-  Socket data, data_monitor;  // ROUTER
+  TcpListener tcp;            // for data between hosts, or with BORA_CARRIER=zmq
+  Socket data, data_monitor;  // a ROUTER instead
   StarSockets star;
   ShmListener shm;
   std::uint32_t epoch = 0;
-  std::vector<std::string> who, addresses;  // by rank
+  std::vector<std::string> who, addresses, nonces;  // by rank
   std::vector<std::string> shm_names;       // by rank; empty: not on this host, or not wanted
 };
 std::unique_ptr<Link> make_net_link(const StarOptions&, Joined);

@@ -14,10 +14,13 @@ struct KeyPair {
 /// What follows from a job's secret; equal on all ranks. `server` listens, `client` connects.
 struct JobKeys {
   KeyPair server, client;
+  std::array<std::uint8_t, 32> data;  // from which those of data connections follow (seal.h)
 };
 /// HMAC-SHA256 of each role's name under the secret, as Curve25519 secret keys.
 JobKeys derive_keys(const std::string& secret);
 
+/// From the system's generator. TransportError.
+std::string random_bytes(int n);
 /// The socket listens for those whom the doorkeeper lets in: with keys only the job's ranks. Before bind. Without keys too this closes the
 /// door to ZMTP 1 and 2, whose handshake can abort the process (an assertion in libzmq 4.3.4).
 void listen_with(Socket&, const std::optional<JobKeys>&);

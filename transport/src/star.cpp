@@ -1,9 +1,7 @@
 #include "star.h"
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <algorithm>
 #include <cstdio>
+#include "address.h"
 #include "bytes.h"
 
 namespace bora::transport {
@@ -19,17 +17,7 @@ std::optional<ConnectionEvent> next_event(Socket& monitor) {
     std::memcpy(&value, f.data() + sizeof event, sizeof value);
   }
   monitor.skip_rest(f);
-  if (event == ZMQ_EVENT_CONNECTED || event == ZMQ_EVENT_ACCEPTED) {
-    sockaddr_storage a{}, b{};
-    socklen_t an = sizeof a, bn = sizeof b;
-    if (getsockname(value, reinterpret_cast<sockaddr*>(&a), &an) == 0 &&
-        getpeername(value, reinterpret_cast<sockaddr*>(&b), &bn) == 0 && a.ss_family == AF_INET &&
-        b.ss_family == AF_INET &&
-        reinterpret_cast<sockaddr_in&>(a).sin_addr.s_addr == reinterpret_cast<sockaddr_in&>(b).sin_addr.s_addr) {
-      for (const char* name : {"cubic", "reno"})
-        if (setsockopt(value, IPPROTO_TCP, TCP_CONGESTION, name, static_cast<socklen_t>(std::strlen(name))) == 0) break;
-    }
-  }
+  if (event == ZMQ_EVENT_CONNECTED || event == ZMQ_EVENT_ACCEPTED) leave_bbr_within_host(value);
   return ConnectionEvent{event, value};
 }
 

@@ -121,10 +121,10 @@ bool ZmqData::ready() {
   epoll_event e;
   return epoll_.wait(&e, 1, 0) > 0;
 }
-std::vector<int> ZmqData::broken(Clock::time_point now) const {
-  std::vector<int> ranks;
+std::vector<Broken> ZmqData::broken(Clock::time_point now) {
+  std::vector<Broken> ranks;
   for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].broken != Clock::time_point{} && now - peers_[r].broken > 1s) ranks.push_back(static_cast<int>(r));
+    if (peers_[r].broken != Clock::time_point{} && now - peers_[r].broken > 1s) ranks.push_back({static_cast<int>(r), "was closed"});
   return ranks;
 }
 void ZmqData::stop() {
@@ -198,6 +198,7 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
 }
 void set_data_options(Socket& s) {
   s.set(ZMQ_LINGER, 0);
+  s.set(ZMQ_IPV6, 1);
   s.set(ZMQ_IMMEDIATE, 0);  // messages may queue while the connection is made
   s.set(ZMQ_TCP_MAXRT, 30000);
   s.set(ZMQ_HANDSHAKE_IVL, 5000);

@@ -1,4 +1,4 @@
-// zmq_data.h -- data over ZeroMQ tcp: every rank binds one ROUTER, and of each pair that is used the higher rank connects a DEALER to the
+// zmq_data.h -- data over ZeroMQ tcp (BORA_CARRIER=zmq): every rank binds one ROUTER, and of each pair that is used the higher rank connects a DEALER to the
 // lower one's ROUTER.
 #pragma once
 #include <optional>
@@ -30,8 +30,7 @@ class ZmqData final : public DataPath {
   bool ready() override;
   void asleep() override {}
   void stop() override;
-  /// Ranks whose connection broke a while ago; if they live, a wait for their data would have no end.
-  std::vector<int> broken(Clock::time_point now) const;
+  std::vector<Broken> broken(Clock::time_point now) override;
 
  private:
   struct Peer {

@@ -1,20 +1,15 @@
 // zmq_join.cpp -- how ranks find each other. Rank 0 listens at config.root; the others tell it who they are and where they listen; when all
 // are there, or the time is over, it gives all of them one verdict.
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <random>
 #include <sstream>
 #include <thread>
+#include "address.h"
 #include "bytes.h"
 #include "engine.h"
 #include "inquiry.h"
@@ -29,6 +24,7 @@ static_assert(std::endian::native == std::endian::little, "the wire format is li
 struct Hello {
   std::int32_t rank = 0, size = 1, pid = 0;
   std::string job, build, host, machine, address;  // machine: this boot of this host
+  std::string nonce;                                // random bytes, for the keys of data connections
   std::string shm_host, shm_name;                   // empty: shared memory is not wanted, or not to be had
   std::string bytes() const {
     return Writer()
@@ -43,6 +39,7 @@ struct Hello {
         .text(host)
         .text(machine)
         .text(address)
+        .text(nonce)
         .text(shm_host)
         .text(shm_name)
         .take();
@@ -62,69 +59,9 @@ std::optional<Hello> read_hello(std::string_view message, std::uint32_t& protoco
     h.rank = r.num<std::int32_t>();
     h.size = r.num<std::int32_t>();
     h.pid = r.num<std::int32_t>();
-    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.shm_host, &h.shm_name}) *field = r.text();
+    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name}) *field = r.text();
     return h;
   } catch (const TransportError&) { return std::nullopt; }
-}
-struct Address {
-  std::string host, port, ip;  // as written; resolved
-  std::string text() const { return host + ":" + port; }
-};
-Address resolve(const Config& c, Clock::time_point start) {
-  auto& text = c.root;
-  auto colon = text.rfind(':');
-  check<ConfigError>(colon != std::string::npos && colon > 0, "root: expected host:port, got '", text, "'");
-  Address a{text.substr(0, colon), text.substr(colon + 1), {}};
-  int port = 0;
-  auto [end, error] = std::from_chars(a.port.data(), a.port.data() + a.port.size(), port);
-  check<ConfigError>(error == std::errc{} && end == a.port.data() + a.port.size() && port > 0 && port < 65536,
-                     "root: '", a.port, "' in '", text, "' is not a port");
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  int e = getaddrinfo(a.host.c_str(), nullptr, &hints, &found);
-  while (e != 0 && c.root_may_lag && std::chrono::duration<double>(Clock::now() - start).count() < c.join_timeout_s) {
-    std::this_thread::sleep_for(500ms);
-    e = getaddrinfo(a.host.c_str(), nullptr, &hints, &found);
-  }
-  check<ConfigError>(e == 0, "root: cannot find host '", a.host, "': ", gai_strerror(e));
-  char ip[INET_ADDRSTRLEN];
-  inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(found->ai_addr)->sin_addr, ip, sizeof ip);
-  freeaddrinfo(found);
-  a.ip = ip;
-  return a;
-}
-/// The address of this host from which the root is reached, or that of the named interface.
-std::string own_address(const Address& root, const std::string& interface_name) {
-  char ip[INET_ADDRSTRLEN] = "";
-  if (!interface_name.empty()) {
-    ifaddrs* all = nullptr;
-    check<ConfigError>(getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
-    std::string names;
-    for (auto* i = all; i; i = i->ifa_next) {
-      if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
-      names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
-      if (interface_name == i->ifa_name)
-        inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
-    }
-    freeifaddrs(all);
-    check<ConfigError>(ip[0] != 0, "BORA_INTERFACE: no network interface '", interface_name,
-                       "' with an IPv4 address; there are: ", names);
-    return ip;
-  }
-  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_in to{}, mine{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(9);
-  inet_pton(AF_INET, root.ip.c_str(), &to.sin_addr);
-  socklen_t n = sizeof mine;
-  bool ok = fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
-            getsockname(fd, reinterpret_cast<sockaddr*>(&mine), &n) == 0;
-  int e = errno;
-  if (fd >= 0) close(fd);
-  check<ConfigError>(ok, "root: no route to ", root.host, ": ", std::strerror(e));
-  inet_ntop(AF_INET, &mine.sin_addr, ip, sizeof ip);
-  return ip;
 }
 std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> found;
@@ -142,20 +79,13 @@ class Joining {
  public:
   explicit Joining(const Config& c) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
     auto ip = own_address(root_, c.interface_name);
-    check<ConfigError>(!c.secret.empty() || ip.starts_with("127.") || c.insecure_private_network, "rank ", c.rank,
+    check<ConfigError>(!c.secret.empty() || is_loopback(ip) || c.insecure_private_network, "rank ", c.rank,
                        " would listen on ", ip, " without a secret, and whoever reaches it could join: give all ranks one "
                        "(BORA_SECRET_FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1)");
     if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
     j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, j_.keys);
-    j_.data = Socket(*j_.context, ZMQ_ROUTER);
-    listen_with(j_.data, j_.keys);
-    set_data_options(j_.data);
-    j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
-    j_.data.set(ZMQ_BACKLOG, 128);
-    j_.data_monitor = j_.data.monitor(*j_.context, "data");
-    auto any_port = "tcp://" + ip + ":*";
-    check<ConfigError>(zmq_bind(j_.data.get(), any_port.c_str()) == 0, "cannot listen on ", ip, ": ",
-                       zmq_strerror(zmq_errno()));
+    if (c.carrier == "zmq") listen_with_zmq(ip);
+    else j_.tcp = listen_on_tcp(ip);
     char host[256] = "?";
     gethostname(host, sizeof host - 1);
     std::string boot;
@@ -167,10 +97,11 @@ class Joining {
            .build = c.build,
            .host = host,
            .machine = boot + host,
-           .address = j_.data.last_endpoint(),
+           .address = j_.data ? j_.data.last_endpoint() : j_.tcp.address,
+           .nonce = random_bytes(32),
            .shm_host = {},
            .shm_name = {}};
-    if (c.carrier != "zmq") {
+    if (c.carrier == "auto" || c.carrier == "shm") {
       j_.shm = listen_for_shm();
       me_.shm_name = j_.shm.name;
       if (!me_.shm_name.empty()) me_.shm_host = shm_host();
@@ -179,6 +110,7 @@ class Joining {
     if (c.rank == 0) listen_with(j_.star.control, j_.keys);
     if (j_.keys && c.rank != 0) connect_with(j_.star.control, *j_.keys);
     for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
+                                 {ZMQ_IPV6, 1},
                                  {ZMQ_HANDSHAKE_IVL, 5000},
                                  {ZMQ_TCP_MAXRT, 10000},
                                  {ZMQ_SNDHWM, 0},
@@ -197,6 +129,17 @@ class Joining {
  private:
   using Seconds = std::chrono::duration<double>;
   double elapsed() const { return Seconds(Clock::now() - start_).count(); }
+  void listen_with_zmq(const std::string& ip) {
+    j_.data = Socket(*j_.context, ZMQ_ROUTER);
+    listen_with(j_.data, j_.keys);
+    set_data_options(j_.data);
+    j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
+    j_.data.set(ZMQ_BACKLOG, 128);
+    j_.data_monitor = j_.data.monitor(*j_.context, "data");
+    auto any_port = "tcp://" + bracketed(ip) + ":*";
+    check<ConfigError>(zmq_bind(j_.data.get(), any_port.c_str()) == 0, "cannot listen on ", ip, ": ",
+                       zmq_strerror(zmq_errno()));
+  }
   void wait_for_news() {
     zmq_pollitem_t items[] = {{j_.star.control.get(), 0, ZMQ_POLLIN, 0}, {j_.star.monitor.get(), 0, ZMQ_POLLIN, 0}};
     zmq_poll(items, 2, 50);
@@ -205,7 +148,7 @@ class Joining {
   // ---- rank 0 ----
   void gather() {
     j_.star.control.set(ZMQ_ROUTER_MANDATORY, 1);
-    auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
+    auto endpoint = root_.endpoint();
     if (zmq_bind(j_.star.control.get(), endpoint.c_str()) != 0) {
       int e = zmq_errno();
       if (e == EADDRINUSE)
@@ -233,7 +176,7 @@ class Joining {
     if (!absent.empty())
       text << list_of(absent) << " of " << c_.size << " did not arrive at " << root_.text() << " within "
            << c_.join_timeout_s << " s";
-    if (!absent.empty() && root_.ip.starts_with("127.") && root_.host != root_.ip && root_.host != "localhost")
+    if (!absent.empty() && is_loopback(root_.ip) && root_.host != root_.ip && root_.host != "localhost")
       text << " (" << root_.host << " is " << root_.ip << " here, which other hosts cannot reach)";
     if (!absent.empty() && strangers_ > 0)
       text << "; " << strangers_ << (strangers_ == 1 ? " connection" : " connections")
@@ -329,6 +272,7 @@ class Joining {
                           .take(),
                       false);
   }
+  static std::string scheme(const std::string& address) { return address.starts_with("data:") ? "tcp" : "zmq"; }
   /// Every difference between rank 0 and the others.
   std::string compare() const {
     std::string text;
@@ -346,7 +290,8 @@ class Joining {
       if (c_.carrier == "shm" && !shares_memory(h.shm_host))
         text += (text.empty() ? "" : "; ") + h.who() + " shares no memory with " + me_.who() +
                 ", and BORA_CARRIER=shm wants it";
-      if (h.machine != me_.machine && h.address.rfind("tcp://127.", 0) == 0)
+      differ("carrier of data", h, scheme(me_.address), scheme(h.address));
+      if (h.machine != me_.machine && (h.address.find("//127.") != std::string::npos || h.address.find("//[::1]") != std::string::npos))
         text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
                 " cannot reach it: set BORA_INTERFACE to one of its network interfaces";
     };
@@ -364,9 +309,10 @@ class Joining {
     for (auto& h : arrived_) {
       j_.who.push_back(h->who());
       j_.addresses.push_back(h->address);
+      j_.nonces.push_back(h->nonce);
       j_.shm_names.push_back(shares_memory(h->shm_host) ? h->shm_name : "");
       ranks_on_host_ += h->machine == me_.machine;
-      w.text(h->who()).text(h->machine).text(h->address).text(h->shm_host).text(h->shm_name);
+      w.text(h->who()).text(h->machine).text(h->address).text(h->nonce).text(h->shm_host).text(h->shm_name);
     }
     auto verdict = w.take();
     for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
@@ -375,7 +321,7 @@ class Joining {
 
   // ---- the others ----
   void greet() {
-    auto endpoint = "tcp://" + root_.ip + ":" + root_.port;
+    auto endpoint = root_.endpoint();
     check<ConfigError>(zmq_connect(j_.star.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ",
                        zmq_strerror(zmq_errno()));
     std::string absent;
@@ -409,6 +355,7 @@ class Joining {
           j_.who.push_back(r.text());
           ranks_on_host_ += r.text() == me_.machine;
           j_.addresses.push_back(r.text());
+          j_.nonces.push_back(r.text());
           auto where = r.text(), name = r.text();
           j_.shm_names.push_back(shares_memory(where) ? name : "");
         }
@@ -441,8 +388,8 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
   check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ",
                      c.heartbeat_s, " s, suspect ", c.suspect_s, " s and dead ", c.dead_s, " s must increase");
-  check<ConfigError>(c.carrier == "auto" || c.carrier == "zmq" || c.carrier == "shm", "BORA_CARRIER: unknown carrier '",
-                     c.carrier, "'; there are auto, zmq and shm");
+  check<ConfigError>(c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm",
+                     "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq and shm");
   if (c.size == 1) return local(1).front();
   Joining joining(c);
   joining.run();

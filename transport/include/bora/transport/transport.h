@@ -23,13 +23,13 @@ struct JoinTimeout : TransportError {
 
 struct Config {
   int rank = 0, size = 1;
-  std::string root = "127.0.0.1:29650";  // host:port that rank 0 listens on; the only fixed port
+  std::string root = "127.0.0.1:29650";  // host:port or [IPv6]:port that rank 0 listens on; the only fixed port
   double join_timeout_s = 120;
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
   std::string job = {};                           // ranks with another job name are refused
   std::string build = {};        // compared across ranks in the handshake, line by line: library build, mesh shape, settings
-  std::string carrier = "auto";  // of data: auto (shared memory within a host, tcp between hosts), or zmq or shm for all
+  std::string carrier = "auto";  // of data: auto (shared memory within a host, tcp between hosts), or for all pairs tcp, zmq (tcp by ZeroMQ) or shm
   /// What all ranks of the job were given, and nobody else: connections are encrypted, and those without it are refused. Empty: neither,
   /// and only the loopback interface is used, unless `insecure_private_network` says that nobody else reaches this network.
   std::string secret = {};

@@ -1,0 +1,35 @@
+// address.h -- where ranks listen: names, IPv4 and IPv6 addresses, this host's own.
+#pragma once
+#include <sys/socket.h>
+#include <string>
+#include "bora/transport/transport.h"
+#include "link.h"
+
+namespace bora::transport {
+struct Address {
+  std::string host, port, ip;  // as written, without brackets; the ip resolved
+  /// "host:port"
+  std::string text() const;
+  /// "tcp://ip:port" as ZeroMQ writes it
+  std::string endpoint() const;
+};
+/// "10.0.0.1", or "[fd77::1]" in front of a port.
+std::string bracketed(const std::string& ip);
+bool is_loopback(const std::string& ip);
+/// config.root, found by name; waits for a name that may become known later. ConfigError.
+Address resolve(const Config&, Clock::time_point start);
+/// The address of this host from which the root is reached, or that of the named interface (of the root's family). ConfigError.
+std::string own_address(const Address& root, const std::string& interface_name);
+
+/// A socket's address from its text, "ip" and port.
+struct SocketAddress {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
+};
+SocketAddress socket_address(const std::string& ip, int port);
+/// Moves a connection off BBR, which costs loopback 2-5x.
+void leave_bbr(int socket);
+void leave_bbr_within_host(int connected_socket);
+}  // namespace bora::transport

@@ -1,0 +1,385 @@
+#include "tcp_data.h"
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include "address.h"
+#include "schedule.h"
+#include "seal.h"
+
+namespace bora::transport {
+namespace {
+using namespace std::chrono_literals;
+constexpr std::uint32_t kListener = 0;
+constexpr std::size_t kStaged = 16 << 10;    // bytes read at once beyond a payload
+constexpr std::size_t kPooled = kMaxChunkBytes + kTagBytes;
+constexpr std::size_t kSmall = 16 << 10;     // up to here a buffer is not worth keeping
+constexpr int kReads = 4;                    // from one connection before others have their turn
+constexpr int kGather = 32;                  // pieces written at once
+constexpr std::size_t kMaxStrangers = 64;    // connections that have not said yet whose they are
+constexpr auto kPatience = 5s;               // with such a connection
+constexpr unsigned kUserTimeout = 30000;     // ms that the kernel tries to send
+
+/// Memory for messages: the large buffers are used again, because fresh ones cost page faults.
+class Pool {
+ public:
+  using Buffer = std::shared_ptr<std::byte>;
+  /// Of at least n bytes.
+  static Buffer get(const std::shared_ptr<Pool>& pool, std::size_t n) {
+    if (n <= kSmall || n > kPooled) return Buffer(new std::byte[n], std::default_delete<std::byte[]>());
+    std::unique_ptr<std::byte[]> bytes;
+    {
+      std::lock_guard lock(pool->m_);
+      if (!pool->free_.empty()) bytes = std::move(pool->free_.back()), pool->free_.pop_back();
+    }
+    if (!bytes) bytes.reset(new std::byte[kPooled]);
+    return Buffer(bytes.release(), [pool](std::byte* p) {
+      std::unique_ptr<std::byte[]> back(p);
+      std::lock_guard lock(pool->m_);
+      if (pool->free_.size() < 64) pool->free_.push_back(std::move(back));
+    });
+  }
+
+ private:
+  std::mutex m_;
+  std::vector<std::unique_ptr<std::byte[]>> free_;
+};
+void set_options(int socket) {
+  int one = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
+}
+
+class TcpData final : public DataPath {
+ public:
+  TcpData(TcpListener listener, TcpOptions o, Up up)
+      : listener_(std::move(listener.socket)), options_(std::move(o)), up_(std::move(up)), by_rank_(options_.addresses.size()) {
+    epoll_.add(listener_.get(), kListener);
+  }
+  void connect(int r) override {
+    auto &text = options_.addresses[static_cast<std::size_t>(r)], &own = options_.addresses[static_cast<std::size_t>(options_.rank)];
+    auto colon = text.rfind(':');
+    auto ip = text.substr(7, colon - 7);  // behind data://
+    if (ip.front() == '[') ip = ip.substr(1, ip.size() - 2);
+    auto to = socket_address(ip, std::atoi(text.c_str() + colon + 1));
+    Descriptor socket(::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    set_options(socket.get());
+    if (text.substr(0, colon) == own.substr(0, own.rfind(':'))) leave_bbr(socket.get());
+    bool ok = ::connect(socket.get(), to.get(), to.size) == 0 || errno == EINPROGRESS;
+    check<TransportError>(ok, "cannot connect to rank ", r, " at ", text.substr(7), ": ", std::strerror(errno));
+    auto& c = add(std::move(socket));
+    adopt(c, r);
+    Header h;
+    h.type = MessageType::hello;
+    h.src = static_cast<std::uint32_t>(options_.rank);
+    h.dst = static_cast<std::uint32_t>(r);
+    send(r, h, nullptr, nullptr);
+  }
+  void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
+    auto c = by_rank_[static_cast<std::size_t>(r)];
+    if (stopped_ || !c) return;  // it has gone: the control plane will say so
+    Queued q{header, bytes, header.payload(), {}};
+    q.header.epoch = options_.epoch;
+    q.header = sealed(q.header);
+    if (c->seal) {
+      auto to = Pool::get(pool_, q.size + kTagBytes);
+      c->seal->seal(q.header, bytes, q.size, to.get());
+      q.bytes = to.get();
+      q.size += kTagBytes;
+      q.hold = std::move(to);
+      c->queue.push_back(std::move(q));
+      if (c->queue.size() == 1) flush(*c);
+      return;
+    }
+    if (!c->queue.empty()) {
+      keep(q, owner);
+      c->queue.push_back(std::move(q));
+      return;
+    }
+    // What the kernel takes at once needs no keeper.
+    c->queue.push_back(std::move(q));
+    flush(*c);
+    if (!c->queue.empty()) keep(c->queue.front(), owner);
+  }
+  bool receive(Sink& sink) override {
+    if (stopped_) return false;
+    epoll_event e[64];
+    int n = epoll_.wait(e, 64, 0);
+    bool any = false;
+    for (int i = 0; i < n && !stopped_; ++i) {
+      if (e[i].data.u32 == kListener) {
+        accept();
+        continue;
+      }
+      auto found = connections_.find(e[i].data.u32);
+      if (found == connections_.end()) continue;
+      auto& c = *found->second;
+      if (e[i].events & EPOLLOUT) any = flush(c) || any;
+      if (c.socket && !stopped_ && (e[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))) any = read(c, sink) || any;
+      if (!c.socket && !stopped_) connections_.erase(found);
+    }
+    return any;
+  }
+  int descriptor() const override { return epoll_.get(); }
+  bool ready() override {
+    epoll_event e;
+    return epoll_.wait(&e, 1, 0) > 0;
+  }
+  void asleep() override {}
+  void stop() override {
+    if (std::exchange(stopped_, true)) return;
+    for (auto& [id, c] : connections_) {  // they may be in use further up in this thread
+      c->queue.clear();
+      c->socket = Descriptor();
+    }
+    std::fill(by_rank_.begin(), by_rank_.end(), nullptr);
+    listener_ = Descriptor();
+  }
+  std::vector<Broken> broken(Clock::time_point now) override {
+    for (auto it = connections_.begin(); it != connections_.end();)
+      it = it->second->peer < 0 && now - it->second->since > kPatience ? connections_.erase(it) : std::next(it);
+    std::vector<Broken> found;
+    for (auto& [b, since] : broken_)
+      if (now >= since) found.push_back(b);
+    return found;
+  }
+
+ private:
+  struct Queued {
+    Header header;
+    const std::byte* bytes;
+    std::size_t size;                  // of the bytes
+    std::shared_ptr<const void> hold;  // keeps them
+  };
+  struct Connection {
+    std::uint32_t id = 0;
+    Descriptor socket;
+    int peer = -1;     // unknown
+    int claimed = -1;  // its greeting is being read
+    Clock::time_point since = Clock::now();
+    std::optional<Sealer> seal;
+    std::optional<Opener> open;
+    // reading: header, then a body: the payload and with keys a tag
+    std::array<std::byte, kStaged> staged;
+    std::size_t begin = 0, end = 0;  // of what is staged
+    Header header;
+    bool in_body = false;
+    Pool::Buffer body;
+    std::size_t body_size = 0, body_read = 0;
+    // writing
+    std::deque<Queued> queue;
+    std::size_t sent = 0;  // bytes of the first
+    bool wants_out = false;
+  };
+  static void keep_copy(const std::shared_ptr<Pool>& pool, Queued& q) {
+    auto to = Pool::get(pool, q.size);
+    std::memcpy(to.get(), q.bytes, q.size);
+    q.bytes = to.get();
+    q.hold = std::move(to);
+  }
+  void keep(Queued& q, Owner* owner) {
+    if (q.size == 0 || q.hold) return;
+    if (owner) q.hold = owner->pin();
+    else keep_copy(pool_, q);
+  }
+  Connection& add(Descriptor socket) {
+    auto c = std::make_unique<Connection>();
+    c->id = ++last_id_;
+    c->socket = std::move(socket);
+    epoll_.add(c->socket.get(), c->id);
+    return *(connections_[c->id] = std::move(c));
+  }
+  /// From now on it is this rank's.
+  void adopt(Connection& c, int r) {
+    c.peer = r;
+    by_rank_[static_cast<std::size_t>(r)] = &c;
+    if (options_.keys && !c.seal) set_keys(c, r);
+  }
+  void set_keys(Connection& c, int r) {
+    auto& nonces = options_.nonces;
+    auto me = static_cast<std::size_t>(options_.rank), other = static_cast<std::size_t>(r);
+    c.seal.emplace(direction_key(options_.keys->data, options_.epoch, options_.rank, r, nonces[me], nonces[other]));
+    c.open.emplace(direction_key(options_.keys->data, options_.epoch, r, options_.rank, nonces[other], nonces[me]));
+  }
+  void accept() {
+    for (;;) {
+      int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd < 0) return;
+      Descriptor socket(fd);
+      auto strangers = std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
+      if (static_cast<std::size_t>(strangers) >= kMaxStrangers) continue;
+      set_options(fd);
+      leave_bbr_within_host(fd);
+      add(std::move(socket));
+    }
+  }
+  /// The connection ends. `wait`: how long its peer may go on without it before that counts as its loss: after the last collective
+  /// connections close while the control plane still says good-bye.
+  void drop(Connection& c, const std::string& why, Clock::duration wait) {
+    if (c.peer >= 0) {
+      by_rank_[static_cast<std::size_t>(c.peer)] = nullptr;
+      broken_.emplace_back(Broken{c.peer, why}, Clock::now() + wait);
+    }
+    c.queue.clear();
+    c.socket = Descriptor();
+  }
+  /// Writes what the kernel takes. True if it took something.
+  bool flush(Connection& c) {
+    bool any = false;
+    while (!c.queue.empty()) {
+      iovec parts[kGather];
+      int n = 0;
+      std::size_t skip = c.sent, asked = 0;
+      auto piece = [&](const void* p, std::size_t size) {
+        auto off = std::min(skip, size);
+        skip -= off;
+        if (size > off) parts[n++] = {const_cast<char*>(static_cast<const char*>(p) + off), size - off}, asked += size - off;
+      };
+      for (auto& q : c.queue) {
+        if (n + 2 > kGather) break;
+        piece(&q.header, sizeof q.header);
+        piece(q.bytes, q.size);
+      }
+      msghdr m{};
+      m.msg_iov = parts;
+      m.msg_iovlen = static_cast<std::size_t>(n);
+      auto wrote = ::sendmsg(c.socket.get(), &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0 && errno != EAGAIN) {
+        drop(c, std::string("was closed: ") + std::strerror(errno), 1s);
+        return true;
+      }
+      auto taken = wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
+      any = any || taken > 0;
+      for (auto left = taken; left > 0;) {
+        auto rest = sizeof(Header) + c.queue.front().size - c.sent;
+        if (left < rest) {
+          c.sent += left;
+          break;
+        }
+        left -= rest;
+        c.sent = 0;
+        c.queue.pop_front();
+      }
+      if (taken < asked) break;  // it is full
+    }
+    if (c.wants_out == c.queue.empty()) {
+      c.wants_out = !c.queue.empty();
+      epoll_.change(c.socket.get(), c.id, c.wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    }
+    return any;
+  }
+  bool read(Connection& c, Sink& sink) {
+    bool any = false;
+    for (int k = 0; k < kReads && c.socket; ++k) {
+      auto missing = c.in_body ? c.body_size - c.body_read : 0;
+      iovec parts[2] = {{c.body.get() + c.body_read, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
+      auto asked = missing + parts[1].iov_len;
+      auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2) : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return any;
+      if (n <= 0) {
+        drop(c, n == 0 ? "was closed" : std::string("was closed: ") + std::strerror(errno), 1s);
+        return true;
+      }
+      any = true;
+      auto got = static_cast<std::size_t>(n), direct = std::min(missing, got);
+      c.body_read += direct;
+      c.end += got - direct;
+      if (!take(c, sink)) return true;
+      if (got < asked) return true;
+    }
+    return any;
+  }
+  /// Hands over all messages that are complete. False if the connection, or everything, has ended.
+  bool take(Connection& c, Sink& sink) {
+    for (;;) {
+      if (!c.in_body) {
+        if (c.end - c.begin < sizeof(Header)) break;
+        if (!parse_header(c.staged.data() + c.begin, sizeof(Header), c.header) || !fits(c)) return ends(c, "sent a message that makes no sense");
+        c.begin += sizeof(Header);
+        c.body_size = c.header.payload() + (options_.keys ? kTagBytes : 0);
+        c.body_read = 0;
+        c.in_body = true;
+        c.body = Pool::get(pool_, c.body_size);
+      }
+      auto n = std::min(c.body_size - c.body_read, c.end - c.begin);
+      if (n > 0) std::memcpy(c.body.get() + c.body_read, c.staged.data() + c.begin, n);
+      c.body_read += n;
+      c.begin += n;
+      if (c.body_read < c.body_size) break;
+      c.in_body = false;
+      if (!deliver(c, sink)) return false;
+    }
+    // What is left begins at the front, so that a whole header always has room.
+    std::memmove(c.staged.data(), c.staged.data() + c.begin, c.end - c.begin);
+    c.end -= std::exchange(c.begin, 0);
+    return true;
+  }
+  bool ends(Connection& c, const char* why) {
+    drop(c, why, 0s);
+    return false;
+  }
+  /// Whether this rank can have been sent such a header on such a connection.
+  bool fits(Connection& c) {
+    auto& h = c.header;
+    auto src = static_cast<int>(h.src);
+    if (h.epoch != options_.epoch || h.dst != static_cast<std::uint32_t>(options_.rank) || h.src >= by_rank_.size() ||
+        h.payload() > kMaxChunkBytes)
+      return false;
+    if (c.peer >= 0) return src == c.peer && h.type != MessageType::hello;
+    // The greeting: of a higher rank that has not come before.
+    if (h.type != MessageType::hello || src <= options_.rank || by_rank_[h.src] || met_.contains(src)) return false;
+    c.claimed = src;
+    if (options_.keys) set_keys(c, src);
+    return true;
+  }
+  bool deliver(Connection& c, Sink& sink) {
+    auto n = c.header.payload();
+    if (c.open && !c.open->open(c.header, c.body.get(), n, c.body.get())) return ends(c, "sent a message that is not authentic");
+    if (c.peer < 0) {
+      if (!met_.insert(c.claimed).second) return ends(c, "came twice");
+      adopt(c, c.claimed);
+      up_(c.peer);
+      return true;
+    }
+    Arrival a{c.header, n > 0 ? c.body.get() : nullptr, {}};
+    if (n > 0) a.hold = std::move(c.body);
+    sink.data(std::move(a));
+    return !stopped_;
+  }
+
+  Descriptor listener_;
+  TcpOptions options_;
+  Up up_;
+  Epoll epoll_;
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+  std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
+  std::vector<Connection*> by_rank_;
+  std::set<int> met_;  // higher ranks that have connected
+  std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when it counts
+  std::uint32_t last_id_ = kListener;
+  bool stopped_ = false;
+};
+}  // namespace
+
+TcpListener listen_on_tcp(const std::string& ip) {
+  auto at = socket_address(ip, 0);
+  TcpListener l{Descriptor(::socket(at.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
+  bool ok = ::bind(l.socket.get(), at.get(), at.size) == 0 && ::listen(l.socket.get(), 128) == 0 &&
+            ::getsockname(l.socket.get(), at.get(), &at.size) == 0;
+  check<ConfigError>(ok, "cannot listen on ", ip, ": ", std::strerror(errno));
+  auto port = at.bytes.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at.bytes).sin6_port : reinterpret_cast<sockaddr_in&>(at.bytes).sin_port;
+  l.address = "data://" + bracketed(ip) + ":" + std::to_string(ntohs(port));
+  return l;
+}
+std::unique_ptr<DataPath> make_tcp_data(TcpListener l, TcpOptions o, Up up) {
+  return std::make_unique<TcpData>(std::move(l), std::move(o), std::move(up));
+}
+}  // namespace bora::transport

@@ -1,0 +1,27 @@
+// tcp_data.h -- data over tcp between hosts, on sockets of our own: every rank listens, and of each pair that is used the higher rank
+// connects to the lower one. The thread that waits for data reads and writes them itself.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+#include "data_path.h"
+#include "descriptor.h"
+#include "secret.h"
+
+namespace bora::transport {
+struct TcpListener {
+  Descriptor socket;
+  std::string address = {};  // "data://ip:port"
+};
+/// Listens on a port that the kernel chooses. ConfigError.
+TcpListener listen_on_tcp(const std::string& ip);
+
+struct TcpOptions {
+  int rank = 0;
+  std::uint32_t epoch = 0;
+  std::vector<std::string> addresses = {}, nonces = {};  // by rank
+  std::optional<JobKeys> keys = {};                      // messages are sealed with them
+};
+std::unique_ptr<DataPath> make_tcp_data(TcpListener, TcpOptions, Up);
+}  // namespace bora::transport
