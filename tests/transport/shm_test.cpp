@@ -180,7 +180,7 @@ TEST(ShmData, CarriersAreChosenByTheSettings) {
     threads.emplace_back([&, r] {
       try {
         auto mine = config_for(r, 2, port);
-        mine.carrier = r == 0 ? "zmq" : "auto";
+        mine.carrier = r == 0 ? "tcp" : "auto";
         auto context = join(mine);
         float one = 1, sum = 0;
         context->run(everybody(2), {.op = Op::all_reduce, .in = &one, .out = &sum, .send_counts = {1}});

@@ -96,6 +96,7 @@ void check_that_strangers_are_refused(const std::string& endpoint, const JobKeys
   ZmqContext own;
   Socket s(own, ZMQ_DEALER);
   s.set(ZMQ_LINGER, 0);
+  s.set(ZMQ_IPV6, 1);
   s.set(ZMQ_RECONNECT_IVL, -1);
   connect_as(s, k.server, derive("another secret than the job's", "client"));
   auto address = "inproc://stranger";
