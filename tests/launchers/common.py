@@ -47,6 +47,17 @@ def wait_until(what, condition, seconds=20):
         time.sleep(0.02)
 
 
+def kill_when_ready(mark, program):
+    """For `meanwhile`: once 4 ranks have printed "ready", kill -9 for the process of `program` that has `mark` in its environment."""
+    def kill(process):
+        wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
+        pids = [pid for pid, line in processes(mark) if line.startswith(program)]
+        assert len(pids) == 1, processes(mark)
+        os.kill(pids[0], signal.SIGKILL)
+        kill.at = time.monotonic()
+    return kill
+
+
 class Result:
     def __init__(self, code, out, err, seconds):
         self.code, self.out, self.err, self.seconds = code, out, err, seconds
@@ -56,10 +67,11 @@ class Result:
 
 
 def run(command, meanwhile=None, seconds=60, **options):
-    """The command's Result; `meanwhile` gets the process while it runs."""
+    """The command's Result; `meanwhile` gets the process, with what it said() on stdout so far."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **options)
+        process.said = lambda: os.pread(out.fileno(), 1 << 20, 0).decode(errors="replace")
         try:
             if meanwhile:
                 meanwhile(process)

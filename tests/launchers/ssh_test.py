@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from common import expect, need, processes, run, run_all, wait_until
+from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
 
 need({"sshd": "openssh-server", "ssh": "openssh-client", "ssh-keygen": "openssh-client"})
 bora, rank_program = sys.argv[1:3]
@@ -39,7 +39,8 @@ def start_sshd():
                 f"  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known\n  StrictHostKeyChecking accept-new\n  HostKeyAlias test\n"
                 f"Host alpha beta\n  Port {port}\nHost dead\n  Port 1\n")
     log = open(f"{folder}/sshd.log", "w")
-    process = subprocess.Popen([shutil.which("sshd"), "-D", "-e", "-f", f"{folder}/sshd_config"], stdin=subprocess.DEVNULL, stderr=log)
+    process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", shutil.which("sshd"), "-D", "-e", "-f", f"{folder}/sshd_config"],
+                               stdin=subprocess.DEVNULL, stderr=log)
 
     def listening():
         with socket.socket() as s:
@@ -139,16 +140,8 @@ def a_lost_rank_of_another_host_is_named():
     r = launch("--", program, meanwhile=ready(4)(lambda p: os.kill(int(open(f"{folder}/pid3").read()), signal.SIGKILL)))
     expect(r.code == 86 and r.err == "bora: rank 3 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 10, r)
     # In the middle of collectives: the survivors say it themselves.
-    r = launch("--", rank_program, "loop", meanwhile=lambda p: kill_rank(2))
+    r = launch("--", rank_program, "loop", meanwhile=kill_when_ready("BORA_RANK=2\0", rank_program))
     expect(r.code == 86 and r.err == "bora: rank 2 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 15, r)
-
-
-def kill_rank(rank):
-    def pids():
-        return [pid for pid, line in processes(f"BORA_RANK={rank}\0") if line.startswith(rank_program)]
-    wait_until("the rank runs", pids)
-    time.sleep(1)
-    os.kill(pids()[0], signal.SIGKILL)
 
 
 def a_lost_connection_is_a_lost_rank():

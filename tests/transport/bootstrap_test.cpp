@@ -24,7 +24,7 @@ void refused(const Variables& v, const std::string& words) {
     ADD_FAILURE() << "accepted as " << c.launcher << " " << c.rank << " of " << c.size;
   } catch (const ConfigError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
 }
-const Variables slurm{{"SLURM_PROCID", "2"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_NODELIST", "n[001-003,7],gpu5"}};
+const Variables slurm{{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_NODELIST", "n[001-003,7],gpu5"}};
 const Variables ompi{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
 Variables operator+(Variables a, const Variables& b) {
   for (auto& [k, v] : b) a[k] = v;
@@ -38,6 +38,8 @@ TEST(Bootstrap, EachLauncher) {
   is(slurm, "Slurm", 2, 4, "n001:29650");
   is(slurm + Variables{{"SLURM_STEP_NODELIST", "node3"}}, "Slurm", 2, 4, "node3:29650");
   is(slurm + Variables{{"SLURM_STEP_NODELIST", "a,b[1-2]"}}, "Slurm", 2, 4, "a:29650");
+  is(slurm + Variables{{"SLURM_STEP_NODELIST", "r[1-2,5]n[03-04].x,b"}}, "Slurm", 2, 4, "r1n03.x:29650");
+  is({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}, "a single process", 0, 1, Config().root);  // a batch script
   is(slurm + Variables{{"SLURM_STEP_NODELIST", "c[7,9]"}, {"BORA_ROOT", "x:5"}}, "Slurm", 2, 4, "x:5");
   is(ompi, "Open MPI", 1, 2, "127.0.0.1:29650");
   is(ompi + Variables{{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
@@ -47,6 +49,13 @@ TEST(Bootstrap, EachLauncher) {
   is({{"JOB_COMPLETION_INDEX", "3"}, {"BORA_SIZE", "4"}, {"HOSTNAME", "train-3"}, {"BORA_SERVICE", "ranks"}}, "Kubernetes",
      3, 4, "train-0.ranks:29650");
 }
+TEST(Bootstrap, JobsOfOneClusterDiffer) {
+  EXPECT_EQ(from(slurm).job, "");
+  auto job = slurm + Variables{{"SLURM_JOB_ID", "17"}, {"SLURM_STEP_ID", "3"}};
+  EXPECT_EQ(from(job).job, "Slurm 17.3");
+  EXPECT_EQ(from(job + Variables{{"BORA_JOB", "mine"}}).job, "mine");
+  EXPECT_EQ(from(ompi + Variables{{"PMIX_NAMESPACE", "n7"}}).job, "Open MPI n7");
+}
 TEST(Bootstrap, OneOfSeveral) {
   Variables own{{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}};
   is(slurm + ompi + own, "bora", 0, 2, "a:1");  // explicit
@@ -54,7 +63,7 @@ TEST(Bootstrap, OneOfSeveral) {
   is(slurm + ompi + Variables{{"BORA_LAUNCHER", "ompi"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
   is(slurm + Variables{{"BORA_LAUNCHER", "none"}}, "a single process", 0, 1, Config().root);
   // A shell inside an allocation is one task.
-  is(slurm + ompi + Variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
+  is(slurm + ompi + Variables{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
   is(ompi + Variables{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, "Open MPI", 1, 2, "127.0.0.1:29650");  // they agree
 }
 TEST(Bootstrap, Refused) {

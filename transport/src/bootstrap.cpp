@@ -25,13 +25,19 @@ std::string text(const Environment& env, const char* name) {
   auto t = env(name);
   return t ? t : "";
 }
-/// "n[001-003,7],gpu5" -> "n001".
+/// "r[1-2]n[001-003,7],gpu5" -> "r1n001".
 std::string first_of_nodelist(std::string_view list) {
-  auto end = list.find_first_of(",[");
-  std::string host(list.substr(0, end));
-  if (end == std::string_view::npos || list[end] == ',') return host;
-  auto inside = list.substr(end + 1);
-  return host + std::string(inside.substr(0, inside.find_first_of(",-]")));
+  std::string host;
+  while (!list.empty() && list[0] != ',') {
+    auto end = list.find_first_of(",[");
+    host += list.substr(0, end);
+    if (end == std::string_view::npos || list[end] == ',') break;
+    auto inside = list.substr(end + 1), first = inside.substr(0, inside.find_first_of(",-]"));
+    host += first;
+    auto close = inside.find(']');
+    list = close == std::string_view::npos ? std::string_view() : inside.substr(close + 1);
+  }
+  return host;
 }
 /// The address in "2034.0;tcp://10.0.0.1,192.168.0.1:45213" (Open MPI's launcher).
 std::string host_of_uri(std::string_view uri) {
@@ -66,19 +72,26 @@ std::string read_secret(const Environment& env) {
 struct Launcher {
   const char *key, *name, *rank, *size;
   std::string (*root)(const Environment&);  // host:port of rank 0, empty if it does not say
+  std::string (*job)(const Environment&);   // what tells its jobs apart, empty if it does not say
 };
-std::string no_root(const Environment&) { return {}; }
+std::string nothing(const Environment&) { return {}; }
 const Launcher launchers[] = {
     {"torchrun", "torchrun", "RANK", "WORLD_SIZE",
      [](const Environment& env) {
        auto host = text(env, "MASTER_ADDR"), port = text(env, "MASTER_PORT");
        return host.empty() || port.empty() ? std::string() : host + ":" + port;
-     }},
-    {"slurm", "Slurm", "SLURM_PROCID", "SLURM_NTASKS",
+     },
+     [](const Environment& env) { return text(env, "TORCHELASTIC_RUN_ID"); }},
+    // Of a step, which srun starts: the script of a batch job has a SLURM_PROCID too.
+    {"slurm", "Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
      [](const Environment& env) {
        auto list = text(env, "SLURM_STEP_NODELIST");
        if (list.empty()) list = text(env, "SLURM_JOB_NODELIST");
        return list.empty() ? std::string() : first_of_nodelist(list) + std::string(kPort);
+     },
+     [](const Environment& env) {
+       auto job = text(env, "SLURM_JOB_ID");
+       return job.empty() ? job : job + "." + text(env, "SLURM_STEP_ID");
      }},
     {"ompi", "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      [](const Environment& env) {
@@ -86,8 +99,9 @@ const Launcher launchers[] = {
        if (size == text(env, "OMPI_COMM_WORLD_LOCAL_SIZE")) return "127.0.0.1" + std::string(kPort);
        auto host = host_of_uri(text(env, "OMPI_MCA_orte_hnp_uri"));
        return host.empty() ? host : host + std::string(kPort);
-     }},
-    {"pmi", "PMI", "PMI_RANK", "PMI_SIZE", no_root},
+     },
+     [](const Environment& env) { return text(env, "PMIX_NAMESPACE"); }},
+    {"pmi", "PMI", "PMI_RANK", "PMI_SIZE", nothing, nothing},
     {"kubernetes", "Kubernetes", "JOB_COMPLETION_INDEX", "BORA_SIZE",
      [](const Environment& env) {
        // Pods of an indexed Job are called <job>-<index>, and found below the headless service.
@@ -95,7 +109,8 @@ const Launcher launchers[] = {
             index = "-" + text(env, "JOB_COMPLETION_INDEX");
        if (service.empty() || !host.ends_with(index)) return std::string();
        return host.substr(0, host.size() - index.size()) + "-0." + service + std::string(kPort);
-     }},
+     },
+     nothing},
 };
 
 struct Found {
@@ -125,7 +140,7 @@ Config config_from_environment(const Environment& env) {
   check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
   auto wanted = text(env, "BORA_LAUNCHER"), root = text(env, "BORA_ROOT");
   bool kubernetes = env("JOB_COMPLETION_INDEX") != nullptr;
-  static const Launcher own{"bora", "bora", "BORA_RANK", "BORA_SIZE", no_root};
+  static const Launcher own{"bora", "bora", "BORA_RANK", "BORA_SIZE", nothing, nothing};
   check<ConfigError>((env("BORA_RANK") != nullptr) == (env("BORA_SIZE") != nullptr) || kubernetes,
                      "BORA_RANK and BORA_SIZE must be set together; only ", env("BORA_RANK") ? "BORA_RANK" : "BORA_SIZE",
                      " is");
@@ -160,6 +175,7 @@ Config config_from_environment(const Environment& env) {
   c.rank = first.rank;
   c.size = first.size;
   c.root_may_lag = first.by->key == std::string_view("kubernetes");
+  if (auto id = first.by->job(env); c.job.empty() && !id.empty()) c.job = c.launcher + " " + id;
   if (root.empty()) root = first.by->root(env);
   if (!root.empty()) c.root = root;
   check<ConfigError>(!root.empty() || c.size == 1, c.root_may_lag ? "BORA_SERVICE" : "BORA_ROOT", " is not set: with ",
