@@ -2,12 +2,15 @@
 // layer, and the backward one scatters the layer's gradients: with one iteration in between, the network works while the cores do.
 //
 //   before:      early(0)
-//   iteration t: wait for what early(t) started; early(t + 1); the body, which starts its late collectives, and in front of the first
-//                step that writes to their memory again: late(t - 1), which waits for them and completes the stacked results
+//   iteration t: the body; in front of what first reads a result of early(t): the wait for it, and the start of the same in early(t + 1);
+//                in front of what first writes to the memory of a late collective again: late(t - 1), which waits for it and completes
+//                the stacked results
 //   behind:      late(T - 1)
 //
-// What is moved is read from the structure of the Program and from global shapes, so every rank starts the same collectives in the same order.
+// What is moved is read from the structure of the Program and from global shapes, and early collectives start before all others of an
+// iteration, so every rank starts the same collectives in the same order.
 #include <algorithm>
+#include <utility>
 #include "bora/ops/collectives.h"
 #include "bora/ops/primitives.h"
 #include "compile/graph.h"
@@ -226,21 +229,6 @@ struct Arranger {
   const Mask& late_result;  // by variable
   std::size_t carries;
 
-  /// Collectives of the next iteration begin where they stand; all of them are waited for before the next ones begin.
-  void start_early() {
-    std::vector<Node> waits, rest;
-    for (auto& n : g.nodes) {
-      if (n.when != When::early || !n.primitive->traits.collective) {
-        rest.push_back(std::move(n));
-        continue;
-      }
-      auto [start, wait] = start_and_wait(g, n, waits.size());
-      rest.push_back(std::move(start));
-      waits.push_back(std::move(wait));
-    }
-    waits.insert(waits.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
-    g.nodes = std::move(waits);
-  }
   bool is_late_result(int v) const {
     auto r = g.at(v);
     return r < late_result.size() && late_result[r];
@@ -275,6 +263,48 @@ struct Arranger {
       v = copy;
     }
   }
+  /// Each early collective, with what it needs, is started where its result for this iteration is first read, behind the wait for that;
+  /// in their order, and before the iteration's other collectives. Memory of starts is held until the waits.
+  void place_early(const std::vector<int>& handed) {
+    std::vector<std::vector<Node>> groups;
+    std::vector<Node> group, body;
+    for (auto& n : g.nodes) {
+      if (n.when != When::early) {
+        body.push_back(std::move(n));
+        continue;
+      }
+      bool last = n.primitive && n.primitive->traits.collective;
+      group.push_back(std::move(n));
+      if (last) groups.push_back(std::exchange(group, {}));
+    }
+    auto place = static_cast<std::size_t>(std::find_if(body.begin(), body.end(), talks) - body.begin());
+    std::vector<std::size_t> places(groups.size());
+    auto starts = static_cast<std::size_t>(
+        std::count_if(body.begin(), body.end(), [](auto& n) { return n.kind == Node::Kind::start; }));
+    for (std::size_t k = groups.size(); k-- > 0;) {
+      for (std::size_t t = place; t-- > 0;)
+        if (has(g, body[t].in, g.at(handed[k]))) place = t;
+      places[k] = place;
+      auto [start, wait] = start_and_wait(g, groups[k].back(), starts + k);
+      for (int v : start.in) stay(v);
+      stay(start.out.back());
+      groups[k].back() = std::move(start);
+      groups[k].insert(groups[k].begin(), std::move(wait));
+    }
+    g.nodes.clear();
+    for (std::size_t t = 0, k = 0; t <= body.size(); ++t) {
+      for (; k < groups.size() && places[k] == t; ++k)
+        g.nodes.insert(g.nodes.end(), std::make_move_iterator(groups[k].begin()), std::make_move_iterator(groups[k].end()));
+      if (t < body.size()) g.nodes.push_back(std::move(body[t]));
+    }
+  }
+  static bool talks(const Node& n) {
+    return n.kind != Node::Kind::wait && n.primitive && communicates({n.primitive, n.in, n.out});
+  }
+  void stay(int v) {
+    g.stays.resize(g.vars.size());
+    g.stays[g.at(v)] = true;
+  }
   /// Waits for late collectives, and what reads their results, come in front of what writes to their memory again. Those that nothing
   /// reads wait each at its own place.
   void place_late() {
@@ -293,7 +323,7 @@ struct Arranger {
         return o.kind != Node::Kind::wait &&
                std::any_of(o.in.begin(), o.in.end(), [&](int v) { return has(g, n.in, g.at(v)); });
       });
-      for (int v : n.in) g.stays[g.at(v)] = true;
+      for (int v : n.in) stay(v);
       if (read) first = std::min(first, place);
       else alone.emplace_back(place, n);
     }
@@ -319,15 +349,9 @@ std::optional<Graph> pipelined(const ops::Scan& scan, bool fused) {
   for (std::size_t k = 0; k < s.late.size(); ++k)
     if (s.late[k]) late_result[g.at(s.b.code[k].out[0])] = true;
   Arranger a{g, late_result, s.carries};
-  a.start_early();
   a.mark_late();
   schedule(g);
-  g.stays.assign(g.vars.size(), false);
-  for (auto& n : g.nodes)
-    if (n.kind == Node::Kind::start && n.when == When::early) {
-      for (int v : n.in) g.stays[g.at(v)] = true;
-      g.stays[g.at(n.out.back())] = true;
-    }
+  a.place_early(s.handed);
   a.place_late();
   Ahead ahead{{}, std::move(s.next), {}};
   for (int v : s.handed) ahead.results.push_back(g.type(v).nbytes());

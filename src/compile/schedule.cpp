@@ -38,7 +38,8 @@ void schedule(Graph& g) {
   auto n = g.nodes.size();
   auto talks = [](const Node& x) { return x.primitive && communicates({x.primitive, x.in, x.out}); };
   auto splits = [](const Node& x) {
-    return x.kind == Node::Kind::eval && x.primitive->traits.collective && x.primitive->programs().empty();
+    return x.kind == Node::Kind::eval && x.when != Node::When::early && x.primitive->traits.collective &&
+           x.primitive->programs().empty();
   };
   if (std::none_of(g.nodes.begin(), g.nodes.end(), splits)) return;
   std::vector<std::size_t> made(g.vars.size()), first_use(g.vars.size(), n);  // by root: the node behind its maker
@@ -84,10 +85,9 @@ void schedule(Graph& g) {
     starts[spans[k].start].push_back(k);
     waits[spans[k].wait].push_back(k);
   }
-  auto under_way = std::count_if(g.nodes.begin(), g.nodes.end(), [](auto& x) { return x.kind == Node::Kind::start; });
   std::vector<Node> start_nodes, wait_nodes;
   for (std::size_t k = 0; k < spans.size(); ++k) {
-    auto [start, wait] = start_and_wait(g, g.nodes[spans[k].node], static_cast<std::size_t>(under_way) + k);
+    auto [start, wait] = start_and_wait(g, g.nodes[spans[k].node], k);
     start_nodes.push_back(std::move(start));
     wait_nodes.push_back(std::move(wait));
   }
