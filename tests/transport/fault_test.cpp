@@ -392,6 +392,17 @@ TEST(Processes, AnExitWithoutLeavingIsALoss) {
     EXPECT_HAS(job.ranks[static_cast<std::size_t>(r)]->output(), "rank 2 (host ");
   }
 }
+TEST(Processes, AForkedChildCannotUseTheJob) {
+  for (std::string carrier : {"zmq", "auto"}) {
+    Job job(2, "fork", {{"BORA_CARRIER", carrier}});
+    for (auto& p : job.ranks) {
+      auto code = p->finish();
+      EXPECT_EQ(code, 0) << p->output();
+      EXPECT_HAS(p->output(), "child's code: 4");
+      EXPECT_HAS(p->output(), "child: this process was forked from rank ");
+    }
+  }
+}
 TEST(Processes, AStoppedRankIsLostAndAShortStopIsNot) {
   for (int victim : {0, 1}) {
     Job job(2, victim == 0 ? "loop_5s" : "loop", {{"TEST_HEARTBEAT", "0.1"}});

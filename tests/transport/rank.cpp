@@ -1,5 +1,6 @@
 // rank.cpp -- one rank as a process, for fault tests: bora_transport_rank COMMAND. Prints "ready" once all ranks have met; exit codes 0,
 // 2 (settings, a rank missing), 86 (a rank lost; the line says which).
+#include <sys/wait.h>
 #include <unistd.h>
 #include <chrono>
 #include <cstdio>
@@ -35,6 +36,28 @@ int main(int argc, char** argv) {
       for (auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
            std::chrono::steady_clock::now() < end;) {}
     if (command == "late" && c->rank() == c->size() - 1) std::this_thread::sleep_for(std::chrono::seconds(30));
+    if (command == "fork") {  // the child's calls fail, at once; it can end as it likes, and the job goes on
+      auto child = ::fork();
+      if (child == 0) {
+        int refused = 0;
+        for (auto call : {+[](Context& k, const Group& g) { k.barrier(g); }, +[](Context& k, const Group&) { k.exchange("x", "texts"); },
+                          +[](Context& k, const Group&) { k.traffic(); }, +[](Context& k, const Group&) { k.leave(); }}) try {
+            call(*c, all);
+          } catch (const bora::TransportError& e) {
+            ++refused;
+            std::printf("child: %s\n", e.what());
+          }
+        c.reset();
+        std::fflush(stdout);
+        ::_exit(refused);
+      }
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      std::printf("child's code: %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+      std::vector<float> x(300000, 1.0f), y(x.size());
+      c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {300000}});
+      return y[0] == static_cast<float>(c->size()) ? 0 : 1;
+    }
     std::vector<float> in(50000, 1.0f), out(in.size());
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(command == "loop_5s" ? 5 : 30);
     for (bool more = true; more;) {

@@ -110,6 +110,7 @@ struct Nothing final : Sink {
   void make_room(int) override {}
   void control(std::string_view) override {}
   void lost(int, const std::string&) override {}
+  void dropped(bool) override {}
   int messages = 0;
 };
 TEST(ShmData, StrangersGetNothing) {

@@ -61,10 +61,15 @@ Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
     : options_(std::move(o)),
       link_(std::move(link)),
       spins_(options_.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
-      exceptions_(std::uncaught_exceptions()) {
+      exceptions_(std::uncaught_exceptions()),
+      forks_(forks()) {
   thread_ = std::thread([this] { run(); });
 }
 Engine::~Engine() {
+  if (forks_ != forks()) {
+    leave_to_parent();
+    return;
+  }
   if (std::uncaught_exceptions() > exceptions_) abort("an exception ended it");
   try {
     Lock lock(m_);
@@ -100,12 +105,14 @@ void Engine::check_thread() {
   several_threads_ = several_threads_ || user_thread_ != me;
 }
 WorkPtr Engine::start(const Group& g, const Collective& c) {
+  check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);
   link_->watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
 void Engine::run(const Group& g, const Collective& c) {
+  check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
   Waiting w{.operation = op.get()};
@@ -304,6 +311,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   throw during(w);
 }
 bool Engine::test(Operation& op) {
+  check_process();
   Lock lock(m_);
   if (state_ == State::running && !leading_)
     while (pump()) {}
@@ -313,6 +321,7 @@ bool Engine::test(Operation& op) {
   return true;
 }
 void Engine::wait(Operation& op) {
+  check_process();
   Lock lock(m_);
   check_thread();
   Waiting w{.operation = &op};
@@ -336,6 +345,7 @@ void Engine::run() {
   }
 }
 std::vector<std::string> Engine::exchange(const std::string& mine, std::string_view what) {
+  check_process();
   Lock lock(m_);
   check<TransportError>(state_ != State::left, "this rank has left the job");
   check_thread();
@@ -350,6 +360,7 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   return texts;
 }
 void Engine::leave() {
+  check_process();
   Lock lock(m_);
   depart(lock, true);
 }
@@ -369,6 +380,7 @@ void Engine::depart(Lock& lock, bool meet) {
   state_ = State::left;
 }
 Traffic Engine::traffic() const {
+  check_process();
   Lock lock(m_);
   return traffic_;
 }

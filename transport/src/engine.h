@@ -34,7 +34,10 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void dump(const std::string& why) override;
   void leave() override;
   Traffic traffic() const override;
-  std::shared_ptr<void> allocate(std::size_t bytes) override { return link_->allocate(bytes); }
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    check_process();
+    return link_->allocate(bytes);
+  }
   void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
   bool test(Operation&);
   void wait(Operation&);
@@ -64,6 +67,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void make_room(int rank) override;
   void control(std::string_view message) override;
   void lost(int rank, const std::string& how) override;
+  void dropped(bool stale) override { ++(stale ? traffic_.stale : traffic_.refused); }
 
   Members& members(const Group&, std::uint32_t id);
   std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
@@ -84,6 +88,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void depart(Lock&, bool meet);
   void notify();
   void check_thread();
+  void check_process() const;
+  void leave_to_parent();
 
   EngineOptions options_;
   mutable std::mutex m_;
@@ -113,8 +119,11 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Clock::time_point grace_end_ = {}, next_tick_ = {};
   int exceptions_ = 0;
   bool stop_ = false;
+  unsigned forks_;  // this process's when it joined
   std::thread thread_;
 };
+/// How many forks made this process since the first of its ancestors that had this library.
+unsigned forks();
 /// A loss that nobody is there to be told of: the line, and exit code 86.
 [[noreturn]] void end_process(const std::string& why);
 }  // namespace bora::transport

@@ -1,5 +1,7 @@
 // engine_watch.cpp -- the engine's other half: waits that take long, what the judge says, failures.
+#include <pthread.h>
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <sstream>
 #include <utility>
@@ -10,7 +12,25 @@
 namespace bora::transport {
 namespace {
 constexpr auto kNextReport = std::chrono::milliseconds(200);
+std::atomic<unsigned> forks_so_far{0};
+[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { ++forks_so_far; });
+}  // namespace
+// ---- forked children ----
+unsigned forks() { return forks_so_far.load(std::memory_order_relaxed); }
+void Engine::check_process() const {
+  check<TransportError>(forks() == forks_, "this process was forked from ", link_->who(options_.rank),
+                        " after that had joined its job, and cannot use it; fork before joining, or exec another program");
 }
+/// A forked child has neither the threads nor the locks, and shares sockets and memory with its parent: all of it is left alone.
+void Engine::leave_to_parent() {
+  new auto(std::move(active_));
+  new auto(std::move(early_));
+  [[maybe_unused]] auto* link = link_.release();
+  new (&cv_) std::condition_variable;  // the parent's threads wait in the old one: destroying it would wait for them
+  thread_.detach();
+}
+
+// ---- waits ----
 void Engine::check_waits(Clock::time_point now) {
   for (auto* w : waiting_) {
     if (now < w->next_report) continue;
@@ -58,6 +78,7 @@ void Engine::ask(Ask why, int rank, const std::string& text) {
   link_->to_judge(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
 }
 void Engine::dump(const std::string& why) {
+  check_process();
   Lock lock(m_);
   if (state_ == State::running) ask(Ask::dump, -1, why);
 }
@@ -84,7 +105,8 @@ void Engine::write_recorder(const std::string& why) {
   if (options_.flight_dir.empty()) return;
   std::ostringstream header;
   header << "\"rank\":" << options_.rank << ",\"who\":" << quoted(link_->who(options_.rank)) << ",\"why\":" << quoted(why)
-         << ",\"written\":\"" << wall_time(Clock::now()) << "\",\"collectives\":" << traffic_.collectives;
+         << ",\"written\":\"" << wall_time(Clock::now()) << "\",\"collectives\":" << traffic_.collectives << ",\"stale\":" << traffic_.stale
+         << ",\"refused\":" << traffic_.refused;
   auto state = [&](const Record& r) {
     auto found = active_.find({r.summary.group, r.summary.seq});
     if (found == active_.end()) return std::string("\"aborted\"");
@@ -153,6 +175,7 @@ void Engine::control(std::string_view message) {
   notify();
 }
 void Engine::abort(const std::string& reason) noexcept {
+  if (forks() != forks_) return;
   try {
     Lock lock(m_);
     if (state_ != State::running) return;
@@ -163,6 +186,7 @@ void Engine::abort(const std::string& reason) noexcept {
 }
 // ---- failures ----
 void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
+  check_process();
   Lock lock(m_);
   callback_ = std::move(f);
   grace_s_ = grace_s;

@@ -61,6 +61,7 @@ class Sink {
   virtual void make_room(int rank) = 0;
   virtual void control(std::string_view message) = 0;       // from the judge
   virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
+  virtual void dropped(bool stale) = 0;                     // a message: of an earlier epoch, or a stranger's
 };
 /// Wakes a parked waiter from any thread, also after the Link has gone.
 class Bell {

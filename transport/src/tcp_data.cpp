@@ -302,7 +302,11 @@ class TcpData final : public DataPath {
     for (;;) {
       if (!c.in_body) {
         if (c.end - c.begin < sizeof(Header)) break;
-        if (!parse_header(c.staged.data() + c.begin, sizeof(Header), c.header) || !fits(c)) return ends(c, "sent a message that makes no sense");
+        bool whole = parse_header(c.staged.data() + c.begin, sizeof(Header), c.header);
+        if (!whole || !fits(c)) {
+          sink.dropped(whole && c.header.epoch != options_.epoch);
+          return ends(c, "sent a message that makes no sense");
+        }
         c.begin += sizeof(Header);
         c.body_size = c.header.payload() + (options_.keys ? kTagBytes : 0);
         c.body_read = 0;
@@ -342,7 +346,10 @@ class TcpData final : public DataPath {
   }
   bool deliver(Connection& c, Sink& sink) {
     auto n = c.header.payload();
-    if (c.open && !c.open->open(c.header, c.body.get(), n, c.body.get())) return ends(c, "sent a message that is not authentic");
+    if (c.open && !c.open->open(c.header, c.body.get(), n, c.body.get())) {
+      sink.dropped(false);
+      return ends(c, "sent a message that is not authentic");
+    }
     if (c.peer < 0) {
       if (!met_.insert(c.claimed).second) return ends(c, "came twice");
       adopt(c, c.claimed);

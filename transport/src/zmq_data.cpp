@@ -162,15 +162,16 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
     if (!frame->more() || !s.receive(*frame)) return true;
   }
   Arrival a;
-  bool good = parse_header(frame->data(), frame->size(), a.header) && a.header.type != MessageType::filler &&
-              a.header.epoch == options_.epoch && a.header.dst == static_cast<std::uint32_t>(me) &&
-              a.header.src < peers_.size();
+  bool good = parse_header(frame->data(), frame->size(), a.header) && a.header.type != MessageType::filler;
+  bool stale = good && a.header.epoch != options_.epoch;
+  good = good && !stale && a.header.dst == static_cast<std::uint32_t>(me) && a.header.src < peers_.size();
   if (good) {
     if (index == me) good = id == peer(static_cast<int>(a.header.src)).id && a.header.src > a.header.dst;
     else good = a.header.src == static_cast<std::uint32_t>(index);
   }
   if (!good) {
     s.skip_rest(*frame);
+    sink.dropped(stale);
     return true;
   }
   if (a.header.type == MessageType::hello) {
@@ -182,13 +183,14 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
     a.bytes = frame->data() + sizeof(Header);
     if (inside == 0 && a.header.bytes > 0) {
       auto payload = std::make_shared<Frame>();
-      if (!frame->more() || !s.receive(*payload)) return true;
+      if (!frame->more() || !s.receive(*payload)) return sink.dropped(false), true;
       frame = payload;
       inside = frame->size();
       a.bytes = frame->data();
     }
     if (inside != a.header.bytes || frame->more()) {
       s.skip_rest(*frame);
+      sink.dropped(false);
       return true;
     }
     a.hold = frame;

@@ -107,9 +107,12 @@ using WorkPtr = std::shared_ptr<Work>;
 /// What this rank has sent and received, for plans and reports.
 struct Traffic {
   std::uint64_t collectives = 0, bytes_sent = 0, bytes_received = 0;
+  /// Data messages that were dropped: of an earlier epoch of the job, and malformed ones or a stranger's.
+  std::uint64_t stale = 0, refused = 0;
 };
 
 /// One rank's end of a job. Collectives of one group must be started in the same order on every member, by one thread at a time.
+/// In a child that was forked after joining every call but the destructor throws TransportError: the job is the parent's.
 class Context {
  public:
   virtual ~Context() = default;
