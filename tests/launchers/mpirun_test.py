@@ -60,4 +60,5 @@ def without_a_secret_nothing_starts_between_machines():
     expect(r.code == 2 and "without a secret" in r.out + r.err and "BORA_SECRET_FILE" in r.out + r.err, r)
 
 
-run_all([collectives_on_one_machine, collectives_between_machines, a_killed_rank_ends_the_job, without_a_secret_nothing_starts_between_machines])
+run_all([collectives_on_one_machine, collectives_between_machines, a_killed_rank_ends_the_job,
+         without_a_secret_nothing_starts_between_machines])

@@ -149,8 +149,15 @@ class Joining {
   void gather() {
     j_.star.control.set(ZMQ_ROUTER_MANDATORY, 1);
     auto endpoint = root_.endpoint();
-    if (zmq_bind(j_.star.control.get(), endpoint.c_str()) != 0) {
-      int e = zmq_errno();
+    int e = 0;
+    auto bind = [&] { return e = zmq_bind(j_.star.control.get(), endpoint.c_str()) == 0 ? 0 : zmq_errno(); };
+    // A name that was given to this host a moment ago may lead to where it was before.
+    while (bind() == EADDRNOTAVAIL && c_.root_may_lag && elapsed() < c_.join_timeout_s) {
+      std::this_thread::sleep_for(500ms);
+      root_ = resolve(c_, start_);
+      endpoint = root_.endpoint();
+    }
+    if (e != 0) {
       if (e == EADDRINUSE)
         fail<ConfigError>(
             "cannot listen on ", root_.text(),
@@ -327,9 +334,20 @@ class Joining {
     std::string absent;
     bool known = false;
     int closed = 0;
+    auto look_again = Clock::now() + 1s;
     // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
     while (elapsed() < c_.join_timeout_s + 1) {
       wait_for_news();
+      if (c_.root_may_lag && !known && Clock::now() >= look_again) {
+        look_again = Clock::now() + 1s;
+        if (auto now = resolve(c_, start_); now.ip != root_.ip) {  // rank 0 has been started again, elsewhere
+          zmq_disconnect(j_.star.control.get(), endpoint.c_str());
+          root_ = now;
+          endpoint = root_.endpoint();
+          check<ConfigError>(zmq_connect(j_.star.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(),
+                             ": ", zmq_strerror(zmq_errno()));
+        }
+      }
       while (auto e = next_event(j_.star.monitor))
         if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {  // again after every new connection
           j_.star.control.send(me_.bytes(), false);

@@ -1,0 +1,203 @@
+"""docker/kubernetes.yaml: checked against Kubernetes' schema (an excerpt, kubernetes_schema.json) and against itself; then its pods are
+simulated as machines (machines.py) whose names become known late, or are stale. kubernetes_test.py BORA RANK_PROGRAM"""
+import atexit
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import need, processes, run_all, skip, wait_until
+from machines import Machines, in_namespaces_of_our_own
+
+try:
+    import yaml
+except ImportError:
+    skip("needs PyYAML: apt-get install -y --no-install-recommends python3-yaml")
+here = os.path.dirname(os.path.abspath(__file__))
+schema = json.load(open(f"{here}/kubernetes_schema.json"))
+bora, rank_program = sys.argv[1:3]
+LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+PLAIN = {
+    "string": lambda v: isinstance(v, str),
+    "boolean": lambda v: isinstance(v, bool),
+    "count": lambda v: type(v) is int and 0 <= v < 2**31,
+    "port": lambda v: type(v) is int and 1 <= v <= 65535,
+    "file_mode": lambda v: type(v) is int and 0 <= v <= 0o777,
+    "quantity": lambda v: type(v) is int or isinstance(v, str) and re.fullmatch(r"\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?", v),
+    "dns_label": lambda v: isinstance(v, str) and re.fullmatch(LABEL, v),
+}
+
+
+def problems(value, kind, at):
+    """What is wrong with a value of a kind of the schema."""
+    if isinstance(kind, str) and kind in PLAIN:
+        return [] if PLAIN[kind](value) else [f"{at}: {value!r} is no {kind}"]
+    if isinstance(kind, dict) and "one of" in kind:
+        return [] if value in kind["one of"] else [f"{at}: {value!r} is not one of {kind['one of']}"]
+    if isinstance(kind, dict) and "list" in kind:
+        if not isinstance(value, list):
+            return [f"{at}: {value!r} is no list"]
+        return [p for i, v in enumerate(value) for p in problems(v, kind["list"], f"{at}[{i}]")]
+    if not isinstance(value, dict):
+        return [f"{at}: {value!r} is no mapping"]
+    if isinstance(kind, dict):
+        return [p for k, v in value.items() for p in problems(v, kind["map"], f"{at}.{k}")]
+    rules = schema[kind]
+    found = [f"{at}: {name} is missing" for name in rules.get("required", []) if name not in value]
+    for k, v in value.items():
+        found += problems(v, rules["fields"][k], f"{at}.{k}") if k in rules["fields"] else [f"{at}: unknown field {k}"]
+    return found
+
+
+def manifests():
+    """{kind: manifest}"""
+    with open(f"{here}/../../docker/kubernetes.yaml") as f:
+        return {m["kind"]: m for m in yaml.safe_load_all(f)}
+
+
+def is_valid():
+    all_of_them = manifests()
+    assert sorted(all_of_them) == ["Job", "Secret", "Service"]
+    for kind, m in all_of_them.items():
+        assert not problems(m, f"{kind}/{m['apiVersion']}", kind), problems(m, f"{kind}/{m['apiVersion']}", kind)
+
+
+def the_schema_finds_mistakes():
+    def finds(change, words):
+        m = manifests()["Job"]
+        change(m)
+        found = problems(m, "Job/batch/v1", "Job")
+        assert len(found) == 1 and words in found[0], found
+    finds(lambda m: m["spec"].update(completion=4), "unknown field completion")
+    finds(lambda m: m["spec"].update(completions="4"), "'4' is no count")
+    finds(lambda m: m["spec"].update(completionMode="indexed"), "is not one of")
+    finds(lambda m: m["spec"].pop("template"), "template is missing")
+    finds(lambda m: m["spec"]["template"]["spec"]["containers"][0]["env"][0].update(value=4), "4 is no string")
+    finds(lambda m: m["spec"]["template"]["spec"].update(containers={}), "is no list")
+
+
+def its_parts_fit_together():
+    m = manifests()
+    job, pod, service = m["Job"]["spec"], m["Job"]["spec"]["template"]["spec"], m["Service"]
+    (container,) = pod["containers"]
+    env = {e["name"]: e["value"] for e in container["env"]}
+    assert job["completionMode"] == "Indexed" and job["completions"] == job["parallelism"] == int(env["BORA_SIZE"])
+    assert job["backoffLimit"] % job["completions"] == 0 and pod["restartPolicy"] == "Never"  # podFailurePolicy wants Never
+    assert job["podFailurePolicy"]["rules"][0]["onExitCodes"] == {"containerName": container["name"], "operator": "In", "values": [2]}
+    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
+    assert service["metadata"]["name"] == pod["subdomain"] == env["BORA_SERVICE"]
+    assert service["spec"]["selector"] == {"batch.kubernetes.io/job-name": m["Job"]["metadata"]["name"]}
+    assert [p["port"] for p in service["spec"]["ports"]] == [29650]
+    volumes, mounts = ({v["name"]: v for v in where} for where in (pod["volumes"], container["volumeMounts"]))
+    assert set(volumes) == set(mounts)
+    secret = volumes["secret"]["secret"]
+    assert secret["secretName"] == m["Secret"]["metadata"]["name"] and secret["defaultMode"] == 0o400
+    (key,) = m["Secret"]["stringData"]
+    assert env["BORA_SECRET_FILE"] == mounts["secret"]["mountPath"] + "/" + key
+    assert len(m["Secret"]["stringData"][key]) < 16  # bora refuses it until it is replaced
+
+
+class Pods:
+    """The Job's pods, each a process on its machine, with what its manifest and Kubernetes put into its environment."""
+
+    def __init__(self, command, without=(), secret="secret"):
+        job = manifests()["Job"]
+        pod = job["spec"]["template"]["spec"]
+        env = {e["name"]: e["value"] for e in pod["containers"][0]["env"]}
+        env["BORA_SECRET_FILE"] = f"{folder}/{secret}"
+        self.processes = []
+        for index in range(job["spec"]["completions"]):
+            name = f"{job['metadata']['name']}-{index}"
+            theirs = dict(env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30", PATH=os.environ["PATH"])
+            for variable in without:
+                del theirs[variable]
+            words = machines.on(name, "env", "-i", *(f"{k}={v}" for k, v in theirs.items()), *command)
+            with open(f"out{index}", "w") as out:
+                self.processes.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+
+    def codes(self, seconds=60):
+        """Every pod's exit code and output; none runs on."""
+        try:
+            codes = [p.wait(timeout=seconds) for p in self.processes]
+        finally:
+            for p in self.processes:
+                p.kill()
+                p.wait()
+        said = [open(f"out{i}").read() for i in range(len(codes))]
+        ours = (bora, rank_program)
+        wait_until("no rank is left", lambda: not [line for _, line in processes("JOB_COMPLETION_INDEX") if line.startswith(ours)])
+        return codes, said
+
+
+def names(first=None):
+    """What the cluster's DNS says: the pods, and rank 0 below the service at `first`, or not at all."""
+    known = {name: machines.address(name) for name in machines.names}
+    if first:
+        known["train-0.ranks"] = first
+    machines.write_hosts(known)
+
+
+def the_name_of_rank_zero_becomes_known_late():
+    names()
+    pods = Pods([bora, "comm", "--max-bytes", "16384"])
+    time.sleep(2)
+    names(machines.address("train-0"))
+    codes, said = pods.codes()
+    assert codes == [0] * 4 and said[0].startswith("4 ranks, 1 on this host, launcher: Kubernetes"), (codes, said)
+    assert "all_reduce" in said[0], said
+
+
+def the_name_of_rank_zero_is_that_of_a_pod_that_has_gone():
+    names("10.78.0.99")
+    pods = Pods([rank_program, "meet"])
+    time.sleep(3)
+    names(machines.address("train-0"))
+    codes, said = pods.codes()
+    assert codes == [0] * 4 and said == ["ready\n"] * 4, (codes, said)
+
+
+def a_lost_pod_ends_all_and_they_meet_again():
+    names(machines.address("train-0"))
+    pods = Pods([rank_program, "loop"])
+    wait_until("the ranks are ready", lambda: all("ready\n" in open(f"out{i}").read() for i in range(4)))
+    (victim,) = [pid for pid, line in processes("JOB_COMPLETION_INDEX=2\0") if line.startswith(rank_program)]
+    os.kill(victim, signal.SIGKILL)
+    begin = time.monotonic()
+    codes, said = pods.codes()
+    assert codes == [86, 86, -signal.SIGKILL, 86] and time.monotonic() - begin < 5, (codes, said)
+    assert all("rank 2 (host train-2" in said[i] for i in (0, 1, 3)), said
+    codes, said = Pods([rank_program, "meet"]).codes()
+    assert codes == [0] * 4, (codes, said)
+
+
+def what_is_missing_is_said():
+    names(machines.address("train-0"))
+    for options, words in (({"without": ["BORA_SECRET_FILE"]}, "without a secret"),
+                           ({"without": ["BORA_SERVICE"]}, "BORA_SERVICE is not set"),
+                           ({"secret": "placeholder"}, "a secret has 16 bytes or more, this one has 10"),
+                           ({"secret": "open"}, "others can read")):
+        codes, said = Pods([bora, "comm", "--max-bytes", "4096"], **options).codes()
+        assert codes == [2] * 4 and all(words in s for s in said), (words, codes, said)
+
+
+if not os.environ.get("BORA_TEST_NAMESPACES"):  # these need nothing of the machine
+    is_valid(), the_schema_finds_mistakes(), its_parts_fit_together()
+    print("ok      docker/kubernetes.yaml", flush=True)
+need({"ip": "iproute2"})
+in_namespaces_of_our_own()
+folder = tempfile.mkdtemp(prefix="bora_kubernetes_")
+atexit.register(shutil.rmtree, folder)
+os.chdir(folder)
+for name, text, mode in (("secret", os.urandom(32).hex(), 0o400), ("placeholder", manifests()["Secret"]["stringData"]["secret"], 0o400),
+                         ("open", os.urandom(32).hex(), 0o444)):
+    with open(name, "w") as f:
+        f.write(text)
+    os.chmod(name, mode)
+machines = Machines([f"train-{i}" for i in range(4)], folder)
+run_all([the_name_of_rank_zero_becomes_known_late, the_name_of_rank_zero_is_that_of_a_pod_that_has_gone,
+         a_lost_pod_ends_all_and_they_meet_again, what_is_missing_is_said])
