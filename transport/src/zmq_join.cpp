@@ -22,15 +22,17 @@ static_assert(std::endian::native == std::endian::little, "the wire format is li
 
 /// What a rank says about itself.
 struct Hello {
-  std::int32_t rank = 0, size = 1, pid = 0;
+  std::uint32_t protocol = kProtocol;
+  std::int32_t rank = 0, size = 1, pid = 0;  // up to here the same in every protocol, so that one verdict can name all
   std::string job, build, host, machine, address;  // machine: this boot of this host
   std::string nonce;                                // random bytes, for the keys of data connections
   std::string shm_host, shm_name;                   // empty: shared memory is not wanted, or not to be had
+  std::string dtypes;                               // that it can reduce
   std::string bytes() const {
     return Writer()
         .num(JoinMessage::hello)
         .num(kMagic)
-        .num(std::uint32_t{kProtocol})
+        .num(protocol)
         .num(rank)
         .num(size)
         .num(pid)
@@ -42,26 +44,34 @@ struct Hello {
         .text(nonce)
         .text(shm_host)
         .text(shm_name)
+        .text(dtypes)
         .take();
   }
   std::string who() const {
     return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
   }
 };
-/// Empty if it is not a greeting; `protocol` is set as soon as it is known.
-std::optional<Hello> read_hello(std::string_view message, std::uint32_t& protocol) {
+/// Empty if it is not a greeting. Of another protocol only the numbers are read.
+std::optional<Hello> read_hello(std::string_view message) {
   try {
     Reader r(message);
     if (r.num<JoinMessage>() != JoinMessage::hello || r.num<std::uint32_t>() != kMagic) return std::nullopt;
-    protocol = r.num<std::uint32_t>();
-    if (protocol != kProtocol) return Hello{};
     Hello h;
+    h.protocol = r.num<std::uint32_t>();
     h.rank = r.num<std::int32_t>();
     h.size = r.num<std::int32_t>();
     h.pid = r.num<std::int32_t>();
-    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name}) *field = r.text();
+    if (h.protocol != kProtocol) return h;
+    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes}) *field = r.text();
     return h;
   } catch (const TransportError&) { return std::nullopt; }
+}
+/// "bool u8 i32 ...": what reduce_in_order takes in this build.
+std::string reduced_dtypes() {
+  std::string names;
+  for (std::size_t d = 0; d < kDtypes; ++d)
+    if (is_numeric(static_cast<Dtype>(d))) names += (names.empty() ? "" : " ") + std::string(dtype_table[d].name);
+  return names;
 }
 std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> found;
@@ -100,7 +110,8 @@ class Joining {
            .address = j_.data ? j_.data.last_endpoint() : j_.tcp.address,
            .nonce = random_bytes(32),
            .shm_host = {},
-           .shm_name = {}};
+           .shm_name = {},
+           .dtypes = reduced_dtypes()};
     if (c.carrier == "auto" || c.carrier == "shm") {
       j_.shm = listen_for_shm();
       me_.shm_name = j_.shm.name;
@@ -220,11 +231,10 @@ class Joining {
       std::string id(f.view());
       if (!f.more() || !j_.star.control.receive(f)) continue;
       int connection = f.connection();
-      std::uint32_t protocol = 0;
-      auto hello = read_hello(f.view(), protocol);
+      auto hello = read_hello(f.view());
       j_.star.control.skip_rest(f);
       if (!hello) continue;  // a stranger
-      if (auto why = objection(*hello, protocol); !why.empty()) {
+      if (auto why = objection(*hello); !why.empty()) {
         refuse(id, why);
         continue;
       }
@@ -257,11 +267,8 @@ class Joining {
       if (!id.empty() && j_.star.control.send(id, true)) j_.star.control.send(message, false);
   }
   /// Why this one cannot be a rank of the job, whatever the others are.
-  std::string objection(const Hello& h, std::uint32_t protocol) const {
-    if (protocol != kProtocol)
-      return "it speaks protocol " + std::to_string(protocol) + ", this job " + std::to_string(kProtocol) +
-             "; use the same build";
-    if (h.job != c_.job)
+  std::string objection(const Hello& h) const {
+    if (h.protocol == kProtocol && h.job != c_.job)
       return "it belongs to job '" + h.job + "', the job at " + root_.text() + " is '" + c_.job + "'";
     if (h.rank < 0) return "its rank is " + std::to_string(h.rank);
     if (h.rank < c_.size && arrived_[static_cast<std::size_t>(h.rank)])
@@ -289,7 +296,10 @@ class Joining {
                 std::to_string(h.rank) + " '" + other + "'";
     };
     auto look = [&](const Hello& h) {
+      differ("protocol", h, std::to_string(kProtocol), std::to_string(h.protocol));
       differ("size", h, std::to_string(c_.size), std::to_string(h.size));
+      if (h.protocol != kProtocol) return;  // nothing more is known
+      differ("dtypes", h, me_.dtypes, h.dtypes);
       auto mine = lines(c_.build), theirs = lines(h.build);
       if (mine.size() != theirs.size()) differ("build", h, c_.build, h.build);
       else
