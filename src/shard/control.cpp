@@ -1,5 +1,7 @@
 // Control primitives under Shard: the held Program is run again under Shard over a new Stage, and out comes the local one.
 #include <algorithm>
+#include <map>
+#include <sstream>
 #include "bora/compile/control.h"
 #include "bora/ops/special.h"
 #include "shard/interpreter.h"
@@ -16,19 +18,27 @@ void agree(const Program& p, const Shard& s) {
   std::string mine;
   for (auto& line : fingerprint(p)) mine += line + "\n";
   auto all = here().communicator->exchange(mine, "fingerprint");
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r] == mine) continue;
-    std::istringstream a(mine), b(all[r]);
-    std::string x, y;
-    std::size_t k = 0;
-    for (;; ++k) {
-      if (!std::getline(a, x)) x = "nothing more";
-      if (!std::getline(b, y)) y = "nothing more";
-      if (x != y) break;
+  if (std::all_of(all.begin(), all.end(), [&](auto& text) { return text == all[0]; })) return;
+  // The first collective in which they differ, with every rank under what it would run: the same words on every rank.
+  std::vector<std::istringstream> texts;
+  for (auto& text : all) texts.emplace_back(text);
+  std::map<std::string, std::string> ranks;
+  std::size_t k = 0;
+  for (;; ++k) {
+    ranks.clear();
+    for (std::size_t r = 0; r < texts.size(); ++r) {
+      std::string line;
+      if (!std::getline(texts[r], line)) line = "nothing more";
+      auto& who = ranks[line];
+      who += (who.empty() ? "" : ", ") + std::to_string(r);
     }
-    fail<ShardError>("the ranks' programs differ: collective ", k, " is [", x, "] on rank ", s.rank(), " and [", y,
-                     "] on rank ", r, "; every rank must run the same operations (is there a branch on the rank?)");
+    if (ranks.size() > 1) break;
   }
+  std::string words;
+  for (auto& [line, who] : ranks)
+    words += (words.empty() ? "" : ", ") + ("[" + line + "] on rank") + (who.find(',') == who.npos ? " " : "s ") + who;
+  fail<ShardError>("the ranks' programs differ: collective ", k, " is ", words,
+                   "; every rank must run the same operations (is there a branch on the rank?)");
 }
 }  // namespace
 

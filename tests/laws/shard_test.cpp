@@ -307,12 +307,14 @@ TEST(Errors, AreErrorsOnEveryRankNotHangs) {
   throws([&](const Mesh&) { (void)psum(with_sharding_constraint(x, Spec{"data"}), "data"); });
   std::string said;
   try {
-    local_mesh({{"data", 2}}, [&](const Mesh& m) {
-      auto y = with_sharding_constraint(rnd({4, 2}, 1), Spec{"data", none});
-      (void)jit([&](const Array& a) { return m.rank() ? sum(a) : tanh(sum(a)); })(y);
+    local_mesh({{"data", 3}}, [&](const Mesh& m) {
+      auto y = with_sharding_constraint(rnd({6, 2}, 1), Spec{"data", none});
+      (void)jit([&](const Array& a) { return m.rank() == 1 ? sum(a) : tanh(sum(a)); })(y);
     });
   } catch (const Error& e) { said = e.what(); }
-  EXPECT_NE(said.find("programs differ"), std::string::npos) << said;
+  EXPECT_NE(said.find("programs differ: collective 0 is ["), std::string::npos) << said;
+  EXPECT_NE(said.find("] on ranks 0, 2"), std::string::npos) << said;
+  EXPECT_NE(said.find("] on rank 1"), std::string::npos) << said;
 }
 
 TEST(Nesting, ShardedEqualsLocal) {
