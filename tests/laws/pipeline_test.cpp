@@ -184,5 +184,43 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
   }
   here() = saved;
 }
+
+TEST(Pipeline, LayersShardedOverTheBatchAxisWithCheckpoints) {
+  struct Layers {
+    Array w, b;
+  };
+  auto loss = [](const Layers& p, const Array& x) {
+    auto layer = checkpoint([](const Array& h, const Layers& l) {
+      return tanh(matmul(h, with_sharding_constraint(l.w, Spec{})) + with_sharding_constraint(l.b, Spec{}));
+    });
+    return sum(scan([&](const Array& h, const Layers& l) { return std::pair{layer(h, l), none}; }, x, p).first);
+  };
+  for (int length : {1, 2, 5})
+    for (int ranks : {2, 3}) {
+      std::vector<Arrays> want(static_cast<std::size_t>(ranks));
+      for (bool in_turn : {true, false}) {
+        InTurn scope(in_turn);
+        local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+          auto step = jit([&](const Layers& p, const Array& x) {
+            return tree::map([](const Array& g) { return with_sharding_constraint(g, Spec{none, "data"}); }, grad(loss)(p, x));
+          });
+          Spec rows{none, "data"};
+          Layers p{with_sharding_constraint(testing::numbers({length, 7, 7}, 1), rows),
+                   with_sharding_constraint(testing::numbers({length, 7}, 2), rows)};
+          auto x = with_sharding_constraint(testing::numbers({6, 7}, 3), Spec{"data"});
+          auto g = step(p, x);
+          Arrays got{local_block(g.w).block, local_block(g.b).block};
+          auto& mine = want[static_cast<std::size_t>(mesh.rank())];
+          auto text = explain(step, p, x);
+          if (in_turn) mine = got;
+          else testing::same_bits(got, mine, text);
+          if (mesh.rank() > 0) return;
+          bool pipelined = !in_turn && length > 1;
+          EXPECT_EQ(has(text, "(next iteration) start all_gather"), pipelined) << text;
+          EXPECT_EQ(has(text, "(iteration before) wait reduce_scatter"), pipelined) << text;
+        });
+      }
+    }
+}
 }  // namespace
 }  // namespace bora::laws
