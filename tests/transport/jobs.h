@@ -69,11 +69,11 @@ inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::fun
 inline void expect_no_errors(const std::vector<std::string>& errors) {
   for (std::size_t r = 0; r < errors.size(); ++r) EXPECT_EQ(errors[r], "") << "rank " << r;
 }
-/// A real process of a job: bora_transport_rank ARGS with BORA_* set. Its output is read at the end.
+/// A real process of a job: bora_transport_rank ARGS with BORA_* set, after `before` has run in it. Its output is read at the end.
 class Process {
  public:
   Process(int rank, int size, int port, std::vector<std::string> args,
-          std::vector<std::pair<std::string, std::string>> env = {}) {
+          std::vector<std::pair<std::string, std::string>> env = {}, const std::function<void()>& before = {}) {
     int fds[2];
     if (pipe(fds) != 0) throw std::runtime_error("pipe");
     pid_ = fork();
@@ -82,6 +82,7 @@ class Process {
       dup2(fds[1], 2);
       close(fds[0]);
       close(fds[1]);
+      if (before) before();
       setenv("BORA_RANK", std::to_string(rank).c_str(), 1);
       setenv("BORA_SIZE", std::to_string(size).c_str(), 1);
       setenv("BORA_ROOT", ("127.0.0.1:" + std::to_string(port)).c_str(), 1);

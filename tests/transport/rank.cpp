@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 #include "bora/transport/transport.h"
+#include "everything.h"
 
 using namespace bora::transport;
 int main(int argc, char** argv) {
@@ -29,6 +30,11 @@ int main(int argc, char** argv) {
       c->on_lost([](const RankLost& e) { std::printf("callback: %s\n", e.what()); }, 0.3);
     c->barrier(all);
     std::printf("ready\n");
+    if (command == "everything") {
+      int code = everything(*c, all);
+      c->leave();
+      return code;
+    }
     if (command == "meet") return 0;
     if (command == "vanish" && c->rank() == c->size() - 1) std::_Exit(0);
     // A long kernel: the process is ended by its progress thread.

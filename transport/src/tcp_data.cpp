@@ -212,8 +212,9 @@ class TcpData final : public DataPath {
       int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd < 0) return;
       Descriptor socket(fd);
-      auto strangers = std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
-      if (static_cast<std::size_t>(strangers) >= kMaxStrangers) continue;
+      auto stranger = [](auto& c) { return c.second->peer < 0; };
+      if (static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), stranger)) >= kMaxStrangers)
+        connections_.erase(std::find_if(connections_.begin(), connections_.end(), stranger));  // the oldest; a rank speaks at once
       set_options(fd);
       leave_bbr_within_host(fd);
       add(std::move(socket));
@@ -358,6 +359,7 @@ class TcpData final : public DataPath {
     }
     Arrival a{c.header, n > 0 ? c.body.get() : nullptr, {}};
     if (n > 0) a.hold = std::move(c.body);
+    a.copied = true;
     sink.data(std::move(a));
     return !stopped_;
   }
