@@ -66,6 +66,7 @@ TEST(Seal, NoTwoDirectionsConnectionsOrJobsShareAKey) {
 struct Received final : Sink {
   void data(Arrival a) override { bytes.insert(bytes.end(), a.bytes, a.bytes + a.header.bytes), ++messages; }
   void make_room(int) override {}
+  void dropped(bool) override {}
   void control(std::string_view) override {}
   void lost(int, const std::string&) override {}
   std::vector<std::byte> bytes;
