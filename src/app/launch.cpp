@@ -97,12 +97,13 @@ class Job final : private RankEvents {
     if (remote_.empty()) return choose_root(options_.root);
     auto& first = *remote_[0];
     if (!options_.root.empty()) return options_.root;
-    if (first.address().empty()) return first.host().name + ":29650";  // whoever stands for ssh does not say more
+    auto bracketed = [](const std::string& ip) { return ip.find(':') == std::string::npos ? ip : "[" + ip + "]"; };
+    if (first.address().empty()) return bracketed(first.host().name) + ":29650";  // whoever stands for ssh does not say more
     for (auto& host : remote_)
       check<ConfigError>(!is_loopback(first.address()) || is_loopback(host->address()), first.host().place, ": ", first.host().name, " is ",
                          first.address(), ", which ", host->host().name,
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
-    return first.address() + ":" + std::to_string(first.port());
+    return bracketed(first.address()) + ":" + std::to_string(first.port());
   }
   void open_log(std::size_t r) {
     if (options_.log_dir.empty()) return;

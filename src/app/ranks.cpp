@@ -13,22 +13,35 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 
 namespace bora::app {
 namespace {
 /// The port the address was bound to, 0 if that is impossible: errno says why.
-int try_to_bind(::sockaddr_in address) {
-  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+int try_to_bind(const ::addrinfo& a) {
+  int fd = ::socket(a.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  ::socklen_t size = sizeof address;
-  bool ok = ::bind(fd, reinterpret_cast<::sockaddr*>(&address), size) == 0 &&
-            ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size) == 0;
+  ::sockaddr_in6 bound{};  // the port stands where sockaddr_in has it
+  ::socklen_t size = sizeof bound;
+  bool ok = ::bind(fd, a.ai_addr, a.ai_addrlen) == 0 && ::getsockname(fd, reinterpret_cast<::sockaddr*>(&bound), &size) == 0;
   auto reason = errno;
   ::close(fd);
   errno = reason;
-  return ok ? ntohs(address.sin_port) : 0;
+  return ok ? ntohs(bound.sin6_port) : 0;
+}
+using Found = std::unique_ptr<::addrinfo, void (*)(::addrinfo*)>;
+/// IPv4 if there is such an address, else IPv6, as the ranks choose; null if there is none.
+Found find_address(const std::string& host, const std::string& port, int flags) {
+  for (int family : {AF_INET, AF_INET6}) {
+    ::addrinfo hints{}, *found = nullptr;
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) == 0) return {found, ::freeaddrinfo};
+  }
+  return {nullptr, ::freeaddrinfo};
 }
 /// A file in memory with these bytes, closed in programs that are started.
 int file_of(const std::string& bytes) {
@@ -55,33 +68,27 @@ std::string make_secret() {
 }
 std::string choose_root(const std::string& wanted) {
   if (wanted.empty()) return "127.0.0.1:" + std::to_string(free_port("127.0.0.1"));
-  ::sockaddr_in address{};
-  address.sin_family = AF_INET;
   auto colon = wanted.rfind(':');
   int port = 0;
-  auto digits = colon == std::string::npos ? std::string_view() : std::string_view(wanted).substr(colon + 1);
+  auto digits = colon == std::string::npos ? std::string() : wanted.substr(colon + 1);
   auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   check<ConfigError>(parsed.ptr == digits.data() + digits.size() && port > 0 && port < 65536,
                      "BORA_ROOT: expected host:port, got '", wanted, "'");
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  ::addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_INET;
   auto host = wanted.substr(0, colon);
-  check<ConfigError>(::getaddrinfo(host.c_str(), nullptr, &hints, &found) == 0, "BORA_ROOT: no host '", host, "'");
-  address.sin_addr = reinterpret_cast<::sockaddr_in*>(found->ai_addr)->sin_addr;
-  ::freeaddrinfo(found);
-  bool free = try_to_bind(address) != 0;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  auto address = find_address(host, digits, 0);
+  check<ConfigError>(address != nullptr, "BORA_ROOT: no host '", host, "'");
+  bool free = try_to_bind(*address) != 0;
   auto reason = errno;
   check<ConfigError>(free, "cannot listen on ", wanted, ": ",
                      reason == EADDRINUSE ? "the port is in use" : std::strerror(reason));
   return wanted;
 }
 int free_port(const std::string& ip) {
-  ::sockaddr_in address{};
-  address.sin_family = AF_INET;
-  bool known = ::inet_pton(AF_INET, ip.c_str(), &address.sin_addr) == 1;
-  int port = known ? try_to_bind(address) : 0;
-  check<ConfigError>(port != 0, "cannot listen on ", ip, ": ", known ? std::strerror(errno) : "it is no IPv4 address");
+  auto address = find_address(ip, "0", AI_NUMERICHOST);
+  int port = address ? try_to_bind(*address) : 0;
+  auto reason = errno;
+  check<ConfigError>(port != 0, "cannot listen on ", ip, ": ", address ? std::strerror(reason) : "it is no address");
   return port;
 }
 

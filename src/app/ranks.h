@@ -96,6 +96,6 @@ std::string make_secret();
 /// The address rank 0 will listen on: `wanted` (host:port), or a free port of the loopback interface. Binding it here finds
 /// a taken port before any rank starts. Throws ConfigError.
 std::string choose_root(const std::string& wanted);
-/// A port that nobody listens on now, at an IPv4 address of this machine. Throws ConfigError.
+/// A port that nobody listens on now, at an address of this machine. Throws ConfigError.
 int free_port(const std::string& ip);
 }  // namespace bora::app

@@ -1,7 +1,8 @@
 #include "remote.h"
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -271,29 +272,33 @@ void RemoteRanks::end() {
 }
 
 namespace {
-/// IPv4 of an interface; without a name that at which ssh reached this machine, empty if it does not say.
+/// An interface's address, IPv4 if it has one; without a name the address at which ssh reached this machine, empty if it does not say.
 std::string own_address(const std::string& interface_name) {
   if (interface_name.empty()) {
     auto connection = std::getenv("SSH_CONNECTION");  // client's address and port, ours
     std::istringstream words(connection ? connection : "");
     std::string theirs, port, mine;
     words >> theirs >> port >> mine;
-    ::in_addr ip;
-    return ::inet_pton(AF_INET, mine.c_str(), &ip) == 1 ? mine : "";
+    return mine;
   }
   ::ifaddrs* all = nullptr;
   check<ConfigError>(::getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
-  std::string names, found;
+  std::string names, ip;
+  bool is_ipv4 = false;
   for (auto* i = all; i; i = i->ifa_next) {
-    if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET) continue;
-    char ip[INET_ADDRSTRLEN] = "";
-    ::inet_ntop(AF_INET, &reinterpret_cast<::sockaddr_in*>(i->ifa_addr)->sin_addr, ip, sizeof ip);
-    names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
-    if (found.empty() && interface_name == i->ifa_name) found = ip;
+    if (!i->ifa_addr || (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6)) continue;
+    bool ipv4 = i->ifa_addr->sa_family == AF_INET;
+    char text[NI_MAXHOST] = "";
+    ::getnameinfo(i->ifa_addr, ipv4 ? sizeof(::sockaddr_in) : sizeof(::sockaddr_in6), text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+    if ((" " + names + ",").find(" " + std::string(i->ifa_name) + ",") == std::string::npos)
+      names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
+    if (interface_name != i->ifa_name || is_ipv4 || (!ipv4 && !ip.empty() && !ip.starts_with("fe80:"))) continue;
+    ip = text;
+    is_ipv4 = ipv4;
   }
   ::freeifaddrs(all);
-  check<ConfigError>(!found.empty(), "no network interface '", interface_name, "' with an IPv4 address; there are: ", names);
-  return found;
+  check<ConfigError>(!ip.empty(), "no network interface '", interface_name, "' with an address; there are: ", names);
+  return ip;
 }
 /// What the ranks do, as messages to the launcher.
 struct Reporter final : RankEvents {

@@ -28,7 +28,7 @@ class RemoteRanks final : public Ranks {
   const Host& host() const { return host_; }
   bool ready() const { return ready_; }                      // the agent has answered
   const std::string& failure() const { return failure_; }    // not empty: why there is no agent (any more), or why it started nothing
-  const std::string& address() const { return address_; }    // IPv4 at which the launcher reached it, or of its interface; may be empty
+  const std::string& address() const { return address_; }    // at which the launcher reached it, or of its interface; may be empty
   int port() const { return port_; }                         // a free one, at that address
   /// Once ready: the ranks, with these variables (NAME=VALUE) in this folder.
   void start(const RanksToStart&, const std::vector<std::string>& environment, const std::string& folder);

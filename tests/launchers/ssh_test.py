@@ -1,59 +1,28 @@
 """`bora launch --hosts` through a real sshd of the test's own: two names for this machine, ranks on both. ssh_test.py BORA RANK_PROGRAM"""
 import atexit
-import getpass
 import os
 import re
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
 
 from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
+from sshd import Ssh
 
 need({"sshd": "openssh-server", "ssh": "openssh-client", "ssh-keygen": "openssh-client"})
 bora, rank_program = sys.argv[1:3]
 folder = tempfile.mkdtemp(prefix="bora_ssh_")
+atexit.register(shutil.rmtree, folder)
 mark = os.path.basename(folder)  # in the environment of every rank
-
-
-def start_sshd():
-    """Its port and its process: own keys, one user, nothing outside the folder."""
-    for key in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/{key}"], check=True)
-    os.rename(f"{folder}/user.pub", f"{folder}/authorized")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    if os.getuid() == 0 and not os.path.isdir("/run/sshd"):  # sshd wants it; the package's service would make it
-        os.makedirs("/run/sshd", 0o755)
-        atexit.register(os.rmdir, "/run/sshd")
-    with open(f"{folder}/sshd_config", "w") as f:
-        f.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\n"
-                "PidFile none\nUsePAM no\nStrictModes no\n"
-                "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n")
-    with open(f"{folder}/ssh_config", "w") as f:
-        f.write(f"Host alpha beta dead\n  HostName 127.0.0.1\n  User {getpass.getuser()}\n  IdentityFile {folder}/user\n"
-                f"  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known\n  StrictHostKeyChecking accept-new\n  HostKeyAlias test\n"
-                f"Host alpha beta\n  Port {port}\nHost dead\n  Port 1\n")
-    log = open(f"{folder}/sshd.log", "w")
-    process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", shutil.which("sshd"), "-D", "-e", "-f", f"{folder}/sshd_config"],
-                               stdin=subprocess.DEVNULL, stderr=log)
-
-    def listening():
-        with socket.socket() as s:
-            return process.poll() is not None or s.connect_ex(("127.0.0.1", port)) == 0
-    wait_until("sshd listens", listening)
-    assert process.poll() is None, open(f"{folder}/sshd.log").read()
-    return process, port
-
-
-def end():
-    sshd.terminate()
-    sshd.wait()
-    shutil.rmtree(folder)
+with socket.socket() as s:
+    s.bind(("127.0.0.1", 0))
+    port = s.getsockname()[1]
+ssh = Ssh(folder)
+ssh.serve("127.0.0.1", port)
+command = ssh.command(f"Host alpha beta\n  HostName 127.0.0.1\n  Port {port}\nHost dead\n  HostName 127.0.0.1\n  Port 1\n")
 
 
 def hosts(text):
@@ -72,7 +41,7 @@ def script(text):
 
 
 def launch(*words, where="alpha slots=2\nbeta slots=2\n", meanwhile=None, **environment):
-    env = dict(os.environ, BORA_SSH=f"ssh -F {folder}/ssh_config", BORA_TEST=mark, **environment)
+    env = dict(os.environ, BORA_SSH=command, BORA_TEST=mark, **environment)
     for name in ("BORA_RANK", "BORA_SIZE", "BORA_ROOT"):
         env.pop(name, None)
     r = run([bora, "launch", "--hosts", hosts(where), *words], meanwhile, env=env, cwd=folder)
@@ -213,8 +182,6 @@ def mistakes_are_one_line():
     refused(launch("--ssh", wrapper, "--", script("true\n")), "hosts:1", "no such file, says alpha", "hosts:2")
 
 
-sshd, port = start_sshd()
-atexit.register(end)
 run_all([collectives_between_hosts, places_environment_and_folder, the_secret_is_nowhere_to_be_read, a_lost_rank_of_another_host_is_named,
          a_lost_connection_is_a_lost_rank, signals_stop_in_order, nothing_stays_when_the_launcher_is_killed,
          restarts_have_a_new_secret_and_another_name, logs_are_kept_here, mistakes_are_one_line])

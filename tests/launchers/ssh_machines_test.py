@@ -1,0 +1,78 @@
+"""`bora launch --hosts` on machines with addresses of their own (machines.py), from one that runs no ranks. ssh_machines_test.py BORA RANK_PROGRAM"""
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
+from machines import Machines, in_namespaces_of_our_own
+from sshd import Ssh
+
+need({"sshd": "openssh-server", "ssh": "openssh-client", "ssh-keygen": "openssh-client", "ip": "iproute2"})
+in_namespaces_of_our_own()
+bora, rank_program = sys.argv[1:3]
+folder = tempfile.mkdtemp(prefix="bora_ssh_machines_")
+atexit.register(shutil.rmtree, folder)
+os.chdir(folder)
+machines = Machines(["h1", "h2"], folder)
+ssh = Ssh(folder)
+for name in machines.names:
+    ssh.serve(machines.address(name), 22, machines.on(name))
+command = ssh.command("")
+
+
+def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, **environment):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("BORA_")}
+    env.update(environment, BORA_SSH=command)
+    with open("hosts", "w") as f:
+        f.write(where)
+    r = run([bora, "launch", "--hosts", "hosts", *words], meanwhile, env=env)
+    ours = (bora, rank_program)
+    wait_until("no process is left", lambda: not [line for _, line in processes(bora) if line.startswith(ours)], 3)
+    return r
+
+
+def collectives_between_machines():
+    """Nothing listens beyond loopback without the job's secret: it has come along."""
+    r = launch("--", "comm", "--max-bytes", "16384")
+    expect(r.code == 0 and r.err == "" and r.out.startswith("4 ranks, 2 on this host, launcher: bora") and "all_reduce" in r.out, r)
+
+
+def interfaces_and_addresses():
+    program = f"{folder}/program"
+    with open(program, "w") as f:
+        f.write("#!/bin/sh\necho at $BORA_ROOT by $BORA_INTERFACE on $(hostname)\n")
+    os.chmod(program, 0o755)
+    r = launch("--", program, where="h1 iface=eth0\nh2\n")
+    expect(r.code == 0 and r.out.startswith("at 10.78.0.1:") and " by eth0 on h1\n" in r.out and "] at 10.78.0.1:" in r.out, r)
+    r = launch("--", program, where="h2 iface=lo\nh1\n")
+    expect(r.code == 2 and r.err.startswith("bora: hosts:1: h2 is 127.0.0.1, which h1 cannot reach; give another name"), r)
+    r = launch("--", program, where="h2 iface=lo\nh1\n", BORA_ROOT="10.78.0.2:29700")
+    expect(r.code == 0 and r.out.count("at 10.78.0.2:29700 ") == 2, r)
+
+
+def a_lost_rank_is_named():
+    kill = kill_when_ready("BORA_RANK=3\0", rank_program)
+    r = launch("--", rank_program, "loop", meanwhile=kill)
+    expect(r.code == 86 and r.err == "bora: rank 3 (host h2) lost: killed by signal 9 (Killed)\n" and time.monotonic() - kill.at < 8, r)
+
+
+def a_cut_cable_ends_all():
+    """Nobody hears of the other side again: the ranks say so after 10 s, ssh after 9 to 12 s, and what is on the far side ends by itself."""
+    def cut(process):
+        wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
+        subprocess.run("ip link set port1 down", shell=True, check=True)
+        cut.at = time.monotonic()
+    try:
+        r = launch("--", rank_program, "loop", meanwhile=cut)
+    finally:
+        left = time.monotonic()
+        wait_until("the ranks of the other side have ended", lambda: not [l for _, l in processes("BORA_RANK=") if l.startswith(rank_program)])
+        subprocess.run("ip link set port1 up", shell=True, check=True)
+    expect(r.code == 86 and ("rank 2 (host h2" in r.err or "rank 3 (host h2" in r.err) and left - cut.at < 20, r)
+
+
+run_all([collectives_between_machines, interfaces_and_addresses, a_lost_rank_is_named, a_cut_cable_ends_all])
