@@ -13,6 +13,7 @@ namespace {
 constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
 constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
+constexpr std::size_t kPlans = 64;      // kept for each group
 constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
 
 class Handle final : public Work {
@@ -86,18 +87,31 @@ Engine::~Engine() {
 }
 
 // ---- starting ----
-Engine::Members& Engine::members(const Group& g, std::uint32_t id) {
+Engine::Members& Engine::members(const Group& g) {
+  if (last_ && last_->group->ranks == g.ranks && last_->group->name == g.name) return *last_;
+  for (int r : g.ranks)
+    check<ValueError>(r >= 0 && r < options_.size, "the group ", g.name, " has rank ", r, " of ", options_.size);
+  auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
   auto [it, fresh] = groups_.try_emplace(id);
   auto& m = it->second;
   if (fresh) {
-    m.group = std::make_shared<const Group>(g);
+    m.id = id;
     auto found = std::find(g.ranks.begin(), g.ranks.end(), options_.rank);
     m.position = found == g.ranks.end() ? -1 : static_cast<int>(found - g.ranks.begin());
     if (m.position >= 0) m.layout = layout_of(g.ranks, options_.hosts);
-  } else if (m.group->name != g.name) {
-    m.group = std::make_shared<const Group>(g);  // the same ranks under another name share one sequence
   }
+  if (fresh || m.group->name != g.name) {  // the same ranks under another name share one sequence
+    m.group = std::make_shared<const Group>(g);
+    m.plans.clear();
+  }
+  last_ = &m;
   return m;
+}
+std::shared_ptr<const Plan> Engine::plan_for(Members& m, const Collective& c) {
+  for (auto k = m.plans.size(); k-- > 0;)
+    if (same_but_buffers(m.plans[k]->like, c)) return m.plans[k];
+  if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
+  return m.plans.emplace_back(std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, m.position)));
 }
 void Engine::check_thread() {
   auto me = std::this_thread::get_id();
@@ -115,20 +129,18 @@ void Engine::run(const Group& g, const Collective& c) {
   check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
-  Waiting w{.operation = op.get()};
+  Waiting w{.since = op->record->started, .operation = op.get()};
   await(lock, w, [&] { return op->done.load(); });
 }
 std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
-  auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
   check<TransportError>(state_ != State::left, "this rank has left the job");
-  for (int r : g.ranks)
-    check<ValueError>(r >= 0 && r < options_.size, op_name(c.op), ": the group has rank ", r, " of ", options_.size);
-  auto& m = members(g, id);
+  auto& m = members(g);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
+  auto plan = plan_for(m, c);
   check_thread();
   auto enqueued = Clock::now(), started = enqueued;
-  Summary summary{c.op, c.reduce, c.dtype, count_of(c), id, m.next, fingerprint_of(g, c), m.group};
+  Summary summary{c.op, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group};
   if (state_ != State::running) {
     Waiting w{.text = summary.short_text()};
     await(lock, w, [] { return false; });
@@ -142,13 +154,13 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
     started = Clock::now();
   }
   auto op =
-      std::make_shared<Operation>(summary, c, m.layout, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+      std::make_shared<Operation>(summary, plan, c, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
   op->order = traffic_.collectives++;
-  for (int p : op->peers()) link_->open(p);
+  for (int p : plan->peers) link_->open(p);
   ++m.next;
-  started_[id] = m.next;
-  op->record = recorder_.add({.summary = std::move(summary), .algorithm = op->algorithm(), .enqueued = enqueued, .started = started});
-  Key key{id, op->summary.seq};
+  started_[m.id] = m.next;
+  op->record = recorder_.add({.summary = std::move(summary), .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
+  Key key{m.id, op->summary.seq};
   active_[key] = op;
   op->advance(*link_);
   if (auto found = early_.find(key); found != early_.end()) {
@@ -214,7 +226,7 @@ void Engine::disagree(const Operation& op, int peer) {
 /// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
 bool Engine::pump() {
   bool any = link_->receive(*this);
-  auto now = Clock::now();
+  auto now = now_ = Clock::now();
   any = sweep(now) || any;
   // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
   if (now >= next_tick_) {
@@ -259,7 +271,7 @@ void Engine::notify() {
 template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   if (done()) return;
   w.generation = ++generation_;
-  w.since = Clock::now();
+  if (w.since == Clock::time_point{}) w.since = Clock::now();
   w.next_report = w.since + kFirstReport;
   waiting_.push_back(&w);
   auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
@@ -271,10 +283,14 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     leading_ = true;
     leader_ = std::this_thread::get_id();
     link_->watch(true, true);
-    for (auto spin_end = Clock::now() + kSpin; !over();) {
+    Clock::time_point spin_end = {};
+    while (!over()) {
       if (pump()) {
-        spin_end = Clock::now() + kSpin;
-      } else if (Clock::now() < spin_end) {
+        spin_end = {};
+        continue;
+      }
+      if (spin_end == Clock::time_point{}) spin_end = now_ + kSpin;
+      if (now_ < spin_end) {
         lock.unlock();
         for (int k = 0, spins = link_->by_memory() ? spins_ : 0; !link_->ready(); ++k) {
           if (k < spins) __builtin_ia32_pause();

@@ -48,9 +48,11 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   enum class State { running, failing, lost, left };
   struct Members {
     std::shared_ptr<const Group> group;
+    std::uint32_t id = 0;
     int position = -1;
     Layout layout = {};
     std::uint64_t next = 0;
+    std::vector<std::shared_ptr<const Plan>> plans = {};
   };
   struct Waiting {  // a thread inside a wait
     std::uint64_t generation = 0;
@@ -69,7 +71,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void lost(int rank, const std::string& how) override;
   void dropped(bool stale) override { ++(stale ? traffic_.stale : traffic_.refused); }
 
-  Members& members(const Group&, std::uint32_t id);
+  Members& members(const Group&);
+  std::shared_ptr<const Plan> plan_for(Members&, const Collective&);
   std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
   bool pump();
   bool sweep(Clock::time_point now);
@@ -98,6 +101,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   int spins_;  // looks before a wait begins to yield; none where ranks outnumber cores
   State state_ = State::running;
   std::map<std::uint32_t, Members> groups_;
+  Members* last_ = nullptr;  // of the collective before
   Started started_;
   std::map<Key, std::shared_ptr<Operation>> active_;
   std::map<Key, std::vector<Arrival>> early_;
@@ -116,6 +120,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   bool says_during_ = false;
   std::function<void(const RankLost&)> callback_;
   double grace_s_ = 0;
+  Clock::time_point now_ = {};  // when pump looked
   Clock::time_point grace_end_ = {}, next_tick_ = {};
   int exceptions_ = 0;
   bool stop_ = false;

@@ -7,6 +7,7 @@
 
 namespace bora::transport {
 namespace {
+constexpr int kMemoryFirst = 64;  // looks at memory for each look at sockets, which takes a system call
 class EventBell final : public Bell {
  public:
   void ring() override { event_.ring(); }
@@ -78,13 +79,13 @@ class NetLink final : public Link {
   bool receive(Sink& sink) override {
     bool any = shm_ && shm_->receive(sink);
     // Where all data comes through memory, system calls can wait a little.
-    if (by_memory() && ++without_sockets_ < 16 && !slept_.exchange(false)) return any;
+    if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.exchange(false)) return any;
     without_sockets_ = 0;
     any = star_.receive(sink) || any;
     return (!stopped_ && wire_->receive(sink)) || any;
   }
   void tick(Clock::time_point now, Sink& sink) override {
-    without_sockets_ = 16;
+    without_sockets_ = kMemoryFirst;
     star_.tick(now, sink);
     if (stopped_) return;
     for (auto& [r, how] : wire_->broken(now))
@@ -110,7 +111,7 @@ class NetLink final : public Link {
   bool ready() override {
     if (shm_) {
       if (shm_->ready()) return true;
-      if (++looks_ % 16 != 0) return false;  // memory is looked at often, the rest now and then
+      if (++looks_ % kMemoryFirst != 0) return false;  // memory is looked at often, the rest now and then
     }
     epoll_event e;
     return leader_epoll_.wait(&e, 1, 0) > 0;

@@ -1,12 +1,12 @@
 // operation.h -- one collective of one rank under way: its steps, what has arrived for them, what may be sent.
 #pragma once
 #include <atomic>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 #include "link.h"
-#include "select.h"
+#include "plan.h"
 
 namespace bora::transport {
 /// A collective in words and numbers, also kept after it has ended.
@@ -35,25 +35,23 @@ struct Record {
 /// Used under the engine's lock, except `done`, `pins` and `summary`.
 class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  public:
-  /// Throws ValueError / DtypeError when the collective does not fit the group.
-  Operation(Summary, const Collective&, const Layout&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
+  /// `rank`: position in the group.
+  Operation(Summary, std::shared_ptr<const Plan>, const Collective&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
   std::string accept(Arrival, Link&);
   /// Sends what may be sent, then makes local copies and sums. True if anything moved.
   bool advance(Link&);
-  bool finished() const { return open_steps_ == 0 && pins_.load() == 0; }
+  bool finished() const { return open_steps_ == 0 && pins_.load() == 0 && (!meets_ || unread() < 0); }
   /// Ranks from which something is missing.
   std::vector<int> waiting_for() const;
   /// Messages that have come, or have gone where none are to come, of how many.
   std::pair<std::int64_t, std::int64_t> chunks() const;
-  std::vector<int> peers() const;  // ranks it exchanges messages with
   std::string describe() const;    // summary and the program's own words
   void make_room(int rank);        // copies what is held of its messages
   void drop();                     // the job is lost: forgets what has arrived and the program's words
   void complete();                 // finished: may be read by any thread from now on
   std::atomic<bool> done{false};
   const Summary summary;
-  Algorithm algorithm() const { return algorithm_; }
   std::int64_t bytes_sent = 0, bytes_received = 0;
   Record* record = nullptr;  // the engine's
   std::uint64_t order = 0;  // among all this rank has started
@@ -61,22 +59,17 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::shared_ptr<const void> pin() override;
 
  private:
-  struct Stream {  // from one member to one step
-    int peer = 0;
-    std::int64_t element = 0;       // bytes
-    std::int64_t arrived = 0;       // chunks
-    std::deque<Arrival> held = {};  // of a sum that waits for other members
-  };
-  struct Progress {
-    std::int64_t chunk = 0, chunks = 0;  // elements of a chunk, number of chunks
-    std::int64_t next = 0;               // chunks sent, received or summed
-    std::vector<Stream> streams = {};
+  struct Stream {  // of the plan's
+    std::int64_t arrived = 0;        // chunks
+    std::vector<Arrival> held = {};  // of a sum that waits for other members
   };
   struct Peer {
     std::int64_t in_flight = 0;  // bytes sent and not credited
     std::int64_t owed = 0;       // bytes consumed and not credited to the peer
     std::int64_t expected = 0;   // bytes the peer still has to send
   };
+  int unread() const;  // a member that has not read all that was sent to it; -1: none
+  bool over(std::size_t step) const { return done_[step] == plan_->messages[step].chunks; }
   bool ready(std::size_t step) const;
   void send_chunk(std::size_t step, Link&);
   bool run_here(std::size_t step, Link&);
@@ -89,21 +82,23 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   Header header(int peer, const Step&) const;
   std::int64_t chunk_size(std::size_t step, std::int64_t chunk) const;  // elements
 
-  Collective c_;
-  Algorithm algorithm_;
-  Schedule schedule_;
+  std::shared_ptr<const Plan> plan_;
+  const std::vector<Step>& steps_ = plan_->schedule.steps;
+  const std::byte* in_;
+  std::byte* out_;
+  std::function<std::string()> words_;
   int rank_;  // position in the group
   std::uint32_t my_rank_;
   std::int64_t element_, running_element_;  // bytes
   std::unique_ptr<std::byte[]> work_;
   bool copies_;  // sends must be copies
-  std::vector<Progress> progress_;
+  bool meets_;   // ends when all that was sent has been read: now and then, or a rank that only sends would run far ahead
+  std::vector<std::int64_t> done_;  // by step: chunks sent, received or summed
+  std::vector<Stream> streams_;
+  std::vector<const std::byte*> parts_;  // of a chunk that is summed
   std::vector<Peer> peers_;  // by position
   std::size_t open_steps_ = 0;
   std::atomic<int> pins_{0};
   std::shared_ptr<Bell> bell_;
 };
-/// What every member must agree on.
-std::uint64_t fingerprint_of(const Group&, const Collective&);
-std::int64_t count_of(const Collective&);
 }  // namespace bora::transport

@@ -89,12 +89,12 @@ class RingWriter {
   }
 
  private:
-  std::uint64_t room() const;
+  bool has_room(std::uint64_t bytes);
   void introduce();
   std::shared_ptr<PairMemory> memory_;
   RingCounts& counts_;
   std::byte* bytes_;
-  std::uint64_t written_ = 0, needed_ = 0;
+  std::uint64_t written_ = 0, needed_ = 0, last_ = 0, released_ = 0;
   struct Lent {
     std::uint64_t end;
     std::shared_ptr<const void> pin;
