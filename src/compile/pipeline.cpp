@@ -39,6 +39,7 @@ struct Splitter {
   const Program& b;
   std::size_t consts, carries;
   std::vector<int> maker;       // of each variable: its instruction, or -1
+  Mask fixed;                   // of each variable: made of the loop's constants alone
   Mask early, late;             // of each instruction: the collectives that move
   Mask before;                  // needed by the early ones
   Mask behind;                  // reads results of the late ones
@@ -48,10 +49,21 @@ struct Splitter {
 
   explicit Splitter(const ops::Scan& s)
       : scan(s), b(*s.body), consts(idx(s.consts)), carries(idx(s.carries)), maker(b.vars.size(), -1),
-        early(b.code.size()), late(b.code.size()), before(b.code.size()), behind(b.code.size()) {
+        fixed(b.vars.size()), early(b.code.size()), late(b.code.size()), before(b.code.size()), behind(b.code.size()) {
     for (std::size_t k = 0; k < b.code.size(); ++k)
       for (int v : b.code[k].out) maker[idx(v)] = static_cast<int>(k);
+    for (std::size_t i = 0; i < consts; ++i) fixed[idx(b.in[i])] = true;
+    close(fixed);
   }
+  /// Adds what plain instructions make of the marked variables.
+  void close(Mask& marked) const {
+    for (auto& i : b.code)
+      if (plain(i) && all_in(i, [&](int v) { return marked[idx(v)]; }))
+        for (int v : i.out) marked[idx(v)] = true;
+  }
+  /// May be done in two iterations. What is made of constants may also have been moved out of the loop, which local sizes decide: here it
+  /// must not matter.
+  bool repeats(const Instruction& i) const { return moves_only(i) || fixed[idx(i.out[0])]; }
   /// Candidates in the order of the Program, as long as there is room.
   template <class Ok> void choose(Mask& chosen, const Ok& ok) const {
     std::size_t bytes = 0, n = 0;
@@ -76,9 +88,7 @@ struct Splitter {
   void choose_early() {
     Mask known(b.vars.size());  // from constants of the loop and what is scanned over
     for (std::size_t i = 0; i < b.in.size(); ++i) known[idx(b.in[i])] = i < consts || i >= consts + carries;
-    for (auto& i : b.code)
-      if (plain(i) && all_in(i, [&](int v) { return known[idx(v)]; }))
-        for (int v : i.out) known[idx(v)] = true;
+    close(known);
     choose(early, [&](std::size_t k) { return all_in(b.code[k], [&](int v) { return known[idx(v)]; }); });
     for (bool changed = true; changed;) {
       changed = false;
@@ -87,7 +97,7 @@ struct Splitter {
         if (!early[g]) continue;
         before = needed([&](std::size_t k) { return k == g; }, false);
         for (std::size_t k = 0; k < g; ++k)
-          if (before[k] && stays[k] && !moves_only(b.code[k]) && early[g]) {
+          if (before[k] && stays[k] && !repeats(b.code[k]) && early[g]) {
             early[g] = false;
             changed = true;
           }
@@ -131,7 +141,7 @@ struct Splitter {
         }
         if (!behind[k]) continue;
         bool ok = all_out(i, [&](int v) { return !stays[idx(v)]; }) &&
-                  all_in(i, [&](int v) { return is_late(v) || again(v); });
+                  all_in(i, [&](int v) { return is_late(v) || fixed[idx(v)]; });
         if (!ok)
           for (int v : i.in) stays[idx(v)] = true;
       }
@@ -145,12 +155,6 @@ struct Splitter {
     for (std::size_t k = 0; k < b.code.size(); ++k)
       behind[k] = std::any_of(b.code[k].in.begin(), b.code[k].in.end(), [&](int v) { return is_late(v); });
   }
-  /// Can it be had again from the loop's constants?
-  bool again(int v) const {
-    if (auto m = maker[idx(v)]; m >= 0) return moves_only(b.code[idx(m)]) && all_in(b.code[idx(m)], [&](int w) { return again(w); });
-    return std::find(b.in.begin(), b.in.begin() + scan.consts, v) != b.in.begin() + scan.consts;
-  }
-
   int fresh(int like) {
     r->vars.push_back(r->vars[idx(like)]);
     return static_cast<int>(r->vars.size()) - 1;
