@@ -35,7 +35,6 @@ bool plain(const Instruction& i) {
 }
 
 struct Splitter {
-  const ops::Scan& scan;
   const Program& b;
   std::size_t consts, carries;
   std::vector<int> maker;       // of each variable: its instruction, or -1
@@ -48,7 +47,7 @@ struct Splitter {
   std::vector<int> handed = {};  // results of the early ones
 
   explicit Splitter(const ops::Scan& s)
-      : scan(s), b(*s.body), consts(idx(s.consts)), carries(idx(s.carries)), maker(b.vars.size(), -1),
+      : b(*s.body), consts(idx(s.consts)), carries(idx(s.carries)), maker(b.vars.size(), -1),
         fixed(b.vars.size()), early(b.code.size()), late(b.code.size()), before(b.code.size()), behind(b.code.size()) {
     for (std::size_t k = 0; k < b.code.size(); ++k)
       for (int v : b.code[k].out) maker[idx(v)] = static_cast<int>(k);
@@ -231,7 +230,6 @@ bool has(const Graph& g, const std::vector<int>& vars, std::size_t root) {
 struct Arranger {
   Graph& g;
   const Mask& late_result;  // by variable
-  std::size_t carries;
 
   bool is_late_result(int v) const {
     auto r = g.at(v);
@@ -352,7 +350,7 @@ std::optional<Graph> pipelined(const ops::Scan& scan, bool fused) {
   Mask late_result(g.vars.size());
   for (std::size_t k = 0; k < s.late.size(); ++k)
     if (s.late[k]) late_result[g.at(s.b.code[k].out[0])] = true;
-  Arranger a{g, late_result, s.carries};
+  Arranger a{g, late_result};
   a.mark_late();
   schedule(g);
   a.place_early(s.handed);

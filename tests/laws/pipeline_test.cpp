@@ -1,4 +1,5 @@
 // A pipelined scan gives the bits of one whose collectives run in turn: random bodies, any length, any mesh; and FSDP with checkpoints.
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -183,6 +184,61 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
     }
   }
   here() = saved;
+}
+
+/// A loop in a loop, each with more collectives beside other iterations than it may have, together more than the transport takes at once.
+TEST(Pipeline, MoreCollectivesThanAreTaken) {
+  constexpr int ranks = 3, many = 30;
+  std::array<Arrays, ranks> want;
+  for (bool in_turn : {true, false}) {
+    InTurn scope(in_turn);
+    local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+      Within blocks(eval_interpreter());
+      Dims parts{2, 2, 3};
+      Type block{{parts[static_cast<std::size_t>(mesh.rank())], 5}, f32}, whole{{7, 5}, f32};
+      auto local = [](const FlatFn& f, const Types& in) {
+        auto p = std::make_shared<Program>(*stage(f, in).program);
+        p->local = true;
+        return p;
+      };
+      auto gathers = [&](const Array& x, Arrays& out) {
+        for (int i = 0; i < many; ++i) out.push_back(ops::all_gather(x * (i + 1.0), kData, 0, parts, {1 << 20}));
+      };
+      auto scatters = [&](const Arrays& x, Arrays& out) {
+        for (auto& y : x) out.push_back(ops::reduce_scatter(y, kData, 0, parts, {1 << 20}));
+      };
+      auto inner = local(
+          [&](const Arrays& a) {
+            Arrays gathered, out{tanh(a[0])};
+            gathers(a[1], gathered);
+            for (auto& g : gathered) out[0] = out[0] + g * 0.125;
+            for (auto& g : gathered) g = g * out[0];
+            scatters(gathered, out);
+            return out;
+          },
+          {whole, block});
+      auto outer = local(
+          [&](const Arrays& a) {
+            Arrays gathered, out;
+            gathers(a[1], gathered);
+            auto y = call(ops::Scan{inner, 0, 1, 3, false}, {a[0], stack({a[1], a[1] * 2.0, a[1]})});
+            out.push_back(tanh(y[0]));
+            for (auto& g : gathered) g = g + y[0];
+            scatters(gathered, out);
+            out.insert(out.end(), y.begin() + 1, y.end());
+            return out;
+          },
+          {whole, block});
+      auto scanned = block;
+      scanned.shape.insert(0, 4);
+      auto p = local([&](const Arrays& a) { return call(ops::Scan{outer, 0, 1, 4, true}, a); }, {whole, scanned});
+      auto e = executable(p);
+      auto got = e->run({testing::numbers(whole.shape, 1), testing::numbers(scanned.shape, 2)});
+      auto& mine = want[static_cast<std::size_t>(mesh.rank())];
+      if (in_turn) mine = got;
+      else testing::same_bits(got, mine);
+    });
+  }
 }
 
 TEST(Pipeline, LayersShardedOverTheBatchAxisWithCheckpoints) {
