@@ -1,67 +1,12 @@
 // Every collective over threads and over ZeroMQ: all sizes around a chunk, dtypes, reductions, ragged parts; bit for bit the sum in rank order.
 #include <atomic>
-#include <cstring>
-#include "arena.h"
 #include "jobs.h"
 #include "link.h"
 #include "schedule.h"
-#include "sum.h"
+#include "values.h"
 
 namespace bora::transport {
 namespace {
-using Counts = std::vector<std::int64_t>;
-/// Allocates where the test wants its buffers.
-template <class T> struct Memory {
-  using value_type = T;
-  static inline std::atomic<bool> registered = false;
-  static constexpr std::size_t kFront = 64;  // holds the owner
-  T* allocate(std::size_t n) {
-    auto owner = registered ? Arena::mine()->allocate(n * sizeof(T) + kFront) : private_memory(n * sizeof(T) + kFront);
-    auto p = static_cast<std::byte*>(owner.get());
-    new (p) std::shared_ptr<void>(std::move(owner));
-    return reinterpret_cast<T*>(p + kFront);
-  }
-  void deallocate(T* p, std::size_t) {
-    auto owner = std::move(*reinterpret_cast<std::shared_ptr<void>*>(reinterpret_cast<std::byte*>(p) - kFront));
-  }
-  friend bool operator==(Memory, Memory) { return true; }
-};
-using Bytes = std::vector<std::byte, Memory<std::byte>>;
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-/// What rank r holds for test `salt`: numbers whose sums round differently in every order.
-Bytes made(Dtype d, int rank, std::int64_t n, int salt = 0) {
-  auto state = static_cast<std::uint32_t>(rank * 7919 + salt + 1);
-  auto g = [&] { return state = state * 1664525u + 1013904223u; };
-  Bytes b(at(n) * dtype_size(d));
-  for (std::int64_t i = 0; i < n; ++i) {
-    float x = static_cast<float>(static_cast<std::int32_t>(g())) * (i % 7 == 0 ? 1.0f : 1e-6f);
-    auto put = [&](auto v) { std::memcpy(b.data() + at(i) * sizeof v, &v, sizeof v); };
-    switch (d) {
-      case Dtype::f32: put(x); break;
-      case Dtype::f64: put(static_cast<double>(x) * 1.000000001); break;
-      case Dtype::bf16: put(bfloat16(x)); break;
-      case Dtype::i32: put(static_cast<std::int32_t>(g())); break;
-      case Dtype::i64: put(static_cast<std::int64_t>(g()) << 20); break;
-      case Dtype::u32: put(static_cast<std::uint32_t>(g())); break;
-      case Dtype::boolean: put(static_cast<std::uint8_t>(g() >> 31)); break;
-      default: put(static_cast<std::uint8_t>(g() >> 24)); break;
-    }
-  }
-  return b;
-}
-Bytes reduced(Reduce r, Dtype d, int P, std::int64_t n, int salt) {
-  std::vector<Bytes> parts;
-  std::vector<const std::byte*> p;
-  for (int k = 0; k < P; ++k) parts.push_back(made(d, k, n, salt));
-  for (auto& b : parts) p.push_back(b.data());
-  Bytes out(at(n) * dtype_size(d));
-  reduce_in_order(r, d, p, out.data(), at(n));
-  return out;
-}
-Bytes part(const Bytes& b, std::int64_t begin, std::int64_t n, Dtype d) {
-  auto e = static_cast<std::int64_t>(dtype_size(d));
-  return Bytes(b.begin() + begin * e, b.begin() + (begin + n) * e);
-}
 struct Setting {
   Carrier carrier;
   int ranks;

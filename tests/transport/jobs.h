@@ -36,9 +36,9 @@ inline Group everybody(int n, std::string name = "axis data") {
   std::iota(g.ranks.begin(), g.ranks.end(), 0);
   return g;
 }
-enum class Carrier { local, tcp, zmq, shm, registered };  // registered: shm, on buffers that peers read
+enum class Carrier { local, tcp, zmq, shm, registered, automatic };  // registered: shm, on buffers that peers read
 inline std::string carrier_name(Carrier c) {
-  const char* names[] = {"local", "tcp", "zmq", "shm", "registered"};
+  const char* names[] = {"local", "tcp", "zmq", "shm", "registered", "auto"};
   return names[static_cast<int>(c)];
 }
 inline Config config_for(int rank, int size, int port, Carrier carrier = Carrier::tcp) {
@@ -48,18 +48,24 @@ inline Config config_for(int rank, int size, int port, Carrier carrier = Carrier
           .join_timeout_s = 20,
           .carrier = carrier_name(carrier == Carrier::registered ? Carrier::shm : carrier)};
 }
-/// Runs body on every rank, each a thread; returns each rank's error text, empty if it ended well.
-inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::function<void(Context&)>& body) {
+/// Runs body on every rank, each a thread; returns each rank's error text, empty if it ended well. `change` sees each rank's Config, of which
+/// threads know `algorithms` alone.
+inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::function<void(Context&)>& body,
+                                          const std::function<void(Config&)>& change = [](Config&) {}) {
   std::vector<std::string> errors(static_cast<std::size_t>(n));
   std::vector<ContextPtr> contexts(static_cast<std::size_t>(n));
-  if (carrier == Carrier::local) contexts = local(n);
+  Config first;
+  change(first);
+  if (carrier == Carrier::local) contexts = local(n, first.algorithms);
   int port = carrier != Carrier::local ? free_port() : 0;
   std::vector<std::thread> threads;
   for (int r = 0; r < n; ++r)
     threads.emplace_back([&, r] {
       auto i = static_cast<std::size_t>(r);
       try {
-        auto c = carrier == Carrier::local ? std::move(contexts[i]) : join(config_for(r, n, port, carrier));
+        auto config = config_for(r, n, port, carrier);
+        change(config);
+        auto c = carrier == Carrier::local ? std::move(contexts[i]) : join(config);
         body(*c);
       } catch (const std::exception& e) { errors[i] = e.what(); }
     });

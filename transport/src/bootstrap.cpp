@@ -135,6 +135,8 @@ Config config_from_environment(const Environment& env) {
   if (auto i = env("BORA_INTERFACE")) c.interface_name = i;
   if (auto folder = env("BORA_FLIGHT_DIR")) c.flight_dir = folder;
   if (auto name = env("BORA_CARRIER")) c.carrier = name;
+  c.host_id = text(env, "BORA_HOST_ID");
+  c.algorithms = text(env, "BORA_ALGORITHMS");
   c.secret = read_secret(env);
   c.insecure_private_network = text(env, "BORA_INSECURE_PRIVATE_NETWORK") == "1";
   check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);

@@ -111,7 +111,7 @@ std::shared_ptr<const Plan> Engine::plan_for(Members& m, const Collective& c) {
   for (auto k = m.plans.size(); k-- > 0;)
     if (same_but_buffers(m.plans[k]->like, c)) return m.plans[k];
   if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
-  return m.plans.emplace_back(std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, m.position)));
+  return m.plans.emplace_back(std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, options_.tuning, m.position)));
 }
 void Engine::check_thread() {
   auto me = std::this_thread::get_id();

@@ -14,6 +14,7 @@ namespace bora::transport {
 struct EngineOptions {
   int rank = 0, size = 1, ranks_on_host = 1;
   std::vector<int> hosts = {};  // by rank, the same on all ranks; empty: all on one
+  Tuning tuning = {};           // the same on all ranks
   double stuck_warn_s = 30, stuck_abort_s = 300;
   std::string flight_dir = {};
 };

@@ -148,13 +148,13 @@ class LocalLink final : public Link {
 };
 }  // namespace
 
-std::vector<ContextPtr> local(int n) {
+std::vector<ContextPtr> local(int n, const std::string& algorithms) {
   check<ValueError>(n >= 1, "local: the number of ranks must be at least 1, got ", n);
   auto hub = std::make_shared<Hub>(n);
   std::vector<ContextPtr> contexts;
   for (int r = 0; r < n; ++r)
     contexts.push_back(
-        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n, .ranks_on_host = n}, std::make_unique<LocalLink>(hub, r)));
+        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n, .ranks_on_host = n, .tuning = {.forced = read_algorithms(algorithms)}}, std::make_unique<LocalLink>(hub, r)));
   return contexts;
 }
 }  // namespace bora::transport

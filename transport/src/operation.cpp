@@ -115,11 +115,10 @@ std::shared_ptr<const void> Operation::pin() {
 }
 bool Operation::ready(std::size_t i) const {
   auto& s = steps_[i];
+  if (!over(plan_->messages[i].before)) return false;
   for (int k = 0; k <= s.after; ++k)
-    if (steps_[static_cast<std::size_t>(k)].kind != Kind::send && !over(static_cast<std::size_t>(k))) return false;
-  if (s.needs < 0) return true;
-  auto needs = static_cast<std::size_t>(s.needs);
-  return over(needs) || done_[needs] > done_[i];
+    if (steps_[static_cast<std::size_t>(k)].kind != Kind::send && !over(k)) return false;
+  return over(s.needs) || done_[static_cast<std::size_t>(s.needs)] > done_[i];
 }
 void Operation::step_moved(std::size_t i) {
   if (++done_[i] == plan_->messages[i].chunks) --open_steps_;
@@ -130,6 +129,14 @@ const std::byte* Operation::memory(Place p) const {
 bool Operation::has_room(int peer, std::int64_t bytes) const {
   auto flying = peers_[static_cast<std::size_t>(peer)].in_flight;
   return flying == 0 || flying + bytes <= kWindow;
+}
+/// Whether the first `chunks` messages of every stream from `in` have been sent, so that `out` may be written where the two are the same.
+bool Operation::may_overwrite(std::int64_t chunks) const {
+  if (!copies_) return true;
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    if (steps_[i].kind == Kind::send && steps_[i].source == Place::in && done_[i] < std::min(chunks, plan_->messages[i].chunks))
+      return false;
+  return true;
 }
 /// Sends the next message of a step.
 void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byte* bytes, std::int64_t n, Owner* owner, Link& link) {
@@ -168,12 +175,13 @@ bool Operation::advance(Link& link) {
   }
   return any;
 }
-/// Copies, folds, and sums that do not wait for a message but for room or for nobody.
+/// Copies, folds, and sums that do not wait for a message but for room, for own sends, or for nobody.
 bool Operation::run_here(std::size_t i, Link& link) {
   auto& s = steps_[i];
   auto& m = plan_->messages[i];
-  if (s.kind == Kind::sum) return (s.next >= 0 || m.first == m.last) && sum_chunks(i, link);
+  if (s.kind == Kind::sum) return (s.next >= 0 || copies_ || m.first == m.last) && sum_chunks(i, link);
   if ((s.kind != Kind::copy && s.kind != Kind::zero && s.kind != Kind::fold) || !ready(i)) return false;
+  if (s.kind == Kind::fold && !may_overwrite(INT64_MAX)) return false;
   auto n = static_cast<std::size_t>(s.to.size() * element_);
   auto to = const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_;
   auto from = memory(s.source) + s.from.begin * element_;
@@ -247,9 +255,9 @@ bool Operation::sum_chunks(std::size_t i, Link& link) {
   auto element = ends ? element_ : running_element_;
   auto begin = streams_.begin() + static_cast<std::ptrdiff_t>(m.first), end = streams_.begin() + static_cast<std::ptrdiff_t>(m.last);
   auto here = [&] { return std::none_of(begin, end, [](auto& t) { return t.held.empty(); }); };
-  while (next < m.chunks && here()) {
+  while (next < m.chunks && here() && may_overwrite(next + 1)) {
     auto n = chunk_size(i, next), first = next * m.chunk;
-    if (s.next >= 0 && !has_room(s.next, n * element)) break;
+    if (s.next >= 0 && !(over(m.before) && has_room(s.next, n * element))) break;
     auto stream = begin;
     Stretch stretch{.ends = ends ? size : 0};
     if (s.peer >= 0) stretch.before = (stream++)->held.front().bytes;

@@ -70,11 +70,13 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   };
   int unread() const;  // a member that has not read all that was sent to it; -1: none
   bool over(std::size_t step) const { return done_[step] == plan_->messages[step].chunks; }
+  bool over(int step) const { return step < 0 || over(static_cast<std::size_t>(step)); }  // -1: none
   bool ready(std::size_t step) const;
   void send_chunk(std::size_t step, Link&);
   bool run_here(std::size_t step, Link&);
   bool sum_chunks(std::size_t step, Link&);
   void put(std::size_t step, int peer, std::int64_t offset, const std::byte*, std::int64_t bytes, Owner*, Link&);
+  bool may_overwrite(std::int64_t chunks) const;
   bool has_room(int peer, std::int64_t bytes) const;
   const std::byte* memory(Place) const;
   void consumed(int peer, std::int64_t bytes, Link&);

@@ -72,22 +72,24 @@ bool same_but_buffers(const Collective& a, const Collective& b) {
   };
   return rest(a) == rest(b);
 }
-Plan make_plan(const Group& group, const Collective& c, const Layout& layout, int rank) {
+Plan make_plan(const Group& group, const Collective& c, const Layout& layout, const Tuning& tuning, int rank) {
   validate(c, group, rank);
   Plan plan{.like = c, .count = count_of(c), .fingerprint = fingerprint_of(group, c)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;
   auto size = static_cast<int>(group.ranks.size());
   auto element = static_cast<std::int64_t>(dtype_size(c.dtype)), running = static_cast<std::int64_t>(running_size(c.dtype));
-  plan.algorithm = choose_algorithm({c.op, plan.count * element, c.uniform}, layout);
+  plan.algorithm = choose_algorithm({c.op, plan.count * element, c.uniform}, layout, tuning);
+  auto limit = chunk_limit(layout, tuning);
   plan.schedule = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);
   plan.expected.resize(group.ranks.size());
   auto talks_to = [&](int position) { plan.peers.push_back(group.ranks[static_cast<std::size_t>(position)]); };
+  std::vector<int> latest(group.ranks.size(), -1);  // step that sends to each
   for (auto& step : plan.schedule.steps) {
     auto n = step.kind == Kind::send || step.kind == Kind::copy ? step.from.size() : step.to.size();
     Plan::Messages m{.first = plan.streams.size()};
     m.chunk = step.kind == Kind::send || receives(step)
-                  ? chunk_elements(n, static_cast<std::size_t>(plan.schedule.running ? running : element))
+                  ? chunk_elements(n, static_cast<std::size_t>(plan.schedule.running ? running : element), limit)
                   : std::max<std::int64_t>(n, 1);
     m.chunks = std::max<std::int64_t>(1, (n + m.chunk - 1) / m.chunk);  // an empty range is one empty message: ranks still meet
     auto expect = [&](int peer, std::int64_t bytes) {
@@ -103,6 +105,8 @@ Plan make_plan(const Group& group, const Collective& c, const Layout& layout, in
       if (step.next >= 0) talks_to(step.next);
     }
     if (step.kind == Kind::send) talks_to(step.peer);
+    if (int to = step.kind == Kind::send ? step.peer : step.kind == Kind::sum ? step.next : -1; to >= 0 && plan.schedule.in_order)
+      m.before = std::exchange(latest[static_cast<std::size_t>(to)], static_cast<int>(plan.messages.size()));
     m.last = plan.streams.size();
     plan.messages.push_back(m);
   }

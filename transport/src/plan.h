@@ -13,6 +13,7 @@ struct Plan {
   struct Messages {  // of one step
     std::int64_t chunk = 0, chunks = 0;  // elements of a chunk, number of chunks
     std::size_t first = 0, last = 0;     // its streams
+    int before = -1;                     // step that must be over before this one sends
   };
   Collective like = {};  // without buffers and words
   std::int64_t count = 0;
@@ -25,7 +26,7 @@ struct Plan {
   std::vector<int> peers = {};              // ranks it exchanges messages with, ascending
 };
 /// Throws ValueError / DtypeError when the collective does not fit the group.
-Plan make_plan(const Group&, const Collective&, const Layout&, int rank);
+Plan make_plan(const Group&, const Collective&, const Layout&, const Tuning&, int rank);
 /// Whether a plan of one is a plan of the other.
 bool same_but_buffers(const Collective&, const Collective&);
 std::int64_t count_of(const Collective&);

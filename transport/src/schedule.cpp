@@ -328,9 +328,9 @@ Range part_of(std::int64_t n, int p, int P) {
   auto cut = [&](int k) { return k == P ? n : n * k / P / 16 * 16; };
   return {cut(p), cut(p + 1)};
 }
-std::int64_t chunk_elements(std::int64_t n, std::size_t element_bytes) {
+std::int64_t chunk_elements(std::int64_t n, std::size_t element_bytes, std::int64_t limit) {
   auto e = static_cast<std::int64_t>(element_bytes);
-  auto bytes = std::clamp<std::int64_t>((n * e + 3) / 4, 64 << 10, kMaxChunkBytes);
-  return std::min((bytes / e + 63) / 64 * 64, kMaxChunkBytes / e);
+  auto bytes = std::clamp<std::int64_t>((n * e + 3) / 4, 64 << 10, limit);
+  return std::min((bytes / e + 63) / 64 * 64, limit / e);
 }
 }  // namespace bora::transport

@@ -41,6 +41,9 @@ struct Schedule {
   /// `in` is still being sent where `out` is written: a send must be a copy when the two are the same memory.
   bool overwrites = false;
   bool running = false;   // some rank's schedule sends running sums
+  /// Streams from one rank to another are sent one after the other, in the order of the steps. Where a rank makes several sums out of several
+  /// streams each, all must be fed in the same order: the window of a peer could fill with what waits for what cannot be sent.
+  bool in_order = false;
   std::int64_t work = 0;  // elements
 };
 enum class Algorithm : std::uint8_t {
@@ -76,7 +79,7 @@ Schedule make_schedule(const Problem&, Algorithm);
 std::vector<Algorithm> algorithms_for(Op, bool blocks = false, bool uniform = false);
 /// Part p of n elements in P parts, cut at multiples of 16 elements.
 Range part_of(std::int64_t n, int p, int P);
-/// Elements per message for a stream of n elements: at least four messages for a long stream, none above 256 KiB.
-std::int64_t chunk_elements(std::int64_t n, std::size_t element_bytes);
 inline constexpr std::int64_t kMaxChunkBytes = 256 << 10;
+/// Elements per message for a stream of n elements: at least four messages for a long stream, none above `limit` bytes.
+std::int64_t chunk_elements(std::int64_t n, std::size_t element_bytes, std::int64_t limit = kMaxChunkBytes);
 }  // namespace bora::transport

@@ -54,6 +54,7 @@ void all_reduce_one_shot_by_host(Builder& b) {
   b.s.work = n * b.p.size;
   int got = gather(b, std::vector<std::int64_t>(static_cast<std::size_t>(b.p.size), n), Place::work);
   b.fold(n, 0, got);
+  b.s.overwrites = true;
 }
 /// Slice k is summed host after host by their members k: each adds its host's members, in order, to the running sum; the result goes back
 /// the same way. Between hosts go 2 S, whatever the number of members.
@@ -94,6 +95,7 @@ void reduce_scatter_by_host(Builder& b) {
     else b.send(worker(h), part(p), p);
     if (p == r && worker(top) != r) b.receive(worker(top), to, p);
   }
+  b.s.in_order = true;
   b.s.running = true;
 }
 /// The root deals slices to its host's members; each goes from host to host, and round every host.

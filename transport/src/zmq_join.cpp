@@ -28,6 +28,7 @@ struct Hello {
   std::string nonce;                                // random bytes, for the keys of data connections
   std::string shm_host, shm_name;                   // empty: shared memory is not wanted, or not to be had
   std::string dtypes;                               // that it can reduce
+  std::string part = {};                            // of the machine that counts as a host of its own
   std::string bytes() const {
     return Writer()
         .num(JoinMessage::hello)
@@ -45,8 +46,10 @@ struct Hello {
         .text(shm_host)
         .text(shm_name)
         .text(dtypes)
+        .text(part)
         .take();
   }
+  std::string place() const { return machine + "/" + part; }
   std::string who() const {
     return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
   }
@@ -62,7 +65,9 @@ std::optional<Hello> read_hello(std::string_view message) {
     h.size = r.num<std::int32_t>();
     h.pid = r.num<std::int32_t>();
     if (h.protocol != kProtocol) return h;
-    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes}) *field = r.text();
+    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes,
+                        &h.part})
+      *field = r.text();
     return h;
   } catch (const TransportError&) { return std::nullopt; }
 }
@@ -111,11 +116,12 @@ class Joining {
            .nonce = random_bytes(32),
            .shm_host = {},
            .shm_name = {},
-           .dtypes = reduced_dtypes()};
+           .dtypes = reduced_dtypes(),
+           .part = c.host_id};
     if (c.carrier == "auto" || c.carrier == "shm") {
       j_.shm = listen_for_shm();
       me_.shm_name = j_.shm.name;
-      if (!me_.shm_name.empty()) me_.shm_host = shm_host();
+      if (!me_.shm_name.empty()) me_.shm_host = shm_host() + " " + c.host_id;
     }
     j_.star.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
     if (c.rank == 0) listen_with(j_.star.control, j_.keys);
@@ -135,7 +141,18 @@ class Joining {
   }
   void run() { c_.rank == 0 ? gather() : greet(); }
   Joined take() { return std::move(j_); }
-  int ranks_on_host() const { return ranks_on_host_; }
+  EngineOptions options() const {
+    EngineOptions o{.rank = c_.rank,
+                    .size = c_.size,
+                    .ranks_on_host = static_cast<int>(std::count(places_.begin(), places_.end(), me_.place())),
+                    .tuning = tuning_,
+                    .stuck_warn_s = c_.stuck_warn_s,
+                    .stuck_abort_s = c_.stuck_abort_s,
+                    .flight_dir = c_.flight_dir};
+    for (auto& p : places_)
+      o.hosts.push_back(static_cast<int>(std::find(places_.begin(), places_.end(), p) - places_.begin()));
+    return o;
+  }
 
  private:
   using Seconds = std::chrono::duration<double>;
@@ -328,10 +345,11 @@ class Joining {
       j_.addresses.push_back(h->address);
       j_.nonces.push_back(h->nonce);
       j_.shm_names.push_back(shares_memory(h->shm_host) ? h->shm_name : "");
-      ranks_on_host_ += h->machine == me_.machine;
-      w.text(h->who()).text(h->machine).text(h->address).text(h->nonce).text(h->shm_host).text(h->shm_name);
+      places_.push_back(h->place());
+      w.text(h->who()).text(h->place()).text(h->address).text(h->nonce).text(h->shm_host).text(h->shm_name);
     }
-    auto verdict = w.take();
+    tuning_.forced = read_algorithms(c_.algorithms);
+    auto verdict = w.text(tuning_.bytes()).take();
     for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
       if (j_.star.control.send(j_.star.ids[r], true)) j_.star.control.send(verdict, false);
   }
@@ -381,12 +399,13 @@ class Joining {
         j_.epoch = r.num<std::uint32_t>();
         for (int k = 0; k < c_.size; ++k) {
           j_.who.push_back(r.text());
-          ranks_on_host_ += r.text() == me_.machine;
+          places_.push_back(r.text());
           j_.addresses.push_back(r.text());
           j_.nonces.push_back(r.text());
           auto where = r.text(), name = r.text();
           j_.shm_names.push_back(shares_memory(where) ? name : "");
         }
+        tuning_ = read_tuning(r.text());
         return;
       }
     }
@@ -406,7 +425,9 @@ class Joining {
   std::vector<Hello> extra_;
   std::vector<std::string> extra_ids_;
   std::string verdict_;
-  int ranks_on_host_ = 0, strangers_ = 0;
+  std::vector<std::string> places_;  // by rank, the same text on one host
+  Tuning tuning_;
+  int strangers_ = 0;
 };
 }  // namespace
 
@@ -419,18 +440,12 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm",
                      "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq and shm");
   if (c.size == 1) return local(1).front();
+  read_algorithms(c.algorithms);  // a wrong one ends every rank at once
   Joining joining(c);
   joining.run();
   auto link = make_net_link(
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
       joining.take());
-  return std::make_shared<Engine>(
-      EngineOptions{.rank = c.rank,
-                    .size = c.size,
-                    .ranks_on_host = joining.ranks_on_host(),
-                    .stuck_warn_s = c.stuck_warn_s,
-                    .stuck_abort_s = c.stuck_abort_s,
-                    .flight_dir = c.flight_dir},
-      std::move(link));
+  return std::make_shared<Engine>(joining.options(), std::move(link));
 }
 }  // namespace bora::transport

@@ -37,12 +37,14 @@ struct Config {
   bool root_may_lag = false;            // the root's name may become known only while we wait (Kubernetes)
   std::string launcher = "the caller";  // who said so, for messages
   std::string flight_dir = {};  // folder for rank-<r>.jsonl, this rank's last 4096 collectives, written when the job is lost or somebody asks
+  std::string host_id = {};     // ranks of one machine with different ones count as on different hosts (containers; tests)
+  std::string algorithms = {};  // "all_reduce=chain,broadcast=double_tree": instead of the best one, where it can be used; rank 0's counts
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
 /// variables, else one process. BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
 /// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER,
-/// BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
+/// BORA_HOST_ID, BORA_ALGORITHMS, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
@@ -150,6 +152,6 @@ void dump_on_sigusr2();
 /// host. size 1 needs no sockets.
 /// Throws JoinTimeout, ConfigError (contradictions, port in use, refused), TransportError.
 ContextPtr join(const Config&);
-/// n ranks as threads of this process: buffers are read directly. The Contexts fail together.
-std::vector<ContextPtr> local(int n);
+/// n ranks as threads of this process: buffers are read directly. The Contexts fail together. `algorithms` as in Config.
+std::vector<ContextPtr> local(int n, const std::string& algorithms = {});
 }  // namespace bora::transport
