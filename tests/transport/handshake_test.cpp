@@ -29,7 +29,7 @@ std::string hello(std::uint32_t protocol, int rank, int size, const std::string&
   w.num(JoinMessage::hello).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
   if (protocol != kProtocol) return w.text("something else").num(1.5).take();
   for (std::string text : {"", "", "elsewhere", "machine", "data://127.0.0.1:1", "nonce", "", ""}) w.text(text);
-  return w.text(dtypes).take();
+  return w.text(dtypes).text("").take();
 }
 TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
   int port = free_port();
