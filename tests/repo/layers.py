@@ -45,6 +45,8 @@ for path in sources:
         problems.append(f"{name}: {lines} lines; the limit is {LIMIT}: split it")
     if re.search(r"/(root|home)/|/work/", text) and path.name != "layers.py":
         problems.append(f"{name}: a path of a machine")
+    if path.parts[len(ROOT.parts)] == "transport" and "system_clock" in text and path.name not in ("recorder.cpp", "link.h"):
+        problems.append(f"{name}: system_clock; nothing but a date in a file may depend on a clock that can be set")
     layer = layer_of(path)
     if layer is None:
         continue

@@ -392,6 +392,15 @@ TEST(Processes, AnExitWithoutLeavingIsALoss) {
     EXPECT_HAS(job.ranks[static_cast<std::size_t>(r)]->output(), "rank 2 (host ");
   }
 }
+TEST(Processes, FewFilesAreEnoughOrAClearError) {
+  Job enough(4, "meet", {{"TEST_FILES", "64"}});
+  for (auto& p : enough.ranks) EXPECT_EQ(p->finish(), 0) << p->output();
+  Job few(2, "meet", {{"TEST_FILES", "24"}});
+  for (auto& p : few.ranks) {
+    EXPECT_EQ(p->finish(), 2) << p->output();
+    EXPECT_HAS(p->output(), "bora: this process may have 24 files open, and a rank of 2 needs ");
+  }
+}
 TEST(Processes, AForkedChildCannotUseTheJob) {
   for (std::string carrier : {"zmq", "auto"}) {
     Job job(2, "fork", {{"BORA_CARRIER", carrier}});

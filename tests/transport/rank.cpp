@@ -1,5 +1,6 @@
 // rank.cpp -- one rank as a process, for fault tests: bora_transport_rank COMMAND. Prints "ready" once all ranks have met; exit codes 0,
 // 2 (settings, a rank missing), 86 (a rank lost; the line says which).
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <chrono>
@@ -14,6 +15,10 @@
 
 using namespace bora::transport;
 int main(int argc, char** argv) {
+  if (const char* files = std::getenv("TEST_FILES")) {
+    rlimit limit{static_cast<rlim_t>(std::atoi(files)), static_cast<rlim_t>(std::atoi(files))};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
   std::string command = argc > 1 ? argv[1] : "loop";
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   dump_on_sigusr2();
@@ -64,10 +69,18 @@ int main(int argc, char** argv) {
       c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {300000}});
       return y[0] == static_cast<float>(c->size()) ? 0 : 1;
     }
-    std::vector<float> in(50000, 1.0f), out(in.size());
+    if (command == "lingers") {  // the last one comes late to the good-bye
+      c->on_lost({}, 0.1);
+      if (c->rank() == c->size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(argc > 2 ? std::atoi(argv[2]) : 30000));
+      if (argc > 3 && c->rank() == c->size() - 1) c->barrier(all);  // nobody else comes
+      c->leave();
+      return 0;
+    }
+    std::int64_t n = command == "big" ? 16 << 20 : 50000;
+    std::vector<float> in(static_cast<std::size_t>(n), 1.0f), out(in.size());
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(command == "loop_5s" ? 5 : 30);
     for (bool more = true; more;) {
-      c->run(all, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {50000}});
+      c->run(all, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {n}});
       if (out[0] != static_cast<float>(c->size())) return std::printf("wrong sum\n"), 1;
       std::int32_t again = std::chrono::steady_clock::now() < end;  // rank 0 decides
       c->run(all, {.op = Op::broadcast, .dtype = bora::i32, .in = &again, .out = &again, .send_counts = {1}});

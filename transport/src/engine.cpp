@@ -113,6 +113,10 @@ std::shared_ptr<const Plan> Engine::plan_for(Members& m, const Collective& c) {
   if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
   return m.plans.emplace_back(std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, options_.tuning, m.position)));
 }
+void Engine::check_here() const {
+  check<TransportError>(state_ != State::left, "this rank has left the job");
+  check<TransportError>(!all_left_, link_->who(0), " has left the job: it waited 10 s for this rank to leave as well");
+}
 void Engine::check_thread() {
   auto me = std::this_thread::get_id();
   if (user_thread_ == std::thread::id{}) user_thread_ = me;
@@ -133,7 +137,7 @@ void Engine::run(const Group& g, const Collective& c) {
   await(lock, w, [&] { return op->done.load(); });
 }
 std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
-  check<TransportError>(state_ != State::left, "this rank has left the job");
+  check_here();
   auto& m = members(g);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
@@ -277,7 +281,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
   while (!over()) {
     if (leading_) {  // somebody else makes progress and tells
-      cv_.wait_until(lock, std::chrono::system_clock::now() + kTick);
+      cv_.wait_until(lock, WaitClock::now() + kTick);
       continue;
     }
     leading_ = true;
@@ -363,7 +367,7 @@ void Engine::run() {
 std::vector<std::string> Engine::exchange(const std::string& mine, std::string_view what) {
   check_process();
   Lock lock(m_);
-  check<TransportError>(state_ != State::left, "this rank has left the job");
+  check_here();
   check_thread();
   auto number = exchanges_++;
   started_[kExchangeGroup] = exchanges_;
@@ -392,6 +396,9 @@ void Engine::depart(Lock& lock, bool meet) {
     Waiting w{.text = "leaving", .reports = false};
     auto end = Clock::now() + 10s;
     await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
+    // Whoever is late is on its own from here, without a control plane; that this process ends is not a loss for it.
+    if (!all_left_ && state_ == State::running && options_.rank == 0 && link_->must_meet())
+      link_->to_judge(Writer().num(Control::close).take());
   }
   state_ = State::left;
 }

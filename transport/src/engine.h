@@ -92,6 +92,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void depart(Lock&, bool meet);
   void notify();
   void check_thread();
+  void check_here() const;
   void check_process() const;
   void leave_to_parent();
 

@@ -65,6 +65,11 @@ void Judge::handle(int from, std::string_view message) {
       for (int k = 0; k < size; ++k) send_(k, Writer().num(Control::left).take());
       return;
     }
+    case Control::close: {
+      over_ = true;
+      for (int k = 0; k < size; ++k) send_(k, Writer().num(Control::left).take());
+      return;
+    }
     case Control::aborted: {
       auto rank = r.num<std::int32_t>();
       return abort(rank, r.text());

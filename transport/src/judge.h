@@ -16,6 +16,7 @@ enum class Control : std::uint8_t {
   waiting,      // u64 generation, u32 group, u64 seq, u64 fingerprint, text, list of ranks, started
   exchange,     // u64 number, text what, text mine
   leave,        // started
+  close,        // rank 0 waits for the others no longer: without it there is no control plane
   aborted,      // i32 rank, text
   ask,          // Ask, i32 rank, text: why all are to be asked what they do
   activity,     // u64 number, Activity

@@ -60,7 +60,7 @@ class Inbox final : public Bell {
     std::unique_lock lock(m_);
     auto i = index(side);
     parked_[i] = true;
-    cv_[i].wait_until(lock, std::chrono::system_clock::now() + limit,
+    cv_[i].wait_until(lock, WaitClock::now() + limit,
                       [&] { return rung_[i] || (i == 0 ? !items_.empty() : !items_.empty() && busy_ && !leading_); });
     parked_[i] = rung_[i] = false;
   }

@@ -108,7 +108,7 @@ void Star::tick(Clock::time_point now, Sink& sink) {
     last_ping_ = now;
     auto ping = Writer().num(Control::ping).take();
     for (int r = 0; r < options_.size; ++r)
-      if (r != options_.rank && hears(r)) send(r, ping);
+      if (r != options_.rank && (r == 0 || options_.rank == 0)) send(r, ping);  // also to one that leaves: it listens until all do
   }
   for (int r = 0; r < options_.size; ++r) {
     if (r == options_.rank || !hears(r)) continue;

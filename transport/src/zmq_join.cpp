@@ -1,9 +1,11 @@
 // zmq_join.cpp -- how ranks find each other. Rank 0 listens at config.root; the others tell it who they are and where they listen; when all
 // are there, or the time is over, it gives all of them one verdict.
+#include <sys/resource.h>
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -88,6 +90,17 @@ std::vector<std::string> lines(const std::string& text) {
 bool failed_handshake(int event) {
   return event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
          event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+}
+
+/// libzmq ends the process when it gets no file; so that is found out before.
+void check_files(int size) {
+  ::rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  std::error_code error;
+  auto open = static_cast<std::uint64_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd", error), {}));
+  auto wanted = open + 32 + 4 * static_cast<std::uint64_t>(size - 1);
+  check<ConfigError>(limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted, "this process may have ", limit.rlim_cur, " files open, and a rank of ",
+                     size, " needs ", wanted, "; allow it more: ulimit -n ", wanted);
 }
 
 class Joining {
@@ -441,6 +454,7 @@ ContextPtr join(const Config& c) {
                      "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq and shm");
   if (c.size == 1) return local(1).front();
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
+  check_files(c.size);
   Joining joining(c);
   joining.run();
   auto link = make_net_link(
