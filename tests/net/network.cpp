@@ -24,7 +24,7 @@ constexpr std::size_t kEthernet = 14;
 constexpr std::size_t kLargest = 70000;      // a burst that the kernel would cut into packets (segmentation offload)
 constexpr int kFraming = 24;                 // preamble, check sum and gap of one packet on the wire
 constexpr int kHeaders = 54;                 // that the packets of a burst repeat
-constexpr int kBatch = 16;                   // packets of one port before others have their turn
+constexpr std::int64_t kAhead = 100'000;     // ns that the switch may be late without losing time on the wire
 constexpr std::int64_t kIdle = 100'000'000;  // ns between looks for the end
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -148,64 +148,75 @@ Network::PacketPtr Network::fresh() {
   spare_.pop_back();
   return p;
 }
-/// Puts the packet in front of a host; it arrives when the wire has had time for it and all before it, and the delay is over.
-void Network::enqueue(Port& to, PacketPtr p, std::int64_t start) {
-  auto bytes = static_cast<std::int64_t>(p->size);
-  if (to.deaf || to.queued + bytes > wire_.queue_kb * std::int64_t{1024}) {
-    ++dropped_;
-    spare_.push_back(std::move(p));
-    return;
-  }
-  if (to.reset && turn_into_reset(p->bytes, p->size)) to.reset = false;
-  int whole = wire_.mtu - 40;
-  auto packets = (bytes + whole - 1) / whole;
-  auto on_wire = bytes + packets * kFraming + (packets - 1) * kHeaders;
-  to.down_free = std::max(to.down_free, start) + static_cast<std::int64_t>(static_cast<double>(on_wire) * 8000 / wire_.mbit);
-  p->at = to.down_free + wire_.delay_us * std::int64_t{1000};
-  to.queued += bytes;
-  to.queue.push_back(std::move(p));
-}
-bool Network::read_from(std::size_t index) {
-  auto& from = *ports_[index];
-  for (int k = 0; k < kBatch; ++k) {
+/// Takes what the host sends, not much earlier than the wire can: what waits belongs into the host's own queues.
+bool Network::read_from(Port& from, std::int64_t now) {
+  bool any = false;
+  while (from.up_free < now + kAhead) {
     auto p = fresh();
     auto n = read(from.tap, p->bytes.data(), kLargest);
     if (n < static_cast<ssize_t>(kVirtio + kEthernet)) {
       spare_.push_back(std::move(p));
-      return k > 0;
+      return any;
     }
+    any = true;
     p->size = static_cast<std::size_t>(n);
+    p->at = std::max(from.up_free, now);
+    from.up_free = p->at + time_of(p->size);
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
     bool lost = static_cast<double>(random_ >> 33) < wire_.loss_percent / 100 * 2147483648.0;
-    if (from.mute || lost) {
-      ++dropped_;
-      spare_.push_back(std::move(p));
-      continue;
+    if (from.mute || lost) drop(std::move(p));
+    else from.sending.push_back(std::move(p));
+  }
+  return any;
+}
+/// Time of a packet, or of the packets of a burst, on the wire.
+std::int64_t Network::time_of(std::size_t size) const {
+  auto bytes = static_cast<std::int64_t>(size), whole = std::int64_t{wire_.mtu} - 40;
+  auto packets = (bytes + whole - 1) / whole;
+  return static_cast<std::int64_t>(static_cast<double>(bytes + packets * kFraming + (packets - 1) * kHeaders) * 8000 / wire_.mbit);
+}
+/// Hands on the packets whose way up has begun, in that order over all ports: the way down begins as soon.
+bool Network::forward(std::int64_t now) {
+  for (bool any = false;; any = true) {
+    std::size_t first = ports_.size();
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      auto& q = ports_[i]->sending;
+      if (!q.empty() && q.front()->at <= now && (first == ports_.size() || q.front()->at < ports_[first]->sending.front()->at)) first = i;
     }
-    // The way down begins as soon as the way up does.
-    auto start = std::max(from.up_free, now_ns());
-    from.up_free = start + static_cast<std::int64_t>(static_cast<double>(n) * 8000 / wire_.mbit);
+    if (first == ports_.size()) return any;
+    auto& from = *ports_[first];
+    auto p = std::move(from.sending.front());
+    from.sending.pop_front();
     auto* to = p->bytes.data() + kVirtio;
     std::memcpy(from.mac, to + 6, 6);
     from.known = true;
-    bool one = (to[0] & 1) == 0;
-    std::size_t found = ports_.size();
-    for (std::size_t j = 0; one && j < ports_.size(); ++j)
-      if (j != index && ports_[j]->known && std::memcmp(ports_[j]->mac, to, 6) == 0) found = j;
-    if (found < ports_.size()) {
-      enqueue(*ports_[found], std::move(p), start);
+    auto found = std::find_if(ports_.begin(), ports_.end(), [&](auto& q) {
+      return q.get() != &from && q->known && std::memcmp(q->mac, to, 6) == 0;
+    });
+    if ((to[0] & 1) == 0 && found != ports_.end()) {
+      send_to(**found, std::move(p));
       continue;
     }
-    for (std::size_t j = 0; j < ports_.size(); ++j) {
-      if (j == index) continue;
+    for (auto& q : ports_) {
+      if (q.get() == &from) continue;
       auto copy = fresh();
       copy->size = p->size;
+      copy->at = p->at;
       std::memcpy(copy->bytes.data(), p->bytes.data(), p->size);
-      enqueue(*ports_[j], std::move(copy), start);
+      send_to(*q, std::move(copy));
     }
     spare_.push_back(std::move(p));
   }
-  return true;
+}
+/// Puts the packet in front of a host; it arrives when the wire has had time for it and all before it, and the delay is over.
+void Network::send_to(Port& to, PacketPtr p) {
+  auto bytes = static_cast<std::int64_t>(p->size);
+  if (to.deaf || to.queued + bytes > wire_.queue_kb * std::int64_t{1024}) return drop(std::move(p));
+  if (to.reset && turn_into_reset(p->bytes, p->size)) to.reset = false;
+  to.down_free = std::max(to.down_free, p->at) + time_of(p->size);
+  p->at = to.down_free + wire_.delay_us * std::int64_t{1000};
+  to.queued += static_cast<std::int64_t>(p->size);
+  to.queue.push_back(std::move(p));
 }
 bool Network::deliver(Port& to, std::int64_t now) {
   bool any = false;
@@ -224,12 +235,18 @@ void Network::run() {
   std::vector<pollfd> polled;
   for (auto& p : ports_) polled.push_back({p->tap, POLLIN, 0});
   while (!stop_) {
-    bool any = false;
-    for (std::size_t i = 0; i < ports_.size(); ++i) any = read_from(i) || any;
     auto now = now_ns(), next = now + kIdle;
-    for (auto& p : ports_) {
-      any = deliver(*p, now) || any;
-      if (!p->queue.empty()) next = std::min(next, p->queue.front()->at);
+    bool any = false;
+    for (auto& p : ports_) any = read_from(*p, now) || any;
+    any = forward(now) || any;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      auto& p = *ports_[i];
+      any = deliver(p, now) || any;
+      if (!p.queue.empty()) next = std::min(next, p.queue.front()->at);
+      if (!p.sending.empty()) next = std::min(next, p.sending.front()->at);
+      bool full = p.up_free >= now + kAhead;  // then it is not read from, so that it is not asked either
+      if (full) next = std::min(next, p.up_free - kAhead + 1);
+      polled[i].fd = full ? -1 : p.tap;
     }
     auto left = next - now_ns();
     if (any || left <= 0) continue;

@@ -43,7 +43,7 @@ class Network {
 
  private:
   struct Packet {
-    std::int64_t at = 0;  // ns: when it has arrived
+    std::int64_t at = 0;  // ns: when its way up begins; then: when it has arrived
     std::size_t size = 0;
     std::vector<unsigned char> bytes;
   };
@@ -54,15 +54,19 @@ class Network {
     bool known = false;  // the mac
     std::int64_t up_free = 0, down_free = 0;
     std::int64_t queued = 0;  // bytes
-    std::deque<PacketPtr> queue = {};
+    std::deque<PacketPtr> sending = {};  // on the way up
+    std::deque<PacketPtr> queue = {};    // on the way down
     std::atomic<bool> mute{false}, deaf{false}, reset{false};
   };
   void make_host(int host, Port&) const;
   void run();
-  bool read_from(std::size_t port);
-  void enqueue(Port&, PacketPtr, std::int64_t start);
+  bool read_from(Port&, std::int64_t now);
+  bool forward(std::int64_t now);
+  void send_to(Port&, PacketPtr);
   bool deliver(Port&, std::int64_t now);
   PacketPtr fresh();
+  std::int64_t time_of(std::size_t size) const;
+  void drop(PacketPtr p) { ++dropped_, spare_.push_back(std::move(p)); }
 
   Wire wire_;
   std::vector<std::unique_ptr<Port>> ports_;

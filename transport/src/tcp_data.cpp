@@ -24,6 +24,7 @@ constexpr int kReads = 4;                    // from one connection before other
 constexpr int kGather = 32;                  // pieces written at once
 constexpr std::size_t kMaxStrangers = 64;    // connections that have not said yet whose they are
 constexpr auto kPatience = 5s;               // with such a connection
+constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
 constexpr unsigned kUserTimeout = 30000;     // ms that the kernel tries to send
 
 /// Memory for messages: the large buffers are used again, because fresh ones cost page faults.
@@ -53,6 +54,7 @@ class Pool {
 void set_options(int socket) {
   int one = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsent, sizeof kUnsent);
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
 }
 
@@ -93,18 +95,14 @@ class TcpData final : public DataPath {
       q.bytes = to.get();
       q.size += kTagBytes;
       q.hold = std::move(to);
-      c->queue.push_back(std::move(q));
-      if (c->queue.size() == 1) flush(*c);
-      return;
     }
-    if (!c->queue.empty()) {
-      keep(q, owner);
-      c->queue.push_back(std::move(q));
-      return;
-    }
-    // What the kernel takes at once needs no keeper.
+    bool first = turns_.empty();
+    if (!first) keep(q, owner);
     c->queue.push_back(std::move(q));
-    flush(*c);
+    turns_.push_back(c);
+    if (!first) return;
+    // What the kernel takes at once needs no keeper.
+    flush();
     if (!c->queue.empty()) keep(c->queue.front(), owner);
   }
   bool receive(Sink& sink) override {
@@ -120,7 +118,7 @@ class TcpData final : public DataPath {
       auto found = connections_.find(e[i].data.u32);
       if (found == connections_.end()) continue;
       auto& c = *found->second;
-      if (e[i].events & EPOLLOUT) any = flush(c) || any;
+      if (e[i].events & EPOLLOUT) any = flush() || any;
       if (c.socket && !stopped_ && (e[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))) any = read(c, sink) || any;
       if (!c.socket && !stopped_) connections_.erase(found);
     }
@@ -138,10 +136,13 @@ class TcpData final : public DataPath {
       c->queue.clear();
       c->socket = Descriptor();
     }
+    turns_.clear();
+    awaited_ = nullptr;
     std::fill(by_rank_.begin(), by_rank_.end(), nullptr);
     listener_ = Descriptor();
   }
   std::vector<Broken> broken(Clock::time_point now) override {
+    let_others_pass();
     for (auto it = connections_.begin(); it != connections_.end();)
       it = it->second->peer < 0 && now - it->second->since > kPatience ? connections_.erase(it) : std::next(it);
     std::vector<Broken> found;
@@ -175,7 +176,6 @@ class TcpData final : public DataPath {
     // writing
     std::deque<Queued> queue;
     std::size_t sent = 0;  // bytes of the first
-    bool wants_out = false;
   };
   static void keep_copy(const std::shared_ptr<Pool>& pool, Queued& q) {
     auto to = Pool::get(pool, q.size);
@@ -194,6 +194,14 @@ class TcpData final : public DataPath {
     c->socket = std::move(socket);
     epoll_.add(c->socket.get(), c->id);
     return *(connections_[c->id] = std::move(c));
+  }
+  /// A peer that has taken nothing for a while does not hold up the others.
+  void let_others_pass() {
+    auto head = turns_.empty() ? nullptr : turns_.front();
+    auto place = head ? std::pair{head->id, head->sent} : std::pair{0u, std::size_t{0}};
+    if (std::exchange(place_, place) != place || !head) return;
+    std::stable_partition(turns_.begin(), turns_.end(), [&](auto* c) { return c != head; });
+    flush();
   }
   /// From now on it is this rank's.
   void adopt(Connection& c, int r) {
@@ -225,56 +233,62 @@ class TcpData final : public DataPath {
   void drop(Connection& c, const std::string& why, Clock::duration wait) {
     if (c.peer >= 0) {
       by_rank_[static_cast<std::size_t>(c.peer)] = nullptr;
+      std::erase(turns_, &c);
+      if (awaited_ == &c) awaited_ = nullptr;
       broken_.emplace_back(Broken{c.peer, why}, Clock::now() + wait);
     }
     c.queue.clear();
     c.socket = Descriptor();
   }
-  /// Writes what the kernel takes. True if it took something.
-  bool flush(Connection& c) {
+  /// Writes messages in the order in which they were sent, over all connections: each member then gets its chunk in its turn, and no two
+  /// ranks whose turns agree fill the switch's queue in front of a third one. True if the kernel took something.
+  bool flush() {
     bool any = false;
-    while (!c.queue.empty()) {
-      iovec parts[kGather];
-      int n = 0;
-      std::size_t skip = c.sent, asked = 0;
-      auto piece = [&](const void* p, std::size_t size) {
-        auto off = std::min(skip, size);
-        skip -= off;
-        if (size > off) parts[n++] = {const_cast<char*>(static_cast<const char*>(p) + off), size - off}, asked += size - off;
-      };
-      for (auto& q : c.queue) {
-        if (n + 2 > kGather) break;
-        piece(&q.header, sizeof q.header);
-        piece(q.bytes, q.size);
-      }
-      msghdr m{};
-      m.msg_iov = parts;
-      m.msg_iovlen = static_cast<std::size_t>(n);
-      auto wrote = ::sendmsg(c.socket.get(), &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0 && errno != EAGAIN) {
-        drop(c, std::string("was closed: ") + std::strerror(errno), 1s);
-        return true;
-      }
-      auto taken = wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
-      any = any || taken > 0;
-      for (auto left = taken; left > 0;) {
-        auto rest = sizeof(Header) + c.queue.front().size - c.sent;
-        if (left < rest) {
-          c.sent += left;
-          break;
-        }
-        left -= rest;
-        c.sent = 0;
-        c.queue.pop_front();
-      }
-      if (taken < asked) break;  // it is full
+    while (!turns_.empty()) {
+      auto& c = *turns_.front();
+      std::size_t n = 1;
+      while (n < turns_.size() && n < kGather / 2 && turns_[n] == &c) ++n;
+      auto before = c.queue.size();
+      bool all = write(c, n, any);
+      if (!c.socket) continue;  // dropped, with its turns
+      turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(before - c.queue.size()));
+      if (!all) break;  // it is full
     }
-    if (c.wants_out == c.queue.empty()) {
-      c.wants_out = !c.queue.empty();
-      epoll_.change(c.socket.get(), c.id, c.wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    auto head = turns_.empty() ? nullptr : turns_.front();
+    if (head != awaited_) {
+      if (awaited_) epoll_.change(awaited_->socket.get(), awaited_->id, EPOLLIN);
+      if (head) epoll_.change(head->socket.get(), head->id, EPOLLIN | EPOLLOUT);
+      awaited_ = head;
     }
     return any;
+  }
+  /// Writes of the first n messages of a connection what the kernel takes; true if that was all. `any`: it took something.
+  bool write(Connection& c, std::size_t n, bool& any) {
+    iovec parts[kGather];
+    int used = 0;
+    std::size_t skip = c.sent, asked = 0;
+    auto piece = [&](const void* p, std::size_t size) {
+      auto off = std::min(skip, size);
+      skip -= off;
+      if (size > off) parts[used++] = {const_cast<char*>(static_cast<const char*>(p) + off), size - off}, asked += size - off;
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      piece(&c.queue[i].header, sizeof(Header));
+      piece(c.queue[i].bytes, c.queue[i].size);
+    }
+    msghdr m{};
+    m.msg_iov = parts;
+    m.msg_iovlen = static_cast<std::size_t>(used);
+    ssize_t wrote = 0;
+    while ((wrote = ::sendmsg(c.socket.get(), &m, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR) {}
+    if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
+    auto taken = wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
+    any = any || taken > 0;
+    bool all = taken == asked;
+    for (taken += c.sent; !c.queue.empty() && taken >= sizeof(Header) + c.queue.front().size; c.queue.pop_front())
+      taken -= sizeof(Header) + c.queue.front().size;
+    c.sent = taken;
+    return all;
   }
   bool read(Connection& c, Sink& sink) {
     bool any = false;
@@ -371,6 +385,9 @@ class TcpData final : public DataPath {
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> by_rank_;
+  std::deque<Connection*> turns_;    // whose message is next, one for each message that is queued
+  Connection* awaited_ = nullptr;    // the first of them, when it is full
+  std::pair<std::uint32_t, std::size_t> place_;  // of the first of them a tick ago
   std::set<int> met_;  // higher ranks that have connected
   std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when it counts
   std::uint32_t last_id_ = kListener;

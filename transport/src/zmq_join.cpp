@@ -393,7 +393,9 @@ class Joining {
         if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {  // again after every new connection
           j_.star.control.send(me_.bytes(), false);
           known = true;
-        } else if (failed_handshake(e->event) || (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED && ++closed > 2)) {
+        } else if (e->event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || e->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+                   // Without a word: an earlier job's rank 0 may just be leaving.
+                   ((e->event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL || (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED)) && ++closed > 2)) {
           fail<ConfigError>("refused by ", root_.text(), ": ",
                             j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
                             "; is BORA_SECRET_FILE the same everywhere?");
