@@ -29,9 +29,10 @@ struct Node {
   std::shared_ptr<const Fused> fused = {};
   std::size_t handle = 0;  // start and wait of one collective have the same
   When when = When::always;
+  int later = -1;  // of a start: the result, where the wait is what writes it
 };
-/// What a pipelined body has beyond a plain one. Behind its inputs stand the results of the collectives started early, as this iteration
-/// reads them, then the inputs of the next iteration; behind its outputs the results for the next iteration.
+/// What a pipelined body has beyond a plain one. Behind its inputs stand results of collectives started early, as this iteration reads
+/// them, then the inputs of the next iteration; behind its outputs the results for the next iteration.
 struct Ahead {
   std::vector<std::size_t> results;  // bytes of each
   std::vector<std::size_t> next;     // the input that each input of the next iteration is of

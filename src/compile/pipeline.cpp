@@ -247,7 +247,8 @@ struct Arranger {
       if (n.kind == Node::Kind::eval && n.primitive->traits.collective && is_late_result(n.out[0])) {
         n.when = When::late;
         auto operand = g.at(n.in[0]);
-        if (!made[operand] || has(g, g.out, operand)) {
+        bool packed = ops::collective_packs_operand(*n.primitive, {g.type(n.in[0])});
+        if (!packed && (!made[operand] || has(g, g.out, operand))) {
           int copy = g.fresh(g.type(n.in[0]));
           r.push_back({Node::Kind::copy, nullptr, {n.in[0]}, {copy}, n.source, {}});
           n.in[0] = copy;
@@ -266,8 +267,9 @@ struct Arranger {
     }
   }
   /// Each early collective, with what it needs, is started where its result for this iteration is first read, behind the wait for that;
-  /// in their order, and before the iteration's other collectives. Memory of starts is held until the waits.
-  void place_early(const std::vector<int>& handed) {
+  /// in their order, and before the iteration's other collectives. Memory of starts is held until the waits. A result that only the wait
+  /// writes needs no second memory: it is no longer handed over.
+  void place_early(std::vector<int>& handed, std::size_t inputs, std::size_t outputs) {
     std::vector<std::vector<Node>> groups;
     std::vector<Node> group, body;
     for (auto& n : g.nodes) {
@@ -288,8 +290,16 @@ struct Arranger {
         if (has(g, body[t].in, g.at(handed[k]))) place = t;
       places[k] = place;
       auto [start, wait] = start_and_wait(g, groups[k].back(), starts + k);
-      for (int v : start.in) stay(v);
-      stay(start.out.back());
+      if (ops::collective_unpacks_result(*start.primitive, {g.type(start.out[0])})) {
+        start.later = handed[k];
+        wait.out = {handed[k]};
+        std::erase(wait.in, start.out[0]);
+        start.out.erase(start.out.begin());
+        g.in.erase(g.in.begin() + static_cast<std::ptrdiff_t>(inputs + k));
+        g.out.erase(g.out.begin() + static_cast<std::ptrdiff_t>(outputs + k));
+        handed.erase(handed.begin() + static_cast<std::ptrdiff_t>(k));
+      }
+      for (int v : wait.in) stay(v);
       groups[k].back() = std::move(start);
       groups[k].insert(groups[k].begin(), std::move(wait));
     }
@@ -353,7 +363,7 @@ std::optional<Graph> pipelined(const ops::Scan& scan, bool fused) {
   Arranger a{g, late_result};
   a.mark_late();
   schedule(g);
-  a.place_early(s.handed);
+  a.place_early(s.handed, s.b.in.size(), s.b.out.size());
   a.place_late();
   Ahead ahead{{}, std::move(s.next), {}};
   for (int v : s.handed) ahead.results.push_back(g.type(v).nbytes());

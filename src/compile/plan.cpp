@@ -116,13 +116,16 @@ class Planner {
   }
   /// From the last node to the first: the value that a node makes may take the memory of one that ends there.
   void share() {
+    Mask addressed(g_.vars.size());  // somebody knows the address before the value is there: it is no slot that moves
+    for (auto& n : g_.nodes)
+      if (n.later >= 0) addressed[g_.at(n.later)] = true;
     for (std::size_t t = g_.nodes.size(); t-- > 0;) {
       auto& n = g_.nodes[t];
       std::vector<int> taken;
       for (bool inputs : {true, false})  // donated memory first, so that outputs do not leave it unused
         for (auto [i, o] : in_place(n, held_[t], g_)) {
           auto from = g_.at(n.in[i]), into = g_.at(n.out[o]);
-          if (buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t)) continue;
+          if (addressed[from] || buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t)) continue;
           auto &x = buffers_[idx(buffer_of_[from])], &y = buffers_[idx(buffer_of_[into])];
           if ((x.input >= 0) != inputs || x.bytes != y.bytes || x.bytes == 0 || y.first != at(t)) continue;
           if (x.input >= 0 && !may_take(x, y)) continue;

@@ -95,6 +95,10 @@ struct Maker {
       r.out.push_back(out(k));
       r.out_types.push_back(g.type(n.out[k]));
     }
+    if (n.later >= 0) {
+      r.out.push_back(places[idx(n.later)]);
+      r.out_types.push_back(g.type(n.later));
+    }
     table.inputs += r.in.size();
     table.outputs += r.out.size();
     return r;

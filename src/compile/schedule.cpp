@@ -26,7 +26,8 @@ std::pair<Node, Node> start_and_wait(Graph& g, const Node& x, std::size_t handle
   start.kind = Node::Kind::start;
   start.when = x.when == Node::When::early ? x.when : Node::When::always;
   start.out.push_back(g.fresh({{bytes}, Dtype::u8}));
-  wait.kind = Node::Kind::wait;  // its operands stay until here
+  wait.kind = Node::Kind::wait;  // its operands stay until here, unless they are packed
+  if (ops::collective_packs_operand(*x.primitive, in)) wait.in.clear();
   wait.when = x.when == Node::When::late ? x.when : Node::When::always;
   wait.in.insert(wait.in.end(), start.out.begin(), start.out.end());
   wait.out.clear();

@@ -245,9 +245,17 @@ void StartedCollective::wait() {
   handle->wait();
   if (finish) finish();
 }
+bool collective_packs_operand(const Primitive& p, const Types& in) {
+  if (auto* r = as<ReduceScatter>(p)) return !leads(in[0].shape, r->dim);
+  return as<AllToAll>(p) != nullptr;
+}
+bool collective_unpacks_result(const Primitive& p, const Types& out) {
+  if (auto* g = as<AllGather>(p)) return !leads(out[0].shape, g->dim);
+  return as<AllToAll>(p) != nullptr;
+}
 std::size_t collective_scratch_bytes(const Primitive& p, const Types& in, const Types& out) {
-  if (auto* g = as<AllGather>(p)) return leads(out[0].shape, g->dim) ? 0 : out[0].nbytes();
-  if (auto* r = as<ReduceScatter>(p)) return leads(in[0].shape, r->dim) ? 0 : in[0].nbytes();
+  if (as<AllGather>(p)) return collective_unpacks_result(p, out) ? out[0].nbytes() : 0;
+  if (as<ReduceScatter>(p)) return collective_packs_operand(p, in) ? in[0].nbytes() : 0;
   if (as<AllToAll>(p)) return in[0].nbytes() + out[0].nbytes();
   return 0;
 }

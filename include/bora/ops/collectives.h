@@ -34,6 +34,10 @@ class StartedCollective {
 };
 /// Scratch memory that a collective needs from start to wait: parts packed one after the other.
 std::size_t collective_scratch_bytes(const Primitive&, const Types& in, const Types& out);
+/// Its operand is copied to the scratch memory when it starts, and not read again.
+bool collective_packs_operand(const Primitive&, const Types& in);
+/// What arrives lies in the scratch memory until wait(), and the result is not touched before.
+bool collective_unpacks_result(const Primitive&, const Types& out);
 /// p in words, the same on every rank: its fingerprint is made of them, and they are quoted when ranks disagree.
 std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
 /// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until wait() has returned.
