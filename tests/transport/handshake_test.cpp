@@ -2,6 +2,7 @@
 #include "bytes.h"
 #include "header.h"
 #include "jobs.h"
+#include "hello.h"
 #include "star.h"
 
 namespace bora::transport {

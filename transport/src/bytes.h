@@ -32,10 +32,11 @@ class Reader {
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
   template <class T> T num() {
     check<TransportError>(rest_.size() >= sizeof(T), "a control message ends too early");
-    T x;
+    // A bool is what one byte says: any other than 0 and 1 in memory would not be one.
+    std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T> x;
     std::memcpy(&x, rest_.data(), sizeof x);
     rest_.remove_prefix(sizeof x);
-    return x;
+    return static_cast<T>(x);
   }
   std::string text() {
     auto n = num<std::uint64_t>();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include "address.h"
 #include "bytes.h"
+#include "hello.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;
@@ -82,8 +83,10 @@ bool Star::receive(Sink& sink) {
     auto message = f.view();
     heard_[static_cast<std::size_t>(from)] = Clock::now();
     if (message.empty() || static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping)) continue;
-    if (judge_) judge_->handle(from, message);
-    else sink.control(message);
+    try {
+      if (judge_) judge_->handle(from, message);
+      else sink.control(message);
+    } catch (const TransportError& e) { gone(from, std::string("said what makes no sense: ") + e.what(), sink); }
   }
   for (int fd : closed) {
     any = true;

@@ -24,8 +24,6 @@ struct ConnectionEvent {
   int event = 0, descriptor = -1;
 };
 std::optional<ConnectionEvent> next_event(Socket& monitor);
-/// The message types of joining, beside Control: rank -> root and back.
-enum class JoinMessage : std::uint8_t { hello = 200, missing, accepted, refused };
 
 /// Under the engine's lock, but for descriptor().
 class Star {

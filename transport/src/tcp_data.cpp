@@ -294,7 +294,7 @@ class TcpData final : public DataPath {
     bool any = false;
     for (int k = 0; k < kReads && c.socket; ++k) {
       auto missing = c.in_body ? c.body_size - c.body_read : 0;
-      iovec parts[2] = {{c.body.get() + c.body_read, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
+      iovec parts[2] = {{missing > 0 ? c.body.get() + c.body_read : nullptr, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
       auto asked = missing + parts[1].iov_len;
       auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2) : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
       if (n < 0 && errno == EINTR) continue;

@@ -14,6 +14,7 @@
 #include "address.h"
 #include "bytes.h"
 #include "engine.h"
+#include "hello.h"
 #include "inquiry.h"
 #include "net_link.h"
 
@@ -22,57 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
 
-/// What a rank says about itself.
-struct Hello {
-  std::uint32_t protocol = kProtocol;
-  std::int32_t rank = 0, size = 1, pid = 0;  // up to here the same in every protocol, so that one verdict can name all
-  std::string job, build, host, machine, address;  // machine: this boot of this host
-  std::string nonce;                                // random bytes, for the keys of data connections
-  std::string shm_host, shm_name;                   // empty: shared memory is not wanted, or not to be had
-  std::string dtypes;                               // that it can reduce
-  std::string part = {};                            // of the machine that counts as a host of its own
-  std::string bytes() const {
-    return Writer()
-        .num(JoinMessage::hello)
-        .num(kMagic)
-        .num(protocol)
-        .num(rank)
-        .num(size)
-        .num(pid)
-        .text(job)
-        .text(build)
-        .text(host)
-        .text(machine)
-        .text(address)
-        .text(nonce)
-        .text(shm_host)
-        .text(shm_name)
-        .text(dtypes)
-        .text(part)
-        .take();
-  }
-  std::string place() const { return machine + "/" + part; }
-  std::string who() const {
-    return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
-  }
-};
-/// Empty if it is not a greeting. Of another protocol only the numbers are read.
-std::optional<Hello> read_hello(std::string_view message) {
-  try {
-    Reader r(message);
-    if (r.num<JoinMessage>() != JoinMessage::hello || r.num<std::uint32_t>() != kMagic) return std::nullopt;
-    Hello h;
-    h.protocol = r.num<std::uint32_t>();
-    h.rank = r.num<std::int32_t>();
-    h.size = r.num<std::int32_t>();
-    h.pid = r.num<std::int32_t>();
-    if (h.protocol != kProtocol) return h;
-    for (auto* field : {&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes,
-                        &h.part})
-      *field = r.text();
-    return h;
-  } catch (const TransportError&) { return std::nullopt; }
-}
 /// "bool u8 i32 ...": what reduce_in_order takes in this build.
 std::string reduced_dtypes() {
   std::string names;
@@ -351,18 +301,18 @@ class Joining {
     std::random_device random;
     do j_.epoch = random();
     while (j_.epoch == 0);
-    Writer w;
-    w.num(JoinMessage::accepted).num(j_.epoch);
+    Welcome all{.epoch = j_.epoch, .ranks = {}};
     for (auto& h : arrived_) {
       j_.who.push_back(h->who());
       j_.addresses.push_back(h->address);
       j_.nonces.push_back(h->nonce);
       j_.shm_names.push_back(shares_memory(h->shm_host) ? h->shm_name : "");
       places_.push_back(h->place());
-      w.text(h->who()).text(h->place()).text(h->address).text(h->nonce).text(h->shm_host).text(h->shm_name);
+      all.ranks.push_back({h->who(), h->place(), h->address, h->nonce, h->shm_host, h->shm_name});
     }
     tuning_.forced = read_algorithms(c_.algorithms);
-    auto verdict = w.text(tuning_.bytes()).take();
+    all.tuning = tuning_.bytes();
+    auto verdict = all.bytes();
     for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
       if (j_.star.control.send(j_.star.ids[r], true)) j_.star.control.send(verdict, false);
   }
@@ -402,25 +352,20 @@ class Joining {
         }
       Frame f;
       while (j_.star.control.receive(f)) {
-        Reader r(f.view());
-        auto type = r.num<JoinMessage>();
-        if (type == JoinMessage::missing) absent = r.text();
-        if (type == JoinMessage::refused) {
-          auto text = r.text();
-          if (r.empty() || r.num<bool>()) throw ConfigError(text);
-          throw JoinTimeout(text);
+        auto answer = read_answer(f.view(), c_.size);
+        if (!answer.absent.empty()) absent = answer.absent;
+        if (answer.refused && answer.final) throw ConfigError(*answer.refused);
+        if (answer.refused) throw JoinTimeout(*answer.refused);
+        if (!answer.welcome) continue;
+        j_.epoch = answer.welcome->epoch;
+        for (auto& r : answer.welcome->ranks) {
+          j_.who.push_back(r.who);
+          places_.push_back(r.place);
+          j_.addresses.push_back(r.address);
+          j_.nonces.push_back(r.nonce);
+          j_.shm_names.push_back(shares_memory(r.shm_host) ? r.shm_name : "");
         }
-        if (type != JoinMessage::accepted) continue;
-        j_.epoch = r.num<std::uint32_t>();
-        for (int k = 0; k < c_.size; ++k) {
-          j_.who.push_back(r.text());
-          places_.push_back(r.text());
-          j_.addresses.push_back(r.text());
-          j_.nonces.push_back(r.text());
-          auto where = r.text(), name = r.text();
-          j_.shm_names.push_back(shares_memory(where) ? name : "");
-        }
-        tuning_ = read_tuning(r.text());
+        tuning_ = read_tuning(answer.welcome->tuning);
         return;
       }
     }
