@@ -43,6 +43,15 @@ std::string check_sockets() {
     if (!p.empty()) return p;
   return "two ranks over loopback sockets agree";
 }
+/// Which rank of which job a `bora train` would be here.
+std::string launcher_here() {
+  try {
+    auto c = transport::config_from_environment();
+    if (c.size == 1) return "none: one process; for more: bora launch -n N, bora launch --hosts FILE, srun, mpirun (docs/transport.md)";
+    return c.launcher + ": rank " + std::to_string(c.rank) + " of " + std::to_string(c.size) + ", rank 0 at " + c.root +
+           (c.secret.empty() ? ", no secret (BORA_SECRET_FILE): loopback only" : ", with a secret");
+  } catch (const Error& e) { return e.text(); }
+}
 }  // namespace
 
 int doctor() {
@@ -56,6 +65,7 @@ int doctor() {
   set_thread_count(0);
   std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),
               field_of("/proc/meminfo", "MemTotal").c_str(), field_of("/proc/meminfo", "MemAvailable").c_str());
+  std::printf("launcher  %s\n", launcher_here().c_str());
   auto sockets = check_sockets();
   std::printf("sockets   %s\n", sockets.c_str());
   return ok && sockets.starts_with("two ranks") ? 0 : 2;

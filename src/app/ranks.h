@@ -72,8 +72,8 @@ class LocalRanks final : public Ranks {
   std::vector<Rank> ranks_ = {};
 };
 
-/// SIGCHLD and the signals that are passed on (SIGTERM, SIGINT, SIGUSR2; SIGHUP unless it is ignored, as under nohup), as a file to poll. The mask
-/// is restored at the end.
+/// SIGCHLD and the signals that are passed on (SIGTERM, SIGINT, SIGUSR2; SIGHUP unless it is ignored, as under nohup), as a file to poll.
+/// The mask is restored at the end.
 class Signals {
  public:
   Signals();

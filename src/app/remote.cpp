@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 // What a login shell prints comes before this mark. The number changes with the messages.
 constexpr std::string_view greeting = "\nbora agent 1\n";
 constexpr std::size_t most_bytes = 1 << 20;
-enum Type : char { hello = 'H', job = 'J', failed = 'F', printed = 'P', ended = 'E', signal_all = 'S', end_all = 'K' };
+enum Type : char { hello = 'H', job = 'J', failed = 'F', printed = 'P', ended = 'E', signal_all = 'S', end_all = 'K', alive = 'A' };
 
 /// Numbers and texts of a message, one after the other.
 class Packer {
@@ -339,7 +339,8 @@ void run_job(const std::string& interface_name, Reporter& to) {
   for (bool open = true; open && to.heard && (!ranks || ranks->running());) {
     std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
     if (ranks) ranks->add_files(files);
-    ::poll(files.data(), files.size(), -1);
+    // A sign of life now and then: TCP finds out that the launcher's machine has gone only when there is something to send.
+    if (::poll(files.data(), files.size(), 10'000) == 0) to.say(alive, {});
     auto asked = signals.take();
     if (!ranks && !asked.empty()) return;
     for (int s : asked) ranks->signal(s == SIGHUP ? SIGTERM : s);

@@ -1,4 +1,5 @@
-"""`bora launch --hosts` on machines with addresses of their own (machines.py), from one that runs no ranks. ssh_machines_test.py BORA RANK_PROGRAM"""
+"""`bora launch --hosts` on machines with addresses of their own (machines.py), from one that runs no ranks.
+ssh_machines_test.py BORA RANK_PROGRAM"""
 import atexit
 import os
 import shutil
@@ -61,7 +62,7 @@ def a_lost_rank_is_named():
 
 
 def a_cut_cable_ends_all():
-    """Nobody hears of the other side again: the ranks say so after 10 s, ssh after 9 to 12 s, and what is on the far side ends by itself."""
+    """Nobody hears of the other side again: the ranks say so after 10 s, ssh after 9 to 12 s, and the far side ends by itself."""
     def cut(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
         subprocess.run("ip link set port1 down", shell=True, check=True)
@@ -70,7 +71,8 @@ def a_cut_cable_ends_all():
         r = launch("--", rank_program, "loop", meanwhile=cut)
     finally:
         left = time.monotonic()
-        wait_until("the ranks of the other side have ended", lambda: not [l for _, l in processes("BORA_RANK=") if l.startswith(rank_program)])
+        far = "the ranks of the other side have ended"
+        wait_until(far, lambda: not [line for _, line in processes("BORA_RANK=") if line.startswith(rank_program)])
         subprocess.run("ip link set port1 up", shell=True, check=True)
     expect(r.code == 86 and ("rank 2 (host h2" in r.err or "rank 3 (host h2" in r.err) and left - cut.at < 20, r)
 

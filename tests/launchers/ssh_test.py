@@ -118,8 +118,12 @@ def a_lost_connection_is_a_lost_rank():
 
     def cut(process):
         os.kill([pid for pid, line in processes("beta") if " beta exec " in line and "ssh_config" in line][0], signal.SIGKILL)
-    r = launch("--", program, where="alpha\nbeta\n", meanwhile=ready(2)(cut))
-    expect(r.code == 86 and r.err.startswith("bora: rank 1 (host beta) lost: the connection to its host ended") and r.seconds < 10, r)
+    def kill_the_agent(process):
+        (rank,) = [pid for pid, line in processes("BORA_RANK=1\0") if "4721" in line]
+        os.kill(int(open(f"/proc/{rank}/stat").read().split(") ")[1].split()[1]), signal.SIGKILL)
+    for accident in (cut, kill_the_agent):
+        r = launch("--", program, where="alpha\nbeta\n", meanwhile=ready(2)(accident))
+        expect(r.code == 86 and r.err.startswith("bora: rank 1 (host beta) lost: the connection to its host ended") and r.seconds < 10, r)
 
 
 def signals_stop_in_order():

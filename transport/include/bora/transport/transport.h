@@ -42,7 +42,7 @@ struct Config {
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
-/// variables, else one process. BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
+/// variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
 /// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER,
 /// BORA_HOST_ID, BORA_ALGORITHMS, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
