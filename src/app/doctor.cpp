@@ -25,7 +25,7 @@ bool has_flag(const std::string& flags, const std::string& flag) {
 /// Two ranks, as threads over real sockets, add a number.
 std::string check_sockets() {
   std::string problems[2];
-  auto root = choose_root("");
+  auto root = RootSocket("").address();
   auto rank = [&](int r) {
     try {
       auto context = transport::join({.rank = r, .size = 2, .root = root, .join_timeout_s = 5, .job = "doctor"});

@@ -92,18 +92,20 @@ class Job final : private RankEvents {
     }
     check<ConfigError>(problems.empty(), problems);
   }
-  /// Rank 0's address as the others reach it.
+  /// Rank 0's address as the other hosts reach it.
   std::string root() const {
-    if (remote_.empty()) return choose_root(options_.root);
     auto& first = *remote_[0];
     if (!options_.root.empty()) return options_.root;
-    auto bracketed = [](const std::string& ip) { return ip.find(':') == std::string::npos ? ip : "[" + ip + "]"; };
-    if (first.address().empty()) return bracketed(first.host().name) + ":29650";  // whoever stands for ssh does not say more
+    if (first.address().empty()) {  // whoever stands for ssh does not say more
+      auto& name = first.host().name;
+      return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
+    }
+    auto loopback = [](auto& host) { return is_loopback(host->address().substr(host->address()[0] == '[')); };
     for (auto& host : remote_)
-      check<ConfigError>(!is_loopback(first.address()) || is_loopback(host->address()), first.host().place, ": ", first.host().name, " is ",
-                         first.address(), ", which ", host->host().name,
+      check<ConfigError>(!loopback(remote_[0]) || (!host->address().empty() && loopback(host)), first.host().place, ": ",
+                         first.host().name, " is ", first.address(), ", which ", host->host().name,
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
-    return bracketed(first.address()) + ":" + std::to_string(first.port());
+    return first.address();
   }
   void open_log(std::size_t r) {
     if (options_.log_dir.empty()) return;
@@ -113,8 +115,12 @@ class Job final : private RankEvents {
   }
   /// Each attempt has a name and a secret of its own: what is left of an earlier one is refused.
   void start(int attempt) {
-    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .root = root(), .secret = make_secret(),
+    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = make_secret(),
                       .threads = options_.threads};
+    RootSocket here;
+    if (remote_.empty()) here = RootSocket(options_.root);
+    some.root = remote_.empty() ? here.address() : root();
+    some.root_socket = here.file();
     some.job = std::to_string(::getpid()) + "@" + some.root + (attempt > 0 ? "." + std::to_string(attempt) : "");
     ::winsize window{};
     if (::isatty(2) && ::ioctl(2, TIOCGWINSZ, &window) == 0) some.columns = window.ws_col;

@@ -13,36 +13,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <utility>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 
 namespace bora::app {
 namespace {
-/// The port the address was bound to, 0 if that is impossible: errno says why.
-int try_to_bind(const ::addrinfo& a) {
-  int fd = ::socket(a.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  ::sockaddr_in6 bound{};  // the port stands where sockaddr_in has it
-  ::socklen_t size = sizeof bound;
-  bool ok = ::bind(fd, a.ai_addr, a.ai_addrlen) == 0 && ::getsockname(fd, reinterpret_cast<::sockaddr*>(&bound), &size) == 0;
-  auto reason = errno;
-  ::close(fd);
-  errno = reason;
-  return ok ? ntohs(bound.sin6_port) : 0;
-}
-using Found = std::unique_ptr<::addrinfo, void (*)(::addrinfo*)>;
-/// IPv4 if there is such an address, else IPv6, as the ranks choose; null if there is none.
-Found find_address(const std::string& host, const std::string& port, int flags) {
-  for (int family : {AF_INET, AF_INET6}) {
-    ::addrinfo hints{}, *found = nullptr;
-    hints.ai_family = family;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = flags | AI_NUMERICSERV;
-    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) == 0) return {found, ::freeaddrinfo};
-  }
-  return {nullptr, ::freeaddrinfo};
-}
 /// A file in memory with these bytes, closed in programs that are started.
 int file_of(const std::string& bytes) {
   int fd = ::memfd_create("secret", MFD_CLOEXEC);
@@ -66,8 +42,32 @@ std::string make_secret() {
   check<ConfigError>(made, "launch: cannot make a secret: ", std::strerror(errno));
   return bytes;
 }
-std::string choose_root(const std::string& wanted) {
-  if (wanted.empty()) return "127.0.0.1:" + std::to_string(free_port("127.0.0.1"));
+/// IPv4 if there is such an address, else IPv6, as the ranks choose. False: errno says why, 0 if there is no such host.
+bool RootSocket::bind(const std::string& host, const std::string& port, int flags) {
+  for (int family : {AF_INET, AF_INET6}) {
+    ::addrinfo hints{}, *found = nullptr;
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) continue;
+    fd_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int yes = 1;
+    ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    bool bound = ::bind(fd_, found->ai_addr, found->ai_addrlen) == 0;
+    auto reason = errno;
+    ::freeaddrinfo(found);
+    if (!bound) ::close(std::exchange(fd_, -1));
+    errno = reason;
+    return bound;
+  }
+  errno = 0;
+  return false;
+}
+RootSocket::RootSocket(const std::string& wanted) {
+  if (wanted.empty()) {
+    *this = at("127.0.0.1");
+    return;
+  }
   auto colon = wanted.rfind(':');
   int port = 0;
   auto digits = colon == std::string::npos ? std::string() : wanted.substr(colon + 1);
@@ -76,20 +76,34 @@ std::string choose_root(const std::string& wanted) {
                      "BORA_ROOT: expected host:port, got '", wanted, "'");
   auto host = wanted.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  auto address = find_address(host, digits, 0);
-  check<ConfigError>(address != nullptr, "BORA_ROOT: no host '", host, "'");
-  bool free = try_to_bind(*address) != 0;
+  bool bound = bind(host, digits, 0);
   auto reason = errno;
-  check<ConfigError>(free, "cannot listen on ", wanted, ": ",
+  check<ConfigError>(bound || reason != 0, "BORA_ROOT: no host '", host, "'");
+  check<ConfigError>(bound, "cannot listen on ", wanted, ": ",
                      reason == EADDRINUSE ? "the port is in use" : std::strerror(reason));
-  return wanted;
+  address_ = wanted;
 }
-int free_port(const std::string& ip) {
-  auto address = find_address(ip, "0", AI_NUMERICHOST);
-  int port = address ? try_to_bind(*address) : 0;
+RootSocket RootSocket::at(const std::string& ip) {
+  RootSocket s;
+  bool bound = s.bind(ip, "0", AI_NUMERICHOST);
   auto reason = errno;
-  check<ConfigError>(port != 0, "cannot listen on ", ip, ": ", address ? std::strerror(reason) : "it is no address");
-  return port;
+  check<ConfigError>(bound, "cannot listen on ", ip, ": ", reason != 0 ? std::strerror(reason) : "it is no address");
+  s.address_ = (ip.find(':') == std::string::npos ? ip : "[" + ip + "]") + ":" + std::to_string(s.port());
+  return s;
+}
+RootSocket::~RootSocket() {
+  if (fd_ >= 0) ::close(fd_);
+}
+RootSocket::RootSocket(RootSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)), address_(std::move(other.address_)) {}
+RootSocket& RootSocket::operator=(RootSocket&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(address_, other.address_);
+  return *this;
+}
+int RootSocket::port() const {
+  ::sockaddr_in6 bound{};  // the port stands where sockaddr_in has it
+  ::socklen_t size = sizeof bound;
+  return ::getsockname(fd_, reinterpret_cast<::sockaddr*>(&bound), &size) == 0 ? ntohs(bound.sin6_port) : 0;
 }
 
 int Ending::code() const { return !lost.empty() ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
@@ -156,6 +170,8 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   ::unsetenv("BORA_LAUNCHER");     // it is this one
   ::unsetenv("BORA_SECRET_FILE");  // and the secret its own
   if (secret >= 0) set("BORA_SECRET_FD", std::to_string(::dup(secret)));
+  ::unsetenv("BORA_ROOT_FD");
+  if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
   // Threads that outnumber the cores must not spin while they wait for one another: libgomp would for minutes.
   set_thread_count(0);

@@ -38,6 +38,7 @@ struct RanksToStart {
   int first = 0, count = 1, size = 1;     // ranks first .. first + count - 1 of `size`
   std::vector<std::string> command = {};  // what every rank runs: argv
   std::string root = {};                  // host:port of rank 0
+  int root_socket = -1;                   // bound to it, for rank 0 if that is one of them
   std::string job = {};                   // BORA_JOB
   std::string secret = {};                // passed on as a descriptor
   std::string interface_name = {};        // BORA_INTERFACE, unless empty
@@ -93,9 +94,24 @@ class Signals {
 bool write_all(int fd, std::string_view text);
 /// 32 random bytes.
 std::string make_secret();
-/// The address rank 0 will listen on: `wanted` (host:port), or a free port of the loopback interface. Binding it here finds
-/// a taken port before any rank starts. Throws ConfigError.
-std::string choose_root(const std::string& wanted);
-/// A port that nobody listens on now, at an address of this machine. Throws ConfigError.
-int free_port(const std::string& ip);
+/// A socket that is bound, but listens only once rank 0 has it: until then nobody else gets its port.
+class RootSocket {
+ public:
+  RootSocket() = default;
+  /// Bound to `wanted` (host:port), or to a free port of the loopback interface. ConfigError, also if the port is taken.
+  explicit RootSocket(const std::string& wanted);
+  /// Bound to a free port at this address of the machine. ConfigError.
+  static RootSocket at(const std::string& ip);
+  ~RootSocket();
+  RootSocket(RootSocket&&) noexcept;
+  RootSocket& operator=(RootSocket&&) noexcept;
+  int file() const { return fd_; }
+  int port() const;
+  const std::string& address() const { return address_; }  // host:port
+
+ private:
+  bool bind(const std::string& host, const std::string& port, int flags);
+  int fd_ = -1;
+  std::string address_ = {};
+};
 }  // namespace bora::app

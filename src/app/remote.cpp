@@ -225,7 +225,7 @@ void RemoteRanks::take_frames(RankEvents& events) {
     check<TransportError>(f->type == hello || f->type == failed, "an agent begins with '", f->type, "'");
     Unpacker u(f->payload);
     if (f->type == failed) failure_ = u.text();
-    else address_ = u.text(), port_ = u.count(65536), ready_ = true;
+    else address_ = u.text(), ready_ = true;
     received_ = whole;
   }
   while (auto f = next_frame(received_)) {
@@ -332,7 +332,9 @@ void run_job(const std::string& interface_name, Reporter& to) {
   auto ip = own_address(interface_name);
   ::signal(SIGPIPE, SIG_IGN);
   Signals signals;
-  to.say(hello, Packer().text(ip).number(ip.empty() ? 0 : free_port(ip)).take());
+  RootSocket socket;  // in case that rank 0 is one of ours
+  if (!ip.empty()) socket = RootSocket::at(ip);
+  to.say(hello, Packer().text(socket.address()).take());
   ::fcntl(0, F_SETFL, O_NONBLOCK);
   std::string received;
   std::optional<LocalRanks> ranks;
@@ -350,7 +352,10 @@ void run_job(const std::string& interface_name, Reporter& to) {
       if (f->type == end_all) open = false;
       if (f->type == signal_all && ranks) ranks->signal(Unpacker(f->payload).count(65));
       if (f->type != job || ranks) continue;
-      ranks.emplace(read_job(f->payload, to), signals.before());
+      auto start = read_job(f->payload, to);
+      if (start.root == socket.address()) start.root_socket = socket.file();
+      ranks.emplace(start, signals.before());
+      socket = {};  // what listens there now is rank 0
     }
   }
   if (!ranks) return;

@@ -28,8 +28,8 @@ class RemoteRanks final : public Ranks {
   const Host& host() const { return host_; }
   bool ready() const { return ready_; }                      // the agent has answered
   const std::string& failure() const { return failure_; }    // not empty: why there is no agent (any more), or why it started nothing
-  const std::string& address() const { return address_; }    // at which the launcher reached it, or of its interface; may be empty
-  int port() const { return port_; }                         // a free one, at that address
+  /// host:port that is free there, at the address at which the launcher reached it, or of its interface; may be empty.
+  const std::string& address() const { return address_; }
   /// Once ready: the ranks, with these variables (NAME=VALUE) in this folder.
   void start(const RanksToStart&, const std::vector<std::string>& environment, const std::string& folder);
 
@@ -50,7 +50,7 @@ class RemoteRanks final : public Ranks {
   bool ready_ = false, ending_ = false;
   std::chrono::steady_clock::time_point patience_ = {};  // ssh itself is ended then, once we are ending
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};
-  int port_ = 0, first_ = 0;
+  int first_ = 0;
   std::vector<bool> ended_ = {};  // of its ranks
 };
 

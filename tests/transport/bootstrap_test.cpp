@@ -56,6 +56,32 @@ TEST(Bootstrap, JobsOfOneClusterDiffer) {
   EXPECT_EQ(from(job + Variables{{"BORA_JOB", "mine"}}).job, "mine");
   EXPECT_EQ(from(ompi + Variables{{"PMIX_NAMESPACE", "n7"}}).job, "Open MPI n7");
 }
+TEST(Bootstrap, ASocketIsInheritedOnce) {
+  auto port = free_port();
+  auto root = "127.0.0.1:" + std::to_string(port);
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  auto socket_of = [&](const char* rank, const std::string& at) {
+    return from({{"BORA_RANK", rank}, {"BORA_SIZE", "2"}, {"BORA_ROOT", at}, {"BORA_ROOT_FD", std::to_string(fd)}}).root_socket;
+  };
+  EXPECT_EQ(socket_of("1", root), -1);
+  EXPECT_EQ(socket_of("0", "127.0.0.1:" + std::to_string(port - 1)), -1);  // another job's, or a descriptor used again
+  EXPECT_EQ(socket_of("0", root), fd);
+  auto config = config_for(0, 2, port);
+  config.root_socket = fd;
+  std::string error;
+  std::thread other([&] { join(config_for(1, 2, port))->leave(); });
+  try {
+    join(config)->leave();
+  } catch (const std::exception& e) { error = e.what(); }
+  other.join();
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(socket_of("0", root), -1);  // closed with the job
+}
 TEST(Bootstrap, OneOfSeveral) {
   Variables own{{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}};
   is(slurm + ompi + own, "bora", 0, 2, "a:1");  // explicit

@@ -1,5 +1,7 @@
 // bootstrap.cpp -- which rank of which job this process is, as its launcher says in the environment.
 #include <fcntl.h>
+#include <netdb.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
@@ -66,6 +68,23 @@ std::string read_secret(const Environment& env) {
   check<ConfigError>(n >= 16, name, ": a secret has 16 bytes or more, this one has ", n,
                      "; make one: head -c 32 /dev/urandom | base64 > FILE");
   return {bytes, static_cast<std::size_t>(n)};
+}
+
+/// The socket that the launcher has bound to rank 0's address and left open. -1 if there is none, or if this process has used it already.
+int read_root_socket(const Environment& env, const std::string& root) {
+  auto inherited = text(env, "BORA_ROOT_FD");
+  if (inherited.empty()) return -1;
+  int fd = number<int>("BORA_ROOT_FD", inherited), listens = 0;
+  ::sockaddr_storage bound{};
+  ::socklen_t size = sizeof bound, length = sizeof listens;
+  bool untouched = ::getsockname(fd, reinterpret_cast<::sockaddr*>(&bound), &size) == 0 &&
+                   ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 0;
+  char port[NI_MAXSERV] = "";
+  if (!untouched || ::getnameinfo(reinterpret_cast<::sockaddr*>(&bound), size, nullptr, 0, port, sizeof port, NI_NUMERICSERV) != 0 ||
+      !root.ends_with(":" + std::string(port)))
+    return -1;
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
 }
 
 /// One kind of launcher: where it says what.
@@ -180,6 +199,7 @@ Config config_from_environment(const Environment& env) {
   if (auto id = first.by->job(env); c.job.empty() && !id.empty()) c.job = c.launcher + " " + id;
   if (root.empty()) root = first.by->root(env);
   if (!root.empty()) c.root = root;
+  if (c.rank == 0) c.root_socket = read_root_socket(env, c.root);
   check<ConfigError>(!root.empty() || c.size == 1, c.root_may_lag ? "BORA_SERVICE" : "BORA_ROOT", " is not set: with ",
                      c.size, " ranks by ", c.launcher, " it must be ",
                      c.root_may_lag ? "the name of the headless service of the Job" : "the host:port of rank 0");

@@ -140,6 +140,10 @@ class Joining {
   void gather() {
     j_.star.control.set(ZMQ_ROUTER_MANDATORY, 1);
     auto endpoint = root_.endpoint();
+    if (c_.root_socket >= 0) {
+      check<ConfigError>(listen(c_.root_socket, 128) == 0, "cannot listen on ", root_.text(), ": ", std::strerror(errno));
+      j_.star.control.set(ZMQ_USE_FD, c_.root_socket);
+    }
     int e = 0;
     auto bind = [&] { return e = zmq_bind(j_.star.control.get(), endpoint.c_str()) == 0 ? 0 : zmq_errno(); };
     // A name that was given to this host a moment ago may lead to where it was before.

@@ -24,6 +24,7 @@ struct JoinTimeout : TransportError {
 struct Config {
   int rank = 0, size = 1;
   std::string root = "127.0.0.1:29650";  // host:port or [IPv6]:port that rank 0 listens on; the only fixed port
+  int root_socket = -1;                  // rank 0: a socket bound to that address, which nobody else can take meanwhile; taken over. -1: none
   double join_timeout_s = 120;
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
@@ -42,9 +43,10 @@ struct Config {
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
-/// variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names
-/// the address where the launcher does not. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER,
-/// BORA_HOST_ID, BORA_ALGORITHMS, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
+/// variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses
+/// among several; BORA_ROOT names the address where the launcher does not, BORA_ROOT_FD a socket bound to it. Also BORA_JOB,
+/// BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER, BORA_HOST_ID, BORA_ALGORITHMS, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its
+/// owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
