@@ -66,7 +66,7 @@ class Result:
         return f"exit code {self.code} after {self.seconds:.1f} s\n--- stdout\n{self.out}--- stderr\n{self.err}---"
 
 
-def run(command, meanwhile=None, seconds=60, **options):
+def run(command, meanwhile=None, seconds=120, **options):
     """The command's Result; `meanwhile` gets the process, with what it said() on stdout so far."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

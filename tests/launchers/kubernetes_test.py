@@ -144,7 +144,7 @@ def names(first=None):
 
 def the_name_of_rank_zero_becomes_known_late():
     names()
-    pods = Pods([bora, "comm", "--max-bytes", "16384"])
+    pods = Pods([bora, "comm", "--max-bytes", "4096"])
     time.sleep(2)
     names(machines.address("train-0"))
     codes, said = pods.codes()

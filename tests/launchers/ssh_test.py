@@ -65,7 +65,7 @@ def ready(n, name="ready"):
 
 
 def collectives_between_hosts():
-    r = launch("--", "comm", "--max-bytes", "16384")
+    r = launch("--", "comm", "--max-bytes", "4096")
     expect(r.code == 0 and r.err == "" and r.out.startswith("4 ranks") and "launcher: bora" in r.out and "all_reduce" in r.out, r)
 
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <set>
 #include <sstream>
 #include <thread>
 #include "address.h"
@@ -204,12 +205,12 @@ class Joining {
     return ranks;
   }
   void serve() {
-    std::vector<int> closed;
-    while (auto e = next_event(j_.star.monitor)) {
-      if (e->event == ZMQ_EVENT_DISCONNECTED) closed.push_back(e->descriptor);
-      strangers_ += failed_handshake(e->event);
-    }
-    bool news = false;
+    struct Greeting {
+      std::string id;
+      int connection;
+      Hello hello;
+    };
+    std::vector<Greeting> greetings;
     Frame f;
     while (j_.star.control.receive(f)) {
       std::string id(f.view());
@@ -217,8 +218,20 @@ class Joining {
       int connection = f.connection();
       auto hello = read_hello(f.view());
       j_.star.control.skip_rest(f);
-      if (!hello) continue;  // a stranger
-      if (auto why = objection(*hello); !why.empty()) {
+      if (hello) greetings.push_back({id, connection, *hello});  // else a stranger
+    }
+    // Events after messages: what began the connection of a greeting is among them. A descriptor that was closed before belonged to another
+    // connection, a stranger's perhaps.
+    bool news = false;
+    std::set<int> closed;
+    while (auto e = next_event(j_.star.monitor)) {
+      if (e->event == ZMQ_EVENT_ACCEPTED) closed.erase(e->descriptor);
+      if (e->event == ZMQ_EVENT_DISCONNECTED) news = forget(e->descriptor) || news, closed.insert(e->descriptor);
+      strangers_ += failed_handshake(e->event);
+    }
+    for (auto& [id, connection, hello] : greetings) {
+      if (closed.count(connection) != 0) continue;
+      if (auto why = objection(hello); !why.empty()) {
         refuse(id, why);
         continue;
       }
@@ -226,29 +239,30 @@ class Joining {
         if (j_.star.control.send(id, true)) j_.star.control.send(verdict_, false);
         continue;
       }
-      auto r = static_cast<std::size_t>(hello->rank);
-      if (hello->rank >= c_.size) {  // its size differs: it takes part in the verdict
-        extra_.push_back(*hello);
+      auto r = static_cast<std::size_t>(hello.rank);
+      if (hello.rank >= c_.size) {  // its size differs: it takes part in the verdict
+        extra_.push_back(hello);
         extra_ids_.push_back(id);
         continue;
       }
-      arrived_[r] = *hello;
+      arrived_[r] = hello;
       j_.star.ids[r] = id;
-      j_.star.connections[connection] = hello->rank;
-      news = true;
-    }
-    for (int fd : closed) {  // it died, or its connection did: it may come again
-      auto found = j_.star.connections.find(fd);
-      if (found == j_.star.connections.end()) continue;
-      arrived_[static_cast<std::size_t>(found->second)].reset();
-      j_.star.ids[static_cast<std::size_t>(found->second)].clear();
-      j_.star.connections.erase(found);
+      j_.star.connections[connection] = hello.rank;
       news = true;
     }
     if (!news || !verdict_.empty()) return;
     auto message = Writer().num(JoinMessage::missing).text(list_of(missing())).take();
     for (auto& id : j_.star.ids)
       if (!id.empty() && j_.star.control.send(id, true)) j_.star.control.send(message, false);
+  }
+  /// A rank died, or its connection did: it may come again. False: it was no rank's.
+  bool forget(int connection) {
+    auto found = j_.star.connections.find(connection);
+    if (found == j_.star.connections.end()) return false;
+    arrived_[static_cast<std::size_t>(found->second)].reset();
+    j_.star.ids[static_cast<std::size_t>(found->second)].clear();
+    j_.star.connections.erase(found);
+    return true;
   }
   /// Why this one cannot be a rank of the job, whatever the others are.
   std::string objection(const Hello& h) const {
