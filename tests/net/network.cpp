@@ -24,7 +24,7 @@ constexpr std::size_t kEthernet = 14;
 constexpr std::size_t kLargest = 70000;      // a burst that the kernel would cut into packets (segmentation offload)
 constexpr int kFraming = 24;                 // preamble, check sum and gap of one packet on the wire
 constexpr int kHeaders = 54;                 // that the packets of a burst repeat
-constexpr std::int64_t kAhead = 100'000;     // ns that the switch may be late without losing time on the wire
+constexpr std::int64_t kAhead = 200'000;     // ns that the switch may be late without losing time on the wire
 constexpr std::int64_t kIdle = 100'000'000;  // ns between looks for the end
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
