@@ -210,6 +210,10 @@ void Engine::data(Arrival a) {
   } catch (const TransportError& e) { return lost(src, e.what()); }  // its buffer cannot be read
   op->advance(*link_);
 }
+std::byte* Engine::place(const Header& h) {
+  auto found = active_.find({h.group, h.seq});
+  return found == active_.end() || h.fingerprint != found->second->summary.fingerprint ? nullptr : found->second->place(h);
+}
 void Engine::make_room(int rank) {
   for (auto& [key, arrivals] : early_)
     for (auto& a : arrivals)

@@ -67,6 +67,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   };
   // Sink
   void data(Arrival) override;
+  std::byte* place(const Header&) override;
   void make_room(int rank) override;
   void control(std::string_view message) override;
   void lost(int rank, const std::string& how) override;

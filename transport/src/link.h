@@ -38,7 +38,7 @@ struct Arrival {
   /// Copies the payload; false if it went with its sender.
   bool read(std::byte* to) const {
     if (remote) return remote->read(address, to, header.payload());
-    if (header.payload() > 0) std::memcpy(to, bytes, header.payload());
+    if (header.payload() > 0 && to != bytes) std::memcpy(to, bytes, header.payload());
     return true;
   }
   /// Afterwards nothing of the carrier's is held. False as for read, and then nothing has changed.
@@ -63,6 +63,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void data(Arrival) = 0;
+  /// Where the payload of a message that is about to arrive will be copied to, if it is known: then the carrier may put it there itself.
+  virtual std::byte* place(const Header&) { return nullptr; }
   /// The carrier runs out of room: messages of this rank that could not be used yet are to be copied.
   virtual void make_room(int rank) = 0;
   virtual void control(std::string_view message) = 0;       // from the judge

@@ -197,45 +197,63 @@ bool Operation::run_here(std::size_t i, Link& link) {
   step_moved(i);
   return true;
 }
-std::string Operation::accept(Arrival a, Link& link) {
+int Operation::position_of(std::uint32_t rank) const {
   auto& ranks = summary.members->ranks;
-  auto found = std::find(ranks.begin(), ranks.end(), static_cast<int>(a.header.src));
-  if (found == ranks.end()) return "it is not of this group";
-  auto peer = static_cast<int>(found - ranks.begin());
+  auto found = std::find(ranks.begin(), ranks.end(), static_cast<int>(rank));
+  return found == ranks.end() ? -1 : static_cast<int>(found - ranks.begin());
+}
+/// The stream whose next message this is. Empty, or why there is none.
+std::string Operation::find_slot(const Header& h, int peer, Slot& slot) const {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!receives(steps_[i]) || steps_[i].tag != h.step) continue;
+    auto& m = plan_->messages[i];
+    for (auto k = m.first; k < m.last; ++k) {
+      auto [from, element] = plan_->streams[k];
+      if (from != peer) continue;
+      auto arrived = streams_[k].arrived;
+      if (arrived >= m.chunks || h.chunk != arrived) return "it sends more messages than fit";
+      slot = {i, k, chunk_size(i, arrived) * element, arrived * m.chunk * element};
+      bool fits = h.bytes == slot.bytes && h.offset == static_cast<std::uint64_t>(slot.offset);
+      return fits ? "" : "it sends another number of elements";
+    }
+  }
+  return "nothing is expected from it";
+}
+std::byte* Operation::target(const Slot& slot) {
+  auto& s = steps_[slot.step];
+  return const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_ + slot.offset;
+}
+std::byte* Operation::place(const Header& h) {
+  Slot slot;
+  auto peer = position_of(h.src);
+  bool copied = peer >= 0 && find_slot(h, peer, slot).empty() && steps_[slot.step].kind != Kind::sum;
+  return copied ? target(slot) : nullptr;
+}
+std::string Operation::accept(Arrival a, Link& link) {
+  auto peer = position_of(a.header.src);
+  if (peer < 0) return "it is not of this group";
   auto& account = peers_[static_cast<std::size_t>(peer)];
   if (a.header.type == MessageType::credit) {
     account.in_flight = std::max<std::int64_t>(0, account.in_flight - a.header.bytes);
     return {};
   }
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    auto& s = steps_[i];
-    if (!receives(s) || s.tag != a.header.step) continue;
-    auto& m = plan_->messages[i];
-    for (auto k = m.first; k < m.last; ++k) {
-      auto [from, element] = plan_->streams[k];
-      if (from != peer) continue;
-      auto& stream = streams_[k];
-      if (stream.arrived >= m.chunks || a.header.chunk != stream.arrived) return "it sends more messages than fit";
-      auto n = chunk_size(i, stream.arrived) * element, offset = stream.arrived * m.chunk * element;
-      if (a.header.bytes != n || a.header.offset != static_cast<std::uint64_t>(offset))
-        return "it sends another number of elements";
-      ++stream.arrived;
-      account.expected -= n;
-      bytes_received += n;
-      if (s.kind == Kind::sum) {
-        if (a.remote && !a.copy()) return {};
-        stream.held.push_back(std::move(a));
-        sum_chunks(i, link);
-      } else {
-        if (!a.read(const_cast<std::byte*>(memory(s.target)) + s.to.begin * element_ + offset)) return {};
-        a.hold.reset();
-        step_moved(i);
-        consumed(peer, n, link);
-      }
-      return {};
-    }
+  Slot slot;
+  if (auto why = find_slot(a.header, peer, slot); !why.empty()) return why;
+  auto& stream = streams_[slot.stream];
+  ++stream.arrived;
+  account.expected -= slot.bytes;
+  bytes_received += slot.bytes;
+  if (steps_[slot.step].kind == Kind::sum) {
+    if (a.remote && !a.copy()) return {};
+    stream.held.push_back(std::move(a));
+    sum_chunks(slot.step, link);
+  } else {
+    if (!a.read(target(slot))) return {};
+    a.hold.reset();
+    step_moved(slot.step);
+    consumed(peer, slot.bytes, link);
   }
-  return "nothing is expected from it";
+  return {};
 }
 namespace {
 /// A chunk of a running sum on its way.

@@ -39,6 +39,8 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   Operation(Summary, std::shared_ptr<const Plan>, const Collective&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
   std::string accept(Arrival, Link&);
+  /// Where the payload of a message goes that is the next of its stream and only copied; else nullptr.
+  std::byte* place(const Header&);
   /// Sends what may be sent, then makes local copies and sums. True if anything moved.
   bool advance(Link&);
   bool finished() const { return open_steps_ == 0 && pins_.load() == 0 && (!meets_ || unread() < 0); }
@@ -71,6 +73,13 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   int unread() const;  // a member that has not read all that was sent to it; -1: none
   bool over(std::size_t step) const { return done_[step] == plan_->messages[step].chunks; }
   bool over(int step) const { return step < 0 || over(static_cast<std::size_t>(step)); }  // -1: none
+  struct Slot {
+    std::size_t step = 0, stream = 0;
+    std::int64_t bytes = 0, offset = 0;  // of the message in its stream
+  };
+  int position_of(std::uint32_t rank) const;  // -1: not of this group
+  std::string find_slot(const Header&, int peer, Slot&) const;
+  std::byte* target(const Slot&);
   bool ready(std::size_t step) const;
   void send_chunk(std::size_t step, Link&);
   bool run_here(std::size_t step, Link&);

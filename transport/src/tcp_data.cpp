@@ -171,7 +171,8 @@ class TcpData final : public DataPath {
     std::size_t begin = 0, end = 0;  // of what is staged
     Header header;
     bool in_body = false;
-    Pool::Buffer body;
+    Pool::Buffer body;  // none: its bytes go where they belong at once
+    std::byte* body_at = nullptr;
     std::size_t body_size = 0, body_read = 0;
     // writing
     std::deque<Queued> queue;
@@ -294,7 +295,7 @@ class TcpData final : public DataPath {
     bool any = false;
     for (int k = 0; k < kReads && c.socket; ++k) {
       auto missing = c.in_body ? c.body_size - c.body_read : 0;
-      iovec parts[2] = {{missing > 0 ? c.body.get() + c.body_read : nullptr, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
+      iovec parts[2] = {{missing > 0 ? c.body_at + c.body_read : nullptr, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
       auto asked = missing + parts[1].iov_len;
       auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2) : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
       if (n < 0 && errno == EINTR) continue;
@@ -326,10 +327,12 @@ class TcpData final : public DataPath {
         c.body_size = c.header.payload() + (options_.keys ? kTagBytes : 0);
         c.body_read = 0;
         c.in_body = true;
-        c.body = Pool::get(pool_, c.body_size);
+        c.body_at = c.open || c.body_size == 0 ? nullptr : sink.place(c.header);
+        c.body = c.body_at ? nullptr : Pool::get(pool_, c.body_size);
+        if (c.body) c.body_at = c.body.get();
       }
       auto n = std::min(c.body_size - c.body_read, c.end - c.begin);
-      if (n > 0) std::memcpy(c.body.get() + c.body_read, c.staged.data() + c.begin, n);
+      if (n > 0) std::memcpy(c.body_at + c.body_read, c.staged.data() + c.begin, n);
       c.body_read += n;
       c.begin += n;
       if (c.body_read < c.body_size) break;
@@ -361,7 +364,8 @@ class TcpData final : public DataPath {
   }
   bool deliver(Connection& c, Sink& sink) {
     auto n = c.header.payload();
-    if (c.open && !c.open->open(c.header, c.body.get(), n, c.body.get())) {
+    if (auto to = c.open && n > 0 ? sink.place(c.header) : nullptr) c.body_at = to;
+    if (c.open && !c.open->open(c.header, c.body.get(), n, c.body_at)) {
       sink.dropped(false);
       return ends(c, "sent a message that is not authentic");
     }
@@ -371,7 +375,7 @@ class TcpData final : public DataPath {
       up_(c.peer);
       return true;
     }
-    Arrival a{c.header, n > 0 ? c.body.get() : nullptr, {}};
+    Arrival a{c.header, n > 0 ? c.body_at : nullptr, {}};
     if (n > 0) a.hold = std::move(c.body);
     a.copied = true;
     sink.data(std::move(a));
