@@ -59,7 +59,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given");
   launch->add_option("--hosts", a.hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
   launch->add_option("--ssh", a.ssh, "command and options instead of ssh (or BORA_SSH)");
-  launch->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...");
+  launch->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")->allow_extra_args(false);
   launch->add_option("--log-dir", a.log_dir, "a file for each rank's output");
   launch->add_option("--max-restarts", a.max_restarts, "start again after a rank was lost, so many times");
   add_config(launch, a, words);

@@ -250,9 +250,16 @@ int launch(const Launch& options) {
   std::cout.flush();
   Signals signals;
   for (int restart = 0;; ++restart) {
-    Job job(options, signals);
-    auto code = job.run(restart);
-    if (code != 86 || job.interrupted() || restart == options.max_restarts) return code;
+    int code = 86;
+    try {
+      Job job(options, signals);
+      code = job.run(restart);
+      if (job.interrupted()) return code;
+    } catch (const ConfigError& e) {  // a host that was there has gone, or rank 0's port has
+      if (restart == 0) throw;
+      write_all(2, std::string(error_mark) + e.text() + "\n");
+    }
+    if (code != 86 || restart == options.max_restarts) return code;
     write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +
                      ")\n");
   }

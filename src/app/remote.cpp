@@ -109,7 +109,7 @@ bool read_some(int fd, std::string& bytes) {
 
 std::vector<std::string> environment_for_ranks(char** environment, const std::vector<std::string>& names) {
   constexpr std::string_view ours[] = {"BORA_RANK", "BORA_SIZE", "BORA_ROOT", "BORA_LOCAL_RANK", "BORA_LOCAL_SIZE", "BORA_JOB",
-                                       "BORA_LAUNCHER", "BORA_SECRET_FD", "BORA_SECRET_FILE", "BORA_SSH", "BORA_TERMINAL"};
+                                       "BORA_LAUNCHER", "BORA_SECRET_FD", "BORA_SECRET_FILE", "BORA_SSH", "BORA_TERMINAL", "BORA_HOST_ID"};
   constexpr std::string_view families[] = {"BORA_", "OMP_", "GOMP_", "LC_", "MALLOC_", "ONEDNN_"};
   constexpr std::string_view single[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LANG", "TZ", "ASAN_OPTIONS",
                                          "TSAN_OPTIONS", "UBSAN_OPTIONS"};

@@ -49,6 +49,25 @@ TEST(Arguments, LaunchInEveryForm) {
   a = parse({"launch", "-n", "2", "--", "train", "gpt.yaml", "--layout", "tp", "steps=3"}).value();
   EXPECT_EQ(a.settings, (Words{"steps=3", "layout=tp"}));
 }
+TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
+  auto a = parse({"launch", "--hosts", "hosts", "--ssh", "ssh -F file", "--env", "PATH", "--env", "HOME", "--", "comm",
+                  "--json", "x"})
+               .value();
+  EXPECT_EQ(a.hosts, "hosts");
+  EXPECT_EQ(a.ssh, "ssh -F file");
+  EXPECT_EQ(a.variables, (Words{"PATH", "HOME"}));
+  EXPECT_EQ(a.program, (Words{"comm", "--json", "x"}));
+  EXPECT_FALSE(a.ranks_given);
+  a = parse({"launch", "-n", "3", "--hosts", "hosts", "gpt.yaml"}).value();
+  EXPECT_TRUE(a.ranks_given);
+  EXPECT_EQ(a.path, "gpt.yaml");
+  a = parse({"launch", "-n", "2", "--", "/bin/sh", "-c", "exit 3"}).value();
+  EXPECT_EQ(a.program, (Words{"/bin/sh", "-c", "exit 3"}));
+  EXPECT_EQ(parse({"launch", "-n", "2", "--", "/no/such.yaml"})->path, "/no/such.yaml");
+  EXPECT_EQ(error_of({"launch", "-n", "2", "--ssh", "rsh", "gpt.yaml"}), "--ssh and --env: they are for other hosts; give --hosts FILE");
+  EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}), "--env NO_SUCH_THING: it is not set here");
+  EXPECT_EQ(error_of({"launch", "gpt.yaml"}), "launch: how many ranks? give -n N, or --hosts FILE");
+}
 TEST(Arguments, OtherCommands) {
   auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"})
                .value();

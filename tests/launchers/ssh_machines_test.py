@@ -3,6 +3,7 @@ ssh_machines_test.py BORA RANK_PROGRAM"""
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,39 @@ def interfaces_and_addresses():
     expect(r.code == 0 and r.out.count("at 10.78.0.2:29700 ") == 2, r)
 
 
+def training_gives_the_same_bits_as_on_one_machine():
+    """And a rank that is lost in the middle costs the steps since the last checkpoint."""
+    with open("text", "w") as f:
+        f.writelines(f"The wind number {i * i} blows over the hills.\n%\n" for i in range(400))
+    with open("tiny.yaml", "w") as f:
+        f.write(f"steps: 30\nwarmup: 2\nbatch: 8\ncheckpoint_every: 10\neval_rows: 24\ndata: {folder}/text\nlayout: fsdp\n"
+                "model: {layers: 2, embed: 24, heads: 3, positions: 16}\n")
+    here = run([bora, "launch", "-n", "4", "tiny.yaml", "out=here"])
+    there = launch("--", "train", "tiny.yaml", "out=there")
+    expect(here.code == 0, here)
+    expect(there.code == 0 and "launcher: bora, 4 ranks, rank 0 at 10.78.0.1:" in there.out, there)
+
+    def results(out):
+        return [line for line in out.split("\n") if line.startswith(("init digest", "val loss"))]
+    assert len(results(here.out)) == 3 and results(here.out) == results(there.out), (here.out, there.out)
+
+    def kill(process):
+        wait_until("there is a checkpoint", lambda: os.path.exists("cut/checkpoints/step-10") or process.poll() is not None, 60)
+        os.kill([pid for pid, line in processes("BORA_RANK=3\0") if line.startswith(bora)][0], signal.SIGKILL)
+    cut = launch("--max-restarts", "1", "--", "train", "tiny.yaml", "out=cut", "steps=60", meanwhile=kill)
+    expect(cut.code == 0 and "restarting the job (1 of 1)" in cut.err and "val loss" in cut.out, cut)
+
+
+def a_host_that_has_gone_is_not_bad_input():
+    def stop_ssh(process):
+        wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
+        ssh.daemons[1].kill()  # who is connected stays so
+        ssh.daemons[1].wait()
+        os.kill([pid for pid, line in processes("BORA_RANK=3\0") if line.startswith(rank_program)][0], signal.SIGKILL)
+    r = launch("--max-restarts", "1", "--", rank_program, "loop", meanwhile=stop_ssh)
+    expect(r.code == 86 and "restarting the job (1 of 1)\nbora: hosts:2: no ranks can be started on h2: " in r.err, r)
+
+
 def a_lost_rank_is_named():
     kill = kill_when_ready("BORA_RANK=3\0", rank_program)
     r = launch("--", rank_program, "loop", meanwhile=kill)
@@ -77,4 +111,5 @@ def a_cut_cable_ends_all():
     expect(r.code == 86 and ("rank 2 (host h2" in r.err or "rank 3 (host h2" in r.err) and left - cut.at < 20, r)
 
 
-run_all([collectives_between_machines, interfaces_and_addresses, a_lost_rank_is_named, a_cut_cable_ends_all])
+run_all([collectives_between_machines, interfaces_and_addresses, training_gives_the_same_bits_as_on_one_machine,
+         a_lost_rank_is_named, a_cut_cable_ends_all, a_host_that_has_gone_is_not_bad_input])
