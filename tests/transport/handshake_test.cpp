@@ -1,6 +1,8 @@
 // One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes.
+#include <fstream>
 #include "bytes.h"
 #include "header.h"
+#include "judge.h"
 #include "jobs.h"
 #include "hello.h"
 #include "star.h"
@@ -9,6 +11,14 @@ namespace bora::transport {
 namespace {
 void has(const std::string& text, const std::string& words) {
   EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
+}
+/// What a rank says about its machine, as join does.
+std::string machine() {
+  char host[256] = "?";
+  gethostname(host, sizeof host - 1);
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return boot + host;
 }
 /// A rank of another build: it says `hello` and waits for the verdict.
 std::string verdict_for(int port, const std::string& hello) {
@@ -25,11 +35,13 @@ std::string verdict_for(int port, const std::string& hello) {
     }
   return "no verdict";
 }
-std::string hello(std::uint32_t protocol, int rank, int size, const std::string& dtypes) {
+constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64";
+std::string hello(std::uint32_t protocol, int rank, int size, const std::string& dtypes, const std::string& on = "machine",
+                  const std::string& address = "data://127.0.0.1:1") {
   Writer w;
   w.num(JoinMessage::hello).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
   if (protocol != kProtocol) return w.text("something else").num(1.5).take();
-  for (std::string text : {"", "", "elsewhere", "machine", "data://127.0.0.1:1", "nonce", "", ""}) w.text(text);
+  for (std::string text : {"", "", "elsewhere", on.c_str(), address.c_str(), "nonce", "", ""}) w.text(text);
   return w.text(dtypes).text("").take();
 }
 TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
@@ -53,8 +65,37 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
     has(text, "build: rank 0 has '', rank 1 'other'");
     has(text, "protocol: rank 0 has '" + std::to_string(kProtocol) + "', rank 2 '99'");
     has(text, "size: rank 0 has '4', rank 3 '5'");
-    has(text, "dtypes: rank 0 has 'bool u8 i32 i64 u32 bf16 f32 f64', rank 3 'f32'");
+    has(text, std::string("dtypes: rank 0 has '") + all_dtypes + "', rank 3 'f32'");
     has(text, "rank 3 (host elsewhere, pid 4711) listens on loopback");
+  }
+}
+TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
+  auto cut = Writer().num(Control::waiting).num(std::uint64_t{1}).take();
+  auto many = Writer().num(Control::leave).num(~std::uint64_t{0}).take();
+  auto nobody = Writer().num(Control::mismatch).num(std::int32_t{-7}).num(std::uint32_t{1}).num(std::uint64_t{1}).text("x").take();
+  auto unknown = Writer().num(std::uint8_t{99}).take();
+  for (auto& nonsense : {cut, many, nobody, unknown}) {
+    int port = free_port();
+    std::string error;
+    std::thread root([&] {
+      try {
+        auto c = join(config_for(0, 2, port, Carrier::zmq));
+        c->barrier(everybody(2));
+      } catch (const RankLost& e) {
+        error = e.what();
+        EXPECT_EQ(e.rank, 1);
+      }
+    });
+    ZmqContext context;
+    Socket s(context, ZMQ_DEALER);
+    s.set(ZMQ_LINGER, 0);
+    zmq_connect(s.get(), ("tcp://127.0.0.1:" + std::to_string(port)).c_str());
+    s.send(hello(kProtocol, 1, 2, all_dtypes, machine(), "tcp://127.0.0.1:1"), false);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    s.send(nonsense, true);
+    s.send("and another frame", false);
+    root.join();
+    has(error, "rank 1 (host elsewhere, pid 4711) lost: it sent nonsense: ");
   }
 }
 TEST(Handshake, GreetingsThatEndTooEarlyAreNobody) {

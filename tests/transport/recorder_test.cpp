@@ -76,6 +76,14 @@ TEST(Recorder, OneSentenceSaysWhoWaitsForWhom) {
   EXPECT_HAS(who_waits_for_whom(all, who, left), "no rank waits; rank 0 last finished barrier seq 1 at 10:00:00, rank 1 last");
   EXPECT_HAS(who_waits_for_whom(all, who, left), ", rank 2 does not answer");
 }
+TEST(Recorder, AFolderThatCannotBeIsAWarning) {
+  Folder folder;
+  std::ofstream(folder.path) << "a file";
+  EXPECT_HAS(write_whole(folder.path, "rank-0.jsonl", "text"), "cannot write " + folder.path + "/rank-0.jsonl.new: ");
+  fs::remove(folder.path);
+  EXPECT_EQ(write_whole(folder.path + "/deep", "rank-0.jsonl", "text"), "");
+  EXPECT_EQ(slurp(folder.path + "/deep/rank-0.jsonl"), "text");
+}
 TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
   Folder folder;
   int port = free_port();

@@ -117,9 +117,8 @@ void Engine::write_recorder(const std::string& why) {
     s << "]";
     return s.str();
   };
-  try {
-    write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl", recorder_.lines(header.str(), state));
-  } catch (const IoError& e) { std::fprintf(stderr, "warning: the flight recorder: %s\n", e.what()); }
+  auto problem = write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl", recorder_.lines(header.str(), state));
+  if (!problem.empty()) std::fprintf(stderr, "warning: the flight recorder: %s\n", problem.c_str());
 }
 
 // ---- control ----

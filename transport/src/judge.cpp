@@ -56,8 +56,8 @@ void Judge::handle(int from, std::string_view message) {
       return;
     }
     case Control::leave: {
-      at(from).leaving = true;
       at(from).started = read_started(r);
+      at(from).leaving = true;
       for (int k = 0; k < size; ++k)
         if (at(k).reports > 0) look_for_deadlock(k);
       if (over_ || !std::all_of(ranks_.begin(), ranks_.end(), [](auto& k) { return k.leaving; })) return;

@@ -4,7 +4,9 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
+#include <thread>
 #include "text.h"
 
 namespace bora::transport {
@@ -75,15 +77,21 @@ std::string wall_time(Clock::time_point t) {
   std::snprintf(text, sizeof text, "%s.%06dZ", day, static_cast<int>(us % 1000000));
   return text;
 }
-void write_whole(const std::string& folder, const std::string& name, const std::string& text) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  auto path = folder + "/" + name, fresh = path + ".new";
-  std::ofstream file(fresh, std::ios::binary);
-  file << text;
-  file.close();
-  check<IoError>(static_cast<bool>(file), "cannot write ", fresh, ": ", std::strerror(errno));
-  std::filesystem::rename(fresh, path, error);
-  check<IoError>(!error, "cannot rename ", fresh, ": ", error.message());
+std::string write_whole(const std::string& folder, const std::string& name, const std::string& text) {
+  std::packaged_task<std::string()> write([folder, name, text]() -> std::string {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    auto path = folder + "/" + name, fresh = path + ".new";
+    std::ofstream file(fresh, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) return "cannot write " + fresh + ": " + std::strerror(errno);
+    std::filesystem::rename(fresh, path, error);
+    return error ? "cannot rename " + fresh + ": " + error.message() : std::string();
+  });
+  auto done = write.get_future();
+  std::thread(std::move(write)).detach();
+  if (done.wait_for(std::chrono::milliseconds(200)) == std::future_status::ready) return done.get();
+  return folder + " is slow: " + name + " may come later";
 }
 }  // namespace bora::transport

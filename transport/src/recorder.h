@@ -26,8 +26,9 @@ class Recorder {
 };
 /// "2026-11-22T12:01:02.123456Z": when a moment of the steady clock was, by the clock on the wall as it is now.
 std::string wall_time(Clock::time_point);
-/// A whole file, or the one that was there before. Throws IoError.
-void write_whole(const std::string& folder, const std::string& name, const std::string& text);
+/// Writes a whole file, or leaves the one that was there before; in a thread of its own, because a file system may hang. Waits for it for a
+/// fifth of a second. Empty, or what went wrong.
+std::string write_whole(const std::string& folder, const std::string& name, const std::string& text);
 
 /// How often SIGUSR2 has come since dump_on_sigusr2(); its handler counts and does nothing else.
 std::uint64_t dumps_asked_for();
