@@ -20,21 +20,28 @@ std::string machine() {
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   return boot + host;
 }
-/// A rank of another build: it says `hello` and waits for the verdict.
-std::string verdict_for(int port, const std::string& hello) {
+/// A rank of another build.
+struct Stranger {
   ZmqContext context;
-  Socket s(context, ZMQ_DEALER);
-  s.set(ZMQ_LINGER, 0);
-  zmq_connect(s.get(), ("tcp://127.0.0.1:" + std::to_string(port)).c_str());
-  s.send(hello, false);
-  auto start = std::chrono::steady_clock::now();
-  for (Frame f; seconds_since(start) < 10; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
-    while (s.receive(f)) {
-      Reader r(f.view());
-      if (r.num<JoinMessage>() == JoinMessage::refused) return r.text();
-    }
-  return "no verdict";
-}
+  Socket s{context, ZMQ_DEALER};
+  explicit Stranger(int port) {
+    s.set(ZMQ_LINGER, 0);
+    zmq_connect(s.get(), ("tcp://127.0.0.1:" + std::to_string(port)).c_str());
+  }
+  /// It says `hello` and waits for the verdict: why it is refused, or "accepted".
+  std::string verdict(const std::string& hello) {
+    s.send(hello, false);
+    auto start = std::chrono::steady_clock::now();
+    for (Frame f; seconds_since(start) < 10; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+      while (s.receive(f)) {
+        Reader r(f.view());
+        auto type = r.num<JoinMessage>();
+        if (type == JoinMessage::refused) return r.text();
+        if (type == JoinMessage::accepted) return "accepted";
+      }
+    return "no verdict";
+  }
+};
 constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64";
 std::string hello(std::uint32_t protocol, int rank, int size, const std::string& dtypes, const std::string& on = "machine",
                   const std::string& address = "data://127.0.0.1:1") {
@@ -57,8 +64,8 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
         join(c);
       } catch (const ConfigError& e) { said[static_cast<std::size_t>(r)] = e.what(); }
     });
-  threads.emplace_back([&] { said[2] = verdict_for(port, hello(99, 2, 4, "")); });
-  threads.emplace_back([&] { said[3] = verdict_for(port, hello(kProtocol, 3, 5, "f32")); });
+  threads.emplace_back([&] { said[2] = Stranger(port).verdict(hello(99, 2, 4, "")); });
+  threads.emplace_back([&] { said[3] = Stranger(port).verdict(hello(kProtocol, 3, 5, "f32")); });
   for (auto& t : threads) t.join();
   for (auto& text : said) {
     has(text, "the ranks do not fit together: ");
@@ -86,16 +93,12 @@ TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
         EXPECT_EQ(e.rank, 1);
       }
     });
-    ZmqContext context;
-    Socket s(context, ZMQ_DEALER);
-    s.set(ZMQ_LINGER, 0);
-    zmq_connect(s.get(), ("tcp://127.0.0.1:" + std::to_string(port)).c_str());
-    s.send(hello(kProtocol, 1, 2, all_dtypes, machine(), "tcp://127.0.0.1:1"), false);
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    s.send(nonsense, true);
-    s.send("and another frame", false);
+    Stranger rank(port);
+    EXPECT_EQ(rank.verdict(hello(kProtocol, 1, 2, all_dtypes, machine(), "tcp://127.0.0.1:1")), "accepted");
+    rank.s.send(nonsense, true);
+    rank.s.send("and another frame", false);
     root.join();
-    has(error, "rank 1 (host elsewhere, pid 4711) lost: it sent nonsense: ");
+    has(error, "rank 1 (host elsewhere, pid 4711) lost: said what makes no sense: ");
   }
 }
 TEST(Handshake, GreetingsThatEndTooEarlyAreNobody) {

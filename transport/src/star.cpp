@@ -82,11 +82,12 @@ bool Star::receive(Sink& sink) {
     }
     auto message = f.view();
     heard_[static_cast<std::size_t>(from)] = Clock::now();
-    if (message.empty() || static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping)) continue;
+    bool ping = message.size() == 1 && static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping);
     try {
-      if (judge_) judge_->handle(from, message);
-      else sink.control(message);
+      if (!ping && judge_) judge_->handle(from, message);
+      else if (!ping) sink.control(message);
     } catch (const TransportError& e) { gone(from, std::string("said what makes no sense: ") + e.what(), sink); }
+    s_.control.skip_rest(f);
   }
   for (int fd : closed) {
     any = true;
