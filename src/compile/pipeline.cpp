@@ -270,19 +270,12 @@ struct Arranger {
   /// in their order, and before the iteration's other collectives. Memory of starts is held until the waits. A result that only the wait
   /// writes needs no second memory: it is no longer handed over.
   void place_early(std::vector<int>& handed, std::size_t inputs, std::size_t outputs) {
-    std::vector<std::vector<Node>> groups;
-    std::vector<Node> group, body;
-    for (auto& n : g.nodes) {
-      if (n.when != When::early) {
-        body.push_back(std::move(n));
-        continue;
-      }
-      bool last = n.primitive && n.primitive->traits.collective;
-      group.push_back(std::move(n));
-      if (last) groups.push_back(std::exchange(group, {}));
-    }
+    std::vector<Node> early, body;
+    for (auto& n : g.nodes) (n.when == When::early ? early : body).push_back(std::move(n));
+    auto groups = by_first_start(std::move(early));
     auto place = static_cast<std::size_t>(std::find_if(body.begin(), body.end(), talks) - body.begin());
     std::vector<std::size_t> places(groups.size());
+    std::vector<Node> waits(groups.size());
     auto starts = static_cast<std::size_t>(
         std::count_if(body.begin(), body.end(), [](auto& n) { return n.kind == Node::Kind::start; }));
     for (std::size_t k = groups.size(); k-- > 0;) {
@@ -301,7 +294,16 @@ struct Arranger {
       }
       for (int v : wait.in) stay(v);
       groups[k].back() = std::move(start);
-      groups[k].insert(groups[k].begin(), std::move(wait));
+      waits[k] = std::move(wait);
+    }
+    // An operand may be made for an earlier start too: the wait comes before it is made again.
+    for (std::size_t k = groups.size(); k-- > 0;) {
+      auto makes = [&](const Node& n) {
+        return std::any_of(n.out.begin(), n.out.end(), [&](int v) { return has(g, waits[k].in, g.at(v)); });
+      };
+      auto first = std::find_if(groups.begin(), groups.end(), [&](auto& x) { return std::any_of(x.begin(), x.end(), makes); });
+      auto at = std::min(k, static_cast<std::size_t>(first - groups.begin()));
+      groups[at].insert(groups[at].begin(), std::move(waits[k]));
     }
     g.nodes.clear();
     for (std::size_t t = 0, k = 0; t <= body.size(); ++t) {
@@ -309,6 +311,26 @@ struct Arranger {
         g.nodes.insert(g.nodes.end(), std::make_move_iterator(groups[k].begin()), std::make_move_iterator(groups[k].end()));
       if (t < body.size()) g.nodes.push_back(std::move(body[t]));
     }
+  }
+  /// Nodes that end in collectives: one group for each of these, with what it is the first to need.
+  std::vector<std::vector<Node>> by_first_start(std::vector<Node> nodes) const {
+    std::vector<std::vector<Node>> groups;
+    Mask taken(nodes.size());
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      if (!nodes[k].primitive || !nodes[k].primitive->traits.collective) continue;
+      Mask needed(g.vars.size());
+      std::vector<Node> group;
+      for (std::size_t i = k + 1; i-- > 0;) {
+        auto& n = nodes[i];
+        if (i != k && std::none_of(n.out.begin(), n.out.end(), [&](int v) { return needed[g.at(v)]; })) continue;
+        for (int v : n.in) needed[g.at(v)] = true;
+        if (taken[i]) continue;
+        taken[i] = true;
+        group.push_back(n);
+      }
+      groups.emplace_back(group.rbegin(), group.rend());
+    }
+    return groups;
   }
   static bool talks(const Node& n) {
     return n.kind != Node::Kind::wait && n.primitive && communicates({n.primitive, n.in, n.out});

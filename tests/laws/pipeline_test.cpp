@@ -173,7 +173,7 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
   LastMoment communicator;
   auto saved = here();
   here() = {&mesh, 0, &communicator};
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     auto [p, in] = random_case(seed, 1, 0);
     Arrays want, got;
     for (bool in_turn : {true, false}) {
