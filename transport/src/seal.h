@@ -17,24 +17,32 @@ using Key = std::array<std::uint8_t, 32>;
 /// number of its own (`from_nonce`, `to_nonce`), exchanged over the encrypted control plane.
 Key direction_key(const Key& data_key, std::uint32_t epoch, int from, int to, std::string_view from_nonce, std::string_view to_nonce);
 
-class Sealer {
+/// One message after the other: begin with its header, which is not hidden but cannot be changed either, then its bytes in pieces (16 k
+/// bytes each but the last), then end.
+class Cipher {
  public:
-  explicit Sealer(const Key&);
-  /// Writes n bytes and the tag to `to`. The header is not hidden, but cannot be changed either.
-  void seal(const Header&, const std::byte* bytes, std::size_t n, std::byte* to);
+  void begin(const Header&);
+  /// Writes n bytes to `to`, which may be `bytes`.
+  void update(const std::byte* bytes, std::size_t n, std::byte* to);
+
+ protected:
+  Cipher(const Key&, int encrypts);
+  std::shared_ptr<evp_cipher_ctx_st> context_;
 
  private:
-  std::shared_ptr<evp_cipher_ctx_st> context_;
+  int encrypts_;
   std::uint64_t number_ = 0;
 };
-class Opener {
+class Sealer : public Cipher {
  public:
-  explicit Opener(const Key&);
-  /// Writes n bytes to `to`, which may be `sealed` itself (n bytes and the tag). False if they are not the next message of the sender.
-  bool open(const Header&, const std::byte* sealed, std::size_t n, std::byte* to);
-
- private:
-  std::shared_ptr<evp_cipher_ctx_st> context_;
-  std::uint64_t number_ = 0;
+  explicit Sealer(const Key& k) : Cipher(k, 1) {}
+  /// Writes kTagBytes.
+  void end(std::byte* tag);
+};
+class Opener : public Cipher {
+ public:
+  explicit Opener(const Key& k) : Cipher(k, 0) {}
+  /// False if this is not the next message of the sender: then nothing of it is to be believed.
+  bool end(const std::byte* tag);
 };
 }  // namespace bora::transport

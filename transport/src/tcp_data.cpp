@@ -18,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::uint32_t kListener = 0;
 constexpr std::size_t kStaged = 16 << 10;    // bytes read at once beyond a payload
-constexpr std::size_t kPooled = kMaxChunkBytes + kTagBytes;
+constexpr std::size_t kSealed = 64 << 10;    // bytes sealed before they are written
+constexpr std::size_t kPooled = kMaxChunkBytes;
 constexpr std::size_t kSmall = 16 << 10;     // up to here a buffer is not worth keeping
 constexpr int kReads = 4;                    // from one connection before others have their turn
 constexpr int kGather = 32;                  // pieces written at once
@@ -89,13 +90,6 @@ class TcpData final : public DataPath {
     Queued q{header, bytes, header.payload(), {}};
     q.header.epoch = options_.epoch;
     q.header = sealed(q.header);
-    if (c->seal) {
-      auto to = Pool::get(pool_, q.size + kTagBytes);
-      c->seal->seal(q.header, bytes, q.size, to.get());
-      q.bytes = to.get();
-      q.size += kTagBytes;
-      q.hold = std::move(to);
-    }
     bool first = turns_.empty();
     if (!first) keep(q, owner);
     c->queue.push_back(std::move(q));
@@ -166,17 +160,21 @@ class TcpData final : public DataPath {
     Clock::time_point since = Clock::now();
     std::optional<Sealer> seal;
     std::optional<Opener> open;
-    // reading: header, then a body: the payload and with keys a tag
+    // reading: header, payload, and with keys a tag
     std::array<std::byte, kStaged> staged;
     std::size_t begin = 0, end = 0;  // of what is staged
     Header header;
     bool in_body = false;
     Pool::Buffer body;  // none: its bytes go where they belong at once
     std::byte* body_at = nullptr;
-    std::size_t body_size = 0, body_read = 0;
+    std::size_t body_size = 0, body_read = 0, body_opened = 0;
     // writing
     std::deque<Queued> queue;
-    std::size_t sent = 0;  // bytes of the first
+    std::size_t sent = 0;  // bytes of the first; with keys:
+    std::vector<std::byte> out;               // sealed
+    std::size_t out_begin = 0, out_end = 0;   // what of it has not been written
+    std::size_t complete = 0, in_part = 0;    // messages of the queue that are in it to their end; bytes of the next one
+    bool begun = false;                       // that one
   };
   static void keep_copy(const std::shared_ptr<Pool>& pool, Queued& q) {
     auto to = Pool::get(pool, q.size);
@@ -199,8 +197,7 @@ class TcpData final : public DataPath {
   /// A peer that has taken nothing for a while does not hold up the others.
   void let_others_pass() {
     auto head = turns_.empty() ? nullptr : turns_.front();
-    auto place = head ? std::pair{head->id, head->sent} : std::pair{0u, std::size_t{0}};
-    if (std::exchange(place_, place) != place || !head) return;
+    if (std::exchange(written_before_, written_) != written_ || !head) return;
     std::stable_partition(turns_.begin(), turns_.end(), [&](auto* c) { return c != head; });
     flush();
   }
@@ -250,7 +247,7 @@ class TcpData final : public DataPath {
       std::size_t n = 1;
       while (n < turns_.size() && n < kGather / 2 && turns_[n] == &c) ++n;
       auto before = c.queue.size();
-      bool all = write(c, n, any);
+      bool all = c.seal ? write_sealed(c, n, any) : write(c, n, any);
       if (!c.socket) continue;  // dropped, with its turns
       turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(before - c.queue.size()));
       if (!all) break;  // it is full
@@ -285,11 +282,54 @@ class TcpData final : public DataPath {
     if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
     auto taken = wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
     any = any || taken > 0;
+    written_ += taken;
     bool all = taken == asked;
     for (taken += c.sent; !c.queue.empty() && taken >= sizeof(Header) + c.queue.front().size; c.queue.pop_front())
       taken -= sizeof(Header) + c.queue.front().size;
     c.sent = taken;
     return all;
+  }
+  /// The same, sealed piece by piece shortly before.
+  bool write_sealed(Connection& c, std::size_t n, bool& any) {
+    for (;;) {
+      if (c.out_begin == c.out_end) {
+        for (; c.complete > 0; --c.complete, --n) c.queue.pop_front();
+        if (n == 0) return true;
+        seal_some(c, n);
+      }
+      auto wrote = ::send(c.socket.get(), c.out.data() + c.out_begin, c.out_end - c.out_begin, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
+      if (wrote < 0) return false;
+      any = true;
+      written_ += static_cast<std::size_t>(wrote);
+      c.out_begin += static_cast<std::size_t>(wrote);
+      if (c.out_begin < c.out_end) return false;
+    }
+  }
+  /// Of the first n messages of the queue as much as has room.
+  void seal_some(Connection& c, std::size_t n) {
+    c.out.resize(kSealed);
+    c.out_begin = c.out_end = 0;
+    while (c.complete < n) {
+      auto& q = c.queue[c.complete];
+      if (c.out.size() - c.out_end < 2 * sizeof(Header) + kTagBytes) return;
+      if (!std::exchange(c.begun, true)) {
+        c.seal->begin(q.header);
+        std::memcpy(c.out.data() + c.out_end, &q.header, sizeof(Header));
+        c.out_end += sizeof(Header);
+      }
+      auto room = (c.out.size() - c.out_end - kTagBytes) / 16 * 16, size = std::min(q.size - c.in_part, room);
+      c.seal->update(q.bytes + c.in_part, size, c.out.data() + c.out_end);
+      c.in_part += size;
+      c.out_end += size;
+      if (c.in_part < q.size) return;
+      c.seal->end(c.out.data() + c.out_end);
+      c.out_end += kTagBytes;
+      ++c.complete;
+      c.in_part = 0;
+      c.begun = false;
+    }
   }
   bool read(Connection& c, Sink& sink) {
     bool any = false;
@@ -324,10 +364,11 @@ class TcpData final : public DataPath {
           return ends(c, "sent a message that makes no sense");
         }
         c.begin += sizeof(Header);
-        c.body_size = c.header.payload() + (options_.keys ? kTagBytes : 0);
-        c.body_read = 0;
+        c.body_size = c.header.payload();
+        c.body_read = c.body_opened = 0;
         c.in_body = true;
-        c.body_at = c.open || c.body_size == 0 ? nullptr : sink.place(c.header);
+        if (c.open) c.open->begin(c.header);
+        c.body_at = c.body_size == 0 ? nullptr : sink.place(c.header);
         c.body = c.body_at ? nullptr : Pool::get(pool_, c.body_size);
         if (c.body) c.body_at = c.body.get();
       }
@@ -335,14 +376,25 @@ class TcpData final : public DataPath {
       if (n > 0) std::memcpy(c.body_at + c.body_read, c.staged.data() + c.begin, n);
       c.body_read += n;
       c.begin += n;
-      if (c.body_read < c.body_size) break;
+      if (c.open) open_some(c);
+      if (c.body_read < c.body_size || (c.open && c.end - c.begin < kTagBytes)) break;
       c.in_body = false;
+      if (c.open && !c.open->end(c.staged.data() + std::exchange(c.begin, c.begin + kTagBytes))) {
+        sink.dropped(false);
+        return ends(c, "sent a message that is not authentic");
+      }
       if (!deliver(c, sink)) return false;
     }
     // What is left begins at the front, so that a whole header always has room.
     std::memmove(c.staged.data(), c.staged.data() + c.begin, c.end - c.begin);
     c.end -= std::exchange(c.begin, 0);
     return true;
+  }
+  /// Opens, in its place, what has come of a payload while it is in the cache.
+  void open_some(Connection& c) {
+    auto ready = c.body_read < c.body_size ? c.body_read / 16 * 16 : c.body_size;
+    if (ready > c.body_opened) c.open->update(c.body_at + c.body_opened, ready - c.body_opened, c.body_at + c.body_opened);
+    c.body_opened = std::max(c.body_opened, ready);
   }
   bool ends(Connection& c, const char* why) {
     drop(c, why, 0s);
@@ -364,11 +416,6 @@ class TcpData final : public DataPath {
   }
   bool deliver(Connection& c, Sink& sink) {
     auto n = c.header.payload();
-    if (auto to = c.open && n > 0 ? sink.place(c.header) : nullptr) c.body_at = to;
-    if (c.open && !c.open->open(c.header, c.body.get(), n, c.body_at)) {
-      sink.dropped(false);
-      return ends(c, "sent a message that is not authentic");
-    }
     if (c.peer < 0) {
       if (!met_.insert(c.claimed).second) return ends(c, "came twice");
       adopt(c, c.claimed);
@@ -391,7 +438,7 @@ class TcpData final : public DataPath {
   std::vector<Connection*> by_rank_;
   std::deque<Connection*> turns_;    // whose message is next, one for each message that is queued
   Connection* awaited_ = nullptr;    // the first of them, when it is full
-  std::pair<std::uint32_t, std::size_t> place_;  // of the first of them a tick ago
+  std::uint64_t written_ = 0, written_before_ = 0;  // bytes; a tick ago
   std::set<int> met_;  // higher ranks that have connected
   std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when it counts
   std::uint32_t last_id_ = kListener;
