@@ -82,7 +82,9 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   comm->add_option("--max-bytes", a.most_bytes, "largest vector");
   comm->add_option("--json", a.json, "a file for the numbers");
   comm->add_option("--svg", a.svg, "a file for a plot");
-  comm->add_flag("--explain", a.explain, "algorithms, hops, messages and bytes instead, for -n ranks");
+  comm->add_flag("--explain", a.explain, "what each algorithm would do and cost instead, for -n ranks");
+  comm->add_flag("--calibrate", a.calibrate, "measure the links again first, and keep what they cost for later jobs");
+  comm->add_option("--on", a.hosts_explained, "hosts to explain for; default: one for each rank");
   comm->add_option("-n,--ranks", a.ranks, "ranks to explain");
   auto agent = app.add_subcommand("agent", "the part of a launch that ssh starts on other hosts")->group("");
   agent->add_option("--interface", a.interface_name, "network interface that ranks listen on");
@@ -140,6 +142,8 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   }
   check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
   check<ConfigError>(!a.explain || a.ranks <= 256, "-n: at most 256 ranks are explained, got ", a.ranks);
+  check<ConfigError>(!a.explain || a.hosts_explained == 0 || (a.hosts_explained > 0 && a.ranks % a.hosts_explained == 0), "--on: ",
+                     a.ranks, " ranks cannot be spread evenly over ", a.hosts_explained, " hosts");
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
   constexpr auto most = std::numeric_limits<std::int64_t>::max();  // what CLI11 makes of more, too

@@ -24,7 +24,8 @@ struct Arguments {
   bool details = false;  // inspect: every block
   // comm
   std::int64_t most_bytes = 16 << 20;
-  bool explain = false;
+  bool explain = false, calibrate = false;
+  int hosts_explained = 0;  // 0: one for each rank
   std::string json = {}, svg = {};
 };
 /// The arguments; none if help or the version was asked for and printed. Throws ConfigError.

@@ -77,11 +77,16 @@ void write_text(const std::string& path, const std::string& text) {
 int comm(const Arguments& a) {
   auto sizes = sizes_up_to(a.most_bytes);
   if (a.explain) {
+    int hosts = a.hosts_explained > 0 ? a.hosts_explained : a.ranks;
+    std::printf("%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-17s %5s %8s %12s %12s %s\n", a.ranks,
+                hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams", "rank sends", "host sends",
+                hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");
     for (auto op : ops)
-      for (auto n : sizes) std::printf("%s\n", transport::explain(op, a.ranks, n).c_str());
+      for (auto n : sizes) std::printf("%s", transport::explain(op, a.ranks, hosts, n).c_str());
     return 0;
   }
   auto config = transport::config_from_environment();
+  if (a.calibrate) config.calibrate = "on";
   config.build = "bora " BORA_VERSION " comm " + std::to_string(a.most_bytes);
   auto context = transport::join(config);
   check<ConfigError>(context->size() > 1, "comm: one rank has nobody to talk to; start it as a job: bora launch -n 2 -- comm");

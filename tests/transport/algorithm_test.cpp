@@ -1,6 +1,10 @@
 // Every algorithm over every carrier and over several hosts: the same bits, whatever the algorithm; and what the model and the table choose.
+#include <cstdlib>
+#include <filesystem>
+#include "calibrate.h"
+#include "engine.h"
 #include "jobs.h"
-#include "select.h"
+#include "simulate.h"
 #include "values.h"
 
 namespace bora::transport {
@@ -20,7 +24,7 @@ class Algorithms : public testing::TestWithParam<Setting> {
     auto n = static_cast<int>(hosts.size());
     expect_no_errors(run_ranks(
         carrier, n, [&](Context& c) { body(c, everybody(n)); },
-        [&, &hosts = hosts](Config& c) { c.algorithms = algorithms, c.host_id = hosts[at(c.rank)], c.stuck_abort_s = 30; }));
+        [&, &hosts = hosts](Config& c) { c.algorithms = algorithms, c.host_id = hosts[at(c.rank)], c.stuck_abort_s = 30, c.calibrate = "off"; }));
   }
 };
 INSTANTIATE_TEST_SUITE_P(Threads, Algorithms, testing::Values(Setting{Carrier::local, {"", "", "", "", ""}}));
@@ -123,6 +127,115 @@ TEST(AlgorithmChoice, NamesAreChecked) {
   EXPECT_EQ(again.costs->gamma, 3e-10);
   EXPECT_EQ(again.forced, t.forced);
   EXPECT_THROW(read_tuning("x"), TransportError);
+}
+/// The model's numbers are those of the schedules it speaks of.
+TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
+  for (auto [ranks, hosts] : {std::pair{2, 1}, {5, 1}, {16, 1}, {33, 1}, {4, 4}, {17, 17}, {4, 2}, {12, 3}, {16, 2}, {16, 4}}) {
+    std::vector<int> all(at(ranks)), host_of;
+    std::iota(all.begin(), all.end(), 0);
+    for (int r : all) host_of.push_back(r / (ranks / hosts));
+    auto layout = layout_of(all, host_of);
+    std::int64_t part = 96, count = part * ranks;
+    for (auto op : {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::gather, Op::scatter, Op::all_to_all})
+      for (auto a : algorithms_for(op, !layout.blocks.empty(), true)) {
+        std::vector<Schedule> schedules;
+        for (int r = 0; r < ranks; ++r) {
+          Problem p{.op = op, .rank = r, .size = ranks, .blocks = layout.blocks};
+          p.recv_counts.assign(at(ranks), part);
+          p.send_counts = op == Op::all_to_all ? p.recv_counts : Counts{count};
+          schedules.push_back(make_schedule(p, a));
+        }
+        auto s = simulate(schedules, std::vector<Counts>(at(ranks), Counts(at(count), 1)), Counts(at(ranks), count));
+        auto e = estimate({op, count, true}, layout, a, kMaxChunkBytes);
+        auto what = std::string(op_name(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) + " on " + std::to_string(hosts);
+        // Trees of numbers that are no power of two are a little lower, and rings begin while the tree before them still works.
+        auto lower = a == Algorithm::scatter_gather ? 6 : a == Algorithm::by_host || a == Algorithm::double_tree ? 2 : a == Algorithm::binomial;
+        EXPECT_LE(std::abs(e.here.hops + e.wire.hops - s.hops), lower) << what;
+        std::vector<double> moved(at(2 * ranks), 0), crossed(at(2 * hosts), 0);  // sent, then received
+        for (auto& [pair, n] : s.between) {
+          auto [from, to] = pair;
+          moved[at(from)] += static_cast<double>(n), moved[at(ranks + to)] += static_cast<double>(n);
+          if (host_of[at(from)] == host_of[at(to)]) continue;
+          crossed[at(host_of[at(from)])] += static_cast<double>(n), crossed[at(hosts + host_of[at(to)])] += static_cast<double>(n);
+        }
+        auto most = *std::max_element(moved.begin(), moved.end()), wire = *std::max_element(crossed.begin(), crossed.end());
+        bool tree = a == Algorithm::double_tree || a == Algorithm::binomial;
+        if (hosts == 1) {
+          EXPECT_LE(e.here.bytes, 1.6 * most) << what;
+          EXPECT_GE(e.here.bytes, 0.6 * most) << what;
+        } else {
+          EXPECT_LE(e.wire.bytes, (tree ? 6 : 2.2) * wire) << what;
+          EXPECT_GE(e.wire.bytes, 0.6 * wire) << what;
+        }
+      }
+  }
+}
+TEST(AlgorithmModel, ChoosesByLatencyAndBandwidth) {
+  auto flat = [](int n) { return Layout{.size = n, .hosts = n}; };
+  Tuning slow{.costs = Costs{.wire = {250e-6, 8e-6, 8.5e-9}}};  // 1 Gbit/s
+  auto all_reduce = [&](std::int64_t bytes, int n) { return choose_algorithm({Op::all_reduce, bytes}, flat(n), slow); };
+  EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
+  EXPECT_EQ(all_reduce(64 << 10, 4), Algorithm::two_shot);
+  EXPECT_EQ(all_reduce(16 << 20, 4), Algorithm::two_shot);
+  EXPECT_EQ(all_reduce(64, 64), Algorithm::one_shot);
+  EXPECT_EQ(all_reduce(64 << 20, 64), Algorithm::chain);
+  auto hosts = layout_of({0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 1, 1, 1, 1});
+  EXPECT_EQ(choose_algorithm({Op::all_reduce, 16 << 20}, hosts, slow), Algorithm::by_host);
+  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts, slow), Algorithm::by_host);
+  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts), Algorithm::by_host);
+  EXPECT_EQ(chunk_limit(flat(4), slow), 128 << 10);
+  EXPECT_EQ(chunk_limit(flat(4), {.costs = Costs{}}), 256 << 10);
+  EXPECT_EQ(chunk_limit({.size = 4}, slow), 256 << 10);
+  // What is forced is used where it can be.
+  slow.forced = {{Op::all_reduce, Algorithm::by_host}};
+  EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
+  EXPECT_EQ(choose_algorithm({Op::all_reduce, 4}, hosts, slow), Algorithm::by_host);
+}
+TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
+  auto folder = std::filesystem::temp_directory_path() / ("bora-links-" + std::to_string(getpid()));
+  auto before = std::getenv("XDG_CACHE_HOME");
+  std::string old = before ? before : "";
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  auto job = [&](const std::string& how) {
+    std::vector<Costs> found(4);
+    std::vector<bool> any(4, false);
+    expect_no_errors(run_ranks(
+        Carrier::automatic, 4,
+        [&](Context& c) {
+          auto& tuning = dynamic_cast<Engine&>(c).options().tuning;
+          EXPECT_FALSE(tuning.measure);
+          any[at(c.rank())] = tuning.costs.has_value();
+          if (tuning.costs) found[at(c.rank())] = *tuning.costs;
+          EXPECT_EQ(c.traffic().collectives, 0u);
+          std::int32_t one = 1, sum = 0;
+          c.run(everybody(4), {.op = Op::all_reduce, .dtype = i32, .in = &one, .out = &sum, .send_counts = {1}});
+          EXPECT_EQ(sum, 4);
+        },
+        [&](Config& c) { c.host_id = c.rank < 2 ? "a" : "b", c.calibrate = how; }));
+    for (int r = 1; r < 4; ++r) EXPECT_EQ(std::memcmp(&found[0], &found[at(r)], sizeof(Costs)), 0);
+    EXPECT_EQ(any, std::vector<bool>(4, any[0]));
+    return any[0] ? std::optional(found[0]) : std::nullopt;
+  };
+  EXPECT_FALSE(job("off").has_value());
+  testing::internal::CaptureStderr();
+  auto first = job("auto");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("links: between hosts "), std::string::npos);
+  ASSERT_TRUE(first.has_value());
+  for (auto& l : {first->here, first->wire}) {
+    EXPECT_GT(l.alpha, 0);
+    EXPECT_LT(l.alpha, 1);
+    EXPECT_GE(l.message, 0);
+    EXPECT_LT(l.beta, 1e-6);
+  }
+  EXPECT_GT(first->gamma, 0);
+  auto again = job("auto");
+  EXPECT_NEAR(again->wire.alpha, first->wire.alpha, 1e-8 * first->wire.alpha);  // from the file
+  cache_links(cache_of_links(), "other,key", *first);
+  EXPECT_TRUE(cached_links(cache_of_links(), "other,key").has_value());
+  EXPECT_FALSE(cached_links(cache_of_links(), "no,key").has_value());
+  EXPECT_THROW(cache_links("/proc/no/links", "key", *first), IoError);
+  std::filesystem::remove_all(folder);
+  old.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", old.c_str(), 1);
 }
 }  // namespace
 }  // namespace bora::transport

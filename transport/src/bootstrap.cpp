@@ -155,6 +155,7 @@ Config config_from_environment(const Environment& env) {
   if (auto folder = env("BORA_FLIGHT_DIR")) c.flight_dir = folder;
   if (auto name = env("BORA_CARRIER")) c.carrier = name;
   c.host_id = text(env, "BORA_HOST_ID");
+  if (auto how = text(env, "BORA_CALIBRATE"); !how.empty()) c.calibrate = how;
   c.algorithms = text(env, "BORA_ALGORITHMS");
   c.secret = read_secret(env);
   c.insecure_private_network = text(env, "BORA_INSECURE_PRIVATE_NETWORK") == "1";

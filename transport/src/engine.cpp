@@ -117,6 +117,13 @@ void Engine::check_here() const {
   check<TransportError>(state_ != State::left, "this rank has left the job");
   check<TransportError>(!all_left_, link_->who(0), " has left the job: it waited 10 s for this rank to leave as well");
 }
+void Engine::tune(const Tuning& t) {
+  Lock lock(m_);
+  options_.tuning = t;
+  for (auto& [id, m] : groups_) m.plans.clear();
+  traffic_ = {};
+  user_thread_ = {};
+}
 void Engine::check_thread() {
   auto me = std::this_thread::get_id();
   if (user_thread_ == std::thread::id{}) user_thread_ = me;

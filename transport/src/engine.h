@@ -40,6 +40,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     return link_->allocate(bytes);
   }
   void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
+  const EngineOptions& options() const { return options_; }
+  void tune(const Tuning&);  // before anybody but measure_links has used it; on all ranks, the same
   bool test(Operation&);
   void wait(Operation&);
 

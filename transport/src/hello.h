@@ -19,7 +19,7 @@ struct Hello {
   std::string nonce = {};                   // random bytes, for the keys of data connections
   std::string shm_host = {}, shm_name = {}; // empty: shared memory is not wanted, or not to be had
   std::string dtypes = {};                  // that it can reduce
-  std::string part = {};                    // of the machine that counts as a host of its own
+  std::string part = {};                    // host_id|network namespace: of the machine, what counts as a host of its own
   std::string bytes() const;
   std::string place() const { return machine + "/" + part; }
   std::string who() const;  // "rank 3 (host b, pid 812)"

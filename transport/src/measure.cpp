@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <cstring>
 #include "link.h"
 #include "select.h"
-#include "simulate.h"
 
 namespace bora::transport {
 namespace {
@@ -46,34 +46,60 @@ double bus_factor(Op op, double n) {
 }
 }  // namespace
 
-std::string explain(Op op, int ranks, std::int64_t bytes) {
-  auto n = static_cast<std::size_t>(ranks);
-  std::int64_t count = std::clamp<std::int64_t>(bytes / 4, 1, 16384), part = std::max<std::int64_t>(1, count / ranks);
-  auto algorithm = choose_algorithm({op, bytes, true}, {.size = ranks});
-  std::vector<Schedule> schedules;
-  std::vector<std::vector<std::int64_t>> in;
-  std::vector<std::int64_t> out;
-  for (int r = 0; r < ranks; ++r) {
-    Problem p{.op = op, .rank = r, .size = ranks};
-    p.source = (r + ranks - 1) % ranks;
-    p.target = (r + 1) % ranks;
-    p.recv_counts.assign(n, part);
-    if (op == Op::all_to_all) p.send_counts.assign(n, part);
-    else p.send_counts = {count};
-    auto whole = static_cast<std::size_t>(std::max(count, part * ranks));
-    in.emplace_back(whole);
-    out.push_back(static_cast<std::int64_t>(whole));
-    schedules.push_back(make_schedule(p, algorithm));
+std::string explain(Op op, int ranks, int hosts, std::int64_t bytes) {
+  check<ValueError>(hosts >= 1 && ranks % hosts == 0, "explain: ", ranks, " ranks cannot be spread evenly over ", hosts, " hosts");
+  std::vector<int> all(static_cast<std::size_t>(ranks)), host_of;
+  std::iota(all.begin(), all.end(), 0);
+  for (int r : all) host_of.push_back(r / (ranks / hosts));
+  auto layout = layout_of(all, host_of);
+  Size size{op, bytes, true};
+  auto able = algorithms_for(op, !layout.blocks.empty(), true);
+  struct Wire {
+    const char* name;
+    Costs costs;
+  };
+  std::vector<Wire> wires = {{"within a host", {}}};
+  if (hosts > 1) wires = {{"1 Gbit/s", {.wire = {250e-6, 8e-6, 8.5e-9}}}, {"10 Gbit/s", {}}};
+  std::vector<Algorithm> best;
+  for (auto& w : wires) best.push_back(choose_algorithm(size, layout, {.costs = w.costs}));
+  auto table = choose_algorithm(size, layout);
+  std::string text;
+  char line[240];
+  for (auto a : able) {
+    std::int64_t part = std::max<std::int64_t>(1, bytes / 4 / ranks), count = std::max<std::int64_t>(1, bytes / 4);
+    std::int64_t messages = 0, sent = 0;
+    std::vector<std::int64_t> leaving(static_cast<std::size_t>(hosts), 0);
+    for (int r = 0; r < ranks; ++r) {
+      Problem p{.op = op, .rank = r, .size = ranks, .blocks = layout.blocks};
+      p.source = (r + ranks - 1) % ranks;
+      p.target = (r + 1) % ranks;
+      p.recv_counts.assign(static_cast<std::size_t>(ranks), part);
+      p.send_counts = op == Op::all_to_all ? p.recv_counts : std::vector{count};
+      std::int64_t streams = 0, mine = 0;
+      for (auto& s : make_schedule(p, a).steps) {
+        int to = s.kind == Step::Kind::send ? s.peer : s.kind == Step::Kind::sum ? s.next : -1;
+        if (to < 0) continue;
+        auto n = 4 * (s.kind == Step::Kind::send ? s.from.size() : s.to.size());
+        ++streams, mine += n;
+        if (auto h = static_cast<std::size_t>(r / (ranks / hosts)); h != static_cast<std::size_t>(to / (ranks / hosts))) leaving[h] += n;
+      }
+      messages = std::max(messages, streams), sent = std::max(sent, mine);
+    }
+    std::string times;
+    for (std::size_t k = 0; k < wires.size(); ++k) {
+      auto e = estimate(size, layout, a, chunk_limit(layout, {.costs = wires[k].costs}));
+      std::snprintf(line, sizeof line, " %11.0f us%s", 1e6 * e.seconds(wires[k].costs), a == best[k] ? "*" : " ");
+      times += line;
+    }
+    auto e = estimate(size, layout, a, kMaxChunkBytes);
+    std::snprintf(line, sizeof line, "%-15s %10lld %-17s %5.0f %8lld %12lld %12lld%s%s\n", std::string(op_name(op)).c_str(),
+                  static_cast<long long>(bytes), std::string(algorithm_name(a)).c_str(), e.here.hops + e.wire.hops,
+                  static_cast<long long>(messages), static_cast<long long>(sent),
+                  static_cast<long long>(hosts > 1 ? *std::max_element(leaving.begin(), leaving.end()) : 0), times.c_str(),
+                  a == table ? "  table" : "");
+    text += line;
   }
-  auto s = simulate(schedules, in, out);
-  auto most = [](const std::vector<std::int64_t>& v) { return *std::max_element(v.begin(), v.end()); };
-  char line[200];
-  std::snprintf(line, sizeof line,
-                "%-15s %10lld B  %-14s %2d hops  %3lld streams  %10.0f B sent",
-                std::string(op_name(op)).c_str(), static_cast<long long>(bytes),
-                std::string(algorithm_name(algorithm)).c_str(), s.hops, static_cast<long long>(most(s.messages)),
-                static_cast<double>(most(s.sent)) / static_cast<double>(count) * static_cast<double>(bytes));
-  return line;
+  return text;
 }
 std::vector<Measured> measure(Context& context, const Group& g, Op op, const std::vector<std::int64_t>& sizes,
                               int repetitions, Dtype d, bool registered) {

@@ -50,13 +50,14 @@ std::vector<std::pair<Op, Algorithm>> read_algorithms(const std::string& text) {
 }
 std::string Tuning::bytes() const {
   Writer w;
-  w.num(costs.has_value()).num(costs.value_or(Costs{})).num(static_cast<std::uint64_t>(forced.size()));
+  w.num(measure).num(costs.has_value()).num(costs.value_or(Costs{})).num(static_cast<std::uint64_t>(forced.size()));
   for (auto& [op, algorithm] : forced) w.num(op).num(algorithm);
   return w.take();
 }
 Tuning read_tuning(std::string_view bytes) {
   Reader r(bytes);
   Tuning t;
+  t.measure = r.num<bool>();
   bool measured = r.num<bool>();
   auto costs = r.num<Costs>();
   if (measured) t.costs = costs;

@@ -37,6 +37,7 @@ struct Costs {
 struct Tuning {
   std::optional<Costs> costs = {};  // none: the fixed table
   std::vector<std::pair<Op, Algorithm>> forced = {};
+  bool measure = false;  // costs are still to be measured
   std::string bytes() const;
 };
 /// Throws TransportError on bytes that are not a Tuning's.

@@ -326,12 +326,15 @@ ShmListener listen_for_shm() {
   if (::bind(fd, address.get(), address.size) != 0 || ::listen(fd, 128) != 0) return {};
   return {std::move(socket), name};
 }
+std::string network_namespace() {
+  char net[64] = "";
+  [[maybe_unused]] auto n = ::readlink("/proc/self/ns/net", net, sizeof net - 1);
+  return net;
+}
 std::string shm_host() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  char net[64] = "";
-  [[maybe_unused]] auto n = ::readlink("/proc/self/ns/net", net, sizeof net - 1);
-  return boot + " " + net + " uid " + std::to_string(::geteuid());
+  return boot + " " + network_namespace() + " uid " + std::to_string(::geteuid());
 }
 std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener listener,
                                         std::vector<std::string> names, Up up) {

@@ -16,6 +16,7 @@ struct ShmListener {
 ShmListener listen_for_shm();
 /// Two ranks with equal texts can share memory: boot, network namespace (of abstract sockets) and user.
 std::string shm_host();
+std::string network_namespace();
 /// `names`: each rank's socket.
 std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener, std::vector<std::string> names, Up);
 }  // namespace bora::transport

@@ -14,6 +14,7 @@
 #include <thread>
 #include "address.h"
 #include "bytes.h"
+#include "calibrate.h"
 #include "engine.h"
 #include "hello.h"
 #include "inquiry.h"
@@ -81,7 +82,7 @@ class Joining {
            .shm_host = {},
            .shm_name = {},
            .dtypes = reduced_dtypes(),
-           .part = c.host_id};
+           .part = c.host_id + "|" + network_namespace()};
     if (c.carrier == "auto" || c.carrier == "shm") {
       j_.shm = listen_for_shm();
       me_.shm_name = j_.shm.name;
@@ -105,10 +106,11 @@ class Joining {
   }
   void run() { c_.rank == 0 ? gather() : greet(); }
   Joined take() { return std::move(j_); }
+  const std::string& links() const { return links_; }
   EngineOptions options() const {
     EngineOptions o{.rank = c_.rank,
                     .size = c_.size,
-                    .ranks_on_host = static_cast<int>(std::count(places_.begin(), places_.end(), me_.place())),
+                    .ranks_on_host = static_cast<int>(std::count_if(places_.begin(), places_.end(), [&](auto& p) { return p.rfind(me_.machine + "/", 0) == 0; })),
                     .tuning = tuning_,
                     .stuck_warn_s = c_.stuck_warn_s,
                     .stuck_abort_s = c_.stuck_abort_s,
@@ -328,11 +330,24 @@ class Joining {
       places_.push_back(h->place());
       all.ranks.push_back({h->who(), h->place(), h->address, h->nonce, h->shm_host, h->shm_name});
     }
-    tuning_.forced = read_algorithms(c_.algorithms);
+    tune();
     all.tuning = tuning_.bytes();
     auto verdict = all.bytes();
     for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
       if (j_.star.control.send(j_.star.ids[r], true)) j_.star.control.send(verdict, false);
+  }
+
+  void tune() {
+    tuning_.forced = read_algorithms(c_.algorithms);
+    if (c_.calibrate == "off") return;
+    auto away = std::find_if(places_.begin(), places_.end(), [&](auto& p) { return p != places_[0]; });
+    bool several = away != places_.end();
+    auto& other = *arrived_[several ? static_cast<std::size_t>(away - places_.begin()) : 0];
+    // Hosts that share a name (containers, emulated networks) cannot be told apart next time.
+    auto name = [&](const Hello& h) { return h.host + "/" + h.part.substr(0, h.part.find('|')); };
+    if (!several || name(other) != name(me_)) links_ = name(me_) + "," + name(other) + "," + c_.carrier + (j_.keys ? ",sealed" : "");
+    if (!links_.empty() && c_.calibrate != "on") tuning_.costs = cached_links(cache_of_links(), links_);
+    tuning_.measure = c_.calibrate == "on" || (several && !tuning_.costs);
   }
 
   // ---- the others ----
@@ -405,8 +420,26 @@ class Joining {
   std::string verdict_;
   std::vector<std::string> places_;  // by rank, the same text on one host
   Tuning tuning_;
+  std::string links_;  // rank 0: the key of the job's links in the cache; empty: they have none
   int strangers_ = 0;
 };
+}  // namespace
+
+namespace {
+/// All ranks measure; rank 0 says what was found, and keeps it.
+void calibrate(Engine& engine, const std::string& key) {
+  auto tuning = engine.options().tuning;
+  tuning.measure = false;
+  tuning.costs = measure_links(engine, engine.options().hosts);
+  engine.tune(tuning);
+  if (engine.rank() != 0) return;
+  std::string kept;
+  auto file = cache_of_links();
+  try {
+    if (!file.empty() && !key.empty()) cache_links(file, key, *tuning.costs), kept = "; kept in " + file;
+  } catch (const IoError& e) { kept = std::string("; not kept: ") + e.what(); }
+  std::fprintf(stderr, "links: %s%s\n", text_of(*tuning.costs, engine.options().hosts).c_str(), kept.c_str());
+}
 }  // namespace
 
 ContextPtr join(const Config& c) {
@@ -418,6 +451,8 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm",
                      "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq and shm");
   if (c.size == 1) return local(1).front();
+  check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off", "BORA_CALIBRATE: there are auto, on and off, not '",
+                     c.calibrate, "'");
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
   check_files(c.size);
   Joining joining(c);
@@ -425,6 +460,8 @@ ContextPtr join(const Config& c) {
   auto link = make_net_link(
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
       joining.take());
-  return std::make_shared<Engine>(joining.options(), std::move(link));
+  auto engine = std::make_shared<Engine>(joining.options(), std::move(link));
+  if (engine->options().tuning.measure) calibrate(*engine, joining.links());
+  return engine;
 }
 }  // namespace bora::transport

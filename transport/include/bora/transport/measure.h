@@ -17,6 +17,8 @@ struct Measured {
 /// Every rank gets the same numbers. registered: on buffers of Context::allocate.
 std::vector<Measured> measure(Context&, const Group&, Op, const std::vector<std::int64_t>& bytes, int repetitions = 5,
                               Dtype = Dtype::f32, bool registered = false);
-/// One line: the algorithm chosen for `bytes` on `ranks`, its hops, and the messages and bytes of the busiest rank.
-std::string explain(Op, int ranks, std::int64_t bytes);
+/// A line for each algorithm there is for `bytes` on `ranks`, spread evenly and in order over `hosts`: its hops, the streams and bytes that the
+/// busiest rank sends, the bytes that the busiest host sends to others, and the time the model expects within a host, or on 1 and on 10
+/// Gbit/s. A star: the model's choice; "table": that of the table for links that have not been measured.
+std::string explain(Op, int ranks, int hosts, std::int64_t bytes);
 }  // namespace bora::transport

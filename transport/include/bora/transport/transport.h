@@ -39,14 +39,17 @@ struct Config {
   std::string launcher = "the caller";  // who said so, for messages
   std::string flight_dir = {};  // folder for rank-<r>.jsonl, this rank's last 4096 collectives, written when the job is lost or somebody asks
   std::string host_id = {};     // ranks of one machine with different ones count as on different hosts (containers; tests)
+  /// Whether links are measured when the job meets, for the choice of algorithms (rank 0 decides): auto (if there are several hosts and
+  /// their costs are not in the user's cache; half a second), on (always, and kept), off (a fixed table chooses).
+  std::string calibrate = "auto";
   std::string algorithms = {};  // "all_reduce=chain,broadcast=double_tree": instead of the best one, where it can be used; rank 0's counts
   std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
 /// variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses
 /// among several; BORA_ROOT names the address where the launcher does not, BORA_ROOT_FD a socket bound to it. Also BORA_JOB,
-/// BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER, BORA_HOST_ID, BORA_ALGORITHMS, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its
-/// owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
+/// BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER, BORA_HOST_ID, BORA_ALGORITHMS, BORA_CALIBRATE, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read
+/// only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
