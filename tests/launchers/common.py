@@ -25,8 +25,8 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def processes(word):
-    """Processes whose command line or environment has this word, zombies and this one left out: [(pid, command line)]."""
+def processes(*words):
+    """Processes whose command line and environment have these words, zombies and this one left out: [(pid, command line)]."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if int(pid) == os.getpid():
@@ -35,7 +35,7 @@ def processes(word):
             line, around = (open(f"/proc/{pid}/{name}", "rb").read() for name in ("cmdline", "environ"))
         except OSError:
             continue
-        if line and word.encode() in line + b"\0" + around:
+        if line and all(word.encode() in line + b"\0" + around for word in words):
             found.append((int(pid), line.replace(b"\0", b" ").decode(errors="replace")))
     return found
 
@@ -47,12 +47,12 @@ def wait_until(what, condition, seconds=20):
         time.sleep(0.02)
 
 
-def kill_when_ready(mark, program):
-    """For `meanwhile`: once 4 ranks have printed "ready", kill -9 for the process of `program` that has `mark` in its environment."""
+def kill_when_ready(program, *marks):
+    """For `meanwhile`: once 4 ranks have printed "ready", kill -9 for the process of `program` that has these in its environment."""
     def kill(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
-        pids = [pid for pid, line in processes(mark) if line.startswith(program)]
-        assert len(pids) == 1, processes(mark)
+        pids = [pid for pid, line in processes(*marks) if line.startswith(program)]
+        assert len(pids) == 1, processes(*marks)
         os.kill(pids[0], signal.SIGKILL)
         kill.at = time.monotonic()
     return kill

@@ -48,7 +48,7 @@ def collectives_between_machines():
 
 
 def a_killed_rank_ends_the_job():
-    kill = kill_when_ready("OMPI_COMM_WORLD_RANK=2\0", rank_program)
+    kill = kill_when_ready(rank_program, "OMPI_COMM_WORLD_RANK=2\0")
     r = mpirun(*two_machines(), rank_program, "loop", meanwhile=kill, BORA_SECRET_FILE=f"{folder}/secret")
     expect(r.code != 0 and time.monotonic() - kill.at < 8 and "rank 2" in r.out + r.err, r)
 

@@ -105,7 +105,7 @@ def without_a_secret_nothing_starts():
 
 
 def a_killed_rank_ends_the_job():
-    kill = kill_when_ready("SLURM_PROCID=3\0", rank_program)
+    kill = kill_when_ready(rank_program, "SLURM_PROCID=3\0")
     r = srun(rank_program, "loop", meanwhile=kill)
     expect(r.code != 0 and r.out.count("rank 3 (host n2") == 3 and "Killed" in r.err and time.monotonic() - kill.at < 8, r)
 

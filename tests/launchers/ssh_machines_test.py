@@ -90,7 +90,7 @@ def a_host_that_has_gone_is_not_bad_input():
 
 
 def a_lost_rank_is_named():
-    kill = kill_when_ready("BORA_RANK=3\0", rank_program)
+    kill = kill_when_ready(rank_program, "BORA_RANK=3\0")
     r = launch("--", rank_program, "loop", meanwhile=kill)
     expect(r.code == 86 and r.err == "bora: rank 3 (host h2) lost: killed by signal 9 (Killed)\n" and time.monotonic() - kill.at < 8, r)
 

@@ -109,7 +109,7 @@ def a_lost_rank_of_another_host_is_named():
     r = launch("--", program, meanwhile=ready(4)(lambda p: os.kill(int(open(f"{folder}/pid3").read()), signal.SIGKILL)))
     expect(r.code == 86 and r.err == "bora: rank 3 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 10, r)
     # In the middle of collectives: the survivors say it themselves.
-    r = launch("--", rank_program, "loop", meanwhile=kill_when_ready("BORA_RANK=2\0", rank_program))
+    r = launch("--", rank_program, "loop", meanwhile=kill_when_ready(rank_program, "BORA_RANK=2\0", f"BORA_TEST={mark}"))
     expect(r.code == 86 and r.err == "bora: rank 2 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 15, r)
 
 
@@ -117,9 +117,9 @@ def a_lost_connection_is_a_lost_rank():
     program = script(f"touch {folder}/ready$BORA_RANK; exec sleep 4721\n")
 
     def cut(process):
-        os.kill([pid for pid, line in processes("beta") if " beta exec " in line and "ssh_config" in line][0], signal.SIGKILL)
+        os.kill([pid for pid, line in processes(folder) if " beta exec " in line][0], signal.SIGKILL)
     def kill_the_agent(process):
-        (rank,) = [pid for pid, line in processes("BORA_RANK=1\0") if "4721" in line]
+        (rank,) = [pid for pid, line in processes("BORA_RANK=1\0", f"BORA_TEST={mark}") if "4721" in line]
         os.kill(int(open(f"/proc/{rank}/stat").read().split(") ")[1].split()[1]), signal.SIGKILL)
     for accident in (cut, kill_the_agent):
         r = launch("--", program, where="alpha\nbeta\n", meanwhile=ready(2)(accident))
