@@ -148,7 +148,7 @@ def the_name_of_rank_zero_becomes_known_late():
     time.sleep(2)
     names(machines.address("train-0"))
     codes, said = pods.codes()
-    assert codes == [0] * 4 and said[0].startswith("4 ranks, 1 on this host, launcher: Kubernetes"), (codes, said)
+    assert codes == [0] * 4 and "4 ranks, 1 on this host, launcher: Kubernetes" in said[0], (codes, said)
     assert "all_reduce" in said[0], said
 
 
@@ -158,7 +158,7 @@ def the_name_of_rank_zero_is_that_of_a_pod_that_has_gone():
     time.sleep(3)
     names(machines.address("train-0"))
     codes, said = pods.codes()
-    assert codes == [0] * 4 and said == ["ready\n"] * 4, (codes, said)
+    assert codes == [0] * 4 and all("ready\n" in s for s in said), (codes, said)
 
 
 def a_lost_pod_ends_all_and_they_meet_again():

@@ -39,12 +39,12 @@ def two_machines():
 
 def collectives_on_one_machine():
     r = mpirun("-n", "4", bora, "comm", "--max-bytes", "4096")
-    expect(r.code == 0 and r.out.startswith("4 ranks, 4 on this host, launcher: Open MPI") and "all_reduce" in r.out, r)
+    expect(r.code == 0 and "4 ranks, 4 on this host, launcher: Open MPI" in r.out and "all_reduce" in r.out, r)
 
 
 def collectives_between_machines():
     r = mpirun(*two_machines(), bora, "comm", "--max-bytes", "4096", BORA_SECRET_FILE=f"{folder}/secret")
-    expect(r.code == 0 and r.out.startswith("4 ranks, 2 on this host, launcher: Open MPI") and "all_reduce" in r.out, r)
+    expect(r.code == 0 and "4 ranks, 2 on this host, launcher: Open MPI" in r.out and "all_reduce" in r.out, r)
 
 
 def a_killed_rank_ends_the_job():

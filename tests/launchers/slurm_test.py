@@ -87,7 +87,7 @@ def srun(*words, secret=True, meanwhile=None, command=("srun", "-N2", "-n4")):
 
 def collectives_between_nodes():
     r = srun(bora, "comm", "--max-bytes", "4096")
-    expect(r.code == 0 and r.out.startswith("4 ranks") and "launcher: Slurm" in r.out and "all_reduce" in r.out, r)
+    expect(r.code == 0 and "4 ranks" in r.out and "launcher: Slurm" in r.out and "all_reduce" in r.out, r)
 
 
 def a_second_step_is_another_job():

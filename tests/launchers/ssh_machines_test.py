@@ -40,7 +40,7 @@ def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, **environme
 def collectives_between_machines():
     """Nothing listens beyond loopback without the job's secret: it has come along."""
     r = launch("--", "comm", "--max-bytes", "4096")
-    expect(r.code == 0 and r.err == "" and r.out.startswith("4 ranks, 2 on this host, launcher: bora") and "all_reduce" in r.out, r)
+    expect(r.code == 0 and r.err == "" and "4 ranks, 2 on this host, launcher: bora" in r.out and "all_reduce" in r.out, r)
 
 
 def interfaces_and_addresses():

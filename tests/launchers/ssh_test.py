@@ -66,7 +66,7 @@ def ready(n, name="ready"):
 
 def collectives_between_hosts():
     r = launch("--", "comm", "--max-bytes", "4096")
-    expect(r.code == 0 and r.err == "" and r.out.startswith("4 ranks") and "launcher: bora" in r.out and "all_reduce" in r.out, r)
+    expect(r.code == 0 and r.err == "" and "4 ranks" in r.out and "launcher: bora" in r.out and "all_reduce" in r.out, r)
 
 
 def places_environment_and_folder():
