@@ -69,6 +69,12 @@ int main(int argc, char** argv) {
       c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {300000}});
       return y[0] == static_cast<float>(c->size()) ? 0 : 1;
     }
+    if (const char* sums = std::getenv("TEST_SUMS")) {
+      std::vector<float> x(100000, 1.0f), y(x.size());
+      for (int k = std::atoi(sums); k > 0; --k)
+        c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {100000}});
+      std::printf("sums done\n");
+    }
     if (command == "lingers") {  // the last one comes late to the good-bye
       c->on_lost({}, 0.1);
       if (c->rank() == c->size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(argc > 2 ? std::atoi(argv[2]) : 30000));

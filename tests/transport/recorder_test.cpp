@@ -1,5 +1,6 @@
 // The flight recorder: what it keeps, when it is written, and the sentence that says who waits for whom.
 #include "recorder.h"
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -83,6 +84,28 @@ TEST(Recorder, AFolderThatCannotBeIsAWarning) {
   fs::remove(folder.path);
   EXPECT_EQ(write_whole(folder.path + "/deep", "rank-0.jsonl", "text"), "");
   EXPECT_EQ(slurp(folder.path + "/deep/rank-0.jsonl"), "text");
+}
+TEST(Recorder, SignalsAllTheTimeDisturbNothing) {
+  auto before = ::signal(SIGUSR2, SIG_IGN);  // in the ranks too, as the launcher has it, until they have their handlers
+  for (std::string carrier : {"auto", "tcp", "zmq"}) {
+    int port = free_port();
+    std::vector<std::unique_ptr<Process>> ranks;
+    for (int r = 0; r < 3; ++r)
+      ranks.push_back(std::make_unique<Process>(r, 3, port, std::vector<std::string>{"lingers", "300"},
+                                                std::vector<std::pair<std::string, std::string>>{{"BORA_CARRIER", carrier}, {"TEST_SUMS", "200"}, {"BORA_JOIN_TIMEOUT", "20"}}));
+    std::atomic<bool> stop{false};
+    std::thread storm([&] {
+      while (!stop) {
+        for (auto& p : ranks) p->signal(SIGUSR2);
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+      }
+    });
+    for (auto& p : ranks) EXPECT_TRUE(p->wait_for_text("sums done")) << p->output();
+    stop = true;
+    storm.join();
+    for (auto& p : ranks) EXPECT_EQ(p->finish(), 0) << p->output();
+  }
+  ::signal(SIGUSR2, before);
 }
 TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
   Folder folder;

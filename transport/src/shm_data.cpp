@@ -262,9 +262,11 @@ class ShmData final : public DataPath {
     socket = Descriptor(fd);
     // It has greeted before or is about to: nobody connects and then thinks about it. A stranger gets little of our time.
     pollfd ready{fd, POLLIN, 0};
+    int readable = 0;
+    while ((readable = ::poll(&ready, 1, 200)) < 0 && errno == EINTR) {}  // signals must not turn a peer away
     Greeting g;
     Descriptor memory;
-    bool good = same_user(fd) && ::poll(&ready, 1, 200) == 1 && take(fd, &g, sizeof g, memory) == sizeof g && memory &&
+    bool good = readable == 1 && same_user(fd) && take(fd, &g, sizeof g, memory) == sizeof g && memory &&
                 g.magic == kMagic && g.epoch == epoch_ &&
                 g.to == static_cast<std::uint32_t>(rank_) && g.from > g.to && g.from < peers_.size() && !peers_[g.from];
     if (!good) return;
