@@ -11,6 +11,12 @@ import traceback
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
 
+def clean_environment(**more):
+    """This process's, without what a launcher would take for its own; nothing is measured, and nothing kept in the user's cache."""
+    others = ("BORA_", "OMPI_", "PMIX_", "PMI_", "SLURM_STEP", "JOB_COMPLETION")
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(others)}, "BORA_CALIBRATE": "off", **more}
+
+
 def need(packages):
     """packages: {program: Debian package}. Without one of them the test says what to install, and is skipped."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"

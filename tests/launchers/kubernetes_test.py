@@ -113,7 +113,8 @@ class Pods:
         self.processes = []
         for index in range(job["spec"]["completions"]):
             name = f"{job['metadata']['name']}-{index}"
-            theirs = dict(env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30", PATH=os.environ["PATH"])
+            theirs = dict(env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30", BORA_CALIBRATE="off",
+                          PATH=os.environ["PATH"])
             for variable in without:
                 del theirs[variable]
             words = machines.on(name, "env", "-i", *(f"{k}={v}" for k, v in theirs.items()), *command)

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
+from common import clean_environment, expect, kill_when_ready, need, processes, run, run_all, wait_until
 from machines import Machines, in_namespaces_of_our_own
 
 need({"mpirun": "openmpi-bin", "ip": "iproute2"})
@@ -19,8 +19,8 @@ machines = Machines(["m1", "m2"], folder)
 
 
 def mpirun(*words, meanwhile=None, **environment):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("BORA_", "OMPI_", "PMIX_"))}
-    env.update(environment, BORA_TEST=os.path.basename(folder), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    env = clean_environment(**environment, BORA_TEST=os.path.basename(folder),
+                            OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     r = run(machines.on("m1", "mpirun", "--oversubscribe", "--bind-to", "none", *words), meanwhile, env=env)
     wait_until("no rank is left", lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))], 3)
     return r
@@ -34,7 +34,8 @@ def two_machines():
     with open("secret", "w") as f:
         f.write(os.urandom(32).hex())
     os.chmod("secret", 0o600)
-    return ["--mca", "plm_rsh_agent", f"{folder}/agent", "--host", "m1:2,m2:2", "-x", "BORA_SECRET_FILE", "-x", "BORA_TEST", "-n", "4"]
+    return ["--mca", "plm_rsh_agent", f"{folder}/agent", "--host", "m1:2,m2:2", "-x", "BORA_SECRET_FILE",
+            "-x", "BORA_CALIBRATE", "-x", "BORA_TEST", "-n", "4"]
 
 
 def collectives_on_one_machine():
@@ -54,8 +55,8 @@ def a_killed_rank_ends_the_job():
 
 
 def without_a_secret_nothing_starts_between_machines():
-    options = [w for w in two_machines() if w != "BORA_SECRET_FILE"]
-    options.remove("-x")
+    options = two_machines()
+    del options[options.index("BORA_SECRET_FILE") - 1:options.index("BORA_SECRET_FILE") + 1]
     r = mpirun(*options, bora, "comm", "--max-bytes", "4096")
     expect(r.code == 2 and "without a secret" in r.out + r.err and "BORA_SECRET_FILE" in r.out + r.err, r)
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
+from common import clean_environment, expect, kill_when_ready, need, processes, run, run_all, wait_until
 from machines import Machines, in_namespaces_of_our_own
 
 need({"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge", "ip": "iproute2"})
@@ -76,8 +76,7 @@ PartitionName=all Nodes=ALL Default=YES
 
 
 def srun(*words, secret=True, meanwhile=None, command=("srun", "-N2", "-n4")):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("BORA_")}
-    env["BORA_TEST"] = os.path.basename(folder)
+    env = clean_environment(BORA_TEST=os.path.basename(folder))
     if secret:
         env["BORA_SECRET_FILE"] = f"{folder}/secret"
     r = run(machines.on("n1", *command, *words), meanwhile, env=env)

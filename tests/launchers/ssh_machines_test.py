@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
+from common import clean_environment, expect, kill_when_ready, need, processes, run, run_all, wait_until
 from machines import Machines, in_namespaces_of_our_own
 from sshd import Ssh
 
@@ -27,8 +27,7 @@ command = ssh.command("")
 
 
 def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, **environment):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("BORA_")}
-    env.update(environment, BORA_SSH=command)
+    env = clean_environment(**environment, BORA_SSH=command)
     with open("hosts", "w") as f:
         f.write(where)
     r = run([bora, "launch", "--hosts", "hosts", *words], meanwhile, env=env)
@@ -63,7 +62,7 @@ def training_gives_the_same_bits_as_on_one_machine():
     with open("tiny.yaml", "w") as f:
         f.write(f"steps: 30\nwarmup: 2\nbatch: 8\ncheckpoint_every: 10\neval_rows: 24\ndata: {folder}/text\nlayout: fsdp\n"
                 "model: {layers: 2, embed: 24, heads: 3, positions: 16}\n")
-    here = run([bora, "launch", "-n", "4", "tiny.yaml", "out=here"])
+    here = run([bora, "launch", "-n", "4", "tiny.yaml", "out=here"], env=clean_environment())
     there = launch("--", "train", "tiny.yaml", "out=there")
     expect(here.code == 0, here)
     expect(there.code == 0 and "launcher: bora, 4 ranks, rank 0 at 10.78.0.1:" in there.out, there)

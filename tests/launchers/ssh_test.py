@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from common import expect, kill_when_ready, need, processes, run, run_all, wait_until
+from common import clean_environment, expect, kill_when_ready, need, processes, run, run_all, wait_until
 from sshd import Ssh
 
 need({"sshd": "openssh-server", "ssh": "openssh-client", "ssh-keygen": "openssh-client"})
@@ -41,9 +41,7 @@ def script(text):
 
 
 def launch(*words, where="alpha slots=2\nbeta slots=2\n", meanwhile=None, **environment):
-    env = dict(os.environ, BORA_SSH=command, BORA_TEST=mark, **environment)
-    for name in ("BORA_RANK", "BORA_SIZE", "BORA_ROOT"):
-        env.pop(name, None)
+    env = clean_environment(BORA_SSH=command, BORA_TEST=mark, **environment)
     r = run([bora, "launch", "--hosts", hosts(where), *words], meanwhile, env=env, cwd=folder)
     # Agents have the connection's port in their environment, ranks inherit it. A launcher that was killed leaves them a moment.
     wait_until("no process is left", lambda: not processes(f"BORA_TEST={mark}") and not processes(f" 127.0.0.1 {port}\0"), 3)
