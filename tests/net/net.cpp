@@ -17,7 +17,7 @@
 namespace {
 constexpr const char* kHelp = R"(usage: bora_net HOSTS [options] -- COMMAND ...
 Runs COMMAND once on each host of an emulated Ethernet, with BORA_RANK, BORA_SIZE, BORA_ROOT (the first host) and
-BORA_INSECURE_PRIVATE_NETWORK=1 set, and ends with the first exit code that is not 0. Hosts are network namespaces of this machine:
+BORA_INSECURE_PRIVATE_NETWORK=1 set (and BORA_CALIBRATE=on, if it is not set), and ends with the first exit code that is not 0. Hosts are network namespaces of this machine:
 10.77.0.1 (fd77::1, node0), 10.77.0.2, ... Needs root, /dev/net/tun and iproute2. The switch is a thread that needs CPU time.
   --mbit R      rate of every port, each way (1000)
   --delay US    one way (100)
@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
           set("BORA_SIZE", std::to_string(hosts * slots));
           set("BORA_ROOT", (ipv6 ? "[" + network.address6(0) + "]" : network.address(0)) + ":29650");
           set("BORA_INSECURE_PRIVATE_NETWORK", "1");
+          setenv("BORA_CALIBRATE", "on", 0);  // hosts of the same names may have had another wire before
         }
         set("BORA_NET", std::to_string(parent));
         char self[4096] = "";
