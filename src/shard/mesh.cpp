@@ -31,6 +31,12 @@ class OverTransport final : public Communicator {
     t.out = c.out;
     t.send_counts = c.send_counts;
     t.recv_counts = c.recv_counts;
+    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the receiver's.
+    if (t.op == transport::Op::all_to_all && !t.send_counts.empty()) {
+      auto n = t.send_counts[0];
+      auto same = [n](const std::vector<std::int64_t>& counts) { return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; }); };
+      t.uniform = n > 0 && same(t.send_counts) && same(t.recv_counts);
+    }
     t.source = c.source;
     t.target = c.target;
     t.fingerprint = c.fingerprint;

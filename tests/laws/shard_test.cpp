@@ -279,6 +279,31 @@ TEST(ShardMap, EveryCollectiveAndItsGradient) {
             std::to_string(n));
     });
 }
+TEST(ShardMap, EveryCollectiveOverSeveralAxesInAnyOrder) {
+  auto x = rnd({8, 8}, 1);
+  for (const MeshAxes& axes : {MeshAxes{"a", "c"}, MeshAxes{"c", "a"}, MeshAxes{"b", "c", "a"}})
+    local_mesh({{"a", 2}, {"b", 2}, {"c", 2}}, [&](const Mesh& mesh) {
+      auto n = static_cast<int>(1) << axes.size();
+      Spec rows{axes, none};
+      auto on_rows = [&](auto body) { return shard_map(body, mesh, {rows}, rows)(x); };
+      auto what = to_string(axes);
+      std::vector<Array> same;
+      same.push_back(on_rows([&](const Array& l) {  // the parts come in the order of the axes
+        return psum_scatter(all_gather(l, axes, {.tiled = true}), axes, {.tiled = true}) / double(n);
+      }));
+      same.push_back(on_rows([&](const Array& l) { return all_to_all(all_to_all(l, axes, 1, 0), axes, 0, 1); }));
+      same.push_back(on_rows([&](const Array& l) { return l * psum(ones({}, f64), axes) / double(n); }));
+      close(gathered(same), std::vector<Array>(same.size(), x), 1e-13, what);
+      auto before = on_rows([&](const Array& l) {
+        std::vector<std::pair<int, int>> ring;
+        for (int i = 0; i < n; ++i) ring.emplace_back(i, (i + 1) % n);
+        return l + n * axis_index(axes).astype(f64) + ppermute(zeros_like(l) + axis_index(axes).astype(f64), axes, ring);
+      });
+      std::vector<double> numbers;  // a row's part and the one before it
+      for (int i = 0; i < 8; ++i) numbers.push_back(n * (i * n / 8) + (i * n / 8 + n - 1) % n);
+      close(gathered({before}), {x + asarray(numbers, Shape{8, 1})}, 1e-13, what);
+    });
+}
 TEST(Errors, AnArrayThatOutlivesItsMeshSaysSo) {
   Array kept;
   local_mesh({{"data", 2}}, [&](const Mesh& m) {

@@ -343,9 +343,10 @@ class Joining {
     auto away = std::find_if(places_.begin(), places_.end(), [&](auto& p) { return p != places_[0]; });
     bool several = away != places_.end();
     auto& other = *arrived_[several ? static_cast<std::size_t>(away - places_.begin()) : 0];
-    // Hosts that share a name (containers, emulated networks) cannot be told apart next time.
-    auto name = [&](const Hello& h) { return h.host + "/" + h.part.substr(0, h.part.find('|')); };
-    if (!several || name(other) != name(me_)) links_ = name(me_) + "," + name(other) + "," + c_.carrier + (j_.keys ? ",sealed" : "");
+    // Hosts that are parts of one machine (containers, emulated networks) may be something else next time.
+    constexpr std::size_t kBoot = 36;  // characters of a boot id
+    if (!several || other.machine.compare(0, kBoot, me_.machine, 0, kBoot) != 0)
+      links_ = me_.host + "," + other.host + "," + c_.carrier + (j_.keys ? ",sealed" : "");
     if (!links_.empty() && c_.calibrate != "on") tuning_.costs = cached_links(cache_of_links(), links_);
     tuning_.measure = c_.calibrate == "on" || (several && !tuning_.costs);
   }
