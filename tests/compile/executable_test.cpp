@@ -2,6 +2,7 @@
 #include "bora/compile/executable.h"
 #include <gtest/gtest.h>
 #include <thread>
+#include "bora/base/trace.h"
 #include "bora/compile/control.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/elementwise.h"
@@ -27,6 +28,11 @@ void agrees(const FlatFn& f, const Arrays& in) {
   auto e = executable(p);
   auto want = f(in);
   for (int i = 0; i < 2; ++i) same_bits(e->run(in), want, e->explain());
+  trace::start();  // steps that are traced are run by other code
+  same_bits(e->run(in), want, e->explain());
+  trace::stop();
+  std::uint64_t dropped = 0;
+  for (auto& s : trace::take(0, dropped)) EXPECT_LE(s.begin, s.end) << s.label->name;
 }
 const void* memory(const Array& a) { return a.bytes(); }
 
@@ -379,6 +385,28 @@ TEST(Flatten, InlinesCalls) {
   EXPECT_EQ(count(*q, "exp"), 1u);
   Arrays in{numbers({5}, 1)};
   same_bits(executable(p)->run(in), interpret(*q, in));
+}
+TEST(Executable, ATraceHasASpanForEveryKernelAndLoop) {
+  auto p = stage(
+               [](const Arrays& a) {
+                 return Arrays{sum(exp(a[0]) * 2.0, 1)};
+               },
+               {{{3, 5}, f32}})
+               .program;
+  auto e = executable(p);
+  trace::start();
+  e->run({numbers({3, 5}, 1)});
+  trace::stop();
+  std::uint64_t dropped = 0;
+  auto spans = trace::take(0, dropped);
+  EXPECT_EQ(dropped, 0u);
+  EXPECT_EQ(spans.size(), e->info().kernels) << e->explain();
+  for (auto& s : spans) {
+    EXPECT_EQ(s.kind, trace::Kind::kernel);
+    EXPECT_FALSE(s.label->name.empty());
+    if (s.label->place) { EXPECT_NE(s.label->place(s.label->subject.get()).find("executable_test.cpp"), std::string::npos); }
+  }
+  EXPECT_GT(trace::totals(spans).kernel, 0);
 }
 }  // namespace
 }  // namespace bora
