@@ -76,6 +76,9 @@ RootSocket::RootSocket(const std::string& wanted) {
                      "BORA_ROOT: expected host:port, got '", wanted, "'");
   auto host = wanted.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  else
+    check<ConfigError>(host.find(':') == std::string::npos,
+                       "BORA_ROOT: an IPv6 address stands in brackets, [::1]:29650; got '", wanted, "'");
   bool bound = bind(host, digits, 0);
   auto reason = errno;
   check<ConfigError>(bound || reason != 0, "BORA_ROOT: no host '", host, "'");

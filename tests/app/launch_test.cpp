@@ -209,6 +209,12 @@ TEST_F(LaunchTest, RanksListenThoughTheLauncherWasStartedInTheBackground) {
   EXPECT_EQ(r.code, 130);
   EXPECT_LT(r.seconds, 5);
 }
+TEST_F(LaunchTest, RankZeroInheritsASocketOfItsPort) {
+  auto r = run({.ranks = 2}, "[ -n \"$BORA_ROOT_FD\" ] && readlink /proc/self/fd/$BORA_ROOT_FD; true");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("socket:["), std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find("[rank 1] socket:["), std::string::npos) << r.out;
+}
 TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
   int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   ::sockaddr_in address{};
@@ -227,6 +233,7 @@ TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
   }
   EXPECT_FALSE(fs::exists(folder() + "/started"));
   ::close(fd);
-  EXPECT_THROW(launch({.ranks = 2, .command = {"true"}, .root = "nowhere"}), ConfigError);
+  for (auto root : {"nowhere", "::1", "fd77::1:29650", "127.0.0.1:0", "no host:29650"})
+    EXPECT_THROW(launch({.ranks = 2, .command = {"true"}, .root = root}), ConfigError) << root;
   EXPECT_THROW(launch({.ranks = 0, .command = {"true"}}), ConfigError);
 }
