@@ -1,6 +1,5 @@
 // Every rank is lost in every phase of a job, in every way, on every carrier: all others end in time, name it, and leave nothing behind.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include "jobs.h"
 
@@ -18,12 +17,6 @@ std::vector<std::string> files(const std::string& own) {
     for (auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path());
   std::sort(names.begin(), names.end());
   return names;
-}
-/// How much longer everything takes because this machine has other work: a rank cannot end while it does not run.
-double crowded() {
-  double load = 0;
-  getloadavg(&load, 1);
-  return std::max(1.0, load / std::max(1u, std::thread::hardware_concurrency()));
 }
 struct Ranks {
   std::vector<std::unique_ptr<Process>> all;

@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -135,6 +137,12 @@ class Process {
   int out_ = -1;
   std::string output_;
 };
+/// How much longer everything takes because this machine has other work: a rank cannot end while it does not run.
+inline double crowded() {
+  double load = 0;
+  getloadavg(&load, 1);
+  return std::max(1.0, load / std::max(1u, std::thread::hardware_concurrency()));
+}
 inline double seconds_since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
 }
