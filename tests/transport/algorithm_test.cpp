@@ -52,6 +52,39 @@ TEST_P(Algorithms, AllReduceHasTheSameBits) {
           }
     });
 }
+TEST_P(Algorithms, SumsThatTravelAsBf16) {
+  std::int64_t n = 40001;
+  for (auto a : {"two_shot", "chain", "by_host", "one_shot"})
+    job(std::string("all_reduce=") + a, [&](Context& c, const Group& g) {
+      std::vector<std::vector<bfloat16>> parts;
+      std::vector<const std::byte*> p;
+      std::vector<float> mine(at(n)), out(at(n));
+      for (int r = 0; r < c.size(); ++r) {
+        parts.emplace_back();
+        for (std::int64_t i = 0; i < n; ++i) {
+          auto x = static_cast<float>((r * 7919 + i * 104729) % 1000) * 0.371f - 150;
+          if (r == c.rank()) mine[at(i)] = x;
+          parts.back().push_back(bfloat16(x));
+        }
+      }
+      for (auto& v : parts) p.push_back(reinterpret_cast<const std::byte*>(v.data()));
+      std::vector<bfloat16> sum(at(n));
+      reduce_in_order(Reduce::sum, bf16, p, reinterpret_cast<std::byte*>(sum.data()), at(n));
+      std::vector<float> expected(sum.begin(), sum.end());
+      c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = out.data(), .send_counts = {n}, .wire = bf16});
+      EXPECT_EQ(out, expected) << a;
+      Counts counts(at(c.size()), n / c.size());
+      auto begin = counts[0] * c.rank();
+      std::vector<float> piece(at(counts[0]));
+      auto whole = mine;
+      c.run(g, {.op = Op::reduce_scatter, .in = whole.data(), .out = piece.data(), .recv_counts = counts, .wire = bf16});
+      EXPECT_EQ(piece, std::vector<float>(expected.begin() + begin, expected.begin() + begin + counts[0])) << a;
+      c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16});
+      EXPECT_EQ(mine, expected) << a << " in place";
+      if (a == std::string("two_shot")) { EXPECT_LT(c.traffic().bytes_sent, 3u * 2 * 2 * at(n)); }
+      EXPECT_THROW(c.run(g, {.op = Op::broadcast, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16}), DtypeError);
+    });
+}
 TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
   for (auto a : {"direct", "chain", "ring", "bruck", "by_host", "binomial"}) {
     std::string list;

@@ -44,8 +44,8 @@ Operation::Operation(Summary s, std::shared_ptr<const Plan> plan, const Collecti
       words_(c.describe),
       rank_(rank),
       my_rank_(my_rank),
-      element_(static_cast<std::int64_t>(dtype_size(c.dtype))),
-      running_element_(static_cast<std::int64_t>(running_size(c.dtype))),
+      element_(static_cast<std::int64_t>(dtype_size(plan_->dtype))),
+      running_element_(static_cast<std::int64_t>(running_size(plan_->dtype))),
       copies_(plan_->schedule.overwrites && overlap(c, plan_->count * element_)),
       meets_(one_way(c.op) && summary.seq % kMeetEvery == kMeetEvery - 1),
       done_(plan_->messages.size()),
@@ -53,6 +53,17 @@ Operation::Operation(Summary s, std::shared_ptr<const Plan> plan, const Collecti
       peers_(plan_->expected.size()),
       open_steps_(done_.size()),
       bell_(std::move(bell)) {
+  if (plan_->dtype != summary.dtype) {
+    auto n = plan_->count;
+    wide_count_ = summary.op == Op::all_reduce ? n : c.recv_counts[static_cast<std::size_t>(rank)];
+    wide_ = static_cast<float*>(c.out);
+    narrow_.reset(new bfloat16[static_cast<std::size_t>(n + wide_count_)]);
+    auto from = static_cast<const float*>(c.in);
+    for (std::int64_t i = 0; i < n; ++i) narrow_[static_cast<std::size_t>(i)] = bfloat16(from[i]);
+    in_ = reinterpret_cast<const std::byte*>(narrow_.get());
+    out_ = reinterpret_cast<std::byte*>(narrow_.get() + n);
+    copies_ = false;
+  }
   if (plan_->schedule.work > 0) work_.reset(new std::byte[static_cast<std::size_t>(plan_->schedule.work * element_)]);
   for (std::size_t k = 0; k < peers_.size(); ++k) peers_[k].expected = plan_->expected[k];
 }
@@ -192,7 +203,7 @@ bool Operation::run_here(std::size_t i, Link& link) {
     std::vector<const std::byte*> parts;
     for (int k = 0; k < size; ++k)
       parts.push_back(work_.get() + (s.from.begin + s.to.size() * ((k - s.first + size) % size)) * element_);
-    reduce_in_order(summary.reduce, summary.dtype, parts, to, static_cast<std::size_t>(s.to.size()));
+    reduce_in_order(summary.reduce, plan_->dtype, parts, to, static_cast<std::size_t>(s.to.size()));
   }
   step_moved(i);
   return true;
@@ -283,11 +294,11 @@ bool Operation::sum_chunks(std::size_t i, Link& link) {
     for (int k = s.first; k < s.last; ++k)
       parts_.push_back(k == rank_ ? memory(Place::in) + (s.from.begin + first) * element_ : (stream++)->held.front().bytes);
     if (s.next < 0) {
-      reduce_in_order(summary.reduce, summary.dtype, parts_, out_ + (s.to.begin + first) * element_,
+      reduce_in_order(summary.reduce, plan_->dtype, parts_, out_ + (s.to.begin + first) * element_,
                       static_cast<std::size_t>(n), stretch);
     } else {
       Chunk result(n * element);
-      reduce_in_order(summary.reduce, summary.dtype, parts_, result.bytes.get(), static_cast<std::size_t>(n), stretch);
+      reduce_in_order(summary.reduce, plan_->dtype, parts_, result.bytes.get(), static_cast<std::size_t>(n), stretch);
       put(i, s.next, first * element, result.bytes.get(), n * element, &result, link);
     }
     for (auto k = m.first; k < m.last; ++k) {
@@ -327,6 +338,8 @@ void Operation::drop() {
   words_ = nullptr;
 }
 void Operation::complete() {
+  for (std::int64_t i = 0; i < wide_count_; ++i)
+    wide_[i] = static_cast<float>(narrow_[static_cast<std::size_t>(plan_->count + i)]);
   words_ = nullptr;
   done = true;
 }

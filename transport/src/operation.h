@@ -102,6 +102,9 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::uint32_t my_rank_;
   std::int64_t element_, running_element_;  // bytes
   std::unique_ptr<std::byte[]> work_;
+  std::unique_ptr<bfloat16[]> narrow_;  // in, then out, where f32 travels as bf16
+  float* wide_ = nullptr;               // the caller's out then
+  std::int64_t wide_count_ = 0;
   bool copies_;  // sends must be copies
   bool meets_;   // ends when all that was sent has been read: now and then, or a rank that only sends would run far ahead
   std::vector<std::int64_t> done_;  // by step: chunks sent, received or summed

@@ -42,6 +42,9 @@ void validate(const Collective& c, const Group& g, int rank) {
     check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
   check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target,
                     " is not a position in a group of ", n);
+  if (c.wire)
+    check<DtypeError>(reduces(c.op) && c.dtype == Dtype::f32 && *c.wire == Dtype::bf16, name, ": ", c.dtype, " cannot travel as ", *c.wire,
+                      "; only f32 sums can, as bf16");
   if (!reduces(c.op)) return;
   check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
   check<DtypeError>(c.reduce != Reduce::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ", c.dtype);
@@ -56,7 +59,7 @@ std::int64_t count_of(const Collective& c) {
 namespace {
 std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
   Hash h;
-  h.text(g.name).list(g.ranks).num(c.op).num(c.dtype).num(c.fingerprint);
+  h.text(g.name).list(g.ranks).num(c.op).num(c.dtype).num(c.wire.value_or(c.dtype)).num(c.fingerprint);
   if (reduces(c.op)) h.num(c.reduce);
   if (one_count(c.op)) h.num(count_of(c));
   if (all_parts(c.op)) h.list(c.recv_counts);
@@ -68,17 +71,17 @@ std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
 
 bool same_but_buffers(const Collective& a, const Collective& b) {
   auto rest = [](const Collective& c) {
-    return std::tie(c.op, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.fingerprint, c.send_counts, c.recv_counts);
+    return std::tie(c.op, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.wire, c.fingerprint, c.send_counts, c.recv_counts);
   };
   return rest(a) == rest(b);
 }
 Plan make_plan(const Group& group, const Collective& c, const Layout& layout, const Tuning& tuning, int rank) {
   validate(c, group, rank);
-  Plan plan{.like = c, .count = count_of(c), .fingerprint = fingerprint_of(group, c)};
+  Plan plan{.like = c, .count = count_of(c), .dtype = c.wire.value_or(c.dtype), .fingerprint = fingerprint_of(group, c)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;
   auto size = static_cast<int>(group.ranks.size());
-  auto element = static_cast<std::int64_t>(dtype_size(c.dtype)), running = static_cast<std::int64_t>(running_size(c.dtype));
+  auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)), running = static_cast<std::int64_t>(running_size(plan.dtype));
   plan.algorithm = choose_algorithm({c.op, plan.count * element, c.uniform}, layout, tuning);
   auto limit = chunk_limit(layout, tuning);
   plan.schedule = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);

@@ -17,6 +17,7 @@ struct Plan {
   };
   Collective like = {};  // without buffers and words
   std::int64_t count = 0;
+  Dtype dtype = Dtype::f32;  // of what is sent
   std::uint64_t fingerprint = 0;  // what every member must agree on
   Algorithm algorithm = Algorithm::direct;
   Schedule schedule = {};

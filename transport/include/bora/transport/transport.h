@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 #include "bora/base/dtype.h"
@@ -97,6 +98,9 @@ struct Collective {
   std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;
   bool uniform = false;
+  /// bf16, of an f32 all_reduce or reduce_scatter: half the bytes. The result is that of bf16 numbers, as f32: every rank's are rounded, summed
+  /// in f32, and rounded once. It has other bits than without, the same ones with every algorithm.
+  std::optional<Dtype> wire = {};
   std::uint64_t fingerprint = 0;  // of the operation as the program sees it; rides in every data header and must agree
   std::function<std::string()> describe =
       {};  // the operation in words, asked for only when the ranks disagree or one is lost
