@@ -217,9 +217,11 @@ TEST(Joining, OneVerdictListsEveryDifference) {
   int port = free_port();
   auto a = config_for(0, 3, port), b = config_for(1, 3, port), c = config_for(2, 4, port);
   b.build = "other";
+  b.carrier = "zmq";
   for (auto& e : join_errors({a, b, c})) {
     EXPECT_HAS(e, "config: the ranks do not fit together");
     EXPECT_HAS(e, "build: rank 0 has '', rank 1 'other'");
+    EXPECT_HAS(e, "carrier of data: rank 0 has 'tcp', rank 1 'zmq'");
     EXPECT_HAS(e, "size: rank 0 has '3', rank 2 '4'");
   }
 }

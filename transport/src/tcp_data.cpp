@@ -91,6 +91,7 @@ class TcpData final : public DataPath {
     q.header.epoch = options_.epoch;
     q.header = sealed(q.header);
     bool first = turns_.empty();
+    if (!first && header.type == MessageType::credit) return overtake(*c, q);
     if (!first) keep(q, owner);
     c->queue.push_back(std::move(q));
     turns_.push_back(c);
@@ -193,6 +194,13 @@ class TcpData final : public DataPath {
     c->socket = std::move(socket);
     epoll_.add(c->socket.get(), c->id);
     return *(connections_[c->id] = std::move(c));
+  }
+  /// A credit does not wait behind data, only behind a message that has begun: its peer may be out of them.
+  void overtake(Connection& c, const Queued& q) {
+    auto begun = c.seal ? c.complete + (c.begun ? 1 : 0) : std::size_t{c.sent > 0};
+    c.queue.insert(c.queue.begin() + static_cast<std::ptrdiff_t>(begun), q);
+    turns_.insert(turns_.begin() + 1, &c);
+    flush();
   }
   /// A peer that has taken nothing for a while does not hold up the others.
   void let_others_pass() {
