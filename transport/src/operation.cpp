@@ -316,7 +316,7 @@ void Operation::consumed(int peer, std::int64_t bytes, Link& link) {
   auto& account = peers_[static_cast<std::size_t>(peer)];
   account.owed += bytes;
   bool last = meets_ && account.expected == 0;
-  if (!last && (account.owed < kWindow / 2 || account.expected <= kWindow - account.owed)) return;
+  if (!last && (account.owed < kWindow / 8 || account.expected <= kWindow - account.owed)) return;
   Header h = header(peer, {});
   h.type = MessageType::credit;
   h.bytes = static_cast<std::uint32_t>(account.owed);

@@ -123,7 +123,10 @@ void all_reduce(Model& m, Algorithm a, double S) {
   if (a == A::one_shot) m.pairs(S);
   if (a == A::two_shot) m.pairs(S / n), m.pairs(S / n);
   if (a == A::chain) m.chain(2 * (n - 1), n > 2 ? 2 : 1, S);
-  if (a == A::bruck) m.rounds(m.log_n(), m.log_n(), S * (n - 1), L);
+  if (a == A::bruck) {  // everything lies in between before it is summed
+    m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(S * (n - 1)), S * (n - 1), L);
+    m.e.reduced += S * (n - 1);
+  }
   if (a == A::by_host) {
     m.e.here = {2, 2 * (L - 1) * m.chunks(S / L), 2 * S * (L - 1) / L, m.piece(S / L)};
     m.e.wire = {2 * (H - 1), (H > 2 ? 2 : 1) * m.chunks(S / L), (H > 2 ? 2 : 1) * S, L * (2 * H - 3) * m.piece(S / L)};
@@ -139,7 +142,10 @@ void all_gather(Model& m, Algorithm a, double S) {
   double L = m.most, H = m.hosts, n = m.n, part = S / n;
   if (a == A::direct) m.pairs(part);
   if (a == A::ring) m.chain(n - 1, n - 1, part);
-  if (a == A::bruck) m.rounds(m.log_n(), m.log_n(), part * (n - 1), L);
+  if (a == A::bruck) {
+    m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(part * (n - 1)), part * (n - 1), L);
+    m.e.reduced = part * (n - 1);  // copied once more
+  }
   if (a == A::by_host) {
     double forwards = (L - 1) * (1 + (n - L) / L);
     m.e.here = {1, forwards * m.chunks(part), forwards * part, 0};
