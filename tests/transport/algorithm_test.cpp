@@ -149,6 +149,31 @@ TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
       }
     });
 }
+/// What the table chooses for many ranks: Bruck's for small, chains, rings, trees and scatter + all-gather for large.
+TEST(AlgorithmsOfManyRanks, GiveTheSameBits) {
+  constexpr int P = 36;
+  auto g = everybody(P);
+  expect_no_errors(run_ranks(Carrier::local, P, [&](Context& c) {
+    for (std::int64_t n : {5, 290000}) {
+      auto in = made(bf16, c.rank(), n, 1);
+      Bytes out(in.size());
+      c.run(g, {.op = Op::all_reduce, .dtype = bf16, .in = in.data(), .out = out.data(), .send_counts = {n}});
+      if (c.rank() % 9 == 0) { EXPECT_TRUE(out == reduced(Reduce::sum, bf16, P, n, 1)) << "all_reduce " << n; }
+      auto root = made(f32, 7, n, 2), got = c.rank() == 7 ? root : Bytes(root.size());
+      c.run(g, {.op = Op::broadcast, .in = got.data(), .out = got.data(), .send_counts = {n}, .root = 7});
+      EXPECT_TRUE(got == root) << "broadcast " << n;
+      Counts counts(at(P), n / 5);
+      auto mine = made(i32, c.rank(), n / 5, 3);
+      Bytes all(mine.size() * P), piece(mine.size());
+      c.run(g, {.op = Op::all_gather, .dtype = i32, .in = mine.data(), .out = all.data(), .recv_counts = counts});
+      for (int p = 0; p < P; p += 7) EXPECT_TRUE(part(all, p * (n / 5), n / 5, i32) == made(i32, p, n / 5, 3)) << "all_gather " << n;
+      c.run(g, {.op = Op::scatter, .dtype = i32, .in = c.rank() == 2 ? all.data() : nullptr, .out = piece.data(), .recv_counts = counts, .root = 2});
+      EXPECT_TRUE(piece == mine) << "scatter " << n;
+      c.run(g, {.op = Op::reduce_scatter, .reduce = Reduce::max, .dtype = i32, .in = all.data(), .out = piece.data(), .recv_counts = counts});
+      EXPECT_TRUE(piece == mine) << "reduce_scatter " << n;
+    }
+  }));
+}
 TEST(AlgorithmChoice, NamesAreChecked) {
   EXPECT_EQ(read_algorithms("all_reduce=chain,broadcast=double_tree"),
             (std::vector<std::pair<Op, Algorithm>>{{Op::all_reduce, Algorithm::chain}, {Op::broadcast, Algorithm::double_tree}}));
