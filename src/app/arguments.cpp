@@ -86,6 +86,9 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   comm->add_flag("--calibrate", a.calibrate, "measure the links again first, and keep what they cost for later jobs");
   comm->add_option("--on", a.hosts_explained, "hosts to explain for; default: one for each rank");
   comm->add_option("-n,--ranks", a.ranks, "ranks to explain");
+  for (auto* command : {train, comm})
+    command->add_flag("--insecure-private-network", a.insecure_private_network,
+                      "ranks of several hosts need no secret: only where nobody else reaches their network");
   auto agent = app.add_subcommand("agent", "the part of a launch that ssh starts on other hosts")->group("");
   agent->add_option("--interface", a.interface_name, "network interface that ranks listen on");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");

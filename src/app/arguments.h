@@ -10,6 +10,7 @@ struct Arguments {
   enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor, comm, agent } command = Command::train;
   std::string path = {};                   // configuration file, run folder or checkpoint
   std::vector<std::string> settings = {};  // key=value, short forms included
+  bool insecure_private_network = false;   // train, comm
   // launch
   int ranks = 1, max_restarts = 0;
   bool ranks_given = false;

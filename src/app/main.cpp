@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   bora::transport::dump_on_sigusr2();
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
+    if (arguments && arguments->insecure_private_network) ::setenv("BORA_INSECURE_PRIVATE_NETWORK", "1", 1);
     return finish(arguments ? run(*arguments) : 0);
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);

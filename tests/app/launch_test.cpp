@@ -41,6 +41,7 @@ struct LaunchTest : testing::Test {
   static Result run(Launch options, const std::string& script, const std::function<void(pid_t)>& meanwhile = {}) {
     options.command = {"/bin/sh", "-c", script};
     auto begin = std::chrono::steady_clock::now();
+    std::fflush(nullptr);  // the child must not write it again
     auto pid = ::fork();
     if (pid == 0) {
       auto to = [](const std::string& name, int fd) { ::dup2(::creat((folder() + name).c_str(), 0666), fd); };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -39,6 +40,8 @@ std::vector<std::string> lines(const std::string& text) {
   return found;
 }
 
+constexpr std::size_t kMostExtra = 64;  // ranks beyond the job's size that a verdict names
+
 bool failed_handshake(int event) {
   return event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
          event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
@@ -61,7 +64,9 @@ class Joining {
     auto ip = own_address(root_, c.interface_name);
     check<ConfigError>(!c.secret.empty() || is_loopback(ip) || c.insecure_private_network, "rank ", c.rank,
                        " would listen on ", ip, " without a secret, and whoever reaches it could join: give all ranks one "
-                       "(BORA_SECRET_FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1)");
+                       "(BORA_SECRET_FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)");
+    if (c.secret.empty() && !is_loopback(ip) && c.rank == 0)
+      std::fprintf(stderr, "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n", ip.c_str());
     if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
     j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, j_.keys);
     if (c.carrier == "zmq") listen_with_zmq(ip);
@@ -243,6 +248,7 @@ class Joining {
       }
       auto r = static_cast<std::size_t>(hello.rank);
       if (hello.rank >= c_.size) {  // its size differs: it takes part in the verdict
+        if (extra_.size() >= kMostExtra) continue;
         extra_.push_back(hello);
         extra_ids_.push_back(id);
         continue;
