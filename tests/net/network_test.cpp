@@ -85,6 +85,12 @@ TEST_F(Networks, SmallQueuesLargePacketsIPv6AndASecret) {
   Job(Network(2, {.mbit = 10000, .delay_us = 25}), "everything", {}, true).expect_right();
   Job(Network(2, {}), "everything", {{"BORA_CARRIER", "zmq"}, {"BORA_SECRET_FILE", secret.path}}, true).expect_right();
 }
+TEST_F(Networks, CreditsOvertakeSealedData) {
+  SecretFile secret;
+  Network network(4, {});
+  Job job(network, "large", {{"BORA_SECRET_FILE", secret.path}});
+  for (int r = 0; r < 4; ++r) EXPECT_EQ(job[r].finish(), 0) << job[r].output();
+}
 TEST_F(Networks, ACutCableIsTheHostsLoss) {
   Network network(4, {});
   Job job(network, "loop", kHasty);

@@ -35,6 +35,14 @@ int main(int argc, char** argv) {
       c->on_lost([](const RankLost& e) { std::printf("callback: %s\n", e.what()); }, 0.3);
     c->barrier(all);
     std::printf("ready\n");
+    if (command == "large") {  // pieces above what is under way at once: credits flow
+      std::vector<float> x(4 << 20, 1.0f), y(x.size());
+      for (int k = 0; k < 3; ++k)
+        c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {static_cast<std::int64_t>(x.size())}});
+      bool right = y.front() == static_cast<float>(c->size()) && y.back() == y.front();
+      c->leave();
+      return right ? 0 : 1;
+    }
     if (command == "everything") {
       int code = everything(*c, all);
       c->leave();

@@ -257,7 +257,8 @@ class TcpData final : public DataPath {
       auto before = c.queue.size();
       bool all = c.seal ? write_sealed(c, n, any) : write(c, n, any);
       if (!c.socket) continue;  // dropped, with its turns
-      turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(before - c.queue.size()));
+      auto it = turns_.begin();  // its turns need not be side by side any more: a credit may have come between
+      for (auto gone = before - c.queue.size(); gone > 0; --gone) it = turns_.erase(std::find(it, turns_.end(), &c));
       if (!all) break;  // it is full
     }
     auto head = turns_.empty() ? nullptr : turns_.front();
@@ -301,7 +302,7 @@ class TcpData final : public DataPath {
   bool write_sealed(Connection& c, std::size_t n, bool& any) {
     for (;;) {
       if (c.out_begin == c.out_end) {
-        for (; c.complete > 0; --c.complete, --n) c.queue.pop_front();
+        for (; c.complete > 0; --c.complete, n -= n > 0) c.queue.pop_front();
         if (n == 0) return true;
         seal_some(c, n);
       }
