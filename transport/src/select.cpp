@@ -234,7 +234,7 @@ Algorithm from_table(const Size& s, const Layout& l) {
       if (by_host && l.least > 2) return A::by_host;
       return l.size > 32 && !upto(1024) ? A::chain : A::direct;
     case Op::broadcast:
-      if (l.size <= 2) return A::direct;
+      if (l.size <= (l.hosts == 1 ? 8 : 2)) return A::direct;  // within a host all read the root's buffer where it is
       if (by_host && !upto(64)) return A::by_host;
       if (upto(64)) return A::binomial;
       return l.size <= 16 ? A::chain : l.size < 64 ? A::scatter_gather : A::double_tree;
