@@ -100,16 +100,14 @@ Engine::Members& Engine::members(const Group& g) {
     m.position = found == g.ranks.end() ? -1 : static_cast<int>(found - g.ranks.begin());
     if (m.position >= 0) m.layout = layout_of(g.ranks, options_.hosts);
   }
-  if (fresh || m.group->name != g.name) {  // the same ranks under another name share one sequence
-    m.group = std::make_shared<const Group>(g);
-    m.plans.clear();
-  }
+  // The same ranks under another name share one sequence.
+  if (fresh || m.group->name != g.name) m.group = std::make_shared<const Group>(g);
   last_ = &m;
   return m;
 }
 std::shared_ptr<const Plan> Engine::plan_for(Members& m, const Collective& c) {
   for (auto k = m.plans.size(); k-- > 0;)
-    if (same_but_buffers(m.plans[k]->like, c)) return m.plans[k];
+    if (m.plans[k]->group == m.group->name && same_but_buffers(m.plans[k]->like, c)) return m.plans[k];
   if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
   return m.plans.emplace_back(std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, options_.tuning, m.position)));
 }

@@ -77,7 +77,7 @@ bool same_but_buffers(const Collective& a, const Collective& b) {
 }
 Plan make_plan(const Group& group, const Collective& c, const Layout& layout, const Tuning& tuning, int rank) {
   validate(c, group, rank);
-  Plan plan{.like = c, .count = count_of(c), .dtype = c.wire.value_or(c.dtype), .fingerprint = fingerprint_of(group, c)};
+  Plan plan{.like = c, .group = group.name, .count = count_of(c), .dtype = c.wire.value_or(c.dtype), .fingerprint = fingerprint_of(group, c)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;
   auto size = static_cast<int>(group.ranks.size());

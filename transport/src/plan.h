@@ -1,6 +1,7 @@
 // plan.h -- one rank's part in a collective, all but the buffers: made once, used by every equal collective of the group.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 #include "select.h"
 
@@ -16,6 +17,7 @@ struct Plan {
     int before = -1;                     // step that must be over before this one sends
   };
   Collective like = {};  // without buffers and words
+  std::string group = {};  // its name, which the fingerprint covers
   std::int64_t count = 0;
   Dtype dtype = Dtype::f32;  // of what is sent
   std::uint64_t fingerprint = 0;  // what every member must agree on

@@ -123,10 +123,10 @@ class ShmData final : public DataPath {
       if (Clock::now() > last_read_) forget();
       take_news();
     } else if (news_.exchange(false)) take_news();
-    for (std::size_t r = 0; r < peers_.size() && !stopped_; ++r) {
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
       auto p = peers_[r].get();
       if (!p) continue;
-      any = p->writer.take_back() || any;
+      any = p->writer.take_back() || any;  // also of a job that is lost: its users wait for their buffers
       if (stopped_) continue;
       if (!p->queue.empty()) any = flush(*p) || any;
       try {
