@@ -1,0 +1,137 @@
+// training.cpp -- whole training steps of GPT-2, on one rank and on the ranks of a job, and what compiling one costs.
+#include <cstdlib>
+#include <memory>
+#include "bora/bora.h"
+#include "bora/compile/executable.h"
+#include "bora/models/gpt2.h"
+#include "bora/optim/optim.h"
+#include "cases.h"
+
+namespace cases {
+namespace {
+using namespace bora;
+using models::Gpt2;
+struct Job {
+  models::Gpt2Config config;
+  std::int64_t batch, tokens;
+  double learning_rate, clip;  // clip: global norm; 0: none
+  AxisMapping storage = {}, compute = {};
+};
+models::Gpt2Config gpt2_124m() { return {.vocab = 50304}; }
+Job gpt2(std::int64_t batch, std::int64_t tokens) { return {gpt2_124m(), batch, tokens, 1e-4, 0}; }
+Job demo() { return {{.layers = 4, .embed = 192, .heads = 6, .positions = 128, .vocab = 256}, 32, 128, 1e-3, 1}; }
+
+/// A number for each path, the same on the other side of the comparison.
+std::uint32_t seed_of(const std::string& path) {
+  std::uint32_t h = 2166136261U;  // FNV-1a
+  for (unsigned char c : path) h = (h ^ c) * 16777619U;
+  return h;
+}
+Array initial(const std::string& path, const Array& like) {
+  if (path.ends_with("bias")) return zeros(like.shape());
+  if (path.find("ln_") != std::string::npos) return ones(like.shape());
+  return uniform(seed_of(path), like.shape(), 0.03F);
+}
+using State = std::pair<Gpt2, optim::State>;
+
+class Training {
+ public:
+  explicit Training(Job job)
+      : job_(std::move(job)),
+        tx_(job_.clip > 0 ? optim::chain(optim::clip_by_global_norm(job_.clip), adamw()) : adamw()),
+        step_(jit(stepping())),
+        inputs_(tokens(1)),
+        targets_(tokens(2)) {
+    begin();
+  }
+  void begin() {
+    UseMapping scope(job_.compute);
+    state_ = {};
+    auto init = [c = job_.config](const Array& key) { return Gpt2::init(c, key); };
+    auto model = named_jit(init, {.out = job_.storage})(random::key(0));
+    auto paths = tree::paths(model);
+    auto leaves = tree::leaves(model);
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] = reshard_like(initial(paths[i], leaves[i]), leaves[i]);
+    state_.first = tree::unflatten(model, leaves);
+    state_.second = tx_.init(state_.first);
+  }
+  Array run() {
+    UseMapping scope(job_.compute);
+    auto [m, s, loss] = step_(std::move(state_.first), std::move(state_.second), inputs_, targets_);
+    state_ = {std::move(m), std::move(s)};
+    return loss;
+  }
+  Values losses() {
+    begin();
+    std::vector<double> r;
+    for (int i = 0; i < 3; ++i) r.push_back(static_cast<double>(run().item<float>()));
+    return {{"losses", r}};
+  }
+  /// Stages and compiles the step as if for the first time.
+  void compile() const {
+    auto fresh = jit(stepping());
+    auto program = program_of(fresh, state_.first, state_.second, inputs_, targets_);
+    (void)executable(program, Mask(program->in.size(), true));
+  }
+
+ private:
+  using StepFn = std::function<std::tuple<Gpt2, optim::State, Array>(const Gpt2&, const optim::State&, const NamedArray& x,
+                                                                     const NamedArray& y)>;
+  StepFn stepping() const {
+    return [this](const Gpt2& m, const optim::State& s, const NamedArray& x, const NamedArray& y) {
+      return next(m, s, x, y);
+    };
+  }
+  optim::Transform adamw() const {
+    return optim::adamw({.learning_rate = job_.learning_rate, .b2 = 0.95, .weight_decay = 0.1});
+  }
+  NamedArray tokens(std::uint32_t seed) const {
+    return NamedArray(integers(seed, {job_.batch, job_.tokens}, static_cast<std::uint32_t>(job_.config.vocab)),
+                      {{"batch", job_.batch}, {"position", job_.tokens}});
+  }
+  std::tuple<Gpt2, optim::State, Array> next(const Gpt2& m, const optim::State& s, const NamedArray& x,
+                                             const NamedArray& y) const {
+    auto [loss, gradients] = value_and_grad([&](const Gpt2& q) {
+      return mean(nn::cross_entropy(q(x, none, remat::everything), "vocab", y)).array();
+    })(m);
+    auto like = [](const auto& t, const auto& place) {
+      return tree::map([](const Array& a, const Array& l) { return reshard_like(a, l); }, t, place);
+    };
+    auto [updates, state] = tx_.update(like(gradients, m), s, m);
+    return {like(optim::apply_updates(m, updates), m), state, loss};
+  }
+  Job job_;
+  optim::Transform tx_;
+  decltype(jit(std::declval<StepFn>())) step_;
+  NamedArray inputs_, targets_;
+  State state_;
+};
+Case training(const Job& job) {
+  auto t = std::make_shared<Training>(job);
+  return {[t] { (void)t->run(); }, [t] { return t->losses(); }};
+}
+/// The same on the ranks of the job in the environment.
+struct Ranks {
+  Mesh mesh = Mesh::from_environment({{"data", -1}});
+  UseMesh use{mesh};
+};
+Case on_ranks(Job job, bool fsdp) {
+  static Ranks ranks;  // until the process ends
+  if (fsdp) job.storage = {{"embed", "data"}};
+  job.compute = {{"batch", "data"}};
+  return training(job);
+}
+}  // namespace
+
+void add_training(Cases& to) {
+  to["gpt2_b4_t256"] = [] { return training(gpt2(4, 256)); };
+  to["gpt2_b1_t1024"] = [] { return training(gpt2(1, 1024)); };
+  to["demo"] = [] { return training(demo()); };
+  to["demo_ranks_dp"] = [] { return on_ranks(demo(), false); };
+  to["demo_ranks_fsdp"] = [] { return on_ranks(demo(), true); };
+  to["compile_gpt2"] = [] {
+    auto t = std::make_shared<Training>(gpt2(4, 256));
+    return Case{[t] { t->compile(); }, [] { return Values{{"none", {}}}; }};
+  };
+}
+}  // namespace cases

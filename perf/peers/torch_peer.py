@@ -1,0 +1,270 @@
+"""PyTorch's side of perf/compare: torch_peer.py THREADS. As one of several ranks (RANK, WORLD_SIZE, ..) it joins a gloo group."""
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+
+from common import JOBS, STEPS, Job, digest, integers, of_normals, product_inputs, serve, uniform
+
+torch.set_num_threads(int(sys.argv[1]))
+RANKS = int(os.environ.get("WORLD_SIZE", 1))
+if RANKS > 1:
+    torch.distributed.init_process_group("gloo")
+
+
+def T(*arguments):
+    return torch.from_numpy(uniform(*arguments))
+
+
+def I(*arguments):
+    return torch.from_numpy(integers(*arguments)).long()
+
+
+def as_list(x):
+    return list(x) if isinstance(x, (tuple, list)) else [x]
+
+
+def values(f):
+    return lambda: {f"out{i}": digest(x.detach()) for i, x in enumerate(as_list(f()))}
+
+
+def both(f, *inputs, compiled=True, **more):
+    """f as it is and compiled."""
+    variants = {"eager": lambda: f(*inputs)}
+    if compiled:
+        c = torch.compile(f)
+        c(*inputs)
+        variants["compile"] = lambda: c(*inputs)
+    return variants | more, values(variants["eager"])
+
+
+def products():
+    a = [torch.from_numpy(x) for x in product_inputs()]
+
+    def run():
+        out = []
+        for i in range(0, len(a), 3):
+            x, w, d = a[i:i + 3]
+            out += [x @ w, d @ w.T, x.T @ d]
+        return out
+    return {"eager": run}, values(run)
+
+
+def vocabulary_product():
+    a, b = T(1, (1024, 768)), T(2, (768, 50304))
+    kept = torch.empty(1024, 50304)
+    return both(torch.mm, a, b, compiled=False, out=lambda: torch.mm(a, b, out=kept))
+
+
+def attention(backward):
+    q, k, v, d = (T(i + 1, (4, 1024, 12, 64)).transpose(1, 2) for i in range(4))
+    if not backward:
+        def forward():
+            with torch.no_grad():
+                return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+        return both(forward, compiled=False)
+    for x in (q, k, v):
+        x.requires_grad_()
+
+    def run():
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return [x.transpose(1, 2) for x in (y, *torch.autograd.grad(y, (q, k, v), d))]
+    return both(run, compiled=False)
+
+
+def gelu_chain(n):
+    x, a, b, c = (T(i + 1, (n,)) for i in range(4))
+    return both(lambda x, a, b, c: F.gelu(x * a + b, approximate="tanh") * c, x, a, b, c)
+
+
+def softmax(*shape):
+    x = T(1, shape, 4)
+    kept = torch.empty(shape)
+    return both(lambda x: F.softmax(x, -1), x, out=lambda: torch.softmax(x, -1, out=kept))
+
+
+def layer_norm():
+    x, w, b, d = T(1, (4096, 768)), T(2, (768,)), T(3, (768,)), T(4, (4096, 768))
+    for t in (x, w, b):
+        t.requires_grad_()
+
+    def run(f):
+        y = f(x, w, b)
+        return [y, *torch.autograd.grad(y, (x, w, b), d)]
+
+    def plain(x, w, b):
+        return F.layer_norm(x, (768,), w, b)
+    c = torch.compile(plain)
+    run(c)
+    return {"eager": lambda: run(plain), "compile": lambda: run(c)}, values(lambda: run(plain))
+
+
+def cross_entropy():
+    x, y = T(1, (1024, 50304), 4).requires_grad_(), I(2, (1024,), 50304)
+
+    def run(f):
+        loss = f(x, y)
+        return [loss, *torch.autograd.grad(loss, x)]
+    c = torch.compile(F.cross_entropy)
+    run(c)
+    return {"eager": lambda: run(F.cross_entropy), "compile": lambda: run(c)}, values(lambda: run(F.cross_entropy))
+
+
+def adamw():
+    held = {}
+
+    def begin():
+        p = torch.nn.Parameter(T(1, (1 << 26,)))
+        p.grad = T(2, (1 << 26,), 0.01)
+        held["p"], held["o"] = p, torch.optim.AdamW([p], lr=1e-3, weight_decay=0.01, fused=True)
+
+    def three():
+        begin()
+        for _ in range(3):
+            held["o"].step()
+        return {"parameters": digest(held["p"].detach())}
+    begin()
+    return {"fused": lambda: held["o"].step()}, three
+
+
+def embedding_in_place():
+    at, d, table = I(1, (8192,), 50257), T(2, (8192, 768)), torch.zeros(50257, 768)
+    return {"index_add_": lambda: table.index_add_(0, at, d)}, lambda: {"out0": digest(torch.zeros(50257, 768).index_add_(0, at, d))}
+
+
+def embedding_new():
+    table, at, d = T(1, (50257, 768)).requires_grad_(), I(1, (8192,), 50257), T(2, (8192, 768))
+    return both(lambda: torch.autograd.grad(F.embedding(at, table), table, d), compiled=False)
+
+
+def normals():
+    kept = torch.empty(1 << 26)
+    return {"normal_": lambda: kept.normal_(), "randn": lambda: torch.randn(1 << 26)}, lambda: of_normals(kept.normal_(), False)
+
+
+def jit_call():
+    leaves = [T(i, (8,)) for i in range(50)]
+    return both(lambda a: [x + 1 for x in a], leaves, foreach=lambda: torch._foreach_add(leaves, 1.0))[0], lambda: {
+        "out0": digest(leaves[49] + 1)}
+
+
+class Block(torch.nn.Module):
+    def __init__(self, job):
+        super().__init__()
+        e = job.embed
+        self.heads, self.ln_1, self.ln_2 = job.heads, torch.nn.LayerNorm(e), torch.nn.LayerNorm(e)
+        self.qkv, self.out = torch.nn.Linear(e, 3 * e), torch.nn.Linear(e, e)
+        self.up, self.down = torch.nn.Linear(e, 4 * e), torch.nn.Linear(4 * e, e)
+
+    def forward(self, x):
+        b, s, e = x.shape
+        q, k, v = (t.view(b, s, self.heads, e // self.heads).transpose(1, 2) for t in self.qkv(self.ln_1(x)).split(e, 2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(b, s, e))
+        return x + self.down(F.gelu(self.up(self.ln_2(x)), approximate="tanh"))
+
+
+class Gpt(torch.nn.Module):
+    def __init__(self, job):
+        super().__init__()
+        self.wte, self.wpe = torch.nn.Embedding(job.vocab, job.embed), torch.nn.Embedding(job.positions, job.embed)
+        self.blocks, self.ln_f = torch.nn.ModuleList(Block(job) for _ in range(job.layers)), torch.nn.LayerNorm(job.embed)
+
+    def forward(self, x, y):
+        h = self.wte(x) + self.wpe.weight[: x.shape[1]]
+        for b in self.blocks:
+            h = b(h)
+        return F.cross_entropy((self.ln_f(h) @ self.wte.weight.T).flatten(0, 1), y.flatten())
+
+    @torch.no_grad()
+    def load(self, job):
+        p = {k: torch.from_numpy(v) for k, v in job.parameters().items()}
+        e = job.embed
+        self.wte.weight.copy_(p["wte.weight"]), self.wpe.weight.copy_(p["wpe"])
+        for name in ("weight", "bias"):
+            getattr(self.ln_f, name).copy_(p[f"ln_f.{name}"])
+        for i, b in enumerate(self.blocks):
+            def leaf(name):
+                return p[f"blocks.layer.{name}"][i]
+            for norm in ("ln_1", "ln_2"):
+                for name in ("weight", "bias"):
+                    getattr(getattr(b, norm), name).copy_(leaf(f"{norm}.{name}"))
+            b.qkv.weight.copy_(torch.cat([leaf(f"attn.{n}.weight").reshape(e, e) for n in "qkv"], 1).T)
+            b.qkv.bias.copy_(torch.cat([leaf(f"attn.{n}.bias").reshape(e) for n in "qkv"]))
+            for layer, path in ((b.out, "attn.out"), (b.up, "mlp.up"), (b.down, "mlp.down")):
+                layer.weight.copy_(leaf(f"{path}.weight").reshape(-1, layer.out_features).T), layer.bias.copy_(leaf(f"{path}.bias"))
+
+
+def training(job):
+    model = Gpt(job)
+    held = {}
+    x, y = (torch.from_numpy(t).long() for t in job.data())
+    if RANKS > 1:
+        rows, rank = job.batch // RANKS, torch.distributed.get_rank()
+        x, y = (t[rank * rows:(rank + 1) * rows] for t in (x, y))
+        callers = {"ddp": torch.nn.parallel.DistributedDataParallel(model)}
+    else:
+        callers = {"eager": model, "compile": torch.compile(model)}
+
+    def begin():
+        model.load(job)
+        held["o"] = torch.optim.AdamW(model.parameters(), lr=job.rate, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+
+    def step(call):
+        held["o"].zero_grad(set_to_none=True)
+        loss = call(x, y)
+        loss.backward()
+        if job.clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), job.clip)
+        held["o"].step()
+        if RANKS > 1:
+            loss = loss.detach()
+            torch.distributed.all_reduce(loss)
+            loss /= RANKS
+        return loss.item()
+
+    def losses():
+        begin()
+        return {"losses": [step(next(iter(callers.values()))) for _ in range(3)]}
+    begin()
+    return {name: lambda call=call: step(call) for name, call in callers.items()}, losses
+
+
+def moves():
+    def big():
+        return T(1, (4096, 4096))
+
+    def unary(f, make):
+        return lambda: both(f, make(), compiled=False)
+
+    def kept(f, shape, *inputs):
+        return lambda: both(f, *(make() for make in inputs), compiled=False)
+    return {
+        "transpose": unary(lambda x: x.T.contiguous(), big),
+        "transpose_heads": unary(lambda x: x.transpose(1, 2).contiguous(), lambda: T(1, (4, 1024, 12, 64))),
+        "concatenate": kept(lambda x, y: torch.cat((x, y), 1), None, big, lambda: T(2, (4096, 1024))),
+        "pad": unary(lambda x: F.pad(x, (8, 8, 1, 1)), big),
+        "gather_rows": kept(lambda x, at: x.index_select(0, at), None, lambda: T(1, (50257, 768)), lambda: I(2, (8192,), 50257)),
+        "gather_elements": kept(lambda x, at: x.index_select(0, at), None, lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20)),
+        "scatter_elements": kept(lambda x, at, d: x.index_add(0, at, d), None, lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20),
+                                 lambda: T(3, (1 << 22,))),
+        "sort": unary(lambda x: torch.sort(x)[0], lambda: T(1, (1 << 22,))),
+        "sort_rows": unary(lambda x: torch.sort(x)[0], lambda: T(1, (4096, 1024))),
+        "argsort": unary(lambda x: torch.argsort(x, stable=True), lambda: T(1, (1 << 22,))),
+        "top_k": unary(lambda x: torch.topk(x, 40)[0], lambda: T(1, (64, 50304))),
+        "cumsum": unary(lambda x: torch.cumsum(x, 0), lambda: T(1, (1 << 24,), 2**-10)),
+        "cumsum_rows": unary(lambda x: torch.cumsum(x, -1), big),
+        "argmax": unary(lambda x: x.argmax(-1), big),
+        "sum_columns": unary(lambda x: x.sum(0), big)}
+
+
+CASES = {
+    "products": products, "vocabulary_product": vocabulary_product, "attention_forward": lambda: attention(False),
+    "attention_backward": lambda: attention(True), "gelu_16k": lambda: gelu_chain(4096), "gelu_256k": lambda: gelu_chain(65536),
+    "gelu_64m": lambda: gelu_chain(1 << 24), "softmax_1024": lambda: softmax(4096, 1024), "softmax_50304": lambda: softmax(512, 50304),
+    "layer_norm": layer_norm, "cross_entropy": cross_entropy, "adamw": adamw, "embedding_in_place": embedding_in_place,
+    "embedding_new": embedding_new, "normals": normals, "sharded_init": normals, "jit_call": jit_call,
+    "eager_add": lambda: both(torch.add, T(1, (8,)), T(2, (8,)), compiled=False),
+    **{name: lambda job=job: training(job) for name, job in JOBS.items()}, **moves()}
+serve(CASES)
