@@ -302,6 +302,57 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
     }
   }
 }
+TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
+  for (auto& members : kHosts) {
+    auto blocks = blocks_of(members);
+    int P = blocks.back(), H = static_cast<int>(members.size());
+    auto counts = ragged(P);
+    auto own = [&](int h) { return std::accumulate(counts.begin() + blocks[at(h)], counts.begin() + blocks[at(h + 1)], std::int64_t{0}); };
+    for (int root = 0; root < P; ++root) {
+      int home = static_cast<int>(std::upper_bound(blocks.begin(), blocks.end(), root) - blocks.begin()) - 1;
+      auto problem = [&](Op op) {
+        return [&, op](Problem& p, auto& in, auto& out) {
+          p.op = op, p.recv_counts = counts, p.root = root, p.blocks = blocks;
+          auto whole = p.rank == root ? total(counts) : 0, mine = counts[at(p.rank)];
+          in = op == Op::gather ? mine : whole, out = op == Op::gather ? whole : mine;
+        };
+      };
+      auto up = run(build(P, Algorithm::by_host, problem(Op::gather)), static_cast<unsigned>(root));
+      auto down = run(build(P, Algorithm::by_host, problem(Op::scatter)), static_cast<unsigned>(root + 1));
+      auto sent = input(root, total(counts));
+      std::vector<std::int64_t> parts;
+      for (int r = 0; r < P; ++r) {
+        auto begin = sent.begin() + static_cast<std::ptrdiff_t>(parts.size());
+        EXPECT_EQ(down.out[at(r)], std::vector<std::int64_t>(begin, begin + counts[at(r)]));
+        auto part = input(r, counts[at(r)]);
+        parts.insert(parts.end(), part.begin(), part.end());
+      }
+      EXPECT_EQ(up.out[at(root)], parts);
+      for (auto* s : {&up, &down}) {
+        EXPECT_LE(s->hops, 2);
+        EXPECT_EQ(std::accumulate(s->messages.begin(), s->messages.end(), std::int64_t{0}), P - 1);
+      }
+      EXPECT_EQ(down.messages[at(root)], H - 1 + members[at(home)] - 1);
+      auto wire = leaving(up, blocks);
+      for (int h = 0; h < H; ++h) EXPECT_EQ(wire[at(h)], h == home ? 0 : own(h));
+    }
+    for (unsigned seed : {0u, 6u}) {
+      auto s = run(build(P, Algorithm::by_host,
+                         [&](Problem& p, auto& in, auto& out) {
+                           p.op = Op::all_to_all, p.blocks = blocks;
+                           p.send_counts.assign(at(P), 3), p.recv_counts = p.send_counts;
+                           in = out = 3 * P;
+                         }),
+                   seed);
+      for (int r = 0; r < P; ++r)
+        for (int k = 0; k < P; ++k)
+          for (int i = 0; i < 3; ++i) ASSERT_EQ(s.out[at(r)][at(3 * k + i)], value(k, 3 * r + i));
+      EXPECT_LE(s.hops, 2);
+      auto wire = leaving(s, blocks);
+      for (int h = 0; h < H; ++h) EXPECT_EQ(wire[at(h)], 3 * members[at(h)] * (P - members[at(h)]));
+    }
+  }
+}
 TEST(Layouts, KnowWhereMembersAre) {
   auto l = layout_of({0, 1, 2, 3, 4}, {7, 7, 3, 3, 3});
   EXPECT_EQ(l.blocks, (std::vector<int>{0, 2, 5}));

@@ -30,7 +30,10 @@ Collective collective(Op op, const Group& g, int me, std::int64_t count, Dtype d
       break;
     case Op::all_gather:
     case Op::reduce_scatter: c.recv_counts = parts; break;
-    case Op::all_to_all: c.send_counts = c.recv_counts = parts; break;
+    case Op::all_to_all:
+      c.send_counts = c.recv_counts = parts;
+      c.uniform = true;
+      break;
     default: break;
   }
   return c;

@@ -166,21 +166,37 @@ void Operation::send_chunk(std::size_t i, Link& link) {
   put(i, s.peer, offset, memory(s.source) + s.from.begin * element_ + offset, n, copies_ ? nullptr : this, link);
   step_moved(i);
 }
+bool Operation::may_send(std::size_t i) const {
+  return !over(i) && ready(i) && has_room(steps_[i].peer, chunk_size(i, done_[i]) * element_);
+}
+/// One message for each stream in turn, so that all members get their first chunk early.
+bool Operation::send_what_can_be(Link& link) {
+  bool any = false;
+  for (bool sent = true; sent;) {
+    sent = false;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].kind != Kind::send || !may_send(i)) continue;
+      send_chunk(i, link);
+      any = sent = true;
+    }
+  }
+  return any;
+}
+/// As Schedule::in_turns says.
+bool Operation::send_in_turns(Link& link) {
+  for (bool any = false;; any = true) {
+    auto next = steps_.size();
+    auto turn = [&](std::size_t i) { return std::pair(steps_[i].needs >= 0, done_[i]); };
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].kind == Kind::send && !over(i) && (next == steps_.size() || turn(i) < turn(next))) next = i;
+    if (next == steps_.size() || !may_send(next)) return any;
+    send_chunk(next, link);
+  }
+}
 bool Operation::advance(Link& link) {
   bool any = false;
   for (bool moved = true; moved; any = any || moved) {
-    moved = false;
-    // One message for each stream in turn, so that all members get their first chunk early.
-    for (bool sent = true; sent;) {
-      sent = false;
-      for (std::size_t i = 0; i < steps_.size(); ++i) {
-        auto& s = steps_[i];
-        if (s.kind != Kind::send || over(i) || !ready(i) || !has_room(s.peer, chunk_size(i, done_[i]) * element_))
-          continue;
-        send_chunk(i, link);
-        sent = moved = true;
-      }
-    }
+    moved = plan_->schedule.in_turns ? send_in_turns(link) : send_what_can_be(link);
     for (std::size_t i = 0; i < steps_.size(); ++i)
       if (!over(i)) moved = run_here(i, link) || moved;
   }

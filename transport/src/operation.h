@@ -81,6 +81,9 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::string find_slot(const Header&, int peer, Slot&) const;
   std::byte* target(const Slot&);
   bool ready(std::size_t step) const;
+  bool may_send(std::size_t step) const;
+  bool send_what_can_be(Link&);
+  bool send_in_turns(Link&);
   void send_chunk(std::size_t step, Link&);
   bool run_here(std::size_t step, Link&);
   bool sum_chunks(std::size_t step, Link&);

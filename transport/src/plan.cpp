@@ -85,6 +85,7 @@ Plan make_plan(const Group& group, const Collective& c, const Layout& layout, co
   plan.algorithm = choose_algorithm({c.op, plan.count * element, c.uniform}, layout, tuning);
   auto limit = chunk_limit(layout, tuning);
   plan.schedule = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);
+  plan.schedule.in_turns = plan.schedule.in_turns && layout.hosts > 1;  // memory has no switch
   plan.expected.resize(group.ranks.size());
   auto talks_to = [&](int position) { plan.peers.push_back(group.ranks[static_cast<std::size_t>(position)]); };
   std::vector<int> latest(group.ranks.size(), -1);  // step that sends to each

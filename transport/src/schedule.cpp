@@ -10,6 +10,7 @@ void all_gather_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), in);
   b.copy(in, mine);
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part(b.at(-k)));
+  b.s.in_turns = true;
 }
 void all_gather_ring(Builder& b) {
   Parts part(b.p.recv_counts);
@@ -212,6 +213,7 @@ void all_to_all_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), out(b.at(k)));
   b.copy(out(b.p.rank), in(b.p.rank));
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), in(b.at(-k)));
+  b.s.in_turns = true;
 }
 /// In the round of bit d everything that still has to go d members further on goes there in one message: log2 P rounds, in each half of the
 /// bytes. All parts have the same length.
@@ -291,10 +293,13 @@ constexpr Entry kEntries[] = {
     {Op::broadcast, A::by_host, broadcast_by_host},
     {Op::gather, A::direct, gather_direct},
     {Op::gather, A::binomial, gather_binomial},
+    {Op::gather, A::by_host, gather_by_host},
     {Op::scatter, A::direct, scatter_direct},
     {Op::scatter, A::binomial, scatter_binomial},
+    {Op::scatter, A::by_host, scatter_by_host},
     {Op::all_to_all, A::direct, all_to_all_direct},
     {Op::all_to_all, A::bruck, all_to_all_bruck},
+    {Op::all_to_all, A::by_host, all_to_all_by_host},
     {Op::permute, A::direct, permute_direct},
     {Op::send_recv, A::direct, permute_direct},
     {Op::barrier, A::dissemination, barrier_dissemination},
@@ -310,7 +315,7 @@ std::vector<Algorithm> algorithms_for(Op op, bool blocks, bool uniform) {
   std::vector<Algorithm> found;
   for (auto& e : kEntries) {
     bool by_host = e.algorithm == A::by_host || e.algorithm == A::one_shot_by_host;
-    bool needs_uniform = e.op == Op::all_to_all && e.algorithm == A::bruck;
+    bool needs_uniform = e.op == Op::all_to_all && e.algorithm != A::direct;
     if (e.op == op && (blocks || !by_host) && (uniform || !needs_uniform)) found.push_back(e.algorithm);
   }
   return found;
@@ -330,7 +335,8 @@ Range part_of(std::int64_t n, int p, int P) {
 }
 std::int64_t chunk_elements(std::int64_t n, std::size_t element_bytes, std::int64_t limit) {
   auto e = static_cast<std::int64_t>(element_bytes);
-  auto bytes = std::clamp<std::int64_t>((n * e + 3) / 4, 64 << 10, limit);
+  auto least = limit < kMaxChunkBytes ? 16 << 10 : 64 << 10;
+  auto bytes = std::clamp<std::int64_t>((n * e + 3) / 4, least, limit);
   return std::min((bytes / e + 63) / 64 * 64, limit / e);
 }
 }  // namespace bora::transport

@@ -44,6 +44,9 @@ struct Schedule {
   /// Streams from one rank to another are sent one after the other, in the order of the steps. Where a rank makes several sums out of several
   /// streams each, all must be fed in the same order: the window of a peer could fill with what waits for what cannot be sent.
   bool in_order = false;
+  /// Everybody sends to everybody: a rank sends the k-th messages of its streams to one member after the other, then the next ones, and what
+  /// it has summed after all of that. A member without room is waited for. Ranks that keep to it rarely meet in front of one host.
+  bool in_turns = false;
   std::int64_t work = 0;  // elements
 };
 enum class Algorithm : std::uint8_t {
@@ -75,11 +78,12 @@ struct Problem {
 /// 2005); Bruck all-gather and all-to-all (Bruck et al. 1997); two trees (Sanders, Speck & Traff 2009); dissemination barrier (Hensgen,
 /// Finkel & Manber 1988).
 Schedule make_schedule(const Problem&, Algorithm);
-/// The algorithms there are for op; `by_host` ones need blocks, and Bruck's all_to_all equal parts (`uniform`).
+/// The algorithms there are for op; `by_host` ones need blocks, and all but the direct all_to_all equal parts (`uniform`).
 std::vector<Algorithm> algorithms_for(Op, bool blocks = false, bool uniform = false);
 /// Part p of n elements in P parts, cut at multiples of 16 elements.
 Range part_of(std::int64_t n, int p, int P);
 inline constexpr std::int64_t kMaxChunkBytes = 256 << 10;
-/// Elements per message for a stream of n elements: at least four messages for a long stream, none above `limit` bytes.
+/// Elements per message for a stream of n elements: at least four messages for a long stream, none above `limit` bytes. A limit below the
+/// largest is that of a slow link, where four messages pay from 64 KiB on: what the first one brought goes on while the others come.
 std::int64_t chunk_elements(std::int64_t n, std::size_t element_bytes, std::int64_t limit = kMaxChunkBytes);
 }  // namespace bora::transport

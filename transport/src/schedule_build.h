@@ -90,4 +90,7 @@ void all_reduce_by_host(Builder&);
 void all_reduce_one_shot_by_host(Builder&);
 void reduce_scatter_by_host(Builder&);
 void broadcast_by_host(Builder&);
+void gather_by_host(Builder&);
+void scatter_by_host(Builder&);
+void all_to_all_by_host(Builder&);
 }  // namespace bora::transport

@@ -123,4 +123,96 @@ void broadcast_by_host(Builder& b) {
   }
   if (root) b.copy({0, n}, {0, n});
 }
+namespace {
+/// The member of host h through which a gather or scatter passes: the root on its own host.
+int door(const Hosts& hosts, int h, int root) {
+  int home = 0;
+  while (root >= hosts.first(home + 1)) ++home;
+  return h == home ? root : hosts.owner(h, root - hosts.first(home));
+}
+}  // namespace
+/// One member of each other host collects what the host has, and sends it in one stream.
+void gather_by_host(Builder& b) {
+  Hosts hosts(b.p);
+  Parts part(b.p.recv_counts);
+  int r = b.p.rank, h = hosts.mine, mine = door(hosts, h, b.p.root);
+  auto of_host = [&](int host) { return part.over(hosts.first(host), hosts.first(host + 1)); };
+  Range own{0, part(r).size()};
+  if (r != mine) {
+    b.send(mine, own);
+    return;
+  }
+  bool root = r == b.p.root;
+  auto target = root ? Place::out : Place::work;
+  auto begin = root ? 0 : of_host(h).begin;
+  auto placed = [&](int p) { return Range{part(p).begin - begin, part(p).end - begin}; };
+  int got = b.copy(own, placed(r), target);
+  hosts.others(r, [&](int p) { got = b.receive(p, placed(p), 0, target); });
+  if (!root) {
+    b.s.work = of_host(h).size();
+    b.send_after(b.p.root, Place::work, {0, b.s.work}, got, 1);
+    return;
+  }
+  for (int k = 1; k < hosts.count; ++k) {
+    int other = (h + k) % hosts.count;
+    b.receive(door(hosts, other, r), of_host(other), 1);
+  }
+}
+/// The way back.
+void scatter_by_host(Builder& b) {
+  Hosts hosts(b.p);
+  Parts part(b.p.recv_counts);
+  int r = b.p.rank, h = hosts.mine, mine = door(hosts, h, b.p.root);
+  auto of_host = [&](int host) { return part.over(hosts.first(host), hosts.first(host + 1)); };
+  Range own{0, part(r).size()};
+  if (r != mine) {
+    b.receive(mine, own);
+    return;
+  }
+  bool root = r == b.p.root;
+  for (int k = 1; root && k < hosts.count; ++k) {
+    int other = (h + k) % hosts.count;
+    b.send(door(hosts, other, r), of_host(other), 1);
+  }
+  auto source = root ? Place::in : Place::work;
+  auto begin = root ? 0 : of_host(h).begin;
+  auto placed = [&](int p) { return Range{part(p).begin - begin, part(p).end - begin}; };
+  if (!root) b.s.work = of_host(h).size();
+  int got = root ? -1 : b.receive(b.p.root, {0, b.s.work}, 1, Place::work);
+  hosts.others(r, [&](int p) { b.send_after(p, source, placed(p), got, 0); });
+  b.copy_after(source, placed(r), Place::out, own, got);
+}
+/// What a host has for a member of another host is collected by the member with that one's number, and crosses in one stream: per host and
+/// receiver one instead of one for each sender. All parts have the same length.
+void all_to_all_by_host(Builder& b) {
+  Hosts hosts(b.p);
+  Parts part(b.p.send_counts);
+  int r = b.p.rank, h = hosts.mine;
+  auto n = b.p.send_counts[0], block = n * hosts.members(h);
+  hosts.others(r, [&](int p) { b.send(p, part(p)); });
+  b.copy(part(r), part(r));
+  hosts.others(r, [&](int p) { b.receive(p, part(p)); });
+  for (int k = 1; k < hosts.count; ++k) {
+    int other = (h + k) % hosts.count;
+    for (int to = hosts.first(other); to < hosts.first(other + 1); ++to) {
+      int by = hosts.owner(h, to - hosts.first(other));
+      if (by != r) {
+        b.send(by, part(to), 1 + to);
+        continue;
+      }
+      auto place = [&](int from) {
+        auto begin = b.s.work + n * (from - hosts.first(h));
+        return Range{begin, begin + n};
+      };
+      int got = b.copy(part(to), place(r), Place::work);
+      hosts.others(r, [&](int p) { got = b.receive(p, place(p), 1 + to, Place::work); });
+      b.send_after(to, Place::work, {b.s.work, b.s.work + block}, got, 0);
+      b.s.work += block;
+    }
+  }
+  for (int k = 1; k < hosts.count; ++k) {  // behind all sends, none of which is to wait for these
+    int from = (h - k + hosts.count) % hosts.count;
+    b.receive(hosts.owner(from, hosts.local), part.over(hosts.first(from), hosts.first(from + 1)));
+  }
+}
 }  // namespace bora::transport

@@ -20,6 +20,7 @@ void all_reduce_two_shot(Builder& b) {
   int sum = b.sum(mine, mine);
   for (int k = 1; k < b.p.size; ++k) b.forward(b.at(k), Place::out, mine, sum, 1);
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part_of(n, b.at(-k), b.p.size), 1);
+  b.s.in_turns = true;
 }
 /// Everybody gathers everything in log2 P rounds and sums in group order.
 void all_reduce_bruck(Builder& b) {
@@ -50,6 +51,7 @@ void reduce_scatter_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
   Range mine = part(b.p.rank);
   b.sum(mine, {0, mine.size()});
+  b.s.in_turns = true;
 }
 int bruck_into_work(Builder& b, const std::vector<std::int64_t>& counts) {
   std::vector<std::int64_t> rotated;

@@ -89,7 +89,7 @@ struct Model {
   double log_n() const { return std::ceil(std::log2(n)); }
   double chunks(double bytes) const { return std::max(1.0, std::ceil(bytes / static_cast<double>(chunk))); }
   double piece(double bytes) const {  // of a pipeline
-    return std::min(bytes, std::clamp(bytes / 4, 65536.0, static_cast<double>(chunk)));
+    return std::min(bytes, static_cast<double>(chunk_elements(static_cast<std::int64_t>(bytes), 1, chunk)));
   }
   Estimate::Part& slow() { return l.hosts > 1 ? e.wire : e.here; }
   /// Everybody to everybody.
@@ -100,6 +100,17 @@ struct Model {
     e.wire.bytes += most * away * bytes * (away > kIncast ? 2 : 1);
     e.here.messages += near * chunks(bytes);
     e.here.bytes += near * bytes;
+  }
+  /// The same, with what a host has for a member of another one in one stream.
+  void pairs_by_host(double bytes) {
+    double away = n - most, near = (most - 1) * (1 + away / most);
+    e.here = {1, near * chunks(bytes), near * bytes, 0};
+    e.wire = {1, away / most * chunks(bytes * most), most * away * bytes, 0};
+  }
+  /// To or from one member, every other host's through one of its members.
+  void by_door(double bytes) {
+    e.here = {1, (most - 1) * chunks(bytes), (most - 1) * bytes, 0};
+    e.wire = {1, (hosts - 1) * chunks(bytes * most), (n - most) * bytes, 0};
   }
   /// From one to the next in group order, in a pipeline; `streams` of `bytes` each on every link.
   void chain(double hops, double streams, double bytes) {
@@ -196,11 +207,13 @@ Estimate estimate(const Size& s, const Layout& l, Algorithm a, std::int64_t chun
     case Op::gather:
     case Op::scatter:
       if (a == Algorithm::direct) m.rounds(1, (n - 1) * m.chunks(S / n), S / n * (n - 1), 1);
-      else m.rounds(m.log_n(), m.log_n(), S / n * (n - 1) * 1.5, 1);
+      else if (a == Algorithm::binomial) m.rounds(m.log_n(), m.log_n(), S / n * (n - 1) * 1.5, 1);
+      else m.by_door(S / n);
       break;
     case Op::all_to_all:
       if (a == Algorithm::direct) m.pairs(S / n);
-      else m.rounds(m.log_n(), m.log_n(), S / 2 * m.log_n(), m.most);
+      else if (a == Algorithm::bruck) m.rounds(m.log_n(), m.log_n(), S / 2 * m.log_n(), m.most);
+      else m.pairs_by_host(S / n);
       break;
     case Op::barrier: m.rounds(m.log_n(), m.log_n(), 0, 1); break;
     default: m.rounds(1, m.chunks(S), S, m.most);
@@ -239,8 +252,12 @@ Algorithm from_table(const Size& s, const Layout& l) {
       if (upto(64)) return A::binomial;
       return l.size <= 16 ? A::chain : l.size < 64 ? A::scatter_gather : A::double_tree;
     case Op::gather:
-    case Op::scatter: return l.size >= 16 && s.bytes <= std::int64_t{4096} * l.size ? A::binomial : A::direct;
-    case Op::all_to_all: return s.uniform && l.size >= 8 && s.bytes < std::int64_t{256} * l.size ? A::bruck : A::direct;
+    case Op::scatter:
+      if (by_host && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::by_host;
+      return l.size >= 16 && s.bytes <= std::int64_t{4096} * l.size ? A::binomial : A::direct;
+    case Op::all_to_all:
+      if (by_host && s.uniform && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::by_host;
+      return s.uniform && l.size >= 8 && s.bytes < std::int64_t{256} * l.size ? A::bruck : A::direct;
     case Op::barrier: return A::dissemination;
     default: return A::direct;
   }
