@@ -319,6 +319,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     }
     leading_ = false;
     link_->watch(false, !active_.empty());
+    if (std::exchange(unseen_, false)) link_->wake(Side::progress);
     if (waiting_.size() > 1) cv_.notify_all();
   }
   waiting_.remove(&w);
@@ -363,7 +364,8 @@ void Engine::run() {
     lock.unlock();
     link_->park(Side::progress, std::chrono::duration_cast<std::chrono::milliseconds>(kTick));
     lock.lock();
-    if (!leading_)
+    if (leading_) unseen_ = true;
+    else
       while (pump()) {}
     if (auto n = dumps_asked_for(); std::exchange(dumps_, n) != n && state_ == State::running)
       ask(Ask::dump, -1, "SIGUSR2 to rank " + std::to_string(options_.rank));

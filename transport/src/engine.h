@@ -115,6 +115,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   std::list<Waiting*> waiting_;
   std::uint64_t generation_ = 0;
   bool leading_ = false, disagreed_ = false;
+  bool unseen_ = false;  // something woke the progress thread and was left to the leader, who may have stopped looking
   std::thread::id user_thread_, leader_;
   bool several_threads_ = false;
   std::map<std::uint64_t, std::vector<std::string>> exchanged_;

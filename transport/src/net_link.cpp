@@ -43,7 +43,8 @@ class NetLink final : public Link {
     progress_epoll_.add(progress_bell_.get(), 0);
     for (auto* e : {&leader_epoll_, &progress_epoll_}) {
       auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
-      e->add(star_.descriptor(), 1);
+      // While another thread leads, news is that one's: the progress thread is told of it once and does not stay awake until it is taken.
+      e->add(star_.descriptor(), 1, e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : EPOLLIN | EPOLLET);
       e->add(wire_->descriptor(), 2, events);
       if (shm_) e->add(shm_->descriptor(), 3, events);
     }
