@@ -2,8 +2,13 @@
 // Sources of coefficients: Cephes (f32 exp, log, sin, cos, tanh), Giles 2010 (erf_inv, as XLA has it), Taylor series (f64), own
 // weighted least squares at 60 digits (erf).
 #pragma once
+#include <type_traits>
 #include "kernels/host_math.h"
+#ifdef BORA_RECORDED  // the third implementation of the lane contract: loops generated at run time
+#include "kernels/jit/trace_lanes.h"
+#else
 #include "kernels/lanes.h"
+#endif
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -139,9 +144,8 @@ template <class X> BORA_INLINE X expm1(X x) {
 /// x = 2^n m with m in [sqrt(1/2), sqrt 2); x positive and normal.
 BORA_INLINE F split(F x, F& m) {
   U b = bits(x) - U(0x3f3504f3u);
-  S e(reinterpret_cast<S::V>(b.v) >> 23);
-  m = real(bits(x) - U(reinterpret_cast<U::V>(e.v << 23)));
-  return to_float(e);
+  m = real(bits(x) - (b & U(0xff800000u)));
+  return to_float(as_signed(b) >> 23);
 }
 BORA_INLINE D split(D x, D& m) {
   L b = bits(x) + L(0x3ff0000000000000 - 0x3fe6a09e667f3bcd), e = (b >> 52) - L(1023);
@@ -289,8 +293,7 @@ template <class X> BORA_INLINE X sin_quarter(X x, int quarter) {
   }
   using I = typename Ints<X>::type;
   using E = typename I::Storage;
-  auto k = to_int(n);
-  I q = I((typename I::V)k.v) + I(static_cast<E>(quarter));
+  I q = as_unsigned(to_int(n)) + I(static_cast<E>(quarter));
   X y = select((q & I(E{1})) != I(E{0}), c, s);
   y = real(bits(y) ^ ((q & I(E{2})) << (is_f32<X> ? 30 : 62)));
   auto large = (absolute(x) > either<X>(8192.f, 1e6)) & is_finite(x);
@@ -338,14 +341,25 @@ template <class X> BORA_INLINE X float_power(X x, X y) {
 /// x^y by repeated squaring, wrapping. A negative exponent gives the integer part of the true value.
 template <class X> BORA_INLINE X whole_power(X x, X y) {
   using E = typename X::Storage;
-  X r(E{1}), zero(E{0}), base = x, k = select(y < zero, zero, y);
-  while (any(k != zero)) {
-    r = select((k & X(E{1})) != zero, r * base, r);
-    base = base * base;
-    k = shr(k, X(E{1}));
+  if constexpr (!requires { any(x == x); })  // recorded lanes cannot branch
+    return each(x, y, [](E a, E b) -> E {
+      using Wrapping = std::make_unsigned_t<E>;
+      if (b < E{0}) return a == E{1} ? a : a != static_cast<E>(-1) ? E{0} : (b & 1) != 0 ? a : E{1};
+      Wrapping r = 1, base = static_cast<Wrapping>(a);
+      for (auto k = static_cast<Wrapping>(b); k != 0; k >>= 1, base *= base)
+        if ((k & 1) != 0) r *= base;
+      return static_cast<E>(r);
+    });
+  else {
+    X r(E{1}), zero(E{0}), base = x, k = select(y < zero, zero, y);
+    while (any(k != zero)) {
+      r = select((k & X(E{1})) != zero, r * base, r);
+      base = base * base;
+      k = shr(k, X(E{1}));
+    }
+    X minus(static_cast<E>(-1)), sign = select((y & X(E{1})) != zero, minus, X(E{1}));
+    return select(y < zero, select(x == X(E{1}), x, select(x == minus, sign, zero)), r);
   }
-  X minus(static_cast<E>(-1)), sign = select((y & X(E{1})) != zero, minus, X(E{1}));
-  return select(y < zero, select(x == X(E{1}), x, select(x == minus, sign, zero)), r);
 }
 template <class X> BORA_INLINE X power(X x, X y) {
   if constexpr (requires { sqrt(x); }) return float_power(x, y);

@@ -2,6 +2,7 @@
 //   F f32   U u32   S i32   B u8 (in 32 bits)   M a mask of 32-bit lanes        D f64   L i64   W a mask of 64-bit lanes
 // Each instruction set includes this header in a namespace of its own (BORA_ISA). Two rules give the same bits everywhere: only
 // correctly rounded or exact instructions (no rcpps, rsqrtps: makers differ); a*b+c is fused only where fma() is written.
+// The functions are written to lanes that may be recorded (jit/trace_lanes.h): they branch on any() only where it exists.
 //   numbers: + - * / -x  fma(a,b,c)  fnma(a,b,c) = c-a*b  vmin vmax (the second if either is NaN)  sqrt  round floor ceil trunc
 //   integers: + - * & | ^ ~  << n  >> n (logical)  shl shr sar by lanes     masks: < <= > >= == != & | ^ ~  any  select(m,a,b)
 //   bits(F)->U  bits(D)->L  real(U)->F  real(L)->D  to_int(float)->integer (of whole numbers)  to_float(integer)
@@ -107,6 +108,7 @@ template <class T> BORA_INLINE Lane<T> operator-(Lane<T> a) {
 template <class T> BORA_INLINE Lane<T> operator~(Lane<T> a) { return Lane<T>(~a.v); }
 BORA_INLINE U operator<<(U a, int n) { return U(a.v << n); }
 BORA_INLINE U operator>>(U a, int n) { return U(a.v >> n); }
+BORA_INLINE S operator>>(S a, int n) { return S(a.v >> n); }
 BORA_INLINE L operator<<(L a, int n) { return L(reinterpret_cast<IV64>(reinterpret_cast<UV64>(a.v) << n)); }
 BORA_INLINE L operator>>(L a, int n) { return L(reinterpret_cast<IV64>(reinterpret_cast<UV64>(a.v) >> n)); }
 BORA_INLINE U rotl(U a, int n) { return U((a.v << n) | (a.v >> (32 - n))); }
@@ -116,6 +118,7 @@ BORA_INLINE L bits(D a) { return L(reinterpret_cast<L::V>(a.v)); }
 BORA_INLINE F real(U a) { return F(reinterpret_cast<F::V>(a.v)); }
 BORA_INLINE D real(L a) { return D(reinterpret_cast<D::V>(a.v)); }
 BORA_INLINE U as_unsigned(S a) { return U(reinterpret_cast<U::V>(a.v)); }
+BORA_INLINE L as_unsigned(L a) { return a; }
 BORA_INLINE S as_signed(U a) { return S(reinterpret_cast<S::V>(a.v)); }
 BORA_INLINE B as_byte(U a) { return B(a.v & 0xffu); }
 

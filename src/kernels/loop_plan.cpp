@@ -2,9 +2,6 @@
 // between passes (dear ones) and which are made again (cheap ones), which block buffer holds what.
 #include "kernels/loop_plan.h"
 #include <algorithm>
-#include <mutex>
-#include <unordered_map>
-#include "bora/base/shape.h"
 
 namespace bora::kernels {
 namespace {
@@ -18,12 +15,15 @@ class Planner {
         t_(table),
         code_(kernel.loop.code),
         n_(static_cast<int>(code_.size())),
-        canon_(n_),
-        column_(n_),
-        live_(n_),
+        canon_(kernel.canon),
+        column_(kernel.column),
+        live_(kernel.live),
         uses_(n_),
-        level_(n_),
+        level_(kernel.level),
+        last_(kernel.last_level),
         cost_(n_) {
+    for (auto* v : {&canon_, &level_}) v->resize(static_cast<std::size_t>(n_));
+    for (auto* v : {&column_, &live_}) v->resize(static_cast<std::size_t>(n_));
     analyse();
     arrays();
     plan_whole();
@@ -35,10 +35,13 @@ class Planner {
   const KernelTable& t_;
   const std::vector<Instr>& code_;
   const int n_;
-  std::vector<int> canon_;  // casts that change no bit of a block are their input
-  std::vector<char> column_, live_;
-  std::vector<int> uses_, level_, cost_;
-  int last_ = 0, column_stores_ = 0;
+  std::vector<int>& canon_;  // casts that change no bit of a block are their input
+  std::vector<char>&column_, &live_;
+  std::vector<int> uses_;
+  std::vector<int>& level_;
+  int& last_;
+  std::vector<int> cost_;
+  int column_stores_ = 0;
 
   Format format(Dtype d) const { return format_of(d, k_.wide); }
   bool is_column_store(const Instr& i) const { return i.kind == Kind::store && k_.loop.operands[i.imm].columns; }
@@ -379,36 +382,9 @@ class Planner {
     }
   }
 };
-
-struct LoopHash {
-  std::size_t operator()(const Loop& l) const {
-    std::size_t h = hash_combine(l.operands.size(), static_cast<std::size_t>(l.linear_forms));
-    for (const Operand& o : l.operands) h = hash_combine(h, static_cast<std::size_t>(o.dtype) * 2 + o.columns);
-    for (const Instr& i : l.code) {
-      h = hash_combine(h, static_cast<std::size_t>(i.kind) | static_cast<std::size_t>(i.dtype) << 8 |
-                              static_cast<std::size_t>(i.op) << 16 |
-                              static_cast<std::size_t>(static_cast<std::uint16_t>(i.operand)) << 32);
-      h = hash_combine(h, i.imm);
-      for (auto x : i.in) h = hash_combine(h, static_cast<std::uint16_t>(x));
-    }
-    return h;
-  }
-};
-constexpr std::size_t kCacheSize = 8192;
 }  // namespace
 
-LoopKernel::LoopKernel(const Loop& l, Isa isa) : loop(l), wide(check_loop(l)) { Planner(*this, kernel_table(isa)); }
-LoopKernelPtr compile_for(const Loop& loop, Isa isa) { return std::make_shared<const LoopKernel>(loop, isa); }
-LoopKernelPtr compile(const Loop& loop) {
-  static std::mutex mutex;
-  static auto& cache = *new std::unordered_map<Loop, LoopKernelPtr, LoopHash>();
-  {
-    std::lock_guard lock(mutex);
-    if (auto it = cache.find(loop); it != cache.end()) return it->second;
-  }
-  auto kernel = compile_for(loop, isa());  // not under the lock: two threads may do it twice
-  std::lock_guard lock(mutex);
-  if (cache.size() >= kCacheSize) cache.clear();  // kernels in use live on
-  return cache.emplace(loop, std::move(kernel)).first->second;
+LoopKernel::LoopKernel(const Loop& l, Isa i, Code mode) : loop(l), isa(i), wide(check_loop(l)), mode_(mode) {
+  Planner(*this, kernel_table(isa));
 }
 }  // namespace bora::kernels

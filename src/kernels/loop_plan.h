@@ -1,5 +1,9 @@
 // loop_plan.h -- a Loop made ready to run: the passes over a row as lists of kernel calls between numbered places.
 #pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 #include "bora/kernels/loop.h"
@@ -53,10 +57,18 @@ struct Plan {
   std::vector<Direct> direct;
   int slots = 0, rows_kept = 0, partials = 0;
 };
+namespace jit {
+class LoopCode;
+}
+/// Whether a kernel has machine code of its own: when it has run long enough to pay for it, never, or at once. All give the same bits.
+enum class Code : std::uint8_t { by_work, interpreted, generated };
 class LoopKernel {
  public:
-  LoopKernel(const Loop&, Isa);
+  LoopKernel(const Loop&, Isa, Code);
+  /// The code to run this time, or null: interpret. `nanoseconds`: what the interpreter would take, roughly. Any thread.
+  const jit::LoopCode* code(double nanoseconds) const;
   Loop loop;
+  Isa isa;
   bool wide = false, has_reduction = false, has_row_store = false;
   int cost = 0;                         // instructions per element
   int element_bytes = 4;                // of the widest value
@@ -64,11 +76,29 @@ class LoopKernel {
   std::vector<std::int16_t> row_array;  // value -> its array, or -1
   std::vector<std::uint64_t> constant;  // value -> block bits
   std::vector<std::int16_t> constants;  // the values that are constants
+  // What the passes follow from, by value: the value it is the same as (a cast that changes nothing), is it one per column, is it
+  // needed, which pass over the row may use it first.
+  std::vector<int> canon, level;
+  std::vector<char> column, live;
+  int last_level = 0;
   Plan whole;                           // rows that fit a block: every value is made once
   Plan blocks;                          // longer rows: passes over blocks
+
+ private:
+  friend std::string code_report(const LoopKernel&);
+  void generate() const;
+  const Code mode_;
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<const jit::LoopCode> made_;
+  mutable std::string why_not_;
+  mutable std::atomic<const jit::LoopCode*> code_{nullptr};
+  mutable std::atomic<bool> tried_{false};
+  mutable std::atomic<std::int64_t> spent_{0};  // nanoseconds in the interpreter, roughly
 };
+/// "generated, N bytes" or "interpreted: " and why. Asking makes the code at once.
+std::string code_report(const LoopKernel&);
 /// The kernel for a given instruction set (tests compare them); not cached.
-LoopKernelPtr compile_for(const Loop&, Isa);
+LoopKernelPtr compile_for(const Loop&, Isa, Code = Code::interpreted);
 /// Throws ValueError with the reason if the Loop is not well formed. Says whether its lanes are 64 bits wide.
 bool check_loop(const Loop&);
 }  // namespace bora::kernels

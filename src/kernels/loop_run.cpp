@@ -6,15 +6,13 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
-#include "kernels/loop_plan.h"
+#include "kernels/jit/loop_code.h"
 
 namespace bora::kernels {
 namespace {
 constexpr std::int64_t kBlockBytes =
     4096;  // of a block: a multiple of 32 elements, so element i always meets partial sum i % 32
 constexpr std::int64_t kPartialBytes = 256;   // 32 partial results of a reduction
-constexpr double kNanosecondsPerCost = 0.05;  // one instruction on one element, roughly
-constexpr double kGrainNanoseconds = 5000;    // least work worth a thread
 
 /// Scratch memory of this thread, kept between loops.
 class Scratch {
@@ -39,50 +37,9 @@ class Scratch {
   std::size_t size_ = 0;
 };
 thread_local Scratch scratch;
-
-/// The iteration space with neighbouring dimensions merged where all operands allow it.
-struct Grid {
-  int ndim = 1, operands = 0, forms = 0;
-  std::int64_t rows = 1, columns = 1;
-  std::int64_t extent[kMaxDims];
-  std::int64_t stride[kMaxOperands][kMaxDims];
-  LinearForm linear[4];
-
-  Grid(const LoopKernel& k, const LoopArgs& a)
-      : operands(static_cast<int>(k.loop.operands.size())), forms(k.loop.linear_forms) {
-    const bool flat = !k.has_reduction && !k.has_row_store;  // rows may be joined
-    int d = 0;                                               // dimensions written so far
-    for (int s = 0; s < a.ndim; ++s) {
-      if (a.extent[s] == 1 && s + 1 < a.ndim) continue;
-      if (d > 0 && (s + 1 < a.ndim || flat) && mergeable(a, s, d)) {
-        extent[d - 1] *= a.extent[s];
-        for (int o = 0; o < operands; ++o) stride[o][d - 1] = a.stride[o][s];
-        for (int f = 0; f < forms; ++f) linear[f].stride[d - 1] = a.linear[f].stride[s];
-        continue;
-      }
-      extent[d] = a.extent[s];
-      for (int o = 0; o < operands; ++o) stride[o][d] = a.stride[o][s];
-      for (int f = 0; f < forms; ++f) {
-        linear[f].base = a.linear[f].base;
-        linear[f].stride[d] = a.linear[f].stride[s];
-      }
-      ++d;
-    }
-    ndim = d;
-    columns = extent[d - 1];
-    for (int s = 0; s + 1 < d; ++s) rows *= extent[s];
-  }
-  /// Dimension s of the arguments continues the last one written: a step there is a walk through all of s.
-  bool mergeable(const LoopArgs& a, int s, int d) const {
-    if (extent[d - 1] == 1) return true;
-    for (int o = 0; o < operands; ++o)
-      if (stride[o][d - 1] != a.stride[o][s] * a.extent[s]) return false;
-    for (int f = 0; f < forms; ++f)
-      if (linear[f].stride[d - 1] != a.linear[f].stride[s] * a.extent[s]) return false;
-    return true;
-  }
-  std::int64_t inner() const { return ndim > 1 ? extent[ndim - 2] : 1; }
-};
+}  // namespace
+char* loop_scratch(std::size_t bytes) { return scratch.get(bytes); }
+namespace {
 
 /// What one thread needs to run a part of a loop.
 class Runner {
@@ -221,10 +178,7 @@ class Runner {
   }
   void go_to(std::int64_t row) {
     std::int64_t at[kMaxDims];
-    for (int d = g_.ndim - 2; d >= 0; --d) {
-      at[d] = d == 0 ? row : row % g_.extent[d];
-      row /= g_.extent[d];
-    }
+    g_.coordinates(row, at);
     for (int o = 0; o < g_.operands; ++o) {
       std::int64_t s = 0;
       for (int d = 0; d + 1 < g_.ndim; ++d) s += at[d] * g_.stride[o][d];
@@ -323,6 +277,8 @@ void run(const LoopKernel& k, const LoopArgs& a) {
     if (a.extent[d] == 0) return;
   if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
   const Grid g(k, a);
+  const double cost = static_cast<double>(g.rows) * static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
+  if (const jit::LoopCode* code = k.code(cost); code != nullptr && code->takes(k, g)) return code->run(k, a, g);
   const std::int64_t block = kBlockBytes / k.element_bytes;
   if (g.columns <= block) {
     const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1,

@@ -198,20 +198,21 @@ void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns,
     if (alias[k] >= 0) first[k] = first[static_cast<std::size_t>(alias[k])];
   auto want = first;
   for (std::int64_t r = 0; r < rows; ++r) evaluate(loop, r, columns, want);
-  for (Isa which : {Isa::v3, Isa::v4}) {
+  for (auto [which, code] : {std::pair{Isa::v3, Code::interpreted}, {Isa::v3, Code::generated}, {Isa::v4, Code::interpreted},
+                             {Isa::v4, Code::generated}}) {
     if (which == Isa::v4 && !has_v4()) continue;
     auto got = first;
     std::vector<void*> p;
     for (std::size_t k = 0; k < got.size(); ++k)
       p.push_back(k < alias.size() && alias[k] >= 0 ? got[static_cast<std::size_t>(alias[k])].data() : got[k].data());
-    run(*compile_for(loop, which), dense(loop, rows, columns, p));
+    run(*compile_for(loop, which, code), dense(loop, rows, columns, p));
     for (const Instr& i : loop.code) {
       if (i.kind != K::store) continue;
       const auto n = loop.operands[i.imm].columns ? rows * columns : columns > 0 ? rows : 0;
       Buffer& b = i.imm < alias.size() && alias[i.imm] >= 0 ? got[static_cast<std::size_t>(alias[i.imm])] : got[i.imm];
       for (std::int64_t e = 0; e < n; ++e)
         ASSERT_TRUE(same(b.dtype, b.at(e), want[i.imm].at(e)))
-            << (which == Isa::v3 ? "v3" : "v4") << " rows " << rows << " columns " << columns << " operand " << i.imm
+            << (which == Isa::v3 ? "v3" : "v4") << (code == Code::generated ? " generated" : "") << " rows " << rows << " columns " << columns << " operand " << i.imm
             << " element " << e << ": " << std::hex << b.at(e) << " not " << want[i.imm].at(e) << std::dec << " ("
             << number(b.dtype, b.at(e)) << ", " << number(b.dtype, want[i.imm].at(e)) << ")\n"
             << print(loop);

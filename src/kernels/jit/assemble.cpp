@@ -1,0 +1,225 @@
+// assemble.cpp -- the one place that knows the assembler: frame, row loop, column loops, tails, reductions.
+#include "kernels/jit/assemble.h"
+#include <algorithm>
+#include "kernels/jit/encode.h"
+
+namespace bora::kernels::jit {
+namespace {
+class Assembler : public Encoder {
+ public:
+  explicit Assembler(const Sections& s) : Encoder(s) {}
+  std::vector<std::uint8_t> run() {
+    if (s_.kept_rows > kMaxKept) throw Uncovered{"more than 16 values kept between passes"};
+    for (int k = 0; k < s_.slots; ++k) slot_offset_.push_back(frame_.take(vector_bytes()));
+    Xbyak::Label row, end;
+    prologue();
+    L(row);
+    for (const PassSections& p : s_.passes) {
+      straight(p.before);
+      columns(p);
+    }
+    straight(s_.after);
+    dec(qword[rsp + kRows]);
+    jz(end, T_NEAR);
+    next_row();
+    jmp(row, T_NEAR);
+    L(end);
+    lea(rsp, ptr[rbp - 40]);
+    for (const auto& r : {r15, r14, r13, r12, rbx, rbp}) pop(r);
+    vzeroupper();
+    ret();
+    emit_cold();
+    emit_constants();
+    patch_frame();
+    return {getCode(), getCode() + getSize()};
+  }
+
+ private:
+  std::size_t frame_at_ = 0;  // where the size of the frame is written
+
+  void prologue() {
+    push(rbp);
+    mov(rbp, rsp);
+    for (const auto& r : {rbx, r12, r13, r14, r15}) push(r);
+    sub(rsp, 0x7fffffff);
+    frame_at_ = getSize() - 4;
+    and_(rsp, -64);
+    mov(ptr[rsp + kCall], rdi);
+    auto copy = [&](std::size_t from, int to) {
+      mov(rdx, ptr[rdi + static_cast<int>(from)]);
+      mov(ptr[rsp + to], rdx);
+    };
+    copy(offsetof(Call, rows), kRows);
+    copy(offsetof(Call, columns), kColumns);
+    for (int f = 0; f < 4; ++f) {
+      if (s_.forms[f].low < 0) continue;
+      copy(offsetof(Call, form_at) + 8u * static_cast<unsigned>(f), kFormAt + 8 * f);
+      copy(offsetof(Call, form_column) + 8u * static_cast<unsigned>(f), kFormColumn + 8 * f);
+      fill_steps(f);
+    }
+    for (int k = 0; k < operands(); ++k) {
+      const int from = 8 * (k < loop_operands() ? k : kMaxOperands + k - loop_operands());
+      if (k < kPointers) mov(pointer(k), ptr[rdi + from]);
+      else copy(static_cast<std::size_t>(from), kMorePointers + 8 * k);
+    }
+  }
+  int operands() const { return static_cast<int>(s_.operands.size()); }
+  int loop_operands() const { return operands() - s_.kept_rows; }
+  void fill_steps(int f) {
+    const FormSteps& steps = s_.forms[f];
+    xor_(edx, edx);
+    for (int j = 0; j < lanes(); ++j) {
+      if (s_.wide) mov(ptr[rsp + slot_offset_[at(steps.low)] + 8 * j], rdx);
+      else mov(ptr[rsp + slot_offset_[at(steps.low)] + 4 * j], edx);
+      if (steps.high >= 0) {
+        mov(rcx, rdx);
+        shr(rcx, 32);
+        mov(ptr[rsp + slot_offset_[at(steps.high)] + 4 * j], ecx);
+      }
+      add(rdx, ptr[rsp + kFormColumn + 8 * f]);
+    }
+  }
+  void next_row() {
+    mov(rdi, ptr[rsp + kCall]);
+    for (int k = 0; k < loop_operands(); ++k) {
+      mov(rdx, ptr[rdi + static_cast<int>(offsetof(Call, row_step)) + 8 * k]);
+      if (k < kPointers) add(pointer(k), rdx);
+      else add(ptr[rsp + kMorePointers + 8 * k], rdx);
+    }
+    for (int f = 0; f < 4; ++f) {
+      if (s_.forms[f].low < 0) continue;
+      mov(rdx, ptr[rdi + static_cast<int>(offsetof(Call, form_row)) + 8 * f]);
+      add(ptr[rsp + kFormAt + 8 * f], rdx);
+    }
+  }
+  void patch_frame() {
+    const int bytes = (frame_.bytes + 127) / 64 * 64;
+    if (bytes > 1 << 16) throw Uncovered{"a frame of more than 64 KiB"};
+    rewrite(frame_at_, static_cast<std::uint64_t>(bytes), 4);
+  }
+  Task task(const Graph& g, Mode mode) {
+    return {.graph = &g, .mode = mode, .vector_bytes = vector_bytes(), .slots = slot_offset_, .lazy = lazy_, .pins = {}, .reserved = {}};
+  }
+  void straight(const Graph& g) { encode(g, allocate(task(g, Mode::row), frame_), Mode::row); }
+
+  /// The columns of a row: copies of the body in lockstep, then one vector at a time with the lanes that are left.
+  void columns(const PassSections& p) {
+    const Graph& g = p.columns;
+    const auto live = needed(g);
+    if (std::find(live.begin(), live.end(), 1) == live.end()) return;
+    const int parts = 32 / lanes(), registers = v4() ? 32 : 16;
+    const auto [vectors, masks] = pressure(g);
+    Task t = task(g, Mode::main);
+    const int most = p.reductions.empty() ? 4 : std::min(4, parts);
+    while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= registers && t.group * 2 * masks <= 5) t.group *= 2;
+    t.copies = p.reductions.empty() ? t.group : parts;
+    int spare = registers - std::min(registers, t.group * vectors + 3), next = registers;
+    partials_.clear();
+    for (const Accumulator& a : p.reductions) {
+      const bool fits = spare >= parts;
+      if (fits) spare -= parts, next -= parts;
+      partials_.push_back({a, frame_.take(parts * vector_bytes()), fits ? next : -1});
+      if (fits)
+        for (int u = 0; u < parts; ++u) t.reserved.push_back(next + u);
+    }
+    pin(t, live, spare, next);
+
+    Xbyak::Label main, rest, tails, done;
+    const int step = t.copies * lanes();
+    for (const Partials& a : partials_) {
+      identity(a.what, v(0));
+      for (int u = 0; u < parts; ++u) vmovaps(ptr[rsp + a.offset + u * vector_bytes()], v(0));
+    }
+    mov(rcx, ptr[rsp + kColumns]);
+    xor_(eax, eax);
+    lea(rdx, ptr[rcx - step]);
+    mov(ptr[rsp + kLimit], rdx);
+    test(rdx, rdx);
+    jl(tails, T_NEAR);
+    for (const Partials& a : partials_)
+      for (int u = 0; a.reg >= 0 && u < parts; ++u) vmovaps(v(a.reg + u), ptr[rsp + a.offset + u * vector_bytes()]);
+    for (auto [node, r] : t.pins) load_leaf(g.nodes[at(node)], r);
+    const auto body = allocate(t, frame_);
+    align(32);
+    L(main);
+    encode(g, body, Mode::main);
+    add(rax, step);
+    cmp(rax, ptr[rsp + kLimit]);
+    jle(main, T_NEAR);
+    for (const Partials& a : partials_)
+      for (int u = 0; a.reg >= 0 && u < parts; ++u) vmovaps(ptr[rsp + a.offset + u * vector_bytes()], v(a.reg + u));
+    L(tails);
+    mov(rdx, rcx);
+    sub(rdx, rax);
+    jle(done, T_NEAR);
+    tail_lanes();
+    encode(g, allocate(task(g, Mode::tail), frame_), Mode::tail);
+    add(rax, lanes());
+    jmp(tails, T_NEAR);
+    L(done);
+    for (const Partials& a : partials_) fold(a);
+  }
+  /// Registers that are left hold the constants and row values that are used most.
+  void pin(Task& t, const std::vector<char>& live, int spare, int next) const {
+    const auto& nodes = t.graph->nodes;
+    std::vector<int> uses(nodes.size());
+    for (std::size_t k = 0; k < nodes.size(); ++k)
+      for (int x : nodes[k].in)
+        if (x >= 0 && live[k] != 0) ++uses[at(x)];
+    std::vector<int> leaves;
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      const Node& n = nodes[k];
+      if (uses[k] > 0 && (n.op == P::constant || n.op == P::slot) && !(v4() && n.mask)) leaves.push_back(static_cast<int>(k));
+    }
+    std::stable_sort(leaves.begin(), leaves.end(), [&](int a, int b) { return uses[at(a)] > uses[at(b)]; });
+    for (int k : leaves)
+      if (spare-- > 0) t.pins.emplace_back(k, --next);
+  }
+  /// rdx columns are left: their lanes as k1 or as a vector in the frame, their number for copies element by element.
+  void tail_lanes() {
+    mov(edi, lanes());
+    cmp(rdx, rdi);
+    cmova(rdx, rdi);
+    mov(ptr[rsp + kRest], rdx);
+    if (v4()) {
+      mov(edi, -1);
+      bzhi(edi, edi, edx);
+      kmovw(k1, edi);
+      return;
+    }
+    vmovd(xmm0, edx);
+    if (s_.wide) {
+      vpbroadcastq(ymm0, xmm0);
+      vpcmpgtq(ymm0, ymm0, lane_numbers());
+    } else {
+      vpbroadcastd(ymm0, xmm0);
+      vpcmpgtd(ymm0, ymm0, lane_numbers());
+    }
+    vmovaps(ptr[rsp + kMask], ymm0);
+  }
+  /// 32 partial results -> one by halving, in every lane of its slot.
+  void fold(const Partials& a) {
+    const int parts = 32 / lanes();
+    for (int u = 0; u < parts; ++u) vmovaps(v(u), ptr[rsp + a.offset + u * vector_bytes()]);
+    for (int w = parts / 2; w > 0; w /= 2)
+      for (int u = 0; u < w; ++u) combine(a.what, v(u), v(u + w), v(parts), v(parts + 1));
+    const int lane = s_.wide ? 8 : 4;
+    for (int bytes = vector_bytes() / 2; bytes >= lane; bytes /= 2) {
+      if (bytes == 32) vextractf64x4(ymm1, zmm0, 1);
+      else if (bytes == 16) vextractf128(xmm1, ymm0, 1);
+      else vpsrldq(xmm1, xmm0, bytes);
+      combine(a.what, sized(0, bytes), sized(1, bytes), sized(2, bytes), sized(3, bytes));
+    }
+    if (s_.wide) vbroadcastsd(y(0), xmm0);
+    else vbroadcastss(v(0), xmm0);
+    vmovaps(ptr[rsp + slot_offset_[at(a.what.slot)]], v(0));
+  }
+};
+}  // namespace
+
+std::vector<std::uint8_t> assemble(const Sections& s) {
+  try {
+    return Assembler(s).run();
+  } catch (const Xbyak::Error& e) { throw Uncovered{std::string("the assembler: ") + e.what()}; }
+}
+}  // namespace bora::kernels::jit

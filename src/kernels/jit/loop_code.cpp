@@ -1,0 +1,115 @@
+#include "kernels/jit/loop_code.h"
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+
+namespace bora::kernels::jit {
+namespace {
+constexpr std::int64_t kColumns = 4096;  // of a long row that threads may share: a multiple of every vector
+constexpr double kNanosecondsPerCostHere = kNanosecondsPerCost / 2;
+
+/// How `perf` calls it: the operations, as far as they fit.
+std::string name_of(const Loop& l) {
+  std::string s = "bora_loop";
+  for (const Instr& i : l.code) {
+    if (s.size() > 60) return s + "...";
+    if (i.kind == Instr::Kind::op) s.append(":").append(element_op(i.op).name);
+    else if (i.kind == Instr::Kind::reduce) s += ":reduce";
+    else if (i.kind == Instr::Kind::random_bits) s += ":random";
+  }
+  return s;
+}
+}  // namespace
+
+bool enabled() {
+  static const bool on = [] {
+    const char* v = std::getenv("BORA_JIT");
+    const std::string_view w = v == nullptr || *v == 0 ? "on" : v;
+    check<ValueError>(w == "on" || w == "off", "BORA_JIT: '", w, "' is neither on (generate loops) nor off (interpret them)");
+    return w == "on";
+  }();
+  return on;
+}
+LoopCode::LoopCode(const LoopKernel& k) : LoopCode(k, make_sections(k)) {}
+LoopCode::LoopCode(const LoopKernel& k, const Sections& s) : LoopCode(k, s, assemble(s)) {}
+LoopCode::LoopCode(const LoopKernel& k, const Sections& s, const std::vector<std::uint8_t>& code)
+    : memory_(code, name_of(k.loop)),
+      code_bytes_(code.size()),
+      kept_rows_(s.kept_rows),
+      kept_element_(s.wide ? 8 : 4),
+      real_forms_(s.real_forms) {
+  if (memory_.entry() == nullptr) throw Uncovered{"this system forbids executable memory"};
+  for (const Operand& o : k.loop.operands) {
+    bytes_.push_back(static_cast<int>(dtype_size(o.dtype)));
+    column_.push_back(o.columns);
+  }
+}
+bool LoopCode::takes(const LoopKernel& k, const Grid& g) const {
+  if (g.columns == 0 || (k.has_reduction && g.columns > kSegment)) return false;
+  for (int f = 0; f < g.forms; ++f) {
+    if ((real_forms_ >> f & 1u) == 0) continue;
+    double low = static_cast<double>(g.linear[f].base), high = low;
+    for (int d = 0; d < g.ndim; ++d) {
+      const double way = static_cast<double>(g.extent[d] - 1) * static_cast<double>(g.linear[f].stride[d]);
+      (way < 0 ? low : high) += way;
+    }
+    if (low < -2147483648. || high > 2147483647.) return false;
+  }
+  return true;
+}
+void LoopCode::call(const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t end) const {
+  Call c;
+  const int n = static_cast<int>(bytes_.size()), last = g.ndim - 1;
+  std::int64_t at[kMaxDims];
+  g.coordinates(row, at);
+  for (int o = 0; o < n; ++o) {
+    const auto i = static_cast<std::size_t>(o);
+    std::int64_t s = column_[i] != 0 ? begin : 0;
+    for (int d = 0; d < last; ++d) s += at[d] * g.stride[o][d];
+    c.pointer[o] = static_cast<char*>(a.pointer[o]) + s * bytes_[i];
+    c.row_step[o] = last > 0 ? g.stride[o][last - 1] * bytes_[i] : 0;
+  }
+  for (int f = 0; f < g.forms; ++f) {
+    const LinearForm& l = g.linear[f];
+    c.form_at[f] = l.base + begin * l.stride[last];
+    for (int d = 0; d < last; ++d) c.form_at[f] += at[d] * l.stride[d];
+    c.form_row[f] = last > 0 ? l.stride[last - 1] : 0;
+    c.form_column[f] = l.stride[last];
+  }
+  c.rows = rows;
+  c.columns = end - begin;
+  if (kept_rows_ > 0) {
+    const auto bytes = (g.columns * kept_element_ + 127) / 64 * 64;
+    char* m = loop_scratch(static_cast<std::size_t>(kept_rows_ * bytes));
+    for (int k = 0; k < kept_rows_; ++k) c.pointer[kMaxOperands + k] = m + k * bytes;
+  }
+  reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(memory_.entry()))(&c);
+}
+void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
+  const bool flat = !k.has_reduction && !k.has_row_store;
+  const auto grain = [&](std::int64_t columns) {
+    return static_cast<std::int64_t>(kGrainNanoseconds / ((static_cast<double>(columns) * k.cost + 20) * kNanosecondsPerCostHere)) + 1;
+  };
+  if (flat && g.columns > kColumns) {
+    const auto parts = (g.columns + kColumns - 1) / kColumns;
+    parallel_for(g.rows * parts, grain(kColumns), [&](std::int64_t begin, std::int64_t end) {
+      while (begin < end) {
+        const auto first = begin % parts, last = std::min(parts, first + (end - begin));
+        call(a, g, begin / parts, 1, first * kColumns, std::min(g.columns, last * kColumns));
+        begin += last - first;
+      }
+    });
+    return;
+  }
+  parallel_for(g.rows, grain(g.columns), [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const auto n = std::min(end - begin, g.inner() - begin % g.inner());
+      call(a, g, begin, n, 0, g.columns);
+      begin += n;
+    }
+  });
+}
+}  // namespace bora::kernels::jit

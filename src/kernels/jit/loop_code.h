@@ -1,0 +1,33 @@
+// loop_code.h -- the machine code of a Loop and how it is run.
+#pragma once
+#include <string>
+#include <variant>
+#include "kernels/jit/assemble.h"
+#include "kernels/jit/code_memory.h"
+#include "kernels/loop_grid.h"
+
+namespace bora::kernels::jit {
+/// BORA_JIT: on (the default) or off. ValueError for other values.
+bool enabled();
+class LoopCode {
+ public:
+  /// Throws Uncovered with the reason where there is none.
+  explicit LoopCode(const LoopKernel&);
+  /// False: these arguments are for the interpreter.
+  bool takes(const LoopKernel&, const Grid&) const;
+  void run(const LoopKernel&, const LoopArgs&, const Grid&) const;
+  std::size_t bytes() const { return code_bytes_; }
+
+ private:
+  LoopCode(const LoopKernel&, const Sections&);
+  LoopCode(const LoopKernel&, const Sections&, const std::vector<std::uint8_t>&);
+  /// Rows [row, row + rows), which follow each other, columns [begin, end) of each.
+  void call(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t end) const;
+  CodeMemory memory_;
+  std::size_t code_bytes_;
+  std::vector<int> bytes_;  // per operand, of an element
+  std::vector<char> column_;
+  int kept_rows_, kept_element_;
+  std::uint32_t real_forms_;
+};
+}  // namespace bora::kernels::jit
