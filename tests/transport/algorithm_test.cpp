@@ -236,6 +236,8 @@ TEST(AlgorithmModel, ChoosesByLatencyAndBandwidth) {
   EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
   EXPECT_EQ(all_reduce(64 << 10, 4), Algorithm::two_shot);
   EXPECT_EQ(all_reduce(16 << 20, 4), Algorithm::two_shot);
+  EXPECT_EQ(all_reduce(4 << 10, 2), Algorithm::one_shot);
+  EXPECT_EQ(all_reduce(1 << 20, 2), Algorithm::two_shot);  // the same bytes, but sums while they come
   EXPECT_EQ(all_reduce(64, 64), Algorithm::one_shot);
   EXPECT_EQ(all_reduce(64 << 20, 64), Algorithm::chain);
   auto hosts = layout_of({0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 1, 1, 1, 1});
