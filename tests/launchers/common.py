@@ -53,14 +53,14 @@ def wait_until(what, condition, seconds=20):
         time.sleep(0.02)
 
 
-def kill_when_ready(program, *marks):
-    """For `meanwhile`: once 4 ranks have printed "ready", kill -9 for the process of `program` that has these in its environment."""
+def kill_when_ready(program, *marks, victim_signal=signal.SIGKILL):
+    """For `meanwhile`: once 4 ranks have printed "ready", the signal for the process of `program` that has these in its environment."""
     def kill(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
         pids = [pid for pid, line in processes(*marks) if line.startswith(program)]
         assert len(pids) == 1, processes(*marks)
-        os.kill(pids[0], signal.SIGKILL)
-        kill.at = time.monotonic()
+        os.kill(pids[0], victim_signal)
+        kill.pid, kill.at = pids[0], time.monotonic()
     return kill
 
 

@@ -1,4 +1,4 @@
-// data_path.h -- what carries data messages to some of the peers. One implementation a medium (zmq_data.cpp, shm_data.cpp); net_link.cpp
+// data_path.h -- what carries data messages to some of the peers. One implementation a medium (tcp_data.cpp, zmq_data.cpp, shm_data.cpp, mpi/data.cpp); net_link.cpp
 // chooses one for each pair and puts the control plane beside them.
 #pragma once
 #include <functional>
@@ -24,7 +24,8 @@ class DataPath {
   virtual int descriptor() const = 0;  // readable when something may have arrived for a sleeper
   virtual bool ready() = 0;            // has anything arrived? Cheap.
   virtual void asleep() = 0;           // somebody is about to wait for the descriptor: it must become readable from now on
-  virtual void stop() = 0;             // no buffer is read any more
+  virtual bool sending() const { return false; }  // something has yet to leave, which it does while somebody calls receive
+  virtual void stop() = 0;             // the job is lost: no buffer is read any more
   /// Connections that broke a while ago: if their ranks live, a wait for their data would have no end. About ten times a second.
   virtual std::vector<Broken> broken(Clock::time_point) { return {}; }
 };

@@ -282,7 +282,7 @@ void Engine::notify() {
   if (leading_ && leader_ != std::this_thread::get_id()) link_->wake(Side::leader);
 }
 template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
-  if (done()) return;
+  if (done()) return link_->watch(leading_, !active_.empty());
   w.generation = ++generation_;
   if (w.since == Clock::time_point{}) w.since = Clock::now();
   w.next_report = w.since + kFirstReport;

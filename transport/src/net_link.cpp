@@ -18,7 +18,8 @@ class EventBell final : public Bell {
   Event event_;
 };
 
-std::unique_ptr<DataPath> over_tcp(Joined& j, ZmqContext& context, int rank, Up up) {
+std::unique_ptr<DataPath> between_hosts(Joined& j, ZmqContext& context, int rank, Up up) {
+  if (j.mpi) return make_mpi_data(*j.mpi, std::move(up));
   if (j.data)
     return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
                                      ZmqData::Options{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys},
@@ -34,7 +35,7 @@ class NetLink final : public Link {
         context_(std::move(j.context)),
         doorkeeper_(std::move(j.doorkeeper)),
         star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
-        wire_(over_tcp(j, *context_, o.rank, [this](int r) { up(r, wire_.get()); })),
+        wire_(between_hosts(j, *context_, o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
     if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
@@ -49,7 +50,6 @@ class NetLink final : public Link {
       if (shm_) e->add(shm_->descriptor(), 3, events);
     }
   }
-  ~NetLink() override { stop_data(); }
 
   void open(int r) override {
     auto& p = peer(r);
@@ -97,7 +97,7 @@ class NetLink final : public Link {
                    .take());
   }
   void watch(bool leading, bool busy) override {
-    bool armed = !leading && busy;
+    bool armed = !leading && (busy || wire_->sending());
     if (armed == armed_.load()) return;
     armed_ = armed;
     auto events = armed ? std::uint32_t{EPOLLIN} : 0u;
@@ -119,9 +119,10 @@ class NetLink final : public Link {
   }
   void park(Side side, std::chrono::milliseconds limit) override {
     bool leader = side == Side::leader;
-    if (shm_ && (leader || armed_.load())) {
-      shm_->asleep();
-      if (shm_->ready()) limit = {};
+    if (leader || armed_.load()) {
+      wire_->asleep();
+      if (shm_) shm_->asleep();
+      if (shm_ && shm_->ready()) limit = {};
     }
     epoll_event e[4];
     (leader ? leader_epoll_ : progress_epoll_).wait(e, 4, static_cast<int>(limit.count()));

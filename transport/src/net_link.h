@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 #include "link.h"
+#include "mpi_data.h"
 #include "shm_data.h"
 #include "star.h"
 #include "tcp_data.h"
@@ -16,7 +17,8 @@ struct Joined {
   std::optional<JobKeys> keys;
   std::unique_ptr<Doorkeeper> doorkeeper;
   TcpListener tcp;            // for data between hosts, or with BORA_CARRIER=zmq
-  Socket data, data_monitor;  // a ROUTER instead
+  Socket data, data_monitor;  // a ROUTER instead, or
+  std::optional<MpiOptions> mpi;
   StarSockets star;
   ShmListener shm;
   std::uint32_t epoch = 0;

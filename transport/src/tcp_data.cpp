@@ -125,6 +125,7 @@ class TcpData final : public DataPath {
     return epoll_.wait(&e, 1, 0) > 0;
   }
   void asleep() override {}
+  bool sending() const override { return !turns_.empty(); }
   void stop() override {
     if (std::exchange(stopped_, true)) return;
     for (auto& [id, c] : connections_) {  // they may be in use further up in this thread

@@ -40,6 +40,8 @@ std::vector<std::string> lines(const std::string& text) {
   return found;
 }
 
+/// In place of an address: where data may go over MPI, which does not encrypt it.
+constexpr const char *kMpiAnywhere = "mpi:anywhere", *kMpiHere = "mpi:here";
 constexpr std::size_t kMostExtra = 64;  // ranks beyond the job's size that a verdict names
 
 bool failed_handshake(int event) {
@@ -69,7 +71,8 @@ class Joining {
       std::fprintf(stderr, "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n", ip.c_str());
     if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
     j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, j_.keys);
-    if (c.carrier == "zmq") listen_with_zmq(ip);
+    if (c.carrier == "mpi") j_.mpi = {.rank = c.rank, .size = c.size, .timeout_s = c.join_timeout_s};
+    else if (c.carrier == "zmq") listen_with_zmq(ip);
     else j_.tcp = listen_on_tcp(ip);
     char host[256] = "?";
     gethostname(host, sizeof host - 1);
@@ -82,13 +85,13 @@ class Joining {
            .build = c.build,
            .host = host,
            .machine = boot + host,
-           .address = j_.data ? j_.data.last_endpoint() : j_.tcp.address,
+           .address = j_.mpi ? c.insecure_private_network ? kMpiAnywhere : kMpiHere : j_.data ? j_.data.last_endpoint() : j_.tcp.address,
            .nonce = random_bytes(32),
            .shm_host = {},
            .shm_name = {},
            .dtypes = reduced_dtypes(),
            .part = c.host_id + "|" + network_namespace()};
-    if (c.carrier == "auto" || c.carrier == "shm") {
+    if (c.carrier == "auto" || c.carrier == "shm" || c.carrier == "mpi") {
       j_.shm = listen_for_shm();
       me_.shm_name = j_.shm.name;
       if (!me_.shm_name.empty()) me_.shm_host = shm_host() + " " + c.host_id;
@@ -292,10 +295,13 @@ class Joining {
                           .take(),
                       false);
   }
-  static std::string scheme(const std::string& address) { return address.starts_with("data:") ? "tcp" : "zmq"; }
+  static std::string scheme(const std::string& address) {
+    return address.starts_with("data:") ? "tcp" : address.starts_with("mpi:") ? "mpi" : "zmq";
+  }
   /// Every difference between rank 0 and the others.
   std::string compare() const {
     std::string text;
+    bool several = std::any_of(arrived_.begin(), arrived_.end(), [&](auto& h) { return h && h->place() != me_.place(); });
     auto differ = [&](const char* what, const Hello& h, const std::string& mine, const std::string& other) {
       if (mine != other)
         text += (text.empty() ? "" : "; ") + std::string(what) + ": rank 0 has '" + mine + "', rank " +
@@ -314,6 +320,9 @@ class Joining {
         text += (text.empty() ? "" : "; ") + h.who() + " shares no memory with " + me_.who() +
                 ", and BORA_CARRIER=shm wants it";
       differ("carrier of data", h, scheme(me_.address), scheme(h.address));
+      if (h.address == kMpiHere && j_.keys && several)
+        text += (text.empty() ? "" : "; ") + h.who() + " would send data to another host over MPI, which does not encrypt, and the job has a secret: "
+                "use another BORA_CARRIER, or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)";
       if (h.machine != me_.machine && (h.address.find("//127.") != std::string::npos || h.address.find("//[::1]") != std::string::npos))
         text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
                 " cannot reach it: set BORA_INTERFACE to one of its network interfaces";
@@ -336,6 +345,7 @@ class Joining {
       places_.push_back(h->place());
       all.ranks.push_back({h->who(), h->place(), h->address, h->nonce, h->shm_host, h->shm_name});
     }
+    if (j_.mpi) j_.mpi->epoch = j_.epoch;
     tune();
     all.tuning = tuning_.bytes();
     auto verdict = all.bytes();
@@ -398,6 +408,7 @@ class Joining {
         if (answer.refused) throw JoinTimeout(*answer.refused);
         if (!answer.welcome) continue;
         j_.epoch = answer.welcome->epoch;
+        if (j_.mpi) j_.mpi->epoch = j_.epoch;
         for (auto& r : answer.welcome->ranks) {
           j_.who.push_back(r.who);
           places_.push_back(r.place);
@@ -455,9 +466,10 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
   check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ",
                      c.heartbeat_s, " s, suspect ", c.suspect_s, " s and dead ", c.dead_s, " s must increase");
-  check<ConfigError>(c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm",
-                     "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq and shm");
+  check<ConfigError>(c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm" || c.carrier == "mpi",
+                     "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq, shm and mpi");
   if (c.size == 1) return local(1).front();
+  if (c.carrier == "mpi") check_mpi();
   check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off", "BORA_CALIBRATE: there are auto, on and off, not '",
                      c.calibrate, "'");
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once

@@ -31,7 +31,9 @@ struct Config {
   double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
   std::string job = {};                           // ranks with another job name are refused
   std::string build = {};        // compared across ranks in the handshake, line by line: library build, mesh shape, settings
-  std::string carrier = "auto";  // of data: auto (shared memory within a host, tcp between hosts), or for all pairs tcp, zmq (tcp by ZeroMQ) or shm
+  /// Of data: auto (shared memory within a host, tcp between hosts), mpi (shared memory within a host, MPI between hosts: not encrypted, in
+  /// builds with BORA_MPI), or for all pairs tcp, zmq (tcp by ZeroMQ) or shm.
+  std::string carrier = "auto";
   /// What all ranks of the job were given, and nobody else: connections are encrypted, and those without it are refused. Empty: neither,
   /// and only the loopback interface is used, unless `insecure_private_network` says that nobody else reaches this network.
   std::string secret = {};
