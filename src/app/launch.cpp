@@ -13,11 +13,19 @@
 #include <memory>
 #include <optional>
 #include "bora/base/error.h"
+#include "bora/transport/transport.h"
 #include "ranks.h"
 #include "remote.h"
 
 namespace bora::app {
 namespace {
+/// That of the user's BORA_SECRET_FILE, or a new one. ConfigError.
+std::string secret_of_job() {
+  auto given = transport::config_from_environment([](const char* name) -> const char* {
+    return std::string_view(name) == "BORA_SECRET_FILE" ? std::getenv(name) : nullptr;
+  });
+  return given.secret.empty() ? make_secret() : given.secret;
+}
 using Clock = std::chrono::steady_clock;
 constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
 constexpr auto most_to_connect = std::chrono::seconds(60);  // ssh itself gives up sooner, unless another command stands for it
@@ -113,9 +121,9 @@ class Job final : private RankEvents {
     ranks_[r].log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     check<ConfigError>(ranks_[r].log >= 0, "cannot write ", path, ": ", std::strerror(errno));
   }
-  /// Each attempt has a name and a secret of its own: what is left of an earlier one is refused.
+  /// Each attempt has a name of its own, and a secret unless the user gave one: what is left of an earlier one is refused.
   void start(int attempt) {
-    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = make_secret(),
+    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job(),
                       .threads = options_.threads};
     RootSocket here;
     if (remote_.empty()) here = RootSocket(options_.root);

@@ -19,9 +19,9 @@ struct Launch {
   std::string agent = {};                   // this program's path on every host
   std::vector<std::string> variables = {};  // names of further environment variables that ranks get from here
 };
-/// Starts the ranks with BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_LOCAL_RANK, BORA_LOCAL_SIZE, BORA_JOB, a new secret as
-/// BORA_SECRET_FD) in their environment, waits, and leaves no process behind, here or elsewhere, whatever happens: each rank has a process
-/// group of its own, and dies with the launcher. On other machines they run in this working directory, with the variables of
+/// Starts the ranks with BORA_RANK, BORA_SIZE, BORA_ROOT (and BORA_LOCAL_RANK, BORA_LOCAL_SIZE, BORA_JOB, and as BORA_SECRET_FD the
+/// secret of BORA_SECRET_FILE or a new one) in their environment, waits, and leaves no process behind, here or elsewhere, whatever happens:
+/// each rank has a process group of its own, and dies with the launcher. On other machines they run in this working directory, with the variables of
 /// `environment_for_ranks`.
 /// Rank 0's output passes as it is, the others' with "[rank r] " before each line (with log_dir only in the log). Lines on stderr that
 /// begin with "bora: " are errors: of all that the ranks print, one is shown, the first failed rank's.

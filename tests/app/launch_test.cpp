@@ -210,6 +210,23 @@ TEST_F(LaunchTest, RanksListenThoughTheLauncherWasStartedInTheBackground) {
   EXPECT_EQ(r.code, 130);
   EXPECT_LT(r.seconds, 5);
 }
+TEST_F(LaunchTest, TheUsersSecretIsTheJobs) {
+  auto path = folder() + "/secret";
+  std::ofstream(path) << "a secret of some length\n";
+  ::setenv("BORA_SECRET_FILE", path.c_str(), 1);
+  std::string script = "test -z \"$BORA_SECRET_FILE\" && cat /proc/self/fd/$BORA_SECRET_FD && echo";
+  for (bool readable : {false, true}) {
+    fs::permissions(path, readable ? fs::perms(0644) : fs::perms(0600));
+    if (readable) EXPECT_THROW(launch({.ranks = 1, .command = {"true"}}), ConfigError);
+    else {
+      auto r = run({.ranks = 2}, script);
+      EXPECT_EQ(r.code, 0) << r.err;
+      for (auto line : {"a secret of some length\n", "[rank 1] a secret of some length\n"}) EXPECT_NE(r.out.find(line), std::string::npos) << r.out;
+    }
+  }
+  ::unsetenv("BORA_SECRET_FILE");
+  EXPECT_EQ(run({.ranks = 1}, script).out.find("a secret"), std::string::npos);
+}
 TEST_F(LaunchTest, RankZeroInheritsASocketOfItsPort) {
   auto r = run({.ranks = 2}, "[ -n \"$BORA_ROOT_FD\" ] && readlink /proc/self/fd/$BORA_ROOT_FD; true");
   EXPECT_EQ(r.code, 0) << r.err;

@@ -1,5 +1,6 @@
 // Which rank of which job: what each launcher says in the environment, and what is refused.
 #include <map>
+#include "address.h"
 #include "jobs.h"
 
 namespace bora::transport {
@@ -81,6 +82,23 @@ TEST(Bootstrap, ASocketIsInheritedOnce) {
   other.join();
   EXPECT_EQ(error, "");
   EXPECT_EQ(socket_of("0", root), -1);  // closed with the job
+}
+TEST(Bootstrap, ListensWhereItIsTold) {
+  Address root{.host = "127.0.0.1", .port = "1", .ip = "127.0.0.1"};
+  for (std::string interfaces : {"", "lo", "127.0.0.1", "127.0.0.0/8", "0.0.0.0/0", "nosuch0,198.51.100.7,127.0.0.0/30"})
+    EXPECT_EQ(own_address(root, interfaces).rfind(interfaces == "0.0.0.0/0" ? "" : "127.0.0.1", 0), 0u) << interfaces;
+  for (std::string interfaces : {"nosuch0", "198.51.100.0/24", "127.0.0.0/33", "127.0.0.0/8x", "^lo,0.0.0.0/0", "::1"})
+    EXPECT_THROW(own_address(root, interfaces), ConfigError) << interfaces;
+  try {
+    EXPECT_FALSE(is_loopback(own_address(root, "^nosuch0")));
+  } catch (const ConfigError&) {
+    // this host has nothing else
+  }
+  try {
+    EXPECT_EQ(own_address({.host = "::1", .port = "1", .ip = "::1"}, "::/120"), "::1");
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("with an IPv6 address"), std::string::npos);  // this host has none
+  }
 }
 TEST(Bootstrap, OneOfSeveral) {
   Variables own{{"BORA_RANK", "0"}, {"BORA_SIZE", "2"}, {"BORA_ROOT", "a:1"}};

@@ -43,6 +43,8 @@ TEST(Recorder, KeepsTheLast4096) {
   EXPECT_HAS(text, "{\"rank\":0}\n{\"seq\":904,\"group\":\"axis data\",\"op\":\"barrier\"");
   EXPECT_HAS(text, "\"start_us\":0,\"first_byte_us\":null,\"end_us\":4998,\"state\":\"done\"}\n{\"seq\":4999,");
   EXPECT_HAS(text, "\"end_us\":null,\"state\":\"aborted\"}\n");
+  r.add({.summary = {.members = group}, .moved = {{}, {30, 4}}, .enqueued = now});
+  EXPECT_HAS(r.lines("", none), "\"bytes_out\":30,\"bytes_in\":4,\"peers\":{\"1\":{\"out\":30,\"in\":4}},\"enqueued\":");
 }
 TEST(Recorder, OneSentenceSaysWhoWaitsForWhom) {
   std::vector<std::string> who{"rank 0 (host a, pid 1)", "rank 1 (host a, pid 2)", "rank 2 (host b, pid 3)", "rank 3 (host b, pid 812)"};
@@ -125,7 +127,9 @@ TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
     EXPECT_HAS(text, "{\"rank\":" + std::to_string(r) + ",\"who\":\"rank " + std::to_string(r) + " (host ");
     EXPECT_HAS(text, "\"why\":\"SIGUSR2 to rank 1\"");
     EXPECT_HAS(text, "{\"seq\":0,\"group\":\"axis data\",\"op\":\"barrier\"");
-    if (r < 2) { EXPECT_HAS(text, "\"state\":\"running\",\"chunks\":"); }
+    if (r == 2) continue;
+    EXPECT_HAS(text, "\"state\":\"running\",\"chunks\":");
+    EXPECT_HAS(text, "\"peers\":{\"" + std::to_string(1 - r) + "\":{\"out\":");  // of the one that runs: the barrier has no bytes
   }
   // The loss of a rank is written as well, by all that are left.
   ranks[2]->signal(SIGKILL);

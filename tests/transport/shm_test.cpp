@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <random>
+#include "arena.h"
 #include "jobs.h"
 #include "schedule.h"
 #include "shm_data.h"
@@ -167,6 +168,44 @@ TEST(ShmData, StrangersGetNothing) {
   EXPECT_EQ(ups, 1);
   stranger(greeting(kMagic, 77, 2, 0), true);  // the same once more
   EXPECT_EQ(ups, 1);
+}
+/// Counts its pins.
+struct Lender final : Owner {
+  std::shared_ptr<const void> pin() override { return lent; }
+  std::shared_ptr<const void> lent = std::make_shared<int>();
+};
+/// Keeps what has arrived.
+struct Keeper final : Sink {
+  void data(Arrival a) override { held.push_back(std::move(a)); }
+  void make_room(int) override {}
+  void control(std::string_view) override {}
+  void lost(int, const std::string&) override {}
+  void dropped(bool) override {}
+  std::vector<Arrival> held;
+};
+TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
+  auto listener = listen_for_shm(), unused = listen_for_shm();
+  std::vector<std::string> names{listener.name, unused.name};
+  auto reader = make_shm_data(0, 77, std::move(listener), names, [](int) {}), writer = make_shm_data(1, 77, std::move(unused), names, [](int) {});
+  ASSERT_TRUE(Arena::mine());
+  constexpr std::size_t n = 64 << 10;
+  auto buffer = Arena::mine()->allocate(n);
+  Lender lender;
+  writer->connect(0);
+  auto h = data_header(0, n);
+  h.src = 1;
+  Keeper there, here;
+  for (std::size_t sent : {1, 2}) {  // with the first one it maps our memory
+    writer->send(0, h, static_cast<const std::byte*>(buffer.get()), &lender);
+    for (int k = 0; k < 1000 && there.held.size() < sent; ++k) reader->asleep(), reader->receive(there);
+    ASSERT_EQ(there.held.size(), sent);
+  }
+  writer->stop();
+  writer->receive(here);
+  EXPECT_EQ(lender.lent.use_count(), 2) << "the peer still reads it";
+  there.held.clear();
+  writer->receive(here);
+  EXPECT_EQ(lender.lent.use_count(), 1) << "a wait for it would last until all are given up";
 }
 TEST(ShmData, CarriersAreChosenByTheSettings) {
   int port = free_port();

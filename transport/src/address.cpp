@@ -6,10 +6,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <sstream>
 #include <thread>
+#include <vector>
 
 namespace bora::transport {
 namespace {
@@ -41,6 +44,35 @@ int find(const std::string& host, std::string& ip) {
   }
   return error;
 }
+const unsigned char* bytes_of(const sockaddr* a) {
+  return a->sa_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr.s6_addr
+                                  : reinterpret_cast<const unsigned char*>(&reinterpret_cast<const sockaddr_in*>(a)->sin_addr);
+}
+/// An address or a network: its bytes and how many bits count.
+struct Network {
+  unsigned char bytes[16] = {};
+  int bits = -1;  // -1: it is neither
+};
+Network network(const std::string& word, int family) {
+  Network n;
+  auto slash = word.find('/');
+  int all = family == AF_INET6 ? 128 : 32, bits = all;
+  if (inet_pton(family, word.substr(0, slash).c_str(), n.bytes) != 1) return n;
+  if (slash != std::string::npos) {
+    auto [end, error] = std::from_chars(word.data() + slash + 1, word.data() + word.size(), bits);
+    check<ConfigError>(error == std::errc{} && end == word.data() + word.size() && bits >= 0 && bits <= all, "BORA_INTERFACE: '", word,
+                       "' is no network: behind the / there must be a number from 0 to ", all);
+  }
+  n.bits = bits;
+  return n;
+}
+bool is_in(const std::string& word, const sockaddr* a) {
+  auto n = network(word, a->sa_family);
+  auto own = bytes_of(a);
+  for (int bit = 0; bit < n.bits; ++bit)
+    if ((n.bytes[bit / 8] ^ own[bit / 8]) & (0x80 >> bit % 8)) return false;
+  return n.bits >= 0;
+}
 }  // namespace
 
 std::string bracketed(const std::string& ip) { return is_ipv6(ip) ? "[" + ip + "]" : ip; }
@@ -68,19 +100,24 @@ Address resolve(const Config& c, Clock::time_point start) {
   check<ConfigError>(e == 0, "root: cannot find host '", a.host, "': ", gai_strerror(e));
   return a;
 }
-std::string own_address(const Address& root, const std::string& interface_name) {
+std::string own_address(const Address& root, const std::string& interfaces) {
   int family = is_ipv6(root.ip) ? AF_INET6 : AF_INET;
-  if (!interface_name.empty()) {
+  if (!interfaces.empty()) {
+    bool others = interfaces.front() == '^';
+    std::vector<std::string> words;
+    std::istringstream list(interfaces.substr(others));
+    for (std::string word; std::getline(list, word, ',');) words.push_back(word);
     ifaddrs* all = nullptr;
     check<ConfigError>(getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
     std::string names, ip;
     for (auto* i = all; i; i = i->ifa_next) {
       if (!i->ifa_addr || i->ifa_addr->sa_family != family) continue;
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
-      if (interface_name == i->ifa_name && (ip.empty() || ip.starts_with("fe80:"))) ip = text_of(i->ifa_addr);
+      bool named = std::any_of(words.begin(), words.end(), [&](auto& w) { return w == i->ifa_name || is_in(w, i->ifa_addr); });
+      if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:"))) ip = text_of(i->ifa_addr);
     }
     freeifaddrs(all);
-    check<ConfigError>(!ip.empty(), "BORA_INTERFACE: no network interface '", interface_name, "' with an ",
+    check<ConfigError>(!ip.empty(), "BORA_INTERFACE: no network interface '", interfaces, "' with an ",
                        family == AF_INET6 ? "IPv6" : "IPv4", " address; there are: ", names);
     return ip;
   }

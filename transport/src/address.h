@@ -18,8 +18,9 @@ std::string bracketed(const std::string& ip);
 bool is_loopback(const std::string& ip);
 /// config.root, found by name; waits for a name that may become known later. ConfigError.
 Address resolve(const Config&, Clock::time_point start);
-/// The address of this host from which the root is reached, or that of the named interface (of the root's family). ConfigError.
-std::string own_address(const Address& root, const std::string& interface_name);
+/// The address of this host from which the root is reached. Else, of the root's family, the first address that `interfaces` names: names of
+/// interfaces, addresses and networks (10.1.0.0/16), with commas; after a ^ those that are not to be used, nor is loopback. ConfigError.
+std::string own_address(const Address& root, const std::string& interfaces);
 
 /// A socket's address from its text, "ip" and port.
 struct SocketAddress {

@@ -12,7 +12,7 @@ namespace bora::transport {
 Costs measure_links(Context&, const std::vector<int>& hosts);
 /// $XDG_CACHE_HOME/bora/links, or below ~/.cache; empty if there is neither.
 std::string cache_of_links();
-/// `key`: the two hosts and the carrier, without spaces. Nothing if the file does not have it.
+/// `key`: the class of links, without spaces (hosts, addresses, ranks on each, carrier). Nothing if the file does not have it.
 std::optional<Costs> cached_links(const std::string& file, const std::string& key);
 /// Replaces the key's line. Throws IoError.
 void cache_links(const std::string& file, const std::string& key, const Costs&);

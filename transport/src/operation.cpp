@@ -38,6 +38,7 @@ std::string Summary::text() const {
 Operation::Operation(Summary s, std::shared_ptr<const Plan> plan, const Collective& c, int rank, std::uint32_t my_rank,
                      std::shared_ptr<Bell> bell)
     : summary(std::move(s)),
+      moved(plan->expected.size()),
       plan_(std::move(plan)),
       in_(static_cast<const std::byte*>(c.in)),
       out_(static_cast<std::byte*>(c.out)),
@@ -158,7 +159,7 @@ void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byt
   if (reduces(summary.op) && steps_[i].source == Place::in) h.flags |= kSummed;
   link.send(static_cast<int>(h.dst), h, n > 0 ? bytes : nullptr, n <= kCopyBelow ? nullptr : owner);
   peers_[static_cast<std::size_t>(peer)].in_flight += n;
-  bytes_sent += n;
+  moved[static_cast<std::size_t>(peer)].out += n;
 }
 void Operation::send_chunk(std::size_t i, Link& link) {
   auto& s = steps_[i];
@@ -269,7 +270,7 @@ std::string Operation::accept(Arrival a, Link& link) {
   auto& stream = streams_[slot.stream];
   ++stream.arrived;
   account.expected -= slot.bytes;
-  bytes_received += slot.bytes;
+  moved[static_cast<std::size_t>(peer)].in += slot.bytes;
   if (steps_[slot.step].kind == Kind::sum) {
     if (a.remote && !a.copy()) return {};
     stream.held.push_back(std::move(a));

@@ -24,11 +24,16 @@ struct Summary {
   std::string short_text() const;
 };
 
+/// Bytes of payload that went to a member, and that came from it.
+struct Moved {
+  std::int64_t out = 0, in = 0;
+};
+
 /// What the flight recorder keeps of a collective. Times that have not come yet are zero.
 struct Record {
   Summary summary = {};
   Algorithm algorithm = Algorithm::direct;
-  std::int64_t bytes_sent = 0, bytes_received = 0;
+  std::vector<Moved> moved = {};  // by position in the group; of one under way only when it is asked for
   Clock::time_point enqueued = {}, started = {}, first_byte = {}, ended = {};
 };
 
@@ -54,7 +59,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   void complete();                 // finished: may be read by any thread from now on
   std::atomic<bool> done{false};
   const Summary summary;
-  std::int64_t bytes_sent = 0, bytes_received = 0;
+  std::vector<Moved> moved;  // by position
   Record* record = nullptr;  // the engine's
   std::uint64_t order = 0;  // among all this rank has started
   int pins() const { return pins_.load(); }

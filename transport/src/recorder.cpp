@@ -54,9 +54,16 @@ std::string Recorder::lines(const std::string& header, const std::function<std::
       if (t == Clock::time_point{}) o << "null";
       else o << std::chrono::duration_cast<std::chrono::microseconds>(t - r.enqueued).count();
     };
+    Moved all;
+    std::ostringstream peers;
+    for (std::size_t k = 0; k < r.moved.size(); ++k) {
+      auto [out, in] = r.moved[k];
+      all.out += out, all.in += in;
+      if (out > 0 || in > 0) peers << (peers.tellp() > 0 ? "," : "") << "\"" << s.members->ranks[k] << "\":{\"out\":" << out << ",\"in\":" << in << "}";
+    }
     o << "{\"seq\":" << s.seq << ",\"group\":" << quoted(s.members->name) << ",\"op\":\"" << op_name(s.op)
       << "\",\"dtype\":\"" << s.dtype << "\",\"count\":" << s.count << ",\"algorithm\":\"" << algorithm_name(r.algorithm)
-      << "\",\"bytes_out\":" << r.bytes_sent << ",\"bytes_in\":" << r.bytes_received << ",\"enqueued\":\""
+      << "\",\"bytes_out\":" << all.out << ",\"bytes_in\":" << all.in << ",\"peers\":{" << peers.str() << "},\"enqueued\":\""
       << wall_time(r.enqueued) << "\"";
     after("start_us", r.started);
     after("first_byte_us", r.first_byte);

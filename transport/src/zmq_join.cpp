@@ -361,8 +361,14 @@ class Joining {
     auto& other = *arrived_[several ? static_cast<std::size_t>(away - places_.begin()) : 0];
     // Hosts that are parts of one machine (containers, emulated networks) may be something else next time.
     constexpr std::size_t kBoot = 36;  // characters of a boot id
-    if (!several || other.machine.compare(0, kBoot, me_.machine, 0, kBoot) != 0)
-      links_ = me_.host + "," + other.host + "," + c_.carrier + (j_.keys ? ",sealed" : "");
+    if (!several || other.machine.compare(0, kBoot, me_.machine, 0, kBoot) != 0) {
+      std::ostringstream key;  // all that makes a link another one: both ends, how data goes, how many share them
+      for (auto* end : {&me_, &other})
+        key << end->host << "," << end->address.substr(0, end->address.rfind(':')) << ","
+            << std::count_if(arrived_.begin(), arrived_.end(), [&](auto& h) { return h->place() == end->place(); }) << ",";
+      key << c_.carrier << (j_.keys ? ",sealed" : "");
+      links_ = key.str();
+    }
     if (!links_.empty() && c_.calibrate != "on") tuning_.costs = cached_links(cache_of_links(), links_);
     tuning_.measure = c_.calibrate == "on" || (several && !tuning_.costs);
   }

@@ -46,7 +46,9 @@ struct Config {
   /// their costs are not in the user's cache; half a second), on (always, and kept), off (a fixed table chooses).
   std::string calibrate = "auto";
   std::string algorithms = {};  // "all_reduce=chain,broadcast=double_tree": instead of the best one, where it can be used; rank 0's counts
-  std::string interface_name = {};  // network interface to listen on; empty: the one that routes to the root
+  /// Network interfaces to listen on, the first that fits: names, addresses, networks ("eth1", "10.1.0.0/16"), with commas; "^docker0,10.9.0.0/16":
+  /// any but those and loopback. Empty: the one that routes to the root.
+  std::string interface_name = {};
 };
 /// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
 /// variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses
