@@ -142,7 +142,7 @@ bool kept_by_policy(const Instruction& i, const Residuals& policy) {
   auto& p = *i.primitive;
   switch (policy.keep) {
     case ops::Keep::nothing: return false;
-    case ops::Keep::dots: return as<ops::DotGeneral>(p) != nullptr;
+    case ops::Keep::dots: return as<ops::DotGeneral>(p) || as<ops::Attention>(p);
     case ops::Keep::dots_no_batch: {
       auto* d = as<ops::DotGeneral>(p);
       return d && d->batch_a.empty();

@@ -1,6 +1,9 @@
 #include "bora/nn/layers.h"
-#include <cmath>
+#include <algorithm>
+#include <numeric>
 #include <vector>
+#include "bora/ops/functions.h"
+#include "bora/ops/shape.h"
 
 namespace bora::nn {
 namespace {
@@ -70,20 +73,58 @@ Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head
           Linear::init({heads, head_size}, embed, keys[3], {.stddev = out_stddev})};
 }
 NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask) const {
-  auto position = x.axis(kPosition), key_position = position.alias(kKeyPosition);
-  auto head_size = q.weight.axes().back();
-  auto queries = auto_sharded(q(x)) * (1 / std::sqrt(static_cast<double>(head_size.size)));
-  auto keys = rename(auto_sharded(k(x)), {{kPosition, kKeyPosition}}),
-       values = rename(auto_sharded(v(x)), {{kPosition, kKeyPosition}});
-  auto scores = dot(queries, keys, head_size).astype(f32);
-  constexpr double masked = -1e30;  // not -inf: a row that is masked everywhere must not become NaN
-  if (mask.causal) {
-    std::vector<Axis> both{position, key_position};
-    auto attend = broadcast_to(arange(key_position), both) <= broadcast_to(arange(position), both);
-    scores = where(attend, scores, masked);
-  }
-  if (mask.explicit_mask) scores = where(*mask.explicit_mask, scores, masked);
-  auto weights = softmax(scores, key_position).astype(x.dtype());
-  return aligned(out(dot(weights, values, key_position)), x.axes());
+  auto queries = auto_sharded(q(x)), keys = auto_sharded(k(x)), values = auto_sharded(v(x));
+  auto position = x.axis(kPosition), key_position = position.alias(kKeyPosition), size = q.weight.axes().back(),
+       value_size = v.weight.axes().back();
+  std::vector<Axis> batch, heads, own;  // heads that the keys have too, and those that share them
+  for (auto& a : queries.axes())
+    if (a.name != kPosition && a.name != size.name)
+      (x.has_axis(a.name) ? batch : keys.has_axis(a.name) ? heads : own).push_back(a);
+  auto shared = heads.size();
+  heads.insert(heads.end(), own.begin(), own.end());
+  auto times = [](std::vector<Axis>::const_iterator from, std::vector<Axis>::const_iterator to) {
+    return std::accumulate(from, to, std::int64_t{1}, [](auto n, auto& a) { return n * a.size; });
+  };
+  /// [batch.., position, heads, last], the heads as one dimension.
+  auto flat = [&](const NamedArray& y, std::size_t with, const Axis& last) {
+    auto order = batch;
+    order.push_back(position);
+    auto to = heads.begin() + static_cast<std::ptrdiff_t>(with);
+    order.insert(order.end(), heads.begin(), to);
+    order.push_back(last);
+    auto a = aligned(y, order).array();
+    auto shape =
+        Shape(Dims(a.type().shape.begin(), a.type().shape.begin() + static_cast<std::ptrdiff_t>(batch.size()) + 1));
+    shape.append(Shape{times(heads.begin(), to), last.size});
+    return reshape(a, shape);
+  };
+  /// [batch.., heads, rest..], 1 for axes that y lacks.
+  auto spread = [&](const NamedArray& y, const std::vector<Axis>& rest, bool with_heads) {
+    auto any_head = std::any_of(heads.begin(), heads.end(), [&](auto& a) { return y.has_axis(a.name); });
+    std::vector<Axis> order;
+    Shape shape;
+    auto add = [&](const Axis& a) {
+      if (y.has_axis(a.name)) order.push_back(a);
+      shape.push_back(y.has_axis(a.name) ? a.size : 1);
+    };
+    for (auto& a : batch) add(a);
+    if (any_head) order.insert(order.end(), heads.begin(), heads.end());
+    if (with_heads) shape.push_back(any_head ? times(heads.begin(), heads.end()) : 1);
+    for (auto& a : rest) add(a);
+    return reshape(broadcast_to(y, order).array(), shape);
+  };
+  AttentionOptions options{.causal = mask.causal};
+  if (mask.explicit_mask) options.mask = spread(*mask.explicit_mask, {position, key_position}, true);
+  if (mask.window) options.left = *mask.window - 1;
+  if (mask.segments) options.query_segments = options.key_segments = spread(*mask.segments, {position}, false);
+  auto y =
+      attention(flat(queries, heads.size(), size), flat(keys, shared, size), flat(values, shared, value_size), options);
+  auto axes = batch;
+  axes.push_back(position);
+  axes.insert(axes.end(), heads.begin(), heads.end());
+  axes.push_back(value_size);
+  Shape shape;
+  for (auto& a : axes) shape.push_back(a.size);
+  return aligned(out(named(reshape(y, shape), axes)), x.axes());
 }
 }  // namespace bora::nn

@@ -83,43 +83,6 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   return where(labels >= 0 && labels < constant(classes, i64), loss, kNan);
 }
 
-Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
-  check<ShapeError>(q.ndim() >= 3 && k.ndim() == q.ndim() && v.ndim() == q.ndim(),
-                    "attention: q, k, v are [B.., S, H, D] and [B.., T, H, D], got ", q.shape(), ", ", k.shape(), ", ",
-                    v.shape());
-  auto lead = q.ndim() - 3;
-  auto S = q.shape(-3), T = k.shape(-3), H = q.shape(-2), D = q.shape(-1);
-  for (std::int64_t d = 0; d < lead; ++d)
-    check<ShapeError>(q.shape(d) == k.shape(d) && q.shape(d) == v.shape(d), "attention: batch dimension ", d,
-                      " differs: ", q.shape(), ", ", k.shape(), ", ", v.shape());
-  check<ShapeError>(v.shape(-3) == T, "attention: ", T, " keys and ", v.shape(-3), " values");
-  check<ShapeError>(k.shape(-1) == D, "attention: head size ", D, " of q and ", k.shape(-1), " of k");
-  check<ShapeError>(k.shape(-2) == v.shape(-2) && k.shape(-2) > 0 && H % k.shape(-2) == 0, "attention: ", H,
-                    " heads of q do not share ", k.shape(-2), " of k and ", v.shape(-2), " of v evenly");
-  check<DtypeError>(is_float(q.dtype()), "attention: needs floating-point operands, got ", q.type());
-  auto group = H / k.shape(-2);
-  auto keys = group == 1 ? k : repeat(k, group, lead + 1), values = group == 1 ? v : repeat(v, group, lead + 1);
-  auto batch = ops::range_of(lead);
-  batch.push_back(lead + 1);
-  auto scores = wide(dot_general(q, keys, {batch, batch, {lead + 2}, {lead + 2}}));  // [B.., H, S, T]
-  scores = scores * options.scale.value_or(1 / std::sqrt(static_cast<double>(D)));
-  if (options.bias.defined()) scores = scores + wide(options.bias);
-  Array attends = options.mask;
-  check<DtypeError>(!attends.defined() || attends.dtype() == boolean,
-                    "attention: a mask is boolean; numbers to add go into .bias");
-  if (options.causal) {
-    auto past = iota({S, T}, 0) >= iota({S, T}, 1);
-    attends = attends.defined() ? attends && past : past;
-  }
-  if (attends.defined()) scores = where(attends, scores, -kInf);
-  auto e = exp(scores - finite_or_zero(top(scores, -1)));
-  auto total = sum(e, -1, kKeep);
-  auto weights = (e / where(total == 0, 1, total)).astype(q.dtype());
-  auto batch_w = ops::range_of(lead + 1);
-  auto out = dot_general(weights, values, {batch_w, batch, {lead + 2}, {lead}});  // [B.., H, S, D]
-  return swapaxes(out, lead, lead + 1);
-}
-
 bool allclose(const Array& a, const Array& b, double rtol, double atol) {
   auto s = broadcast_shapes("allclose", a.shape(), b.shape());
   auto x = broadcast_to(a.concrete(), s).to_vector<double>(), y = broadcast_to(b.concrete(), s).to_vector<double>();

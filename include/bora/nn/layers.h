@@ -46,11 +46,15 @@ struct Mlp {
   static Mlp init(const Axis& embed, const Axis& hidden, const Array& key, double down_stddev = 0.02);
   NamedArray operator()(const NamedArray& x) const;  // tanh-GELU (Hendrycks & Gimpel 2016)
 };
+/// What a position may attend to: all that every field allows. A position that may attend to nothing gets 0.
 struct AttentionMask {
   bool causal = true;
   std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend
+  std::optional<std::int64_t> window = none;       // the last so many positions, its own included
+  std::optional<NamedArray> segments = none;       // integers over position (and batch axes): only equal ones meet
 };
-/// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; softmax in f32.
+/// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; scores and softmax in f32, never in
+/// memory as a whole (bora::attention). Keys and values may lack axes of heads that queries have: those share them (Ainslie et al. 2023).
 struct Attention {
   Linear q, k, v, out;
   static Attention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,

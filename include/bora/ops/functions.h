@@ -1,5 +1,5 @@
-// functions.h -- functions of neural networks, and comparisons of whole arrays. All are composites: fusion makes one
-// pass over memory of them. bf16 is computed in f32 and rounded once, at the end.
+// functions.h -- functions of neural networks, and comparisons of whole arrays. All but attention are composites: fusion
+// makes one pass over memory of them. bf16 is computed in f32 and rounded once, at the end.
 //   Shape letters: B batch, S queries, T keys, H heads, D head size, V classes
 #pragma once
 #include "bora/ops/axes.h"
@@ -28,15 +28,22 @@ Array rms_norm(const Array& x, const Array& weight, const NormOptions& options =
 Array cross_entropy(const Array& logits, const Array& labels);
 
 struct AttentionOptions {
-  bool causal = false;                 // query s attends to keys t <= s
-  Array mask = {};                     // boolean, broadcastable to [B.., H, S, T]; true attends
-  Array bias = {};                     // added to the scores, broadcastable to [B.., H, S, T]
-  std::optional<double> scale = none;  // default 1 / sqrt(D)
+  bool causal = false;                              // query s attends to keys t <= s
+  Array mask = {};                                  // boolean, broadcastable to [B.., H, S, T]; true attends
+  Array bias = {};                                  // added to the scores, broadcastable to [B.., H, S, T]
+  std::optional<double> scale = none;               // default 1 / sqrt(D)
+  std::optional<std::int64_t> left = none, right = none;  // a window: s - left <= t <= s + right
+  Array query_segments = {}, key_segments = {};     // integers [B.., S] and [B.., T]: only equal ones meet
+  std::optional<double> soft_cap = none;            // scores become cap * tanh(score / cap), before the bias
+  double dropout = 0;                               // of the weights; needs a key
+  Array key = {};
 };
-/// Scaled dot-product attention.
-///   q [B.., S, H, D], k v [B.., T, H, D] (or fewer heads, of which H is a multiple). Returns [B.., S, H, D] in q's
-///   dtype. Softmax in f32; a query that may attend to nothing gives 0. Throws ShapeError naming the dimension that
-///   differs.
+/// Scaled dot-product attention (Vaswani et al. 2017).
+///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple). Returns [B.., S, H, E] in q's
+///   dtype. Softmax in f32 (f64 for f64); what several options forbid is forbidden; a query that may attend to nothing gives 0.
+///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (only derivatives of the gradient hold
+///   [B.., H, S, T]). Dropout keeps the weights where random::bernoulli(key, 1 - dropout, {B.., H, S, T}) does, sharded or not.
+///   Throws ShapeError naming the dimension that differs, ValueError for options out of range.
 Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
 
 /// |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing, equal infinities are close. Reads values: not

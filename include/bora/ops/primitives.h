@@ -174,6 +174,41 @@ struct DotGeneral {
   Dims free_a(std::int64_t ndim) const;
   Dims free_b(std::int64_t ndim) const;
 };
+/// q [B.., S, K, G, D] (G heads for each of k and v), k [B.., T, K, D], v [B.., T, K, E], of one floating dtype -> out [B.., S, K, G, E]
+/// and lse [B.., K, G, S] (f32; f64 for f64), the log of the sum of exp(score). No [S, T] is ever in memory. Computed in f32 (f64).
+/// Further inputs, each of the full size or 1 in every dimension: mask (boolean) and bias (lse's dtype) [B.., K, G, S, T]; segments of
+/// queries [B.., S] and of keys [B.., T] (i32); for keep < 1 a random key [B..] and the number of each head in the whole array [B.., K, G]
+/// (i64): the weight of (row, s, t) draws number (row S + s) T + t, so that a block of heads draws what the whole array would.
+struct Attention {
+  double scale;
+  std::optional<std::int64_t> left = none, right = none;  // query s meets keys s - left .. s + right
+  double soft_cap = 0;                                    // 0: none. Before the bias
+  bool mask = false, bias = false, segments = false;
+  float keep = 1;  // probability with which a weight is kept; the kept ones are divided by it
+  static constexpr std::string_view name = "attention";
+  Types infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Cost cost(const Types& in, const Types& out) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  static Samples<Attention> samples();
+};
+/// q, k, v, d_out, lse, delta [B.., K, G, S], then the further inputs of Attention -> dq, dk, dv and, if wanted, dbias. The weights are
+/// exp(score - lse); d (score) = weight * (d (weight) - delta).
+struct AttentionGrad {
+  Attention of;
+  bool bias;  // its gradient is wanted
+  static constexpr std::string_view name = "attention_grad";
+  Types infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Cost cost(const Types& in, const Types& out) const;
+  Arrays vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  static Samples<AttentionGrad> samples();
+};
 /// x with `indices` in place of dimension axis. The first `batch` dimensions of x and of indices go together (batch <= axis): x [b.., p..,
 /// n, q..], indices i32 [b.., k..] -> [b.., p.., k.., q..]. Indices are already counted from the front; outside of [0, n): see fill.
 struct Take {

@@ -2,7 +2,7 @@
 // matrix multiplication"): b is packed a slab of k x some columns at a time, a strip of rows at a time, and a tile of c of kRows x two
 // vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
 #include "kernels/gemm_block.h"
-#include <immintrin.h>
+#include "kernels/transpose.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -151,34 +151,6 @@ template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
   I i = 0;
   for (; i + S::width <= n; i += S::width) S::store(to + i, load_wide(from + i));
   for (; i < n; ++i) to[i] = wide(from[i]);
-}
-__m256 load8(const float* p) { return _mm256_loadu_ps(p); }
-__m256 load8(const bfloat16* p) {
-  return _mm256_castsi256_ps(
-      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
-}
-/// to[j * step + i] = from[j + i * row] for an 8 x 8 block.
-template <class In> void transpose8(float* to, I step, const In* from, I row) {
-  __m256 r[8], t[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) r[i] = load8(from + i * row);
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
-    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
-  }
-#pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i) {
-    r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
-    r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
-    r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
-    r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    _mm256_storeu_ps(to + i * step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-    _mm256_storeu_ps(to + (i + 4) * step, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-  }
 }
 /// Panels of `panel` columns, [k][panel] each; columns beyond n are zero.
 template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n) {

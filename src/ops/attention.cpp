@@ -1,0 +1,480 @@
+// Attention and its gradient: primitives over the tiled kernel (kernels/attention.h), and the public function. The gradient's own
+// derivative is a composite with the scores in memory.
+#include "bora/kernels/attention.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/functions.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+#include "ops/dims.h"
+
+namespace bora::ops {
+namespace {
+Dtype computed_in(Dtype d) { return d == f64 ? f64 : f32; }
+/// Where the optional inputs are, behind the first `n`; 0: absent.
+struct Extras {
+  std::size_t mask = 0, bias = 0, query_segments = 0, key_segments = 0, key = 0, row = 0, end;
+  Extras(const Attention& p, std::size_t n) : end(n) {
+    if (p.mask) mask = end++;
+    if (p.bias) bias = end++;
+    if (p.segments) query_segments = end++, key_segments = end++;
+    if (p.keep < 1) key = end++, row = end++;
+  }
+};
+/// Sizes of q [B.., S, K, G, D] with k [B.., T, K, D] and v [B.., T, K, E].
+struct Sizes {
+  std::int64_t lead, S, T, K, G, D, E;
+  Shape batch;
+  Sizes(const Type& q, const Type& k, const Type& v) {
+    check<ShapeError>(q.ndim() >= 4 && k.ndim() == q.ndim() - 1 && v.ndim() == k.ndim(),
+                      "attention: needs q [B.., S, K, G, D], k [B.., T, K, D] and v [B.., T, K, E], got ", q, ", ", k,
+                      ", ", v);
+    lead = q.ndim() - 4;
+    batch = pick(q.shape, range_of(lead));
+    S = q.shape[at(lead)], K = q.shape[at(lead + 1)], G = q.shape[at(lead + 2)], D = q.shape[at(lead + 3)];
+    T = k.shape[at(lead)], E = v.shape[at(lead + 2)];
+    check<ShapeError>(k.shape == with(batch, {T, K, D}) && v.shape == with(batch, {T, K, E}), "attention: k must be ",
+                      with(batch, {T, K, D}), " and v ", with(batch, {T, K, E}), " beside q ", q.shape, ", got ", k,
+                      " and ", v);
+    check<DtypeError>(is_float(q.dtype) && k.dtype == q.dtype && v.dtype == q.dtype,
+                      "attention: needs floating-point operands of one dtype, got ", q.dtype, ", ", k.dtype, ", ",
+                      v.dtype);
+  }
+  static Shape with(Shape s, const Dims& more) {
+    s.append(Shape(more));
+    return s;
+  }
+};
+/// The inputs' dimensions as labels: B.. are 0, 1, .., then K and G; positions and sizes of heads are needed whole.
+struct Labels {
+  Dims b;
+  std::int64_t k, g;
+  explicit Labels(std::int64_t lead) : b(range_of(lead)), k(lead), g(lead + 1) {}
+  Dims operator()(const Dims& more) const { return joined(b, more); }
+  Dims q() const { return (*this)({kNone, k, g, kNone}); }
+  Dims kv() const { return (*this)({kNone, k, kNone}); }
+  Dims rows() const { return (*this)({k, g, kNone}); }
+  /// Dimensions of size 1 of an optional input stand for all.
+  static Dims of(const Type& t, Dims d) {
+    for (std::size_t i = 0; i < d.size(); ++i)
+      if (t.shape[i] == 1) d[i] = kNone;
+    return d;
+  }
+};
+/// Calls f(input, its type must have this dtype, sizes it may have) for every optional input.
+template <class F> void for_each_extra(const Extras& x, const Sizes& s, Dtype bias, F f) {
+  Dims all{s.K, s.G, s.S, s.T};
+  if (x.mask) f(x.mask, boolean, all);
+  if (x.bias) f(x.bias, bias, all);
+  if (x.query_segments) f(x.query_segments, i32, Dims{s.S}), f(x.key_segments, i32, Dims{s.T});
+  if (x.key) f(x.key, Dtype::key, Dims{}), f(x.row, i64, Dims{s.K, s.G});
+}
+void check_extras(const Attention& p, const Types& in, const Sizes& s, std::size_t n) {
+  Extras x(p, n);
+  check<ShapeError>(in.size() == x.end, "attention: needs ", x.end, " inputs, got ", in.size());
+  for_each_extra(x, s, computed_in(in[0].dtype), [&](std::size_t i, Dtype dtype, const Dims& tail) {
+    auto full = Sizes::with(s.batch, tail);
+    bool fits = in[i].shape.size() == full.size() && in[i].dtype == dtype;
+    for (std::size_t d = 0; fits && d < full.size(); ++d) fits = in[i].shape[d] == 1 || in[i].shape[d] == full[d];
+    check<ShapeError>(fits, "attention: input ", i, " must be ", Type{full, dtype}, " or 1 in some of its sizes, got ",
+                      in[i]);
+  });
+}
+std::vector<Dims> input_labels(const Attention& p, const Types& in, std::vector<Dims> main) {
+  Labels l(in[0].ndim() - 4);
+  Extras x(p, main.size());
+  main.resize(x.end);
+  auto put = [&](std::size_t i, const Dims& tail) {
+    if (i) main[i] = Labels::of(in[i], l(tail));
+  };
+  put(x.mask, {l.k, l.g, kNone, kNone});
+  put(x.bias, {l.k, l.g, kNone, kNone});
+  put(x.query_segments, {kNone});
+  put(x.key_segments, {kNone});
+  put(x.key, {});
+  put(x.row, {l.k, l.g});
+  return main;
+}
+/// One more leading dimension: the first `n` inputs (and those of `whole`) have it, an optional one that is not mapped is 1 there.
+std::vector<Mapped> lifted(const PrimitivePtr& p, const std::vector<Mapped>& in, std::size_t n, std::size_t whole,
+                           const BatchRules& rules) {
+  Arrays a;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    a.push_back(i < n || i == whole || in[i].axis >= 0 ? rules.front(in[i]) : expand_dims(in[i].value, 0));
+  std::vector<Mapped> r;
+  for (auto& y : call(p, a)) r.push_back({y, 0});
+  return r;
+}
+
+/// What the kernel is told. Lives beside its offsets.
+struct Prepared {
+  kernels::AttentionCall call{};
+  std::vector<Dims> offsets;
+  Prepared(const Attention& p, Inputs in, std::size_t n) {
+    Sizes s(in[0].type, in[1].type, in[2].type);
+    auto far = s.S + s.T;
+    auto reach = [&](const std::optional<std::int64_t>& r) { return std::clamp(r.value_or(far), -far, far); };
+    call = {.dtype = in[0].type.dtype,
+            .batch = volume(s.batch),
+            .heads = s.K,
+            .group = s.G,
+            .queries = s.S,
+            .keys = s.T,
+            .dim = s.D,
+            .value_dim = s.E,
+            .scale = p.scale,
+            .soft_cap = p.soft_cap,
+            .left = reach(p.left),
+            .right = reach(p.right),
+            .q = in[0].data,
+            .k = in[1].data,
+            .v = in[2].data};
+    call.keep = p.keep;
+    Extras x(p, n);
+    offsets.reserve(6);
+    using Extra = kernels::AttentionCall::Extra;
+    /// steps: the strides that the dimensions behind the batch have.
+    auto put = [&](std::size_t i, Extra& e, std::initializer_list<std::int64_t Extra::*> steps) {
+      if (!i) return;
+      auto strides = strides_of(in[i].type.shape);
+      for (std::size_t d = 0; d < strides.size(); ++d)
+        if (in[i].type.shape[d] == 1) strides[d] = 0;
+      auto d = at(s.lead);
+      for (auto step : steps) e.*step = strides[d++];
+      if (x.key == i)
+        for (auto& stride : strides) stride *= 2;  // a key is two words
+      auto& to = offsets.emplace_back();
+      for_each_index(s.batch, [&](std::int64_t, const Dims& b) {
+        std::int64_t o = 0;
+        for (std::size_t k = 0; k < b.size(); ++k) o += b[k] * strides[k];
+        to.push_back(o);
+      });
+      e.data = in[i].data;
+      e.batch = to.data();
+    };
+    put(x.mask, call.mask, {&Extra::head, &Extra::group, &Extra::query, &Extra::key});
+    put(x.bias, call.bias, {&Extra::head, &Extra::group, &Extra::query, &Extra::key});
+    put(x.query_segments, call.query_segments, {&Extra::query});
+    put(x.key_segments, call.key_segments, {&Extra::key});
+    put(x.key, call.random_key, {});
+    put(x.row, call.row, {&Extra::head, &Extra::group});
+  }
+};
+Cost cost_of(const Attention& p, const Types& in, const Types& out, double products) {
+  Sizes s(in[0], in[1], in[2]);
+  Cost c;
+  for (auto* list : {&in, &out})
+    for (auto& t : *list) c.bytes += static_cast<double>(t.nbytes());
+  double pairs = static_cast<double>(s.S) * static_cast<double>(s.T) * (p.right && *p.right <= 0 ? 0.5 : 1);
+  c.flops = products * pairs * static_cast<double>((s.D + s.E) * volume(s.batch) * s.K * s.G);
+  return c;
+}
+}  // namespace
+
+Types Attention::infer(const Types& in) const {
+  check<ShapeError>(in.size() >= 3, "attention: needs q, k and v");
+  Sizes s(in[0], in[1], in[2]);
+  check_extras(*this, in, s, 3);
+  return {{Sizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype},
+          {Sizes::with(s.batch, {s.K, s.G, s.S}), computed_in(in[0].dtype)}};
+}
+void Attention::eval(Inputs in, Outputs out) const {
+  Prepared p(*this, in, 3);
+  kernels::attention(p.call, out[0].data, out[1].data);
+}
+Cost Attention::cost(const Types& in, const Types& out) const { return cost_of(*this, in, out, 2); }
+Arrays Attention::vjp(const Vjp& v) const {
+  auto dtype = v.out[1].dtype();
+  auto d_out = v.ct[0].defined() ? v.ct[0] : zeros(v.out[0].shape(), v.out[0].dtype());
+  // Of a weight w comes back w (d_w - delta), where delta = sum of w d_w = d_out . out; lse takes part as one more weight.
+  auto delta = moveaxis(sum(d_out.astype(dtype) * v.out[0].astype(dtype), -1), v.in[0].ndim() - 4, -1);
+  if (v.ct[1].defined()) delta = delta - v.ct[1];
+  Extras x(*this, 3);
+  Arrays in{v.in[0], v.in[1], v.in[2], d_out, v.out[1], delta}, r(v.in.size());
+  in.insert(in.end(), v.in.begin() + 3, v.in.end());
+  auto g = call(AttentionGrad{*this, x.bias && v.needs[x.bias]}, in);
+  std::copy(g.begin(), g.begin() + 3, r.begin());
+  if (g.size() > 3) r[x.bias] = g[3];
+  return r;
+}
+Factors Attention::factors(const Types& in) const {
+  Labels l(in[0].ndim() - 4);
+  return {input_labels(*this, in, {l.q(), l.kv(), l.kv()}), {l.q(), l.rows()}};
+}
+std::vector<Mapped> Attention::batch(const std::vector<Mapped>& in, const BatchRules& rules) const {
+  return lifted(primitive(*this), in, 3, 0, rules);
+}
+
+Types AttentionGrad::infer(const Types& in) const {
+  check<ShapeError>(in.size() >= 6, "attention_grad: needs q, k, v, d_out, lse and delta");
+  Sizes s(in[0], in[1], in[2]);
+  Type rows{Sizes::with(s.batch, {s.K, s.G, s.S}), computed_in(in[0].dtype)},
+      out{Sizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype};
+  check<ShapeError>(in[3] == out && in[4] == rows && in[5] == rows, "attention_grad: d_out must be ", out,
+                    ", lse and delta ", rows, ", got ", in[3], ", ", in[4], ", ", in[5]);
+  check_extras(of, in, s, 6);
+  Types r{in[0], in[1], in[2]};
+  if (bias) r.push_back(in[Extras(of, 6).bias]);
+  return r;
+}
+void AttentionGrad::eval(Inputs in, Outputs out) const {
+  Prepared p(of, in, 6);
+  kernels::AttentionGradient g{in[3].data, in[4].data, in[5].data, out[0].data, out[1].data, out[2].data};
+  if (bias) g.dbias = out[3].data, g.bias_size = out[3].type.size();
+  kernels::attention_gradient(p.call, g);
+}
+Cost AttentionGrad::cost(const Types& in, const Types& out) const { return cost_of(of, in, out, bias ? 7 : 5); }
+Factors AttentionGrad::factors(const Types& in) const {
+  Labels l(in[0].ndim() - 4);
+  Factors f{input_labels(of, in, {l.q(), l.kv(), l.kv(), l.q(), l.rows(), l.rows()}), {l.q(), l.kv(), l.kv()}};
+  if (bias) f.out.push_back(f.in[Extras(of, 6).bias]);
+  return f;
+}
+/// Sums over heads that share a key, a value or a bias are pending where those heads are split.
+std::optional<std::vector<Sharded>> AttentionGrad::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
+  Types types;
+  for (auto& x : in) types.push_back(x.type);
+  auto f = factors(types);
+  auto r = rules.by_factors(primitive(*this), f, in);
+  for (std::size_t d = 0; d < f.out[0].size(); ++d)
+    for (std::size_t o = 1; o < r.size(); ++o)
+      if (f.out[0][d] != kNone && !contains(f.out[o], f.out[0][d])) r[o].partial.append(r[0].spec[d]);
+  return r;
+}
+std::vector<Mapped> AttentionGrad::batch(const std::vector<Mapped>& in, const BatchRules& rules) const {
+  return lifted(primitive(*this), in, 6, bias ? Extras(of, 6).bias : 0, rules);  // each its own gradient of the bias
+}
+
+namespace {
+/// Products with the scores in memory: [B.., K, G, S, T].
+struct Dense {
+  std::int64_t lead;
+  Dims batch(std::int64_t head) const { return joined(range_of(lead), {head}); }
+  /// q [B.., S, K, G, D], k [B.., T, K, D] -> [B.., K, G, S, T].
+  Array scores(const Array& q, const Array& k) const {
+    return swapaxes(dot_general(q, k, {batch(lead + 1), batch(lead + 1), {lead + 3}, {lead + 2}}), lead + 1, lead + 2);
+  }
+  /// Summed over keys: [B.., S, K, G, D].
+  Array to_queries(const Array& w, const Array& k) const {
+    return moveaxis(dot_general(w, k, {batch(lead), batch(lead + 1), {lead + 3}, {lead}}), lead + 2, lead);
+  }
+  /// Summed over queries: [B.., T, K, D].
+  Array to_keys(const Array& w, const Array& q) const {
+    return swapaxes(dot_general(w, q, {batch(lead), batch(lead + 1), {lead + 1, lead + 2}, {lead + 2, lead}}), lead,
+                    lead + 1);
+  }
+};
+/// a + b, where either may be zero, which is undefined.
+Array plus(const Array& a, const Array& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
+Array summed_to(Array x, const Shape& shape) {
+  Dims over;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1 && x.shape()[d] != 1) over.push_back(static_cast<std::int64_t>(d));
+  return over.empty() ? x : sum(x, over, {.keepdims = true});
+}
+}  // namespace
+/// The gradient is <d_out, tangent of the output> differentiated by the inputs, lse and delta being inputs of their own. With
+/// a = the tangent of the scores, h = d (weights), ds = w (h - delta): L = <a, ds> + <dropped w, d_out cv>.
+Arrays AttentionGrad::vjp(const Vjp& v) const {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  Extras x(of, 6);
+  Sizes s(v.in[0].type(), v.in[1].type(), v.in[2].type());
+  Dense m{s.lead};
+  auto type = v.in[4].dtype();
+  auto wide = [&](const Array& a) { return a.defined() ? a.astype(type) : a; };
+  auto q = wide(v.in[0]), k = wide(v.in[1]), val = wide(v.in[2]), d_out = wide(v.in[3]), lse = expand_dims(v.in[4], -1),
+       delta = expand_dims(v.in[5], -1);
+  auto cq = wide(v.ct[0]), ck = wide(v.ct[1]), cv = wide(v.ct[2]), cb = v.ct.size() > 3 ? v.ct[3] : Array();
+  auto score = m.scores(q, k) * of.scale;
+  Array slope, curve, t = score;
+  if (of.soft_cap != 0) {
+    auto y = tanh(score / of.soft_cap);
+    t = y * of.soft_cap;
+    slope = 1 - y * y;
+    curve = y * slope * (-2 / of.soft_cap);
+  }
+  if (x.bias) t = t + v.in[x.bias];
+  Array attends;
+  auto also = [&](const Array& c) { attends = attends.defined() ? attends && c : c; };
+  auto from = iota({s.S, s.T}, 0), to = iota({s.S, s.T}, 1);
+  if (of.left) also(to >= from - Scalar(std::clamp(*of.left, -s.S - s.T, s.S + s.T)));
+  if (of.right) also(to <= from + Scalar(std::clamp(*of.right, -s.S - s.T, s.S + s.T)));
+  if (x.mask) also(v.in[x.mask]);
+  if (x.query_segments) {
+    auto lift = [&](const Array& a, std::int64_t axis) {
+      return expand_dims(expand_dims(expand_dims(a, axis), s.lead), s.lead);
+    };
+    also(lift(v.in[x.query_segments], -1) == lift(v.in[x.key_segments], -2));
+  }
+  auto w = exp(t - where(lse == -inf, 0, lse));
+  if (attends.defined()) w = where(attends, w, 0);
+  Array drop;
+  if (x.key) {  // what attention itself draws, made visible: equal weights, and values that each point at one key
+    auto unit = eye(s.T, type), one = broadcast_to(reshape(unit, {s.T, 1, s.T}), Sizes::with(s.batch, {s.T, s.K, s.T}));
+    Attention plain{.scale = 0, .keep = of.keep};
+    auto drawn = call(plain, {q, k, one, v.in[x.key], v.in[x.row]})[0];  // [B.., S, K, G, T]
+    drop = where(moveaxis(drawn, s.lead, -2) > 0, constant(1 / static_cast<double>(of.keep), type), 0);
+  }
+  auto dropped = [&](const Array& a) { return drop.defined() ? a * drop : a; };
+  auto h = dropped(m.scores(d_out, val)), ds = w * (h - delta);
+  auto product =
+      plus(cq.defined() ? m.scores(cq, k) : Array(), ck.defined() ? m.scores(q, ck) : Array());  // of tangents
+  if (product.defined()) product = product * of.scale;
+  auto a = product.defined() && slope.defined() ? product * slope : product;
+  if (cb.defined()) a = plus(a, broadcast_to(cb, score.shape()));
+  Arrays r(v.in.size());
+  Array gw;
+  if (a.defined()) {
+    gw = a * (h - delta);
+    auto gh = dropped(w * a);
+    r[2] = m.to_keys(gh, d_out);
+    r[3] = m.to_queries(gh, val);
+    r[5] = -sum(w * a, -1);
+  }
+  if (cv.defined()) {
+    gw = plus(gw, dropped(m.scores(d_out, cv)));
+    r[3] = plus(r[3], m.to_queries(dropped(w), cv));
+  }
+  if (!gw.defined()) return r;
+  auto gs = w * gw, gx = slope.defined() ? gs * slope : gs, gy = slope.defined() ? ds * slope : ds;
+  if (curve.defined() && product.defined()) gx = gx + curve * product * ds;
+  r[0] = m.to_queries(gx, k);
+  r[1] = m.to_keys(gx, q);
+  if (ck.defined()) r[0] = r[0] + m.to_queries(gy, ck);
+  if (cq.defined()) r[1] = r[1] + m.to_keys(gy, cq);
+  r[0] = r[0] * of.scale;
+  r[1] = r[1] * of.scale;
+  r[4] = -sum(gs, -1);
+  if (x.bias) r[x.bias] = summed_to(gs, v.in[x.bias].shape());
+  for (std::size_t i = 0; i < r.size(); ++i)
+    if (r[i].defined()) r[i] = r[i].astype(v.in[i].dtype());
+  return r;
+}
+
+// ---- samples: every option, in f64 --------------------------------------------------------------------------------------
+namespace {
+struct Case {
+  Attention p;
+  Arrays in;
+};
+std::vector<Case> cases() {
+  auto some = [](const Shape& s, int seed) { return random_values(s, -1, 1, seed); };
+  auto q = some({3, 2, 1, 2}, 1), k = some({3, 2, 2}, 2), v = some({3, 2, 2}, 3);
+  auto plain = [&] { return Arrays{q, k, v}; };
+  auto with = [&](const Arrays& more) {
+    Arrays r{q, k, v};
+    r.insert(r.end(), more.begin(), more.end());
+    return r;
+  };
+  const std::uint32_t words[] = {7, 9};
+  return {{{.scale = 0.7},
+           {some({2, 3, 1, 2, 2}, 4), some({2, 4, 1, 2}, 5), some({2, 4, 1, 3}, 6)}},  // a batch; shared heads; T and E
+          {{.scale = 1, .left = 1, .right = 0, .soft_cap = 0.8}, plain()},
+          {{.scale = 1, .mask = true}, with({random_values({1, 1, 3, 3}, 0, 2, 7, boolean)})},
+          {{.scale = 1, .right = 0, .soft_cap = 1.5, .bias = true}, with({some({2, 1, 1, 3}, 8)})},
+          {{.scale = 1, .segments = true}, with({values({3}, {0, 0, 1}, i32), values({3}, {0, 1, 1}, i32)})},
+          {{.scale = 1, .keep = 0.7f}, with({from_bytes({{}, Dtype::key}, words), values({2, 1}, {0, 1}, i64)})}};
+}
+}  // namespace
+Samples<Attention> Attention::samples() {
+  Samples<Attention> r;
+  for (auto& c : cases()) r.push_back({c.p, c.in});
+  return r;
+}
+Samples<AttentionGrad> AttentionGrad::samples() {
+  Samples<AttentionGrad> r;
+  for (auto& c : cases()) {
+    auto out = c.p.infer(types_of(c.in));
+    Arrays in{c.in[0],
+              c.in[1],
+              c.in[2],
+              random_values(out[0].shape, -1, 1, 11),
+              random_values(out[1].shape, 0.5, 1.5, 12),
+              random_values(out[1].shape, -1, 1, 13)};
+    in.insert(in.end(), c.in.begin() + 3, c.in.end());
+    r.push_back({{c.p, c.p.bias}, in});
+  }
+  return r;
+}
+}  // namespace bora::ops
+
+namespace bora {
+Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
+  check<ShapeError>(q.ndim() >= 3 && k.ndim() == q.ndim() && v.ndim() == q.ndim(),
+                    "attention: q, k, v are [B.., S, H, D] and [B.., T, H, D], got ", q.shape(), ", ", k.shape(), ", ",
+                    v.shape());
+  auto lead = q.ndim() - 3;
+  auto S = q.shape(-3), T = k.shape(-3), H = q.shape(-2), D = q.shape(-1), K = k.shape(-2);
+  for (std::int64_t d = 0; d < lead; ++d)
+    check<ShapeError>(q.shape(d) == k.shape(d) && q.shape(d) == v.shape(d), "attention: batch dimension ", d,
+                      " differs: ", q.shape(), ", ", k.shape(), ", ", v.shape());
+  check<ShapeError>(v.shape(-3) == T, "attention: ", T, " keys and ", v.shape(-3), " values");
+  check<ShapeError>(k.shape(-1) == D, "attention: head size ", D, " of q and ", k.shape(-1), " of k");
+  check<ShapeError>(K == v.shape(-2) && K > 0 && H % K == 0, "attention: ", H, " heads of q do not share ", K,
+                    " of k and ", v.shape(-2), " of v evenly");
+  check<DtypeError>(is_float(q.dtype()), "attention: needs floating-point operands, got ", q.type());
+  auto dtype = q.dtype(), computed = dtype == f64 ? f64 : f32;
+  auto G = H / K;
+  auto batch = Shape(Dims(q.type().shape.begin(), q.type().shape.begin() + lead));
+  /// `batch` of ones where x has fewer dimensions, then `tail`; the dimension of heads becomes two.
+  auto shaped = [&](const Array& x, std::string_view what, const Dims& tail, bool heads) {
+    auto full = batch;
+    full.append(Shape(tail));
+    auto missing = static_cast<std::int64_t>(full.size()) - x.ndim();
+    bool fits = missing >= 0;
+    for (std::int64_t d = 0; fits && d < x.ndim(); ++d)
+      fits = x.shape(d) == 1 || x.shape(d) == full[ops::at(missing + d)];
+    check<ShapeError>(fits, "attention: ", what, " ", x.shape(), " does not broadcast to ", full);
+    auto s = Shape(Dims(ops::at(missing), 1));
+    s.append(x.shape());
+    if (heads)
+      s.insert(ops::at(lead) + 1, s[ops::at(lead)] == 1 ? 1 : G), s[ops::at(lead)] = s[ops::at(lead)] == 1 ? 1 : K;
+    return reshape(x, s);
+  };
+  ops::Attention p{.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(D))),
+                   .left = options.left,
+                   .right = options.right};
+  if (options.causal) p.right = std::min<std::int64_t>(0, p.right.value_or(0));
+  if (options.soft_cap) {
+    check<ValueError>(*options.soft_cap > 0, "attention: .soft_cap must be positive, got ", *options.soft_cap);
+    p.soft_cap = *options.soft_cap;
+  }
+  auto grouped = batch;
+  grouped.append(Shape{S, K, G, D});
+  Arrays in{reshape(q, grouped), k.astype(dtype), v.astype(dtype)};
+  if (options.mask.defined()) {
+    check<DtypeError>(options.mask.dtype() == boolean, "attention: a mask is boolean; numbers to add go into .bias");
+    p.mask = true;
+    in.push_back(shaped(options.mask, "the mask", {H, S, T}, true));
+  }
+  if (options.bias.defined()) {
+    p.bias = true;
+    in.push_back(shaped(options.bias, "the bias", {H, S, T}, true).astype(computed));
+  }
+  check<ValueError>(options.query_segments.defined() == options.key_segments.defined(),
+                    "attention: .query_segments and .key_segments are given together");
+  if (options.query_segments.defined()) {
+    check<DtypeError>(is_integer(options.query_segments.dtype()) && is_integer(options.key_segments.dtype()),
+                      "attention: segments are integers, not ", options.query_segments.dtype(), " and ",
+                      options.key_segments.dtype());
+    p.segments = true;
+    in.push_back(shaped(options.query_segments, "query_segments", {S}, false).astype(i32));
+    in.push_back(shaped(options.key_segments, "key_segments", {T}, false).astype(i32));
+  }
+  if (options.dropout != 0) {
+    check<ValueError>(0 <= options.dropout && options.dropout < 1, "attention: .dropout must be in [0, 1), got ",
+                      options.dropout);
+    check<ValueError>(options.key.defined() && options.key.dtype() == Dtype::key && options.key.ndim() == 0,
+                      "attention: .dropout needs one random key in .key");
+    p.keep = static_cast<float>(1 - options.dropout);
+    auto row = batch;
+    row.append(Shape{K, G});
+    in.push_back(reshape(options.key, Shape(Dims(batch.size(), 1))));
+    in.push_back(reshape(iota({volume(row)}, 0, i64), row));
+  }
+  auto out = call(p, in)[0];
+  auto flat = batch;
+  flat.append(Shape{S, H, v.shape(-1)});
+  return reshape(out, flat);
+}
+}  // namespace bora
