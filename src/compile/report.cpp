@@ -127,7 +127,7 @@ struct Printer {
     auto& a = x.fused->args;
     text += tab() + "  over";
     for (int d = 0; d < a.ndim; ++d) text += (d ? " x " : " ") + std::to_string(a.extent[d]);
-    text += "\n";
+    text += ", " + kernels::code_report(*x.kernel) + "\n";
     std::istringstream lines(kernels::print(x.fused->loop));
     for (std::string l; std::getline(lines, l);) text += tab() + "  | " + l + "\n";
   }

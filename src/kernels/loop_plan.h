@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "bora/kernels/loop.h"
+#include "bora/kernels/loop_report.h"
 #include "kernels/kernel_table.h"
 
 namespace bora::kernels {
@@ -95,8 +95,6 @@ class LoopKernel {
   mutable std::atomic<bool> tried_{false};
   mutable std::atomic<std::int64_t> spent_{0};  // nanoseconds in the interpreter, roughly
 };
-/// "generated, N bytes" or "interpreted: " and why. Asking makes the code at once.
-std::string code_report(const LoopKernel&);
 /// The kernel for a given instruction set (tests compare them); not cached.
 LoopKernelPtr compile_for(const Loop&, Isa, Code = Code::interpreted);
 /// Throws ValueError with the reason if the Loop is not well formed. Says whether its lanes are 64 bits wide.

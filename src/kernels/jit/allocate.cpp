@@ -39,7 +39,7 @@ class Allocator {
       : t_(t), g_(*t.graph), frame_(f), v4_(g_.isa == Isa::v4), values_(g_.nodes.size() * static_cast<std::size_t>(t.copies)),
         owner_(kRegisters, kFree), needed_(needed(g_)) {
     for (int r = v4_ ? 32 : 16; r < kFirstMask; ++r) owner_[at(r)] = kReserved;
-    owner_[kFirstMask] = owner_[kRegisters - 1] = kReserved;
+    for (int r : {kFirstMask, kRegisters - 2, kRegisters - 1}) owner_[at(r)] = kReserved;
     for (int r : t.reserved) owner_[at(r)] = kReserved;
     for (auto [node, r] : t.pins) {
       Value& x = values_[at(node * t.copies)];
@@ -260,6 +260,12 @@ class Allocator {
 }  // namespace
 
 std::vector<Machine> allocate(const Task& t, Frame& f) { return Allocator(t, f).take(); }
+bool wants_register(const Graph& g, const Node& n, std::size_t j) {
+  const auto leaf = [&](std::size_t i) { return n.in[i] >= 0 && is_leaf(g.nodes[static_cast<std::size_t>(n.in[i])].op); };
+  if (!leaf(j)) return false;
+  if (n.op == P::fma || n.op == P::fnma) return leaf(0) + leaf(1) + leaf(2) > 1;
+  return !(reads_memory(n.op) && (j == 1 || (j == 0 && commutes(n.op) && !leaf(1))));
+}
 std::vector<char> needed(const Graph& g) {
   std::vector<char> r(g.nodes.size());
   for (std::size_t k = g.nodes.size(); k-- > 0;) {

@@ -8,7 +8,8 @@
 #include "kernels/jit/graph.h"
 
 namespace bora::kernels::jit {
-/// Registers 0..31 are vectors, then k1 to k7 of AVX-512: k1 says which lanes a tail has, k7 is the encoder's.
+/// Registers 0..31 are vectors, then k1 to k7 of AVX-512: k1 says which lanes a tail has, k6 and k7 are the
+/// encoder's.
 inline constexpr int kFirstMask = 32, kRegisters = kFirstMask + 7;
 struct Place {
   enum class Kind : std::uint8_t { none, reg, constant, frame, operand } kind = Kind::none;
@@ -47,6 +48,8 @@ struct Task {
 };
 std::vector<Machine> allocate(const Task&, Frame&);
 
+/// Operand j of the node is a constant or slot that an instruction cannot read where it lies.
+bool wants_register(const Graph&, const Node&, std::size_t j);
 /// Nodes whose result is used, effects included.
 std::vector<char> needed(const Graph&);
 /// Most values alive at once in one copy of the body: vectors, masks. Constants and slots do not count.

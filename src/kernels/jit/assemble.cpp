@@ -111,7 +111,7 @@ class Assembler : public Encoder {
     const auto [vectors, masks] = pressure(g);
     Task t = task(g, Mode::main);
     const int most = p.reductions.empty() ? 4 : std::min(4, parts);
-    while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= registers && t.group * 2 * masks <= 5) t.group *= 2;
+    while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= registers && t.group * 2 * masks <= 4) t.group *= 2;
     t.copies = p.reductions.empty() ? t.group : parts;
     int spare = registers - std::min(registers, t.group * vectors + 3), next = registers;
     partials_.clear();
@@ -122,22 +122,30 @@ class Assembler : public Encoder {
       if (fits)
         for (int u = 0; u < parts; ++u) t.reserved.push_back(next + u);
     }
+    // The only extreme of a pass: whether there was a NaN is kept aside, so that the partial results wait for one instruction, not two.
+    const auto real_extreme = [](const Accumulator& a) {
+      return (a.kind == Reduction::max || a.kind == Reduction::min) && (a.format == Format::f32 || a.format == Format::bf16);
+    };
+    flag_nan_ = v4() && !s_.wide && p.reductions.size() == 1 && real_extreme(p.reductions[0]);
     pin(t, live, spare, next);
 
-    Xbyak::Label main, rest, tails, done;
+    Xbyak::Label main, brief, tails, done, end;
     const int step = t.copies * lanes();
-    for (const Partials& a : partials_) {
-      identity(a.what, v(0));
-      for (int u = 0; u < parts; ++u) vmovaps(ptr[rsp + a.offset + u * vector_bytes()], v(0));
-    }
+    const auto spread = [&](bool to_frame) {  // partial results between registers and frame
+      for (const Partials& a : partials_)
+        for (int u = 0; a.reg >= 0 && u < parts; ++u) {
+          const auto place = ptr[rsp + a.offset + u * vector_bytes()];
+          to_frame ? vmovaps(place, v(a.reg + u)) : vmovaps(v(u), v(a.reg + u));
+        }
+    };
     mov(rcx, ptr[rsp + kColumns]);
     xor_(eax, eax);
     lea(rdx, ptr[rcx - step]);
     mov(ptr[rsp + kLimit], rdx);
     test(rdx, rdx);
-    jl(tails, T_NEAR);
-    for (const Partials& a : partials_)
-      for (int u = 0; a.reg >= 0 && u < parts; ++u) vmovaps(v(a.reg + u), ptr[rsp + a.offset + u * vector_bytes()]);
+    jl(brief, T_NEAR);
+    for (const Partials& a : partials_) begin(a, a.reg >= 0);
+    if (flag_nan_) kxorw(kNan, kNan, kNan);
     for (auto [node, r] : t.pins) load_leaf(g.nodes[at(node)], r);
     const auto body = allocate(t, frame_);
     align(32);
@@ -146,8 +154,21 @@ class Assembler : public Encoder {
     add(rax, step);
     cmp(rax, ptr[rsp + kLimit]);
     jle(main, T_NEAR);
-    for (const Partials& a : partials_)
-      for (int u = 0; a.reg >= 0 && u < parts; ++u) vmovaps(ptr[rsp + a.offset + u * vector_bytes()], v(a.reg + u));
+    // One reduction and no tail: the partial results are combined where they are.
+    if (partials_.size() == 1 && partials_[0].reg >= parts + 2) {
+      Xbyak::Label rest;
+      cmp(rax, rcx);
+      jne(rest, T_NEAR);
+      spread(false);
+      fold(partials_[0]);
+      jmp(end, T_NEAR);
+      L(rest);
+    }
+    spread(true);
+    jmp(tails, T_NEAR);
+    L(brief);
+    for (const Partials& a : partials_) begin(a, false);
+    if (flag_nan_) kxorw(kNan, kNan, kNan);
     L(tails);
     mov(rdx, rcx);
     sub(rdx, rax);
@@ -157,15 +178,28 @@ class Assembler : public Encoder {
     add(rax, lanes());
     jmp(tails, T_NEAR);
     L(done);
-    for (const Partials& a : partials_) fold(a);
+    for (const Partials& a : partials_) {
+      for (int u = 0; u < parts; ++u) vmovaps(v(u), ptr[rsp + a.offset + u * vector_bytes()]);
+      fold(a);
+    }
+    L(end);
   }
-  /// Registers that are left hold the constants and row values that are used most.
+  /// Partial results that nothing has met yet, in registers or in the frame.
+  void begin(const Partials& a, bool in_registers) {
+    const int first = in_registers ? a.reg : 0;
+    identity(a.what, v(first));
+    for (int u = 0; u < 32 / lanes(); ++u) {
+      if (!in_registers) vmovaps(ptr[rsp + a.offset + u * vector_bytes()], v(0));
+      else if (u > 0) vmovaps(v(first + u), v(first));
+    }
+  }
+  /// Registers that are left hold the constants and row values that instructions cannot read from memory.
   void pin(Task& t, const std::vector<char>& live, int spare, int next) const {
     const auto& nodes = t.graph->nodes;
     std::vector<int> uses(nodes.size());
     for (std::size_t k = 0; k < nodes.size(); ++k)
-      for (int x : nodes[k].in)
-        if (x >= 0 && live[k] != 0) ++uses[at(x)];
+      for (std::size_t j = 0; j < 4; ++j)
+        if (live[k] != 0 && wants_register(*t.graph, nodes[k], j)) ++uses[at(nodes[k].in[j])];
     std::vector<int> leaves;
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       const Node& n = nodes[k];
@@ -197,10 +231,9 @@ class Assembler : public Encoder {
     }
     vmovaps(ptr[rsp + kMask], ymm0);
   }
-  /// 32 partial results -> one by halving, in every lane of its slot.
+  /// 32 partial results in the first registers -> one by halving, in every lane of its slot.
   void fold(const Partials& a) {
     const int parts = 32 / lanes();
-    for (int u = 0; u < parts; ++u) vmovaps(v(u), ptr[rsp + a.offset + u * vector_bytes()]);
     for (int w = parts / 2; w > 0; w /= 2)
       for (int u = 0; u < w; ++u) combine(a.what, v(u), v(u + w), v(parts), v(parts + 1));
     const int lane = s_.wide ? 8 : 4;
@@ -212,6 +245,13 @@ class Assembler : public Encoder {
     }
     if (s_.wide) vbroadcastsd(y(0), xmm0);
     else vbroadcastss(v(0), xmm0);
+    if (flag_nan_) {
+      Xbyak::Label numbers;
+      kortestw(kNan, kNan);
+      jz(numbers);
+      load_constant(0, 0x7fc00000u, false);
+      L(numbers);
+    }
     vmovaps(ptr[rsp + slot_offset_[at(a.what.slot)]], v(0));
   }
 };

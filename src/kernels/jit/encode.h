@@ -35,6 +35,8 @@ class Encoder : public Xbyak::CodeGenerator {
   std::vector<int> slot_offset_;
   std::vector<char> lazy_;
   std::vector<Partials> partials_;
+  bool flag_nan_ = false;  // of the pass: its one reduction is a max or min of f32, and kNan says whether it met a NaN
+  const Xbyak::Opmask kNan{6};
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool v4() const { return s_.isa == Isa::v4; }
@@ -155,7 +157,9 @@ class Encoder : public Xbyak::CodeGenerator {
         if (larger) wide ? vmaxpd(r, d, x) : vmaxps(r, d, x);
         else wide ? vminpd(r, d, x) : vminps(r, d, x);
       };
-      if (v4()) {
+      if (flag_nan_) {
+        extreme(d);
+      } else if (v4()) {
         wide ? vcmppd(k7, d, d, 7) : vcmpps(k7, d, d, 7);
         extreme(d | k7);
       } else {
@@ -427,6 +431,10 @@ class Encoder : public Xbyak::CodeGenerator {
   void accumulate(const Machine& m) {
     const Partials& p = partials_[m.imm];
     const X x = v(m.in[0].at), acc = v(m.temp[0]), t = v(m.temp[1]), u = v(m.temp[2]);
+    if (flag_nan_) {
+      mode_ == Mode::tail ? vcmpps(k7 | k1, x, x, 3) : vcmpps(k7, x, x, 3);
+      korw(kNan, kNan, k7);
+    }
     if (mode_ == Mode::main) {
       if (p.reg >= 0) return combine(p.what, v(p.reg + m.copy), x, t, u);
       const auto place = ptr[rsp + p.offset + m.copy * vector_bytes()];
