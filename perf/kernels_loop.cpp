@@ -77,7 +77,7 @@ void measure(benchmark::State& state, const Loop& loop, std::int64_t rows, std::
   std::vector<void*> p;
   for (const Operand& o : loop.operands) {
     const auto n = static_cast<std::size_t>(o.columns ? rows * columns : 2 * rows);
-    memory.emplace_back(n * dtype_size(o.dtype) / 8 + 8);
+    memory.emplace_back(n * dtype_size(o.dtype) / 8 + 16);
     for (std::size_t i = 0; i < n; ++i) {
       const float x = 0.3f + static_cast<float>(i % 601) * 0.001f;
       if (o.dtype == f64) reinterpret_cast<double*>(memory.back().data())[i] = x;
@@ -85,7 +85,8 @@ void measure(benchmark::State& state, const Loop& loop, std::int64_t rows, std::
       else if (dtype_size(o.dtype) == 4) reinterpret_cast<float*>(memory.back().data())[i] = x;
     }
   }
-  for (auto& m : memory) p.push_back(m.data());
+  for (auto& m : memory)  // as results lie in an arena
+    p.push_back(reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(m.data()) + 63) / 64 * 64));
   LoopArgs a = dense(loop, rows, columns, p);
   double bytes = 0;
   for (std::size_t k = 0; k < p.size(); ++k) {

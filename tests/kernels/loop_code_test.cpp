@@ -1,11 +1,13 @@
 // Loops generated at run time: which there are, and that they give the interpreter's bits (loop_test.cpp runs everything both ways).
 #include <gtest/gtest.h>
+#include <cstdlib>
+#include <fstream>
 #include "bora/base/error.h"
 #include "loop_build.h"
 
 namespace bora::kernels::test {
 namespace {
-TEST(LoopCode, EveryOperationOf32BitsIsGenerated) {
+TEST(LoopCode, EveryOperationIsGenerated) {
   for (OpId id : all_ops())
     for (Dtype d : {f32, bf16, i32, u32, u8, boolean, f64, i64}) {
       const ElementOp& op = element_op(id);
@@ -24,6 +26,85 @@ TEST(LoopCode, EveryOperationOf32BitsIsGenerated) {
         EXPECT_EQ(code_report(*compile_for(b.loop, which, Code::generated)).substr(0, 9), "generated")
             << op.name << " " << dtype_name(d) << ": " << code_report(*compile_for(b.loop, which, Code::generated));
     }
+}
+TEST(LoopCode, LargeResultsPastTheCaches) {
+  Builder b;
+  const int x = b.load(f32, true), y = b.op("add", {b.op("mul", {x, x}), b.load(f32, false)});
+  b.store(y, true);
+  b.store(b.cast(bf16, y), true);
+  constexpr std::int64_t n = (8 << 20) + 5;
+  std::vector<float> in(n), padded(n + 32), want(n);
+  std::vector<bfloat16> rounded(n), want_rounded(n);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 1013) * 0.37f - 100;
+  float s = 3;
+  auto* aligned = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(padded.data()) + 63) / 64 * 64);
+  run(*compile_for(b.loop, isa()), dense(b.loop, 1, n, {in.data(), &s, want.data(), want_rounded.data()}));
+  for (Isa which : {Isa::v3, Isa::v4}) {
+    if (which == Isa::v4 && !has_v4()) continue;
+    const auto kernel = compile_for(b.loop, which, Code::generated);
+    for (std::int64_t shift : {0, 1}) {
+      std::fill(padded.begin(), padded.end(), 0.f);
+      run(*kernel, dense(b.loop, 1, n, {in.data(), &s, aligned + shift, rounded.data()}));
+      ASSERT_EQ(std::memcmp(aligned + shift, want.data(), n * sizeof(float)), 0);
+      ASSERT_EQ(std::memcmp(rounded.data(), want_rounded.data(), n * sizeof(bfloat16)), 0);
+    }
+  }
+}
+TEST(LoopCode, WhatIsNotCoveredIsInterpretedAndSaysWhy) {
+  Builder b;  // an index of 64 bits in a loop of 32-bit lanes
+  b.store(b.op("exp", {b.cast(f32, b.load(i64, true))}), true);
+  EXPECT_EQ(code_report(*compile_for(b.loop, isa(), Code::generated)), "interpreted: 64-bit values in a loop of 32-bit lanes");
+  EXPECT_EQ(code_report(*compile_for(b.loop, isa())), "interpreted: BORA_JIT=off");
+}
+TEST(LoopCode, ArgumentsThatAreForTheInterpreter) {
+  Builder far;  // numbers beyond 32 bits as f32; a sum over more columns than a segment has
+  far.loop.linear_forms = 1;
+  far.store(far.add({.kind = K::linear, .dtype = f32}), true);
+  Builder sum;
+  sum.store(sum.reduce(Reduction::sum, sum.load(f32, true)), false);
+  const std::int64_t n = kSegment + 77;
+  std::vector<float> in(static_cast<std::size_t>(n), 0.3f), got(in), want(in);
+  for (Loop loop : {far.loop, sum.loop}) {
+    auto args = [&](std::vector<float>& out) {
+      LoopArgs a = loop.linear_forms > 0 ? dense(loop, 1, n, {out.data()}) : dense(loop, 1, n, {in.data(), out.data()});
+      a.linear[0].base = std::int64_t{1} << 40;
+      return a;
+    };
+    run(*compile_for(loop, isa()), args(want));
+    run(*compile_for(loop, isa(), Code::generated), args(got));
+    EXPECT_EQ(got, want);
+  }
+}
+/// No page of this process is writable and executable; generated code is neither in the heap nor on the stack.
+TEST(LoopCode, NoPageIsWritableAndExecutable) {
+  Builder b;
+  b.store(b.op("tanh", {b.load(f32, true)}), true);
+  const auto kernel = compile_for(b.loop, isa(), Code::generated);
+  ASSERT_EQ(code_report(*kernel).substr(0, 9), "generated");
+  std::ifstream maps("/proc/self/maps");
+  int executable = 0;
+  for (std::string line; std::getline(maps, line);) {
+    const auto rights = line.substr(line.find(' ') + 1, 4);
+    EXPECT_FALSE(rights[1] == 'w' && rights[2] == 'x') << line;
+    executable += rights[2] == 'x';
+  }
+  EXPECT_GT(executable, 0);
+}
+TEST(LoopCodeDeathTest, AWrongValueOfBoraJitSaysWhatIsAllowed) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a process of its own: the variable is read once
+  const auto start = [] {
+    setenv("BORA_JIT", "yes", 1);
+    Builder b;
+    b.store(b.op("neg", {b.load(f32, true)}), true);
+    try {
+      compile(b.loop);
+    } catch (const ValueError& e) {
+      std::fputs(e.what(), stderr);
+      std::_Exit(3);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(start(), testing::ExitedWithCode(3), "BORA_JIT: 'yes' is neither on .* nor off");
 }
 }  // namespace
 }  // namespace bora::kernels::test

@@ -7,7 +7,7 @@ namespace bora::kernels::jit {
 namespace {
 class Assembler : public Encoder {
  public:
-  explicit Assembler(const Sections& s) : Encoder(s) {}
+  Assembler(const Sections& s, Stores stores) : Encoder(s, stores) {}
   std::vector<std::uint8_t> run() {
     if (s_.kept_rows > kMaxKept) throw Uncovered{"more than 16 values kept between passes"};
     for (int k = 0; k < s_.slots; ++k) slot_offset_.push_back(frame_.take(vector_bytes()));
@@ -24,6 +24,7 @@ class Assembler : public Encoder {
     next_row();
     jmp(row, T_NEAR);
     L(end);
+    if (stores_ == Stores::stream) sfence();
     lea(rsp, ptr[rbp - 40]);
     for (const auto& r : {r15, r14, r13, r12, rbx, rbp}) pop(r);
     vzeroupper();
@@ -63,8 +64,6 @@ class Assembler : public Encoder {
       else copy(static_cast<std::size_t>(from), kMorePointers + 8 * k);
     }
   }
-  int operands() const { return static_cast<int>(s_.operands.size()); }
-  int loop_operands() const { return operands() - s_.kept_rows; }
   void fill_steps(int f) {
     const FormSteps& steps = s_.forms[f];
     xor_(edx, edx);
@@ -257,9 +256,9 @@ class Assembler : public Encoder {
 };
 }  // namespace
 
-std::vector<std::uint8_t> assemble(const Sections& s) {
+std::vector<std::uint8_t> assemble(const Sections& s, Stores stores) {
   try {
-    return Assembler(s).run();
+    return Assembler(s, stores).run();
   } catch (const Xbyak::Error& e) { throw Uncovered{std::string("the assembler: ") + e.what()}; }
 }
 }  // namespace bora::kernels::jit

@@ -14,6 +14,8 @@ struct Call {
   std::int64_t rows, columns;              // rows > 0
   std::int64_t form_at[4], form_row[4], form_column[4];  // linear forms: at the first element, steps
 };
+/// stream: results go around the caches, which pays for large ones; their rows must begin at whole vectors.
+enum class Stores : std::uint8_t { cached, stream };
 /// Position-independent code of a void(const Call*). Throws Uncovered where registers, frame or code run out.
-std::vector<std::uint8_t> assemble(const Sections&);
+std::vector<std::uint8_t> assemble(const Sections&, Stores = Stores::cached);
 }  // namespace bora::kernels::jit

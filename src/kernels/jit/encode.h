@@ -24,13 +24,14 @@ class Encoder : public Xbyak::CodeGenerator {
     int offset;  // 32 partial results in the frame
     int reg;     // first of the registers that hold them in the main loop, or -1
   };
-  explicit Encoder(const Sections& s) : CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(s) {
+  Encoder(const Sections& s, Stores stores) : CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(s), stores_(stores) {
     frame_.bytes = kFrameBegin;
     for (const Operand& o : s.operands) lazy_.push_back(o.columns && static_cast<int>(dtype_size(o.dtype)) == (s.wide ? 8 : 4));
   }
 
  protected:
   const Sections& s_;
+  const Stores stores_;
   Frame frame_;
   std::vector<int> slot_offset_;
   std::vector<char> lazy_;
@@ -41,6 +42,8 @@ class Encoder : public Xbyak::CodeGenerator {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool v4() const { return s_.isa == Isa::v4; }
   int lanes() const { return s_.lanes(); }
+  int operands() const { return static_cast<int>(s_.operands.size()); }
+  int loop_operands() const { return operands() - s_.kept_rows; }
   int vector_bytes() const { return v4() ? 64 : 32; }
   X v(int i) const { return sized(i, vector_bytes()); }
   static X sized(int i, int bytes) {
@@ -413,6 +416,8 @@ class Encoder : public Xbyak::CodeGenerator {
     if (a.masked && !v4()) {
       vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
       a.size == 8 ? vmaskmovpd(to, v(m.temp[0]), part) : vmaskmovps(to, v(m.temp[0]), part);
+    } else if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 && operand < loop_operands()) {
+      vmovntps(to, part);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(to, part) : vmovups(to, part);
     else if (v4()) a.size == 2 ? vpmovdw(to, part) : a.lane == 8 ? vpmovqb(to, part) : vpmovdb(to, part);
     else narrow(a, r, m.temp[0]);

@@ -9,6 +9,8 @@
 namespace bora::kernels::jit {
 namespace {
 constexpr std::int64_t kColumns = 4096;  // of a long row that threads may share: a multiple of every vector
+/// Results from this size on do not stay in the caches until they are read; written past them, their lines need not be read first.
+constexpr std::int64_t kStreamBytes = std::int64_t{32} << 20;
 constexpr double kNanosecondsPerCostHere = kNanosecondsPerCost / 2;
 
 /// How `perf` calls it: the operations, as far as they fit.
@@ -60,7 +62,28 @@ bool LoopCode::takes(const LoopKernel& k, const Grid& g) const {
   }
   return true;
 }
-void LoopCode::call(const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t end) const {
+const void* LoopCode::entry(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
+  std::uint32_t read = 0, written = 0;
+  for (const Instr& i : k.loop.code) {
+    if (i.kind == Instr::Kind::load) read |= 1u << i.imm;
+    if (i.kind == Instr::Kind::store && column_[i.imm] != 0) written |= 1u << i.imm;
+  }
+  const int vector = k.isa == Isa::v4 ? 64 : 32;
+  for (int o = 0; o < g.operands; ++o) {
+    if ((written >> o & 1u) == 0) continue;
+    bool fits = g.rows * g.columns * bytes_[static_cast<std::size_t>(o)] >= kStreamBytes &&
+                reinterpret_cast<std::uintptr_t>(a.pointer[o]) % static_cast<unsigned>(vector) == 0;
+    for (int d = 0; d + 1 < g.ndim; ++d)
+      fits = fits && g.stride[o][d] != 0 && g.stride[o][d] * bytes_[static_cast<std::size_t>(o)] % vector == 0;
+    for (int p = 0; p < g.operands; ++p) fits = fits && ((read >> p & 1u) == 0 || a.pointer[p] != a.pointer[o]);
+    if (!fits) return memory_.entry();
+  }
+  if (written == 0) return memory_.entry();
+  std::call_once(stream_once_, [&] { stream_.emplace(assemble(make_sections(k), Stores::stream), name_of(k.loop)); });
+  return stream_->entry() != nullptr ? stream_->entry() : memory_.entry();
+}
+void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows,
+                    std::int64_t begin, std::int64_t end) const {
   Call c;
   const int n = static_cast<int>(bytes_.size()), last = g.ndim - 1;
   std::int64_t at[kMaxDims];
@@ -86,10 +109,11 @@ void LoopCode::call(const LoopArgs& a, const Grid& g, std::int64_t row, std::int
     char* m = loop_scratch(static_cast<std::size_t>(kept_rows_ * bytes));
     for (int k = 0; k < kept_rows_; ++k) c.pointer[kMaxOperands + k] = m + k * bytes;
   }
-  reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(memory_.entry()))(&c);
+  reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(code))(&c);
 }
 void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   const bool flat = !k.has_reduction && !k.has_row_store;
+  const void* code = g.rows * g.columns * 8 < kStreamBytes ? memory_.entry() : entry(k, a, g);
   const auto grain = [&](std::int64_t columns) {
     return static_cast<std::int64_t>(kGrainNanoseconds / ((static_cast<double>(columns) * k.cost + 20) * kNanosecondsPerCostHere)) + 1;
   };
@@ -98,7 +122,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
     parallel_for(g.rows * parts, grain(kColumns), [&](std::int64_t begin, std::int64_t end) {
       while (begin < end) {
         const auto first = begin % parts, last = std::min(parts, first + (end - begin));
-        call(a, g, begin / parts, 1, first * kColumns, std::min(g.columns, last * kColumns));
+        call(code, a, g, begin / parts, 1, first * kColumns, std::min(g.columns, last * kColumns));
         begin += last - first;
       }
     });
@@ -107,7 +131,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
   parallel_for(g.rows, grain(g.columns), [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const auto n = std::min(end - begin, g.inner() - begin % g.inner());
-      call(a, g, begin, n, 0, g.columns);
+      call(code, a, g, begin, n, 0, g.columns);
       begin += n;
     }
   });

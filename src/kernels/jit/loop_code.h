@@ -1,7 +1,7 @@
 // loop_code.h -- the machine code of a Loop and how it is run.
 #pragma once
-#include <string>
-#include <variant>
+#include <mutex>
+#include <optional>
 #include "kernels/jit/assemble.h"
 #include "kernels/jit/code_memory.h"
 #include "kernels/loop_grid.h"
@@ -21,9 +21,14 @@ class LoopCode {
  private:
   LoopCode(const LoopKernel&, const Sections&);
   LoopCode(const LoopKernel&, const Sections&, const std::vector<std::uint8_t>&);
+  /// The code for these arguments: past the caches where results are large, not read by the loop, and begin at whole vectors.
+  const void* entry(const LoopKernel&, const LoopArgs&, const Grid&) const;
   /// Rows [row, row + rows), which follow each other, columns [begin, end) of each.
-  void call(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t end) const;
+  void call(const void* code, const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
+            std::int64_t end) const;
   CodeMemory memory_;
+  mutable std::once_flag stream_once_;
+  mutable std::optional<CodeMemory> stream_;
   std::size_t code_bytes_;
   std::vector<int> bytes_;  // per operand, of an element
   std::vector<char> column_;
