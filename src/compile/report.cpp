@@ -1,6 +1,6 @@
 #include "compile/report.h"
 #include <algorithm>
-#include "bora/kernels/loop.h"
+#include "bora/kernels/loop_report.h"
 #include "compile/executable_run.h"
 
 namespace bora::exec {

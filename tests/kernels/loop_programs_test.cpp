@@ -41,7 +41,8 @@ Loop program(Random& g) {
   if (wide && g() % 2) put(b.cast(f64, b.load(pick(std::vector<Dtype>{f32, i32, bf16}, g), true)), true);
   if (g() % 3 == 0) {
     b.loop.linear_forms = 2;
-    put(b.add({.kind = K::linear, .dtype = wide ? pick(std::vector<Dtype>{f64, i64}, g) : pick(std::vector<Dtype>{f32, i32, u8, bf16}, g)}), true);
+    const std::vector<Dtype> numbers = wide ? std::vector<Dtype>{f64, i64} : std::vector<Dtype>{f32, i32, u8, bf16};
+    put(b.add({.kind = K::linear, .dtype = pick(numbers, g)}), true);
     const int key = b.operand(Dtype::key, false);
     if (!wide)
       put(b.add({.kind = K::random_bits, .dtype = g() % 2 ? u32 : u8, .operand = static_cast<std::int16_t>(key), .imm = 1}), true);
@@ -97,11 +98,13 @@ struct Memory {
 };
 /// Three dimensions; each operand dense, with gaps between rows, or the same for all of them.
 Memory memory_for(const Loop& loop, Random& g) {
-  constexpr std::int64_t columns[] = {1, 2, 3, 5, 8, 13, 16, 17, 31, 32, 33, 47, 64, 65, 96, 100, 127, 130, 200, 513, 1024, 1025, 1700, 2600};
+  constexpr std::int64_t columns[] = {1,  2,  3,  5,  8,   13,  16,  17,  31,  32,   33,   47,
+                                      64, 65, 96, 100, 127, 130, 200, 513, 1024, 1025, 1700, 2600};
   Memory m;
   LoopArgs& a = m.args;
   a.ndim = 3;
-  a.extent[0] = 1 + static_cast<std::int64_t>(g() % 3), a.extent[1] = 1 + static_cast<std::int64_t>(g() % 5), a.extent[2] = pick(columns, g);
+  a.extent[0] = 1 + static_cast<std::int64_t>(g() % 3), a.extent[1] = 1 + static_cast<std::int64_t>(g() % 5);
+  a.extent[2] = pick(columns, g);
   std::vector<char> stored(loop.operands.size());
   for (const Instr& i : loop.code)
     if (i.kind == K::store) stored[i.imm] = true;

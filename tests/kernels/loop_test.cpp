@@ -212,7 +212,8 @@ void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns,
       Buffer& b = i.imm < alias.size() && alias[i.imm] >= 0 ? got[static_cast<std::size_t>(alias[i.imm])] : got[i.imm];
       for (std::int64_t e = 0; e < n; ++e)
         ASSERT_TRUE(same(b.dtype, b.at(e), want[i.imm].at(e)))
-            << (which == Isa::v3 ? "v3" : "v4") << (code == Code::generated ? " generated" : "") << " rows " << rows << " columns " << columns << " operand " << i.imm
+            << (which == Isa::v3 ? "v3" : "v4") << (code == Code::generated ? " generated" : "")
+            << " rows " << rows << " columns " << columns << " operand " << i.imm
             << " element " << e << ": " << std::hex << b.at(e) << " not " << want[i.imm].at(e) << std::dec << " ("
             << number(b.dtype, b.at(e)) << ", " << number(b.dtype, want[i.imm].at(e)) << ")\n"
             << print(loop);
