@@ -63,6 +63,11 @@ struct Runner {
     return {{in, x.in.size()}, {out, x.out.size()}};
   }
   void operator()(const EvalStep& x) const {
+    if (x.gemm) {
+      auto g = *x.gemm;
+      g.a = s.at(x.in[0]), g.b = s.at(x.in[1]), g.c = s.at(x.out[0]);
+      return kernels::gemm(g);
+    }
     auto [in, out] = views(x);
     x.primitive->eval(in, out);
   }

@@ -2,6 +2,7 @@
 // from one iteration to the next, and nothing else.
 #pragma once
 #include <variant>
+#include "bora/kernels/gemm.h"
 #include "compile/graph.h"
 
 namespace bora::exec {
@@ -17,6 +18,7 @@ struct EvalStep {
   Types in_types, out_types;
   std::vector<Place> in, out;
   std::size_t first_in = 0, first_out = 0;  // its views in the State
+  std::optional<kernels::Gemm> gemm = {};   // a product that needs nothing else: called straight
 };
 struct LoopStep {
   std::shared_ptr<const Fused> fused;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "bora/ops/collectives.h"
+#include "bora/ops/product.h"
 
 namespace bora::exec {
 namespace {
@@ -85,7 +86,7 @@ struct Maker {
   Place out(std::size_t k) const { return places[idx(n.out[k])]; }
   std::size_t bytes(std::size_t k) const { return g.type(n.out[k]).nbytes(); }
   EvalStep eval() const {
-    EvalStep r{n.primitive, {}, {}, {}, {}, table.inputs, table.outputs};
+    EvalStep r{n.primitive, {}, {}, {}, {}, table.inputs, table.outputs, {}};
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       r.in.push_back(in(i));
       r.in_types.push_back(g.type(n.in[i]));
@@ -101,6 +102,7 @@ struct Maker {
     }
     table.inputs += r.in.size();
     table.outputs += r.out.size();
+    if (auto* dot = as<ops::DotGeneral>(n.primitive)) r.gemm = ops::as_gemm(*dot, r.in_types);
     return r;
   }
   std::vector<Carry> carries(const Block& body, std::size_t first, std::size_t in_node, std::size_t count,

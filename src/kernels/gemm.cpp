@@ -1,6 +1,7 @@
 // gemm.cpp -- how a product is spread over threads. The bits of an element of c depend on the shape of the product only
 // (gemm_block.h), so the partition is free: whole products of a batch, strips of rows, panels of columns, or slabs of k.
 #include "bora/kernels/gemm.h"
+#include <unistd.h>
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -16,12 +17,14 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 constexpr I kGrain = 1 << 18;          // multiply-adds that are worth a thread
-constexpr I kStrip = 28, kPanel = 32;  // units in which rows and columns are handed to threads
+constexpr I kStrip = 14, kPanel = 32;  // units in which rows and columns are handed to threads
 
-/// Scratch of this thread, kept between calls.
-void* scratch() {
-  static thread_local auto memory = allocate(kScratchBytes);
-  return memory.get();
+/// Scratch of this thread, kept between calls; packed b takes half of the second-level cache.
+const GemmScratch& scratch() {
+  static const I cache = std::max<I>(sysconf(_SC_LEVEL2_CACHE_SIZE), 256 << 10);
+  static thread_local auto memory = allocate(std::max<std::size_t>(kScratchBytes, 4 << 20));  // 4 MiB and more: huge pages
+  static thread_local const GemmScratch s{memory.get(), std::min(kMostPacked, cache / 2)};
+  return s;
 }
 
 const void* at(Dtype d, const void* p, I elements) {
@@ -47,7 +50,8 @@ GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
 }
 void run(const GemmBlock& b) {
   static const bool wide = isa() == Isa::v4;
-  (wide ? v4::gemm_block : v3::gemm_block)(b, scratch());
+  const auto& s = scratch();
+  if (!(wide ? v4::gemm_thin : v3::gemm_thin)(b, s)) (wide ? v4::gemm_block : v3::gemm_block)(b, s);
 }
 
 /// Small c, long k: slabs of k are computed by different threads, a round of them at a time, and added to c in order.
@@ -98,40 +102,18 @@ void run_over_slabs(const Gemm& g) {
   }
 }
 
-/// Few columns, many rows: the transposed product, so that rows fill the vectors. The bits are those of the direct one, except where a
-/// bf16 unit takes it.
-void run_transposed(const Gemm& g) {
-  auto t = g;
-  t.m = g.n, t.n = g.m;
-  t.a = g.b, t.a_batch = g.b_batch, t.a_row = g.b_col, t.a_col = g.b_row;
-  t.b = g.a, t.b_batch = g.a_batch, t.b_row = g.a_col, t.b_col = g.a_row;
-  t.c_batch = g.m * g.n, t.ldc = g.m;
-  auto memory = allocate(static_cast<std::size_t>(g.batch * g.m * g.n) * dtype_size(g.dtype));
-  t.c = memory.get();
-  gemm(t);
-  dispatch_size(g.dtype, [&](auto size) {
-    using T = decltype(size);
-    auto* c = static_cast<T*>(g.c);
-    const auto* s = static_cast<const T*>(t.c);
-    parallel_for(g.batch * g.m, 4096, [&](I begin, I end) {
-      for (I u = begin; u < end; ++u)
-        for (I j = 0; j < g.n; ++j)
-          c[u / g.m * g.c_batch + u % g.m * g.ldc + j] = s[u / g.m * g.m * g.n + j * g.m + u % g.m];
-    });
-  });
-}
-
 void run_float(const Gemm& g) {
   I threads = thread_count(), work = g.batch * g.m * g.n * g.k;
-  if (g.n < 8 && g.m > 2 * g.n) return run_transposed(g);
   if (threads == 1 || work < 2 * kGrain) {
     for (I b = 0; b < g.batch; ++b) run(part(g, b, 0, g.m, 0, g.n));
     return;
   }
   I strips = (g.m + kStrip - 1) / kStrip, panels = (g.n + kPanel - 1) / kPanel;
   if (g.batch * std::max(strips, panels) < 2 * threads && g.m * g.n <= 16384 && g.k >= 4096) return run_over_slabs(g);
-  // Threads that share rows pack the same a, threads that share columns pack the same b. Packing b costs about twice as much.
-  bool by_rows = g.batch * strips >= threads && (g.batch >= threads || g.m >= 2 * g.n || g.batch * panels < threads);
+  // What the slowest thread does, in multiply-adds for each k. Threads that share columns pack the same b, those that share rows the same a;
+  // packing an element of b is worth about eight of them.
+  auto share = [&](I units) { return (g.batch * units + threads - 1) / threads; };
+  bool by_rows = g.batch >= threads || share(strips) * kStrip * g.n + 8 * g.n < share(panels) * kPanel * g.m + 4 * g.m;
   I units = by_rows ? strips : panels;
   parallel_for(g.batch * units, std::max<I>(1, kGrain / std::max<I>(1, work / (g.batch * units))), [&](I begin, I end) {
     while (begin < end) {

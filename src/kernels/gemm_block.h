@@ -23,14 +23,25 @@ struct GemmBlock {
 constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }
 constexpr std::int64_t slab_count(Dtype d, std::int64_t k) { return (k + slab_size(d) - 1) / slab_size(d); }
 
-/// What a block needs besides, 64-byte aligned: a packed strip of a, a packed slab of b (stays in L2), and for bf16 the f32 sums.
-inline constexpr std::int64_t kStripBytes = 32 << 10, kPackedBytes = 512 << 10, kSumsBytes = 2 << 20;
-inline constexpr std::int64_t kScratchBytes = kStripBytes + kPackedBytes + kSumsBytes;
+/// Products of at most so many rows or columns are thin.
+inline constexpr std::int64_t kThin = 8;
+
+/// What a product needs besides, 64-byte aligned: a packed strip of a, a packed slab of b (stays in the second-level cache: at
+/// most `packed` bytes), and for bf16 the f32 sums.
+inline constexpr std::int64_t kStripBytes = 32 << 10, kMostPacked = 1 << 20, kSumsBytes = 2 << 20;
+inline constexpr std::int64_t kScratchBytes = kStripBytes + kMostPacked + kSumsBytes;
+struct GemmScratch {
+  void* memory;
+  std::int64_t packed = kMostPacked;
+};
 
 namespace v3 {
-void gemm_block(const GemmBlock&, void* scratch);
-}
+void gemm_block(const GemmBlock&, const GemmScratch&);
+/// The same for a few rows or columns (at most kThin), without packing; false, with nothing done, where the shape is another.
+bool gemm_thin(const GemmBlock&, const GemmScratch&);
+}  // namespace v3
 namespace v4 {
-void gemm_block(const GemmBlock&, void* scratch);
-}
+void gemm_block(const GemmBlock&, const GemmScratch&);
+bool gemm_thin(const GemmBlock&, const GemmScratch&);
+}  // namespace v4
 }  // namespace bora::kernels

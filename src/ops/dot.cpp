@@ -1,8 +1,8 @@
 // dot_general, and the products made of it.
-#include "bora/kernels/gemm.h"
 #include "bora/kernels/memory.h"
 #include "bora/kernels/move.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/product.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "ops/dims.h"
@@ -62,23 +62,17 @@ bool readable(const Group& x, const Group& y) { return x.stride == 1 || y.stride
 
 /// One operand as batch x rows x columns. Batch dimensions that do not collapse stay a list that the caller walks.
 struct Operand {
-  const void* data = nullptr;
   Dims batch_strides;
   Group rows{1, 0}, columns{1, 0};
-  std::shared_ptr<void> packed{};
+  Dims moved = {};  // it must be copied first: the order of its dimensions in the copy
 };
-/// `rows_first`: how a packed copy lies.
-Operand operand(const InputView& x, const Dims& batch, const Dims& rows, const Dims& columns, std::size_t size) {
-  const auto& shape = x.type.shape;
+Operand operand(const Shape& shape, const Dims& batch, const Dims& rows, const Dims& columns) {
   auto strides = strides_of(shape);
   auto r = collapse(shape, strides, rows), c = collapse(shape, strides, columns);
-  if (r && c && readable(*r, *c)) return {x.data, pick(strides, batch), *r, *c};
-  auto perm = joined(joined(batch, rows), columns);
-  auto moved = pick(shape, perm);
+  if (r && c && readable(*r, *c)) return {pick(strides, batch), *r, *c};
   Operand o;
-  o.packed = kernels::allocate(x.type.nbytes());
-  kernels::copy(o.packed.get(), strides_of(moved), x.data, pick(strides, perm), moved.dims(), size);
-  o.data = o.packed.get();
+  o.moved = joined(joined(batch, rows), columns);
+  auto moved = pick(shape, o.moved);
   auto nb = static_cast<std::int64_t>(batch.size()), nr = static_cast<std::int64_t>(rows.size()),
        all = static_cast<std::int64_t>(moved.size());
   auto n = product(moved, nb + nr, all);
@@ -87,6 +81,16 @@ Operand operand(const InputView& x, const Dims& batch, const Dims& rows, const D
   auto s = strides_of(moved);
   o.batch_strides.assign(s.begin(), s.begin() + nb);
   return o;
+}
+/// The memory of an operand as gemm reads it: its own or, kept by `copy`, a copy in another order.
+const void* memory_of(const Operand& o, const InputView& x, std::shared_ptr<void>& copy) {
+  if (o.moved.empty()) return x.data;
+  auto& shape = x.type.shape;
+  auto moved = pick(shape, o.moved);
+  copy = kernels::allocate(x.type.nbytes());
+  kernels::copy(copy.get(), strides_of(moved), x.data, pick(strides_of(shape), o.moved), moved.dims(),
+                dtype_size(x.type.dtype));
+  return copy.get();
 }
 /// Strides that gemm accepts: an extent of 1 leaves its stride open, and an unreadable pair cannot occur.
 struct Strides {
@@ -100,7 +104,7 @@ Strides tidy(const Group& rows, const Group& columns) {
   return s;
 }
 /// The order of the contracted pairs in which most of an operand's memory is walked straight on: that of a, or of b.
-std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const InputView& a, const InputView& b) {
+std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const Type& a, const Type& b) {
   auto n = static_cast<std::int64_t>(p.contract_a.size());
   auto by = [&](const Dims& key) {
     auto order = range_of(n);
@@ -110,54 +114,64 @@ std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const InputView& a,
   auto for_a = by(p.contract_a), for_b = by(p.contract_b);
   if (for_a == for_b) return for_a;
   auto works = [&](const std::pair<Dims, Dims>& c) {
-    return (collapse(a.type.shape, strides_of(a.type.shape), c.first) ? a.type.size() : 0) +
-           (collapse(b.type.shape, strides_of(b.type.shape), c.second) ? b.type.size() : 0);
+    return (collapse(a.shape, strides_of(a.shape), c.first) ? a.size() : 0) +
+           (collapse(b.shape, strides_of(b.shape), c.second) ? b.size() : 0);
   };
   return works(for_b) > works(for_a) ? for_b : for_a;
 }
-}  // namespace
-
-void DotGeneral::eval(Inputs in, Outputs out) const {
-  auto size = dtype_size(out[0].type.dtype);
-  auto [ca, cb] = contraction_order(*this, in[0], in[1]);
-  auto a = operand(in[0], batch_a, free_a(in[0].type.ndim()), ca, size);
-  auto b = operand(in[1], batch_b, cb, free_b(in[1].type.ndim()), size);
-  auto sizes = pick(in[0].type.shape, batch_a);
-  if (out[0].type.size() == 0) return;
-
+/// A product as one call of gemm for each index of `outer`, the batch dimensions that are not one dimension for both operands.
+struct Calls {
+  Operand a, b;
+  Shape outer;
+  kernels::Gemm gemm;
+};
+Calls calls_of(const DotGeneral& p, const Type& a, const Type& b) {
+  auto [ca, cb] = contraction_order(p, a, b);
+  Calls c{operand(a.shape, p.batch_a, p.free_a(a.ndim()), ca), operand(b.shape, p.batch_b, cb, p.free_b(b.ndim())), {}, {}};
+  auto sizes = pick(a.shape, p.batch_a);
   // The longest tail of batch dimensions that is one dimension for both operands goes into one call; the rest is walked.
-  auto nb = sizes.size();
-  std::size_t inner = nb;
+  std::size_t inner = sizes.size();
   Group ga{1, 0}, gb{1, 0};
   for (; inner > 0; --inner) {
-    auto n = sizes[inner - 1], sa = a.batch_strides[inner - 1], sb = b.batch_strides[inner - 1];
+    auto n = sizes[inner - 1], sa = c.a.batch_strides[inner - 1], sb = c.b.batch_strides[inner - 1];
     if (n == 1) continue;
     if (ga.size > 1 && (sa != ga.stride * ga.size || sb != gb.stride * gb.size)) break;
     if (ga.size == 1) ga.stride = sa, gb.stride = sb;
     ga.size *= n;
     gb.size = ga.size;
   }
-  auto sa = tidy(a.rows, a.columns), sb = tidy(b.rows, b.columns);
-  kernels::Gemm g{
-      .dtype = out[0].type.dtype, .batch = ga.size, .m = a.rows.size, .n = b.columns.size, .k = a.columns.size};
-  g.a_batch = ga.stride;
-  g.a_row = sa.row;
-  g.a_col = sa.col;
-  g.b_batch = gb.stride;
-  g.b_row = sb.row;
-  g.b_col = sb.col;
-  g.c_batch = g.m * g.n;
-  g.ldc = g.n;
-  Shape outer(Dims(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(inner)));
-  auto bytes = static_cast<std::int64_t>(size);
-  for_each_index(outer, [&](std::int64_t k, const Dims& i) {
+  c.outer = Shape(Dims(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(inner)));
+  auto sa = tidy(c.a.rows, c.a.columns), sb = tidy(c.b.rows, c.b.columns);
+  auto& g = c.gemm;
+  g = {.dtype = a.dtype, .batch = ga.size, .m = c.a.rows.size, .n = c.b.columns.size, .k = c.a.columns.size};
+  g.a_batch = ga.stride, g.a_row = sa.row, g.a_col = sa.col;
+  g.b_batch = gb.stride, g.b_row = sb.row, g.b_col = sb.col;
+  g.c_batch = g.m * g.n, g.ldc = g.n;
+  return c;
+}
+}  // namespace
+
+std::optional<kernels::Gemm> as_gemm(const DotGeneral& p, const Types& in) {
+  auto c = calls_of(p, in[0], in[1]);
+  if (!c.a.moved.empty() || !c.b.moved.empty() || c.outer.size() != 0) return std::nullopt;
+  return c.gemm;
+}
+void DotGeneral::eval(Inputs in, Outputs out) const {
+  if (out[0].type.size() == 0) return;
+  auto c = calls_of(*this, in[0].type, in[1].type);
+  std::shared_ptr<void> copy_a, copy_b;
+  auto *a = static_cast<const char*>(memory_of(c.a, in[0], copy_a)),
+       *b = static_cast<const char*>(memory_of(c.b, in[1], copy_b));
+  auto bytes = static_cast<std::int64_t>(dtype_size(c.gemm.dtype));
+  for_each_index(c.outer, [&](std::int64_t k, const Dims& i) {
     std::int64_t from_a = 0, from_b = 0;
     for (std::size_t d = 0; d < i.size(); ++d) {
-      from_a += i[d] * a.batch_strides[d];
-      from_b += i[d] * b.batch_strides[d];
+      from_a += i[d] * c.a.batch_strides[d];
+      from_b += i[d] * c.b.batch_strides[d];
     }
-    g.a = static_cast<const char*>(a.data) + from_a * bytes;
-    g.b = static_cast<const char*>(b.data) + from_b * bytes;
+    auto g = c.gemm;
+    g.a = a + from_a * bytes;
+    g.b = b + from_b * bytes;
     g.c = static_cast<char*>(out[0].data) + k * g.batch * g.c_batch * bytes;
     kernels::gemm(g);
   });

@@ -103,7 +103,15 @@ const std::vector<Case> cases = {{.m = 1, .n = 1, .k = 1},
                                  {.batch = 3, .m = 20, .n = 2, .k = 9, .ta = true},
                                  {.batch = 4, .m = 10, .n = 70, .k = 33, .share_b = true},
                                  {.m = 16, .n = 24, .k = 9001, .ta = true},
-                                 {.batch = 2, .m = 128, .n = 128, .k = 32, .tb = true}};
+                                 {.batch = 2, .m = 128, .n = 128, .k = 32, .tb = true},
+                                 {.m = 1, .n = 1700, .k = 300, .tb = true},
+                                 {.m = 3, .n = 77, .k = 515, .ta = true, .tb = true, .pad = 2},
+                                 {.m = 7, .n = 1100, .k = 259, .pad = 1},
+                                 {.m = 90, .n = 2, .k = 261},
+                                 {.batch = 2, .m = 1030, .n = 8, .k = 31, .ta = true, .pad = 5},
+                                 {.m = 30, .n = 1061, .k = 300, .tb = true},
+                                 {.m = 64, .n = 1, .k = 64},
+                                 {.m = 1, .n = 64, .k = 1}};
 
 template <class T> struct GemmTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
@@ -115,6 +123,19 @@ TYPED_TEST(GemmTest, EqualsTheSums) {
     Product<TypeParam> p(s);
     p.verify(p.run(2));
   }
+}
+/// Every size from 1 to 70 (plain loops of integers: some) as rows, columns and k, in all orders of the operands, beside two odd ones.
+TYPED_TEST(GemmTest, OddSizes) {
+  for (I n = 1; n <= 70; n += std::is_integral_v<TypeParam> ? 17 : 1)
+    for (int order = 0; order < 4; ++order) {
+      I x = 1 + n * 13 % 37, y = 1 + n * 29 % 53;
+      const Case s[] = {{.m = n, .n = x, .k = y}, {.m = x, .n = n, .k = y}, {.m = x, .n = y, .k = n}};
+      for (auto c : s) {
+        c.ta = order % 2, c.tb = order / 2, c.pad = n % 3;
+        Product<TypeParam> p(c);
+        p.verify(p.run());
+      }
+    }
 }
 TYPED_TEST(GemmTest, BitsDoNotDependOnThreads) {
   auto more = cases;
@@ -151,12 +172,19 @@ template <class T> void expect_same_on_both_classes() {
     auto x = p.c0, y = p.c0;
     GemmBlock b{dtype_of<T>, s.m,       s.n,       s.k,      p.a.data(), p.g.a_row, p.g.a_col,
                 p.b.data(),  p.g.b_row, p.g.b_col, x.data(), p.g.ldc,    false};
-    std::vector<char> scratch(kScratchBytes + 64);
-    void* aligned = scratch.data() + 64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64;
-    v3::gemm_block(b, aligned);
+    std::vector<char> memory(kScratchBytes + 64);
+    // A small and a large cache: columns in other blocks.
+    void* aligned = memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+    const GemmScratch small{aligned, 64 << 10}, large{aligned};
+    auto same = [&](const char* what) {
+      EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(T)), 0) << what << " " << s.m << " " << s.n << " " << s.k;
+    };
+    v3::gemm_block(b, large);
     b.c = y.data();
-    v4::gemm_block(b, aligned);
-    EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(T)), 0) << s.m << " " << s.n << " " << s.k;
+    v4::gemm_block(b, small);
+    same("blocks");
+    for (auto thin : {v3::gemm_thin, v4::gemm_thin})
+      if (y = p.c0, b.c = y.data(); thin(b, small)) same("thin");
   }
 }
 TEST(Gemm, BothKernelClassesGiveTheSameBits) {

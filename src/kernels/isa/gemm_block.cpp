@@ -2,143 +2,108 @@
 // matrix multiplication"): b is packed a slab of k x some columns at a time, a strip of rows at a time, and a tile of c of kRows x two
 // vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
 #include "kernels/gemm_block.h"
-#include "kernels/transpose.h"
+#include "kernels/gemm_simd.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
-using I = std::int64_t;
-constexpr I min(I a, I b) { return a < b ? a : b; }
-
-/// Vectors of the compute type: load, store, broadcast, fma.
-template <class T> struct Simd;
-#ifdef __AVX512F__
-constexpr int kRows = 14;
-template <> struct Simd<float> {
-  using V = __m512;
-  static constexpr int width = 16;
-  static V load(const float* p) { return _mm512_loadu_ps(p); }
-  static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
-  static V all(float x) { return _mm512_set1_ps(x); }
-  static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
-  static V add(V a, V b) { return _mm512_add_ps(a, b); }
-};
-template <> struct Simd<double> {
-  using V = __m512d;
-  static constexpr int width = 8;
-  static V load(const double* p) { return _mm512_loadu_pd(p); }
-  static void store(double* p, V v) { _mm512_storeu_pd(p, v); }
-  static V all(double x) { return _mm512_set1_pd(x); }
-  static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
-  static V add(V a, V b) { return _mm512_add_pd(a, b); }
-};
-#else
-constexpr int kRows = 6;
-template <> struct Simd<float> {
-  using V = __m256;
-  static constexpr int width = 8;
-  static V load(const float* p) { return _mm256_loadu_ps(p); }
-  static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
-  static V all(float x) { return _mm256_set1_ps(x); }
-  static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
-  static V add(V a, V b) { return _mm256_add_ps(a, b); }
-};
-template <> struct Simd<double> {
-  using V = __m256d;
-  static constexpr int width = 4;
-  static V load(const double* p) { return _mm256_loadu_pd(p); }
-  static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
-  static V all(double x) { return _mm256_set1_pd(x); }
-  static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
-  static V add(V a, V b) { return _mm256_add_pd(a, b); }
-};
-#endif
+constexpr int kRows = Simd<float>::width == 16 ? 14 : 6;
 constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
 
-float wide(float x) { return x; }
-double wide(double x) { return x; }
-float wide(bfloat16 x) { return x; }
-/// A vector of values, made wide.
-Simd<float>::V load_wide(const float* p) { return Simd<float>::load(p); }
-Simd<double>::V load_wide(const double* p) { return Simd<double>::load(p); }
-Simd<float>::V load_wide(const bfloat16* p) {
-#ifdef __AVX512F__
-  return _mm512_castsi512_ps(
-      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
-#else
-  return _mm256_castsi256_ps(
-      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
-#endif
-}
-/// What comes next from memory: lines of the next strip of a, asked for while this one is computed.
+/// Lines that will be wanted next: some of them, `step` apart, for every 16 of k; the next ones lie `next` behind. step 0: none.
 struct Ahead {
   const char* p;
-  I step;
+  I step, next;
 };
-
-/// c[Rows, Vecs * width] = (add ? c : 0) + a b. b: k rows of `width * 2` packed values; Fresh: not yet packed, so they are taken from
-/// `source` and left there (the stores cost nothing beside the multiply-adds). a: Rows x k; RowStep != 1: k contiguous, rows at RowStep;
-/// else rows contiguous, k at k_step.
-template <class T, class In, int Rows, int Vecs, bool Fresh, I RowStep>
-void tile(I k, const T* a, I k_step, T* b, T* c, I ldc, bool add, Ahead ahead, const In* source, I source_step) {
+enum class From { packed, fresh, direct };
+/// c[rows, columns] = (add ? c : 0) + a b, over one slab. a: element r, p at r * a_row + p * a_k. b: packed as [k][2 vectors]; fresh: not
+/// yet packed, so it is taken from `source` and left in b (the stores cost nothing beside the multiply-adds); direct: taken from `source`.
+template <class T, class In> struct Tile {
+  I k;
+  const T* a;
+  I a_row, a_k;
+  T* b;
+  const In* source;
+  I source_row;
+  T* c;
+  I ldc, columns;
+  bool add;
+  Ahead ahead;
+};
+/// Part: the last vector is not full. Row: distance of a's rows, a packed strip's, whose other stride is known too; 0: as the tile says.
+template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> void tile(const Tile<T, In>& t) {
   using S = Simd<T>;
-  constexpr bool by_row = RowStep != 1;
-  if constexpr (by_row) k_step = 1;
+  constexpr int last = Vecs - 1;
+  [[maybe_unused]] const auto some = S::some(t.columns - last * S::width);
   typename S::V acc[Rows][Vecs];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) acc[r][v] = S::all(T(0));
+  if (t.add)
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < Vecs; ++v)
+        _mm_prefetch(reinterpret_cast<const char*>(t.c + r * t.ldc + v * S::width), _MM_HINT_T0);
+  const T* a = t.a;
+  T* b = t.b;
+  const In* source = t.source;
+  const I row = Row == 0 ? t.a_row : Row, a_k = Row == 0 ? t.a_k : Row == 1 ? kStripStep : 1, source_row = t.source_row;
   auto step = [&] {
     typename S::V x[Vecs];
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) {
-      if constexpr (Fresh) {
-        x[v] = load_wide(source + v * S::width);
-        S::store(b + v * S::width, x[v]);
-      } else x[v] = S::load(b + v * S::width);
+      if constexpr (from == From::packed) x[v] = S::load(b + v * S::width);
+      else if constexpr (Part) x[v] = v == last ? load_wide<T>(source + v * S::width, t.columns - last * S::width) : load_wide(source);
+      else x[v] = load_wide(source + v * S::width);
+      if constexpr (from == From::fresh) S::store(b + v * S::width, x[v]);
     }
-    if constexpr (Fresh) {
-      _mm_prefetch(reinterpret_cast<const char*>(source + 12 * source_step), _MM_HINT_T0);
-      _mm_prefetch(reinterpret_cast<const char*>(source + 12 * source_step + S::width), _MM_HINT_T0);
-      source += source_step;
+    if constexpr (from == From::packed) _mm_prefetch(reinterpret_cast<const char*>(b + 16 * S::width), _MM_HINT_T0);
+    if constexpr (from != From::packed) {
+      _mm_prefetch(reinterpret_cast<const char*>(source + 12 * source_row), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(source + 12 * source_row + S::width), _MM_HINT_T0);
+      source += source_row;
     }
+    const T* at = a;
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      auto y = S::all(a[r * RowStep]);
+    for (int r = 0; r < Rows; ++r, at += row) {
+      auto y = S::all(*at);
 #pragma GCC unroll 2
       for (int v = 0; v < Vecs; ++v) acc[r][v] = S::fma(y, x[v], acc[r][v]);
     }
-    a += k_step;
+    a += a_k;
     b += 2 * S::width;
   };
-  if constexpr (by_row) {
-    for (; k > 0; k -= 16, ahead.p += 64) {
+  auto ahead = t.ahead;
+  for (I k = t.k; k > 0; k -= 16, ahead.p += ahead.next) {
+    if (ahead.step != 0) {
 #pragma GCC unroll 16
-      for (int r = 0; r < Rows; ++r) _mm_prefetch(ahead.p + r * ahead.step, _MM_HINT_T0);
-      for (I p = min(k, 16); p > 0; --p) step();
+      for (int i = 0; i < (Row == 1 ? 16 : Rows); ++i)
+        _mm_prefetch(ahead.p + i * ahead.step, Row == 1 ? _MM_HINT_T1 : _MM_HINT_T0);
     }
-  } else {
-    for (; k > 0; --k, ahead.p += ahead.step) {
-      _mm_prefetch(ahead.p, _MM_HINT_T1);
-      step();
-    }
+    for (I p = min(k, 16); p > 0; --p) step();
   }
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) {
-      T* to = c + r * ldc + v * S::width;
-      S::store(to, add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
+      T* to = t.c + r * t.ldc + v * S::width;
+      if (Part && v == last) S::store(to, t.add ? S::add(S::load(to, some), acc[r][v]) : acc[r][v], some);
+      else S::store(to, t.add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
     }
 }
-template <class T, class In> using TileFn = void (*)(I, const T*, I, T*, T*, I, bool, Ahead, const In*, I);
-/// Tiles of 1 .. kRows rows; [0]: one vector wide, [1]: two, [2]: two, from an operand not yet packed.
-template <class T, class In, I RowStep> struct Tiles {
-  TileFn<T, In> f[3][kRows + 1];
+/// Tiles of 1 .. kRows rows: two full vectors, two of which the second is not full, one that is not full. Row: of a packed strip.
+template <class T, class In, I Row> struct Tiles {
+  using Fn = void (*)(const Tile<T, In>&);
+  Fn f[3][3][kRows + 1];
   template <int R> constexpr void put() {
-    f[0][R] = tile<T, In, R, 1, false, RowStep>;
-    f[1][R] = tile<T, In, R, 2, false, RowStep>;
-    f[2][R] = tile<T, In, R, 2, true, RowStep>;
+    f[0][0][R] = tile<T, In, R, 2, From::packed, false, Row>;
+    f[0][1][R] = tile<T, In, R, 2, From::packed, true, Row>;
+    f[0][2][R] = tile<T, In, R, 1, From::packed, true, Row>;
+    f[1][0][R] = tile<T, In, R, 2, From::fresh, false, Row>;
+    f[2][0][R] = tile<T, In, R, 2, From::direct, false, 0>;
+    f[2][1][R] = tile<T, In, R, 2, From::direct, true, 0>;
+    f[2][2][R] = tile<T, In, R, 1, From::direct, true, 0>;
     if constexpr (R < kRows) put<R + 1>();
   }
   constexpr Tiles() : f{} { put<1>(); }
@@ -154,7 +119,8 @@ template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
 }
 /// Panels of `panel` columns, [k][panel] each; columns beyond n are zero.
 template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n) {
-  constexpr I panel = 2 * Simd<T>::width;
+  using S = Simd<T>;
+  constexpr I panel = 2 * S::width;
   for (I j = 0; j < n; j += panel, to += k * panel) {
     I w = min(panel, n - j);
     const In* from = b + j * col;
@@ -168,17 +134,18 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
       }
       continue;
     }
-    I p0 = 0, full = 0;
-    if constexpr (sizeof(T) == 4) {
-      if (row == 1) {
-        full = w / 8 * 8;
-        p0 = k / 8 * 8;
-        for (I i = 0; i < full; i += 8)
-          for (I p = 0; p < p0; p += 8) transpose8(to + p * panel + i, panel, from + p + i * col, col);
-      }
-    }
-    for (I p = 0; p < k; ++p)
-      for (I i = p < p0 ? full : 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
+    I turned = 0;
+    if (row == 1 && w == panel)
+      for (constexpr I turn = 16 / sizeof(T); turned + turn <= k; turned += turn)
+#pragma GCC unroll 2
+        for (int v = 0; v < 2; ++v) {
+          typename S::V x[turn];
+          columns(from + v * S::width * col + turned, col, x);
+#pragma GCC unroll 4
+          for (int i = 0; i < turn; ++i) S::store(to + (turned + i) * panel + v * S::width, x[i]);
+        }
+    for (I p = turned; p < k; ++p)
+      for (I i = 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
   }
 }
 /// Rows where k is contiguous, as [rows][Slab].
@@ -201,80 +168,75 @@ template <class T, class In, I Slab> void pack_columns(T* to, const In* a, I row
   }
 }
 
-/// rows x n of one slab; c[rows, n] (+)=. source: b where its rows are contiguous: the first strip packs it; else null: packed already.
-template <class T, class In, I Slab> void slab_product(const In* a, I row, I col, const In* source, I source_row,
-                                                       T* packed, I m, I n, I k, T* c, I ldc, bool add, T* strip) {
-  static constexpr Tiles<T, In, Slab> by_row;
-  static constexpr Tiles<T, In, 1> by_k;
-  constexpr I panel = 2 * Simd<T>::width;
-  const auto& f = col == 1 ? by_row.f : by_k.f;
-  I strips = (m + kRows - 1) / kRows;
-  auto begin = [&](I s) { return m * s / strips; };
-  for (I s = 0; s < strips; ++s) {
-    I r0 = begin(s), rows = begin(s + 1) - r0;
-    const In* from = a + r0 * row;
-    const T* x = strip;
-    if (col == 1) pack_rows<T, In, Slab>(strip, from, row, rows, k);
-    else if (s % 2 == 1) x = strip + Slab * kStripStep;
-    else pack_columns<T, In, Slab>(strip, from, row, col, rows, s + 1 < strips ? begin(s + 2) - begin(s + 1) : 0, k);
-    Ahead ahead{reinterpret_cast<const char*>(from + rows * row), (col == 1 ? row : col) * static_cast<I>(sizeof(In))};
-    for (I j = 0; j < n; j += panel) {
-      I w = min(panel, n - j);
-      T *to = c + r0 * ldc + j, *b = packed + j * k;
-      bool fresh = s == 0 && source != nullptr;
-      if (w == panel)
-        f[fresh ? 2 : 1][rows](k, x, kStripStep, b, to, ldc, add, ahead, fresh ? source + j : nullptr, source_row);
-      else {  // the last columns go through a tile of their own
-        if (fresh) pack_b(b, source + j, source_row, 1, k, w);
-        alignas(64) T edge[kRows * panel];
-        f[w > panel / 2][rows](k, x, kStripStep, b, edge, panel, false, ahead, nullptr, 0);
-        for (I r = 0; r < rows; ++r)
-          for (I i = 0; i < w; ++i) to[r * ldc + i] = add ? to[r * ldc + i] + edge[r * panel + i] : edge[r * panel + i];
-      }
-      ahead.step = 0;  // asked for once
-    }
-  }
-}
-
-template <class T, class In, class Out> void block(const GemmBlock& g, T* scratch) {
+template <class T, class In, class Out> void block(const GemmBlock& g, const GemmScratch& scratch) {
   constexpr Dtype d = sizeof(T) == 8 ? Dtype::f64 : Dtype::f32;
-  constexpr I slab = slab_size(d);
-  constexpr bool direct = sizeof(T) == sizeof(Out);
-  T *strip = scratch, *packed = scratch + kStripBytes / sizeof(T), *sums = packed + kPackedBytes / sizeof(T);
+  constexpr I slab = slab_size(d), panel = 2 * Simd<T>::width, size = sizeof(T);
+  constexpr bool in_place = sizeof(T) == sizeof(Out);
+  static constexpr Tiles<T, In, slab> by_row;
+  static constexpr Tiles<T, In, 1> by_k;
+  const auto& tiles = g.a_col == 1 ? by_row.f : by_k.f;
+  T *strip = static_cast<T*>(scratch.memory), *packed = strip + kStripBytes / size, *sums = packed + kMostPacked / size;
   const auto *a = static_cast<const In*>(g.a), *b = static_cast<const In*>(g.b);
   auto* c = static_cast<Out*>(g.c);
-  I slabs = slab_count(d, g.k);
-  constexpr I panel = 2 * Simd<T>::width;
+  const I slabs = slab_count(d, g.k), strips = (g.m + kRows - 1) / kRows, panels = (g.n + panel - 1) / panel;
+  auto r_begin = [&](I t) { return g.m * t / strips; };
+  // Little work for every element: it is taken where it lies.
+  const bool direct_b = g.b_col == 1 && (strips == 1 || g.k * g.n * size <= 8 << 10);
+  const bool direct_a = sizeof(In) == size && direct_b && panels <= 4;
   // Columns in even blocks, as many as a packed slab of b has room for.
-  I panels = (g.n + panel - 1) / panel,
-    most = min(4096, kPackedBytes / static_cast<I>(sizeof(T)) / ((g.k + slabs - 1) / slabs)) / panel;
-  I blocks = (panels + most - 1) / most;
+  const I most = direct_b ? panels : scratch.packed / size / ((g.k + slabs - 1) / slabs) / panel;
+  const I blocks = (panels + most - 1) / most;
   for (I q = 0; q < blocks; ++q) {
-    I j = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j;
-    for (I i = 0, m = direct ? g.m : kSumsBytes / static_cast<I>(sizeof(T)) / n; i < g.m; i += m) {
-      I rows = min(m, g.m - i), ld = direct ? g.ldc : n;
-      T* to;
-      if constexpr (direct) to = c + i * g.ldc + j;
-      else to = sums;
+    const I j0 = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j0;
+    const I lot = in_place ? strips : max(1, kSumsBytes / size / n / kRows);  // of strips that sums have room for
+    for (I t0 = 0; t0 < strips; t0 += lot) {
+      const I t1 = min(strips, t0 + lot), first = r_begin(t0);
       for (I s = 0; s < slabs; ++s) {
-        I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
-        const In* from = b + k0 * g.b_row + j * g.b_col;
-        if (g.b_col != 1) pack_b(packed, from, g.b_row, g.b_col, k, n);
-        slab_product<T, In, slab>(a + i * g.a_row + k0 * g.a_col, g.a_row, g.a_col, g.b_col == 1 ? from : nullptr,
-                                  g.b_row, packed, rows, n, k, to, ld, s > 0, strip);
+        const I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
+        const In* source = b + k0 * g.b_row + j0 * g.b_col;
+        if (g.b_col != 1) pack_b(packed, source, g.b_row, g.b_col, k, n);
+        for (I t = t0; t < t1; ++t) {
+          const I r0 = r_begin(t), rows = r_begin(t + 1) - r0;
+          const In* from = a + r0 * g.a_row + k0 * g.a_col;
+          Tile<T, In> x{k, strip, slab, 1, packed, source, g.b_row, nullptr, g.ldc, n, s > 0, {}};
+          if constexpr (in_place) x.c = c + r0 * g.ldc + j0;
+          else x.c = sums + (r0 - first) * n, x.ldc = n;
+          if (direct_a) {
+            if constexpr (sizeof(In) == size) x.a = from, x.a_row = g.a_row, x.a_k = g.a_col;
+          } else if (g.a_col == 1) {
+            pack_rows<T, In, slab>(strip, from, g.a_row, rows, k);
+            x.ahead = {reinterpret_cast<const char*>(from + rows * g.a_row), g.a_row * I{sizeof(In)}, 64};
+          } else {  // two strips at a time; what they leave of the lines asked for is asked for while the second one is computed
+            const I odd = (t - t0) % 2, second = odd || t + 1 == t1 ? 0 : r_begin(t + 2) - r_begin(t + 1);
+            if (!odd) pack_columns<T, In, slab>(strip, from, g.a_row, g.a_col, rows, second, k);
+            x.a = strip + odd * slab * kStripStep, x.a_row = 1, x.a_k = kStripStep;
+            const I step = g.a_col * I{sizeof(In)};
+            x.ahead = {reinterpret_cast<const char*>(from + (rows + second) * g.a_row) + odd * 64, step, 16 * step};
+          }
+          for (I j = 0; j < n; j += panel, x.b += k * panel, x.source += panel, x.c += panel, x.columns -= panel) {
+            const int part = x.columns >= panel ? 0 : x.columns > panel / 2 ? 1 : 2;
+            auto way = direct_b ? From::direct : t == t0 && g.b_col == 1 ? From::fresh : From::packed;
+            if (way == From::fresh && part != 0) {
+              pack_b(x.b, x.source, g.b_row, 1, k, x.columns);
+              way = From::packed;
+            }
+            tiles[static_cast<int>(way)][part][rows](x);
+            x.ahead.step = 0;  // asked for once
+          }
+        }
       }
-      if constexpr (!direct)
-        for (I r = 0; r < rows; ++r)
-          for (I x = 0; x < n; ++x) c[(i + r) * g.ldc + j + x] = sums[r * n + x];
+      if constexpr (!in_place)
+        for (I r = first; r < r_begin(t1); ++r)
+          for (I i = 0; i < n; ++i) c[r * g.ldc + j0 + i] = static_cast<Out>(sums[(r - first) * n + i]);
     }
   }
 }
 }  // namespace
 
-void gemm_block(const GemmBlock& g, void* scratch) {
-  if (g.dtype == Dtype::f64) block<double, double, double>(g, static_cast<double*>(scratch));
-  else if (g.dtype == Dtype::f32) block<float, float, float>(g, static_cast<float*>(scratch));
-  else if (g.wide) block<float, bfloat16, float>(g, static_cast<float*>(scratch));
-  else block<float, bfloat16, bfloat16>(g, static_cast<float*>(scratch));
+void gemm_block(const GemmBlock& g, const GemmScratch& scratch) {
+  if (g.dtype == Dtype::f64) block<double, double, double>(g, scratch);
+  else if (g.dtype == Dtype::f32) block<float, float, float>(g, scratch);
+  else if (g.wide) block<float, bfloat16, float>(g, scratch);
+  else block<float, bfloat16, bfloat16>(g, scratch);
 }
 }  // namespace bora::kernels::BORA_ISA

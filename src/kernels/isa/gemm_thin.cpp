@@ -1,0 +1,137 @@
+// isa/gemm_thin.cpp -- products with a vector or a few: memory is read once, where it lies. The vectors' elements meet `width` rows or
+// columns of the matrix at a time; rows along which k is contiguous are turned in registers. Built once per instruction set.
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_simd.h"
+
+namespace bora::kernels::BORA_ISA {
+namespace {
+constexpr I kSlots = 64;  // vectors of results in the making, for each of the few
+
+/// sums[f][G vectors] (+)= one slab. x: [k][F]; y: the matrix, ByK: k contiguous, `step` from row to row; else `step` from k to k.
+template <class T, class In, int F, int G, bool ByK>
+void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
+  using S = Simd<T>;
+  typename S::V acc[F][G];
+#pragma GCC unroll 8
+  for (int f = 0; f < F; ++f)
+#pragma GCC unroll 8
+    for (int g = 0; g < G; ++g) acc[f][g] = S::all(T(0));
+  auto multiply = [&](int g, const T* xs, typename S::V v) {
+#pragma GCC unroll 8
+    for (int f = 0; f < F; ++f) acc[f][g] = S::fma(S::all(xs[f]), v, acc[f][g]);
+  };
+  if constexpr (ByK) {
+    constexpr int turn = 16 / sizeof(T);
+    for (; k >= turn; k -= turn, x += turn * F, y += turn)
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) {
+        typename S::V v[turn];
+        columns(y + g * S::width * step, step, v);
+#pragma GCC unroll 4
+        for (int p = 0; p < turn; ++p) multiply(g, x + p * F, v[p]);
+      }
+    for (; k > 0; --k, x += F, ++y)
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) {
+        alignas(64) T one[S::width];
+        for (int i = 0; i < S::width; ++i) one[i] = wide(y[(g * S::width + i) * step]);
+        multiply(g, x, S::load(one));
+      }
+  } else {
+    for (; k > 0; --k, x += F, y += step)
+#pragma GCC unroll 8
+      for (int g = 0; g < G; ++g) {
+        _mm_prefetch(reinterpret_cast<const char*>(y + 8 * step + g * S::width), _MM_HINT_T0);
+        multiply(g, x, load_wide(y + g * S::width));
+      }
+  }
+#pragma GCC unroll 8
+  for (int f = 0; f < F; ++f)
+#pragma GCC unroll 8
+    for (int g = 0; g < G; ++g) {
+      T* to = sums + f * ld + g * S::width;
+      S::store(to, add ? S::add(S::load(to), acc[f][g]) : acc[f][g]);
+    }
+}
+/// By log2 of the number of vectors that go together, as many as registers allow: more than one where k is not contiguous (then few of the
+/// matrix's rows are walked at a time, which the prefetcher can follow).
+template <class T, class In> struct Slabs {
+  using Fn = void (*)(I, const T*, const In*, I, T*, I, bool);
+  Fn by_row[kThin + 1][4], by_k[kThin + 1][2];
+  template <int F> constexpr void put() {
+    constexpr int most = (Simd<float>::width == 16 ? 28 : 12) / F;
+    by_row[F][0] = slab<T, In, F, 1, false>;
+    if constexpr (most >= 2) by_row[F][1] = slab<T, In, F, 2, false>;
+    if constexpr (most >= 4) by_row[F][2] = slab<T, In, F, 4, false>;
+    if constexpr (most >= 8) by_row[F][3] = slab<T, In, F, 8, false>;
+    by_k[F][0] = slab<T, In, F, 1, true>;
+    if constexpr (F <= 2) by_k[F][1] = slab<T, In, F, 2, true>;
+    if constexpr (F < kThin) put<F + 1>();
+  }
+  constexpr Slabs() : by_row{}, by_k{} { put<1>(); }
+};
+
+/// few x many; matrix: y. Results at c_few, c_many.
+struct Thin {
+  I few, many, k;
+  I x_few, x_k, y_many, y_k, c_few, c_many;
+};
+template <class T, class In, class Out> void thin(const Thin& t, const In* x, const In* y, Out* c, T* scratch) {
+  static constexpr Slabs<T, In> slabs_of;
+  constexpr Dtype d = sizeof(T) == 8 ? Dtype::f64 : Dtype::f32;
+  constexpr I width = Simd<T>::width, ld = kSlots * width;
+  const bool by_k = t.y_k == 1 && t.y_many != 1;
+  const auto* ways = by_k ? slabs_of.by_k[t.few] : slabs_of.by_row[t.few];
+  int most = by_k ? 1 : 3;
+  while (!ways[most]) --most;
+  const bool as_is = sizeof(In) == sizeof(T) && t.few == 1 && t.x_k == 1;
+  T *sums = scratch, *packed = scratch + kThin * ld;
+  const I slabs = slab_count(d, t.k), slots = (t.many + width - 1) / width, step = by_k ? t.y_many : t.y_k;
+  auto begin = [&](I slot) { return min(slot * width, t.many - width); };  // the last one overlaps with the one before
+  for (I u0 = 0; u0 < slots; u0 += kSlots) {
+    I u1 = min(slots, u0 + kSlots);
+    for (I s = 0; s < slabs; ++s) {
+      I k0 = t.k * s / slabs, k = t.k * (s + 1) / slabs - k0;
+      const T* xs = packed;
+      if constexpr (sizeof(In) == sizeof(T))
+        if (as_is) xs = x + k0;
+      if (!as_is)
+        for (I p = 0; p < k; ++p)
+          for (I f = 0; f < t.few; ++f) packed[p * t.few + f] = wide(x[f * t.x_few + (k0 + p) * t.x_k]);
+      const I whole = min(u1, t.many / width);
+      for (I u = u0, w = most; u < u1; u += I{1} << w) {
+        while (w > 0 && u + (I{1} << w) > whole) --w;
+        ways[w](k, xs, y + k0 * t.y_k + begin(u) * t.y_many, step, sums + (u - u0) * width, ld, s > 0);
+      }
+    }
+    for (I f = 0; f < t.few; ++f)
+      for (I u = u0; u < u1; ++u) {
+        const T* from = sums + f * ld + (u - u0) * width;
+        Out* to = c + f * t.c_few + begin(u) * t.c_many;
+        if (t.c_many == 1)
+          for (I i = 0; i < width; ++i) to[i] = static_cast<Out>(from[i]);
+        else
+          for (I i = 0; i < width; ++i) to[i * t.c_many] = static_cast<Out>(from[i]);
+      }
+  }
+}
+template <class T, class In, class Out> bool thin(const GemmBlock& g, const GemmScratch& scratch) {
+  const bool rows = g.m <= kThin && g.n >= Simd<T>::width, columns = g.n <= kThin && g.m >= Simd<T>::width;
+  if (!rows && !columns) return false;
+  const auto *a = static_cast<const In*>(g.a), *b = static_cast<const In*>(g.b);
+  if (rows)
+    thin({g.m, g.n, g.k, g.a_row, g.a_col, g.b_col, g.b_row, g.ldc, 1}, a, b, static_cast<Out*>(g.c),
+         static_cast<T*>(scratch.memory));
+  else
+    thin({g.n, g.m, g.k, g.b_col, g.b_row, g.a_row, g.a_col, 1, g.ldc}, b, a, static_cast<Out*>(g.c),
+         static_cast<T*>(scratch.memory));
+  return true;
+}
+}  // namespace
+
+bool gemm_thin(const GemmBlock& g, const GemmScratch& scratch) {
+  if (g.dtype == Dtype::f64) return thin<double, double, double>(g, scratch);
+  if (g.dtype == Dtype::f32) return thin<float, float, float>(g, scratch);
+  return g.wide ? thin<float, bfloat16, float>(g, scratch) : thin<float, bfloat16, bfloat16>(g, scratch);
+}
+}  // namespace bora::kernels::BORA_ISA
