@@ -155,6 +155,36 @@ Moved split(const ops::Scan& s) {
   m.scan.consts = s.consts + static_cast<std::int64_t>(m.results.size());
   return m;
 }
+/// The scan with its matrices turned that every iteration multiplies with a few vectors along rows: columns are quicker, and the turning,
+/// which reads constants of the loop only, moves out. Bits stay: a product's depend on k.
+ops::Scan turned(ops::Scan s) {
+  constexpr std::int64_t least = 8, few = 8, most = 1 << 20;  // iterations, vectors; bytes: what is larger is as quick along rows
+  if (s.length < least) return s;
+  auto body = std::make_shared<Program>(*s.body);
+  body->code.clear();
+  for (auto i : s.body->code) {
+    if (auto* dot = as<ops::DotGeneral>(i.primitive); dot && dot->batch_a.empty() && dot->contract_a.size() == 1) {
+      auto d = *dot;
+      for (std::size_t o = 0; o < 2; ++o) {
+        const auto m = body->vars[idx(i.in[o])], other = body->vars[idx(i.in[1 - o])];
+        auto& along = o == 0 ? d.contract_a[0] : d.contract_b[0];
+        auto constant = std::find(body->in.begin(), body->in.begin() + s.consts, i.in[o]) != body->in.begin() + s.consts;
+        if (!constant || m.ndim() != 2 || along != 1 || m.size() == 0 || other.size() > few * m.shape[1] ||
+            m.nbytes() > idx(most))
+          continue;
+        auto t = ops::Transpose{{1, 0}};
+        body->vars.push_back(t.infer({m}));
+        auto v = static_cast<int>(body->vars.size()) - 1;
+        body->code.push_back({primitive(t), {i.in[o]}, {v}, i.source});
+        i.in[o] = v, along = 0;
+      }
+      i.primitive = primitive(d);
+    }
+    body->code.push_back(std::move(i));
+  }
+  s.body = body;
+  return s;
+}
 }  // namespace
 
 ProgramPtr hoist(const ProgramPtr& p) {
@@ -167,6 +197,7 @@ ProgramPtr hoist(const ProgramPtr& p) {
     if (auto* s = as<ops::Scan>(i.primitive)) {
       auto inner = *s;
       inner.body = hoist(s->body);
+      inner = turned(inner);
       auto m = split(inner);
       if (!m.results.empty()) {
         const Program& b = *inner.body;

@@ -110,10 +110,10 @@ void run_float(const Gemm& g) {
   }
   I strips = (g.m + kStrip - 1) / kStrip, panels = (g.n + kPanel - 1) / kPanel;
   if (g.batch * std::max(strips, panels) < 2 * threads && g.m * g.n <= 16384 && g.k >= 4096) return run_over_slabs(g);
-  // What the slowest thread does, in multiply-adds for each k. Threads that share columns pack the same b, those that share rows the same a;
-  // packing an element of b is worth about eight of them.
-  auto share = [&](I units) { return (g.batch * units + threads - 1) / threads; };
-  bool by_rows = g.batch >= threads || share(strips) * kStrip * g.n + 8 * g.n < share(panels) * kPanel * g.m + 4 * g.m;
+  // What the slowest thread does, in multiply-adds for each k. Threads that share columns pack the same b, those that share rows the same a,
+  // which costs more: it is packed once for every block of columns.
+  auto share = [&](I size, I units) { return size * ((g.batch * units + threads - 1) / threads) / units; };
+  bool by_rows = g.batch >= threads || (share(g.m, strips) + 2) * g.n < (share(panels * kPanel, panels) + 6) * g.m;
   I units = by_rows ? strips : panels;
   parallel_for(g.batch * units, std::max<I>(1, kGrain / std::max<I>(1, work / (g.batch * units))), [&](I begin, I end) {
     while (begin < end) {

@@ -28,7 +28,7 @@ inline constexpr std::int64_t kThin = 8;
 
 /// What a product needs besides, 64-byte aligned: a packed strip of a, a packed slab of b (stays in the second-level cache: at
 /// most `packed` bytes), and for bf16 the f32 sums.
-inline constexpr std::int64_t kStripBytes = 32 << 10, kMostPacked = 1 << 20, kSumsBytes = 2 << 20;
+inline constexpr std::int64_t kStripBytes = 32 << 10, kMostPacked = 1 << 20, kSumsBytes = 1 << 20;
 inline constexpr std::int64_t kScratchBytes = kStripBytes + kMostPacked + kSumsBytes;
 struct GemmScratch {
   void* memory;

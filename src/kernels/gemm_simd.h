@@ -94,6 +94,14 @@ template <class T, class In> inline typename Simd<T>::V load_wide(const In* p, I
   return load_wide(some);
 }
 
+/// n values, rounded.
+inline void narrow(bfloat16* to, const float* from, I n) {
+  for (I i = 0; i < n; ++i) {  // bfloat16(float), without its branch
+    auto x = __builtin_bit_cast(std::uint32_t, from[i]), nan = (x >> 16) | 0x40u, rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
+    to[i].bits = static_cast<std::uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+  }
+}
+
 // Rows to columns in registers: out[p] holds element p of `width` rows. A register is filled 128 bits of a row at a time, with rows that
 // are a lane apart, so that only shuffles within lanes remain.
 inline __m128 chunk(const float* p) { return _mm_loadu_ps(p); }

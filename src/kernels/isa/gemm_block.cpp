@@ -194,7 +194,8 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
       for (I s = 0; s < slabs; ++s) {
         const I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
         const In* source = b + k0 * g.b_row + j0 * g.b_col;
-        if (g.b_col != 1) pack_b(packed, source, g.b_row, g.b_col, k, n);
+        const bool again = slabs == 1 && t0 > 0;  // packed already
+        if (g.b_col != 1 && !again) pack_b(packed, source, g.b_row, g.b_col, k, n);
         for (I t = t0; t < t1; ++t) {
           const I r0 = r_begin(t), rows = r_begin(t + 1) - r0;
           const In* from = a + r0 * g.a_row + k0 * g.a_col;
@@ -215,7 +216,7 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
           }
           for (I j = 0; j < n; j += panel, x.b += k * panel, x.source += panel, x.c += panel, x.columns -= panel) {
             const int part = x.columns >= panel ? 0 : x.columns > panel / 2 ? 1 : 2;
-            auto way = direct_b ? From::direct : t == t0 && g.b_col == 1 ? From::fresh : From::packed;
+            auto way = direct_b ? From::direct : t == t0 && g.b_col == 1 && !again ? From::fresh : From::packed;
             if (way == From::fresh && part != 0) {
               pack_b(x.b, x.source, g.b_row, 1, k, x.columns);
               way = From::packed;
@@ -226,8 +227,7 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
         }
       }
       if constexpr (!in_place)
-        for (I r = first; r < r_begin(t1); ++r)
-          for (I i = 0; i < n; ++i) c[r * g.ldc + j0 + i] = static_cast<Out>(sums[(r - first) * n + i]);
+        for (I r = first; r < r_begin(t1); ++r) narrow(c + r * g.ldc + j0, sums + (r - first) * n, n);
     }
   }
 }
