@@ -105,11 +105,12 @@ Engine::Members& Engine::members(const Group& g) {
   last_ = &m;
   return m;
 }
-std::shared_ptr<const Plan> Engine::plan_for(Members& m, const Collective& c) {
+Engine::Members::Planned& Engine::plan_for(Members& m, const Collective& c) {
   for (auto k = m.plans.size(); k-- > 0;)
-    if (m.plans[k]->group == m.group->name && same_but_buffers(m.plans[k]->like, c)) return m.plans[k];
+    if (m.plans[k].plan->group == m.group->name && same_but_buffers(m.plans[k].plan->like, c)) return m.plans[k];
   if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
-  return m.plans.emplace_back(std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, options_.tuning, m.position)));
+  return m.plans.emplace_back(
+      Members::Planned{std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, options_.tuning, m.position))});
 }
 void Engine::check_here() const {
   check<TransportError>(state_ != State::left, "this rank has left the job");
@@ -131,6 +132,7 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);
+  while (pump()) {}
   link_->watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
@@ -138,6 +140,8 @@ void Engine::run(const Group& g, const Collective& c) {
   check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
+  if (leading_)  // by another thread, which may sleep; else the wait does it
+    while (pump()) {}
   Waiting w{.since = op->record->started, .operation = op.get()};
   await(lock, w, [&] { return op->done.load(); });
 }
@@ -146,12 +150,11 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   auto& m = members(g);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
-  auto plan = plan_for(m, c);
+  plan_for(m, c);  // or why it cannot be
   check_thread();
   auto enqueued = Clock::now(), started = enqueued;
-  Summary summary{c.op, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group};
   if (state_ != State::running) {
-    Waiting w{.text = summary.short_text()};
+    Waiting w{.text = Summary{.op = c.op, .seq = m.next, .members = m.group}.short_text()};
     await(lock, w, [] { return false; });
   }
   while (active_.size() >= kMaxActive) {
@@ -162,22 +165,27 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
     await(lock, w, [&] { return oldest->done.load(); });
     started = Clock::now();
   }
-  auto op =
-      std::make_shared<Operation>(summary, plan, c, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+  auto& [plan, op] = plan_for(m, c);
+  if (!op || op.use_count() > 1) op = std::make_shared<Operation>(plan, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+  op->renew({c.op, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group}, c);
   op->order = traffic_.collectives++;
   for (int p : plan->peers) link_->open(p);
   ++m.next;
+  op->advance(*link_);  // peers wait for it; the rest can be done meanwhile
   started_[m.id] = m.next;
-  op->record = recorder_.add({.summary = std::move(summary), .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
+  op->record = recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
   Key key{m.id, op->summary.seq};
-  active_[key] = op;
-  op->advance(*link_);
+  if (spare_.empty()) active_[key] = op;
+  else {
+    spare_.key() = key;
+    spare_.mapped() = op;
+    active_.insert(std::move(spare_));
+  }
   if (auto found = early_.find(key); found != early_.end()) {
     auto arrivals = std::move(found->second);
     early_.erase(found);
     for (auto& a : arrivals) data(std::move(a));
   }
-  while (pump()) {}
   return op;
 }
 
@@ -189,6 +197,7 @@ void Engine::data(Arrival a) {
   if (found == active_.end()) {
     auto m = groups_.find(key.first);
     if (m == groups_.end() || key.second >= m->second.next) {
+      a.keep();
       early_[key].push_back(std::move(a));
       return;
     }
@@ -206,7 +215,7 @@ void Engine::data(Arrival a) {
                         .take());
     return;
   }
-  auto op = found->second;
+  auto op = found->second.get();
   if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
   auto src = static_cast<int>(a.header.src);
   if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
@@ -271,7 +280,8 @@ bool Engine::sweep(Clock::time_point now) {
       continue;
     }
     end(*it->second, now);
-    it = active_.erase(it);
+    spare_ = active_.extract(it++);
+    spare_.mapped() = nullptr;
     ended = true;
   }
   if (ended) notify();
@@ -323,7 +333,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     if (std::exchange(unseen_, false)) link_->wake(Side::progress);
     if (waiting_.size() > 1) cv_.notify_all();
   }
-  waiting_.remove(&w);
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &w));
   if (trace::on())
     trace::add(trace::Kind::wait, options_.rank, trace::label(w.operation ? w.operation->summary.short_text() : w.text),
                trace::nanoseconds(w.since), trace::now());

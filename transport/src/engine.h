@@ -1,7 +1,6 @@
 // engine.h -- the Context over any Link: matches messages with collectives, waits, and brings failures to every wait.
 #pragma once
 #include <condition_variable>
-#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -55,7 +54,11 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     int position = -1;
     Layout layout = {};
     std::uint64_t next = 0;
-    std::vector<std::shared_ptr<const Plan>> plans = {};
+    struct Planned {
+      std::shared_ptr<const Plan> plan;
+      std::shared_ptr<Operation> last = nullptr;  // taken again once it is nobody else's
+    };
+    std::vector<Planned> plans = {};
   };
   struct Waiting {  // a thread inside a wait
     std::uint64_t generation = 0;
@@ -76,7 +79,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void dropped(bool stale) override { ++(stale ? traffic_.stale : traffic_.refused); }
 
   Members& members(const Group&);
-  std::shared_ptr<const Plan> plan_for(Members&, const Collective&);
+  Members::Planned& plan_for(Members&, const Collective&);
   std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
   bool pump();
   bool sweep(Clock::time_point now);
@@ -109,10 +112,11 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Members* last_ = nullptr;  // of the collective before
   Started started_;
   std::map<Key, std::shared_ptr<Operation>> active_;
+  decltype(active_)::node_type spare_;  // for the next one's entry
   std::map<Key, std::vector<Arrival>> early_;
   Recorder recorder_;
   std::uint64_t dumps_ = dumps_asked_for();
-  std::list<Waiting*> waiting_;
+  std::vector<Waiting*> waiting_;
   std::uint64_t generation_ = 0;
   bool leading_ = false, disagreed_ = false;
   bool unseen_ = false;  // something woke the progress thread and was left to the leader, who may have stopped looking

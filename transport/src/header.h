@@ -11,8 +11,8 @@ inline constexpr std::uint8_t kProtocol = 1;
 /// filler, socket: only in shared memory. socket: the sender's descriptors wait in the pair's socket.
 enum class MessageType : std::uint8_t { hello = 1, data, credit, filler, socket };
 /// Header::flags, only within a host. The receiver sums the payload; instead of the payload there is its place in the sender's arena, or
-/// its address in the sender's process (a u64).
-inline constexpr std::uint16_t kSummed = 1, kInArena = 2, kInProcess = 4;
+/// its address in the sender's process (a u64); the sender goes on without an answer, if the payload has been copied.
+inline constexpr std::uint16_t kSummed = 1, kInArena = 2, kInProcess = 4, kOneWay = 8;
 
 struct Header {
   std::uint32_t magic = kMagic;

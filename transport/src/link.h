@@ -19,6 +19,9 @@ using WaitClock = std::chrono::system_clock;
 using WaitClock = Clock;
 #endif
 
+/// A payload up to this size is copied when it is sent, but where peers read it for nothing: cheaper than keeping track of the buffer.
+inline constexpr std::uint32_t kCopied = 16 << 10;
+
 /// Another process's memory.
 class Remote {
  public:
@@ -26,11 +29,18 @@ class Remote {
   /// False if the process has gone: the collective must not end then. TransportError if there are no such bytes.
   virtual bool read(std::uint64_t address, std::byte* to, std::size_t n) const = 0;
 };
+/// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
+class Owner {
+ public:
+  virtual ~Owner() = default;
+  virtual std::shared_ptr<const void> pin() = 0;
+};
 /// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the sender's own buffer.
 struct Arrival {
   Header header;
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
+  Owner* owner = nullptr;  // gives the hold to whoever wants one; without, the bytes are gone when Sink::data returns
   const Remote* remote = nullptr;  // where the bytes still are, at `address`; valid as `hold` is
   std::uint64_t address = 0;
   bool copied = false;  // the bytes are hold's alone
@@ -41,22 +51,20 @@ struct Arrival {
     if (header.payload() > 0 && to != bytes) std::memcpy(to, bytes, header.payload());
     return true;
   }
+  void keep() {
+    if (owner) hold = std::exchange(owner, nullptr)->pin();
+  }
   /// Afterwards nothing of the carrier's is held. False as for read, and then nothing has changed.
   bool copy() {
     if (copied || header.payload() == 0) return true;
     std::shared_ptr<std::byte[]> own(new std::byte[header.payload()]);
     if (!read(own.get())) return false;
     remote = nullptr;
+    owner = nullptr;
     bytes = own.get();
     hold = std::move(own);
     return copied = true;
   }
-};
-/// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
-class Owner {
- public:
-  virtual ~Owner() = default;
-  virtual std::shared_ptr<const void> pin() = 0;
 };
 /// Where a Link hands over what has arrived.
 class Sink {
@@ -86,7 +94,7 @@ class Link {
  public:
   virtual ~Link() = default;
   virtual void open(int peer) = 0;  // before the first message to or from this peer
-  /// Sends header and bytes in order. Without an owner the bytes are copied at once.
+  /// Sends header and bytes in order. Without an owner the bytes are copied at once; with one they may be.
   virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
   virtual void to_judge(std::string message) = 0;  // the judge of the job, wherever it is (judge.h)
   /// Hands over some of what has arrived; true if there was anything.

@@ -102,7 +102,7 @@ class LocalLink final : public Link {
   void open(int) override {}
   void send(int peer, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
-    auto hold = owner && h.payload() > 0 ? owner->pin() : nullptr;
+    auto hold = owner && h.payload() > kCopied ? owner->pin() : nullptr;
     if (!hold && h.payload() > 0) {
       std::shared_ptr<std::byte[]> copy(new std::byte[h.payload()]);
       std::memcpy(copy.get(), bytes, h.payload());

@@ -8,9 +8,17 @@
 namespace bora::transport {
 namespace {
 constexpr int kMemoryFirst = 64;  // looks at memory for each look at sockets, which takes a system call
+/// This thread takes in what has come, and afterwards looks itself at what has ended.
+thread_local bool receiving = false;
+struct Receiving {
+  Receiving() { receiving = true; }
+  ~Receiving() { receiving = false; }
+};
 class EventBell final : public Bell {
  public:
-  void ring() override { event_.ring(); }
+  void ring() override {
+    if (!receiving) event_.ring();
+  }
   void clear() { event_.clear(); }
   int descriptor() const { return event_.get(); }
 
@@ -70,6 +78,7 @@ class NetLink final : public Link {
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
     auto& p = peer(r);
+    if (p.path != shm_.get() && h.payload() <= kCopied) owner = nullptr;
     if (p.path) return p.path->send(r, h, bytes, owner);
     Waiting w{h, bytes, {}, {}};  // until it has connected
     if (owner) w.hold = owner->pin();
@@ -78,9 +87,11 @@ class NetLink final : public Link {
   }
   void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
   bool receive(Sink& sink) override {
+    Receiving here;
     bool any = shm_ && shm_->receive(sink);
     // Where all data comes through memory, system calls can wait a little.
-    if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.exchange(false)) return any;
+    if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.load(std::memory_order_relaxed)) return any;
+    slept_ = false;
     without_sockets_ = 0;
     any = star_.receive(sink) || any;
     return (!stopped_ && wire_->receive(sink)) || any;

@@ -7,9 +7,6 @@ namespace bora::transport {
 namespace {
 using Kind = Step::Kind;
 constexpr std::int64_t kWindow = 2 << 20;  // bytes under way from one member to another, for each collective
-constexpr std::int64_t kCopyBelow =
-    16 << 10;  // a message up to this size is copied: cheaper than keeping track of the buffer
-
 constexpr std::uint64_t kMeetEvery = 16;
 /// Whether some member may only send.
 bool one_way(Op op) { return op != Op::barrier && op != Op::all_gather && !reduces(op); }
@@ -35,28 +32,33 @@ std::string Summary::text() const {
   return s.str();
 }
 
-Operation::Operation(Summary s, std::shared_ptr<const Plan> plan, const Collective& c, int rank, std::uint32_t my_rank,
-                     std::shared_ptr<Bell> bell)
-    : summary(std::move(s)),
-      moved(plan->expected.size()),
+Operation::Operation(std::shared_ptr<const Plan> plan, int rank, std::uint32_t my_rank, std::shared_ptr<Bell> bell)
+    : moved(plan->expected.size()),
       plan_(std::move(plan)),
-      in_(static_cast<const std::byte*>(c.in)),
-      out_(static_cast<std::byte*>(c.out)),
-      words_(c.describe),
       rank_(rank),
       my_rank_(my_rank),
       element_(static_cast<std::int64_t>(dtype_size(plan_->dtype))),
       running_element_(static_cast<std::int64_t>(running_size(plan_->dtype))),
-      copies_(plan_->schedule.overwrites && overlap(c, plan_->count * element_)),
-      meets_(one_way(c.op) && summary.seq % kMeetEvery == kMeetEvery - 1),
       done_(plan_->messages.size()),
       streams_(plan_->streams.size()),
       peers_(plan_->expected.size()),
-      open_steps_(done_.size()),
-      bell_(std::move(bell)) {
+      bell_(std::move(bell)) {}
+void Operation::renew(const Summary& s, const Collective& c) {
+  summary = s;
+  in_ = static_cast<const std::byte*>(c.in);
+  out_ = static_cast<std::byte*>(c.out);
+  words_ = c.describe;
+  copies_ = plan_->schedule.overwrites && overlap(c, plan_->count * element_);
+  meets_ = one_way(c.op) && s.seq % kMeetEvery == kMeetEvery - 1;
+  std::fill(done_.begin(), done_.end(), 0);
+  for (auto& stream : streams_) stream.arrived = 0;
+  for (std::size_t k = 0; k < peers_.size(); ++k) peers_[k] = {.expected = plan_->expected[k]};
+  open_steps_ = done_.size();
+  moved.assign(peers_.size(), {});
+  done = false;
   if (plan_->dtype != summary.dtype) {
     auto n = plan_->count;
-    wide_count_ = summary.op == Op::all_reduce ? n : c.recv_counts[static_cast<std::size_t>(rank)];
+    wide_count_ = summary.op == Op::all_reduce ? n : c.recv_counts[static_cast<std::size_t>(rank_)];
     wide_ = static_cast<float*>(c.out);
     narrow_.reset(new bfloat16[static_cast<std::size_t>(n + wide_count_)]);
     auto from = static_cast<const float*>(c.in);
@@ -66,7 +68,6 @@ Operation::Operation(Summary s, std::shared_ptr<const Plan> plan, const Collecti
     copies_ = false;
   }
   if (plan_->schedule.work > 0) work_.reset(new std::byte[static_cast<std::size_t>(plan_->schedule.work * element_)]);
-  for (std::size_t k = 0; k < peers_.size(); ++k) peers_[k].expected = plan_->expected[k];
 }
 std::string Operation::describe() const {
   auto text = summary.text();
@@ -157,7 +158,8 @@ void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byt
   h.offset = static_cast<std::uint64_t>(offset);
   h.bytes = static_cast<std::uint32_t>(n);
   if (reduces(summary.op) && steps_[i].source == Place::in) h.flags |= kSummed;
-  link.send(static_cast<int>(h.dst), h, n > 0 ? bytes : nullptr, n <= kCopyBelow ? nullptr : owner);
+  if (one_way(summary.op) && peers_.size() == 2) h.flags |= kOneWay;
+  link.send(static_cast<int>(h.dst), h, n > 0 ? bytes : nullptr, n > 0 ? owner : nullptr);
   peers_[static_cast<std::size_t>(peer)].in_flight += n;
   moved[static_cast<std::size_t>(peer)].out += n;
 }
@@ -275,6 +277,7 @@ std::string Operation::accept(Arrival a, Link& link) {
     if (a.remote && !a.copy()) return {};
     stream.held.push_back(std::move(a));
     sum_chunks(slot.step, link);
+    if (!stream.held.empty()) stream.held.back().keep();
   } else {
     if (!a.read(target(slot))) return {};
     a.hold.reset();
@@ -357,6 +360,8 @@ void Operation::drop() {
 void Operation::complete() {
   for (std::int64_t i = 0; i < wide_count_; ++i)
     wide_[i] = static_cast<float>(narrow_[static_cast<std::size_t>(plan_->count + i)]);
+  narrow_.reset();
+  work_.reset();
   words_ = nullptr;
   done = true;
 }

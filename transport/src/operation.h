@@ -41,7 +41,9 @@ struct Record {
 class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  public:
   /// `rank`: position in the group.
-  Operation(Summary, std::shared_ptr<const Plan>, const Collective&, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
+  Operation(std::shared_ptr<const Plan>, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
+  /// Makes it a collective that begins, the first one or after one that nobody knows any more.
+  void renew(const Summary&, const Collective&);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
   std::string accept(Arrival, Link&);
   /// Where the payload of a message goes that is the next of its stream and only copied; else nullptr.
@@ -58,7 +60,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   void drop();                     // the job is lost: forgets what has arrived and the program's words
   void complete();                 // finished: may be read by any thread from now on
   std::atomic<bool> done{false};
-  const Summary summary;
+  Summary summary;
   std::vector<Moved> moved;  // by position
   Record* record = nullptr;  // the engine's
   std::uint64_t order = 0;  // among all this rank has started
@@ -103,8 +105,8 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
 
   std::shared_ptr<const Plan> plan_;
   const std::vector<Step>& steps_ = plan_->schedule.steps;
-  const std::byte* in_;
-  std::byte* out_;
+  const std::byte* in_ = nullptr;
+  std::byte* out_ = nullptr;
   std::function<std::string()> words_;
   int rank_;  // position in the group
   std::uint32_t my_rank_;
@@ -113,8 +115,8 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::unique_ptr<bfloat16[]> narrow_;  // in, then out, where f32 travels as bf16
   float* wide_ = nullptr;               // the caller's out then
   std::int64_t wide_count_ = 0;
-  bool copies_;  // sends must be copies
-  bool meets_;   // ends when all that was sent has been read: now and then, or a rank that only sends would run far ahead
+  bool copies_ = false;  // sends must be copies
+  bool meets_ = false;   // ends when all that was sent has been read: now and then, or a rank that only sends would run far ahead
   std::vector<std::int64_t> done_;  // by step: chunks sent, received or summed
   std::vector<Stream> streams_;
   std::vector<const std::byte*> parts_;  // of a chunk that is summed

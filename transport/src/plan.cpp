@@ -86,15 +86,18 @@ Plan make_plan(const Group& group, const Collective& c, const Layout& layout, co
   auto limit = chunk_limit(layout, tuning);
   plan.schedule = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);
   plan.schedule.in_turns = plan.schedule.in_turns && layout.hosts > 1;  // memory has no switch
+  // Within a host the receiver fetches such a stream itself, and cutting it finer only costs system calls.
+  bool whole = layout.hosts == 1 && plan.algorithm == Algorithm::direct && !reduces(c.op);
   plan.expected.resize(group.ranks.size());
   auto talks_to = [&](int position) { plan.peers.push_back(group.ranks[static_cast<std::size_t>(position)]); };
   std::vector<int> latest(group.ranks.size(), -1);  // step that sends to each
   for (auto& step : plan.schedule.steps) {
     auto n = step.kind == Kind::send || step.kind == Kind::copy ? step.from.size() : step.to.size();
     Plan::Messages m{.first = plan.streams.size()};
-    m.chunk = step.kind == Kind::send || receives(step)
-                  ? chunk_elements(n, static_cast<std::size_t>(plan.schedule.running ? running : element), limit)
-                  : std::max<std::int64_t>(n, 1);
+    bool travels = step.kind == Kind::send || receives(step);
+    m.chunk = !travels ? std::max<std::int64_t>(n, 1)
+              : whole  ? limit / element
+                       : chunk_elements(n, static_cast<std::size_t>(plan.schedule.running ? running : element), limit);
     m.chunks = std::max<std::int64_t>(1, (n + m.chunk - 1) / m.chunk);  // an empty range is one empty message: ranks still meet
     auto expect = [&](int peer, std::int64_t bytes) {
       plan.streams.push_back({peer, bytes});

@@ -13,7 +13,9 @@
 namespace bora::transport {
 namespace {
 constexpr std::uint32_t kListener = 0xffffffffu;
-constexpr int kBatch = 32;  // messages taken from a ring before others have their turn
+// A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied, or kCopiedAhead where
+// that lets the sender go on (docs/transport.md).
+constexpr std::uint32_t kLent = 4 << 10, kCopiedAhead = 64 << 10;
 constexpr auto kLastReads = std::chrono::seconds(1);  // once the job is lost, peers let go of our buffers within this time
 
 struct Address {
@@ -101,18 +103,25 @@ class ShmData final : public DataPath {
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
     auto& p = *peers_[static_cast<std::size_t>(r)];
-    if (owner && !p.gone) {
+    if (h.payload() < kLent || p.gone) owner = nullptr;
+    if (owner) {
       auto lent = h;
       auto place = place_for(p, bytes, h.payload());
       if (place) lent.flags |= kInArena;
       // What is summed is better read from the ring, which is in the cache.
-      if (!place && !(h.flags & kSummed) && p.writer.read()) {
+      bool copied = h.payload() <= (h.flags & kOneWay ? kCopiedAhead : kCopied);
+      if (!place && !copied && !(h.flags & kSummed) && p.writer.read()) {
         place = reinterpret_cast<std::uint64_t>(bytes);
         lent.flags |= kInProcess;
       }
-      if (place) return post(p, lent, reinterpret_cast<const std::byte*>(&*place), owner->pin());
+      if (place) {
+        auto at = reinterpret_cast<const std::byte*>(&*place);
+        if (!p.queue.empty() || !p.writer.put(lent, at)) return post(p, lent, at, owner->pin());
+        p.writer.lend(owner->pin());
+        return posted(p);
+      }
     }
-    if (p.queue.empty() && p.writer.put(h, bytes)) return wake_reader(p);
+    if (p.queue.empty() && p.writer.put(h, bytes)) return posted(p);
     if (!owner) return post(p, h, bytes, nullptr);
     p.queue.push_back({h, bytes, {}, owner->pin()});
     flush(p);
@@ -122,7 +131,7 @@ class ShmData final : public DataPath {
     if (stopped_) {
       if (Clock::now() > last_read_) forget();
       take_news();
-    } else if (news_.exchange(false)) take_news();
+    } else if (news_.load(std::memory_order_relaxed) && news_.exchange(false)) take_news();
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       auto p = peers_[r].get();
       if (!p) continue;
@@ -131,26 +140,19 @@ class ShmData final : public DataPath {
       if (!p->queue.empty()) any = flush(*p) || any;
       try {
         RingReader::Message m;
-        for (int k = 0; k < kBatch && !stopped_ && p->reader->next(m); ++k) {
+        // One of each: the next may be for a collective that starts when this one has ended.
+        if (p->reader->next(m)) {
           any = true;
+          if (m.header.payload() > kCopied) wake_readers();
           if (m.header.type == MessageType::socket) take_from_socket(*p);
-          if (m.header.type == MessageType::socket || m.header.src != r || m.header.dst != static_cast<std::uint32_t>(rank_))
-            continue;
-          Arrival a{m.header, m.payload, std::move(m.hold)};
-          a.header.flags = 0;
-          if (m.header.payload() > 0 && (m.header.flags & (kInArena | kInProcess))) {
-            std::memcpy(&a.address, m.payload, sizeof a.address);
-            a.bytes = nullptr;
-            if (m.header.flags & kInProcess) a.remote = p->reader.get();
-            else a.bytes = p->arena ? p->arena->at(a.address, m.header.payload()) : nullptr;
-            check<TransportError>(a.bytes || a.remote, "a peer's message in shared memory makes no sense");
-          }
-          sink.data(std::move(a));
+          else if (m.header.src == r && m.header.dst == static_cast<std::uint32_t>(rank_)) hand_over(*p, m, sink);
+          p->reader->done();
           if (p->reader->crowded()) sink.make_room(static_cast<int>(r));
         }
       } catch (const TransportError& e) { sink.lost(static_cast<int>(r), e.what()); }
       if (!stopped_ && p->reader->must_wake()) wake(*p);
     }
+    wake_readers();
     return any;
   }
   int descriptor() const override { return epoll_.get(); }
@@ -187,6 +189,7 @@ class ShmData final : public DataPath {
     std::shared_ptr<RingReader> reader;
     std::deque<Queued> queue = {};
     bool sent_arena = false, gone = false;
+    bool posted = false;  // among posted_
     std::unique_ptr<ArenaView> arena = nullptr;  // the peer's
   };
   /// Where the peer can read these bytes itself; nothing if it cannot (yet).
@@ -216,6 +219,18 @@ class ShmData final : public DataPath {
     open_.store(n + 1, std::memory_order_release);
     news_ = true;
     p->reader->asleep();  // until somebody looks
+  }
+  void hand_over(Peer& p, const RingReader::Message& m, Sink& sink) {
+    Arrival a{.header = m.header, .bytes = m.payload, .owner = p.reader.get()};
+    a.header.flags = 0;
+    if (m.header.payload() > 0 && (m.header.flags & (kInArena | kInProcess))) {
+      std::memcpy(&a.address, m.payload, sizeof a.address);
+      a.bytes = nullptr;
+      if (m.header.flags & kInProcess) a.remote = p.reader.get();
+      else a.bytes = p.arena ? p.arena->at(a.address, m.header.payload()) : nullptr;
+      check<TransportError>(a.bytes || a.remote, "a peer's message in shared memory makes no sense");
+    }
+    sink.data(std::move(a));
   }
   /// New peers and wake-ups; the rings themselves say what has come.
   void take_news() {
@@ -287,11 +302,20 @@ class ShmData final : public DataPath {
       p.queue.pop_front();
       any = true;
     }
-    if (any) wake_reader(p);
+    if (any) posted(p);
     return any;
   }
-  void wake_reader(Peer& p) {
-    if (p.writer.must_wake()) wake(p);
+  void posted(Peer& p) {
+    if (!std::exchange(p.posted, true)) posted_.push_back(&p);
+  }
+  /// Asking whether a reader sleeps waits until it can see what was written, so first there is a look at what has come; `receive` follows
+  /// every send before the lock is given up.
+  void wake_readers() {
+    for (auto* p : posted_) {
+      p->posted = false;
+      if (p->writer.must_wake()) wake(*p);
+    }
+    posted_.clear();
   }
   void wake(Peer& p) {
     char one = 1;
@@ -307,6 +331,7 @@ class ShmData final : public DataPath {
   std::vector<std::unique_ptr<Peer>> peers_;               // by rank
   std::unique_ptr<std::atomic<Peer*>[]> open_peers_;       // those there are, in the order they came: read without the lock
   std::atomic<std::size_t> open_{0};
+  std::vector<Peer*> posted_;  // were sent something, and may sleep
   std::atomic<bool> news_{true};
   bool stopped_ = false;
   Clock::time_point last_read_ = {};

@@ -131,7 +131,7 @@ void RingReader::recognize() {
 }
 bool RingReader::next(Message& m) {
   if (!recognized_) recognize();
-  m.hold.reset();  // of the message before
+  done();
   auto at = read_.load(std::memory_order_relaxed);
   auto there = counts_.written.load(std::memory_order_acquire);
   auto released = parts_.empty() ? at : counts_.released.load(std::memory_order_relaxed);
@@ -149,13 +149,16 @@ bool RingReader::next(Message& m) {
     read_.store(at, std::memory_order_relaxed);
     auto number = first_ + parts_.size();
     parts_.push_back({at, false});
-    if (!filler && m.header.payload() > 0)
-      m.hold = std::shared_ptr<const void>(m.payload,
-                                           [self = shared_from_this(), number](const void*) { self->release(number); });
-    else release(number);
+    taken_ = !filler && m.header.payload() > 0;
+    if (!taken_) release(number);
     if (!filler) return true;
   }
   return false;
+}
+std::shared_ptr<const void> RingReader::pin() {
+  if (!std::exchange(taken_, false)) return nullptr;
+  auto number = first_ + parts_.size() - 1;
+  return {static_cast<const void*>(this), [self = shared_from_this(), number](const void*) { self->release(number); }};
 }
 void RingReader::release(std::uint64_t number) {
   parts_[static_cast<std::size_t>(number - first_)].done = true;

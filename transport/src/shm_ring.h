@@ -104,18 +104,28 @@ class RingWriter {
 };
 
 /// The reading end. Messages may be released in any order.
-class RingReader : public Remote, public std::enable_shared_from_this<RingReader> {
+class RingReader : public Remote, public Owner, public std::enable_shared_from_this<RingReader> {
  public:
   RingReader(std::shared_ptr<PairMemory> m, bool maker)
       : memory_(std::move(m)), counts_(memory_->counts(!maker)), bytes_(memory_->bytes(!maker)) {}
   struct Message {
     Header header;
     const std::byte* payload = nullptr;
-    std::shared_ptr<const void> hold;
   };
-  bool ready() const { return counts_.written.load(std::memory_order_acquire) != read_.load(std::memory_order_relaxed); }
-  /// The next message; false if there is none. TransportError if what is there cannot be one.
+  bool ready() const {
+    auto at = read_.load(std::memory_order_relaxed);
+    if (counts_.written.load(std::memory_order_acquire) == at) return false;
+    __builtin_prefetch(bytes_ + at % PairMemory::kRingBytes);
+    return true;
+  }
+  /// The next message, after done(); false if there is none. TransportError if what is there cannot be one.
   bool next(Message&);
+  /// The bytes of the message taken last are not needed any more, but for its pin if there is one.
+  void done() {
+    if (std::exchange(taken_, false)) release(first_ + parts_.size() - 1);
+  }
+  /// Holds the bytes of the message taken last; nothing if there are none.
+  std::shared_ptr<const void> pin() override;
   /// Held messages fill much of the ring: they should be copied out, or what comes behind them could not pass.
   bool crowded() const;
   void asleep() { counts_.asleep.exchange(1); }
@@ -137,6 +147,7 @@ class RingReader : public Remote, public std::enable_shared_from_this<RingReader
   std::atomic<std::uint64_t> read_{0};
   std::deque<Part> parts_;  // read and not all released
   std::uint64_t first_ = 0;  // number of parts_.front()
+  bool taken_ = false;  // the last of parts_ is not released and has no pin
   bool recognized_ = false;
   bool released_ = false;    // something, since must_wake
 };

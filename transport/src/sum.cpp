@@ -20,8 +20,10 @@ void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_
     auto read = [&](std::size_t p, std::size_t j) {
       return static_cast<Acc>(load<Stored>(parts[p] + (i + j) * sizeof(Stored)));
     };
-    std::size_t p = s.before ? 0 : 1;
+    std::size_t p = s.before ? 0 : std::min<std::size_t>(parts.size(), 2);
     if (s.before) std::memcpy(acc, s.before + i * sizeof(Acc), m * sizeof(Acc));
+    else if (p == 2)
+      for (std::size_t j = 0; j < m; ++j) acc[j] = f(read(0, j), read(1, j));
     else
       for (std::size_t j = 0; j < m; ++j) acc[j] = read(0, j);
     for (; p < parts.size(); ++p)
