@@ -13,8 +13,8 @@
 namespace bora::transport {
 namespace {
 constexpr std::uint32_t kListener = 0xffffffffu;
-// A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied, or kCopiedAhead where
-// that lets the sender go on (docs/transport.md).
+// A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied, or kCopiedAhead
+// where that lets the sender go on (docs/transport.md).
 constexpr std::uint32_t kLent = 4 << 10, kCopiedAhead = 64 << 10;
 constexpr auto kLastReads = std::chrono::seconds(1);  // once the job is lost, peers let go of our buffers within this time
 
