@@ -177,7 +177,10 @@ struct Lender final : Owner {
 };
 /// Keeps what has arrived.
 struct Keeper final : Sink {
-  void data(Arrival a) override { held.push_back(std::move(a)); }
+  void data(Arrival a) override {
+    a.keep();
+    held.push_back(std::move(a));
+  }
   void make_room(int) override {}
   void control(std::string_view) override {}
   void lost(int, const std::string&) override {}
