@@ -248,6 +248,20 @@ TEST(Scan, WhatDoesNotChangeRunsOnce) {
   auto flops = executable(p)->info().flops;
   EXPECT_LT(flops, 102 * 2 * 64 + 100 * 100) << executable(p)->explain();
 }
+/// Bits are those of the loop written out, whichever side the matrix is on; the turning is outside of the loop.
+TEST(Scan, MatricesMultipliedAlongRowsAreTurnedOnce) {
+  auto body = [](const Arrays& a) {
+    return Arrays{tanh(matmul(a[0], a[1])), matmul(a[1], transpose(a[0])), matmul(a[1], a[0])};
+  };
+  for (int n : {1, 5, 24, 40}) scan_agrees(body, {numbers({n, n}, 1)}, {numbers({n}, 2)}, {}, 9);
+  auto few = [](const Arrays& a) { return Arrays{dot_general(a[1], a[0], {{}, {}, {1}, {1}})}; };
+  scan_agrees(few, {numbers({24, 24}, 1)}, {numbers({3, 24}, 2)}, {}, 9);
+  auto p = stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, 9); }, {{{24, 24}, f32}, {{24}, f32}}).program;
+  auto told = executable(p)->explain();
+  auto turned = told.find("transpose"), loop = told.find("scan");
+  EXPECT_LT(turned, loop) << told;
+  EXPECT_EQ(told.find("transpose", loop), std::string::npos) << told;
+}
 TEST(Scan, ABarrierKeepsItsWorkInTheLoop) {
   auto body = [](const Arrays& a) {
     auto w = optimization_barrier({a[0]})[0];
