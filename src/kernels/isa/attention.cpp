@@ -16,6 +16,7 @@ template <class X> using Number = typename X::Storage;
 template <class X> constexpr int kQueries = 256 / static_cast<int>(sizeof(Number<X>));
 template <class X> constexpr int kVectors = kQueries<X> / X::size;
 constexpr int kGroup = 4;  // vectors of queries that are worked on at a time
+constexpr I kStep = 16;  // keys and queries in which a tile on the diagonal is cut: what lies above it is not computed
 
 #ifdef __AVX512F__
 constexpr int kSums = 24, kMostVecs = 4;  // registers that hold sums; the widest block
@@ -155,6 +156,7 @@ template <class X> struct Tile {
   const T *mask = nullptr, *bias = nullptr, *drop = nullptr;
   T* slope = nullptr;  // d (capped score) / d (score)
   bool edge = false, segments = false;
+  I begin[kKeyTile / kStep] = {};  // the first query, a multiple of kStep, that may attend to these kStep keys
   Id query_segment[Q], key_segment[kKeyTile];
 
   Tile(const Call& call, const AttentionPart& p, I group, I tile, const AttentionScratch& w)
@@ -179,6 +181,10 @@ template <class X> struct Tile {
   bool move(I j) {
     t0 = j * kKeyTile, nk = min(kKeyTile, c.keys - t0);
     edge = t0 + nk - 1 > s0 + c.right || t0 < s0 + nq - 1 - c.left;
+    for (I u = 1; u < kKeyTile / kStep; ++u) {
+      I from = t0 + u * kStep - c.right - s0;
+      begin[u] = from > 0 ? min(from / kStep * kStep, Q) : 0;
+    }
     segments = false;
     if (c.query_segments.data && !meet()) return false;
     mask = bias = nullptr;
@@ -272,6 +278,42 @@ template <class X> struct Tile {
       }
   }
 };
+/// Calls f(first key, number of keys, first query) for parts of a tile: all of it, or on a diagonal steps of keys with the queries that may
+/// attend to them. What is left out is masked: weights of 0, and scores that nobody has computed.
+template <class X, class F> void steps(const Tile<X>& tile, F f) {
+  constexpr I last = kKeyTile / kStep - 1;
+  if (tile.begin[last] == 0) return f(I{0}, tile.nk, I{0});
+  for (I t = 0; t < tile.nk; t += kStep)
+    if (I q = tile.begin[t / kStep]; q < tile.nq) f(t, min(kStep, tile.nk - t), q);
+}
+/// to[keys][queries] = keys [nk, k] times queries_t [k][queries].
+template <class X> void cross(const Tile<X>& tile, I k, RowsOf<X> keys, const Number<X>* queries_t, Number<X>* to) {
+  constexpr I Q = kQueries<X>;
+  steps(tile, [&](I t, I n, I q) {
+    product<X, false>(n, Q - q, k, keys.p + t * keys.step, keys.step, queries_t + q, Q, to + t * Q + q, Q, From::zero);
+  });
+}
+/// to[keys, padded] += from[keys][queries] times rows of the queries [nq, padded].
+template <class X>
+void add_to_keys(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf<X> rows, Number<X>* to) {
+  constexpr I Q = kQueries<X>;
+  steps(tile, [&](I t, I n, I q) {
+    product<X, false>(n, padded, tile.nq - q, from + t * Q + q, Q, rows.p + q * rows.step, rows.step, to + t * padded,
+                      padded, From::sums);
+  });
+}
+/// to[queries, padded] = begin + from[keys][queries], turned, times rows of the keys [nk, padded].
+template <class X>
+void add_to_queries(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf<X> rows, Number<X>* to, From begin) {
+  constexpr I Q = kQueries<X>;
+  const bool whole = tile.begin[kKeyTile / kStep - 1] == 0;
+  for (I q = 0; q < tile.nq; q += whole ? tile.nq : kStep) {
+    I n = whole ? tile.nk : 0;
+    while (n < tile.nk && tile.begin[n / kStep] <= q) n += kStep;
+    product<X, true>(whole ? tile.nq : min(kStep, tile.nq - q), padded, min(n, tile.nk), from + q, Q, rows.p, rows.step,
+                     to + q * padded, padded, begin);
+  }
+}
 /// e^x for x <= 0 (NaN stays). Below the normal numbers 0: they would cost more than the rest.
 BORA_INLINE F exp_below(F x) {
   auto far = x < F(-87.3f);
@@ -341,17 +383,17 @@ void forward(const Call& c, const AttentionPart& p, void* out, void* lse, const 
     I row = (p.batch * c.keys + tile.t0) * c.heads + p.head;
     auto k = rows_of<X>(static_cast<const In*>(c.k) + row * c.dim, c.heads * c.dim, tile.nk, c.dim, w.dim, false,
                         base + w.keys);
-    product<X, false>(tile.nk, Q, c.dim, k.p, k.step, queries, Q, scores, Q, From::zero);
+    cross(tile, c.dim, k, queries, scores);
     if (tile.special()) tile.adjust(scores);
     tile.draw();
     bool same_most = weigh(tile, scores, most, sum, factor);
     auto v = rows_of<X>(static_cast<const In*>(c.v) + row * c.value_dim, c.heads * c.value_dim, tile.nk, c.value_dim,
                         w.value_dim, false, base + w.values);
-    product<X, true>(c.value_dim, Q, tile.nk, v.p, v.step, scores, Q, sums, Q,
-                     !begun      ? From::zero
-                     : same_most ? From::sums
-                                 : From::scaled,
-                     factor);
+    auto from = !begun ? From::zero : same_most ? From::sums : From::scaled;
+    steps(tile, [&](I t, I n, I q) {
+      product<X, true>(c.value_dim, Q - q, n, v.p + t * v.step, v.step, scores + t * Q + q, Q, sums + q, Q,
+                       t == 0 ? from : From::sums, factor);
+    });
     begun = true;
   }
   T* to = static_cast<T*>(lse) + ((p.batch * c.heads + p.head) * c.group + p.g0) * c.queries + tile.s0;
@@ -446,24 +488,22 @@ template <class X, class In> void backward(const Call& c, const AttentionGradien
                             to_queries, base + w.keys);
         auto v = rows_of<X>(static_cast<const In*>(c.v) + key(tile.t0) * c.value_dim, v_row, tile.nk, c.value_dim,
                             w.value_dim, false, base + w.values);
-        product<X, false>(tile.nk, Q, c.dim, k.p, k.step, queries, Q, scores, Q, From::zero);
+        cross(tile, c.dim, k, queries, scores);
         if (tile.special()) tile.adjust(scores);
-        product<X, false>(tile.nk, Q, c.value_dim, v.p, v.step, d_out, Q, d_scores, Q, From::zero);
+        cross(tile, c.value_dim, v, d_out, d_scores);
         tile.draw();
         differentiate(tile, scores, d_scores, lse, delta, want == AttentionWant::dbias);
         if (to_keys) {
           I t = tile.t0 - k0;
-          product<X, false>(tile.nk, w.value_dim, tile.nq, scores, Q, d.p, d.step, dv + t * w.value_dim, w.value_dim,
-                            From::sums);
-          product<X, false>(tile.nk, w.dim, tile.nq, d_scores, Q, q.p, q.step, dk + t * w.dim, w.dim, From::sums);
+          add_to_keys(tile, w.value_dim, scores, d, dv + t * w.value_dim);
+          add_to_keys(tile, w.dim, d_scores, q, dk + t * w.dim);
         }
-        if (to_queries)
-          product<X, true>(tile.nq, w.dim, tile.nk, d_scores, Q, k.p, k.step, dq, w.dim,
-                           begun ? From::sums : From::zero);
+        if (to_queries) add_to_queries(tile, w.dim, d_scores, k, dq, begun ? From::sums : From::zero);
         if (want == AttentionWant::dbias) {
           auto* to = static_cast<T*>(grad.dbias) + (tile.template at<T>(c.bias) - static_cast<const T*>(c.bias.data));
           for (I t = 0; t < tile.nk; ++t)
-            for (I s = 0; s < tile.nq; ++s) to[s * c.bias.query + t * c.bias.key] += d_scores[t * Q + s];
+            for (I s = tile.begin[t / kStep]; s < tile.nq; ++s)
+              to[s * c.bias.query + t * c.bias.key] += d_scores[t * Q + s];
         }
         begun = true;
       }
