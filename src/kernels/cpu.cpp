@@ -1,8 +1,10 @@
 #include "bora/kernels/cpu.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <cpuid.h>
+#include <unistd.h>
 #include "bora/base/error.h"
 
 namespace bora::kernels {
@@ -39,6 +41,14 @@ bool has_bf16_unit() {
     return amx || avx;
   }();
   return found;
+}
+std::size_t streaming_bytes() {
+  static const std::size_t bytes = [] {
+    constexpr std::size_t most = std::size_t{32} << 20;
+    auto last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return last > 0 ? std::min(most, static_cast<std::size_t>(last) / 2) : most;
+  }();
+  return bytes;
 }
 std::string cpu_name() {
   unsigned r[12] = {};

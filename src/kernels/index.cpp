@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/kernels/memory.h"
+#include "bora/kernels/move.h"
 
 namespace bora::kernels {
 namespace {
@@ -16,18 +19,25 @@ bool inside(std::int32_t i, I n) { return i >= 0 && i < n; }
 
 template <class T>
 void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m, I inner, OutOfRange mode, T filler) {
+  bool clamp = mode == OutOfRange::clamp;
   parallel_for(outer * m, std::max<I>(1, kGrain / inner), [&](I begin, I end) {
-    for (I u = begin; u < end; ++u) {
-      I o = u / m, at = indices[u % m];
+    for (I u = begin; u < end;) {
+      const T* from = in + u / m * n * inner;
+      const std::int32_t* at = indices + u % m;
       T* to = out + u * inner;
-      if (mode == OutOfRange::clamp) at = std::clamp<I>(at, 0, n - 1);
-      else if (at < 0 || at >= n) {
-        std::fill_n(to, inner, filler);
+      I count = std::min(m - u % m, end - u);
+      u += count;
+      if (inner == 1) {
+        for (I i = 0; i < count; ++i)
+          to[i] = clamp ? from[std::clamp<I>(at[i], 0, n - 1)] : inside(at[i], n) ? from[at[i]] : filler;
         continue;
       }
-      const T* from = in + (o * n + at) * inner;
-      if (inner == 1) *to = *from;
-      else std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(T));
+      for (I i = 0; i < count; ++i) {
+        if (clamp || inside(at[i], n))
+          std::memcpy(to + i * inner, from + std::clamp<I>(at[i], 0, n - 1) * inner,
+                      static_cast<std::size_t>(inner) * sizeof(T));
+        else std::fill_n(to + i * inner, inner, filler);
+      }
     }
   });
 }
@@ -59,14 +69,48 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
   return at;
 }
 
+/// Many single numbers: sorted by block of targets first, each block with its updates in order of m, so that a thread owns a block and
+/// finds it in its cache. How many slices are sorted side by side changes nothing.
+constexpr I kManyNumbers = 1 << 16;
+template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
+  struct Update {
+    std::int32_t at;
+    T x;
+  };
+  I block = 8192;  // targets
+  while (n / block >= 2048) block *= 2;
+  I blocks = (n + block - 1) / block, slices = thread_count();
+  auto scratch = allocate(static_cast<std::size_t>(m) * sizeof(Update));
+  auto* sorted = static_cast<Update*>(scratch.get());
+  std::vector<I> next(static_cast<std::size_t>(slices * blocks), 0), ends(static_cast<std::size_t>(blocks));
+  auto in_slice = [&](I s, auto&& f) {
+    for (I i = m * s / slices; i < m * (s + 1) / slices; ++i)
+      if (inside(indices[i], n)) f(next[static_cast<std::size_t>(s * blocks + indices[i] / block)], i);
+  };
+  parallel_for(slices, 1, [&](I b, I e) {
+    for (I s = b; s < e; ++s) in_slice(s, [](I& count, I) { ++count; });
+  });
+  I sum = 0;
+  for (I b = 0; b < blocks; ++b) {
+    for (I s = 0; s < slices; ++s) sum += std::exchange(next[static_cast<std::size_t>(s * blocks + b)], sum);
+    ends[static_cast<std::size_t>(b)] = sum;
+  }
+  parallel_for(slices, 1, [&](I b, I e) {
+    for (I s = b; s < e; ++s) in_slice(s, [&](I& place, I i) { sorted[place++] = {indices[i], updates[i]}; });
+  });
+  parallel_for(blocks, 1, [&](I b, I e) {
+    I i = b == 0 ? 0 : ends[static_cast<std::size_t>(b - 1)], end = ends[static_cast<std::size_t>(e - 1)];
+    for (; i < end; ++i) out[sorted[i].at] = Op::template apply<T>(out[sorted[i].at], sorted[i].x);
+  });
+}
+
 template <class Op, class T>
 void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* out, I outer, I n, I m, I inner) {
-  if (in != out) {
-    parallel_for(outer * n * inner, kGrain,
-                 [&](I b, I e) { std::memcpy(out + b, in + b, static_cast<std::size_t>(e - b) * sizeof(T)); });
-  }
+  copy_bytes(out, in, static_cast<std::size_t>(outer * n * inner) * sizeof(T));
   if (m == 0) return;
   constexpr bool rounds = std::is_same_v<T, bfloat16> && (std::is_same_v<Op, Add> || std::is_same_v<Op, Multiply>);
+  if constexpr (!rounds)
+    if (outer == 1 && inner == 1 && m >= kManyNumbers) return scatter_numbers<Op>(indices, updates, out, n, m);
   auto order = rounds ? by_target(indices, m, n) : std::vector<std::int32_t>();
   /// Applies the updates of one outer index to columns [c0, c1) of target rows [r0, r1).
   auto apply = [&](I o, I r0, I r1, I c0, I c1) {

@@ -8,6 +8,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "stream.h"
 
 namespace bora::kernels {
 namespace {
@@ -46,8 +47,7 @@ std::vector<Axis> merged(const Dims& dst_strides, const Dims& src_strides, const
   return out;
 }
 
-/// dst[j * to + i] = src[j + i * from] for a block of at most kBlock x kBlock elements.
-constexpr I kBlock = 64;
+/// dst[j * to + i] = src[j + i * from] for nj x ni elements.
 template <class T> void transpose_plain(T* dst, I to, const T* src, I from, I nj, I ni) {
   constexpr I tile = 16;
   for (I j0 = 0; j0 < nj; j0 += tile)
@@ -76,16 +76,31 @@ void transpose_8x8(std::uint32_t* dst, I to, const std::uint32_t* src, I from) {
 template <class T> void transpose_block(T* dst, I to, const T* src, I from, I nj, I ni) {
   if constexpr (sizeof(T) == 4) {
     I fj = nj / 8 * 8, fi = ni / 8 * 8;
-    for (I j = 0; j < fj; j += 8)
-      for (I i = 0; i < fi; i += 8) transpose_8x8(dst + j * to + i, to, src + j + i * from, from);
+    for (I i = 0; i < fi; i += 8)
+      for (I j = 0; j < fj; j += 8) transpose_8x8(dst + j * to + i, to, src + j + i * from, from);
     transpose_plain(dst + fi, to, src + fi * from, from, fj, ni - fi);
     transpose_plain(dst + fj * to, to, src + fj, from, nj - fj, ni);
   } else transpose_plain(dst, to, src, from, nj, ni);
 }
 
-/// One row: n elements with strides.
-template <class T> void copy_row(T* dst, I to, const T* src, I from, I n) {
-  if (to == 1 && from == 1) std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
+/// A block is transposed in L1 first: rows of src and dst that lie powers of two apart would drive each other out of it.
+constexpr I kBlock = 64;
+template <class T> void transpose_tile(T* dst, I to, const T* src, I from, I nj, I ni, bool far) {
+  alignas(64) T tile[kBlock * kBlock];
+  transpose_block(tile, kBlock, src, from, nj, ni);
+  for (I j = 0; j < nj; ++j) {
+    auto bytes = static_cast<std::size_t>(ni) * sizeof(T);
+    far ? stream(dst + j * to, tile + j * kBlock, bytes)
+        : static_cast<void>(std::memcpy(dst + j * to, tile + j * kBlock, bytes));
+  }
+}
+
+/// One row: n elements with strides. far: past the caches.
+template <class T> void copy_row(T* dst, I to, const T* src, I from, I n, bool far) {
+  if (to == 1 && from == 1) {
+    auto bytes = static_cast<std::size_t>(n) * sizeof(T);
+    far && bytes >= 256 ? stream(dst, src, bytes) : static_cast<void>(std::memcpy(dst, src, bytes));
+  }
   else if (to == 1 && from == 0) std::fill_n(dst, n, *src);
   else
     for (I i = 0; i < n; ++i) dst[i * to] = src[i * from];
@@ -96,8 +111,13 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     *dst = *src;
     return;
   }
+  I all = 1;
+  for (const auto& a : axes) all *= a.n;
+  bool far = static_cast<std::size_t>(all) * sizeof(T) >= streaming_bytes();
   auto row = axes.back();
   axes.pop_back();
+  if (axes.empty() && row.to == 1 && row.from == 1)
+    return copy_bytes(dst, src, static_cast<std::size_t>(row.n) * sizeof(T));
   auto column = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
   if (row.to == 1 && row.from != 1 && row.from != 0 && row.n >= 4 && column != axes.end() && column->n >= 4) {
     auto col = *column;
@@ -109,9 +129,10 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
       for (I u = begin; u < end; ++u) {
         auto o = offsets(axes, u / (bj * bi));
         I j = u / bi % bj * kBlock, i = u % bi * kBlock;
-        transpose_block(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from,
-                        std::min(kBlock, col.n - j), std::min(kBlock, row.n - i));
+        transpose_tile(dst + o.to + j * col.to + i, col.to, src + o.from + j + i * row.from, row.from,
+                       std::min(kBlock, col.n - j), std::min(kBlock, row.n - i), far);
       }
+      if (far) stream_end();
     });
     return;
   }
@@ -121,7 +142,8 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     for (I u = 0; u < outer; ++u) {
       auto o = offsets(axes, u);
       parallel_for(row.n, kGrain, [&](I begin, I end) {
-        copy_row(dst + o.to + begin * row.to, row.to, src + o.from + begin * row.from, row.from, end - begin);
+        copy_row(dst + o.to + begin * row.to, row.to, src + o.from + begin * row.from, row.from, end - begin, far);
+        if (far) stream_end();
       });
     }
     return;
@@ -137,8 +159,9 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     for (I u = begin; u < end;) {
       auto o = offsets(axes, u / middle);
       for (I v = u % middle; v < middle && u < end; ++v, ++u)
-        copy_row(dst + o.to + v * step.to, row.to, src + o.from + v * step.from, row.from, row.n);
+        copy_row(dst + o.to + v * step.to, row.to, src + o.from + v * step.from, row.from, row.n, far);
     }
+    if (far) stream_end();
   });
 }
 
@@ -163,11 +186,34 @@ void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_s
   });
 }
 
+void copy_bytes(void* dst, const void* src, std::size_t bytes) {
+  if (dst == src || bytes == 0) return;
+  bool far = bytes >= streaming_bytes();
+  constexpr I page = 4096;
+  parallel_for((static_cast<I>(bytes) + page - 1) / page, 64, [&](I begin, I end) {
+    auto from = static_cast<std::size_t>(begin * page), n = std::min(bytes, static_cast<std::size_t>(end * page)) - from;
+    auto* to = static_cast<char*>(dst) + from;
+    const auto* x = static_cast<const char*>(src) + from;
+    if (!far) return static_cast<void>(std::memcpy(to, x, n));
+    stream(to, x, n);
+    stream_end();
+  });
+}
+
 void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits) {
   by_size("fill", size, [&](auto t) {
     using T = decltype(t);
     auto* x = static_cast<T*>(dst);
-    parallel_for(n, kGrain, [&](I begin, I end) { std::fill(x + begin, x + end, static_cast<T>(bits)); });
+    bool far = static_cast<std::size_t>(n) * sizeof(T) >= streaming_bytes();
+    parallel_for(n, kGrain, [&](I begin, I end) {
+      if (!far) return static_cast<void>(std::fill(x + begin, x + end, static_cast<T>(bits)));
+      constexpr I block = 4096 / sizeof(T);
+      alignas(64) T pattern[block];
+      std::fill_n(pattern, block, static_cast<T>(bits));
+      for (I i = begin; i < end; i += block)
+        stream(x + i, pattern, static_cast<std::size_t>(std::min(block, end - i)) * sizeof(T));
+      stream_end();
+    });
   });
 }
 }  // namespace bora::kernels

@@ -54,6 +54,35 @@ template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Ent
     a.swap(other);
   }
 }
+/// The same on all threads: each byte is counted and placed in slices, whose number changes nothing.
+template <class Key> void radix_sort_wide(std::vector<Entry<Key>>& a, std::vector<Entry<Key>>& other) {
+  other.resize(a.size());
+  using Counts = std::array<std::size_t, 256>;
+  auto n = static_cast<I>(a.size()), slices = static_cast<I>(thread_count());
+  std::vector<Counts> counts(static_cast<std::size_t>(slices));
+  for (std::size_t byte = 0; byte < sizeof(Key); ++byte) {
+    auto digit = [byte](const Entry<Key>& e) { return (e.key >> (8 * byte)) & 255; };
+    auto in_slices = [&](auto&& f) {
+      parallel_for(slices, 1, [&](I begin, I end) {
+        for (I s = begin; s < end; ++s) {
+          auto& c = counts[static_cast<std::size_t>(s)];
+          for (I i = n * s / slices; i < n * (s + 1) / slices; ++i) f(c, a[static_cast<std::size_t>(i)]);
+        }
+      });
+    };
+    std::fill(counts.begin(), counts.end(), Counts{});
+    in_slices([&](Counts& c, const Entry<Key>& e) { ++c[digit(e)]; });
+    std::size_t sum = 0, same = 0;
+    for (std::size_t d = 0; d < 256; ++d) {
+      auto before = sum;
+      for (auto& c : counts) sum += std::exchange(c[d], sum);
+      same = std::max(same, sum - before);
+    }
+    if (same == a.size()) continue;
+    in_slices([&](Counts& c, const Entry<Key>& e) { other[c[digit(e)]++] = e; });
+    a.swap(other);
+  }
+}
 template <class Key> struct Scratch {
   std::vector<Entry<Key>> a, b;
   /// A huge row may have passed: give back what is out of proportion.
@@ -65,7 +94,7 @@ template <class Key> Scratch<Key>& scratch() {
   static thread_local Scratch<Key> s;
   return s;
 }
-constexpr I kGrain = 4096, kRadix = 256;
+constexpr I kGrain = 4096, kRadix = 256, kWide = 1 << 16;
 
 void check_row(std::string_view what, I n) {
   check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
@@ -79,18 +108,26 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
   dispatch(d, "sort", [&](auto t) {
     using T = decltype(t);
     using Key = decltype(key_of(t));
-    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+    auto each_row = [&](I begin, I end, bool wide) {
       auto& s = scratch<Key>();
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
         s.a.resize(static_cast<std::size_t>(n));
-        for (I i = 0; i < n; ++i) s.a[static_cast<std::size_t>(i)] = {key_of(row[i]), static_cast<std::uint32_t>(i)};
-        if (n < kRadix) std::sort(s.a.begin(), s.a.end());
+        auto elements = [&](auto&& f) {
+          parallel_for(wide ? n : 1, kWide / 4, [&](I b, I e) {
+            for (I i = wide ? b : 0; i < (wide ? e : n); ++i) f(i, s.a[static_cast<std::size_t>(i)]);
+          });
+        };
+        elements([&](I i, Entry<Key>& e) { e = {key_of(row[i]), static_cast<std::uint32_t>(i)}; });
+        if (wide) radix_sort_wide(s.a, s.b);
+        else if (n < kRadix) std::sort(s.a.begin(), s.a.end());
         else radix_sort(s.a, s.b);
-        for (I i = 0; i < n; ++i) out[r * n + i] = static_cast<std::int32_t>(s.a[static_cast<std::size_t>(i)].at);
+        elements([&](I i, Entry<Key>& e) { out[r * n + i] = static_cast<std::int32_t>(e.at); });
       }
       s.trim();
-    });
+    };
+    if (rows < thread_count() && n >= kWide) return each_row(0, rows, true);
+    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) { each_row(begin, end, false); });
   });
 }
 
@@ -107,11 +144,28 @@ void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::in
       auto& s = kept.a;
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
-        s.resize(static_cast<std::size_t>(n));
-        for (I i = 0; i < n; ++i)
-          s[static_cast<std::size_t>(i)] = {static_cast<Key>(~key_of(row[i])), static_cast<std::uint32_t>(i)};
-        if (k * 4 < n) std::partial_sort(s.begin(), s.begin() + k, s.end());
-        else std::sort(s.begin(), s.end());
+        s.clear();
+        Key least = 0;  // what the k-th of those seen has: only more than that can still come in
+        bool full = false;
+        auto prune = [&] {
+          std::nth_element(s.begin(), s.begin() + (k - 1), s.end());
+          s.resize(static_cast<std::size_t>(k));
+          least = static_cast<Key>(~s.back().key);
+          full = true;
+        };
+        constexpr I block = 64;
+        for (I i = 0; i < n; i += block) {
+          I end_of_block = std::min(n, i + block);
+          Key most = 0;
+          for (I j = i; j < end_of_block; ++j) most = std::max(most, static_cast<Key>(key_of(row[j])));
+          if (full && most <= least) continue;
+          for (I j = i; j < end_of_block; ++j)
+            if (auto key = static_cast<Key>(key_of(row[j])); !full || key > least)
+              s.push_back({static_cast<Key>(~key), static_cast<std::uint32_t>(j)});
+          if (static_cast<I>(s.size()) >= 2 * k + block) prune();
+        }
+        if (static_cast<I>(s.size()) > k) prune();
+        std::sort(s.begin(), s.end());
         for (I i = 0; i < k; ++i) {
           auto at = s[static_cast<std::size_t>(i)].at;
           static_cast<T*>(values)[r * k + i] = row[at];

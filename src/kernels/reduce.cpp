@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
@@ -189,11 +190,17 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
       for (I o = begin; o < end; ++o) {
         const T* row = in + o * n;
         auto best = static_cast<S>(reduce_row<T, Op>(row, n));
+        auto found = [best](T x) {
+          auto s = static_cast<S>(x);
+          return best != best ? s != s : s == best;
+        };
+        constexpr I block = 64;
         I i = 0;
-        if (best != best)
-          while (static_cast<S>(row[i]) == static_cast<S>(row[i])) ++i;
-        else
-          while (static_cast<S>(row[i]) != best) ++i;
+        for (bool hit = false; i + block <= n; i += block) {  // a whole block at a time, without branches
+          for (I j = i; j < i + block; ++j) hit |= found(row[j]);
+          if (hit) break;
+        }
+        while (!found(row[i])) ++i;
         out[o] = static_cast<std::int32_t>(i);
       }
     });
@@ -219,8 +226,55 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
   });
 }
 
+/// Running sums of `rows` rows of n elements, `stride` apart, each on top of start[row]; side by side, because an addition waits for the
+/// one before it.
+template <int rows, class T, class A> void scan_rows(const T* in, T* out, I stride, I n, bool reverse, const A* start) {
+  A sum[rows];
+  std::copy_n(start, rows, sum);
+  for (I k = 0; k < n; ++k) {
+    I i = reverse ? n - 1 - k : k;
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+      sum[r] = static_cast<A>(sum[r] + static_cast<A>(in[r * stride + i]));
+      out[r * stride + i] = static_cast<T>(sum[r]);
+    }
+  }
+}
+/// Rows of at least kLongRow elements are cut into blocks, whatever the number of threads: each starts from the sum of those before.
+constexpr I kLongRow = 1 << 16, kScanBlock = 1 << 14;
+template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reverse) {
+  using A = typename AccOf<T>::type;
+  I size = n >= kLongRow ? kScanBlock : n, blocks = (n + size - 1) / size;
+  std::vector<A> start(static_cast<std::size_t>(outer * blocks), A(0));
+  auto length = [&](I b) { return std::min(size, n - b * size); };
+  if (blocks > 1) {
+    parallel_for(outer * blocks, std::max<I>(1, kGrain / size), [&](I begin, I end) {
+      for (I u = begin; u < end; ++u)
+        start[static_cast<std::size_t>(u)] = reduce_row<T, Sum>(in + u / blocks * n + u % blocks * size, length(u % blocks));
+    });
+    for (I o = 0; o < outer; ++o) {
+      A sum = 0;
+      for (I k = 0; k < blocks; ++k) {
+        auto& s = start[static_cast<std::size_t>(o * blocks + (reverse ? blocks - 1 - k : k))];
+        sum = static_cast<A>(sum + std::exchange(s, sum));
+      }
+    }
+  }
+  parallel_for(outer * blocks, std::max<I>(1, kGrain / size), [&](I begin, I end) {
+    for (I u = begin; u < end;) {
+      I b = u % blocks, at = u / blocks * n + b * size;
+      I alike = blocks == 1 ? end - u : std::min(end - u, n / size - b);  // neighbours of equal length and distance
+      const A* from = start.data() + u;
+      if (alike >= 4) scan_rows<4>(in + at, out + at, size, size, reverse, from), u += 4;
+      else scan_rows<1>(in + at, out + at, size, length(b), reverse, from), ++u;
+    }
+  });
+}
+
 template <class T> void cumsum_as(const T* in, T* out, I outer, I n, I inner, bool reverse) {
   using A = typename AccOf<T>::type;
+  if (n == 0) return;
+  if (inner == 1) return cumsum_rows(in, out, outer, n, reverse);
   I chunks = (inner + kColumns - 1) / kColumns, width_all = std::min(inner, kColumns);
   parallel_for(outer * chunks, std::max<I>(1, kGrain / std::max<I>(1, n * width_all)), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {

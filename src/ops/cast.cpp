@@ -1,5 +1,5 @@
 // Changes of dtype.
-#include <cstring>
+#include "bora/kernels/move.h"
 #include "bora/ops/elementwise.h"
 #include "ops/elementwise_rules.h"
 
@@ -27,7 +27,7 @@ Type Cast::infer(const Types& in) const {
 void Cast::eval(Inputs in, Outputs out) const {
   auto from = in[0].type.dtype;
   if (auto n = out[0].type.size(); n == 0) return;
-  else if (from == dtype) std::memcpy(out[0].data, in[0].data, out[0].type.nbytes());
+  else if (from == dtype) kernels::copy_bytes(out[0].data, in[0].data, out[0].type.nbytes());
   else run_flat(cast_kernel(from, dtype), n, in, out[0]);
 }
 Array Cast::vjp(const Vjp& v) const {
@@ -56,7 +56,7 @@ Type Bitcast::infer(const Types& in) const {
   return {in[0].shape, dtype};
 }
 void Bitcast::eval(Inputs in, Outputs out) const {
-  if (out[0].type.nbytes()) std::memcpy(out[0].data, in[0].data, out[0].type.nbytes());
+  kernels::copy_bytes(out[0].data, in[0].data, out[0].type.nbytes());
 }
 Array Bitcast::vjp(const Vjp&) const { return {}; }
 Factors Bitcast::factors(const Types& in) const { return elementwise_factors(in); }

@@ -1,11 +1,11 @@
 // Operations that leave numbers as they are and speak to transforms and passes.
-#include <cstring>
+#include "bora/kernels/move.h"
 #include "ops/support.h"
 
 namespace bora::ops {
 namespace {
 void copy_bytes(const InputView& in, const OutputView& out) {
-  if (out.type.nbytes() && out.data != in.data) std::memcpy(out.data, in.data, out.type.nbytes());
+  kernels::copy_bytes(out.data, in.data, out.type.nbytes());
 }
 }  // namespace
 

@@ -37,8 +37,11 @@ struct Sort {
       using T = decltype(z);
       auto* x = in[0].as<T>();
       auto* y = out[0].as<T>();
-      parallel_for(rows, std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin * n; i < end * n; ++i) y[i] = x[i / n * n + order[i]];
+      parallel_for(rows * n, 16384, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end;) {
+          auto row = i / n * n;
+          for (auto stop = std::min(row + n, end); i < stop; ++i) y[i] = x[row + order[i]];
+        }
       });
     });
   }

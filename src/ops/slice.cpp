@@ -95,21 +95,42 @@ Type Pad::infer(const Types& in) const {
   }
   return with_shape(in[0], s);
 }
+/// Everything but the window [where, where + count): below and above it along each dimension, within the window of those before.
+static void fill_around(const OutputView& out, const Dims& where, const Dims& count, std::uint64_t bits) {
+  auto strides = strides_of(out.type.shape);
+  auto size = dtype_size(out.type.dtype);
+  Dims extent = out.type.shape.dims(), none(extent.size(), 0);
+  std::int64_t at = 0;
+  auto fill = [&](std::size_t d, std::int64_t begin, std::int64_t end) {
+    extent[d] = end - begin;
+    auto* to = static_cast<char*>(out.data) + (at + begin * strides[d]) * static_cast<std::int64_t>(size);
+    kernels::copy(to, strides, &bits, none, extent, size);
+  };
+  for (std::size_t d = 0; d < extent.size(); ++d) {
+    fill(d, 0, where[d]);
+    fill(d, where[d] + count[d], out.type.shape[d]);
+    extent[d] = count[d];
+    at += where[d] * strides[d];
+  }
+}
 void Pad::eval(Inputs in, Outputs out) const {
   const auto& shape = out[0].type.shape;
   auto size = dtype_size(out[0].type.dtype);
-  kernels::fill(out[0].data, volume(shape), size,
-                out[0].type.dtype == Dtype::key ? 0 : bits_of(value, out[0].type.dtype));
+  std::uint64_t bits = out[0].type.dtype == Dtype::key ? 0 : bits_of(value, out[0].type.dtype);
   auto from = strides_of(in[0].type.shape), to = strides_of(shape);
-  Dims count;
+  Dims count, where;
   std::int64_t first = 0, place = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     auto f = fit(in[0].type.shape[d], lo[d], hi[d], interior[d]);
     count.push_back(f.count);
+    where.push_back(f.to);
     first += f.first * from[d];
     place += f.to * to[d];
     to[d] *= interior[d] + 1;
   }
+  bool gaps = std::any_of(interior.begin(), interior.end(), [](std::int64_t n) { return n > 0; });
+  if (gaps || volume(count) == 0) kernels::fill(out[0].data, volume(shape), size, bits);
+  else fill_around(out[0], where, count, bits);
   if (volume(count) == 0) return;
   auto bytes = static_cast<std::int64_t>(size);
   kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to,

@@ -101,6 +101,29 @@ TYPED_TEST(IndexTest, ScattersCombineInOrder) {
       }
     }
 }
+TEST(Index, ManyNumbersCombineInOrder) {
+  constexpr I m = 100000;
+  for (I n : {1, 8192, 100003}) {
+    auto in = numbers<float>(n, 1), x = numbers<float>(m, 2);
+    auto at = positions(m, n);
+    for (auto how : {How::add, How::set, How::multiply, How::min, How::max}) {
+      auto want = in;
+      for (I i = 0; i < m; ++i) {
+        if (at[u(i)] < 0 || at[u(i)] >= n) continue;
+        float& to = want[u(at[u(i)])];
+        float v = x[u(i)];
+        to = how == How::add ? to + v : how == How::multiply ? to * v : how == How::set || (how == How::min ? v < to : v > to) ? v : to;
+      }
+      for (int threads : {1, 2, 3}) {
+        std::vector<float> out(in.size());
+        set_thread_count(threads);
+        run<float>(how, in.data(), at.data(), x.data(), out.data(), {1, n, m, 1});
+        set_thread_count(0);
+        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(float)), 0) << static_cast<int>(how) << " " << n;
+      }
+    }
+  }
+}
 TEST(Index, NanWinsInMinAndMax) {
   float in[1] = {1}, x[2] = {NAN, 5}, out[1];
   std::int32_t at[2] = {0, 0};

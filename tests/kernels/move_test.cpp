@@ -90,6 +90,15 @@ TEST(Move, Refusals) {
     FAIL() << "nothing was thrown";
   } catch (const ValueError& e) { EXPECT_NE(std::string_view(e.what()).find("fill:"), std::string_view::npos); }
 }
+TEST(Move, PastTheCaches) {  // 33 MiB
+  check_copy<std::uint32_t>({8650, 1000}, {1003, 1}, {1001, 1});
+  check_copy<std::uint32_t>({8650, 1000}, {1000, 1}, {1, 8650});
+  check_copy<std::uint32_t>({8650 * 1000 + 5}, {1}, {1});
+  std::vector<std::uint16_t> x(17 * 1000 * 1000 + 1, 1);
+  fill(x.data(), 17 * 1000 * 1000, sizeof x[0], 7);
+  EXPECT_EQ(std::count(x.begin(), x.end(), 7), 17 * 1000 * 1000);
+  EXPECT_EQ(x.back(), 1);
+}
 TYPED_TEST(MoveTest, Fill) {
   for (I n : {0, 1, 17, 100000}) {
     std::vector<TypeParam> x(static_cast<std::size_t>(n) + 1, TypeParam(1));

@@ -43,7 +43,7 @@ using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t
 TYPED_TEST_SUITE(OrderTest, Types);
 TYPED_TEST(OrderTest, ArgsortIsTheStableSort) {
   using T = TypeParam;
-  for (auto [rows, n] : {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {2, 256}, {4, 5000}, {0, 5}, {3, 0}}) {
+  for (auto [rows, n] : {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {2, 256}, {4, 5000}, {1, 70000}, {0, 5}, {3, 0}}) {
     auto in = numbers<T>(static_cast<std::size_t>(rows * n), 5);
     for (int threads : {1, 3}) {
       std::vector<std::int32_t> out(static_cast<std::size_t>(rows * n));
@@ -62,7 +62,7 @@ TYPED_TEST(OrderTest, ArgsortIsTheStableSort) {
 TYPED_TEST(OrderTest, TopKIsTheHeadOfTheStableDescendingSort) {
   using T = TypeParam;
   for (auto [rows, n, k] :
-       {std::tuple<I, I, I>{1, 1, 1}, {3, 40, 40}, {3, 40, 3}, {2, 3000, 50}, {2, 3000, 2000}, {2, 7, 0}, {0, 7, 2}}) {
+       {std::tuple<I, I, I>{1, 1, 1}, {3, 40, 40}, {3, 40, 3}, {2, 3000, 50}, {2, 3000, 2000}, {1, 30000, 1}, {1, 30000, 40}, {2, 7, 0}, {0, 7, 2}}) {
     auto in = numbers<T>(static_cast<std::size_t>(rows * n), 6);
     auto values = std::make_unique<T[]>(static_cast<std::size_t>(rows * k) + 1);
     std::vector<std::int32_t> at(static_cast<std::size_t>(rows * k));

@@ -13,6 +13,7 @@ void reduce(Reduction, Dtype, const void* in, void* out, std::int64_t outer, std
 /// out i32[outer, inner] = first position of the maximum (minimum); NaN counts as the extreme.
 void arg_reduce(bool max, Dtype, const void* in, std::int32_t* out, std::int64_t outer, std::int64_t n,
                 std::int64_t inner);
-/// Running sum along n, from the front or the back. bf16 accumulates in f32. May run in place.
+/// Running sum along n, from the front or the back. bf16 accumulates in f32. May run in place. Rows (inner = 1) of 65536 elements and more
+/// are summed in blocks of 16384, each of which starts from the sums of those before.
 void cumsum(Dtype, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner, bool reverse);
 }  // namespace bora::kernels
