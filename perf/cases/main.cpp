@@ -1,10 +1,9 @@
 // main.cpp -- compare_cases THREADS: the Bora side of perf/compare. Reads commands from stdin, a line each, and answers each with a line
-// of JSON: prepare CASE | values CASE | run CASE N | peak CASE | drop CASE. An error is answered with {"error": ".."}.
+// of JSON: prepare CASE | values CASE | run CASE VARIANT N | drop CASE. An error is answered with {"error": ".."}.
 #include <sys/resource.h>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 #include "bora/base/parallel.h"
@@ -58,16 +57,6 @@ long disturbances() {
   getrusage(RUSAGE_SELF, &u);
   return u.ru_nivcsw;
 }
-/// Peak resident bytes from now on until it is asked.
-struct Peak {
-  Peak() { std::ofstream("/proc/self/clear_refs") << 5; }
-  static double read() {
-    std::ifstream f("/proc/self/status");
-    for (std::string line; std::getline(f, line);)
-      if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) * 1024;
-    return 0;
-  }
-};
 std::string quoted(const std::string& s) {
   std::string r = "\"";
   for (char c : s) {
@@ -114,10 +103,6 @@ std::string answer(const std::string& line, const Cases& all, std::map<std::stri
     o << "{\"seconds\": " << wall.count() / static_cast<double>(n)
       << ", \"cpu\": " << (cpu_seconds() - cpu) / static_cast<double>(n)
       << ", \"switches\": " << disturbances() - switches << "}";
-  } else if (command == "peak") {
-    Peak peak;
-    ready.at(name).run();
-    o << "{\"bytes\": " << peak.read() << "}";
   } else if (command == "drop") {
     ready.erase(name);
     o << "{}";

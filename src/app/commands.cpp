@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "cores.h"
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -38,8 +39,13 @@ std::vector<MeshAxis> mesh_axes(const Settings& s, int ranks) {
   return axes;
 }
 void set_threads(const Settings& s, int ranks_here) {
-  set_thread_count(0);
-  set_thread_count(s.threads > 0 ? static_cast<int>(s.threads) : std::max(1, thread_count() / ranks_here));
+  set_thread_count(0);  // of what affinity and cgroup allow
+  if (s.threads > 0) return set_thread_count(static_cast<int>(s.threads));
+  int share = std::max(1, thread_count() / ranks_here);
+  // Ranks that one launcher started here take cores of their own; under others (Slurm, mpirun) binding is theirs to do.
+  if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE"); rank && size && ranks_here > 1)
+    share = std::min(share, bind_to_share(std::atoi(rank), std::atoi(size)));
+  set_thread_count(share);
 }
 Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides) {
   check<ConfigError>(fs::exists(run + "/config.yaml"), run, " is no folder of a run: it has no config.yaml");

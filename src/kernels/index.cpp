@@ -77,15 +77,15 @@ template <class Op, class T> void scatter_numbers(const std::int32_t* indices, c
     std::int32_t at;
     T x;
   };
-  I block = 8192;  // targets
-  while (n / block >= 2048) block *= 2;
-  I blocks = (n + block - 1) / block, slices = thread_count();
+  int shift = 13;  // a block is 8192 targets or more
+  while (n >> shift >= 2048) ++shift;
+  I blocks = (n >> shift) + 1, slices = thread_count();
   auto scratch = allocate(static_cast<std::size_t>(m) * sizeof(Update));
   auto* sorted = static_cast<Update*>(scratch.get());
   std::vector<I> next(static_cast<std::size_t>(slices * blocks), 0), ends(static_cast<std::size_t>(blocks));
   auto in_slice = [&](I s, auto&& f) {
     for (I i = m * s / slices; i < m * (s + 1) / slices; ++i)
-      if (inside(indices[i], n)) f(next[static_cast<std::size_t>(s * blocks + indices[i] / block)], i);
+      if (inside(indices[i], n)) f(next[static_cast<std::size_t>(s * blocks + (indices[i] >> shift))], i);
   };
   parallel_for(slices, 1, [&](I b, I e) {
     for (I s = b; s < e; ++s) in_slice(s, [](I& count, I) { ++count; });

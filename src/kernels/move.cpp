@@ -118,6 +118,7 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   axes.pop_back();
   if (axes.empty() && row.to == 1 && row.from == 1)
     return copy_bytes(dst, src, static_cast<std::size_t>(row.n) * sizeof(T));
+  if (axes.empty() && row.to == 1 && row.from == 0) return fill(dst, row.n, sizeof(T), *src);
   auto column = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
   if (row.to == 1 && row.from != 1 && row.from != 0 && row.n >= 4 && column != axes.end() && column->n >= 4) {
     auto col = *column;

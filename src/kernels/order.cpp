@@ -11,6 +11,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/kernels/memory.h"
 
 namespace bora::kernels {
 namespace {
@@ -54,11 +55,10 @@ template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Ent
     a.swap(other);
   }
 }
-/// The same on all threads: each byte is counted and placed in slices, whose number changes nothing.
-template <class Key> void radix_sort_wide(std::vector<Entry<Key>>& a, std::vector<Entry<Key>>& other) {
-  other.resize(a.size());
+/// The same on all threads: each byte is counted and placed in slices, whose number changes nothing. The result is in the one returned.
+template <class Key> const Entry<Key>* radix_sort_wide(Entry<Key>* a, Entry<Key>* other, I n) {
   using Counts = std::array<std::size_t, 256>;
-  auto n = static_cast<I>(a.size()), slices = static_cast<I>(thread_count());
+  I slices = thread_count();
   std::vector<Counts> counts(static_cast<std::size_t>(slices));
   for (std::size_t byte = 0; byte < sizeof(Key); ++byte) {
     auto digit = [byte](const Entry<Key>& e) { return (e.key >> (8 * byte)) & 255; };
@@ -66,7 +66,7 @@ template <class Key> void radix_sort_wide(std::vector<Entry<Key>>& a, std::vecto
       parallel_for(slices, 1, [&](I begin, I end) {
         for (I s = begin; s < end; ++s) {
           auto& c = counts[static_cast<std::size_t>(s)];
-          for (I i = n * s / slices; i < n * (s + 1) / slices; ++i) f(c, a[static_cast<std::size_t>(i)]);
+          for (I i = n * s / slices; i < n * (s + 1) / slices; ++i) f(c, a[i]);
         }
       });
     };
@@ -78,10 +78,11 @@ template <class Key> void radix_sort_wide(std::vector<Entry<Key>>& a, std::vecto
       for (auto& c : counts) sum += std::exchange(c[d], sum);
       same = std::max(same, sum - before);
     }
-    if (same == a.size()) continue;
+    if (same == static_cast<std::size_t>(n)) continue;
     in_slices([&](Counts& c, const Entry<Key>& e) { other[c[digit(e)]++] = e; });
-    a.swap(other);
+    std::swap(a, other);
   }
+  return a;
 }
 template <class Key> struct Scratch {
   std::vector<Entry<Key>> a, b;
@@ -108,26 +109,34 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
   dispatch(d, "sort", [&](auto t) {
     using T = decltype(t);
     using Key = decltype(key_of(t));
-    auto each_row = [&](I begin, I end, bool wide) {
+    if (rows < thread_count() && n >= kWide) {
+      auto bytes = static_cast<std::size_t>(n) * sizeof(Entry<Key>);
+      auto one = allocate(bytes), two = allocate(bytes);
+      auto* a = static_cast<Entry<Key>*>(one.get());
+      for (I r = 0; r < rows; ++r) {
+        const T* row = static_cast<const T*>(in) + r * n;
+        parallel_for(n, kWide / 4, [&](I b, I e) {
+          for (I i = b; i < e; ++i) a[i] = {key_of(row[i]), static_cast<std::uint32_t>(i)};
+        });
+        const auto* sorted = radix_sort_wide(a, static_cast<Entry<Key>*>(two.get()), n);
+        parallel_for(n, kWide / 4, [&](I b, I e) {
+          for (I i = b; i < e; ++i) out[r * n + i] = static_cast<std::int32_t>(sorted[i].at);
+        });
+      }
+      return;
+    }
+    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
       auto& s = scratch<Key>();
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
         s.a.resize(static_cast<std::size_t>(n));
-        auto elements = [&](auto&& f) {
-          parallel_for(wide ? n : 1, kWide / 4, [&](I b, I e) {
-            for (I i = wide ? b : 0; i < (wide ? e : n); ++i) f(i, s.a[static_cast<std::size_t>(i)]);
-          });
-        };
-        elements([&](I i, Entry<Key>& e) { e = {key_of(row[i]), static_cast<std::uint32_t>(i)}; });
-        if (wide) radix_sort_wide(s.a, s.b);
-        else if (n < kRadix) std::sort(s.a.begin(), s.a.end());
+        for (I i = 0; i < n; ++i) s.a[static_cast<std::size_t>(i)] = {key_of(row[i]), static_cast<std::uint32_t>(i)};
+        if (n < kRadix) std::sort(s.a.begin(), s.a.end());
         else radix_sort(s.a, s.b);
-        elements([&](I i, Entry<Key>& e) { out[r * n + i] = static_cast<std::int32_t>(e.at); });
+        for (I i = 0; i < n; ++i) out[r * n + i] = static_cast<std::int32_t>(s.a[static_cast<std::size_t>(i)].at);
       }
       s.trim();
-    };
-    if (rows < thread_count() && n >= kWide) return each_row(0, rows, true);
-    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) { each_row(begin, end, false); });
+    });
   });
 }
 
