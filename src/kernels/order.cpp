@@ -155,19 +155,23 @@ void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::in
         const T* row = static_cast<const T*>(in) + r * n;
         s.clear();
         Key least = 0;  // what the k-th of those seen has: only more than that can still come in
+        T bound{};      // its value
         bool full = false;
         auto prune = [&] {
           std::nth_element(s.begin(), s.begin() + (k - 1), s.end());
           s.resize(static_cast<std::size_t>(k));
           least = static_cast<Key>(~s.back().key);
+          bound = row[s.back().at];
           full = true;
         };
         constexpr I block = 64;
         for (I i = 0; i < n; i += block) {
           I end_of_block = std::min(n, i + block);
-          Key most = 0;
-          for (I j = i; j < end_of_block; ++j) most = std::max(most, static_cast<Key>(key_of(row[j])));
-          if (full && most <= least) continue;
+          if (full) {
+            int hit = 0;  // a whole block at a time, without branches
+            for (I j = i; j < end_of_block; ++j) hit |= !(row[j] <= bound);
+            if (!hit) continue;
+          }
           for (I j = i; j < end_of_block; ++j)
             if (auto key = static_cast<Key>(key_of(row[j])); !full || key > least)
               s.push_back({static_cast<Key>(~key), static_cast<std::uint32_t>(j)});

@@ -20,7 +20,7 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 constexpr I kGrain = 32768;  // elements that are worth a thread
-constexpr I kBlockRows = 64, kColumns = 256;
+constexpr I kBlockRows = 64, kColumns = 2048;  // columns at a time: pieces of rows long enough to be read ahead, sums that stay in L1
 
 /// What a partial result of T is kept in. Integers wrap, so they are summed unsigned; bool is seen as bytes.
 template <class T> struct AccOf { using type = std::make_unsigned_t<T>; };
@@ -190,18 +190,17 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
       for (I o = begin; o < end; ++o) {
         const T* row = in + o * n;
         auto best = static_cast<S>(reduce_row<T, Op>(row, n));
-        auto found = [best](T x) {
-          auto s = static_cast<S>(x);
-          return best != best ? s != s : s == best;
+        auto first = [&](auto found) {
+          constexpr I block = 64;
+          I i = 0;
+          for (int hit = 0; i + block <= n; i += block) {  // a whole block at a time, without branches
+            for (I j = i; j < i + block; ++j) hit |= found(static_cast<S>(row[j]));
+            if (hit) break;
+          }
+          while (!found(static_cast<S>(row[i]))) ++i;
+          return static_cast<std::int32_t>(i);
         };
-        constexpr I block = 64;
-        I i = 0;
-        for (bool hit = false; i + block <= n; i += block) {  // a whole block at a time, without branches
-          for (I j = i; j < i + block; ++j) hit |= found(row[j]);
-          if (hit) break;
-        }
-        while (!found(row[i])) ++i;
-        out[o] = static_cast<std::int32_t>(i);
+        out[o] = best != best ? first([](S x) { return x != x; }) : first([best](S x) { return x == best; });
       }
     });
     return;
