@@ -260,13 +260,30 @@ Dims normalized(const Dims& dims, std::int64_t ndim) {
   for (auto d : dims) r.push_back(normalize_axis("dot_general", d, ndim));
   return r;
 }
+/// Nothing is contracted: every element of one with every element of the other. Elementwise operations fuse with what reads the product.
+Array product_of_all(const Array& a, const Array& b, const ops::DotGeneral& p) {
+  auto free_a = p.free_a(a.ndim()), free_b = p.free_b(b.ndim());
+  auto with_ones = [](const Array& x, const Dims& batch, const Dims& free, std::size_t before, std::size_t after) {
+    auto s = ops::pick(x.shape(), batch);
+    for (std::size_t i = 0; i < before; ++i) s.push_back(1);
+    s.append(ops::pick(x.shape(), free));
+    for (std::size_t i = 0; i < after; ++i) s.push_back(1);
+    return reshape(transpose(x, joined(batch, free)), Shape(s));
+  };
+  return with_ones(a, p.batch_a, free_a, 0, free_b.size()) * with_ones(b, p.batch_b, free_b, free_a.size(), 0);
+}
 }  // namespace
 Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   check<DtypeError>(is_numeric(a.dtype()) && is_numeric(b.dtype()), "dot_general: keys cannot be multiplied");
   auto dtype = promote(a.dtype(), b.dtype()), in = dtype == boolean ? i32 : dtype;
   ops::DotGeneral p{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()),
                     normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
-  auto y = call_one(p, {a.astype(in), b.astype(in)});
+  auto x = a.astype(in), z = b.astype(in);
+  if (p.contract_a.empty() && is_float(in)) {
+    p.infer({x.type(), z.type()});  // refuses what does not fit
+    return product_of_all(x, z, p);
+  }
+  auto y = call_one(p, {x, z});
   return y.astype(dtype);  // NumPy: of booleans any of all, not how many
 }
 Array matmul(const Array& a, const Array& b) {

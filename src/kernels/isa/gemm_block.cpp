@@ -181,7 +181,7 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   const I slabs = slab_count(d, g.k), strips = (g.m + kRows - 1) / kRows, panels = (g.n + panel - 1) / panel;
   auto r_begin = [&](I t) { return g.m * t / strips; };
   // Little work for every element: it is taken where it lies.
-  const bool direct_b = g.b_col == 1 && (strips == 1 || g.k * g.n * size <= 8 << 10);
+  const bool direct_b = g.b_col == 1 && (strips == 1 || g.k * g.n * size <= 12 << 10);
   const bool direct_a = sizeof(In) == size && direct_b && panels <= 4;
   // Columns in even blocks, as many as a packed slab of b has room for.
   const I most = direct_b ? panels : scratch.packed / size / ((g.k + slabs - 1) / slabs) / panel;

@@ -7,8 +7,10 @@ namespace bora::kernels::BORA_ISA {
 namespace {
 constexpr I kSlots = 64;  // vectors of results in the making, for each of the few
 
-/// sums[f][G vectors] (+)= one slab. x: [k][F]; y: the matrix, ByK: k contiguous, `step` from row to row; else `step` from k to k.
-template <class T, class In, int F, int G, bool ByK>
+enum class Order { by_k, by_row, by_row_far };
+/// sums[f][G vectors] (+)= one slab. x: [k][F]; y: the matrix, by_k: k contiguous, `step` from row to row; else `step` from k to k, far:
+/// from memory, lines ahead are asked for.
+template <class T, class In, int F, int G, Order order>
 void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
   using S = Simd<T>;
   typename S::V acc[F][G];
@@ -20,7 +22,7 @@ void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
 #pragma GCC unroll 8
     for (int f = 0; f < F; ++f) acc[f][g] = S::fma(S::all(xs[f]), v, acc[f][g]);
   };
-  if constexpr (ByK) {
+  if constexpr (order == Order::by_k) {
     constexpr int turn = 16 / sizeof(T);
     for (; k >= turn; k -= turn, x += turn * F, y += turn)
 #pragma GCC unroll 4
@@ -41,7 +43,8 @@ void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
     for (; k > 0; --k, x += F, y += step)
 #pragma GCC unroll 8
       for (int g = 0; g < G; ++g) {
-        _mm_prefetch(reinterpret_cast<const char*>(y + 8 * step + g * S::width), _MM_HINT_T0);
+        if constexpr (order == Order::by_row_far)
+          _mm_prefetch(reinterpret_cast<const char*>(y + 8 * step + g * S::width), _MM_HINT_T0);
         multiply(g, x, load_wide(y + g * S::width));
       }
   }
@@ -57,18 +60,23 @@ void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
 /// matrix's rows are walked at a time, which the prefetcher can follow).
 template <class T, class In> struct Slabs {
   using Fn = void (*)(I, const T*, const In*, I, T*, I, bool);
-  Fn by_row[kThin + 1][4], by_k[kThin + 1][2];
-  template <int F> constexpr void put() {
+  Fn f[3][kThin + 1][4];
+  template <int F, Order order> constexpr void put_rows() {
     constexpr int most = (Simd<float>::width == 16 ? 28 : 12) / F;
-    by_row[F][0] = slab<T, In, F, 1, false>;
-    if constexpr (most >= 2) by_row[F][1] = slab<T, In, F, 2, false>;
-    if constexpr (most >= 4) by_row[F][2] = slab<T, In, F, 4, false>;
-    if constexpr (most >= 8) by_row[F][3] = slab<T, In, F, 8, false>;
-    by_k[F][0] = slab<T, In, F, 1, true>;
-    if constexpr (F <= 2) by_k[F][1] = slab<T, In, F, 2, true>;
+    auto& to = f[static_cast<int>(order)][F];
+    to[0] = slab<T, In, F, 1, order>;
+    if constexpr (most >= 2) to[1] = slab<T, In, F, 2, order>;
+    if constexpr (most >= 4) to[2] = slab<T, In, F, 4, order>;
+    if constexpr (most >= 8) to[3] = slab<T, In, F, 8, order>;
+  }
+  template <int F> constexpr void put() {
+    put_rows<F, Order::by_row>();
+    put_rows<F, Order::by_row_far>();
+    f[0][F][0] = slab<T, In, F, 1, Order::by_k>;
+    if constexpr (F <= 2) f[0][F][1] = slab<T, In, F, 2, Order::by_k>;
     if constexpr (F < kThin) put<F + 1>();
   }
-  constexpr Slabs() : by_row{}, by_k{} { put<1>(); }
+  constexpr Slabs() : f{} { put<1>(); }
 };
 
 /// few x many; matrix: y. Results at c_few, c_many.
@@ -81,8 +89,10 @@ template <class T, class In, class Out> void thin(const Thin& t, const In* x, co
   constexpr Dtype d = sizeof(T) == 8 ? Dtype::f64 : Dtype::f32;
   constexpr I width = Simd<T>::width, ld = kSlots * width;
   const bool by_k = t.y_k == 1 && t.y_many != 1;
-  const auto* ways = by_k ? slabs_of.by_k[t.few] : slabs_of.by_row[t.few];
-  int most = by_k ? 1 : 3;
+  constexpr I near = 32 << 10;  // bytes that the first-level cache may hold already
+  const auto order = by_k ? Order::by_k : t.many * t.k * I{sizeof(In)} <= near ? Order::by_row : Order::by_row_far;
+  const auto* ways = slabs_of.f[static_cast<int>(order)][t.few];
+  int most = 3;
   while (!ways[most]) --most;
   const bool as_is = sizeof(In) == sizeof(T) && t.few == 1 && t.x_k == 1;
   T *sums = scratch, *packed = scratch + kThin * ld;
