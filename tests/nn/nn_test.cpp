@@ -42,6 +42,40 @@ TEST(Layers, AttentionDoesNotLookAhead) {
   auto open = a(x, {.causal = false})[{Position, 0}];
   EXPECT_FALSE(allclose(open.array(), a(changed, {.causal = false})[{Position, 0}].array()));
 }
+TEST(Layers, AttentionHidesWhatTheMaskSays) {
+  Axis heads{"heads", 2}, size{"head_size", 4};
+  auto a = nn::Attention::init(Embed, heads, size, random::key(0));
+  auto x = input(), changed = at(x, {Position, 1}).set(7);
+  auto key_position = Position.alias(nn::kKeyPosition);
+  auto same = [&](const nn::AttentionMask& mask, std::int64_t from, std::int64_t to) {
+    auto rows = range(from, to);
+    return array_equal(a(x, mask)[{"position", rows}].array(), a(changed, mask)[{"position", rows}].array());
+  };
+  auto n = Position.size;
+  EXPECT_FALSE(same({}, 2, n));
+  EXPECT_TRUE(same({.window = 2}, 3, n)) << "position 1 is seen by 1 and 2";
+  EXPECT_FALSE(same({.window = 2}, 2, 3));
+  EXPECT_TRUE(same({.causal = false, .segments = (arange(Position) >= 2).astype(i32)}, 2, n));
+  auto past = broadcast_to(arange(key_position), {Position, key_position}) <=
+              broadcast_to(arange(Position), {Position, key_position});
+  EXPECT_TRUE(array_equal(a(x, {.causal = false, .explicit_mask = past}).array(), a(x).array()));
+  auto none_at_all = a(x, {.explicit_mask = past && broadcast_to(arange(Position), {Position, key_position}) != 3});
+  EXPECT_TRUE(allclose(none_at_all[{Position, 3}].array(),
+                       broadcast_to(a.out.bias->array(), none_at_all[{Position, 3}].array().shape())));
+}
+TEST(Layers, HeadsThatShareKeysEqualHeadsWithCopies) {
+  Axis heads{"heads", 2}, group{"group", 3}, size{"head_size", 4};
+  auto keys = random::split<4>(random::key(1));
+  auto make = [&](const Axes& out, const Array& key) { return nn::Linear::init(Embed, out, key, {.stddev = 0.5}); };
+  nn::Attention shared{make({heads, group, size}, keys[0]), make({heads, size}, keys[1]), make({heads, size}, keys[2]),
+                       nn::Linear::init({heads, group, size}, Embed, keys[3], {.stddev = 0.5})};
+  auto copied = shared;
+  for (auto* l : {&copied.k, &copied.v}) {
+    l->weight = broadcast_to(l->weight, {Embed, heads, group, size});
+    l->bias = broadcast_to(*l->bias, {heads, group, size});
+  }
+  EXPECT_TRUE(allclose(shared(input()).array(), copied(input()).array(), 1e-5, 1e-6));
+}
 TEST(Layers, DropoutKeepsTheMeanAndNeedsAKey) {
   nn::Dropout d{0.25f};
   auto x = ones({Axis{"n", 20000}});
