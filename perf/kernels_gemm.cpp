@@ -1,4 +1,5 @@
-// Products of the demo and of GPT-2: forward, dX (b transposed), dW (a transposed), attention; f32 and bf16, one thread and all.
+// Products of the demo and of GPT-2: forward, dX (b transposed), dW (a transposed), attention; vectors, tiny and odd ones; f32 and bf16,
+// one thread and all.
 #include <benchmark/benchmark.h>
 #include <string>
 #include "bora/base/parallel.h"
@@ -62,7 +63,8 @@ std::vector<Product> products() {
                          {1024, 768, 2304},
                          {1024, 768, 3072},
                          {1024, 3072, 768},
-                         {1024, 768, 50304}}) {
+                         {1024, 768, 50304},
+                         {1024, 768, 50257}}) {
     auto name = std::to_string(t) + "x" + std::to_string(i) + "x" + std::to_string(o);
     all.push_back({name + "/forward", 1, t, o, i, false, false});
     all.push_back({name + "/dX", 1, t, i, o, false, true});
@@ -71,8 +73,12 @@ std::vector<Product> products() {
   all.push_back({"attention/scores", 192, 128, 128, 32, false, true});
   all.push_back({"attention/values", 192, 128, 32, 128, false, false});
   all.push_back({"attention/dV", 192, 128, 32, 128, true, false});
-  all.push_back({"one_row/1x768x3072", 1, 1, 3072, 768, false, false});
-  all.push_back({"tiny/16x16x16", 1, 16, 16, 16, false, false});
+  all.push_back({"vector/1x768x3072", 1, 1, 3072, 768, false, false});
+  all.push_back({"vector/1x768x3072/rows", 1, 1, 3072, 768, false, true});
+  all.push_back({"vector/1x64x64", 1, 1, 64, 64, false, false});
+  all.push_back({"vector/64x64x1/rows", 1, 64, 1, 64, false, false});
+  all.push_back({"vectors/8x768x3072", 1, 8, 3072, 768, false, false});
+  for (I n : {8, 16, 32, 64, 129}) all.push_back({"square/" + std::to_string(n), 1, n, n, n, false, false});
   return all;
 }
 }  // namespace
