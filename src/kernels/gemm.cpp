@@ -110,8 +110,8 @@ void run_float(const Gemm& g) {
   }
   I strips = (g.m + kStrip - 1) / kStrip, panels = (g.n + kPanel - 1) / kPanel;
   if (g.batch * std::max(strips, panels) < 2 * threads && g.m * g.n <= 16384 && g.k >= 4096) return run_over_slabs(g);
-  // What the slowest thread does, in multiply-adds for each k. Threads that share columns pack the same b, those that share rows the same a,
-  // which costs more: it is packed once for every block of columns.
+  // What the slowest thread does, in multiply-adds for each k. Threads that share columns pack the same b, those that share rows the
+  // same a, which costs more: it is packed once for every block of columns.
   auto share = [&](I size, I units) { return size * ((g.batch * units + threads - 1) / threads) / units; };
   bool by_rows = g.batch >= threads || (share(g.m, strips) + 2) * g.n < (share(panels * kPanel, panels) + 6) * g.m;
   I units = by_rows ? strips : panels;
