@@ -1,5 +1,7 @@
 // Loops generated at run time: which there are, and that they give the interpreter's bits (loop_test.cpp runs everything both ways).
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <cstdlib>
 #include <fstream>
 #include "bora/base/error.h"
@@ -75,6 +77,31 @@ TEST(LoopCode, ArgumentsThatAreForTheInterpreter) {
     EXPECT_EQ(got, want);
   }
 }
+/// Operands that end where memory ends: tails touch nothing beyond.
+TEST(LoopCode, TailsEndWhereMemoryEnds) {
+  struct Edge {
+    unsigned char* pages = static_cast<unsigned char*>(
+        mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    Edge() { mprotect(pages + 4096, 4096, PROT_NONE); }
+    ~Edge() { munmap(pages, 8192); }
+    void* last(std::size_t bytes) const { return pages + 4096 - bytes; }
+  } in, out;
+  std::memset(in.pages, 1, 4096);
+  for (Dtype d : {f32, bf16, i32, u8, boolean, f64, i64})
+    for (Isa which : {Isa::v3, Isa::v4}) {
+      if (which == Isa::v4 && !has_v4()) continue;
+      Builder b;
+      const int x = b.load(d, true);
+      b.store(b.op("max", {x, b.constant(d, 0)}), true);
+      const auto kernel = compile_for(b.loop, which, Code::generated);
+      ASSERT_EQ(code_report(*kernel).substr(0, 9), "generated");
+      for (std::int64_t n = 1; n <= 130; ++n) {
+        const auto bytes = static_cast<std::size_t>(n) * dtype_size(d);
+        run(*kernel, dense(b.loop, 1, n, {in.last(bytes), out.last(bytes)}));
+        ASSERT_EQ(std::memcmp(in.last(bytes), out.last(bytes), bytes), 0) << d << " " << n;
+      }
+    }
+}
 /// No page of this process is writable and executable; generated code is neither in the heap nor on the stack.
 TEST(LoopCode, NoPageIsWritableAndExecutable) {
   Builder b;
@@ -89,6 +116,23 @@ TEST(LoopCode, NoPageIsWritableAndExecutable) {
     executable += rights[2] == 'x';
   }
   EXPECT_GT(executable, 0);
+}
+/// Where a policy refuses to make written pages executable, a file in memory is mapped instead.
+TEST(LoopCodeDeathTest, PoliciesAgainstNewExecutablePages) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";  // the policy is for good
+  const auto start = [] {
+    constexpr int set_mdwe = 65;  // PR_SET_MDWE of Linux 6.3, with PR_MDWE_REFUSE_EXEC_GAIN
+    if (prctl(set_mdwe, 1, 0, 0, 0) != 0) std::_Exit(7);
+    void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0) std::_Exit(8);
+    Builder b;
+    b.store(b.op("neg", {b.load(f32, true)}), true);
+    const auto kernel = compile_for(b.loop, isa(), Code::generated);
+    float x[] = {1, 2, 3}, y[3] = {};
+    run(*kernel, dense(b.loop, 1, 3, {x, y}));
+    std::_Exit(code_report(*kernel).substr(0, 9) == "generated" && y[2] == -3 ? 7 : 9);
+  };
+  EXPECT_EXIT(start(), testing::ExitedWithCode(7), "");
 }
 TEST(LoopCodeDeathTest, AWrongValueOfBoraJitSaysWhatIsAllowed) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a process of its own: the variable is read once

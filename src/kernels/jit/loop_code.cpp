@@ -128,12 +128,15 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
     });
     return;
   }
-  parallel_for(g.rows, grain(g.columns), [&](std::int64_t begin, std::int64_t end) {
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const auto n = std::min(end - begin, g.inner() - begin % g.inner());
       call(code, a, g, begin, n, 0, g.columns);
       begin += n;
     }
-  });
+  };
+  const auto least = grain(g.columns);
+  if (g.rows <= least) part(0, g.rows);  // as parallel_for would, without asking who else could help
+  else parallel_for(g.rows, least, part);
 }
 }  // namespace bora::kernels::jit
