@@ -77,7 +77,7 @@ template <class Op, class T> void scatter_numbers(const std::int32_t* indices, c
     std::int32_t at;
     T x;
   };
-  int shift = 16;  // a block is 65536 targets or more: it stays in L2, and few blocks are written at a time
+  int shift = 13;  // a block is 8192 targets or more
   while (n >> shift >= 2048) ++shift;
   I blocks = (n >> shift) + 1, slices = thread_count();
   auto scratch = allocate(static_cast<std::size_t>(m) * sizeof(Update));
