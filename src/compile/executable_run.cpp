@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/kernels/move.h"
+#include "compile/loop_sums.h"
 
 namespace bora::exec {
 namespace {
@@ -82,7 +83,10 @@ struct Runner {
         a.linear[x.fused->starts[i].form].base += start * x.fused->starts[i].stride;
       }
     }
-    kernels::run(*x.kernel, a);
+    if (x.sums.empty()) return kernels::run(*x.kernel, a);
+    std::vector<void*> sums;
+    for (auto& p : x.sums) sums.push_back(s.at(p));
+    run_with_sums(*x.kernel, a, *x.fused, sums.data(), s.at(x.partials));
   }
   void operator()(const CopyStep& x) const { copy(s.at(x.to), s.at(x.from), x.bytes); }
 

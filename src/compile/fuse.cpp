@@ -56,6 +56,7 @@ class Fuser {
   }
   void join_makers(int me, const Item& it) {
     std::vector<int> makers;
+    auto k = sets_[idx(me)].group.members[0];
     for (int v : it.code->in) {
       int s = set_making(scene_.read(v).bottom);
       if (s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end())
@@ -63,8 +64,14 @@ class Fuser {
     }
     // Sets with rows first: a value of each row must join the rows it came from, to be of use to them again.
     std::stable_sort(makers.begin(), makers.end(), [&](int a, int b) { return rank(a) > rank(b); });
-    for (int s : makers)
-      if (sets_[idx(s)].alive && s != me) me = join(s, me);
+    for (int s : makers) {
+      if (!sets_[idx(s)].alive || s == me) continue;
+      auto joined = join(s, me);
+      if (sets_[idx(s)].alive && sets_[idx(me)].alive)
+        for (int v : it.code->in)
+          if (auto r = scene_.read(v).bottom; set_making(r) == s) apart_[{r, k}] = why_;
+      me = joined;
+    }
   }
   std::vector<int> in_order() const {
     std::vector<int> r;
@@ -92,15 +99,19 @@ class Fuser {
         if (auto it = small.find(n); it != small.end()) meet(it->second);
         small[n] = {s, k};
       }
-      std::vector<int> read;
+      std::vector<std::pair<int, int>> read;  // what, by whom
       for (int m : sets_[idx(s)].group.members)
         for (int v : scene_.items[idx(m)].code->in)
           if (auto& r = scene_.read(v);
               r.kind == Read::Kind::memory && set_making(r.bottom) != s && g_.vars[idx(r.root)].size() == n)
-            read.push_back(r.root);
-      for (int r : read)
-        if (auto it = reader.find(r); it != reader.end()) meet(it->second);
-      for (int r : read) reader[r] = {s, k};
+            read.push_back({r.root, m});
+      for (auto [r, m] : read)
+        if (auto it = reader.find(r); it != reader.end()) {
+          why_ = nullptr;
+          meet(it->second);
+          if (why_) apart_.try_emplace({r, m}, why_);
+        }
+      for (auto [r, m] : read) reader[r] = {s, k};
     }
   }
   std::pair<bool, std::int64_t> rank(int s) const { return {sets_[idx(s)].group.columns > 0, sets_[idx(s)].order}; }
@@ -110,7 +121,10 @@ class Fuser {
     auto& x = sets_[idx(a)];
     auto& y = sets_[idx(b)];
     auto g = united(x.group, y.group);
-    if (!g || path_outside(a, b) || !make_loop(scene_, *g)) return b;
+    why_ = !g                  ? "neither has a value for each element, or for each row, of the other"
+           : path_outside(a, b) ? "a kernel between them needs the one and is needed by the other"
+                                : nullptr;
+    if (why_ || !make_loop(scene_, *g, why_)) return b;
     auto keep = x.order > y.order ? a : b, gone = keep == a ? b : a;
     auto &k = sets_[idx(keep)], &o = sets_[idx(gone)];
     k.group = std::move(*g);
@@ -217,15 +231,22 @@ class Fuser {
     auto& code = *scene_.items[idx(g.members.back())].code;
     bool alone = g.members.size() == 1 && scene_.items[idx(g.members[0])].kind != Item::Kind::op &&
                  scene_.items[idx(g.members[0])].kind != Item::Kind::cast;
-    std::shared_ptr<const Fused> fused = loop && !alone ? make_loop(scene_, g) : nullptr;
+    auto fused = loop && !alone ? make_loop(scene_, g, why_) : nullptr;
     if (!fused) {
       for (int v : code.in) make(v);
       nodes_.push_back({Node::Kind::eval, code.primitive, code.in, code.out, code.source, {}});
       return;
     }
+    for (int m : g.members)
+      for (int v : scene_.items[idx(m)].code->in) {
+        int r = scene_.read(v).bottom, maker = set_making(r);
+        auto known = [&](auto& a) { return a.var == r; };
+        if (maker == group_of_[idx(m)] || std::any_of(fused->apart.begin(), fused->apart.end(), known)) continue;
+        if (auto it = apart_.find({r, m}); it != apart_.end()) fused->apart.push_back({r, it->second});
+      }
     Node n{Node::Kind::loop, code.primitive, {}, {}, code.source, fused};
-    for (std::size_t k = 0; k < fused->operands.size(); ++k)
-      (fused->stored[k] ? n.out : n.in).push_back(fused->operands[k]);
+    for (std::size_t k = 0; k < fused->kept(); ++k) (fused->stored[k] ? n.out : n.in).push_back(fused->operands[k]);
+    for (auto& s : fused->sums) n.out.push_back(s.var);
     for (auto& s : fused->starts) n.in.push_back(s.var);
     for (int v : n.in) make(v);
     nodes_.push_back(std::move(n));
@@ -236,6 +257,8 @@ class Fuser {
   std::vector<int> group_of_;  // of each item: its set
   std::vector<Set> sets_;
   std::int64_t next_ = 0;
+  const char* why_ = nullptr;                         // the last two sets were not joined
+  std::map<std::pair<int, int>, const char*> apart_;  // why an item reads this variable from memory
   std::vector<std::int64_t> mark_;
   std::int64_t stamp_ = 0;
   std::vector<Node> nodes_;

@@ -11,12 +11,13 @@ struct Item {
     cast,
     bitcast,
     reduce,
+    sum,  // a reduction over the leading dimensions: over rows, one result a column
     random
   };
   const Instruction* code = nullptr;
   Kind kind = Kind::other;
   std::int64_t elements = 0;  // of the iteration space in which it computes
-  std::int64_t columns = 0;   // reduce: elements of a row
+  std::int64_t columns = 0;   // reduce, sum: elements of a row
   int width = 0;              // bytes of its lanes: 4, 8, or 0 where all are bool
   int to_width = 0;           // cast: of the result
   int cost = 1;
@@ -31,7 +32,7 @@ struct Read {
   Access access;    // memory, linear: base + strides
   std::uint64_t bits = 0;
 };
-/// A set of instructions that become one loop over `elements`; columns > 0: in rows, which some of them reduce.
+/// A set of instructions that become one loop over `elements`; columns > 0: in rows, which some of them reduce or sum up.
 struct Group {
   std::vector<int> members;   // ascending
   std::vector<bool> per_row;  // of each: its result is one value a row
@@ -50,6 +51,6 @@ struct Scene {
   Read find(int variable) const;
   mutable std::vector<std::optional<Read>> reads_;
 };
-/// The loop of this group, or null where there can be none.
-std::shared_ptr<Fused> make_loop(const Scene&, const Group&);
+/// The loop of this group, or null where there can be none; then `why` says the reason.
+std::shared_ptr<Fused> make_loop(const Scene&, const Group&, const char*& why);
 }  // namespace bora::exec

@@ -1,6 +1,7 @@
 // fuse_loop.cpp -- a set of instructions as one kernels::Loop. Says no where the result would not be the instructions'
 // bits or does not fit a loop: the same code decides whether an instruction may join and makes the loop in the end.
 #include <algorithm>
+#include "bora/kernels/reduce.h"
 #include "bora/ops/primitives.h"
 #include "compile/fuse_group.h"
 
@@ -8,26 +9,37 @@ namespace bora::exec {
 namespace {
 using kernels::Instr;
 constexpr std::size_t kMostMembers = 96;
-constexpr int kFewRows = 16, kCheapRow = 16;
-constexpr std::int64_t kLargeSpace = 65536, kLongestKeptRow = 262144;
+constexpr int kFewRows = 16, kCheapRow = 16, kLeastBlocks = 8;
+constexpr std::int64_t kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16;
 
 class Builder {
  public:
   Builder(const Scene& s, const Group& g) : s_(s), g_(g), fused_(std::make_shared<Fused>()) {}
   std::shared_ptr<Fused> build() {
-    if (g_.members.size() > kMostMembers || !find_width()) return nullptr;
-    for (std::size_t m = 0; m < g_.members.size(); ++m)
-      if (!add(m)) return nullptr;
-    add_stores();
-    if (loads_ + stores_.size() > kernels::kMaxOperands || forms_.size() > 4) return nullptr;
-    if (g_.columns > 0 && g_.elements / g_.columns < kFewRows && g_.elements > kLargeSpace &&
-        (cost_ > kCheapRow || full_stores_))
-      return nullptr;
-    if (row_values_return_ && g_.columns > kLongestKeptRow) return nullptr;
-    return lay_out() ? std::move(fused_) : nullptr;
+    return fits() ? std::move(fused_) : nullptr;
   }
+  const char* why() const { return why_; }
 
  private:
+  bool no(const char* why) {
+    why_ = why;
+    return false;
+  }
+  bool fits() {
+    if (g_.members.size() > kMostMembers) return no("together they have more operations than a loop takes");
+    if (!find_width()) return no("one computes in 4 bytes, the other in 8");
+    for (std::size_t m = 0; m < g_.members.size(); ++m)
+      if (!add(m)) return false;
+    add_stores();
+    if (!add_sums()) return false;
+    if (loads_ + stores_.size() > kernels::kMaxOperands || forms_.size() > 4)
+      return no("together they have more operands than a loop takes");
+    if (g_.columns > 0 && g_.elements / g_.columns < kFewRows && g_.elements > kLargeSpace &&
+        (cost_ > kCheapRow || full_stores_))
+      return no("there are too few rows for all threads");
+    if (row_values_return_ && g_.columns > kLongestKeptRow) return no("a row is too long to be kept in cache");
+    return lay_out() || no("they have no dimensions in common");
+  }
   const Item& item(std::size_t m) const { return s_.items[idx(g_.members[m])]; }
   /// Position among the members of the item that makes this variable, or -1.
   int member_of(int variable) const {
@@ -88,7 +100,7 @@ class Builder {
     if (int m = member_of(r.bottom); m >= 0) {
       auto& maker = item(static_cast<std::size_t>(m));
       bool leaves = maker.crosses() && maker.to_width != width_;
-      if (r.root != r.bottom || must_load || leaves || m >= now_) return -1;
+      if (r.root != r.bottom || must_load || leaves || m >= now_ || maker.kind == Item::Kind::sum) return -1;
       bool row = g_.per_row[static_cast<std::size_t>(m)];
       if (row == per_row ? !is_contiguous(r.access) : per_row || !is_one_per_row(r.access, g_.columns)) return -1;
       row_values_return_ = row_values_return_ || row != per_row;
@@ -108,16 +120,23 @@ class Builder {
     auto& out = s_.graph.type(code.out[0]);
     now_ = static_cast<int>(m);
     bool reduces = it.kind == K::reduce, row = g_.per_row[m] && !reduces;
-    if ((row ? it.elements * g_.columns : it.elements) != g_.elements || (reduces && it.columns != g_.columns))
-      return false;
+    if ((row ? it.elements * g_.columns : it.elements) != g_.elements ||
+        ((reduces || it.kind == K::sum) && it.columns != g_.columns))
+      return no("their rows differ");
+    if (it.kind == K::sum) {
+      values_.push_back(-1);
+      return true;
+    }
     cost_ += it.cost;
-    if (it.kind == K::random) return !g_.per_row[m] && add_random(code, out);
+    if (it.kind == K::random)
+      return (!g_.per_row[m] && add_random(code, out)) || no("random bits are drawn with values of the loop itself");
     Instr i{.kind = Instr::Kind::op, .dtype = out.dtype, .op = it.op};
     bool enters = it.crosses() && it.to_width == width_;
     for (std::size_t k = 0; k < code.in.size(); ++k) {
-      if (k >= kernels::kMaxInputs) return false;
+      if (k >= kernels::kMaxInputs) return no("an operation has more operands than a loop's");
       i.in[k] = value(code.in[k], row, enters);
-      if (i.in[k] < 0) return false;
+      if (i.in[k] < 0)
+        return no("one reads the other's values elsewhere than they are made, or before all of them are made");
     }
     if (it.kind == K::cast) i.kind = Instr::Kind::cast;
     if (it.kind == K::bitcast) i.kind = Instr::Kind::bitcast;
@@ -159,16 +178,49 @@ class Builder {
   }
   void add_stores() {
     for (std::size_t m = 0; m < g_.members.size(); ++m) {
+      if (item(m).kind == Item::Kind::sum) continue;
       auto root = s_.graph.at(item(m).code->out[0]);
       bool outside = s_.kept[root];
       for (int r : s_.readers[root]) outside = outside || !std::binary_search(g_.members.begin(), g_.members.end(), r);
-      if (!outside) continue;
-      full_stores_ = full_stores_ || !g_.per_row[m];
-      stores_.push_back(m);
-      fused_->operands.push_back(static_cast<int>(root));
-      accesses_.push_back(g_.per_row[m] ? along_rows(contiguous(g_.elements / g_.columns), g_.columns)
-                                        : contiguous(g_.elements));
+      if (outside) store(m);
     }
+  }
+  void store(std::size_t m) {
+    full_stores_ = full_stores_ || !g_.per_row[m];
+    stores_.push_back(m);
+    fused_->operands.push_back(static_cast<int>(s_.graph.at(item(m).code->out[0])));
+    accesses_.push_back(g_.per_row[m] ? along_rows(contiguous(g_.elements / g_.columns), g_.columns)
+                                      : contiguous(g_.elements));
+  }
+  /// What sums read: an operand that the loop loads or stores anyway, or a value that is stored for them alone.
+  bool add_sums() {
+    for (std::size_t m = 0; m < g_.members.size(); ++m) {
+      auto& it = item(m);
+      fused_->whole_rows = fused_->whole_rows || it.kind == Item::Kind::reduce || g_.per_row[m];
+      if (it.kind != Item::Kind::sum) continue;
+      auto& r = s_.read(it.code->in[0]);
+      int made = member_of(r.bottom);
+      if (r.kind != Read::Kind::memory || r.root != r.bottom || !is_contiguous(r.access) ||
+          (made >= 0 && (g_.per_row[idx(made)] || item(idx(made)).kind == Item::Kind::sum)))
+        return no("the rows of a sum are not those of the loop");
+      auto& all = fused_->operands;
+      auto k = idx(std::find(all.begin(), all.end(), r.root) - all.begin());
+      while (k < loads_ && !is_contiguous(accesses_[k]))
+        k = idx(std::find(all.begin() + static_cast<std::ptrdiff_t>(k) + 1, all.end(), r.root) - all.begin());
+      if (k == all.size()) {
+        if (made < 0) return no("the loop does not read what a sum adds up");
+        store(idx(made));
+        ++fused_->unkept;
+      }
+      fused_->sums.push_back({as<ops::Reduce>(it.code->primitive)->kind, k, it.code->out[0]});
+    }
+    auto &f = *fused_;
+    if (f.sums.empty()) return true;
+    auto rows = g_.elements / g_.columns;
+    bool parallel = !f.whole_rows || rows >= kLeastBlocks * kernels::kBlockRows || g_.elements <= kLargeSpace;
+    if (!parallel) return no("there are too few blocks of rows for all threads");
+    return (f.operands.size() > f.unkept && g_.columns >= kShortestSum && g_.members.size() > f.sums.size()) ||
+           no("the rows of a sum are too short");
   }
   bool lay_out() {
     auto all = accesses_;
@@ -209,6 +261,7 @@ class Builder {
   const Scene& s_;
   const Group& g_;
   std::shared_ptr<Fused> fused_;
+  const char* why_ = "";
   int width_ = 0, now_ = 0, cost_ = 0;
   std::size_t loads_ = 0;
   std::vector<Access> accesses_, forms_;  // of operands: loads, then stores
@@ -219,5 +272,10 @@ class Builder {
 };
 }  // namespace
 
-std::shared_ptr<Fused> make_loop(const Scene& s, const Group& g) { return Builder(s, g).build(); }
+std::shared_ptr<Fused> make_loop(const Scene& s, const Group& g, const char*& why) {
+  Builder b(s, g);
+  auto r = b.build();
+  if (!r) why = b.why();
+  return r;
+}
 }  // namespace bora::exec

@@ -34,14 +34,16 @@ Item describe_item(const Graph& g, const Instruction& i) {
   } else if (auto* r = as<ops::Reduce>(p)) {
     auto& in = g.type(i.in[0]);
     auto first = in.ndim() - static_cast<std::int64_t>(r->dims.size());
-    bool trailing = true;
-    for (std::size_t k = 0; k < r->dims.size(); ++k)
+    bool trailing = true, leading = true;
+    for (std::size_t k = 0; k < r->dims.size(); ++k) {
       trailing = trailing && r->dims[k] == first + static_cast<std::int64_t>(k);
-    auto columns = in.size() / it.elements;
-    if (trailing && columns > 1) {
-      it.kind = K::reduce;
+      leading = leading && r->dims[k] == static_cast<std::int64_t>(k);
+    }
+    auto reduced = in.size() / it.elements;
+    if (reduced > 1 && (trailing || leading)) {
+      it.kind = trailing ? K::reduce : K::sum;
+      it.columns = trailing ? reduced : it.elements;
       it.elements = in.size();
-      it.columns = columns;
       it.width = width_of(in.dtype);
     }
   } else if (auto* d = as<ops::RandomBits>(p)) {

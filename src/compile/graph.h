@@ -15,7 +15,23 @@ struct Fused {
     std::int64_t stride;
   };
   std::vector<Start> starts;
+  /// A reduction over the rows of an operand, done while they are in cache.
+  struct Sum {
+    kernels::Reduction kind;
+    std::size_t operand;
+    int var;  // of the result
+  };
+  std::vector<Sum> sums;
+  std::size_t unkept = 0;   // the last so many stored operands are read by sums only: they have no memory of their own
+  bool whole_rows = false;  // with sums: columns do not stand alone
   std::vector<PrimitivePtr> members;
+  /// An operand that another loop makes or reads too, and why the two are not one.
+  struct Apart {
+    int var;
+    const char* why;
+  };
+  std::vector<Apart> apart;
+  std::size_t kept() const { return operands.size() - unkept; }
 };
 struct Node {
   enum class Kind : std::uint8_t { eval, loop, copy, start, wait };

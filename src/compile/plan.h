@@ -23,9 +23,11 @@ struct EvalStep {
 struct LoopStep {
   std::shared_ptr<const Fused> fused;
   kernels::LoopKernelPtr kernel;
-  std::vector<Place> operands;
+  std::vector<Place> operands;  // those that are kept
   std::vector<Place> starts;
   std::size_t args = 0;  // in the State
+  std::vector<Place> sums = {};
+  Place partials = {};  // of the sums
 };
 struct CopyStep {
   Place from, to;

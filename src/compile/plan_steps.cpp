@@ -3,6 +3,7 @@
 #include "bora/compile/control.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/product.h"
+#include "compile/loop_sums.h"
 
 namespace bora::exec {
 namespace {
@@ -21,6 +22,7 @@ std::size_t carries_of(const ops::While& w) { return w.body->out.size(); }
 
 Held hold(const Node& n, Table& t) {
   Held h;
+  if (n.fused && !n.fused->sums.empty()) h.workspaces = {partial_bytes(*n.fused)};
   if (!n.primitive || n.kind != Node::Kind::eval) return h;
   if (auto* s = as<ops::Scan>(n.primitive)) {
     h.first = compile_body(*s, carries_in_place(s->body->in.size(), idx(s->consts), idx(s->carries)), t);
@@ -55,14 +57,15 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
   else if (n.kind == Node::Kind::loop) {
     // n.in and n.out list the loop's operands, loads first: a column may be stored over a column that is read at the same places.
     auto& f = *n.fused;
+    auto loads = idx(std::find(f.stored.begin(), f.stored.end(), true) - f.stored.begin());
     auto same = [&](std::size_t a, std::size_t b) {
       auto &x = f.loop.operands[a], &y = f.loop.operands[b];
       return x.columns && y.columns && dtype_size(x.dtype) == dtype_size(y.dtype) &&
              std::equal(f.args.stride[a], f.args.stride[a] + f.args.ndim, f.args.stride[b]);
     };
-    for (std::size_t o = 0; o < n.out.size(); ++o)
-      for (std::size_t i = 0; i < f.operands.size() - n.out.size(); ++i)
-        if (same(i, n.in.size() - f.starts.size() + o)) pair(i, o);
+    for (std::size_t o = 0; o + loads < f.kept(); ++o)
+      for (std::size_t i = 0; i < loads; ++i)
+        if (same(i, loads + o)) pair(i, o);
   } else if (n.kind == Node::Kind::eval) {
     if (auto* s = as<ops::Scan>(n.primitive)) {
       for (std::size_t i = 0; i < idx(s->carries); ++i)
@@ -156,7 +159,9 @@ struct Maker {
       case Node::Kind::copy: return CopyStep{in(0), out(0), bytes(0)};
       case Node::Kind::loop: {
         LoopStep r{n.fused, kernels::compile(n.fused->loop), {}, {}, table.loops++};
-        for (int v : n.fused->operands) r.operands.push_back(places[idx(v)]);
+        for (std::size_t k = 0; k < n.fused->kept(); ++k) r.operands.push_back(places[idx(n.fused->operands[k])]);
+        for (auto& s : n.fused->sums) r.sums.push_back(places[idx(s.var)]);
+        if (!r.sums.empty()) r.partials = work[0];
         for (auto& s : n.fused->starts) r.starts.push_back(places[idx(s.var)]);
         return r;
       }

@@ -35,22 +35,41 @@ struct Counter {
     if (same != info.collective_uses.end()) same->times += u.times;
     else info.collective_uses.push_back(std::move(u));
   }
+  void moves(const Types& all) {
+    for (auto& t : all) info.moved_bytes += times * static_cast<double>(t.nbytes());
+  }
   void add(const EvalStep& x) {
     ++info.kernels;
+    moves(x.in_types);
+    moves(x.out_types);
     work(*x.primitive, x.in_types, x.out_types);
   }
   void add(const StartStep& x) { work(*x.call.primitive, x.call.in_types, x.call.out_types); }
   void add(const LoopStep& x) {
     ++info.kernels;
     info.fused += x.fused->members.size() > 1;
-    double rows = 1, columns = static_cast<double>(x.fused->args.extent[x.fused->args.ndim - 1]);
-    for (int d = 0; d + 1 < x.fused->args.ndim; ++d) rows *= static_cast<double>(x.fused->args.extent[d]);
+    auto& a = x.fused->args;
+    double rows = 1, columns = static_cast<double>(a.extent[a.ndim - 1]);
+    for (int d = 0; d + 1 < a.ndim; ++d) rows *= static_cast<double>(a.extent[d]);
+    for (std::size_t k = 0; k < x.fused->kept(); ++k) {
+      auto bytes = static_cast<double>(dtype_size(x.fused->loop.operands[k].dtype));
+      for (int d = 0; d < a.ndim; ++d)
+        if (a.stride[k][d] != 0) bytes *= static_cast<double>(a.extent[d]);
+      info.moved_bytes += times * bytes;
+    }
     for (auto& i : x.fused->loop.code) {
       using K = kernels::Instr::Kind;
       if (i.kind == K::op || i.kind == K::cast || i.kind == K::reduce) info.flops += times * rows * columns;
     }
+    for (auto& s : x.fused->sums) {
+      info.flops += times * rows * columns;
+      info.moved_bytes += times * columns * static_cast<double>(dtype_size(x.fused->loop.operands[s.operand].dtype));
+    }
   }
-  void add(const CopyStep&) { ++info.kernels; }
+  void add(const CopyStep& x) {
+    ++info.kernels;
+    info.moved_bytes += times * 2 * static_cast<double>(x.bytes);
+  }
   void add(const ScanStep& x) {
     info.overlap_bytes += x.body->stays;
     if (x.body->ahead)
@@ -130,6 +149,12 @@ struct Printer {
     text += ", " + kernels::code_report(*x.kernel) + "\n";
     std::istringstream lines(kernels::print(x.fused->loop));
     for (std::string l; std::getline(lines, l);) text += tab() + "  | " + l + "\n";
+    for (auto& a : x.fused->apart)
+      text += tab() + "  apart from the loop that makes or reads %" + std::to_string(a.var) + ": " + a.why + "\n";
+    for (auto& s : x.fused->sums)
+      text += tab() + "  | %" + std::to_string(s.var) + " = " + std::string(kernels::reduction_name(s.kind)) + " of #" +
+              std::to_string(s.operand) + " over rows" +
+              (s.operand >= x.fused->kept() ? ", which is not kept" : "") + "\n";
   }
   void more(const ScanStep& x) {
     held("body, " + std::to_string(x.length) + (x.reverse ? " times backwards" : " times"), *x.body);
@@ -164,7 +189,7 @@ std::string explain(const Block& b, const ExecutableInfo& i) {
   if (i.overlap_bytes) o << " (" << i.overlap_bytes << " for collectives beside other iterations)";
   o << ", inputs " << i.input_bytes << ", outputs " << i.output_bytes << " ("
     << i.donated_bytes << " in donated memory); " << i.kernels << " kernels, " << i.fused << " fused, " << i.collectives
-    << " collectives, " << i.flops << " flops\n";
+    << " collectives, " << i.flops << " flops, " << i.moved_bytes << " bytes moved\n";
   for (auto& u : i.collective_uses) o << "  " << u.times << " x " << u.what << ", " << u.bytes << " bytes\n";
   Printer p{{}, 0, &b};
   p.block_text();

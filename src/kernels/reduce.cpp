@@ -20,7 +20,7 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 constexpr I kGrain = 32768;  // elements that are worth a thread
-constexpr I kBlockRows = 64, kColumns = 2048;  // columns at a time: pieces of rows long enough to be read ahead, sums that stay in L1
+constexpr I kColumns = 2048;  // columns at a time: pieces of rows long enough to be read ahead, sums that stay in L1
 
 /// What a partial result of T is kept in. Integers wrap, so they are summed unsigned; bool is seen as bytes.
 template <class T> struct AccOf { using type = std::make_unsigned_t<T>; };
@@ -119,9 +119,26 @@ template <class T, class Op> auto reduce_row(const T* in, I n) {
   return folded<T, Op>(part, &part, 0);
 }
 
+/// Columns of one block of rows, at most kColumns of them: where the reduction begins, and rows one after the other.
+template <class T, class Op, class A> void begin(A* acc, I width) {
+  std::fill_n(acc, width, Op::template identity<T, A>());
+}
+template <class T, class Op, class A> void take_rows(const T* in, A* acc, I rows, I width, I pitch) {
+  using S = Compare<T, A>;
+  const auto* x = raw(in);
+  for (I r = 0; r < rows; ++r, x += pitch)
+    for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], value(x[j]));
+}
+template <class T, class Op, class A> void combine(const A* parts, T* out, I blocks, I width, I pitch) {
+  using S = Compare<T, A>;
+  A acc[kColumns];
+  std::copy_n(parts, width, acc);
+  for (I b = 1; b < blocks; ++b)
+    for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], parts[b * pitch + j]);
+  for (I j = 0; j < width; ++j) out[j] = static_cast<T>(acc[j]);
+}
 template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I inner) {
   using A = typename AccOf<T>::type;
-  using S = Compare<T, A>;
   if (inner == 1 && n <= kSegment) {
     parallel_for(outer, std::max<I>(1, kGrain / std::max<I>(n, 1)), [&](I begin, I end) {
       for (I o = begin; o < end; ++o) out[o] = static_cast<T>(reduce_row<T, Op>(in + o * n, n));
@@ -147,34 +164,24 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
   I blocks = std::max<I>(1, (n + kBlockRows - 1) / kBlockRows), chunks = (inner + kColumns - 1) / kColumns;
   auto scratch = blocks > 1 ? allocate(static_cast<std::size_t>(outer * blocks * inner) * sizeof(A)) : nullptr;
   auto* parts = static_cast<A*>(scratch.get());
-  const auto* x = raw(in);
   I work = std::min(n, kBlockRows) * std::min(inner, kColumns);
-  parallel_for(outer * blocks * chunks, std::max<I>(1, kGrain / std::max<I>(work, 1)), [&](I begin, I end) {
-    for (I u = begin; u < end; ++u) {
+  parallel_for(outer * blocks * chunks, std::max<I>(1, kGrain / std::max<I>(work, 1)), [&](I first, I last) {
+    for (I u = first; u < last; ++u) {
       I o = u / (blocks * chunks), b = u / chunks % blocks, c0 = u % chunks * kColumns,
         width = std::min(kColumns, inner - c0);
       A acc[kColumns];
-      std::fill_n(acc, width, Op::template identity<T, A>());
-      for (I r = b * kBlockRows; r < std::min(n, (b + 1) * kBlockRows); ++r) {
-        const auto* row = x + (o * n + r) * inner + c0;
-        for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], value(row[j]));
-      }
-      if (blocks == 1)
-        for (I j = 0; j < width; ++j) out[o * inner + c0 + j] = static_cast<T>(acc[j]);
+      begin<T, Op>(acc, width);
+      take_rows<T, Op>(in + (o * n + b * kBlockRows) * inner + c0, acc, std::min(n - b * kBlockRows, kBlockRows), width,
+                       inner);
+      if (blocks == 1) combine<T, Op>(acc, out + o * inner + c0, 1, width, width);
       else std::copy_n(acc, width, parts + (o * blocks + b) * inner + c0);
     }
   });
   if (blocks == 1) return;
-  parallel_for(outer * chunks, std::max<I>(1, kGrain / (blocks * std::min(inner, kColumns))), [&](I begin, I end) {
-    for (I u = begin; u < end; ++u) {
+  parallel_for(outer * chunks, std::max<I>(1, kGrain / (blocks * std::min(inner, kColumns))), [&](I first, I last) {
+    for (I u = first; u < last; ++u) {
       I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
-      A acc[kColumns];
-      std::copy_n(parts + o * blocks * inner + c0, width, acc);
-      for (I b = 1; b < blocks; ++b) {
-        const A* row = parts + (o * blocks + b) * inner + c0;
-        for (I j = 0; j < width; ++j) acc[j] = Op::template apply<S>(acc[j], row[j]);
-      }
-      for (I j = 0; j < width; ++j) out[o * inner + c0 + j] = static_cast<T>(acc[j]);
+      combine<T, Op>(parts + o * blocks * inner + c0, out + o * inner + c0, blocks, width, inner);
     }
   });
 }
@@ -289,31 +296,68 @@ template <class T> void cumsum_as(const T* in, T* out, I outer, I n, I inner, bo
     }
   });
 }
-}  // namespace
-
-void reduce(Reduction r, Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+/// f(T, operator) of this reduction of this dtype.
+template <class F> void dispatch_reduction(Reduction r, Dtype d, F&& f) {
   bool logical = r == Reduction::all || r == Reduction::any, order = r == Reduction::max || r == Reduction::min;
   check<DtypeError>(!logical || d == boolean, "reduce: all and any take bool, got ", d, "; compare with zero first");
   check<DtypeError>(logical || order || d != boolean,
                     "reduce: sums and products of bool are not defined; cast to i32 first");
-  if (outer == 0 || inner == 0) return;
   dispatch(d, "reduce", [&](auto t) {
     using T = decltype(t);
-    auto run = [&](auto op) {
-      reduce_as<T, decltype(op)>(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner);
-    };
     switch (r) {
       case Reduction::max:
-      case Reduction::any: return run(Max{});
+      case Reduction::any: return f(t, Max{});
       case Reduction::min:
-      case Reduction::all: return run(Min{});
+      case Reduction::all: return f(t, Min{});
       case Reduction::sum:
-        if constexpr (!std::is_same_v<T, bool>) run(Sum{});
+        if constexpr (!std::is_same_v<T, bool>) f(t, Sum{});
         return;
       case Reduction::prod:
-        if constexpr (!std::is_same_v<T, bool>) run(Prod{});
+        if constexpr (!std::is_same_v<T, bool>) f(t, Prod{});
         return;
     }
+  });
+}
+/// f(first column, number of columns), a thread's worth of registers and first-level cache at a time.
+template <class F> void each_chunk(I columns, F&& f) {
+  for (I c0 = 0; c0 < columns; c0 += kColumns) f(c0, std::min(kColumns, columns - c0));
+}
+}  // namespace
+
+void reduce(Reduction r, Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  dispatch_reduction(r, d, [&](auto t, auto op) {
+    using T = decltype(t);
+    if (outer > 0 && inner > 0)
+      reduce_as<T, decltype(op)>(static_cast<const T*>(in), static_cast<T*>(out), outer, n, inner);
+  });
+}
+std::size_t partial_bytes(Dtype d) { return d == bf16 ? sizeof(float) : dtype_size(d); }
+void begin_block(Reduction r, Dtype d, void* partial, std::int64_t columns) {
+  dispatch_reduction(r, d, [&](auto t, auto op) {
+    using T = decltype(t);
+    begin<T, decltype(op)>(static_cast<typename AccOf<T>::type*>(partial), columns);
+  });
+}
+void add_rows(Reduction r, Dtype d, const void* in, void* partial, std::int64_t rows, std::int64_t columns,
+              std::int64_t pitch) {
+  dispatch_reduction(r, d, [&](auto t, auto op) {
+    using T = decltype(t);
+    using A = typename AccOf<T>::type;
+    each_chunk(columns, [&](I c0, I width) {
+      A acc[kColumns];
+      std::copy_n(static_cast<A*>(partial) + c0, width, acc);
+      take_rows<T, decltype(op)>(static_cast<const T*>(in) + c0, acc, rows, width, pitch);
+      std::copy_n(acc, width, static_cast<A*>(partial) + c0);
+    });
+  });
+}
+void combine_blocks(Reduction r, Dtype d, const void* partial, void* out, std::int64_t blocks, std::int64_t columns) {
+  dispatch_reduction(r, d, [&](auto t, auto op) {
+    using T = decltype(t);
+    each_chunk(columns, [&](I c0, I width) {
+      combine<T, decltype(op)>(static_cast<const typename AccOf<T>::type*>(partial) + c0, static_cast<T*>(out) + c0,
+                               blocks, width, columns);
+    });
   });
 }
 

@@ -80,7 +80,7 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   auto hit = spread == iota(logits.shape(), labels.ndim(), index);
   auto chosen = sum(where(hit, x, 0), -1);
   auto loss = logsumexp(x, -1) - chosen;
-  return where(labels >= 0 && labels < constant(classes, i64), loss, kNan);
+  return where(labels >= 0 && labels.astype(index) < constant(classes, index), loss, kNan);
 }
 
 bool allclose(const Array& a, const Array& b, double rtol, double atol) {

@@ -10,7 +10,7 @@
 namespace bora::ops {
 using kernels::Reduction;
 namespace {
-std::string_view reduction_name(Reduction kind) {
+std::string_view operation_name(Reduction kind) {
   constexpr std::string_view names[] = {"sum", "amax", "amin", "prod", "all", "any"};
   return names[static_cast<std::size_t>(kind)];
 }
@@ -53,7 +53,7 @@ Array back(const Array& a, const Array& like, const Dims& dims) {
 
 Type Reduce::infer(const Types& in) const {
   const auto& x = in.at(0);
-  auto what = reduction_name(kind);
+  auto what = operation_name(kind);
   bool logical = kind == Reduction::all || kind == Reduction::any;
   check<DtypeError>(is_numeric(x.dtype), what, ": keys take part in no reduction; draw numbers from them first");
   check<DtypeError>(logical == (x.dtype == boolean) || kind == Reduction::max || kind == Reduction::min, what,
@@ -97,7 +97,7 @@ Array Reduce::vjp(const Vjp& v) const {
     auto hit = (x == back(v.out[0], x, dims)).astype(x.dtype());
     return hit * back(v.ct[0] / sum(hit, dims), x, dims);
   }
-  check<TraceError>(kind == Reduction::prod, reduction_name(kind), " has no derivative");
+  check<TraceError>(kind == Reduction::prod, operation_name(kind), " has no derivative");
   // One dimension after the other: the others in this one, times the whole products of the others in those before.
   Array y = x.dtype() == bf16 ? x.astype(f32) : x, g = back(v.ct[0], x, dims).astype(y.dtype());
   for (auto i = dims.size(); i-- > 0;) {

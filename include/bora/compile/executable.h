@@ -11,6 +11,7 @@ struct ExecutableInfo {
   std::size_t overlap_bytes = 0;  // of them: held by collectives of pipelined scans from one iteration to the next
   std::size_t input_bytes = 0, output_bytes = 0, donated_bytes = 0;
   double flops = 0;
+  double moved_bytes = 0;  // read and written by the kernels of one run, each operand of each of them once
   std::size_t kernels = 0, fused = 0, collectives = 0;
   struct CollectiveUse {
     std::string what;                  // "all_gather data f32[192, 576]"

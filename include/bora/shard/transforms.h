@@ -52,7 +52,8 @@ template <class F> auto shard_map(F f, const Mesh& mesh, const InSpecs& in, cons
                     "shard_map: the mesh given is not the one in force; open it with UseMesh");
   return fx::ShardMapped<F>{std::move(f), in.list(), out};
 }
-/// What step(args...) does on this rank: bytes by kind, collectives with bytes and axes, the steps with what was fused into each.
+/// What step(args...) does on this rank: bytes by kind, collectives with bytes and axes, the steps with what was fused into each; of an
+/// operand that another loop makes or reads too, why the two are not one.
 template <class F, class... A> std::string explain(const F& step, const A&... args) {
   return explain_program(program_of(step, args...), fx::pack(args...));
 }

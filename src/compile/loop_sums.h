@@ -1,0 +1,12 @@
+// loop_sums.h -- a fused loop together with sums over its rows.
+#pragma once
+#include "compile/graph.h"
+
+namespace bora::exec {
+/// Bytes of the partial results of its sums.
+std::size_t partial_bytes(const Fused&);
+/// Runs the loop a few rows at a time and adds them to the sums while they are in cache: the bits of kernels::reduce. Stored operands
+/// that nobody else reads exist for those rows only. sums: where the results go; partials: partial_bytes of memory.
+void run_with_sums(const kernels::LoopKernel&, const kernels::LoopArgs&, const Fused&, void* const* sums,
+                   void* partials);
+}  // namespace bora::exec
