@@ -107,7 +107,7 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(flatten(p))), donated, fused, pipelines);
+    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), donated, fused, pipelines);
   });
 }
 }  // namespace bora

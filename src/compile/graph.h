@@ -77,6 +77,8 @@ inline std::size_t idx(std::int64_t v) { return static_cast<std::size_t>(v); }
 
 /// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Gives the variables of its outputs.
 std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
+/// Scans, branches and loops without what they compute for nobody.
+ProgramPtr prune(const ProgramPtr&);
 /// What is moved out of loops: instructions of scan bodies that read constants of the loop only.
 ProgramPtr hoist(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise operations and row

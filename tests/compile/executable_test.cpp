@@ -8,6 +8,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
+#include "compile/graph.h"
 #include "compile/testing.h"
 
 namespace {
@@ -331,6 +332,40 @@ TEST(While, RunsUntilTheConditionFails) {
     auto p = stage(f, types_of(in)).program;
     same_bits(executable(p)->run(in), {constant(limit, i32), x, y}, executable(p)->explain());
   }
+}
+TEST(Prune, WhatNobodyReadsIsNotComputed) {
+  Type t{{3}, f32}, n{{}, i32};
+  auto pruned = [](const FlatFn& f, const Arrays& in, std::size_t inputs, std::size_t outputs) {
+    auto p = stage(f, types_of(in)).program;
+    auto q = exec::prune(p);
+    auto& held = q->code.back();
+    EXPECT_EQ(held.in.size(), inputs) << *q;
+    EXPECT_EQ(held.out.size(), outputs) << *q;
+    EXPECT_EQ(count(*q, "exp"), 0u) << *q;
+    same_bits(executable(p)->run(in), interpret(*p, in), executable(p)->explain());
+  };
+  // Of two carries that need each other and a third one, which needs one of them, only the two remain.
+  auto body = stage(
+                  [](const Arrays& a) {
+                    return Arrays{a[3] + a[5], a[2] * a[0], exp(a[4]) + a[3], exp(a[5]), a[5] * a[1]};
+                  },
+                  {t, t, t, t, t, t})
+                  .program;
+  auto x = numbers({3}, 1), y = numbers({3}, 2), xs = numbers({4, 3}, 3);
+  auto scan = [&](const Arrays& a) { return call(ops::Scan{body, 2, 3, 4, false}, a); };
+  pruned([&](const Arrays& a) { return Arrays{scan(a)[0]}; }, {x, y, x, y, x, xs}, 4, 2);
+  pruned([&](const Arrays& a) { auto r = scan(a); return Arrays{r[1], r[4]}; }, {x, y, x, y, x, xs}, 5, 3);
+  auto one = stage([](const Arrays& a) { return Arrays{a[0] + 1.0, exp(a[1])}; }, {t, t, t}).program;
+  auto two = stage([](const Arrays& a) { return Arrays{a[0] * a[2], a[1]}; }, {t, t, t}).program;
+  for (bool on : {true, false})
+    pruned([&](const Arrays& a) { return Arrays{call(ops::Cond{one, two}, a)[0]}; },
+           {from_bytes({{}, boolean}, &on), x, y, x}, 3, 1);
+  auto more = stage([](const Arrays& a) { return Arrays{a[1] < a[0]}; }, {n, n, t, t}).program;
+  auto next = stage([](const Arrays& a) { return Arrays{a[1] + constant(1, i32), a[2] * a[2], exp(a[3]) + a[0]}; },
+                    {t, n, t, t})
+                  .program;
+  pruned([&](const Arrays& a) { return Arrays{call(ops::While{more, next, 1, 1}, a)[1]}; },
+         {constant(3, i32), x, constant(0, i32), y, x}, 3, 2);
 }
 // ---- memory, errors, threads -----------------------------------------------------------------------------------------------
 TEST(Plan, TemporariesShareTheSlab) {

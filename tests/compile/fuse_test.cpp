@@ -315,10 +315,16 @@ TEST(Fuse, RandomLoops) {
     auto types = types_of(in);
     types[3].shape.erase(0);
     auto body = stage([&](const Arrays& a) { return random_body(seed, a); }, types).program;
+    auto read = [&](Arrays all) {  // of every third seed all results, else every second one
+      Arrays r;
+      for (std::size_t k = 0; k < all.size(); ++k)
+        if (seed % 3 == 0 || (seed + k) % 2) r.push_back(all[k]);
+      return r;
+    };
     auto f = [&](const Arrays& a) {
       auto r = call(ops::Scan{body, 1, 2, length, reverse}, {a[0], a[1] * 0.5, a[2], a[3]});
       r.push_back(r[0] + r[1]);
-      return r;
+      return read(std::move(r));
     };
     auto carry = Arrays{in[1] * 0.5, in[2]};
     std::vector<Arrays> ys(body->out.size() - 2, Arrays(static_cast<std::size_t>(length)));
@@ -331,6 +337,7 @@ TEST(Fuse, RandomLoops) {
     auto want = carry;
     for (auto& y : ys) want.push_back(stack(y));
     want.push_back(carry[0] + carry[1]);
+    want = read(std::move(want));
     auto p = stage(f, types_of(in)).program;
     same_bits(executable(p)->run(in), want, executable(p)->explain());
     Arrays copies;

@@ -1,4 +1,4 @@
-// executable.h -- a Program made ready to run: passes flatten, coalesce, fuse, schedule, plan; then a flat list of kernels and
+// executable.h -- a Program made ready to run: passes flatten, prune, hoist, coalesce, fuse, schedule, plan; then a flat list of kernels and
 // collectives with fixed offsets in one leased slab.
 #pragma once
 #include "bora/compile/program.h"

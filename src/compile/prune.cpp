@@ -1,0 +1,98 @@
+// prune.cpp -- what loops and branches compute for nobody: results that are not read, values carried for nothing else, and operands
+// that then are not needed. By structure alone, so that ranks stay alike; collectives are effects and stay.
+#include <algorithm>
+#include "bora/compile/control.h"
+#include "compile/graph.h"
+
+namespace bora::exec {
+namespace {
+template <class T> std::vector<T> chosen(const std::vector<T>& all, const Mask& keep) {
+  std::vector<T> r;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (keep[i]) r.push_back(all[i]);
+  return r;
+}
+Mask first(const Mask& m, std::int64_t n) { return {m.begin(), m.begin() + n}; }
+Mask joined(Mask a, const Mask& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+std::int64_t count(const Mask& m) { return std::count(m.begin(), m.end(), true); }
+/// Inputs that the marked outputs, and the collectives, depend on.
+Mask needed_inputs(const Program& p, const Mask& outputs) {
+  Mask live(p.vars.size()), r;
+  for (std::size_t k = 0; k < p.out.size(); ++k)
+    if (outputs[k]) live[idx(p.out[k])] = true;
+  for (auto i = p.code.rbegin(); i != p.code.rend(); ++i)
+    if (communicates(*i) || std::any_of(i->out.begin(), i->out.end(), [&](int v) { return live[idx(v)]; }))
+      for (int v : i->in) live[idx(v)] = true;
+  for (int v : p.in) r.push_back(live[idx(v)]);
+  return r;
+}
+ProgramPtr cut(const Program& p, const Mask& inputs, const Mask& outputs) {
+  Program q = p;
+  q.in = chosen(p.in, inputs);
+  q.out = chosen(p.out, outputs);
+  if (p.labels.size() == p.in.size()) q.labels = chosen(p.labels, inputs);
+  return prune(sweep(q, true));
+}
+/// Values carried from one iteration to the next (from input `first` on, as the first outputs) that the marked outputs need.
+Mask with_carries(const Program& body, Mask outputs, std::size_t first, std::size_t carries) {
+  for (bool more = true; more;) {
+    more = false;
+    auto in = needed_inputs(body, outputs);
+    for (std::size_t c = 0; c < carries; ++c)
+      if (in[first + c] && !outputs[c]) outputs[c] = more = true;
+  }
+  return outputs;
+}
+/// The instruction with those of its results that are read.
+void narrow(Instruction& i, const Mask& read) {
+  Mask in, out = read;
+  if (auto* s = as<ops::Scan>(i.primitive)) {
+    auto nc = idx(s->consts), nk = idx(s->carries);
+    out = with_carries(*s->body, out, nc, nk);
+    in = needed_inputs(*s->body, out);
+    for (std::size_t c = 0; c < nk; ++c) in[nc + c] = out[c];
+    i.primitive = primitive(ops::Scan{cut(*s->body, in, out), count(first(in, s->consts)), count(first(out, s->carries)),
+                                      s->length, s->reverse});
+  } else if (auto* c = as<ops::Cond>(i.primitive)) {
+    in = needed_inputs(*c->on_true, out);
+    auto other = needed_inputs(*c->on_false, out);
+    for (std::size_t k = 0; k < in.size(); ++k) in[k] = in[k] || other[k];
+    i.primitive = primitive(ops::Cond{cut(*c->on_true, in, out), cut(*c->on_false, in, out)});
+    in.insert(in.begin(), true);
+  } else if (auto* w = as<ops::While>(i.primitive)) {
+    auto cc = idx(w->cond_consts), bc = idx(w->body_consts);
+    auto cond = needed_inputs(*w->cond, {true});
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = out[c] || cond[cc + c];
+    out = with_carries(*w->body, out, bc, out.size());
+    auto body = needed_inputs(*w->body, out);
+    auto of_cond = first(cond, w->cond_consts), of_body = first(body, w->body_consts);
+    i.primitive = primitive(ops::While{cut(*w->cond, joined(of_cond, out), {true}),
+                                       cut(*w->body, joined(of_body, out), out), count(of_cond), count(of_body)});
+    in = joined(joined(of_cond, of_body), out);
+  } else {
+    return;
+  }
+  i.in = chosen(i.in, in);
+  i.out = chosen(i.out, out);
+}
+}  // namespace
+
+ProgramPtr prune(const ProgramPtr& p) {
+  if (std::all_of(p->code.begin(), p->code.end(), [](auto& i) { return i.primitive->programs().empty(); })) return p;
+  auto r = std::make_shared<Program>(*p);
+  Mask live(p->vars.size());
+  for (int v : p->out) live[idx(v)] = true;
+  for (auto i = r->code.rbegin(); i != r->code.rend(); ++i) {
+    Mask read;
+    for (int v : i->out) read.push_back(live[idx(v)]);
+    bool any = count(read) > 0;
+    if (any) narrow(*i, read);
+    if (any || communicates(*i))
+      for (int v : i->in) live[idx(v)] = true;
+  }
+  return r;
+}
+}  // namespace bora::exec
