@@ -1,5 +1,5 @@
-// executable.h -- a Program made ready to run: passes flatten, prune, hoist, coalesce, fuse, schedule, plan; then a flat list of kernels and
-// collectives with fixed offsets in one leased slab.
+// executable.h -- a Program made ready to run: passes flatten, prune, hoist, coalesce, fuse, schedule, plan; then a flat list of kernels
+// and collectives with fixed offsets in one leased slab.
 #pragma once
 #include "bora/compile/program.h"
 
