@@ -87,6 +87,16 @@ std::vector<Case> cases() {
     r.push_back(norm);
     return r;
   };
+  // Of each layer only its weights: the mask and the scaled table are made in front of the loop, what nobody reads is not made.
+  auto layers = [](const Arrays& a) {
+    auto body = [&](const Arrays& c) {
+      auto n = c[0].shape(-1);
+      auto below = iota({n, n}, 0) >= iota({n, n}, 1);
+      auto y = softmax(where(below, c[0] * broadcast_in_dim(c[1], {n, n}, {1}), -1e30)) + exp(a[1] * 0.5);
+      return Arrays{y, exp(y)};
+    };
+    return Arrays{fx::scan_flat(body, {a[0]}, {a[2]}, 6, false)[0]};
+  };
   auto scores = numbers({2, 3, 48, 48}, 5), logits = numbers({64, 300}, 6);
   Mask one{true, false, false, false};
   return {
@@ -112,6 +122,8 @@ std::vector<Case> cases() {
       {"AdamW", [](const Arrays& a) { return adamw(a, false); }, {x, ct, abs(ct), ct + 1.0, constant(3, i32)}},
       {"AdamW with a bf16 copy", [](const Arrays& a) { return adamw(a, true); }, {x, ct, abs(ct), ct + 1.0, constant(3, i32)}},
       // The norm is known behind the first pass over all gradients: three loops for their squares, two to scale them.
+      // Six times a pass over carry, mask and table.
+      {"scan over layers", layers, {numbers({48, 48}, 1), numbers({48, 48}, 2), numbers({6, 48}, 3)}, 2, 7.0},
       {"clipping", clipped, {x, ct, w}, 4, 1.5},
   };
 }
