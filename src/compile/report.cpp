@@ -1,6 +1,7 @@
 #include "compile/report.h"
 #include <algorithm>
 #include "bora/kernels/loop_report.h"
+#include "bora/kernels/reduce.h"
 #include "compile/executable_run.h"
 
 namespace bora::exec {

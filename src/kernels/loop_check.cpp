@@ -2,6 +2,7 @@
 #include <bit>
 #include <sstream>
 #include "bora/base/error.h"
+#include "bora/kernels/reduce.h"
 #include "kernels/loop_plan.h"
 
 namespace bora::kernels {

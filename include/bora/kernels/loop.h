@@ -27,7 +27,6 @@ const ElementOp& element_op(OpId);
 std::vector<OpId> all_ops();
 
 enum class Reduction : std::uint8_t { sum, max, min, prod, all, any };  // max and min take NaN; all, any on bool
-std::string_view reduction_name(Reduction);
 
 /// Longer rows are reduced in segments of this many elements, over threads; 32 partial results each, combined in order.
 inline constexpr std::int64_t kSegment = 65536;

@@ -10,6 +10,7 @@ namespace bora::kernels {
 /// it), or blocks of rows combined in order (inner > 1); the same bits for every number of threads. n = 0 gives the identity; max of
 /// nothing is -inf (the smallest integer).
 void reduce(Reduction, Dtype, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner);
+std::string_view reduction_name(Reduction);
 /// The same reduction over the rows of [n, columns] piece by piece, for a caller that makes the rows as it goes: each block of kBlockRows
 /// rows (the last may be shorter) is begun and takes its rows in order, in any portions; then the blocks are combined. The same bits.
 inline constexpr std::int64_t kBlockRows = 64;
