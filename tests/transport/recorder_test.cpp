@@ -43,7 +43,7 @@ TEST(Recorder, KeepsTheLast4096) {
   EXPECT_HAS(text, "{\"rank\":0}\n{\"seq\":904,\"group\":\"axis data\",\"op\":\"barrier\"");
   EXPECT_HAS(text, "\"start_us\":0,\"first_byte_us\":null,\"end_us\":4998,\"state\":\"done\"}\n{\"seq\":4999,");
   EXPECT_HAS(text, "\"end_us\":null,\"state\":\"aborted\"}\n");
-  r.add({.summary = {.members = group}, .moved = {{}, {30, 4}}, .enqueued = now});
+  r.note(*r.add({.summary = {.members = group}, .enqueued = now}), {{}, {30, 4}});
   EXPECT_HAS(r.lines("", none), "\"bytes_out\":30,\"bytes_in\":4,\"peers\":{\"1\":{\"out\":30,\"in\":4}},\"enqueued\":");
 }
 TEST(Recorder, OneSentenceSaysWhoWaitsForWhom) {

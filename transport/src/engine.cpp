@@ -262,12 +262,10 @@ bool Engine::pump() {
 }
 /// Counts it and lets go of it: from here on it may be read by any thread.
 void Engine::end(Operation& o, Clock::time_point now) {
-  for (auto& m : o.moved) {
-    traffic_.bytes_sent += static_cast<std::uint64_t>(m.out);
-    traffic_.bytes_received += static_cast<std::uint64_t>(m.in);
-  }
   auto& r = *o.record;
-  r.moved = std::move(o.moved);
+  recorder_.note(r, o.moved);
+  traffic_.bytes_sent += static_cast<std::uint64_t>(r.all.out);
+  traffic_.bytes_received += static_cast<std::uint64_t>(r.all.in);
   r.ended = now;
   if (trace::on())
     trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started), trace::nanoseconds(r.ended));

@@ -107,7 +107,7 @@ void Engine::write_recorder(const std::string& why) {
   header << "\"rank\":" << options_.rank << ",\"who\":" << quoted(link_->who(options_.rank)) << ",\"why\":" << quoted(why)
          << ",\"written\":\"" << wall_time(Clock::now()) << "\",\"collectives\":" << traffic_.collectives << ",\"stale\":" << traffic_.stale
          << ",\"refused\":" << traffic_.refused;
-  for (auto& [key, o] : active_) o->record->moved = o->moved;
+  for (auto& [key, o] : active_) recorder_.note(*o->record, o->moved);
   auto state = [&](const Record& r) {
     auto found = active_.find({r.summary.group, r.summary.seq});
     if (found == active_.end()) return std::string("\"aborted\"");

@@ -33,7 +33,8 @@ struct Moved {
 struct Record {
   Summary summary = {};
   Algorithm algorithm = Algorithm::direct;
-  std::vector<Moved> moved = {};  // by position in the group; of one under way only when it is asked for
+  Moved all = {};  // of one under way only when it is asked for
+  std::uint64_t moved_at = 0;  // the members' in the recorder, by position
   Clock::time_point enqueued = {}, started = {}, first_byte = {}, ended = {};
 };
 

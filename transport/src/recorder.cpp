@@ -32,6 +32,14 @@ Record* Recorder::add(Record r) {
   slot = std::move(r);
   return &slot;
 }
+void Recorder::note(Record& r, const std::vector<Moved>& members) {
+  r.all = {};
+  r.moved_at = moves_;
+  for (auto& m : members) {
+    r.all.out += m.out, r.all.in += m.in;
+    moved_[moves_++ % kMoves] = m;
+  }
+}
 const Record* Recorder::find(std::uint32_t group, std::uint64_t seq) const {
   for (std::size_t k = ring_.size(); k-- > 0;)  // the newest first
     if (auto& r = ring_[(next_ + k) % ring_.size()]; r.summary.group == group && r.summary.seq == seq) return &r;
@@ -54,16 +62,14 @@ std::string Recorder::lines(const std::string& header, const std::function<std::
       if (t == Clock::time_point{}) o << "null";
       else o << std::chrono::duration_cast<std::chrono::microseconds>(t - r.enqueued).count();
     };
-    Moved all;
     std::ostringstream peers;
-    for (std::size_t k = 0; k < r.moved.size(); ++k) {
-      auto [out, in] = r.moved[k];
-      all.out += out, all.in += in;
-      if (out > 0 || in > 0) peers << (peers.tellp() > 0 ? "," : "") << "\"" << s.members->ranks[k] << "\":{\"out\":" << out << ",\"in\":" << in << "}";
-    }
+    bool kept = (r.all.out > 0 || r.all.in > 0) && moves_ - r.moved_at <= kMoves;
+    for (std::size_t p = 0; kept && p < s.members->ranks.size(); ++p)
+      if (auto [out, in] = moved_[(r.moved_at + p) % kMoves]; out > 0 || in > 0)
+        peers << (peers.tellp() > 0 ? "," : "") << "\"" << s.members->ranks[p] << "\":{\"out\":" << out << ",\"in\":" << in << "}";
     o << "{\"seq\":" << s.seq << ",\"group\":" << quoted(s.members->name) << ",\"op\":\"" << op_name(s.op)
       << "\",\"dtype\":\"" << s.dtype << "\",\"count\":" << s.count << ",\"algorithm\":\"" << algorithm_name(r.algorithm)
-      << "\",\"bytes_out\":" << all.out << ",\"bytes_in\":" << all.in << ",\"peers\":{" << peers.str() << "},\"enqueued\":\""
+      << "\",\"bytes_out\":" << r.all.out << ",\"bytes_in\":" << r.all.in << ",\"peers\":{" << peers.str() << "},\"enqueued\":\""
       << wall_time(r.enqueued) << "\"";
     after("start_us", r.started);
     after("first_byte_us", r.first_byte);

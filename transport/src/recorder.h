@@ -10,9 +10,12 @@ namespace bora::transport {
 class Recorder {
  public:
   static constexpr std::size_t kKept = 4096;
-  Recorder() { ring_.reserve(kKept); }
+  static constexpr std::size_t kMoves = 16 * kKept;  // members' bytes: of that many collectives of 16 members, of fewer larger ones
+  Recorder() : moved_(kMoves) { ring_.reserve(kKept); }
   /// Stays where it is until kKept more have been added: far more than may be under way.
   Record* add(Record);
+  /// What went to and came from every member, by position; replaces what was said before.
+  void note(Record&, const std::vector<Moved>&);
   const Record* find(std::uint32_t group, std::uint64_t seq) const;
   /// The one that ended last, or none.
   const Record* last_ended() const;
@@ -22,6 +25,8 @@ class Recorder {
 
  private:
   std::vector<Record> ring_;
+  std::vector<Moved> moved_;  // a ring as well: a vector in every Record would tear holes into the heap
+  std::uint64_t moves_ = 0;   // ever written to it
   std::size_t next_ = 0;  // the slot that is written next, once the ring is full
 };
 /// "2026-11-22T12:01:02.123456Z": when a moment of the steady clock was, by the clock on the wall as it is now.
