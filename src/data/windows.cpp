@@ -1,6 +1,9 @@
 #include "bora/data/windows.h"
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+#include <algorithm>
 #include <bit>
 #include <exception>
 #include <random>
@@ -96,6 +99,9 @@ struct Prefetch::Pipeline {
   }
 };
 Prefetch::Prefetch(Read read, std::int64_t first) : pipeline_(new Pipeline{std::move(read), first}) {
+  // A rank may be bound to one core, for which TBB would start no worker.
+  static const tbb::global_control workers(tbb::global_control::max_allowed_parallelism,
+                                           static_cast<std::size_t>(std::max(2, tbb::info::default_concurrency())));
   pipeline_->start();
 }
 Prefetch::~Prefetch() { pipeline_->wait(); }
