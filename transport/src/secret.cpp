@@ -62,9 +62,9 @@ Doorkeeper::Doorkeeper(ZmqContext& c, const std::optional<JobKeys>& k) : keys_(k
   Socket door(c, ZMQ_REP), stop(c, ZMQ_PAIR);
   end_ = Socket(c, ZMQ_PAIR);
   for (auto* s : {&door, &stop, &end_}) s->set(ZMQ_LINGER, 0);
-  check<TransportError>(zmq_bind(door.get(), kDoor) == 0 && zmq_bind(stop.get(), "inproc://door-stop") == 0 &&
-                            zmq_connect(end_.get(), "inproc://door-stop") == 0,
-                        "cannot check who connects: ", zmq_strerror(zmq_errno()));
+  bool open = attach(zmq_bind, door.get(), kDoor) && attach(zmq_bind, stop.get(), "inproc://door-stop") &&
+              attach(zmq_connect, end_.get(), "inproc://door-stop");
+  check<TransportError>(open, "cannot check who connects: ", zmq_strerror(zmq_errno()));
   thread_ = std::thread([this, d = std::move(door), s = std::move(stop)]() mutable { run(std::move(d), std::move(s)); });
 }
 Doorkeeper::~Doorkeeper() {
@@ -104,7 +104,7 @@ void check_that_strangers_are_refused(const std::string& endpoint, const JobKeys
                         zmq_strerror(zmq_errno()));
   Socket events(own, ZMQ_PAIR);
   events.set(ZMQ_LINGER, 0);
-  bool watching = zmq_connect(events.get(), address) == 0 && zmq_connect(s.get(), endpoint.c_str()) == 0;
+  bool watching = attach(zmq_connect, events.get(), address) && attach(zmq_connect, s.get(), endpoint.c_str());
   check<TransportError>(watching, "cannot connect to ", endpoint, ": ", zmq_strerror(zmq_errno()));
   bool refused = false, let_in = false;
   for (auto end = std::chrono::steady_clock::now() + 5s; !refused && !let_in && std::chrono::steady_clock::now() < end;) {

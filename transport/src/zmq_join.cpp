@@ -139,7 +139,7 @@ class Joining {
     j_.data.set(ZMQ_BACKLOG, 128);
     j_.data_monitor = j_.data.monitor(*j_.context, "data");
     auto any_port = "tcp://" + bracketed(ip) + ":*";
-    check<ConfigError>(zmq_bind(j_.data.get(), any_port.c_str()) == 0, "cannot listen on ", ip, ": ",
+    check<ConfigError>(attach(zmq_bind, j_.data.get(), any_port.c_str()), "cannot listen on ", ip, ": ",
                        zmq_strerror(zmq_errno()));
   }
   void wait_for_news() {
@@ -156,7 +156,7 @@ class Joining {
       j_.star.control.set(ZMQ_USE_FD, c_.root_socket);
     }
     int e = 0;
-    auto bind = [&] { return e = zmq_bind(j_.star.control.get(), endpoint.c_str()) == 0 ? 0 : zmq_errno(); };
+    auto bind = [&] { return e = attach(zmq_bind, j_.star.control.get(), endpoint.c_str()) ? 0 : zmq_errno(); };
     // A name that was given to this host a moment ago may lead to where it was before.
     while (bind() == EADDRNOTAVAIL && c_.root_may_lag && elapsed() < c_.join_timeout_s) {
       std::this_thread::sleep_for(500ms);
@@ -376,7 +376,7 @@ class Joining {
   // ---- the others ----
   void greet() {
     auto endpoint = root_.endpoint();
-    check<ConfigError>(zmq_connect(j_.star.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(), ": ",
+    check<ConfigError>(attach(zmq_connect, j_.star.control.get(), endpoint.c_str()), "cannot connect to ", root_.text(), ": ",
                        zmq_strerror(zmq_errno()));
     std::string absent;
     bool known = false;
@@ -391,7 +391,7 @@ class Joining {
           zmq_disconnect(j_.star.control.get(), endpoint.c_str());
           root_ = now;
           endpoint = root_.endpoint();
-          check<ConfigError>(zmq_connect(j_.star.control.get(), endpoint.c_str()) == 0, "cannot connect to ", root_.text(),
+          check<ConfigError>(attach(zmq_connect, j_.star.control.get(), endpoint.c_str()), "cannot connect to ", root_.text(),
                              ": ", zmq_strerror(zmq_errno()));
         }
       }

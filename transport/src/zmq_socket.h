@@ -30,6 +30,12 @@ class ZmqContext {
  private:
   zmq::context_t context_{1};  // one I/O thread
 };
+/// zmq_bind or zmq_connect, again while signals interrupt it.
+inline bool attach(int (*how)(void*, const char*), void* socket, const char* where) {
+  int r = 0;
+  while ((r = how(socket, where)) != 0 && zmq_errno() == EINTR) {}
+  return r == 0;
+}
 class Socket {
  public:
   Socket() = default;
@@ -108,7 +114,7 @@ class Socket {
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
     Socket m(c, ZMQ_PAIR);
     m.set(ZMQ_LINGER, 0);
-    check<TransportError>(zmq_connect(m.get(), address.c_str()) == 0,
+    check<TransportError>(attach(zmq_connect, m.get(), address.c_str()),
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
     return m;
   }
