@@ -1,6 +1,7 @@
 // soak.cpp -- one rank of a soak: random collectives over random groups, several under way, random stalls of up to 50 ms, every result
 // checked. All ranks draw the same numbers, so all know what to expect. bora_transport_soak SECONDS SEED [STALL_MS]
-// Memory must not grow: fails if it does by more than 64 MiB after the first fifth of the time.
+// Memory must not grow: fails if it does by more than 16 MiB after the first fifth of the time.
+#include <malloc.h>
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
@@ -39,6 +40,9 @@ int main(int argc, char** argv) {
   double seconds = number(1, 60);
   auto seed = static_cast<unsigned>(number(2, 1));
   int stall = static_cast<int>(number(3, 50));
+  // The payloads of this program go back to the system when they are freed, so that what stays is the library's: in the heap they
+  // would leave up to the 70 MiB that are under way at once.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 16);
   try {
     auto c = join(config_from_environment());
     int P = c->size(), me = c->rank();
@@ -141,7 +145,7 @@ int main(int argc, char** argv) {
       }
     }
     std::printf("rank %d: %llu collectives right in %.0f s, %ld MiB in memory, at most %ld\n", me, static_cast<unsigned long long>(done), elapsed(), first >> 20, most >> 20);
-    if (most > first + (64 << 20)) return std::printf("rank %d: memory grows\n", me), 1;
+    if (most > first + (16 << 20)) return std::printf("rank %d: memory grows\n", me), 1;
     c->leave();
     return 0;
   } catch (const bora::Error& e) {
