@@ -251,7 +251,7 @@ constexpr I kLongRow = 1 << 16, kScanBlock = 1 << 14;
 template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reverse) {
   using A = typename AccOf<T>::type;
   I size = n >= kLongRow ? kScanBlock : n, blocks = (n + size - 1) / size;
-  std::vector<A> start(static_cast<std::size_t>(outer * blocks), A(0));
+  std::vector<A> start(static_cast<std::size_t>(blocks > 1 ? outer * blocks : 4), A(0));  // one block a row: all begin at 0
   auto length = [&](I b) { return std::min(size, n - b * size); };
   if (blocks > 1) {
     parallel_for(outer * blocks, std::max<I>(1, kGrain / size), [&](I begin, I end) {
@@ -270,7 +270,7 @@ template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reve
     for (I u = begin; u < end;) {
       I b = u % blocks, at = u / blocks * n + b * size;
       I alike = blocks == 1 ? end - u : std::min(end - u, n / size - b);  // neighbours of equal length and distance
-      const A* from = start.data() + u;
+      const A* from = start.data() + (blocks > 1 ? u : 0);
       if (alike >= 4) scan_rows<4>(in + at, out + at, size, size, reverse, from), u += 4;
       else scan_rows<1>(in + at, out + at, size, length(b), reverse, from), ++u;
     }

@@ -110,6 +110,8 @@ const std::vector<Case> cases = {{.m = 1, .n = 1, .k = 1},
                                  {.m = 90, .n = 2, .k = 261},
                                  {.batch = 2, .m = 1030, .n = 8, .k = 31, .ta = true, .pad = 5},
                                  {.m = 30, .n = 1061, .k = 300, .tb = true},
+                                 {.m = 14, .n = 60000, .k = 3},  // more columns than sums of bf16 have room for
+                                 {.m = 28, .n = 65536, .k = 4},
                                  {.m = 64, .n = 1, .k = 64},
                                  {.m = 1, .n = 64, .k = 1}};
 
@@ -185,6 +187,16 @@ template <class T> void expect_same_on_both_classes() {
     same("blocks");
     for (auto thin : {v3::gemm_thin, v4::gemm_thin})
       if (y = p.c0, b.c = y.data(); thin(b, small)) same("thin");
+  }
+}
+TEST(Gemm, OneProductEachWithAnyStrides) {  // k = 1: no stride is 1
+  std::vector<float> x(400), y{3, 0}, c(64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  for (bool rows : {false, true}) {
+    Gemm g{.dtype = f32, .m = 64, .n = 1, .k = 1, .a = x.data(), .a_row = 5, .a_col = 7, .b = y.data(), .b_row = 7, .b_col = 5, .c = c.data(), .ldc = 1};
+    if (rows) g.m = 1, g.n = 64, g.a = y.data(), g.b = x.data(), g.ldc = 64;
+    gemm(g);
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(c[i], 15.f * static_cast<float>(i)) << rows << " " << i;
   }
 }
 TEST(Gemm, BothKernelClassesGiveTheSameBits) {

@@ -370,6 +370,15 @@ TEST(Loop, StoresOverLoads) {
   late.store(late.reduce(Reduction::sum, t), false);
   for (std::int64_t n : {7, 513, 2000}) expect_as_scalar(late.loop, 3, n, 3, {-1, 0, -1, -1});
 }
+TEST(Loop, MorePointersThanRegisters) {
+  Builder b;
+  constexpr Dtype types[] = {f32, bf16, u8, i32, boolean};
+  int sum = b.cast(f32, b.load(f32, true));
+  for (int k = 0; k < 24; ++k) sum = b.op("add", {sum, b.cast(f32, b.load(types[k % 5], k % 4 != 0))});
+  b.store(sum, true), b.store(b.cast(bf16, sum), true), b.store(b.cast(u8, sum), true);
+  b.store(b.reduce(Reduction::sum, sum), false);
+  for (std::int64_t n : {1, 7, 33, 130, 1500}) expect_as_scalar(b.loop, 3, n, 9);
+}
 TEST(Loop, RandomGraphs) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     std::mt19937_64 g(seed);

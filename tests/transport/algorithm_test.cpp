@@ -54,8 +54,8 @@ TEST_P(Algorithms, AllReduceHasTheSameBits) {
 }
 TEST_P(Algorithms, SumsThatTravelAsBf16) {
   std::int64_t n = 40001;
-  for (auto a : {"two_shot", "chain", "by_host", "one_shot"})
-    job(std::string("all_reduce=") + a, [&](Context& c, const Group& g) {
+  for (std::string a : {"two_shot", "chain", "by_host", "one_shot"})
+    job("all_reduce=" + a + ",reduce_scatter=" + (a == "chain" || a == "by_host" ? a : "direct"), [&](Context& c, const Group& g) {
       std::vector<std::vector<bfloat16>> parts;
       std::vector<const std::byte*> p;
       std::vector<float> mine(at(n)), out(at(n));

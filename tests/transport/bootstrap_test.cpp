@@ -85,8 +85,8 @@ TEST(Bootstrap, ASocketIsInheritedOnce) {
 }
 TEST(Bootstrap, ListensWhereItIsTold) {
   Address root{.host = "127.0.0.1", .port = "1", .ip = "127.0.0.1"};
-  for (std::string interfaces : {"", "lo", "127.0.0.1", "127.0.0.0/8", "0.0.0.0/0", "nosuch0,198.51.100.7,127.0.0.0/30"})
-    EXPECT_EQ(own_address(root, interfaces).rfind(interfaces == "0.0.0.0/0" ? "" : "127.0.0.1", 0), 0u) << interfaces;
+  for (std::string interfaces : {"", "lo", "127.0.0.1", "127.0.0.0/8", "nosuch0,198.51.100.7,127.0.0.0/30"})
+    EXPECT_EQ(own_address(root, interfaces), "127.0.0.1") << interfaces;
   for (std::string interfaces : {"nosuch0", "198.51.100.0/24", "127.0.0.0/33", "127.0.0.0/8x", "^lo,0.0.0.0/0", "::1"})
     EXPECT_THROW(own_address(root, interfaces), ConfigError) << interfaces;
   try {

@@ -111,7 +111,7 @@ std::string own_address(const Address& root, const std::string& interfaces) {
     check<ConfigError>(getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
     std::string names, ip;
     for (auto* i = all; i; i = i->ifa_next) {
-      if (!i->ifa_addr || i->ifa_addr->sa_family != family) continue;
+      if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP)) continue;
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
       bool named = std::any_of(words.begin(), words.end(), [&](auto& w) { return w == i->ifa_name || is_in(w, i->ifa_addr); });
       if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:"))) ip = text_of(i->ifa_addr);

@@ -22,8 +22,8 @@ class DataPath {
   virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
   virtual bool receive(Sink&) = 0;
   virtual int descriptor() const = 0;  // readable when something may have arrived for a sleeper
-  virtual bool ready() = 0;            // has anything arrived? Cheap.
-  virtual void asleep() = 0;           // somebody is about to wait for the descriptor: it must become readable from now on
+  virtual bool ready() { return true; }  // may anything have arrived? Cheap; asked of memory only
+  virtual void asleep() {}               // somebody is about to wait for the descriptor: it must become readable from now on
   virtual bool sending() const { return false; }  // something has yet to leave, which it does while somebody calls receive
   virtual void stop() = 0;             // the job is lost: no buffer is read any more
   /// Connections that broke a while ago: if their ranks live, a wait for their data would have no end. About ten times a second.

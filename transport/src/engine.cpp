@@ -133,6 +133,7 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   Lock lock(m_);
   auto op = begin(lock, g, c);
   while (pump()) {}
+  if (leading_) link_->wake(Side::leader);  // it may sleep without waiting for the peers that this one needs
   link_->watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
@@ -140,8 +141,10 @@ void Engine::run(const Group& g, const Collective& c) {
   check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
-  if (leading_)  // by another thread, which may sleep; else the wait does it
+  if (leading_) {  // by another thread, which may sleep; else the wait does it
     while (pump()) {}
+    link_->wake(Side::leader);
+  }
   Waiting w{.since = op->record->started, .operation = op.get()};
   await(lock, w, [&] { return op->done.load(); });
 }
@@ -272,6 +275,7 @@ void Engine::end(Operation& o, Clock::time_point now) {
   o.complete();
 }
 bool Engine::sweep(Clock::time_point now) {
+  if (state_ == State::lost) return false;  // waits have thrown: results have nowhere to go
   bool ended = false;
   for (auto it = active_.begin(); it != active_.end();) {
     if (!it->second->finished()) {

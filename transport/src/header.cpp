@@ -3,6 +3,13 @@
 #include "bora/base/crc32c.h"
 
 namespace bora::transport {
+Header greeting(int from, int to) {
+  Header h;
+  h.type = MessageType::hello;
+  h.src = static_cast<std::uint32_t>(from);
+  h.dst = static_cast<std::uint32_t>(to);
+  return h;
+}
 Header sealed(Header h) {
   h.crc = crc32c(&h, offsetof(Header, crc));
   return h;

@@ -34,6 +34,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64 && alignof(Header) == 8);
 
+/// What the one who connects sends first.
+Header greeting(int from, int to);
 /// The header with its crc set.
 Header sealed(Header);
 /// Reads a header from raw bytes. False if length, magic, version, type or crc are wrong.

@@ -69,7 +69,7 @@ class NetLink final : public Link {
         shm_->connect(r);
         return up(r, shm_.get());
       } catch (const TransportError& e) {
-        std::fprintf(stderr, "warning: no shared memory with %s, so tcp is used: %s\n", who(r).c_str(), e.what());
+        std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(), e.what());
       }
     }
     wire_->connect(r);
@@ -94,7 +94,9 @@ class NetLink final : public Link {
     slept_ = false;
     without_sockets_ = 0;
     any = star_.receive(sink) || any;
-    return (!stopped_ && wire_->receive(sink)) || any;
+    if (stopped_ || !wire_->receive(sink)) return any;
+    if (shm_) shm_->receive(sink);  // who sleeps is told of what that passed on, or let go of, by memory
+    return true;
   }
   void tick(Clock::time_point now, Sink& sink) override {
     without_sockets_ = kMemoryFirst;

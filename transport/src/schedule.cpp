@@ -148,65 +148,65 @@ void scatter_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
   b.copy(mine, out);
 }
-/// Up a binomial tree: every member has its subtree's parts, its own first, and the root puts them where they belong.
-void gather_binomial(Builder& b) {
-  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;
-  auto member = [&](int position) { return (position + b.p.root) % P; };
-  std::vector<std::int64_t> turned;
-  for (int k = 0; k < P; ++k) turned.push_back(b.p.recv_counts[static_cast<std::size_t>(member(k))]);
-  Parts part(turned);
-  Binomial tree(v, P);
-  auto begin = part(v).begin;
-  auto held = [&](int first, int last) {
-    auto r = part.over(first, last);
-    return Range{r.begin - begin, r.end - begin};
-  };
+/// Parts on a binomial tree: every member holds those of its subtree, its own first. Positions count from the root.
+struct PartsOnTree {
+  int P, root, v;
+  Parts part;
+  Binomial tree;
   Range own{0, part(v).size()};
-  if (tree.children.empty() && v != 0) {
-    b.send(member(tree.parent), own);
+  explicit PartsOnTree(const Problem& p) : P(p.size), root(p.root), v((p.rank - root + P) % P), part(turned(p)), tree(v, P) {}
+  static Parts turned(const Problem& p) {
+    auto counts = p.recv_counts;
+    std::rotate(counts.begin(), counts.begin() + p.root, counts.end());
+    return Parts(counts);
+  }
+  int member(int position) const { return (position + root) % P; }
+  int parent() const { return member(tree.parent); }
+  bool leaf() const { return tree.children.empty() && v != 0; }
+  /// What the subtree of position c holds, in the memory of this one.
+  Range held(int c) const {
+    auto r = part.over(c, c + Binomial(c, P).span);
+    return {r.begin - part(v).begin, r.end - part(v).begin};
+  }
+};
+/// Up a binomial tree; the root puts all parts where they belong.
+void gather_binomial(Builder& b) {
+  PartsOnTree at(b.p);
+  if (at.leaf()) {
+    b.send(at.parent(), at.own);
     return;
   }
-  b.s.work = part.over(v, v + tree.span).size();
-  int got = b.copy(own, own, Place::work);
-  for (int c : tree.children) got = b.receive(member(c), held(c, c + Binomial(c, P).span), 0, Place::work);
-  if (v != 0) {
-    b.send_after(member(tree.parent), Place::work, {0, b.s.work}, got, 0);
+  b.s.work = at.held(at.v).size();
+  int got = b.copy(at.own, at.own, Place::work);
+  for (int c : at.tree.children) got = b.receive(at.member(c), at.held(c), 0, Place::work);
+  if (at.v != 0) {
+    b.send_after(at.parent(), Place::work, {0, b.s.work}, got, 0);
     return;
   }
   Parts place(b.p.recv_counts);
-  Range up = place.over(b.p.root, P), low = place.over(0, b.p.root);
+  Range up = place.over(b.p.root, b.p.size), low = place.over(0, b.p.root);
   b.copy_after(Place::work, {0, up.size()}, Place::out, up, got);
   b.copy_after(Place::work, {up.size(), b.s.work}, Place::out, low, got);
 }
 /// The same downwards.
 void scatter_binomial(Builder& b) {
-  int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;
-  auto member = [&](int position) { return (position + b.p.root) % P; };
-  std::vector<std::int64_t> turned;
-  for (int k = 0; k < P; ++k) turned.push_back(b.p.recv_counts[static_cast<std::size_t>(member(k))]);
-  Parts part(turned);
-  Binomial tree(v, P);
-  auto begin = part(v).begin;
-  Range own{0, part(v).size()};
-  if (tree.children.empty() && v != 0) {
-    b.receive(member(tree.parent), own);
+  PartsOnTree at(b.p);
+  if (at.leaf()) {
+    b.receive(at.parent(), at.own);
     return;
   }
-  b.s.work = part.over(v, v + tree.span).size();
+  b.s.work = at.held(at.v).size();
   int got = -1;
-  if (v == 0) {
+  if (at.v == 0) {
     Parts place(b.p.recv_counts);
-    Range up = place.over(b.p.root, P), low = place.over(0, b.p.root);
+    Range up = place.over(b.p.root, b.p.size), low = place.over(0, b.p.root);
     b.copy(up, {0, up.size()}, Place::work);
     got = b.copy(low, {up.size(), b.s.work}, Place::work);
   } else {
-    got = b.receive(member(tree.parent), {0, b.s.work}, 0, Place::work);
+    got = b.receive(at.parent(), {0, b.s.work}, 0, Place::work);
   }
-  for (int c : tree.children) {
-    auto r = part.over(c, c + Binomial(c, P).span);
-    b.send_after(member(c), Place::work, {r.begin - begin, r.end - begin}, got, 0);
-  }
-  b.copy_after(Place::work, own, Place::out, own, got);
+  for (int c : at.tree.children) b.send_after(at.member(c), Place::work, at.held(c), got, 0);
+  b.copy_after(Place::work, at.own, Place::out, at.own, got);
 }
 void all_to_all_direct(Builder& b) {
   Parts out(b.p.send_counts), in(b.p.recv_counts);

@@ -124,63 +124,66 @@ void broadcast_by_host(Builder& b) {
   if (root) b.copy({0, n}, {0, n});
 }
 namespace {
-/// The member of host h through which a gather or scatter passes: the root on its own host.
-int door(const Hosts& hosts, int h, int root) {
-  int home = 0;
-  while (root >= hosts.first(home + 1)) ++home;
-  return h == home ? root : hosts.owner(h, root - hosts.first(home));
-}
+/// Gather and scatter pass through one member of each host, its door: the root on its own host.
+struct Doors {
+  Hosts hosts;
+  Parts part;
+  int root, home = 0, mine;
+  explicit Doors(const Problem& p) : hosts(p), part(p.recv_counts), root(p.root) {
+    while (root >= hosts.first(home + 1)) ++home;
+    mine = door(hosts.mine);
+  }
+  int door(int h) const { return h == home ? root : hosts.owner(h, root - hosts.first(home)); }
+  Range of_host(int h) const { return part.over(hosts.first(h), hosts.first(h + 1)); }
+  /// Where a door has the part of member p: the root among all parts, another one among those of its host.
+  Range placed(int p) const {
+    auto begin = mine == root ? 0 : of_host(hosts.mine).begin;
+    return {part(p).begin - begin, part(p).end - begin};
+  }
+  template <class F> void other_hosts(F f) const {  // the next one first
+    for (int k = 1; k < hosts.count; ++k) f((hosts.mine + k) % hosts.count);
+  }
+};
 }  // namespace
-/// One member of each other host collects what the host has, and sends it in one stream.
+/// A door collects what its host has, and sends it in one stream.
 void gather_by_host(Builder& b) {
-  Hosts hosts(b.p);
-  Parts part(b.p.recv_counts);
-  int r = b.p.rank, h = hosts.mine, mine = door(hosts, h, b.p.root);
-  auto of_host = [&](int host) { return part.over(hosts.first(host), hosts.first(host + 1)); };
-  Range own{0, part(r).size()};
-  if (r != mine) {
-    b.send(mine, own);
+  Doors at(b.p);
+  int r = b.p.rank;
+  Range own{0, at.part(r).size()};
+  if (r != at.mine) {
+    b.send(at.mine, own);
     return;
   }
-  bool root = r == b.p.root;
+  bool root = r == at.root;
   auto target = root ? Place::out : Place::work;
-  auto begin = root ? 0 : of_host(h).begin;
-  auto placed = [&](int p) { return Range{part(p).begin - begin, part(p).end - begin}; };
-  int got = b.copy(own, placed(r), target);
-  hosts.others(r, [&](int p) { got = b.receive(p, placed(p), 0, target); });
-  if (!root) {
-    b.s.work = of_host(h).size();
-    b.send_after(b.p.root, Place::work, {0, b.s.work}, got, 1);
-    return;
-  }
-  for (int k = 1; k < hosts.count; ++k) {
-    int other = (h + k) % hosts.count;
-    b.receive(door(hosts, other, r), of_host(other), 1);
+  int got = b.copy(own, at.placed(r), target);
+  at.hosts.others(r, [&](int p) { got = b.receive(p, at.placed(p), 0, target); });
+  if (root) {
+    at.other_hosts([&](int h) { b.receive(at.door(h), at.of_host(h), 1); });
+  } else {
+    b.s.work = at.of_host(at.hosts.mine).size();
+    b.send_after(at.root, Place::work, {0, b.s.work}, got, 1);
   }
 }
 /// The way back.
 void scatter_by_host(Builder& b) {
-  Hosts hosts(b.p);
-  Parts part(b.p.recv_counts);
-  int r = b.p.rank, h = hosts.mine, mine = door(hosts, h, b.p.root);
-  auto of_host = [&](int host) { return part.over(hosts.first(host), hosts.first(host + 1)); };
-  Range own{0, part(r).size()};
-  if (r != mine) {
-    b.receive(mine, own);
+  Doors at(b.p);
+  int r = b.p.rank, got = -1;
+  Range own{0, at.part(r).size()};
+  if (r != at.mine) {
+    b.receive(at.mine, own);
     return;
   }
-  bool root = r == b.p.root;
-  for (int k = 1; root && k < hosts.count; ++k) {
-    int other = (h + k) % hosts.count;
-    b.send(door(hosts, other, r), of_host(other), 1);
-  }
+  bool root = r == at.root;
   auto source = root ? Place::in : Place::work;
-  auto begin = root ? 0 : of_host(h).begin;
-  auto placed = [&](int p) { return Range{part(p).begin - begin, part(p).end - begin}; };
-  if (!root) b.s.work = of_host(h).size();
-  int got = root ? -1 : b.receive(b.p.root, {0, b.s.work}, 1, Place::work);
-  hosts.others(r, [&](int p) { b.send_after(p, source, placed(p), got, 0); });
-  b.copy_after(source, placed(r), Place::out, own, got);
+  if (root) {
+    at.other_hosts([&](int h) { b.send(at.door(h), at.of_host(h), 1); });
+  } else {
+    b.s.work = at.of_host(at.hosts.mine).size();
+    got = b.receive(at.root, {0, b.s.work}, 1, Place::work);
+  }
+  at.hosts.others(r, [&](int p) { b.send_after(p, source, at.placed(p), got, 0); });
+  b.copy_after(source, at.placed(r), Place::out, own, got);
 }
 /// What a host has for a member of another host is collected by the member with that one's number, and crosses in one stream: per host and
 /// receiver one instead of one for each sender. All parts have the same length.

@@ -38,7 +38,7 @@ bool same_user(int socket) {
 struct Greeting {
   std::uint32_t magic = kMagic, epoch = 0, from = 0, to = 0;
 };
-/// Sends bytes with a descriptor beside them; false if there is no room.
+/// Sends bytes with a descriptor beside them; false if there is no room, or nobody any more: the control plane says so.
 bool pass(int socket, const void* bytes, std::size_t n, int descriptor) {
   iovec part{const_cast<void*>(bytes), n};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -53,7 +53,7 @@ bool pass(int socket, const void* bytes, std::size_t n, int descriptor) {
   c->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(c), &descriptor, sizeof descriptor);
   auto sent = ::sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-  check<TransportError>(sent == static_cast<ssize_t>(n) || errno == EAGAIN,
+  check<TransportError>(sent == static_cast<ssize_t>(n) || errno == EAGAIN || errno == EPIPE || errno == ECONNRESET,
                         "cannot pass shared memory to a peer: ", std::strerror(errno));
   return sent == static_cast<ssize_t>(n);
 }
@@ -150,8 +150,9 @@ class ShmData final : public DataPath {
           if (p->reader->crowded()) sink.make_room(static_cast<int>(r));
         }
       } catch (const TransportError& e) { sink.lost(static_cast<int>(r), e.what()); }
-      if (!stopped_ && p->reader->must_wake()) wake(*p);
     }
+    for (auto& p : peers_)  // behind all of them: a sum lets go of what came from others
+      if (!stopped_ && p && p->reader->must_wake()) wake(*p);
     wake_readers();
     return any;
   }

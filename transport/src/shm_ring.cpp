@@ -141,7 +141,8 @@ bool RingReader::next(Message& m) {
     std::memcpy(static_cast<void*>(&m.header), bytes_ + at % kCapacity, sizeof m.header);
     bool filler = m.header.type == MessageType::filler;
     auto n = filler ? left : footprint(bytes_in_ring(m.header));
-    check<TransportError>(m.header.payload() <= kMaxChunkBytes && n <= left && n <= there - at,
+    bool known = m.header.magic == kMagic && m.header.version == kProtocol && m.header.type >= MessageType::data && m.header.type <= MessageType::socket;
+    check<TransportError>(known && m.header.payload() <= kMaxChunkBytes && n <= left && n <= there - at,
                           "a peer's message in shared memory makes no sense");
     m.payload = bytes_ + at % kCapacity + kLine;
     prefetch(m.payload, n - kLine);

@@ -78,11 +78,7 @@ class TcpData final : public DataPath {
     check<TransportError>(ok, "cannot connect to rank ", r, " at ", text.substr(7), ": ", std::strerror(errno));
     auto& c = add(std::move(socket));
     adopt(c, r);
-    Header h;
-    h.type = MessageType::hello;
-    h.src = static_cast<std::uint32_t>(options_.rank);
-    h.dst = static_cast<std::uint32_t>(r);
-    send(r, h, nullptr, nullptr);
+    send(r, greeting(options_.rank, r), nullptr, nullptr);
   }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     auto c = by_rank_[static_cast<std::size_t>(r)];
@@ -120,11 +116,6 @@ class TcpData final : public DataPath {
     return any;
   }
   int descriptor() const override { return epoll_.get(); }
-  bool ready() override {
-    epoll_event e;
-    return epoll_.wait(&e, 1, 0) > 0;
-  }
-  void asleep() override {}
   bool sending() const override { return !turns_.empty(); }
   void stop() override {
     if (std::exchange(stopped_, true)) return;

@@ -51,11 +51,7 @@ void ZmqData::connect(int r) {
   auto& address = options_.addresses[static_cast<std::size_t>(r)];
   check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to rank ", r, " at ", address,
                         ": ", zmq_strerror(zmq_errno()));
-  Header h;
-  h.type = MessageType::hello;
-  h.src = static_cast<std::uint32_t>(options_.rank);
-  h.dst = index;
-  send(r, h, nullptr, nullptr);
+  send(r, greeting(options_.rank, r), nullptr, nullptr);
 }
 /// Frames of one message. Sending may take news off a socket's descriptor, so the socket counts as dirty afterwards.
 void ZmqData::send(int r, const Header& header, const std::byte* bytes, Owner* owner) {
@@ -116,10 +112,6 @@ bool ZmqData::receive(Sink& sink) {
   for (int r = 0; r < options_.rank && !stopped_; ++r)
     if (auto& p = peer(r); p.dirty) any = drain(r, p.dealer, p.dirty, sink) || any;
   return any;
-}
-bool ZmqData::ready() {
-  epoll_event e;
-  return epoll_.wait(&e, 1, 0) > 0;
 }
 std::vector<Broken> ZmqData::broken(Clock::time_point now) {
   std::vector<Broken> ranks;

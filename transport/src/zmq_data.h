@@ -27,8 +27,6 @@ class ZmqData final : public DataPath {
   void send(int peer, const Header&, const std::byte* bytes, Owner*) override;
   bool receive(Sink&) override;
   int descriptor() const override { return epoll_.get(); }
-  bool ready() override;
-  void asleep() override {}
   void stop() override;
   std::vector<Broken> broken(Clock::time_point now) override;
 

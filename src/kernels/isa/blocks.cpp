@@ -167,6 +167,8 @@ template <class Fn, class X, After post> struct Reduce {
 #pragma GCC unroll 5
     for (int w = 16; w; w /= 2)
       for (int j = 0; j < w; ++j) a[j] = Fn::one(a[j], a[j + w]);
+    if constexpr (std::is_floating_point_v<T> && (std::is_same_v<Fn, Largest> || std::is_same_v<Fn, Smallest>))
+      if (a[0] != a[0]) a[0] = static_cast<T>(__builtin_nan(""));  // which NaN came first is nobody's business
     if constexpr (post == After::bf16) return __builtin_bit_cast(float, rounded(a[0]));
     else if constexpr (post == After::byte) return a[0] & 0xffu;
     else return a[0];

@@ -183,12 +183,13 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   // Little work for every element: it is taken where it lies.
   const bool direct_b = g.b_col == 1 && (strips == 1 || g.k * g.n * size <= 12 << 10);
   const bool direct_a = sizeof(In) == size && direct_b && panels <= 4;
-  // Columns in even blocks, as many as a packed slab of b has room for.
-  const I most = direct_b ? panels : scratch.packed / size / ((g.k + slabs - 1) / slabs) / panel;
+  // Columns in even blocks, as many as a packed slab of b, and the sums of a strip, have room for.
+  const I room = in_place ? panels : kSumsBytes / size / kRows / panel;
+  const I most = min(room, direct_b ? panels : scratch.packed / size / ((g.k + slabs - 1) / slabs) / panel);
   const I blocks = (panels + most - 1) / most;
   for (I q = 0; q < blocks; ++q) {
     const I j0 = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j0;
-    const I lot = in_place ? strips : max(1, kSumsBytes / size / n / kRows);  // of strips that sums have room for
+    const I lot = in_place ? strips : kSumsBytes / size / n / kRows;  // of strips that sums have room for
     for (I t0 = 0; t0 < strips; t0 += lot) {
       const I t1 = min(strips, t0 + lot), first = r_begin(t0);
       for (I s = 0; s < slabs; ++s) {

@@ -88,7 +88,7 @@ template <class T, class In, class Out> void thin(const Thin& t, const In* x, co
   static constexpr Slabs<T, In> slabs_of;
   constexpr Dtype d = sizeof(T) == 8 ? Dtype::f64 : Dtype::f32;
   constexpr I width = Simd<T>::width, ld = kSlots * width;
-  const bool by_k = t.y_k == 1 && t.y_many != 1;
+  const bool by_k = t.y_many != 1 && (t.y_k == 1 || t.k == 1);
   constexpr I near = 32 << 10;  // bytes that the first-level cache may hold already
   const auto order = by_k ? Order::by_k : t.many * t.k * I{sizeof(In)} <= near ? Order::by_row : Order::by_row_far;
   const auto* ways = slabs_of.f[static_cast<int>(order)][t.few];

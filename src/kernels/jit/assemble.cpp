@@ -245,11 +245,16 @@ class Assembler : public Encoder {
     }
     if (s_.wide) vbroadcastsd(y(0), xmm0);
     else vbroadcastss(v(0), xmm0);
-    if (flag_nan_) {
+    if (is_float(a.what.format) && (a.what.kind == Reduction::max || a.what.kind == Reduction::min)) {  // of all NaNs one comes out
       Xbyak::Label numbers;
-      kortestw(kNan, kNan);
-      jz(numbers);
-      load_constant(0, 0x7fc00000u, false);
+      if (flag_nan_) {
+        kortestw(kNan, kNan);
+        jz(numbers);
+      } else {
+        s_.wide ? vucomisd(xmm0, xmm0) : vucomiss(xmm0, xmm0);
+        jnp(numbers);
+      }
+      load_constant(0, s_.wide ? 0x7ff8000000000000u : 0x7fc00000u, s_.wide);
       L(numbers);
     }
     vmovaps(ptr[rsp + slot_offset_[at(a.what.slot)]], v(0));

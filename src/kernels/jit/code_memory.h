@@ -14,7 +14,6 @@ class CodeMemory {
   CodeMemory(const CodeMemory&) = delete;
   CodeMemory& operator=(const CodeMemory&) = delete;
   const void* entry() const { return memory_; }
-  std::size_t bytes() const { return mapped_; }
   /// Bytes mapped by all that live.
   static std::size_t total();
 

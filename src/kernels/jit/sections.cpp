@@ -94,6 +94,7 @@ class Maker {
       case Kind::bitcast: return covered(trace_cast(*g_, format(i.in[0]), f, value(i.in[0])), i);
       case Kind::linear: {
         const int form = static_cast<int>(i.imm);
+        if (k_.wide && !wide) throw Uncovered{"a linear form of 32 bits in 64-bit lanes"};
         if (is_float(f) && !wide) out_.real_forms |= 1u << form;
         return trace_linear(*g_, f, form, step(form, false, wide ? Format::i64 : Format::u32));
       }

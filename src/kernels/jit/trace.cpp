@@ -196,10 +196,6 @@ int trace_cast(Graph& g, Format from, Format to, int v) {
   Recording recording(g);
   return width_of(from) == 8 || width_of(to) == 8 ? cast64(from, to, v) : cast32(from, to, v);
 }
-int trace_round(Graph& g, int v) {
-  Recording recording(g);
-  return round_to_bf16(F::of(v)).v;
-}
 int trace_loaded(Graph& g, Format f, int raw) {
   Recording recording(g);
   switch (f) {

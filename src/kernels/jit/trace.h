@@ -10,7 +10,6 @@ int trace_op(Graph&, OpId, Format of_last_operand, const int* in);
 int trace_cast(Graph&, Format from, Format to, int value);
 int trace_loaded(Graph&, Format, int raw);    // zero-extended memory -> value
 int trace_to_memory(Graph&, Format, int value);  // value -> what lies in the low bits of its lane
-int trace_round(Graph&, int value);           // f32 -> bf16 within f32
 /// One value of a linear form: its 64-bit value at the first lane plus j * stride, `steps` (low and high words; wide: one).
 int trace_linear(Graph&, Format, int form, int step_low);
 /// 32 or 8 random bits of the counter that the linear form is; key: two words.

@@ -108,6 +108,7 @@ std::vector<int> meet(Library& l, const MpiOptions& o) {
     l.comm = l.copy;
     check_call(MPI_Comm_set_errhandler(l.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
+  check<ConfigError>(l.users == 0, "BORA_CARRIER=mpi: this process is in a job over MPI already; let go of it first");
   l.mine = o.rank;
   l.all.assign(static_cast<std::size_t>(size), 0);
   check_call(MPI_Iallgather(&l.mine, 1, MPI_INT, l.all.data(), 1, MPI_INT, l.comm, &request), "MPI_Iallgather");
@@ -136,11 +137,7 @@ class MpiData final : public DataPath {
     --library_.users;
   }
   void connect(int r) override {
-    Header h;
-    h.type = MessageType::hello;
-    h.src = static_cast<std::uint32_t>(options_.rank);
-    h.dst = static_cast<std::uint32_t>(r);
-    send(r, h, nullptr, nullptr);
+    send(r, greeting(options_.rank, r), nullptr, nullptr);
   }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
@@ -169,7 +166,6 @@ class MpiData final : public DataPath {
     return any;
   }
   int descriptor() const override { return timer_.get(); }
-  bool ready() override { return true; }
   void asleep() override { nap(kNap); }
   bool sending() const override { return !sending_.empty(); }
   void stop() override {  // of a job that is lost; what is on its way stays where it is
