@@ -10,7 +10,7 @@ int bind_to_share(int part, int parts) {
   for (int c = 0; c < CPU_SETSIZE; ++c)
     if (CPU_ISSET(c, &may)) cores.push_back(c);
   int n = static_cast<int>(cores.size());
-  if (n < parts) return 1;
+  if (part < 0 || part >= parts || n < parts) return 1;
   cpu_set_t share;
   CPU_ZERO(&share);
   int begin = n * part / parts, end = n * (part + 1) / parts;

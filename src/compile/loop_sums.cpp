@@ -19,9 +19,10 @@ struct Shape {
   }
 };
 Dtype dtype_of(const Fused& f, std::size_t operand) { return f.loop.operands[operand].dtype; }
-std::size_t block_bytes(const Fused& f, const Fused::Sum& s, I columns) {
-  auto bytes = static_cast<std::size_t>(columns) * kernels::partial_bytes(dtype_of(f, s.operand));
-  return (bytes + 63) / 64 * 64;  // whole cache lines: neighbours belong to other threads
+/// Of the partial results of a sum, [blocks, columns].
+std::size_t sum_bytes(const Fused& f, const Fused::Sum& s, const Shape& shape) {
+  auto bytes = static_cast<std::size_t>(shape.blocks * shape.columns) * kernels::partial_bytes(dtype_of(f, s.operand));
+  return (bytes + 63) / 64 * 64;  // those of the next sum start at a cache line
 }
 
 /// Part of the loop: rows [begin, end) of columns [c0, c0 + width).
@@ -103,7 +104,7 @@ class Part {
 std::size_t partial_bytes(const Fused& f) {
   Shape shape(f.args);
   std::size_t bytes = 0;
-  for (auto& s : f.sums) bytes += static_cast<std::size_t>(shape.blocks) * block_bytes(f, s, shape.columns);
+  for (auto& s : f.sums) bytes += sum_bytes(f, s, shape);
   return bytes;
 }
 void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, const Fused& f, void* const* sums,
@@ -113,7 +114,7 @@ void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, con
   auto* memory = static_cast<char*>(partials);
   for (auto& s : f.sums) {
     first.push_back(memory);
-    memory += static_cast<std::size_t>(shape.blocks) * block_bytes(f, s, shape.columns);
+    memory += sum_bytes(f, s, shape);
   }
   auto chunk = f.whole_rows ? shape.columns : std::min(kChunk, shape.columns);
   auto chunks = (shape.columns + chunk - 1) / chunk;

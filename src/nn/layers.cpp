@@ -115,7 +115,10 @@ NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask)
   };
   AttentionOptions options{.causal = mask.causal};
   if (mask.explicit_mask) options.mask = spread(*mask.explicit_mask, {position, key_position}, true);
-  if (mask.window) options.left = *mask.window - 1;
+  if (mask.window) {
+    check<ValueError>(*mask.window >= 1, "Attention: a window has at least its own position, got ", *mask.window);
+    options.left = *mask.window - 1;
+  }
   if (mask.segments) options.query_segments = options.key_segments = spread(*mask.segments, {position}, false);
   auto y =
       attention(flat(queries, heads.size(), size), flat(keys, shared, size), flat(values, shared, value_size), options);

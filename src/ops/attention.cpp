@@ -172,7 +172,7 @@ Cost cost_of(const Attention& p, const Types& in, const Types& out, double produ
 }  // namespace
 
 Types Attention::infer(const Types& in) const {
-  check<ShapeError>(in.size() >= 3, "attention: needs q, k and v");
+  check<ShapeError>(in.size() >= 3, "attention: needs q, k and v, got ", in.size(), " inputs");
   Sizes s(in[0], in[1], in[2]);
   check_extras(*this, in, s, 3);
   return {{Sizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype},
@@ -206,7 +206,7 @@ std::vector<Mapped> Attention::batch(const std::vector<Mapped>& in, const BatchR
 }
 
 Types AttentionGrad::infer(const Types& in) const {
-  check<ShapeError>(in.size() >= 6, "attention_grad: needs q, k, v, d_out, lse and delta");
+  check<ShapeError>(in.size() >= 6, "attention_grad: needs q, k, v, d_out, lse and delta, got ", in.size(), " inputs");
   Sizes s(in[0], in[1], in[2]);
   Type rows{Sizes::with(s.batch, {s.K, s.G, s.S}), computed_in(in[0].dtype)},
       out{Sizes::with(s.batch, {s.S, s.K, s.G, s.E}), in[0].dtype};
@@ -306,8 +306,8 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
     };
     also(lift(v.in[x.query_segments], -1) == lift(v.in[x.key_segments], -2));
   }
-  auto w = exp(t - where(lse == -inf, 0, lse));
-  if (attends.defined()) w = where(attends, w, 0);
+  auto below = t - where(lse == -inf, 0, lse);  // masked before exp: above lse that is inf, which no derivative of where hides
+  auto w = exp(attends.defined() ? where(attends, below, -inf) : below);
   Array drop;
   if (x.key) {  // what attention itself draws, made visible: equal weights, and values that each point at one key
     auto unit = eye(s.T, type), one = broadcast_to(reshape(unit, {s.T, 1, s.T}), Sizes::with(s.batch, {s.T, s.K, s.T}));
@@ -372,6 +372,8 @@ std::vector<Case> cases() {
           {{.scale = 1, .left = 1, .right = 0, .soft_cap = 0.8}, plain()},
           {{.scale = 1, .mask = true}, with({random_values({1, 1, 3, 3}, 0, 2, 7, boolean)})},
           {{.scale = 1, .right = 0, .soft_cap = 1.5, .bias = true}, with({some({2, 1, 1, 3}, 8)})},
+          {{.scale = 1, .bias = true},  // a bias that batch and queries share
+           {some({2, 3, 1, 2, 2}, 4), some({2, 4, 1, 2}, 5), some({2, 4, 1, 3}, 6), some({1, 1, 2, 1, 4}, 9)}},
           {{.scale = 1, .segments = true}, with({values({3}, {0, 0, 1}, i32), values({3}, {0, 1, 1}, i32)})},
           {{.scale = 1, .keep = 0.7f}, with({from_bytes({{}, Dtype::key}, words), values({2, 1}, {0, 1}, i64)})}};
 }
@@ -443,7 +445,8 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   grouped.append(Shape{S, K, G, D});
   Arrays in{reshape(q, grouped), k.astype(dtype), v.astype(dtype)};
   if (options.mask.defined()) {
-    check<DtypeError>(options.mask.dtype() == boolean, "attention: a mask is boolean; numbers to add go into .bias");
+    check<DtypeError>(options.mask.dtype() == boolean, "attention: a mask is boolean, got ", options.mask.type(),
+                      "; numbers to add go into .bias");
     p.mask = true;
     in.push_back(shaped(options.mask, "the mask", {H, S, T}, true));
   }
@@ -452,11 +455,12 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
     in.push_back(shaped(options.bias, "the bias", {H, S, T}, true).astype(computed));
   }
   check<ValueError>(options.query_segments.defined() == options.key_segments.defined(),
-                    "attention: .query_segments and .key_segments are given together");
+                    "attention: .query_segments and .key_segments are given together, .",
+                    options.key_segments.defined() ? "query" : "key", "_segments is missing");
   if (options.query_segments.defined()) {
-    check<DtypeError>(is_integer(options.query_segments.dtype()) && is_integer(options.key_segments.dtype()),
-                      "attention: segments are integers, not ", options.query_segments.dtype(), " and ",
-                      options.key_segments.dtype());
+    for (auto* s : {&options.query_segments, &options.key_segments})
+      check<DtypeError>(s->dtype() == i32 || s->dtype() == u8, "attention: segments are of i32 or u8, got ", s->type(),
+                        "; .astype(i32) where their values fit");
     p.segments = true;
     in.push_back(shaped(options.query_segments, "query_segments", {S}, false).astype(i32));
     in.push_back(shaped(options.key_segments, "key_segments", {T}, false).astype(i32));
@@ -465,8 +469,11 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
     check<ValueError>(0 <= options.dropout && options.dropout < 1, "attention: .dropout must be in [0, 1), got ",
                       options.dropout);
     check<ValueError>(options.key.defined() && options.key.dtype() == Dtype::key && options.key.ndim() == 0,
-                      "attention: .dropout needs one random key in .key");
+                      "attention: .dropout needs one random key in .key, got ",
+                      options.key.defined() ? to_string(options.key.type()) : "none");
     p.keep = static_cast<float>(1 - options.dropout);
+  }
+  if (p.keep < 1) {  // less than 1 / 2^25 drops nothing
     auto row = batch;
     row.append(Shape{K, G});
     in.push_back(reshape(options.key, Shape(Dims(batch.size(), 1))));

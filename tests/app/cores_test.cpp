@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <thread>
+#include <utility>
 
 namespace {
 using bora::app::bind_to_share;
@@ -31,10 +32,12 @@ TEST(Cores, SharesAreDisjointAndTogetherAll) {
     EXPECT_TRUE(CPU_EQUAL(&seen, &all)) << parts;
   }
 }
-TEST(Cores, TooFewAreShared) {
+TEST(Cores, TooFewAreSharedAndNoSuchPartBindsNothing) {
   apart([] {
     auto all = cores();
     EXPECT_EQ(bind_to_share(0, CPU_COUNT(&all) + 1), 1);
+    for (auto [part, parts] : {std::pair{0, 0}, {0, -1}, {-1, 1}, {1, 1}, {7, 1}})
+      EXPECT_EQ(bind_to_share(part, parts), 1) << part << " of " << parts;
     auto after = cores();
     EXPECT_TRUE(CPU_EQUAL(&after, &all));
   });

@@ -151,10 +151,10 @@ void agrees(const FlatFn& f, const Arrays& in, std::size_t kernels) {
 }
 TEST(FuseTable, SumsOverRowsRideAlong) {
   auto f = [](const Arrays& a) {
-    auto y = tanh(a[0]) * a[1];
+    auto y = tanh(a[0]) * a[1], column = iota(y.shape(), y.ndim() - 1, y.dtype());
     Dims rows;
     for (std::int64_t d = 0; d + 1 < y.ndim(); ++d) rows.push_back(d);
-    return Arrays{y, sum(y, rows), amax(a[0] * a[0], rows), sum(a[0], rows)};
+    return Arrays{y, sum(y, rows), amax(a[0] * a[0], rows), sum(a[0], rows), sum(a[0] * column, rows)};
   };
   for (Dtype d : {f32, f64, bf16})
     for (Shape s : {Shape{1, 130, 40}, Shape{3, 67, 24}, Shape{700, 16}, Shape{2, 5, 9, 600}, Shape{64, 33}}) {

@@ -55,6 +55,7 @@ TEST(Layers, AttentionHidesWhatTheMaskSays) {
   EXPECT_FALSE(same({}, 2, n));
   EXPECT_TRUE(same({.window = 2}, 3, n)) << "position 1 is seen by 1 and 2";
   EXPECT_FALSE(same({.window = 2}, 2, 3));
+  for (int window : {0, -1}) EXPECT_THROW((void)a(x, {.window = window}), ValueError);
   EXPECT_TRUE(same({.causal = false, .segments = (arange(Position) >= 2).astype(i32)}, 2, n));
   auto past = broadcast_to(arange(key_position), {Position, key_position}) <=
               broadcast_to(arange(Position), {Position, key_position});

@@ -50,8 +50,8 @@ struct Mlp {
 struct AttentionMask {
   bool causal = true;
   std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend
-  std::optional<std::int64_t> window = none;       // the last so many positions, its own included
-  std::optional<NamedArray> segments = none;       // integers over position (and batch axes): only equal ones meet
+  std::optional<std::int64_t> window = none;       // the last so many positions, its own included: at least 1
+  std::optional<NamedArray> segments = none;       // i32 or u8 over position (and batch axes): only equal ones meet
 };
 /// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; scores and softmax in f32, never in
 /// memory as a whole (bora::attention). Keys and values may lack axes of heads that queries have: those share them (Ainslie et al. 2023).

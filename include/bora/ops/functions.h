@@ -33,7 +33,7 @@ struct AttentionOptions {
   Array bias = {};                                  // added to the scores, broadcastable to [B.., H, S, T]
   std::optional<double> scale = none;               // default 1 / sqrt(D)
   std::optional<std::int64_t> left = none, right = none;  // a window: s - left <= t <= s + right
-  Array query_segments = {}, key_segments = {};     // integers [B.., S] and [B.., T]: only equal ones meet
+  Array query_segments = {}, key_segments = {};     // i32 or u8 [B.., S] and [B.., T]: only equal ones meet
   std::optional<double> soft_cap = none;            // scores become cap * tanh(score / cap), before the bias
   double dropout = 0;                               // of the weights; needs a key
   Array key = {};
@@ -41,9 +41,9 @@ struct AttentionOptions {
 /// Scaled dot-product attention (Vaswani et al. 2017).
 ///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple). Returns [B.., S, H, E] in q's
 ///   dtype. Softmax in f32 (f64 for f64); what several options forbid is forbidden; a query that may attend to nothing gives 0.
-///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (only derivatives of the gradient hold
+///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (jvp and derivatives of the gradient hold
 ///   [B.., H, S, T]). Dropout keeps the weights where random::bernoulli(key, 1 - dropout, {B.., H, S, T}) does, sharded or not.
-///   Throws ShapeError naming the dimension that differs, ValueError for options out of range.
+///   Throws ShapeError naming the dimension that differs, DtypeError naming the dtype, ValueError for options out of range.
 Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
 
 /// |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing, equal infinities are close. Reads values: not
