@@ -8,18 +8,6 @@ namespace cases {
 namespace {
 using namespace bora;
 
-/// f of inputs that stay, compiled; f gives a tuple or vector of Arrays. The digests of its results are what must agree.
-template <class F> Case compiled(F f, Arrays in) {
-  auto call = jit([f](const Arrays& a) { return f(a); });
-  auto inputs = std::make_shared<const Arrays>(std::move(in));
-  return {[=] { Arrays out = call(*inputs); },
-          [=] {
-            Values r;
-            Arrays out = call(*inputs);
-            for (std::size_t i = 0; i < out.size(); ++i) r.emplace_back("out" + std::to_string(i), digest(out[i]));
-            return r;
-          }};
-}
 /// Forward, input gradient and weight gradient of the GPT-2 layers' products for T tokens.
 Case layer_products() {
   constexpr std::int64_t T = 1024;

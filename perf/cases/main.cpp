@@ -1,13 +1,15 @@
 // main.cpp -- compare_cases THREADS: the Bora side of perf/compare. Reads commands from stdin, a line each, and answers each with a line
-// of JSON: prepare CASE | values CASE | run CASE VARIANT N | drop CASE. An error is answered with {"error": ".."}.
+// of JSON: prepare CASE | values CASE VARIANT | run CASE VARIANT N | drop CASE. An error is answered with {"error": ".."}.
+// The one variant is "bora".
 #include <sys/resource.h>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include "bora/base/parallel.h"
-#include "bora/ops/ops.h"
+#include "bora/bora.h"
 #include "cases.h"
 
 namespace cases {
@@ -32,6 +34,16 @@ Array uniform(std::uint32_t seed, const Shape& shape, float scale) {
 }
 Array integers(std::uint32_t seed, const Shape& shape, std::uint32_t below) {
   return filled<std::int32_t>(shape, [&](std::uint32_t i) { return static_cast<std::int32_t>(mix(seed, i) % below); });
+}
+Case compiled(const std::function<Arrays(const Arrays&)>& f, Arrays in) {
+  auto call = jit(f);
+  auto inputs = std::make_shared<const Arrays>(std::move(in));
+  return {[=] { Arrays out = call(*inputs); },
+          [=] {
+            Values r;
+            for (auto& x : call(*inputs)) r.emplace_back("out" + std::to_string(r.size()), digest(x));
+            return r;
+          }};
 }
 std::vector<double> digest(const Array& a) {
   auto x = a.astype(f32).concrete();
@@ -65,13 +77,21 @@ std::string quoted(const std::string& s) {
   }
   return r + '"';
 }
-std::string json(const Values& values) {
+/// As Python's json module reads it, which takes what is not finite under these names.
+std::string json(double x) {
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x < 0 ? "-Infinity" : "Infinity";
   std::ostringstream o;
   o.precision(17);
+  o << x;
+  return o.str();
+}
+std::string json(const Values& values) {
+  std::ostringstream o;
   o << '{';
   for (std::size_t i = 0; i < values.size(); ++i) {
     o << (i ? ", " : "") << quoted(values[i].first) << ": [";
-    for (std::size_t k = 0; k < values[i].second.size(); ++k) o << (k ? ", " : "") << values[i].second[k];
+    for (std::size_t k = 0; k < values[i].second.size(); ++k) o << (k ? ", " : "") << json(values[i].second[k]);
     o << ']';
   }
   o << '}';

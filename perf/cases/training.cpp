@@ -67,7 +67,8 @@ class Training {
     for (int i = 0; i < 3; ++i) r.push_back(static_cast<double>(run().item<float>()));
     return {{"losses", r}};
   }
-  /// Stages and compiles the step as if for the first time.
+  /// Stages, plans and compiles the step anew. Of an earlier call remain the loops' programs, which the process keeps by their
+  /// instructions; machine code belongs to neither: a loop gets it while it runs.
   void compile() const {
     auto fresh = jit(stepping());
     auto program = program_of(fresh, state_.first, state_.second, inputs_, targets_);

@@ -27,9 +27,14 @@ def integers(seed, shape, below):
 
 
 def digest(x):
-    x = np.asarray(x, dtype=np.float32).ravel()
+    x = np.asarray(x.detach() if hasattr(x, "detach") else x, dtype=np.float32).ravel()
     wide = x.astype(np.float64)
     return [wide.sum(), np.abs(wide).sum()] + [float(x[k * (x.size - 1) // 7]) for k in range(8)]
+
+
+def digests(x):
+    """Of one array or several."""
+    return {f"out{i}": digest(y) for i, y in enumerate(x if isinstance(x, (tuple, list)) else [x])}
 
 
 def of_normals(x, same_bits):
@@ -88,7 +93,8 @@ JOBS["demo_ranks_dp"] = JOBS["demo_ranks_fsdp"] = JOBS["demo"]
 
 
 def serve(cases):
-    """cases: name -> function that returns ({variant: function that runs once}, function that returns values)."""
+    """cases: name -> function that returns {variant: run}, where run does the work once. Its values are digests of what it returns, or
+    come from a function of their own: (run, values)."""
     out = sys.stdout
     sys.stdout = sys.stderr   # what libraries print is not an answer
     ready = {}
@@ -98,14 +104,14 @@ def serve(cases):
         if command == "prepare":
             if name not in cases:
                 return {"variants": []}
-            ready[name] = cases[name]()
-            return {"variants": list(ready[name][0])}
+            ready[name] = {v: f if isinstance(f, tuple) else (f, lambda f=f: digests(f())) for v, f in cases[name]().items()}
+            return {"variants": list(ready[name])}
         if command == "values":
-            return {k: [float(x) for x in np.ravel(v)] for k, v in ready[name][1]().items()}
+            return {k: [float(x) for x in np.ravel(v)] for k, v in ready[name][words[2]][1]().items()}
         if command == "drop":
             ready.pop(name, None)
             return {}
-        f, n = ready[name][0][words[2]], int(words[3])
+        f, n = ready[name][words[2]][0], int(words[3])
         switches, cpu, begin = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, time.process_time(), time.perf_counter()
         for _ in range(n):
             f()

@@ -5,7 +5,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from common import JOBS, STEPS, Job, digest, integers, of_normals, product_inputs, serve, uniform
+from common import JOBS, digest, digests, integers, of_normals, product_inputs, serve, uniform
 
 torch.set_num_threads(int(sys.argv[1]))
 RANKS = int(os.environ.get("WORLD_SIZE", 1))
@@ -18,15 +18,7 @@ def T(*arguments):
 
 
 def I(*arguments):
-    return torch.from_numpy(integers(*arguments)).long()
-
-
-def as_list(x):
-    return list(x) if isinstance(x, (tuple, list)) else [x]
-
-
-def values(f):
-    return lambda: {f"out{i}": digest(x.detach()) for i, x in enumerate(as_list(f()))}
+    return torch.from_numpy(integers(*arguments))
 
 
 def both(f, *inputs, compiled=True, **more):
@@ -34,21 +26,17 @@ def both(f, *inputs, compiled=True, **more):
     variants = {"eager": lambda: f(*inputs)}
     if compiled:
         c = torch.compile(f)
-        c(*inputs)
         variants["compile"] = lambda: c(*inputs)
-    return variants | more, values(variants["eager"])
+    return variants | more
 
 
 def products():
-    a = [torch.from_numpy(x) for x in product_inputs()]
-
-    def run():
-        out = []
-        for i in range(0, len(a), 3):
-            x, w, d = a[i:i + 3]
-            out += [x @ w, d @ w.T, x.T @ d]
-        return out
-    return {"eager": run}, values(run)
+    a, pairs = [torch.from_numpy(x) for x in product_inputs()], []
+    for i in range(0, len(a), 3):
+        x, w, d = a[i:i + 3]
+        pairs += [(x, w), (d, w.T), (x.T, d)]
+    kept = [torch.mm(x, w) for x, w in pairs]
+    return {"eager": lambda: [torch.mm(x, w) for x, w in pairs], "out": lambda: [torch.mm(x, w, out=y) for (x, w), y in zip(pairs, kept)]}
 
 
 def vocabulary_product():
@@ -96,19 +84,17 @@ def layer_norm():
     def plain(x, w, b):
         return F.layer_norm(x, (768,), w, b)
     c = torch.compile(plain)
-    run(c)
-    return {"eager": lambda: run(plain), "compile": lambda: run(c)}, values(lambda: run(plain))
+    return {"eager": lambda: run(plain), "compile": lambda: run(c)}
 
 
 def cross_entropy():
-    x, y = T(1, (1024, 50304), 4).requires_grad_(), I(2, (1024,), 50304)
+    x, y = T(1, (1024, 50304), 4).requires_grad_(), I(2, (1024,), 50304).long()
 
     def run(f):
         loss = f(x, y)
         return [loss, *torch.autograd.grad(loss, x)]
     c = torch.compile(F.cross_entropy)
-    run(c)
-    return {"eager": lambda: run(F.cross_entropy), "compile": lambda: run(c)}, values(lambda: run(F.cross_entropy))
+    return {"eager": lambda: run(F.cross_entropy), "compile": lambda: run(c)}
 
 
 def adamw():
@@ -125,28 +111,29 @@ def adamw():
             held["o"].step()
         return {"parameters": digest(held["p"].detach())}
     begin()
-    return {"fused": lambda: held["o"].step()}, three
+    return {"fused": (lambda: held["o"].step(), three)}
 
 
 def embedding_in_place():
     at, d, table = I(1, (8192,), 50257), T(2, (8192, 768)), torch.zeros(50257, 768)
-    return {"index_add_": lambda: table.index_add_(0, at, d)}, lambda: {"out0": digest(torch.zeros(50257, 768).index_add_(0, at, d))}
+    return {"index_add_": (lambda: table.index_add_(0, at, d), lambda: digests(torch.zeros(50257, 768).index_add_(0, at, d)))}
 
 
 def embedding_new():
-    table, at, d = T(1, (50257, 768)).requires_grad_(), I(1, (8192,), 50257), T(2, (8192, 768))
-    return both(lambda: torch.autograd.grad(F.embedding(at, table), table, d), compiled=False)
+    at, d = I(1, (8192,), 50257), T(2, (8192, 768))
+    return {"backward": lambda: torch.ops.aten.embedding_dense_backward(d, at, 50257, -1, False)}   # without the rows of forward
 
 
 def normals():
+    def drawn(f):
+        return f, lambda: of_normals(f(), False)
     kept = torch.empty(1 << 26)
-    return {"normal_": lambda: kept.normal_(), "randn": lambda: torch.randn(1 << 26)}, lambda: of_normals(kept.normal_(), False)
+    return {"normal_": drawn(kept.normal_), "randn": drawn(lambda: torch.randn(1 << 26))}
 
 
 def jit_call():
     leaves = [T(i, (8,)) for i in range(50)]
-    return both(lambda a: [x + 1 for x in a], leaves, foreach=lambda: torch._foreach_add(leaves, 1.0))[0], lambda: {
-        "out0": digest(leaves[49] + 1)}
+    return both(lambda a: [x + 1 for x in a], leaves, foreach=lambda: torch._foreach_add(leaves, 1.0))
 
 
 class Block(torch.nn.Module):
@@ -181,29 +168,44 @@ class Gpt(torch.nn.Module):
     def load(self, job):
         p = {k: torch.from_numpy(v) for k, v in job.parameters().items()}
         e = job.embed
-        self.wte.weight.copy_(p["wte.weight"]), self.wpe.weight.copy_(p["wpe"])
+
+        def put(to, x):
+            if hasattr(to, "placements"):
+                x = torch.distributed.tensor.distribute_tensor(x, to.device_mesh, to.placements)
+            to.copy_(x)
+        put(self.wte.weight, p["wte.weight"]), put(self.wpe.weight, p["wpe"])
         for name in ("weight", "bias"):
-            getattr(self.ln_f, name).copy_(p[f"ln_f.{name}"])
+            put(getattr(self.ln_f, name), p[f"ln_f.{name}"])
         for i, b in enumerate(self.blocks):
             def leaf(name):
                 return p[f"blocks.layer.{name}"][i]
             for norm in ("ln_1", "ln_2"):
                 for name in ("weight", "bias"):
-                    getattr(getattr(b, norm), name).copy_(leaf(f"{norm}.{name}"))
-            b.qkv.weight.copy_(torch.cat([leaf(f"attn.{n}.weight").reshape(e, e) for n in "qkv"], 1).T)
-            b.qkv.bias.copy_(torch.cat([leaf(f"attn.{n}.bias").reshape(e) for n in "qkv"]))
+                    put(getattr(getattr(b, norm), name), leaf(f"{norm}.{name}"))
+            put(b.qkv.weight, torch.cat([leaf(f"attn.{n}.weight").reshape(e, e) for n in "qkv"], 1).T)
+            put(b.qkv.bias, torch.cat([leaf(f"attn.{n}.bias").reshape(e) for n in "qkv"]))
             for layer, path in ((b.out, "attn.out"), (b.up, "mlp.up"), (b.down, "mlp.down")):
-                layer.weight.copy_(leaf(f"{path}.weight").reshape(-1, layer.out_features).T), layer.bias.copy_(leaf(f"{path}.bias"))
+                put(layer.weight, leaf(f"{path}.weight").reshape(-1, layer.out_features).T), put(layer.bias, leaf(f"{path}.bias"))
 
 
-def training(job):
+def fsdp(model):
+    """FSDP2: each block, and what is around them, is gathered on its own."""
+    from torch.distributed.fsdp import fully_shard   # here, as other rows tell memory too
+    mesh = torch.distributed.init_device_mesh("cpu", (RANKS,))
+    for b in model.blocks:
+        fully_shard(b, mesh=mesh)
+    return fully_shard(model, mesh=mesh)
+
+
+def training(name):
+    job = JOBS[name]
     model = Gpt(job)
     held = {}
     x, y = (torch.from_numpy(t).long() for t in job.data())
     if RANKS > 1:
         rows, rank = job.batch // RANKS, torch.distributed.get_rank()
         x, y = (t[rank * rows:(rank + 1) * rows] for t in (x, y))
-        callers = {"ddp": torch.nn.parallel.DistributedDataParallel(model)}
+        callers = {"fsdp": fsdp(model)} if name.endswith("fsdp") else {"ddp": torch.nn.parallel.DistributedDataParallel(model)}
     else:
         callers = {"eager": model, "compile": torch.compile(model)}
 
@@ -224,39 +226,36 @@ def training(job):
             loss /= RANKS
         return loss.item()
 
-    def losses():
+    def losses(call):
         begin()
-        return {"losses": [step(next(iter(callers.values()))) for _ in range(3)]}
+        return {"losses": [step(call) for _ in range(3)]}
     begin()
-    return {name: lambda call=call: step(call) for name, call in callers.items()}, losses
+    return {name: (lambda call=call: step(call), lambda call=call: losses(call)) for name, call in callers.items()}
 
 
 def moves():
     def big():
         return T(1, (4096, 4096))
 
-    def unary(f, make):
-        return lambda: both(f, make(), compiled=False)
-
-    def kept(f, shape, *inputs):
+    def of(f, *inputs):
         return lambda: both(f, *(make() for make in inputs), compiled=False)
     return {
-        "transpose": unary(lambda x: x.T.contiguous(), big),
-        "transpose_heads": unary(lambda x: x.transpose(1, 2).contiguous(), lambda: T(1, (4, 1024, 12, 64))),
-        "concatenate": kept(lambda x, y: torch.cat((x, y), 1), None, big, lambda: T(2, (4096, 1024))),
-        "pad": unary(lambda x: F.pad(x, (8, 8, 1, 1)), big),
-        "gather_rows": kept(lambda x, at: x.index_select(0, at), None, lambda: T(1, (50257, 768)), lambda: I(2, (8192,), 50257)),
-        "gather_elements": kept(lambda x, at: x.index_select(0, at), None, lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20)),
-        "scatter_elements": kept(lambda x, at, d: x.index_add(0, at, d), None, lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20),
-                                 lambda: T(3, (1 << 22,))),
-        "sort": unary(lambda x: torch.sort(x)[0], lambda: T(1, (1 << 22,))),
-        "sort_rows": unary(lambda x: torch.sort(x)[0], lambda: T(1, (4096, 1024))),
-        "argsort": unary(lambda x: torch.argsort(x, stable=True), lambda: T(1, (1 << 22,))),
-        "top_k": unary(lambda x: torch.topk(x, 40)[0], lambda: T(1, (64, 50304))),
-        "cumsum": unary(lambda x: torch.cumsum(x, 0), lambda: T(1, (1 << 24,), 2**-10)),
-        "cumsum_rows": unary(lambda x: torch.cumsum(x, -1), big),
-        "argmax": unary(lambda x: x.argmax(-1), big),
-        "sum_columns": unary(lambda x: x.sum(0), big)}
+        "transpose": of(lambda x: x.T.contiguous(), big),
+        "transpose_heads": of(lambda x: x.transpose(1, 2).contiguous(), lambda: T(1, (4, 1024, 12, 64))),
+        "concatenate": of(lambda x, y: torch.cat((x, y), 1), big, lambda: T(2, (4096, 1024))),
+        "pad": of(lambda x: F.pad(x, (8, 8, 1, 1)), big),
+        "gather_rows": of(lambda x, at: x.index_select(0, at), lambda: T(1, (50257, 768)), lambda: I(2, (8192,), 50257)),
+        "gather_elements": of(lambda x, at: x.index_select(0, at), lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20)),
+        "scatter_elements": of(lambda x, at, d: x.index_add(0, at, d), lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20),
+                               lambda: T(3, (1 << 22,))),
+        "sort": of(lambda x: torch.sort(x)[0], lambda: T(1, (1 << 22,))),
+        "sort_rows": of(lambda x: torch.sort(x)[0], lambda: T(1, (4096, 1024))),
+        "argsort": of(lambda x: torch.argsort(x, stable=True), lambda: T(1, (1 << 22,))),
+        "top_k": of(lambda x: torch.topk(x, 40)[0], lambda: T(1, (64, 50304))),
+        "cumsum": of(lambda x: torch.cumsum(x, 0), lambda: T(1, (1 << 24,), 2**-10)),
+        "cumsum_rows": of(lambda x: torch.cumsum(x, -1), big),
+        "argmax": of(lambda x: x.argmax(-1), big),
+        "sum_columns": of(lambda x: x.sum(0), big)}
 
 
 CASES = {
@@ -264,7 +263,7 @@ CASES = {
     "attention_backward": lambda: attention(True), "gelu_16k": lambda: gelu_chain(4096), "gelu_256k": lambda: gelu_chain(65536),
     "gelu_64m": lambda: gelu_chain(1 << 24), "softmax_1024": lambda: softmax(4096, 1024), "softmax_50304": lambda: softmax(512, 50304),
     "layer_norm": layer_norm, "cross_entropy": cross_entropy, "adamw": adamw, "embedding_in_place": embedding_in_place,
-    "embedding_new": embedding_new, "normals": normals, "sharded_init": normals, "jit_call": jit_call,
+    "embedding_new": embedding_new, "normals": normals, "jit_call": jit_call,
     "eager_add": lambda: both(torch.add, T(1, (8,)), T(2, (8,)), compiled=False),
-    **{name: lambda job=job: training(job) for name, job in JOBS.items()}, **moves()}
+    **{name: lambda name=name: training(name) for name in JOBS}, **moves()}
 serve(CASES)
