@@ -152,10 +152,49 @@ bool kept_by_policy(const Instruction& i, const Residuals& policy) {
       return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
     }
     case ops::Keep::
-        everything:  // but gathered parameters are gathered again, and what is cheaper to repeat is repeated
+        everything:  // but gathered parameters are gathered again (what is cheaper to repeat: cheap_to_repeat)
       return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
   }
   return false;
+}
+/// What may follow a repeated value within one loop.
+bool fuses(const Primitive& p) {
+  return p.element() || as<ops::Cast>(p) || as<ops::Reduce>(p) || as<ops::BroadcastInDim>(p);
+}
+constexpr int kRepeat = 48;  // instructions an element: about what a value written forward and read backward costs (a tanh is 34)
+/// Which instructions of the forward part (the first `boundary`) the backward part repeats although the policy would keep them: short
+/// chains of elementwise operations on what it has anyway, where only elementwise operations and reductions read them. `kept`: values
+/// that the backward part would be handed.
+Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies, const Mask& kept, const Mask& live,
+                     const std::vector<int>& in) {
+  auto at = [](int v) { return static_cast<std::size_t>(v); };
+  constexpr int never = 1 << 20;
+  std::vector<int> price(p.vars.size(), never);
+  Mask apart(p.vars.size()), repeat(boundary);  // apart: read by what is no loop
+  for (std::size_t v = 0; v < price.size(); ++v)
+    if (!varies[v]) price[v] = 0;
+  for (int v : in)
+    if (live[at(v)]) price[at(v)] = 0;
+  for (std::size_t k = boundary; k < p.code.size(); ++k)
+    if (!fuses(*p.code[k].primitive))
+      for (int v : p.code[k].in) apart[at(v)] = true;
+  for (std::size_t k = 0; k < boundary; ++k) {
+    auto& i = p.code[k];
+    auto v = at(i.out[0]);
+    auto op = i.primitive->element();
+    if (op || as<ops::Cast>(i.primitive) || as<ops::BroadcastInDim>(i.primitive)) {
+      int sum = op ? kernels::element_op(*op).cost : as<ops::Cast>(i.primitive) ? 1 : 0;
+      for (int x : i.in) sum = std::min(never, sum + price[at(x)]);
+      if (sum <= kRepeat && !(kept[v] && apart[v])) {
+        price[v] = sum;
+        repeat[k] = true;
+      }
+    }
+    if (!repeat[k])
+      for (int o : i.out)
+        if (kept[at(o)]) price[at(o)] = 0;
+  }
+  return repeat;
 }
 /// One joint Program (inputs, cotangents) -> (outputs, gradients): Tape over Stage records the forward instructions first. What the
 /// backward part reads of the forward part is a residual if the policy keeps it, else its instruction is repeated in the backward Program.
@@ -208,20 +247,29 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     for (int v : i.in)
       if (varies[at(v)])
         for (int o : i.out) varies[at(o)] = true;
-  Mask live(joint->vars.size()), residual(joint->vars.size());
-  for (int v : grad_var) live[at(v)] = true;
+  Mask live, residual, repeat(boundary);
   Program bwd, fwd;
   bwd.vars = fwd.vars = joint->vars;
-  for (std::size_t k = code.size(); k-- > 0;) {
-    auto& i = code[k];
-    if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
-    if (k < boundary && varies[at(i.out[0])] && kept_by_policy(i, policy)) {
-      for (int v : i.out)
-        if (live[at(v)]) residual[at(v)] = true;
-      continue;
+  auto collect = [&] {
+    live = residual = Mask(joint->vars.size());
+    bwd.code.clear();
+    for (int v : grad_var) live[at(v)] = true;
+    for (std::size_t k = code.size(); k-- > 0;) {
+      auto& i = code[k];
+      if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
+      if (k < boundary && varies[at(i.out[0])] && !repeat[k] && kept_by_policy(i, policy)) {
+        for (int v : i.out)
+          if (live[at(v)]) residual[at(v)] = true;
+        continue;
+      }
+      for (int v : i.in) live[at(v)] = true;
+      bwd.code.push_back(i);
     }
-    for (int v : i.in) live[at(v)] = true;
-    bwd.code.push_back(i);
+  };
+  collect();
+  if (policy.keep == ops::Keep::everything) {
+    repeat = cheap_to_repeat(*joint, boundary, varies, residual, live, in_var);
+    collect();
   }
   std::reverse(bwd.code.begin(), bwd.code.end());
   fwd.in = in_var;

@@ -4,6 +4,7 @@
 #include "bora/fx/transforms.h"
 #include "bora/ops/ops.h"
 #include "bora/random/random.h"
+#include "fx/split.h"
 
 namespace {
 using namespace bora;
@@ -440,5 +441,20 @@ TEST(EvalShape, ShapesWithoutNumbers) {
   SAYS(TraceError, s.up.weight.to_vector<float>(), "it comes from eval_shape");
   Net t = eval_shape([](const Net& n) { return tree::map([](const Array& a) { return a.astype(bf16); }, n); }, s);
   EXPECT_EQ(t.down.bias->dtype(), bf16);
+}
+
+TEST(Split, CheapElementwiseChainsAreRepeatedRatherThanKept) {
+  auto kept = [](const auto& f, const Types& in) {  // values beside inputs and outputs
+    auto p = stage(f, in).program;
+    return fx::split_vjp(p, Mask(in.size(), true), {}).fwd->out.size() - p->out.size();
+  };
+  Type x{{4, 8}, f32}, w{{8, 8}, f32}, b{{8}, f32};
+  // Of gelu its argument; the second product reads its result, which nobody makes twice.
+  auto mlp = [](const Arrays& a) { return Arrays{matmul(gelu(matmul(a[0], a[1]) + a[2]), a[1])}; };
+  EXPECT_EQ(kept(mlp, {x, w, b}), 2U);
+  auto squares = [](const Arrays& a) { return Arrays{square(square(matmul(a[0], a[1])))}; };
+  EXPECT_EQ(kept(squares, {x, w}), 1U);  // the product, not its square
+  auto dear = [](const Arrays& a) { return Arrays{square(erf_inv(matmul(a[0], a[1])))}; };
+  EXPECT_EQ(kept(dear, {x, w}), 1U);  // 60 instructions: kept, and all that its derivative reads
 }
 }  // namespace
