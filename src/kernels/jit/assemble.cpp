@@ -148,8 +148,20 @@ class Assembler : public Encoder {
     if (flag_nan_) kxorw(kNan, kNan, kNan);
     for (auto [node, r] : t.pins) load_leaf(g.nodes[at(node)], r);
     const auto body = allocate(t, frame_);
+    const int ahead = &p == longest() ? first_row_operand() : -1, next_row = ahead < 0 ? 0 : frame_.take(8);
+    if (ahead >= 0) {
+      mov(rdi, ptr[rsp + kCall]);
+      mov(rdi, ptr[rdi + static_cast<int>(offsetof(Call, row_step)) + 8 * ahead]);
+      add(rdi, pointer(ahead));
+      mov(ptr[rsp + next_row], rdi);
+    }
     align(32);
     L(main);
+    if (ahead >= 0) {
+      const int size = size_of(ahead);
+      mov(rdi, ptr[rsp + next_row]);
+      for (int b = 0; b < step * size; b += 64) prefetcht1(ptr[rdi + rax * size + b]);
+    }
     encode(g, body, Mode::main);
     add(rax, step);
     cmp(rax, ptr[rsp + kLimit]);
@@ -183,6 +195,17 @@ class Assembler : public Encoder {
       fold(a);
     }
     L(end);
+  }
+  // Where a row is passed several times, the longest pass asks for the next row of what the first one reads: the prefetchers of the CPU stop
+  // at the end of a page, and the other passes leave the memory idle. [4096, 1024]: softmax 1.26 -> 1.08 ms.
+  const PassSections* longest() const {
+    auto shorter = [](const PassSections& a, const PassSections& b) { return a.columns.nodes.size() < b.columns.nodes.size(); };
+    return s_.passes.size() < 2 ? nullptr : &*std::max_element(s_.passes.begin(), s_.passes.end(), shorter);
+  }
+  int first_row_operand() const {
+    for (const Node& n : s_.passes[0].columns.nodes)
+      if (const auto o = static_cast<int>(n.imm); n.op == P::load && o < std::min(loop_operands(), int{kPointers}) && s_.operands[at(o)].columns) return o;
+    return -1;
   }
   /// Partial results that nothing has met yet, in registers or in the frame.
   void begin(const Partials& a, bool in_registers) {
