@@ -21,7 +21,7 @@ Array wide(const Array& x) { return x.dtype() == f64 ? x : x.astype(f32); }
 Array softmax(const Array& x, const Dimensions& axes) {
   return in_f32(x, [&](const Array& v) {
     auto e = exp(v - top(v, axes));
-    return e / sum(e, axes, kKeep);
+    return e * (1 / sum(e, axes, kKeep));  // one division a row
   });
 }
 Array log_softmax(const Array& x, const Dimensions& axes) {
