@@ -149,12 +149,15 @@ class Assembler : public Encoder {
     if (flag_nan_) kxorw(kNan, kNan, kNan);
     for (auto [node, r] : t.pins) load_leaf(g.nodes[at(node)], r);
     const auto body = allocate(t, frame_);
-    const int input = &p == longest() && !inputs_.empty() ? inputs_[0] : -1, next_row = input < 0 ? 0 : frame_.take(8);
-    if (input >= 0) {
+    std::vector<std::pair<int, int>> rows;  // operand, where the address of its next row is kept
+    if (&p == longest())
+      for (int o : inputs_)
+        if (rows.size() < 3) rows.emplace_back(o, frame_.take(8));
+    for (auto [o, at] : rows) {
       mov(rdi, ptr[rsp + kCall]);
-      mov(rdi, ptr[rdi + static_cast<int>(offsetof(Call, row_step)) + 8 * input]);
-      add(rdi, pointer(input));
-      mov(ptr[rsp + next_row], rdi);
+      mov(rdi, ptr[rdi + static_cast<int>(offsetof(Call, row_step)) + 8 * o]);
+      add(rdi, pointer(o));
+      mov(ptr[rsp + at], rdi);
     }
     const auto prefetch = [&](const Xbyak::Reg64& from, int o, int distance) {
       for (int b = 0; b < step * size_of(o); b += 64) {
@@ -164,9 +167,9 @@ class Assembler : public Encoder {
     };
     align(32);
     L(main);
-    if (input >= 0) {
-      mov(rdi, ptr[rsp + next_row]);
-      prefetch(rdi, input, 0);
+    for (auto [o, at] : rows) {
+      mov(rdi, ptr[rsp + at]);
+      prefetch(rdi, o, 0);
     }
     if (stores_ == Stores::stream && s_.passes.size() == 1)
       for (int o : inputs_) prefetch(pointer(o), o, 1536);
