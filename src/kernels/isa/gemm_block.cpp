@@ -8,6 +8,7 @@ namespace bora::kernels::BORA_ISA {
 namespace {
 constexpr int kRows = Simd<float>::width == 16 ? 14 : 6;
 constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
+constexpr I kLying = -1;                      // or read where it lies
 
 /// Lines that will be wanted next: some of them, `step` apart, for every 16 of k; the next ones lie `next` behind. step 0: none.
 struct Ahead {
@@ -29,10 +30,12 @@ template <class T, class In> struct Tile {
   bool add;
   Ahead ahead;
 };
-/// Part: the last vector is not full. Row: distance of a's rows, a packed strip's, whose other stride is known too; 0: as the tile says.
+/// Part: the last vector is not full. Row: distance of a's rows, a packed strip's, whose other stride is known too; 0: as the tile says;
+/// kLying: 1, and the other stride as the tile says.
 template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> void tile(const Tile<T, In>& t) {
   using S = Simd<T>;
   constexpr int last = Vecs - 1;
+  constexpr bool turned = Row == 1 || Row == kLying;
   [[maybe_unused]] const auto some = S::some(t.columns - last * S::width);
   typename S::V acc[Rows][Vecs];
 #pragma GCC unroll 16
@@ -48,7 +51,7 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
   const T* a = t.a;
   T* b = t.b;
   const In* source = t.source;
-  const I row = Row == 0 ? t.a_row : Row, a_k = Row == 0 ? t.a_k : Row == 1 ? kStripStep : 1, source_row = t.source_row;
+  const I row = Row == 0 ? t.a_row : Row == kLying ? 1 : Row, a_k = Row <= 0 ? t.a_k : Row == 1 ? kStripStep : 1, source_row = t.source_row;
   auto step = [&] {
     typename S::V x[Vecs];
 #pragma GCC unroll 2
@@ -78,8 +81,8 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
   for (I k = t.k; k > 0; k -= 16, ahead.p += ahead.next) {
     if (ahead.step != 0) {
 #pragma GCC unroll 16
-      for (int i = 0; i < (Row == 1 ? 16 : Rows); ++i)
-        _mm_prefetch(ahead.p + i * ahead.step, Row == 1 ? _MM_HINT_T1 : _MM_HINT_T0);
+      for (int i = 0; i < (turned ? 16 : Rows); ++i)
+        _mm_prefetch(ahead.p + i * ahead.step, turned ? _MM_HINT_T1 : _MM_HINT_T0);
     }
     for (I p = min(k, 16); p > 0; --p) step();
   }
@@ -174,7 +177,10 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   constexpr bool in_place = sizeof(T) == sizeof(Out);
   static constexpr Tiles<T, In, slab> by_row;
   static constexpr Tiles<T, In, 1> by_k;
-  const auto& tiles = g.a_col == 1 ? by_row.f : by_k.f;
+  static constexpr Tiles<T, In, kLying> lying;
+  // A strip of a^T whose lines all have room in L1 is read where it lies; lines further apart share too few of its sets.
+  const bool lies = sizeof(In) == size && g.a_row == 1 && g.a_col != 1 && g.a_col * size <= 1 << 10;
+  const auto& tiles = g.a_col == 1 ? by_row.f : lies ? lying.f : by_k.f;
   T *strip = static_cast<T*>(scratch.memory), *packed = strip + kStripBytes / size, *sums = packed + kMostPacked / size;
   const auto *a = static_cast<const In*>(g.a), *b = static_cast<const In*>(g.b);
   auto* c = static_cast<Out*>(g.c);
@@ -208,12 +214,17 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
           } else if (g.a_col == 1) {
             pack_rows<T, In, slab>(strip, from, g.a_row, rows, k);
             x.ahead = {reinterpret_cast<const char*>(from + rows * g.a_row), g.a_row * I{sizeof(In)}, 64};
+          } else if (lies) {
+            if constexpr (sizeof(In) == size) x.a = from, x.a_row = 1, x.a_k = g.a_col;
+            x.ahead = {reinterpret_cast<const char*>(from + rows) + 63, g.a_col * size, 16 * g.a_col * size};
           } else {  // two strips at a time; what they leave of the lines asked for is asked for while the second one is computed
             const I odd = (t - t0) % 2, second = odd || t + 1 == t1 ? 0 : r_begin(t + 2) - r_begin(t + 1);
             if (!odd) pack_columns<T, In, slab>(strip, from, g.a_row, g.a_col, rows, second, k);
             x.a = strip + odd * slab * kStripStep, x.a_row = 1, x.a_k = kStripStep;
             const I step = g.a_col * I{sizeof(In)};
-            x.ahead = {reinterpret_cast<const char*>(from + (rows + second) * g.a_row) + odd * 64, step, 16 * step};
+            auto next = reinterpret_cast<const char*>(from + (rows + second) * g.a_row);
+            next += -reinterpret_cast<std::uintptr_t>(next) % 64;  // the line before is here
+            x.ahead = {next + odd * 64, step, 16 * step};
           }
           for (I j = 0; j < n; j += panel, x.b += k * panel, x.source += panel, x.c += panel, x.columns -= panel) {
             const int part = x.columns >= panel ? 0 : x.columns > panel / 2 ? 1 : 2;
