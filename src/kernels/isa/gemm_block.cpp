@@ -42,12 +42,11 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) acc[r][v] = S::all(T(0));
-  if (t.add)
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r)
+  for (int r = 0; r < Rows; ++r)  // also what is only written: it is rarely in a cache
 #pragma GCC unroll 2
-      for (int v = 0; v < Vecs; ++v)
-        _mm_prefetch(reinterpret_cast<const char*>(t.c + r * t.ldc + v * S::width), _MM_HINT_T0);
+    for (int v = 0; v < Vecs; ++v)
+      _mm_prefetch(reinterpret_cast<const char*>(t.c + r * t.ldc + v * S::width), _MM_HINT_T0);
   const T* a = t.a;
   T* b = t.b;
   const In* source = t.source;
