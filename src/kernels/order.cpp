@@ -1,9 +1,7 @@
-// order.cpp -- sorting along rows. Values become unsigned keys that compare as the total order asks (-0 = +0, NaN last); key and
-// position together are unique, so every correct sort is the stable one.
+// order.cpp -- positions in order along rows. Key and position together are unique, so every correct sort is the stable one.
 #include "bora/kernels/order.h"
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <limits>
 #include <string_view>
 #include <type_traits>
@@ -12,6 +10,7 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
+#include "kernels/order_keys.h"
 
 namespace bora::kernels {
 namespace {
@@ -21,24 +20,6 @@ template <class Key> struct Entry {
   std::uint32_t at;
   bool operator<(const Entry& e) const { return key != e.key ? key < e.key : at < e.at; }
 };
-
-template <class Key, class F> Key float_key(F x) {
-  if (x != x) return std::numeric_limits<Key>::max();
-  auto bits = std::bit_cast<Key>(x == 0 ? F(0) : x);
-  constexpr Key sign = Key(1) << (8 * sizeof(Key) - 1);
-  return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
-}
-template <class T> auto key_of(T x) {
-  if constexpr (std::is_same_v<T, bfloat16>)
-    return static_cast<std::uint16_t>(float_key<std::uint32_t>(static_cast<float>(x)) >> 16);
-  else if constexpr (std::is_same_v<T, float>) return float_key<std::uint32_t>(x);
-  else if constexpr (std::is_same_v<T, double>) return float_key<std::uint64_t>(x);
-  else if constexpr (std::is_same_v<T, bool>) return static_cast<std::uint8_t>(x);
-  else if constexpr (std::is_signed_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<U>(static_cast<U>(x) ^ (U(1) << (8 * sizeof(U) - 1)));
-  } else return x;
-}
 
 /// Sorts by key, stable in what is there: least significant byte first; a byte in which all keys agree costs no pass.
 template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Entry<Key>>& other) {

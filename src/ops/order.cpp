@@ -20,35 +20,42 @@ void check_rows(std::string_view what, const Type& x) {
 Array put_back(const Array& ct, const Array& x, const Array& positions) {
   return call_one(Scatter{Write::add, x.ndim() - 1, x.ndim() - 1}, {zeros_like(x), positions, ct});
 }
-/// Ascending along the last dimension, stable, NaN last; and the positions the elements had, i32.
+/// The positions that bring the last dimension into ascending order, i32; stable, NaN last.
+struct Argsort {
+  static constexpr std::string_view name = "argsort";
+  Types infer(const Types& in) const {
+    check_rows("argsort", in.at(0));
+    return {{in[0].shape, i32}};
+  }
+  void eval(Inputs in, Outputs out) const {
+    const auto& t = in[0].type;
+    kernels::argsort(t.dtype, in[0].data, out[0].as<std::int32_t>(), product(t.shape, 0, t.ndim() - 1), t.shape.back());
+  }
+  Arrays vjp(const Vjp&) const { return {Array{}}; }
+  Factors factors(const Types& in) const {
+    auto l = rows_labels(in[0]);
+    return {{l}, {l}};
+  }
+  Argsort lift(std::int64_t) const { return {}; }
+  static Samples<Argsort> samples() {
+    return {{{}, {random_values({2, 5}, -1, 1, 1)}}, {{}, {values({4}, {3, 1, 3, 1}, i32)}}, {{}, {random_values({2, 0}, -1, 1, 2)}}};
+  }
+};
+/// Ascending along the last dimension, stable, NaN last.
 struct Sort {
   static constexpr std::string_view name = "sort";
   Types infer(const Types& in) const {
     check_rows("sort", in.at(0));
-    return {in[0], {in[0].shape, i32}};
+    return {in[0]};
   }
   void eval(Inputs in, Outputs out) const {
     const auto& t = in[0].type;
-    auto n = t.shape.back(), rows = product(t.shape, 0, t.ndim() - 1);
-    auto* order = out[1].as<std::int32_t>();
-    kernels::argsort(t.dtype, in[0].data, order, rows, n);
-    if (t.size() == 0) return;
-    dispatch_size(t.dtype, [&](auto z) {
-      using T = decltype(z);
-      auto* x = in[0].as<T>();
-      auto* y = out[0].as<T>();
-      parallel_for(rows * n, 16384, [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin; i < end;) {
-          auto row = i / n * n;
-          for (auto stop = std::min(row + n, end); i < stop; ++i) y[i] = x[row + order[i]];
-        }
-      });
-    });
+    kernels::sort(t.dtype, in[0].data, out[0].data, product(t.shape, 0, t.ndim() - 1), t.shape.back());
   }
-  Arrays vjp(const Vjp& v) const { return {v.ct[0].defined() ? put_back(v.ct[0], v.in[0], v.out[1]) : Array{}}; }
+  Arrays vjp(const Vjp& v) const { return {put_back(v.ct[0], v.in[0], call_one(Argsort{}, {v.in[0]}))}; }
   Factors factors(const Types& in) const {
     auto l = rows_labels(in[0]);
-    return {{l}, {l, l}};
+    return {{l}, {l}};
   }
   Sort lift(std::int64_t) const { return {}; }
   static Samples<Sort> samples() {
@@ -86,16 +93,16 @@ struct TopK {
             {{3}, {values({4}, {1, 3, 3, 2}, i32)}}};
   }
 };
-Array sorted(std::string_view what, const Array& x, std::int64_t axis, std::size_t output) {
-  axis = normalize_axis(what, axis, x.ndim());
-  return moveaxis(call(Sort{}, {moveaxis(x, axis, -1)})[output], -1, axis);
+template <class P> Array along(const Array& x, std::int64_t axis) {
+  axis = normalize_axis(P::name, axis, x.ndim());
+  return moveaxis(call_one(P{}, {moveaxis(x, axis, -1)}), -1, axis);
 }
 }  // namespace
 }  // namespace bora::ops
 
 namespace bora {
-Array sort(const Array& x, std::int64_t axis) { return ops::sorted("sort", x, axis, 0); }
-Array argsort(const Array& x, std::int64_t axis) { return ops::sorted("argsort", x, axis, 1); }
+Array sort(const Array& x, std::int64_t axis) { return ops::along<ops::Sort>(x, axis); }
+Array argsort(const Array& x, std::int64_t axis) { return ops::along<ops::Argsort>(x, axis); }
 TopK top_k(const Array& x, std::int64_t k) {
   auto r = call(ops::TopK{k}, {x});
   return {r[0], r[1]};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -56,6 +57,21 @@ TYPED_TEST(OrderTest, ArgsortIsTheStableSort) {
         std::stable_sort(want.begin(), want.end(), [&](int a, int b) { return less<T>(in[r * n + a], in[r * n + b]); });
         ASSERT_TRUE(std::equal(want.begin(), want.end(), out.begin() + r * n)) << n;
       }
+    }
+  }
+}
+TYPED_TEST(OrderTest, SortGivesWhatTheStableSortGives) {
+  using T = TypeParam;
+  for (auto [rows, n] : {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {4, 5000}, {1, 65535}, {1, 70001}, {2, 100000}, {0, 5}, {3, 0}}) {
+    auto in = numbers<T>(static_cast<std::size_t>(rows * n), 7);
+    auto want = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1), out = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1);
+    std::copy_n(in.get(), rows * n, want.get());
+    for (I r = 0; r < rows; ++r) std::stable_sort(want.get() + r * n, want.get() + (r + 1) * n, less<T>);
+    for (int threads : {1, 2, 3, 5}) {
+      set_thread_count(threads);
+      sort(dtype_of<T>, in.get(), out.get(), rows, n);
+      set_thread_count(0);
+      ASSERT_EQ(std::memcmp(out.get(), want.get(), static_cast<std::size_t>(rows * n) * sizeof(T)), 0) << rows << " " << n << " " << threads;
     }
   }
 }

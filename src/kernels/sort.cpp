@@ -1,0 +1,118 @@
+// sort.cpp -- values in order along rows: vqsort (Wassenberg et al. 2022, of Highway) over keys, a long row in slices that are merged.
+// Sorted keys are unique, so neither the algorithm nor the number of slices shows.
+#include <hwy/contrib/sort/vqsort.h>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+#include "bora/kernels/memory.h"
+#include "bora/kernels/order.h"
+#include "kernels/order_keys.h"
+
+namespace bora::kernels {
+namespace {
+using I = std::int64_t;
+constexpr I kGrain = 4096, kWide = 1 << 16;
+
+template <class Key> void sort_keys(Key* k, I n) {
+  if constexpr (sizeof(Key) == 1) {
+    std::array<I, 256> counts{};
+    for (I i = 0; i < n; ++i) ++counts[k[i]];
+    for (std::size_t v = 0; v < counts.size(); ++v) k = std::fill_n(k, counts[v], static_cast<Key>(v));
+  } else {
+    static thread_local hwy::Sorter sorter;
+    sorter(k, static_cast<std::size_t>(n), hwy::SortAscending());
+  }
+}
+/// out[begin, end) of the merge of a[0, n) and b[0, m): where it begins in each is searched for ("merge path", Odeh et al. 2012).
+template <class Key> void merge_part(const Key* a, I n, const Key* b, I m, Key* out, I begin, I end) {
+  I low = std::max<I>(0, begin - m), high = std::min(begin, n);
+  while (low < high) {
+    auto i = (low + high) / 2;
+    if (a[i] <= b[begin - i - 1]) low = i + 1;
+    else high = i;
+  }
+  I i = low, j = begin - low;
+  for (; begin < end && i < n && j < m; ++begin) {  // without branches on what the keys are
+    bool first = a[i] <= b[j];
+    out[begin] = first ? a[i] : b[j];
+    i += first;
+    j += !first;
+  }
+  if (i < n) std::copy_n(a + i, end - begin, out + begin);
+  else std::copy_n(b + j, end - begin, out + begin);
+}
+/// A row on all threads. The result is in the one returned; the other is scratch.
+template <class Key> Key* sort_wide(Key* a, Key* other, I n) {
+  I slices = 1;
+  while (slices < thread_count()) slices *= 2;
+  auto bound = [&](I s) { return n * s / slices; };
+  parallel_for(slices, 1, [&](I begin, I end) {
+    for (I s = begin; s < end; ++s) sort_keys(a + bound(s), bound(s + 1) - bound(s));
+  });
+  for (I width = 1; width < slices; width *= 2) {
+    I parts = 2 * width;  // of each pair of neighbours: as many in all as there are slices
+    parallel_for(slices, 1, [&](I begin, I end) {
+      for (I s = begin; s < end; ++s) {
+        auto pair = s / parts * parts, from = bound(pair), middle = bound(pair + width), to = bound(pair + parts);
+        auto cut = [&](I k) { return (to - from) * k / parts; };
+        merge_part(a + from, middle - from, a + middle, to - middle, other + from, cut(s - pair), cut(s - pair + 1));
+      }
+    });
+    std::swap(a, other);
+  }
+  return a;
+}
+/// Values of keys in order; what several values share a key for (NaNs, zeros of both signs) in the order in which it came.
+template <class T, class Key> void write_values(const T* in, const Key* keys, T* out, I n) {
+  parallel_for(n, kWide, [&](I b, I e) {
+    for (I i = b; i < e; ++i) out[i] = value_of<T>(keys[i]);
+  });
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bfloat16>) {
+    for (Key shared : {key_of(T(0)), std::numeric_limits<Key>::max()}) {
+      auto [first, last] = std::equal_range(keys, keys + n, shared);
+      if (first == last) continue;
+      auto* to = out + (first - keys);
+      for (I i = 0; i < n; ++i)
+        if (key_of(in[i]) == shared) *to++ = in[i];
+    }
+  }
+}
+}  // namespace
+
+void sort(Dtype d, const void* in, void* out, std::int64_t rows, std::int64_t n) {
+  if (rows == 0 || n == 0) return;
+  dispatch(d, "sort", [&](auto t) {
+    using T = decltype(t);
+    using Key = decltype(key_of(t));
+    auto keys_of = [&](I row, Key* keys, I begin, I end) {
+      const T* x = static_cast<const T*>(in) + row * n;
+      for (I i = begin; i < end; ++i) keys[i] = key_of(x[i]);
+    };
+    auto write = [&](I row, const Key* keys) {
+      write_values(static_cast<const T*>(in) + row * n, keys, static_cast<T*>(out) + row * n, n);
+    };
+    if (rows < thread_count() && n >= kWide) {
+      auto bytes = static_cast<std::size_t>(n) * sizeof(Key);
+      auto one = allocate(bytes), two = allocate(bytes);
+      auto *a = static_cast<Key*>(one.get()), *b = static_cast<Key*>(two.get());
+      for (I r = 0; r < rows; ++r) {
+        parallel_for(n, kWide / 4, [&](I begin, I end) { keys_of(r, a, begin, end); });
+        write(r, sort_wide(a, b, n));
+      }
+      return;
+    }
+    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+      auto memory = allocate(static_cast<std::size_t>(n) * sizeof(Key));
+      auto* keys = static_cast<Key*>(memory.get());
+      for (I r = begin; r < end; ++r) {
+        keys_of(r, keys, 0, n);
+        sort_keys(keys, n);
+        write(r, keys);
+      }
+    });
+  });
+}
+}  // namespace bora::kernels
