@@ -3,6 +3,8 @@
 #include <hwy/contrib/sort/vqsort.h>
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <string_view>
 #include <vector>
 #include "bora/base/error.h"
@@ -15,6 +17,7 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 constexpr I kGrain = 4096, kWide = 1 << 16;
+template <class T> using Bits = decltype(key_of(T{}));
 
 template <class Key> void sort_keys(Key* k, I n) {
   if constexpr (sizeof(Key) == 1) {
@@ -65,19 +68,25 @@ template <class Key> Key* sort_wide(Key* a, Key* other, I n) {
   }
   return a;
 }
-/// Values of keys in order; what several values share a key for (NaNs, zeros of both signs) in the order in which it came.
-template <class T, class Key> void write_values(const T* in, const Key* keys, T* out, I n) {
+/// The keys of values; true if there is one whose key has other values as well: a NaN, or -0.
+template <class T, class Key> bool write_keys(const T* in, Key* keys, I n) {
+  Key lost = 0;
+  for (I i = 0; i < n; ++i) {
+    keys[i] = key_of(in[i]);
+    lost |= std::bit_cast<Bits<T>>(value_of<T>(keys[i])) ^ std::bit_cast<Bits<T>>(in[i]);
+  }
+  return lost != 0;
+}
+/// Values of keys in order; those that share a key (`shared`) in the order in which they came.
+template <class T, class Key> void write_values(const T* in, const Key* keys, T* out, I n, bool shared) {
   parallel_for(n, kWide, [&](I b, I e) {
     for (I i = b; i < e; ++i) out[i] = value_of<T>(keys[i]);
   });
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bfloat16>) {
-    for (Key shared : {key_of(T(0)), std::numeric_limits<Key>::max()}) {
-      auto [first, last] = std::equal_range(keys, keys + n, shared);
-      if (first == last) continue;
-      auto* to = out + (first - keys);
-      for (I i = 0; i < n; ++i)
-        if (key_of(in[i]) == shared) *to++ = in[i];
-    }
+  for (Key k : {key_of(T(0)), std::numeric_limits<Key>::max()}) {
+    if (!shared) break;
+    auto* to = out + (std::lower_bound(keys, keys + n, k) - keys);
+    for (I i = 0; i < n; ++i)
+      if (key_of(in[i]) == k) *to++ = in[i];
   }
 }
 }  // namespace
@@ -87,20 +96,18 @@ void sort(Dtype d, const void* in, void* out, std::int64_t rows, std::int64_t n)
   dispatch(d, "sort", [&](auto t) {
     using T = decltype(t);
     using Key = decltype(key_of(t));
-    auto keys_of = [&](I row, Key* keys, I begin, I end) {
-      const T* x = static_cast<const T*>(in) + row * n;
-      for (I i = begin; i < end; ++i) keys[i] = key_of(x[i]);
-    };
-    auto write = [&](I row, const Key* keys) {
-      write_values(static_cast<const T*>(in) + row * n, keys, static_cast<T*>(out) + row * n, n);
-    };
+    auto* x = static_cast<const T*>(in);
+    auto* y = static_cast<T*>(out);
     if (rows < thread_count() && n >= kWide) {
       auto bytes = static_cast<std::size_t>(n) * sizeof(Key);
       auto one = allocate(bytes), two = allocate(bytes);
       auto *a = static_cast<Key*>(one.get()), *b = static_cast<Key*>(two.get());
-      for (I r = 0; r < rows; ++r) {
-        parallel_for(n, kWide / 4, [&](I begin, I end) { keys_of(r, a, begin, end); });
-        write(r, sort_wide(a, b, n));
+      for (I r = 0; r < rows; ++r, x += n, y += n) {
+        std::atomic<bool> shared = false;
+        parallel_for(n, kWide / 4, [&](I begin, I end) {
+          if (write_keys(x + begin, a + begin, end - begin)) shared = true;
+        });
+        write_values(x, sort_wide(a, b, n), y, n, shared);
       }
       return;
     }
@@ -108,9 +115,9 @@ void sort(Dtype d, const void* in, void* out, std::int64_t rows, std::int64_t n)
       auto memory = allocate(static_cast<std::size_t>(n) * sizeof(Key));
       auto* keys = static_cast<Key*>(memory.get());
       for (I r = begin; r < end; ++r) {
-        keys_of(r, keys, 0, n);
+        bool shared = write_keys(x + r * n, keys, n);
         sort_keys(keys, n);
-        write(r, keys);
+        write_values(x + r * n, keys, y + r * n, n, shared);
       }
     });
   });

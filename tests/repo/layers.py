@@ -18,7 +18,7 @@ for sibling in ("nn", "optim", "data", "io"):
 ALLOWED["models"] = set(ORDER) | {"nn", "optim", "data", "io"}
 ALLOWED["train"] = set(ORDER) | {"nn", "optim", "data", "io", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
-CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak)[/.>"]')
+CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak|hwy)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 600
 problems = []
@@ -72,6 +72,7 @@ USES = {  # package -> what shows that it is used
     "ccache": r"find_program\(BORA_CCACHE", "mold": r"find_program\(BORA_MOLD", "libzmq3-dev": r"libzmq", "cppzmq-dev": r"#include <zmq\.hpp>",
     "libtbb-dev": r"#include <(tbb|oneapi/tbb)/", "libdnnl-dev": r"#include <(oneapi/)?dnnl", "libeigen3-dev": r"#include <Eigen/",
     "libxbyak-dev": r"#include <xbyak/",
+    "libhwy-dev": r"#include <hwy/",
     "libxtensor-dev": r"#include <xtensor/", "libcereal-dev": r"#include <cereal/",
     "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
     "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3", "fortunes": r"fortunes",
