@@ -72,7 +72,7 @@ struct Runner {
     auto [in, out] = views(x);
     x.primitive->eval(in, out);
   }
-  void operator()(const LoopStep& x) const {
+  const kernels::LoopArgs& arguments(const LoopStep& x) const {
     auto& a = s.loops[x.args];
     for (std::size_t i = 0; i < x.operands.size(); ++i) a.pointer[i] = s.at(x.operands[i]);
     if (!x.starts.empty()) {
@@ -83,6 +83,10 @@ struct Runner {
         a.linear[x.fused->starts[i].form].base += start * x.fused->starts[i].stride;
       }
     }
+    return a;
+  }
+  void operator()(const LoopStep& x) const {
+    auto& a = arguments(x);
     if (x.sums.empty()) return kernels::run(*x.kernel, a);
     std::vector<void*> sums;
     for (auto& p : x.sums) sums.push_back(s.at(p));
@@ -114,6 +118,11 @@ struct Runner {
       move_slices(x, -1);
       for (auto& h : x.handed) base(h.next) = s.at(h.first);
       run_part(b, s, {.early = true, .always = false});
+    }
+    if (!x.steps.empty() && !trace::on()) {
+      move_slices(x, 0);
+      auto& loop = std::get<LoopStep>(b.steps[0]);
+      return kernels::run_in_turn(*loop.kernel, arguments(loop), x.length, x.steps);
     }
     for (std::int64_t t = 0; t < x.length; ++t) {
       move_slices(x, t);

@@ -1,4 +1,5 @@
 // lower.cpp -- instructions become nodes: views share memory, scalar constants go to the pool, dead code is dropped.
+#include <algorithm>
 #include <cstring>
 #include "bora/ops/primitives.h"
 #include "compile/fuse.h"
@@ -30,6 +31,38 @@ std::uint64_t bits_of(const Instruction& i, const Type& t) {
   OutputView out{t, &bits};
   i.primitive->eval({}, {&out, 1});
   return bits;
+}
+/// Lets a loop that makes or reads all of v store it once more, as `copy`; false if there is none.
+bool store_in_loop(Graph& g, int v, int copy) {
+  using Kind = kernels::Instr::Kind;
+  for (auto& n : g.nodes) {
+    if (!n.fused || !n.fused->sums.empty() || n.fused->operands.size() == kernels::kMaxOperands) continue;
+    auto& f = *n.fused;
+    auto count = f.operands.size(), result = std::size_t{0}, at = std::size_t{0};
+    while (result < count && !(f.stored[result] && f.loop.operands[result].columns)) ++result;
+    if (result == count) continue;
+    auto strides = [&](std::size_t k) { return f.args.stride[k]; };
+    auto has_all_of_v = [&](std::size_t k) {  // one element after the other, as a result
+      return g.at(f.operands[k]) == g.at(v) && f.loop.operands[k].columns &&
+             std::equal(strides(k), strides(k) + f.args.ndim, strides(result));
+    };
+    while (at < count && !has_all_of_v(at)) ++at;
+    auto instruction = std::find_if(f.loop.code.begin(), f.loop.code.end(), [&](auto& i) {
+      return (i.kind == Kind::store || i.kind == Kind::load) && i.imm == at;
+    });
+    if (instruction == f.loop.code.end()) continue;
+    auto value = f.stored[at] ? instruction->in[0] : static_cast<std::int16_t>(instruction - f.loop.code.begin());
+    auto with = std::make_shared<Fused>(f);
+    with->loop.code.push_back({.kind = Kind::store, .dtype = instruction->dtype, .in = {value, -1, -1, -1}, .imm = count});
+    with->loop.operands.push_back(f.loop.operands[at]);
+    std::copy(strides(at), strides(at) + f.args.ndim, with->args.stride[count]);
+    with->operands.push_back(copy);
+    with->stored.push_back(true);
+    n.out.push_back(copy);
+    n.fused = std::move(with);
+    return true;
+  }
+  return false;
 }
 }  // namespace
 
@@ -76,7 +109,8 @@ Graph lower(const Program& p, bool nested, bool fused, const std::vector<std::si
     if (own) taken[r] = true;
     if (own || shared) continue;
     int copy = g.fresh(g.type(v));
-    g.nodes.push_back({Node::Kind::copy, nullptr, {v}, {copy}, {}, {}});
+    if (!sections.empty() || !store_in_loop(g, v, copy))
+      g.nodes.push_back({Node::Kind::copy, nullptr, {v}, {copy}, {}, {}});
     v = copy;
   }
   return g;

@@ -65,6 +65,7 @@ struct ScanStep {
   std::vector<Carry> carries;
   std::vector<Slice> slices;  // xs and ys
   std::vector<Handed> handed = {};
+  std::vector<std::int64_t> steps = {};  // a body of one loop: how far each of its operands moves, in bytes; empty for any other body
 };
 struct CondStep {
   BlockPtr on_true, on_false;

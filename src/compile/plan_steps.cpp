@@ -128,11 +128,25 @@ struct Maker {
     for (std::size_t k = nk; k < n.out.size(); ++k)
       r.slices.push_back({b.out + static_cast<int>(k), out(k), b.vars[idx(b.out_vars[k])].nbytes(),
                           ahead && ahead->late[k] ? -1 : 0});
-    if (!ahead) return r;
+    if (!ahead) {
+      r.steps = steps(r);
+      return r;
+    }
     auto in_slot = b.in + static_cast<int>(n.in.size()), out_slot = b.out + static_cast<int>(n.out.size());
     for (std::size_t k = 0; k < ahead->results.size(); ++k)
       r.handed.push_back({in_slot++, out_slot++, work[1 + nk + 2 * k], work[2 + nk + 2 * k]});
     for (auto i : ahead->next) r.slices.push_back({in_slot++, in(i), b.vars[idx(b.in_vars[i])].nbytes(), 1});
+    return r;
+  }
+  /// Of a body that is one loop with its carries in place, so that nothing else happens from one iteration to the next.
+  static std::vector<std::int64_t> steps(const ScanStep& s) {
+    auto* loop = s.body->steps.size() == 1 ? std::get_if<LoopStep>(s.body->steps.data()) : nullptr;
+    bool in_place = std::all_of(s.carries.begin(), s.carries.end(), [](auto& c) { return c.in_place; });
+    if (!loop || !in_place || !loop->sums.empty() || !loop->starts.empty()) return {};
+    std::vector<std::int64_t> r(loop->operands.size());
+    for (std::size_t k = 0; k < r.size(); ++k)
+      for (auto& v : s.slices)
+        if (v.slot == loop->operands[k].base) r[k] = static_cast<std::int64_t>(v.stride) * (s.reverse ? -1 : 1);
     return r;
   }
   Step cond() {

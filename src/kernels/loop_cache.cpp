@@ -80,6 +80,10 @@ const jit::LoopCode* LoopKernel::code(double nanoseconds) const {
   generate();
   return code_.load(std::memory_order_acquire);
 }
+const LoopKernel& LoopKernel::halves() const {
+  std::call_once(halves_once_, [this] { halves_ = compile_for(loop, Isa::v3, Code::generated); });
+  return *halves_;
+}
 std::string code_report(const LoopKernel& k) {
   if (k.mode_ == Code::interpreted) return "interpreted: BORA_JIT=off";
   k.generate();

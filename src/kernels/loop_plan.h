@@ -67,6 +67,9 @@ class LoopKernel {
   LoopKernel(const Loop&, Isa, Code);
   /// The code to run this time, or null: interpret. `nanoseconds`: what the interpreter would take, roughly. Any thread.
   const jit::LoopCode* code(double nanoseconds) const;
+  /// The same loop with vectors of half the size, generated when first asked for: a row that is no longer fills them, and what is stored
+  /// with a mask cannot be handed to the load of the next row.
+  const LoopKernel& halves() const;
   Loop loop;
   Isa isa;
   bool wide = false, has_reduction = false, has_row_store = false;
@@ -94,6 +97,8 @@ class LoopKernel {
   mutable std::atomic<const jit::LoopCode*> code_{nullptr};
   mutable std::atomic<bool> tried_{false};
   mutable std::atomic<std::int64_t> spent_{0};  // nanoseconds in the interpreter, roughly
+  mutable std::once_flag halves_once_;
+  mutable std::shared_ptr<const LoopKernel> halves_;
 };
 /// The kernel for a given instruction set (tests compare them); not cached.
 LoopKernelPtr compile_for(const Loop&, Isa, Code = Code::interpreted);

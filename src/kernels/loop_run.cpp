@@ -270,6 +270,30 @@ class Runner {
 };
 }  // namespace
 
+namespace {
+/// The generated code for these arguments, or null: interpret. `times`: how often they are run now.
+const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t times) {
+  const double elements = static_cast<double>(g.rows) * static_cast<double>(g.columns) * static_cast<double>(times);
+  const jit::LoopCode* code = k.code(elements * k.cost * kNanosecondsPerCost);
+  return code != nullptr && code->takes(k, g) ? code : nullptr;
+}
+}  // namespace
+
+void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {
+  if (times > 1 && a.extent[a.ndim - 1] > 0) {  // one row that other threads do not share: each time is a row of one call
+    const Grid g(k, a);
+    const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kGrainNanoseconds;
+    if (const auto* code = alone ? code_for(k, g, times) : nullptr) {
+      const auto* half = k.isa == Isa::v4 && g.columns <= (k.wide ? 4 : 8) ? code_for(k.halves(), g, times) : nullptr;
+      return (half != nullptr ? half : code)->run_in_turn(a, g, times, step);
+    }
+  }
+  LoopArgs now = a;
+  for (std::int64_t t = 0; t < times; ++t) {
+    run(k, now);
+    for (std::size_t o = 0; o < step.size(); ++o) now.pointer[o] = static_cast<char*>(now.pointer[o]) + step[o];
+  }
+}
 void run(const LoopKernel& k, const LoopArgs& a) {
   check<ValueError>(a.ndim >= 1 && a.ndim <= kMaxDims, "fused loop: ", a.ndim, " dimensions; 1 to ", kMaxDims,
                     " are possible");
@@ -277,8 +301,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
     if (a.extent[d] == 0) return;
   if (a.extent[a.ndim - 1] == 0 && !k.has_row_store) return;
   const Grid g(k, a);
-  const double cost = static_cast<double>(g.rows) * static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
-  if (const jit::LoopCode* code = k.code(cost); code != nullptr && code->takes(k, g)) return code->run(k, a, g);
+  if (const auto* code = code_for(k, g, 1)) return code->run(k, a, g);
   const std::int64_t block = kBlockBytes / k.element_bytes;
   if (g.columns <= block) {
     const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1,

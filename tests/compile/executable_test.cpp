@@ -219,6 +219,33 @@ TEST(Scan, OutputsThatAreInputs) {
       },
       {numbers({3}, 5)}, {numbers({3}, 1)}, {numbers({4, 3}, 2)}, 4);
 }
+/// What a gradient saves: the loop that has a carry stores it where it is stacked, and everything stays one loop.
+TEST(Scan, SavedCarriesAreStoredByTheLoopThatHasThem) {
+  auto body = [](const Arrays& a) {
+    auto next = tanh(a[1] * a[0] + a[2]);
+    return Arrays{next, a[1], next, a[2]};
+  };
+  for (bool reverse : {false, true})
+    for (int n : {1, 4, 8, 16, 37}) {
+      Arrays in{numbers({n}, 1), numbers({n}, 2), numbers({5, n}, 3)};
+      auto held = stage(body, {{{n}, f32}, {{n}, f32}, {{n}, f32}}).program;
+      auto f = [&](const Arrays& a) { return call(ops::Scan{held, 1, 1, 5, reverse}, a); };
+      agrees(f, in);
+      auto r = f(in);
+      Array c = in[1];
+      for (std::int64_t t = 0; t < 5; ++t) {
+        auto row = [&](const Array& stacked) {
+          return reshape(slice(stacked, {reverse ? 4 - t : t, 0}, {reverse ? 5 - t : t + 1, n}), {n});
+        };
+        auto step = body({in[0], c, row(in[2])});
+        same_bits({row(r[1]), row(r[2]), row(r[3])}, {step[1], step[2], step[3]});
+        c = step[0];
+      }
+      same_bits({r[0]}, {c});
+      auto text = executable(stage(f, types_of(in)).program)->explain();
+      EXPECT_EQ(text.find("copy"), text.npos) << text;
+    }
+}
 TEST(Scan, NoIterations) {
   auto r = scan_of(
       [](const Arrays& a) {

@@ -81,6 +81,43 @@ TEST(LoopCode, OfAllNaNsAnExtremeIsOne) {
       }
     }
 }
+/// A carry in place, one in a scalar, an operand and a result that move (the result backwards): as one loop after the other, interpreted.
+TEST(LoopCode, InTurnIsOneAfterTheOther) {
+  Builder b;
+  const int x = b.load(f32, true), carry = b.load(f32, true), total = b.load(f32, false);
+  const int next = b.op("tanh", {b.op("fma", {x, carry, total})});
+  const int moves = b.store(carry, true), stays = b.store(next, true), sum = b.store(b.reduce(Reduction::sum, next), false);
+  constexpr std::int64_t times = 9;
+  for (std::int64_t n : {0, 1, 3, 4, 7, 8, 9, 16, 20, 31, 64, 130, 5000}) {
+    std::vector<float> in(static_cast<std::size_t>(n * times + 1)), want, got;
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>((i * 37 + 11) % 101) * 0.02f - 1;
+    const auto runs = [&](Isa which, Code code, bool at_once) {
+      std::vector<float> c(static_cast<std::size_t>(n + 1), 0.25f), out(in.size()), s{0.5f};
+      std::vector<std::int64_t> step(6, 0);
+      step[0] = n * 4;
+      step[static_cast<std::size_t>(moves)] = -n * 4;
+      auto a = dense(b.loop, 1, n, {in.data(), c.data(), s.data(), out.data() + n * (times - 1), nullptr, nullptr});
+      a.pointer[stays] = c.data();
+      a.pointer[sum] = s.data();
+      const auto kernel = compile_for(b.loop, which, code);
+      if (at_once) run_in_turn(*kernel, a, times, step);
+      for (std::int64_t t = 0; t < (at_once ? 0 : times); ++t) {
+        run(*kernel, a);
+        for (std::size_t k = 0; k < step.size(); ++k) a.pointer[k] = static_cast<char*>(a.pointer[k]) + step[k];
+      }
+      out.insert(out.end(), c.begin(), c.end());
+      out.push_back(s[0]);
+      return out;
+    };
+    want = runs(Isa::v3, Code::interpreted, false);
+    for (Isa which : {Isa::v3, Isa::v4})
+      for (Code code : {Code::interpreted, Code::generated}) {
+        if (which == Isa::v4 && !has_v4()) continue;
+        got = runs(which, code, true);
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0) << n;
+      }
+  }
+}
 TEST(LoopCode, WhatIsNotCoveredIsInterpretedAndSaysWhy) {
   Builder b;  // an index of 64 bits in a loop of 32-bit lanes
   b.store(b.op("exp", {b.cast(f32, b.load(i64, true))}), true);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,9 @@ LoopKernelPtr compile(const Loop&);
 /// column stores happen in the last pass over a row, after the loads of their block. Rows with reductions are split between threads at
 /// segments only; results do not depend on the number of threads or the instruction set.
 void run(const LoopKernel&, const LoopArgs&);
+/// The same `times` times, one after the other: from one to the next the memory of each operand moves by `step` bytes (0: stays, and what
+/// one run stores the next one loads).
+void run_in_turn(const LoopKernel&, const LoopArgs&, std::int64_t times, std::span<const std::int64_t> step);
 /// Numbers for one element, on the host: what the loop would give. Used to fold constants. Throws as `result` does.
 std::uint64_t evaluate_scalar(OpId, const Dtype* dtypes, const std::uint64_t* bits);
 

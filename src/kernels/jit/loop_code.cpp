@@ -86,8 +86,8 @@ const void* LoopCode::entry(const LoopKernel& k, const LoopArgs& a, const Grid& 
   });
   return stream_ && stream_->entry() != nullptr ? stream_->entry() : memory_.entry();
 }
-void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows,
-                    std::int64_t begin, std::int64_t end) const {
+Call LoopCode::call_of(const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows, std::int64_t begin,
+                       std::int64_t end) const {
   Call c;
   const int n = static_cast<int>(bytes_.size()), last = g.ndim - 1;
   std::int64_t at[kMaxDims];
@@ -113,7 +113,18 @@ void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, std::int
     char* m = loop_scratch(static_cast<std::size_t>(kept_rows_ * bytes));
     for (int k = 0; k < kept_rows_; ++k) c.pointer[kMaxOperands + k] = m + k * bytes;
   }
+  return c;
+}
+void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, std::int64_t row, std::int64_t rows,
+                    std::int64_t begin, std::int64_t end) const {
+  const Call c = call_of(a, g, row, rows, begin, end);
   reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(code))(&c);
+}
+void LoopCode::run_in_turn(const LoopArgs& a, const Grid& g, std::int64_t times, std::span<const std::int64_t> step) const {
+  Call c = call_of(a, g, 0, times, 0, g.columns);
+  std::copy(step.begin(), step.end(), c.row_step);
+  for (int f = 0; f < g.forms; ++f) c.form_row[f] = 0;
+  reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(memory_.entry()))(&c);
 }
 void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const {
   const bool flat = !k.has_reduction && !k.has_row_store;

@@ -16,6 +16,8 @@ class LoopCode {
   /// False: these arguments are for the interpreter.
   bool takes(const LoopKernel&, const Grid&) const;
   void run(const LoopKernel&, const LoopArgs&, const Grid&) const;
+  /// One row `times` times, on this thread: see kernels::run_in_turn.
+  void run_in_turn(const LoopArgs&, const Grid&, std::int64_t times, std::span<const std::int64_t> step) const;
   std::size_t bytes() const { return code_bytes_; }
 
  private:
@@ -23,7 +25,8 @@ class LoopCode {
   LoopCode(const LoopKernel&, const Sections&, const std::vector<std::uint8_t>&);
   /// The code for these arguments: past the caches where results are large, not read by the loop, and begin at whole vectors.
   const void* entry(const LoopKernel&, const LoopArgs&, const Grid&) const;
-  /// Rows [row, row + rows), which follow each other, columns [begin, end) of each.
+  /// What a call needs for rows [row, row + rows), which follow each other, columns [begin, end) of each.
+  Call call_of(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t end) const;
   void call(const void* code, const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
             std::int64_t end) const;
   CodeMemory memory_;
