@@ -32,7 +32,7 @@ Array Value::concrete() const {
 Array Array::concrete() const { return is_buffer(*this) ? *this : (type(), value_->concrete()); }
 const void* Array::bytes() const {
   check<TraceError>(is_buffer(*this), "no memory here: ", type(), " is traced or sharded; use concrete()");
-  return static_cast<const Buffer*>(get())->memory.get();
+  return static_cast<const Buffer*>(get())->data;
 }
 const void* Array::data(Dtype d) const {
   check<DtypeError>(dtype() == d, "data: the array holds ", dtype(), ", not ", d, "; use astype()");
@@ -52,10 +52,28 @@ void Array::read(Dtype as, void* out) const {
   });
 }
 
-bool is_buffer(const Array& a) { return a.defined() && a.owner() == 0; }
+std::shared_ptr<void> memory_of(const Array& buffer) {
+  auto* b = static_cast<const Buffer*>(buffer.get());
+  return b->memory ? b->memory : std::shared_ptr<void>(buffer.value(), b->data);
+}
+namespace {
+template <std::size_t N> struct SmallBuffer final : Buffer {
+  explicit SmallBuffer(const Type& t) : Buffer(t, room) {}
+  alignas(64) std::byte room[N];
+};
+template <std::size_t N> NewBuffer small_buffer(const Type& t) {
+  using B = SmallBuffer<N>;
+  auto b = std::allocate_shared<B>(kernels::SmallAllocator<B>(), t);
+  auto* data = b->data;
+  return {std::move(b), data};
+}
+}  // namespace
 NewBuffer new_buffer(const Type& t) {
-  auto b = std::make_shared<Buffer>(t, kernels::allocate(t.nbytes()));
-  auto* data = b->memory.get();
+  auto bytes = t.nbytes();
+  if (bytes <= 64) return small_buffer<64>(t);
+  if (bytes <= 512) return small_buffer<512>(t);
+  auto b = std::make_shared<Buffer>(t, kernels::allocate(bytes));
+  auto* data = b->data;
   return {std::move(b), data};
 }
 Array adopt(const Type& t, std::shared_ptr<void> memory) {
@@ -90,6 +108,7 @@ Interpreter* eval_interpreter() {
   return &e;
 }
 Interpreter* current() { return current_interpreter ? current_interpreter : eval_interpreter(); }
+bool evaluates() { return !current_interpreter || current_interpreter == eval_interpreter(); }
 Within::Within(Interpreter* i) : saved_(current_interpreter) { current_interpreter = i; }
 Within::~Within() { current_interpreter = saved_; }
 
@@ -114,7 +133,7 @@ void missing_rule(std::string_view primitive, std::string_view rule) {
   fail<TraceError>(primitive, " has no ", rule, " rule");
 }
 Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types& out) {
-  if (p.traits.view) return {adopt(out.front(), static_cast<const Buffer*>(in.front().get())->memory)};
+  if (p.traits.view) return {adopt(out.front(), memory_of(in.front()))};
   Arrays r;
   std::vector<InputView> i;
   std::vector<OutputView> o;

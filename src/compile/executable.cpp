@@ -65,7 +65,7 @@ class Planned final : public Executable {
 
  private:
   static Array shared(const Array& a, const Type& t) {
-    return a.type() == t ? a : adopt(t, static_cast<const Buffer*>(a.get())->memory);
+    return a.type() == t ? a : adopt(t, memory_of(a));
   }
   std::unique_ptr<State> lease() const {
     {

@@ -146,6 +146,57 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   poison(static_cast<char*>(p) + bytes, class_size(c) - bytes);
   return {p, [c](void* q) { Pool::get().give(q, c); }};
 }
+namespace {
+constexpr std::size_t kSmallClasses = kMostSmall / kLine;
+constexpr int kMostKept = 128;  // blocks of a class and thread
+struct Link {
+  Link* next;
+};
+/// Without a destructor, so that it can be used while a thread's other objects go.
+struct SmallLists {
+  Link* first[kSmallClasses];
+  int count[kSmallClasses];
+  bool open, closed;
+};
+thread_local SmallLists small;
+struct CloseSmall {
+  CloseSmall() { small.open = true; }
+  ~CloseSmall() {
+    small.closed = true;
+    for (auto*& first : small.first)
+      while (auto* l = first) {
+        first = l->next;
+        ::operator delete(l, std::align_val_t{kLine});
+      }
+  }
+};
+std::size_t small_class(std::size_t bytes) { return (bytes + kLine - 1) / kLine - 1; }
+}  // namespace
+void* take_small(std::size_t bytes) {
+  auto c = small_class(bytes);
+  auto& lists = small;
+  auto* l = lists.first[c];
+  if (l == nullptr) return ::operator new((c + 1) * kLine, std::align_val_t{kLine});
+  lists.first[c] = l->next;
+  --lists.count[c];
+  return l;
+}
+void give_small(void* p, std::size_t bytes) noexcept {
+  auto c = small_class(bytes);
+  auto& lists = small;
+#ifndef BORA_ASAN  // which sees blocks that are used too late only if they are freed
+  if (!lists.open) [[unlikely]] {
+    thread_local CloseSmall at_end;
+    (void)at_end;
+  }
+  if (!lists.closed && lists.count[c] < kMostKept) {
+    lists.first[c] = new (p) Link{lists.first[c]};
+    ++lists.count[c];
+    return;
+  }
+#endif
+  ::operator delete(p, std::align_val_t{kLine});
+}
 PoolUse pool_use() { return Pool::get().use(); }
 void trim_pool() { Pool::get().trim(); }
 }  // namespace bora::kernels

@@ -78,6 +78,21 @@ const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const
   return keep_kernel(made_[static_cast<std::size_t>(in.back().type.dtype)], loop);
 }
 
+Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
+  auto& type = in[0].type;
+  Dtype d[kernels::kMaxInputs];
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    d[i] = in[i].type.dtype;
+    if (d[i] == Dtype::key || !(in[i].type == type)) return {};
+  }
+  try {
+    auto out = new_buffer({type.shape, kernels::element_op(op).result(d)});
+    const OutputView result{out.buffer->type, out.data};
+    kernels.run(op, in, {&result, 1});
+    return out.done();
+  } catch (const Error&) { return {}; }
+}
+
 Dtype weak_dtype(Dtype array, Scalar number) {
   if (number.kind == Scalar::Kind::floating) return is_float(array) ? array : f32;
   if (number.kind == Scalar::Kind::integer && array == boolean) return i32;

@@ -169,25 +169,35 @@ struct Clamp : Defaults {
 
 // ---- operands become alike
 // ----------------------------------------------------------------------------------------------
+/// Two operands that are alike: the caller's own (a handle is not copied for nothing), or what was made of them.
 struct Two {
-  Array a, b;
+  Array made_a, made_b;
+  const Array &a, &b;
+  Two(A x, A y) : a(x), b(y) {}
+  Two(Array&& x, Array&& y) : made_a(std::move(x)), made_b(std::move(y)), a(made_a), b(made_b) {}
+  Two(std::pair<Array, Array> p) : Two(std::move(p.first), std::move(p.second)) {}
+  Two(const Two&) = delete;
 };
 Two meet(std::string_view what, A a, A b) {
-  auto [x, y] = promoted_pair(what, a, b);
-  return {std::move(x), std::move(y)};
+  if (a.type() == b.type()) return {a, b};
+  return promoted_pair(what, a, b);
 }
 Two meet(std::string_view, A a, Scalar b) {
-  auto d = weak_dtype(a.dtype(), b);
-  auto x = a.astype(d);
-  return {x, full_of(x.type(), b)};
-}
-Two meet(std::string_view what, Scalar a, A b) {
-  auto [y, x] = meet(what, b, a);
+  auto x = a.astype(weak_dtype(a.dtype(), b));
+  auto y = full_of(x.type(), b);
   return {std::move(x), std::move(y)};
 }
-Two as_fractions(Two t) { return {inexact(t.a), inexact(t.b)}; }
-Two as_truth(std::string_view what, Two t) {
-  if (t.a.dtype() == boolean) return t;
+Two meet(std::string_view, Scalar a, A b) {
+  auto y = b.astype(weak_dtype(b.dtype(), a));
+  auto x = full_of(y.type(), a);
+  return {std::move(x), std::move(y)};
+}
+Two as_fractions(const Two& t) {
+  if (is_float(t.a.dtype())) return {t.a, t.b};
+  return {inexact(t.a), inexact(t.b)};
+}
+Two as_truth(std::string_view what, const Two& t) {
+  if (t.a.dtype() == boolean) return {t.a, t.b};
   auto zero = zeros_like(t.a);
   check<DtypeError>(t.a.dtype() != Dtype::key, what, ": no arithmetic is defined on random keys");
   return {apply<Ne>(t.a, zero), apply<Ne>(t.b, zero)};
@@ -340,13 +350,13 @@ Array where(const Array& condition, Scalar on_true, Scalar on_false) {
 Array clip(const Array& x, const Array& lo, const Array& hi) { return minimum(maximum(x, lo), hi); }
 Array clip(const Array& x, Scalar lo, Scalar hi) { return minimum(maximum(x, lo), hi); }
 Array clamp(const Array& lo, const Array& x, const Array& hi) {
-  auto [l, y] = meet("clamp", lo, x);
-  auto [z, h] = meet("clamp", y, hi);
+  auto [l, y] = promoted_pair("clamp", lo, x);
+  auto [z, h] = promoted_pair("clamp", y, hi);
   return apply<Clamp>(broadcast_to(l, z.shape()).astype(z.dtype()), z, h);
 }
 Array fma(const Array& a, const Array& b, const Array& c) {
-  auto [x, y] = meet("fma", a, b);
-  auto [p, q] = meet("fma", x, c);
+  auto [x, y] = promoted_pair("fma", a, b);
+  auto [p, q] = promoted_pair("fma", x, c);
   return apply<Fma>(p, broadcast_to(y, p.shape()).astype(p.dtype()), q);
 }
 }  // namespace bora

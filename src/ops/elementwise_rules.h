@@ -38,15 +38,17 @@ struct Defaults {
 template <class F> struct Elementwise {
   static constexpr std::string_view name = F::name;
   static constexpr int in_place = F::in_place;
-  kernels::OpId element() const {
+  static kernels::OpId op() {
     static const kernels::OpId id = kernels::find_op(F::name);
     return id;
   }
-  Type infer(const Types& in) const { return infer_elementwise(element(), name, in); }
-  void eval(Inputs in, Outputs out) const {
-    static OneOpKernels kernels;
-    kernels.run(element(), in, out);
+  static OneOpKernels& kernels() {
+    static OneOpKernels k;
+    return k;
   }
+  kernels::OpId element() const { return op(); }
+  Type infer(const Types& in) const { return infer_elementwise(op(), name, in); }
+  void eval(Inputs in, Outputs out) const { kernels().run(op(), in, out); }
   Arrays vjp(const Vjp& v) const {
     if constexpr (requires(A x) { F::dx(x, x, x); }) return {F::dx(v.in[0], v.out[0], v.ct[0])};
     else if constexpr (requires(A x) { F::da(x, x, x, x); })
@@ -85,7 +87,15 @@ template <class F> const PrimitivePtr& the() {
   static const PrimitivePtr p = primitive(Elementwise<F>{});
   return p;
 }
-template <class F, class... X> Array apply(const X&... x) { return call(the<F>(), {x...}).front(); }
+/// The result of an operation on buffers of one type; empty where that is not so: call() knows what to do or to say.
+Array at_once(kernels::OpId, OneOpKernels&, Inputs);
+template <class F, class... X> Array apply(const X&... x) {
+  if (evaluates() && (is_buffer(x) && ...)) {
+    const InputView in[] = {{x.type(), static_cast<const Buffer*>(x.get())->data}...};
+    if (Array y = at_once(Elementwise<F>::op(), Elementwise<F>::kernels(), in); y.defined()) return y;
+  }
+  return call(the<F>(), {x...}).front();
+}
 
 /// The dtype of an operation between an Array and a weak number.
 Dtype weak_dtype(Dtype array, Scalar number);

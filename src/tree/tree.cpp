@@ -134,14 +134,22 @@ std::size_t count_leaves(Node t) {
   each_leaf(t, [&](const LeafRef& l) { n += l.defined(); });
   return n;
 }
-std::size_t replace(Node t, const Array* arrays, std::size_t n) {
+namespace {
+template <class Next> std::size_t replace_with(Node t, std::size_t n, Next next) {
   std::size_t used = 0;
   each_leaf(t, [&](const LeafRef& l) {
     if (!l.defined()) return;
     if (used == n) wrong_leaf_count(count_leaves(t), n);
-    l.set(arrays[used++]);
+    l.set(next(used++));
   });
   return used;
+}
+}  // namespace
+std::size_t replace(Node t, const Array* arrays, std::size_t n) {
+  return replace_with(t, n, [&](std::size_t i) -> const Array& { return arrays[i]; });
+}
+std::size_t replace(Node t, Arrays&& arrays) {
+  return replace_with(t, arrays.size(), [&](std::size_t i) -> Array&& { return std::move(arrays[i]); });
 }
 void append_key(Node t, Key& k) {
   Keyed v(k);

@@ -78,6 +78,29 @@ TEST(Memory, ManyThreads) {
   for (auto& t : threads) t.join();
   EXPECT_EQ(pool_use().used, before);
 }
+/// Small blocks made on one thread and given back on another, also after the one that made them has ended.
+TEST(Memory, SmallBlocksWanderBetweenThreads) {
+  std::vector<std::uint64_t*> made;
+  auto make = [&](std::uint64_t mark) {
+    for (std::size_t i = 0; i < 1000; ++i) {
+      auto bytes = 8 + i % (kMostSmall - 7);
+      auto* p = static_cast<std::uint64_t*>(take_small(bytes));
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0u);
+      std::memset(p, 0xff, bytes);
+      *p = mark + i;
+      made.push_back(p);
+    }
+  };
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    std::thread([&] { make(round * 1000); }).join();
+    make(round * 1000);  // what this thread was given back below
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      ASSERT_EQ(*made[i], round * 1000 + i % 1000);
+      give_small(made[i], 8 + i % 1000 % (kMostSmall - 7));
+    }
+    made.clear();
+  }
+}
 TEST(Memory, RefusesWhatCannotBe) { EXPECT_THROW(allocate(static_cast<std::size_t>(-8)), Error); }
 #if defined(__SANITIZE_ADDRESS__)
 TEST(MemoryDeathTest, UseAfterFreeIsSeen) {

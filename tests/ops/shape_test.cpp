@@ -1,5 +1,7 @@
 #include "bora/ops/shape.h"
+#include <thread>
 #include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
 #include "bora/ops/primitives.h"
 #include "ops/reference.h"
 
@@ -7,6 +9,50 @@ namespace bora {
 namespace {
 using namespace test;
 
+TEST(Sizes, AListOfAnyLength) {
+  Dims want;
+  Shape got;
+  auto step = [&](int i) {
+    auto at = static_cast<std::size_t>(i * 7 + 3) % (want.size() + 1);
+    auto place = want.begin() + static_cast<std::ptrdiff_t>(at);
+    if (i % 40 < 20) {
+      want.insert(place, i);
+      got.insert(at, i);
+    } else if (at < want.size()) {
+      want.erase(place);
+      got.erase(at);
+    }
+  };
+  for (int i = 0; i < 400; ++i) {
+    step(i);
+    Shape copy = got, other{1, 2};
+    other = copy;
+    ASSERT_EQ(got, Shape(want)) << i;
+    ASSERT_EQ(other, got);
+    ASSERT_EQ(Shape(std::move(copy)).dims(), want);
+    other.push_back(5);
+    ASSERT_NE(other, got);
+    other.append(other);
+    ASSERT_EQ(other.size(), 2 * want.size() + 2);
+  }
+}
+/// Small results have their memory within themselves: a view keeps all of it.
+TEST(Reshape, OutlivesWhatItIsAViewOf) {
+  for (std::int64_t n : {1, 6, 100, 5000}) {
+    Array y;
+    {
+      auto x = iota({n, 2}, 0, f32) + 1;
+      y = reshape(x, {2, n});
+      EXPECT_EQ(y.bytes(), x.bytes());
+      EXPECT_FALSE(y.sole());
+    }
+    EXPECT_TRUE(y.sole());
+    std::vector<Array> others(50);
+    for (auto& o : others) o = y * 3;
+    EXPECT_EQ(y.to_vector<float>().back(), static_cast<float>(n));
+    std::thread([z = std::move(y)]() mutable { z = Array(); }).join();
+  }
+}
 TEST(Broadcast, StretchesSizesOfOne) {
   auto x = numbers({2, 1, 3});
   Table t(x);

@@ -153,13 +153,17 @@ using FlatFn = std::function<Arrays(const Arrays&)>;
 using Mask = std::vector<bool>;
 Types types_of(const Arrays&);
 
-/// Eval's value: contiguous, row-major memory of this process.
-struct Buffer final : Value {
-  Buffer(Type t, std::shared_ptr<void> m) : Value(std::move(t), 0), memory(std::move(m)) {}
-  std::shared_ptr<void> memory;
-  bool sole() const override { return memory.use_count() == 1; }
+/// Eval's value: contiguous, row-major memory of this process, which small results have within themselves.
+struct Buffer : Value {
+  Buffer(Type t, std::shared_ptr<void> m) : Value(std::move(t), 0), data(m.get()), memory(std::move(m)) {}
+  Buffer(const Type& t, void* within) : Value(t, 0), data(within) {}
+  void* const data;
+  const std::shared_ptr<void> memory;  // null: `data` lies in the object itself
+  bool sole() const override { return memory.use_count() <= 1; }
 };
-bool is_buffer(const Array&);
+inline bool is_buffer(const Array& a) { return a.defined() && a.owner() == 0; }
+/// A share in the memory of a buffer.
+std::shared_ptr<void> memory_of(const Array& buffer);
 /// A buffer that is being filled: `data` is its memory until it becomes an Array.
 struct NewBuffer {
   std::shared_ptr<Buffer> buffer;
@@ -196,6 +200,8 @@ class Interpreter {
 };
 Interpreter* current();
 Interpreter* eval_interpreter();
+/// Is Eval the current one? Then operations on buffers are computed at once.
+bool evaluates();
 /// The nearest interpreter of type I from the current one outwards; null if there is none.
 template <class I> I* nearest() {
   for (auto* i = current(); i; i = i->parent)

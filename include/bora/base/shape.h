@@ -1,9 +1,13 @@
 // shape.h -- Shape: the sizes of an array. A class of its own so that braces mean sizes and nothing else.
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 #include "bora/base/error.h"
 
@@ -21,33 +25,66 @@ class Shape {
   using value_type = std::int64_t;
   Shape() = default;
   Shape(std::initializer_list<Dim> d) {
-    n_.reserve(d.size());
-    for (auto x : d) n_.push_back(x.n);
+    auto* to = sized(d.size());
+    for (auto x : d) *to++ = x.n;
   }
-  Shape(Dims v) : n_(std::move(v)) {}
-  auto begin() const { return n_.begin(); }
-  auto end() const { return n_.end(); }
-  auto begin() { return n_.begin(); }
-  auto end() { return n_.end(); }
-  auto rbegin() const { return n_.rbegin(); }
-  auto rend() const { return n_.rend(); }
-  std::size_t size() const { return n_.size(); }  // number of dimensions, as std containers count
-  bool empty() const { return n_.empty(); }
-  std::int64_t operator[](std::size_t i) const { return n_[i]; }
-  std::int64_t& operator[](std::size_t i) { return n_[i]; }
-  std::int64_t at(std::size_t i) const { return n_.at(i); }
-  std::int64_t& at(std::size_t i) { return n_.at(i); }
-  std::int64_t back() const { return n_.back(); }
-  std::int64_t front() const { return n_.front(); }
-  void push_back(std::int64_t n) { n_.push_back(n); }
-  void pop_back() { n_.pop_back(); }
-  void insert(std::size_t at, std::int64_t n) { n_.insert(n_.begin() + static_cast<std::ptrdiff_t>(at), n); }
-  void erase(std::size_t at) { n_.erase(n_.begin() + static_cast<std::ptrdiff_t>(at)); }
-  void append(const Shape& s) { n_.insert(n_.end(), s.begin(), s.end()); }
-  const Dims& dims() const { return n_; }
-  bool operator==(const Shape&) const = default;
+  Shape(const Dims& v) { std::copy(v.begin(), v.end(), sized(v.size())); }
+  Shape(const Shape& s) { std::copy(s.begin(), s.end(), sized(s.size_)); }
+  Shape(Shape&& s) noexcept { swap(s); }
+  Shape& operator=(Shape s) noexcept {
+    swap(s);
+    return *this;
+  }
+  const std::int64_t* begin() const { return size_ <= kFew ? few_ : many_.data(); }
+  const std::int64_t* end() const { return begin() + size_; }
+  std::int64_t* begin() { return size_ <= kFew ? few_ : many_.data(); }
+  std::int64_t* end() { return begin() + size_; }
+  auto rbegin() const { return std::reverse_iterator(end()); }
+  auto rend() const { return std::reverse_iterator(begin()); }
+  std::size_t size() const { return size_; }  // number of dimensions, as std containers count
+  bool empty() const { return size_ == 0; }
+  std::int64_t operator[](std::size_t i) const { return begin()[i]; }
+  std::int64_t& operator[](std::size_t i) { return begin()[i]; }
+  std::int64_t at(std::size_t i) const { return begin()[checked(i)]; }
+  std::int64_t& at(std::size_t i) { return begin()[checked(i)]; }
+  std::int64_t back() const { return end()[-1]; }
+  std::int64_t front() const { return *begin(); }
+  void push_back(std::int64_t n) {
+    if (size_ == kFew) many_.assign(few_, few_ + kFew);
+    sized(size_ + 1)[size_ - 1] = n;
+  }
+  void pop_back() {
+    if (size_-- == kFew + 1) std::copy_n(many_.data(), kFew, few_);
+  }
+  void insert(std::size_t at, std::int64_t n) {
+    push_back(n);
+    std::rotate(begin() + at, end() - 1, end());
+  }
+  void erase(std::size_t at) {
+    std::copy(begin() + at + 1, end(), begin() + at);
+    pop_back();
+  }
+  void append(const Shape& s) {
+    for (std::size_t i = 0, n = s.size_; i < n; ++i) push_back(s[i]);
+  }
+  Dims dims() const { return {begin(), end()}; }
+  bool operator==(const Shape& s) const { return size_ == s.size_ && std::equal(begin(), end(), s.begin()); }
  private:
-  Dims n_;
+  static constexpr std::size_t kFew = 6;  // so many are kept without memory of their own: types are copied all the time
+  std::int64_t* sized(std::size_t n) {
+    if (n > kFew) many_.resize(n);
+    size_ = n;
+    return begin();
+  }
+  void swap(Shape& s) noexcept {
+    std::swap(size_, s.size_);
+    std::swap(few_, s.few_);
+    many_.swap(s.many_);
+  }
+  std::size_t checked(std::size_t i) const { return i < size_ ? i : throw std::out_of_range("Shape::at"); }
+  std::size_t size_ = 0;
+  std::int64_t few_[kFew] = {};
+  Dims many_;
 };
 
 /// Number of elements; 1 for the scalar shape.

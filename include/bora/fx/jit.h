@@ -81,7 +81,7 @@ template <class F> class Jitted {
          ...);
         auto out = cache_->run(*entry, std::move(in), donated);
         R result = *static_cast<const R*>(entry->like.get());
-        tree::replace(tree::node(result), out.data(), out.size());
+        tree::replace(tree::node(result), std::move(out));
         return result;
       }
     }

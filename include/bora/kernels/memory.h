@@ -7,6 +7,19 @@ namespace bora::kernels {
 /// A block of at least `bytes` bytes, uninitialised, from a pool with size classes that keeps what is freed (first touch costs 20 to 80
 /// times memory speed). Blocks of 4 MiB and more start at a multiple of 2 MiB and ask for huge pages. Thread-safe. Zero bytes are allowed.
 std::shared_ptr<void> allocate(std::size_t bytes);
+/// Blocks for small objects (64-byte aligned, at most kMostSmall bytes), from a list that each thread keeps: no lock, not counted below.
+/// A block may be given back on another thread. `bytes`: what was asked for.
+inline constexpr std::size_t kMostSmall = 1024;
+void* take_small(std::size_t bytes);
+void give_small(void*, std::size_t bytes) noexcept;
+template <class T> struct SmallAllocator {
+  using value_type = T;
+  SmallAllocator() = default;
+  template <class U> SmallAllocator(const SmallAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(take_small(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) noexcept { give_small(p, n * sizeof(T)); }
+  template <class U> bool operator==(const SmallAllocator<U>&) const { return true; }
+};
 /// Bytes handed out and bytes kept for reuse, now and at their peak.
 struct PoolUse {
   std::size_t used = 0, kept = 0, peak = 0;

@@ -312,6 +312,7 @@ void append_paths(Node, std::vector<std::string>&);
 std::size_t count_leaves(Node);
 /// Puts arrays into the leaves in order; returns how many were taken.
 std::size_t replace(Node, const Array* arrays, std::size_t n);
+std::size_t replace(Node, Arrays&&);  // which are left empty
 /// Structure, statics and types.
 void append_key(Node, Key&);
 /// Path and text of every leaf, static and length.

@@ -150,7 +150,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
       begin += n;
     }
   };
-  const auto least = grain(g.columns);
+  const auto least = g.rows == 1 ? 1 : grain(g.columns);
   if (g.rows <= least) part(0, g.rows);  // as parallel_for would, without asking who else could help
   else parallel_for(g.rows, least, part);
 }
