@@ -194,9 +194,10 @@ template <class X> BORA_INLINE X log1p(X x) {
 }
 BORA_INLINE F tanh(F x) {
   constexpr double c[] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1};
-  F a = absolute(x), z = x * x, near = fma(polynomial(z, c) * z, x, x);
+  // Squares of what is too small to matter would be denormal, and each use of one traps to microcode.
+  F a = absolute(x), m = vmax(F(1e-10f), a), z = m * m, near = fma(polynomial(z, c) * z, x, x);
   // 1 - 2 / (e^2a + 1): e^2a = 2^n e^2r needs no second part of ln 2 here, and its polynomial in pairs is the shorter chain.
-  F b = vmin(F(10.f), a), n = round(b * F(2.88539008f)), r = fnma(n, F(0x1.62e430p-2f), b), rr = r * r;
+  F b = vmin(F(10.f), vmax(F(0.5f), a)), n = round(b * F(2.88539008f)), r = fnma(n, F(0x1.62e430p-2f), b), rr = r * r;
   F high = fma(rr, F(0x1.6a2446p-4f), fma(r, F(0x1.1239d6p-2f), F(0x1.5558f2p-1f)));
   F p = fma(rr, high, fma(r, F(0x1.555492p0f), F(0x1.fffffcp0f)));
   F power = real((as_unsigned(to_int(n)) + U(127u)) << 23);
