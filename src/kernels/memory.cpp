@@ -181,10 +181,10 @@ void* take_small(std::size_t bytes) {
   --lists.count[c];
   return l;
 }
-void give_small(void* p, std::size_t bytes) noexcept {
+void give_small(void* p, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifndef BORA_ASAN  // which sees blocks that are used too late only if they are freed
   auto c = small_class(bytes);
   auto& lists = small;
-#ifndef BORA_ASAN  // which sees blocks that are used too late only if they are freed
   if (!lists.open) [[unlikely]] {
     thread_local CloseSmall at_end;
     (void)at_end;
