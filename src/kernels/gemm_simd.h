@@ -18,7 +18,7 @@ template <> struct Simd<float> {
   using V = __m512;
   using Some = __mmask16;
   static constexpr int width = 16;
-  static Some some(I n) { return static_cast<Some>((1u << n) - 1); }
+  static Some some(I n) { return static_cast<Some>((1u << max(0, min(n, width))) - 1); }
   static V load(const float* p) { return _mm512_loadu_ps(p); }
   static V load(const float* p, Some s) { return _mm512_maskz_loadu_ps(s, p); }
   static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
@@ -31,7 +31,7 @@ template <> struct Simd<double> {
   using V = __m512d;
   using Some = __mmask8;
   static constexpr int width = 8;
-  static Some some(I n) { return static_cast<Some>((1u << n) - 1); }
+  static Some some(I n) { return static_cast<Some>((1u << max(0, min(n, width))) - 1); }
   static V load(const double* p) { return _mm512_loadu_pd(p); }
   static V load(const double* p, Some s) { return _mm512_maskz_loadu_pd(s, p); }
   static void store(double* p, V v) { _mm512_storeu_pd(p, v); }
