@@ -7,7 +7,7 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 struct Variable final : Value {
   int number;
-  Variable(Type t, std::uint64_t o, int n) : Value(std::move(t), o), number(n) {}
+  Variable(const Type& t, std::uint64_t o, int n) : Value(t, o), number(n) {}
 };
 /// Operations whose result is still "the parameter": its path names the result too.
 bool keeps_scope(const Primitive& p) {

@@ -195,7 +195,7 @@ void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Par
 void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated) {
   struct Take final : tree::Visitor {
     Take(Arrays& a, bool g) : in(a), given_up(g) {}
-    void leaf(tree::Name, const tree::LeafRef& l) override {
+    void leaf(const tree::Name&, const tree::LeafRef& l) override {
       auto& a = l.get();
       if (!a.defined()) return;
       in.push_back(a);
@@ -206,6 +206,13 @@ void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated) 
   } v(in, given_up);
   argument(v);
   donated.resize(in.size(), given_up);
+}
+Arrays lend_leaves(tree::Node t) {
+  Arrays owners, lent;
+  tree::append_leaves(t, owners);
+  for (auto& a : owners) lent.emplace_back(std::shared_ptr<const Value>(std::shared_ptr<void>(), a.get()));
+  tree::replace(t, std::move(lent));
+  return owners;
 }
 }  // namespace fx
 }  // namespace bora

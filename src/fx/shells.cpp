@@ -15,7 +15,7 @@ namespace fx {
 namespace {
 /// The interpreter that owns it never exists, so that using it is an error everywhere but in a structure.
 struct Abstract final : Value {
-  explicit Abstract(Type t) : Value(std::move(t), ~std::uint64_t{0}) {}
+  explicit Abstract(const Type& t) : Value(t, ~std::uint64_t{0}) {}
   Array concrete() const override {
     fail<TraceError>("this Array of type ", type, " has a shape and a dtype but no numbers: it comes from eval_shape");
   }

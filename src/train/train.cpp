@@ -28,9 +28,12 @@ Texts open_texts(const Settings& s) {
   auto text = data::open_text(s.data, s.hold_out, s.model.positions + 1);
   return {{text.train, s.model.positions}, {text.held_out, s.model.positions}};
 }
-double evaluate_on(Trainable& model, const data::Windows& windows, const Settings& s, const Mesh& mesh) {
-  auto n = (windows.stream.size() - 1) / windows.positions;
-  auto count = s.eval_rows == 0 ? n : std::min(n, s.eval_rows);
+/// Batches of a new run's first evaluation: enough to see what an untrained model must have, and the first step is soon.
+constexpr std::int64_t kFirstBatches = 4;
+double evaluate_on(Trainable& model, const data::Windows& windows, const Settings& s, const Mesh& mesh, bool first = false) {
+  auto count = (windows.stream.size() - 1) / windows.positions;
+  if (s.eval_rows > 0) count = std::min(count, s.eval_rows);
+  if (first) count = std::min(count, kFirstBatches * s.batch);
   auto mine = rows_of_rank(s, mesh);
   double losses = 0, tokens = 0;
   for (std::int64_t step = 0; step * s.batch < count; ++step) {
@@ -97,9 +100,9 @@ class Run {
     auto text = plan_text(model_, make_batch(read(done_), s_, mesh_), s_, mesh_, at_start);
     if (first()) std::printf("%s", text.c_str()), std::fflush(stdout);
   }
-  double evaluate_now(Metrics* metrics) {
+  double evaluate_now(Metrics* metrics, bool first = false) {
     auto begin = Clock::now();
-    auto loss = evaluate_on(model_, texts_.held_out, s_, mesh_);
+    auto loss = evaluate_on(model_, texts_.held_out, s_, mesh_, first);
     if (metrics && metrics->evaluated() != done_)
       metrics->write(done_, {{"eval/loss", static_cast<float>(loss)}, {"eval/seconds", seconds_since(begin)}});
     return loss;
@@ -120,7 +123,7 @@ class Run {
     on_first_rank(mesh_, "run: open metrics",
                   [&] { metrics = std::make_unique<Metrics>(s_.out + "/metrics.jsonl", continued ? done_ : -1); });
     saved_ = continued ? done_ : -1;
-    say_loss(evaluate_now(continued ? nullptr : metrics.get()));
+    say_loss(evaluate_now(continued ? nullptr : metrics.get(), !continued));
     Progress progress(
         {.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
     bool stopped = false;

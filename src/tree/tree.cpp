@@ -12,16 +12,21 @@ void Key::add_text(std::string_view s) {
   }
 }
 std::size_t Key::hash() const {
-  std::uint64_t h = words_.size();
-  for (auto w : words_) {  // the multiply-and-fold step of wyhash
+  auto folded = [](std::uint64_t h, std::uint64_t w) {  // the multiply-and-fold step of wyhash
     auto m = static_cast<unsigned __int128>(h ^ w ^ 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
-    h = static_cast<std::uint64_t>(m) ^ static_cast<std::uint64_t>(m >> 64);
-  }
-  return h;
+    return static_cast<std::uint64_t>(m) ^ static_cast<std::uint64_t>(m >> 64);
+  };
+  const std::size_t n = words_.size();
+  std::uint64_t h[2] = {n, ~n};  // two chains side by side
+  std::size_t i = 0;
+  for (; i + 1 < n; i += 2)
+    for (std::size_t k = 0; k < 2; ++k) h[k] = folded(h[k], words_[i + k]);
+  if (i < n) h[0] = folded(h[0], words_[i]);
+  return folded(h[0], h[1]);
 }
 
 namespace detail {
-void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, Name name) {
+void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& name) {
   v.enter(name);
   for (std::size_t i = 0; i < n; ++i) fields[i].walk(fields[i].at, v, {Name::Kind::field, fields[i].name, 0});
   v.leave();
@@ -32,7 +37,7 @@ namespace {
 /// Keeps the path of where the walk is.
 class Located : public Visitor {
  public:
-  void enter(Name n) final {
+  void enter(const Name& n) final {
     marks_.push_back(path_.size());
     push(n);
   }
@@ -41,7 +46,7 @@ class Located : public Visitor {
     marks_.pop_back();
   }
  protected:
-  std::string at(Name n) {
+  std::string at(const Name& n) {
     auto mark = path_.size();
     push(n);
     auto r = path_;
@@ -50,7 +55,7 @@ class Located : public Visitor {
   }
   const std::string& here() const { return path_; }
  private:
-  void push(Name n) {
+  void push(const Name& n) {
     if (n.kind == Name::Kind::none) return;
     if (!path_.empty()) path_ += '.';
     if (n.kind == Name::Kind::index) path_ += std::to_string(n.index);
@@ -61,7 +66,7 @@ class Located : public Visitor {
 };
 template <class F> struct EachLeaf final : Visitor {
   explicit EachLeaf(F g) : f(std::move(g)) {}
-  void leaf(Name, const LeafRef& l) override { f(l); }
+  void leaf(const Name&, const LeafRef& l) override { f(l); }
   F f;
 };
 template <class F> void each_leaf(Node t, F f) {
@@ -70,30 +75,30 @@ template <class F> void each_leaf(Node t, F f) {
 }
 struct Keyed final : Visitor {
   explicit Keyed(Key& k) : key(k) {}
-  void name(Name n) {
+  void name(const Name& n) {
     if (n.kind == Name::Kind::key) key.add_text(n.text);
   }
-  void leaf(Name n, const LeafRef& l) override {
+  void leaf(const Name& n, const LeafRef& l) override {
     name(n);
     auto& a = l.get();
     if (a.defined()) key.add_type(a.type());
     else key.add(~std::uint64_t{0});
     l.type->key(l.at, key);
   }
-  void statics(Name n, const StaticRef& s) override {
+  void statics(const Name& n, const StaticRef& s) override {
     name(n);
     s.key(s.at, key);
   }
-  void enter(Name n) override { name(n); }
+  void enter(const Name& n) override { name(n); }
   void sized(std::size_t n) override { key.add(n); }
   Key& key;
 };
 struct Described final : Located {
   explicit Described(bool t) : types(t) {}
-  void leaf(Name n, const LeafRef& l) override {
+  void leaf(const Name& n, const LeafRef& l) override {
     parts.push_back({at(n), l.defined() ? (types ? l.text() : "an Array") : "empty"});
   }
-  void statics(Name n, const StaticRef& s) override {
+  void statics(const Name& n, const StaticRef& s) override {
     std::ostringstream o;
     s.print(s.at, o);
     parts.push_back({at(n), o.str()});
@@ -114,7 +119,7 @@ std::string quoted(const std::string& path) { return path.empty() ? "the value" 
 
 std::vector<Slot> slots(Node t) {
   struct Collect final : Located {
-    void leaf(Name n, const LeafRef& l) override { all.push_back({at(n), l}); }
+    void leaf(const Name& n, const LeafRef& l) override { all.push_back({at(n), l}); }
     std::vector<Slot> all;
   } v;
   t(v);

@@ -184,6 +184,24 @@ TEST_F(TrainerTest, PrintsAndWritesWhatScriptsRead) {
   EXPECT_TRUE(fs::exists(settings.out + "/loss.svg"));
   EXPECT_EQ(to_yaml(load_settings(settings.out + "/config.yaml")), to_yaml(settings));
 }
+TEST_F(TrainerTest, ANewRunStartsWithASmallEvaluation) {
+  settings.batch = 3;
+  std::vector<double> first, last;
+  for (std::int64_t rows : {6, 12, 40, 0}) {  // of them 4 batches, 12 windows, before the first step
+    settings.eval_rows = rows;
+    settings.out = folder + "/rows" + std::to_string(rows);
+    run(settings, 1);
+    auto l = losses(settings.out, "eval/loss");
+    ASSERT_EQ(l.size(), 2U);
+    first.push_back(l[0]);
+    last.push_back(l[1]);
+  }
+  EXPECT_NE(first[0], first[1]);
+  EXPECT_EQ(first[1], first[2]);
+  EXPECT_EQ(first[1], first[3]);
+  EXPECT_NE(last[1], last[2]);
+  EXPECT_NE(last[2], last[3]);
+}
 TEST_F(TrainerTest, ARunThatDoesNotFitLeavesTheSettingsAlone) {
   run(settings, 1);
   auto config = [&] { return to_yaml(load_settings(settings.out + "/config.yaml")); };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -107,16 +108,16 @@ std::string own_address(const Address& root, const std::string& interfaces) {
     std::vector<std::string> words;
     std::istringstream list(interfaces.substr(others));
     for (std::string word; std::getline(list, word, ',');) words.push_back(word);
-    ifaddrs* all = nullptr;
-    check<ConfigError>(getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
+    ifaddrs* found = nullptr;
+    check<ConfigError>(getifaddrs(&found) == 0, "cannot list network interfaces: ", std::strerror(errno));
+    std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(found, freeifaddrs);
     std::string names, ip;
-    for (auto* i = all; i; i = i->ifa_next) {
+    for (auto* i = all.get(); i; i = i->ifa_next) {
       if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP)) continue;
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
       bool named = std::any_of(words.begin(), words.end(), [&](auto& w) { return w == i->ifa_name || is_in(w, i->ifa_addr); });
       if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:"))) ip = text_of(i->ifa_addr);
     }
-    freeifaddrs(all);
     check<ConfigError>(!ip.empty(), "BORA_INTERFACE: no network interface '", interfaces, "' with an ",
                        family == AF_INET6 ? "IPv6" : "IPv4", " address; there are: ", names);
     return ip;

@@ -32,7 +32,7 @@ class Spec;
 struct Value {
   Type type;
   std::uint64_t owner = 0;
-  Value(Type t, std::uint64_t o) : type(std::move(t)), owner(o) {}
+  Value(const Type& t, std::uint64_t o) : type(t), owner(o) {}
   virtual ~Value() = default;
   /// The numbers as a buffer, where this value has any (a sharded value is gathered: every rank must ask). Throws TraceError.
   virtual Array concrete() const;
@@ -155,7 +155,7 @@ Types types_of(const Arrays&);
 
 /// Eval's value: contiguous, row-major memory of this process, which small results have within themselves.
 struct Buffer : Value {
-  Buffer(Type t, std::shared_ptr<void> m) : Value(std::move(t), 0), data(m.get()), memory(std::move(m)) {}
+  Buffer(const Type& t, std::shared_ptr<void> m) : Value(t, 0), data(m.get()), memory(std::move(m)) {}
   Buffer(const Type& t, void* within) : Value(t, 0), data(within) {}
   void* const data;
   const std::shared_ptr<void> memory;  // null: `data` lies in the object itself

@@ -30,9 +30,9 @@ class Shape {
   }
   Shape(const Dims& v) { std::copy(v.begin(), v.end(), sized(v.size())); }
   Shape(const Shape& s) { std::copy(s.begin(), s.end(), sized(s.size_)); }
-  Shape(Shape&& s) noexcept { swap(s); }
+  Shape(Shape&& s) noexcept { take(s); }
   Shape& operator=(Shape s) noexcept {
-    swap(s);
+    take(s);
     return *this;
   }
   const std::int64_t* begin() const { return size_ <= kFew ? few_ : many_.data(); }
@@ -68,7 +68,13 @@ class Shape {
     for (std::size_t i = 0, n = s.size_; i < n; ++i) push_back(s[i]);
   }
   Dims dims() const { return {begin(), end()}; }
-  bool operator==(const Shape& s) const { return size_ == s.size_ && std::equal(begin(), end(), s.begin()); }
+  bool operator==(const Shape& s) const {
+    if (size_ != s.size_) return false;
+    auto *a = begin(), *b = s.begin();
+    for (std::size_t i = 0; i < size_; ++i)  // a few: quicker than memcmp
+      if (a[i] != b[i]) return false;
+    return true;
+  }
  private:
   static constexpr std::size_t kFew = 6;  // so many are kept without memory of their own: types are copied all the time
   std::int64_t* sized(std::size_t n) {
@@ -76,14 +82,14 @@ class Shape {
     size_ = n;
     return begin();
   }
-  void swap(Shape& s) noexcept {
-    std::swap(size_, s.size_);
-    std::swap(few_, s.few_);
-    many_.swap(s.many_);
+  void take(Shape& s) noexcept {  // leaves s without dimensions
+    size_ = std::exchange(s.size_, 0);
+    if (size_ <= kFew) std::copy_n(s.few_, size_, few_);
+    else many_ = std::move(s.many_);
   }
   std::size_t checked(std::size_t i) const { return i < size_ ? i : throw std::out_of_range("Shape::at"); }
   std::size_t size_ = 0;
-  std::int64_t few_[kFew] = {};
+  std::int64_t few_[kFew];
   Dims many_;
 };
 

@@ -29,6 +29,7 @@ struct Traced {
   tree::Key key;
   Staged staged;
   std::shared_ptr<const void> like;         // the result, its leaves without numbers
+  Arrays shells;                            // those leaves, which `like` only points to
   std::vector<tree::Part> parts;            // what the key is made of, to say why a later call was staged again
   std::shared_ptr<Prepared> prepared = {};  // the Executable of the latest donations
   std::uint64_t shard = 0;                  // the mesh that closed-over blocks belong to; 0: buffers only
@@ -60,6 +61,8 @@ void constrain(tree::Node result, const Specs&);
 void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>&);
 /// Copies the leaves into `in`; where the caller gave the argument up its leaves are left empty.
 void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated);
+/// The tree's leaves, which it goes on showing without a share in them: copying such a tree touches no counts.
+Arrays lend_leaves(tree::Node);
 template <class...> inline constexpr char type_tag = 0;
 
 template <class F> class Jitted {
@@ -75,6 +78,7 @@ template <class F> class Jitted {
       if constexpr (tree::Tree<R>) {
         auto entry = traced<R>(a...);
         Arrays in;
+        in.reserve(entry->parts.size() + entry->staged.captures.size());
         Mask donated;
         (take_leaves(tree::node(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in,
                      donated),
@@ -108,8 +112,10 @@ template <class F> class Jitted {
       return tree::leaves(*out);
     };
     Traced t{
-        std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}};
-    t.like = std::make_shared<const R>(abstract(std::move(*out)));
+        std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}, {}};
+    R like = abstract(std::move(*out));
+    t.shells = lend_leaves(tree::node(like));
+    t.like = std::make_shared<const R>(std::move(like));
     [[maybe_unused]] std::size_t i = 0;
     (append_parts(tree::node(a), i++, t.parts), ...);
     return cache_->keep(std::move(t));

@@ -36,7 +36,7 @@ struct Settings {
   std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
   std::int64_t keep = 2;              // newest checkpoints that stay
   std::int64_t eval_every = 0;        // steps; 0: only before the first and after the last
-  std::int64_t eval_rows = 1024;      // windows of held-out text in an evaluation; 0: all
+  std::int64_t eval_rows = 1024;      // windows of held-out text in an evaluation; 0: all; before a new run at most 4 batches
   std::int64_t log_every = 10;        // steps between lines where there is no terminal
   bool digest = true;                 // print the digest of the initial parameters
   std::string trace = {};             // a file: some steps of all ranks in Chrome's trace format

@@ -149,9 +149,9 @@ struct StaticRef {
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  virtual void leaf(Name, const LeafRef&) = 0;
-  virtual void statics(Name, const StaticRef&) {}
-  virtual void enter(Name) {}
+  virtual void leaf(const Name&, const LeafRef&) = 0;
+  virtual void statics(const Name&, const StaticRef&) {}
+  virtual void enter(const Name&) {}
   virtual void leave() {}
   virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 of an optional
 };
@@ -163,14 +163,14 @@ template <class T> concept Module =
     std::is_class_v<T> && std::is_aggregate_v<T> && !Container<T> && !IsLeaf<T> && !is_static<T>;
 template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T>;
 
-using Walk = void (*)(void*, Visitor&, Name);
+using Walk = void (*)(void*, Visitor&, const Name&);
 namespace detail {
 struct FieldRef {
   std::string_view name;
   void* at;
   Walk walk;
 };
-void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, Name name);
+void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& name);
 template <std::size_t N> struct FixedString {
   char s[N]{};
   constexpr FixedString(std::string_view v) {
@@ -188,7 +188,7 @@ template <class Struct, FixedString Field, class Type> struct check_field {
   static constexpr bool ok = Tree<Type>;
 };
 }  // namespace detail
-template <class T> void walk(void* p, Visitor& v, Name name) {
+template <class T> void walk(void* p, Visitor& v, const Name& name) {
   if constexpr (IsLeaf<T>) v.leaf(name, LeafRef{p, &leaf_type<T>});
   else if constexpr (is_static<T>)
     v.statics(name, {p, [](const void* q, Key& k) { add_static(k, *static_cast<const T*>(q)); },
@@ -216,7 +216,7 @@ template <class T> void walk(void* p, Visitor& v, Name name) {
         Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
 }
 namespace detail {
-template <class T> void visit(T& x, Visitor& v, Name name) { walk<T>(&x, v, name); }
+template <class T> void visit(T& x, Visitor& v, const Name& name) { walk<T>(&x, v, name); }
 inline Name index(std::size_t i) { return {Name::Kind::index, {}, i}; }
 template <class T> struct Sequence {
   static constexpr bool known = Tree<typename T::value_type>;
