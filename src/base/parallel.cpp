@@ -1,32 +1,17 @@
 #include "bora/base/parallel.h"
-#include <sched.h>
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <fstream>
-#include <string>
 #include <thread>
 #include <vector>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "base/cores.h"
 #include "bora/base/error.h"
 
 namespace bora {
 namespace {
-/// Cores this process may use: its affinity mask, cut by a cgroup quota where one is set.
-int available_cores() {
-  cpu_set_t set;
-  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                      : static_cast<int>(std::thread::hardware_concurrency());
-  if (std::ifstream f("/sys/fs/cgroup/cpu.max"); f) {
-    std::string quota;
-    double period = 0;
-    if (f >> quota >> period; quota != "max" && period > 0)
-      n = std::min(n, std::max(1, static_cast<int>(std::stod(quota) / period + 0.5)));
-  }
-  return std::max(1, n);
-}
 std::atomic<int> process_threads{0};
 thread_local int scope_threads = 0;  // 0: no limit on this thread
 thread_local bool inside = false;    // already within a parallel range
@@ -34,12 +19,12 @@ thread_local bool inside = false;    // already within a parallel range
 
 int thread_count() {
   int n = process_threads.load(std::memory_order_relaxed);
-  if (n == 0) process_threads = n = available_cores();
+  if (n == 0) process_threads = n = usable_cores();
   return scope_threads > 0 ? std::min(n, scope_threads) : n;
 }
 void set_thread_count(int n) {
   check<ValueError>(n >= 0, "threads: must be at least 1 (or 0 for all cores), got ", n);
-  process_threads = n == 0 ? available_cores() : n;
+  process_threads = n == 0 ? usable_cores() : n;
 }
 ThreadScope::ThreadScope(int n) : saved_(scope_threads) { scope_threads = std::max(1, n); }
 ThreadScope::~ThreadScope() { scope_threads = saved_; }

@@ -4,6 +4,7 @@
 #include "compile/plan.h"
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include "compile/plan_steps.h"
 
 namespace bora::exec {
@@ -50,6 +51,7 @@ class Planner {
     for (std::size_t t = 0; t < g_.nodes.size(); ++t)
       for (auto bytes : held_[t].workspaces) workspace_[t].push_back(add({bytes, at(t), at(t)}));
     b->bytes = place(*b);
+    b->arena = fullest(b->bytes);
     emit(*b);
     return b;
   }
@@ -180,6 +182,50 @@ class Planner {
                     x);
     }
     return total;
+  }
+  /// The node that makes a buffer's first value, and which of its workspaces it is; none: -1.
+  std::pair<int, int> works_for(int buffer) const {
+    for (std::size_t t = 0; t < workspace_.size(); ++t)
+      for (std::size_t w = 0; w < workspace_[t].size(); ++w)
+        if (workspace_[t][w] == buffer) return {at(t), static_cast<int>(w)};
+    return {buffers_[idx(buffer)].first, -1};
+  }
+  /// What lies in the slab at the node where it holds most. A held block's memory counts as what is in it at its own fullest.
+  Arena fullest(std::size_t total) const {
+    std::vector<std::ptrdiff_t> change(g_.nodes.size() + 3);  // at node -1, 0, .. end
+    auto temporary = [](const Buffer& x) { return x.input < 0 && x.output < 0 && x.bytes > 0; };
+    for (auto& x : buffers_)
+      if (temporary(x)) {
+        auto n = static_cast<std::ptrdiff_t>(padded(x.bytes));
+        change[idx(x.first + 1)] += n;
+        change[idx(x.last + 2)] -= n;
+      }
+    std::partial_sum(change.begin(), change.end(), change.begin());
+    int t = static_cast<int>(std::max_element(change.begin(), change.end()) - change.begin()) - 1;
+    Arena r;
+    auto gap = total;
+    for (std::size_t k = 0; k < buffers_.size(); ++k) {
+      auto& x = buffers_[k];
+      if (!temporary(x) || t < x.first || x.last < t) continue;
+      auto n = padded(x.bytes);
+      gap -= n;
+      auto [node, number] = works_for(static_cast<int>(k));
+      if (node < 0) {
+        r["handed on"] += n;
+        continue;
+      }
+      auto& h = held_[idx(node)];
+      const Block* inner = number == 0 && h.first && h.first->bytes == x.bytes ? h.first.get() : nullptr;
+      if (!inner && (number == 0 || number == 1) && h.second && h.second->bytes == x.bytes) inner = h.second.get();
+      if (inner) {
+        for (auto& [kind, bytes] : inner->arena) r[kind] += bytes;
+        if (n > x.bytes) r["gaps"] += n - x.bytes;
+      } else {
+        r[number >= 0 && h.first ? "carried" : kind_of(g_.nodes[idx(node)])] += n;
+      }
+    }
+    if (gap) r["gaps"] += gap;
+    return r;
   }
   void emit(Block& b) {
     b.places.resize(g_.vars.size());

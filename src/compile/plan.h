@@ -1,6 +1,8 @@
 // plan.h -- steps with addresses. An address is an entry of one table of base pointers and an offset; a loop changes entries of the table
 // from one iteration to the next, and nothing else.
 #pragma once
+#include <map>
+#include <string>
 #include <variant>
 #include "bora/kernels/gemm.h"
 #include "compile/graph.h"
@@ -10,6 +12,8 @@ struct Place {
   int base = -1;
   std::size_t offset = 0;
 };
+/// Bytes by what made them.
+using Arena = std::map<std::string, std::size_t>;
 struct Block;
 using BlockPtr = std::unique_ptr<const Block>;
 
@@ -95,6 +99,7 @@ using Step = std::variant<EvalStep, LoopStep, CopyStep, ScanStep, CondStep, Whil
 struct Block {
   int slab = 0, in = 0, out = 0;
   std::size_t bytes = 0;  // of its slab
+  Arena arena;            // what they are where it holds most
   std::vector<Step> steps;
   std::vector<Node::When> when;          // of each step, in a pipelined body
   std::shared_ptr<const Ahead> ahead;    // of a pipelined body

@@ -45,6 +45,14 @@ Held hold(const Node& n, Table& t) {
   return h;
 }
 
+std::string kind_of(const Node& n) {
+  if (n.fused) return "loops";
+  if (n.kind != Node::Kind::eval || !n.primitive) return n.kind == Node::Kind::copy ? "copies" : "collectives";
+  if (n.primitive->traits.collective) return "collectives";
+  if (as<ops::DotGeneral>(n.primitive)) return "products";
+  return as<ops::Scan>(n.primitive) ? "stacked" : std::string(n.primitive->name());
+}
+
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const Held& h, const Graph& g) {
   std::vector<std::pair<std::size_t, std::size_t>> r;
   auto once = [&](std::size_t i) {  // an operand that is also read as another one must not change meanwhile

@@ -9,6 +9,8 @@ struct Held {
   std::vector<std::size_t> workspaces;
 };
 Held hold(const Node&, Table&);
+/// What a node's results are in an Arena: the primitive's name, "loops", "products", "collectives", "stacked" (by scans).
+std::string kind_of(const Node&);
 /// Pairs (input, output): the output may be written to the input's memory if nobody reads the input later.
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node&, const Held&, const Graph&);
 Step make_step(const Node&, Held, const Graph&, const std::vector<Place>& places, const std::vector<Place>& workspaces,

@@ -175,6 +175,8 @@ struct Printer {
 ExecutableInfo info_of(const Block& b) {
   ExecutableInfo i;
   i.slab_bytes = b.bytes;
+  i.arena.assign(b.arena.begin(), b.arena.end());
+  std::stable_sort(i.arena.begin(), i.arena.end(), [](auto& x, auto& y) { return x.second > y.second; });
   for (int v : b.in_vars) i.input_bytes += b.vars[idx(v)].nbytes();
   for (std::size_t k = 0; k < b.out_vars.size(); ++k) {
     auto bytes = b.vars[idx(b.out_vars[k])].nbytes();
@@ -191,6 +193,7 @@ std::string explain(const Block& b, const ExecutableInfo& i) {
   o << ", inputs " << i.input_bytes << ", outputs " << i.output_bytes << " ("
     << i.donated_bytes << " in donated memory); " << i.kernels << " kernels, " << i.fused << " fused, " << i.collectives
     << " collectives, " << i.flops << " flops, " << i.moved_bytes << " bytes moved\n";
+  for (auto& [kind, bytes] : i.arena) o << "  " << bytes << " of the slab, where it holds most: " << kind << "\n";
   for (auto& u : i.collective_uses) o << "  " << u.times << " x " << u.what << ", " << u.bytes << " bytes\n";
   Printer p{{}, 0, &b};
   p.block_text();

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "bora/kernels/memory.h"
 #include "bora/kernels/move.h"
 
 namespace bora::kernels {
@@ -69,38 +67,29 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
   return at;
 }
 
-/// Many single numbers: sorted by block of targets first, each block with its updates in order of m, so that a thread owns a block and
-/// finds it in its cache. How many slices are sorted side by side changes nothing.
-constexpr I kManyNumbers = 1 << 16;
+/// Many single numbers: a thread looks at all indices and keeps, block by block, what is for its own targets, so that it knows in time
+/// which lines it will need, and no branch depends on an index.
+constexpr I kManyNumbers = 1 << 13;
 template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
-  struct Update {
-    std::int32_t at;
-    T x;
-  };
-  int shift = 13;  // a block is 8192 targets or more
-  while (n >> shift >= 2048) ++shift;
-  I blocks = (n >> shift) + 1, slices = thread_count();
-  auto scratch = allocate(static_cast<std::size_t>(m) * sizeof(Update));
-  auto* sorted = static_cast<Update*>(scratch.get());
-  std::vector<I> next(static_cast<std::size_t>(slices * blocks), 0), ends(static_cast<std::size_t>(blocks));
-  auto in_slice = [&](I s, auto&& f) {
-    for (I i = m * s / slices; i < m * (s + 1) / slices; ++i)
-      if (inside(indices[i], n)) f(next[static_cast<std::size_t>(s * blocks + (indices[i] >> shift))], i);
-  };
-  parallel_for(slices, 1, [&](I b, I e) {
-    for (I s = b; s < e; ++s) in_slice(s, [](I& count, I) { ++count; });
-  });
-  I sum = 0;
-  for (I b = 0; b < blocks; ++b) {
-    for (I s = 0; s < slices; ++s) sum += std::exchange(next[static_cast<std::size_t>(s * blocks + b)], sum);
-    ends[static_cast<std::size_t>(b)] = sum;
-  }
-  parallel_for(slices, 1, [&](I b, I e) {
-    for (I s = b; s < e; ++s) in_slice(s, [&](I& place, I i) { sorted[place++] = {indices[i], updates[i]}; });
-  });
-  parallel_for(blocks, 1, [&](I b, I e) {
-    I i = b == 0 ? 0 : ends[static_cast<std::size_t>(b - 1)], end = ends[static_cast<std::size_t>(e - 1)];
-    for (; i < end; ++i) out[sorted[i].at] = Op::template apply<T>(out[sorted[i].at], sorted[i].x);
+  constexpr I block = 512, ahead = 24;
+  parallel_for(n, std::max<I>(1, n * kGrain / m), [&](I r0, I r1) {
+    std::uint32_t at[block + ahead] = {};
+    T x[block];
+    const auto first = static_cast<std::uint32_t>(r0), count = static_cast<std::uint32_t>(r1 - r0);
+    T* to = out + r0;
+    for (I i = 0; i < m; i += block) {
+      I kept = 0;
+      for (I j = i; j < std::min(m, i + block); ++j) {
+        at[kept] = static_cast<std::uint32_t>(indices[j]) - first;
+        x[kept] = updates[j];
+        kept += at[kept] < count;
+      }
+      std::fill_n(at + kept, ahead, 0);
+      for (I j = 0; j < kept; ++j) {
+        __builtin_prefetch(to + at[j + ahead], 1);
+        to[at[j]] = Op::template apply<T>(to[at[j]], x[j]);
+      }
+    }
   });
 }
 

@@ -30,6 +30,18 @@ Numbers unpack(const std::string& text) {
       n.rows;
   return n;
 }
+/// The largest kinds and the sum of the others.
+std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& arena) {
+  constexpr std::size_t shown = 6;
+  std::string r;
+  std::size_t rest = 0;
+  for (std::size_t k = 0; k < arena.size(); ++k) {
+    auto& [kind, bytes] = arena[k];
+    if (k < shown) r += (k ? ", " : " ") + kind + " " + bytes_text(static_cast<std::int64_t>(bytes));
+    else rest += bytes;
+  }
+  return rest ? r + ", others " + bytes_text(static_cast<std::int64_t>(rest)) : r;
+}
 }  // namespace
 
 std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, const Mesh& mesh,
@@ -66,6 +78,7 @@ std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, c
       o << std::setw(13) << bytes_text(x);
     o << '\n';
   }
+  if (!info.arena.empty()) o << "  temporaries of rank 0 where they are most:" << arena_text(info.arena) << '\n';
   o << "  a step of rank 0: " << std::setprecision(4) << info.flops / 1e9 << " GFLOP in " << info.kernels
     << " kernels (" << info.fused << " fused)";
   std::size_t collectives = 0, bytes = 0;

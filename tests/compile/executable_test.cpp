@@ -410,6 +410,8 @@ TEST(Plan, TemporariesShareTheSlab) {
   EXPECT_DOUBLE_EQ(i.flops, 10 * 2.0 * 32 * 32 * 32);
   EXPECT_EQ(i.input_bytes, t.nbytes());
   EXPECT_EQ(i.output_bytes, t.nbytes());
+  using Arena = decltype(i.arena);
+  EXPECT_EQ(i.arena, (Arena{{"products", i.slab_bytes}}));
 }
 TEST(Plan, OneSlabServesRunAfterRun) {
   auto program = [](std::int64_t n) {

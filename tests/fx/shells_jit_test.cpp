@@ -1,6 +1,7 @@
 // jit: what is staged again, what is donated, what is said.
 #include <gtest/gtest.h>
 #include <thread>
+#include "bora/compile/executable.h"
 #include "bora/fx/transforms.h"
 #include "bora/ops/ops.h"
 
@@ -223,5 +224,33 @@ TEST(Jit, EmptyLeavesStayEmpty) {
   auto r = f(State{ramp(2), Array()});
   EXPECT_TRUE(r.weight.defined());
   EXPECT_FALSE(r.step.defined());
+}
+TEST(Jit, SaysWhatTheMemoryHolds) {
+  auto w = reshape(sin(ramp(48 * 48)), {48, 48}), x = reshape(cos(ramp(5 * 48)), {5, 48});
+  auto loss = [](const Array& m, const Array& v) {
+    auto [c, sums] = scan([&](const Array& a, const Array& n) { return std::pair{tanh(matmul(a, m) + n), sum(a)}; }, v, ramp(6));
+    auto d = cond(sum(c) > 0, [](const Array& a) { return sort(exp(a)); }, [](const Array& a) { return a * 2; }, c);
+    return sum(while_loop([](const Array& a) { return sum(a) > 1; }, [](const Array& a) { return sort(a) * 0.5F; }, stop_gradient(d)) * c) + sum(sums);
+  };
+  auto forward = executable(program_of(loss, w, x))->info();
+  auto both = executable(program_of(value_and_grad(loss), w, x))->info();
+  for (auto* i : {&forward, &both}) {
+    std::size_t sum = 0;
+    for (std::size_t k = 0; k < i->arena.size(); ++k) {
+      sum += i->arena[k].second;
+      EXPECT_GT(i->arena[k].second, 0U) << i->arena[k].first;
+      if (k) {
+        EXPECT_LE(i->arena[k].second, i->arena[k - 1].second);
+      }
+    }
+    EXPECT_EQ(sum, i->slab_bytes);
+  }
+  auto of = [](const ExecutableInfo& i, const std::string& kind) {
+    for (auto& [k, bytes] : i.arena)
+      if (k == kind) return bytes;
+    return std::size_t{0};
+  };
+  EXPECT_LT(of(forward, "stacked"), 6 * x.nbytes());
+  EXPECT_GE(of(both, "stacked"), 6 * x.nbytes());
 }
 }  // namespace

@@ -336,6 +336,25 @@ TEST(Loops, AWhileLoopSaysThatItHasNoDerivative) {
     SAYS(TraceError, jvp(f, array(1.), array(1.)), part);
   }
 }
+TEST(Loops, AWhileLoopTakesWhatNoGradientIsWantedOf) {
+  auto f = [](const Array& x) {  // 81 x^2 at 2, 27 x^2 at 5: the number of rounds counts as a constant
+    auto power = [](const Array& a) {
+      return while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; }, stop_gradient(a));
+    };
+    return power(x) * x;
+  };
+  close(grad(f)(array(2.)), array(162.));
+  close(jit(grad(f))(array(5.)), array(135.));
+  close(jvp(f, array(2.), array(1.)).second, array(162.));
+  close(grad(grad(f))(array(2.)), array(0.));
+  auto sums = [&](const Array& xs) { return sum(vmap(f)(xs)); };
+  close(grad(sums)(array({2., 5.})), array({162., 135.}));
+  auto scanned = [&](const Array& x) {
+    return scan([&](const Array& c, const Array& s) { return std::pair{c + f(x) * s, c}; }, x * 0, ones({3})).first;
+  };
+  close(jit(grad(scanned))(array(2.)), array(486.));
+  close(grad([&](const Array& x) { return checkpoint(f)(x); })(array(2.)), array(162.));
+}
 TEST(Errors, NameTheLineOfTheUser) {
   auto wrong = [](const Array& x) { return reshape(x, {3}); };
   auto place = "(shells_test.cpp:" + std::to_string(__LINE__ - 1) + ")";

@@ -6,7 +6,7 @@
 namespace bora {
 /// Threads that kernels called from this process use; at least 1. Ranks that are threads of one process share it.
 int thread_count();
-/// n >= 1 sets the count; 0 takes the cores this process may run on (affinity and cgroup limits respected). ValueError if negative.
+/// n >= 1 sets the count; 0 takes the physical cores this process may use (affinity and cgroup limits respected). ValueError if negative.
 void set_thread_count(int n);
 /// Kernels called on this thread while a scope lives use at most n threads (ranks as threads divide the cores among them).
 class ThreadScope {
