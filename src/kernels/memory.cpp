@@ -158,7 +158,7 @@ struct SmallLists {
   int count[kSmallClasses];
   bool open, closed;
 };
-[[gnu::tls_model("initial-exec")]] thread_local SmallLists small;  // a load instead of a call, for every small result
+thread_local SmallLists small;
 struct CloseSmall {
   CloseSmall() { small.open = true; }
   ~CloseSmall() {
