@@ -61,20 +61,22 @@ template <std::size_t N> struct SmallBuffer final : Buffer {
   explicit SmallBuffer(const Type& t) : Buffer(t, room) {}
   alignas(64) std::byte room[N];
 };
-template <std::size_t N> NewBuffer small_buffer(const Type& t) {
-  using B = SmallBuffer<N>;
-  auto b = std::allocate_shared<B>(kernels::SmallAllocator<B>(), t);
+/// Straight into its handle: a pair of pointers that is moved on right after it was written waits for memory.
+template <class B> void* handed(std::shared_ptr<B> b, Array& to) {
   auto* data = b->data;
-  return {std::move(b), data};
+  to = Array(std::move(b));
+  return data;
+}
+template <std::size_t N> void* small_buffer(const Type& t, Array& to) {
+  using B = SmallBuffer<N>;
+  return handed(std::allocate_shared<B>(kernels::SmallAllocator<B>(), t), to);
 }
 }  // namespace
-NewBuffer new_buffer(const Type& t) {
+void* new_buffer(const Type& t, Array& to) {
   auto bytes = t.nbytes();
-  if (bytes <= 64) return small_buffer<64>(t);
-  if (bytes <= 512) return small_buffer<512>(t);
-  auto b = std::make_shared<Buffer>(t, kernels::allocate(bytes));
-  auto* data = b->data;
-  return {std::move(b), data};
+  if (bytes <= 64) return small_buffer<64>(t, to);
+  if (bytes <= 512) return small_buffer<512>(t, to);
+  return handed(std::make_shared<Buffer>(t, kernels::allocate(bytes)), to);
 }
 Array adopt(const Type& t, std::shared_ptr<void> memory) {
   return Array(std::make_shared<Buffer>(t, std::move(memory)));

@@ -46,9 +46,8 @@ class Planned final : public Executable {
       if (auto i = b.out_input[k]; i >= 0) out.push_back(shared(in[static_cast<std::size_t>(i)], out_types_[k]));
       else if (auto j = b.out_same[k]; j >= 0) out.push_back(shared(out[static_cast<std::size_t>(j)], out_types_[k]));
       else {
-        auto fresh = new_buffer(out_types_[k]);
-        state->base[static_cast<std::size_t>(b.out) + k] = static_cast<char*>(fresh.data);
-        out.push_back(fresh.done());
+        auto* data = new_buffer(out_types_[k], out.emplace_back());
+        state->base[static_cast<std::size_t>(b.out) + k] = static_cast<char*>(data);
       }
     }
     try {

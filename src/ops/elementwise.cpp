@@ -86,10 +86,11 @@ Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
     if (d[i] == Dtype::key || !(in[i].type == type)) return {};
   }
   try {
-    auto out = new_buffer({type.shape, kernels::element_op(op).result(d)});
-    const OutputView result{out.buffer->type, out.data};
+    Array out;
+    auto* data = new_buffer({type.shape, kernels::element_op(op).result(d)}, out);
+    const OutputView result{out.type(), data};
     kernels.run(op, in, {&result, 1});
-    return out.done();
+    return out;
   } catch (const Error&) { return {}; }
 }
 

@@ -164,13 +164,19 @@ struct Buffer : Value {
 inline bool is_buffer(const Array& a) { return a.defined() && a.owner() == 0; }
 /// A share in the memory of a buffer.
 std::shared_ptr<void> memory_of(const Array& buffer);
+/// Puts a buffer that is still to be filled into `to`, and gives its memory.
+void* new_buffer(const Type&, Array& to);
 /// A buffer that is being filled: `data` is its memory until it becomes an Array.
 struct NewBuffer {
-  std::shared_ptr<Buffer> buffer;
+  Array array;
   void* data;
-  Array done() { return Array(std::move(buffer)); }
+  Array done() { return std::move(array); }
 };
-NewBuffer new_buffer(const Type&);
+inline NewBuffer new_buffer(const Type& t) {
+  NewBuffer b;
+  b.data = new_buffer(t, b.array);
+  return b;
+}
 /// A buffer over memory that somebody else owns (adopted containers, blocks of a slab).
 Array adopt(const Type&, std::shared_ptr<void> memory);
 /// A copy of `type.nbytes()` bytes.
