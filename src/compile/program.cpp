@@ -17,16 +17,6 @@ Types Program::out_types() const {
   for (int v : out) t.push_back(vars[at(v)]);
   return t;
 }
-Mask depends(const Program& p, const Mask& in) {
-  Mask d(p.vars.size());
-  for (std::size_t i = 0; i < in.size(); ++i) d[at(p.in[i])] = in[i];
-  for (auto& i : p.code)
-    if (std::any_of(i.in.begin(), i.in.end(), [&](int v) { return d[at(v)]; }))
-      for (int v : i.out) d[at(v)] = true;
-  Mask r;
-  for (int v : p.out) r.push_back(d[at(v)]);
-  return r;
-}
 bool communicates(const Instruction& i) {
   if (i.primitive->traits.collective) return true;
   for (auto& h : i.primitive->programs())

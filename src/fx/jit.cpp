@@ -145,6 +145,10 @@ TracedPtr JitCache::keep(Traced t) {
   return entry;
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
+  auto expected = t.staged.program->in.size() - t.staged.captures.size();
+  check<ValueError>(in.size() == expected, state_->name(), ": ", expected - in.size(), " of ", expected,
+                    " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
+                    "it is, or a copy, in one of the places");
   Mask donated(in.size() + t.staged.captures.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;

@@ -74,14 +74,8 @@ struct Place {
 
 Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
   auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
-  Mask wrt = needs;
+  auto wrt = with_reached_carries(*this, needs);
   auto types = body->in_types(), outs = body->out_types();
-  for (bool changed = true; changed;) {  // a carry that a differentiated value reaches is differentiated too
-    changed = false;
-    auto d = depends(*body, wrt);
-    for (std::size_t i = 0; i < K; ++i)
-      if (d[i] && is_float(outs[i].dtype) && !wrt[N + i]) wrt[N + i] = changed = true;
-  }
   Mask invariant(types.size());
   for (std::size_t i = 0; i < N; ++i) invariant[i] = true;
   const auto& s = split_vjp(body, wrt, {.invariant = invariant, .reused = K});

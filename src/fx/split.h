@@ -17,6 +17,11 @@ struct Residuals {
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
+/// Which outputs have a derivative by the inputs `in`: not what came through a step function or stop_gradient, also inside held Programs.
+Mask depends(const Program&, const Mask& in);
+Mask depends(const Primitive&, const Mask& in, const Types& out);
+/// The inputs of the body that are differentiated: a carry that a differentiated value reaches is one too.
+Mask with_reached_carries(const ops::Scan&, const Mask& needs);
 struct BatchedProgram {
   ProgramPtr program;
   Mask out;  // every mapped value has its mapped axis first

@@ -30,19 +30,20 @@ class Tape final : public Interpreter {
     if (!any) return parent->process(p, in);
     Arrays x;
     for (auto& a : in) x.push_back(primal(a));
-    if (as<ops::StopGradient>(p)) return parent->process(p, x);  // a value that this tape does not know: loops without a derivative take it
     auto linear = p->linearize(x, needs);
     if (!linear) {
       auto out = parent->process(p, x);
       linear = Linearized{out, [p, x, out, needs](const Arrays& ct) { return p->vjp({x, out, ct, needs}); }};
     }
+    auto moves = depends(*p, needs, types_of(linear->out));
+    if (std::find(moves.begin(), moves.end(), true) == moves.end()) return linear->out;
     Node n{{}, values_, linear->out.size(), std::move(linear->pullback), current_source()};
     for (auto& a : in) n.in.push_back(owns(a) ? number(a) : -1);
     values_ += static_cast<int>(linear->out.size());
     Arrays out;
     for (std::size_t k = 0; k < linear->out.size(); ++k) {
       auto& y = linear->out[k];
-      out.push_back(is_float(y.dtype()) ? Array(std::make_shared<TapeValue>(y, id, n.out + static_cast<int>(k))) : y);
+      out.push_back(moves[k] ? Array(std::make_shared<TapeValue>(y, id, n.out + static_cast<int>(k))) : y);
     }
     nodes_.push_back(std::move(n));
     return out;

@@ -225,6 +225,18 @@ TEST(Jit, EmptyLeavesStayEmpty) {
   EXPECT_TRUE(r.weight.defined());
   EXPECT_FALSE(r.step.defined());
 }
+TEST(Jit, AVariableGivenUpTwiceIsSaid) {
+  auto f = jit([](const Array& a, const Array& b) { return a * 2 + b; });
+  auto x = ramp(4), y = ramp(4);
+  try {
+    (void)f(std::move(x), std::move(x));
+    FAIL();
+  } catch (const ValueError& e) {
+    EXPECT_NE(std::string(e.what()).find("the same variable was given up (std::move) twice"), std::string::npos) << e.what();
+  }
+  auto shared = y;  // two variables that share memory are none
+  EXPECT_TRUE(array_equal(f(std::move(y), std::move(shared)), ramp(4) * 3));
+}
 TEST(Jit, SaysWhatTheMemoryHolds) {
   auto w = reshape(sin(ramp(48 * 48)), {48, 48}), x = reshape(cos(ramp(5 * 48)), {5, 48});
   auto loss = [](const Array& m, const Array& v) {

@@ -355,6 +355,60 @@ TEST(Loops, AWhileLoopTakesWhatNoGradientIsWantedOf) {
   close(jit(grad(scanned))(array(2.)), array(486.));
   close(grad([&](const Array& x) { return checkpoint(f)(x); })(array(2.)), array(162.));
 }
+TEST(Loops, AWhileLoopTakesWhatHasNoDerivative) {
+  auto rounds = [](const Array& a) {
+    return while_loop([](const Array& c) { return c < 9; }, [](const Array& c) { return c + 4; }, a);
+  };
+  using Two = std::pair<Array, Array>;
+  auto both = [](const Array& a) { return Two{stop_gradient(a), a * a}; };
+  std::vector<std::function<Two(const Array&)>> forms{
+      [](const Array& x) { return Two{floor(x), x * x}; },
+      [](const Array& x) { return Two{ceil(x) - 1 + sign(x), x * x}; },
+      [&](const Array& x) { return jit(both)(x); },
+      [&](const Array& x) { return jit([&](const Array& a) { return jit(both)(a); })(x); },
+      [&](const Array& x) { return checkpoint(both)(x); },
+      [&](const Array& x) { return cond(x > 0, both, [](const Array& a) { return Two{array(0.), a}; }, x); },
+      [](const Array& x) {  // a counter beside what is differentiated
+        auto body = [](const Array&, const Two& c) {
+          return Two{c.first + 0.5 + stop_gradient(c.second) * 0, c.second * c.second};
+        };
+        return fori_loop(0, 3, body, Two{array(0.5), sqrt(sqrt(x))});
+      },
+      [](const Array& x) {
+        auto body = [](const Array& c, const Array& y) { return std::pair{c * y, stop_gradient(c) * y}; };
+        auto [last, ys] = scan(body, x, ones({2}));
+        return Two{view(ys, 0), last * x};
+      }};
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    auto f = [&](const Array& x) {
+      auto [a, b] = forms[i](x);
+      return rounds(a) * b;
+    };
+    SCOPED_TRACE(i);
+    close(grad(f)(array(2.)), array(40.));
+    close(jit(grad(f))(array(2.)), array(40.));
+    close(jvp(f, array(2.), array(1.)).second, array(40.));
+  }
+  // A carry that is differentiated in its first value only, and one that becomes so late.
+  auto late = [](const Array& x, std::int64_t n) {
+    return scan(
+               [](const std::tuple<Array, Array, Array>& c, std::nullopt_t) {
+                 auto [p, q, r] = c;
+                 return std::pair{std::tuple{array(3.), p * r, q}, none};
+               },
+               std::tuple{x, array(1.), array(2.)}, none, {.length = n})
+        .first;
+  };
+  auto total = [&](const Array& x, std::int64_t n) {
+    auto [p, q, r] = late(x, n);
+    return p + 10 * q + 100 * r;
+  };
+  const double want[] = {1, 20, 200, 60, 600};
+  for (std::int64_t n = 0; n < 5; ++n) {
+    SCOPED_TRACE(n);
+    close(grad([&](const Array& x) { return total(x, n); })(array(2.)), array(want[n]));
+  }
+}
 TEST(Errors, NameTheLineOfTheUser) {
   auto wrong = [](const Array& x) { return reshape(x, {3}); };
   auto place = "(shells_test.cpp:" + std::to_string(__LINE__ - 1) + ")";

@@ -84,8 +84,6 @@ Arrays interpret(const Program&, const Arrays& in);
 ProgramPtr simplify(const Program&);
 /// p without what nobody reads, by structure alone: the last act of partitioning.
 std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects);
-/// Which outputs depend on the marked inputs.
-Mask depends(const Program&, const Mask& in);
 /// Does it, or a held Program, talk to other ranks?
 bool communicates(const Instruction&);
 /// Instructions with this name, held Programs included.

@@ -79,8 +79,8 @@ auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&.
     }
   }
 }
-/// body(body(.. init)) while condition(value) holds: a boolean scalar. No reverse-mode derivative; where the number of rounds is known
-/// use fori_loop or scan.
+/// body(body(.. init)) while condition(value) holds: a boolean scalar. No derivative, reverse or forward: it takes values that have none
+/// (stop_gradient, floor, counters); where the number of rounds is known use fori_loop or scan.
 template <class P, class F, class C> C while_loop(const P& condition, const F& body, const C& init) {
   static_assert(fx::Callable<P, C> && fx::Callable<F, C>,
                 "while_loop: condition and body are called with the value; they take it by value or const&");

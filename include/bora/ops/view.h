@@ -42,8 +42,8 @@ using Slices = std::vector<Slice>;
 /// Part of x; dimensions without a slice are whole. One index Array replaces its dimension by its own dimensions;
 /// several broadcast against each other, and their dimensions stand where the first one stood if they are neighbours,
 /// else in front (NumPy's rules; plain integers count as index Arrays where there is one). An index Array that points
-/// outside reads the nearest element. Throws IndexError for an integer outside, for too many slices and for boolean
-/// masks.
+/// outside reads the nearest element, which gets the derivative too (JAX drops it). Throws IndexError for an integer
+/// outside, for too many slices and for boolean masks.
 Array view_of(const Array& x, const Slices& slices);
 /// Same template head as xt::view, but constrained: it wins where an argument drags namespace xt in, and then says what
 /// is wrong.

@@ -1,0 +1,67 @@
+// Which results have a derivative: decided from the operations alone, before any of them is differentiated. What has none is a plain
+// value to Tape, so that loops without a derivative take it.
+#include <algorithm>
+#include "bora/ops/primitives.h"
+#include "fx/split.h"
+
+namespace bora::fx {
+namespace {
+/// Step functions, and what is constant by decree.
+bool cuts(const Primitive& p) {
+  auto n = p.name();
+  return as<ops::StopGradient>(p) || n == "floor" || n == "ceil" || n == "round" || n == "sign";
+}
+void merge(Mask& a, const Mask& b) {
+  for (std::size_t i = 0; i < b.size(); ++i) a[i] = a[i] || b[i];
+}
+}  // namespace
+
+Mask with_reached_carries(const ops::Scan& scan, const Mask& needs) {
+  auto n = static_cast<std::size_t>(scan.consts), carries = static_cast<std::size_t>(scan.carries);
+  Mask wrt = needs;
+  for (bool changed = true; changed;) {
+    changed = false;
+    auto d = depends(*scan.body, wrt);
+    for (std::size_t i = 0; i < carries; ++i)
+      if (d[i] && !wrt[n + i]) wrt[n + i] = changed = true;
+  }
+  return wrt;
+}
+Mask depends(const Primitive& p, const Mask& in, const Types& out) {
+  Mask r(out.size());
+  if (cuts(p) || std::find(in.begin(), in.end(), true) == in.end()) return r;
+  if (auto* c = as<ops::Call>(p)) return depends(*c->program, in);
+  if (auto* c = as<ops::Cond>(p)) {
+    Mask operands(in.begin() + 1, in.end());
+    r = depends(*c->on_true, operands);
+    merge(r, depends(*c->on_false, operands));
+    return r;
+  }
+  if (auto* s = as<ops::Scan>(p)) {
+    auto wrt = with_reached_carries(*s, in);
+    r = depends(*s->body, wrt);
+    merge(r, Mask(wrt.begin() + s->consts, wrt.begin() + s->consts + s->carries));  // no round leaves the carry as it came
+    return r;
+  }
+  for (std::size_t k = 0; k < out.size(); ++k) r[k] = is_float(out[k].dtype);
+  return r;
+}
+Mask depends(const Program& p, const Mask& in) {
+  return p.memo.get<Mask>("depends " + bits(in), [&] {
+    auto at = [](int v) { return static_cast<std::size_t>(v); };
+    Mask d(p.vars.size());
+    for (std::size_t i = 0; i < in.size(); ++i) d[at(p.in[i])] = in[i];
+    for (auto& i : p.code) {
+      Mask operands;
+      Types out;
+      for (int v : i.in) operands.push_back(d[at(v)]);
+      for (int v : i.out) out.push_back(p.vars[at(v)]);
+      auto moved = depends(*i.primitive, operands, out);
+      for (std::size_t k = 0; k < moved.size(); ++k) d[at(i.out[k])] = moved[k];
+    }
+    Mask r;
+    for (int v : p.out) r.push_back(d[at(v)]);
+    return r;
+  });
+}
+}  // namespace bora::fx
