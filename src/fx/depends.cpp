@@ -6,11 +6,6 @@
 
 namespace bora::fx {
 namespace {
-/// Step functions, and what is constant by decree.
-bool cuts(const Primitive& p) {
-  auto n = p.name();
-  return as<ops::StopGradient>(p) || n == "floor" || n == "ceil" || n == "round" || n == "sign";
-}
 void merge(Mask& a, const Mask& b) {
   for (std::size_t i = 0; i < b.size(); ++i) a[i] = a[i] || b[i];
 }
@@ -29,7 +24,7 @@ Mask with_reached_carries(const ops::Scan& scan, const Mask& needs) {
 }
 Mask depends(const Primitive& p, const Mask& in, const Types& out) {
   Mask r(out.size());
-  if (cuts(p) || std::find(in.begin(), in.end(), true) == in.end()) return r;
+  if (p.traits.flat || std::find(in.begin(), in.end(), true) == in.end()) return r;
   if (auto* c = as<ops::Call>(p)) return depends(*c->program, in);
   if (auto* c = as<ops::Cond>(p)) {
     Mask operands(in.begin() + 1, in.end());

@@ -146,7 +146,7 @@ TracedPtr JitCache::keep(Traced t) {
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   auto expected = t.staged.program->in.size() - t.staged.captures.size();
-  check<ValueError>(in.size() == expected, state_->name(), ": ", expected - in.size(), " of ", expected,
+  check<ValueError>(in.size() == expected, [&] { return state_->name(); }, ": ", expected - in.size(), " of ", expected,
                     " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
                     "it is, or a copy, in one of the places");
   Mask donated(in.size() + t.staged.captures.size());

@@ -18,8 +18,8 @@
 //   static Samples<P> samples()                          what the laws try it on
 // Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value is the rank's: no
 // pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on plain inputs), takes_symbolic (its
-// shard rule reshards all that it uses), view (output 0 is input 0's memory), random (draws); and `static constexpr int in_place = k`:
-// eval may be given out[0] == in[k]. has_shard is derived.
+// shard rule reshards all that it uses), view (output 0 is input 0's memory), random (draws). With values: `bool flat` (its derivative is
+// zero everywhere, so that its results need none) and `int in_place = k` (eval may be given out[0] == in[k]). has_shard is derived.
 #pragma once
 #include <span>
 #include <sstream>
@@ -48,7 +48,7 @@ class Primitive {
   virtual ~Primitive() = default;
   struct Traits {
     bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false,
-         takes_symbolic = false, view = false, random = false;
+         takes_symbolic = false, view = false, random = false, flat = false;
     int in_place = -1;
   };
   Traits traits;
@@ -109,6 +109,7 @@ template <class P> consteval Primitive::Traits traits_of() {
   t.takes_symbolic = requires { P::takes_symbolic; };
   t.view = requires { P::view; };
   t.random = requires { P::random; };
+  if constexpr (requires { P::flat; }) t.flat = P::flat;
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;
   return t;
 }

@@ -8,10 +8,11 @@ namespace bora {
 /// one round of a while_loop.
 struct ExecutableInfo {
   std::size_t slab_bytes = 0;  // temporaries; leased while it runs
-  /// Of them, where they are most: "products", "loops" (elementwise operations and rows), "stacked" (by scans: what a backward pass
-  /// reads), "collectives", "carried" (by loops), "gaps", else the primitive that made them; they add up to slab_bytes. Largest first.
-  std::vector<std::pair<std::string, std::size_t>> arena;
   std::size_t overlap_bytes = 0;  // of them: held by collectives of pipelined scans from one iteration to the next
+  /// The slab where it holds most: "products", "loops" (elementwise operations and rows), "stacked" (by scans: what a backward pass
+  /// reads), "collectives", "carried" (by loops), "handed on" (between iterations that overlap), "copies", "gaps", else the primitive that
+  /// made them; largest first, together slab_bytes.
+  std::vector<std::pair<std::string, std::size_t>> arena;
   std::size_t input_bytes = 0, output_bytes = 0, donated_bytes = 0;
   double flops = 0;
   double moved_bytes = 0;  // read and written by the kernels of one run, each operand of each of them once

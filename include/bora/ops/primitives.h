@@ -82,7 +82,7 @@ struct Bitcast {
 /// x, whose derivative is zero by decree.
 struct StopGradient {
   static constexpr std::string_view name = "stop_gradient";
-  static constexpr bool view = true;
+  static constexpr bool view = true, flat = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
