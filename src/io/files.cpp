@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include "bora/base/error.h"
+#include "bora/base/file.h"
 
 namespace bora::io {
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
@@ -15,9 +15,10 @@ File File::create(const std::string& path) {
   return f;
 }
 File File::open(const std::string& path) {
-  File f(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (f.fd_ < 0) f.failed("read");
-  return f;
+  std::string problem;
+  int fd = open_file(path, problem);
+  check<IoError>(fd >= 0, "cannot read ", path, ": ", problem);
+  return {path, fd};
 }
 File::~File() {
   if (fd_ >= 0) ::close(fd_);
@@ -69,7 +70,13 @@ void write_file(const std::string& path, const std::string& text) {
     throw;
   }
 }
-void sync_folder(const std::string& path) { File::open(path).sync(); }
+void sync_folder(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool synced = fd >= 0 && ::fsync(fd) == 0;
+  auto reason = errno;
+  if (fd >= 0) ::close(fd);
+  check<IoError>(synced, "cannot sync ", path, ": ", std::strerror(reason));
+}
 void rename_folder(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     fail<IoError>("cannot rename ", from, " to ", to, ": ", std::strerror(errno));

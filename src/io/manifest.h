@@ -1,5 +1,6 @@
 // manifest.h -- manifests as bytes.
 #pragma once
+#include <string_view>
 #include "bora/io/checkpoint.h"
 
 namespace bora::io {
@@ -7,4 +8,11 @@ inline constexpr std::int64_t kChunk = 1 << 20;  // bytes that one checksum cove
 std::string pack(const std::vector<StoredLeaf>&);
 std::vector<StoredLeaf> unpack(const std::string&);
 void write_manifest(const std::string& path, const Manifest&);
+/// The bytes of a manifest file: header and body.
+std::string manifest_bytes(const Manifest&);
+/// A manifest from the bytes of its file. Nothing it says is believed unchecked: sizes against the bytes there are, before memory is taken
+/// for them; boxes, shapes, dtypes, bytes, offsets and numbers of checksums against one another. Throws CheckpointError, naming the leaf.
+Manifest parse_manifest(std::string_view file);
+/// Of `why` a manifest cannot be true: the leaf, and what is wrong with it. Empty if all of it fits together.
+std::string contradiction(const Manifest&);
 }  // namespace bora::io

@@ -32,9 +32,7 @@ class BlockReader {
     if (chunk == loaded_) return;
     auto begin = chunk * kChunk, n = std::min(kChunk, block_.bytes - begin);
     buffer_.resize(static_cast<std::size_t>(n));
-    if (!file_.read(block_.offset + begin, buffer_.data(), n))
-      fail<CheckpointError>(name_, " is truncated: it has ", file_.size(), " bytes, this block needs ",
-                            block_.offset + block_.bytes);
+    check<CheckpointError>(file_.read(block_.offset + begin, buffer_.data(), n), name_, " became shorter while it was read");
     check<CheckpointError>(crc32c(buffer_.data(), buffer_.size()) == block_.crc.at(static_cast<std::size_t>(chunk)),
                            name_, " is damaged: ", n, " bytes from ", block_.offset + begin,
                            " do not match their checksum");
@@ -60,14 +58,24 @@ class Files {
     try {
       if (it == open_.end()) it = open_.emplace(block.file, File::open(folder_ + "/" + name)).first;
     } catch (const IoError& e) {
-      fail<CheckpointError>("checkpoint ", folder_, ": leaf '", leaf.path, "': ", e.what());
+      fail<CheckpointError>("checkpoint ", folder_, ": leaf '", leaf.path, "': ", e.text());
     }
+    auto end = block.offset + block.bytes, size = it->second.size();
+    check<CheckpointError>(size >= end, text, " is truncated: it has ", size, " bytes, this block needs ", end);
+    ends_[block.file] = std::max(ends_[block.file], end);
     return {it->second, block, text};
+  }
+  /// After all blocks were asked for: the files hold nothing else.
+  void check_sizes() const {
+    for (auto& [number, file] : open_)
+      check<CheckpointError>(file.size() == ends_.at(number), "checkpoint ", folder_, ": file rank-", number, " has ", file.size(),
+                             " bytes, the manifest lists ", ends_.at(number));
   }
 
  private:
   std::string folder_;
   std::map<std::int64_t, File> open_ = {};
+  std::map<std::int64_t, std::int64_t> ends_ = {};
 };
 
 void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& stored, const Leaf& leaf,
@@ -116,7 +124,7 @@ void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leav
       auto box = block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
       if (elements(box) > 0) restore_leaf(files, folder, *m.find(leaf.path), leaf, box);
     }
-  } catch (const Error& e) { problem = e.what(); }
+  } catch (const Error& e) { problem = e.text(); }
   agree<CheckpointError>(place, problem, "checkpoint: restore");
 }
 
@@ -130,6 +138,7 @@ std::int64_t verify_checkpoint(const std::string& folder) {
       for (std::int64_t chunk = 0; chunk * kChunk < block.bytes; ++chunk) reader.load(chunk);
       bytes += block.bytes;
     }
+  files.check_sizes();
   return bytes;
 }
 }  // namespace bora::io

@@ -1,0 +1,47 @@
+// file.h -- files that are read: a FIFO, a device or a folder where a file is expected is refused by name, never waited for.
+#pragma once
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include "bora/base/error.h"
+
+namespace bora {
+/// What stands at a path instead of a file.
+inline const char* file_kind(::mode_t mode) {
+  return S_ISDIR(mode)                      ? "a folder"
+         : S_ISFIFO(mode)                   ? "a FIFO"
+         : S_ISSOCK(mode)                   ? "a socket"
+         : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                            : "no file";
+}
+/// A descriptor to read the file at `path` with; -1, and why in `problem`, if there is none or it is no regular file.
+inline int open_file(const std::string& path, std::string& problem) {
+  struct ::stat s {};
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a FIFO would wait for somebody who writes
+  bool known = fd >= 0 && ::fstat(fd, &s) == 0;
+  if (known && S_ISREG(s.st_mode)) return fd;
+  problem = known ? std::string("it is ") + file_kind(s.st_mode) + ", a file is expected" : std::strerror(errno);
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+/// The bytes of a file. Throws E: "cannot read PATH: why".
+template <class E = IoError> std::string read_file(const std::string& path) {
+  std::string bytes, problem;
+  int fd = open_file(path, problem);
+  check<E>(fd >= 0, "cannot read ", path, ": ", problem);
+  char buffer[1 << 15];
+  for (;;) {
+    auto n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) problem = std::strerror(errno);
+    if (n <= 0) break;
+    bytes.append(buffer, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  check<E>(problem.empty(), "cannot read ", path, ": ", problem);
+  return bytes;
+}
+}  // namespace bora
