@@ -1,9 +1,8 @@
 #include "hosts.h"
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <sstream>
-#include "bora/base/error.h"
+#include "bora/base/file.h"
 
 namespace bora::app {
 namespace {
@@ -57,11 +56,9 @@ std::vector<Host> parse_hosts(std::string_view text, const std::string& file) {
   return hosts;
 }
 std::vector<Host> read_hosts(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  check<ConfigError>(file.is_open() && !file.bad(), "--hosts: cannot read ", path);
-  return parse_hosts(text.str(), path);
+  try {
+    return parse_hosts(read_file(path), path);
+  } catch (const IoError& e) { fail<ConfigError>("--hosts: ", e.text()); }
 }
 int count_slots(const std::vector<Host>& hosts) {
   int n = 0;

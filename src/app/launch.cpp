@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include "bora/base/error.h"
+#include "bora/base/text.h"
 #include "bora/transport/transport.h"
 #include "ranks.h"
 #include "remote.h"
@@ -155,8 +156,8 @@ class Job final : private RankEvents {
   int verdict() {
     if (failed_.empty()) {
       for (auto& line : said_) print(2, line.text + "\n");
-      check<IoError>(arrived_, "cannot write to standard output: it is full or closed");
       bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return r.ending && r.ending->code() == 130; });
+      check<IoError>(arrived_ || stopped, "cannot write to standard output: it is full or closed");
       return stopped ? 130 : 0;
     }
     // Survivors end with 86 because of another rank: the cause is the first that ended otherwise.
@@ -231,7 +232,7 @@ class Job final : private RankEvents {
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
-    if (interrupted_) return end_all();
+    if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a terminal that goes away may say so twice
     interrupted_ = true;
     each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop
   }
@@ -265,7 +266,7 @@ int launch(const Launch& options) {
       if (job.interrupted()) return code;
     } catch (const ConfigError& e) {  // a host that was there has gone, or rank 0's port has
       if (restart == 0) throw;
-      write_all(2, std::string(error_mark) + e.text() + "\n");
+      write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
     }
     if (code != 86 || restart == options.max_restarts) return code;
     write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +

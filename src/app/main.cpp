@@ -1,19 +1,30 @@
 // bora -- one command. Exit codes: 0 done, 2 bad input, 86 a rank was lost, 130 interrupted. Errors are one line that begins "bora: ".
+#include <fcntl.h>
 #include <unistd.h>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <new>
 #include "bora/base/error.h"
+#include "bora/base/text.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
 #include "remote.h"
 
 namespace {
-int say(const char* text, int code) {
+using bora::one_line;
+/// Every error of the command passes here: one line, whatever values it quotes.
+int say(const std::string& text, int code) {
   std::fflush(stdout);
-  std::fprintf(stderr, "bora: %s\n", text);
+  std::fprintf(stderr, "bora: %s\n", one_line(text).c_str());
   return code;
+}
+/// Descriptors 0 to 2 that are closed would be given to the next files that are opened, and what is printed would get into them. These
+/// cannot be written: what should have been printed has not arrived, as before.
+void occupy_standard_files() {
+  for (int fd : {0, 1, 2})
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDONLY);
 }
 /// What was printed must have arrived.
 int finish(int code) {
@@ -45,6 +56,7 @@ int run(const bora::app::Arguments& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_files();
   bound_spinning(argv);
   bora::transport::dump_on_sigusr2();
   try {
@@ -54,8 +66,10 @@ int main(int argc, char** argv) {
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
   } catch (const bora::Error& e) {  // of several ranks that say the same, the launcher shows one
-    return say(e.text().c_str(), 2);
-  } catch (const std::bad_alloc&) { return say("out of memory", 86); } catch (const std::exception& e) {
-    return say(e.what(), 86);
+    return say(e.text(), 2);
+  } catch (const std::filesystem::filesystem_error& e) {
+    return say(e.path1().empty() ? e.what() : e.path1().string() + ": " + e.code().message(), 2);
+  } catch (const std::bad_alloc&) { return say("out of memory", 2); } catch (const std::exception& e) {
+    return say(std::string("internal error: ") + e.what(), 2);  // 86 is for ranks that were lost
   }
 }

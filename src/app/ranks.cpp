@@ -16,6 +16,7 @@
 #include <utility>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/base/text.h"
 
 namespace bora::app {
 namespace {
@@ -187,7 +188,7 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   for (auto& word : job.command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   ::execvp(argv[0], argv.data());
-  write_all(2, std::string("bora: cannot run ") + argv[0] + ": " + std::strerror(errno) + "\n");
+  write_all(2, "bora: " + one_line(std::string("cannot run ") + argv[0]) + ": " + std::strerror(errno) + "\n");
   ::_exit(2);
 }
 void LocalRanks::add_files(std::vector<::pollfd>& files) const {

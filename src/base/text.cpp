@@ -1,4 +1,5 @@
 #include "bora/base/text.h"
+#include <algorithm>
 #include <cstdio>
 
 namespace bora {
@@ -10,5 +11,81 @@ std::string bytes_text(std::int64_t n) {
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", x, units[unit]);
   return text;
+}
+
+namespace {
+bool continues(char c) { return (c & 0xc0) == 0x80; }
+bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+/// Bytes of the character of UTF-8 that begins here; 0: none does.
+std::size_t character(std::string_view s) {
+  auto c = static_cast<unsigned char>(s[0]);
+  std::size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+  if (n == 0 || n > s.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if (!continues(s[i])) return 0;
+  auto second = n > 1 ? static_cast<unsigned char>(s[1]) : 0;  // too long a form, a surrogate, above U+10FFFF
+  bool none = (c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) || (c == 0xf4 && second >= 0x90);
+  return none ? 0 : n;
+}
+std::string escaped(std::string_view s) {
+  std::string r;
+  for (std::size_t i = 0; i < s.size();) {
+    auto n = character(s.substr(i));
+    auto c = static_cast<unsigned char>(s[i]);
+    bool control = n == 0 || c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && static_cast<unsigned char>(s[i + 1]) < 0xa0);
+    if (!control) r.append(s.substr(i, n));
+    else if (c == '\n') r += "\\n";
+    else if (c == '\t') r += "\\t";
+    else if (c == '\r') r += "\\r";
+    else
+      for (std::size_t k = 0; k < std::max<std::size_t>(n, 1); ++k) {
+        char text[8];
+        std::snprintf(text, sizeof text, "\\x%02x", static_cast<unsigned char>(s[i + k]));
+        r += text;
+      }
+    i += std::max<std::size_t>(n, 1);
+  }
+  return r;
+}
+/// Two thirds of what is left stand before the gap.
+std::string without_middle(std::string_view s, std::size_t most) {
+  if (s.size() <= most) return std::string(s);
+  auto head = most * 2 / 3, tail = s.size() - (most - head);
+  while (continues(s[head])) --head;
+  while (tail < s.size() && continues(s[tail])) ++tail;
+  return std::string(s.substr(0, head)) + "..." + std::string(s.substr(tail));
+}
+}  // namespace
+
+std::size_t first_not_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    auto n = character(text.substr(i));
+    if (n == 0) return i;
+    i += n;
+  }
+  return std::string_view::npos;
+}
+std::string one_line(std::string_view message) {
+  constexpr std::size_t most_of_word = 200, most = 2000;
+  auto s = escaped(message);
+  std::string r;
+  // Quotes that open come after a blank or a bracket, not inside of words; those that close come before one.
+  auto opens = [&](std::size_t i) { return s[i] == '\'' && (i == 0 || !is_word(s[i - 1])); };
+  auto closing = s.size();  // no quote behind it closes
+  for (std::size_t i = 0; i < s.size();) {
+    auto end = i + 1;
+    bool quoted = false;
+    if (opens(i) && i < closing) {
+      auto at = s.find('\'', i + 1);
+      while (at != std::string::npos && at + 1 < s.size() && is_word(s[at + 1])) at = s.find('\'', at + 1);
+      if (at == std::string::npos) closing = i;
+      else end = at + 1, quoted = true;
+    }
+    if (!quoted)
+      while (end < s.size() && s[end] != ' ' && s[i] != ' ' && !opens(end)) ++end;
+    r += without_middle(std::string_view(s).substr(i, end - i), most_of_word);
+    i = end;
+  }
+  return without_middle(r, most);
 }
 }  // namespace bora

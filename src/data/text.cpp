@@ -1,20 +1,24 @@
 #include "bora/data/text.h"
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include "bora/base/error.h"
+#include "bora/base/file.h"
 
 namespace fs = std::filesystem;
 namespace bora::data {
 namespace {
 class File {
  public:
-  explicit File(const std::string& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    check<IoError>(fd_ >= 0, "cannot read ", path, ": ", std::strerror(errno));
+  explicit File(const std::string& path) : path_(path) {
+    std::string problem;
+    fd_ = open_file(path, problem);
+    check<IoError>(fd_ >= 0, "cannot read ", path, ": ", problem);
   }
   ~File() { ::close(fd_); }
   File(const File&) = delete;
@@ -34,7 +38,7 @@ class File {
 
  private:
   std::string path_;
-  int fd_;
+  int fd_ = -1;
 };
 
 struct Source {
@@ -42,33 +46,46 @@ struct Source {
   std::vector<std::int64_t> sizes;
   std::int64_t bytes = 0;
 };
+/// Files below a folder, those of its subfolders too. What a link leads to counts if it is a file; links to folders are not followed.
+void list_folder(const fs::path& folder, std::vector<std::string>& files) {
+  std::error_code error, no_status;
+  fs::directory_iterator it(folder, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    auto& path = it->path();
+    auto extension = path.extension();
+    if (path.filename().string().starts_with(".")) continue;
+    if (fs::is_directory(it->symlink_status(no_status))) {
+      list_folder(path, files);
+    } else if (extension != ".dat" && extension != ".u8") {
+      auto status = it->status(no_status);
+      check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path.string(), ": ", no_status.message());
+      if (fs::is_regular_file(status)) files.push_back(path.string());
+    }
+  }
+  check<ConfigError>(!error, "data: cannot read the folder ", folder.string(), ": ", error.message());
+}
 Source list_source(const std::string& path) {
   Source s;
   std::error_code error;
   auto status = fs::status(path, error);
+  check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path, ": ", error.message());
   check<ConfigError>(fs::exists(status), "data: no file or folder at ", path);
   if (fs::is_directory(status)) {
-    for (auto it = fs::recursive_directory_iterator(path, error); !error && it != fs::recursive_directory_iterator();
-         it.increment(error)) {
-      auto name = it->path().filename().string();
-      auto extension = it->path().extension();
-      if (name.starts_with(".")) {
-        if (it->is_directory()) it.disable_recursion_pending();
-      } else if (it->is_regular_file() && extension != ".dat" && extension != ".u8") {
-        s.files.push_back(it->path().string());
-      }
-    }
-    check<ConfigError>(!error, "data: cannot read the folder ", path, ": ", error.message());
+    struct ::statfs system {};  // what the kernel makes up has no size, or that of all memory, and changes
+    bool made_up = ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
+    check<ConfigError>(!made_up, "data: ", path, " holds what the kernel says of itself, not text");
+    list_folder(path, s.files);
     std::sort(s.files.begin(), s.files.end());
     check<ConfigError>(!s.files.empty(), "data: no text files in the folder ", path);
   } else {
     s.files.push_back(path);
   }
   for (auto& file : s.files) {
-    bool readable = ::access(file.c_str(), R_OK) == 0;
-    check<ConfigError>(readable, "data: cannot read ", file, ": ", std::strerror(errno));
-    s.sizes.push_back(static_cast<std::int64_t>(fs::file_size(file, error)));
-    check<ConfigError>(!error, "data: cannot read ", file, ": ", error.message());
+    std::string problem;
+    int fd = open_file(file, problem);
+    check<ConfigError>(fd >= 0, "data: cannot read ", file, ": ", problem);
+    s.sizes.push_back(std::max<std::int64_t>(0, ::lseek(fd, 0, SEEK_END)));
+    ::close(fd);
     s.bytes += s.sizes.back();
   }
   check<ConfigError>(s.bytes > 0, "data: ", path, " is empty");

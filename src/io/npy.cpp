@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include "bora/base/file.h"
 #include "bora/ops/shape.h"
 
 namespace bora {
@@ -15,14 +16,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 using Path = std::filesystem::path;
 
-std::string read_all(const Path& file) {
-  std::ifstream f(file, std::ios::binary);
-  check<IoError>(f.good(), "cannot open ", file.string());
-  std::ostringstream s;
-  s << f.rdbuf();
-  check<IoError>(!f.bad(), "cannot read ", file.string());
-  return std::move(s).str();
-}
 void write_all(const Path& file, const std::string& bytes) {
   std::ofstream f(file, std::ios::binary | std::ios::trunc);
   check<IoError>(f.good(), "cannot write ", file.string());
@@ -227,10 +220,10 @@ constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 }  // namespace
 
 void save_npy(const Path& file, const Array& x) { write_all(file, npy_bytes(x)); }
-Array load_npy(const Path& file, const LoadNpy& options) { return parse_npy(read_all(file), options, file.string()); }
+Array load_npy(const Path& file, const LoadNpy& options) { return parse_npy(read_file(file.string()), options, file.string()); }
 
 std::map<std::string, Array> load_npz(const Path& file, const LoadNpy& options) {
-  auto bytes = read_all(file);
+  auto bytes = read_file(file.string());
   std::string_view z = bytes;
   std::map<std::string, Array> r;
   for (auto& e : zip_entries(z, file.string())) {

@@ -19,7 +19,7 @@ Policy Policy::parse(std::string_view text) {
     try {
       p.parameter = p.compute = p.output = parse_dtype(text);
     } catch (const DtypeError& e) {
-      fail<ConfigError>("policy '", text, "': ", e.what(), "; write f32, or p=f32,c=bf16,o=f32");
+      fail<ConfigError>("policy '", text, "': ", e.text(), "; write f32, or p=f32,c=bf16,o=f32");
     }
     check<ConfigError>(is_float(p.parameter), "policy '", text, "': not a floating dtype");
     return p;
@@ -34,7 +34,7 @@ Policy Policy::parse(std::string_view text) {
     Dtype d;
     try {
       d = parse_dtype(item.substr(equals + 1));
-    } catch (const DtypeError& e) { fail<ConfigError>("policy: '", item, "': ", e.what()); }
+    } catch (const DtypeError& e) { fail<ConfigError>("policy: '", item, "': ", e.text()); }
     check<ConfigError>(is_float(d), "policy: '", item, "': not a floating dtype");
     if (name == "p" || name == "params" || name == "parameter") p.parameter = d;
     else if (name == "c" || name == "compute") p.compute = d;

@@ -91,22 +91,25 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 /// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores what was.
 std::mutex stop_mutex;
 int stop_users = 0;
-struct ::sigaction before_term, before_interrupt;
+constexpr int stopping[] = {SIGTERM, SIGINT, SIGHUP};
+struct ::sigaction before_stop[std::size(stopping)];
 }  // namespace
 StopSignals::StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (stop_users++ > 0) return;
   struct ::sigaction action {};
   action.sa_handler = [](int) { stop_requested = true; };
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGTERM, &action, &before_term);
-  ::sigaction(SIGINT, &action, &before_interrupt);
+  for (std::size_t i = 0; i < std::size(stopping); ++i) {
+    // A terminal that goes away may say so twice, and nohup says not at all.
+    action.sa_flags = SA_RESTART | (stopping[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    ::sigaction(stopping[i], nullptr, &before_stop[i]);
+    if (stopping[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(stopping[i], &action, nullptr);
+  }
 }
 StopSignals::~StopSignals() {
   std::lock_guard lock(stop_mutex);
   if (--stop_users > 0) return;
-  ::sigaction(SIGTERM, &before_term, nullptr);
-  ::sigaction(SIGINT, &before_interrupt, nullptr);
+  for (std::size_t i = 0; i < std::size(stopping); ++i) ::sigaction(stopping[i], &before_stop[i], nullptr);
   stop_requested = false;
 }
 bool StopSignals::requested() { return stop_requested; }

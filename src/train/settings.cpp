@@ -2,9 +2,9 @@
 #include <yaml-cpp/yaml.h>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include "bora/base/fields.h"
+#include "bora/base/file.h"
 
 namespace bora {
 namespace {
@@ -157,11 +157,7 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   check<ConfigError>(std::filesystem::exists(path, error), "no configuration file at ", path);
   check<ConfigError>(!std::filesystem::is_directory(path, error), path,
                      ": expected a configuration file, this is a folder");
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  check<ConfigError>(file.good(), "cannot read ", path);
-  auto s = parse_settings(text.str(), path, overrides);
+  auto s = parse_settings(read_file<ConfigError>(path), path, overrides);
   if (s.out.empty()) s.out = "runs/" + std::filesystem::path(path).stem().string();
   return s;
 }

@@ -147,8 +147,12 @@ void check_job(const Settings& s, int ranks) {
   data::check_text(s.data, s.hold_out, s.model.positions + 1);
   check_outside_text(s, "out", s.out);
   std::error_code error;
-  check<ConfigError>(s.trace.empty() || fs::is_directory(fs::absolute(s.trace).parent_path(), error), "trace: no folder for ",
-                     s.trace);
+  if (!s.trace.empty()) {
+    check<ConfigError>(fs::is_directory(fs::absolute(s.trace).parent_path(), error), "trace: no folder for ", s.trace);
+    auto there = fs::status(s.trace, error);
+    check<ConfigError>(there.type() == fs::file_type::regular || there.type() == fs::file_type::not_found, "trace: cannot write ", s.trace,
+                       ": ", there.type() == fs::file_type::none ? error.message() : "it is no file");
+  }
   for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
 }
 }  // namespace bora

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <vector>
+#include "bora/base/file.h"
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
@@ -54,8 +55,9 @@ std::string read_secret(const Environment& env) {
   auto path = text(env, "BORA_SECRET_FILE"), inherited = text(env, "BORA_SECRET_FD");
   if (path.empty() && inherited.empty()) return {};
   const char* name = path.empty() ? "BORA_SECRET_FD" : "BORA_SECRET_FILE";
-  int fd = path.empty() ? number<int>(name, inherited) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  check<ConfigError>(fd >= 0, name, ": cannot read ", path, ": ", std::strerror(errno));
+  std::string problem;
+  int fd = path.empty() ? number<int>(name, inherited) : open_file(path, problem);
+  check<ConfigError>(fd >= 0, name, ": cannot read ", path, ": ", problem);
   struct ::stat s {};
   char bytes[4096];
   auto n = ::fstat(fd, &s) == 0 ? ::pread(fd, bytes, sizeof bytes, 0) : -1;

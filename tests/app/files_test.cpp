@@ -1,0 +1,91 @@
+// What stands where the command reads and writes: things that are no files, folders that vanish, values that forge lines.
+#include <sys/stat.h>
+#include <csignal>
+#include "command.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+namespace {
+using FilesTest = CommandTest;
+}  // namespace
+
+TEST_F(FilesTest, WhatIsNoFileIsRefusedByName) {
+  auto fifo = folder + "/fifo", train = "train --out " + folder + "/o " + config + " ";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  is_bad_input(train + "data=" + fifo, "data: cannot read " + fifo + ": it is a FIFO, a file is expected");
+  is_bad_input(train + "data=/dev/zero", "data: cannot read /dev/zero: it is a device, a file is expected");
+  is_bad_input("train " + fifo, "cannot read " + fifo + ": it is a FIFO, a file is expected");
+  is_bad_input("launch --hosts " + fifo + " " + config, "--hosts: cannot read " + fifo + ": it is a FIFO, a file is expected");
+  is_bad_input("launch --hosts " + folder + " " + config, "--hosts: cannot read " + folder + ": it is a folder, a file is expected");
+  is_bad_input(train, "BORA_SECRET_FILE: cannot read " + fifo + ": it is a FIFO", "BORA_SECRET_FILE=" + fifo);
+  is_bad_input("eval " + folder + "/o", "is no folder of a run");
+  auto loop = folder + "/loop", texts = folder + "/texts";
+  fs::create_directories(texts + "/deep");
+  std::ofstream(texts + "/a") << std::string(1000, 'a');
+  fs::create_symlink("b", texts + "/deep/b");
+  is_bad_input(train + "data=" + texts, "data: cannot read " + texts + "/deep/b: Too many levels of symbolic links");
+  is_bad_input(train + "data=" + texts + "/deep/b", "data: cannot read " + texts + "/deep/b: Too many levels of symbolic links");
+  is_bad_input("train " + texts + "/deep/b", texts + "/deep/b");
+  is_bad_input("train --out " + texts + "/deep/b/o " + config, texts + "/deep/b");
+  is_bad_input("eval " + texts + "/deep/b", texts + "/deep/b");
+  is_bad_input("inspect " + texts + "/deep/b", texts + "/deep/b");
+  is_bad_input(train + "data=/proc", "data: /proc holds what the kernel says of itself");
+  EXPECT_FALSE(fs::exists(folder + "/o"));
+}
+TEST_F(FilesTest, NobodyElseCanBeLostBecauseOfAFile) {
+  auto out = folder + "/o";
+  ASSERT_EQ(run("train --out " + out + " " + config + " checkpoint_every=3").code, 0);
+  fs::remove(out + "/checkpoints/step-6/rank-0");
+  ASSERT_EQ(::mkfifo((out + "/checkpoints/step-6/rank-0").c_str(), 0600), 0);
+  auto fifo = "cannot read " + out + "/checkpoints/step-6/rank-0: it is a FIFO, a file is expected";
+  for (auto command : {"eval " + out, "generate " + out, "inspect " + out + "/checkpoints/step-6", "launch -n 2 --out " + out + " " + config + " steps=9"})
+    is_bad_input(command, fifo);
+}
+TEST_F(FilesTest, ValuesForgeNoLines) {
+  auto train = "train --out " + folder + "/o " + config + " ";
+  is_bad_input(train + "\"batch=3\nbora: rank 1 lost\"", "batch: expected an integer, got '3\\nbora: rank 1 lost'");
+  is_bad_input(train + "\"$(printf 'layout=\\033[2K\\rfine')\"", "layout: unknown layout '\\x1b[2K\\rfine'");
+  is_bad_input(train + "\"$(printf 'policy=\\377')\"", "bora: policy '\\xff': no dtype named '\\xff'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write f32");
+  auto long_value = "\"$(head -c 100000 /dev/zero | tr '\\0' x)\"";
+  for (std::string key : {"batch", "layout", "mesh", "policy", "data", "trace", "model.checkpoint"})
+    is_bad_input(train + key + "=" + long_value, "...");
+  is_bad_input("train " + config + " out=" + long_value, "...");
+  is_bad_input(train + long_value + "=3", "unknown key 'xxx");
+  is_bad_input("train " + std::string(long_value), "...");
+  is_bad_input("eval " + std::string(long_value), "...");
+  is_bad_input("generate " + folder + " --top-k " + long_value, "...");
+  is_bad_input(long_value, "...");
+  std::ofstream(folder + "/hosts") << std::string(10 << 20, '=') << "\n";
+  is_bad_input("launch --hosts " + folder + "/hosts " + config, "...");
+  std::ofstream(folder + "/long.yaml") << "batch: '" << std::string(10 << 20, 'x') << "'\n";
+  is_bad_input("train " + folder + "/long.yaml", "batch: expected an integer, got 'xxx");
+}
+TEST_F(FilesTest, ClosedStandardFilesAreNotTheRunsOwn) {
+  auto out = folder + "/o";
+  auto r = run("train --out " + out + " " + config + " <&- >&- 2>&-");
+  EXPECT_EQ(r.code, 2);  // what was printed has not arrived
+  EXPECT_EQ(losses(out).size(), 6U);
+  std::istringstream lines(slurp(out + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) EXPECT_TRUE(line.starts_with("{\"step\": ")) << line;
+}
+TEST_F(FilesTest, ATerminalThatGoesAwayIsAnOrderlyStop) {
+  auto out = folder + "/o", long_run = " --out " + out + " " + config + " steps=100000";
+  for (std::string command : {"train", "launch -n 2"}) {
+    auto before = losses(out).size();
+    auto r = run(command + long_run, [&](pid_t pid) {
+      until([&] { return losses(out).size() > before + 3; });
+      for (int twice = 0; twice < 2; ++twice) ::kill(pid, SIGHUP);
+    });
+    EXPECT_EQ(r.code, 130) << r.out << r.err;
+    EXPECT_NE(r.out.find("checkpoint: " + out + "/checkpoints/step-"), std::string::npos) << r.out;
+  }
+  auto before = losses(out).size();
+  auto r = run("train" + long_run, [&](pid_t pid) {  // as nohup starts it
+    until([&] { return losses(out).size() > before + 3; });
+    ::kill(pid, SIGHUP);
+    auto then = losses(out).size();
+    until([&] { return losses(out).size() > then + 20; });
+    ::kill(pid, SIGTERM);
+  }, "trap '' HUP;");
+  EXPECT_EQ(r.code, 130) << r.out << r.err;
+}
