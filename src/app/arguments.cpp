@@ -86,6 +86,12 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   comm->add_flag("--calibrate", a.calibrate, "measure the links again first, and keep what they cost for later jobs");
   comm->add_option("--on", a.hosts_explained, "hosts to explain for; default: one for each rank");
   comm->add_option("-n,--ranks", a.ranks, "ranks to explain");
+  for (auto* command : {train, launch})
+    command
+        ->add_option("--resume", a.resume,
+                     "where the folder has checkpoints: latest (default), good: the newest that is whole, none: begin anew and keep them aside")
+        ->check(CLI::IsMember({"latest", "good", "none"}))
+        ->take_last();
   for (auto* command : {train, comm})
     command->add_flag("--insecure-private-network", a.insecure_private_network,
                       "ranks of several hosts need no secret: only where nobody else reaches their network");

@@ -11,6 +11,7 @@ struct Arguments {
   std::string path = {};                   // configuration file, run folder or checkpoint
   std::vector<std::string> settings = {};  // key=value, short forms included
   bool insecure_private_network = false;   // train, comm
+  std::string resume = {};                 // train, launch: latest, good, none; empty: latest
   // launch
   int ranks = 1, max_restarts = 0;
   bool ranks_given = false;

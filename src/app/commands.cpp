@@ -81,7 +81,8 @@ int train(const Arguments& a) {
     UseMesh on(mesh);
     UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
     auto model = gpt_trainable(s, mesh.shape());
-    auto code = run_training(*model, s, mesh);
+    auto resume = a.resume == "good" ? Resume::good : a.resume == "none" ? Resume::none : Resume::latest;
+    auto code = run_training(*model, s, mesh, {.resume = resume});
     model.reset();
     mesh.leave();
     return code;
@@ -113,6 +114,8 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
   l.command = {program, "train", a.path};
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
+  l.restarted = {"--resume", "good"};
+  if (!a.resume.empty()) l.command.insert(l.command.end(), {"--resume", a.resume});
   l.threads = static_cast<int>(s.threads);
   return launch(l);
 }

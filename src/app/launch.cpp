@@ -126,6 +126,7 @@ class Job final : private RankEvents {
   void start(int attempt) {
     RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job(),
                       .threads = options_.threads};
+    if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     RootSocket here;
     if (remote_.empty()) here = RootSocket(options_.root);
     some.root = remote_.empty() ? here.address() : root();

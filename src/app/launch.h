@@ -8,6 +8,7 @@ namespace bora::app {
 struct Launch {
   int ranks = 1;
   std::vector<std::string> command = {};  // what every rank runs: argv
+  std::vector<std::string> restarted = {};  // words that follow it in a job that is started again
   std::string log_dir = {};               // rank-<r>.log: everything rank r prints
   int max_restarts = 0;                   // after a rank was lost
   std::string root = {};                  // host:port of rank 0; empty: a free port of the loopback interface, or of the first host

@@ -67,34 +67,33 @@ void remove_checkpoint(const std::string& root, const Checkpoint& c) {
   fs::remove_all(away);
 }
 
-void remove_leftovers(const std::string& root) {
-  std::vector<fs::path> found;
-  for (auto& entry : fs::directory_iterator(root)) {
-    auto name = entry.path().filename().string();
-    if (name.starts_with(".step-") && name.ends_with(".tmp")) found.push_back(entry.path());
-  }
-  for (auto& path : found) fs::remove_all(path);
-}
-
 template <class F> std::string error_of(const F& f) {
   try {
     f();
     return {};
-  } catch (const Error& e) { return e.what(); } catch (const fs::filesystem_error& e) {
-    return e.what();
+  } catch (const Error& e) { return e.text(); } catch (const fs::filesystem_error& e) {
+    return "cannot change " + e.path1().string() + ": " + e.code().message();
   }
+}
+/// Throws CheckpointError if the manifest cannot be read, or is of another step.
+void check_step(const Checkpoint& c) {
+  auto m = read_manifest(c.folder);
+  auto note = m.notes.find("step");
+  check<CheckpointError>(note == m.notes.end() || note->second == std::to_string(c.step), "checkpoint ", c.folder, " is a copy of step ",
+                         note == m.notes.end() ? "" : note->second, ", as its manifest says; give it that name, or move it away");
 }
 }  // namespace
 
 std::vector<Checkpoint> list_checkpoints(const std::string& root) {
   std::vector<Checkpoint> found;
-  std::error_code error;
-  for (auto& entry : fs::directory_iterator(root, error)) {
-    auto name = entry.path().filename().string();
+  std::error_code error, no_folder;
+  fs::directory_iterator it(root, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    auto name = it->path().filename().string();
     std::int64_t step = 0;
-    if (!name.starts_with("step-") || !entry.is_directory()) continue;
+    if (!name.starts_with("step-") || !it->is_directory(no_folder)) continue;
     std::from_chars(name.data() + 5, name.data() + name.size(), step);
-    if (step >= 0 && name == "step-" + std::to_string(step)) found.push_back({step, entry.path().string()});
+    if (step >= 0 && name == "step-" + std::to_string(step)) found.push_back({step, it->path().string()});
   }
   check<IoError>(!error || error == std::errc::no_such_file_or_directory, "cannot read ", root, ": ", error.message());
   std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.step < b.step; });
@@ -104,20 +103,58 @@ std::vector<Checkpoint> list_checkpoints(const std::string& root) {
 std::optional<Checkpoint> newest_checkpoint(const std::string& root) {
   auto found = list_checkpoints(root);
   if (found.empty()) return std::nullopt;
-  check<CheckpointError>(fs::exists(found.back().folder + "/manifest"), "checkpoint ", found.back().folder,
+  std::error_code error;
+  auto manifest = fs::symlink_status(found.back().folder + "/manifest", error);
+  check<CheckpointError>(manifest.type() != fs::file_type::not_found, "checkpoint ", found.back().folder,
                          " is damaged: it has no manifest; remove the folder, or choose another out");
+  check_step(found.back());
   return found.back();
 }
 
+GoodCheckpoint good_checkpoint(const std::string& root) {
+  auto all = list_checkpoints(root);
+  GoodCheckpoint r;
+  for (auto c = all.rbegin(); c != all.rend() && !r.checkpoint; ++c) {
+    auto why = error_of([&] {
+      check_step(*c);
+      verify_checkpoint(c->folder);
+    });
+    if (why.empty()) r.checkpoint = *c;
+    else r.damaged.emplace_back(*c, why);
+  }
+  return r;
+}
+
+std::string clean_checkpoints(const std::string& root) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  fs::directory_iterator it(root, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    auto name = it->path().filename().string();
+    if (name.starts_with(".step-") && (name.ends_with(".tmp") || name.ends_with(".tmp.old"))) found.push_back(it->path());
+  }
+  check<IoError>(!error || error == std::errc::no_such_file_or_directory, "cannot read ", root, ": ", error.message());
+  std::string stays;
+  for (auto& path : found) {
+    auto name = path.filename().string();
+    auto place = root + "/" + name.substr(1, name.find(".tmp") - 1);
+    // Where two folders cannot be exchanged, the old one has no name for a moment.
+    if (name.ends_with(".old") && !fs::exists(place, error)) rename_folder(path, place);
+    else if (fs::remove_all(path, error); error) stays = "cannot remove " + path.string() + ": " + error.message();
+  }
+  return stays;
+}
+
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
-                            const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep) {
+                            const Place& place, const std::map<std::string, std::string>& notes, std::int64_t keep,
+                            std::string* warning) {
   const auto folder = root + "/step-" + std::to_string(step), unfinished = temporary(root, step);
   const bool first = place.rank == 0;
   auto on_first = [&](auto f) { return first ? error_of(f) : std::string(); };
   auto begin = on_first([&] {
     fs::create_directories(root);
-    remove_leftovers(root);
-    fs::create_directory(unfinished);
+    clean_checkpoints(root);
+    check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished, ", which an interrupted save has left");
   });
   agree<IoError>(place, begin, "checkpoint: make its folder");
 
@@ -133,6 +170,7 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
 
   auto commit = on_first([&] {
     Manifest m{to_string(place.mesh), notes};
+    m.notes["step"] = std::to_string(step);
     for (auto& text : parts) {
       auto theirs = unpack(text.substr(1));
       if (m.leaves.empty()) m.leaves = std::move(theirs);
@@ -146,13 +184,16 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
     if (fs::exists(folder)) exchange_folders(unfinished, folder);
     else rename_folder(unfinished, folder);
     sync_folder(root);
+  });
+  if (!commit.empty()) on_first([&] { fs::remove_all(unfinished); });
+  agree<IoError>(place, commit, "checkpoint: commit");
+  auto kept = on_first([&] {  // the new one is safe, whatever becomes of the old ones
     fs::remove_all(unfinished);
     auto all = list_checkpoints(root);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)
       if (all[i].step != step) remove_checkpoint(root, all[i]);
   });
-  if (!commit.empty()) on_first([&] { fs::remove_all(unfinished); });
-  agree<IoError>(place, commit, "checkpoint: commit");
+  if (warning && !kept.empty()) *warning = "an old checkpoint stays: " + kept;
   return folder;
 }
 }  // namespace bora::io

@@ -5,8 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include "bora/base/error.h"
+#include <filesystem>
+#include <sstream>
+#include "bora/base/file.h"
 #include "io/files.h"
 
 namespace bora {
@@ -29,7 +30,8 @@ bool metric_of(const std::string& line, const std::string& name, double& value) 
 Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path), fd_(-1) {
   std::string kept;
   if (step >= 0) {
-    std::ifstream old(path);
+    std::error_code error;
+    std::istringstream old(std::filesystem::exists(path, error) || error ? read_file(path) : "");
     for (std::string line; std::getline(old, line);) {
       double at = 0;
       double loss = 0;

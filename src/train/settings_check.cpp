@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include "bora/base/text.h"
 #include "bora/data/text.h"
 #include "bora/fx/checkpoint.h"
 #include "bora/nn/loss.h"
 #include "bora/train/settings.h"
+#include "run_folder.h"
 
 namespace fs = std::filesystem;
 namespace bora {
@@ -141,7 +143,18 @@ void check_outside_text(const Settings& s, std::string_view what, const std::str
                      ": the run's own files would become text; choose another");
 }
 
+namespace {
+/// Paths are kept in config.yaml, and stand in lines that scripts read.
+void check_path(std::string_view key, const std::string& path) {
+  auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '", path,
+                     "' has control characters or is not UTF-8, which config.yaml cannot keep; give it another name, with a link for instance");
+}
+}  // namespace
 void check_job(const Settings& s, int ranks) {
+  check_path("data", s.data);
+  check_path("out", s.out);
+  check_path("trace", s.trace);
   check_settings(s);
   resolve_mesh(s.mesh, s.layout, ranks);
   data::check_text(s.data, s.hold_out, s.model.positions + 1);
@@ -154,5 +167,6 @@ void check_job(const Settings& s, int ranks) {
                        ": ", there.type() == fs::file_type::none ? error.message() : "it is no file");
   }
   for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
+  check_run_folder(s.out);
 }
 }  // namespace bora

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdio>
+#include "bora/base/text.h"
 #include "bora/train/metrics.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/trace.h"
@@ -12,12 +13,12 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 /// Rank 0 does it; all go on, or all throw its error.
-template <class F> void on_first_rank(const Mesh& mesh, std::string_view what, const F& f) {
+template <class E = IoError, class F> void on_first_rank(const Mesh& mesh, std::string_view what, const F& f) {
   std::string problem;
   try {
     if (mesh.rank() == 0) f();
   } catch (const Error& e) { problem = e.text(); }
-  io::agree<IoError>(place_of(mesh), problem, what);
+  io::agree<E>(place_of(mesh), problem, what);
 }
 
 /// The text, indexed once: windows to train on and windows held out.
@@ -52,26 +53,35 @@ class Run {
         s_(s),
         mesh_(mesh),
         options_(options),
+        out_(s.out),
         signals_(s.steps > 0 ? std::make_unique<StopSignals>() : nullptr),
         texts_(open_texts(s)) {}
   int operator()() {
     auto at_start = resident_bytes();
-    on_first_rank(mesh_, "run: take the folder", [&] { folder_ = std::make_unique<RunFolder>(s_.out); });
+    on_first_rank<ConfigError>(mesh_, "run: take the folder", [&] {
+      folder_ = std::make_unique<RunFolder>(out_);
+      warn(io::clean_checkpoints(root()));
+    });
     model_.init(random::key(s_.seed));
-    auto root = s_.out + "/checkpoints";
-    auto stored = newest(root);
+    auto stored = to_continue();
     if (s_.digest && (!stored || s_.steps == 0))
       say("init digest " + to_string(mesh_.shape()) + " " + s_.layout + ": " +
           parameter_digest(model_.parameters(), mesh_));
-    if (stored) restore_tree(model_.state(), stored->folder, mesh_);
-    // Only now: settings that do not fit what is there leave it as it was.
-    on_first_rank(mesh_, "run: write the settings", [&] { io::write_file(s_.out + "/config.yaml", to_yaml(s_)); });
-    if (stored && s_.steps > 0) {
-      done_ = stored->step;
-      say("continuing from step " + std::to_string(done_) + " (" + stored->folder + ")");
+    if (stored) offering_older([&] { restore_tree(model_.state(), stored->folder, mesh_); });
+    auto code = 0;
+    if (stored && s_.steps > 0 && stored->step >= s_.steps) {  // nothing is written
+      say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s_.steps) + " leaves nothing to do");
+      say("checkpoint: " + stored->folder);
+    } else {
+      if (stored && s_.steps > 0) {
+        done_ = stored->step;
+        say("continuing from step " + std::to_string(done_) + " (" + stored->folder + ")");
+      }
+      // Only now: settings that do not fit what is there leave it as it was.
+      on_first_rank(mesh_, "run: begin its files", [&] { begin_files(stored.has_value()); });
+      say_plan(at_start);
+      if (s_.steps > 0) code = train(stored.has_value());
     }
-    say_plan(at_start);
-    auto code = s_.steps == 0 ? 0 : train(root, stored.has_value());
     auto peaks = mesh_.exchange(std::to_string(peak_rss()), "run: peak memory");
     for (std::size_t r = 0; r < peaks.size(); ++r) say("peak rss rank " + std::to_string(r) + ": " + peaks[r]);
     return code;
@@ -82,15 +92,71 @@ class Run {
   void say(const std::string& text) const {
     if (first()) std::printf("%s\n", text.c_str()), std::fflush(stdout);
   }
-  /// Rank 0 looks, so that all agree whatever a file system shows to whom.
-  std::optional<io::Checkpoint> newest(const std::string& root) const {
+  void warn(const std::string& problem) const {
+    if (!problem.empty()) say("warning: " + one_line(problem));
+  }
+  std::string root() const { return out_ + "/checkpoints"; }
+  /// The checkpoint to continue from. Rank 0 looks, so that all agree whatever a file system shows to whom.
+  std::optional<io::Checkpoint> to_continue() {
+    if (options_.resume == Resume::none) return std::nullopt;
     std::string mine;
-    on_first_rank(mesh_, "run: find the newest checkpoint", [&] {
-      if (auto found = io::newest_checkpoint(root)) mine = std::to_string(found->step);
+    offering_older([&] {
+      on_first_rank<CheckpointError>(mesh_, "run: find the checkpoint", [&] {
+        auto found = options_.resume == Resume::good ? newest_good() : io::newest_checkpoint(root());
+        if (found) mine = std::to_string(found->step);
+      });
     });
-    auto step = mesh_.exchange(mine, "run: newest checkpoint")[0];
+    auto step = mesh_.exchange(mine, "run: the checkpoint")[0];
     if (step.empty()) return std::nullopt;
-    return io::Checkpoint{std::stoll(step), root + "/step-" + step};
+    return io::Checkpoint{std::stoll(step), root() + "/step-" + step};
+  }
+  std::optional<io::Checkpoint> newest_good() {
+    auto found = io::good_checkpoint(root());
+    damaged_ = found.damaged;
+    check<CheckpointError>(found.checkpoint || damaged_.empty(), "no checkpoint in ", root(), " is whole: ",
+                           damaged_.empty() ? "" : damaged_[0].second);
+    return found.checkpoint;
+  }
+  /// Does it on all ranks. A damaged checkpoint is an error that names an older one, if that is whole.
+  template <class F> void offering_older(const F& f) const {
+    std::string text, older;
+    try {
+      return f();
+    } catch (const CheckpointError& e) { text = e.text(); }
+    if (first()) try {
+        auto found = io::good_checkpoint(root());
+        if (found.checkpoint && !found.damaged.empty()) older = found.checkpoint->folder;
+      } catch (const Error&) {}
+    older = mesh_.exchange(older, "run: an older checkpoint")[0];
+    throw CheckpointError(older.empty() ? text : text + "; " + older + " is whole: --resume good continues from there");
+  }
+  /// On the first rank. What an earlier run has left here keeps other names.
+  void begin_files(bool continued) {
+    auto aside = [&](const std::string& name) {
+      if (auto kept = put_aside(out_ + "/" + name); !kept.empty()) say(name + " of an earlier run is kept as " + kept);
+    };
+    if (!continued && s_.steps > 0) {
+      if (options_.resume == Resume::none) aside("checkpoints");
+      for (std::string name : {"metrics.jsonl", "loss.svg"}) aside(name);
+    }
+    for (auto& [checkpoint, why] : damaged_) {
+      auto kept = free_path(root() + "/damaged-step-" + std::to_string(checkpoint.step));
+      io::rename_folder(checkpoint.folder, kept);
+      say("passed over, and kept as " + kept + ": " + one_line(why));
+    }
+    for (auto& line : write_config(out_, s_)) say(one_line(line));
+  }
+  /// Where a checkpoint is to be written: the run's folder, or if it is gone a new one beside it. All ranks.
+  void look_after_folder() {
+    on_first_rank(mesh_, "run: look after its folder", [&] {
+      if (folder_->there()) return;
+      out_ = free_path(s_.out + ".rescued");
+      folder_ = std::make_unique<RunFolder>(out_);
+      auto settings = s_;
+      settings.out = out_;
+      write_config(out_, settings);
+    });
+    out_ = mesh_.exchange(out_, "run: its folder")[0];
   }
   data::Rows read(std::int64_t step) const {
     auto mine = rows_of_rank(s_, mesh_);
@@ -108,21 +174,23 @@ class Run {
     return loss;
   }
   void say_loss(double loss) const { say("val loss: " + number_text(static_cast<double>(static_cast<float>(loss)))); }
-  void save(const std::string& root, Progress& progress) {
+  void save(Progress& progress) {
+    look_after_folder();
     Arrays keep;
+    std::string warning;
     auto leaves = leaves_of(model_.state(), "", keep);
     auto folder = io::save_checkpoint(
-        root, done_, leaves, place_of(mesh_),
-        {{"step", std::to_string(done_)}, {"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep);
-    saved_ = done_;
+        root(), done_, leaves, place_of(mesh_), {{"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep, &warning);
     progress.line("checkpoint: " + folder);
+    if (!warning.empty()) progress.line("warning: " + one_line(warning));
+    check<IoError>(out_ == s_.out, "out: ", s_.out, " was moved or removed while this run wrote into it; step ", done_, " is saved as ", folder,
+                   " (--out ", out_, " continues from there)");
   }
 
-  int train(const std::string& root, bool continued) {
+  int train(bool continued) {
     std::unique_ptr<Metrics> metrics;
     on_first_rank(mesh_, "run: open metrics",
-                  [&] { metrics = std::make_unique<Metrics>(s_.out + "/metrics.jsonl", continued ? done_ : -1); });
-    saved_ = continued ? done_ : -1;
+                  [&] { metrics = std::make_unique<Metrics>(out_ + "/metrics.jsonl", continued ? done_ : -1); });
     say_loss(evaluate_now(continued ? nullptr : metrics.get(), !continued));
     Progress progress(
         {.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
@@ -141,12 +209,11 @@ class Run {
           progress.line("step " + std::to_string(done_) + "  eval loss " +
                         number_text(static_cast<double>(static_cast<float>(loss))));
         }
-        if (s_.checkpoint_every > 0 && done_ % s_.checkpoint_every == 0 && !last) save(root, progress);
+        if (s_.checkpoint_every > 0 && done_ % s_.checkpoint_every == 0 && !last) save(progress);
       }
     }
     progress.end();
-    if (saved_ != done_) save(root, progress);
-    else say("checkpoint: " + root + "/step-" + std::to_string(saved_));
+    save(progress);
     if (stopped && done_ < s_.steps) {
       say("stopped after step " + std::to_string(done_) + " of " + std::to_string(s_.steps) +
           "; the same command continues");
@@ -154,7 +221,9 @@ class Run {
       say_loss(evaluate_now(metrics.get()));
       stopped = false;
     }
-    on_first_rank(mesh_, "run: plot", [&] { write_loss_plot(s_.out + "/metrics.jsonl", s_.out + "/loss.svg"); });
+    look_after_folder();
+    if (out_ != s_.out) save(progress);
+    on_first_rank(mesh_, "run: plot", [&] { write_loss_plot(out_ + "/metrics.jsonl", out_ + "/loss.svg"); });
     return stopped ? 130 : 0;
   }
   void write_trace(Progress& progress) const {
@@ -171,9 +240,10 @@ class Run {
   }
   StepReport step(data::Rows rows, Metrics* metrics, Progress& progress, bool& stopped) {
     auto begin = Clock::now();
+    bool stop = StopSignals::requested() || (folder_ && !folder_->there());
     auto r = [&] {
       trace::Scope span(trace::Kind::step, mesh_.rank(), "step");
-      return model_.step(make_batch(rows, s_, mesh_, StopSignals::requested())).to_vector<float>();
+      return model_.step(make_batch(rows, s_, mesh_, stop)).to_vector<float>();
     }();
     ++done_;
     StepReport report{
@@ -200,10 +270,12 @@ class Run {
   const Settings& s_;
   const Mesh& mesh_;
   const RunOptions& options_;
+  std::string out_;
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<RunFolder> folder_;  // on the first rank
   Texts texts_;
-  std::int64_t done_ = 0, saved_ = -1;
+  std::vector<std::pair<io::Checkpoint, std::string>> damaged_ = {};  // newer than what is continued; on the first rank
+  std::int64_t done_ = 0;
 };
 }  // namespace
 

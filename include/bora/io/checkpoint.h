@@ -57,17 +57,27 @@ struct Checkpoint {
 /// Checkpoints below `root`, oldest first. What a crash left over is not among them. Throws IoError if `root` cannot be
 /// read.
 std::vector<Checkpoint> list_checkpoints(const std::string& root);
-/// The one to continue from; none if there is no checkpoint. Throws CheckpointError if its manifest is gone: nothing
+/// The one to continue from; none if there is no checkpoint. Throws CheckpointError if its manifest is gone (nothing
 /// writes a folder step-<n> without one, so a run that took it for nothing would begin again and overwrite what is
-/// there.
+/// there), damaged, or of another step than the folder's name says, as in a copy.
 std::optional<Checkpoint> newest_checkpoint(const std::string& root);
+/// The newest one that is whole, and why those after it are not. Reads them: every byte is compared with its checksum.
+struct GoodCheckpoint {
+  std::optional<Checkpoint> checkpoint = {};
+  std::vector<std::pair<Checkpoint, std::string>> damaged = {};  // newest first
+};
+GoodCheckpoint good_checkpoint(const std::string& root);
+/// Removes what an interrupted save or removal left below `root`; an interrupted exchange is undone. Whoever writes there may call it.
+/// Returns what could not be removed, and why; empty as a rule.
+std::string clean_checkpoints(const std::string& root);
 
-/// Writes root/step-<step> and returns its path; older checkpoints beyond the `keep` newest are removed afterwards. A block that several
+/// Writes root/step-<step> and returns its path; older checkpoints beyond the `keep` newest are removed afterwards: what cannot be removed
+/// stays, and `warning` says so on rank 0. The manifest's notes say the step. A block that several
 /// ranks hold is written by one of them. Every rank calls it with the same paths, types and Specs; either all return or all throw the
 /// same error, in which case nothing is left behind. Throws IoError (disk full, not writable), naming file and rank.
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes = {},
-                            std::int64_t keep = 2);
+                            std::int64_t keep = 2, std::string* warning = nullptr);
 
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);

@@ -160,11 +160,15 @@ struct StepReport {
   std::int64_t step = 0;  // updates made
   double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
 };
+/// What a run continues in a folder that has checkpoints: the newest, and if that is damaged it is an error which names an older one that
+/// is whole; the newest that is whole; nothing, and what is there gets other names.
+enum class Resume : std::uint8_t { latest, good, none };
 struct RunOptions {
   std::vector<std::function<void(const StepReport&)>> hooks = {};
+  Resume resume = Resume::latest;
 };
-/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping). Continues the newest
-/// checkpoint in OUT/checkpoints. Returns 0, or 130 if it stopped because a rank was asked to. Throws what the settings, the text or the
+/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping). Continues a checkpoint in
+/// OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws what the settings, the text or the
 /// checkpoint deserve, and ValueError if the loss is not finite.
 int run_training(Trainable&, const Settings&, const Mesh&, const RunOptions& = {});
 /// Mean loss per token over held-out text (all ranks).
