@@ -57,6 +57,7 @@ std::optional<Group> collapse(const Shape& shape, const Dims& strides, const Dim
   }
   return g;
 }
+bool lie_together(const Shape& shape, const Dims& dims) { return collapse(shape, strides_of(shape), dims).has_value(); }
 /// A matrix with rows x and columns y can be read where it lies if one of the strides is 1, or its extent is.
 bool readable(const Group& x, const Group& y) { return x.stride == 1 || y.stride == 1 || x.size == 1 || y.size == 1; }
 
@@ -103,22 +104,6 @@ Strides tidy(const Group& rows, const Group& columns) {
   if (rows.size == 1 && columns.size == 1) s = {1, 1};
   return s;
 }
-/// The order of the contracted pairs in which most of an operand's memory is walked straight on: that of a, or of b.
-std::pair<Dims, Dims> contraction_order(const DotGeneral& p, const Type& a, const Type& b) {
-  auto n = static_cast<std::int64_t>(p.contract_a.size());
-  auto by = [&](const Dims& key) {
-    auto order = range_of(n);
-    std::sort(order.begin(), order.end(), [&](auto x, auto y) { return key[at(x)] < key[at(y)]; });
-    return std::pair{pick(p.contract_a, order), pick(p.contract_b, order)};
-  };
-  auto for_a = by(p.contract_a), for_b = by(p.contract_b);
-  if (for_a == for_b) return for_a;
-  auto works = [&](const std::pair<Dims, Dims>& c) {
-    return (collapse(a.shape, strides_of(a.shape), c.first) ? a.size() : 0) +
-           (collapse(b.shape, strides_of(b.shape), c.second) ? b.size() : 0);
-  };
-  return works(for_b) > works(for_a) ? for_b : for_a;
-}
 /// A product as one call of gemm for each index of `outer`, the batch dimensions that are not one dimension for both operands.
 struct Calls {
   Operand a, b;
@@ -126,8 +111,10 @@ struct Calls {
   kernels::Gemm gemm;
 };
 Calls calls_of(const DotGeneral& p, const Type& a, const Type& b) {
-  auto [ca, cb] = contraction_order(p, a, b);
-  Calls c{operand(a.shape, p.batch_a, p.free_a(a.ndim()), ca), operand(b.shape, p.batch_b, cb, p.free_b(b.ndim())), {}, {}};
+  Calls c{operand(a.shape, p.batch_a, p.free_a(a.ndim()), p.contract_a),
+          operand(b.shape, p.batch_b, p.contract_b, p.free_b(b.ndim())),
+          {},
+          {}};
   auto sizes = pick(a.shape, p.batch_a);
   // The longest tail of batch dimensions that is one dimension for both operands goes into one call; the rest is walked.
   std::size_t inner = sizes.size();
@@ -272,6 +259,22 @@ Array product_of_all(const Array& a, const Array& b, const ops::DotGeneral& p) {
   };
   return with_ones(a, p.batch_a, free_a, 0, free_b.size()) * with_ones(b, p.batch_b, free_b, free_a.size(), 0);
 }
+/// p with the contracted pairs in the order in which most of an operand is walked straight on: that of a, or of b. It is chosen here, where
+/// the product is written, and kept from then on: the sum runs over the pairs in this order, also where a pass lets the product read an
+/// operand as it lies before a transpose, so that the bits stay.
+ops::DotGeneral in_good_order(const ops::DotGeneral& p, const Type& a, const Type& b) {
+  auto by = [&](const Dims& key) {
+    auto order = range_of(static_cast<std::int64_t>(key.size()));
+    std::sort(order.begin(), order.end(), [&](auto x, auto y) { return key[at(x)] < key[at(y)]; });
+    return ops::DotGeneral{p.batch_a, p.batch_b, ops::pick(p.contract_a, order), ops::pick(p.contract_b, order)};
+  };
+  auto for_a = by(p.contract_a), for_b = by(p.contract_b);
+  auto walked = [&](const ops::DotGeneral& d) {
+    return (ops::lie_together(a.shape, d.contract_a) ? a.size() : 0) +
+           (ops::lie_together(b.shape, d.contract_b) ? b.size() : 0);
+  };
+  return walked(for_b) > walked(for_a) ? for_b : for_a;
+}
 }  // namespace
 Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   check<DtypeError>(is_numeric(a.dtype()) && is_numeric(b.dtype()), "dot_general: keys cannot be multiplied");
@@ -282,6 +285,10 @@ Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   if (p.contract_a.empty() && is_float(in)) {
     p.infer({x.type(), z.type()});  // refuses what does not fit
     return product_of_all(x, z, p);
+  }
+  if (p.contract_a.size() > 1) {
+    p.infer({x.type(), z.type()});
+    p = in_good_order(p, x.type(), z.type());
   }
   auto y = call_one(p, {x, z});
   return y.astype(dtype);  // NumPy: of booleans any of all, not how many
