@@ -62,6 +62,13 @@ std::uint64_t shard_in_force() {
 }
 /// Numbers that outlive a transformation: a buffer, or a block of the mesh in force.
 bool lasts(const Array& a) { return is_buffer(a) || a.owner() == shard_in_force(); }
+/// Is it worth a word that an argument's memory cannot be reused? Of what is small, or no result could have taken, nobody is short; also
+/// temporaries that only hold handles, std::pair{a, b}, are rvalues.
+bool missed(const Program& p, const Type& t) {
+  constexpr std::size_t kMuch = std::size_t{1} << 20;
+  auto same = [&](int v) { return p.vars[static_cast<std::size_t>(v)] == t; };
+  return t.nbytes() >= kMuch && std::any_of(p.out.begin(), p.out.end(), same);
+}
 }  // namespace
 
 struct JitCache::State {
@@ -153,7 +160,9 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;
     donated[i] = in[i].sole();
-    if (donated[i] || !lasts(in[i])) continue;
+    if (donated[i] || !lasts(in[i]) || !missed(*t.staged.program, in[i].type())) continue;
+    auto here = std::count_if(in.begin(), in.end(), [&](auto& a) { return a.value() == in[i].value(); });
+    if (in[i].value().use_count() == here) continue;  // results of one call that are equal are one buffer: held by this call only
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
       std::cerr << "warning: bora: " << state_->name() << ": the donated "
