@@ -13,6 +13,11 @@ struct BatchValue final : Value {
   BatchValue(Array a, std::int64_t ax, std::uint64_t o) : Value(a.type(), o), inner(std::move(a)), axis(ax) {
     type.shape.erase(static_cast<std::size_t>(axis));
   }
+  Array concrete() const override {
+    fail<TraceError>("this ", type, " stands for the ", inner.type().shape[static_cast<std::size_t>(axis)],
+                     " elements of a vmap, which have no one number; return it from the function and read it outside "
+                     "(choose with where() or cond())");
+  }
 };
 class Rules final : public BatchRules {
  public:

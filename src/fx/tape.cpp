@@ -10,7 +10,17 @@ struct TapeValue final : Value {
   Array primal;
   int number;
   TapeValue(Array p, std::uint64_t o, int n) : Value(p.type(), o), primal(std::move(p)), number(n) {}
-  Array concrete() const override { return primal.concrete(); }  // outside of jit, numbers can be read under grad
+  /// Numbers that are read carry no derivative: who reads one must say that it is meant as a constant.
+  Array concrete() const override {
+    auto* tape = current();
+    while (tape && tape->id != owner) tape = tape->parent;
+    check<TraceError>(tape != nullptr, "this ", type,
+                      " belongs to a grad, jvp or vjp that has ended; return it from the function (beside the loss, as "
+                      "std::pair{loss, aux}) and read it outside");
+    fail<TraceError>("this ", type,
+                     " carries a derivative, which would be lost in the number read; read stop_gradient(x).item<float>() "
+                     "if it is meant as a constant, else compute with Arrays (where(), cond())");
+  }
   const Array* primal_value() const override { return &primal; }
 };
 

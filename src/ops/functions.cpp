@@ -16,6 +16,10 @@ const Reduce kKeep{.keepdims = true};
 Array top(const Array& x, const Dimensions& axes) { return amax(stop_gradient(x), axes, kKeep); }
 Array finite_or_zero(const Array& x) { return where(isfinite(x), x, 0); }
 Array wide(const Array& x) { return x.dtype() == f64 ? x : x.astype(f32); }
+/// x's numbers, under a derivative too: for answers that have none.
+Array numbers(const Array& x) {
+  return x.defined() && x.get()->primal_value() ? stop_gradient(x).concrete() : x.concrete();
+}
 }  // namespace
 
 Array softmax(const Array& x, const Dimensions& axes) {
@@ -85,12 +89,12 @@ Array cross_entropy(const Array& logits, const Array& labels) {
 
 bool allclose(const Array& a, const Array& b, double rtol, double atol) {
   auto s = broadcast_shapes("allclose", a.shape(), b.shape());
-  auto x = broadcast_to(a.concrete(), s).to_vector<double>(), y = broadcast_to(b.concrete(), s).to_vector<double>();
+  auto x = broadcast_to(numbers(a), s).to_vector<double>(), y = broadcast_to(numbers(b), s).to_vector<double>();
   for (std::size_t i = 0; i < x.size(); ++i)
     if (x[i] != y[i] && !(std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]) && std::isfinite(y[i]))) return false;
   return true;
 }
 bool array_equal(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && all(a.concrete() == b.concrete()).item<bool>();
+  return a.shape() == b.shape() && all(numbers(a) == numbers(b)).item<bool>();
 }
 }  // namespace bora

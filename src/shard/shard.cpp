@@ -51,6 +51,7 @@ Spec spec_of(const Array& x) {
   return s ? held("spec", *s, x).spec : Spec::replicated(static_cast<std::size_t>(x.ndim()));
 }
 LocalBlock local_block(const Array& x) {
+  if (x.defined() && x.get()->primal_value()) (void)x.concrete();  // throws: its numbers carry a derivative
   auto* s = nearest<Shard>();
   if (!s)
     return {x.concrete(), x.shape(), Dims(static_cast<std::size_t>(x.ndim()), 0),

@@ -1,4 +1,7 @@
 // grad.h -- derivatives of functions of trees: grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian.
+// Outside of jit the function runs as it is called, and may read numbers (item, to_vector, gather, as_xtensor ..) on which no derivative
+// depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`. Reading x itself throws TraceError: the
+// number would silently be a constant.
 #pragma once
 #include "bora/fx/vmap.h"
 
