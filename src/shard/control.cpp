@@ -1,9 +1,8 @@
 // Control primitives under Shard: the held Program is run again under Shard over a new Stage, and out comes the local one.
 #include <algorithm>
-#include <map>
-#include <sstream>
 #include "bora/compile/control.h"
 #include "bora/ops/special.h"
+#include "shard/agreement.h"
 #include "shard/interpreter.h"
 
 namespace bora::fx {
@@ -12,33 +11,36 @@ Sharded without_local(Sharded v) {
   v.local = {};
   return v;
 }
-/// Before a partitioned Program runs for the first time, the ranks compare what they are going to say to each other.
-void agree(const Program& p, const Shard& s) {
-  if (s.mesh().size() == 1) return;
-  std::string mine;
-  for (auto& line : fingerprint(p)) mine += line + "\n";
-  auto all = here().communicator->exchange(mine, "fingerprint");
-  if (std::all_of(all.begin(), all.end(), [&](auto& text) { return text == all[0]; })) return;
-  // The first collective in which they differ, with every rank under what it would run: the same words on every rank.
-  std::vector<std::istringstream> texts;
-  for (auto& text : all) texts.emplace_back(text);
-  std::map<std::string, std::string> ranks;
+/// Does it, or a Program it holds, speak of blocks of a rank's own (shard_map)?
+bool speaks_of_blocks(const Program& p) {
+  return std::any_of(p.code.begin(), p.code.end(), [](auto& i) {
+    auto& t = i.primitive->traits;
+    auto held = i.primitive->programs();
+    return t.collective || t.opaque || i.primitive->name() == "to_local" || i.primitive->name() == "to_global" ||
+           std::any_of(held.begin(), held.end(), [](auto& h) { return speaks_of_blocks(*h); });
+  });
+}
+/// Before a partitioned Program runs for the first time, the ranks compare what it takes and gives and what they are going to say to each
+/// other. The arguments as they were compared.
+OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std::vector<Sharded>& in, const Shard& s) {
+  if (s.mesh().size() == 1) return nullptr;
+  auto split = [](auto& x) { return !x.spec.trivial() || !x.partial.empty(); };
+  bool meets = speaks_of_blocks(*made.program) || std::any_of(in.begin(), in.end(), split) ||
+               std::any_of(made.out.begin(), made.out.end(), split);
+  auto whole = speaks_of_blocks(*global) ? Whole::ranked : meets ? Whole::same : Whole::own;
+  auto arguments = said_of(in, whole);
+  auto mine = facts_of("argument", arguments, global->labels);
   std::size_t k = 0;
-  for (;; ++k) {
-    ranks.clear();
-    for (std::size_t r = 0; r < texts.size(); ++r) {
-      std::string line;
-      if (!std::getline(texts[r], line)) line = "nothing more";
-      auto& who = ranks[line];
-      who += (who.empty() ? "" : ", ") + std::to_string(r);
-    }
-    if (ranks.size() > 1) break;
-  }
-  std::string words;
-  for (auto& [line, who] : ranks)
-    words += (words.empty() ? "" : ", ") + ("[" + line + "] on rank") + (who.find(',') == who.npos ? " " : "s ") + who;
-  fail<ShardError>("the ranks' programs differ: collective ", k, " is ", words,
-                   "; every rank must run the same operations (is there a branch on the rank?)");
+  auto collective = [&](const std::string& words) {
+    mine += fact("collective " + std::to_string(k++) + " is", "[" + words + "]");
+  };
+  for (auto& line : fingerprint(*made.program)) collective(line);
+  collective("nothing more");
+  mine += facts_of("result", said_of(made.out, whole));
+  check_agreement(here().communicator->exchange(mine, "fingerprint"), "the ranks' programs",
+                  "every rank must run the same operations on arrays of the same shapes, dtypes and Specs (do their data "
+                  "differ in length? is there a branch on the rank?)");
+  return Origin::of(std::move(arguments));
 }
 }  // namespace
 
@@ -77,7 +79,7 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
     }
     r.program = stage.finish(out);
     check<TraceError>(stage.captures.empty(), "a sharding rule made a concrete array while a Program was partitioned");
-    if (stage.parent == eval_interpreter()) agree(*r.program, outer);
+    if (stage.parent == eval_interpreter()) r.agreed = agree(p, r, in, outer);
     return r;
   });
 }
@@ -149,6 +151,7 @@ std::vector<Sharded> with_locals(std::vector<Sharded> out, const Arrays& y) {
 
 std::vector<Sharded> Call::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   auto q = shard_program(program, in, shard_of(s));
+  shard_of(s).note(q.agreed);
   Call local = *this;
   local.program = q.program;
   return with_locals(q.out, call(local, locals(in)));
@@ -173,6 +176,7 @@ std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rul
     }
   }
   auto [q, ready] = shard_loop(body, x, N, K, s);
+  s.note(q.agreed);
   auto y = call(Scan{q.program, consts, carries, length, reverse}, locals(ready));
   auto out = with_locals(q.out, y);
   for (std::size_t k = K; k < out.size(); ++k) {
@@ -196,8 +200,10 @@ std::vector<Sharded> Cond::shard(const std::vector<Sharded>& in, ShardRules& rul
     o.partial = {};
     force.push_back(o);
   }
-  auto y = call(
-      Cond{shard_program(on_true, operands, s, force).program, shard_program(on_false, operands, s, force).program}, x);
+  auto yes = shard_program(on_true, operands, s, force), no = shard_program(on_false, operands, s, force);
+  s.note(yes.agreed);
+  s.note(no.agreed);
+  auto y = call(Cond{yes.program, no.program}, x);
   std::vector<Sharded> r;
   for (auto& f : force) r.push_back(*f);
   return with_locals(r, y);
@@ -209,6 +215,7 @@ std::vector<Sharded> While::shard(const std::vector<Sharded>& in, ShardRules& ru
   for (auto& v : in) x.push_back(x.size() >= cc + bc && v.fill.defined() ? v : s.resolve(v));
   std::vector<Sharded> b(x.begin() + cond_consts, x.end()), c(x.begin(), x.begin() + cond_consts);
   auto [q, ready] = shard_loop(body, b, bc, body->out.size(), s);
+  s.note(q.agreed);
   c.insert(c.end(), ready.begin() + body_consts, ready.end());
   Arrays a;
   for (std::size_t i = 0; i < cc; ++i) a.push_back(x[i].local);

@@ -21,7 +21,8 @@ struct ShardValue final : Value {
   };
   mutable std::vector<Made>
       made;  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
-  ShardValue(Sharded s, const Shard* i) : Value(s.type, i->id), x(std::move(s)), shard(i) {}
+  const OriginPtr origin;
+  ShardValue(Sharded s, const Shard* i, OriginPtr o) : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
   bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
@@ -29,6 +30,7 @@ struct ShardValue final : Value {
     check<TraceError>(alive && alive->id == owner, describe(),
                       " is a sharded value that was used after its mesh had ended");
     Within w(shard->parent);
+    About about([this] { return Origin::joined({origin, Origin::of({bora::describe(x)})}); });
     return shard->reshard(x, Spec::replicated(x.spec.size())).local.concrete();
   }
 };
@@ -43,9 +45,12 @@ Sharded Shard::view(const Array& a) const {
   if (owns(a)) return static_cast<const ShardValue*>(a.get())->x;
   return {a, a.type(), Spec::replicated(static_cast<std::size_t>(a.ndim()))};
 }
-Array Shard::wrap(const Sharded& x) const {
+OriginPtr Shard::origin(const Array& a) const {
+  return owns(a) ? static_cast<const ShardValue*>(a.get())->origin : nullptr;
+}
+Array Shard::wrap(const Sharded& x, OriginPtr origin) const {
   if (x.spec.trivial() && x.partial.empty() && !x.fill.defined()) return x.local;
-  return Array(std::make_shared<ShardValue>(x, this));
+  return Array(std::make_shared<ShardValue>(x, this, std::move(origin)));
 }
 Sharded Shard::real(const Sharded& x) const {
   if (!x.fill.defined()) return x;
@@ -263,6 +268,26 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
     }
     return parent->process(p, blocks);
   }
+  // Eagerly no Program is compared between the ranks: the operands' types are, with every collective about them. Of what is not split
+  // there is nothing to compare: it may be a rank's own block.
+  bool compares = parent == eval_interpreter() && mesh_.size() > 1;
+  bool agreed = compares && !p->programs().empty();  // on all that it takes: see note()
+  auto origin = [&](const Type* result) {
+    std::vector<OriginPtr> from{noted_};
+    std::vector<std::string> lost;  // a result of the same type shows it itself
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (!owns(in[i])) continue;
+      from.push_back(this->origin(in[i]));
+      if (!agreed && !v[i].type.shape.empty() && !(result && v[i].type == *result)) lost.push_back(describe(v[i]));
+    }
+    if (!lost.empty()) from.push_back(Origin::of(std::move(lost)));
+    return Origin::joined(from);
+  };
+  std::optional<About> about;
+  if (compares) {
+    noted_ = nullptr;
+    about.emplace([&origin] { return origin(nullptr); });
+  }
   std::optional<std::vector<Sharded>> out;
   if (p->traits.has_shard) {
     auto operands = v;
@@ -280,7 +305,8 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
     out = by_factors_of(p, *f, v, &in);
   }
   Arrays r;
-  for (auto& y : *out) r.push_back(wrap(y));
+  OriginPtr from = compares ? origin(out->size() == 1 ? &out->front().type : nullptr) : nullptr;
+  for (auto& y : *out) r.push_back(wrap(y, from));
   return r;
 }
 }  // namespace bora

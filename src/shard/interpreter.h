@@ -3,6 +3,7 @@
 #include <map>
 #include "bora/compile/program.h"
 #include "bora/ops/primitives.h"
+#include "shard/agreement.h"
 
 namespace bora {
 class Shard final : public Interpreter, public ShardRules {
@@ -16,7 +17,10 @@ class Shard final : public Interpreter, public ShardRules {
   std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
 
   Sharded view(const Array&) const;    // a plain value is replicated; may be symbolic
-  Array wrap(const Sharded&) const;    // replicated and complete: back to a plain value
+  Array wrap(const Sharded&, OriginPtr = {}) const;  // replicated and complete: back to a plain value
+  OriginPtr origin(const Array&) const;
+  /// For the results of the operation under way: what the ranks have agreed on for the Program that it runs.
+  void note(const OriginPtr& agreed) const { noted_ = Origin::joined({noted_, agreed}); }
   Sharded real(const Sharded&) const;  // a symbolic value made at its local shape
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
@@ -27,11 +31,13 @@ class Shard final : public Interpreter, public ShardRules {
                   const MeshAxes& suffix) const;  // how my block over prefix divides over suffix
   const MeshShape mesh_;
   const int rank_;
+  mutable OriginPtr noted_;
 };
 namespace fx {
 struct ShardedProgram {
   ProgramPtr program;
   std::vector<Sharded> out;  // local is empty
+  OriginPtr agreed = {};     // what the ranks have said to each other about its arguments
 };
 using Forced = std::vector<std::optional<Sharded>>;  // outputs whose Spec and pending sums are given
 ShardedProgram shard_program(const ProgramPtr&, const std::vector<Sharded>& in, const Shard&, const Forced& force = {});

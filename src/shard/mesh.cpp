@@ -41,6 +41,10 @@ class OverTransport final : public Communicator {
     t.target = c.target;
     t.fingerprint = c.fingerprint;
     t.describe = c.describe;
+    if (auto origin = About::now()) {
+      t.fingerprint = (t.fingerprint ^ origin->hash()) * 1099511628211ull;
+      t.describe = [words = c.describe, origin] { return (words ? words() : std::string()) + " from " + origin->text(); };
+    }
     return std::make_shared<Started>(context_->start(group(c.axes), t));
   }
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override {

@@ -4,6 +4,7 @@
 #include "bora/base/parallel.h"
 #include "bora/base/text.h"
 #include "shard/interpreter.h"
+#include "shard/replication.h"
 
 namespace bora {
 namespace {
@@ -57,7 +58,9 @@ LocalBlock local_block(const Array& x) {
     return {x.concrete(), x.shape(), Dims(static_cast<std::size_t>(x.ndim()), 0),
             Spec::replicated(static_cast<std::size_t>(x.ndim()))};
   Within w(s->parent);
-  auto v = s->resolve(s->real(held("local_block", *s, x)));
+  auto v = held("local_block", *s, x);
+  About about([&] { return Origin::joined({s->origin(x), Origin::of({describe(v)})}); });
+  v = s->resolve(s->real(v));
   Dims begin;
   for (std::size_t d = 0; d < v.spec.size(); ++d)
     begin.push_back(block_of(v.type.shape[d], s->mesh().parts(v.spec[d]), s->mesh().part(s->rank(), v.spec[d])).begin);
@@ -112,10 +115,12 @@ void check_speaks_of_blocks(const Program& p) {
   }
 }
 /// The shapes of the arrays whose blocks these are, from what every rank has.
-std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& specs, const MeshShape& mesh) {
+std::vector<Shape> global_shapes(const Types& local, const std::vector<OutSpec>& specs, const std::string& arguments,
+                                 const MeshShape& mesh) {
   auto* talk = here().communicator;
   check<ShardError>(talk != nullptr, "shard_map: this thread is not a rank of a mesh");
-  std::string mine;
+  constexpr char kEnd = '\x1d';  // between the arguments and the results
+  auto mine = arguments + kEnd;
   for (auto& t : local) {
     mine += std::string(dtype_name(t.dtype));
     for (auto n : t.shape) mine += " " + std::to_string(n);
@@ -123,9 +128,13 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& sp
   }
   std::vector<std::vector<Dims>> sizes;  // rank, result, dimension
   auto all = mesh.size() == 1 ? std::vector<std::string>{mine} : talk->exchange(mine, "shard_map");
+  std::vector<std::string> given;
+  for (auto& text : all) given.push_back(text.substr(0, text.find(kEnd)));
+  check_agreement(given, "shard_map: the ranks' arguments",
+                  "they must be arrays of the same global shapes and dtypes (do the ranks' data differ in length?)");
   for (auto& text : all) {
     sizes.emplace_back();
-    std::istringstream lines(text);
+    std::istringstream lines(text.substr(text.find(kEnd) + 1));
     for (std::string line, dtype; std::getline(lines, line);) {
       std::istringstream words(line);
       words >> dtype;
@@ -141,7 +150,7 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& sp
   }
   std::vector<Shape> r;
   for (std::size_t k = 0; k < local.size(); ++k) {
-    auto& spec = specs[k];
+    auto& spec = specs[k].spec;
     check<ShardError>(spec.size() <= local[k].shape.size(), "shard_map: out Spec", spec, " has ", spec.size(),
                       " entries, but f returned ", local[k]);
     Shape shape = local[k].shape;
@@ -168,10 +177,38 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<Spec>& sp
   }
   return r;
 }
+/// Throws where a result that all ranks of an axis are said to have may differ between them.
+void check_replicated(const Program& body, const std::vector<Spec>& in, const std::vector<OutSpec>& out,
+                      const MeshShape& mesh) {
+  auto axes_of = [&](const Spec& s) {
+    MeshAxes r;
+    for (auto& d : s) r.append(d);
+    (void)mesh.parts(r);  // throws for an axis that does not exist
+    return r;
+  };
+  std::vector<Same> same;
+  for (auto& s : in) same.push_back(same_over_all_but(axes_of(s), mesh));
+  same.resize(body.in.size(), ~Same{0});  // what f closes over is whole on every rank
+  auto has = same_results(body, same, mesh);
+  for (std::size_t k = 0; k < has.size(); ++k) {
+    auto missing = same_over_all_but(axes_of(out[k].spec), mesh) & ~has[k];
+    MeshAxes differs;
+    for (std::size_t i = 0; i < mesh.axes.size(); ++i)
+      if (missing >> i & 1) differs.push_back(mesh.axes[i].first);
+    if (differs.empty()) continue;
+    auto type = body.vars[static_cast<std::size_t>(body.out[k])];
+    fail<ShardError>("shard_map: ", out[k].path.empty() ? "the result" : "result '" + out[k].path + "'", " (", type,
+                     ") may differ between the ranks of ", differs.size() > 1 ? "axes " : "axis ", differs,
+                     ", but its out Spec", out[k].spec, " says that it is the same on all of them; combine it inside "
+                     "(psum, pmean, pmax or all_gather over ", differs, "), or name the axis in the out Spec; where it "
+                     "is the same for a reason that the operations do not show: shard_map(f, mesh, in, out, {.check = "
+                     "false})");
+  }
+}
 }  // namespace
 /// f is staged, so that what it closes over is known: an argument that every rank has whole, whose gradient is summed over the ranks.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
-                      const std::function<std::vector<Spec>(const Arrays&)>& specs_of) {
+                      const std::function<std::vector<OutSpec>()>& specs_of, const ShardMapOptions& options) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");
   auto& mesh = this_mesh("shard_map");
   check<ShardError>(!here().in_blocks, "shard_map inside shard_map: there values are this rank's blocks already");
@@ -179,20 +216,26 @@ Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>
   for (std::size_t i = 0; i < in.size(); ++i) local.push_back(to_local(in[i], in_specs[i]));
   Stage stage(current(), true);
   for (auto& x : local) inputs.push_back(stage.input(x.type()));
-  std::vector<Spec> out_specs;
+  std::vector<OutSpec> out_specs;
   ProgramPtr body;
   {
     Within w(&stage);
     InBlocks blocks;
     auto out = f(inputs);
-    out_specs = specs_of(out);
+    out_specs = specs_of();
     body = stage.finish(out);
   }
   check_speaks_of_blocks(*body);
+  if (options.check) check_replicated(*body, in_specs, out_specs, mesh);
   for (auto& closed_over : stage.captures) local.push_back(to_local(closed_over, Spec{}));
-  auto shapes = global_shapes(body->out_types(), out_specs, mesh);
+  std::vector<Sharded> given;
+  for (std::size_t i = 0; i < in.size(); ++i) given.push_back({{}, in[i].type(), in_specs[i]});
+  for (auto& closed_over : stage.captures) given.push_back({{}, closed_over.type(), {}});
+  auto agreed = facts_of("argument", said_of(given, Whole::same));
+  for (auto& o : out_specs) agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is", to_string(o.spec));
+  auto shapes = global_shapes(body->out_types(), out_specs, agreed, mesh);
   auto out = interpret(*body, local);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i].spec);
   return out;
 }
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in) {

@@ -24,10 +24,18 @@ LocalBlock local_block(const Array& x);
 /// Text: which ranks hold which part of a 1- or 2-dimensional array.
 std::string visualize_sharding(const Array& x);
 
+struct ShardMapOptions {
+  bool check = true;  // that results are the same on the ranks of the axes that their out Spec does not name
+};
 namespace fx {
+struct OutSpec {
+  std::string path;  // of the result
+  Spec spec;
+};
 /// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts that split them.
+/// out_specs is asked once f has run.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
-                      const std::function<std::vector<Spec>(const Arrays& out)>& out_specs);
+                      const std::function<std::vector<OutSpec>()>& out_specs, const ShardMapOptions& options = {});
 /// The local Program that a call with these arguments runs on this rank; p itself outside of a mesh. Every rank must ask: they compare
 /// their Programs.
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in);

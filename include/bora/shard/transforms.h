@@ -17,6 +17,7 @@ template <class F> struct ShardMapped {
   F f;
   std::vector<Spec> in;
   Specs out;
+  ShardMapOptions options;
   template <class... A> auto operator()(const A&... a) const {
     static_assert(Callable<F, A...>,
                   "shard_map: f cannot be called with these arguments; it takes them by value or const&, and may not "
@@ -30,27 +31,29 @@ template <class F> struct ShardMapped {
       (specs.insert(specs.end(), tree::count_leaves(tree::node(a)), in[i++]), ...);
       std::optional<R> result;
       auto flat = flat_fn<R>(f, result, a...);
-      std::function<std::vector<Spec>(const Arrays&)> out_specs = [&](const Arrays&) {
-        std::vector<Spec> r;
+      std::function<std::vector<OutSpec>()> out_specs = [&] {
+        std::vector<OutSpec> r;
         for (auto& path : tree::paths(*result)) {
           auto* s = out.find(path);
           check<ShardError>(s != nullptr, "shard_map: no out Spec fits result '", path, "'");
-          r.push_back(*s);
+          r.push_back({path, *s});
         }
         return r;
       };
-      auto y = shard_map_flat(flat, pack(a...), specs, out_specs);
+      auto y = shard_map_flat(flat, pack(a...), specs, out_specs, options);
       return tree::unflatten(std::move(*result), y);
     }
   }
 };
 }  // namespace fx
-/// f over this rank's blocks: in says how each argument is split, out how the blocks that f returns lie in the results (a dimension that
-/// is not mentioned must be the same on all ranks). Inside f collectives name mesh axes: psum(x, "data"). Derivatives as in JAX.
-template <class F> auto shard_map(F f, const Mesh& mesh, const InSpecs& in, const Specs& out) {
+/// f over this rank's blocks: in says how each argument is split, out how the blocks that f returns lie in the results. A result must be
+/// the same on all ranks of an axis that its out Spec does not name: inferred from the operations, as in JAX (ShardError where it may
+/// differ; {.check = false} takes your word). Inside f collectives name mesh axes: psum(x, "data"). Derivatives as in JAX.
+template <class F>
+auto shard_map(F f, const Mesh& mesh, const InSpecs& in, const Specs& out, const ShardMapOptions& options = {}) {
   check<ShardError>(here().mesh && *here().mesh == mesh.shape(),
                     "shard_map: the mesh given is not the one in force; open it with UseMesh");
-  return fx::ShardMapped<F>{std::move(f), in.list(), out};
+  return fx::ShardMapped<F>{std::move(f), in.list(), out, options};
 }
 /// What step(args...) does on this rank: bytes by kind, collectives with bytes and axes, the steps with what was fused into each; of an
 /// operand that another loop makes or reads too, why the two are not one.
