@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <fstream>
-#include <thread>
 #include "bora/base/parallel.h"
+#include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
 #include "ranks.h"
@@ -36,7 +36,7 @@ std::string check_sockets() {
       context->leave();
     } catch (const std::exception& e) { problems[r] = e.what(); }
   };
-  std::thread other(rank, 1);
+  auto other = start_thread("the second rank", [&] { rank(1); });
   rank(0);
   other.join();
   for (auto& p : problems)

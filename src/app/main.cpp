@@ -1,7 +1,9 @@
 // bora -- one command. Exit codes: 0 done, 2 bad input, 86 a rank was lost, 130 interrupted. Errors are one line that begins "bora: ".
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -38,6 +40,17 @@ void bound_spinning(char** argv) {
   ::setenv("GOMP_SPINCOUNT", "3000", 1);
   ::execv("/proc/self/exe", argv);  // where that is impossible, it is as it was
 }
+/// Libraries end the process where the system refuses what they cannot do without. Then there is still the one line.
+void on_abort(int) {
+  constexpr char line[] = "bora: a library ended the process, because of what is said above\n";
+  [[maybe_unused]] auto n = ::write(2, line, sizeof line - 1);
+  ::_exit(2);
+}
+int out_of_memory() {
+  ::rlimit limit{};
+  bool limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return say(limited ? "out of memory: this process may have " + std::to_string(limit.rlim_cur >> 20) + " MiB (ulimit -v)" : "out of memory", 2);
+}
 int run(const bora::app::Arguments& a) {
   using C = bora::app::Arguments::Command;
   switch (a.command) {
@@ -58,6 +71,8 @@ int run(const bora::app::Arguments& a) {
 int main(int argc, char** argv) {
   occupy_standard_files();
   bound_spinning(argv);
+  std::signal(SIGABRT, on_abort);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of write
   bora::transport::dump_on_sigusr2();
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
@@ -69,7 +84,7 @@ int main(int argc, char** argv) {
     return say(e.text(), 2);
   } catch (const std::filesystem::filesystem_error& e) {
     return say(e.path1().empty() ? e.what() : e.path1().string() + ": " + e.code().message(), 2);
-  } catch (const std::bad_alloc&) { return say("out of memory", 2); } catch (const std::exception& e) {
+  } catch (const std::bad_alloc&) { return out_of_memory(); } catch (const std::exception& e) {
     return say(std::string("internal error: ") + e.what(), 2);  // 86 is for ranks that were lost
   }
 }

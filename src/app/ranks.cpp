@@ -161,7 +161,7 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(86);
   // A shell starts background jobs with SIGINT ignored; a rank listens to what the launcher passes on.
-  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::signal(s, SIG_DFL);
+  for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);
   ::signal(SIGUSR2, SIG_IGN);  // a rank that has not come so far, or knows nothing of flight recorders, is not ended by it
   ::sigprocmask(SIG_SETMASK, &signals_of_ranks_, nullptr);
   auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };

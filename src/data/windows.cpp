@@ -1,11 +1,6 @@
 #include "bora/data/windows.h"
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
 #include <algorithm>
 #include <bit>
-#include <exception>
 #include <random>
 #include "bora/base/error.h"
 
@@ -76,41 +71,5 @@ Rows Windows::evaluation_rows(std::int64_t step, std::int64_t batch, std::int64_
     else r.weights[static_cast<std::size_t>(row - begin)] = 0;
   }
   return r;
-}
-
-struct Prefetch::Pipeline {
-  Read read;
-  std::int64_t step;
-  Rows ready = {};
-  std::exception_ptr error = {};
-  tbb::task_arena arena{2, 1};  // a worker, and a place for the caller while it waits
-  tbb::task_group group = {};
-  void start() {
-    arena.execute([this] {
-      group.run([this] {
-        try {
-          ready = read(step);
-        } catch (...) { error = std::current_exception(); }
-      });
-    });
-  }
-  void wait() {
-    arena.execute([this] { group.wait(); });
-  }
-};
-Prefetch::Prefetch(Read read, std::int64_t first) : pipeline_(new Pipeline{std::move(read), first}) {
-  // A rank may be bound to one core, for which TBB would start no worker.
-  static const tbb::global_control workers(tbb::global_control::max_allowed_parallelism,
-                                           static_cast<std::size_t>(std::max(2, tbb::info::default_concurrency())));
-  pipeline_->start();
-}
-Prefetch::~Prefetch() { pipeline_->wait(); }
-Rows Prefetch::next() {
-  pipeline_->wait();
-  if (pipeline_->error) std::rethrow_exception(pipeline_->error);
-  auto rows = std::move(pipeline_->ready);
-  ++pipeline_->step;
-  pipeline_->start();
-  return rows;
 }
 }  // namespace bora::data

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 #include "bora/base/parallel.h"
+#include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "shard/interpreter.h"
 
@@ -155,8 +156,8 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
   std::vector<Failure> failures;
   auto share = std::max(1, thread_count() / n);
   std::vector<std::thread> threads;
-  for (auto& c : contexts)
-    threads.emplace_back([&, context = std::move(c)]() mutable {
+  auto run = [&](transport::ContextPtr c) {
+    threads.push_back(start_thread("a rank", [&, context = std::move(c)]() mutable {
       ThreadScope limit(share);
       auto failed = [&](const char* what, bool secondary) {
         {
@@ -175,7 +176,16 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
       } catch (const transport::RankLost& e) { failed(e.what(), true); } catch (const std::exception& e) {
         failed(e.what(), false);
       } catch (...) { failed("an exception that is no std::exception", false); }
-    });
+    }));
+  };
+  try {
+    for (auto& c : contexts) run(c);
+  } catch (const Error& e) {  // those there are wait for the others no longer
+    for (auto& c : contexts) c->abort(e.text());
+    std::lock_guard l(mutex);
+    failures.insert(failures.begin(), {std::current_exception(), false});
+  }
+  contexts.clear();
   for (auto& t : threads) t.join();
   auto first = std::find_if(failures.begin(), failures.end(), [](auto& x) { return !x.secondary; });
   if (first == failures.end()) first = failures.begin();

@@ -53,8 +53,10 @@ void Metrics::write(std::int64_t step, const std::vector<std::pair<std::string, 
     if (name == "eval/loss") evaluated_ = step;
   }
   line += "}\n";
-  auto written = ::write(fd_, line.data(), line.size());
-  check<IoError>(written == static_cast<ssize_t>(line.size()), "cannot write ", path_, ": ",
-                 written < 0 ? std::strerror(errno) : "the disk is full");
+  for (std::size_t done = 0; done < line.size();) {  // a part of it now, and the reason with the next part
+    auto written = ::write(fd_, line.data() + done, line.size() - done);
+    check<IoError>(written >= 0 || errno == EINTR, "cannot write ", path_, ": ", std::strerror(errno));
+    if (written > 0) done += static_cast<std::size_t>(written);
+  }
 }
 }  // namespace bora

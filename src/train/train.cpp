@@ -6,6 +6,7 @@
 #include "bora/transport/trace.h"
 #include "io/files.h"
 #include "run_folder.h"
+#include "watchdog.h"
 
 namespace bora {
 namespace {
@@ -58,16 +59,19 @@ class Run {
         texts_(open_texts(s)) {}
   int operator()() {
     auto at_start = resident_bytes();
+    watchdog_.at("taking the folder " + out_);
     on_first_rank<ConfigError>(mesh_, "run: take the folder", [&] {
       folder_ = std::make_unique<RunFolder>(out_);
       warn(io::clean_checkpoints(root()));
     });
+    watchdog_.at("the initialisation of the model");
     model_.init(random::key(s_.seed));
+    watchdog_.at("the search for checkpoints in " + root());
     auto stored = to_continue();
     if (s_.digest && (!stored || s_.steps == 0))
       say("init digest " + to_string(mesh_.shape()) + " " + s_.layout + ": " +
           parameter_digest(model_.parameters(), mesh_));
-    if (stored) offering_older([&] { restore_tree(model_.state(), stored->folder, mesh_); });
+    if (stored) watchdog_.at("reading " + stored->folder), offering_older([&] { restore_tree(model_.state(), stored->folder, mesh_); });
     auto code = 0;
     if (stored && s_.steps > 0 && stored->step >= s_.steps) {  // nothing is written
       say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s_.steps) + " leaves nothing to do");
@@ -79,6 +83,7 @@ class Run {
       }
       // Only now: settings that do not fit what is there leave it as it was.
       on_first_rank(mesh_, "run: begin its files", [&] { begin_files(stored.has_value()); });
+      watchdog_.at("planning a step");
       say_plan(at_start);
       if (s_.steps > 0) code = train(stored.has_value());
     }
@@ -167,6 +172,7 @@ class Run {
     if (first()) std::printf("%s", text.c_str()), std::fflush(stdout);
   }
   double evaluate_now(Metrics* metrics, bool first = false) {
+    watchdog_.at("the evaluation after step " + std::to_string(done_));
     auto begin = Clock::now();
     auto loss = evaluate_on(model_, texts_.held_out, s_, mesh_, first);
     if (metrics && metrics->evaluated() != done_)
@@ -176,6 +182,7 @@ class Run {
   void say_loss(double loss) const { say("val loss: " + number_text(static_cast<double>(static_cast<float>(loss)))); }
   void save(Progress& progress) {
     look_after_folder();
+    watchdog_.at("writing the checkpoint of step " + std::to_string(done_) + " into " + root());
     Arrays keep;
     std::string warning;
     auto leaves = leaves_of(model_.state(), "", keep);
@@ -200,6 +207,7 @@ class Run {
       data::Prefetch rows([this](std::int64_t step) { return read(step); }, done_);
       while (done_ < s_.steps && !stopped) {
         if (!s_.trace.empty() && done_ == first_traced) trace::start();
+        watchdog_.at("reading the text of step " + std::to_string(done_ + 1) + " from " + s_.data);
         auto r = step(rows.next(), metrics.get(), progress, stopped);
         if (trace::on() && (done_ == first_traced + s_.trace_steps || done_ == s_.steps || stopped)) write_trace(progress);
         for (auto& hook : options_.hooks) hook(r);
@@ -239,6 +247,7 @@ class Run {
                   ms(t.collective) + ", waiting " + ms(t.wait) + "; mean of the ranks)");
   }
   StepReport step(data::Rows rows, Metrics* metrics, Progress& progress, bool& stopped) {
+    watchdog_.at("step " + std::to_string(done_ + 1));
     auto begin = Clock::now();
     bool stop = StopSignals::requested() || (folder_ && !folder_->there());
     auto r = [&] {
@@ -271,6 +280,7 @@ class Run {
   const Mesh& mesh_;
   const RunOptions& options_;
   std::string out_;
+  Watchdog watchdog_{"rank " + std::to_string(mesh_.rank()), options_.quiet_s};
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<RunFolder> folder_;  // on the first rank
   Texts texts_;

@@ -166,6 +166,7 @@ enum class Resume : std::uint8_t { latest, good, none };
 struct RunOptions {
   std::vector<std::function<void(const StepReport&)>> hooks = {};
   Resume resume = Resume::latest;
+  double quiet_s = 60;  // so long at one place, and a line on stderr says at which
 };
 /// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping). Continues a checkpoint in
 /// OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws what the settings, the text or the

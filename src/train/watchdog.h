@@ -1,0 +1,35 @@
+// watchdog.h -- says where a run stands when nothing has happened for a long time.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace bora {
+/// A line on stderr when a run has been at one place for `seconds`, and for four times as long as at any place before; again whenever that
+/// time has doubled. It ends nothing: a long step may be what the user wants.
+class Watchdog {
+ public:
+  /// `who`: "rank 0". Without a thread to be had there is no watchdog.
+  Watchdog(std::string who, double seconds);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  /// From here on the run does this: "step 7".
+  void at(std::string what);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void run();
+  const std::string who_;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  bool ends_ = false;
+  std::string what_ = "opening the text";
+  Clock::time_point since_ = Clock::now();
+  const std::chrono::duration<double> first_;
+  std::chrono::duration<double> longest_{0}, next_;
+  std::thread thread_;
+};
+}  // namespace bora
