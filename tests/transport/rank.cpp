@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -79,8 +80,11 @@ int main(int argc, char** argv) {
     }
     if (const char* sums = std::getenv("TEST_SUMS")) {
       std::vector<float> x(100000, 1.0f), y(x.size());
-      for (int k = std::atoi(sums); k > 0; --k)
+      for (int k = std::atoi(sums); k > 0; --k) {
+        // Whatever strangers do, the program can open a file.
+        if (std::getenv("TEST_OPENS") && !std::ifstream("/dev/null")) return std::printf("no file can be opened\n"), 1;
         c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {100000}});
+      }
       std::printf("sums done\n");
     }
     if (command == "lingers") {  // the last one comes late to the good-bye

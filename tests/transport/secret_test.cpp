@@ -94,6 +94,29 @@ TEST(Secret, ComesFromAFileOfItsOwnerOrADescriptor) {
   unlink(path.c_str());
   EXPECT_THROW(from("BORA_SECRET_FILE", path), ConfigError);
 }
+TEST(Secret, WithoutOneNoRootListensEverywhere) {
+  for (std::string host : {"0.0.0.0", "0", "[::]", "[::ffff:0.0.0.0]", "*", ""})
+    for (int rank : {0, 1})
+      for (std::string interface : {"", "lo"}) {
+        auto c = config_for(rank, 2, free_port());
+        c.root = host + c.root.substr(c.root.find(':'));
+        c.interface_name = interface;
+        c.join_timeout_s = 0.2;
+        EXPECT_THROW(join(c), ConfigError) << host << " " << rank;
+        if (host == "*" || host == "") continue;
+        try {
+          join(c);
+        } catch (const std::exception& e) {
+          has(e.what(), "without a secret");
+          has(e.what(), "head -c 32 /dev/urandom");
+        }
+        if (interface.empty() && rank == 0) {
+          c.secret = "a secret of some length";
+          EXPECT_THROW(join(c), JoinTimeout) << host;
+        }
+      }
+}
+/// An address of this host for others, with the data plane on loopback: the root's port is what counts.
 TEST(Secret, WithoutOneNothingListensBeyondThisHost) {
   // Any address that is not loopback will do; the check comes before the socket.
   int fd = socket(AF_INET, SOCK_DGRAM, 0);

@@ -1,5 +1,6 @@
 // Rings in shared memory: every message arrives whole, in order, whatever is released when; nothing a peer writes there is believed.
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <array>
@@ -121,8 +122,8 @@ TEST(ShmData, StrangersGetNothing) {
   auto name = listener.name;
   ASSERT_FALSE(name.empty());
   int ups = 0;
-  auto path = make_shm_data(0, 77, std::move(listener), {"", "x", "y"}, [&](int) { ++ups; });
-  auto stranger = [&](std::string_view bytes, bool with_memory) {
+  auto path = make_shm_data(0, 77, std::move(listener), {"", "x", "y"}, [&](int) { ++ups; }, [](int, const std::string&) {});
+  auto stranger = [&](std::string_view bytes, bool with_memory, bool known = false) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     sockaddr_un a{};
     a.sun_family = AF_UNIX;
@@ -150,8 +151,14 @@ TEST(ShmData, StrangersGetNothing) {
     Nothing sink;
     for (int k = 0; k < 3; ++k) path->asleep(), path->receive(sink);
     EXPECT_EQ(sink.messages, 0);
-    char byte;
-    EXPECT_LE(recv(fd, &byte, 1, MSG_DONTWAIT), 0) << "closed, or nothing said";
+    char byte = 0;
+    auto answered = recv(fd, &byte, 1, MSG_DONTWAIT);
+    EXPECT_EQ(answered > 0, known) << "closed, or nothing said";
+    EXPECT_EQ(byte == 'y', known && with_memory);
+    if (known && with_memory) {
+      EXPECT_EQ(send(fd, &byte, 1, MSG_NOSIGNAL), 1);
+      for (int k = 0; k < 3; ++k) path->asleep(), path->receive(sink);
+    }
     close(fd);
   };
   auto greeting = [](std::uint32_t magic, std::uint32_t epoch, std::uint32_t from, std::uint32_t to) {
@@ -160,13 +167,13 @@ TEST(ShmData, StrangersGetNothing) {
   };
   stranger("", false);
   stranger("GET / HTTP/1.0\r\n\r\n", true);
-  stranger(greeting(kMagic, 77, 1, 0), false);        // no memory
+  stranger(greeting(kMagic, 77, 1, 0), false, true);  // no memory: it is told
   stranger(greeting(kMagic, 78, 1, 0), true);         // another job
   stranger(greeting(kMagic, 77, 1, 2), true);         // for somebody else
   stranger(greeting(kMagic, 77, 0, 0), true);         // a rank that does not connect
   stranger(greeting(kMagic, 77, 1000000, 0), true);   // no such rank
   EXPECT_EQ(ups, 0);
-  stranger(greeting(kMagic, 77, 2, 0), true);  // a peer
+  stranger(greeting(kMagic, 77, 2, 0), true, true);  // a peer
   EXPECT_EQ(ups, 1);
   stranger(greeting(kMagic, 77, 2, 0), true);  // the same once more
   EXPECT_EQ(ups, 1);
@@ -191,7 +198,11 @@ struct Keeper final : Sink {
 TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
   auto listener = listen_for_shm(), unused = listen_for_shm();
   std::vector<std::string> names{listener.name, unused.name};
-  auto reader = make_shm_data(0, 77, std::move(listener), names, [](int) {}), writer = make_shm_data(1, 77, std::move(unused), names, [](int) {});
+  int ups = 0;
+  auto end = [&](int rank, ShmListener l) {
+    return make_shm_data(rank, 77, std::move(l), names, [&](int) { ++ups; }, [](int, const std::string& why) { ADD_FAILURE() << why; });
+  };
+  auto reader = end(0, std::move(listener)), writer = end(1, std::move(unused));
   ASSERT_TRUE(Arena::mine());
   constexpr std::size_t n = 64 << 10;
   auto buffer = Arena::mine()->allocate(n);
@@ -200,6 +211,9 @@ TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
   auto h = data_header(0, n);
   h.src = 1;
   Keeper there, here;
+  for (int k = 0; k < 1000 && ups < 2; ++k)
+    for (auto& [path, sink] : {std::pair{reader.get(), &there}, {writer.get(), &here}}) path->asleep(), path->receive(*sink);
+  ASSERT_EQ(ups, 2);
   for (std::size_t sent : {1, 2}) {  // with the first one it maps our memory
     writer->send(0, h, static_cast<const std::byte*>(buffer.get()), &lender);
     for (int k = 0; k < 1000 && there.held.size() < sent; ++k) reader->asleep(), reader->receive(there);
@@ -207,10 +221,38 @@ TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
   }
   writer->stop();
   writer->receive(here);
-  EXPECT_EQ(lender.lent.use_count(), 2) << "the peer still reads it";
+  EXPECT_GE(lender.lent.use_count(), 2) << "the peer still reads it";
   there.held.clear();
   writer->receive(here);
   EXPECT_EQ(lender.lent.use_count(), 1) << "a wait for it would last until all are given up";
+}
+/// Who accepts has no descriptor left for the memory, or not even one for the connection: the other one learns why, and nobody waits.
+TEST(ShmData, APairWithoutDescriptorsIsToldToGoAnotherWay) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  for (rlim_t spare : {2, 1, 0}) {  // for the connection and the memory, the connection alone, nothing
+    auto listener = listen_for_shm(), unused = listen_for_shm();
+    std::vector<std::string> names{listener.name, unused.name}, why;
+    int ups = 0;
+    auto end = [&](int rank, ShmListener l) {
+      return make_shm_data(rank, 77, std::move(l), names, [&](int) { ++ups; }, [&](int peer, const std::string& text) {
+        EXPECT_EQ(peer, 0);
+        why.push_back(text);
+      });
+    };
+    auto lower = end(0, std::move(listener)), higher = end(1, std::move(unused));
+    higher->connect(0);
+    rlim_t free = static_cast<rlim_t>(Descriptor(dup(0)).get());  // the lowest that is not used; all above are not either
+    rlimit few{free + spare, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    Nothing sink;
+    for (int k = 0; k < 100 && ups < 2 && why.empty(); ++k)
+      for (auto* path : {lower.get(), higher.get()}) path->asleep(), path->receive(sink);
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_EQ(ups, spare == 2 ? 2 : 0);
+    EXPECT_EQ(why.size(), spare == 2 ? 0u : 1u);
+    for (auto& text : why) { EXPECT_NE(text.find("descriptor was lost"), std::string::npos) << text; }
+  }
 }
 /// Rank 0 calls when the others sleep, and afterwards nobody does anything: only a wake-up lets rank 3, to which rank 2 passes on what rank 0
 /// sent, look before the tenth of a second is over after which sleepers look by themselves.

@@ -144,6 +144,24 @@ SocketAddress socket_address(const std::string& ip, int port) {
   freeaddrinfo(found);
   return a;
 }
+Descriptor listen_at(const std::string& ip, int port) {
+  auto at = socket_address(ip, port);
+  int fd = ::socket(at.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+  if (fd < 0) return {};
+  Descriptor socket(fd);
+  if (port != 0) ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (::bind(fd, at.get(), at.size) == 0 && ::listen(fd, kBacklog) == 0) return socket;
+  auto why = errno;
+  socket = Descriptor();
+  errno = why;
+  return {};
+}
+int port_of(int socket) {
+  SocketAddress at;
+  at.size = sizeof at.bytes;
+  if (::getsockname(socket, at.get(), &at.size) != 0) return 0;
+  return ntohs(at.bytes.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at.bytes).sin6_port : reinterpret_cast<sockaddr_in&>(at.bytes).sin_port);
+}
 void leave_bbr(int socket) {
   for (const char* name : {"cubic", "reno"})
     if (setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, static_cast<socklen_t>(std::strlen(name))) == 0) return;

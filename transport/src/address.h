@@ -3,9 +3,11 @@
 #include <sys/socket.h>
 #include <string>
 #include "bora/transport/transport.h"
+#include "descriptor.h"
 #include "link.h"
 
 namespace bora::transport {
+inline constexpr int kBacklog = 1024;  // connections that wait to be accepted: a rank's stands behind those of strangers
 struct Address {
   std::string host, port, ip;  // as written, without brackets; the ip resolved
   /// "host:port"
@@ -32,5 +34,8 @@ struct SocketAddress {
 SocketAddress socket_address(const std::string& ip, int port);
 /// Moves a connection off BBR, which costs loopback 2-5x.
 void leave_bbr(int socket);
+/// A socket that listens there, at a port that the kernel chooses if it is 0, and does not block. No socket: errno says why.
+Descriptor listen_at(const std::string& ip, int port);
+int port_of(int socket);
 void leave_bbr_within_host(int connected_socket);
 }  // namespace bora::transport

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include "bora/base/threads.h"
 #include "bora/base/trace.h"
 #include "bytes.h"
 
@@ -64,7 +65,7 @@ Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
       spins_(options_.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
       exceptions_(std::uncaught_exceptions()),
       forks_(forks()) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("progress of its collectives", [this] { run(); });
 }
 Engine::~Engine() {
   if (forks_ != forks()) {
@@ -251,14 +252,19 @@ void Engine::disagree(const Operation& op, int peer) {
 }
 /// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
 bool Engine::pump() {
-  bool any = link_->receive(*this);
+  bool any = false;
+  try {
+    any = link_->receive(*this);
+  } catch (const std::exception& e) { give_up(e.what()); }
   auto now = now_ = Clock::now();
   any = sweep(now) || any;
   // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
   if (now >= next_tick_) {
     next_tick_ = now + kTick;
-    if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
-    if (state_ == State::running) check_waits(now);
+    try {
+      if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
+      if (state_ == State::running) check_waits(now);
+    } catch (const std::exception& e) { give_up(e.what()); }
     any = true;  // sending may have taken news off a descriptor: look again before parking
   }
   return any;
@@ -383,10 +389,12 @@ void Engine::run() {
       while (pump()) {}
     if (auto n = dumps_asked_for(); std::exchange(dumps_, n) != n && state_ == State::running)
       ask(Ask::dump, -1, "SIGUSR2 to rank " + std::to_string(options_.rank));
+    try {
+      if (state_ == State::running) link_->watch(leading_, !active_.empty());
+    } catch (const TransportError& e) { give_up(e.what()); }
     if (state_ == State::failing) announce(lock);
     if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_)
       end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
-    if (state_ == State::running) link_->watch(leading_, !active_.empty());
   }
 }
 std::vector<std::string> Engine::exchange(const std::string& mine, std::string_view what) {

@@ -92,6 +92,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   Activity activity() const;
   void write_recorder(const std::string& why);
   void fail(int rank, const std::string& text);
+  void give_up(const std::string& why);
   void announce(Lock&);
   RankLost during(const Waiting&) const;
   void disagree(const Operation&, int peer);

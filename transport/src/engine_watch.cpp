@@ -178,13 +178,20 @@ void Engine::abort(const std::string& reason) noexcept {
   if (forks() != forks_) return;
   try {
     Lock lock(m_);
-    if (state_ != State::running) return;
-    auto text = link_->who(options_.rank) + " ended the job: " + reason;
-    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
-    fail(options_.rank, text);
+    give_up(reason);
   } catch (const std::exception& e) { std::fprintf(stderr, "warning: while ending the job: %s\n", e.what()); }
 }
 // ---- failures ----
+/// This rank cannot go on.
+void Engine::give_up(const std::string& why) {
+  if (state_ != State::running) return;
+  std::string text;
+  try {
+    text = link_->who(options_.rank) + " ended the job: " + why;
+    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+  } catch (const std::exception&) {}  // without memory it fails all the same
+  fail(options_.rank, text);
+}
 void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
   check_process();
   Lock lock(m_);
@@ -204,14 +211,19 @@ void Engine::fail(int rank, const std::string& text) {
   link_->wake(Side::progress);
 }
 void Engine::announce(Lock& lock) {
-  write_recorder(lost_->what());
+  try {
+    write_recorder(lost_->what());
+  } catch (const std::bad_alloc&) {}
   grace_end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
-  if (auto callback = callback_) {
-    auto lost = waiting_.empty() ? *lost_ : during(*waiting_.front());
-    lock.unlock();
-    callback(lost);
-    lock.lock();
-  }
+  if (auto& callback = callback_) try {
+      auto call = callback;
+      auto lost = waiting_.empty() ? *lost_ : during(*waiting_.front());
+      lock.unlock();
+      call(lost);
+      lock.lock();
+    } catch (const std::bad_alloc&) {
+      if (!lock) lock.lock();
+    }
   state_ = State::lost;
   cv_.notify_all();
   notify();

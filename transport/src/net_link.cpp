@@ -30,9 +30,9 @@ std::unique_ptr<DataPath> between_hosts(Joined& j, ZmqContext& context, int rank
   if (j.mpi) return make_mpi_data(*j.mpi, std::move(up));
   if (j.data)
     return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
-                                     ZmqData::Options{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys},
+                                     ZmqData::Options{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys, .gate = j.data_gate.get()},
                                      std::move(up));
-  TcpOptions o{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .nonces = std::move(j.nonces), .keys = j.keys};
+  TcpOptions o{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .nonces = std::move(j.nonces), .keys = j.keys, .strangers = j.strangers};
   return make_tcp_data(std::move(j.tcp), std::move(o), std::move(up));
 }
 
@@ -40,6 +40,8 @@ class NetLink final : public Link {
  public:
   NetLink(const StarOptions& o, Joined j)
       : rank_(o.rank),
+        gate_(std::move(j.gate)),
+        data_gate_(std::move(j.data_gate)),
         context_(std::move(j.context)),
         doorkeeper_(std::move(j.doorkeeper)),
         star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
@@ -47,7 +49,8 @@ class NetLink final : public Link {
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
     if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
-      shm_ = make_shm_data(rank_, j.epoch, std::move(j.shm), shm_names_, [this](int r) { up(r, shm_.get()); });
+      shm_ = make_shm_data(rank_, j.epoch, std::move(j.shm), shm_names_, [this](int r) { up(r, shm_.get()); },
+                           [this](int r, const std::string& why) { without_memory(r, why); });
     leader_epoll_.add(leader_bell_->descriptor(), 0);
     progress_epoll_.add(progress_bell_.get(), 0);
     for (auto* e : {&leader_epoll_, &progress_epoll_}) {
@@ -66,11 +69,8 @@ class NetLink final : public Link {
     if (r > rank_) return;  // it connects to us
     if (shm_ && !shm_names_[static_cast<std::size_t>(r)].empty()) {
       try {
-        shm_->connect(r);
-        return up(r, shm_.get());
-      } catch (const TransportError& e) {
-        std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(), e.what());
-      }
+        return shm_->connect(r);
+      } catch (const TransportError& e) { return without_memory(r, e.what()); }
     }
     wire_->connect(r);
     up(r, wire_.get());
@@ -177,6 +177,11 @@ class NetLink final : public Link {
     std::vector<Waiting> waiting;
   };
   Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
+  void without_memory(int r, const std::string& why) {
+    std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(), why.c_str());
+    wire_->connect(r);
+    up(r, wire_.get());
+  }
   void up(int r, DataPath* path) {
     auto& p = peer(r);
     if (p.path) return;
@@ -189,6 +194,7 @@ class NetLink final : public Link {
   std::shared_ptr<EventBell> leader_bell_ = std::make_shared<EventBell>();
   Event progress_bell_;
   Epoll leader_epoll_, progress_epoll_;
+  std::unique_ptr<Gate> gate_, data_gate_;
   std::unique_ptr<ZmqContext> context_;
   std::unique_ptr<Doorkeeper> doorkeeper_;
   Star star_;

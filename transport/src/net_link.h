@@ -13,6 +13,8 @@
 namespace bora::transport {
 /// What joining a job leaves behind.
 struct Joined {
+  std::unique_ptr<Gate> gate, data_gate;  // rank 0: of the root's port; with BORA_CARRIER=zmq: of that of data. Longer than the context
+  std::size_t strangers = 64;             // at a time on each port
   std::unique_ptr<ZmqContext> context = std::make_unique<ZmqContext>();
   std::optional<JobKeys> keys;
   std::unique_ptr<Doorkeeper> doorkeeper;

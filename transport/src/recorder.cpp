@@ -7,6 +7,7 @@
 #include <future>
 #include <sstream>
 #include <thread>
+#include "bora/base/threads.h"
 #include "text.h"
 
 namespace bora::transport {
@@ -103,7 +104,9 @@ std::string write_whole(const std::string& folder, const std::string& name, cons
     return error ? "cannot rename " + fresh + ": " + error.message() : std::string();
   });
   auto done = write.get_future();
-  std::thread(std::move(write)).detach();
+  try {
+    start_thread("the file", std::move(write)).detach();
+  } catch (const Error& e) { return e.text(); }
   if (done.wait_for(std::chrono::milliseconds(200)) == std::future_status::ready) return done.get();
   return folder + " is slow: " + name + " may come later";
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <vector>
+#include "bora/base/threads.h"
 
 namespace bora::transport {
 namespace {
@@ -65,7 +66,7 @@ Doorkeeper::Doorkeeper(ZmqContext& c, const std::optional<JobKeys>& k) : keys_(k
   bool open = attach(zmq_bind, door.get(), kDoor) && attach(zmq_bind, stop.get(), "inproc://door-stop") &&
               attach(zmq_connect, end_.get(), "inproc://door-stop");
   check<TransportError>(open, "cannot check who connects: ", zmq_strerror(zmq_errno()));
-  thread_ = std::thread([this, d = std::move(door), s = std::move(stop)]() mutable { run(std::move(d), std::move(s)); });
+  thread_ = start_thread("who may connect", [this, d = std::move(door), s = std::move(stop)]() mutable { run(std::move(d), std::move(s)); });
 }
 Doorkeeper::~Doorkeeper() {
   end_.send("end", false);

@@ -1,7 +1,5 @@
 #include "shm_data.h"
-#include <sys/socket.h>
 #include <poll.h>
-#include <sys/un.h>
 #include <array>
 #include <deque>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include "arena.h"
 #include "bytes.h"
 #include "shm_ring.h"
+#include "shm_socket.h"
 
 namespace bora::transport {
 namespace {
@@ -16,89 +15,40 @@ constexpr std::uint32_t kListener = 0xffffffffu;
 // A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied, or kCopiedAhead
 // where that lets the sender go on (docs/transport.md).
 constexpr std::uint32_t kLent = 4 << 10, kCopiedAhead = 64 << 10;
-constexpr auto kLastReads = std::chrono::seconds(1);  // once the job is lost, peers let go of our buffers within this time
-
-struct Address {
-  sockaddr_un text{};
-  socklen_t size = 0;
-  explicit Address(const std::string& name) {
-    text.sun_family = AF_UNIX;
-    auto n = std::min(name.size(), sizeof text.sun_path - 1);
-    std::memcpy(text.sun_path + 1, name.data(), n);
-    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
-  }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&text); }
-};
-bool same_user(int socket) {
-  ucred c{};
-  socklen_t n = sizeof c;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &c, &n) == 0 && c.uid == ::geteuid();
-}
-/// The first message of a connection, with the memory's descriptor beside it.
+/// The first message of a connection, with the memory's descriptor beside it. The other side answers with kTaken, and gets the same back, or
+/// with why the pair must do without; nothing is said in the memory before.
 struct Greeting {
   std::uint32_t magic = kMagic, epoch = 0, from = 0, to = 0;
 };
-/// Sends bytes with a descriptor beside them; false if there is no room, or nobody any more: the control plane says so.
-bool pass(int socket, const void* bytes, std::size_t n, int descriptor) {
-  iovec part{const_cast<void*>(bytes), n};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr m{};
-  m.msg_iov = &part;
-  m.msg_iovlen = 1;
-  m.msg_control = control;
-  m.msg_controllen = sizeof control;
-  auto c = CMSG_FIRSTHDR(&m);
-  c->cmsg_level = SOL_SOCKET;
-  c->cmsg_type = SCM_RIGHTS;
-  c->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(c), &descriptor, sizeof descriptor);
-  auto sent = ::sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-  check<TransportError>(sent == static_cast<ssize_t>(n) || errno == EAGAIN || errno == EPIPE || errno == ECONNRESET,
-                        "cannot pass shared memory to a peer: ", std::strerror(errno));
-  return sent == static_cast<ssize_t>(n);
-}
-/// Takes one message: its size as recv has it (0: closed), and a descriptor if one came. More than n bytes make it n + 1.
-ssize_t take(int socket, void* bytes, std::size_t n, Descriptor& descriptor) {
-  iovec part{bytes, n};
-  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
-  msghdr m{};
-  m.msg_iov = &part;
-  m.msg_iovlen = 1;
-  m.msg_control = control;
-  m.msg_controllen = sizeof control;
-  auto got = ::recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  for (auto c = CMSG_FIRSTHDR(&m); got >= 0 && c; c = CMSG_NXTHDR(&m, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    for (std::size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
-      descriptor = Descriptor(fd);  // of several the last one stays; the others are closed
-    }
-  }
-  return got > 0 && (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? static_cast<ssize_t>(n) + 1 : got;
-}
+constexpr char kTaken = 'y';
+constexpr std::size_t kWords = 256;  // of an answer
+constexpr auto kLastReads = std::chrono::seconds(1);  // once the job is lost, peers let go of our buffers within this time
 
 class ShmData final : public DataPath {
  public:
-  ShmData(int rank, std::uint32_t epoch, ShmListener listener, std::vector<std::string> names, Up up)
+  ShmData(int rank, std::uint32_t epoch, ShmListener listener, std::vector<std::string> names, Up up, Without without)
       : rank_(rank),
         epoch_(epoch),
         listener_(std::move(listener)),
         names_(std::move(names)),
         up_(std::move(up)),
+        without_(std::move(without)),
+        meeting_(names_.size()),
         peers_(names_.size()),
         open_peers_(new std::atomic<Peer*>[names_.size()]{}) {
     epoll_.add(listener_.socket.get(), kListener);
   }
   void connect(int r) override {
     Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    Address address(names_[static_cast<std::size_t>(r)]);
+    UnixAddress address(names_[static_cast<std::size_t>(r)]);
     check<TransportError>(::connect(socket.get(), address.get(), address.size) == 0 && same_user(socket.get()),
                           "cannot connect to rank ", r, " on this host: ", std::strerror(errno));
     auto memory = PairMemory::make();
     Greeting g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
+    epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
     check<TransportError>(pass(socket.get(), &g, sizeof g, memory->descriptor()), "rank ", r, " does not take connections");
-    add(r, std::move(socket), memory, true);
+    meeting_[static_cast<std::size_t>(r)] = std::make_unique<Meeting>(Meeting{std::move(socket), std::move(memory), true});
+    ++meetings_;
   }
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
@@ -131,7 +81,7 @@ class ShmData final : public DataPath {
     if (stopped_) {
       if (Clock::now() > last_read_) forget();
       take_news();
-    } else if (news_.load(std::memory_order_relaxed) && news_.exchange(false)) take_news();
+    } else if (meetings_ > 0 || (news_.load(std::memory_order_relaxed) && news_.exchange(false))) take_news();
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       auto p = peers_[r].get();
       if (!p) continue;
@@ -173,6 +123,8 @@ class ShmData final : public DataPath {
   void stop() override {
     stopped_ = true;
     last_read_ = Clock::now() + kLastReads;
+    for (auto& m : meeting_) m.reset();
+    meetings_ = 0;
     for (auto& p : peers_)
       if (p) p->queue.clear();
   }
@@ -183,6 +135,11 @@ class ShmData final : public DataPath {
     const std::byte* bytes;
     std::vector<std::byte> copy;
     std::shared_ptr<const void> hold;
+  };
+  struct Meeting {  // a pair that has yet to agree on the memory
+    Descriptor socket;
+    std::shared_ptr<PairMemory> memory;
+    bool maker;
   };
   struct Peer {
     Descriptor socket;
@@ -212,7 +169,6 @@ class ShmData final : public DataPath {
     flush(p);
   }
   void add(int r, Descriptor socket, const std::shared_ptr<PairMemory>& memory, bool maker) {
-    epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
     auto& p = peers_[static_cast<std::size_t>(r)];
     p.reset(new Peer{std::move(socket), RingWriter(memory, maker), std::make_shared<RingReader>(memory, maker)});
     auto n = open_.load();
@@ -242,8 +198,9 @@ class ShmData final : public DataPath {
         accept();
         continue;
       }
-      auto& p = *peers_[e[i].data.u32];
-      take_from_socket(p);
+      auto r = e[i].data.u32;
+      if (meeting_[r]) meet(static_cast<int>(r));
+      else if (peers_[r]) take_from_socket(*peers_[r]);
     }
   }
   /// Wake-ups, and the peer's arena.
@@ -272,24 +229,60 @@ class ShmData final : public DataPath {
       if (p) p->writer.forget();
   }
   void accept() {
-    Descriptor socket;
     int fd = ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {  // it is told why with the descriptor kept for this
+      reserve_ = Descriptor();
+      fd = ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    }
     if (fd < 0) return;
-    socket = Descriptor(fd);
-    // It has greeted before or is about to: nobody connects and then thinks about it. A stranger gets little of our time.
+    Descriptor socket(fd);
+    if (!same_user(fd)) return;  // at once: a stranger gets none of our time
+    // It has greeted before or is about to: nobody of this user connects and then thinks about it.
     pollfd ready{fd, POLLIN, 0};
     int readable = 0;
     while ((readable = ::poll(&ready, 1, 200)) < 0 && errno == EINTR) {}  // signals must not turn a peer away
     Greeting g;
     Descriptor memory;
-    bool good = readable == 1 && same_user(fd) && take(fd, &g, sizeof g, memory) == sizeof g && memory &&
-                g.magic == kMagic && g.epoch == epoch_ &&
-                g.to == static_cast<std::uint32_t>(rank_) && g.from > g.to && g.from < peers_.size() && !peers_[g.from];
-    if (!good) return;
+    auto got = readable == 1 ? take(fd, &g, sizeof g, memory) : 0;
+    bool known = got >= static_cast<ssize_t>(sizeof g) && g.magic == kMagic && g.epoch == epoch_ && g.to == static_cast<std::uint32_t>(rank_) &&
+                 g.from > g.to && g.from < peers_.size() && !peers_[g.from] && !meeting_[g.from];
+    if (!known) return;
+    std::string answer(1, kTaken);
     try {
-      add(static_cast<int>(g.from), std::move(socket), PairMemory::map(std::move(memory)), false);
-    } catch (const TransportError&) { return; }
-    up_(static_cast<int>(g.from));
+      check<TransportError>(memory && got == sizeof g, "the memory's descriptor was lost on its way: this process can have no more files open");
+      auto m = std::make_unique<Meeting>(Meeting{{}, PairMemory::map(std::move(memory)), false});
+      epoll_.add(fd, g.from);
+      if (!pass(fd, answer.data(), answer.size())) return;
+      m->socket = std::move(socket);
+      meeting_[g.from] = std::move(m);
+      ++meetings_;
+    } catch (const TransportError& e) {
+      answer = std::string(e.what()).substr(0, kWords);
+      [[maybe_unused]] auto n = ::send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (!reserve_) try {
+        reserve_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
+      } catch (const TransportError&) {}  // the next one may have to wait
+  }
+  /// What the other side says about the memory. Who made it knows then which way messages take, the other one when they begin, or when
+  /// they come another way.
+  void meet(int r) {
+    auto& m = meeting_[static_cast<std::size_t>(r)];
+    char answer[kWords];
+    Descriptor none;
+    auto got = take(m->socket.get(), answer, sizeof answer, none);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    auto over = std::move(m);
+    --meetings_;
+    bool taken = got == 1 && answer[0] == kTaken;
+    std::string why = got > 1 ? std::string(answer, std::min(static_cast<std::size_t>(got), sizeof answer)) : "it was not taken";
+    try {
+      if (taken && over->maker) taken = pass(over->socket.get(), &kTaken, 1);
+    } catch (const TransportError& e) { taken = false, why = e.what(); }
+    if (taken) {
+      add(r, std::move(over->socket), over->memory, over->maker);
+      up_(r);
+    } else if (over->maker) without_(r, why);
   }
   bool flush(Peer& p) {
     bool any = false;
@@ -328,7 +321,11 @@ class ShmData final : public DataPath {
   ShmListener listener_;
   std::vector<std::string> names_;
   Up up_;
+  Without without_;
   Epoll epoll_;
+  Descriptor reserve_{::eventfd(0, EFD_CLOEXEC)};  // to say that there is none
+  std::vector<std::unique_ptr<Meeting>> meeting_;          // by rank
+  int meetings_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;               // by rank
   std::unique_ptr<std::atomic<Peer*>[]> open_peers_;       // those there are, in the order they came: read without the lock
   std::atomic<std::size_t> open_{0};
@@ -350,7 +347,7 @@ ShmListener listen_for_shm() {
   int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return {};
   Descriptor socket(fd);
-  Address address(name);
+  UnixAddress address(name);
   if (::bind(fd, address.get(), address.size) != 0 || ::listen(fd, 128) != 0) return {};
   return {std::move(socket), name};
 }
@@ -365,7 +362,7 @@ std::string shm_host() {
   return boot + " " + network_namespace() + " uid " + std::to_string(::geteuid());
 }
 std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener listener,
-                                        std::vector<std::string> names, Up up) {
-  return std::make_unique<ShmData>(rank, epoch, std::move(listener), std::move(names), std::move(up));
+                                        std::vector<std::string> names, Up up, Without without) {
+  return std::make_unique<ShmData>(rank, epoch, std::move(listener), std::move(names), std::move(up), std::move(without));
 }
 }  // namespace bora::transport

@@ -17,6 +17,8 @@ ShmListener listen_for_shm();
 /// Two ranks with equal texts can share memory: boot, network namespace (of abstract sockets) and user.
 std::string shm_host();
 std::string network_namespace();
-/// `names`: each rank's socket.
-std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener, std::vector<std::string> names, Up);
+/// A lower rank to which `connect` was called cannot share memory, and why: data must go another way, which it waits for.
+using Without = std::function<void(int peer, const std::string& why)>;
+/// `names`: each rank's socket. Up is called on both sides of a pair.
+std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener, std::vector<std::string> names, Up, Without);
 }  // namespace bora::transport

@@ -113,7 +113,8 @@ bool RingReader::read(std::uint64_t address, std::byte* to, std::size_t n) const
   for (std::size_t done = 0; done < n;) {
     iovec mine{to + done, n - done}, theirs{reinterpret_cast<void*>(address + done), n - done};
     auto got = ::process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
-    check<TransportError>(got > 0 || errno == ESRCH || errno == EPERM, "a buffer that a peer sends cannot be read: ",
+    if (got < 0 && errno == EINTR) continue;
+    check<TransportError>(got > 0 || errno == ESRCH, "a buffer that a peer sends cannot be read: ",
                           std::strerror(errno));
     if (got < 0) return false;
     done += static_cast<std::size_t>(got);

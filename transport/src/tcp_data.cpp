@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include "address.h"
+#include "pool.h"
 #include "schedule.h"
 #include "seal.h"
 
@@ -19,39 +20,13 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kListener = 0;
 constexpr std::size_t kStaged = 16 << 10;    // bytes read at once beyond a payload
 constexpr std::size_t kSealed = 64 << 10;    // bytes sealed before they are written
-constexpr std::size_t kPooled = kMaxChunkBytes;
-constexpr std::size_t kSmall = 16 << 10;     // up to here a buffer is not worth keeping
 constexpr int kReads = 4;                    // from one connection before others have their turn
 constexpr int kGather = 32;                  // pieces written at once
-constexpr std::size_t kMaxStrangers = 64;    // connections that have not said yet whose they are
-constexpr auto kPatience = 5s;               // with such a connection
+constexpr auto kPatience = 5s;               // with a connection that has not said yet whose it is
+constexpr int kAccepts = 16;                 // before others have their turn
 constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
 constexpr unsigned kUserTimeout = 30000;     // ms that the kernel tries to send
 
-/// Memory for messages: the large buffers are used again, because fresh ones cost page faults.
-class Pool {
- public:
-  using Buffer = std::shared_ptr<std::byte>;
-  /// Of at least n bytes.
-  static Buffer get(const std::shared_ptr<Pool>& pool, std::size_t n) {
-    if (n <= kSmall || n > kPooled) return Buffer(new std::byte[n], std::default_delete<std::byte[]>());
-    std::unique_ptr<std::byte[]> bytes;
-    {
-      std::lock_guard lock(pool->m_);
-      if (!pool->free_.empty()) bytes = std::move(pool->free_.back()), pool->free_.pop_back();
-    }
-    if (!bytes) bytes.reset(new std::byte[kPooled]);
-    return Buffer(bytes.release(), [pool](std::byte* p) {
-      std::unique_ptr<std::byte[]> back(p);
-      std::lock_guard lock(pool->m_);
-      if (pool->free_.size() < 64) pool->free_.push_back(std::move(back));
-    });
-  }
-
- private:
-  std::mutex m_;
-  std::vector<std::unique_ptr<std::byte[]>> free_;
-};
 void set_options(int socket) {
   int one = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -103,7 +78,7 @@ class TcpData final : public DataPath {
     bool any = false;
     for (int i = 0; i < n && !stopped_; ++i) {
       if (e[i].data.u32 == kListener) {
-        accept();
+        accept(sink);
         continue;
       }
       auto found = connections_.find(e[i].data.u32);
@@ -130,6 +105,7 @@ class TcpData final : public DataPath {
   }
   std::vector<Broken> broken(Clock::time_point now) override {
     let_others_pass();
+    if (resting_ && !stopped_) epoll_.add(listener_.get(), kListener), resting_ = false;
     for (auto it = connections_.begin(); it != connections_.end();)
       it = it->second->peer < 0 && now - it->second->since > kPatience ? connections_.erase(it) : std::next(it);
     std::vector<Broken> found;
@@ -213,18 +189,33 @@ class TcpData final : public DataPath {
     c.seal.emplace(direction_key(options_.keys->data, options_.epoch, options_.rank, r, nonces[me], nonces[other]));
     c.open.emplace(direction_key(options_.keys->data, options_.epoch, r, options_.rank, nonces[other], nonces[me]));
   }
-  void accept() {
-    for (;;) {
+  void accept(Sink& sink) {
+    for (int k = 0; k < kAccepts && !stopped_; ++k) {
       int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      auto error = errno;
+      if (fd < 0 && (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)) {
+        if (forget_oldest_stranger()) continue;
+        if (!std::exchange(starved_, true)) std::fprintf(stderr, "warning: who connects to this rank has to wait: %s\n", std::strerror(error));
+        epoll_.remove(listener_.get());  // until the next tick: it need not be told again and again
+        resting_ = true;
+      }
       if (fd < 0) return;
       Descriptor socket(fd);
-      auto stranger = [](auto& c) { return c.second->peer < 0; };
-      if (static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), stranger)) >= kMaxStrangers)
-        connections_.erase(std::find_if(connections_.begin(), connections_.end(), stranger));  // the oldest; a rank speaks at once
+      auto strangers = std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
+      if (static_cast<std::size_t>(strangers) >= options_.strangers) forget_oldest_stranger();
       set_options(fd);
       leave_bbr_within_host(fd);
-      add(std::move(socket));
+      auto& c = add(std::move(socket));
+      auto id = c.id;
+      read(c, sink);  // the kernel shows a connection when it has said something: a rank is no stranger for a moment
+      if (!c.socket && !stopped_) connections_.erase(id);
     }
+  }
+  bool forget_oldest_stranger() {
+    auto stranger = std::find_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
+    if (stranger == connections_.end()) return false;
+    connections_.erase(stranger);
+    return true;
   }
   /// The connection ends. `wait`: how long its peer may go on without it before that counts as its loss: after the last collective
   /// connections close while the control plane still says good-bye.
@@ -443,18 +434,16 @@ class TcpData final : public DataPath {
   std::set<int> met_;  // higher ranks that have connected
   std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when it counts
   std::uint32_t last_id_ = kListener;
-  bool stopped_ = false;
+  bool stopped_ = false, resting_ = false, starved_ = false;  // resting: does not listen until the next tick
 };
 }  // namespace
 
 TcpListener listen_on_tcp(const std::string& ip) {
-  auto at = socket_address(ip, 0);
-  TcpListener l{Descriptor(::socket(at.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
-  bool ok = ::bind(l.socket.get(), at.get(), at.size) == 0 && ::listen(l.socket.get(), 128) == 0 &&
-            ::getsockname(l.socket.get(), at.get(), &at.size) == 0;
-  check<ConfigError>(ok, "cannot listen on ", ip, ": ", std::strerror(errno));
-  auto port = at.bytes.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at.bytes).sin6_port : reinterpret_cast<sockaddr_in&>(at.bytes).sin_port;
-  l.address = "data://" + bracketed(ip) + ":" + std::to_string(ntohs(port));
+  TcpListener l{listen_at(ip, 0)};
+  check<ConfigError>(static_cast<bool>(l.socket), "cannot listen on ", ip, ": ", std::strerror(errno));
+  int seconds = 5;  // until then the kernel keeps to itself who says nothing
+  setsockopt(l.socket.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
+  l.address = "data://" + bracketed(ip) + ":" + std::to_string(port_of(l.socket.get()));
   return l;
 }
 std::unique_ptr<DataPath> make_tcp_data(TcpListener l, TcpOptions o, Up up) {

@@ -22,6 +22,7 @@ struct TcpOptions {
   std::uint32_t epoch = 0;
   std::vector<std::string> addresses = {}, nonces = {};  // by rank
   std::optional<JobKeys> keys = {};                      // messages are sealed with them
+  std::size_t strangers = 64;                            // connections that have not said yet whose they are
 };
 std::unique_ptr<DataPath> make_tcp_data(TcpListener, TcpOptions, Up);
 }  // namespace bora::transport

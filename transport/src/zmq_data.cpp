@@ -167,7 +167,10 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
     return true;
   }
   if (a.header.type == MessageType::hello) {
-    if (index == me) up_(static_cast<int>(a.header.src));
+    if (index == me) {
+      if (options_.gate) options_.gate->keep(frame->connection());
+      up_(static_cast<int>(a.header.src));
+    }
     return true;
   }
   if (a.header.type == MessageType::data) {

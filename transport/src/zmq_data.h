@@ -6,6 +6,7 @@
 #include <vector>
 #include "data_path.h"
 #include "descriptor.h"
+#include "gate.h"
 #include "secret.h"
 #include "zmq_socket.h"
 
@@ -20,6 +21,7 @@ class ZmqData final : public DataPath {
     std::uint32_t epoch = 0;
     std::vector<std::string> addresses = {};  // by rank
     std::optional<JobKeys> keys = {};
+    Gate* gate = nullptr;  // in front of the ROUTER
   };
   ZmqData(ZmqContext&, Socket router, Socket monitor, Options, Up);
   ~ZmqData() override { stop(); }

@@ -1,12 +1,12 @@
 // zmq_join.cpp -- how ranks find each other. Rank 0 listens at config.root; the others tell it who they are and where they listen; when all
 // are there, or the time is over, it gives all of them one verdict.
-#include <sys/resource.h>
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -19,6 +19,7 @@
 #include "engine.h"
 #include "hello.h"
 #include "inquiry.h"
+#include "needs.h"
 #include "net_link.h"
 
 namespace bora::transport {
@@ -42,6 +43,7 @@ std::vector<std::string> lines(const std::string& text) {
 
 /// In place of an address: where data may go over MPI, which does not encrypt it.
 constexpr const char *kMpiAnywhere = "mpi:anywhere", *kMpiHere = "mpi:here";
+constexpr int kClosed = 5;              // attempts that rank 0 ended without a word, until that means another secret: it may be crowded, or just leaving
 constexpr std::size_t kMostExtra = 64;  // ranks beyond the job's size that a verdict names
 
 bool failed_handshake(int event) {
@@ -49,26 +51,18 @@ bool failed_handshake(int event) {
          event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 }
 
-/// libzmq ends the process when it gets no file; so that is found out before.
-void check_files(int size) {
-  ::rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  std::error_code error;
-  auto open = static_cast<std::uint64_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd", error), {}));
-  auto wanted = open + 32 + 4 * static_cast<std::uint64_t>(size - 1);
-  check<ConfigError>(limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted, "this process may have ", limit.rlim_cur, " files open, and a rank of ",
-                     size, " needs ", wanted, "; allow it more: ulimit -n ", wanted);
-}
-
 class Joining {
  public:
-  explicit Joining(const Config& c) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
+  Joining(const Config& c, std::size_t strangers) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
+    j_.strangers = strangers;
     auto ip = own_address(root_, c.interface_name);
-    check<ConfigError>(!c.secret.empty() || is_loopback(ip) || c.insecure_private_network, "rank ", c.rank,
-                       " would listen on ", ip, " without a secret, and whoever reaches it could join: give all ranks one "
-                       "(BORA_SECRET_FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)");
-    if (c.secret.empty() && !is_loopback(ip) && c.rank == 0)
-      std::fprintf(stderr, "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n", ip.c_str());
+    auto& open = is_loopback(ip) ? root_.ip : ip;  // 0.0.0.0 is reached from here by way of loopback, and from elsewhere as well
+    check<ConfigError>(!c.secret.empty() || is_loopback(open) || c.insecure_private_network, "rank ", c.rank, " would ",
+                       c.rank == 0 || &open == &ip ? "listen on " : "trust who listens on ", open,
+                       " without a secret, and whoever reaches it could join: give all ranks one (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE; "
+                       "BORA_SECRET_FILE=FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)");
+    if (c.secret.empty() && !is_loopback(open) && c.rank == 0)
+      std::fprintf(stderr, "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n", open.c_str());
     if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
     j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, j_.keys);
     if (c.carrier == "mpi") j_.mpi = {.rank = c.rank, .size = c.size, .timeout_s = c.join_timeout_s};
@@ -85,7 +79,7 @@ class Joining {
            .build = c.build,
            .host = host,
            .machine = boot + host,
-           .address = j_.mpi ? c.insecure_private_network ? kMpiAnywhere : kMpiHere : j_.data ? j_.data.last_endpoint() : j_.tcp.address,
+           .address = j_.mpi ? c.insecure_private_network ? kMpiAnywhere : kMpiHere : j_.data ? zmq_address_ : j_.tcp.address,
            .nonce = random_bytes(32),
            .shm_host = {},
            .shm_name = {},
@@ -106,8 +100,7 @@ class Joining {
                                  {ZMQ_SNDHWM, 0},
                                  {ZMQ_RCVHWM, 0},
                                  {ZMQ_RECONNECT_IVL, 20},
-                                 {ZMQ_RECONNECT_IVL_MAX, 500},
-                                 {ZMQ_BACKLOG, 128}})
+                                 {ZMQ_RECONNECT_IVL_MAX, 500}})
       j_.star.control.set(option, value);
     j_.star.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
     j_.star.monitor = j_.star.control.monitor(*j_.context, "control");
@@ -136,11 +129,11 @@ class Joining {
     listen_with(j_.data, j_.keys);
     set_data_options(j_.data);
     j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
-    j_.data.set(ZMQ_BACKLOG, 128);
     j_.data_monitor = j_.data.monitor(*j_.context, "data");
-    auto any_port = "tcp://" + bracketed(ip) + ":*";
-    check<ConfigError>(attach(zmq_bind, j_.data.get(), any_port.c_str()), "cannot listen on ", ip, ": ",
-                       zmq_strerror(zmq_errno()));
+    auto listener = listen_at(ip, 0);
+    check<ConfigError>(static_cast<bool>(listener), "cannot listen on ", ip, ": ", std::strerror(errno));
+    zmq_address_ = "tcp://" + bracketed(ip) + ":" + std::to_string(port_of(listener.get()));
+    j_.data_gate = std::make_unique<Gate>(std::move(listener), j_.data, j_.strangers);
   }
   void wait_for_news() {
     zmq_pollitem_t items[] = {{j_.star.control.get(), 0, ZMQ_POLLIN, 0}, {j_.star.monitor.get(), 0, ZMQ_POLLIN, 0}};
@@ -150,30 +143,8 @@ class Joining {
   // ---- rank 0 ----
   void gather() {
     j_.star.control.set(ZMQ_ROUTER_MANDATORY, 1);
-    auto endpoint = root_.endpoint();
-    if (c_.root_socket >= 0) {
-      check<ConfigError>(listen(c_.root_socket, 128) == 0, "cannot listen on ", root_.text(), ": ", std::strerror(errno));
-      j_.star.control.set(ZMQ_USE_FD, c_.root_socket);
-    }
-    int e = 0;
-    auto bind = [&] { return e = attach(zmq_bind, j_.star.control.get(), endpoint.c_str()) ? 0 : zmq_errno(); };
-    // A name that was given to this host a moment ago may lead to where it was before.
-    while (bind() == EADDRNOTAVAIL && c_.root_may_lag && elapsed() < c_.join_timeout_s) {
-      std::this_thread::sleep_for(500ms);
-      root_ = resolve(c_, start_);
-      endpoint = root_.endpoint();
-    }
-    if (e != 0) {
-      if (e == EADDRINUSE)
-        fail<ConfigError>(
-            "cannot listen on ", root_.text(),
-            ": the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)");
-      if (e == EADDRNOTAVAIL || e == ENODEV)
-        fail<ConfigError>("cannot listen on ", root_.text(), ": it is not an address of this host (", me_.host,
-                          "); rank 0 must run on the root's host");
-      fail<ConfigError>("cannot listen on ", root_.text(), ": ", zmq_strerror(e));
-    }
-    if (j_.keys) check_that_strangers_are_refused(endpoint, *j_.keys);
+    j_.gate = std::make_unique<Gate>(listen_at_root(), j_.star.control, j_.strangers);
+    if (j_.keys) check_that_strangers_are_refused(root_.endpoint(), *j_.keys);
     if (j_.keys) strangers_ = -1;  // that one
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
     j_.star.ids.assign(static_cast<std::size_t>(c_.size), {});
@@ -207,6 +178,30 @@ class Joining {
     }
     if (!absent.empty()) throw JoinTimeout(text.str());
     throw ConfigError(text.str());
+  }
+  /// What the launcher has bound, or a socket of our own.
+  Descriptor listen_at_root() {
+    if (c_.root_socket >= 0) {
+      Descriptor socket(c_.root_socket);
+      bool listens = ::listen(socket.get(), kBacklog) == 0 && ::fcntl(socket.get(), F_SETFL, O_NONBLOCK) == 0;
+      check<ConfigError>(listens, "cannot listen on ", root_.text(), ": ", std::strerror(errno));
+      return socket;
+    }
+    for (;;) {
+      if (auto socket = listen_at(root_.ip, std::stoi(root_.port))) return socket;
+      auto e = errno;
+      // A name that was given to this host a moment ago may lead to where it was before.
+      if (e == EADDRNOTAVAIL && c_.root_may_lag && elapsed() < c_.join_timeout_s) {
+        std::this_thread::sleep_for(500ms);
+        root_ = resolve(c_, start_);
+        continue;
+      }
+      fail<ConfigError>("cannot listen on ", root_.text(), ": ",
+                        e == EADDRINUSE ? "the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)"
+                        : e == EADDRNOTAVAIL || e == ENODEV
+                            ? "it is not an address of this host (" + me_.host + "); rank 0 must run on the root's host"
+                            : std::string(std::strerror(e)));
+    }
   }
   std::vector<int> missing() const {
     std::vector<int> ranks;
@@ -252,10 +247,12 @@ class Joining {
       auto r = static_cast<std::size_t>(hello.rank);
       if (hello.rank >= c_.size) {  // its size differs: it takes part in the verdict
         if (extra_.size() >= kMostExtra) continue;
+        j_.gate->keep(connection);
         extra_.push_back(hello);
         extra_ids_.push_back(id);
         continue;
       }
+      j_.gate->keep(connection);
       arrived_[r] = hello;
       j_.star.ids[r] = id;
       j_.star.connections[connection] = hello.rank;
@@ -351,6 +348,7 @@ class Joining {
     auto verdict = all.bytes();
     for (std::size_t r = 1; r < j_.star.ids.size(); ++r)
       if (j_.star.control.send(j_.star.ids[r], true)) j_.star.control.send(verdict, false);
+    j_.gate->close();  // nobody else is to come
   }
 
   void tune() {
@@ -400,8 +398,7 @@ class Joining {
           j_.star.control.send(me_.bytes(), false);
           known = true;
         } else if (e->event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || e->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-                   // Without a word: an earlier job's rank 0 may just be leaving.
-                   ((e->event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL || (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED)) && ++closed > 2)) {
+                   ((e->event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL || (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED)) && ++closed > kClosed)) {
           fail<ConfigError>("refused by ", root_.text(), ": ",
                             j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
                             "; is BORA_SECRET_FILE the same everywhere?");
@@ -430,6 +427,7 @@ class Joining {
     if (absent.empty()) s << "rank 0 did not answer at " << root_.text();
     else s << absent << " of " << c_.size << " did not arrive at " << root_.text();
     s << " within " << c_.join_timeout_s << " s";
+    if (absent.empty()) s << "; once all its ranks have met it listens no more: was this one started twice?";
     throw JoinTimeout(s.str());
   }
 
@@ -438,6 +436,7 @@ class Joining {
   Address root_;
   Joined j_;
   Hello me_;
+  std::string zmq_address_;  // of data, with BORA_CARRIER=zmq
   std::vector<std::optional<Hello>> arrived_;
   std::vector<Hello> extra_;
   std::vector<std::string> extra_ids_;
@@ -479,8 +478,7 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off", "BORA_CALIBRATE: there are auto, on and off, not '",
                      c.calibrate, "'");
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
-  check_files(c.size);
-  Joining joining(c);
+  Joining joining(c, check_limits(c));
   joining.run();
   auto link = make_net_link(
       {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
