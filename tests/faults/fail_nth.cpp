@@ -1,0 +1,136 @@
+// fail_nth.cpp -- for LD_PRELOAD: lets the n-th call of one function of the C library fail, and counts all of them.
+// FAULT_CALL its name, FAULT_NTH which call of it, FAULT_ERRNO with what; FAULT_COUNTS a file of Counts, to which calls are added.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include "fail_nth.h"
+
+namespace {
+using namespace bora::faults;
+struct Wanted {
+  int call = -1, number = 0, error = 0;
+  Counts own = {}, *counts = &own;
+  Wanted() {
+    auto text = [](const char* name) { return std::getenv(name) ? std::getenv(name) : ""; };
+    for (int i = 0; i < kCalls; ++i)
+      if (std::strcmp(kNames[i], text("FAULT_CALL")) == 0) call = i;
+    number = std::atoi(text("FAULT_NTH"));
+    error = std::atoi(text("FAULT_ERRNO"));
+    auto fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, text("FAULT_COUNTS"), O_RDWR, 0));
+    if (fd < 0) return;
+    auto p = ::syscall(SYS_mmap, nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p > 0) counts = reinterpret_cast<Counts*>(p);
+    ::syscall(SYS_close, fd);
+  }
+};
+Wanted& wanted() {
+  static Wanted w;
+  return w;
+}
+/// Counts; whether this call is to fail, with errno set.
+bool fails(Call c) {
+  auto& w = wanted();
+  auto n = w.counts->of[static_cast<int>(c)].fetch_add(1) + 1;
+  if (w.call != static_cast<int>(c) || n != w.number) return false;
+  errno = w.error;
+  return true;
+}
+template <class F> F* real(F*, const char* name) {
+  return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
+}
+}  // namespace
+
+/// A function that fails with -1 and errno.
+#define FAULTY(type, name, parameters, arguments)           \
+  extern "C" type name parameters {                         \
+    static auto* const next = real(&::name, #name);         \
+    return fails(Call::name) ? type(-1) : next arguments;   \
+  }
+#define FAULTY_AS(type, name, call, parameters, arguments)  \
+  extern "C" type name parameters {                         \
+    static auto* const next = real(&::name, #name);         \
+    return fails(Call::call) ? type(-1) : next arguments;   \
+  }
+FAULTY(int, socket, (int a, int b, int c) noexcept, (a, b, c))
+FAULTY(int, bind, (int a, const sockaddr* b, socklen_t c) noexcept, (a, b, c))
+FAULTY(int, listen, (int a, int b) noexcept, (a, b))
+FAULTY(int, accept4, (int a, sockaddr* b, socklen_t* c, int d), (a, b, c, d))
+FAULTY(int, connect, (int a, const sockaddr* b, socklen_t c), (a, b, c))
+FAULTY(ssize_t, send, (int a, const void* b, size_t c, int d), (a, b, c, d))
+FAULTY(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
+FAULTY(ssize_t, recv, (int a, void* b, size_t c, int d), (a, b, c, d))
+FAULTY(ssize_t, recvmsg, (int a, msghdr* b, int c), (a, b, c))
+FAULTY(ssize_t, readv, (int a, const iovec* b, int c), (a, b, c))
+FAULTY(int, setsockopt, (int a, int b, int c, const void* d, socklen_t e) noexcept, (a, b, c, d, e))
+FAULTY(int, epoll_create1, (int a) noexcept, (a))
+FAULTY(int, epoll_ctl, (int a, int b, int c, epoll_event* d) noexcept, (a, b, c, d))
+FAULTY(int, epoll_wait, (int a, epoll_event* b, int c, int d), (a, b, c, d))
+FAULTY(int, eventfd, (unsigned a, int b) noexcept, (a, b))
+FAULTY(int, poll, (pollfd* a, nfds_t b, int c), (a, b, c))
+FAULTY(int, memfd_create, (const char* a, unsigned b) noexcept, (a, b))
+FAULTY(int, ftruncate, (int a, off_t b) noexcept, (a, b))
+FAULTY_AS(int, ftruncate64, ftruncate, (int a, off64_t b) noexcept, (a, b))
+FAULTY(ssize_t, read, (int a, void* b, size_t c), (a, b, c))
+FAULTY(ssize_t, pread, (int a, void* b, size_t c, off_t d), (a, b, c, d))
+FAULTY_AS(ssize_t, pread64, pread, (int a, void* b, size_t c, off64_t d), (a, b, c, d))
+FAULTY(ssize_t, write, (int a, const void* b, size_t c), (a, b, c))
+FAULTY(ssize_t, writev, (int a, const iovec* b, int c), (a, b, c))
+FAULTY(int, fsync, (int a), (a))
+FAULTY(int, rename, (const char* a, const char* b) noexcept, (a, b))
+FAULTY(int, mkdir, (const char* a, mode_t b) noexcept, (a, b))
+FAULTY(int, sched_setaffinity, (pid_t a, size_t b, const cpu_set_t* c) noexcept, (a, b, c))
+FAULTY(int, getifaddrs, (ifaddrs** a) noexcept, (a))
+FAULTY(ssize_t, process_vm_readv, (pid_t a, const iovec* b, unsigned long c, const iovec* d, unsigned long e, unsigned long f) noexcept,
+       (a, b, c, d, e, f))
+extern "C" void* mmap(void* a, size_t b, int c, int d, int e, off_t f) noexcept {
+  static auto* const next = real(&::mmap, "mmap");
+  return fails(Call::mmap) ? MAP_FAILED : next(a, b, c, d, e, f);
+}
+extern "C" void* mmap64(void* a, size_t b, int c, int d, int e, off64_t f) noexcept { return ::mmap(a, b, c, d, e, f); }
+extern "C" int open(const char* a, int b, ...) {
+  va_list rest;
+  va_start(rest, b);
+  auto mode = va_arg(rest, unsigned);
+  va_end(rest);
+  static auto* const next = real(&::open, "open");
+  return fails(Call::open) ? -1 : next(a, b, mode);
+}
+extern "C" int open64(const char* a, int b, ...) {
+  va_list rest;
+  va_start(rest, b);
+  auto mode = va_arg(rest, unsigned);
+  va_end(rest);
+  return ::open(a, b, mode);
+}
+extern "C" int openat(int a, const char* b, int c, ...) {
+  va_list rest;
+  va_start(rest, c);
+  auto mode = va_arg(rest, unsigned);
+  va_end(rest);
+  static auto* const next = real(&::openat, "openat");
+  return fails(Call::openat) ? -1 : next(a, b, c, mode);
+}
+extern "C" int pthread_create(pthread_t* a, const pthread_attr_t* b, void* (*c)(void*), void* d) noexcept {
+  static auto* const next = real(&::pthread_create, "pthread_create");
+  return fails(Call::pthread_create) ? EAGAIN : next(a, b, c, d);
+}
+extern "C" int getaddrinfo(const char* a, const char* b, const addrinfo* c, addrinfo** d) {
+  static auto* const next = real(&::getaddrinfo, "getaddrinfo");
+  return fails(Call::getaddrinfo) ? EAI_AGAIN : next(a, b, c, d);
+}

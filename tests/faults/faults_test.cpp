@@ -1,0 +1,193 @@
+// The law: whichever call to the system fails, a run ends within a bound, with exit code 0 and the same result as without the fault, or
+// with 2 or 86 and one line that begins "bora: ". Never by a signal, never without an end.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <vector>
+#include "fail_nth.h"
+
+namespace fs = std::filesystem;
+using namespace bora::faults;
+namespace {
+constexpr auto kBound = std::chrono::seconds(90);  // alone a run takes a third of a second
+std::string slurp(const std::string& path) {
+  std::stringstream s;
+  s << std::ifstream(path).rdbuf();
+  return s.str();
+}
+/// What the functions that are counted say when the system is short of something, or a signal comes.
+std::vector<int> errors_of(const std::string& call) {
+  static const std::map<std::string, std::vector<int>> known{
+      {"socket", {EMFILE, ENOBUFS}}, {"bind", {EADDRINUSE, ENOMEM}}, {"listen", {EADDRINUSE}}, {"accept4", {EMFILE, ECONNABORTED, EINTR}},
+      {"connect", {ECONNREFUSED, ENETUNREACH}}, {"send", {ECONNRESET, EINTR, EAGAIN}}, {"sendmsg", {ENOBUFS, EINTR, EAGAIN, ECONNRESET}},
+      {"recv", {ECONNRESET, EINTR, EAGAIN}}, {"recvmsg", {EINTR, EAGAIN, ENOBUFS}}, {"readv", {EINTR, ECONNRESET}}, {"setsockopt", {ENOPROTOOPT}},
+      {"epoll_create1", {EMFILE}}, {"epoll_ctl", {ENOMEM, ENOSPC}}, {"epoll_wait", {EINTR}}, {"eventfd", {EMFILE}}, {"poll", {EINTR, ENOMEM}},
+      {"memfd_create", {EMFILE, ENOMEM}}, {"ftruncate", {EFBIG, ENOSPC}}, {"read", {EIO, EINTR}}, {"pread", {EIO, EINTR}},
+      {"write", {ENOSPC, EINTR, EIO, EFBIG}}, {"writev", {ENOSPC, EIO}}, {"fsync", {EIO, ENOSPC}}, {"rename", {ENOSPC, EIO}},
+      {"mkdir", {ENOSPC, EACCES}}, {"sched_setaffinity", {EINVAL}}, {"getifaddrs", {EMFILE}}, {"process_vm_readv", {ENOMEM, EPERM}},
+      {"mmap", {ENOMEM}}, {"open", {EMFILE, EIO}}, {"openat", {EMFILE, EIO}}, {"pthread_create", {EAGAIN}}, {"getaddrinfo", {EAGAIN}}};
+  return known.at(call);
+}
+struct Result {
+  int code = 0;  // or minus the signal; -1000: it did not end
+  std::string out, err;
+};
+struct FaultsTest : testing::Test {
+  std::string folder = (fs::temp_directory_path() / ("bora_faults_" + std::to_string(::getpid()))).string(), text = folder + "/text";
+  Counts* counts = nullptr;
+  int runs = 0;
+  FaultsTest() {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    std::ofstream file(text);
+    for (int i = 0; i < 400; ++i) file << "The wind number " << i * i << " blows over the hills.\n%\n";
+    std::ofstream(folder + "/tiny.yaml") << "steps: 4\nwarmup: 2\nbatch: 6\ncheckpoint_every: 2\nthreads: 1\njoin_timeout: 4\neval_rows: 12\ndata: " << text
+                                         << "\nmodel: {layers: 1, embed: 24, heads: 3, positions: 16}\n";
+    std::ofstream(folder + "/counts").close();
+    fs::resize_file(folder + "/counts", sizeof(Counts));
+    int fd = ::open((folder + "/counts").c_str(), O_RDWR);
+    counts = static_cast<Counts*>(::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    ::close(fd);
+  }
+  ~FaultsTest() override {
+    ::munmap(counts, sizeof(Counts));
+    fs::remove_all(folder);
+  }
+  struct Rank {
+    pid_t pid;
+    std::string said;
+  };
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  Rank start(const std::string& out, const Variables& variables, const std::function<void()>& before = {}) {
+    auto said = folder + "/said-" + std::to_string(++runs);
+    auto pid = ::fork();
+    if (pid != 0) return {pid, said};
+    for (auto [name, fd] : {std::pair{".out", 1}, {".err", 2}}) ::dup2(::open((said + name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666), fd);
+    for (auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    ::setenv("GOMP_SPINCOUNT", "0", 1);
+    ::close_range(3, ~0U, 0);  // what whoever started the tests left open
+    if (before) before();
+    ::execl(BORA_COMMAND, BORA_COMMAND, "train", (folder + "/tiny.yaml").c_str(), ("out=" + out).c_str(), nullptr);
+    ::_exit(127);
+  }
+  static Result finish(const Rank& r, std::chrono::steady_clock::time_point end) {
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(r.pid, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (ended == 0) ::kill(r.pid, SIGKILL), ::waitpid(r.pid, &status, 0);
+    return {ended == 0 ? -1000 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(r.said + ".out"), slurp(r.said + ".err")};
+  }
+  /// A job of `size` ranks, `victim` with these variables.
+  std::vector<Result> run(const std::string& out, int size, int victim, const Variables& faults, const std::string& carrier = "auto",
+                          const std::function<void()>& before = {}) {
+    static int port = 12000 + ::getpid() * 13 % 7000;
+    ++port;
+    std::vector<Rank> ranks;
+    for (int r = 0; r < size; ++r) {
+      Variables v;
+      if (size > 1)
+        v = {{"BORA_RANK", std::to_string(r)}, {"BORA_SIZE", std::to_string(size)}, {"BORA_ROOT", "127.0.0.1:" + std::to_string(port)}, {"BORA_CARRIER", carrier}};
+      if (r == victim) v.insert(v.end(), faults.begin(), faults.end());
+      ranks.push_back(start(out, v, r == victim ? before : nullptr));
+    }
+    auto end = std::chrono::steady_clock::now() + kBound;
+    std::vector<Result> results;
+    for (auto& r : ranks) results.push_back(finish(r, end));
+    return results;
+  }
+  static std::string loss(const std::string& out) {
+    auto at = out.rfind("val loss: ");
+    return at == std::string::npos ? "no loss" : out.substr(at, out.find('\n', at) - at);
+  }
+  /// How many lines begin so.
+  static int lines(const std::string& text, const std::string& begin) {
+    std::istringstream s(text);
+    int n = 0;
+    for (std::string line; std::getline(s, line);) n += line.starts_with(begin);
+    return n;
+  }
+  /// What the law says about how the ranks ended; empty if all is well.
+  static std::string broken(const std::vector<Result>& results, const std::string& out, const std::string& right) {
+    std::ostringstream s;
+    bool well = true;
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      auto& x = results[r];
+      well = well && x.code == 0;
+      bool error = x.code == 2 || x.code == 86;
+      if (x.code != 0 && !error) s << " rank " << r << " ended with " << x.code;
+      if (error && lines(x.err, "bora: ") != 1) s << " rank " << r << " (" << x.code << ") says " << lines(x.err, "bora: ") << " errors";
+      if (x.code == 0 && lines(x.err, "bora: ") != 0) s << " rank " << r << " ends well with an error";
+    }
+    bool stored = fs::exists(out + "/checkpoints/step-4/manifest");
+    if (results[0].code == 0 && well && (loss(results[0].out) != right || !stored)) s << " another result: " << loss(results[0].out) << (stored ? "" : ", no checkpoint");
+    if (!s.str().empty())
+      for (auto& x : results) s << "\n" << x.code << " " << x.out.substr(x.out.size() - std::min<std::size_t>(x.out.size(), 200)) << x.err;
+    return s.str();
+  }
+  /// Lets calls fail one after the other; of each function about `most` of them, beginning with the first.
+  void law(int size, int victim, int most, const std::string& carrier = "auto", const std::set<std::string>& calls = {}) {
+    auto plain = run(folder + "/plain", size, victim, {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_COUNTS", folder + "/counts"}}, carrier);
+    auto right = loss(plain[0].out);
+    ASSERT_EQ(broken(plain, folder + "/plain", right), "");
+    ASSERT_NE(right, "no loss");
+    std::vector<int> of;
+    for (auto& n : counts->of) of.push_back(n);
+    ASSERT_GT(*std::max_element(of.begin(), of.end()), 5) << "nothing is counted";
+    auto only = std::getenv("FAULTS_ONLY");
+    for (int c = 0; c < kCalls; ++c) {
+      if ((only && kNames[c] != std::string(only)) || (!calls.empty() && !calls.count(kNames[c]))) continue;
+      auto errors = errors_of(kNames[c]);
+      bool thread = kNames[c] == std::string("pthread_create");  // few, and each one is another's
+      auto stride = thread ? 1 : std::max(1, of[static_cast<std::size_t>(c)] / most);
+      for (int n = 1, k = 0; n <= of[static_cast<std::size_t>(c)]; n += stride, ++k) {
+        auto error = errors[static_cast<std::size_t>(k) % errors.size()];
+        auto out = folder + "/out";
+        fs::remove_all(out);
+        auto results = run(out, size, victim,
+                           {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_CALL", kNames[c]}, {"FAULT_NTH", std::to_string(n)}, {"FAULT_ERRNO", std::to_string(error)}}, carrier);
+        EXPECT_EQ(broken(results, out, right), "") << kNames[c] << " " << n << " of " << of[static_cast<std::size_t>(c)] << ": " << std::strerror(error);
+      }
+    }
+  }
+  /// One run within limits, and what its line says.
+  void limited(int what, rlim_t value, int code, const std::string& words) {
+    auto out = folder + "/limited";
+    fs::remove_all(out);
+    auto r = run(out, 1, 0, {}, "auto", [&] {
+      ::rlimit limit{value, value};
+      ::setrlimit(static_cast<__rlimit_resource>(what), &limit);
+    })[0];
+    EXPECT_EQ(r.code, code) << r.out << r.err;
+    EXPECT_EQ(lines(r.err, "bora: "), 1) << r.err;
+    EXPECT_NE(r.err.find(words), std::string::npos) << r.err;
+  }
+};
+TEST_F(FaultsTest, LimitsAreOneLine) {
+  limited(RLIMIT_FSIZE, 4096, 2, "File too large");
+  limited(RLIMIT_NOFILE, 4, 2, "Too many open files");
+}
+TEST_F(FaultsTest, FewAlone) { law(1, 0, 1); }
+TEST_F(FaultsTest, FewOfTwoRanks) { law(2, 0, 1, "auto", {"recvmsg", "sendmsg", "accept4", "memfd_create", "mmap", "epoll_ctl"}); }
+TEST_F(FaultsTest, AllAlone) { law(1, 0, 60); }
+TEST_F(FaultsTest, AllOfRankZero) { law(2, 0, 40); }
+TEST_F(FaultsTest, AllOfRankOne) { law(2, 1, 40); }
+TEST_F(FaultsTest, AllOverTcp) { law(2, 0, 20, "tcp"), law(2, 1, 20, "tcp"); }
+TEST_F(FaultsTest, AllOverZmq) { law(2, 0, 10, "zmq"); }
+}  // namespace
