@@ -1,12 +1,13 @@
 #include "hosts.h"
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <sstream>
 #include "bora/base/file.h"
 
 namespace bora::app {
 namespace {
-constexpr int most_slots = 4096;
+constexpr int most_slots = 4096, most_ranks = 65536;
 constexpr std::string_view form = "; a line is: host slots=N iface=NAME (the last two may be left out)";
 
 Host parse_line(std::istringstream& words, const std::string& name, const std::string& place) {
@@ -33,6 +34,8 @@ bool is_loopback(std::string_view host) { return host == "localhost" || host == 
 
 std::vector<Host> parse_hosts(std::string_view text, const std::string& file) {
   std::vector<Host> hosts;
+  std::map<std::string, std::string> places;
+  int slots = 0;
   std::istringstream lines{std::string(text)};
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -41,9 +44,10 @@ std::vector<Host> parse_hosts(std::string_view text, const std::string& file) {
     std::string name;
     if (!(words >> name)) continue;
     auto h = parse_line(words, name, file + ":" + std::to_string(number));
-    auto twin = std::find_if(hosts.begin(), hosts.end(), [&](auto& other) { return other.name == h.name; });
-    check<ConfigError>(twin == hosts.end(), h.place, ": ", h.name, " stands in ", twin == hosts.end() ? "" : twin->place,
-                       " already; one line with slots=N starts several ranks there");
+    auto [twin, fresh] = places.emplace(h.name, h.place);
+    check<ConfigError>(fresh, h.place, ": ", h.name, " stands in ", twin->second, " already; one line with slots=N starts several ranks there");
+    slots += h.slots;
+    check<ConfigError>(slots <= most_ranks, h.place, ": with it there are ", slots, " slots; a job has at most ", most_ranks, " ranks");
     hosts.push_back(h);
   }
   check<ConfigError>(!hosts.empty(), file, ": no hosts in it", form);

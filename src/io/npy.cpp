@@ -1,15 +1,13 @@
-// NumPy's formats. .npy: numpy/lib/format.py, versions 1.0 to 3.0. .npz: a zip archive of .npy files (PKWARE
-// APPNOTE.TXT 6.3, stored entries, zip64).
+// Arrays to and from NumPy's files; npy_format.h reads their bytes.
 #include "bora/io/npy.h"
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include "bora/base/file.h"
 #include "bora/ops/shape.h"
+#include "npy_format.h"
 
 namespace bora {
 namespace {
@@ -22,12 +20,6 @@ void write_all(const Path& file, const std::string& bytes) {
   f.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   f.close();
   check<IoError>(f.good(), "cannot write ", file.string(), ": is the disk full?");
-}
-template <class T> T number_at(std::string_view s, std::size_t at, const std::string& where) {
-  check<IoError>(at + sizeof(T) <= s.size(), where, " ends in the middle of a header");
-  T x;
-  std::memcpy(&x, s.data() + at, sizeof x);
-  return x;
 }
 template <class T> void put(std::string& to, T x) { to.append(reinterpret_cast<const char*>(&x), sizeof x); }
 
@@ -61,32 +53,6 @@ std::string npy_bytes(const Array& x) {
   if (c.nbytes()) out.append(static_cast<const char*>(c.bytes()), c.nbytes());
   return out;
 }
-/// The text after 'name': in the header's dictionary.
-std::string_view entry(std::string_view header, std::string_view name, const std::string& where) {
-  auto key = "'" + std::string(name) + "':";
-  auto at = header.find(key);
-  check<IoError>(at != std::string_view::npos, where, ": the header has no ", name);
-  auto rest = header.substr(at + key.size());
-  return rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
-}
-Shape parse_shape(std::string_view text, const std::string& where) {
-  auto end = text.find(')');
-  check<IoError>(!text.empty() && text[0] == '(' && end != std::string_view::npos, where,
-                 ": the header's shape is damaged");
-  Shape s;
-  std::istringstream in{std::string(text.substr(1, end - 1))};
-  for (std::string part; std::getline(in, part, ',');) {
-    auto digits = part.substr(std::min(part.size(), part.find_first_not_of(' ')));
-    if (digits.empty()) continue;
-    check<IoError>(digits.find_first_not_of("0123456789L ") == std::string::npos, where,
-                   ": the header's shape is damaged");
-    std::int64_t n = 0;
-    auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-    check<IoError>(parsed.ec == std::errc{}, where, ": the header's shape is damaged");
-    s.push_back(n);
-  }
-  return s;
-}
 /// f16 -> f32, exactly.
 float from_half(std::uint16_t h) {
   std::uint32_t sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u, fraction = h & 0x3ffu;
@@ -112,7 +78,8 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, con
       descr.size() == 3 && (descr[0] == '<' || descr[0] == '|' || descr[0] == '='), where, " holds '", descr,
       "', which has no dtype here; convert it with astype in NumPy (little-endian bool, integers or floats)");
   auto kind = descr.substr(1);
-  for (auto d : {boolean, u8, i32, i64, u32, f32, f64})
+  if (kind == "b1") return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });  // a file may hold any byte
+  for (auto d : {u8, i32, i64, u32, f32, f64})
     if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
   auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
   if (kind == "u2" && o.dtype == bf16) return from_bytes({shape, bf16}, data);
@@ -126,96 +93,16 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, con
   fail<DtypeError>(where, " holds '", descr, "', which has no dtype here; convert it with astype in NumPy");
 }
 Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& where) {
-  check<IoError>(bytes.size() >= 10 && bytes.substr(0, 6) == "\x93NUMPY", where, " is not a .npy file");
-  bool wide = bytes[6] >= 2;
-  check<IoError>(bytes[6] >= 1 && bytes[6] <= 3, where, ": .npy version ", static_cast<int>(bytes[6]), " is not known");
-  std::size_t length = wide ? number_at<std::uint32_t>(bytes, 8, where) : number_at<std::uint16_t>(bytes, 8, where),
-              start = (wide ? 12 : 10) + length;
-  check<IoError>(start <= bytes.size(), where, " ends in the middle of its header");
-  auto header = bytes.substr(wide ? 12 : 10, length);
-  auto descr = entry(header, "descr", where);
-  check<DtypeError>(!descr.empty() && descr[0] == '\'', where, " holds records, not numbers");
-  descr = descr.substr(1, descr.find('\'', 1) - 1);
-  bool fortran = entry(header, "fortran_order", where).starts_with("True");
-  auto shape = parse_shape(entry(header, "shape", where), where);
-  auto width = descr.size() == 3 && '0' < descr[2] && descr[2] <= '9' ? static_cast<std::size_t>(descr[2] - '0') : 1;
-  check<IoError>(static_cast<std::size_t>(volume(shape)) * width <= bytes.size() - start, where, " ends before its ",
-                 volume(shape), " numbers");
+  auto v = io::read_npy(bytes, where);
   Array a;
-  if (fortran && shape.size() > 1) {
-    Shape reversed(Dims(shape.rbegin(), shape.rend()));
-    a = transpose(array_of(descr, reversed, bytes.data() + start, o, where));
-  } else a = array_of(descr, shape, bytes.data() + start, o, where);
+  if (v.fortran && v.shape.size() > 1) {
+    Shape reversed(Dims(v.shape.rbegin(), v.shape.rend()));
+    a = transpose(array_of(v.descr, reversed, v.data.data(), o, where));
+  } else a = array_of(v.descr, v.shape, v.data.data(), o, where);
   return o.dtype && *o.dtype != a.dtype() ? a.astype(*o.dtype) : a;
 }
 
 // ---- .npz --------------------------------------------------------------------------------------------------------------
-std::uint32_t crc32(std::string_view s) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> t{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      auto c = i;
-      for (int k = 0; k < 8; ++k) c = c & 1 ? 0xedb88320u ^ (c >> 1) : c >> 1;
-      t[i] = c;
-    }
-    return t;
-  }();
-  std::uint32_t c = ~0u;
-  for (unsigned char b : s) c = table[(c ^ b) & 255u] ^ (c >> 8);
-  return ~c;
-}
-struct ZipEntry {
-  std::string name;
-  std::uint16_t method;
-  std::uint32_t crc;
-  std::uint64_t stored, size, offset;
-};
-/// 64-bit values that did not fit into a central header, in the order the format gives them.
-void read_zip64(ZipEntry& e, std::string_view extra, const std::string& where) {
-  for (std::size_t at = 0; at + 4 <= extra.size();) {
-    auto id = number_at<std::uint16_t>(extra, at, where), n = number_at<std::uint16_t>(extra, at + 2, where);
-    if (id == 1) {
-      auto p = at + 4;
-      for (auto* v : {&e.size, &e.stored, &e.offset}) {
-        if (*v != 0xffffffffu) continue;
-        *v = number_at<std::uint64_t>(extra, p, where);
-        p += 8;
-      }
-    }
-    at += 4u + n;
-  }
-}
-std::vector<ZipEntry> zip_entries(std::string_view z, const std::string& where) {
-  auto end = z.rfind(std::string_view("PK\x05\x06", 4));
-  check<IoError>(end != std::string_view::npos && end + 22 <= z.size(), where,
-                 " is not a .npz file, or its end is missing");
-  std::uint64_t count = number_at<std::uint16_t>(z, end + 10, where), at = number_at<std::uint32_t>(z, end + 16, where);
-  if (at == 0xffffffffu || count == 0xffffu) {
-    auto end64 = z.rfind(std::string_view("PK\x06\x06", 4));
-    check<IoError>(end64 != std::string_view::npos, where, ": the zip64 record is missing");
-    count = number_at<std::uint64_t>(z, end64 + 32, where);
-    at = number_at<std::uint64_t>(z, end64 + 48, where);
-  }
-  std::vector<ZipEntry> r;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    check<IoError>(at < z.size() && z.substr(at, 4) == std::string_view("PK\x01\x02", 4), where,
-                   ": its table of contents is damaged");
-    ZipEntry e{{},
-               number_at<std::uint16_t>(z, at + 10, where),
-               number_at<std::uint32_t>(z, at + 16, where),
-               number_at<std::uint32_t>(z, at + 20, where),
-               number_at<std::uint32_t>(z, at + 24, where),
-               number_at<std::uint32_t>(z, at + 42, where)};
-    std::size_t name = number_at<std::uint16_t>(z, at + 28, where), extra = number_at<std::uint16_t>(z, at + 30, where);
-    std::size_t comment = number_at<std::uint16_t>(z, at + 32, where);
-    check<IoError>(at + 46 + name + extra <= z.size(), where, ": its table of contents is damaged");
-    e.name = z.substr(at + 46, name);
-    read_zip64(e, z.substr(at + 46 + name, extra), where);
-    at += 46 + name + extra + comment;
-    r.push_back(std::move(e));
-  }
-  return r;
-}
 constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 }  // namespace
 
@@ -224,20 +111,9 @@ Array load_npy(const Path& file, const LoadNpy& options) { return parse_npy(read
 
 std::map<std::string, Array> load_npz(const Path& file, const LoadNpy& options) {
   auto bytes = read_file(file.string());
-  std::string_view z = bytes;
   std::map<std::string, Array> r;
-  for (auto& e : zip_entries(z, file.string())) {
-    auto where = file.string() + ": " + e.name;
-    check<IoError>(e.method == 0, where, " is compressed; write the file with numpy.savez instead of savez_compressed");
-    check<IoError>(e.offset + 30 <= z.size(), where, " lies outside of the file");
-    auto data = e.offset + 30 + number_at<std::uint16_t>(z, e.offset + 26, where) +
-                number_at<std::uint16_t>(z, e.offset + 28, where);
-    check<IoError>(data <= z.size() && e.size <= z.size() - data && e.stored == e.size, where,
-                   " lies outside of the file");
-    auto content = z.substr(data, e.size);
-    check<IoError>(crc32(content) == e.crc, where, ": its checksum is wrong; the file is damaged");
-    r[e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name] = parse_npy(content, options, where);
-  }
+  for (auto& [name, content] : io::read_npz(bytes, file.string()))
+    r[name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name] = parse_npy(content, options, file.string() + ": " + name);
   return r;
 }
 void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
@@ -250,7 +126,7 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
     auto offset = static_cast<std::uint32_t>(out.size());
     std::string common;  // what both headers say: version 2.0, stored, 1 January 1980
     for (std::uint16_t v : {20, 0, 0, 0, 0x21}) put(common, v);
-    put(common, crc32(bytes));
+    put(common, io::crc32(bytes));
     put(common, static_cast<std::uint32_t>(bytes.size()));
     put(common, static_cast<std::uint32_t>(bytes.size()));
     put(common, static_cast<std::uint16_t>(entry_name.size()));

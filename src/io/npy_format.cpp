@@ -1,0 +1,154 @@
+// Nothing that a file says is believed unchecked: every offset and size against the bytes there are.
+#include "npy_format.h"
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <sstream>
+
+namespace bora::io {
+namespace {
+template <class T> T number_at(std::string_view s, std::size_t at, const std::string& where) {
+  check<IoError>(at <= s.size() && sizeof(T) <= s.size() - at, where, " ends in the middle of a header");
+  T x;
+  std::memcpy(&x, s.data() + at, sizeof x);
+  return x;
+}
+/// The text after 'name': in the header's dictionary.
+std::string_view entry(std::string_view header, std::string_view name, const std::string& where) {
+  auto key = "'" + std::string(name) + "':";
+  auto at = header.find(key);
+  check<IoError>(at != std::string_view::npos, where, ": the header has no ", name);
+  auto rest = header.substr(at + key.size());
+  return rest.substr(std::min(rest.size(), rest.find_first_not_of(' ')));
+}
+Shape parse_shape(std::string_view text, const std::string& where) {
+  auto end = text.find(')');
+  check<IoError>(!text.empty() && text[0] == '(' && end != std::string_view::npos, where,
+                 ": the header's shape is damaged");
+  Shape s;
+  std::istringstream in{std::string(text.substr(1, end - 1))};
+  for (std::string part; std::getline(in, part, ',');) {
+    auto digits = part.substr(std::min(part.size(), part.find_first_not_of(' ')));
+    if (digits.empty()) continue;
+    check<IoError>(digits.find_first_not_of("0123456789L ") == std::string::npos, where,
+                   ": the header's shape is damaged");
+    std::int64_t n = 0;
+    auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    check<IoError>(parsed.ec == std::errc{}, where, ": the header's shape is damaged");
+    s.push_back(n);
+    check<IoError>(s.size() <= 64, where, ": its shape has more than 64 dimensions");
+  }
+  return s;
+}
+struct ZipEntry {
+  std::string name;
+  std::uint16_t method;
+  std::uint32_t crc;
+  std::uint64_t stored, size, offset;
+};
+/// 64-bit values that did not fit into a central header, in the order the format gives them.
+void read_zip64(ZipEntry& e, std::string_view extra, const std::string& where) {
+  for (std::size_t at = 0; at + 4 <= extra.size();) {
+    auto id = number_at<std::uint16_t>(extra, at, where), n = number_at<std::uint16_t>(extra, at + 2, where);
+    if (id == 1) {
+      auto p = at + 4;
+      for (auto* v : {&e.size, &e.stored, &e.offset}) {
+        if (*v != 0xffffffffu) continue;
+        *v = number_at<std::uint64_t>(extra, p, where);
+        p += 8;
+      }
+    }
+    at += 4u + n;
+  }
+}
+std::vector<ZipEntry> zip_entries(std::string_view z, const std::string& where) {
+  auto end = z.rfind(std::string_view("PK\x05\x06", 4));
+  check<IoError>(end != std::string_view::npos && end + 22 <= z.size(), where,
+                 " is not a .npz file, or its end is missing");
+  std::uint64_t count = number_at<std::uint16_t>(z, end + 10, where), at = number_at<std::uint32_t>(z, end + 16, where);
+  if (at == 0xffffffffu || count == 0xffffu) {
+    auto end64 = z.rfind(std::string_view("PK\x06\x06", 4));
+    check<IoError>(end64 != std::string_view::npos, where, ": the zip64 record is missing");
+    count = number_at<std::uint64_t>(z, end64 + 32, where);
+    at = number_at<std::uint64_t>(z, end64 + 48, where);
+  }
+  std::vector<ZipEntry> r;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    check<IoError>(at < z.size() && z.substr(at, 4) == std::string_view("PK\x01\x02", 4), where,
+                   ": its table of contents is damaged");
+    ZipEntry e{{},
+               number_at<std::uint16_t>(z, at + 10, where),
+               number_at<std::uint32_t>(z, at + 16, where),
+               number_at<std::uint32_t>(z, at + 20, where),
+               number_at<std::uint32_t>(z, at + 24, where),
+               number_at<std::uint32_t>(z, at + 42, where)};
+    std::size_t name = number_at<std::uint16_t>(z, at + 28, where), extra = number_at<std::uint16_t>(z, at + 30, where);
+    std::size_t comment = number_at<std::uint16_t>(z, at + 32, where);
+    check<IoError>(at + 46 + name + extra <= z.size(), where, ": its table of contents is damaged");
+    e.name = z.substr(at + 46, name);
+    read_zip64(e, z.substr(at + 46 + name, extra), where);
+    at += 46 + name + extra + comment;
+    r.push_back(std::move(e));
+  }
+  return r;
+}
+}  // namespace
+
+NpyView read_npy(std::string_view bytes, const std::string& where) {
+  check<IoError>(bytes.size() >= 10 && bytes.substr(0, 6) == "\x93NUMPY", where, " is not a .npy file");
+  bool wide = bytes[6] >= 2;
+  check<IoError>(bytes[6] >= 1 && bytes[6] <= 3, where, ": .npy version ", static_cast<int>(bytes[6]), " is not known");
+  std::size_t length = wide ? number_at<std::uint32_t>(bytes, 8, where) : number_at<std::uint16_t>(bytes, 8, where),
+              start = (wide ? 12 : 10) + length;
+  check<IoError>(start <= bytes.size(), where, " ends in the middle of its header");
+  auto header = bytes.substr(wide ? 12 : 10, length);
+  NpyView v{.descr = entry(header, "descr", where)};
+  check<DtypeError>(!v.descr.empty() && v.descr[0] == '\'', where, " holds records, not numbers");
+  v.descr = v.descr.substr(1, v.descr.find('\'', 1) - 1);
+  v.fortran = entry(header, "fortran_order", where).starts_with("True");
+  v.shape = parse_shape(entry(header, "shape", where), where);
+  v.data = bytes.substr(start);
+  auto width = v.descr.size() == 3 && '0' < v.descr[2] && v.descr[2] <= '9' ? static_cast<std::size_t>(v.descr[2] - '0') : 1;
+  std::int64_t n = 0;
+  try {
+    n = volume(v.shape);
+  } catch (const ShapeError& e) { fail<IoError>(where, ": ", e.text()); }
+  check<IoError>(static_cast<std::size_t>(n) * width <= v.data.size(), where, " ends before its ", n, " numbers");
+  return v;
+}
+
+std::uint32_t crc32(std::string_view s) {
+  static const auto table = [] {
+    std::array<std::uint32_t, 256> t{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      auto c = i;
+      for (int k = 0; k < 8; ++k) c = c & 1 ? 0xedb88320u ^ (c >> 1) : c >> 1;
+      t[i] = c;
+    }
+    return t;
+  }();
+  std::uint32_t c = ~0u;
+  for (unsigned char b : s) c = table[(c ^ b) & 255u] ^ (c >> 8);
+  return ~c;
+}
+std::vector<NpzEntry> read_npz(std::string_view z, const std::string& file) {
+  std::vector<NpzEntry> r;
+  std::uint64_t total = 0;
+  for (auto& e : zip_entries(z, file)) {
+    auto where = file + ": " + e.name;
+    check<IoError>(e.method == 0, where, " is compressed; write the file with numpy.savez instead of savez_compressed");
+    check<IoError>(e.offset <= z.size() && z.size() - e.offset >= 30, where, " lies outside of the file");
+    auto data = e.offset + 30 + number_at<std::uint16_t>(z, e.offset + 26, where) +
+                number_at<std::uint16_t>(z, e.offset + 28, where);
+    check<IoError>(data <= z.size() && e.size <= z.size() - data && e.stored == e.size, where,
+                   " lies outside of the file");
+    total += e.size;
+    check<IoError>(total <= z.size(), where, " lies where another entry is");  // else a small file could hold any number of bytes
+    auto content = z.substr(data, e.size);
+    check<IoError>(crc32(content) == e.crc, where, ": its checksum is wrong; the file is damaged");
+    r.push_back({e.name, content});
+  }
+  return r;
+}
+}  // namespace bora::io
