@@ -1,95 +1,21 @@
 // The command from outside: exit codes, lines and files that scripts read, with processes and sockets.
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <sstream>
-#include <thread>
-#include "bora/train/metrics.h"
+#include "command.h"
 
 namespace fs = std::filesystem;
 using namespace bora;
 namespace {
-std::string slurp(const std::string& path) {
-  std::stringstream s;
-  s << std::ifstream(path).rdbuf();
-  return s.str();
+int processes(const std::string& word) {
+  int n = 0;
+  for (auto& p : fs::directory_iterator("/proc")) {
+    if (!std::isdigit(p.path().filename().string()[0]) || p.path().filename() == std::to_string(::getpid())) continue;
+    n += slurp(p.path() / "cmdline").find(word) != std::string::npos &&
+         slurp(p.path() / "stat").find(") Z") == std::string::npos;
+  }
+  return n;
 }
-struct Result {
-  int code = 0;
-  std::string out, err;
-  double seconds = 0;
-  std::string line(const std::string& begin) const {  // the first one that begins so, without its beginning
-    std::istringstream lines(out);
-    for (std::string l; std::getline(lines, l);)
-      if (l.starts_with(begin)) return l.substr(begin.size());
-    return "no line '" + begin + "'";
-  }
-};
-struct CommandTest : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_command_" + std::to_string(::getpid()))).string();
-  std::string config = folder + "/tiny.yaml";
-  mutable int runs = 0;
-  CommandTest() {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    std::string text;
-    for (int i = 0; i < 400; ++i) text += "The wind number " + std::to_string(i * i) + " blows over the hills.\n%\n";
-    std::ofstream(folder + "/text") << text;
-    std::ofstream(config) << "steps: 6\nwarmup: 2\nbatch: 6\nlog_every: 2\neval_rows: 24\ndata: " << folder
-                          << "/text\nmodel: {layers: 2, embed: 24, heads: 3, positions: 16}\n";
-  }
-  ~CommandTest() override { fs::remove_all(folder); }
-  Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {},
-             const std::string& environment = {}) const {
-    auto begin = std::chrono::steady_clock::now();
-    auto said = folder + "/" + std::to_string(++runs);  // one run may begin while another goes on
-    auto pid = ::fork();
-    if (pid == 0) {
-      auto command =
-          environment + " exec " BORA_COMMAND " > " + said + ".out 2> " + said + ".err < /dev/null " + arguments;
-      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      ::_exit(127);
-    }
-    if (meanwhile) meanwhile(pid);
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    Result r{WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(said + ".out"), slurp(said + ".err")};
-    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return r;
-  }
-  /// One line on stderr, exit code 2.
-  void is_bad_input(const std::string& arguments, const std::string& part, const std::string& environment = {}) const {
-    auto r = run(arguments, {}, environment);
-    EXPECT_EQ(r.code, 2) << arguments << "\n" << r.out << r.err;
-    EXPECT_TRUE(r.err.starts_with("bora: ")) << r.err;
-    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
-    EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
-  }
-  std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") const {
-    std::vector<double> r;
-    std::ifstream file(out + "/metrics.jsonl");
-    double x = 0;
-    for (std::string line; std::getline(file, line);)
-      if (metric_of(line, name, x)) r.push_back(x);
-    return r;
-  }
-  static int processes(const std::string& word) {
-    int n = 0;
-    for (auto& p : fs::directory_iterator("/proc")) {
-      if (!std::isdigit(p.path().filename().string()[0]) || p.path().filename() == std::to_string(::getpid())) continue;
-      n += slurp(p.path() / "cmdline").find(word) != std::string::npos &&
-           slurp(p.path() / "stat").find(") Z") == std::string::npos;
-    }
-    return n;
-  }
-};
 }  // namespace
 
 TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
