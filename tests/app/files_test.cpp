@@ -41,6 +41,34 @@ TEST_F(FilesTest, NobodyElseCanBeLostBecauseOfAFile) {
   for (auto command : {"eval " + out, "generate " + out, "inspect " + out + "/checkpoints/step-6", "launch -n 2 --out " + out + " " + config + " steps=9"})
     is_bad_input(command, fifo);
 }
+TEST_F(FilesTest, EveryFileThatIsReadMayBeSomethingElse) {
+  auto out = folder + "/o", train = "train --out " + out + " " + config + " steps=9", inspect = "inspect " + out + "/checkpoints/step-6";
+  ASSERT_EQ(run("train --out " + out + " " + config).code, 0);
+  struct Read {
+    std::string file, command, shell = {};
+  };
+  auto hosts = folder + "/hosts", secret = folder + "/secret";
+  for (auto& file : {hosts, secret}) std::ofstream(file) << "localhost slots=2 # and more\n";
+  const Read all[] = {{folder + "/text", train}, {config, train}, {hosts, "launch --hosts " + hosts + " " + config}, {secret, train, "BORA_SECRET_FILE=" + secret},
+                      {out + "/config.yaml", train}, {out + "/config.yaml", "eval " + out}, {out + "/checkpoints/step-6/manifest", train},
+                      {out + "/checkpoints/step-6/rank-0", train}, {out + "/checkpoints/step-6/rank-0", inspect}, {out + "/metrics.jsonl", train},
+                      {out + "/checkpoints", train}, {out, train}, {out, "generate " + out}};
+  for (auto& [file, command, shell] : all)
+    for (std::string what : {"fifo", "device", "loop", "folder"}) {
+      bool is_folder = file == out || file.ends_with("checkpoints");
+      if (is_folder && what == "folder") continue;  // an empty one is a new run's
+      fs::rename(file, file + ".away");
+      if (what == "fifo") ::mkfifo(file.c_str(), 0600);
+      else if (what == "device") fs::create_symlink("/dev/zero", file);
+      else if (what == "loop") fs::create_symlink(file, file);
+      else fs::create_directory(file);
+      SCOPED_TRACE(file + ": " + what);
+      is_bad_input(command, what == "folder" ? "" : file.substr(0, file.find("/checkpoints/step")), shell);
+      fs::remove_all(file);
+      fs::rename(file + ".away", file);
+    }
+  EXPECT_EQ(run(train).code, 0);
+}
 TEST_F(FilesTest, ValuesForgeNoLines) {
   auto train = "train --out " + folder + "/o " + config + " ";
   is_bad_input(train + "\"batch=3\nbora: rank 1 lost\"", "batch: expected an integer, got '3\\nbora: rank 1 lost'");
