@@ -102,6 +102,7 @@ Dtype weak_dtype(Dtype array, Scalar number) {
 
 namespace {
 constexpr double kTwoOverSqrtPi = 2 * std::numbers::inv_sqrtpi, kHalfSqrtPi = 0.5 / std::numbers::inv_sqrtpi;
+constexpr double kOneOverSqrtTwoPi = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 
 // Derivatives: dx(x, y, ct) of y = f(x). Conventions are JAX's (lax.py), also where the function has a corner.
 struct Neg : Defaults {
@@ -117,7 +118,7 @@ struct Exp : Defaults {
 struct Expm1 : Defaults {
   static constexpr std::string_view name = "expm1";
   static constexpr double lo = -2;
-  static Array dx(A, A y, A ct) { return ct * (y + 1); }
+  static Array dx(A x, A, A ct) { return ct * exp(x); }  // y + 1 cancels where y is nearly -1
 };
 struct Log : Defaults {
   static constexpr std::string_view name = "log";
@@ -128,20 +129,76 @@ struct Log1p : Defaults {
   static constexpr double lo = -0.5;
   static Array dx(A x, A, A ct) { return ct / (x + 1); }
 };
+struct Sinh : Defaults {
+  static constexpr std::string_view name = "sinh";
+  static constexpr double lo = -2;
+  static Array dx(A x, A, A ct) { return ct * cosh(x); }
+};
+struct Cosh : Defaults {
+  static constexpr std::string_view name = "cosh";
+  static constexpr double lo = -2;
+  static Array dx(A x, A, A ct) { return ct * sinh(x); }
+};
+/// The derivative of the logistic function; its own derivative is -y tanh(x / 2).
+struct LogisticSlope : Defaults {
+  static constexpr std::string_view name = "logistic_slope";
+  static constexpr double lo = -2;
+  static Array dx(A x, A y, A ct) { return -(ct * y * tanh(0.5 * x)); }
+};
+// Derivatives by LogisticSlope: where y is nearly 1, 1 - y has no digits left.
+struct Logistic : Defaults {
+  static constexpr std::string_view name = "logistic";
+  static constexpr double lo = -2;
+  static Array dx(A x, A, A ct) { return ct * apply<LogisticSlope>(x); }
+};
 struct Tanh : Defaults {
   static constexpr std::string_view name = "tanh";
   static constexpr double lo = -2;
-  static Array dx(A, A y, A ct) { return (ct + ct * y) * (1 - y); }
+  static Array dx(A x, A, A ct) { return 4 * (ct * apply<LogisticSlope>(x + x)); }
 };
+struct Arctanh : Defaults {
+  static constexpr std::string_view name = "arctanh";
+  static constexpr double lo = -0.8, hi = 0.8;
+  static Array dx(A x, A, A ct) { return ct / fma(-x, x, ones_like(x)); }  // 1 - x^2, rounded once
+};
+struct Cbrt : Defaults {
+  static constexpr std::string_view name = "cbrt";
+  static Array dx(A, A y, A ct) {
+    auto r = 1 / y;
+    return ct * (r * r / 3);
+  }
+};
+/// exp(-x^2 / 2).
+struct Bell : Defaults {
+  static constexpr std::string_view name = "bell";
+  static constexpr double lo = -2;
+  static Array dx(A x, A y, A ct) { return -(ct * (x * y)); }
+};
+/// exp(-x^2), which exp() would get from a rounded x^2.
+Array bell_squared(A x) {
+  auto y = apply<Bell>(x);
+  return y * y;
+}
 struct Erf : Defaults {
   static constexpr std::string_view name = "erf";
   static constexpr double lo = -2;
-  static Array dx(A x, A, A ct) { return kTwoOverSqrtPi * (ct * exp(-(x * x))); }
+  static Array dx(A x, A, A ct) { return kTwoOverSqrtPi * (ct * bell_squared(x)); }
+};
+struct Erfc : Defaults {
+  static constexpr std::string_view name = "erfc";
+  static constexpr double lo = -2;
+  static Array dx(A x, A, A ct) { return -kTwoOverSqrtPi * (ct * bell_squared(x)); }
 };
 struct ErfInv : Defaults {
   static constexpr std::string_view name = "erf_inv";
   static constexpr double lo = -0.8, hi = 0.8;
-  static Array dx(A, A y, A ct) { return kHalfSqrtPi * (ct * exp(y * y)); }
+  static Array dx(A, A y, A ct) { return kHalfSqrtPi * (ct / bell_squared(y)); }
+};
+/// The distribution function of the normal distribution.
+struct NormalCdf : Defaults {
+  static constexpr std::string_view name = "normal_cdf";
+  static constexpr double lo = -2;
+  static Array dx(A x, A, A ct) { return kOneOverSqrtTwoPi * (ct * apply<Bell>(x)); }
 };
 struct Sqrt : Defaults {
   static constexpr std::string_view name = "sqrt";
@@ -160,11 +217,6 @@ struct Cos : Defaults {
   static constexpr std::string_view name = "cos";
   static constexpr double lo = -2;
   static Array dx(A x, A, A ct) { return -(ct * sin(x)); }
-};
-struct Logistic : Defaults {
-  static constexpr std::string_view name = "logistic";
-  static constexpr double lo = -2;
-  static Array dx(A, A y, A ct) { return ct * y * (1 - y); }
 };
 struct Abs : Defaults {
   static constexpr std::string_view name = "abs";
@@ -199,6 +251,10 @@ struct Not : Defaults {
 }  // namespace
 }  // namespace bora::ops
 
+namespace bora::ops {
+Array normal_cdf(A x) { return apply<NormalCdf>(inexact(x)); }
+}  // namespace bora::ops
+
 namespace bora {
 using namespace ops;
 Array negative(const Array& x) { return apply<Neg>(x); }
@@ -210,8 +266,13 @@ Array sqrt(const Array& x) { return apply<Sqrt>(inexact(x)); }
 Array rsqrt(const Array& x) { return apply<Rsqrt>(inexact(x)); }
 Array sin(const Array& x) { return apply<Sin>(inexact(x)); }
 Array cos(const Array& x) { return apply<Cos>(inexact(x)); }
+Array sinh(const Array& x) { return apply<Sinh>(inexact(x)); }
+Array cosh(const Array& x) { return apply<Cosh>(inexact(x)); }
 Array tanh(const Array& x) { return apply<Tanh>(inexact(x)); }
+Array arctanh(const Array& x) { return apply<Arctanh>(inexact(x)); }
+Array cbrt(const Array& x) { return apply<Cbrt>(inexact(x)); }
 Array erf(const Array& x) { return apply<Erf>(inexact(x)); }
+Array erfc(const Array& x) { return apply<Erfc>(inexact(x)); }
 Array erf_inv(const Array& x) { return apply<ErfInv>(inexact(x)); }
 Array sigmoid(const Array& x) { return apply<Logistic>(inexact(x)); }
 Array abs(const Array& x) { return x.dtype() == boolean ? x : apply<Abs>(x); }

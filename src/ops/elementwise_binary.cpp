@@ -260,11 +260,16 @@ Array to_power(Scalar a, A b) {
   auto t = meet("power", a, b);
   return apply<Pow>(t.a, t.b);
 }
-/// hi + log1p(exp(lo - hi)): equal operands get half the derivative each, at every order.
+/// hi + log1p(exp(lo - hi)): equal operands get half the derivative each, at every order. Equal infinities have no
+/// difference: finite numbers take their place, so that no derivative becomes NaN. At inf it is 1 each (JAX's).
 Array log_add_exp(const Two& t) {
-  auto first = t.a >= t.b;
-  auto hi = select(first, t.a, t.b), lo = select(first, t.b, t.a), gap = lo - hi;
-  return select(gap == gap, hi + log1p(exp(gap)), t.a + t.b);  // equal infinities
+  auto zero = zeros_like(t.a), half = full_of(t.a.type(), 0.5);
+  auto apart = t.a == t.b && !isfinite(t.a);
+  auto a = select(apart, zero, t.a), b = select(apart, zero, t.b);
+  auto first = a >= b;
+  auto hi = select(first, a, b), lo = select(first, b, a);
+  auto infinite = select(apart, t.a, zero) + select(apart, t.b, zero);
+  return select(apart, select(t.a > 0, infinite, half * infinite), hi + log1p(exp(lo - hi)));
 }
 }  // namespace
 }  // namespace bora::ops

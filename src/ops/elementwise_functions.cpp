@@ -15,30 +15,7 @@ Array reciprocal(const Array& x) { return 1 / x; }
 Array exp2(const Array& x) { return power(2, inexact(x)); }
 Array log2(const Array& x) { return log(x) / std::numbers::ln2; }
 Array log10(const Array& x) { return log(x) / std::numbers::ln10; }
-Array cbrt(const Array& x) {
-  return in_f32(x, [](const Array& v) {
-    auto root = power(abs(v), 1. / 3);  // sign(v) * root would have no derivative at 0
-    return where(v < 0, -root, root);
-  });
-}
 Array tan(const Array& x) { return sin(x) / cos(x); }
-Array sinh(const Array& x) {
-  return in_f32(x, [](const Array& v) {
-    auto small = abs(v) < 1;
-    auto u = expm1(where(small, v, 0));
-    auto h = exp(v * 0.5), l = exp(v * -0.5);  // h * h would overflow too early
-    return where(small, 0.5 * (u + u / (u + 1)), 0.5 * h * h - 0.5 * l * l);
-  });
-}
-Array cosh(const Array& x) {
-  return in_f32(x, [](const Array& v) {
-    auto h = exp(v * 0.5), l = exp(v * -0.5);
-    return 0.5 * h * h + 0.5 * l * l;
-  });
-}
-Array arctanh(const Array& x) {
-  return in_f32(x, [](const Array& v) { return 0.5 * (log1p(v) - log1p(-v)); });
-}
 Array trunc(const Array& x) { return is_float(x.dtype()) ? where(x < 0, ceil(x), floor(x)) : x; }
 Array isnan(const Array& x) { return x != x; }
 Array isinf(const Array& x) { return is_float(x.dtype()) ? abs(x) == kInf : full_of({x.shape(), boolean}, false); }
@@ -49,14 +26,13 @@ Array silu(const Array& x) {
   return in_f32(x, [](const Array& v) { return v * sigmoid(v); });
 }
 Array softplus(const Array& x) {
-  return in_f32(x, [](const Array& v) { return logaddexp(v, 0); });
+  return in_f32(x, [](const Array& v) { return where(v >= 0, v, 0) + log1p(exp(-abs(v))); });
 }
 Array gelu(const Array& x, const Gelu& options) {
   return in_f32(x, [&](const Array& v) {
-    if (!options.approximate) return 0.5 * v * (1 + erf(v * (1 / std::numbers::sqrt2)));
-    auto inner = std::sqrt(2 * std::numbers::inv_pi) *
-                 (v + 0.044715 * (v * v * v));  // Hendrycks & Gimpel 2016, arXiv:1606.08415
-    return v * (0.5 * (1 + tanh(inner)));
+    if (!options.approximate) return v * normal_cdf(v);
+    // Hendrycks & Gimpel 2016, arXiv:1606.08415. (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh is nearly -1.
+    return v * sigmoid(2 * std::sqrt(2 * std::numbers::inv_pi) * (v + 0.044715 * (v * v * v)));
   });
 }
 }  // namespace bora

@@ -103,6 +103,8 @@ template <class F, class... X> Array apply(const X&... x) {
 Dtype weak_dtype(Dtype array, Scalar number);
 /// x as a fraction: integers and booleans become f32.
 inline Array inexact(A x) { return is_float(x.dtype()) ? x : x.astype(f32); }
+/// The distribution function of the normal distribution, to the last digits on both sides.
+Array normal_cdf(A x);
 /// Computes in f32 (or f64) and rounds once: f gets x as f32 if it is bf16, an integer or a boolean.
 template <class F> Array in_f32(A x, F&& f) {
   if (x.dtype() != bf16) return f(inexact(x));

@@ -139,7 +139,22 @@ TEST(Elementwise, LogaddexpAtInfinityAndTies) {
   auto g = gradients([](const Arrays& x) { return logaddexp(x[0], x[1]); }, {array({1., 2.}), array({1., 5.})});
   EXPECT_TRUE(close(g[0], array({0.5, 1 / (1 + std::exp(3.))})));
   EXPECT_TRUE(close(g[1], array({0.5, 1 / (1 + std::exp(-3.))})));
+  // Equal infinities: 1 each at inf (JAX), half each at -inf, and no NaN from the side not taken.
+  g = gradients([](const Arrays& x) { return logaddexp(x[0], x[1]); },
+                {array({inf, -inf, inf, 3., -inf, nan_}), array({inf, -inf, 3., inf, 3., 1.})});
+  EXPECT_TRUE(close(g[0], array({1., 0.5, 1., 0., 0., nan_})));
+  EXPECT_TRUE(close(g[1], array({1., 0.5, 0., 1., 1., nan_})));
+  EXPECT_TRUE(close(gradient([](const Array& x) { return softplus(x); }, array({inf, -inf})), array({1., 0.})));
   EXPECT_TRUE(close(softplus(array({-20., 200.})), array({2.0611537e-9, 200.}), 1e-5, 0));
+}
+TEST(Elementwise, TailsKeepTheirDigits) {
+  auto exact = [](const Array& x) { return gelu(x, {.approximate = false}); };
+  EXPECT_TRUE(close(exact(array({-5.5, -10.})), array({-1.0444259e-7, -7.6198530e-23}), 1e-6, 0));
+  EXPECT_TRUE(close(gelu(array({-5.5, -6.})), array({-5.9276403e-9, -8.4396467e-11}), 1e-4, 0));
+  auto x = array({1e-6, 1e-8, -1e-30});
+  EXPECT_TRUE(close(gradient([](const Array& v) { return cosh(v); }, x), x, 1e-6, 0));
+  EXPECT_TRUE(close(gradient([](const Array& v) { return tanh(v); }, array({20.})), array({4 * std::exp(-40.)}), 1e-6, 0));
+  EXPECT_EQ(cbrt(array({1e15}, f64)).item<double>(), 1e5);
 }
 TEST(Elementwise, TwoOperandsArePromoted) {
   auto i = array({1, 2}), f = array({0.5, 1.5}), b = array({true, false}), h = f.astype(bf16), u = i.astype(u8),
