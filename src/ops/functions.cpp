@@ -12,8 +12,14 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Reduce kKeep{.keepdims = true};
-/// exp(x - max): overflow free, and the maximum carries no derivative.
-Array top(const Array& x, const Dimensions& axes) { return amax(stop_gradient(x), axes, kKeep); }
+/// exp(x - max): overflow free, and the maximum carries no derivative. Of nothing it is 0: any number would do.
+Array top(std::string_view what, const Array& x, const Dimensions& axes) {
+  auto dims = axes.resolve(what, x.ndim());
+  auto shape = x.shape();
+  for (auto d : dims) shape[static_cast<std::size_t>(d)] = 1;
+  auto empty = std::any_of(dims.begin(), dims.end(), [&](auto d) { return x.shape(d) == 0; });
+  return empty ? full_of({shape, x.dtype()}, 0) : amax(stop_gradient(x), dims, kKeep);
+}
 Array finite_or_zero(const Array& x) { return where(isfinite(x), x, 0); }
 Array wide(const Array& x) { return x.dtype() == f64 ? x : x.astype(f32); }
 /// x's numbers, under a derivative too: for answers that have none.
@@ -24,22 +30,20 @@ Array numbers(const Array& x) {
 
 Array softmax(const Array& x, const Dimensions& axes) {
   return in_f32(x, [&](const Array& v) {
-    auto e = exp(v - top(v, axes));
+    auto e = exp(v - top("softmax", v, axes));
     return e * (1 / sum(e, axes, kKeep));  // one division a row
   });
 }
 Array log_softmax(const Array& x, const Dimensions& axes) {
   return in_f32(x, [&](const Array& v) {
-    auto shifted = v - top(v, axes);
+    auto shifted = v - top("log_softmax", v, axes);
     return shifted - log(sum(exp(shifted), axes, kKeep));
   });
 }
 Array logsumexp(const Array& x, const Dimensions& axes, const Reduce& options) {
   auto r = in_f32(x, [&](const Array& v) {
     auto dims = axes.resolve("logsumexp", v.ndim());
-    auto empty = std::any_of(dims.begin(), dims.end(), [&](auto d) { return v.shape(d) == 0; });
-    if (empty) return log(sum(exp(v), dims, {.keepdims = options.keepdims}));  // nothing has a sum, 0
-    auto m = finite_or_zero(top(v, axes));
+    auto m = finite_or_zero(top("logsumexp", v, axes));
     auto y = log(sum(exp(v - m), axes, kKeep)) + m;
     return options.keepdims ? y : squeeze(y, dims);
   });
