@@ -35,6 +35,16 @@ TEST_F(MetricsTest, LinesAreJsonAndOnDiskAtOnce) {
   m.write(13, {{"train/loss", std::nan("")}});
   EXPECT_NE(slurp(path()).find("\"train/loss\": null}"), std::string::npos);
 }
+TEST_F(MetricsTest, AFileThatIsRemovedMeanwhileIsBegunAnew) {
+  Metrics m(path(), -1);
+  m.write(1, {{"train/loss", 1}});
+  fs::remove(path());
+  m.write(2, {{"train/loss", 2}});
+  m.write(3, {{"train/loss", 3}});
+  EXPECT_EQ(slurp(path()), "{\"step\": 2, \"train/loss\": 2}\n{\"step\": 3, \"train/loss\": 3}\n");
+  fs::remove_all(folder);
+  EXPECT_NO_THROW(m.write(4, {{"train/loss", 4}}));
+}
 TEST_F(MetricsTest, EveryF32ComesBack) {
   std::uint32_t bits = 12345;
   for (int i = 0; i < 20000; ++i) {
