@@ -89,7 +89,34 @@ Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, co
   t.erase(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(outs.size()));
   append(t, floating(outs));
   auto b = stage(bwd, t);
-  check<TraceError>(b.captures.empty(), "custom_vjp: bwd may not close over arrays; return them from fwd as residuals");
+  for (auto& a : b.captures) {
+    auto* owner = current();
+    while (owner && owner->id != a.owner()) owner = owner->parent;
+    check<TraceError>(owner, "custom_vjp: bwd uses a value of fwd, or of another function that has ended, ", a.type(),
+                      "; return it from fwd as a residual");
+  }
+  if (auto n = b.captures.size()) {  // what bwd closes over: inputs that fwd hands on as residuals
+    auto append_inputs = [&](ProgramPtr& program) {
+      std::vector<int> order;
+      auto types = program->in_types();
+      for (std::size_t i = 0; i < types.size() + n; ++i) order.push_back(i < types.size() ? static_cast<int>(i) : -1);
+      append(types, types_of(b.captures));
+      program = rewired(program, order, types);
+    };
+    append_inputs(p);
+    append_inputs(q);
+    auto with_residuals = std::make_shared<Program>(*q);
+    with_residuals->out.insert(with_residuals->out.end(), q->in.end() - static_cast<std::ptrdiff_t>(n), q->in.end());
+    q = with_residuals;
+    std::vector<int> order;  // bwd: residuals, captures, cotangents
+    auto residuals = q->out.size() - n - outs.size(), all = b.program->in.size();
+    for (std::size_t i = 0; i < all; ++i) {
+      auto from = i < residuals ? i : i < residuals + n ? all - n + i - residuals : i - n;
+      order.push_back(static_cast<int>(from));
+    }
+    b.program = rewired(b.program, order);
+    append(captures, b.captures);
+  }
   auto grads = b.program->out_types(), want = floating(types_of(in));
   check<ShapeError>(grads.size() == want.size(), "custom_vjp: bwd must return one gradient for each of the ",
                     want.size(), " floating input leaves, got ", grads.size());
@@ -148,8 +175,9 @@ Samples<Call> Call::samples() {
 Linearized CustomVjp::linearize(const Arrays& in, const Mask& needs) const {
   for (auto i = static_cast<std::size_t>(differentiable); i < in.size(); ++i)
     check<TraceError>(
-        !needs[i], "custom_vjp: f or fwd closes over ", in[i].type(),
-        ", which is being differentiated, but bwd gives gradients of arguments only: pass it as an argument");
+        !needs[i], "custom_vjp: f, fwd or bwd closes over ", in[i].type(),
+        ", which is being differentiated, but bwd gives gradients of arguments only: pass it as an argument, or close "
+        "over stop_gradient of it");
   auto n = program->out.size();
   auto all = call(Call{fwd}, in);
   auto res = part(all, n, all.size() - n);

@@ -499,7 +499,7 @@ TEST(CustomVjp, WhatItClosesOverIsNotDifferentiatedSilently) {
     return f(array(2.));
   };
   close(outer(array(3.)), array(6.));
-  SAYS(TraceError, grad(outer)(array(3.)), "custom_vjp: f or fwd closes over f32[], which is being differentiated");
+  SAYS(TraceError, grad(outer)(array(3.)), "custom_vjp: f, fwd or bwd closes over f32[], which is being differentiated");
 }
 TEST(EvalShape, ShapesWithoutNumbers) {
   int runs = 0;

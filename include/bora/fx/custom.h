@@ -66,8 +66,8 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
 }  // namespace fx
 /// f, differentiated by the user's rule: fwd(args...) -> std::pair{f's result, residuals}; bwd(residuals, cotangent) -> the gradient of
 /// the argument, or a tuple with one per argument (none: zero). Leaves that are not floating have neither cotangent nor gradient: the first
-/// are empty, the second are not looked at. Neither f nor fwd may be differentiated in what they close over, and bwd may not close over
-/// Arrays: return them as residuals.
+/// are empty, the second are not looked at. What f, fwd and bwd close over is constant: throws TraceError where it is
+/// differentiated.
 template <class F, class Fwd, class Bwd> auto custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return fx::CustomVjp<F, Fwd, Bwd>{std::move(f), std::move(fwd), std::move(bwd)};
 }
