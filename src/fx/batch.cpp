@@ -117,7 +117,9 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
     auto to = how.out.size() == 1 ? how.out[0] : how.out.at(i);
     auto m = b.view(out[i]);
     if (!to) {
-      check<ValueError>(m.axis < 0, "vmap: output ", i, " is mapped, but out says it is not; give it an output axis");
+      check<ValueError>(m.axis < 0, "vmap: result ", i,
+                        " depends on what is mapped, but .out = none says that it does not; give it an axis in .out "
+                        "(which arguments are mapped stands in .in: vmap(f, {.in = {0, none}}))");
       out[i] = m.value;
       continue;
     }

@@ -15,9 +15,9 @@ void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
                       " at depth ", depth);
 }
 Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
-  auto d = dtype.value_or(f32);
-  if (!dtype && !l.numbers.empty() && l.numbers[0].kind == Scalar::Kind::boolean) d = boolean;
-  else if (!dtype && !l.numbers.empty() && l.numbers[0].kind == Scalar::Kind::integer) d = i32;
+  auto kind = l.numbers.empty() ? Scalar::Kind::floating : Scalar::Kind::boolean;
+  for (auto& s : l.numbers) kind = std::max(kind, s.kind);  // boolean, integer, floating
+  auto d = dtype.value_or(kind == Scalar::Kind::boolean ? boolean : kind == Scalar::Kind::integer ? i32 : f32);
   auto shape = l.shape;
   auto b = new_buffer({shape, d});
   check<ShapeError>(volume(shape) == static_cast<std::int64_t>(l.numbers.size()), "array: ", l.numbers.size(),
@@ -28,7 +28,8 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
       check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62),
                         "array: ", s.value, " does not fit into ", d);
       auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
-      check<ValueError>(ops::holds(d, n), "array: ", n, " does not fit into ", d, "; give a dtype: array({..}, i64)");
+      check<ValueError>(ops::holds(d, n), "array: ", n, " does not fit into ", d,
+                        dtype ? "" : "; give a dtype: array({..}, i64)");
     }
     auto bits = ops::bits_of(s, d);
     std::memcpy(out, &bits, dtype_size(d));
@@ -48,7 +49,7 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
   Shape shape{empty ? 0 : last + 1};
   for (auto x : {start, static_cast<std::int64_t>(U(start) + last * U(step))})
     check<ValueError>(empty || ops::holds(dtype, x), "arange: ", x, " does not fit into ", dtype,
-                      "; give a dtype: arange(start, stop, step, i64)");
+                      dtype == i32 ? "; give a dtype: arange(start, stop, step, i64)" : "");
   if (!is_integer(dtype) || empty || !ops::holds(dtype, step) || !ops::holds(dtype, static_cast<std::int64_t>(last))) {
     auto wide = iota(shape, 0, i64) * step + start;
     return wide.astype(dtype);
@@ -67,12 +68,19 @@ Array from_range(double start, double stop, double step, Dtype dtype) {
 }
 }  // namespace detail
 
-Array zeros(const Shape& shape, Dtype dtype) { return full(shape, 0, dtype); }
-Array ones(const Shape& shape, Dtype dtype) { return full(shape, 1, dtype); }
+namespace {
+const Shape& checked(std::string_view what, const Shape& shape, Dtype dtype) {
+  for (auto n : shape) check<ShapeError>(n >= 0, what, ": sizes must not be negative, got ", shape);
+  check<DtypeError>(dtype != Dtype::key, what, ": a random key is not a number; use random::split(random::key(seed), n)");
+  return shape;
+}
+}  // namespace
+Array zeros(const Shape& shape, Dtype dtype) { return full_of({checked("zeros", shape, dtype), dtype}, 0); }
+Array ones(const Shape& shape, Dtype dtype) { return full_of({checked("ones", shape, dtype), dtype}, 1); }
 Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype) {
-  for (auto n : shape) check<ShapeError>(n >= 0, "a size is negative: ", shape);
   auto as_written = value.kind == Scalar::Kind::boolean ? boolean : value.kind == Scalar::Kind::integer ? i32 : f32;
-  return full_of({shape, dtype.value_or(as_written)}, value);
+  auto d = dtype.value_or(as_written);
+  return full_of({checked("full", shape, d), d}, value);
 }
 Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype) {
   return full_of({x.shape(), dtype.value_or(x.dtype())}, value);
@@ -88,10 +96,12 @@ Array linspace(double start, double stop, std::int64_t n, Dtype dtype) {
 }
 Array eye(std::int64_t n, Dtype dtype) { return eye(n, n, dtype); }
 Array eye(std::int64_t rows, std::int64_t columns, Dtype dtype) {
-  return (iota({rows, columns}, 0) == iota({rows, columns}, 1)).astype(dtype);
+  auto shape = checked("eye", {rows, columns}, dtype);
+  return (iota(shape, 0) == iota(shape, 1)).astype(dtype);
 }
 Array tri(std::int64_t rows, std::int64_t columns, std::int64_t k, Dtype dtype) {
-  return (iota({rows, columns}, 0) + k >= iota({rows, columns}, 1)).astype(dtype);
+  auto shape = checked("tri", {rows, columns}, dtype);
+  return (iota(shape, 0) + k >= iota(shape, 1)).astype(dtype);
 }
 Array tril(const Array& x, std::int64_t k) {
   check<ShapeError>(x.ndim() >= 2, "tril: needs a matrix, got ", x.type());

@@ -2,6 +2,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
 #include "ops/elementwise_rules.h"
+#include "ops/keys.h"
 
 namespace bora::ops {
 namespace {
@@ -182,12 +183,14 @@ Two meet(std::string_view what, A a, A b) {
   if (a.type() == b.type()) return {a, b};
   return promoted_pair(what, a, b);
 }
-Two meet(std::string_view, A a, Scalar b) {
+Two meet(std::string_view what, A a, Scalar b) {
+  no_keys(what, a.dtype());
   auto x = a.astype(weak_dtype(a.dtype(), b));
   auto y = full_of(x.type(), b);
   return {std::move(x), std::move(y)};
 }
-Two meet(std::string_view, Scalar a, A b) {
+Two meet(std::string_view what, Scalar a, A b) {
+  no_keys(what, b.dtype());
   auto y = b.astype(weak_dtype(b.dtype(), a));
   auto x = full_of(y.type(), a);
   return {std::move(x), std::move(y)};
@@ -198,8 +201,8 @@ Two as_fractions(const Two& t) {
 }
 Two as_truth(std::string_view what, const Two& t) {
   if (t.a.dtype() == boolean) return {t.a, t.b};
+  no_keys(what, t.a.dtype());
   auto zero = zeros_like(t.a);
-  check<DtypeError>(t.a.dtype() != Dtype::key, what, ": no arithmetic is defined on random keys");
   return {apply<Ne>(t.a, zero), apply<Ne>(t.b, zero)};
 }
 template <class X> bool is_boolean(const X& x) {

@@ -4,6 +4,7 @@
 #include "bora/ops/index.h"
 #include "bora/ops/shape.h"
 #include "ops/index_support.h"
+#include "ops/keys.h"
 
 namespace bora::ops {
 namespace {
@@ -189,8 +190,8 @@ Array dynamic_slice(const Array& x, const Arrays& starts, const Shape& sizes) {
   return call_one(ops::DynamicSlice{sizes}, list({x}, window_starts("dynamic_slice", starts, x.shape())));
 }
 Array dynamic_update_slice(const Array& x, const Array& update, const Arrays& starts) {
-  auto u = update.dtype() != x.dtype() && promote(update.dtype(), x.dtype()) == x.dtype() ? update.astype(x.dtype())
-                                                                                          : update;
+  auto wide = ops::promoted("dynamic_update_slice", update.dtype(), x.dtype());
+  auto u = wide == x.dtype() ? update.astype(wide) : update;
   return call_one(ops::DynamicUpdateSlice{}, list({x, u}, window_starts("dynamic_update_slice", starts, x.shape())));
 }
 Array dynamic_index_in_dim(const Array& x, const Array& i, std::int64_t axis) {

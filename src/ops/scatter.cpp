@@ -6,6 +6,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "ops/index_support.h"
+#include "ops/keys.h"
 
 namespace bora::ops {
 namespace {
@@ -158,7 +159,7 @@ Array write_at(ops::Write how, const Array& x, const Array& indices, const Array
   auto what = ops::what(how);
   axis = normalize_axis(what, axis, x.ndim());
   Type wanted{ops::taken_shape(x.shape(), indices.shape(), axis, 0), x.dtype()};
-  check<DtypeError>(updates.dtype() == x.dtype() || promote(updates.dtype(), x.dtype()) == x.dtype(), what,
+  check<DtypeError>(updates.dtype() == x.dtype() || ops::promoted(what, updates.dtype(), x.dtype()) == x.dtype(), what,
                     ": updates of ", updates.dtype(), " do not fit into ", x.dtype(), "; use astype()");
   check<ShapeError>(broadcast_shapes(what, updates.shape(), wanted.shape) == wanted.shape, what, ": updates of ",
                     updates.shape(), " do not stretch to ", wanted.shape);

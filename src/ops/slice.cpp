@@ -2,6 +2,7 @@
 #include "bora/kernels/move.h"
 #include "bora/ops/shape.h"
 #include "ops/dims.h"
+#include "ops/keys.h"
 
 namespace bora::ops {
 // ---- slice ------------------------------------------------------------------------------------------------------------
@@ -259,7 +260,7 @@ Array concatenate(const Arrays& xs, std::int64_t axis) {
   if (xs.size() == 1) return xs[0];
   Dtype d = xs[0].dtype();
   for (auto& x : xs)
-    if (x.dtype() != d) d = promote(d, x.dtype());
+    if (x.dtype() != d) d = promoted("concatenate", d, x.dtype());
   Arrays same;
   for (auto& x : xs) same.push_back(x.astype(d));
   return call_one(Concatenate{axis}, same);

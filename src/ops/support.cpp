@@ -1,3 +1,4 @@
+#include "ops/keys.h"
 #include "ops/support.h"
 #include "bora/ops/shape.h"
 
@@ -45,7 +46,7 @@ Array values(const Shape& shape, std::initializer_list<double> numbers, Dtype dt
 std::pair<Array, Array> promoted_pair(std::string_view what, const Array& a, const Array& b) {
   auto x = a, y = b;
   if (x.dtype() != y.dtype()) {
-    auto d = promote(x.dtype(), y.dtype());
+    auto d = promoted(what, x.dtype(), y.dtype());
     x = x.astype(d);
     y = y.astype(d);
   }

@@ -4,6 +4,7 @@
 #include "bora/ops/shape.h"
 #include "ops/dims.h"
 #include "ops/index_support.h"
+#include "ops/keys.h"
 
 namespace bora {
 namespace {
@@ -216,7 +217,7 @@ Shape shape_of_view(const Box& b, const Gathering& g) {
   return s;
 }
 Array update(const Array& x, const Slices& slices, Array v, const Way& way, std::string_view what) {
-  check<DtypeError>(promote(x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(),
+  check<DtypeError>(ops::promoted(what, x.dtype(), v.dtype()) == x.dtype(), what, ": an update of ", v.dtype(),
                     " does not fit into ", x.dtype(), "; use astype()");
   auto items = resolve(what, x, slices);
   auto box = box_of(x, items);

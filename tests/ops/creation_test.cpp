@@ -18,6 +18,36 @@ TEST(Creation, LiteralsSayShapeAndDtype) {
   EXPECT_MESSAGE(ValueError, array({1.5}, i32), "1.5 does not fit into i32");
   EXPECT_EQ(array({3000000000l}, i64).item<std::int64_t>(), 3000000000l);
 }
+TEST(Creation, ErrorsNameTheFunctionAndAdviseWhatWasNotDone) {
+  EXPECT_MESSAGE(ShapeError, zeros({-2}), "zeros: sizes must not be negative, got [-2]");
+  EXPECT_MESSAGE(ShapeError, ones({2, -2}), "ones: sizes must not be negative, got [2, -2]");
+  EXPECT_MESSAGE(ShapeError, full({-2}, 1), "full: sizes must not be negative, got [-2]");
+  EXPECT_MESSAGE(ShapeError, eye(-2), "eye: sizes must not be negative, got [-2, -2]");
+  EXPECT_MESSAGE(ShapeError, tri(2, -2), "tri: sizes must not be negative, got [2, -2]");
+  EXPECT_MESSAGE(DtypeError, zeros({2}, Dtype::key), "zeros: a random key is not a number");
+  auto says = [](auto f) {
+    try {
+      f();
+    } catch (const ValueError& e) {
+      return e.text();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(says([] { (void)array({300}, u8); }), "array: 300 does not fit into u8");
+  EXPECT_EQ(says([] { (void)arange(300, u8); }), "arange: 299 does not fit into u8");
+}
+TEST(Creation, RandomKeysAreNoNumbersAndTheErrorNamesTheOperation) {
+  auto words = std::vector<std::uint32_t>{1, 2};
+  Array k = from_bytes({{}, Dtype::key}, words.data()), x = arange(3);
+  EXPECT_MESSAGE(DtypeError, k + 1, "add: random keys take no part in arithmetic");
+  EXPECT_MESSAGE(DtypeError, 1 - k, "subtract: random keys take no part in arithmetic");
+  EXPECT_MESSAGE(DtypeError, maximum(k, 1), "maximum: random keys");
+  EXPECT_MESSAGE(DtypeError, k < 1, "less: random keys");
+  EXPECT_MESSAGE(DtypeError, k && x, "logical_and: random keys and numbers");
+  EXPECT_MESSAGE(DtypeError, k * x, "multiply: random keys and numbers have no common dtype, got key and i32");
+  EXPECT_MESSAGE(DtypeError, where(x > 0, k, 0), "where: random keys");
+  EXPECT_MESSAGE(DtypeError, concatenate({x, reshape(k, {1})}), "concatenate: random keys and numbers");
+}
 TEST(Creation, MemoryKeepsItsType) {
   EXPECT_EQ(asarray(std::vector<double>{1, 2}).type(), (Type{{2}, f64}));
   EXPECT_EQ(asarray(std::vector<std::int64_t>{1, 2, 3, 4}, Shape{2, 2}).type(), (Type{{2, 2}, i64}));
