@@ -111,7 +111,7 @@ inline const std::vector<Accuracy>& accuracies() {
       {"erf", BORA_F(erf(x)), "erf", BORA_REAL(std::erf(x)), BORA_REAL(two_over_sqrt_pi * bell(x, 1)),
        BORA_REAL(-2 * x * two_over_sqrt_pi * bell(x, 1)), {-10.1, 10.1}, {-27.2, 27.2},
        {{1.25, 1.25}, {4, 4}, {4.5, 4.5}}},
-      {"erfc", nullptr, "erfc", BORA_REAL(std::erfc(x)), BORA_REAL(-two_over_sqrt_pi * bell(x, 1)),
+      {"erfc", BORA_F(erfc(x)), "erfc", BORA_REAL(std::erfc(x)), BORA_REAL(-two_over_sqrt_pi * bell(x, 1)),
        BORA_REAL(2 * x * two_over_sqrt_pi * bell(x, 1)), {-10.1, 10.1}, {-27.2, 27.2},
        {{4, 4}, {4, 4}, {4.5, 4.5}}},
       {"erf_inv", BORA_F(erf_inv(x)), "erf_inv", BORA_REAL(erf_inv(x)), BORA_REAL(erf_inv_slope(x)),

@@ -99,6 +99,11 @@ TEST(Named, ReductionsOverNoAxisAreStillReductions) {
   EXPECT_EQ(mean(counts, none_of).dtype(), f32);
   EXPECT_EQ(numbers(sum(x(), none_of)), numbers(x()));
 }
+TEST(Named, ErfcEqualsItsPositionalTwin) {
+  auto x = NamedArray(array({-1.f, 0.f, 5.f}), {Axis{"x", 3}});
+  EXPECT_TRUE(array_equal(erfc(x).array(), erfc(x.array())));
+  EXPECT_NEAR(erfc(x).array().to_vector<double>()[2], 1.5374597944280349e-12, 1e-18);
+}
 TEST(Named, ScansByAxisKeepTheirOptions) {
   auto body = [](const NamedArray& c, const NamedArray& row) { return std::pair{c + row, c}; };
   auto once = scan(body, Batch)(zeros(Embed), x()), twice = scan(body, Batch, {.unroll = 2})(zeros(Embed), x());

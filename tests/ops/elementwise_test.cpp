@@ -36,6 +36,7 @@ const OneFunction functions[] = {
     {"tanh", tanh, std::tanh, -4, 4},
     {"arctanh", arctanh, std::atanh, -0.9, 0.9},
     {"erf", erf, std::erf, -3, 3},
+    {"erfc", erfc, std::erfc, -3, 3},
     {"abs", abs, [](double x) { return std::abs(x); }, -3, 3},
     {"negative", negative, [](double x) { return -x; }, -3, 3},
     {"floor", floor, std::floor, -3, 3},

@@ -144,6 +144,7 @@ NamedArray sin(const NamedArray& x);
 NamedArray cos(const NamedArray& x);
 NamedArray tanh(const NamedArray& x);
 NamedArray erf(const NamedArray& x);
+NamedArray erfc(const NamedArray& x);
 NamedArray sigmoid(const NamedArray& x);
 NamedArray relu(const NamedArray& x);
 NamedArray silu(const NamedArray& x);

@@ -32,6 +32,7 @@ Array cosh(const Array& x);
 Array tanh(const Array& x);
 Array arctanh(const Array& x);
 Array erf(const Array& x);
+Array erfc(const Array& x);  // 1 - erf(x), exact in the tail
 Array erf_inv(const Array& x);
 Array abs(const Array& x);    // derivative at 0: 1
 Array sign(const Array& x);   // -1, 0, 1; NaN stays
