@@ -58,6 +58,14 @@ TEST(Linalg, EmptyMatricesAndNumbersThatAreNotFinite) {
   }
 }
 
+TEST(Eigen, NumbersThatCarryADerivativeAreNotSeen) {
+  auto x = ones({2, 2}, f64);
+  EXPECT_THROW((void)grad([](const Array& a) { return sum(a) * as_eigen<double>(a).trace(); })(x), TraceError);
+  EXPECT_THROW((void)grad([](const Array& a) { return sum(a) * map_eigen<double>(a).trace(); })(x), TraceError);
+  Array g = grad([](const Array& a) { return sum(a) * as_eigen<double>(stop_gradient(a)).trace(); })(x);
+  EXPECT_EQ(g.to_vector<double>(), (std::vector<double>{2, 2, 2, 2}));
+}
+
 // ---- linalg ------------------------------------------------------------------------------------------------------------
 Array wide() { return array({{2., -1., 0.5}, {1., 3., 0.25}, {0., -0.5, 4.}}, f64); }
 void near(const Array& a, const Array& b, double tolerance = 1e-10) {

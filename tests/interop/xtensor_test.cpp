@@ -73,6 +73,13 @@ TEST(Xtensor, HostFunctionsWorkUnderGradVmapAndJit) {
   same(vmap(grad(f))(rows), xt::xarray<double>{{0, 4, 6}, {0, 2, 7}});
   same(jit(vmap([&](const Array& v) { return clip6(v); }))(rows), xt::xarray<double>{{0, 2, 6}, {0, 1, 3.5}});
 }
+TEST(Xtensor, NumbersThatCarryADerivativeAreNotSeen) {
+  Array x = array({1.F, 2.F, 3.F});
+  EXPECT_THROW((void)grad([](const Array& a) { return sum(a) * as_xtensor<float, 1>(a)(0); })(x), TraceError);
+  EXPECT_THROW((void)grad([](const Array& a) { return sum(a) * as_xarray<float>(a)(0); })(x), TraceError);
+  Array g = grad([](const Array& a) { return sum(a) * as_xarray<float>(stop_gradient(a))(2); })(x);
+  EXPECT_EQ(g.to_vector<float>(), (std::vector<float>{3, 3, 3}));
+}
 TEST(Xtensor, IsTheReferenceOfReductions) {
   auto x = example();
   Array a = asarray(x);
