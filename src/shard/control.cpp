@@ -37,10 +37,12 @@ OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std:
   for (auto& line : fingerprint(*made.program)) collective(line);
   collective("nothing more");
   mine += facts_of("result", said_of(made.out, whole));
-  check_agreement(here().communicator->exchange(mine, "fingerprint"), "the ranks' programs",
+  auto agreed = Origin::of(arguments);
+  auto what = "fingerprint\na Program runs for the first time, with " + agreed->text();
+  check_agreement(here().communicator->exchange(mine, what), "the ranks' programs",
                   "every rank must run the same operations on arrays of the same shapes, dtypes and Specs (do their data "
                   "differ in length? is there a branch on the rank?)");
-  return Origin::of(std::move(arguments));
+  return agreed;
 }
 }  // namespace
 

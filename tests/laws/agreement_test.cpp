@@ -69,7 +69,7 @@ TEST(Agreement, LaterRunsToo) {
     for (int n : {8, 10}) (void)g(even(n)).item<double>();
     (void)g(uneven(m)).item<double>();
   });
-  disagree("one has run before", {"f64[8]{data}", "exchange of"}, [&](const Mesh& m) {
+  disagree("one has run before", {"from f64[8]{data}", "exchange of fingerprint", "with f64[10]{data}"}, [&](const Mesh& m) {
     auto g = jit([&](const Array& x) { return with_sharding_constraint(f(x), Spec{}); });
     (void)g(even(8));
     (void)g(uneven(m));

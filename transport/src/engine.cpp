@@ -404,9 +404,11 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   check_thread();
   auto number = exchanges_++;
   started_[kExchangeGroup] = exchanges_;
+  auto name = what.substr(0, what.find('\n'));  // ranks must agree on it; further lines only say more of this rank's wait
   if (state_ == State::running)
-    link_->to_judge(Writer().num(Control::exchange).num(number).text(what).text(mine).take());
-  Waiting w{.text = "exchange of " + std::string(what), .number = number};
+    link_->to_judge(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
+  Waiting w{.text = "exchange of " + std::string(name), .number = number};
+  if (name.size() < what.size()) w.text += " (" + std::string(what.substr(name.size() + 1)) + ")";
   await(lock, w, [&] { return exchanged_.count(number) > 0; });
   auto texts = std::move(exchanged_[number]);
   exchanged_.erase(number);
