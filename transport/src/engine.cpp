@@ -135,7 +135,7 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   auto op = begin(lock, g, c);
   while (pump()) {}
   if (leading_) link_->wake(Side::leader);  // it may sleep without waiting for the peers that this one needs
-  link_->watch(leading_, !active_.empty());
+  watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
 void Engine::run(const Group& g, const Collective& c) {
@@ -302,7 +302,7 @@ void Engine::notify() {
   if (leading_ && leader_ != std::this_thread::get_id()) link_->wake(Side::leader);
 }
 template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
-  if (done()) return link_->watch(leading_, !active_.empty());
+  if (done()) return watch(leading_, !active_.empty());
   w.generation = ++generation_;
   if (w.since == Clock::time_point{}) w.since = Clock::now();
   w.next_report = w.since + kFirstReport;
@@ -315,7 +315,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     }
     leading_ = true;
     leader_ = std::this_thread::get_id();
-    link_->watch(true, true);
+    watch(true, true);
     Clock::time_point spin_end = {};
     while (!over()) {
       if (pump()) {
@@ -338,7 +338,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
       }
     }
     leading_ = false;
-    link_->watch(false, !active_.empty());
+    watch(false, !active_.empty());
     if (std::exchange(unseen_, false)) link_->wake(Side::progress);
     if (waiting_.size() > 1) cv_.notify_all();
   }
@@ -389,9 +389,7 @@ void Engine::run() {
       while (pump()) {}
     if (auto n = dumps_asked_for(); std::exchange(dumps_, n) != n && state_ == State::running)
       ask(Ask::dump, -1, "SIGUSR2 to rank " + std::to_string(options_.rank));
-    try {
-      if (state_ == State::running) link_->watch(leading_, !active_.empty());
-    } catch (const TransportError& e) { give_up(e.what()); }
+    if (state_ == State::running) watch(leading_, !active_.empty());
     if (state_ == State::failing) announce(lock);
     if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_)
       end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());

@@ -93,6 +93,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void write_recorder(const std::string& why);
   void fail(int rank, const std::string& text);
   void give_up(const std::string& why);
+  void watch(bool leading, bool busy);
   void announce(Lock&);
   RankLost during(const Waiting&) const;
   void disagree(const Operation&, int peer);

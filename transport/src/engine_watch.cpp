@@ -174,6 +174,12 @@ void Engine::control(std::string_view message) {
   }
   notify();
 }
+/// Tells the link who looks for news. It never throws: callers are inside of waits.
+void Engine::watch(bool leading, bool busy) {
+  try {
+    link_->watch(leading, busy);
+  } catch (const TransportError& e) { give_up(e.what()); }
+}
 void Engine::abort(const std::string& reason) noexcept {
   if (forks() != forks_) return;
   try {

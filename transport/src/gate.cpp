@@ -85,7 +85,7 @@ void Gate::run() {
     if (stop_ && end == Clock::time_point{}) end = Clock::now() + kLastWords;
     if (stop_ && (passages_.empty() || Clock::now() >= end)) return;
     epoll_event e[64];
-    int n = epoll_.wait(e, 64, stop_ || again_ != Clock::time_point{} ? 20 : 500);
+    int n = epoll_.wait(e, 64, stop_ || starved_ || again_ != Clock::time_point{} ? 20 : 500);
     obey();
     end_old();
     bool news = false;
@@ -118,6 +118,12 @@ void Gate::obey() {
 void Gate::end_old() {
   auto now = Clock::now();
   std::erase_if(passages_, [&](auto& p) { return !p.second.kept && now - p.second.since > kPatience; });
+  if (std::exchange(starved_, false))
+    for (auto it = passages_.begin(); it != passages_.end();) {
+      auto& p = it->second;
+      bool ready = p.inner.waiting.size() == kSignature && !p.inner.socket;
+      it = ready && !serve(it->first, p) ? passages_.erase(it) : std::next(it);
+    }
   if (again_ == Clock::time_point{} || now < again_) return;
   again_ = {};
   listening_ = true;
@@ -164,9 +170,14 @@ bool Gate::open_inner(std::uint32_t id, Passage& p) {
   if (n <= 0) return false;
   said.insert(said.end(), bytes, bytes + n);
   if (said[0] != '\xff' || (said.size() == kSignature && !(said.back() & 1))) return false;
-  if (said.size() < kSignature) return true;
-  p.inner.socket = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  auto fd = p.inner.socket.get();
+  return said.size() < kSignature || connect_inner(id, p);
+}
+/// False if ZeroMQ does not take it; where there is no descriptor it is tried again soon.
+bool Gate::connect_inner(std::uint32_t id, Passage& p) {
+  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  starved_ = starved_ || fd < 0;
+  if (fd < 0) return out_of_descriptors(errno);
+  p.inner.socket = Descriptor(fd);
   UnixAddress me(name_ + "-" + std::to_string(id)), inside(name_);
   if (::bind(fd, me.get(), me.size) != 0 || ::connect(fd, inside.get(), inside.size) != 0) return false;  // ZeroMQ is busy, or has gone
   epoll_.add(fd, 2 * id + 1);
@@ -192,7 +203,7 @@ bool Gate::evict() {
 bool Gate::serve(std::uint32_t id, Passage& p) {
   std::size_t asked = 0;
   try {
-    if (!p.inner.socket && !open_inner(id, p)) return false;
+    if (!p.inner.socket && !(p.inner.waiting.size() == kSignature ? connect_inner(id, p) : open_inner(id, p))) return false;
   } catch (const TransportError&) { return false; }  // no descriptor; it will come again
   if (!p.inner.socket) return true;
   auto both = [&] { return pass(p.outer, p.inner, asked) && pass(p.inner, p.outer, p.answered); };

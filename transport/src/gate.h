@@ -48,6 +48,7 @@ class Gate {
   void accept();
   bool take_in(Descriptor outer, std::string from);
   bool open_inner(std::uint32_t id, Passage&);
+  bool connect_inner(std::uint32_t id, Passage&);
   bool evict();
   void obey();
   void end_old();
@@ -63,7 +64,7 @@ class Gate {
   Passages passages_;
   std::uint32_t last_ = 0;
   std::minstd_rand random_{std::random_device{}()};
-  bool listening_ = true;
+  bool listening_ = true, starved_ = false;  // starved: of a descriptor for an inner side
   Clock::time_point again_ = {};  // when it listens again, after there was no descriptor
   std::vector<char> buffer_ = std::vector<char>(64 << 10);
   std::mutex mutex_;

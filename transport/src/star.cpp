@@ -22,6 +22,11 @@ std::optional<ConnectionEvent> next_event(Socket& monitor) {
   return ConnectionEvent{event, value};
 }
 
+bool failed_handshake(int event) {
+  return event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+         event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+}
+
 Star::Star(const StarOptions& o, StarSockets s, std::vector<std::string> who, std::function<void()> wake)
     : options_(o),
       s_(std::move(s)),

@@ -24,6 +24,7 @@ struct ConnectionEvent {
   int event = 0, descriptor = -1;
 };
 std::optional<ConnectionEvent> next_event(Socket& monitor);
+bool failed_handshake(int event);
 
 /// Under the engine's lock, but for descriptor().
 class Star {

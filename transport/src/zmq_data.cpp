@@ -101,7 +101,7 @@ bool ZmqData::receive(Sink& sink) {
     } else if (index & kMonitor) {
       auto& p = peer(static_cast<int>(index & ~kMonitor));
       while (auto event = next_event(p.monitor))
-        if (event->event == ZMQ_EVENT_DISCONNECTED) p.broken = Clock::now();
+        if (event->event == ZMQ_EVENT_DISCONNECTED || failed_handshake(event->event)) p.broken = Clock::now();
     } else if (index == me) {
       router_dirty_ = true;
     } else {

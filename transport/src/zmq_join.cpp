@@ -46,11 +46,6 @@ constexpr const char *kMpiAnywhere = "mpi:anywhere", *kMpiHere = "mpi:here";
 constexpr int kClosed = 5;              // attempts that rank 0 ended without a word, until that means another secret: it may be crowded, or just leaving
 constexpr std::size_t kMostExtra = 64;  // ranks beyond the job's size that a verdict names
 
-bool failed_handshake(int event) {
-  return event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-         event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
-}
-
 class Joining {
  public:
   Joining(const Config& c, std::size_t strangers) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
