@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
+#include <iostream>
 #include <mutex>
 #include <thread>
 #include "bora/base/parallel.h"
@@ -94,20 +95,37 @@ struct Mesh::State {
   Shard shard;
 };
 
-MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks) {
-  MeshShape m;
-  std::string given;
-  for (auto& a : axes) given += (given.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
-  int known = 1, open = 0;
-  for (auto& a : axes) {
-    check<ConfigError>(!a.name.empty() && (a.size >= 1 || a.size == -1), "mesh ", given, ": axis '", a.name,
+namespace {
+std::string to_text(const std::vector<MeshAxis>& axes) {
+  std::string text;
+  for (auto& a : axes) text += (text.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
+  return text;
+}
+/// What holds for a job of any size.
+void check_axes(const std::vector<MeshAxis>& axes) {
+  auto given = to_text(axes);
+  int open = 0;
+  for (auto a = axes.begin(); a != axes.end(); ++a) {
+    check<ConfigError>(!a->name.empty() && (a->size >= 1 || a->size == -1), "mesh ", given, ": axis '", a->name,
                        "' must have a name and a size of at least 1 (or -1 for what is left)");
-    check<ConfigError>(!m.has(AxisName(a.name)), "mesh ", given, ": axis '", a.name, "' is named twice");
-    m.axes.emplace_back(AxisName(a.name), a.size);
-    if (a.size == -1) ++open;
-    else known *= a.size;
+    check<ConfigError>(std::none_of(axes.begin(), a, [&](auto& b) { return b.name == a->name; }), "mesh ", given,
+                       ": axis '", a->name, "' is named twice");
+    open += a->size == -1;
   }
   check<ConfigError>(open <= 1, "mesh ", given, ": only one axis may be -1");
+}
+}  // namespace
+MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks) {
+  check_axes(axes);
+  auto given = to_text(axes);
+  MeshShape m;
+  int known = 1;
+  bool open = false;
+  for (auto& a : axes) {
+    m.axes.emplace_back(AxisName(a.name), a.size);
+    if (a.size == -1) open = true;
+    else known *= a.size;
+  }
   check<ConfigError>(open ? ranks % known == 0 : known == ranks, "mesh ", given.empty() ? "(no axes)" : given,
                      " needs ", open ? "a multiple of " : "", known, " rank", known == 1 ? "" : "s",
                      ", but the job has ", ranks);
@@ -119,8 +137,26 @@ Mesh Mesh::over(transport::ContextPtr context, const std::vector<MeshAxis>& axes
   auto shape = mesh_shape(axes, context->size());
   return Mesh(std::make_shared<State>(std::move(context), std::move(shape)));
 }
-Mesh Mesh::from_environment(const std::vector<MeshAxis>& axes, const std::string& build) {
+namespace {
+/// A program that runs alone runs as it does in a job: every axis is there, of size 1. Asked for more, that is said.
+std::vector<MeshAxis> axes_of_job(std::vector<MeshAxis> axes, int ranks) {
+  check_axes(axes);
+  if (ranks > 1) return axes;
+  auto given = to_text(axes);
+  bool smaller = false;
+  for (auto& a : axes) {
+    smaller = smaller || a.size > 1;
+    a.size = 1;
+  }
+  if (smaller)
+    std::cerr << "warning: bora: this job has one process, so the mesh is " << to_text(axes) << " instead of " << given
+              << "; bora launch -n N -- PROGRAM starts more\n";
+  return axes;
+}
+}  // namespace
+Mesh Mesh::from_environment(const std::vector<MeshAxis>& asked, const std::string& build) {
   auto config = transport::config_from_environment();
+  auto axes = axes_of_job(asked, config.size);
   config.build = to_string(mesh_shape(axes, config.size)) + (build.empty() ? "" : " " + build);
   return over(transport::join(config), axes);
 }

@@ -17,8 +17,8 @@ struct MeshAxis {
 /// A rank's handle on a mesh. Copies share it; the ranks part when the last copy dies.
 class Mesh {
  public:
-  /// Joins the job that the environment describes (BORA_RANK, BORA_SIZE, BORA_ROOT); a job of one process needs nothing. One size may be
-  /// -1. `build`: compared across ranks when they meet. Throws ConfigError if sizes do not give the job's, TransportError.
+  /// Joins the job that the environment describes (BORA_RANK, ..). One size may be -1. Alone every axis has size 1, which is said if more is
+  /// asked for. `build`: compared across ranks when they meet. Throws ConfigError if sizes do not give the job's, TransportError.
   static Mesh from_environment(const std::vector<MeshAxis>& axes, const std::string& build = {});
   /// The same over a Context that has joined already.
   static Mesh over(std::shared_ptr<transport::Context> context, const std::vector<MeshAxis>& axes);
