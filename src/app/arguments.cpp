@@ -2,10 +2,12 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include "bora/base/error.h"
+#include <sstream>
+#include "bora/train/settings.h"
 
 namespace bora::app {
 namespace {
@@ -23,24 +25,45 @@ void add_settings(CLI::App* command, Arguments& a) {
   }
 }
 void add_config(CLI::App* command, Arguments& a, std::vector<std::string>& words) {
-  command->add_option("words", words, "CONFIG.yaml [key=value ...]")->type_name("");
+  command->add_option("CONFIG.yaml", words, "a configuration file, if there is one, then key=value ...")->type_name("")->default_str("");
   add_settings(command, a);
+  command->footer([] { return "\nSettings and their defaults (bora help GROUP or KEY: fewer of them):\n" + settings_help(); });
 }
-/// CONFIG, then key=value items; a name of a command before it is allowed after `launch --`.
-void take_words(const std::vector<std::string>& words, const std::string& name, bool launched, Arguments& a) {
-  std::size_t i = launched && !words.empty() && words[0] == "train";
-  check<ConfigError>(i < words.size(), "no configuration file given; write `bora ", name,
-                     " CONFIG.yaml [key=value ...]`");
-  a.path = words[i];
-  std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-  for (auto& item : items)
-    check<ConfigError>(item.find('=') != std::string::npos, "expected key=value after ", a.path, ", got '", item, "'");
-  a.settings.insert(a.settings.begin(), items.begin(), items.end());
-}
-/// Behind `launch --`: a file that can be run, which no configuration is.
-bool is_program(const std::string& word) {
+/// `path` alone, or in one of the folders where programs are.
+bool can_run(const std::string& path) {
   std::error_code error;
-  return word.find('/') != std::string::npos && std::filesystem::is_regular_file(word, error) && ::access(word.c_str(), X_OK) == 0;
+  return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+bool in_path(const std::string& name) {
+  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (can_run((folder.empty() ? "." : folder) + "/" + name)) return true;
+  return false;
+}
+bool is_setting(const std::string& word) { return word.find('=') != std::string::npos && !std::filesystem::exists(word); }
+bool is_config(const std::string& word) {
+  std::error_code error;
+  return word.ends_with(".yaml") || word.ends_with(".yml") || std::filesystem::exists(word, error);
+}
+/// What stands behind `launch --` names a program: a path to a file that can be run, which no configuration is, or a name in PATH.
+bool is_program(const std::string& word) {
+  if (word.find('/') != std::string::npos) return can_run(word);
+  return word != "train" && !is_setting(word) && !is_config(word) && in_path(word);
+}
+/// CONFIG, then key=value items, or these alone; a name of a command before it is allowed after `launch --`.
+void take_words(const std::vector<std::string>& words, bool launched, Arguments& a) {
+  std::size_t i = launched && !words.empty() && words[0] == "train";
+  if (i < words.size() && !is_setting(words[i])) {
+    a.path = words[i++];
+    check<ConfigError>(!launched || i > 1 || is_config(a.path), "launch: '", a.path,
+                       "' is no configuration file, no setting key=value and no program: a program is named by its path (./",
+                       a.path, ") or lies in PATH");
+  }
+  std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  for (auto& item : items)
+    check<ConfigError>(item.find('=') != std::string::npos, "expected key=value",
+                       a.path.empty() ? std::string() : " after " + a.path, ", got '", item, "'");
+  a.settings.insert(a.settings.begin(), items.begin(), items.end());
 }
 }  // namespace
 
@@ -49,14 +72,15 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   std::vector<std::string> words;
   CLI::App app("Bora: sharded training of language models on CPUs", "bora");
   app.require_subcommand(1);
+  app.option_defaults()->always_capture_default();
   app.set_version_flag("--version", "bora " BORA_VERSION);
   auto train = app.add_subcommand(
       "train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
   add_config(train, a, words);
   auto launch = app.add_subcommand(
-      "launch", "train with N processes, here or on other hosts: launch -n N [--] [train] CONFIG.yaml [key=value ...]; "
-                "or launch -n N -- comm ..., -- PATH/PROGRAM ...");
-  auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given");
+      "launch", "train with N processes, here or on other hosts: launch -n N [--] [train] [CONFIG.yaml] [key=value ...]; "
+                "or launch -n N -- comm ..., -- PROGRAM ...");
+  auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given")->default_str("");
   launch->add_option("--hosts", a.hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
   launch->add_option("--ssh", a.ssh, "command and options instead of ssh (or BORA_SSH)");
   launch->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")->allow_extra_args(false);
@@ -76,7 +100,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   generate->add_option("--top-k", a.top_k, "choose among the k most likely; 0: all");
   generate->add_option("--seed", a.seed, "another seed, another text");
   auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
-  inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>")->required();
+  inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>, or the folder of a run: its newest one")->required();
   inspect->add_flag("--blocks", a.details, "every block");
   auto comm = app.add_subcommand("comm", "how fast collectives are on this job: launch -n N -- comm");
   comm->add_option("--max-bytes", a.most_bytes, "largest vector");
@@ -98,6 +122,9 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto agent = app.add_subcommand("agent", "the part of a launch that ssh starts on other hosts")->group("");
   agent->add_option("--interface", a.interface_name, "network interface that ranks listen on");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");
+  auto help = app.add_subcommand("help", "settings, their defaults and what they mean");
+  std::string topic;
+  help->add_option("GROUP", topic, "a group of settings (model), one of them (lr), or a command");
   if (argc > 1 && argv[1][0] != '-') {
     std::string names;
     bool known = false;
@@ -126,6 +153,13 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
     std::string text = e.what();
     throw ConfigError(text.substr(0, text.find('\n')) + "; see bora --help");
   }
+  if (*help) {
+    for (auto command : app.get_subcommands({}))
+      if (command->get_name() == topic) return std::fputs(command->help(app.get_name()).c_str(), stdout), std::nullopt;
+    if (topic.empty()) std::fputs(app.help().c_str(), stdout), std::fputs("\nSettings:\n", stdout);
+    std::fputs(settings_help(topic).c_str(), stdout);
+    return std::nullopt;
+  }
   using C = Arguments::Command;
   a.command = *train      ? C::train
               : *launch   ? C::launch
@@ -137,8 +171,8 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
               : *agent    ? C::agent
                           : C::doctor;
   (void)doctor;
-  if (*train || *plan) take_words(words, argv[1], false, a);
-  if (*launch && a.program.empty()) take_words(words, "launch -n N -- train", true, a);
+  if (*train || *plan) take_words(words, false, a);
+  if (*launch && a.program.empty()) take_words(words, true, a);
   check<ConfigError>(a.most_bytes >= 4096 && a.most_bytes <= 1 << 30, "--max-bytes: must be from 4096 to 2^30, got ",
                      a.most_bytes);
   a.ranks_given = ranks->count() > 0;

@@ -8,7 +8,7 @@
 namespace bora::app {
 struct Arguments {
   enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor, comm, agent } command = Command::train;
-  std::string path = {};                   // configuration file, run folder or checkpoint
+  std::string path = {};                   // configuration file (empty: none), run folder or checkpoint
   std::vector<std::string> settings = {};  // key=value, short forms included
   bool insecure_private_network = false;   // train, comm
   std::string resume = {};                 // train, launch: latest, good, none; empty: latest
@@ -17,7 +17,7 @@ struct Arguments {
   bool ranks_given = false;
   std::string log_dir = {}, hosts = {}, ssh = {};
   std::vector<std::string> variables = {};  // names: carried to other hosts too
-  std::vector<std::string> program = {};  // what every rank runs if it is not `train`: comm or a program's path, and its arguments
+  std::vector<std::string> program = {};  // what every rank runs if it is not `train`: comm or a program, and its arguments
   std::string interface_name = {};        // agent
   // generate
   std::string prompt = {};

@@ -1,4 +1,5 @@
 // How fast the collectives of this job are: a table, JSON, a plot; or what each one would do.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -28,7 +29,12 @@ std::string json(const std::vector<Measured>& all, int ranks, double link) {
   o << "\n]}\n";
   return o.str();
 }
-/// Bus bandwidth over size, both logarithmic; the dashed line is the link.
+std::string rate_text(double bytes_per_second) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB/s", bytes_per_second / 1e9);
+  return text;
+}
+/// Bus bandwidth over size, both logarithmic; the dashed line is what one rank sends the next.
 std::string svg(const std::vector<Measured>& all, double link) {
   double low = link, high = link;
   std::int64_t least = all.front().bytes, most = all.front().bytes;
@@ -37,32 +43,40 @@ std::string svg(const std::vector<Measured>& all, double link) {
     least = std::min(least, m.bytes), most = std::max(most, m.bytes);
   }
   low /= 1.3, high *= 1.3;
-  constexpr double width = 720, height = 400, left = 80, right = 20, top = 30, bottom = 45;
+  constexpr double width = 720, height = 400, left = 80, right = 40, top = 30, bottom = 45;
   auto part = [](double v, double a, double b) { return b > a ? std::log(v / a) / std::log(b / a) : 0.5; };
   auto x = [&](double bytes) {
     return left + (width - left - right) * part(bytes, static_cast<double>(least), static_cast<double>(most));
   };
   auto y = [&](double rate) { return height - bottom - (height - top - bottom) * part(rate, low, high); };
   std::ostringstream o;
-  o << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
-    << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-  for (double d = std::pow(10, std::ceil(std::log10(low))); d <= high; d *= 10)
-    o << "<path d=\"M" << left << ' ' << y(d) << 'H' << width - right << "\" stroke=\"#ddd\"/>\n<text x=\"" << left - 8
-      << "\" y=\"" << y(d) + 4 << "\" text-anchor=\"end\" fill=\"#444\">" << d / 1e9 << " GB/s</text>\n";
-  for (auto n = least; n <= most; n *= 4)
-    o << "<text x=\"" << x(static_cast<double>(n)) << "\" y=\"" << height - bottom + 18
-      << "\" text-anchor=\"middle\" fill=\"#444\">" << bytes_text(n) << "</text>\n";
-  o << "<path d=\"M" << left << ' ' << y(link) << 'H' << width - right
-    << "\" stroke=\"#444\" stroke-dasharray=\"4 3\"/>\n";
+  o << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 " << width
+    << ' ' << height << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  auto text = [&](double px, double py, const char* anchor, const char* colour, const std::string& words) {
+    o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour << "\">" << words
+      << "</text>\n";
+  };
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10)
+    for (double rate : {power, 2 * power, 5 * power}) {
+      if (rate < low || rate > high) continue;
+      o << "<path d=\"M" << left << ' ' << y(rate) << 'H' << width - right << "\" stroke=\"#ddd\"/>\n";
+      text(left - 8, y(rate) + 4, "end", "#444", rate_text(rate));
+    }
+  for (auto n = least; n <= most; n *= 4) text(x(static_cast<double>(n)), height - bottom + 18, "middle", "#444", bytes_text(n));
+  o << "<path d=\"M" << left << ' ' << y(link) << 'H' << width - right << "\" stroke=\"#444\" stroke-dasharray=\"4 3\"/>\n";
   double at = left;
   for (std::size_t k = 0; k < std::size(ops); ++k) {
     o << "<polyline fill=\"none\" stroke=\"" << colours[k] << "\" stroke-width=\"1.5\" points=\"";
     for (auto& m : all)
       if (m.op == ops[k]) o << x(static_cast<double>(m.bytes)) << ',' << y(m.bus_bandwidth) << ' ';
-    o << "\"/>\n<text x=\"" << at << "\" y=\"20\" fill=\"" << colours[k] << "\">" << transport::op_name(ops[k])
-      << "</text>\n";
-    at += 100;
+    o << "\"/>\n";
+    text(at, 20, "start", colours[k], std::string(transport::op_name(ops[k])));
+    at += (width - left - right) / static_cast<double>(std::size(ops));
   }
+  o << "<g paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\">";  // readable over the curves
+  text(left + 4, y(link) - 4, "start", "#444", "a rank to the next: " + rate_text(link));
+  o << "</g>\n";
+  text(width / 2, height - 8, "middle", "#444", "bus bandwidth over size");
   o << "</svg>\n";
   return o.str();
 }
@@ -93,19 +107,23 @@ int comm(const Arguments& a) {
   transport::Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
   bool first = context->rank() == 0;
-  // Every rank sends to the next one: what a link carries.
+  // Every rank sends to the next one: what a link carries. Where ranks share a host its memory is the link of some, and no share can be said.
   auto link = transport::measure(*context, all, Op::permute, {sizes.back()}).front().bus_bandwidth;
+  auto together = context->exchange(std::to_string(context->ranks_on_host()), "comm: ranks on each host");
+  bool apart = std::all_of(together.begin(), together.end(), [](auto& ranks) { return ranks == "1"; });
   if (first)
-    std::printf("%d ranks, %d on this host, launcher: %s; link %.2f GB/s\n%-15s %10s %12s %10s %8s\n", context->size(),
+    std::printf("%d ranks, %d on this host, launcher: %s; a rank sends the next %.2f GB/s\n%-15s %10s %12s %10s%s\n", context->size(),
                 context->ranks_on_host(), config.launcher.c_str(), link / 1e9, "collective", "size", "time us", "bus GB/s",
-                "of link");
+                apart ? "  of link" : "");
   std::vector<Measured> found;
   for (auto op : ops)
     for (auto& m : transport::measure(*context, all, op, sizes)) {
       found.push_back(m);
-      if (first)
-        std::printf("%-15s %10s %12.1f %10.3f %7.0f%%\n", std::string(transport::op_name(op)).c_str(),
-                    bytes_text(m.bytes).c_str(), m.seconds * 1e6, m.bus_bandwidth / 1e9, 100 * m.bus_bandwidth / link);
+      if (!first) continue;
+      std::printf("%-15s %10s %12.1f %10.3f", std::string(transport::op_name(op)).c_str(), bytes_text(m.bytes).c_str(), m.seconds * 1e6,
+                  m.bus_bandwidth / 1e9);
+      if (apart) std::printf(" %7.0f%%", 100 * m.bus_bandwidth / link);
+      std::printf("\n");
     }
   context->leave();
   if (first && !a.json.empty()) write_text(a.json, json(found, context->size(), link));

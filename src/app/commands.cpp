@@ -34,8 +34,10 @@ std::string common_ground(const Settings& settings, const MeshShape& mesh) {
 }  // namespace
 
 std::vector<MeshAxis> mesh_axes(const Settings& s, int ranks) {
+  auto mesh = resolve_mesh(s.mesh, s.layout, ranks);
+  check_parts(s, mesh);
   std::vector<MeshAxis> axes;
-  for (auto& axis : resolve_mesh(s.mesh, s.layout, ranks).axes) axes.push_back({axis.first.str(), axis.second});
+  for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});
   return axes;
 }
 void set_threads(const Settings& s, int ranks_here) {
@@ -111,8 +113,10 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   }
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_job(s, l.ranks);
+  mesh_axes(s, l.ranks);
   if (!a.log_dir.empty()) check_outside_text(s, "--log-dir", a.log_dir);
-  l.command = {program, "train", a.path};
+  l.command = {program, "train"};
+  if (!a.path.empty()) l.command.push_back(a.path);
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   l.restarted = {"--resume", "good"};
   if (!a.resume.empty()) l.command.insert(l.command.end(), {"--resume", a.resume});
@@ -160,7 +164,7 @@ int eval(const Arguments& a) {
     UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
     auto model = gpt_trainable(s, mesh.shape());
     model->init(random::key(s.seed));
-    restore_tree(model->parameters(), folder, mesh, "params");
+    io::restore_leaves(model->parameters(), folder, place_of(mesh), "params");
     auto loss = static_cast<float>(evaluate(*model, s, mesh));
     std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
   });
@@ -168,7 +172,14 @@ int eval(const Arguments& a) {
 }
 
 int inspect(const Arguments& a) {
-  auto m = io::read_manifest(a.path);
+  auto folder = a.path;
+  bool run = fs::exists(a.path + "/config.yaml") || fs::is_directory(a.path + "/checkpoints");
+  auto saved = run ? std::nullopt : io::newest_checkpoint(a.path);  // by save_tree
+  if (!fs::exists(a.path + "/manifest") && (run || saved)) {
+    folder = run ? checkpoint_of_run(a.path) : saved->folder;
+    std::printf("checkpoint: %s (the newest of %s)\n", folder.c_str(), a.path.c_str());
+  }
+  auto m = io::read_manifest(folder);
   std::int64_t parameters = 0, bytes = 0;
   for (auto& leaf : m.leaves) {
     bytes += static_cast<std::int64_t>(leaf.type.nbytes());
@@ -187,7 +198,7 @@ int inspect(const Arguments& a) {
   auto step = m.notes.count("step") ? m.notes.at("step") : "?";
   std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(),
               m.leaves.size(), static_cast<long long>(parameters), static_cast<long long>(bytes));
-  std::printf("verified: %lld bytes\n", static_cast<long long>(io::verify_checkpoint(a.path)));
+  std::printf("verified: %lld bytes\n", static_cast<long long>(io::verify_checkpoint(folder)));
   return 0;
 }
 }  // namespace bora::app

@@ -16,7 +16,7 @@ int comm(const Arguments&);
 Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides = {});
 /// The newest checkpoint of a run. Throws ConfigError if there is none.
 std::string checkpoint_of_run(const std::string& run);
-/// Sizes for Mesh.
+/// Sizes for Mesh. Throws ConfigError if they do not fit the job, or leave a rank without a part of what the layout splits.
 std::vector<MeshAxis> mesh_axes(const Settings&, int ranks);
 /// Threads of this rank: the setting, or its share of the cores.
 void set_threads(const Settings&, int ranks_here);

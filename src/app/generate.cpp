@@ -26,7 +26,7 @@ int generate(const Arguments& a) {
   set_threads(s, 1);
   local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
     auto model = named_jit(gpt_task(s).init)(random::key(s.seed));
-    restore_tree(tree::node(model), folder, mesh, "params");
+    io::restore_leaves(tree::node(model), folder, place_of(mesh), "params");
     auto policy = Policy::parse(s.policy);
     auto positions = s.model.positions;
     // The whole window each time: what lies behind `last` cannot be seen by it.

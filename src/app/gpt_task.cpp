@@ -9,6 +9,29 @@ models::Gpt2Config gpt_config(const Settings& s) {
           .vocab = kVocab,
           .dropout = static_cast<float>(s.model.dropout)};
 }
+void check_parts(const Settings& s, const MeshShape& mesh) {
+  struct Size {
+    std::string_view axis, key;
+    std::int64_t parts;
+    std::string_view noun, of;
+  };
+  const Size sizes[] = {{"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""},
+                        {"heads", "model.heads", s.model.heads, "head", ""},
+                        {"mlp", "model.embed", gpt_config(s).mlp_axis().size, "hidden unit", ""},
+                        {"vocab", "vocabulary", kVocab, "byte", ""},
+                        {"embed", "model.embed", s.model.embed, "number", " of a vector"}};
+  auto counted = [](std::int64_t n, std::string_view noun) { return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s"); };
+  auto mappings = layout_mappings(parse_layout(s.layout), mesh);
+  for (auto* mapping : {&mappings.compute, &mappings.storage})
+    for (auto& rule : mapping->rules())
+      for (auto& size : sizes) {
+        if (size.axis != rule.axis) continue;
+        auto ranks = mesh.parts(rule.mesh);
+        check<ConfigError>(size.parts >= ranks, size.key, ": ", counted(size.parts, size.noun), size.of, " cannot be spread over ", ranks,
+                           " ranks (mesh axis '", to_string(rule.mesh), "', layout ", s.layout, "); use at most ", counted(size.parts, "rank"),
+                           " there", size.key == "vocabulary" ? "" : ", or raise it");
+      }
+}
 Task<models::Gpt2> gpt_task(const Settings& s) {
   auto policy = Policy::parse(s.policy);
   auto remat = remat::parse(s.model.checkpoint);

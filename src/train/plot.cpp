@@ -47,7 +47,7 @@ void write_loss_plot(const std::string& metrics_path, const std::string& svg_pat
   auto margin = std::max(1e-3, (high - low) * 0.05);
   low -= margin, high += margin;
 
-  constexpr double width = 720, height = 400, left = 60, right = 20, top = 30, bottom = 45;
+  constexpr double width = 720, height = 400, left = 60, right = 30, top = 30, bottom = 45;
   auto x = [&](double step) { return left + (width - left - right) * step / last; };
   auto y = [&](double value) { return top + (height - top - bottom) * (high - value) / (high - low); };
   std::ostringstream out;

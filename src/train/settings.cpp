@@ -2,6 +2,7 @@
 #include <yaml-cpp/yaml.h>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include "bora/base/fields.h"
 #include "bora/base/file.h"
@@ -50,45 +51,68 @@ template <class T> std::string print_value(const T& v) {
   }
 }
 
+/// Letters to insert, drop, change or swap with their neighbour.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    auto diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      auto above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return d[a.size()][b.size()];
 }
 std::string last_word(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-/// The key somebody most likely meant: closest as a whole, or in its last word (a key written outside its group).
-std::string nearest_key(const std::string& key, Settings& all) {
+bool is_group(const std::string& key, Settings& s) {
+  bool group = false;
+  each_setting(s, "", [&](const std::string& k, auto&) { group = group || k.starts_with(key + "."); });
+  return group;
+}
+std::string members_of(const std::string& group, Settings& s) {
+  std::string members;
+  each_setting(s, "", [&](const std::string& key, auto&) {
+    if (key.starts_with(group + ".")) members += (members.empty() ? "" : ", ") + key.substr(group.size() + 1);
+  });
+  return members;
+}
+/// How far a word is from a known one; none if nobody would mean it: more than a third of it differs, and it is not its beginning.
+std::optional<std::size_t> distance(const std::string& written, const std::string& known) {
+  auto shorter = std::min(written.size(), known.size());
+  if (written.size() > 64) return none;
+  auto d = edit_distance(written, known);
+  if (d <= std::max<std::size_t>(1, shorter / 3)) return d;
+  auto begins = [](const std::string& a, const std::string& b) { return a.starts_with(b) && a[b.size()] != '.'; };
+  if (shorter >= 4 && (begins(written, known) || begins(known, written))) return d;
+  return none;
+}
+/// What to write instead of an unknown key: the one that is near, as a whole or in its last word (written outside of its group); in a
+/// group what it has.
+std::string advice(const std::string& key, Settings& all) {
   std::string best;
-  auto distance = static_cast<std::size_t>(-1);
+  auto least = static_cast<std::size_t>(-1);
+  auto group_of = [](const std::string& k) { return k.substr(0, k.find('.') + 1); };  // "model.", or nothing
   auto consider = [&](const std::string& k) {
-    auto d = std::min(2 * edit_distance(key, k), 2 * edit_distance(last_word(key), last_word(k)) + 1);
-    if (d < distance) best = k, distance = d;
+    auto word = distance(last_word(key), last_word(k));
+    auto group = group_of(key).empty() || group_of(k).empty() ? std::optional<std::size_t>(group_of(key) != group_of(k)) : distance(group_of(key), group_of(k));
+    if (word && group && 2 * *word + *group < least) best = k, least = 2 * *word + *group;
   };
   each_setting(all, "", [&](const std::string& k, auto&) {
     consider(k);
     if (auto dot = k.find('.'); dot != std::string::npos) consider(k.substr(0, dot));
   });
-  return best;
+  if (!best.empty()) return "did you mean '" + best + "'?";
+  auto group = key.substr(0, key.find('.'));
+  return is_group(group, all) ? group + " has " + members_of(group, all) : "`bora help` lists the settings";
 }
 
 void assign(Settings& s, const Item& item) {
-  bool known = false, group = false;
-  std::string members;
+  bool known = false, group = is_group(item.key, s);
   each_setting(s, "", [&](const std::string& key, auto& field) {
     using T = std::remove_cvref_t<decltype(field)>;
-    if (key.starts_with(item.key + ".")) {
-      group = true;
-      members += (members.empty() ? "" : ", ") + key.substr(item.key.size() + 1);
-    }
     if (key != item.key) return;
     known = true;
     if (item.form == Item::Form::scalar && parse_value(item.value, field)) return;
@@ -98,17 +122,11 @@ void assign(Settings& s, const Item& item) {
     fail<ConfigError>(item.where, ": ", key, ": expected ", type_words<T>(), ", got ", got);
   });
   if (group && item.form == Item::Form::group) return;  // `model:` with nothing below it
-  check<ConfigError>(!group, item.where, ": ", item.key, ": expected keys below it (", members, "), got ",
+  check<ConfigError>(!group, item.where, ": ", item.key, ": expected keys below it (", members_of(item.key, s), "), got ",
                      item.form == Item::Form::list ? "a list" : "'" + item.value + "'");
-  if (!known)
-    fail<ConfigError>(item.where, ": unknown key '", item.key, "'; did you mean '", nearest_key(item.key, s), "'?");
+  check<ConfigError>(known, item.where, ": unknown key '", item.key, "'; ", [&] { return advice(item.key, s); });
 }
 
-bool is_group(const std::string& key, Settings& s) {
-  bool group = false;
-  each_setting(s, "", [&](const std::string& k, auto&) { group = group || k.starts_with(key + "."); });
-  return group;
-}
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& name, Settings& known,
              std::vector<Item>& out) {
   std::set<std::string> seen;
@@ -140,7 +158,7 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
   std::vector<Item> items;
   try {
     auto root = YAML::Load(yaml);
-    check<ConfigError>(root.IsNull() || root.IsMap(), name, ":1: expected lines of `key: value`");
+    check<ConfigError>(root.IsNull() || root.IsMap(), name, ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
     if (root.IsMap()) flatten(root, "", name, s, items);
   } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg); }
   for (auto& text : overrides) {
@@ -154,6 +172,14 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
 
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   std::error_code error;
+  if (path.empty()) {
+    auto s = parse_settings("", "", overrides);
+    if (!s.out.empty() || s.data.empty()) return s;
+    auto text = std::filesystem::absolute(s.data).lexically_normal();
+    if (!text.has_filename()) text = text.parent_path();  // "texts/"
+    s.out = "runs/" + text.stem().string();
+    return s;
+  }
   check<ConfigError>(std::filesystem::exists(path, error), "no configuration file at ", path);
   check<ConfigError>(!std::filesystem::is_directory(path, error), path,
                      ": expected a configuration file, this is a folder");
@@ -181,5 +207,29 @@ std::string to_yaml(const Settings& settings) {
   if (!group.empty()) out << YAML::EndMap;
   out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
+}
+
+namespace {
+template <class T> void help_lines(T& group, const std::string& prefix, const std::string& which, std::string& out) {
+  std::size_t at = 0;
+  fields::for_each(group, [&](std::string_view name, auto& field) {
+    auto& meaning = T::meanings[at++];
+    auto key = prefix + std::string(name);
+    if constexpr (std::is_aggregate_v<std::remove_cvref_t<decltype(field)>>) help_lines(field, key + ".", which, out);
+    else {
+      if (!which.empty() && key != which && !key.starts_with(which + ".")) return;
+      auto value = print_value(field);
+      auto pad = [](std::string text, std::size_t width) { return text + std::string(std::max(width, text.size() + 1) - text.size(), ' '); };
+      out += "  " + pad(key, 24) + pad(value.empty() ? "-" : value, 9) + std::string(meaning.words) + "\n";
+    }
+  });
+}
+}  // namespace
+std::string settings_help(const std::string& which) {
+  Settings defaults;
+  std::string out;
+  help_lines(defaults, "", which, out);
+  check<ConfigError>(!out.empty(), "no setting or group '", which, "'; ", [&] { return advice(which, defaults); });
+  return out;
 }
 }  // namespace bora

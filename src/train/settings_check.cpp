@@ -48,7 +48,7 @@ void check_settings(const Settings& s) {
                      " equal parts");
   domain(is_finite_f32(s.lr) && s.lr > 0, "lr", s.lr, "above 0");
   (void)Policy::parse(s.policy);
-  check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE or a folder of text files");
+  check<ConfigError>(!s.data.empty(), "data: no text given; set data=FILE, or a folder of text files");
   domain(s.hold_out > 0 && s.hold_out < 1, "hold_out", s.hold_out, "between 0 and 1");
   check<ConfigError>(!s.out.empty(), "out: no output folder given; set out=DIR");
   domain(s.threads >= 0 && s.threads <= 4096, "threads", s.threads,

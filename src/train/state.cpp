@@ -8,56 +8,9 @@ io::Place place_of(const Mesh& mesh) {
           [mesh](const std::string& mine, std::string_view what) { return mesh.exchange(mine, what); }};
 }
 
-namespace {
-std::string joined(const std::string& below, const std::string& path) {
-  return below.empty() || path.empty() ? below + path : below + "." + path;
-}
-}  // namespace
-
-std::vector<io::Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep) {
-  std::vector<io::Leaf> leaves;
-  for (auto& slot : tree::slots(t)) {
-    if (!slot.leaf.defined()) continue;
-    auto local = local_block(slot.leaf.get());
-    auto path = joined(below, slot.path);
-    leaves.push_back(
-        {path, {local.global_shape, local.block.dtype()}, local.spec, const_cast<void*>(local.block.bytes())});
-    keep.push_back(std::move(local.block));
-  }
-  return leaves;
-}
-
-void restore_tree(tree::Node t, const std::string& folder, const Mesh& mesh, const std::string& below) {
-  std::vector<io::Leaf> leaves;
-  std::vector<NewBuffer> buffers;
-  auto slots = tree::slots(t);
-  for (auto& slot : slots) {
-    if (!slot.leaf.defined()) continue;
-    Type block;
-    {
-      auto local = local_block(slot.leaf.get());
-      block = local.block.type();
-      auto path = joined(below, slot.path);
-      leaves.push_back({path, {local.global_shape, block.dtype}, local.spec, nullptr});
-    }
-    slot.leaf.set(Array());  // its memory goes before the new one comes
-    buffers.push_back(new_buffer(block));
-    leaves.back().data = buffers.back().data;
-  }
-  io::restore_checkpoint(folder, leaves, place_of(mesh), below);
-  std::size_t i = 0;
-  for (auto& slot : slots) {
-    if (i == leaves.size()) break;
-    auto path = joined(below, slot.path);
-    if (leaves[i].path != path) continue;  // was empty before
-    slot.leaf.set(from_local_block(buffers[i].done(), leaves[i].type.shape, leaves[i].spec));
-    ++i;
-  }
-}
-
 std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
   Arrays keep;
-  auto leaves = leaves_of(parameters, "", keep);
+  auto leaves = io::leaves_of(parameters, "", keep);
   MeshAxes all;
   for (auto& axis : mesh.shape().axes) all.push_back(axis.first);
   return io::digest_leaves(leaves, place_of(mesh),

@@ -71,7 +71,7 @@ class Run {
     if (s_.digest && (!stored || s_.steps == 0))
       say("init digest " + to_string(mesh_.shape()) + " " + s_.layout + ": " +
           parameter_digest(model_.parameters(), mesh_));
-    if (stored) watchdog_.at("reading " + stored->folder), offering_older([&] { restore_tree(model_.state(), stored->folder, mesh_); });
+    if (stored) watchdog_.at("reading " + stored->folder), offering_older([&] { io::restore_leaves(model_.state(), stored->folder, place_of(mesh_)); });
     auto code = 0;
     if (stored && s_.steps > 0 && stored->step >= s_.steps) {  // nothing is written
       say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s_.steps) + " leaves nothing to do");
@@ -88,6 +88,7 @@ class Run {
       if (s_.steps > 0) code = train(stored.has_value());
     }
     auto peaks = mesh_.exchange(std::to_string(peak_rss()), "run: peak memory");
+    say_peak(peaks);
     for (std::size_t r = 0; r < peaks.size(); ++r) say("peak rss rank " + std::to_string(r) + ": " + peaks[r]);
     return code;
   }
@@ -180,12 +181,18 @@ class Run {
     return loss;
   }
   void say_loss(double loss) const { say("val loss: " + number_text(static_cast<double>(static_cast<float>(loss)))); }
+  /// For people; the lines in bytes below it are for scripts.
+  void say_peak(const std::vector<std::string>& bytes) const {
+    std::int64_t least = std::stoll(bytes[0]), most = least;
+    for (auto& rank : bytes) least = std::min<std::int64_t>(least, std::stoll(rank)), most = std::max<std::int64_t>(most, std::stoll(rank));
+    say("peak memory: " + (bytes.size() > 1 ? bytes_text(least) + " to " + bytes_text(most) + " a rank" : bytes_text(most)));
+  }
   void save(Progress& progress) {
     look_after_folder();
     watchdog_.at("writing the checkpoint of step " + std::to_string(done_) + " into " + root());
     Arrays keep;
     std::string warning;
-    auto leaves = leaves_of(model_.state(), "", keep);
+    auto leaves = io::leaves_of(model_.state(), "", keep);
     auto folder = io::save_checkpoint(
         root(), done_, leaves, place_of(mesh_), {{"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep, &warning);
     progress.line("checkpoint: " + folder);
@@ -214,7 +221,7 @@ class Run {
         bool last = done_ == s_.steps || stopped;
         if (s_.eval_every > 0 && done_ % s_.eval_every == 0 && !last) {
           auto loss = evaluate_now(metrics.get());
-          progress.line("step " + std::to_string(done_) + "  eval loss " +
+          progress.line("step " + std::to_string(done_) + "  val loss " +
                         number_text(static_cast<double>(static_cast<float>(loss))));
         }
         if (s_.checkpoint_every > 0 && done_ % s_.checkpoint_every == 0 && !last) save(progress);

@@ -85,26 +85,65 @@ TEST(Arguments, OtherCommands) {
 TEST(Arguments, MistakesAreOneLine) {
   for (auto& words : std::vector<std::vector<const char*>>{{},
                                                            {"tarin", "gpt.yaml"},
-                                                           {"train"},
                                                            {"launch", "gpt.yaml"},
                                                            {"launch", "-n", "two", "gpt.yaml"},
                                                            {"train", "gpt.yaml", "--mush", "x"},
                                                            {"train", "gpt.yaml", "steps"},
-                                                           {"launch", "-n", "2", "--", "train"},
                                                            {"generate", "x", "--temperature", "-1"}}) {
     auto error = error_of(words);
     EXPECT_NE(error, "no error");
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   }
   EXPECT_EQ(error_of({"tarin", "gpt.yaml"}),
-            "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, comm, doctor");
-  EXPECT_EQ(error_of({"train"}), "no configuration file given; write `bora train CONFIG.yaml [key=value ...]`");
-  EXPECT_EQ(error_of({"plan", "--layout", "dp"}),
-            "no configuration file given; write `bora plan CONFIG.yaml [key=value ...]`");
+            "unknown command 'tarin'; there are train, launch, plan, eval, generate, inspect, comm, doctor, help");
   EXPECT_EQ(error_of({"generate"}), "RUN is required; see bora --help");
-  EXPECT_EQ(error_of({"launch", "-n", "2"}),
-            "no configuration file given; write `bora launch -n N -- train CONFIG.yaml [key=value ...]`");
   for (auto seed : {"-1", "99999999999999999999", "x"})
     EXPECT_NE(error_of({"generate", "x", "--seed", seed}), "no error") << seed;
   EXPECT_EQ(error_of({"train", "gpt.yaml", "steps"}), "expected key=value after gpt.yaml, got 'steps'");
+}
+TEST(Arguments, NoConfigurationFileIsNeeded) {
+  for (auto& words : std::vector<std::vector<const char*>>{{"train", "data=my.txt", "steps=3"},
+                                                           {"plan", "data=my.txt", "steps=3"},
+                                                           {"launch", "-n", "2", "data=my.txt", "steps=3"},
+                                                           {"launch", "-n", "2", "--", "data=my.txt", "steps=3"},
+                                                           {"launch", "-n", "2", "--", "train", "data=my.txt", "steps=3"}}) {
+    auto a = parse(words).value();
+    EXPECT_EQ(a.path, "");
+    EXPECT_EQ(a.settings, (Words{"data=my.txt", "steps=3"}));
+    EXPECT_TRUE(a.program.empty());
+  }
+  EXPECT_EQ(parse({"train"})->path, "");  // the settings say what is missing
+  EXPECT_EQ(parse({"launch", "-n", "2"})->path, "");
+  EXPECT_EQ(error_of({"train", "data=my.txt", "steps"}), "expected key=value, got 'steps'");
+}
+TEST(Arguments, WhatIsNeitherConfigurationNorProgramIsNamed) {
+  for (auto& words : std::vector<std::vector<const char*>>{{"launch", "-n", "2", "--", "nosuchprogram"},
+                                                           {"launch", "-n", "2", "--", "nosuchprogram", "x"},
+                                                           {"launch", "-n", "2", "nosuchprogram"}})
+    EXPECT_EQ(error_of(words),
+              "launch: 'nosuchprogram' is no configuration file, no setting key=value and no program: a program is named by its path "
+              "(./nosuchprogram) or lies in PATH");
+  EXPECT_EQ(parse({"launch", "-n", "2", "--", "sh", "-c", "exit 3"})->program, (Words{"sh", "-c", "exit 3"}));
+}
+TEST(Arguments, HelpShowsDefaultsAndSettings) {
+  auto said = [](const std::vector<const char*>& words) {
+    testing::internal::CaptureStdout();
+    EXPECT_FALSE(parse(words).has_value());
+    return testing::internal::GetCapturedStdout();
+  };
+  auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  for (auto command : {"train", "launch", "plan"}) {
+    auto text = said({command, "--help"});
+    EXPECT_TRUE(has(text, "  lr                      0.001    largest learning rate\n")) << text;
+    EXPECT_TRUE(has(text, "  model.heads             4        ")) << text;
+    EXPECT_EQ(said({"help", command}), text);
+  }
+  EXPECT_TRUE(has(said({"generate", "--help"}), "--length INT=300")) << said({"generate", "--help"});
+  EXPECT_TRUE(has(said({"launch", "--help"}), "--max-restarts INT=0")) << said({"launch", "--help"});
+  EXPECT_TRUE(has(said({"help"}), "  optimizer.beta2         0.95     ")) << said({"help"});
+  EXPECT_TRUE(has(said({"help", "model"}), "model.layers")) << said({"help", "model"});
+  EXPECT_FALSE(has(said({"help", "model"}), "optimizer."));
+  EXPECT_EQ(said({"help", "lr"}), "  lr                      0.001    largest learning rate\n");
+  EXPECT_EQ(error_of({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
+  EXPECT_EQ(error_of({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");
 }

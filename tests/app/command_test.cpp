@@ -38,7 +38,16 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
   is_bad_input("generate " + folder, "is no folder of a run");
   is_bad_input("inspect " + folder, "no checkpoint at");
   is_bad_input("frobnicate", "frobnicate");
-  is_bad_input("train", "no configuration file given");
+  is_bad_input("train", "data: no text given; set data=FILE");
+  is_bad_input("launch -n 2 -- nosuchprogram", "'nosuchprogram' is no configuration file, no setting key=value and no program");
+  is_bad_input("train " + config + " policy=f31", "policy 'f31': no dtype named 'f31'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write");
+  // More ranks than there are parts of what the layout splits.
+  is_bad_input(launch + "layout=tp model.heads=1", "model.heads: 1 head cannot be spread over 2 ranks (mesh axis 'model', layout tp); use at "
+                                                   "most 1 rank there, or raise it");
+  is_bad_input("plan " + config + " mesh=model=4 layout=tp", "model.heads: 3 heads cannot be spread over 4 ranks");
+  is_bad_input("plan " + config + " mesh=data=7 layout=dp", "batch: 6 rows cannot be spread over 7 ranks (mesh axis 'data', layout dp)");
+  is_bad_input("launch -n 4 --out " + folder + "/o " + config + " accumulate=2", "batch: 3 rows in each part of the batch cannot be spread over 4 ranks");
+  is_bad_input("plan " + config + " mesh=data=4 model.embed=3", "model.embed: 3 numbers of a vector cannot be spread over 4 ranks");
   is_bad_input("plan " + config + " mesh=data=65536,model=65536 layout=fsdp+tp", "at most 64, the mesh has 4294967296");
   is_bad_input(launch + "model.positions=80000", "(hold_out=0.05) need a window of 80001 bytes each");
   is_bad_input(launch + "data=" + folder, "lies in the folder of the text");
@@ -49,6 +58,29 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
     is_bad_input("train " + config + " batch=0", "batch: must be 1 or more rows",
                  "BORA_RANK=" + rank + " BORA_SIZE=2 BORA_ROOT=127.0.0.1:9");
   EXPECT_FALSE(fs::exists(folder + "/o"));
+}
+TEST_F(CommandTest, TrainsWithoutAConfigurationFileAndInspectTakesTheRun) {
+  auto out = folder + "/o";
+  is_bad_input("inspect " + folder, "no checkpoint at " + folder);
+  for (std::string start : {"train ", "launch -n 2 -- ", "launch -n 2 -- train "}) {
+    auto r = run(start + "data=" + folder + "/text out=" + out + " steps=3 batch=2 eval_every=2 eval_rows=4 checkpoint_every=2 model.layers=1 " +
+                 "model.embed=16 model.heads=2 model.positions=16");
+    ASSERT_EQ(r.code, 0) << start << r.err;
+    EXPECT_TRUE(std::ifstream(out + "/config.yaml").good());
+    // One name for one thing, bytes for scripts, MiB for people.
+    EXPECT_EQ(r.out.find("eval loss"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("\nstep 2  val loss "), std::string::npos) << r.out;
+    EXPECT_NE(r.line("peak memory: ").find(" MiB"), std::string::npos) << r.out;
+    EXPECT_GT(std::stod(r.line("peak rss rank 0: ")), 1e6);
+    r = run("inspect " + out);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.line("checkpoint: "), out + "/checkpoints/step-3 (the newest of " + out + ")");
+    EXPECT_NE(r.out.find("params.wte.weight"), std::string::npos) << r.out;
+    EXPECT_EQ(run("inspect " + out + "/checkpoints/step-2").code, 0);
+    fs::remove_all(out);
+  }
+  ASSERT_EQ(run("train data=" + folder + "/text out=" + out + " steps=0").code, 0);
+  is_bad_input("inspect " + out, out + " has no checkpoint yet");
 }
 TEST_F(CommandTest, OutputThatDoesNotArriveIsAnError) {
   ASSERT_EQ(run("train --out " + folder + "/o " + config).code, 0);
@@ -135,6 +167,17 @@ TEST_F(CommandTest, CommMeasuresTheCollectivesOfAJob) {
   plot << std::ifstream(svg).rdbuf();
   EXPECT_NE(numbers.str().find("\"op\": \"broadcast\", \"bytes\": 16384"), std::string::npos) << numbers.str();
   EXPECT_TRUE(plot.str().starts_with("<svg")) << plot.str();
+  EXPECT_NE(plot.str().find(">a rank to the next: "), std::string::npos) << plot.str();
+  for (auto at = plot.str().find("<text x=\""); at != std::string::npos; at = plot.str().find("<text x=\"", at + 1)) {  // none is cut off
+    auto x = std::stod(plot.str().substr(at + 9));
+    auto words = plot.str().substr(plot.str().find('>', at) + 1);
+    auto width = 7. * static_cast<double>(words.find('<'));
+    auto anchor = plot.str().substr(plot.str().find("text-anchor=\"", at) + 13);
+    auto begin = anchor.starts_with("start") ? x : anchor.starts_with("middle") ? x - width / 2 : x - width;
+    EXPECT_GE(begin, 0) << words.substr(0, 30);
+    EXPECT_LE(begin + width, 720) << words.substr(0, 30);
+  }
+  EXPECT_EQ(r.out.find('%'), std::string::npos) << r.out;  // ranks of one host share its memory: no share of a link
   auto explained = run("comm --explain -n 4 --max-bytes 65536");
   EXPECT_EQ(explained.code, 0);
   EXPECT_NE(explained.out.find("two_shot"), std::string::npos) << explained.out;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include "bora/base/fields.h"
 
 namespace fs = std::filesystem;
 using namespace bora;
@@ -60,7 +61,7 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
       "gpt.yaml:1: model: expected keys below it (layers, embed, heads, positions, dropout, checkpoint), got '3'");
   EXPECT_EQ(parse_error("batch: 1\nbatch: 2"), "gpt.yaml:2: key 'batch' is given twice");
   EXPECT_EQ(parse_error("", {"batch"}), "command line: expected key=value, got 'batch'");
-  EXPECT_EQ(parse_error("just text"), "gpt.yaml:1: expected lines of `key: value`");
+  EXPECT_EQ(parse_error("just text"), "gpt.yaml:1: expected lines of `key: value`; a text to train on is named by data=FILE");
   auto broken = parse_error("steps: 3\nmodel: {layers: 2\nbatch: 4\n");
   EXPECT_TRUE(broken.starts_with("gpt.yaml:3: broken YAML: ") || broken.starts_with("gpt.yaml:4: broken YAML: "))
       << broken;
@@ -68,6 +69,49 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
   EXPECT_TRUE(parse_error("steps: 3\n\tbatch: 4\n").starts_with("gpt.yaml:2: broken YAML: "))
       << parse_error("steps: 3\n\tbatch: 4\n");
   EXPECT_EQ(parse_error("model:\n"), "no error");
+}
+TEST(Settings, OnlyWhatIsNearIsSuggested) {
+  auto error = [](const std::string& key) { return parse_error("", {key + "=1"}).substr(std::string("command line: ").size()); };
+  EXPECT_EQ(error("optimizer.name"),
+            "unknown key 'optimizer.name'; optimizer has beta1, beta2, eps, weight_decay, clip, final_lr");
+  EXPECT_EQ(error("model.vocab"),
+            "unknown key 'model.vocab'; model has layers, embed, heads, positions, dropout, checkpoint");
+  EXPECT_EQ(error("model.embde"), "unknown key 'model.embde'; did you mean 'model.embed'?");
+  EXPECT_EQ(error("batch_size"), "unknown key 'batch_size'; did you mean 'batch'?");
+  EXPECT_EQ(error("weightdecay"), "unknown key 'weightdecay'; did you mean 'optimizer.weight_decay'?");
+  EXPECT_EQ(error("tokenizer"), "unknown key 'tokenizer'; `bora help` lists the settings");
+  EXPECT_EQ(error("x"), "unknown key 'x'; `bora help` lists the settings");
+}
+/// Every field of a group has its meaning, in its place.
+template <class T> void check_meanings(const T& group, const std::string& name) {
+  std::size_t i = 0;
+  fields::for_each(group, [&](std::string_view field, auto& value) {
+    using F = std::remove_cvref_t<decltype(value)>;
+    if (i >= std::size(T::meanings)) return void(++i);
+    EXPECT_EQ(T::meanings[i].field, field) << name;
+    if constexpr (std::is_aggregate_v<F>) check_meanings(value, std::string(field));
+    else EXPECT_FALSE(T::meanings[i].words.empty()) << name << " " << field;
+    ++i;
+  });
+  EXPECT_EQ(i, std::size(T::meanings)) << name;
+}
+TEST(Settings, HelpSaysWhatEachOneMeans) {
+  check_meanings(Settings{}, "settings");
+  auto all = settings_help();
+  auto lines = std::count(all.begin(), all.end(), '\n');
+  auto yaml = to_yaml(Settings{});
+  EXPECT_EQ(lines, std::count(yaml.begin(), yaml.end(), '\n') - 2);  // all but the names of groups
+  for (std::string group : {"model", "optimizer"})
+    for (std::string text = settings_help(group); !text.empty(); text = text.substr(text.find('\n') + 1))
+      EXPECT_TRUE(text.starts_with("  " + group + ".")) << text;
+  EXPECT_EQ(error_of([] { settings_help("bacth"); }), "no setting or group 'bacth'; did you mean 'batch'?");
+}
+TEST(Settings, WithoutAFileTheRunIsNamedAfterTheText) {
+  EXPECT_EQ(load_settings("", {"data=texts/poems.txt"}).out, "runs/poems");
+  EXPECT_EQ(load_settings("", {"data=texts/all/"}).out, "runs/all");
+  EXPECT_EQ(load_settings("", {"data=poems.txt", "out=o"}).out, "o");
+  EXPECT_EQ(load_settings("", {"data=poems.txt", "lr=0.5"}).lr, 0.5);
+  EXPECT_EQ(error_of([] { check_settings(load_settings("")); }), "data: no text given; set data=FILE, or a folder of text files");
 }
 TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("batch=8"), "no error");
@@ -88,7 +132,9 @@ TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("policy=parameter=f32,compute=bf16"), "no error");
   for (auto bad : {"policy=f31", "policy=i32", "policy=q=f32", "policy="})
     EXPECT_TRUE(check_error(bad).starts_with("policy")) << check_error(bad);
-  EXPECT_EQ(check_error("data="), "data: no text given; set data=FILE or a folder of text files");
+  for (auto bad : {"policy=f31", "policy=p=f31"})  // nor does it quote a line of Bora's or of a caller's
+    EXPECT_EQ(check_error(bad).find(".cpp:"), std::string::npos) << check_error(bad);
+  EXPECT_EQ(check_error("data="), "data: no text given; set data=FILE, or a folder of text files");
   EXPECT_EQ(check_error("join_timeout=0"), "join_timeout: must be above 0 seconds, got 0");
 }
 TEST(Settings, MeshAndLayout) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include "bora/data/windows.h"
 #include "bora/fx/transforms.h"
-#include "bora/io/checkpoint.h"
+#include "bora/io/tree.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
 #include "bora/nn/loss.h"
@@ -183,11 +183,7 @@ struct LayoutMappings {
 };
 LayoutMappings layout_mappings(const Layout&, const MeshShape&);
 
-/// Leaves of a tree as this rank's blocks, below a path; `keep` holds their memory.
-std::vector<io::Leaf> leaves_of(tree::Node, const std::string& below, Arrays& keep);
 io::Place place_of(const Mesh&);
-/// Replaces every leaf of the tree by what the checkpoint says, split as the leaf was.
-void restore_tree(tree::Node, const std::string& folder, const Mesh&, const std::string& below = {});
 /// Digest of the parameters (all ranks).
 std::string parameter_digest(tree::Node parameters, const Mesh&);
 /// What a step will need, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
