@@ -98,7 +98,8 @@ struct Eval final : Interpreter {
     for (auto& a : in)
       check<TraceError>(
           is_buffer(a), p->name(), ": ", a.type(),
-          " is a traced or sharded value that was used after the transform or mesh that made it had ended");
+          " is a traced or sharded value that was used after the transform or mesh that made it had ended; return it from the "
+          "function that is transformed instead of storing it outside");
     return p->run(in, p->infer(types_of(in)));
   }
 };

@@ -22,13 +22,27 @@ std::vector<std::size_t (*)()>& contexts() {
   return c;
 }
 /// The first part in which two stagings differ.
-std::string difference(const std::vector<tree::Part>& a, const std::vector<tree::Part>& b) {
+struct Difference {
+  enum class Kind : std::uint8_t { number, shape, other } kind = Kind::other;
+  std::string path = {}, words = "the mesh, an axis mapping, or the types of the arguments";
+  std::string remedy() const {
+    if (kind == Kind::number) return ". A number that changes every step belongs in an Array.\n";
+    if (kind == Kind::shape) return ". Each shape is staged once: pad to one shape, or to a few, and mask what does not count.\n";
+    return ".\n";
+  }
+};
+Difference difference(const std::vector<tree::Part>& a, const std::vector<tree::Part>& b) {
+  using K = Difference::Kind;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     if (i >= a.size() || i >= b.size() || a[i].path != b[i].path)
-      return "the structure: " + where((i < b.size() ? b : a)[i].path) + " is in one of them only";
-    if (a[i].text != b[i].text) return where(b[i].path) + ": " + a[i].text + ", then " + b[i].text;
+      return {K::other, {}, "the structure: " + where((i < b.size() ? b : a)[i].path) + " is in one of them only"};
+    if (a[i].text == b[i].text) continue;
+    auto words = where(b[i].path) + ": " + a[i].text + ", then " + b[i].text;
+    bool array = b[i].text.find_first_of("[{") != std::string::npos;  // f32[8], f32{batch:8}
+    bool number = !b[i].text.empty() && b[i].text.find_first_not_of("0123456789+-.einfa") == std::string::npos;
+    return {array ? K::shape : number ? K::number : K::other, b[i].path, words};
   }
-  return "the mesh, an axis mapping, or the types of the arguments";
+  return {};
 }
 bool is_power_of_two_times_8(int n) {
   while (n > 8 && n % 2 == 0) n /= 2;
@@ -78,6 +92,8 @@ struct JitCache::State {
     std::list<TracedPtr> entries;  // the most recently used first
     std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
     std::vector<tree::Part> last;  // of the latest staging
+    std::string changing;          // the number that the latest stagings differ in, and how many did
+    int changes = 0;
     int traces = 0;
     TracedPtr find(const tree::Key& key) {
       auto [first, last_one] = index.equal_range(key.hash());
@@ -128,15 +144,18 @@ TracedPtr JitCache::keep(Traced t) {
   auto entry = std::make_shared<const Traced>(std::move(t));
   std::lock_guard l(s.mutex);
   auto& p = s.place();
-  ++p.traces;
-  if (p.traces > 8 && is_power_of_two_times_8(p.traces - 1)) {
+  auto changed = ++p.traces > 1 ? difference(p.last, entry->parts) : Difference{};
+  bool number = changed.kind == Difference::Kind::number;
+  p.changes = !number ? 0 : p.changing == changed.path ? p.changes + 1 : 1;
+  p.changing = number ? changed.path : std::string();
+  constexpr int enough = 3;  // one number, other in each of so many stagings: nobody means that
+  if (p.changes == enough || (p.traces > 8 && is_power_of_two_times_8(p.traces - 1))) {
     std::cerr << "warning: bora: " << s.name() << " was staged " << p.traces << " times; ";
     if (passing)
       std::cerr << "it closes over a value that belongs to one call only (" << passing->get()->describe()
                 << "): pass it as an argument.\n";
     else
-      std::cerr << "the last time for another value of " << difference(p.last, entry->parts)
-                << ". A number that changes every step belongs in an Array.\n";
+      std::cerr << "the last time for another value of " << changed.words << changed.remedy();
   }
   p.last = entry->parts;
   if (passing) return entry;

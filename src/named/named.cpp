@@ -219,7 +219,7 @@ namespace {
 const std::int64_t* number(const Slice& s) { return std::get_if<std::int64_t>(&s.s); }
 const Array* index_of(const Slice& s) { return std::get_if<Array>(&s.s); }
 /// One slice for each axis.
-Slices slices_of(const NamedArray& x, const std::vector<NamedSlice>& parts) {
+Slices slices_of(std::string_view what, const NamedArray& x, const std::vector<NamedSlice>& parts) {
   Slices r(x.axes().size(), Slice(all()));
   std::vector<bool> named(r.size());
   for (auto& p : parts) {
@@ -228,6 +228,10 @@ Slices slices_of(const NamedArray& x, const std::vector<NamedSlice>& parts) {
     named[i] = true;
     check<AxisError>(!std::holds_alternative<NewAxis>(p.slice.s) && !std::holds_alternative<Ellipsis>(p.slice.s),
                      "axis '", p.axis, "': index it with an integer, a range or integers");
+    auto size = x.axes()[i].size;
+    auto* n = number(p.slice);
+    check<IndexError>(!n || (-size <= *n && *n < size), what, "index ", n ? *n : 0, " is outside of axis '", p.axis, "', which has ", size,
+                      size == 1 ? " element" : " elements");
     auto* a = index_of(p.slice);
     check<AxisError>(!a || a->ndim() <= 1, "axis '", p.axis, "' is indexed by an array of ", a ? a->ndim() : 0,
                      " dimensions; use take with named indices");
@@ -262,7 +266,7 @@ struct Target {
   Shape shape;
 };
 Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {
-  Target t{slices_of(x, where), {}, {}};
+  Target t{slices_of("at: ", x, where), {}, {}};
   std::size_t indices = 0, lists = 0;
   for (auto& s : t.slices) {
     indices += index_of(s) != nullptr;
@@ -275,8 +279,6 @@ Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {
     auto& s = t.slices[i];
     if (auto* n = number(s)) {
       if (lists == 0) continue;
-      check<IndexError>(-axis.size <= *n && *n < axis.size, "at: index ", *n, " is outside of axis '", axis.name,
-                        "', which has ", axis.size, " elements");
       auto k = *n < 0 ? *n + axis.size : *n;
       s = range(k, k + 1);
       t.shape.push_back(1);
@@ -306,7 +308,7 @@ NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, Sca
 }  // namespace
 NamedArray NamedArray::operator[](const NamedSlice& s) const { return (*this)[{s}]; }
 NamedArray NamedArray::operator[](std::initializer_list<NamedSlice> l) const {
-  return selected(*this, slices_of(*this, l));
+  return selected(*this, slices_of("", *this, l));
 }
 NamedArray NamedAt::set(const NamedArray& y) const { return update(x_, where_, y, &At::set); }
 NamedArray NamedAt::set(Scalar y) const { return update(x_, where_, y, &At::set); }

@@ -45,17 +45,26 @@ void run_collective(const Primitive& p, Inputs in, Outputs out) {
   start_collective(p, collective_words(p, ti[0].dtype), in, out, scratch.get()).wait();
 }
 
+/// How members are combined, in words: it is quoted when ranks disagree.
+struct Kind {
+  Combine value;
+  operator std::string_view() const {
+    return value == Combine::sum ? "sum" : value == Combine::max ? "max" : "min";
+  }
+  bool operator==(const Kind&) const = default;
+  friend std::ostream& operator<<(std::ostream& o, const Kind& k) { return o << std::string_view(k); }
+};
 struct AllReduce {
   MeshAxes axes;
-  Combine kind;
+  Kind kind;
   Shape of;
   static constexpr std::string_view name = "all_reduce";
   static constexpr bool collective = true;
   Type infer(const Types& in) const { return in[0]; }
   void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {
-    check<TraceError>(kind == Combine::sum, "pmax and pmin cannot be differentiated");
-    return all_reduce(v.ct[0], axes, kind, of);
+    check<TraceError>(kind.value == Combine::sum, "pmax and pmin cannot be differentiated");
+    return all_reduce(v.ct[0], axes, kind.value, of);
   }
   AllReduce lift(std::int64_t) const { return *this; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
@@ -63,10 +72,10 @@ struct AllReduce {
     auto rest = axes;
     rest.remove(AxisName(b.axis_name));
     Array y = in[0].value;
-    if (in[0].axis < 0) y = kind == Combine::sum ? y * b.size : y;
+    if (in[0].axis < 0) y = kind.value == Combine::sum ? y * b.size : y;
     else
-      y = kind == Combine::sum ? sum(y, in[0].axis) : kind == Combine::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
-    return {{rest.empty() ? y : all_reduce(y, rest, kind, of), -1}};
+      y = kind.value == Combine::sum ? sum(y, in[0].axis) : kind.value == Combine::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
+    return {{rest.empty() ? y : all_reduce(y, rest, kind.value, of), -1}};
   }
 };
 struct AllGather {
@@ -232,7 +241,7 @@ bool leads(const Shape& s, std::int64_t dim) { return around(s, dim).outer == 1;
 
 std::optional<CollectiveParams> collective_params(const Primitive& p) {
   if (auto* r = as<AllReduce>(p))
-    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = r->axes, .combine = r->kind, .of = r->of};
+    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = r->axes, .combine = r->kind.value, .of = r->of};
   if (auto* g = as<AllGather>(p))
     return CollectiveParams{
         .kind = CollectiveKind::all_gather, .axes = g->axes, .dim = g->dim, .sizes = g->sizes, .of = g->of};
@@ -279,7 +288,7 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
   auto n = in[0].type.size();
   auto* result = out[0].data;
   if (auto* r = as<AllReduce>(p)) {
-    call.reduce = static_cast<int>(r->kind);
+    call.reduce = static_cast<int>(r->kind.value);
     call.send_counts = {n};
     return {c->start(call)};
   }
@@ -358,7 +367,7 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
 }
 
 Array all_reduce(const Array& x, const MeshAxes& a, Combine kind, const Shape& of) {
-  return call_one(AllReduce{a, kind, of}, {x});
+  return call_one(AllReduce{a, {kind}, of}, {x});
 }
 Array all_gather(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) {
   return call_one(AllGather{a, dim, sizes, of}, {x});

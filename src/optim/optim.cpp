@@ -1,4 +1,5 @@
 #include "bora/optim/optim.h"
+#include <algorithm>
 #include <numbers>
 #include "bora/ops/creation.h"
 #include "bora/ops/special.h"
@@ -13,6 +14,13 @@ const Array& entry(const State& s, const std::string& name) {
                     "'; it was made for other parameters or another optimizer");
   return it->second;
 }
+/// The entry of parameter i.
+const Array& entry(const State& s, const std::string& kind, const Leaves& p, std::size_t i) {
+  auto& a = entry(s, kind + "." + p.paths[i]);
+  check<ShapeError>(a.shape() == p.arrays[i].shape(), "optim: the state's entry '", kind, ".", p.paths[i], "' is ", a.type(),
+                    ", the parameter is ", p.arrays[i].type(), "; the state was made for other parameters");
+  return a;
+}
 Transform stateless(std::function<Arrays(const Arrays&, const Leaves&)> f) {
   return Transform({[](const Leaves&) { return State{}; },
                     [f = std::move(f)](const Arrays& u, const State& s, const Leaves& p) {
@@ -22,9 +30,15 @@ Transform stateless(std::function<Arrays(const Arrays&, const Leaves&)> f) {
 Array next_count(const Array& count) { return count + 1; }
 }  // namespace
 
-Arrays Transform::settled(Arrays g, const Arrays& params) {
-  check<ValueError>(g.size() == params.size(), "optim: ", g.size(), " gradients for ", params.size(), " parameters");
-  for (std::size_t i = 0; i < g.size(); ++i) g[i] = complete_like(g[i], params[i]);
+void check_shapes(std::string_view what, const Leaves& p, const Arrays& given) {
+  for (std::size_t i = 0; i < std::min(p.arrays.size(), given.size()); ++i)
+    check<ShapeError>(given[i].shape() == p.arrays[i].shape(), what, " of '", p.paths[i], "' is ", given[i].type(), ", the parameter is ",
+                      p.arrays[i].type());
+  check<ValueError>(given.size() == p.arrays.size(), what, ": ", given.size(), " arrays for ", p.arrays.size(), " parameters");
+}
+Arrays Transform::settled(Arrays g, const Leaves& params) {
+  check_shapes("optim: the gradient", params, g);
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] = complete_like(g[i], params.arrays[i]);
   return g;
 }
 Array Schedule::constant_value(Scalar v) { return constant(v, f32); }
@@ -140,8 +154,8 @@ Transform scale_by_adam(ScaleByAdam o) {
                       Arrays r;
                       for (std::size_t i = 0; i < u.size(); ++i) {
                         auto& g = u[i];
-                        auto mu = (1 - o.b1) * g + o.b1 * entry(s, "mu." + p.paths[i]),
-                             nu = (1 - o.b2) * (g * g) + o.b2 * entry(s, "nu." + p.paths[i]);
+                        auto mu = (1 - o.b1) * g + o.b1 * entry(s, "mu", p, i),
+                             nu = (1 - o.b2) * (g * g) + o.b2 * entry(s, "nu", p, i);
                         auto mu_hat = mu / correction1.astype(mu.dtype()), nu_hat = nu / correction2.astype(nu.dtype());
                         r.push_back(mu_hat / (sqrt(o.eps_root == 0 ? nu_hat : nu_hat + o.eps_root) + o.eps));
                         next.entries["mu." + p.paths[i]] = mu;
@@ -161,7 +175,7 @@ Transform trace(double decay, bool nesterov) {
                       State next;
                       Arrays r;
                       for (std::size_t i = 0; i < u.size(); ++i) {
-                        auto t = u[i] + decay * entry(s, "trace." + p.paths[i]);
+                        auto t = u[i] + decay * entry(s, "trace", p, i);
                         r.push_back(nesterov ? u[i] + decay * t : t);
                         next.entries["trace." + p.paths[i]] = t;
                       }

@@ -38,6 +38,8 @@ struct Leaves {
   std::vector<std::string> paths;
   Arrays arrays;
 };
+/// Throws ShapeError with the path of the first parameter that `given` does not fit; what: "optim: the gradient".
+void check_shapes(std::string_view what, const Leaves& params, const Arrays& given);
 template <class P> struct Updated {
   P updates;
   State state;
@@ -55,12 +57,12 @@ class Transform {
   /// {updates like params, next state}. params may be any tree with the structure of the gradients.
   template <class P> Updated<P> update(const P& gradients, const State& state, const P& params) const {
     auto p = leaves_of(params);
-    auto [u, next] = rule_->update(settled(tree::leaves(gradients), p.arrays), state, p);
+    auto [u, next] = rule_->update(settled(tree::leaves(gradients), p), state, p);
     return {tree::unflatten(params, u), std::move(next)};
   }
  private:
-  /// Gradients where their parameters live, pending sums completed once.
-  static Arrays settled(Arrays gradients, const Arrays& params);
+  /// Gradients where their parameters live, pending sums completed once. Throws as check_shapes.
+  static Arrays settled(Arrays gradients, const Leaves& params);
   template <class P> static Leaves leaves_of(const P& p) { return {tree::paths(p), tree::leaves(p)}; }
   std::shared_ptr<const Rule> rule_;
 };
@@ -102,6 +104,10 @@ template <class T> Array global_norm(const T& t) { return global_norm_of(tree::l
 /// params + updates, in the parameters' dtypes.
 Arrays apply_updates_flat(const Arrays& params, const Arrays& updates);
 template <class P> P apply_updates(P params, const P& updates) {
-  return tree::unflatten(std::move(params), apply_updates_flat(tree::leaves(params), tree::leaves(updates)));
+  Leaves before{tree::paths(params), tree::leaves(params)};
+  auto by = tree::leaves(updates);
+  check_shapes("apply_updates: the update", before, by);
+  auto after = apply_updates_flat(before.arrays, by);
+  return tree::unflatten(std::move(params), after);
 }
 }  // namespace bora::optim

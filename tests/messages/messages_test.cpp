@@ -1,0 +1,138 @@
+// What errors and warnings say: the operation, the values, and what to do.
+#include <bora/bora.h>
+#include <gtest/gtest.h>
+
+using namespace bora;
+namespace {
+template <class F> std::string error_of(const F& f) {
+  try {
+    f();
+    return "no error";
+  } catch (const Error& e) { return e.text(); }
+}
+struct Params {
+  Array up;
+  std::map<std::string, Array> more;
+};
+struct Options {
+  Array x;
+  float rate = 0;
+};
+}  // namespace
+
+TEST(Messages, RandomKeysInArithmeticNameTheOperation) {
+  auto k = random::key(1);
+  auto numbers = ones({2});
+  EXPECT_EQ(error_of([&] { (void)(k + 1); }), "add: no arithmetic is defined on random keys, got key[] and a number");
+  EXPECT_EQ(error_of([&] { (void)(2 * k); }), "multiply: no arithmetic is defined on random keys, got key[] and a number");
+  EXPECT_EQ(error_of([&] { (void)(k * numbers); }), "multiply: no arithmetic is defined on random keys, got key[] and f32[2]");
+  EXPECT_EQ(error_of([&] { (void)maximum(numbers, k); }), "maximum: no arithmetic is defined on random keys, got f32[2] and key[]");
+  for (auto& text : {error_of([&] { (void)(k < 1); }), error_of([&] { (void)pow(k, 2.5); }), error_of([&] { (void)where(array(true), k, 0); })})
+    EXPECT_NE(text.find(": no arithmetic is defined on random keys, got key[] and a number"), std::string::npos) << text;
+  EXPECT_EQ(error_of([&] { (void)concatenate({random::split(k, 3), ones({3})}); }),
+            "concatenate: random keys and numbers have no common dtype, got key[3] and f32[3]");
+  EXPECT_EQ(error_of([&] { (void)concatenate({random::split(k, 3), random::split(k, 2)}); }), "no error");
+}
+TEST(Messages, SizesNameTheFunction) {
+  EXPECT_EQ(error_of([] { (void)zeros({-2}); }), "zeros: sizes must not be negative, got [-2]");
+  EXPECT_EQ(error_of([] { (void)ones({3, -2}); }), "ones: sizes must not be negative, got [3, -2]");
+  EXPECT_EQ(error_of([] { (void)full({-2}, 1); }), "full: sizes must not be negative, got [-2]");
+  EXPECT_EQ(error_of([] { (void)eye(-2); }), "eye: sizes must not be negative, got [-2, -2]");
+  EXPECT_EQ(error_of([] { (void)tri(-2, 3); }), "tri: sizes must not be negative, got [-2, 3]");
+}
+TEST(Messages, AGivenDtypeIsNotAdvisedAgain) {
+  EXPECT_EQ(error_of([] { (void)array({300}, u8); }), "array: 300 does not fit into u8; give a dtype that holds it, as i64 does");
+  EXPECT_EQ(error_of([] { (void)array({-1}, u32); }), "array: -1 does not fit into u32; give a dtype that holds it, as i64 does");
+  EXPECT_EQ(error_of([] { (void)array({3000000000}); }), "array: 3000000000 does not fit into i32; give a dtype: array({..}, i64)");
+}
+TEST(Messages, PositionsNameTheAxis) {
+  Axis seq{"seq", 7}, one{"one", 1};
+  EXPECT_EQ(error_of([&] { (void)arange(seq)[{"seq", 7}]; }), "index 7 is outside of axis 'seq', which has 7 elements");
+  EXPECT_EQ(error_of([&] { (void)zeros({seq, one})[{{"seq", range(0, 2)}, {"one", -2}}]; }), "index -2 is outside of axis 'one', which has 1 element");
+  EXPECT_EQ(error_of([&] { (void)at(arange(seq), {"seq", 9}).set(1); }), "at: index 9 is outside of axis 'seq', which has 7 elements");
+  EXPECT_EQ(error_of([&] { (void)at(zeros({seq, one}), {"seq", -8}).add(zeros({one})); }),
+            "at: index -8 is outside of axis 'seq', which has 7 elements");
+  EXPECT_EQ((arange(seq)[{"seq", -7}].item<int>()), 0);
+}
+TEST(Messages, AnAxisThatIsNotThereIsSaidWithThoseThatAre) {
+  local_mesh({{"x", 2}}, [](const Mesh& mesh) {
+    EXPECT_EQ(error_of([] { (void)psum(ones({3}), "y"); }), "no mesh axis named 'y'; the mesh is x=2");
+    EXPECT_EQ(error_of([] { (void)axis_index("y"); }), "no mesh axis named 'y'; the mesh is x=2");
+    EXPECT_EQ(error_of([] { (void)psum(ones({3}), "x"); }),
+              "axis 'x' of the mesh is not bound here: collectives act on blocks; call them inside shard_map");
+    EXPECT_EQ(error_of([&] { (void)shard_map([](Array b) { return psum(b, "y"); }, mesh, {Spec{"x"}}, Spec{})(ones({2})); }),
+              "no mesh axis named 'y'; the mesh is x=2");
+  });
+}
+TEST(Messages, CollectivesThatDifferAreQuotedInWords) {
+  std::array<std::string, 2> said;
+  try {
+    local_mesh({{"x", 2}}, [&](const Mesh& mesh) {
+      auto mine = [&](const Array& b) { return mesh.rank() == 0 ? psum(b, "x") : pmax(b, "x"); };
+      try {
+        (void)gather(jit([&](const Array& x) { return shard_map(mine, mesh, {Spec{"x"}}, Spec{})(x); })(ones({2})));
+      } catch (const Error& e) {
+        said.at(static_cast<std::size_t>(mesh.rank())) = e.text();
+        throw;
+      }
+    });
+    ADD_FAILURE() << "no error";
+  } catch (const Error&) {}
+  auto text = said[0] + said[1];
+  EXPECT_NE(text.find("kind=sum"), std::string::npos) << text;
+  EXPECT_NE(text.find("kind=max"), std::string::npos) << text;
+}
+TEST(Messages, VmapSaysWhatItsBracesMean) {
+  auto f = [](const Array& a, const Array& b) { return a + b; };
+  EXPECT_EQ(error_of([&] { (void)vmap(f, {0, none})(ones({3}), ones({3})); }),
+            "vmap: output 0 is mapped, but .out = none says it is not; give it an output axis (vmap(f, {0, none}) means in = 0, out = none; "
+            "an axis for each argument is vmap(f, {.in = {0, none}}))");
+}
+TEST(Messages, ALeakedValueSaysWhatToDo) {
+  Array leaked;
+  (void)jit([&](const Array& x) {
+    leaked = x * 2;
+    return sum(x);
+  })(ones({2}));
+  EXPECT_EQ(error_of([&] { (void)(leaked + 1); }),
+            "add: f32[2] is a traced or sharded value that was used after the transform or mesh that made it had ended; return it from the "
+            "function that is transformed instead of storing it outside");
+}
+TEST(Messages, OptimizersNameTheParameter) {
+  Params p{ones({3}), {{"b", ones({2})}}}, wrong{ones({3}), {{"b", ones({4})}}}, fewer{ones({3}), {}};
+  for (auto& tx : {optim::adamw(), optim::sgd({.momentum = 0.9}), optim::chain(optim::clip_by_global_norm(1), optim::adam())}) {
+    auto state = tx.init(p);
+    EXPECT_EQ(error_of([&] { (void)tx.update(wrong, state, p); }), "optim: the gradient of 'more.b' is f32[4], the parameter is f32[2]");
+    EXPECT_EQ(error_of([&] { (void)tx.update(fewer, state, p); }), "optim: the gradient: 1 arrays for 2 parameters");
+    auto text = error_of([&] { (void)tx.update(wrong, state, wrong); });
+    EXPECT_TRUE(text.starts_with("optim: the state's entry '")) << text;
+    EXPECT_NE(text.find("more.b' is f32[2], the parameter is f32[4]; the state was made for other parameters"), std::string::npos) << text;
+    EXPECT_EQ(error_of([&] { (void)tx.update(p, state, p); }), "no error");
+  }
+  EXPECT_EQ(error_of([&] { (void)optim::apply_updates(p, wrong); }), "apply_updates: the update of 'more.b' is f32[4], the parameter is f32[2]");
+}
+TEST(Messages, StagingAgainSaysWhyAndWhatHelps) {
+  auto said = [](const auto& calls) {
+    testing::internal::CaptureStderr();
+    calls();
+    return testing::internal::GetCapturedStderr();
+  };
+  auto shapes = jit([](const Array& x) { return x * 2; }, {.name = "shapes"});
+  auto text = said([&] {
+    for (int n = 1; n < 10; ++n) (void)shapes(ones({n}));
+  });
+  EXPECT_EQ(text, "warning: bora: jit(shapes) was staged 9 times; the last time for another value of 'argument 0': f32[8], then f32[9]. Each shape "
+                  "is staged once: pad to one shape, or to a few, and mask what does not count.\n");
+  auto numbers = jit([](const Options& o) { return o.x * o.rate; }, {.name = "numbers"});
+  text = said([&] {
+    for (int n = 0; n < 5; ++n) (void)numbers(Options{ones({2}), 0.5F * static_cast<float>(n)});
+  });
+  EXPECT_EQ(text, "warning: bora: jit(numbers) was staged 4 times; the last time for another value of 'rate': 1, then 1.5. A number that changes "
+                  "every step belongs in an Array.\n");
+  auto few = jit([](const Options& o) { return o.x * o.rate; });
+  text = said([&] {  // two shapes and two numbers are what a cache is for
+    for (int round = 0; round < 5; ++round)
+      for (int n : {1, 2}) (void)few(Options{ones({n}), static_cast<float>(n)});
+  });
+  EXPECT_EQ(text, "");
+}
