@@ -40,7 +40,10 @@ bool in_path(const std::string& name) {
     if (can_run((folder.empty() ? "." : folder) + "/" + name)) return true;
   return false;
 }
-bool is_setting(const std::string& word) { return word.find('=') != std::string::npos && !std::filesystem::exists(word); }
+bool is_setting(const std::string& word) {
+  std::error_code error;
+  return word.find('=') != std::string::npos && !std::filesystem::exists(word, error);
+}
 bool is_config(const std::string& word) {
   std::error_code error;
   return word.ends_with(".yaml") || word.ends_with(".yml") || std::filesystem::exists(word, error);

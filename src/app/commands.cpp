@@ -171,14 +171,19 @@ int eval(const Arguments& a) {
   return 0;
 }
 
+namespace {
+/// The checkpoint at this path: itself, or the newest of a run or of what save_tree wrote.
+std::string checkpoint_at(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + "/manifest", error)) return path;
+  if (fs::exists(path + "/config.yaml", error) || fs::is_directory(path + "/checkpoints", error)) return checkpoint_of_run(path);
+  auto saved = io::newest_checkpoint(path);
+  return saved ? saved->folder : path;
+}
+}  // namespace
 int inspect(const Arguments& a) {
-  auto folder = a.path;
-  bool run = fs::exists(a.path + "/config.yaml") || fs::is_directory(a.path + "/checkpoints");
-  auto saved = run ? std::nullopt : io::newest_checkpoint(a.path);  // by save_tree
-  if (!fs::exists(a.path + "/manifest") && (run || saved)) {
-    folder = run ? checkpoint_of_run(a.path) : saved->folder;
-    std::printf("checkpoint: %s (the newest of %s)\n", folder.c_str(), a.path.c_str());
-  }
+  auto folder = checkpoint_at(a.path);
+  if (folder != a.path) std::printf("checkpoint: %s (the newest of %s)\n", folder.c_str(), a.path.c_str());
   auto m = io::read_manifest(folder);
   std::int64_t parameters = 0, bytes = 0;
   for (auto& leaf : m.leaves) {
