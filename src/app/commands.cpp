@@ -15,7 +15,7 @@ namespace {
 /// Paths that stay right wherever a later command is run from.
 Settings with_absolute_paths(Settings s) {
   if (!s.data.empty()) s.data = fs::absolute(s.data).lexically_normal();
-  s.out = fs::absolute(s.out).lexically_normal();
+  if (!s.out.empty()) s.out = fs::absolute(s.out).lexically_normal();
   if (!s.trace.empty()) s.trace = fs::absolute(s.trace).lexically_normal();
   return s;
 }
