@@ -99,7 +99,7 @@ int train(const Arguments& a) {
 
 int launch_ranks(const Arguments& a, const std::string& program) {
   auto text = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-  Launch l{.ranks = a.ranks, .log_dir = a.log_dir, .max_restarts = a.max_restarts, .root = text("BORA_ROOT"), .threads = 1,
+  Launch l{.ranks = a.ranks, .log_dir = a.log_dir, .max_restarts = a.max_restarts, .root = text("BORA_ROOT"),
            .ssh = a.ssh.empty() ? text("BORA_SSH") : a.ssh, .agent = program, .variables = a.variables};
   if (!a.hosts.empty()) {
     auto hosts = read_hosts(a.hosts);
@@ -120,7 +120,6 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   l.restarted = {"--resume", "good"};
   if (!a.resume.empty()) l.command.insert(l.command.end(), {"--resume", a.resume});
-  l.threads = static_cast<int>(s.threads);
   return launch(l);
 }
 

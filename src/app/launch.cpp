@@ -124,8 +124,7 @@ class Job final : private RankEvents {
   }
   /// Each attempt has a name of its own, and a secret unless the user gave one: what is left of an earlier one is refused.
   void start(int attempt) {
-    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job(),
-                      .threads = options_.threads};
+    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job()};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     RootSocket here;
     if (remote_.empty()) here = RootSocket(options_.root);

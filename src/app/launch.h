@@ -12,7 +12,6 @@ struct Launch {
   std::string log_dir = {};               // rank-<r>.log: everything rank r prints
   int max_restarts = 0;                   // after a rank was lost
   std::string root = {};                  // host:port of rank 0; empty: a free port of the loopback interface, or of the first host
-  int threads = 0;                        // of each rank; OMP_WAIT_POLICY=passive, unless set, where they outnumber a machine's cores
   double grace_s = 1.5;                   // what survivors of a failure get until they are ended
   // Other machines
   std::vector<Host> hosts = {};             // empty: all ranks run here

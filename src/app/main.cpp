@@ -33,13 +33,6 @@ int finish(int code) {
   bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   return arrived ? code : say("cannot write to standard output: it is full or closed", code == 0 ? 2 : code);
 }
-/// libgomp reads its settings before main. Its threads spin for milliseconds while they wait for one another: with other work on the cores a
-/// step takes a hundred times as long. A few hundred microseconds cost nothing on quiet cores.
-void bound_spinning(char** argv) {
-  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
-  ::setenv("GOMP_SPINCOUNT", "3000", 1);
-  ::execv("/proc/self/exe", argv);  // where that is impossible, it is as it was
-}
 /// Libraries end the process where the system refuses what they cannot do without. Then there is still the one line.
 void on_abort(int) {
   constexpr char line[] = "bora: a library ended the process, because of what is said above\n";
@@ -70,7 +63,6 @@ int run(const bora::app::Arguments& a) {
 
 int main(int argc, char** argv) {
   occupy_standard_files();
-  bound_spinning(argv);
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of write
   bora::transport::dump_on_sigusr2();

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/error.h"
-#include "bora/base/parallel.h"
 #include "bora/base/text.h"
 
 namespace bora::app {
@@ -177,9 +176,6 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   ::unsetenv("BORA_ROOT_FD");
   if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));
   if (!job.interface_name.empty()) set("BORA_INTERFACE", job.interface_name);
-  // Threads that outnumber the cores must not spin while they wait for one another: libgomp would for minutes.
-  set_thread_count(0);
-  if (job.threads * job.count > thread_count()) ::setenv("OMP_WAIT_POLICY", "passive", 0);
   if (job.first + i == 0 && job.columns > 0) set("BORA_TERMINAL", std::to_string(job.columns));
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(streams[0], 1);

@@ -42,7 +42,6 @@ struct RanksToStart {
   std::string job = {};                   // BORA_JOB
   std::string secret = {};                // passed on as a descriptor
   std::string interface_name = {};        // BORA_INTERFACE, unless empty
-  int threads = 0;                        // of each rank; more than there are cores wait passively. 0: their share
   int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
 };
 /// Each rank has a process group of its own, nothing on stdin, BORA_RANK and what else it needs in its environment, and dies with this

@@ -190,7 +190,7 @@ void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& e
   first_ = r.first;
   ended_.assign(static_cast<std::size_t>(r.count), false);
   auto message = Packer().number(r.first).number(r.count).number(r.size).texts(r.command).text(r.root).text(r.job).text(r.secret)
-                     .text(host_.interface_name).number(r.threads).number(r.columns).texts(environment).text(folder).take();
+                     .text(host_.interface_name).number(r.columns).texts(environment).text(folder).take();
   check<ConfigError>(message.size() < most_bytes / 2, "launch: command and environment have ", message.size(), " bytes; at most ",
                      most_bytes / 2, " can be given to other hosts");
   send(job, message);
@@ -316,7 +316,7 @@ RanksToStart read_job(std::string_view message, Reporter& to) {
   to.first = r.first = u.count(1 << 20), to.count = r.count = u.count(1 << 16), r.size = u.count(1 << 20);
   r.command = u.texts();
   for (auto* field : {&r.root, &r.job, &r.secret, &r.interface_name}) *field = u.text();
-  r.threads = u.count(1 << 16), r.columns = u.count(1 << 16);
+  r.columns = u.count(1 << 16);
   for (auto& variable : u.texts()) {
     auto equals = variable.find('=');
     if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);

@@ -9,7 +9,7 @@ namespace {
 using I = std::int64_t;
 constexpr I kRowsBytes = 128 * 1024;  // of the values that are kept for sums only: they stay in the second-level cache
 constexpr I kChunk = 512;             // columns that are done on their own, where they can be
-constexpr I kLittle = 32768;          // elements that are not worth a second thread
+constexpr double kElement = 0.3;       // ns
 
 struct Shape {
   I rows, columns, blocks;
@@ -118,7 +118,7 @@ void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, con
   }
   auto chunk = f.whole_rows ? shape.columns : std::min(kChunk, shape.columns);
   auto chunks = (shape.columns + chunk - 1) / chunk;
-  auto grain = kLittle / (kernels::kBlockRows * chunk) + 1;
+  auto grain = grain_for(kElement * static_cast<double>(kernels::kBlockRows * chunk));
   parallel_for(shape.blocks * chunks, grain, [&](I begin, I end) {
     std::vector<char*> partial(f.sums.size());
     for (I c = 0; c < chunks; ++c) {

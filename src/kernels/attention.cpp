@@ -14,7 +14,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 1 << 18;  // multiply-adds that are worth a thread
+constexpr double kMultiplyAdd = 0.02;  // ns
 
 /// Working memory of one thread. key_tiles: of which dk and dv are kept at a time; none: forward.
 struct Scratch {
@@ -52,7 +52,7 @@ struct Scratch {
 I spread(I i, I n) { return i % 2 == 0 ? i / 2 : n - 1 - i / 2; }
 /// f(unit, scratch) for units [0, n) of `work` multiply-adds each.
 template <class F> void each(const AttentionCall& c, I key_tiles, I n, I work, F f) {
-  parallel_for(n, std::max<I>(1, kGrain / std::max<I>(1, work)), [&](I begin, I end) {
+  parallel_for(n, grain_for(kMultiplyAdd * static_cast<double>(work)), [&](I begin, I end) {
     Scratch memory(c, key_tiles);
     for (I u = begin; u < end; ++u) f(u, memory.at);
   });
@@ -99,7 +99,7 @@ void attention_gradient(const AttentionCall& c, const AttentionGradient& g, Isa 
     kept = std::max<I>(1, key_tiles), heads = c.batch * c.heads, threads = thread_count(),
     pairs = c.queries * c.keys * (c.dim + c.value_dim);
   I whole = c.group * pairs * 5 / 2, rounds = (heads + threads - 1) / threads;
-  if (threads == 1 || rounds * threads * 5 <= heads * 7 || heads * whole < kGrain) {
+  if (threads == 1 || rounds * threads * 5 <= heads * 7 || grain_for(kMultiplyAdd * static_cast<double>(heads * whole)) > 1) {
     each(c, kept, heads, whole, [&](I u, const AttentionScratch& memory) {
       run(c, g, {u / c.heads, u % c.heads, 0, c.group, 0, tiles, 0, key_tiles}, AttentionWant::all, memory);
     });

@@ -16,7 +16,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 1 << 18;          // multiply-adds that are worth a thread
+constexpr double kMultiplyAdd = 0.02, kAdd = 0.2, kInteger = 0.1;  // ns
 constexpr I kStrip = 14, kPanel = 32;  // units in which rows and columns are handed to threads
 
 /// Scratch of this thread, kept between calls; packed b takes half of the second-level cache.
@@ -67,7 +67,7 @@ void run_over_slabs(const Gemm& g) {
       using Out = decltype(o);
       auto* sum = static_cast<T*>(parts.get());
       auto* c = static_cast<Out*>(whole.c);
-      parallel_for(size, 1 << 14, [&](I begin, I end) {
+      parallel_for(size, grain_for(kAdd * static_cast<double>(s1 - s0)), [&](I begin, I end) {
         for (I x = begin; x < end; ++x) {
           auto& to = c[x / g.n * g.ldc + x % g.n];
           T v = s0 > 0 ? sum[x] : T(0);
@@ -82,7 +82,7 @@ void run_over_slabs(const Gemm& g) {
     };
     for (I s0 = 0; s0 < slabs; s0 += round) {
       I s1 = std::min(slabs, s0 + round);
-      parallel_for(s1 - s0, 1, [&](I begin, I end) {
+      parallel_for(s1 - s0, grain_for(kMultiplyAdd * static_cast<double>(size * (g.k / slabs))), [&](I begin, I end) {
         for (I s = s0 + begin; s < s0 + end; ++s) {
           I k0 = g.k * s / slabs;
           auto b = whole;
@@ -103,8 +103,9 @@ void run_over_slabs(const Gemm& g) {
 }
 
 void run_float(const Gemm& g) {
-  I threads = thread_count(), work = g.batch * g.m * g.n * g.k;
-  if (threads == 1 || work < 2 * kGrain) {
+  const I threads = thread_count();
+  const double work = kMultiplyAdd * static_cast<double>(g.batch * g.m * g.n * g.k);
+  if (threads == 1 || grain_for(work) > 1) {
     for (I b = 0; b < g.batch; ++b) run(part(g, b, 0, g.m, 0, g.n));
     return;
   }
@@ -115,7 +116,7 @@ void run_float(const Gemm& g) {
   auto share = [&](I size, I units) { return size * ((g.batch * units + threads - 1) / threads) / units; };
   bool by_rows = g.batch >= threads || (share(g.m, strips) + 2) * g.n < (share(panels * kPanel, panels) + 6) * g.m;
   I units = by_rows ? strips : panels;
-  parallel_for(g.batch * units, std::max<I>(1, kGrain / std::max<I>(1, work / (g.batch * units))), [&](I begin, I end) {
+  parallel_for(g.batch * units, grain_for(work / static_cast<double>(g.batch * units)), [&](I begin, I end) {
     while (begin < end) {
       I batch = begin / units, u0 = begin % units, u1 = std::min(units, u0 + end - begin);
       if (by_rows) run(part(g, batch, g.m * u0 / units, g.m * u1 / units, 0, g.n));
@@ -128,7 +129,7 @@ void run_float(const Gemm& g) {
 template <class T> void run_integer(const Gemm& g) {
   const auto *a = static_cast<const T*>(g.a), *b = static_cast<const T*>(g.b);
   auto* c = static_cast<T*>(g.c);
-  parallel_for(g.batch * g.m, std::max<I>(1, 16384 / std::max<I>(1, g.n * g.k)), [&](I begin, I end) {
+  parallel_for(g.batch * g.m, grain_for(kInteger * static_cast<double>(g.n * g.k)), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
       I batch = u / g.m, i = u % g.m;
       T* row = c + batch * g.c_batch + i * g.ldc;

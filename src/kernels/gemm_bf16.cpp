@@ -20,6 +20,7 @@ using I = std::int64_t;
 constexpr I kRows = 512, kColumns = 1024,
             kLeast = 1 << 15;  // tile; multiply-adds below which our own kernel is as good
 constexpr std::size_t kKept = 512;
+constexpr double kMultiplyAdd = 0.01;  // ns
 
 /// oneDNN splits work over the threads that OpenMP offers to the calling thread: here one.
 class OneThread {
@@ -109,7 +110,7 @@ bool gemm_bf16_unit(const Gemm& g) {
   auto edge = [](I n, I tiles, I i) {
     return std::min(n, (n / tiles + 31) / 32 * 32 * i);
   };  // multiples of 32: few shapes of tiles
-  parallel_for(g.batch * tiles, 1, [&](I begin, I end) {
+  parallel_for(g.batch * tiles, grain_for(kMultiplyAdd * static_cast<double>(g.m * g.n * g.k / tiles)), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
       I batch = u / tiles, i = u % tiles / tiles_n, j = u % tiles_n;
       I i0 = edge(g.m, tiles_m, i), i1 = i + 1 == tiles_m ? g.m : edge(g.m, tiles_m, i + 1);

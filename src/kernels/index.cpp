@@ -12,13 +12,13 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 16384;  // elements that are worth a thread
+constexpr double kElement = 0.3, kRead = 2;  // ns of an element of a row; of one that lies anywhere
 bool inside(std::int32_t i, I n) { return i >= 0 && i < n; }
 
 template <class T>
 void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m, I inner, OutOfRange mode, T filler) {
   bool clamp = mode == OutOfRange::clamp;
-  parallel_for(outer * m, std::max<I>(1, kGrain / inner), [&](I begin, I end) {
+  parallel_for(outer * m, grain_for(inner == 1 ? kRead : kElement * static_cast<double>(inner)), [&](I begin, I end) {
     for (I u = begin; u < end;) {
       const T* from = in + u / m * n * inner;
       const std::int32_t* at = indices + u % m;
@@ -72,7 +72,7 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
 constexpr I kManyNumbers = 1 << 13;
 template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
   constexpr I block = 512, ahead = 24;
-  parallel_for(n, std::max<I>(1, n * kGrain / m), [&](I r0, I r1) {
+  parallel_for(n, grain_for(kRead * static_cast<double>(m) / static_cast<double>(n)), [&](I r0, I r1) {
     std::uint32_t at[block + ahead] = {};
     T x[block];
     const auto first = static_cast<std::uint32_t>(r0), count = static_cast<std::uint32_t>(r1 - r0);
@@ -133,18 +133,19 @@ void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* o
       }
     }
   };
-  I work = outer * m * inner, lines = (inner * static_cast<I>(sizeof(T)) + 63) / 64,
+  const double work = kElement * static_cast<double>(outer * m * inner);
+  I lines = (inner * static_cast<I>(sizeof(T)) + 63) / 64,
     per_line = 64 / static_cast<I>(sizeof(T));
   if (outer >= thread_count()) {
-    parallel_for(outer, std::max<I>(1, kGrain / (m * inner)), [&](I b, I e) {
+    parallel_for(outer, grain_for(work / static_cast<double>(outer)), [&](I b, I e) {
       for (I o = b; o < e; ++o) apply(o, 0, n, 0, inner);
     });
   } else if (lines >= 4 * thread_count()) {
-    parallel_for(lines, std::max<I>(1, lines * kGrain / work), [&](I b, I e) {
+    parallel_for(lines, grain_for(work / static_cast<double>(lines)), [&](I b, I e) {
       for (I o = 0; o < outer; ++o) apply(o, 0, n, b * per_line, std::min(inner, e * per_line));
     });
   } else {
-    parallel_for(n, std::max<I>(1, n * kGrain / work), [&](I b, I e) {
+    parallel_for(n, grain_for(work / static_cast<double>(n)), [&](I b, I e) {
       for (I o = 0; o < outer; ++o) apply(o, b, e, 0, inner);
     });
   }

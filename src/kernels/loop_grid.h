@@ -4,7 +4,6 @@
 
 namespace bora::kernels {
 inline constexpr double kNanosecondsPerCost = 0.05;  // one instruction of the interpreter on one element, roughly
-inline constexpr double kGrainNanoseconds = 5000;    // least work worth a thread
 
 /// Scratch memory of this thread, kept between loops; 64-byte aligned.
 char* loop_scratch(std::size_t bytes);

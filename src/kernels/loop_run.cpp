@@ -105,7 +105,7 @@ class Runner {
   void split_row(std::int64_t row) {
     const auto partials = plan_.partials * kPartialBytes;  // of a segment
     passes(row, [&](const Pass& pass) {
-      parallel_for(segments_, 1, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(segments_, grain_for(static_cast<double>(kSegment) * k_.cost * kNanosecondsPerCost), [&](std::int64_t begin, std::int64_t end) {
         Runner hand(*this);  // shares what is one per row
         hand.own_blocks();
         for (auto s = begin; s < end; ++s) {
@@ -282,7 +282,7 @@ const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t t
 void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {
   if (times > 1 && a.extent[a.ndim - 1] > 0) {  // one row that other threads do not share: each time is a row of one call
     const Grid g(k, a);
-    const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kGrainNanoseconds;
+    const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kWorthAThread;
     if (const auto* code = alone ? code_for(k, g, times) : nullptr) {
       const auto* half = k.isa == Isa::v4 && g.columns <= (k.wide ? 4 : 8) ? code_for(k.halves(), g, times) : nullptr;
       return (half != nullptr ? half : code)->run_in_turn(a, g, times, step);
@@ -307,7 +307,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
     const auto group = std::clamp<std::int64_t>(block / std::max<std::int64_t>(1, g.columns), 1,
                                                 std::min<std::int64_t>(g.rows, g.inner()));
     const double row_time = (static_cast<double>(g.columns) * k.cost + 20) * kNanosecondsPerCost;
-    const auto grain = static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1;
+    const auto grain = grain_for(row_time);
     parallel_for(g.rows, grain, [&](std::int64_t begin, std::int64_t end) {
       Runner runner(k, k.whole, a, g, group, std::max<std::int64_t>(1, group * g.columns));
       for (auto r = begin; r < end;) {
@@ -319,7 +319,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
   } else if (!k.has_reduction && !k.has_row_store) {  // blocks of rows are independent
     const auto blocks = (g.columns + block - 1) / block;
     const auto grain =
-        static_cast<std::int64_t>(kGrainNanoseconds / (static_cast<double>(block) * k.cost * kNanosecondsPerCost)) + 1;
+        grain_for(static_cast<double>(block) * k.cost * kNanosecondsPerCost);
     parallel_for(g.rows * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
       Runner runner(k, k.blocks, a, g, 1, block);
       while (begin < end) {
@@ -330,7 +330,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
     });
   } else if (g.columns <= kSegment) {
     const double row_time = static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost;
-    parallel_for(g.rows, static_cast<std::int64_t>(kGrainNanoseconds / row_time) + 1,
+    parallel_for(g.rows, grain_for(row_time),
                  [&](std::int64_t begin, std::int64_t end) {
                    Runner runner(k, k.blocks, a, g, 1, block);
                    for (auto r = begin; r < end; ++r) runner.long_row(r, 0, g.columns);
@@ -341,7 +341,7 @@ void run(const LoopKernel& k, const LoopArgs& a) {
       for (auto r = begin; r < end; ++r) runner.split_row(r);
     };
     if (g.rows < thread_count()) split(0, g.rows);
-    else parallel_for(g.rows, 1, split);
+    else parallel_for(g.rows, grain_for(static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost), split);
   }
 }
 }  // namespace bora::kernels

@@ -16,7 +16,7 @@ using I = std::int64_t;
 struct Axis {
   I n, to, from;
 };                           // extent, stride of dst, stride of src
-constexpr I kGrain = 16384;  // elements that are worth a thread
+constexpr double kElement = 0.5, kByte = 0.03;  // ns of an element that is moved on its own; of a byte of many in a row
 
 /// Position `index` of the outer axes (row-major) -> offsets.
 struct Offsets {
@@ -126,7 +126,7 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     I outer = 1, bj = (col.n + kBlock - 1) / kBlock, bi = (row.n + kBlock - 1) / kBlock;
     for (const auto& a : axes) outer *= a.n;
     I block = std::min(col.n, kBlock) * std::min(row.n, kBlock);
-    parallel_for(outer * bj * bi, std::max<I>(1, kGrain / block), [&](I begin, I end) {
+    parallel_for(outer * bj * bi, grain_for(kElement * static_cast<double>(block)), [&](I begin, I end) {
       for (I u = begin; u < end; ++u) {
         auto o = offsets(axes, u / (bj * bi));
         I j = u / bi % bj * kBlock, i = u % bi * kBlock;
@@ -139,10 +139,11 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   }
   I outer = 1;
   for (const auto& a : axes) outer *= a.n;
-  if (outer < 16 && row.n >= 2 * kGrain) {  // few long rows: the row itself is split
+  const I grain = grain_for(kElement);
+  if (outer < 16 && row.n >= 2 * grain) {  // few long rows: the row itself is split
     for (I u = 0; u < outer; ++u) {
       auto o = offsets(axes, u);
-      parallel_for(row.n, kGrain, [&](I begin, I end) {
+      parallel_for(row.n, grain, [&](I begin, I end) {
         copy_row(dst + o.to + begin * row.to, row.to, src + o.from + begin * row.from, row.from, end - begin, far);
         if (far) stream_end();
       });
@@ -156,7 +157,7 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
     axes.pop_back();
     middle = step.n;
   }
-  parallel_for(outer, std::max<I>(1, kGrain / row.n), [&](I begin, I end) {
+  parallel_for(outer, grain_for(kElement * static_cast<double>(row.n)), [&](I begin, I end) {
     for (I u = begin; u < end;) {
       auto o = offsets(axes, u / middle);
       for (I v = u % middle; v < middle && u < end; ++v, ++u)
@@ -191,7 +192,7 @@ void copy_bytes(void* dst, const void* src, std::size_t bytes) {
   if (dst == src || bytes == 0) return;
   bool far = bytes >= streaming_bytes();
   constexpr I page = 4096;
-  parallel_for((static_cast<I>(bytes) + page - 1) / page, 64, [&](I begin, I end) {
+  parallel_for((static_cast<I>(bytes) + page - 1) / page, grain_for(kByte * page), [&](I begin, I end) {
     auto from = static_cast<std::size_t>(begin * page), n = std::min(bytes, static_cast<std::size_t>(end * page)) - from;
     auto* to = static_cast<char*>(dst) + from;
     const auto* x = static_cast<const char*>(src) + from;
@@ -206,7 +207,7 @@ void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits) {
     using T = decltype(t);
     auto* x = static_cast<T*>(dst);
     bool far = static_cast<std::size_t>(n) * sizeof(T) >= streaming_bytes();
-    parallel_for(n, kGrain, [&](I begin, I end) {
+    parallel_for(n, grain_for(kByte * sizeof(T)), [&](I begin, I end) {
       if (!far) return static_cast<void>(std::fill(x + begin, x + end, static_cast<T>(bits)));
       constexpr I block = 4096 / sizeof(T);
       alignas(64) T pattern[block];

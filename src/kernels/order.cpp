@@ -76,7 +76,8 @@ template <class Key> Scratch<Key>& scratch() {
   static thread_local Scratch<Key> s;
   return s;
 }
-constexpr I kGrain = 4096, kRadix = 256, kWide = 1 << 16;
+constexpr double kElement = 6, kTurned = 0.5, kSeen = 1;  // ns of one that is ordered; becomes a key; may be among the largest
+constexpr I kRadix = 256, kWide = 1 << 16;
 
 void check_row(std::string_view what, I n) {
   check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
@@ -96,17 +97,17 @@ void argsort(Dtype d, const void* in, std::int32_t* out, std::int64_t rows, std:
       auto* a = static_cast<Entry<Key>*>(one.get());
       for (I r = 0; r < rows; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
-        parallel_for(n, kWide / 4, [&](I b, I e) {
+        parallel_for(n, grain_for(kTurned), [&](I b, I e) {
           for (I i = b; i < e; ++i) a[i] = {key_of(row[i]), static_cast<std::uint32_t>(i)};
         });
         const auto* sorted = radix_sort_wide(a, static_cast<Entry<Key>*>(two.get()), n);
-        parallel_for(n, kWide / 4, [&](I b, I e) {
+        parallel_for(n, grain_for(kTurned), [&](I b, I e) {
           for (I i = b; i < e; ++i) out[r * n + i] = static_cast<std::int32_t>(sorted[i].at);
         });
       }
       return;
     }
-    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+    parallel_for(rows, grain_for(kElement * static_cast<double>(n)), [&](I begin, I end) {
       auto& s = scratch<Key>();
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
@@ -129,7 +130,7 @@ void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::in
   dispatch(d, "top_k", [&](auto t) {
     using T = decltype(t);
     using Key = decltype(key_of(t));
-    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+    parallel_for(rows, grain_for(kSeen * static_cast<double>(n)), [&](I begin, I end) {
       auto& kept = scratch<Key>();
       auto& s = kept.a;
       for (I r = begin; r < end; ++r) {

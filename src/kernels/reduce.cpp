@@ -19,7 +19,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 32768;  // elements that are worth a thread
+constexpr double kElement = 0.1, kOrdered = 0.2, kRow = 30;  // ns of an element, of one in a running sum or a search, of a row beside its elements
 constexpr I kColumns = 2048;  // columns at a time: pieces of rows long enough to be read ahead, sums that stay in L1
 
 /// What a partial result of T is kept in. Integers wrap, so they are summed unsigned; bool is seen as bytes.
@@ -140,7 +140,7 @@ template <class T, class Op, class A> void combine(const A* parts, T* out, I blo
 template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I inner) {
   using A = typename AccOf<T>::type;
   if (inner == 1 && n <= kSegment) {
-    parallel_for(outer, std::max<I>(1, kGrain / std::max<I>(n, 1)), [&](I begin, I end) {
+    parallel_for(outer, grain_for(kRow + kElement * static_cast<double>(n)), [&](I begin, I end) {
       for (I o = begin; o < end; ++o) out[o] = static_cast<T>(reduce_row<T, Op>(in + o * n, n));
     });
     return;
@@ -148,7 +148,7 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
   if (inner == 1) {
     I segments = (n + kSegment - 1) / kSegment;
     std::vector<Partials<A>> parts(static_cast<std::size_t>(outer * segments));
-    parallel_for(outer * segments, 1, [&](I begin, I end) {
+    parallel_for(outer * segments, grain_for(kElement * static_cast<double>(n) / static_cast<double>(segments)), [&](I begin, I end) {
       for (I u = begin; u < end; ++u) {
         I from = u % segments * kSegment;
         parts[static_cast<std::size_t>(u)] =
@@ -165,7 +165,7 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
   auto scratch = blocks > 1 ? allocate(static_cast<std::size_t>(outer * blocks * inner) * sizeof(A)) : nullptr;
   auto* parts = static_cast<A*>(scratch.get());
   I work = std::min(n, kBlockRows) * std::min(inner, kColumns);
-  parallel_for(outer * blocks * chunks, std::max<I>(1, kGrain / std::max<I>(work, 1)), [&](I first, I last) {
+  parallel_for(outer * blocks * chunks, grain_for(kElement * static_cast<double>(work)), [&](I first, I last) {
     for (I u = first; u < last; ++u) {
       I o = u / (blocks * chunks), b = u / chunks % blocks, c0 = u % chunks * kColumns,
         width = std::min(kColumns, inner - c0);
@@ -178,7 +178,7 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
     }
   });
   if (blocks == 1) return;
-  parallel_for(outer * chunks, std::max<I>(1, kGrain / (blocks * std::min(inner, kColumns))), [&](I first, I last) {
+  parallel_for(outer * chunks, grain_for(kElement * static_cast<double>(blocks * std::min(inner, kColumns))), [&](I first, I last) {
     for (I u = first; u < last; ++u) {
       I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
       combine<T, Op>(parts + o * blocks * inner + c0, out + o * inner + c0, blocks, width, inner);
@@ -193,7 +193,7 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
   using A = typename AccOf<T>::type;
   using S = Compare<T, A>;
   if (inner == 1) {
-    parallel_for(outer, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+    parallel_for(outer, grain_for(kRow + kOrdered * static_cast<double>(n)), [&](I begin, I end) {
       for (I o = begin; o < end; ++o) {
         const T* row = in + o * n;
         auto best = static_cast<S>(reduce_row<T, Op>(row, n));
@@ -213,7 +213,7 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
     return;
   }
   I chunks = (inner + kColumns - 1) / kColumns;
-  parallel_for(outer * chunks, std::max<I>(1, kGrain / (n * std::min(inner, kColumns))), [&](I begin, I end) {
+  parallel_for(outer * chunks, grain_for(kOrdered * static_cast<double>(n * std::min(inner, kColumns))), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
       I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
       S best[kColumns];
@@ -254,7 +254,7 @@ template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reve
   std::vector<A> start(static_cast<std::size_t>(blocks > 1 ? outer * blocks : 4), A(0));  // one block a row: all begin at 0
   auto length = [&](I b) { return std::min(size, n - b * size); };
   if (blocks > 1) {
-    parallel_for(outer * blocks, std::max<I>(1, kGrain / size), [&](I begin, I end) {
+    parallel_for(outer * blocks, grain_for(kRow + kOrdered * static_cast<double>(size)), [&](I begin, I end) {
       for (I u = begin; u < end; ++u)
         start[static_cast<std::size_t>(u)] = reduce_row<T, Sum>(in + u / blocks * n + u % blocks * size, length(u % blocks));
     });
@@ -266,7 +266,7 @@ template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reve
       }
     }
   }
-  parallel_for(outer * blocks, std::max<I>(1, kGrain / size), [&](I begin, I end) {
+  parallel_for(outer * blocks, grain_for(kRow + kOrdered * static_cast<double>(size)), [&](I begin, I end) {
     for (I u = begin; u < end;) {
       I b = u % blocks, at = u / blocks * n + b * size;
       I alike = blocks == 1 ? end - u : std::min(end - u, n / size - b);  // neighbours of equal length and distance
@@ -282,7 +282,7 @@ template <class T> void cumsum_as(const T* in, T* out, I outer, I n, I inner, bo
   if (n == 0) return;
   if (inner == 1) return cumsum_rows(in, out, outer, n, reverse);
   I chunks = (inner + kColumns - 1) / kColumns, width_all = std::min(inner, kColumns);
-  parallel_for(outer * chunks, std::max<I>(1, kGrain / std::max<I>(1, n * width_all)), [&](I begin, I end) {
+  parallel_for(outer * chunks, grain_for(kOrdered * static_cast<double>(n * width_all)), [&](I begin, I end) {
     for (I u = begin; u < end; ++u) {
       I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
       A acc[kColumns] = {};

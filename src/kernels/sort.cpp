@@ -16,7 +16,8 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kGrain = 4096, kWide = 1 << 16;
+constexpr double kElement = 7, kTurned = 0.5;  // ns of one that is sorted; of one that becomes a key or is read from it
+constexpr I kWide = 1 << 16;
 template <class T> using Bits = decltype(key_of(T{}));
 
 template <class Key> void sort_keys(Key* k, I n) {
@@ -79,7 +80,7 @@ template <class T, class Key> bool write_keys(const T* in, Key* keys, I n) {
 }
 /// Values of keys in order; those that share a key (`shared`) in the order in which they came.
 template <class T, class Key> void write_values(const T* in, const Key* keys, T* out, I n, bool shared) {
-  parallel_for(n, kWide, [&](I b, I e) {
+  parallel_for(n, grain_for(kTurned), [&](I b, I e) {
     for (I i = b; i < e; ++i) out[i] = value_of<T>(keys[i]);
   });
   for (Key k : {key_of(T(0)), std::numeric_limits<Key>::max()}) {
@@ -104,14 +105,14 @@ void sort(Dtype d, const void* in, void* out, std::int64_t rows, std::int64_t n)
       auto *a = static_cast<Key*>(one.get()), *b = static_cast<Key*>(two.get());
       for (I r = 0; r < rows; ++r, x += n, y += n) {
         std::atomic<bool> shared = false;
-        parallel_for(n, kWide / 4, [&](I begin, I end) {
+        parallel_for(n, grain_for(kTurned), [&](I begin, I end) {
           if (write_keys(x + begin, a + begin, end - begin)) shared = true;
         });
         write_values(x, sort_wide(a, b, n), y, n, shared);
       }
       return;
     }
-    parallel_for(rows, std::max<I>(1, kGrain / n), [&](I begin, I end) {
+    parallel_for(rows, grain_for(kElement * static_cast<double>(n)), [&](I begin, I end) {
       auto memory = allocate(static_cast<std::size_t>(n) * sizeof(Key));
       auto* keys = static_cast<Key*>(memory.get());
       for (I r = begin; r < end; ++r) {

@@ -38,7 +38,7 @@ namespace {
 /// One element per row: no call per row.
 template <class T>
 void take_elements(const T* in, const std::int32_t* indices, T* out, const IndexDims& d, bool fill, T missing) {
-  parallel_for(d.batch * d.m, 16384, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(d.batch * d.m, grain_for(2), [&](std::int64_t begin, std::int64_t end) {
     for (auto i = begin; i < end; ++i) {
       std::int64_t k = indices[i];
       if (!fill) k = std::clamp<std::int64_t>(k, 0, d.n - 1);

@@ -35,7 +35,7 @@ Array from_front(std::string_view what, const Array& indices, std::int64_t n);
 /// f(b) for every batch, over threads: each call runs its own loops on the thread that calls.
 template <class F> void for_each_batch(const IndexDims& d, F&& f) {
   if (d.batch == 1) return f(0);
-  parallel_for(d.batch, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, d.outer * d.m * d.inner)),
+  parallel_for(d.batch, grain_for(0.5 * static_cast<double>(d.outer * d.m * d.inner)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (auto b = begin; b < end; ++b) f(b);
                });

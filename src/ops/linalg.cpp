@@ -57,7 +57,7 @@ template <class T> Out<T> matrix(const OutputView& out, Index k) {
 /// f(T{}, k) for every matrix k of the batch. Of empty matrices all results are empty (Eigen would stop the program).
 template <class F> void each(const Type& t, F f) {
   if (t.size() == 0) return;
-  auto grain = std::max<Index>(1, 1024 / (rows(t) * columns(t)));
+  const auto grain = grain_for(100 + 0.5 * static_cast<double>(rows(t) * columns(t)));
   parallel_for(volume(batch(t)), grain, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k) {
       if (t.dtype == f64) f(double{}, k);

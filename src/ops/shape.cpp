@@ -179,8 +179,7 @@ void Iota::eval(Inputs, Outputs out) const {
   dispatch(dtype, "iota", [&](auto t) {
     using T = decltype(t);
     auto* y = out[0].as<T>();
-    auto grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, a.inner));
-    parallel_for(a.outer * a.n, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(a.outer * a.n, grain_for(1 + 0.05 * static_cast<double>(a.inner)), [&](std::int64_t begin, std::int64_t end) {
       for (auto row = begin; row < end; ++row) std::fill_n(y + row * a.inner, a.inner, static_cast<T>(row % a.n));
     });
   });

@@ -81,7 +81,7 @@ struct Gamma {
     auto* keys = in[0].as<Words>();
     auto run = [&](auto t) {
       using T = decltype(t);
-      parallel_for(out[0].type.size(), 256, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(out[0].type.size(), grain_for(250), [&](std::int64_t begin, std::int64_t end) {
         for (auto i = begin; i < end; ++i) out[0].as<T>()[i] = gamma_scalar<T>(keys[i], in[1].as<T>()[i], log_space);
       });
     };

@@ -36,7 +36,7 @@ struct SplitKeys {
   void eval(Inputs in, Outputs out) const {
     auto* k = in[0].as<Words>();
     auto* y = out[0].as<Words>();
-    parallel_for(out[0].type.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(out[0].type.size(), grain_for(12), [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) y[i] = kernels::threefry(k[i / n], static_cast<std::uint64_t>(i % n));
     });
   }
@@ -63,7 +63,7 @@ struct FoldIn {
     auto* k = in[0].as<Words>();
     auto* data = in[1].as<std::uint32_t>();
     auto* y = out[0].as<Words>();
-    parallel_for(out[0].type.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(out[0].type.size(), grain_for(12), [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) y[i] = kernels::threefry(k[i], data[i]);
     });
   }

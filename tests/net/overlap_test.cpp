@@ -31,7 +31,7 @@ std::string slurp(const fs::path& path) {
 /// FSDP on two hosts with a link of 100 Mbit/s.
 Training train(const fs::path& folder, const std::string& pipeline) {
   auto out = folder / pipeline;
-  auto command = "OMP_NUM_THREADS=1 BORA_PIPELINE=" + pipeline + " " BORA_NET " 2 --mbit 100 -- " BORA_CLI " train " +
+  auto command = "BORA_PIPELINE=" + pipeline + " " BORA_NET " 2 --mbit 100 -- " BORA_CLI " train " +
                  (folder / "config.yaml").string() + " out=" + out.string() + " trace=" + (folder / (pipeline + ".json")).string() + " > " +
                  (folder / "log").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << slurp(folder / "log");

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 namespace {
 constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
+constexpr auto kGone = 200us;         // without a core for so long: others want it
+constexpr auto kCrowded = 100ms;      // and from then on waits park at once: whoever yields waits for a turn of theirs
 constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
 constexpr std::size_t kPlans = 64;      // kept for each group
 constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
@@ -322,15 +324,20 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
         spin_end = {};
         continue;
       }
-      if (spin_end == Clock::time_point{}) spin_end = now_ + kSpin;
+      if (spin_end == Clock::time_point{}) spin_end = now_ < crowded_until_ ? now_ : now_ + kSpin;
       if (now_ < spin_end) {
         lock.unlock();
-        for (int k = 0, spins = link_->by_memory() ? spins_ : 0; !link_->ready(); ++k) {
+        auto last = Clock::now(), crowded_until = crowded_until_;
+        for (int k = 0, spins = link_->by_memory() ? spins_ : 0; !link_->ready() && last < spin_end; ++k) {
           if (k < spins) __builtin_ia32_pause();
           else sched_yield();
-          if (k % 16 == 15 && Clock::now() >= spin_end) break;
+          if (k < spins && k % 16 != 15) continue;
+          auto now = Clock::now();
+          if (now - last > kGone && spins_ > 0) crowded_until = now + kCrowded;
+          last = now;
         }
         lock.lock();
+        crowded_until_ = crowded_until;
       } else {
         lock.unlock();
         link_->park(Side::leader, kTick);

@@ -109,6 +109,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   std::condition_variable cv_;
   std::unique_ptr<Link> link_;
   int spins_;  // looks before a wait begins to yield; none where ranks outnumber cores
+  Clock::time_point crowded_until_ = {};  // other programs want the cores
   State state_ = State::running;
   std::map<std::uint32_t, Members> groups_;
   Members* last_ = nullptr;  // of the collective before

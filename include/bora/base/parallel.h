@@ -22,9 +22,16 @@ namespace detail {
 using RangeFn = void (*)(void* context, std::int64_t begin, std::int64_t end);
 void parallel_ranges(std::int64_t n, std::int64_t grain, void* context, RangeFn f);
 }  // namespace detail
-/// Calls f(begin, end) over a static partition of [0, n) into contiguous ranges, at most one per thread, each of at least `grain`
-/// iterations (the last may be shorter). Which thread runs which range is fixed by index; nested calls run on the caller. The first
-/// exception thrown by f is rethrown here. A result must not depend on where ranges begin: reductions use fixed blocks of their own.
+/// Work in one range that pays for a thread, in ns: handing a range to a thread costs 1 us, or 5 to 50 where it must be woken.
+inline constexpr double kWorthAThread = 5000;
+/// The `grain` of a loop whose iterations take `nanoseconds` each.
+constexpr std::int64_t grain_for(double nanoseconds) {
+  return nanoseconds >= kWorthAThread ? 1 : static_cast<std::int64_t>(kWorthAThread / (nanoseconds > 0.001 ? nanoseconds : 0.001)) + 1;
+}
+/// Calls f(begin, end) over a static partition of [0, n) into contiguous ranges, at most one per thread, of at least `grain`
+/// iterations on average. A range is meant for the thread of its index; where that one gets no core another runs it. Nested calls run on the
+/// caller. Of exceptions thrown by f that of the lowest range is rethrown here. A result must not depend on where ranges begin: reductions use
+/// fixed blocks of their own.
 template <class F> void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
   using Fn = std::remove_reference_t<F>;
   detail::parallel_ranges(n, grain, const_cast<void*>(static_cast<const void*>(&f)),

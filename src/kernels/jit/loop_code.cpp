@@ -130,7 +130,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
   const bool flat = !k.has_reduction && !k.has_row_store;
   const void* code = g.rows * g.columns * 8 < kStreamBytes ? memory_.entry() : entry(k, a, g);
   const auto grain = [&](std::int64_t columns) {
-    return static_cast<std::int64_t>(kGrainNanoseconds / ((static_cast<double>(columns) * k.cost + 20) * kNanosecondsPerCostHere)) + 1;
+    return grain_for((static_cast<double>(columns) * k.cost + 20) * kNanosecondsPerCostHere);
   };
   if (flat && g.columns > kColumns) {
     const auto parts = (g.columns + kColumns - 1) / kColumns;

@@ -1,0 +1,55 @@
+// team.h -- threads that share one loop. A process has as many teams as threads of it run loops at the same time; they are kept.
+#pragma once
+#include <sched.h>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+#include "bora/base/parallel.h"
+
+namespace bora::detail {
+/// Whether this thread runs a range: loops inside of it are its own.
+bool& within_range();
+
+class Team {
+ public:
+  /// A team that nobody uses and that may run where this thread may, the one it had last if possible; nullptr if there is none left.
+  /// Callers at the same time share the `threads` of the process: `parts` is lowered to this one's share.
+  static Team* lease(std::int64_t& parts, int threads);
+  void give_back();
+  /// Calls f(context, begin, end) for `parts` ranges of [0, n). Range p is meant for worker p, the first for the caller. Whoever is done
+  /// with its own takes ranges that nobody has begun: a worker that gets no core delays nobody. Of exceptions that of the lowest range is
+  /// rethrown, which is the one that a single thread would meet.
+  void run(RangeFn f, void* context, std::int64_t n, std::int64_t parts);
+  /// Threads that could not be made are tried again.
+  static void try_again();
+
+ private:
+  struct alignas(64) Worker {
+    std::atomic<std::uint32_t> word{0};  // idle, open, asleep
+    bool slept = false;                  // when its range was opened
+    int part = 0;
+    Team* team = nullptr;
+  };
+  static void* serve(void* worker);
+  void add_workers(std::int64_t parts);
+  void await_part(Worker& w);
+  void work(std::int64_t own);
+  void run_part(std::int64_t part) noexcept;
+  void await_all();
+
+  RangeFn f_ = nullptr;
+  void* context_ = nullptr;
+  std::int64_t n_ = 0, parts_ = 0;
+  std::vector<std::unique_ptr<Worker>> workers_;  // of ranges 1, 2, ...
+  unsigned process_ = 0, tried_ = 0;              // forks before it was made; what try_again had counted when threads could not be made
+  int place_ = 0;
+  cpu_set_t cores_ = {};
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+  std::int64_t error_part_ = 0;
+  alignas(64) std::atomic<std::uint32_t> left_{0};  // ranges not begun, ranges not done, whether the caller sleeps
+};
+}  // namespace bora::detail
