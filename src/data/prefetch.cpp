@@ -1,63 +1,52 @@
-#include <condition_variable>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+#include <algorithm>
 #include <exception>
-#include <mutex>
-#include <optional>
-#include "bora/base/threads.h"
 #include "bora/data/windows.h"
 
 namespace bora::data {
 struct Prefetch::Pipeline {
-  Pipeline(Read r, std::int64_t first) : read(std::move(r)), step(first) {
-    try {
-      thread = start_thread("reading ahead", [this] { run(); });
-    } catch (const Error&) {}  // then next() reads itself
-  }
-  ~Pipeline() {
-    {
-      std::lock_guard lock(mutex);
-      end = true;
-    }
-    changed.notify_all();
-    if (thread.joinable()) thread.join();
-  }
-  void run() {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [this] { return end || (!ready && !error); });
-      if (end) return;
-      lock.unlock();
-      std::optional<Rows> rows;
-      std::exception_ptr failed;
+  Pipeline(Read r, std::int64_t first) : read(std::move(r)), step(first) { start(); }
+  ~Pipeline() { wait(); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+  void start() {
+    arena.execute([this] {
       try {
-        rows = read(step);
-      } catch (...) { failed = std::current_exception(); }
-      lock.lock();
-      ready = std::move(rows);
-      error = failed;
-      changed.notify_all();
-    }
+        group.run([this] {
+          try {
+            ready = read(step);
+          } catch (...) { error = std::current_exception(); }
+        });
+      } catch (const std::exception&) {}  // oneTBB has the task, but the system gave it no thread: wait() runs the task
+    });
   }
-  Rows next() {
-    if (!thread.joinable()) return read(step++);
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return ready || error; });
-    if (error) std::rethrow_exception(error);
-    auto rows = std::move(*ready);
-    ready.reset();
-    ++step;
-    changed.notify_all();
-    return rows;
+  /// Within the arena the caller runs a task that no worker has begun; outside of it, it would wait for ever where there is no worker.
+  void wait() {
+    arena.execute([this] { group.wait(); });
   }
   Read read;
-  std::int64_t step;  // that is read next, or is ready
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<Rows> ready = {};
+  std::int64_t step;
+  Rows ready = {};
   std::exception_ptr error = {};
-  bool end = false;
-  std::thread thread = {};  // none: the system has none left
+  tbb::task_arena arena{2, 1};  // a worker, and a place for the caller while it waits
+  tbb::task_group group = {};
 };
-Prefetch::Prefetch(Read read, std::int64_t first) : pipeline_(new Pipeline(std::move(read), first)) {}
+Prefetch::Prefetch(Read read, std::int64_t first) {
+  // A rank may be bound to one core, for which TBB would start no worker.
+  static const tbb::global_control workers(tbb::global_control::max_allowed_parallelism,
+                                           static_cast<std::size_t>(std::max(2, tbb::info::default_concurrency())));
+  pipeline_ = std::make_unique<Pipeline>(std::move(read), first);
+}
 Prefetch::~Prefetch() = default;
-Rows Prefetch::next() { return pipeline_->next(); }
+Rows Prefetch::next() {
+  pipeline_->wait();
+  if (pipeline_->error) std::rethrow_exception(pipeline_->error);
+  auto rows = std::move(pipeline_->ready);
+  ++pipeline_->step;
+  pipeline_->start();
+  return rows;
+}
 }  // namespace bora::data

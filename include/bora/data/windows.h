@@ -32,7 +32,7 @@ struct Windows {
                        std::int64_t count) const;
 };
 
-/// Reads one step ahead on a thread of its own, while kernels run; where the system has no thread left, when it is asked.
+/// Reads one step ahead on a oneTBB worker, while kernels run on the others; where the system has no thread for one, when it is asked.
 class Prefetch {
  public:
   using Read = std::function<Rows(std::int64_t step)>;
