@@ -72,17 +72,27 @@ template <class From, class To, class F> Array converted(const Shape& shape, con
   }
   return b.done();
 }
-Array array_of(std::string_view descr, const Shape& shape, const char* data, const LoadNpy& o,
+/// Each number's bytes the other way round: big-endian to little-endian.
+std::string reversed(const char* data, std::size_t count, std::size_t width) {
+  std::string r(data, count * width);
+  for (std::size_t i = 0; i < count; ++i) std::reverse(r.data() + i * width, r.data() + (i + 1) * width);
+  return r;
+}
+Array array_of(std::string_view descr, const Shape& shape, const char* data, std::optional<Dtype> dtype,
                const std::string& where) {
-  check<DtypeError>(
-      descr.size() == 3 && (descr[0] == '<' || descr[0] == '|' || descr[0] == '='), where, " holds '", descr,
-      "', which has no dtype here; convert it with astype in NumPy (little-endian bool, integers or floats)");
+  check<DtypeError>(descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos, where, " holds '", descr,
+                    "', which has no dtype here; convert it with astype in NumPy (bool, integers or floats)");
+  std::string turned;
+  if (descr[0] == '>' && '1' < descr[2] && descr[2] <= '9') {
+    turned = reversed(data, static_cast<std::size_t>(volume(shape)), static_cast<std::size_t>(descr[2] - '0'));
+    data = turned.data();
+  }
   auto kind = descr.substr(1);
   if (kind == "b1") return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });  // a file may hold any byte
   for (auto d : {u8, i32, i64, u32, f32, f64})
     if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
   auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
-  if (kind == "u2" && o.dtype == bf16) return from_bytes({shape, bf16}, data);
+  if (kind == "u2" && dtype == bf16) return from_bytes({shape, bf16}, data);
   if (kind == "u2") return converted<std::uint16_t, std::int32_t>(shape, data, widen);
   if (kind == "i2") return converted<std::int16_t, std::int32_t>(shape, data, widen);
   if (kind == "i1") return converted<std::int8_t, std::int32_t>(shape, data, widen);
@@ -92,14 +102,14 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, con
                      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");
   fail<DtypeError>(where, " holds '", descr, "', which has no dtype here; convert it with astype in NumPy");
 }
-Array parse_npy(std::string_view bytes, const LoadNpy& o, const std::string& where) {
+Array parse_npy(std::string_view bytes, std::optional<Dtype> dtype, const std::string& where) {
   auto v = io::read_npy(bytes, where);
   Array a;
   if (v.fortran && v.shape.size() > 1) {
     Shape reversed(Dims(v.shape.rbegin(), v.shape.rend()));
-    a = transpose(array_of(v.descr, reversed, v.data.data(), o, where));
-  } else a = array_of(v.descr, v.shape, v.data.data(), o, where);
-  return o.dtype && *o.dtype != a.dtype() ? a.astype(*o.dtype) : a;
+    a = transpose(array_of(v.descr, reversed, v.data.data(), dtype, where));
+  } else a = array_of(v.descr, v.shape, v.data.data(), dtype, where);
+  return dtype && *dtype != a.dtype() ? a.astype(*dtype) : a;
 }
 
 // ---- .npz --------------------------------------------------------------------------------------------------------------
@@ -107,13 +117,30 @@ constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 }  // namespace
 
 void save_npy(const Path& file, const Array& x) { write_all(file, npy_bytes(x)); }
-Array load_npy(const Path& file, const LoadNpy& options) { return parse_npy(read_file(file.string()), options, file.string()); }
+Array load_npy(const Path& file, const LoadNpy& options) { return parse_npy(read_file(file.string()), options.dtype, file.string()); }
 
-std::map<std::string, Array> load_npz(const Path& file, const LoadNpy& options) {
+std::map<std::string, Array> load_npz(const Path& file, const LoadNpz& options) {
   auto bytes = read_file(file.string());
   std::map<std::string, Array> r;
-  for (auto& [name, content] : io::read_npz(bytes, file.string()))
-    r[name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name] = parse_npy(content, options, file.string() + ": " + name);
+  std::string names, odd, room;  // odd: the first that has no dtype here
+  auto wanted = options.only;
+  for (auto& e : io::read_npz(bytes, file.string())) {
+    auto name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
+    names += (names.empty() ? "" : ", ") + name;
+    bool asked = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+    if (!options.only.empty() && !asked) continue;
+    auto where = file.string() + ": " + e.name;
+    auto content = io::content_of(e, room, where);
+    try {
+      r[name] = parse_npy(content, options.dtype, where);
+    } catch (const DtypeError& error) {  // strings, records ..: only who asks for them by name must know
+      if (asked) throw;
+      if (odd.empty()) odd = error.text();
+    }
+    std::erase(wanted, name);
+  }
+  check<IoError>(wanted.empty(), file.string(), " has no array '", wanted.empty() ? "" : wanted[0], "'; it has ", names);
+  check<DtypeError>(!r.empty() || odd.empty(), odd);
   return r;
 }
 void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
@@ -126,7 +153,7 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
     auto offset = static_cast<std::uint32_t>(out.size());
     std::string common;  // what both headers say: version 2.0, stored, 1 January 1980
     for (std::uint16_t v : {20, 0, 0, 0, 0x21}) put(common, v);
-    put(common, io::crc32(bytes));
+    put(common, io::crc32_of(bytes));
     put(common, static_cast<std::uint32_t>(bytes.size()));
     put(common, static_cast<std::uint32_t>(bytes.size()));
     put(common, static_cast<std::uint16_t>(entry_name.size()));

@@ -1,7 +1,7 @@
 // Nothing that a file says is believed unchecked: every offset and size against the bytes there are.
 #include "npy_format.h"
+#include <zlib.h>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <sstream>
@@ -118,37 +118,55 @@ NpyView read_npy(std::string_view bytes, const std::string& where) {
   return v;
 }
 
-std::uint32_t crc32(std::string_view s) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> t{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      auto c = i;
-      for (int k = 0; k < 8; ++k) c = c & 1 ? 0xedb88320u ^ (c >> 1) : c >> 1;
-      t[i] = c;
-    }
-    return t;
-  }();
-  std::uint32_t c = ~0u;
-  for (unsigned char b : s) c = table[(c ^ b) & 255u] ^ (c >> 8);
-  return ~c;
+std::uint32_t crc32_of(std::string_view s) {
+  return static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const ::Bytef*>(s.data()), s.size()));
 }
 std::vector<NpzEntry> read_npz(std::string_view z, const std::string& file) {
   std::vector<NpzEntry> r;
   std::uint64_t total = 0;
   for (auto& e : zip_entries(z, file)) {
     auto where = file + ": " + e.name;
-    check<IoError>(e.method == 0, where, " is compressed; write the file with numpy.savez instead of savez_compressed");
     check<IoError>(e.offset <= z.size() && z.size() - e.offset >= 30, where, " lies outside of the file");
     auto data = e.offset + 30 + number_at<std::uint16_t>(z, e.offset + 26, where) +
                 number_at<std::uint16_t>(z, e.offset + 28, where);
-    check<IoError>(data <= z.size() && e.size <= z.size() - data && e.stored == e.size, where,
-                   " lies outside of the file");
-    total += e.size;
+    check<IoError>(data <= z.size() && e.stored <= z.size() - data, where, " lies outside of the file");
+    total += e.stored;
     check<IoError>(total <= z.size(), where, " lies where another entry is");  // else a small file could hold any number of bytes
-    auto content = z.substr(data, e.size);
-    check<IoError>(crc32(content) == e.crc, where, ": its checksum is wrong; the file is damaged");
-    r.push_back({e.name, content});
+    r.push_back({e.name, z.substr(data, e.stored), e.method, e.size, e.crc});
   }
   return r;
+}
+namespace {
+std::string inflated(const NpzEntry& e, const std::string& where) {
+  constexpr std::uint64_t most = 1032;  // bytes that one byte of a deflated stream can stand for
+  check<IoError>(e.size / most <= e.stored.size(), where, ": its sizes are damaged");
+  std::string content(e.size, '\0');
+  ::z_stream s{};
+  check<IoError>(::inflateInit2(&s, -MAX_WBITS) == Z_OK, where, ": cannot be inflated: out of memory");
+  constexpr std::uint64_t piece = 1u << 30;  // zlib counts in 32 bits
+  std::uint64_t in = 0, out = 0, stored = e.stored.size();
+  int code = Z_OK;
+  while (code == Z_OK) {
+    s.next_in = reinterpret_cast<::Bytef*>(const_cast<char*>(e.stored.data() + in));
+    s.next_out = reinterpret_cast<::Bytef*>(content.data() + out);
+    auto in_now = std::min(piece, stored - in), out_now = std::min(piece, e.size - out);
+    s.avail_in = static_cast<::uInt>(in_now), s.avail_out = static_cast<::uInt>(out_now);
+    code = ::inflate(&s, Z_NO_FLUSH);
+    in += in_now - s.avail_in, out += out_now - s.avail_out;
+  }
+  ::inflateEnd(&s);
+  check<IoError>(code == Z_STREAM_END && out == e.size, where, ": its compressed bytes are damaged");
+  return content;
+}
+}  // namespace
+std::string_view content_of(const NpzEntry& e, std::string& room, const std::string& where) {
+  constexpr std::uint16_t stored = 0, deflated = 8;
+  check<IoError>(e.method == stored || e.method == deflated, where, " is compressed by method ", e.method,
+                 ", which NumPy does not write; stored and deflated entries are read");
+  check<IoError>(e.method == deflated || e.stored.size() == e.size, where, ": its sizes are damaged");
+  if (e.method == deflated) room = inflated(e, where);
+  auto content = e.method == deflated ? std::string_view(room) : e.stored;
+  check<IoError>(crc32_of(content) == e.crc, where, ": its checksum is wrong; the file is damaged");
+  return content;
 }
 }  // namespace bora::io

@@ -1,5 +1,5 @@
 // npy_format.h -- NumPy's formats as bytes. .npy: numpy/lib/format.py, versions 1.0 to 3.0. .npz: a zip archive of .npy files (PKWARE
-// APPNOTE.TXT 6.3, stored entries, zip64).
+// APPNOTE.TXT 6.3: stored or deflated entries, zip64).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,11 +17,17 @@ struct NpyView {
 };
 /// `where` names the file, for messages. IoError, DtypeError.
 NpyView read_npy(std::string_view bytes, const std::string& where);
-/// The entries of a .npz file. IoError also for those that are compressed, damaged or share bytes.
+/// An entry of a .npz file, as it stands there.
 struct NpzEntry {
   std::string name;
-  std::string_view content;
+  std::string_view stored;
+  std::uint16_t method;  // 0 stored, 8 deflated
+  std::uint64_t size;    // of what it holds
+  std::uint32_t crc;     // of that
 };
+/// The entries of a .npz file, none of them read yet. IoError also for those that lie outside or share bytes.
 std::vector<NpzEntry> read_npz(std::string_view bytes, const std::string& file);
-std::uint32_t crc32(std::string_view);
+/// What an entry holds: bytes of the file, or of `room` if it had to be inflated. IoError if it is damaged.
+std::string_view content_of(const NpzEntry&, std::string& room, const std::string& where);
+std::uint32_t crc32_of(std::string_view);
 }  // namespace bora::io

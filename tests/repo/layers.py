@@ -18,7 +18,7 @@ for sibling in ("nn", "optim", "data", "io"):
 ALLOWED["models"] = set(ORDER) | {"nn", "optim", "data", "io"}
 ALLOWED["train"] = set(ORDER) | {"nn", "optim", "data", "io", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
-CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak|hwy)[/.>"]')
+CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak|hwy|zlib)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 600
 problems = []
@@ -74,7 +74,7 @@ USES = {  # package -> what shows that it is used
     "libxbyak-dev": r"#include <xbyak/",
     "libhwy-dev": r"#include <hwy/",
     "libxtensor-dev": r"#include <xtensor/", "libcereal-dev": r"#include <cereal/",
-    "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
+    "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/", "zlib1g-dev": r"#include <zlib\.h>",
     "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3", "fortunes": r"fortunes",
 }
 build_files = [ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json", ROOT / "run", *sorted((ROOT / "cmake").glob("*")), *sorted(ROOT.rglob("CMakeLists.txt"))]
