@@ -98,6 +98,10 @@ TEST(Messages, ALeakedValueSaysWhatToDo) {
             "add: f32[2] is a traced or sharded value that was used after the transform or mesh that made it had ended; return it from the "
             "function that is transformed instead of storing it outside");
 }
+TEST(Messages, ItemOfManyElementsSaysWhatReadsThem) {
+  EXPECT_EQ(error_of([] { (void)ones({3}).item<float>(); }),
+            "item: needs exactly one element, the array is f32[3]; to_vector() reads all of them, view(x, i).item() one");
+}
 TEST(Messages, OptimizersNameTheParameter) {
   Params p{ones({3}), {{"b", ones({2})}}}, wrong{ones({3}), {{"b", ones({4})}}}, fewer{ones({3}), {}};
   for (auto& tx : {optim::adamw(), optim::sgd({.momentum = 0.9}), optim::chain(optim::clip_by_global_norm(1), optim::adam())}) {

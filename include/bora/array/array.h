@@ -129,7 +129,8 @@ class [[nodiscard]] Array {
 
  private:
   template <class T> T read_one() const {
-    check<ShapeError>(size() == 1, "item: needs exactly one element, the array is ", type());
+    check<ShapeError>(size() == 1, "item: needs exactly one element, the array is ", type(),
+                      "; to_vector() reads all of them, view(x, i).item() one");
     if constexpr (std::is_same_v<T, bool>) {
       bool v;
       read(Dtype::boolean, &v);
