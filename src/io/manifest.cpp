@@ -1,11 +1,33 @@
-// The manifest file: magic, CRC-32C and size of what follows; then numbers and texts, little-endian, each list after its length.
+// The manifest file: magic, CRC-32C and size of what follows, then a portable cereal archive.
 #include "manifest.h"
+#include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 #include "bora/base/crc32c.h"
 #include "files.h"
 
-namespace bora::io {
+namespace bora {
+template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, b.end); }
+namespace io {
+template <class A> void serialize(A& archive, StoredBlock& b) { archive(b.box, b.file, b.offset, b.bytes, b.crc); }
+template <class A> void save(A& archive, const StoredLeaf& l) {
+  archive(l.path, std::string(dtype_name(l.type.dtype)), l.type.shape.dims(), l.blocks);  // a name: numbers of an enum may change
+}
+template <class A> void load(A& archive, StoredLeaf& l) {
+  std::string dtype;
+  Dims shape;
+  archive(l.path, dtype, shape, l.blocks);
+  try {
+    l.type = {Shape(std::move(shape)), parse_dtype(dtype)};
+    check<CheckpointError>(dtype_name(l.type.dtype) == dtype, "leaf '", l.path, "': no dtype is written '", dtype, "'");
+  } catch (const DtypeError& e) { fail<CheckpointError>("leaf '", l.path, "': ", e.text()); }
+}
+template <class A> void serialize(A& archive, Manifest& m) { archive(m.mesh, m.notes, m.leaves); }
+
 namespace {
 constexpr char magic[8] = {'b', 'o', 'r', 'a', 'c', 'k', 'p', '1'};
 constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // bytes of a manifest: millions of blocks
@@ -15,106 +37,57 @@ struct Header {
   std::uint64_t bytes = 0;
 };
 
-class Writer {
+/// cereal's portable format, read from bytes that are not believed: a length is compared with the bytes there are before memory is taken.
+class Bounded : public cereal::InputArchive<Bounded, cereal::AllowEmptyClassElision> {
  public:
-  template <class T> void number(T x) { bytes_.append(reinterpret_cast<const char*>(&x), sizeof x); }
-  void text(std::string_view s) { number<std::uint64_t>(s.size()), bytes_.append(s); }
-  template <class List, class F> void list(const List& all, const F& f) {
-    number<std::uint64_t>(all.size());
-    for (auto& x : all) f(x);
+  explicit Bounded(std::string_view bytes) : InputArchive(this), bytes_(bytes) {
+    char order = 0;
+    read(&order, 1);
+    check<CheckpointError>(order == 1, "its numbers are not little-endian");
   }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_ = "\1";  // little-endian
-};
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {
-    check<CheckpointError>(number<char>() == 1, "its numbers are not little-endian");
+  void read(void* to, std::size_t n) {
+    check<CheckpointError>(n <= bytes_.size(), "it ends in the middle of a value");
+    if (n > 0) std::memcpy(to, bytes_.data(), n);
+    bytes_.remove_prefix(n);
   }
-  template <class T> T number() {
-    T x;
-    std::memcpy(&x, piece(sizeof x).data(), sizeof x);
-    return x;
-  }
-  std::string text() { return std::string(piece(count(1))); }
-  /// How many things follow, of at least so many bytes each: no more than there are bytes for.
-  std::size_t count(std::size_t least) {
-    auto n = number<std::uint64_t>();
-    check<CheckpointError>(n <= bytes_.size() / least, "it lists ", n, " things in ", bytes_.size(), " bytes");
-    return static_cast<std::size_t>(n);
-  }
-  template <class T, class F> std::vector<T> list(std::size_t least, const F& f) {
-    std::vector<T> all(count(least));
-    for (auto& x : all) x = f();
-    return all;
+  std::uint64_t length() {
+    std::uint64_t n = 0;
+    read(&n, sizeof n);
+    check<CheckpointError>(n <= bytes_.size(), "it lists ", n, " things in ", bytes_.size(), " bytes");
+    return n;
   }
   void end() const { check<CheckpointError>(bytes_.empty(), bytes_.size(), " bytes are left over at its end"); }
 
  private:
-  std::string_view piece(std::size_t n) {
-    check<CheckpointError>(n <= bytes_.size(), "it ends in the middle of a value");
-    auto p = bytes_.substr(0, n);
-    bytes_.remove_prefix(n);
-    return p;
-  }
   std::string_view bytes_;
 };
+template <class T> requires std::is_arithmetic_v<T> void load(Bounded& a, T& x) { a.read(&x, sizeof x); }
+template <class T> void load(Bounded& a, cereal::BinaryData<T>& x) { a.read(x.data, static_cast<std::size_t>(x.size)); }
+template <class T> void load(Bounded& a, cereal::SizeTag<T>& x) { x.size = a.length(); }
+template <class T> void load(Bounded& a, cereal::NameValuePair<T>& x) { a(x.value); }
 
-void put(Writer& w, const std::vector<StoredLeaf>& leaves) {
-  w.list(leaves, [&](auto& leaf) {
-    w.text(leaf.path);
-    w.text(dtype_name(leaf.type.dtype));  // by name: numbers of an enum may change
-    w.list(leaf.type.shape, [&](std::int64_t d) { w.number(d); });
-    w.list(leaf.blocks, [&](auto& b) {
-      w.list(b.box, [&](auto& range) { w.number(range.begin), w.number(range.end); });
-      for (auto x : {b.file, b.offset, b.bytes}) w.number(x);
-      w.list(b.crc, [&](std::uint32_t c) { w.number(c); });
-    });
-  });
+template <class T> std::string archive_of(const T& x) {
+  std::ostringstream out;
+  {
+    cereal::PortableBinaryOutputArchive archive(out);
+    archive(x);
+  }
+  return out.str();
 }
-std::vector<StoredLeaf> get_leaves(Reader& r) {
-  auto int64 = [&] { return r.number<std::int64_t>(); };
-  return r.list<StoredLeaf>(32, [&] {
-    StoredLeaf leaf{r.text(), {}};
-    try {
-      auto word = r.text();
-      leaf.type.dtype = parse_dtype(word);
-      check<CheckpointError>(dtype_name(leaf.type.dtype) == word, "leaf '", leaf.path, "': no dtype is written '", word, "'");
-    } catch (const DtypeError& e) { fail<CheckpointError>("leaf '", leaf.path, "': ", e.text()); }
-    leaf.type.shape = Shape(r.list<std::int64_t>(8, int64));
-    leaf.blocks = r.list<StoredBlock>(40, [&] {
-      StoredBlock b;
-      b.box = r.list<BlockRange>(16, [&] {
-        auto begin = int64();
-        return BlockRange{begin, int64()};
-      });
-      for (auto x : {&b.file, &b.offset, &b.bytes}) *x = int64();
-      b.crc = r.list<std::uint32_t>(4, [&] { return r.number<std::uint32_t>(); });
-      return b;
-    });
-    return leaf;
-  });
+template <class T> T from_archive(std::string_view bytes) {
+  Bounded archive(bytes);
+  T x;
+  archive(x);
+  archive.end();
+  return x;
 }
 }  // namespace
 
-std::string pack(const std::vector<StoredLeaf>& leaves) {
-  Writer w;
-  put(w, leaves);
-  return w.take();
-}
-std::vector<StoredLeaf> unpack(const std::string& bytes) {
-  Reader r(bytes);
-  return get_leaves(r);
-}
+std::string pack(const std::vector<StoredLeaf>& leaves) { return archive_of(leaves); }
+std::vector<StoredLeaf> unpack(const std::string& bytes) { return from_archive<std::vector<StoredLeaf>>(bytes); }
 
 std::string manifest_bytes(const Manifest& m) {
-  Writer w;
-  w.text(m.mesh);
-  w.list(m.notes, [&](auto& note) { w.text(note.first), w.text(note.second); });
-  put(w, m.leaves);
-  auto body = w.take();
+  auto body = archive_of(m);
   Header h;
   std::memcpy(h.magic, magic, sizeof magic);
   h.crc = crc32c(body.data(), body.size());
@@ -139,14 +112,7 @@ Manifest parse_manifest(std::string_view file) {
   check<CheckpointError>(file.size() >= h.bytes, "it is truncated");
   check<CheckpointError>(file.size() == h.bytes, "it is longer than it says");
   check<CheckpointError>(crc32c(file.data(), file.size()) == h.crc, "its checksum differs");
-  Reader r(file);
-  Manifest m{r.text()};
-  for (auto n = r.count(16); n > 0; --n) {
-    auto name = r.text();
-    m.notes[name] = r.text();
-  }
-  m.leaves = get_leaves(r);
-  r.end();
+  auto m = from_archive<Manifest>(file);
   auto wrong = contradiction(m);
   check<CheckpointError>(wrong.empty(), wrong);
   return m;
@@ -170,4 +136,5 @@ const StoredLeaf* Manifest::find(const std::string& path) const {
   auto it = std::find_if(leaves.begin(), leaves.end(), [&](auto& l) { return l.path == path; });
   return it == leaves.end() ? nullptr : &*it;
 }
-}  // namespace bora::io
+}  // namespace io
+}  // namespace bora
