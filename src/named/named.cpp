@@ -216,8 +216,8 @@ NamedArray take(const NamedArray& table, const AxisNames::One& axis, const Named
   return made(take(table.array(), indices.array(), p), axes);
 }
 namespace {
-const std::int64_t* number(const Slice& s) { return std::get_if<std::int64_t>(&s.s); }
-const Array* index_of(const Slice& s) { return std::get_if<Array>(&s.s); }
+const std::int64_t* number(const Slice& s) { return s.kind == Slice::Kind::number ? &s.number : nullptr; }
+const Array* index_of(const Slice& s) { return s.kind == Slice::Kind::array ? &s.array : nullptr; }
 /// One slice for each axis.
 Slices slices_of(std::string_view what, const NamedArray& x, const std::vector<NamedSlice>& parts) {
   Slices r(x.axes().size(), Slice(all()));
@@ -226,7 +226,7 @@ Slices slices_of(std::string_view what, const NamedArray& x, const std::vector<N
     auto i = static_cast<std::size_t>(x.position(AxisNames::One(std::string_view(p.axis))));
     check<AxisError>(!named[i], "axis '", p.axis, "' is indexed twice");
     named[i] = true;
-    check<AxisError>(!std::holds_alternative<NewAxis>(p.slice.s) && !std::holds_alternative<Ellipsis>(p.slice.s),
+    check<AxisError>(p.slice.kind != Slice::Kind::newaxis && p.slice.kind != Slice::Kind::ellipsis,
                      "axis '", p.axis, "': index it with an integer, a range or integers");
     auto size = x.axes()[i].size;
     auto* n = number(p.slice);
@@ -284,7 +284,7 @@ Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {
       t.shape.push_back(1);
       continue;
     }
-    if (auto* r = std::get_if<Range>(&s.s)) axis.size = view_of(iota({axis.size}, 0), {Slice(*r)}).size();
+    if (s.kind == Slice::Kind::range) axis.size = view_of(iota({axis.size}, 0), {Slice(s.range)}).size();
     if (auto* a = index_of(s)) {
       if (a->ndim() == 0) continue;
       axis.size = a->size();

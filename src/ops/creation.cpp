@@ -7,6 +7,17 @@
 
 namespace bora {
 namespace detail {
+Literal::Literal(std::initializer_list<Literal> rows) : shape{rows.size()} {
+  for (auto& row : rows) {
+    auto& first = rows.begin()->shape;
+    check<ShapeError>(row.shape == first, "array: rows differ: one is ",
+                      [&] { return first.empty() ? std::string("a number") : "of shape " + to_string(first); },
+                      ", another ",
+                      [&] { return row.shape.empty() ? std::string("a number") : "of shape " + to_string(row.shape); });
+    numbers.insert(numbers.end(), row.numbers.begin(), row.numbers.end());
+  }
+  if (rows.size()) shape.append(rows.begin()->shape);
+}
 void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
   auto n = static_cast<std::int64_t>(size);
   if (to.shape.size() == depth) to.shape.push_back(n);  // the first list at this depth says the size

@@ -276,7 +276,8 @@ Array stack(const Arrays& xs, std::int64_t axis) {
   }
   return concatenate(rows, axis);
 }
-Arrays split(const Array& x, std::int64_t parts, std::int64_t axis) {
+Arrays split(const Array& x, Dim number, std::int64_t axis) {
+  auto parts = number.n;
   axis = normalize_axis("split", axis, x.ndim());
   auto n = x.shape(axis);
   check<ShapeError>(parts > 0 && n % parts == 0, "split: dimension ", axis, " of ", x.shape(), " does not divide into ",

@@ -33,8 +33,8 @@ Item resolve(const Range& r, std::int64_t dim, std::int64_t n, std::string_view 
 std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& slices) {
   std::int64_t used = 0, ellipses = 0;
   for (auto& s : slices) {
-    ellipses += std::holds_alternative<Ellipsis>(s.s);
-    used += !std::holds_alternative<Ellipsis>(s.s) && !std::holds_alternative<NewAxis>(s.s);
+    ellipses += s.kind == Slice::Kind::ellipsis;
+    used += s.kind != Slice::Kind::ellipsis && s.kind != Slice::Kind::newaxis;
   }
   check<IndexError>(used <= x.ndim(), what, ": ", used, " slices for an array with ", x.ndim(), " dimension",
                     x.ndim() == 1 ? "" : "s", ", ", x.type());
@@ -46,23 +46,23 @@ std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& s
     ++dim;
   };
   for (auto& slice : slices) {
-    if (std::holds_alternative<Ellipsis>(slice.s)) {
+    if (slice.kind == Slice::Kind::ellipsis) {
       for (auto missing = x.ndim() - used; missing > 0; --missing) whole();
-    } else if (std::holds_alternative<NewAxis>(slice.s)) {
+    } else if (slice.kind == Slice::Kind::newaxis) {
       items.push_back({Item::Kind::fresh});
-    } else if (std::holds_alternative<All>(slice.s)) {
+    } else if (slice.kind == Slice::Kind::all) {
       whole();
-    } else if (auto* r = std::get_if<Range>(&slice.s)) {
-      items.push_back(resolve(*r, dim, x.shape(dim), what));
+    } else if (slice.kind == Slice::Kind::range) {
+      items.push_back(resolve(slice.range, dim, x.shape(dim), what));
       ++dim;
-    } else if (auto* i = std::get_if<std::int64_t>(&slice.s)) {
-      auto n = x.shape(dim);
-      check<IndexError>(-n <= *i && *i < n, what, ": index ", *i, " is outside of dimension ", dim, ", which has ", n,
+    } else if (slice.kind == Slice::Kind::number) {
+      auto n = x.shape(dim), i = slice.number;
+      check<IndexError>(-n <= i && i < n, what, ": index ", i, " is outside of dimension ", dim, ", which has ", n,
                         " elements");
-      items.push_back({Item::Kind::number, dim, *i < 0 ? *i + n : *i});
+      items.push_back({Item::Kind::number, dim, i < 0 ? i + n : i});
       ++dim;
     } else {
-      auto& a = std::get<Array>(slice.s);
+      auto& a = slice.array;
       check<IndexError>(
           a.dtype() != boolean, what, ": a boolean mask ", a.type(),
           " would give a shape that depends on data; use where(mask, x, other), or take() with integer positions");

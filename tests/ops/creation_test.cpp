@@ -18,6 +18,30 @@ TEST(Creation, LiteralsSayShapeAndDtype) {
   EXPECT_MESSAGE(ValueError, array({1.5}, i32), "1.5 does not fit into i32");
   EXPECT_EQ(array({3000000000l}, i64).item<std::int64_t>(), 3000000000l);
 }
+TEST(Creation, NumbersOfSeveralTypesBecomeOne) {
+  EXPECT_TRUE(close(array({1, 2.5}), array({1., 2.5})));
+  EXPECT_TRUE(close(array({1.f, 2.5}), array({1., 2.5})));
+  EXPECT_EQ(array({NAN, 1.}).type(), (Type{{2}, f32}));
+  EXPECT_TRUE(std::isnan(array({NAN, 1.}).to_vector<float>()[0]));
+  EXPECT_TRUE(close(array({{1, 2.5}, {3, 4}}), array({{1., 2.5}, {3., 4.}})));
+  EXPECT_TRUE(close(array({{1, 2}, {3, 4.5}}), array({{1., 2.}, {3., 4.5}})));
+  EXPECT_TRUE(close(array({{{1, 2}}, {{3, 4.5}}}), array({{{1., 2.}}, {{3., 4.5}}})));
+  EXPECT_TRUE(close(array({{{{1}}, {{2.5}}}}), array({{{{1.}}, {{2.5}}}})));
+  EXPECT_TRUE(close(array({{{{{1}}, {{2}}}}}), reshape(array({1, 2}), {1, 1, 2, 1, 1})));  // five deep
+  EXPECT_TRUE(close(array({true, 2}), array({1, 2})));
+  EXPECT_TRUE(close(array({true, 0.5}), array({1., 0.5})));
+  EXPECT_TRUE(close(array({1, 3000000000l}, i64), array({1l, 3000000000l}, i64)));
+  EXPECT_TRUE(close(array({1, 2.5}, f64), array({1., 2.5}, f64)));
+  EXPECT_TRUE(close(array({1, 2.}, i32), array({1, 2})));
+  std::size_t n = 3;
+  EXPECT_TRUE(close(array({n, 1}), array({3, 1})));
+  EXPECT_EQ(array({}).type(), (Type{{0}, f32}));
+  EXPECT_EQ(array({{}, {}}).type(), (Type{{2, 0}, f32}));
+  EXPECT_MESSAGE(ShapeError, array({{1, 2}, 3}), "rows differ: one is of shape [2], another a number");
+  EXPECT_MESSAGE(ShapeError, array({{1, 2.5}, {3}}), "rows differ: one is of shape [2], another of shape [1]");
+  EXPECT_MESSAGE(ValueError, array({1, 3000000000l}), "3000000000 does not fit into i32; give a dtype: array({..}, i64)");
+  EXPECT_MESSAGE(ValueError, array({1, 2.5}, i32), "2.5 does not fit into i32");
+}
 TEST(Creation, ErrorsNameTheFunctionAndAdviseWhatWasNotDone) {
   EXPECT_MESSAGE(ShapeError, zeros({-2}), "zeros: sizes must not be negative, got [-2]");
   EXPECT_MESSAGE(ShapeError, ones({2, -2}), "ones: sizes must not be negative, got [2, -2]");
@@ -34,6 +58,7 @@ TEST(Creation, ErrorsNameTheFunctionAndAdviseWhatWasNotDone) {
     return std::string();
   };
   EXPECT_EQ(says([] { (void)array({300}, u8); }), "array: 300 does not fit into u8");
+  EXPECT_EQ(says([] { (void)array({1, 300}, u8); }), "array: 300 does not fit into u8");
   EXPECT_EQ(says([] { (void)arange(300, u8); }), "arange: 299 does not fit into u8");
 }
 TEST(Creation, RandomKeysAreNoNumbersAndTheErrorNamesTheOperation) {
@@ -47,8 +72,17 @@ TEST(Creation, RandomKeysAreNoNumbersAndTheErrorNamesTheOperation) {
   EXPECT_MESSAGE(DtypeError, k * x, "multiply: random keys and numbers have no common dtype, got key and i32");
   EXPECT_MESSAGE(DtypeError, where(x > 0, k, 0), "where: random keys");
   EXPECT_MESSAGE(DtypeError, concatenate({x, reshape(k, {1})}), "concatenate: random keys and numbers");
+  EXPECT_MESSAGE(DtypeError, at(x, 0).set(k), "at().set: random keys and numbers");
+}
+TEST(Creation, ASizeAloneIsAShape) {
+  EXPECT_EQ(zeros(3).type(), (Type{{3}, f32}));
+  EXPECT_EQ(ones(2, i32).type(), (Type{{2}, i32}));
+  EXPECT_EQ(full(2, 0.5).type(), (Type{{2}, f32}));
+  EXPECT_EQ(reshape(zeros({2, 3}), -1).shape(), Shape{6});
+  EXPECT_EQ(zeros(std::size_t{0}).shape(), Shape{0});
 }
 TEST(Creation, MemoryKeepsItsType) {
+  EXPECT_EQ(asarray(std::array<double, 2>{1, 2}).type(), (Type{{2}, f64}));
   EXPECT_EQ(asarray(std::vector<double>{1, 2}).type(), (Type{{2}, f64}));
   EXPECT_EQ(asarray(std::vector<std::int64_t>{1, 2, 3, 4}, Shape{2, 2}).type(), (Type{{2, 2}, i64}));
   EXPECT_TRUE(close(asarray(std::vector<bool>{true, false}), array({true, false})));

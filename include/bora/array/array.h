@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 #include <vector>
+#include "bora/array/spellings.h"
 #include "bora/base/dtype.h"
 #include "bora/base/error.h"
 #include "bora/base/shape.h"
@@ -68,7 +69,7 @@ template <class...> inline constexpr bool never = false;
 
 /// An immutable array of numbers: a handle to a value of whichever interpreter made it. Copying shares; safe to share between threads.
 /// A default-constructed Array is empty: any use of it throws TraceError. Inside rules an empty Array is a zero cotangent.
-class [[nodiscard]] Array {
+class [[nodiscard]] Array : public detail::Spellings {
  public:
   Array() = default;
   explicit Array(std::shared_ptr<const Value> v) : value_(std::move(v)) {}
@@ -83,9 +84,11 @@ class [[nodiscard]] Array {
   bool defined() const { return value_ != nullptr; }
 
   Array astype(Dtype) const;  // the same numbers as another dtype (ops)
+  template <class T> __attribute__((unavailable("write x.astype(f32)"))) Array astype() const;
   /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is gathered: every
   /// rank must ask.
   template <Number T> T item() const { return read_one<T>(); }
+  __attribute__((unavailable("write x.item<float>()"))) double item() const;
   /// All elements in row-major order, converted to T. As item().
   template <Number T> std::vector<T> to_vector() const {
     static_assert(dtype_or_none<T>().has_value(),
@@ -100,6 +103,7 @@ class [[nodiscard]] Array {
     }
     return r;
   }
+  __attribute__((unavailable("write x.to_vector<float>()"))) std::vector<double> to_vector() const;
   Array concrete() const;  // the same numbers as a buffer of this process
   Spec spec() const;       // how it is split over the mesh in force (shard)
   /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its type.

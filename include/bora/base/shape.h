@@ -24,6 +24,8 @@ class Shape {
  public:
   using value_type = std::int64_t;
   Shape() = default;
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Shape(T n) : Shape({Dim(n)}) {}  // zeros(3), as in NumPy
   Shape(std::initializer_list<Dim> d) {
     auto* to = sized(d.size());
     for (auto x : d) *to++ = x.n;

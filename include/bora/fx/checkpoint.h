@@ -33,12 +33,15 @@ template <class F> struct Checkpointed {
     static_assert(Callable<F, A...>,
                   "checkpoint: f cannot be called with these arguments; it takes them by value or const&, and may not "
                   "be a mutable lambda");
-    if constexpr (Callable<F, A...>) {
+    check_trees<A...>();
+    if constexpr (are_trees<A...> && Callable<F, A...>) {
       using R = result_t<F, A...>;
       static_assert(tree::Tree<R>, "checkpoint: f must return a tree");
-      std::optional<R> out;
-      auto y = checkpoint_flat(flat_fn<R>(f, out, a...), pack(a...), policy.keep, policy.names);
-      return tree::unflatten(std::move(*out), y);
+      if constexpr (tree::Tree<R>) {
+        std::optional<R> out;
+        auto y = checkpoint_flat(flat_fn<R>(f, out, a...), pack(a...), policy.keep, policy.names);
+        return tree::unflatten(std::move(*out), y);
+      }
     }
   }
 };

@@ -36,7 +36,8 @@ template <class F, class C, class X> auto scan(const F& body, const C& init, con
       fx::Callable<F, C, X>,
       "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a mutable lambda");
   static_assert(tree::positional<X>, "scan: xs holds NamedArrays, whose axes have names: use scan(f, Axis)(init, xs)");
-  if constexpr (fx::Callable<F, C, X> && tree::positional<X>) {
+  fx::check_trees<C, X>();
+  if constexpr (fx::are_trees<C, X> && fx::Callable<F, C, X> && tree::positional<X>) {
     using R = fx::result_t<F, C, X>;
     static_assert(fx::carries<R, C>,
                   "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
@@ -63,7 +64,8 @@ template <class T, class F, class... A>
 auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&... operands) {
   static_assert(fx::Callable<T, A...> && fx::Callable<F, A...>,
                 "cond: a branch cannot be called with these operands; it takes them by value or const&");
-  if constexpr (fx::Callable<T, A...> && fx::Callable<F, A...>) {
+  fx::check_trees<A...>();
+  if constexpr (fx::are_trees<A...> && fx::Callable<T, A...> && fx::Callable<F, A...>) {
     using R = fx::result_t<T, A...>;
     static_assert(std::is_same_v<R, fx::result_t<F, A...>>, "cond: both branches must return the same type");
     if constexpr (std::is_same_v<R, fx::result_t<F, A...>>) {
@@ -84,7 +86,8 @@ auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&.
 template <class P, class F, class C> C while_loop(const P& condition, const F& body, const C& init) {
   static_assert(fx::Callable<P, C> && fx::Callable<F, C>,
                 "while_loop: condition and body are called with the value; they take it by value or const&");
-  if constexpr (fx::Callable<P, C> && fx::Callable<F, C>) {
+  fx::check_trees<C>();
+  if constexpr (fx::are_trees<C> && fx::Callable<P, C> && fx::Callable<F, C>) {
     static_assert(std::is_same_v<fx::result_t<P, C>, Array>, "while_loop: the condition must return a boolean Array");
     static_assert(std::is_same_v<fx::result_t<F, C>, C>, "while_loop: body must return a value of init's type");
     std::optional<Array> p;
@@ -102,7 +105,8 @@ template <class P, class F, class C> C while_loop(const P& condition, const F& b
 template <class F, class C> C fori_loop(const LoopBound& lower, const LoopBound& upper, const F& body, const C& init) {
   static_assert(fx::Callable<F, Array, C>,
                 "fori_loop: body is called with (i, value); it takes them by value or const&");
-  if constexpr (fx::Callable<F, Array, C>) {
+  fx::check_trees<C>();
+  if constexpr (fx::are_trees<C> && fx::Callable<F, Array, C>) {
     static_assert(std::is_same_v<fx::result_t<F, Array, C>, C>, "fori_loop: body must return a value of init's type");
     std::optional<C> out;
     Array i = fx::abstract_array({{}, i32});

@@ -23,7 +23,8 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
   template <class... A> auto operator()(const A&... a) const {
     static_assert(Callable<F, A...> && Callable<Fwd, A...>,
                   "custom_vjp: f and fwd are called with the same arguments, by value or const&");
-    if constexpr (Callable<F, A...> && Callable<Fwd, A...>) {
+    check_trees<A...>();
+    if constexpr (are_trees<A...> && Callable<F, A...> && Callable<Fwd, A...>) {
       using R = result_t<F, A...>;
       using S = result_t<Fwd, A...>;
       static_assert(

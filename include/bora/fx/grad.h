@@ -26,6 +26,10 @@ Array as_jacobian(const Array& rows, const Shape& out, const Shape& in);
 template <class F> struct ValueAndGrad {
   F f;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
+    check_trees<P, Rest...>();
+    if constexpr (are_trees<P, Rest...>) return run(p, rest...);
+  }
+  template <class P, class... Rest> auto run(const P& p, const Rest&... rest) const {
     static_assert(Callable<F, P, Rest...>,
                   "grad: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
                   "mutable lambda");
@@ -68,7 +72,8 @@ template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
   static_assert(Callable<F, A...>,
                 "vjp: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
                 "mutable lambda");
-  if constexpr (Callable<F, A...>) {
+  check_trees<A...>();
+  if constexpr (are_trees<A...> && Callable<F, A...>) {
     using R = result_t<F, A...>;
     std::optional<R> out;
     auto in = pack(a...);
@@ -89,6 +94,12 @@ template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
 template <class F> auto value_and_grad(F f) { return fx::ValueAndGrad<F>{std::move(f)}; }
 /// As value_and_grad, without the value: the gradient, or std::pair{gradient, aux}.
 template <class F> auto grad(F f) { return fx::Grad<F>{{std::move(f)}}; }
+template <class F, class X, class... More>
+__attribute__((unavailable("write grad(f)(x, ..); it is by the first argument, which may be a tuple or struct"))) void
+grad(F f, const X& x, const More&... more);
+template <class F, class X, class... More>
+__attribute__((unavailable("write value_and_grad(f)(x, ..); it is by the first argument"))) void
+value_and_grad(F f, const X& x, const More&... more);
 /// {f(args...), pull}: pull maps a tree like f's result (its cotangent; empty leaves are zero) to the gradient of the argument, or to a
 /// tuple of them.
 template <class F, class X, class... More> auto vjp(const F& f, const X& x, const More&... more) {

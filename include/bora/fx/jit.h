@@ -69,6 +69,17 @@ template <class F> class Jitted {
  public:
   Jitted(F f, Jit options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
   template <class... A> auto operator()(A&&... a) const {
+    check_trees<std::remove_cvref_t<A>...>();
+    if constexpr (are_trees<std::remove_cvref_t<A>...>) return run(std::forward<A>(a)...);
+  }
+  /// The Program that a call with these arguments runs.
+  template <class... A> ProgramPtr program(const A&... a) const {
+    return traced<result_t<F, A...>>(a...)->staged.program;
+  }
+  /// How often f was staged (on a mesh: by this rank).
+  int traces() const { return cache_->traces(); }
+ private:
+  template <class... A> auto run(A&&... a) const {
     static_assert(Callable<F, std::remove_cvref_t<A>...>,
                   "jit: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
                   "mutable lambda");
@@ -90,13 +101,6 @@ template <class F> class Jitted {
       }
     }
   }
-  /// The Program that a call with these arguments runs.
-  template <class... A> ProgramPtr program(const A&... a) const {
-    return traced<result_t<F, A...>>(a...)->staged.program;
-  }
-  /// How often f was staged (on a mesh: by this rank).
-  int traces() const { return cache_->traces(); }
- private:
   template <class R, class... A> TracedPtr traced(const A&... a) const {
     tree::Key key;
     key.add(reinterpret_cast<std::uintptr_t>(&type_tag<A...>));
@@ -131,6 +135,10 @@ template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
 /// What f captured is read when it is staged: pass what changes as an argument. An argument given as an rvalue is donated: it is left
 /// empty and its memory is reused for results; where somebody else still holds that memory it is copied, and that is said once.
 template <class F> auto jit(F f, Jit options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
+template <class F, class X, class... More>
+requires(!std::convertible_to<X, Jit>)
+__attribute__((unavailable("write jit(f)(x, ..); numbers and strings among the arguments are static anyway"))) void
+jit(F f, const X& x, const More&... more);
 /// The Program that f(args...) stages (a jitted f: the one it runs). print() shows it.
 template <class F, class... A> ProgramPtr program_of(const F& f, const A&... args) {
   if constexpr (fx::is_jitted<F>) return f.program(args...);

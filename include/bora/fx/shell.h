@@ -8,6 +8,22 @@ namespace bora::fx {
 template <class F, class... A> using result_t = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
 template <class F, class... A> concept Callable = std::is_invocable_v<const F&, const A&...>;
 
+/// Says which argument of a transformed function is no tree.
+template <std::size_t Number, class Argument> struct check_argument {
+  static constexpr bool ok = tree::Tree<Argument>;
+  static_assert(ok,
+                "an argument of a transformed function is a tree: an Array, a number, enum, std::string or Axis, or a "
+                "struct, vector, array, optional, map<string, .>, tuple or pair of trees; text in quotes is a pointer: "
+                "write std::string(..); let the function capture what is none of these, or specialize bora::is_static");
+};
+template <class Numbers, class... A> struct check_arguments;
+template <std::size_t... I, class... A>
+struct check_arguments<std::index_sequence<I...>, A...> : check_argument<I, A>... {};
+template <class... A> constexpr void check_trees() {
+  (void)sizeof(check_arguments<std::index_sequence_for<A...>, A...>);
+}
+template <class... A> inline constexpr bool are_trees = (tree::Tree<A> && ... && true);
+
 template <class... A> Arrays pack(const A&... a) {
   Arrays r;
   (tree::append_leaves(tree::node(a), r), ...);

@@ -39,10 +39,15 @@ namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
 Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
                   const std::vector<tree::Node>& arguments, const Vmap& how);
-template <class F> struct Vmapped {
-  F f;
-  Vmap how;
+template <class F> class Vmapped {
+ public:
+  Vmapped(F function, Vmap options) : f(std::move(function)), how(std::move(options)) {}
   template <class... A> auto operator()(const A&... a) const {
+    check_trees<A...>();
+    if constexpr (are_trees<A...>) return run(a...);
+  }
+ private:
+  template <class... A> auto run(const A&... a) const {
     static_assert(Callable<F, A...>,
                   "vmap: f cannot be called with these arguments; it takes them by value or const&, and may not be a "
                   "mutable lambda");
@@ -52,15 +57,30 @@ template <class F> struct Vmapped {
       using R = result_t<F, A...>;
       static_assert(tree::Tree<R>, "vmap: f must return a tree");
       static_assert(tree::positional<R>, "vmap: f returns NamedArrays, whose axes have names: use vmap(f, Axis)");
-      std::optional<R> out;
-      auto y = vmap_shell(
-          flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::node(a)...}, how);
-      return tree::unflatten(std::move(*out), y);
+      if constexpr (tree::Tree<R>) {
+        std::optional<R> out;
+        auto y = vmap_shell(
+            flat_fn<R>(f, out, a...), [&] { return tree::paths(*out); }, {tree::node(a)...}, how);
+        return tree::unflatten(std::move(*out), y);
+      }
     }
   }
+  F f;
+  Vmap how;
 };
 }  // namespace fx
 /// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for all), .out where
 /// the axis appears in the results. Throws ShapeError where sizes differ.
-template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>{std::move(f), std::move(how)}; }
+template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
+// Without the names of the options {0, none} would be {.in = 0, .out = none}, not JAX's in_axes.
+template <class F>
+__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) void
+vmap(F f, std::initializer_list<MapAxis>);
+template <class F, class... Out>
+__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) void
+vmap(F f, std::initializer_list<MapAxis>, const Out&...);
+template <class F, std::integral In, class... Out>
+__attribute__((unavailable("write vmap(f, {.in = 0, .out = 0})"))) void vmap(F f, In, const Out&...);
+template <class F, class... X>
+__attribute__((unavailable("write vmap(f)(x, ..)"))) void vmap(F f, const Array& x, const X&... more);
 }  // namespace bora

@@ -9,7 +9,15 @@ class Dimensions {
   Dimensions(std::nullopt_t) {}
   template <std::integral T>
   requires(!std::same_as<T, bool>) Dimensions(T a) : axes_{{static_cast<std::int64_t>(a)}} {}
-  Dimensions(std::initializer_list<int> a) : axes_(std::in_place, a.begin(), a.end()) {}
+  /// (No int: g++ 12 reads sum(x, {.keepdims = true}) as axis 1 where a list of int is asked for.)
+  struct One {
+    std::int64_t n;
+    template <std::integral T>
+    requires(!std::same_as<T, bool>) constexpr One(T v) : n(static_cast<std::int64_t>(v)) {}
+  };
+  Dimensions(std::initializer_list<One> a) : axes_(std::in_place) {
+    for (auto d : a) axes_->push_back(d.n);
+  }
   Dimensions(Dims a) : axes_(std::move(a)) {}
   /// Sorted, in [0, ndim). Throws IndexError for an axis that does not exist, ValueError for one given twice.
   Dims resolve(std::string_view what, std::int64_t ndim) const;

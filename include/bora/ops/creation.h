@@ -5,18 +5,27 @@
 // (zeros, arange, eye, ..) stay symbolic while a function is staged: they are made where, and only as far as, they are
 // needed.
 #pragma once
+#include <array>
 #include <initializer_list>
 #include <vector>
 #include "bora/array/array.h"
 
 namespace bora {
 namespace detail {
-/// Row-major numbers of a literal with the shape its braces say.
+/// Row-major numbers of a literal with the shape its braces say. Braces whose numbers are of several types make it by
+/// themselves, row by row.
 struct Literal {
   Shape shape;
   std::vector<Scalar> numbers;
+  Literal() = default;
+  template <Number T> Literal(T x) : numbers{Scalar(x)} {}
+  Literal(std::initializer_list<Literal> rows);  // throws ShapeError for ragged braces
 };
-template <Number T> void gather_literal(Literal& to, T x, std::size_t) { to.numbers.push_back(Scalar(x)); }
+template <class T> void gather_literal(Literal& to, const T& x, std::size_t) {
+  static_assert(Number<T>, "array: braces hold numbers; stack({a, b}) makes one Array of several, asarray(v) one of a "
+                           "std::vector, and there are no Arrays of text");
+  if constexpr (Number<T>) to.numbers.push_back(Scalar(x));
+}
 void enter_literal(Literal& to, std::size_t depth, std::size_t size);  // throws ShapeError for ragged braces
 template <class T> void gather_literal(Literal& to, const std::initializer_list<T>& list, std::size_t depth) {
   enter_literal(to, depth, list.size());
@@ -34,22 +43,33 @@ Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dt
 
 /// A scalar.
 template <Number T> Array array(T x, std::optional<Dtype> dtype = none) { return detail::literal(x, dtype); }
-/// Nested braces, up to four deep: array({{1., 2.}, {3., 4.}}) is f32[2, 2]. Throws ShapeError if rows differ in
-/// length, ValueError for a number that the dtype cannot hold.
-template <Number T> Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) {
+/// Nested braces: array({{1., 2.}, {3., 4.}}) is f32[2, 2]. One fraction makes all of them fractions: {1, 2.5} is f32.
+/// Throws ShapeError if rows differ in length, ValueError for a number that the dtype cannot hold.
+/// (Beside `using namespace std` there are two things called array: write bora::array.)
+template <class T> Array array(std::initializer_list<T> x, std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
-template <Number T> Array array(std::initializer_list<std::initializer_list<T>> x, std::optional<Dtype> dtype = none) {
+template <class T> Array array(std::initializer_list<std::initializer_list<T>> x, std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
-template <Number T> Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x,
-                                std::optional<Dtype> dtype = none) {
+template <class T> Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> x,
+                               std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
 }
-template <Number T>
+template <class T>
 Array array(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> x,
             std::optional<Dtype> dtype = none) {
   return detail::literal(x, dtype);
+}
+inline Array array(const detail::Literal& numbers, std::optional<Dtype> dtype = none) {  // of several types
+  return detail::make_literal(numbers, dtype);
+}
+template <class T>
+requires(!Number<T>) Array array(const T&, std::optional<Dtype> = none) {
+  static_assert(detail::never<T>,
+                "array takes numbers in braces, whose fractions are f32; for a std::vector write asarray(v), which "
+                "keeps its type, and asarray(v).astype(f32) for another");
+  return {};
 }
 /// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if it does
 /// not hold as many.
@@ -68,11 +88,23 @@ template <Number T> Array asarray(const std::vector<T>& numbers, std::optional<S
   }
 }
 inline Array asarray(const Array& x) { return x; }
+template <Number T>
+__attribute__((unavailable("numbers in braces: array({..})"))) Array asarray(std::initializer_list<T>);
+template <Number T>
+__attribute__((unavailable("numbers in braces: array({..})"))) Array
+asarray(std::initializer_list<std::initializer_list<T>>);
+template <Number T, std::size_t N> Array asarray(const std::array<T, N>& numbers) {
+  return asarray(std::vector<T>(numbers.begin(), numbers.end()));
+}
 
 Array zeros(const Shape& shape, Dtype dtype = f32);
 Array ones(const Shape& shape, Dtype dtype = f32);
 /// `value` everywhere; default dtype: f32, i32 or boolean, as the number is written.
 Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype = none);
+template <std::integral... N>
+__attribute__((unavailable("sizes stand in braces: zeros({2, 3})"))) Array zeros(std::int64_t, std::int64_t, N...);
+template <std::integral... N>
+__attribute__((unavailable("sizes stand in braces: ones({2, 3})"))) Array ones(std::int64_t, std::int64_t, N...);
 Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype = none);
 
 /// start, start + step, .. before stop. Throws ValueError if step is 0.

@@ -204,6 +204,10 @@ Array operator&&(Scalar a, const Array& b);
 Array operator||(const Array& a, const Array& b);
 Array operator||(const Array& a, Scalar b);
 Array operator||(Scalar a, const Array& b);
+inline Array operator&&(const Array& a, bool b) { return a && Scalar(b); }  // else C++'s own && would match as well
+inline Array operator&&(bool a, const Array& b) { return Scalar(a) && b; }
+inline Array operator||(const Array& a, bool b) { return a || Scalar(b); }
+inline Array operator||(bool a, const Array& b) { return Scalar(a) || b; }
 Array operator&(const Array& a, const Array& b);
 Array operator&(const Array& a, Scalar b);
 Array operator&(Scalar a, const Array& b);

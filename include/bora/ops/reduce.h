@@ -11,6 +11,12 @@ Array mean(const Array& x, const Dimensions& axes = none, const Reduce& options 
 Array prod(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array amax(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array amin(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+__attribute__((unavailable("write amax(x, axes); of two Arrays maximum(a, b)"))) Array
+max(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+__attribute__((unavailable("write amin(x, axes); of two Arrays minimum(a, b)"))) Array
+min(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+__attribute__((unavailable("write maximum(a, b)"))) Array max(const Array& a, const Array& b);
+__attribute__((unavailable("write minimum(a, b)"))) Array min(const Array& a, const Array& b);
 Array all(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array any(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array var(const Array& x, const Dimensions& axes = none, const Reduce& options = {});  // biased: divided by n

@@ -9,9 +9,15 @@ Array broadcast_in_dim(const Array& x, const Shape& shape, const Dims& dims);
 Array broadcast_to(const Array& x, const Shape& shape);
 /// The same elements, row-major, as another shape; one size may be -1. Throws ShapeError.
 Array reshape(const Array& x, const Shape& shape);
+template <std::integral... N>
+__attribute__((unavailable("sizes stand in braces: reshape(x, {2, 3})"))) Array
+reshape(const Array&, std::int64_t, std::int64_t, N...);
 /// Dimensions in another order (output dimension d is input dimension perm[d]); without perm reversed. Negative axes count from the end.
 Array transpose(const Array& x);
 Array transpose(const Array& x, const Dims& perm);
+template <std::integral... N>
+__attribute__((unavailable("axes stand in braces: transpose(x, {1, 0})"))) Array
+transpose(const Array&, std::int64_t, std::int64_t, N...);
 Array swapaxes(const Array& x, std::int64_t a, std::int64_t b);
 Array moveaxis(const Array& x, std::int64_t from, std::int64_t to);
 Array expand_dims(const Array& x, std::int64_t axis);
@@ -33,7 +39,14 @@ Array index_in_dim(const Array& x, std::int64_t axis, std::int64_t i);
 Array pad(const Array& x, const Dims& lo, const Dims& hi, Scalar value = 0, const Dims& interior = {});
 Array concatenate(const Arrays& xs, std::int64_t axis = 0);
 Array stack(const Arrays& xs, std::int64_t axis = 0);
-Arrays split(const Array& x, std::int64_t parts, std::int64_t axis = 0);
+template <std::same_as<Array>... A>
+__attribute__((unavailable("Arrays stand in braces: concatenate({a, b})"))) Array
+concatenate(const Array&, const Array&, const A&...);
+template <std::same_as<Array>... A>
+__attribute__((unavailable("Arrays stand in braces: stack({a, b})"))) Array
+stack(const Array&, const Array&, const A&...);
+/// x in so many equal parts. (A Dim, so that beside `using random::split` split(k, n) is the split of keys.)
+Arrays split(const Array& x, Dim parts, std::int64_t axis = 0);
 /// i32 0, 1, .. along dim, in the given shape (or another dtype).
 Array iota(const Shape& shape, std::int64_t dim, Dtype dtype = i32);
 }  // namespace bora

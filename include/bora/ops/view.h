@@ -2,7 +2,6 @@
 //   view(x, all(), range(1, 5, 2), newaxis(), -1)       at(x, all(), 3).add(y)
 #pragma once
 #include <type_traits>
-#include <variant>
 #include <vector>
 #include "bora/array/array.h"
 
@@ -25,17 +24,23 @@ inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t
                    std::optional<std::int64_t> step = none) {
   return {start, stop, step};
 }
+__attribute__((unavailable("write range(0, stop), or range(start, none) for an open end"))) Range
+range(std::optional<std::int64_t> one);
 
 /// What happens to one dimension. An integer drops it (negative: from the end). An integer Array gathers.
 struct Slice {
-  std::variant<std::int64_t, All, NewAxis, Ellipsis, Range, Array> s;
+  enum class Kind : std::uint8_t { number, all, newaxis, ellipsis, range, array };
+  Kind kind;
+  std::int64_t number = 0;
+  Range range = {};
+  Array array = {};  // plain members: of a variant g++ 12 says in users' code that it may be uninitialized
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Slice(T i) : s(static_cast<std::int64_t>(i)) {}
-  Slice(All a) : s(a) {}
-  Slice(NewAxis a) : s(a) {}
-  Slice(Ellipsis a) : s(a) {}
-  Slice(Range a) : s(a) {}
-  Slice(const Array& a) : s(a) {}
+  requires(!std::same_as<T, bool>) Slice(T i) : kind(Kind::number), number(static_cast<std::int64_t>(i)) {}
+  Slice(All) : kind(Kind::all) {}
+  Slice(NewAxis) : kind(Kind::newaxis) {}
+  Slice(Ellipsis) : kind(Kind::ellipsis) {}
+  Slice(Range r) : kind(Kind::range), range(r) {}
+  Slice(const Array& a) : kind(Kind::array), array(a) {}
 };
 using Slices = std::vector<Slice>;
 
@@ -75,7 +80,10 @@ class [[nodiscard]] At {
   Array x_;  // by value: keeping an At is safe
   Slices slices_;
 };
-template <std::convertible_to<Slice>... S> At at(const Array& x, const S&... slices) {
-  return At(x, Slices{Slice(slices)...});
+template <class A, class... S>
+requires std::same_as<A, Array> At at(const A& x, const S&... slices) {
+  constexpr bool ok = (std::convertible_to<const S&, Slice> && ...);
+  static_assert(ok, "at: slices are bora::all(), range(), newaxis(), ellipsis(), an integer or an integer Array");
+  if constexpr (ok) return At(x, Slices{Slice(slices)...});
 }
 }  // namespace bora

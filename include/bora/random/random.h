@@ -21,6 +21,8 @@ Array key(std::int64_t seed);
 Array key_x32(std::int64_t seed);
 /// n keys, [n]: key i is fold_in(k, i).
 Array split(const Array& k, std::int64_t n);
+__attribute__((unavailable("write auto [a, b] = random::split<2>(k), or random::split(k, n) for an Array of n"))) Array
+split(const Array& k);
 /// `auto [a, b] = split<2>(k)`.
 template <std::size_t N> std::array<Array, N> split(const Array& k);
 /// A new key for this number (an integer Array: a scalar, taken modulo 2^32). Throws ValueError outside of [0, 2^32).

@@ -363,13 +363,20 @@ template <class T> T unflatten(T like, const Arrays& leaves) {
 /// t with f(leaf, leaf of u...) for each of its leaves; where a u has an empty leaf f is given an empty Array. Throws ValueError naming
 /// the first path where the structures differ.
 template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
-  Arrays first = leaves(t);
-  std::array<Arrays, sizeof...(U)> more{aligned("tree::map", node(t), node(u))...};
-  for (std::size_t i = 0; i < first.size(); ++i) first[i] = [&]<std::size_t... K>(std::index_sequence<K...>)->Array {
-      return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...);
-    }
+  constexpr bool ok = []<std::size_t... K>(std::index_sequence<K...>) {
+    return std::is_invocable_r_v<Array, const F&, const Array&, std::enable_if_t<(K >= 0), const Array&>...>;
+  }
   (std::index_sequence_for<U...>{});
-  replace(node(t), first.data(), first.size());
+  static_assert(ok, "tree::map: f is given one leaf of each tree and returns an Array: tree::map(f, t, u...)");
+  if constexpr (ok) {
+    Arrays first = leaves(t);
+    std::array<Arrays, sizeof...(U)> more{aligned("tree::map", node(t), node(u))...};
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] = [&]<std::size_t... K>(std::index_sequence<K...>)->Array {
+        return std::invoke(f, std::as_const(first[i]), std::as_const(more[K][i])...);
+      }
+    (std::index_sequence_for<U...>{});
+    replace(node(t), first.data(), first.size());
+  }
   return t;
 }
 /// t with f(path, leaf) for each leaf.

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""hints.py CXX INCLUDE... -- each misuse of hints.txt is an error that says soon what to write, with CXX and with clang.
+
+The hint stands within five lines of the first error, and that within the first twelve; all that follows is short.
+(Lines that only say which header includes which are not counted.)
+"""
+import concurrent.futures, os, pathlib, shutil, subprocess, sys, tempfile
+
+FIRST, NEAR, LONGEST = 12, 6, 40
+HERE = pathlib.Path(__file__).resolve().parent
+HEADER = "#include <array>\n#include <cmath>\n#include <memory>\n#include <string>\n#include <vector>\n" \
+         "#include \"bora/fx/transforms.h\"\n#include \"bora/ops/ops.h\"\n#include \"bora/random/random.h\"\n"
+PROGRAM = """using namespace bora;
+void test(const Array& x, const Array& y, Array z, const Array& k, const std::vector<double>& v);
+void test(const Array& x, const Array& y, Array z, const Array& k, const std::vector<double>& v) {
+  auto f = [](const Array& a) { return sum(a); };
+  auto g = [](const Array& a, const auto&) { return sum(a); };
+  (void)x, (void)y, (void)z, (void)k, (void)v, (void)f, (void)g;
+  %s;
+}
+"""
+
+
+def statement(code):
+    if code.startswith(("for ", "if ", "while ", "{", "z[0]")):
+        return code
+    return "(void)" + code if code.startswith("(") or ";" in code else f"(void)({code})"
+
+
+def main():
+    chosen = [a[2:] for a in sys.argv if a.startswith("--")]  # --WORD: only the cases that have it
+    sys.argv[:] = [a for a in sys.argv if not a.startswith("--")]
+    compilers = {"gcc": sys.argv[1]}
+    clang = shutil.which("clang++-14") or shutil.which("clang++")
+    if clang and "clang" not in sys.argv[1]:
+        compilers["clang"] = clang
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-fno-diagnostics-color"] + ["-I" + i for i in sys.argv[2:]]
+    cases = []
+    for line in (HERE / "hints.txt").read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            code, hint = line.rsplit(" => ", 1)
+            if all(word in code for word in chosen):
+                cases.append((code.strip(), hint.strip()))
+    with tempfile.TemporaryDirectory() as folder:
+        made = {}
+        pathlib.Path(folder, "all.h").write_text(HEADER)
+        for name, compiler in compilers.items():  # the headers once for all cases
+            at = pathlib.Path(folder, name)
+            at.mkdir()
+            (at / "all.h").write_text(HEADER)
+            out = at / ("all.h.gch" if name == "gcc" else "all.h.pch")
+            subprocess.run([compiler, *flags, "-x", "c++-header", str(at / "all.h"), "-o", str(out)], check=True)
+            made[name] = ["-include", str(at / "all.h")] if name == "gcc" else ["-include-pch", str(out)]
+
+        def compile_case(job):
+            number, name = job
+            source = pathlib.Path(folder, f"{name}{number}.cpp")
+            code = cases[number][0]
+            source.write_text(PROGRAM % statement(code))
+            # clang 14 crashes on lambdas of templates that come out of a precompiled header
+            before = ["-include", str(pathlib.Path(folder, "all.h"))] if "vmap(" in code or "scan(" in code else made[name]
+            done = subprocess.run([compilers[name], *flags, *before, "-fsyntax-only", str(source)],
+                                  env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
+            lines = [l for l in done.stderr.splitlines() if not l.lstrip().startswith(("In file included from", "from "))]
+            return done.returncode, lines
+
+        jobs = [(n, name) for n in range(len(cases)) for name in compilers]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            results = list(pool.map(compile_case, jobs))
+    bad = 0
+    for (number, name), (code, lines) in zip(jobs, results):
+        text, hint = cases[number]
+        errors = [i for i, l in enumerate(lines) if "error:" in l]
+        if hint == "ok":
+            good = code == 0 and not lines
+        else:
+            good = code != 0 and errors and errors[0] < FIRST and len(lines) <= LONGEST and any(
+                hint in l for l in lines[errors[0]:errors[0] + NEAR])
+        if not good:
+            bad += 1
+            print(f"{name}: `{text}` should say '{hint}', but ({len(lines)} lines):", *lines[:14], sep="\n    ")
+    print(f"{len(cases)} cases, {' and '.join(compilers)}: {bad} bad")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
