@@ -17,7 +17,7 @@ namespace detail {
 struct Literal {
   Shape shape;
   std::vector<Scalar> numbers;
-  Literal() = default;
+  Literal() : shape{0} {}  // {} is an empty list
   template <Number T> Literal(T x) : numbers{Scalar(x)} {}
   Literal(std::initializer_list<Literal> rows);  // throws ShapeError for ragged braces
 };
@@ -34,6 +34,7 @@ template <class T> void gather_literal(Literal& to, const std::initializer_list<
 Array make_literal(const Literal&, std::optional<Dtype>);
 template <class T> Array literal(const T& x, std::optional<Dtype> dtype) {
   Literal l;
+  l.shape = {};
   gather_literal(l, x, 0);
   return make_literal(l, dtype);
 }
