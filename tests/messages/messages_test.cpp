@@ -82,11 +82,11 @@ TEST(Messages, CollectivesThatDifferAreQuotedInWords) {
   EXPECT_NE(text.find("kind=sum"), std::string::npos) << text;
   EXPECT_NE(text.find("kind=max"), std::string::npos) << text;
 }
-TEST(Messages, VmapSaysWhatItsBracesMean) {
+TEST(Messages, VmapSaysWhatOutMeans) {
   auto f = [](const Array& a, const Array& b) { return a + b; };
-  EXPECT_EQ(error_of([&] { (void)vmap(f, {0, none})(ones({3}), ones({3})); }),
-            "vmap: output 0 is mapped, but .out = none says it is not; give it an output axis (vmap(f, {0, none}) means in = 0, out = none; "
-            "an axis for each argument is vmap(f, {.in = {0, none}}))");
+  EXPECT_EQ(error_of([&] { (void)vmap(f, {.in = 0, .out = none})(ones({3}), ones({3})); }),
+            "vmap: result 0 depends on what is mapped, but .out = none says that it does not; give it an axis in .out (which arguments are "
+            "mapped stands in .in: vmap(f, {.in = {0, none}}))");
 }
 TEST(Messages, ALeakedValueSaysWhatToDo) {
   Array leaked;

@@ -29,7 +29,15 @@ struct MapAxes {
   requires std::constructible_from<MapAxis, T> MapAxes(T a) : axes{MapAxis(std::move(a))} {}
   MapAxes(std::initializer_list<MapAxis> l) : axes(l), each(true) {}
 };
+namespace fx {
+/// Stands before the options: without their names {0, none} would be .in = 0, .out = none, not JAX's in_axes.
+struct Named {
+  Named() = default;
+  template <class T> __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) Named(T);
+};
+}  // namespace fx
 struct Vmap {
+  fx::Named named = {};
   MapAxes in = {};
   MapAxis out = {};
   std::string axis_name = {};               // for collectives inside f: psum(x, "batch")
@@ -72,15 +80,10 @@ template <class F> class Vmapped {
 /// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for all), .out where
 /// the axis appears in the results. Throws ShapeError where sizes differ.
 template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
-// Without the names of the options {0, none} would be {.in = 0, .out = none}, not JAX's in_axes.
-template <class F>
-__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) void
-vmap(F f, std::initializer_list<MapAxis>);
-template <class F, class... Out>
-__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) void
-vmap(F f, std::initializer_list<MapAxis>, const Out&...);
+template <class F, class Out, class... More>
+__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, Vmap, Out, More...);
 template <class F, std::integral In, class... Out>
-__attribute__((unavailable("write vmap(f, {.in = 0, .out = 0})"))) void vmap(F f, In, const Out&...);
-template <class F, class... X>
-__attribute__((unavailable("write vmap(f)(x, ..)"))) void vmap(F f, const Array& x, const X&... more);
+__attribute__((unavailable("write vmap(f, {.in = 0, .out = 0})"))) fx::Vmapped<F> vmap(F f, In, const Out&...);
+template <class F, std::same_as<Array> A, class... X>
+__attribute__((unavailable("write vmap(f)(x, ..)"))) fx::Vmapped<F> vmap(F f, const A& x, const X&... more);
 }  // namespace bora
