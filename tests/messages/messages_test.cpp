@@ -23,14 +23,14 @@ struct Options {
 TEST(Messages, RandomKeysInArithmeticNameTheOperation) {
   auto k = random::key(1);
   auto numbers = ones({2});
-  EXPECT_EQ(error_of([&] { (void)(k + 1); }), "add: no arithmetic is defined on random keys, got key[] and a number");
-  EXPECT_EQ(error_of([&] { (void)(2 * k); }), "multiply: no arithmetic is defined on random keys, got key[] and a number");
-  EXPECT_EQ(error_of([&] { (void)(k * numbers); }), "multiply: no arithmetic is defined on random keys, got key[] and f32[2]");
-  EXPECT_EQ(error_of([&] { (void)maximum(numbers, k); }), "maximum: no arithmetic is defined on random keys, got f32[2] and key[]");
+  EXPECT_EQ(error_of([&] { (void)(k + 1); }), "add: random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)");
+  EXPECT_EQ(error_of([&] { (void)(2 * k); }), "multiply: random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)");
+  EXPECT_EQ(error_of([&] { (void)(k * numbers); }), "multiply: random keys and numbers have no common dtype, got key and f32");
+  EXPECT_EQ(error_of([&] { (void)maximum(numbers, k); }), "maximum: random keys and numbers have no common dtype, got f32 and key");
   for (auto& text : {error_of([&] { (void)(k < 1); }), error_of([&] { (void)pow(k, 2.5); }), error_of([&] { (void)where(array(true), k, 0); })})
-    EXPECT_NE(text.find(": no arithmetic is defined on random keys, got key[] and a number"), std::string::npos) << text;
+    EXPECT_NE(text.find(": random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)"), std::string::npos) << text;
   EXPECT_EQ(error_of([&] { (void)concatenate({random::split(k, 3), ones({3})}); }),
-            "concatenate: random keys and numbers have no common dtype, got key[3] and f32[3]");
+            "concatenate: random keys and numbers have no common dtype, got key and f32");
   EXPECT_EQ(error_of([&] { (void)concatenate({random::split(k, 3), random::split(k, 2)}); }), "no error");
 }
 TEST(Messages, SizesNameTheFunction) {
@@ -41,8 +41,8 @@ TEST(Messages, SizesNameTheFunction) {
   EXPECT_EQ(error_of([] { (void)tri(-2, 3); }), "tri: sizes must not be negative, got [-2, 3]");
 }
 TEST(Messages, AGivenDtypeIsNotAdvisedAgain) {
-  EXPECT_EQ(error_of([] { (void)array({300}, u8); }), "array: 300 does not fit into u8; give a dtype that holds it, as i64 does");
-  EXPECT_EQ(error_of([] { (void)array({-1}, u32); }), "array: -1 does not fit into u32; give a dtype that holds it, as i64 does");
+  EXPECT_EQ(error_of([] { (void)array({300}, u8); }), "array: 300 does not fit into u8");
+  EXPECT_EQ(error_of([] { (void)array({-1}, u32); }), "array: -1 does not fit into u32");
   EXPECT_EQ(error_of([] { (void)array({3000000000}); }), "array: 3000000000 does not fit into i32; give a dtype: array({..}, i64)");
 }
 TEST(Messages, PositionsNameTheAxis) {
