@@ -143,6 +143,7 @@ struct FaultsTest : testing::Test {
   }
   /// Lets calls fail one after the other; of each function about `most` of them, beginning with the first.
   void law(int size, int victim, int most, const std::string& carrier = "auto", const std::set<std::string>& calls = {}) {
+    fs::remove_all(folder + "/plain");  // of the law before
     auto plain = run(folder + "/plain", size, victim, {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_COUNTS", folder + "/counts"}}, carrier);
     auto right = loss(plain[0].out);
     ASSERT_EQ(broken(plain, folder + "/plain", right), "");
