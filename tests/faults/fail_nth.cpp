@@ -1,5 +1,6 @@
 // fail_nth.cpp -- for LD_PRELOAD: lets the n-th call of one function of the C library fail, and counts all of them.
-// FAULT_CALL its name, FAULT_NTH which call of it, FAULT_ERRNO with what; FAULT_COUNTS a file of Counts, to which calls are added.
+// FAULT_CALL its name, FAULT_NTH which call of it, FAULT_LENGTH how many from there on (1), FAULT_ERRNO with what; FAULT_COUNTS a file of
+// Counts, to which calls are added.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -15,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
@@ -24,13 +26,14 @@
 namespace {
 using namespace bora::faults;
 struct Wanted {
-  int call = -1, number = 0, error = 0;
+  int call = -1, number = 0, length = 1, error = 0;
   Counts own = {}, *counts = &own;
   Wanted() {
     auto text = [](const char* name) { return std::getenv(name) ? std::getenv(name) : ""; };
     for (int i = 0; i < kCalls; ++i)
       if (std::strcmp(kNames[i], text("FAULT_CALL")) == 0) call = i;
     number = std::atoi(text("FAULT_NTH"));
+    length = std::max(1, std::atoi(text("FAULT_LENGTH")));
     error = std::atoi(text("FAULT_ERRNO"));
     auto fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, text("FAULT_COUNTS"), O_RDWR, 0));
     if (fd < 0) return;
@@ -47,7 +50,7 @@ Wanted& wanted() {
 bool fails(Call c) {
   auto& w = wanted();
   auto n = w.counts->of[static_cast<int>(c)].fetch_add(1) + 1;
-  if (w.call != static_cast<int>(c) || n != w.number) return false;
+  if (w.call != static_cast<int>(c) || n < w.number || n >= w.number + w.length) return false;
   errno = w.error;
   return true;
 }

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <random>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -141,30 +142,50 @@ struct FaultsTest : testing::Test {
       for (auto& x : results) s << "\n" << x.code << " " << x.out.substr(x.out.size() - std::min<std::size_t>(x.out.size(), 200)) << x.err;
     return s.str();
   }
+  /// A job, how often one of its ranks calls what when nothing fails, and its result.
+  struct Plain {
+    int size, victim;
+    std::string carrier, right;
+    std::vector<int> calls;
+  };
+  Plain plain(int size, int victim, const std::string& carrier) {
+    auto out = folder + "/plain";
+    fs::remove_all(out);
+    for (auto& n : counts->of) n = 0;
+    auto results = run(out, size, victim, {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_COUNTS", folder + "/counts"}}, carrier);
+    Plain p{size, victim, carrier, loss(results[0].out), {counts->of, counts->of + kCalls}};
+    EXPECT_EQ(broken(results, out, p.right), "");
+    EXPECT_NE(p.right, "no loss");
+    EXPECT_GT(*std::max_element(p.calls.begin(), p.calls.end()), 5) << "nothing is counted";
+    return p;
+  }
+  /// The law for `length` calls from the n-th on. Rank 0's code.
+  int check(const Plain& p, int call, int n, int error, int length = 1) {
+    auto out = folder + "/out";
+    fs::remove_all(out);
+    auto results = run(out, p.size, p.victim,
+                       {{"LD_PRELOAD", FAIL_NTH},
+                        {"FAULT_CALL", kNames[call]},
+                        {"FAULT_NTH", std::to_string(n)},
+                        {"FAULT_LENGTH", std::to_string(length)},
+                        {"FAULT_ERRNO", std::to_string(error)}},
+                       p.carrier);
+    EXPECT_EQ(broken(results, out, p.right), "") << kNames[call] << " " << n << " of " << p.calls[static_cast<std::size_t>(call)] << ", " << length << " of them: "
+                                                 << std::strerror(error) << "; " << p.size << " ranks, of rank " << p.victim << ", " << p.carrier;
+    return results[0].code;
+  }
   /// Lets calls fail one after the other; of each function about `most` of them, beginning with the first.
   void law(int size, int victim, int most, const std::string& carrier = "auto", const std::set<std::string>& calls = {}) {
-    fs::remove_all(folder + "/plain");  // of the law before
-    auto plain = run(folder + "/plain", size, victim, {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_COUNTS", folder + "/counts"}}, carrier);
-    auto right = loss(plain[0].out);
-    ASSERT_EQ(broken(plain, folder + "/plain", right), "");
-    ASSERT_NE(right, "no loss");
-    std::vector<int> of;
-    for (auto& n : counts->of) of.push_back(n);
-    ASSERT_GT(*std::max_element(of.begin(), of.end()), 5) << "nothing is counted";
+    auto p = plain(size, victim, carrier);
+    if (HasFailure()) return;
     auto only = std::getenv("FAULTS_ONLY");
     for (int c = 0; c < kCalls; ++c) {
       if ((only && kNames[c] != std::string(only)) || (!calls.empty() && !calls.count(kNames[c]))) continue;
       auto errors = errors_of(kNames[c]);
+      auto of = p.calls[static_cast<std::size_t>(c)];
       bool thread = kNames[c] == std::string("pthread_create");  // few, and each one is another's
-      auto stride = thread ? 1 : std::max(1, of[static_cast<std::size_t>(c)] / most);
-      for (int n = 1, k = 0; n <= of[static_cast<std::size_t>(c)]; n += stride, ++k) {
-        auto error = errors[static_cast<std::size_t>(k) % errors.size()];
-        auto out = folder + "/out";
-        fs::remove_all(out);
-        auto results = run(out, size, victim,
-                           {{"LD_PRELOAD", FAIL_NTH}, {"FAULT_CALL", kNames[c]}, {"FAULT_NTH", std::to_string(n)}, {"FAULT_ERRNO", std::to_string(error)}}, carrier);
-        EXPECT_EQ(broken(results, out, right), "") << kNames[c] << " " << n << " of " << of[static_cast<std::size_t>(c)] << ": " << std::strerror(error);
-      }
+      auto stride = thread ? 1 : std::max(1, of / most);
+      for (int n = 1, k = 0; n <= of; n += stride, ++k) check(p, c, n, errors[static_cast<std::size_t>(k) % errors.size()]);
     }
   }
   /// One run within limits, and what its line says.
@@ -186,6 +207,30 @@ TEST_F(FaultsTest, LimitsAreOneLine) {
 }
 TEST_F(FaultsTest, FewAlone) { law(1, 0, 1); }
 TEST_F(FaultsTest, FewOfTwoRanks) { law(2, 0, 1, "auto", {"recvmsg", "sendmsg", "accept4", "memfd_create", "mmap", "epoll_ctl"}); }
+/// Any call of any rank over any carrier, now and then several in a row: FAULTS_SECONDS (30) long, from FAULTS_SEED.
+TEST_F(FaultsTest, Soak) {
+  auto number = [](const char* name, unsigned otherwise) { return std::getenv(name) ? static_cast<unsigned>(std::atoi(std::getenv(name))) : otherwise; };
+  auto seed = number("FAULTS_SEED", static_cast<unsigned>(::getpid()));
+  std::mt19937 random(seed);
+  auto any = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  std::vector<Plain> jobs{plain(1, 0, "auto")};
+  for (std::string carrier : {"auto", "tcp", "zmq"})
+    for (int victim : {0, 1}) jobs.push_back(plain(2, victim, carrier));
+  ASSERT_FALSE(HasFailure());
+  std::map<int, int> codes;
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(number("FAULTS_SECONDS", 30));
+  while (std::chrono::steady_clock::now() < end) {
+    auto& p = jobs[any(jobs.size())];
+    auto call = any(kCalls);
+    auto of = p.calls[call];
+    if (of == 0) continue;
+    auto errors = errors_of(kNames[call]);
+    ++codes[check(p, static_cast<int>(call), 1 + static_cast<int>(any(static_cast<std::size_t>(of))), errors[any(errors.size())], any(4) == 0 ? 2 + static_cast<int>(any(6)) : 1)];
+  }
+  std::printf("seed %u:", seed);
+  for (auto [code, n] : codes) std::printf(" %d runs ended with %d,", n, code);
+  std::printf(" as they should but for what is said above\n");
+}
 TEST_F(FaultsTest, AllAlone) { law(1, 0, 60); }
 TEST_F(FaultsTest, AllOfRankZero) { law(2, 0, 40); }
 TEST_F(FaultsTest, AllOfRankOne) { law(2, 1, 40); }

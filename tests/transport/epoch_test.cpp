@@ -26,7 +26,7 @@ struct End {
     Socket router(context, ZMQ_ROUTER);
     set_data_options(router);
     router.set(ZMQ_ROUTER_MANDATORY, 1);
-    auto monitor = router.monitor(context, "data");
+    auto monitor = router.monitor("data");
     zmq_bind(router.get(), "tcp://127.0.0.1:*");
     address = router.last_endpoint();
     data = std::make_unique<ZmqData>(context, std::move(router), std::move(monitor),

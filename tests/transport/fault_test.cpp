@@ -1,6 +1,8 @@
 // What goes wrong ends on every rank, soon, with the rank that caused it named: disagreements, departures, deaths, missing and strange ranks.
+#include <sys/syscall.h>
 #include <atomic>
 #include <random>
+#include "descriptor.h"
 #include "jobs.h"
 
 namespace bora::transport {
@@ -374,6 +376,35 @@ TEST(Processes, KilledRankIsNamedByAllWithinASecond) {
     }
     EXPECT_LT(seconds_since(start), 1.0 * crowded());
   }
+}
+/// Ends the n-th connection over TCP of another process, as a router that has forgotten it would; false if there are fewer.
+bool cut_connection(pid_t pid, int n) {
+  Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  for (int fd = 0; fd < 256; ++fd) {
+    int copy = static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0));
+    if (copy < 0) continue;
+    Descriptor socket(copy);
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    bool connected = ::getpeername(copy, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.ss_family != AF_UNIX;
+    if (connected && n-- == 0) return ::shutdown(copy, SHUT_RDWR) == 0;
+  }
+  return false;
+}
+TEST(Processes, AConnectionThatIsCutIsNamedByAll) {
+  for (std::string carrier : {"tcp", "zmq"})
+    for (int victim : {0, 1})
+      for (int connection : {0, 1}) {  // control and data, in whichever order
+        Job job(2, "loop", {{"BORA_CARRIER", carrier}});
+        job.ready();
+        auto start = std::chrono::steady_clock::now();
+        ASSERT_TRUE(cut_connection(job.ranks[static_cast<std::size_t>(victim)]->pid(), connection)) << carrier << " has no connection " << connection;
+        for (auto& p : job.ranks) {
+          EXPECT_EQ(p->finish(), 86) << p->output();
+          EXPECT_HAS(p->output(), ") lost: ");
+        }
+        EXPECT_LT(seconds_since(start), 3.0 * crowded()) << carrier;
+      }
 }
 TEST(Processes, ALongKernelIsEndedByTheProgressThread) {
   Job job(2, "busy");

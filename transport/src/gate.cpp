@@ -172,15 +172,18 @@ bool Gate::open_inner(std::uint32_t id, Passage& p) {
   if (said[0] != '\xff' || (said.size() == kSignature && !(said.back() & 1))) return false;
   return said.size() < kSignature || connect_inner(id, p);
 }
-/// False if ZeroMQ does not take it; where there is no descriptor it is tried again soon.
+/// False if ZeroMQ has gone; where the system is short of something, or ZeroMQ is busy, it is tried again soon.
 bool Gate::connect_inner(std::uint32_t id, Passage& p) {
-  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  starved_ = starved_ || fd < 0;
-  if (fd < 0) return out_of_descriptors(errno);
-  p.inner.socket = Descriptor(fd);
   UnixAddress me(name_ + "-" + std::to_string(id)), inside(name_);
-  if (::bind(fd, me.get(), me.size) != 0 || ::connect(fd, inside.get(), inside.size) != 0) return false;  // ZeroMQ is busy, or has gone
+  Descriptor inner(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  auto fd = inner.get();
+  if (::bind(fd, me.get(), me.size) != 0 || ::connect(fd, inside.get(), inside.size) != 0) {
+    if (errno == ECONNREFUSED) return false;
+    starved_ = true;
+    return true;
+  }
   epoll_.add(fd, 2 * id + 1);
+  p.inner.socket = std::move(inner);
   return true;
 }
 /// Ends one that is not known: of those who got least far (without the job's secret that is a greeting), and where most of them come from.
@@ -204,7 +207,7 @@ bool Gate::serve(std::uint32_t id, Passage& p) {
   std::size_t asked = 0;
   try {
     if (!p.inner.socket && !(p.inner.waiting.size() == kSignature ? connect_inner(id, p) : open_inner(id, p))) return false;
-  } catch (const TransportError&) { return false; }  // no descriptor; it will come again
+  } catch (const TransportError&) { starved_ = true; }
   if (!p.inner.socket) return true;
   auto both = [&] { return pass(p.outer, p.inner, asked) && pass(p.inner, p.outer, p.answered); };
   if (!both()) return both(), false;  // one has gone: its last words, and those to it

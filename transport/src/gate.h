@@ -64,7 +64,7 @@ class Gate {
   Passages passages_;
   std::uint32_t last_ = 0;
   std::minstd_rand random_{std::random_device{}()};
-  bool listening_ = true, starved_ = false;  // starved: of a descriptor for an inner side
+  bool listening_ = true, starved_ = false;  // starved: of what an inner side needs
   Clock::time_point again_ = {};  // when it listens again, after there was no descriptor
   std::vector<char> buffer_ = std::vector<char>(64 << 10);
   std::mutex mutex_;

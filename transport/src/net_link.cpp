@@ -26,7 +26,7 @@ class EventBell final : public Bell {
   Event event_;
 };
 
-std::unique_ptr<DataPath> between_hosts(Joined& j, ZmqContext& context, int rank, Up up) {
+std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, int rank, Up up) {
   if (j.mpi) return make_mpi_data(*j.mpi, std::move(up));
   if (j.data)
     return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
@@ -42,10 +42,10 @@ class NetLink final : public Link {
       : rank_(o.rank),
         gate_(std::move(j.gate)),
         data_gate_(std::move(j.data_gate)),
-        context_(std::move(j.context)),
+        context_(j.context),
         doorkeeper_(std::move(j.doorkeeper)),
         star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
-        wire_(between_hosts(j, *context_, o.rank, [this](int r) { up(r, wire_.get()); })),
+        wire_(between_hosts(j, context_, o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
     if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
@@ -195,7 +195,7 @@ class NetLink final : public Link {
   Event progress_bell_;
   Epoll leader_epoll_, progress_epoll_;
   std::unique_ptr<Gate> gate_, data_gate_;
-  std::unique_ptr<ZmqContext> context_;
+  ZmqContext context_;
   std::unique_ptr<Doorkeeper> doorkeeper_;
   Star star_;
   std::unique_ptr<DataPath> wire_;  // between hosts

@@ -15,7 +15,7 @@ namespace bora::transport {
 struct Joined {
   std::unique_ptr<Gate> gate, data_gate;  // rank 0: of the root's port; with BORA_CARRIER=zmq: of that of data. Longer than the context
   std::size_t strangers = 64;             // at a time on each port
-  std::unique_ptr<ZmqContext> context = std::make_unique<ZmqContext>();
+  ZmqContext context;
   std::optional<JobKeys> keys;
   std::unique_ptr<Doorkeeper> doorkeeper;
   TcpListener tcp;            // for data between hosts, or with BORA_CARRIER=zmq

@@ -59,7 +59,7 @@ void listen_with(Socket& s, const std::optional<JobKeys>& k) {
 }
 void connect_with(Socket& s, const JobKeys& k) { connect_as(s, k.server, k.client); }
 
-Doorkeeper::Doorkeeper(ZmqContext& c, const std::optional<JobKeys>& k) : keys_(k) {
+Doorkeeper::Doorkeeper(const ZmqContext& c, const std::optional<JobKeys>& k) : keys_(k) {
   Socket door(c, ZMQ_REP), stop(c, ZMQ_PAIR);
   end_ = Socket(c, ZMQ_PAIR);
   for (auto* s : {&door, &stop, &end_}) s->set(ZMQ_LINGER, 0);

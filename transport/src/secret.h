@@ -30,7 +30,7 @@ void connect_with(Socket&, const JobKeys&);
 /// Answers libzmq's question who may connect (ZAP, RFC 27): those with the client key; without keys all. Must be there before a socket of the context listens.
 class Doorkeeper {
  public:
-  Doorkeeper(ZmqContext&, const std::optional<JobKeys>&);
+  Doorkeeper(const ZmqContext&, const std::optional<JobKeys>&);
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;

@@ -68,6 +68,7 @@ bool Star::receive(Sink& sink) {
   bool any = false;
   // Events first, then messages, then what the events mean: a rank's last words are read before it counts as lost.
   std::vector<int> closed;
+  if (std::exchange(s_.closed, false)) closed.push_back(-1);
   while (auto event = next_event(s_.monitor))
     if (event->event == ZMQ_EVENT_DISCONNECTED) closed.push_back(event->descriptor);
   dirty_ = false;

@@ -18,6 +18,7 @@ struct StarSockets {
   Socket control, monitor;         // ROUTER on rank 0, else a DEALER to it
   std::vector<std::string> ids;    // rank 0: the connections' routing ids, by rank
   std::map<int, int> connections;  // rank 0: descriptor -> rank
+  bool closed = false;             // the others: rank 0 has gone since it let this one in
 };
 /// One event of a monitor: ZMQ_EVENT_* and the descriptor. Also moves new connections within this host off BBR, which costs loopback 2-5x.
 struct ConnectionEvent {

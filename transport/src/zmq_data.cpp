@@ -24,8 +24,8 @@ void release(void*, void* hint) {
 std::string routing_id(std::uint32_t epoch, std::uint32_t rank) { return Writer().num(epoch).num(rank).take(); }
 }  // namespace
 
-ZmqData::ZmqData(ZmqContext& context, Socket router, Socket monitor, Options o, Up up)
-    : context_(context),
+ZmqData::ZmqData(ZmqContext context, Socket router, Socket monitor, Options o, Up up)
+    : context_(std::move(context)),
       options_(std::move(o)),
       up_(std::move(up)),
       router_(std::move(router)),
@@ -45,12 +45,13 @@ void ZmqData::connect(int r) {
   if (options_.keys) connect_with(p.dealer, *options_.keys);
   p.dealer.set(ZMQ_ROUTING_ID, peer(options_.rank).id);
   p.dealer.set(ZMQ_RECONNECT_IVL, -1);
-  p.monitor = p.dealer.monitor(context_, "data-" + std::to_string(r));
+  p.monitor = p.dealer.monitor("data-" + std::to_string(r));
   epoll_.add(p.monitor.descriptor(), index | kMonitor);
   epoll_.add(p.dealer.descriptor(), index);
   auto& address = options_.addresses[static_cast<std::size_t>(r)];
   check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to rank ", r, " at ", address,
                         ": ", zmq_strerror(zmq_errno()));
+  look(p);  // only a socket that has been read once makes its descriptor readable
   send(r, greeting(options_.rank, r), nullptr, nullptr);
 }
 /// Frames of one message. Sending may take news off a socket's descriptor, so the socket counts as dirty afterwards.
@@ -99,9 +100,7 @@ bool ZmqData::receive(Sink& sink) {
     if (index == (me | kMonitor)) {
       while (next_event(router_monitor_)) {}
     } else if (index & kMonitor) {
-      auto& p = peer(static_cast<int>(index & ~kMonitor));
-      while (auto event = next_event(p.monitor))
-        if (event->event == ZMQ_EVENT_DISCONNECTED || failed_handshake(event->event)) p.broken = Clock::now();
+      look(peer(static_cast<int>(index & ~kMonitor)));
     } else if (index == me) {
       router_dirty_ = true;
     } else {
@@ -112,6 +111,11 @@ bool ZmqData::receive(Sink& sink) {
   for (int r = 0; r < options_.rank && !stopped_; ++r)
     if (auto& p = peer(r); p.dirty) any = drain(r, p.dealer, p.dirty, sink) || any;
   return any;
+}
+/// Reads the events of a connection.
+void ZmqData::look(Peer& p) {
+  while (auto event = next_event(p.monitor))
+    if (event->event == ZMQ_EVENT_DISCONNECTED || failed_handshake(event->event)) p.broken = Clock::now();
 }
 std::vector<Broken> ZmqData::broken(Clock::time_point now) {
   std::vector<Broken> ranks;

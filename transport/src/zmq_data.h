@@ -23,7 +23,7 @@ class ZmqData final : public DataPath {
     std::optional<JobKeys> keys = {};
     Gate* gate = nullptr;  // in front of the ROUTER
   };
-  ZmqData(ZmqContext&, Socket router, Socket monitor, Options, Up);
+  ZmqData(ZmqContext, Socket router, Socket monitor, Options, Up);
   ~ZmqData() override { stop(); }
   void connect(int peer) override;
   void send(int peer, const Header&, const std::byte* bytes, Owner*) override;
@@ -42,9 +42,10 @@ class ZmqData final : public DataPath {
   Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
   bool drain(int index, Socket&, bool& dirty, Sink&);
   bool take(int index, Socket&, Sink&);
+  void look(Peer&);
   void close(Socket&, Socket& monitor);
 
-  ZmqContext& context_;
+  ZmqContext context_;
   Options options_;
   Up up_;
   Socket router_, router_monitor_;

@@ -59,7 +59,7 @@ class Joining {
     if (c.secret.empty() && !is_loopback(open) && c.rank == 0)
       std::fprintf(stderr, "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n", open.c_str());
     if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
-    j_.doorkeeper = std::make_unique<Doorkeeper>(*j_.context, j_.keys);
+    j_.doorkeeper = std::make_unique<Doorkeeper>(j_.context, j_.keys);
     if (c.carrier == "mpi") j_.mpi = {.rank = c.rank, .size = c.size, .timeout_s = c.join_timeout_s};
     else if (c.carrier == "zmq") listen_with_zmq(ip);
     else j_.tcp = listen_on_tcp(ip);
@@ -85,7 +85,7 @@ class Joining {
       me_.shm_name = j_.shm.name;
       if (!me_.shm_name.empty()) me_.shm_host = shm_host() + " " + c.host_id;
     }
-    j_.star.control = Socket(*j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
+    j_.star.control = Socket(j_.context, c.rank == 0 ? ZMQ_ROUTER : ZMQ_DEALER);
     if (c.rank == 0) listen_with(j_.star.control, j_.keys);
     if (j_.keys && c.rank != 0) connect_with(j_.star.control, *j_.keys);
     for (auto [option, value] : {std::pair{ZMQ_LINGER, 500},
@@ -98,7 +98,7 @@ class Joining {
                                  {ZMQ_RECONNECT_IVL_MAX, 500}})
       j_.star.control.set(option, value);
     j_.star.control.set(ZMQ_MAXMSGSIZE, std::int64_t{64 << 20});
-    j_.star.monitor = j_.star.control.monitor(*j_.context, "control");
+    j_.star.monitor = j_.star.control.monitor("control");
   }
   void run() { c_.rank == 0 ? gather() : greet(); }
   Joined take() { return std::move(j_); }
@@ -120,11 +120,11 @@ class Joining {
   using Seconds = std::chrono::duration<double>;
   double elapsed() const { return Seconds(Clock::now() - start_).count(); }
   void listen_with_zmq(const std::string& ip) {
-    j_.data = Socket(*j_.context, ZMQ_ROUTER);
+    j_.data = Socket(j_.context, ZMQ_ROUTER);
     listen_with(j_.data, j_.keys);
     set_data_options(j_.data);
     j_.data.set(ZMQ_ROUTER_MANDATORY, 1);
-    j_.data_monitor = j_.data.monitor(*j_.context, "data");
+    j_.data_monitor = j_.data.monitor("data");
     auto listener = listen_at(ip, 0);
     check<ConfigError>(static_cast<bool>(listener), "cannot listen on ", ip, ": ", std::strerror(errno));
     zmq_address_ = "tcp://" + bracketed(ip) + ":" + std::to_string(port_of(listener.get()));
@@ -372,7 +372,7 @@ class Joining {
     check<ConfigError>(attach(zmq_connect, j_.star.control.get(), endpoint.c_str()), "cannot connect to ", root_.text(), ": ",
                        zmq_strerror(zmq_errno()));
     std::string absent;
-    bool known = false;
+    bool known = false, connected = false;
     int closed = 0;
     auto look_again = Clock::now() + 1s;
     // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
@@ -388,7 +388,8 @@ class Joining {
                              ": ", zmq_strerror(zmq_errno()));
         }
       }
-      while (auto e = next_event(j_.star.monitor))
+      while (auto e = next_event(j_.star.monitor)) {
+        if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED || e->event == ZMQ_EVENT_DISCONNECTED) connected = e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
         if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {  // again after every new connection
           j_.star.control.send(me_.bytes(), false);
           known = true;
@@ -398,6 +399,7 @@ class Joining {
                             j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
                             "; is BORA_SECRET_FILE the same everywhere?");
         }
+      }
       Frame f;
       while (j_.star.control.receive(f)) {
         auto answer = read_answer(f.view(), c_.size);
@@ -415,6 +417,7 @@ class Joining {
           j_.shm_names.push_back(shares_memory(r.shm_host) ? r.shm_name : "");
         }
         tuning_ = read_tuning(answer.welcome->tuning);
+        j_.star.closed = !connected;
         return;
       }
     }

@@ -23,12 +23,15 @@ class Frame {
  private:
   zmq::message_t m_;
 };
+/// Shared by those who hold it and by its sockets: the last one ends it, which waits for what is still to be sent.
 class ZmqContext {
  public:
-  void* get() { return context_.handle(); }
+  ZmqContext() : context_(std::make_shared<zmq::context_t>(1)) {}  // one I/O thread
 
  private:
-  zmq::context_t context_{1};  // one I/O thread
+  friend class Socket;
+  explicit ZmqContext(std::shared_ptr<zmq::context_t> c) : context_(std::move(c)) {}
+  std::shared_ptr<zmq::context_t> context_;
 };
 /// zmq_bind or zmq_connect, again while signals interrupt it.
 inline bool attach(int (*how)(void*, const char*), void* socket, const char* where) {
@@ -39,13 +42,14 @@ inline bool attach(int (*how)(void*, const char*), void* socket, const char* whe
 class Socket {
  public:
   Socket() = default;
-  Socket(ZmqContext& c, int type) : handle_(zmq_socket(c.get(), type)) {
+  Socket(const ZmqContext& c, int type) : context_(c.context_), handle_(zmq_socket(context_->handle(), type)) {
     check<TransportError>(handle_ != nullptr, "cannot make a socket: ", zmq_strerror(zmq_errno()));
   }
   ~Socket() { close(); }
-  Socket(Socket&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
+  Socket(Socket&& o) noexcept : context_(std::move(o.context_)), handle_(std::exchange(o.handle_, nullptr)) {}
   Socket& operator=(Socket&& o) noexcept {
     close();
+    context_ = std::move(o.context_);
     handle_ = std::exchange(o.handle_, nullptr);
     return *this;
   }
@@ -53,6 +57,7 @@ class Socket {
   void* get() const { return handle_; }
   void close() {
     if (handle_) zmq_close(std::exchange(handle_, nullptr));
+    context_.reset();
   }
   void set(int option, int value) {
     check<TransportError>(zmq_setsockopt(handle_, option, &value, sizeof value) == 0, "socket option ", option, ": ",
@@ -104,7 +109,7 @@ class Socket {
     while (f.more() && receive(f)) {}
   }
   /// Connection events of this socket as a second socket.
-  Socket monitor(ZmqContext& c, const std::string& name) {
+  Socket monitor(const std::string& name) {
     auto address = "inproc://" + name;
     check<TransportError>(zmq_socket_monitor(handle_, address.c_str(),
                                              ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
@@ -112,7 +117,7 @@ class Socket {
                                                  ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                                  ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) == 0,
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
-    Socket m(c, ZMQ_PAIR);
+    Socket m(ZmqContext(context_), ZMQ_PAIR);
     m.set(ZMQ_LINGER, 0);
     check<TransportError>(attach(zmq_connect, m.get(), address.c_str()),
                           "cannot watch a socket: ", zmq_strerror(zmq_errno()));
@@ -120,6 +125,7 @@ class Socket {
   }
 
  private:
+  std::shared_ptr<zmq::context_t> context_;
   void* handle_ = nullptr;
 };
 }  // namespace bora::transport
