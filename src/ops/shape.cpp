@@ -180,7 +180,8 @@ void Iota::eval(Inputs, Outputs out) const {
     using T = decltype(t);
     auto* y = out[0].as<T>();
     parallel_for(a.outer * a.n, grain_for(1 + 0.05 * static_cast<double>(a.inner)), [&](std::int64_t begin, std::int64_t end) {
-      for (auto row = begin; row < end; ++row) std::fill_n(y + row * a.inner, a.inner, static_cast<T>(row % a.n));
+      for (auto row = begin, i = begin % a.n; row < end; ++row, i = i + 1 < a.n ? i + 1 : 0)
+        std::fill_n(y + row * a.inner, a.inner, static_cast<T>(i));
     });
   });
 }
