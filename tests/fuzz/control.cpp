@@ -2,7 +2,7 @@
 // input: what it is and from whom (1 byte), its length (2), its bytes. Errors are welcome; the rank ends its job and nothing else happens.
 #include <sched.h>
 #include <cstring>
-#include "engine.h"
+#include "engine/engine.h"
 
 using namespace bora::transport;
 namespace {

@@ -1,8 +1,8 @@
 // Rendezvous: a rank's greeting at rank 0, rank 0's answer at a rank. What is read says the same when it is written and read again.
 #include <cstdlib>
 #include "bora/base/error.h"
-#include "hello.h"
-#include "select.h"
+#include "control/hello.h"
+#include "schedule/select.h"
 
 using namespace bora::transport;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {

@@ -1,7 +1,7 @@
 // A ring in shared memory that the other side fills as it likes: two counts, then the ring's first bytes. Nothing outside is read.
 #include <algorithm>
 #include <cstring>
-#include "shm_ring.h"
+#include "carrier/shm_ring.h"
 
 using namespace bora::transport;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <cstdlib>
 #include <cstring>
-#include "tcp_data.h"
+#include "carrier/tcp_data.h"
 
 using namespace bora::transport;
 namespace {

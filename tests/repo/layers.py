@@ -18,6 +18,8 @@ for sibling in ("nn", "optim", "data", "io"):
 ALLOWED["models"] = set(ORDER) | {"nn", "optim", "data", "io"}
 ALLOWED["train"] = set(ORDER) | {"nn", "optim", "data", "io", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
+# The same inside large layers: folder by folder, from the bottom up.
+INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak|hwy|zlib)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 600
@@ -59,6 +61,10 @@ for path in sources:
                 continue
         else:
             other = parts[0] if len(parts) > 1 else layer
+        inner = INNER.get(layer, [])
+        mine, its = next((p for p in path.relative_to(ROOT).parts if p in inner), None), next((p for p in parts[:-1] if p in inner), None)
+        if mine and its and inner.index(its) > inner.index(mine):
+            problems.append(f"{name}: {layer}/{mine} includes {header} of {layer}/{its}, which is above it")
         if other != layer and other in ALLOWED and other not in ALLOWED.get(layer, set()):
             problems.append(f"{name}: layer {layer} includes {header} of layer {other}, which is below it")
     public = "include" in path.relative_to(ROOT).parts

@@ -1,10 +1,10 @@
 // Every algorithm over every carrier and over several hosts: the same bits, whatever the algorithm; and what the model and the table choose.
 #include <cstdlib>
 #include <filesystem>
-#include "calibrate.h"
-#include "engine.h"
+#include "engine/engine.h"
 #include "jobs.h"
-#include "simulate.h"
+#include "join/calibrate.h"
+#include "schedule/simulate.h"
 #include "values.h"
 
 namespace bora::transport {

@@ -1,7 +1,7 @@
 // Which rank of which job: what each launcher says in the environment, and what is refused.
 #include <map>
-#include "address.h"
 #include "jobs.h"
+#include "wire/address.h"
 
 namespace bora::transport {
 namespace {

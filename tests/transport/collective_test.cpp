@@ -1,9 +1,9 @@
 // Every collective over threads and over ZeroMQ: all sizes around a chunk, dtypes, reductions, ragged parts; bit for bit the sum in rank order.
 #include <atomic>
 #include "jobs.h"
-#include "link.h"
-#include "schedule.h"
+#include "schedule/schedule.h"
 #include "values.h"
+#include "wire/link.h"
 
 namespace bora::transport {
 namespace {

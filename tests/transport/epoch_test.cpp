@@ -1,8 +1,8 @@
 // Messages that are not of this job, now: an earlier epoch's, a stranger's, malformed ones. They are dropped and counted.
-#include "bytes.h"
+#include "wire/bytes.h"
+#include "carrier/tcp_data.h"
+#include "carrier/zmq_data.h"
 #include "jobs.h"
-#include "tcp_data.h"
-#include "zmq_data.h"
 
 namespace bora::transport {
 namespace {

@@ -2,8 +2,8 @@
 #include <sys/syscall.h>
 #include <atomic>
 #include <random>
-#include "descriptor.h"
 #include "jobs.h"
+#include "wire/descriptor.h"
 
 namespace bora::transport {
 namespace {

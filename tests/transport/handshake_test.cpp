@@ -1,11 +1,11 @@
 // One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes.
 #include <fstream>
-#include "bytes.h"
-#include "header.h"
-#include "judge.h"
+#include "control/hello.h"
+#include "control/judge.h"
+#include "control/star.h"
 #include "jobs.h"
-#include "hello.h"
-#include "star.h"
+#include "wire/bytes.h"
+#include "wire/header.h"
 
 namespace bora::transport {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 #include <sstream>
 #include <sys/resource.h>
-#include "address.h"
-#include "gate.h"
+#include "carrier/gate.h"
 #include "jobs.h"
-#include "secret.h"
+#include "wire/address.h"
+#include "wire/secret.h"
 
 namespace bora::transport {
 namespace {

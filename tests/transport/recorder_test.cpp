@@ -1,10 +1,10 @@
 // The flight recorder: what it keeps, when it is written, and the sentence that says who waits for whom.
-#include "recorder.h"
+#include "engine/recorder.h"
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include "inquiry.h"
+#include "control/inquiry.h"
 #include "jobs.h"
 
 namespace bora::transport {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include "select.h"
-#include "simulate.h"
-#include "sum.h"
+#include "schedule/select.h"
+#include "schedule/simulate.h"
+#include "schedule/sum.h"
 
 namespace bora::transport {
 namespace {

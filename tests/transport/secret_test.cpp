@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <fstream>
 #include "jobs.h"
-#include "secret.h"
+#include "wire/secret.h"
 
 namespace bora::transport {
 namespace {

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <deque>
 #include <random>
-#include "arena.h"
+#include "carrier/arena.h"
+#include "carrier/shm_data.h"
+#include "carrier/shm_ring.h"
 #include "jobs.h"
-#include "schedule.h"
-#include "shm_data.h"
-#include "shm_ring.h"
+#include "schedule/schedule.h"
 
 namespace bora::transport {
 namespace {

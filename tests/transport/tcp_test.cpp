@@ -3,10 +3,10 @@
 #include <atomic>
 #include <mutex>
 #include <set>
-#include "address.h"
+#include "carrier/tcp_data.h"
 #include "jobs.h"
-#include "seal.h"
-#include "tcp_data.h"
+#include "wire/address.h"
+#include "wire/seal.h"
 
 namespace bora::transport {
 namespace {

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
-#include "arena.h"
-#include "link.h"
-#include "sum.h"
+#include "carrier/arena.h"
+#include "schedule/sum.h"
+#include "wire/link.h"
 
 namespace bora::transport {
 using Counts = std::vector<std::int64_t>;

@@ -1,0 +1,248 @@
+#include "carrier/gate.h"
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include "bora/base/threads.h"
+#include "carrier/shm_socket.h"
+#include "wire/address.h"
+#include "wire/secret.h"
+
+namespace bora::transport {
+namespace {
+using namespace std::chrono_literals;
+constexpr std::uint32_t kListener = 0, kBell = 1, kFirst = 2;  // the outer side of passage n is 2 n, the inner one 2 n + 1
+constexpr auto kPatience = 6s;                                 // ZeroMQ's own, with a handshake, is 5 s
+constexpr auto kPause = 100ms;                                 // without descriptors
+constexpr auto kLastWords = 1s;
+constexpr std::size_t kSignature = 10;  // bytes: 0xff, a length, 0x7f
+constexpr std::size_t kGreeting = 64;  // bytes that ZeroMQ answers to everybody
+constexpr int kAccepts = 16, kReads = 4;  // before others have their turn
+constexpr unsigned kUserTimeout = 10000;  // ms that the kernel tries to send
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (unsigned char c : bytes) {
+    char two[3];
+    std::snprintf(two, sizeof two, "%02x", c);
+    text += two;
+  }
+  return text;
+}
+bool out_of_descriptors(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+std::string host_of(const SocketAddress& a) {
+  char text[NI_MAXHOST] = "";
+  getnameinfo(a.get(), a.size, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+}  // namespace
+
+Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers)
+    : name_("bora-gate-" + hex(random_bytes(16))), most_(strangers), listener_(std::move(listener)) {
+  inside.set(ZMQ_IPC_FILTER_UID, static_cast<int>(::geteuid()));  // abstract names are seen by all users of a host
+  auto endpoint = "ipc://@" + name_;
+  check<TransportError>(attach(zmq_bind, inside.get(), endpoint.c_str()), "cannot make a gate: ", zmq_strerror(zmq_errno()));
+  int seconds = 5;  // until then the kernel keeps to itself who says nothing
+  setsockopt(listener_.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
+  epoll_.add(listener_.get(), kListener);
+  epoll_.add(bell_.get(), kBell);
+  thread_ = start_thread("the gate of its port", [this] { run(); });
+}
+Gate::~Gate() {
+  stop_ = true;
+  bell_.ring();
+  thread_.join();
+}
+void Gate::keep(int descriptor) {
+  UnixAddress peer("");
+  peer.size = sizeof peer.text;
+  if (descriptor < 0 || ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer.text), &peer.size) != 0) return;
+  // What take_in called itself.
+  std::string_view name(peer.text.sun_path + 1, peer.size - std::min<std::size_t>(peer.size, offsetof(sockaddr_un, sun_path) + 1));
+  if (!name.starts_with(name_ + "-")) return;
+  std::uint32_t id = 0;
+  std::from_chars(name.data() + name_.size() + 1, name.data() + name.size(), id);
+  {
+    std::lock_guard lock(mutex_);
+    keep_.push_back(id);
+  }
+  bell_.ring();
+}
+void Gate::close() {
+  {
+    std::lock_guard lock(mutex_);
+    close_ = true;
+  }
+  bell_.ring();
+}
+
+void Gate::run() {
+  Clock::time_point end = {};
+  for (;;) {
+    if (stop_ && end == Clock::time_point{}) end = Clock::now() + kLastWords;
+    if (stop_ && (passages_.empty() || Clock::now() >= end)) return;
+    epoll_event e[64];
+    int n = epoll_.wait(e, 64, stop_ || starved_ || again_ != Clock::time_point{} ? 20 : 500);
+    obey();
+    end_old();
+    bool news = false;
+    for (int i = 0; i < n; ++i) {
+      auto index = e[i].data.u32;
+      if (index == kListener) news = true;
+      if (index == kBell) bell_.clear();
+      auto found = passages_.find(index / 2);
+      if (index >= kFirst && found != passages_.end() && !serve(found->first, found->second)) passages_.erase(found);
+    }
+    if (news && listening_) accept();  // last: what has come may tell who is a rank
+  }
+}
+/// Takes what others have asked for.
+void Gate::obey() {
+  std::vector<std::uint32_t> keep;
+  bool close = false;
+  {
+    std::lock_guard lock(mutex_);
+    keep.swap(keep_);
+    close = std::exchange(close_, false);
+  }
+  for (auto id : keep)
+    if (auto found = passages_.find(id); found != passages_.end()) found->second.kept = true;
+  if (!close && !(stop_ && listener_)) return;
+  listening_ = false;
+  listener_ = Descriptor();
+  again_ = {};
+}
+void Gate::end_old() {
+  auto now = Clock::now();
+  std::erase_if(passages_, [&](auto& p) { return !p.second.kept && now - p.second.since > kPatience; });
+  if (std::exchange(starved_, false))
+    for (auto it = passages_.begin(); it != passages_.end();) {
+      auto& p = it->second;
+      bool ready = p.inner.waiting.size() == kSignature && !p.inner.socket;
+      it = ready && !serve(it->first, p) ? passages_.erase(it) : std::next(it);
+    }
+  if (again_ == Clock::time_point{} || now < again_) return;
+  again_ = {};
+  listening_ = true;
+  epoll_.add(listener_.get(), kListener);
+}
+void Gate::accept() {
+  for (int k = 0; k < kAccepts; ++k) {
+    SocketAddress from;
+    from.size = sizeof from.bytes;
+    int fd = ::accept4(listener_.get(), from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    auto error = errno;
+    if (fd >= 0 && take_in(Descriptor(fd), host_of(from))) continue;
+    if (fd < 0 && !out_of_descriptors(error)) return;
+    if (evict()) continue;  // in favour of who comes
+    // All there are are ranks', or the program's: it need not be told of every connection that waits.
+    epoll_.remove(listener_.get());
+    listening_ = false;
+    again_ = Clock::now() + kPause;
+    return;
+  }
+}
+/// False if there is no descriptor for its way in.
+bool Gate::take_in(Descriptor outer, std::string from) {
+  auto strangers = std::count_if(passages_.begin(), passages_.end(), [](auto& p) { return !p.second.kept; });
+  if (static_cast<std::size_t>(strangers) >= most_) evict();
+  int one = 1;
+  setsockopt(outer.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  setsockopt(outer.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeout, sizeof kUserTimeout);
+  leave_bbr_within_host(outer.get());
+  auto id = last_ = std::max(kFirst, last_ + 1);
+  try {
+    epoll_.add(outer.get(), 2 * id);
+  } catch (const TransportError&) { return false; }
+  auto p = passages_.emplace(id, Passage{.outer = {std::move(outer)}, .from = std::move(from)}).first;
+  if (!serve(id, p->second)) passages_.erase(p);  // the kernel shows a connection when it has said something
+  return true;
+}
+/// Once a connection has said what each one of ZeroMQ's begins with. False if it said something else, or cannot be passed on.
+bool Gate::open_inner(std::uint32_t id, Passage& p) {
+  auto& said = p.inner.waiting;
+  char bytes[kSignature];
+  auto n = ::recv(p.outer.socket.get(), bytes, kSignature - said.size(), 0);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (n <= 0) return false;
+  said.insert(said.end(), bytes, bytes + n);
+  if (said[0] != '\xff' || (said.size() == kSignature && !(said.back() & 1))) return false;
+  return said.size() < kSignature || connect_inner(id, p);
+}
+/// False if ZeroMQ has gone; where the system is short of something, or ZeroMQ is busy, it is tried again soon.
+bool Gate::connect_inner(std::uint32_t id, Passage& p) {
+  UnixAddress me(name_ + "-" + std::to_string(id)), inside(name_);
+  Descriptor inner(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  auto fd = inner.get();
+  if (::bind(fd, me.get(), me.size) != 0 || ::connect(fd, inside.get(), inside.size) != 0) {
+    if (errno == ECONNREFUSED) return false;
+    starved_ = true;
+    return true;
+  }
+  epoll_.add(fd, 2 * id + 1);
+  p.inner.socket = std::move(inner);
+  return true;
+}
+/// Ends one that is not known: of those who got least far (without the job's secret that is a greeting), and where most of them come from.
+/// False if there is none.
+bool Gate::evict() {
+  std::map<std::string, int> count;
+  for (auto& [id, p] : passages_)
+    if (!p.kept) ++count[p.from];
+  auto rank = [&](const Passage& p) { return std::pair{(p.inner.socket ? 0 : 1) + (p.answered <= kGreeting ? 1 : 0), count[p.from]}; };
+  std::vector<Passages::iterator> worst;  // of them any: how long it takes to get farther is not the same for all
+  for (auto it = passages_.begin(); it != passages_.end(); ++it) {
+    if (it->second.kept) continue;
+    if (!worst.empty() && rank(it->second) > rank(worst[0]->second)) worst.clear();
+    if (worst.empty() || rank(it->second) == rank(worst[0]->second)) worst.push_back(it);
+  }
+  if (worst.empty()) return false;
+  passages_.erase(worst[random_() % worst.size()]);
+  return true;
+}
+bool Gate::serve(std::uint32_t id, Passage& p) {
+  std::size_t asked = 0;
+  try {
+    if (!p.inner.socket && !(p.inner.waiting.size() == kSignature ? connect_inner(id, p) : open_inner(id, p))) return false;
+  } catch (const TransportError&) { starved_ = true; }
+  if (!p.inner.socket) return true;
+  auto both = [&] { return pass(p.outer, p.inner, asked) && pass(p.inner, p.outer, p.answered); };
+  if (!both()) return both(), false;  // one has gone: its last words, and those to it
+  try {
+    watch(2 * id, p.outer, p.inner.waiting.empty());
+    watch(2 * id + 1, p.inner, p.outer.waiting.empty());
+  } catch (const TransportError&) { return false; }
+  return true;
+}
+/// Passes on what has come; false if the connection has ended. What the other side does not take waits, and nothing is read meanwhile.
+bool Gate::pass(Side& from, Side& to, std::size_t& bytes) {
+  auto put = [&](const char* data, std::size_t n) -> ssize_t {
+    ssize_t sent = 0;
+    while ((sent = ::send(to.socket.get(), data, n, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR) {}
+    return sent < 0 && (errno == EAGAIN || errno == ENOBUFS) ? 0 : sent;
+  };
+  if (!to.waiting.empty()) {
+    auto sent = put(to.waiting.data(), to.waiting.size());
+    if (sent < 0) return false;
+    to.waiting.erase(to.waiting.begin(), to.waiting.begin() + sent);
+  }
+  for (int k = 0; k < kReads && to.waiting.empty(); ++k) {
+    auto n = ::recv(from.socket.get(), buffer_.data(), buffer_.size(), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return true;
+    if (n <= 0) return false;
+    bytes += static_cast<std::size_t>(n);
+    auto sent = put(buffer_.data(), static_cast<std::size_t>(n));
+    if (sent < 0) return false;
+    to.waiting.assign(buffer_.begin() + sent, buffer_.begin() + n);
+  }
+  return true;
+}
+void Gate::watch(std::uint32_t index, Side& side, bool reads) {
+  auto events = (reads ? std::uint32_t{EPOLLIN} : 0u) | (side.waiting.empty() ? 0u : std::uint32_t{EPOLLOUT});
+  if (std::exchange(side.events, events) != events) epoll_.change(side.socket.get(), index, events);
+}
+}  // namespace bora::transport

@@ -1,0 +1,76 @@
+// gate.h -- the door in front of a ZeroMQ socket. ZeroMQ accepts as many connections as come, until there are no descriptors left; the gate
+// accepts for it, few that are not known at a time and none of them for long, and passes bytes on through a unix socket.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+#include "wire/descriptor.h"
+#include "wire/link.h"
+#include "wire/zmq_socket.h"
+
+namespace bora::transport {
+class Gate {
+ public:
+  /// Connections to `listener` (which listens) become connections to `inside`, a ROUTER that nothing else may reach: it is bound here.
+  /// At most `strangers` that are not kept are open, and none longer than a few seconds. TransportError.
+  Gate(Descriptor listener, Socket& inside, std::size_t strangers);
+  /// When `inside` has been closed, and its context with it: what it said last still leaves.
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  /// The connection on which ZeroMQ received a message, by its descriptor (Frame::connection), is a rank's: it stays.
+  void keep(int descriptor);
+  /// Nobody comes in any more.
+  void close();
+
+ private:
+  struct Side {
+    Descriptor socket;
+    std::vector<char> waiting = {};  // for this side, which takes nothing now
+    std::uint32_t events = EPOLLIN;
+  };
+  struct Passage {
+    Side outer = {}, inner = {};  // inner: once ZeroMQ's signature has come
+    Clock::time_point since = Clock::now();
+    std::string from = {};     // address, without port
+    std::size_t answered = 0;  // bytes that ZeroMQ sent
+    bool kept = false;
+  };
+  using Passages = std::map<std::uint32_t, Passage>;
+  void run();
+  void accept();
+  bool take_in(Descriptor outer, std::string from);
+  bool open_inner(std::uint32_t id, Passage&);
+  bool connect_inner(std::uint32_t id, Passage&);
+  bool evict();
+  void obey();
+  void end_old();
+  bool serve(std::uint32_t id, Passage&);
+  bool pass(Side& from, Side& to, std::size_t& bytes);
+  void watch(std::uint32_t index, Side& reads, bool wanted);
+
+  std::string name_;  // of the unix socket, without the leading zero
+  std::size_t most_;
+  Descriptor listener_;
+  Epoll epoll_;
+  Event bell_;
+  Passages passages_;
+  std::uint32_t last_ = 0;
+  std::minstd_rand random_{std::random_device{}()};
+  bool listening_ = true, starved_ = false;  // starved: of what an inner side needs
+  Clock::time_point again_ = {};  // when it listens again, after there was no descriptor
+  std::vector<char> buffer_ = std::vector<char>(64 << 10);
+  std::mutex mutex_;
+  std::vector<std::uint32_t> keep_;  // what others asked for
+  bool close_ = false;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+}  // namespace bora::transport

@@ -1,0 +1,216 @@
+#include "carrier/net_link.h"
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include "carrier/arena.h"
+#include "wire/bytes.h"
+
+namespace bora::transport {
+namespace {
+constexpr int kMemoryFirst = 64;  // looks at memory for each look at sockets, which takes a system call
+/// This thread takes in what has come, and afterwards looks itself at what has ended.
+thread_local bool receiving = false;
+struct Receiving {
+  Receiving() { receiving = true; }
+  ~Receiving() { receiving = false; }
+};
+class EventBell final : public Bell {
+ public:
+  void ring() override {
+    if (!receiving) event_.ring();
+  }
+  void clear() { event_.clear(); }
+  int descriptor() const { return event_.get(); }
+
+ private:
+  Event event_;
+};
+
+std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, int rank, Up up) {
+  if (j.mpi) return make_mpi_data(*j.mpi, std::move(up));
+  if (j.data)
+    return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
+                                     ZmqData::Options{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys, .gate = j.data_gate.get()},
+                                     std::move(up));
+  TcpOptions o{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .nonces = std::move(j.nonces), .keys = j.keys, .strangers = j.strangers};
+  return make_tcp_data(std::move(j.tcp), std::move(o), std::move(up));
+}
+
+class NetLink final : public Link {
+ public:
+  NetLink(const StarOptions& o, Joined j)
+      : rank_(o.rank),
+        gate_(std::move(j.gate)),
+        data_gate_(std::move(j.data_gate)),
+        context_(j.context),
+        doorkeeper_(std::move(j.doorkeeper)),
+        star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
+        wire_(between_hosts(j, context_, o.rank, [this](int r) { up(r, wire_.get()); })),
+        shm_names_(std::move(j.shm_names)),
+        peers_(static_cast<std::size_t>(o.size)) {
+    if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
+      shm_ = make_shm_data(rank_, j.epoch, std::move(j.shm), shm_names_, [this](int r) { up(r, shm_.get()); },
+                           [this](int r, const std::string& why) { without_memory(r, why); });
+    leader_epoll_.add(leader_bell_->descriptor(), 0);
+    progress_epoll_.add(progress_bell_.get(), 0);
+    for (auto* e : {&leader_epoll_, &progress_epoll_}) {
+      auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
+      // While another thread leads, news is that one's: the progress thread is told of it once and does not stay awake until it is taken.
+      e->add(star_.descriptor(), 1, e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : EPOLLIN | EPOLLET);
+      e->add(wire_->descriptor(), 2, events);
+      if (shm_) e->add(shm_->descriptor(), 3, events);
+    }
+  }
+
+  void open(int r) override {
+    auto& p = peer(r);
+    if (p.open || stopped_) return;
+    p.open = true;
+    if (r > rank_) return;  // it connects to us
+    if (shm_ && !shm_names_[static_cast<std::size_t>(r)].empty()) {
+      try {
+        return shm_->connect(r);
+      } catch (const TransportError& e) { return without_memory(r, e.what()); }
+    }
+    wire_->connect(r);
+    up(r, wire_.get());
+  }
+  void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
+    if (stopped_) return;
+    auto& p = peer(r);
+    if (p.path != shm_.get() && h.payload() <= kCopied) owner = nullptr;
+    if (p.path) return p.path->send(r, h, bytes, owner);
+    Waiting w{h, bytes, {}, {}};  // until it has connected
+    if (owner) w.hold = owner->pin();
+    else if (h.payload() > 0) w.copy.assign(bytes, bytes + h.payload());
+    p.waiting.push_back(std::move(w));
+  }
+  void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
+  bool receive(Sink& sink) override {
+    Receiving here;
+    bool any = shm_ && shm_->receive(sink);
+    // Where all data comes through memory, system calls can wait a little.
+    if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.load(std::memory_order_relaxed)) return any;
+    slept_ = false;
+    without_sockets_ = 0;
+    any = star_.receive(sink) || any;
+    if (stopped_ || !wire_->receive(sink)) return any;
+    if (shm_) shm_->receive(sink);  // who sleeps is told of what that passed on, or let go of, by memory
+    return true;
+  }
+  void tick(Clock::time_point now, Sink& sink) override {
+    without_sockets_ = kMemoryFirst;
+    star_.tick(now, sink);
+    if (stopped_) return;
+    for (auto& [r, how] : wire_->broken(now))
+      to_judge(Writer()
+                   .num(Control::aborted)
+                   .num(static_cast<std::int32_t>(r))
+                   .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)
+                   .take());
+  }
+  void watch(bool leading, bool busy) override {
+    bool armed = !leading && (busy || wire_->sending());
+    if (armed == armed_.load()) return;
+    armed_ = armed;
+    auto events = armed ? std::uint32_t{EPOLLIN} : 0u;
+    progress_epoll_.change(wire_->descriptor(), 2, events);
+    if (!shm_) return;
+    progress_epoll_.change(shm_->descriptor(), 3, events);
+    if (!armed) return;
+    shm_->asleep();  // the progress thread may sleep already
+    if (shm_->ready()) progress_bell_.ring();
+  }
+  bool by_memory() const override { return only_memory_.load(std::memory_order_relaxed); }
+  bool ready() override {
+    if (shm_) {
+      if (shm_->ready()) return true;
+      if (++looks_ % kMemoryFirst != 0) return false;  // memory is looked at often, the rest now and then
+    }
+    epoll_event e;
+    return leader_epoll_.wait(&e, 1, 0) > 0;
+  }
+  void park(Side side, std::chrono::milliseconds limit) override {
+    bool leader = side == Side::leader;
+    if (leader || armed_.load()) {
+      wire_->asleep();
+      if (shm_) shm_->asleep();
+      if (shm_ && shm_->ready()) limit = {};
+    }
+    epoll_event e[4];
+    (leader ? leader_epoll_ : progress_epoll_).wait(e, 4, static_cast<int>(limit.count()));
+    slept_ = true;  // and something other than data may have ended it
+    if (leader) leader_bell_->clear();
+    else progress_bell_.clear();
+  }
+  void wake(Side side) override {
+    if (side == Side::leader) leader_bell_->ring();
+    else progress_bell_.ring();
+  }
+  std::shared_ptr<Bell> bell() override { return leader_bell_; }
+  void stop_data() override {
+    if (std::exchange(stopped_, true)) return;
+    for (auto& p : peers_) p.waiting.clear();
+    wire_->stop();
+    if (shm_) shm_->stop();
+  }
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    if (auto arena = shm_ ? Arena::mine() : nullptr) return arena->allocate(bytes);
+    return private_memory(bytes);
+  }
+  bool must_meet() const override { return true; }
+  std::string who(int r) const override { return star_.who(r); }
+
+ private:
+  struct Waiting final : Owner {
+    Waiting(const Header& h, const std::byte* b, std::vector<std::byte> c, std::shared_ptr<const void> p)
+        : header(h), bytes(b), copy(std::move(c)), hold(std::move(p)) {}
+    std::shared_ptr<const void> pin() override { return hold; }
+    Header header;
+    const std::byte* bytes;
+    std::vector<std::byte> copy;
+    std::shared_ptr<const void> hold;
+  };
+  struct Peer {
+    bool open = false;
+    DataPath* path = nullptr;
+    std::vector<Waiting> waiting;
+  };
+  Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
+  void without_memory(int r, const std::string& why) {
+    std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(), why.c_str());
+    wire_->connect(r);
+    up(r, wire_.get());
+  }
+  void up(int r, DataPath* path) {
+    auto& p = peer(r);
+    if (p.path) return;
+    p.path = path;
+    only_memory_ = std::all_of(peers_.begin(), peers_.end(), [&](auto& q) { return !q.path || q.path == shm_.get(); });
+    for (auto& w : std::exchange(p.waiting, {})) path->send(r, w.header, w.hold ? w.bytes : w.copy.data(), w.hold ? &w : nullptr);
+  }
+
+  int rank_;
+  std::shared_ptr<EventBell> leader_bell_ = std::make_shared<EventBell>();
+  Event progress_bell_;
+  Epoll leader_epoll_, progress_epoll_;
+  std::unique_ptr<Gate> gate_, data_gate_;
+  ZmqContext context_;
+  std::unique_ptr<Doorkeeper> doorkeeper_;
+  Star star_;
+  std::unique_ptr<DataPath> wire_;  // between hosts
+  std::vector<std::string> shm_names_;
+  std::unique_ptr<DataPath> shm_;
+  std::vector<Peer> peers_;
+  std::atomic<bool> armed_{false}, only_memory_{false};
+  std::atomic<unsigned> looks_{0};
+  std::atomic<bool> slept_{false};
+  int without_sockets_ = 0;
+  bool stopped_ = false;
+};
+}  // namespace
+
+std::unique_ptr<Link> make_net_link(const StarOptions& o, Joined j) {
+  return std::make_unique<NetLink>(o, std::move(j));
+}
+}  // namespace bora::transport

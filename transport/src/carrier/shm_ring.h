@@ -1,0 +1,154 @@
+// shm_ring.h -- messages between two processes of one host: a pair of byte rings in one memfd, each written by one side and read by the other.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include "wire/descriptor.h"
+#include "wire/header.h"
+#include "wire/link.h"
+
+namespace bora::transport {
+/// Bytes that lie in the ring behind the header.
+inline std::uint64_t bytes_in_ring(const Header& h) {
+  return h.payload() > 0 && (h.flags & (kInArena | kInProcess)) ? sizeof(std::uint64_t) : h.payload();
+}
+/// What the two sides of a ring share beside its bytes. Counts of bytes only grow; the other side's are checked, never trusted.
+struct RingCounts {
+  alignas(64) std::atomic<std::uint64_t> written;   // by the producer
+  alignas(64) std::atomic<std::uint64_t> released;  // by the consumer
+  alignas(64) std::atomic<std::uint32_t> starved;   // the producer waits for room, or for buffers it has lent
+  alignas(64) std::atomic<std::uint32_t> asleep;    // the consumer waits for its socket
+  std::atomic<std::uint32_t> mapped;                // the consumer reads the producer's arena
+  std::atomic<std::uint32_t> reads;                 // the consumer can read the producer's process (process_vm_readv)
+  // The producer's process, and a word in it by which the consumer recognizes it.
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint64_t> word_at, word;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Memory shared by a pair, mapped by both.
+class PairMemory {
+ public:
+  static constexpr std::size_t kRingBytes = 1 << 20;
+  /// Makes it; TransportError if the memory cannot be had.
+  static std::shared_ptr<PairMemory> make();
+  /// Maps what the peer has made; TransportError if it is not of the form expected.
+  static std::shared_ptr<PairMemory> map(Descriptor);
+  ~PairMemory();
+  PairMemory(const PairMemory&) = delete;
+  PairMemory& operator=(const PairMemory&) = delete;
+  int descriptor() const { return fd_.get(); }
+  RingCounts& counts(bool from_maker) { return *reinterpret_cast<RingCounts*>(base_ + (from_maker ? 0 : kPage / 2)); }
+  std::byte* bytes(bool from_maker) { return base_ + kPage + (from_maker ? 0 : kRingBytes); }
+
+ private:
+  static constexpr std::size_t kPage = 4096, kBytes = kPage + 2 * kRingBytes;
+  explicit PairMemory(Descriptor fd);
+  Descriptor fd_;
+  std::byte* base_ = nullptr;
+};
+
+/// The writing end.
+class RingWriter {
+ public:
+  RingWriter(std::shared_ptr<PairMemory> m, bool maker)
+      : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {
+    introduce();
+  }
+  /// Copies header and payload (with kInArena and kInProcess: its place); false if there is no room now (the reader will tell).
+  bool put(const Header&, const std::byte* payload);
+  /// Whether the reader sleeps and must be woken; asked once after put.
+  bool must_wake();
+  /// Ends the wait for room, or begins it: true if there may be room.
+  bool await_room();
+  /// Whether the reader has the arena of this process, and whether it can read the rest of it.
+  bool mapped() const { return counts_.mapped.load(std::memory_order_acquire) != 0; }
+  bool read() const { return counts_.reads.load(std::memory_order_acquire) != 0; }
+  /// The owner's buffer is part of the last message, until the reader has released that.
+  void lend(std::shared_ptr<const void> pin) {
+    lent_.push_back({written_, std::move(pin)});
+    awaited_.store(lent_.front().end, std::memory_order_relaxed);
+  }
+  /// Whether take_back would find something; callable without the lock.
+  bool returned() const {
+    auto end = awaited_.load(std::memory_order_relaxed);
+    return end != 0 && counts_.released.load(std::memory_order_acquire) >= end;
+  }
+  /// Lets go of what the reader has released. True if there was anything.
+  bool take_back();
+  /// Wants to be woken when something comes back; callable without the lock.
+  void asleep() {
+    if (awaited_.load(std::memory_order_relaxed) != 0) counts_.starved.exchange(1);
+  }
+  /// The reader has gone.
+  void forget() {
+    lent_.clear();
+    awaited_ = 0;
+  }
+
+ private:
+  bool has_room(std::uint64_t bytes);
+  void introduce();
+  std::shared_ptr<PairMemory> memory_;
+  RingCounts& counts_;
+  std::byte* bytes_;
+  std::uint64_t written_ = 0, needed_ = 0, last_ = 0, released_ = 0;
+  struct Lent {
+    std::uint64_t end;
+    std::shared_ptr<const void> pin;
+  };
+  std::deque<Lent> lent_;
+  std::atomic<std::uint64_t> awaited_{0};  // the first one's end; 0: none
+};
+
+/// The reading end. Messages may be released in any order.
+class RingReader : public Remote, public Owner, public std::enable_shared_from_this<RingReader> {
+ public:
+  RingReader(std::shared_ptr<PairMemory> m, bool maker)
+      : memory_(std::move(m)), counts_(memory_->counts(!maker)), bytes_(memory_->bytes(!maker)) {}
+  struct Message {
+    Header header;
+    const std::byte* payload = nullptr;
+  };
+  bool ready() const {
+    auto at = read_.load(std::memory_order_relaxed);
+    if (counts_.written.load(std::memory_order_acquire) == at) return false;
+    __builtin_prefetch(bytes_ + at % PairMemory::kRingBytes);
+    return true;
+  }
+  /// The next message, after done(); false if there is none. TransportError if what is there cannot be one.
+  bool next(Message&);
+  /// The bytes of the message taken last are not needed any more, but for its pin if there is one.
+  void done() {
+    if (std::exchange(taken_, false)) release(first_ + parts_.size() - 1);
+  }
+  /// Holds the bytes of the message taken last; nothing if there are none.
+  std::shared_ptr<const void> pin() override;
+  /// Held messages fill much of the ring: they should be copied out, or what comes behind them could not pass.
+  bool crowded() const;
+  void asleep() { counts_.asleep.exchange(1); }
+  bool read(std::uint64_t address, std::byte* to, std::size_t n) const override;
+  void mapped() { counts_.mapped.store(1, std::memory_order_release); }
+  /// Whether the writer waits for room and some has come since this was asked.
+  bool must_wake();
+
+ private:
+  struct Part {
+    std::uint64_t end;
+    bool done;
+  };
+  void release(std::uint64_t number);
+  void recognize();
+  std::shared_ptr<PairMemory> memory_;
+  RingCounts& counts_;
+  const std::byte* bytes_;
+  std::atomic<std::uint64_t> read_{0};
+  std::deque<Part> parts_;  // read and not all released
+  std::uint64_t first_ = 0;  // number of parts_.front()
+  bool taken_ = false;  // the last of parts_ is not released and has no pin
+  bool recognized_ = false;
+  bool released_ = false;    // something, since must_wake
+};
+}  // namespace bora::transport

@@ -1,0 +1,38 @@
+// inquiry.h -- what every rank is doing, asked of all at once, and the one sentence that says who waits for whom.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+#include "wire/link.h"
+
+namespace bora::transport {
+/// Why the judge asks all ranks what they are doing.
+enum class Ask : std::uint8_t {
+  dump,     // somebody wants to know (SIGUSR2, Context::dump): ranks write their flight recorders too
+  warning,  // a wait takes long
+  overdue   // a wait takes too long: the job ends with the answer
+};
+/// What a rank says. A wait that is no collective (an exchange, leaving) is one of group 0.
+struct Activity {
+  struct Wait {
+    std::uint32_t group = 0;
+    std::uint64_t seq = 0;
+    std::string text = {};  // "all_reduce seq 812 axis data"
+    std::int64_t done = 0, all = 0;  // chunks
+    std::vector<int> awaited = {};
+  };
+  std::string last = {};  // "all_reduce seq 811 axis data at 12:01:02"
+  std::vector<Wait> waits = {};  // collectives under way, oldest first
+};
+void write(class Writer&, const Activity&);
+/// Throws TransportError if the bytes end too early or name a rank there is not.
+Activity read_activity(class Reader&, int size);
+
+/// "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis data at 12:01:02; in no
+/// collective); ranks 0, 1, 2 have 3 of 4 chunks". `who` names the ranks; no activity: it did not answer; `left`: it has left the job.
+std::string who_waits_for_whom(const std::vector<std::optional<Activity>>&, const std::vector<std::string>& who,
+                               const std::vector<bool>& left);
+/// "rank 3", "ranks 0, 1, 2".
+std::string list_of(const std::vector<int>& ranks);
+}  // namespace bora::transport

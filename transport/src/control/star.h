@@ -1,0 +1,61 @@
+// star.h -- the control plane: ZeroMQ connections of all ranks with rank 0, heartbeats on them, and the judge beside rank 0.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+#include "control/judge.h"
+#include "wire/descriptor.h"
+#include "wire/zmq_socket.h"
+
+namespace bora::transport {
+struct StarOptions {
+  int rank = 0, size = 1;
+  double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
+};
+/// What joining leaves for the control plane.
+struct StarSockets {
+  Socket control, monitor;         // ROUTER on rank 0, else a DEALER to it
+  std::vector<std::string> ids;    // rank 0: the connections' routing ids, by rank
+  std::map<int, int> connections;  // rank 0: descriptor -> rank
+  bool closed = false;             // the others: rank 0 has gone since it let this one in
+};
+/// One event of a monitor: ZMQ_EVENT_* and the descriptor. Also moves new connections within this host off BBR, which costs loopback 2-5x.
+struct ConnectionEvent {
+  int event = 0, descriptor = -1;
+};
+std::optional<ConnectionEvent> next_event(Socket& monitor);
+bool failed_handshake(int event);
+
+/// Under the engine's lock, but for descriptor().
+class Star {
+ public:
+  /// `wake` is called when the judge has something for rank 0 itself.
+  Star(const StarOptions&, StarSockets, std::vector<std::string> who, std::function<void()> wake);
+  ~Star();
+  void to_judge(std::string message);
+  bool receive(Sink&);
+  void tick(Clock::time_point now, Sink&);
+  int descriptor() const { return epoll_.get(); }
+  const std::string& who(int rank) const { return who_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  bool hears(int r) const { return options_.rank == 0 ? !judge_->left(r) : r == 0; }
+  void send(int r, const std::string& message);
+  void from_judge(int r, std::string message);
+  void gone(int r, const std::string& how, Sink&);
+  void refuse(const std::string& id, Frame& f);
+
+  StarOptions options_;
+  StarSockets s_;
+  std::vector<std::string> who_;
+  std::function<void()> wake_;
+  Epoll epoll_;
+  bool dirty_ = true;
+  std::optional<Judge> judge_;
+  std::vector<std::string> self_;  // from the judge to rank 0
+  std::vector<Clock::time_point> heard_;
+  std::vector<bool> suspected_;
+  Clock::time_point last_tick_ = Clock::now(), last_ping_ = {};
+};
+}  // namespace bora::transport

@@ -1,0 +1,451 @@
+#include "engine/engine.h"
+#include <sched.h>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include "bora/base/threads.h"
+#include "bora/base/trace.h"
+#include "wire/bytes.h"
+
+namespace bora::transport {
+using namespace std::chrono_literals;
+namespace {
+constexpr auto kTick = 100ms;
+constexpr auto kSpin = 50us;          // a wait yields this long before it parks
+constexpr auto kGone = 200us;         // without a core for so long: others want it
+constexpr auto kCrowded = 100ms;      // and from then on waits park at once: whoever yields waits for a turn of theirs
+constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
+constexpr std::size_t kPlans = 64;      // kept for each group
+constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
+
+class Handle final : public Work {
+ public:
+  Handle(std::shared_ptr<Engine> e, std::shared_ptr<Operation> o) : engine_(std::move(e)), operation_(std::move(o)) {}
+  bool test() override { return operation_->done || engine_->test(*operation_); }
+  void wait() override {
+    if (!operation_->done) engine_->wait(*operation_);
+  }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Operation> operation_;
+};
+}  // namespace
+[[noreturn]] void end_process(const std::string& why) {
+  std::fprintf(stderr, "bora: %s\n", why.c_str());
+  std::_Exit(86);
+}
+
+std::string_view op_name(Op op) {
+  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
+                                               "scatter",    "all_to_all", "permute",        "send_recv", "barrier"};
+  return names[static_cast<std::size_t>(op)];
+}
+
+namespace {
+Group pair_of(int a, int b) { return {{std::min(a, b), std::max(a, b)}, "send_recv"}; }
+}  // namespace
+void Context::send(int to, const void* data, std::int64_t n, Dtype d) {
+  check<ValueError>(to != rank(), "send: rank ", to, " is this rank itself");
+  run(pair_of(rank(), to), {.op = Op::send_recv, .dtype = d, .in = data, .send_counts = {n}, .target = to > rank()});
+}
+void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
+  check<ValueError>(from != rank(), "receive: rank ", from, " is this rank itself");
+  run(pair_of(rank(), from), {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
+}
+
+std::shared_ptr<void> private_memory(std::size_t bytes) {
+  auto p = std::aligned_alloc(64, std::max<std::size_t>(64, (bytes + 63) / 64 * 64));
+  if (!p) throw std::bad_alloc();
+  return {p, std::free};
+}
+
+Engine::Engine(EngineOptions o, std::unique_ptr<Link> link)
+    : options_(std::move(o)),
+      link_(std::move(link)),
+      spins_(options_.ranks_on_host <= static_cast<int>(std::thread::hardware_concurrency()) ? 256 : 0),
+      exceptions_(std::uncaught_exceptions()),
+      forks_(forks()) {
+  thread_ = start_thread("progress of its collectives", [this] { run(); });
+}
+Engine::~Engine() {
+  if (forks_ != forks()) {
+    leave_to_parent();
+    return;
+  }
+  if (std::uncaught_exceptions() > exceptions_) abort("an exception ended it");
+  try {
+    Lock lock(m_);
+    depart(lock, link_->must_meet());
+  } catch (const std::exception&) {
+    // The job is lost; whoever waited has been told.
+  }
+  {
+    Lock lock(m_);
+    stop_ = true;
+    link_->wake(Side::progress);
+  }
+  thread_.join();
+}
+
+// ---- starting ----
+Engine::Members& Engine::members(const Group& g) {
+  if (last_ && last_->group->ranks == g.ranks && last_->group->name == g.name) return *last_;
+  for (int r : g.ranks)
+    check<ValueError>(r >= 0 && r < options_.size, "the group ", g.name, " has rank ", r, " of ", options_.size);
+  auto id = static_cast<std::uint32_t>(Hash().list(g.ranks).value() >> 32) | 1u;
+  auto [it, fresh] = groups_.try_emplace(id);
+  auto& m = it->second;
+  if (fresh) {
+    m.id = id;
+    auto found = std::find(g.ranks.begin(), g.ranks.end(), options_.rank);
+    m.position = found == g.ranks.end() ? -1 : static_cast<int>(found - g.ranks.begin());
+    if (m.position >= 0) m.layout = layout_of(g.ranks, options_.hosts);
+  }
+  // The same ranks under another name share one sequence.
+  if (fresh || m.group->name != g.name) m.group = std::make_shared<const Group>(g);
+  last_ = &m;
+  return m;
+}
+Engine::Members::Planned& Engine::plan_for(Members& m, const Collective& c) {
+  for (auto k = m.plans.size(); k-- > 0;)
+    if (m.plans[k].plan->group == m.group->name && same_but_buffers(m.plans[k].plan->like, c)) return m.plans[k];
+  if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
+  return m.plans.emplace_back(
+      Members::Planned{std::make_shared<const Plan>(make_plan(*m.group, c, m.layout, options_.tuning, m.position))});
+}
+void Engine::check_here() const {
+  check<TransportError>(state_ != State::left, "this rank has left the job");
+  check<TransportError>(!all_left_, link_->who(0), " has left the job: it waited 10 s for this rank to leave as well");
+}
+void Engine::tune(const Tuning& t) {
+  Lock lock(m_);
+  options_.tuning = t;
+  for (auto& [id, m] : groups_) m.plans.clear();
+  traffic_ = {};
+  user_thread_ = {};
+}
+void Engine::check_thread() {
+  auto me = std::this_thread::get_id();
+  if (user_thread_ == std::thread::id{}) user_thread_ = me;
+  several_threads_ = several_threads_ || user_thread_ != me;
+}
+WorkPtr Engine::start(const Group& g, const Collective& c) {
+  check_process();
+  Lock lock(m_);
+  auto op = begin(lock, g, c);
+  while (pump()) {}
+  if (leading_) link_->wake(Side::leader);  // it may sleep without waiting for the peers that this one needs
+  watch(leading_, !active_.empty());
+  return std::make_shared<Handle>(shared_from_this(), op);
+}
+void Engine::run(const Group& g, const Collective& c) {
+  check_process();
+  Lock lock(m_);
+  auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
+  if (leading_) {  // by another thread, which may sleep; else the wait does it
+    while (pump()) {}
+    link_->wake(Side::leader);
+  }
+  Waiting w{.since = op->record->started, .operation = op.get()};
+  await(lock, w, [&] { return op->done.load(); });
+}
+std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
+  check_here();
+  auto& m = members(g);
+  check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
+                    g.name.empty() ? "" : " ", g.name);
+  plan_for(m, c);  // or why it cannot be
+  check_thread();
+  auto enqueued = Clock::now(), started = enqueued;
+  if (state_ != State::running) {
+    Waiting w{.text = Summary{.op = c.op, .seq = m.next, .members = m.group}.short_text()};
+    await(lock, w, [] { return false; });
+  }
+  while (active_.size() >= kMaxActive) {
+    auto oldest = active_.begin()->second;
+    for (auto& [key, o] : active_)
+      if (o->order < oldest->order) oldest = o;
+    Waiting w{.operation = oldest.get()};
+    await(lock, w, [&] { return oldest->done.load(); });
+    started = Clock::now();
+  }
+  auto& [plan, op] = plan_for(m, c);
+  if (!op || op.use_count() > 1)
+    op = std::make_shared<Operation>(plan, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
+  op->renew({c.op, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group}, c);
+  op->order = traffic_.collectives++;
+  for (int p : plan->peers) link_->open(p);
+  ++m.next;
+  op->advance(*link_);  // peers wait for it; the rest can be done meanwhile
+  started_[m.id] = m.next;
+  op->record = recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
+  Key key{m.id, op->summary.seq};
+  if (spare_.empty()) active_[key] = op;
+  else {
+    spare_.key() = key;
+    spare_.mapped() = op;
+    active_.insert(std::move(spare_));
+  }
+  if (auto found = early_.find(key); found != early_.end()) {
+    auto arrivals = std::move(found->second);
+    early_.erase(found);
+    for (auto& a : arrivals) data(std::move(a));
+  }
+  return op;
+}
+
+// ---- progress ----
+void Engine::data(Arrival a) {
+  if (state_ != State::running) return;
+  Key key{a.header.group, a.header.seq};
+  auto found = active_.find(key);
+  if (found == active_.end()) {
+    auto m = groups_.find(key.first);
+    if (m == groups_.end() || key.second >= m->second.next) {
+      a.keep();
+      early_[key].push_back(std::move(a));
+      return;
+    }
+    // A message for a collective that has ended here: a last credit, or a collective that was another one there.
+    if (a.header.type != MessageType::data || disagreed_) return;
+    auto* ended = recorder_.find(key.first, key.second);
+    if (!ended || ended->summary.fingerprint == a.header.fingerprint) return;
+    disagreed_ = true;
+    link_->to_judge(Writer()
+                        .num(Control::mismatch)
+                        .num(static_cast<std::int32_t>(a.header.src))
+                        .num(key.first)
+                        .num(key.second)
+                        .text(ended->summary.text())
+                        .take());
+    return;
+  }
+  auto op = found->second.get();
+  if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
+  auto src = static_cast<int>(a.header.src);
+  if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
+  try {
+    if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
+  } catch (const TransportError& e) { return lost(src, e.what()); }  // its buffer cannot be read
+  op->advance(*link_);
+}
+std::byte* Engine::place(const Header& h) {
+  auto found = active_.find({h.group, h.seq});
+  return found == active_.end() || h.fingerprint != found->second->summary.fingerprint ? nullptr : found->second->place(h);
+}
+void Engine::make_room(int rank) {
+  for (auto& [key, arrivals] : early_)
+    for (auto& a : arrivals)
+      if (a.header.src == static_cast<std::uint32_t>(rank)) a.copy();
+  for (auto& [key, op] : active_) op->make_room(rank);
+}
+void Engine::disagree(const Operation& op, int peer) {
+  if (disagreed_) return;
+  disagreed_ = true;
+  link_->to_judge(Writer()
+                      .num(Control::mismatch)
+                      .num(static_cast<std::int32_t>(peer))
+                      .num(op.summary.group)
+                      .num(op.summary.seq)
+                      .text(op.describe())
+                      .take());
+}
+/// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
+bool Engine::pump() {
+  bool any = false;
+  try {
+    any = link_->receive(*this);
+  } catch (const std::exception& e) { give_up(e.what()); }
+  auto now = now_ = Clock::now();
+  any = sweep(now) || any;
+  // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
+  if (now >= next_tick_) {
+    next_tick_ = now + kTick;
+    try {
+      if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
+      if (state_ == State::running) check_waits(now);
+    } catch (const std::exception& e) { give_up(e.what()); }
+    any = true;  // sending may have taken news off a descriptor: look again before parking
+  }
+  return any;
+}
+/// Counts it and lets go of it: from here on it may be read by any thread.
+void Engine::end(Operation& o, Clock::time_point now) {
+  auto& r = *o.record;
+  recorder_.note(r, o.moved);
+  traffic_.bytes_sent += static_cast<std::uint64_t>(r.all.out);
+  traffic_.bytes_received += static_cast<std::uint64_t>(r.all.in);
+  r.ended = now;
+  if (trace::on())
+    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started), trace::nanoseconds(r.ended));
+  o.complete();
+}
+bool Engine::sweep(Clock::time_point now) {
+  if (state_ == State::lost) return false;  // waits have thrown: results have nowhere to go
+  bool ended = false;
+  for (auto it = active_.begin(); it != active_.end();) {
+    if (!it->second->finished()) {
+      ++it;
+      continue;
+    }
+    end(*it->second, now);
+    spare_ = active_.extract(it++);
+    spare_.mapped() = nullptr;
+    ended = true;
+  }
+  if (ended) notify();
+  return ended;
+}
+/// Something that waits may look for has changed.
+void Engine::notify() {
+  if (waiting_.size() > 1) cv_.notify_all();
+  if (leading_ && leader_ != std::this_thread::get_id()) link_->wake(Side::leader);
+}
+template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
+  if (done()) return watch(leading_, !active_.empty());
+  w.generation = ++generation_;
+  if (w.since == Clock::time_point{}) w.since = Clock::now();
+  w.next_report = w.since + kFirstReport;
+  waiting_.push_back(&w);
+  auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
+  while (!over()) {
+    if (leading_) {  // somebody else makes progress and tells
+      cv_.wait_until(lock, WaitClock::now() + kTick);
+      continue;
+    }
+    leading_ = true;
+    leader_ = std::this_thread::get_id();
+    watch(true, true);
+    Clock::time_point spin_end = {};
+    while (!over()) {
+      if (pump()) {
+        spin_end = {};
+        continue;
+      }
+      if (spin_end == Clock::time_point{}) spin_end = now_ < crowded_until_ ? now_ : now_ + kSpin;
+      if (now_ < spin_end) {
+        lock.unlock();
+        auto last = Clock::now(), crowded_until = crowded_until_;
+        for (int k = 0, spins = link_->by_memory() ? spins_ : 0; !link_->ready() && last < spin_end; ++k) {
+          if (k < spins) __builtin_ia32_pause();
+          else sched_yield();
+          if (k < spins && k % 16 != 15) continue;
+          auto now = Clock::now();
+          if (now - last > kGone && spins_ > 0) crowded_until = now + kCrowded;
+          last = now;
+        }
+        lock.lock();
+        crowded_until_ = crowded_until;
+      } else {
+        lock.unlock();
+        link_->park(Side::leader, kTick);
+        lock.lock();
+      }
+    }
+    leading_ = false;
+    watch(false, !active_.empty());
+    if (std::exchange(unseen_, false)) link_->wake(Side::progress);
+    if (waiting_.size() > 1) cv_.notify_all();
+  }
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &w));
+  if (trace::on())
+    trace::add(trace::Kind::wait, options_.rank, trace::label(w.operation ? w.operation->summary.short_text() : w.text),
+               trace::nanoseconds(w.since), trace::now());
+  if (done()) return;
+  // Nothing may read the caller's buffers once it has been told.
+  if (w.operation)
+    for (auto end = Clock::now() + 10s; w.operation->pins() > 0;) {
+      if (Clock::now() > end)
+        end_process(std::string(during(w).what()) + "; buffers are still being sent, so the process ends");
+      lock.unlock();
+      std::this_thread::sleep_for(1ms);
+      lock.lock();
+      link_->receive(*this);
+    }
+  check<TransportError>(lost_.has_value(), "this rank has left the job");
+  throw during(w);
+}
+bool Engine::test(Operation& op) {
+  check_process();
+  Lock lock(m_);
+  if (state_ == State::running && !leading_)
+    while (pump()) {}
+  if (state_ == State::running || op.done) return op.done;
+  Waiting w{.operation = &op};
+  await(lock, w, [&] { return op.done.load(); });
+  return true;
+}
+void Engine::wait(Operation& op) {
+  check_process();
+  Lock lock(m_);
+  check_thread();
+  Waiting w{.operation = &op};
+  await(lock, w, [&] { return op.done.load(); });
+}
+/// The progress thread: takes over whenever nobody waits, keeps time, and brings bad news.
+void Engine::run() {
+  Lock lock(m_);
+  while (!stop_) {
+    lock.unlock();
+    link_->park(Side::progress, std::chrono::duration_cast<std::chrono::milliseconds>(kTick));
+    lock.lock();
+    if (leading_) unseen_ = true;
+    else
+      while (pump()) {}
+    if (auto n = dumps_asked_for(); std::exchange(dumps_, n) != n && state_ == State::running)
+      ask(Ask::dump, -1, "SIGUSR2 to rank " + std::to_string(options_.rank));
+    if (state_ == State::running) watch(leading_, !active_.empty());
+    if (state_ == State::failing) announce(lock);
+    if (state_ == State::lost && grace_s_ > 0 && Clock::now() >= grace_end_)
+      end_process(waiting_.empty() ? lost_->what() : during(*waiting_.front()).what());
+  }
+}
+std::vector<std::string> Engine::exchange(const std::string& mine, std::string_view what) {
+  check_process();
+  Lock lock(m_);
+  check_here();
+  check_thread();
+  auto number = exchanges_++;
+  started_[kExchangeGroup] = exchanges_;
+  auto name = what.substr(0, what.find('\n'));  // ranks must agree on it; further lines only say more of this rank's wait
+  if (state_ == State::running)
+    link_->to_judge(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
+  Waiting w{.text = "exchange of " + std::string(name), .number = number};
+  if (name.size() < what.size()) w.text += " (" + std::string(what.substr(name.size() + 1)) + ")";
+  await(lock, w, [&] { return exchanged_.count(number) > 0; });
+  auto texts = std::move(exchanged_[number]);
+  exchanged_.erase(number);
+  return texts;
+}
+void Engine::leave() {
+  check_process();
+  Lock lock(m_);
+  depart(lock, true);
+}
+void Engine::depart(Lock& lock, bool meet) {
+  if (state_ == State::left) return;
+  if (state_ == State::running) {
+    Writer m;
+    m.num(Control::leave);
+    write_started(m, started_);
+    link_->to_judge(m.take());
+  }
+  if (meet || state_ != State::running) {
+    Waiting w{.text = "leaving", .reports = false};
+    auto end = Clock::now() + 10s;
+    await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
+    // Whoever is late is on its own from here, without a control plane; that this process ends is not a loss for it.
+    if (!all_left_ && state_ == State::running && options_.rank == 0 && link_->must_meet())
+      link_->to_judge(Writer().num(Control::close).take());
+  }
+  state_ = State::left;
+}
+Traffic Engine::traffic() const {
+  check_process();
+  Lock lock(m_);
+  return traffic_;
+}
+
+}  // namespace bora::transport

@@ -1,0 +1,243 @@
+// engine_watch.cpp -- the engine's other half: waits that take long, what the judge says, failures.
+#include <pthread.h>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+#include "engine/engine.h"
+#include "wire/bytes.h"
+#include "wire/text.h"
+
+namespace bora::transport {
+namespace {
+constexpr auto kNextReport = std::chrono::milliseconds(200);
+std::atomic<unsigned> forks_so_far{0};
+[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { ++forks_so_far; });
+}  // namespace
+// ---- forked children ----
+unsigned forks() { return forks_so_far.load(std::memory_order_relaxed); }
+void Engine::check_process() const {
+  check<TransportError>(forks() == forks_, "this process was forked from ", link_->who(options_.rank),
+                        " after that had joined its job, and cannot use it; fork before joining, or exec another program");
+}
+/// A forked child has neither the threads nor the locks, and shares sockets and memory with its parent: all of it is left alone.
+void Engine::leave_to_parent() {
+  new auto(std::move(active_));
+  new auto(std::move(early_));
+  [[maybe_unused]] auto* link = link_.release();
+  new (&cv_) std::condition_variable;  // the parent's threads wait in the old one: destroying it would wait for them
+  thread_.detach();
+}
+
+// ---- waits ----
+void Engine::check_waits(Clock::time_point now) {
+  for (auto* w : waiting_) {
+    if (now < w->next_report) continue;
+    w->next_report = now + kNextReport;
+    auto seconds = std::chrono::duration<double>(now - w->since).count();
+    auto awaited = w->operation ? w->operation->waiting_for() : std::vector<int>{};
+    auto what = w->operation ? w->operation->summary.short_text() : w->text;
+    auto first = awaited.empty() ? -1 : awaited.front();
+    if (!w->warned && seconds > options_.stuck_warn_s) {
+      w->warned = true;
+      ask(Ask::warning, first, "rank " + std::to_string(options_.rank) + " has waited " + std::to_string(static_cast<int>(seconds)) + " s");
+    }
+    if (seconds > options_.stuck_abort_s) {
+      std::ostringstream s;
+      if (first < 0) s << "rank " << options_.rank << " waited " << static_cast<int>(seconds) << " s in " << what;
+      else
+        s << link_->who(first) << " is alive but did not take part in " << what << " for " << static_cast<int>(seconds)
+          << " s; rank " << options_.rank << " waits for it";
+      ask(Ask::overdue, first, s.str());
+    }
+    if (!several_threads_ && w->reports) report(*w);
+  }
+}
+/// Tells the judge what this rank waits in: it sees who waits for whom, and lets the awaited compare fingerprints.
+void Engine::report(Waiting& w) {
+  Writer m;
+  m.num(Control::waiting).num(w.generation);
+  std::vector<int> awaited;
+  if (w.operation) {
+    auto& s = w.operation->summary;
+    m.num(s.group).num(s.seq).num(s.fingerprint).text(w.operation->describe());
+    awaited = w.operation->waiting_for();
+  } else {
+    m.num(kExchangeGroup).num(w.number).num(std::uint64_t{0}).text(w.text);
+    for (int r = 0; r < options_.size; ++r)
+      if (r != options_.rank) awaited.push_back(r);
+  }
+  m.num(static_cast<std::uint64_t>(awaited.size()));
+  for (int r : awaited) m.num(static_cast<std::int32_t>(r));
+  write_started(m, started_);
+  link_->to_judge(m.take());
+}
+
+void Engine::ask(Ask why, int rank, const std::string& text) {
+  link_->to_judge(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
+}
+void Engine::dump(const std::string& why) {
+  check_process();
+  Lock lock(m_);
+  if (state_ == State::running) ask(Ask::dump, -1, why);
+}
+Activity Engine::activity() const {
+  Activity a;
+  if (auto* last = recorder_.last_ended()) a.last = last->summary.short_text() + " at " + wall_time(last->ended).substr(11, 8);
+  std::vector<const Operation*> open;
+  for (auto& [key, o] : active_) open.push_back(o.get());
+  std::sort(open.begin(), open.end(), [](auto* x, auto* y) { return x->order < y->order; });
+  for (auto* o : open) {
+    auto [done, all] = o->chunks();
+    a.waits.push_back({o->summary.group, o->summary.seq, o->summary.short_text(), done, all, o->waiting_for()});
+  }
+  for (auto* w : waiting_) {
+    if (w->operation) continue;
+    Activity::Wait x{.group = kExchangeGroup, .seq = w->number, .text = w->text};
+    for (int r = 0; r < options_.size; ++r)
+      if (r != options_.rank) x.awaited.push_back(r);
+    a.waits.push_back(std::move(x));
+  }
+  return a;
+}
+void Engine::write_recorder(const std::string& why) {
+  if (options_.flight_dir.empty()) return;
+  std::ostringstream header;
+  header << "\"rank\":" << options_.rank << ",\"who\":" << quoted(link_->who(options_.rank)) << ",\"why\":" << quoted(why)
+         << ",\"written\":\"" << wall_time(Clock::now()) << "\",\"collectives\":" << traffic_.collectives << ",\"stale\":" << traffic_.stale
+         << ",\"refused\":" << traffic_.refused;
+  for (auto& [key, o] : active_) recorder_.note(*o->record, o->moved);
+  auto state = [&](const Record& r) {
+    auto found = active_.find({r.summary.group, r.summary.seq});
+    if (found == active_.end()) return std::string("\"aborted\"");
+    auto [done, all] = found->second->chunks();
+    std::ostringstream s;
+    s << (state_ == State::running ? "\"running\"" : "\"aborted\"") << ",\"chunks\":" << done << ",\"of\":" << all << ",\"waiting_for\":[";
+    for (auto first = true; int p : found->second->waiting_for()) s << (std::exchange(first, false) ? "" : ",") << p;
+    s << "]";
+    return s.str();
+  };
+  auto problem = write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl", recorder_.lines(header.str(), state));
+  if (!problem.empty()) std::fprintf(stderr, "warning: the flight recorder: %s\n", problem.c_str());
+}
+
+// ---- control ----
+void Engine::control(std::string_view message) {
+  Reader r(message);
+  switch (r.num<Control>()) {
+    case Control::abort: {
+      auto rank = r.num<std::int32_t>();
+      return fail(rank, r.text());
+    }
+    case Control::exchanged: {
+      auto number = r.num<std::uint64_t>();
+      auto& texts = exchanged_[number];
+      for (auto n = r.num<std::uint64_t>(); n > 0; --n) texts.push_back(r.text());
+      break;
+    }
+    case Control::left: all_left_ = true; break;
+    case Control::report: {
+      auto number = r.num<std::uint64_t>();
+      auto why = r.num<Ask>();
+      if (why == Ask::dump) write_recorder(r.text());
+      Writer w;
+      w.num(Control::activity).num(number);
+      write(w, activity());
+      link_->to_judge(w.take());
+      break;
+    }
+    case Control::say: std::fprintf(stderr, "%s\n", r.text().c_str()); break;
+    case Control::describe: {
+      auto group = r.num<std::uint32_t>();
+      auto seq = r.num<std::uint64_t>();
+      std::string text = "no such collective";
+      if (auto* r = recorder_.find(group, seq)) text = r->summary.text();
+      if (auto found = active_.find({group, seq}); found != active_.end()) text = found->second->describe();
+      link_->to_judge(Writer().num(Control::description).text(text).take());
+      break;
+    }
+    case Control::compare: {
+      auto group = r.num<std::uint32_t>();
+      auto seq = r.num<std::uint64_t>(), fingerprint = r.num<std::uint64_t>();
+      auto text = r.text();
+      auto rank = r.num<std::int32_t>();
+      auto* r = recorder_.find(group, seq);
+      if (!r || r->summary.fingerprint == fingerprint || disagreed_) break;
+      disagreed_ = true;
+      auto found = active_.find({group, seq});
+      auto mine = found != active_.end() ? found->second->describe() : r->summary.text();
+      link_->to_judge(Writer().num(Control::mismatch).num(rank).num(group).num(seq).text(mine).take());
+      break;
+    }
+    default: break;  // pings
+  }
+  notify();
+}
+/// Tells the link who looks for news. It never throws: callers are inside of waits.
+void Engine::watch(bool leading, bool busy) {
+  try {
+    link_->watch(leading, busy);
+  } catch (const TransportError& e) { give_up(e.what()); }
+}
+void Engine::abort(const std::string& reason) noexcept {
+  if (forks() != forks_) return;
+  try {
+    Lock lock(m_);
+    give_up(reason);
+  } catch (const std::exception& e) { std::fprintf(stderr, "warning: while ending the job: %s\n", e.what()); }
+}
+// ---- failures ----
+/// This rank cannot go on.
+void Engine::give_up(const std::string& why) {
+  if (state_ != State::running) return;
+  std::string text;
+  try {
+    text = link_->who(options_.rank) + " ended the job: " + why;
+    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+  } catch (const std::exception&) {}  // without memory it fails all the same
+  fail(options_.rank, text);
+}
+void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
+  check_process();
+  Lock lock(m_);
+  callback_ = std::move(f);
+  grace_s_ = grace_s;
+}
+void Engine::lost(int rank, const std::string& how) { fail(rank, link_->who(rank) + " lost: " + how); }
+/// The first failure counts. Waits learn of it after the callback has run on the progress thread.
+void Engine::fail(int rank, const std::string& text) {
+  if (state_ != State::running || all_left_) return;
+  state_ = State::failing;
+  lost_.emplace(text, rank);
+  says_during_ = text.find(" lost: ") != std::string::npos;
+  link_->stop_data();
+  early_.clear();
+  for (auto& [key, op] : active_) op->drop();
+  link_->wake(Side::progress);
+}
+void Engine::announce(Lock& lock) {
+  try {
+    write_recorder(lost_->what());
+  } catch (const std::bad_alloc&) {}
+  grace_end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
+  if (auto& callback = callback_) try {
+      auto call = callback;
+      auto lost = waiting_.empty() ? *lost_ : during(*waiting_.front());
+      lock.unlock();
+      call(lost);
+      lock.lock();
+    } catch (const std::bad_alloc&) {
+      if (!lock) lock.lock();
+    }
+  state_ = State::lost;
+  cv_.notify_all();
+  notify();
+}
+/// The verdict; the loss of a rank also says what this one was doing.
+RankLost Engine::during(const Waiting& w) const {
+  std::string text = lost_->what();
+  if (says_during_) text += " during " + (w.operation ? w.operation->summary.short_text() : w.text);
+  return {text, lost_->rank};
+}
+}  // namespace bora::transport

@@ -1,0 +1,129 @@
+// operation.h -- one collective of one rank under way: its steps, what has arrived for them, what may be sent.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+#include "schedule/plan.h"
+#include "wire/link.h"
+
+namespace bora::transport {
+/// A collective in words and numbers, also kept after it has ended.
+struct Summary {
+  Op op = Op::barrier;
+  Reduce reduce = Reduce::sum;
+  Dtype dtype = Dtype::f32;
+  std::int64_t count = 0;
+  std::uint32_t group = 0;
+  std::uint64_t seq = 0, fingerprint = 0;
+  std::shared_ptr<const Group> members = {};
+  /// "all_reduce sum f32[1024] seq 812 axis data"
+  std::string text() const;
+  /// "all_reduce seq 812 axis data"
+  std::string short_text() const;
+};
+
+/// Bytes of payload that went to a member, and that came from it.
+struct Moved {
+  std::int64_t out = 0, in = 0;
+};
+
+/// What the flight recorder keeps of a collective. Times that have not come yet are zero.
+struct Record {
+  Summary summary = {};
+  Algorithm algorithm = Algorithm::direct;
+  Moved all = {};  // of one under way only when it is asked for
+  std::uint64_t moved_at = 0;  // the members' in the recorder, by position
+  Clock::time_point enqueued = {}, started = {}, first_byte = {}, ended = {};
+};
+
+/// Used under the engine's lock, except `done`, `pins` and `summary`.
+class Operation : public Owner, public std::enable_shared_from_this<Operation> {
+ public:
+  /// `rank`: position in the group.
+  Operation(std::shared_ptr<const Plan>, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
+  /// Makes it a collective that begins, the first one or after one that nobody knows any more.
+  void renew(const Summary&, const Collective&);
+  /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
+  std::string accept(Arrival, Link&);
+  /// Where the payload of a message goes that is the next of its stream and only copied; else nullptr.
+  std::byte* place(const Header&);
+  /// Sends what may be sent, then makes local copies and sums. True if anything moved.
+  bool advance(Link&);
+  bool finished() const { return open_steps_ == 0 && pins_.load() == 0 && (!meets_ || unread() < 0); }
+  /// Ranks from which something is missing.
+  std::vector<int> waiting_for() const;
+  /// Messages that have come, or have gone where none are to come, of how many.
+  std::pair<std::int64_t, std::int64_t> chunks() const;
+  std::string describe() const;    // summary and the program's own words
+  void make_room(int rank);        // copies what is held of its messages
+  void drop();                     // the job is lost: forgets what has arrived and the program's words
+  void complete();                 // finished: may be read by any thread from now on
+  std::atomic<bool> done{false};
+  Summary summary;
+  std::vector<Moved> moved;  // by position
+  Record* record = nullptr;  // the engine's
+  std::uint64_t order = 0;  // among all this rank has started
+  int pins() const { return pins_.load(); }
+  std::shared_ptr<const void> pin() override;
+
+ private:
+  struct Stream {  // of the plan's
+    std::int64_t arrived = 0;        // chunks
+    std::vector<Arrival> held = {};  // of a sum that waits for other members
+  };
+  struct Peer {
+    std::int64_t in_flight = 0;  // bytes sent and not credited
+    std::int64_t owed = 0;       // bytes consumed and not credited to the peer
+    std::int64_t expected = 0;   // bytes the peer still has to send
+  };
+  int unread() const;  // a member that has not read all that was sent to it; -1: none
+  bool over(std::size_t step) const { return done_[step] == plan_->messages[step].chunks; }
+  bool over(int step) const { return step < 0 || over(static_cast<std::size_t>(step)); }  // -1: none
+  struct Slot {
+    std::size_t step = 0, stream = 0;
+    std::int64_t bytes = 0, offset = 0;  // of the message in its stream
+  };
+  int position_of(std::uint32_t rank) const;  // -1: not of this group
+  std::string find_slot(const Header&, int peer, Slot&) const;
+  std::byte* target(const Slot&);
+  bool ready(std::size_t step) const;
+  bool may_send(std::size_t step) const;
+  bool send_what_can_be(Link&);
+  bool send_in_turns(Link&);
+  void send_chunk(std::size_t step, Link&);
+  bool run_here(std::size_t step, Link&);
+  bool sum_chunks(std::size_t step, Link&);
+  void put(std::size_t step, int peer, std::int64_t offset, const std::byte*, std::int64_t bytes, Owner*, Link&);
+  bool may_overwrite(std::int64_t chunks) const;
+  bool has_room(int peer, std::int64_t bytes) const;
+  const std::byte* memory(Place) const;
+  void consumed(int peer, std::int64_t bytes, Link&);
+  void step_moved(std::size_t step);
+  Header header(int peer, const Step&) const;
+  std::int64_t chunk_size(std::size_t step, std::int64_t chunk) const;  // elements
+
+  std::shared_ptr<const Plan> plan_;
+  const std::vector<Step>& steps_ = plan_->schedule.steps;
+  const std::byte* in_ = nullptr;
+  std::byte* out_ = nullptr;
+  std::function<std::string()> words_;
+  int rank_;  // position in the group
+  std::uint32_t my_rank_;
+  std::int64_t element_, running_element_;  // bytes
+  std::unique_ptr<std::byte[]> work_;
+  std::unique_ptr<bfloat16[]> narrow_;  // in, then out, where f32 travels as bf16
+  float* wide_ = nullptr;               // the caller's out then
+  std::int64_t wide_count_ = 0;
+  bool copies_ = false;  // sends must be copies
+  bool meets_ = false;   // ends when all that was sent has been read: now and then, or a rank that only sends would run far ahead
+  std::vector<std::int64_t> done_;  // by step: chunks sent, received or summed
+  std::vector<Stream> streams_;
+  std::vector<const std::byte*> parts_;  // of a chunk that is summed
+  std::vector<Peer> peers_;  // by position
+  std::size_t open_steps_ = 0;
+  std::atomic<int> pins_{0};
+  std::shared_ptr<Bell> bell_;
+};
+}  // namespace bora::transport

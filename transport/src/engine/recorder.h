@@ -1,0 +1,40 @@
+// recorder.h -- the flight recorder: the last 4096 collectives of this rank, always kept; written out when something is wrong.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+#include "engine/operation.h"
+
+namespace bora::transport {
+/// Under the engine's lock. A collective costs one slot and two looks at the clock: 60 to 110 ns.
+class Recorder {
+ public:
+  static constexpr std::size_t kKept = 4096;
+  static constexpr std::size_t kMoves = 16 * kKept;  // members' bytes: of that many collectives of 16 members, of fewer larger ones
+  Recorder() : moved_(kMoves) { ring_.reserve(kKept); }
+  /// Stays where it is until kKept more have been added: far more than may be under way.
+  Record* add(Record);
+  /// What went to and came from every member, by position; replaces what was said before.
+  void note(Record&, const std::vector<Moved>&);
+  const Record* find(std::uint32_t group, std::uint64_t seq) const;
+  /// The one that ended last, or none.
+  const Record* last_ended() const;
+  /// One JSON object a line: `header` (an object's members), then a line for each collective, oldest first. `state` says what one that has
+  /// not ended is up to, as more members.
+  std::string lines(const std::string& header, const std::function<std::string(const Record&)>& state) const;
+
+ private:
+  std::vector<Record> ring_;
+  std::vector<Moved> moved_;  // a ring as well: a vector in every Record would tear holes into the heap
+  std::uint64_t moves_ = 0;   // ever written to it
+  std::size_t next_ = 0;  // the slot that is written next, once the ring is full
+};
+/// "2026-11-22T12:01:02.123456Z": when a moment of the steady clock was, by the clock on the wall as it is now.
+std::string wall_time(Clock::time_point);
+/// Writes a whole file, or leaves the one that was there before; in a thread of its own, because a file system may hang. Waits for it for a
+/// fifth of a second. Empty, or what went wrong.
+std::string write_whole(const std::string& folder, const std::string& name, const std::string& text);
+
+/// How often SIGUSR2 has come since dump_on_sigusr2(); its handler counts and does nothing else.
+std::uint64_t dumps_asked_for();
+}  // namespace bora::transport

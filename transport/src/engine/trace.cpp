@@ -1,0 +1,129 @@
+#include "bora/transport/trace.h"
+#include <unistd.h>
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include "wire/bytes.h"
+#include "wire/text.h"
+
+namespace bora::transport {
+namespace {
+/// Which steady clock this is: this boot of this host, and its offset in this container.
+std::string clock_name() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  char space[64] = "";
+  [[maybe_unused]] auto n = ::readlink("/proc/self/ns/time", space, sizeof space - 1);
+  return boot + " " + space;
+}
+Group everyone(const Context& c) {
+  Group g{.ranks = std::vector<int>(static_cast<std::size_t>(c.size())), .name = "trace"};
+  std::iota(g.ranks.begin(), g.ranks.end(), 0);
+  return g;
+}
+/// A rank's events, each with a comma before it. Times count from `origin`, in microseconds.
+std::string events_of(const std::vector<trace::Span>& spans, int rank, std::int64_t offset, std::int64_t origin) {
+  std::ostringstream o;
+  auto pid = ",\n{\"pid\":" + std::to_string(rank);
+  o << pid << ",\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":\"rank " << rank << "\"}}";
+  auto microseconds = [](std::int64_t ns) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.3f", static_cast<double>(ns) * 1e-3);
+    return std::string(text);
+  };
+  auto time = [&](std::int64_t t) { return microseconds(t + offset - origin); };
+  std::int64_t id = 0;
+  for (auto& s : spans) {
+    auto head = pid + ",\"tid\":" + std::to_string(s.thread) + ",\"cat\":\"" + trace::kind_name(s.kind) + "\",\"name\":" +
+                quoted(s.label->name);
+    if (s.kind == trace::Kind::collective) {  // they overlap: asynchronous events have a row each
+      auto which = ",\"id\":\"" + std::to_string(rank) + "." + std::to_string(id++) + "\",\"ts\":";
+      o << head << ",\"ph\":\"b\"" << which << time(s.begin) << "}" << head << ",\"ph\":\"e\"" << which << time(s.end) << "}";
+      continue;
+    }
+    o << head << ",\"ph\":\"X\",\"ts\":" << time(s.begin) << ",\"dur\":" << microseconds(s.end - s.begin);
+    if (s.label->place) o << ",\"args\":{\"place\":" << quoted(s.label->place(s.label->subject.get())) << "}";
+    o << "}";
+  }
+  return o.str();
+}
+/// Every rank's text, on rank 0: texts may be long.
+std::vector<std::string> gather_texts(Context& c, const std::string& mine) {
+  std::vector<std::int64_t> sizes;
+  for (auto& n : c.exchange(std::to_string(mine.size()), "trace: sizes")) sizes.push_back(std::stoll(n));
+  std::string all(c.rank() == 0 ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})) : 0, '\0');
+  c.run(everyone(c), {.op = Op::gather, .dtype = Dtype::u8, .in = mine.data(), .out = all.data(), .recv_counts = sizes});
+  std::vector<std::string> texts;
+  if (c.rank() != 0) return texts;
+  for (std::size_t r = 0, at = 0; r < sizes.size(); at += static_cast<std::size_t>(sizes[r++]))
+    texts.push_back(all.substr(at, static_cast<std::size_t>(sizes[r])));
+  return texts;
+}
+}  // namespace
+
+std::int64_t clock_offset(Context& c) {
+  auto clocks = c.exchange(clock_name(), "trace: clocks");
+  std::int64_t offset = 0;
+  for (int r = 1; r < c.size(); ++r) {
+    if (clocks[static_cast<std::size_t>(r)] == clocks[0] || (c.rank() != 0 && c.rank() != r)) continue;
+    std::int64_t quickest = -1;
+    for (int k = 0; k < 8; ++k) {  // rank r asks, rank 0 says what time it is
+      std::int64_t begin = trace::now(), time = 0;
+      if (c.rank() == 0) {
+        c.receive(r, &time, 1, Dtype::i64);
+        time = trace::now();
+        c.send(r, &time, 1, Dtype::i64);
+        continue;
+      }
+      c.send(0, &time, 1, Dtype::i64);
+      c.receive(0, &time, 1, Dtype::i64);
+      auto end = trace::now();
+      if (quickest >= 0 && end - begin >= quickest) continue;
+      quickest = end - begin;
+      offset = time - (begin + quickest / 2);
+    }
+  }
+  return offset;
+}
+
+std::vector<trace::Totals> write_trace(Context& c, const std::string& path) {
+  auto offset = clock_offset(c);  // all have ended their steps: they meet here
+  trace::stop();
+  std::uint64_t dropped = 0;
+  auto spans = trace::take(c.rank(), dropped);
+  auto mine = trace::totals(spans);
+  auto first = spans.empty() ? trace::now() : spans.front().begin;
+  std::vector<trace::Totals> totals;
+  std::int64_t origin = 0;
+  auto kept = c.exchange(Writer().num(first + offset).num(mine).num(dropped).take(), "trace: totals");
+  dropped = 0;
+  for (auto& text : kept) {
+    Reader r(text);
+    auto begin = r.num<std::int64_t>();
+    origin = totals.empty() ? begin : std::min(origin, begin);
+    totals.push_back(r.num<trace::Totals>());
+    dropped += r.num<std::uint64_t>();
+  }
+  auto all = gather_texts(c, events_of(spans, c.rank(), offset, origin));
+  std::string problem;
+  if (c.rank() == 0) {
+    std::ofstream file(path);
+    file << "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"dropped\":" << dropped << ",\"totals\":[";
+    for (std::size_t r = 0; r < totals.size(); ++r) {
+      auto& t = totals[r];
+      file << (r ? "," : "") << "\n{\"rank\":" << r << ",\"steps\":" << t.steps << ",\"step\":" << t.step
+           << ",\"kernel\":" << t.kernel << ",\"collective\":" << t.collective << ",\"wait\":" << t.wait << "}";
+    }
+    file << "]},\n\"traceEvents\":[";
+    for (std::size_t r = 0; r < all.size(); ++r) file << (r ? all[r] : all[r].substr(1));
+    file << "\n]}\n";
+    file.close();
+    if (!file) problem = "cannot write the trace to " + path + ": " + std::strerror(errno);
+  }
+  problem = c.exchange(problem, "trace: written")[0];
+  if (!problem.empty()) fail<IoError>(problem);
+  return totals;
+}
+}  // namespace bora::transport

@@ -1,0 +1,38 @@
+// plan.h -- one rank's part in a collective, all but the buffers: made once, used by every equal collective of the group.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+#include "schedule/select.h"
+
+namespace bora::transport {
+struct Plan {
+  struct Stream {  // from one member to one step
+    int peer = 0;
+    std::int64_t element = 0;  // bytes
+  };
+  struct Messages {  // of one step
+    std::int64_t chunk = 0, chunks = 0;  // elements of a chunk, number of chunks
+    std::size_t first = 0, last = 0;     // its streams
+    int before = -1;                     // step that must be over before this one sends
+  };
+  Collective like = {};  // without buffers and words
+  std::string group = {};  // its name, which the fingerprint covers
+  std::int64_t count = 0;
+  Dtype dtype = Dtype::f32;  // of what is sent
+  std::uint64_t fingerprint = 0;  // what every member must agree on
+  Algorithm algorithm = Algorithm::direct;
+  Schedule schedule = {};
+  std::vector<Messages> messages = {};  // by step
+  std::vector<Stream> streams = {};
+  std::vector<std::int64_t> expected = {};  // bytes, by position
+  std::vector<int> peers = {};              // ranks it exchanges messages with, ascending
+};
+/// Throws ValueError / DtypeError when the collective does not fit the group.
+Plan make_plan(const Group&, const Collective&, const Layout&, const Tuning&, int rank);
+/// Whether a plan of one is a plan of the other.
+bool same_but_buffers(const Collective&, const Collective&);
+std::int64_t count_of(const Collective&);
+inline bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce_scatter; }
+inline bool receives(const Step& s) { return s.kind == Step::Kind::receive || s.kind == Step::Kind::sum; }
+}  // namespace bora::transport

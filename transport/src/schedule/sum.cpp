@@ -1,0 +1,79 @@
+#include "schedule/sum.h"
+#include <algorithm>
+#include <cstring>
+
+namespace bora::transport {
+namespace {
+constexpr std::size_t kBlock = 512;  // elements whose running result stays in the first-level cache
+
+template <class T> T load(const std::byte* p) {
+  T x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+/// `Stored` in memory, `Acc` while summing.
+template <class Stored, class Acc, class F>
+void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s, F f, bool mean = false) {
+  Acc acc[kBlock];
+  for (std::size_t i = 0; i < n; i += kBlock) {
+    auto m = std::min(kBlock, n - i);
+    auto read = [&](std::size_t p, std::size_t j) {
+      return static_cast<Acc>(load<Stored>(parts[p] + (i + j) * sizeof(Stored)));
+    };
+    std::size_t p = s.before ? 0 : std::min<std::size_t>(parts.size(), 2);
+    if (s.before) std::memcpy(acc, s.before + i * sizeof(Acc), m * sizeof(Acc));
+    else if (p == 2)
+      for (std::size_t j = 0; j < m; ++j) acc[j] = f(read(0, j), read(1, j));
+    else
+      for (std::size_t j = 0; j < m; ++j) acc[j] = read(0, j);
+    for (; p < parts.size(); ++p)
+      for (std::size_t j = 0; j < m; ++j) acc[j] = f(acc[j], read(p, j));
+    if (s.ends == 0) {
+      std::memcpy(out + i * sizeof(Acc), acc, m * sizeof(Acc));
+      continue;
+    }
+    if constexpr (!std::is_same_v<Acc, Stored> || std::is_floating_point_v<Acc>)
+      if (mean)
+        for (std::size_t j = 0; j < m; ++j) acc[j] /= static_cast<Acc>(s.ends);
+    for (std::size_t j = 0; j < m; ++j) {
+      auto x = static_cast<Stored>(acc[j]);
+      std::memcpy(out + (i + j) * sizeof(Stored), &x, sizeof x);
+    }
+  }
+}
+template <class Stored, class Acc = Stored>
+void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s) {
+  switch (r) {
+    case Reduce::sum:
+    case Reduce::mean:
+      return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduce::mean);
+    case Reduce::max: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
+    case Reduce::min: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a < b || a != a ? a : b; });
+  }
+}
+}  // namespace
+
+std::size_t running_size(Dtype d) { return d == Dtype::bf16 ? sizeof(float) : dtype_size(d); }
+void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
+  reduce_in_order(r, d, parts, out, n, {.ends = static_cast<int>(parts.size())});
+}
+void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s) {
+  if (n == 0) return;
+  check<DtypeError>(r != Reduce::mean || is_float(d), "a mean needs a floating dtype, got ", d);
+  switch (d) {
+    case Dtype::boolean: return reduce<std::uint8_t>(r == Reduce::sum ? Reduce::max : r, parts, out, n, s);
+    case Dtype::u8: return reduce<std::uint8_t>(r, parts, out, n, s);
+    case Dtype::u32: return reduce<std::uint32_t>(r, parts, out, n, s);
+    // Signed sums wrap: they are made in unsigned numbers.
+    case Dtype::i32:
+      return r == Reduce::sum ? reduce<std::uint32_t>(r, parts, out, n, s) : reduce<std::int32_t>(r, parts, out, n, s);
+    case Dtype::i64:
+      return r == Reduce::sum ? reduce<std::uint64_t>(r, parts, out, n, s) : reduce<std::int64_t>(r, parts, out, n, s);
+    case Dtype::bf16: return reduce<bfloat16, float>(r, parts, out, n, s);
+    case Dtype::f32: return reduce<float>(r, parts, out, n, s);
+    case Dtype::f64: return reduce<double>(r, parts, out, n, s);
+    case Dtype::key: break;
+  }
+  fail<DtypeError>("random keys cannot be reduced");
+}
+}  // namespace bora::transport

@@ -1,0 +1,116 @@
+// link.h -- what carries messages between the ranks of a job. One implementation a carrier (zmq_link.cpp, local.cpp); the engine above
+// knows no sockets.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include "wire/header.h"
+
+namespace bora::transport {
+using Clock = std::chrono::steady_clock;
+/// Of condition variables. ThreadSanitizer of g++ 12 does not know waits on the steady clock; without it no clock is used that can be set.
+#ifdef __SANITIZE_THREAD__
+using WaitClock = std::chrono::system_clock;
+#else
+using WaitClock = Clock;
+#endif
+
+/// A payload up to this size is copied when it is sent, but where peers read it for nothing: cheaper than keeping track of the buffer.
+inline constexpr std::uint32_t kCopied = 16 << 10;
+
+/// Another process's memory.
+class Remote {
+ public:
+  virtual ~Remote() = default;
+  /// False if the process has gone: the collective must not end then. TransportError if there are no such bytes.
+  virtual bool read(std::uint64_t address, std::byte* to, std::size_t n) const = 0;
+};
+/// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
+class Owner {
+ public:
+  virtual ~Owner() = default;
+  virtual std::shared_ptr<const void> pin() = 0;
+};
+/// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the sender's own buffer.
+struct Arrival {
+  Header header;
+  const std::byte* bytes = nullptr;
+  std::shared_ptr<const void> hold = {};
+  Owner* owner = nullptr;  // gives the hold to whoever wants one; without, the bytes are gone when Sink::data returns
+  const Remote* remote = nullptr;  // where the bytes still are, at `address`; valid as `hold` is
+  std::uint64_t address = 0;
+  bool copied = false;  // the bytes are hold's alone
+
+  /// Copies the payload; false if it went with its sender.
+  bool read(std::byte* to) const {
+    if (remote) return remote->read(address, to, header.payload());
+    if (header.payload() > 0 && to != bytes) std::memcpy(to, bytes, header.payload());
+    return true;
+  }
+  void keep() {
+    if (owner) hold = std::exchange(owner, nullptr)->pin();
+  }
+  /// Afterwards nothing of the carrier's is held. False as for read, and then nothing has changed.
+  bool copy() {
+    if (copied || header.payload() == 0) return true;
+    std::shared_ptr<std::byte[]> own(new std::byte[header.payload()]);
+    if (!read(own.get())) return false;
+    remote = nullptr;
+    owner = nullptr;
+    bytes = own.get();
+    hold = std::move(own);
+    return copied = true;
+  }
+};
+/// Where a Link hands over what has arrived.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void data(Arrival) = 0;
+  /// Where the payload of a message that is about to arrive will be copied to, if it is known: then the carrier may put it there itself.
+  virtual std::byte* place(const Header&) { return nullptr; }
+  /// The carrier runs out of room: messages of this rank that could not be used yet are to be copied.
+  virtual void make_room(int rank) = 0;
+  virtual void control(std::string_view message) = 0;       // from the judge
+  virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
+  virtual void dropped(bool stale) = 0;                     // a message: of an earlier epoch, or a stranger's
+};
+/// Wakes a parked waiter from any thread, also after the Link has gone.
+class Bell {
+ public:
+  virtual ~Bell() = default;
+  virtual void ring() = 0;
+};
+/// For Links whose peers read no memory of this process's.
+std::shared_ptr<void> private_memory(std::size_t bytes);
+enum class Side { leader, progress };  // a thread inside a wait; the progress thread
+
+/// All calls are made under the engine's lock, if they do not say otherwise.
+class Link {
+ public:
+  virtual ~Link() = default;
+  virtual void open(int peer) = 0;  // before the first message to or from this peer
+  /// Sends header and bytes in order. Without an owner the bytes are copied at once; with one they may be.
+  virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
+  virtual void to_judge(std::string message) = 0;  // the judge of the job, wherever it is (judge.h)
+  /// Hands over some of what has arrived; true if there was anything.
+  virtual bool receive(Sink&) = 0;
+  virtual void tick(Clock::time_point now, Sink&) = 0;  // heartbeats; about ten times a second
+  /// The progress thread sleeps through data while a thread that waits takes it (leading), and while nothing is under way.
+  virtual void watch(bool leading, bool busy) = 0;
+  virtual bool by_memory() const = 0;  // data comes without another thread of this process; callable without the lock
+  virtual bool ready() = 0;  // has anything arrived? Cheap, without the lock.
+  virtual void park(
+      Side, std::chrono::milliseconds) = 0;  // without the lock; returns early when something arrives or on wake
+  virtual void wake(Side) = 0;
+  virtual std::shared_ptr<Bell> bell() = 0;     // rings the leader
+  virtual void stop_data() = 0;                 // drops all data; `receive` lets go of buffers as peers do
+  virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;  // as Context::allocate; without the lock
+  virtual bool must_meet() const = 0;           // peers need this rank's process until they have left as well
+  virtual std::string who(int rank) const = 0;  // "rank 3 (host b, pid 812)"
+};
+}  // namespace bora::transport
