@@ -8,11 +8,12 @@ function(bora_use_pch target)
   endif()
 endfunction()
 
-# bora_layer(NAME [LINK lib...]): src/NAME/*.cpp and src/NAME/jit/*.cpp; src/NAME/isa/*.cpp are built once per instruction set, in a namespace of its own.
+# bora_layer(NAME [LINK lib...]): src/NAME/*.cpp and those of its folders; what lies in a folder isa is built once per instruction set, in a
+# namespace of its own.
 function(bora_layer name)
   cmake_parse_arguments(L "" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/jit/*.cpp)
-  file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/isa/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/*/*.cpp)
+  file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*/isa/*.cpp)
   add_library(bora_${name} OBJECT ${sources})
   target_include_directories(bora_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)

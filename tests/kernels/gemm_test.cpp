@@ -8,8 +8,8 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/cpu.h"
-#include "kernels/gemm_bf16.h"
-#include "kernels/gemm_block.h"
+#include "kernels/gemm/bf16.h"
+#include "kernels/gemm/block.h"
 
 namespace bora::kernels {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 #include "bora/kernels/loop.h"
-#include "kernels/loop_plan.h"
+#include "kernels/loop/plan.h"
 
 namespace bora::kernels::test {
 using K = Instr::Kind;

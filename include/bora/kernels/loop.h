@@ -14,7 +14,7 @@
 namespace bora::kernels {
 inline constexpr int kMaxDims = 8, kMaxOperands = 32, kMaxInputs = 4;
 
-/// An elementwise operation, written once over lanes (src/kernels/functions.h). `result`: the dtype it gives for these operand dtypes;
+/// An elementwise operation, written once over lanes (src/kernels/loop/functions.h). `result`: the dtype it gives for these operand dtypes;
 /// throws DtypeError where the operation is not defined.
 struct ElementOp {
   std::string_view name;

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include "kernels/jit/graph.h"
+#include "kernels/loop/recorded.h"
 
 namespace bora::kernels::jit {
 /// Registers 0..31 are vectors, then k1 to k7 of AVX-512: k1 says which lanes a tail has, k6 and k7 are the

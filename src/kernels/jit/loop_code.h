@@ -4,7 +4,7 @@
 #include <optional>
 #include "kernels/jit/assemble.h"
 #include "kernels/jit/code_memory.h"
-#include "kernels/loop_grid.h"
+#include "kernels/loop/grid.h"
 
 namespace bora::kernels::jit {
 /// BORA_JIT: on (the default) or off. ValueError for other values.

@@ -2,8 +2,8 @@
 // for each column; at the end the stores of what is one per row.
 #pragma once
 #include <string>
-#include "kernels/jit/graph.h"
-#include "kernels/loop_plan.h"
+#include "kernels/loop/plan.h"
+#include "kernels/loop/recorded.h"
 
 namespace bora::kernels::jit {
 /// 32 partial results in the frame, combined into a slot when the pass ends.

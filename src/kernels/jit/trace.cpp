@@ -2,7 +2,7 @@
 #define BORA_ISA recorded
 #define BORA_RECORDED
 #include "kernels/jit/trace.h"
-#include "kernels/functions.h"
+#include "kernels/loop/functions.h"
 
 namespace bora::kernels::recorded {
 namespace {
@@ -37,7 +37,7 @@ template <> int within<B>(B x) { return (word(x) & U(0xffu)).v; }  // u8 lives i
   struct op_##NAME {                                                                 \
     template <class R, class T> static auto f(R a, T b, T c) { return __VA_ARGS__; } \
   };
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY
@@ -62,7 +62,7 @@ template <class X, Format Fm> void add_operations(Table& t) {
 #define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                                                              \
   if constexpr (Domain::DOMAIN == Domain::choose) t.op[k_##NAME][f] = trace3<op_##NAME, typename MaskFor<X>::type, X>; \
   else if constexpr (accepts(Domain::DOMAIN, Fm)) t.op[k_##NAME][f] = trace3<op_##NAME, X, X>;
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY
@@ -87,7 +87,7 @@ constexpr Domain kDomain[] = {
 #define BORA_UNARY(NAME, COST, DOMAIN, ...) Domain::DOMAIN,
 #define BORA_BINARY BORA_UNARY
 #define BORA_TERNARY BORA_UNARY
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY

@@ -1,8 +1,8 @@
 // trace.h -- what is done with single values of a Loop, as nodes of a Graph: operations, casts, memory formats, random bits.
 #pragma once
 #include "bora/kernels/loop.h"
-#include "kernels/jit/graph.h"
-#include "kernels/kernel_table.h"
+#include "kernels/loop/kernel_table.h"
+#include "kernels/loop/recorded.h"
 
 namespace bora::kernels::jit {
 /// Each gives a node of the graph; -1 where no code is generated for it.

@@ -1,5 +1,5 @@
 // blocks.cpp -- what a block interpreter needs besides operations: casts, memory to block and back, reductions, linear forms, random bits.
-#include "kernels/row_kernels.h"
+#include "kernels/loop/row_kernels.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -1,6 +1,6 @@
 // loop_grid.h -- the iteration space of a loop that is run.
 #pragma once
-#include "kernels/loop_plan.h"
+#include "kernels/loop/plan.h"
 
 namespace bora::kernels {
 inline constexpr double kNanosecondsPerCost = 0.05;  // one instruction of the interpreter on one element, roughly

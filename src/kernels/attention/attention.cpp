@@ -9,7 +9,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/cpu.h"
 #include "bora/kernels/memory.h"
-#include "kernels/attention_block.h"
+#include "kernels/attention/block.h"
 
 namespace bora::kernels {
 namespace {

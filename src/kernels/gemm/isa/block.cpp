@@ -1,8 +1,8 @@
 // isa/gemm_block.cpp -- packed panels and register tiles (the structure of Goto and van de Geijn 2008, "Anatomy of high-performance
 // matrix multiplication"): b is packed a slab of k x some columns at a time, a strip of rows at a time, and a tile of c of kRows x two
 // vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
-#include "kernels/gemm_block.h"
-#include "kernels/gemm_simd.h"
+#include "kernels/gemm/block.h"
+#include "kernels/gemm/simd.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

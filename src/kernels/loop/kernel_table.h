@@ -29,7 +29,7 @@ enum Op : std::uint16_t {
 #define BORA_UNARY(NAME, ...) k_##NAME,
 #define BORA_BINARY BORA_UNARY
 #define BORA_TERNARY BORA_UNARY
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY

@@ -1,9 +1,9 @@
 // isa/attention.cpp -- see attention_block.h. Products keep a block of the result in registers (as gemm_block.cpp does) and read one
 // operand number by number where it lies, the other as vectors; with tiles [keys][queries] no product needs its operands packed, but for
 // the queries.
-#include "kernels/attention_block.h"
-#include "kernels/functions.h"
-#include "kernels/transpose.h"
+#include "kernels/attention/block.h"
+#include "kernels/attention/transpose.h"
+#include "kernels/loop/functions.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -11,7 +11,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
 #include "bora/kernels/order.h"
-#include "kernels/order_keys.h"
+#include "kernels/array/order_keys.h"
 
 namespace bora::kernels {
 namespace {

@@ -10,8 +10,8 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/cpu.h"
 #include "bora/kernels/memory.h"
-#include "kernels/gemm_bf16.h"
-#include "kernels/gemm_block.h"
+#include "kernels/gemm/bf16.h"
+#include "kernels/gemm/block.h"
 
 namespace bora::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/host_math.h"
+#include "kernels/loop/host_math.h"
 #include <bit>
 #include <cmath>
 

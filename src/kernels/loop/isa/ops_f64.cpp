@@ -1,4 +1,4 @@
-#include "kernels/row_kernels.h"
+#include "kernels/loop/row_kernels.h"
 
 namespace bora::kernels::BORA_ISA {
 void add_f64(KernelTable& t) { add_operations<D, Format::f64>(t); }

@@ -10,7 +10,7 @@
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"
-#include "kernels/order_keys.h"
+#include "kernels/array/order_keys.h"
 
 namespace bora::kernels {
 namespace {

@@ -1,8 +1,8 @@
 // row_kernels.h -- a function on lanes becomes a kernel over rows, one for each set of operands that are constant along the row.
 // Included once per file of isa/, which instantiates it for the lane types it is about.
 #pragma once
-#include "kernels/functions.h"
-#include "kernels/kernel_table.h"
+#include "kernels/loop/functions.h"
+#include "kernels/loop/kernel_table.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
@@ -108,7 +108,7 @@ template <class Fn, Op Id, int Cost, Domain Dom, class X, class... In> void add_
   struct op_##NAME {                                                                             \
     template <class R, class T> static BORA_INLINE auto f(R a, T b, T c) { return __VA_ARGS__; } \
   };
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY
@@ -123,7 +123,7 @@ template <class X, Format Fm> void add_operations(KernelTable& t) {
     add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, typename MaskFor<X>::type, X, X>(t, Fm); \
   else if constexpr (accepts(Domain::DOMAIN, Fm))                                                   \
     add_with<op_##NAME, k_##NAME, COST, Domain::DOMAIN, X, X, X, X>(t, Fm);
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY

@@ -1,6 +1,6 @@
 // exp_log.h -- exponentials, logarithms, hyperbolic functions and roots on lanes.
 #pragma once
-#include "kernels/lane_basics.h"
+#include "kernels/loop/lane_basics.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
-#include "stream.h"
+#include "kernels/array/stream.h"
 
 namespace bora::kernels {
 namespace {

@@ -1,6 +1,6 @@
 // loop_plan.cpp -- from a Loop to lists of kernel calls: what is one per row, where a reduction ends a pass, which values are kept
 // between passes (dear ones) and which are made again (cheap ones), which block buffer holds what.
-#include "kernels/loop_plan.h"
+#include "kernels/loop/plan.h"
 #include <algorithm>
 
 namespace bora::kernels {

@@ -2,9 +2,9 @@
 #pragma once
 #include <type_traits>
 #ifdef BORA_RECORDED  // the third implementation of the lane contract: loops generated at run time
-#include "kernels/jit/trace_lanes.h"
+#include "kernels/loop/recording_lanes.h"
 #else
-#include "kernels/lanes.h"
+#include "kernels/loop/lanes.h"
 #endif
 
 namespace bora::kernels::BORA_ISA {

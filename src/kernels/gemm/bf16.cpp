@@ -1,6 +1,6 @@
 // gemm_bf16.cpp -- tiles of M and N fixed by the shape, each one single-threaded call of oneDNN's matmul, which sums in f32 and rounds
 // once. Primitives are kept by shape: the first creation costs a millisecond.
-#include "kernels/gemm_bf16.h"
+#include "kernels/gemm/bf16.h"
 #include <algorithm>
 #include <array>
 #include <dnnl.hpp>

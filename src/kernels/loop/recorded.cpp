@@ -1,4 +1,4 @@
-#include "kernels/jit/graph.h"
+#include "kernels/loop/recorded.h"
 #include <bit>
 #include <cmath>
 #include "bora/base/shape.h"

@@ -3,7 +3,7 @@
 #include <map>
 #include "bora/base/error.h"
 #include "bora/kernels/loop.h"
-#include "kernels/loop_plan.h"
+#include "kernels/loop/plan.h"
 
 namespace bora::kernels {
 namespace {
@@ -36,7 +36,7 @@ constexpr ElementOp kOpTable[] = {
 #define BORA_UNARY(NAME, COST, DOMAIN, ...) {#NAME, 1, COST, result_of<k_##NAME, 1, Domain::DOMAIN>},
 #define BORA_BINARY(NAME, COST, DOMAIN, ...) {#NAME, 2, COST, result_of<k_##NAME, 2, Domain::DOMAIN>},
 #define BORA_TERNARY(NAME, COST, DOMAIN, ...) {#NAME, 3, COST, result_of<k_##NAME, 3, Domain::DOMAIN>},
-#include "kernels/op_list.h"
+#include "kernels/loop/op_list.h"
 #undef BORA_UNARY
 #undef BORA_BINARY
 #undef BORA_TERNARY

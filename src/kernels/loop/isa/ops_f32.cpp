@@ -1,4 +1,4 @@
-#include "kernels/row_kernels.h"
+#include "kernels/loop/row_kernels.h"
 
 namespace bora::kernels::BORA_ISA {
 void add_f32(KernelTable& t) { add_operations<F, Format::f32>(t); }

@@ -1,6 +1,6 @@
 // error_functions.h -- the error function and its kin on lanes.
 #pragma once
-#include "kernels/exp_log.h"
+#include "kernels/loop/exp_log.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -1,7 +1,7 @@
 // isa/gemm_thin.cpp -- products with a vector or a few: memory is read once, where it lies. The vectors' elements meet `width` rows or
 // columns of the matrix at a time; rows along which k is contiguous are turned in registers. Built once per instruction set.
-#include "kernels/gemm_block.h"
-#include "kernels/gemm_simd.h"
+#include "kernels/gemm/block.h"
+#include "kernels/gemm/simd.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <type_traits>
-#include "kernels/jit/graph.h"
+#include "kernels/loop/recorded.h"
 #define BORA_INLINE inline
 
 namespace bora::kernels::BORA_ISA {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 #include "bora/kernels/loop_report.h"
-#include "kernels/kernel_table.h"
+#include "kernels/loop/kernel_table.h"
 
 namespace bora::kernels {
 /// Format of a dtype's elements in a block; wide: the loop works on 64-bit lanes (bool goes with both).

@@ -2,8 +2,8 @@
 // Sources of coefficients: Cephes (f32 exp, log, sin, cos, tanh), Giles 2010 (erf_inv, as XLA has it), Taylor series (f64), own
 // weighted least squares at 60 digits (erf; e^2r of tanh), own Chebyshev interpolation at 60 digits (erfc, cbrt).
 #pragma once
-#include "kernels/error_functions.h"
-#include "kernels/host_math.h"
+#include "kernels/loop/error_functions.h"
+#include "kernels/loop/host_math.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
