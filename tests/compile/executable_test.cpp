@@ -8,7 +8,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 #include "compile/testing.h"
 
 namespace {

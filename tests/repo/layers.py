@@ -19,7 +19,8 @@ ALLOWED["models"] = set(ORDER) | {"nn", "optim", "data", "io"}
 ALLOWED["train"] = set(ORDER) | {"nn", "optim", "data", "io", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
 # The same inside large layers: folder by folder, from the bottom up.
-INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join"], "kernels": ["array", "loop", "jit", "gemm", "attention"]}
+INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join"], "kernels": ["array", "loop", "jit", "gemm", "attention"],
+         "compile": ["program", "passes", "run"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak|hwy|zlib)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 600

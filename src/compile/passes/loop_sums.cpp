@@ -1,4 +1,4 @@
-#include "compile/loop_sums.h"
+#include "compile/passes/loop_sums.h"
 #include <algorithm>
 #include "bora/base/parallel.h"
 #include "bora/kernels/memory.h"

@@ -3,7 +3,7 @@
 // every rank.
 #include <algorithm>
 #include "bora/ops/collectives.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 namespace {

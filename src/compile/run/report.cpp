@@ -1,8 +1,8 @@
-#include "compile/report.h"
+#include "compile/run/report.h"
 #include <algorithm>
 #include "bora/kernels/loop_report.h"
 #include "bora/kernels/reduce.h"
-#include "compile/executable_run.h"
+#include "compile/run/executable_run.h"
 
 namespace bora::exec {
 namespace {

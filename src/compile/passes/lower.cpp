@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include "bora/ops/primitives.h"
-#include "compile/fuse.h"
+#include "compile/passes/fuse.h"
 
 namespace bora::exec {
 namespace {

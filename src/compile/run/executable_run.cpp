@@ -1,9 +1,9 @@
-#include "compile/executable_run.h"
+#include "compile/run/executable_run.h"
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include "bora/kernels/move.h"
-#include "compile/loop_sums.h"
+#include "compile/passes/loop_sums.h"
 
 namespace bora::exec {
 namespace {

@@ -3,7 +3,7 @@
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/primitives.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora {
 namespace {

@@ -1,6 +1,6 @@
 // plan_steps.h -- what each kind of node needs from the plan: held blocks, memory to work in, operands that may be overwritten.
 #pragma once
-#include "compile/plan.h"
+#include "compile/run/plan.h"
 
 namespace bora::exec {
 /// The planned blocks of a node that holds Programs, and the bytes they need beside operands and results.

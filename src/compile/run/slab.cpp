@@ -1,4 +1,4 @@
-#include "compile/slab.h"
+#include "compile/run/slab.h"
 #include <algorithm>
 #include <mutex>
 #include <vector>

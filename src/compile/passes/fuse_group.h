@@ -1,6 +1,6 @@
 // fuse_group.h -- what is known about each instruction for fusion, and the loop that a set of them makes.
 #pragma once
-#include "compile/fuse_layout.h"
+#include "compile/passes/fuse_layout.h"
 
 namespace bora::exec {
 struct Item {

@@ -1,11 +1,11 @@
 // plan.cpp -- liveness, memory and addresses. Values that may share memory form a buffer: an operation in place, a
 // donated input and the output that takes it, a carry that is updated where it stands. Buffers of the slab are placed
 // largest first, each in the tightest gap.
-#include "compile/plan.h"
+#include "compile/run/plan.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include "compile/plan_steps.h"
+#include "compile/run/plan_steps.h"
 
 namespace bora::exec {
 Place Table::constant(std::uint64_t bits) {

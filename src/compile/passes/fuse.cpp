@@ -1,9 +1,9 @@
 // fuse.cpp -- which instructions become one loop: greedily, in program order, each with the makers of what it reads. A
 // set may grow only if no path leaves it and comes back, if their iteration spaces agree, and if a loop of the whole
 // set exists (fuse_loop.cpp).
-#include "compile/fuse.h"
+#include "compile/passes/fuse.h"
 #include <algorithm>
-#include "compile/fuse_group.h"
+#include "compile/passes/fuse_group.h"
 
 namespace bora::exec {
 namespace {

@@ -2,7 +2,7 @@
 // that then are not needed. By structure alone, so that ranks stay alike; collectives are effects and stay.
 #include <algorithm>
 #include "bora/compile/control.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 namespace {

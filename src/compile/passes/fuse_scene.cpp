@@ -1,6 +1,6 @@
 // fuse_scene.cpp -- which instructions may become part of loops, and how variables are read through broadcasts.
 #include "bora/ops/primitives.h"
-#include "compile/fuse_group.h"
+#include "compile/passes/fuse_group.h"
 
 namespace bora::exec {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 #include "bora/kernels/loop.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 /// Element i of n is read at the sum of coordinate * stride, where `dims` (whose product is n) split i row-major.

@@ -6,7 +6,7 @@
 #include "bora/compile/executable.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/shape.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora {
 namespace {

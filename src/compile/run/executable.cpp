@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include "compile/executable_run.h"
-#include "compile/report.h"
-#include "compile/slab.h"
+#include "compile/run/executable_run.h"
+#include "compile/run/report.h"
+#include "compile/run/slab.h"
 
 namespace bora {
 namespace exec {

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 #include "bora/kernels/gemm.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 struct Place {

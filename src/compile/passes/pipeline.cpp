@@ -13,7 +13,7 @@
 #include <utility>
 #include "bora/ops/collectives.h"
 #include "bora/ops/primitives.h"
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 namespace {

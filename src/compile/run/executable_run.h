@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include "bora/base/trace.h"
 #include "bora/ops/collectives.h"
-#include "compile/plan.h"
+#include "compile/run/plan.h"
 
 namespace bora::exec {
 /// The table of base pointers and the views that steps hand to kernels. Made once, reused by later runs.

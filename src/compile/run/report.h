@@ -1,7 +1,7 @@
 // report.h -- what a planned block costs, and its text.
 #pragma once
 #include "bora/compile/executable.h"
-#include "compile/plan.h"
+#include "compile/run/plan.h"
 
 namespace bora::exec {
 ExecutableInfo info_of(const Block&);

@@ -1,6 +1,6 @@
 // fuse.h -- elementwise operations, casts, broadcasts, row reductions and random bits gathered into loops.
 #pragma once
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 /// The instructions as nodes in an order that can run; `g` says which variables are views and constants.

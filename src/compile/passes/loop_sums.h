@@ -1,6 +1,6 @@
 // loop_sums.h -- a fused loop together with sums over its rows.
 #pragma once
-#include "compile/graph.h"
+#include "compile/passes/graph.h"
 
 namespace bora::exec {
 /// Bytes of the partial results of its sums.

@@ -1,9 +1,9 @@
-#include "compile/plan_steps.h"
+#include "compile/run/plan_steps.h"
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/product.h"
-#include "compile/loop_sums.h"
+#include "compile/passes/loop_sums.h"
 
 namespace bora::exec {
 namespace {

@@ -1,4 +1,4 @@
-#include "compile/fuse_layout.h"
+#include "compile/passes/fuse_layout.h"
 #include <algorithm>
 
 namespace bora::exec {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include "bora/kernels/reduce.h"
 #include "bora/ops/primitives.h"
-#include "compile/fuse_group.h"
+#include "compile/passes/fuse_group.h"
 
 namespace bora::exec {
 namespace {
