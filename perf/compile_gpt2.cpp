@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include "bora/bora.h"
 #include "bora/compile/executable.h"
+#include "bora/compile/program.h"
 #include "bora/models/gpt2.h"
 
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 #include "bora/kernels/attention.h"
 
 namespace {

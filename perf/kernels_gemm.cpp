@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <string>
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 #include "bora/kernels/gemm.h"
 #include "bora/kernels/memory.h"
 #include "bora/kernels/move.h"

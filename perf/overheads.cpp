@@ -3,10 +3,10 @@
 #include <benchmark/benchmark.h>
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
+#include "bora/compile/program.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
 
 namespace {
 using namespace bora;

@@ -12,6 +12,7 @@
 #include "bora/named/transforms.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/loss.h"
+#include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
 #include "bora/ops/custom.h"
 #include "bora/ops/linalg.h"

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 #include "bora/kernels/cpu.h"
 #include "bora/kernels/memory.h"
 #include "cases.h"

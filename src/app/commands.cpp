@@ -5,6 +5,8 @@
 #include <filesystem>
 #include "bora/base/parallel.h"
 #include "bora/train/metrics.h"
+#include "bora/train/process.h"
+#include "bora/train/progress.h"
 #include "bora/transport/transport.h"
 #include "gpt_task.h"
 #include "launch.h"

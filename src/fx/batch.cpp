@@ -1,7 +1,8 @@
 // Batch: one mapped axis. An operation that names this axis is handled here even when none of its inputs is mapped.
 #include <algorithm>
-#include "bora/ops/collectives.h"
+#include "bora/compile/control.h"
 #include "bora/fx/jit.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/shape.h"
 #include "fx/split.h"
 

@@ -1,6 +1,8 @@
 // Cond and While under Tape and Batch.
 #include "bora/ops/reduce.h"
+#include "bora/compile/control.h"
 #include "bora/ops/shape.h"
+#include "bora/ops/transform.h"
 #include "fx/call.h"
 
 namespace bora::fx {
@@ -54,7 +56,7 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
             append(a, operands);
             for (auto k : live) a.push_back(or_zero(ct[k], types[k]));
             auto branch = [&](const ProgramPtr& p) {
-              const auto& s = split_vjp(p, wrt, {.keep = Keep::nothing});
+              const auto& s = split_vjp(p, wrt, {.keep = Saveable::nothing});
               return stage(
                          [&](const Arrays& b) {
                            auto r = residuals(s, b, {});

@@ -1,7 +1,7 @@
 // Call and CustomVjp under Tape and Batch; jit, checkpoint, custom_vjp on flat lists.
 #include "bora/ops/primitives.h"
+#include "bora/compile/control.h"
 #include "bora/ops/reduce.h"
-#include "bora/ops/special.h"
 #include "fx/call.h"
 #include "fx/split.h"
 
@@ -63,7 +63,7 @@ Arrays run_jit(const ProgramPtr& p, Arrays in, const Mask& donated) {
   c.donated = donated;
   return call(std::move(c), in);
 }
-Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names) {
+Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, Saveable keep, const std::vector<std::string>& names) {
   auto* outer = nearest<Stage>();
   std::vector<std::string> labels;  // errors inside name what the arguments are outside
   for (auto a : in) {
@@ -135,12 +135,12 @@ Linearized Call::linearize(const Arrays& in, const Mask& needs) const {
   auto all = call(Call{s.fwd, keep, names, protect}, in);
   auto n = program->out.size();
   auto res = residuals(s, in, part(all, n, all.size() - n));
-  bool repeats = keep != Keep::everything;
+  bool repeats = keep != Saveable::everything;
   return {part(all, 0, n), [p = program, &s, res, inputs = in.size(), repeats](const Arrays& ct) {
             if (s.grad.empty()) return Arrays(inputs);
             auto a = res;
             append(a, cotangents(s, ct, p->out_types()));
-            return spread(s, call(Call{s.bwd, Keep::everything, {}, repeats}, a), inputs);
+            return spread(s, call(Call{s.bwd, Saveable::everything, {}, repeats}, a), inputs);
           }};
 }
 std::vector<Mapped> Call::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
@@ -167,7 +167,7 @@ static ProgramPtr sample_program() {
 }
 Samples<Call> Call::samples() {
   Samples<Call> r;
-  for (auto keep : {Keep::nothing, Keep::dots, Keep::everything})
+  for (auto keep : {Saveable::nothing, Saveable::dots, Saveable::everything})
     r.push_back({{sample_program(), keep}, {random_values({3, 3}, -1, 1, 1), random_values({3, 3}, -1, 1, 2)}});
   return r;
 }

@@ -1,6 +1,7 @@
 // Which results have a derivative: decided from the operations alone, before any of them is differentiated. What has none is a plain
 // value to Tape, so that loops without a derivative take it.
 #include <algorithm>
+#include "bora/compile/control.h"
 #include "bora/ops/primitives.h"
 #include "fx/split.h"
 

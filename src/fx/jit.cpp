@@ -4,9 +4,11 @@
 #include <iostream>
 #include <list>
 #include <map>
+#include "bora/array/communicator.h"
 #include "bora/array/source.h"
+#include "bora/compile/control.h"
 #include "bora/compile/executable.h"
-#include "bora/ops/special.h"
+#include "bora/ops/sharding.h"
 #include "fx/split.h"
 
 namespace bora {
@@ -137,7 +139,7 @@ TracedPtr JitCache::keep(Traced t) {
   auto& s = *state_;
   t.prepared = std::make_shared<Prepared>();
   const Array* passing = nullptr;  // a closed-over value that belongs to this call only
-  for (auto& c : t.staged.captures) {
+  for (auto& c : t.captures) {
     if (!lasts(c)) passing = &c;
     else if (!is_buffer(c)) t.shard = c.owner();
   }
@@ -171,29 +173,29 @@ TracedPtr JitCache::keep(Traced t) {
   return entry;
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
-  auto expected = t.staged.program->in.size() - t.staged.captures.size();
+  auto expected = t.program->in.size() - t.captures.size();
   check<ValueError>(in.size() == expected, [&] { return state_->name(); }, ": ", expected - in.size(), " of ", expected,
                     " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
                     "it is, or a copy, in one of the places");
-  Mask donated(in.size() + t.staged.captures.size());
+  Mask donated(in.size() + t.captures.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;
     donated[i] = in[i].sole();
-    if (donated[i] || !lasts(in[i]) || !missed(*t.staged.program, in[i].type())) continue;
+    if (donated[i] || !lasts(in[i]) || !missed(*t.program, in[i].type())) continue;
     auto here = std::count_if(in.begin(), in.end(), [&](auto& a) { return a.value() == in[i].value(); });
     if (in[i].value().use_count() == here) continue;  // results of one call that are equal are one buffer: held by this call only
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
       std::cerr << "warning: bora: " << state_->name() << ": the donated "
-                << (i < t.staged.program->labels.size() ? where(t.staged.program->labels[i]) : "argument") << " ("
+                << (i < t.program->labels.size() ? where(t.program->labels[i]) : "argument") << " ("
                 << in[i].type()
                 << ") is held by somebody else too: it is left as it is and new memory is used (said once)\n";
   }
-  in.insert(in.end(), t.staged.captures.begin(), t.staged.captures.end());
-  if (current() != eval_interpreter()) return run_jit(t.staged.program, std::move(in), donated);
+  in.insert(in.end(), t.captures.begin(), t.captures.end());
+  if (current() != eval_interpreter()) return run_jit(t.program, std::move(in), donated);
   // Buffers only: no handle but ours, so that donated memory is the Executable's.
   try {
-    return t.prepared->get(t.staged.program, donated)->run(std::move(in), donated);
+    return t.prepared->get(t.program, donated)->run(std::move(in), donated);
   } catch (Error& e) {
     e.add_place(describe(*current_source()));
     throw;

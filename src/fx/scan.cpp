@@ -1,7 +1,10 @@
 // Scan under Tape and Batch. The gradient of a scan is a second, reversed scan.
 #include <algorithm>
+#include "bora/compile/control.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "bora/ops/transform.h"
 #include "fx/call.h"
 
 namespace bora::fx {

@@ -1,5 +1,6 @@
 // split.h -- a Program under one more interpreter: run again, result staged. Private to fx and shard.
 #pragma once
+#include "bora/compile/control.h"
 #include "bora/fx/core.h"
 
 namespace bora::fx {
@@ -11,7 +12,7 @@ struct Split {
   std::vector<int> grad;      // which inputs get a gradient
 };
 struct Residuals {
-  ops::Keep keep = ops::Keep::everything;
+  Saveable keep = Saveable::everything;
   std::vector<std::string> names = {};
   Mask invariant = {};  // inputs that are the same in every iteration: what depends on them alone is not kept
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals

@@ -1,7 +1,9 @@
 // Tape: reverse mode. Also the one place where a Program is split into a forward and a backward Program.
 #include <algorithm>
+#include "bora/compile/control.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/primitives.h"
-#include "bora/ops/special.h"
+#include "bora/ops/transform.h"
 #include "fx/split.h"
 
 namespace bora::fx {
@@ -153,17 +155,17 @@ namespace {
 bool kept_by_policy(const Instruction& i, const Residuals& policy) {
   auto& p = *i.primitive;
   switch (policy.keep) {
-    case ops::Keep::nothing: return false;
-    case ops::Keep::dots: return as<ops::DotGeneral>(p) || as<ops::Attention>(p);
-    case ops::Keep::dots_no_batch: {
+    case Saveable::nothing: return false;
+    case Saveable::dots: return as<ops::DotGeneral>(p) || as<ops::Attention>(p);
+    case Saveable::dots_no_batch: {
       auto* d = as<ops::DotGeneral>(p);
       return d && d->batch_a.empty();
     }
-    case ops::Keep::names: {
+    case Saveable::names: {
       auto* n = as<ops::Name>(p);
       return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
     }
-    case ops::Keep::
+    case Saveable::
         everything:  // but gathered parameters are gathered again (what is cheaper to repeat: cheap_to_repeat)
       return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
   }
@@ -279,7 +281,7 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     }
   };
   collect();
-  if (policy.keep == ops::Keep::everything) {
+  if (policy.keep == Saveable::everything) {
     repeat = cheap_to_repeat(*joint, boundary, varies, residual, live, in_var);
     collect();
   }

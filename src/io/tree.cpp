@@ -1,5 +1,6 @@
 // Trees as checkpoints: leaves as this rank's blocks, and back.
 #include "bora/io/tree.h"
+#include "bora/array/communicator.h"
 #include <filesystem>
 #include <limits>
 

@@ -1,7 +1,8 @@
 // Elementwise operations and reductions by name: each is its positional twin on aligned arrays.
+#include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/print.h"
-#include "bora/ops/special.h"
+#include "bora/ops/transform.h"
 #include "named/support.h"
 
 namespace bora {

@@ -1,6 +1,7 @@
 #include "bora/named/mapping.h"
 #include <algorithm>
-#include "bora/ops/special.h"
+#include "bora/array/communicator.h"
+#include "bora/ops/sharding.h"
 
 namespace bora {
 namespace {

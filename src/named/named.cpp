@@ -1,7 +1,6 @@
 #include "bora/named/named.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/index.h"
-#include "bora/ops/special.h"
 #include "named/support.h"
 
 namespace bora {

@@ -2,7 +2,7 @@
 #include "bora/ops/index.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/index.h"
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
 #include "ops/index_support.h"

@@ -9,7 +9,6 @@
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
 
 namespace bora {
 namespace {

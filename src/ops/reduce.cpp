@@ -8,7 +8,6 @@
 #include "ops/dims.h"
 
 namespace bora::ops {
-using kernels::Reduction;
 namespace {
 std::string_view operation_name(Reduction kind) {
   constexpr std::string_view names[] = {"sum", "amax", "amin", "prod", "all", "any"};
@@ -112,10 +111,11 @@ Factors Reduce::factors(const Types& in) const {
   switch (kind) {
     case Reduction::sum: return {{l}, {kept}, {0}};
     case Reduction::max:
-    case Reduction::any: return {{l}, {kept}, {}, false, Factors::Reduce::max};
+    case Reduction::any: return {{l}, {kept}, {}, false, Reduction::max};
     case Reduction::min:
-    case Reduction::all: return {{l}, {kept}, {}, false, Factors::Reduce::min};
-    case Reduction::prod: break;  // no collective multiplies: whole dimensions
+    case Reduction::all: return {{l}, {kept}, {}, false, Reduction::min};
+    case Reduction::prod:
+    case Reduction::mean: break;  // no collective multiplies: whole dimensions
   }
   for (auto d : dims) l[at(d)] = kNone;
   return {{l}, {kept}};
@@ -192,7 +192,6 @@ struct Cumsum {
 }  // namespace bora::ops
 
 namespace bora {
-using kernels::Reduction;
 using ops::at;
 namespace {
 Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& options) {

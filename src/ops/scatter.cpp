@@ -1,6 +1,6 @@
 // Writing at positions that are data.
 #include "bora/kernels/index.h"
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"

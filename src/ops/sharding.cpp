@@ -1,7 +1,9 @@
 // Primitives that speak of Specs: reshard, reshard_like, accumulate, and the two views that make shard_map.
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
+#include "bora/array/communicator.h"
 #include "bora/ops/elementwise.h"
-#include "bora/ops/special.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/transform.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora {

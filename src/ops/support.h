@@ -6,8 +6,9 @@
 #include <initializer_list>
 #include <vector>
 #include "bora/array/primitive.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/primitives.h"
-#include "bora/ops/special.h"
+#include "bora/ops/transform.h"
 
 namespace bora::ops {
 /// from, from + 1, .. (n numbers).

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numbers>
 #include "bora/ops/creation.h"
-#include "bora/ops/special.h"
+#include "bora/ops/sharding.h"
 
 namespace bora::optim {
 namespace {

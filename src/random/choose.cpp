@@ -1,5 +1,6 @@
 // Samplers that choose among given things: categorical, permutation, choice.
 #include <cmath>
+#include "bora/ops/creation.h"
 #include "random/draw.h"
 
 namespace bora::random {

@@ -5,7 +5,6 @@
 #include "bora/ops/primitives.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
 #include "bora/random/random.h"
 
 namespace bora::random {

@@ -5,6 +5,7 @@
 #include "bora/base/parallel.h"
 #include "bora/kernels/loop.h"
 #include "bora/ops/creation.h"
+#include "bora/ops/sharding.h"
 #include "random/draw.h"
 
 namespace bora::random {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include "bora/base/parallel.h"
 #include "bora/kernels/loop.h"
+#include "bora/ops/creation.h"
 #include "random/draw.h"
 
 namespace bora::random {

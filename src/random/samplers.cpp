@@ -2,6 +2,7 @@
 // Algorithms and constants: jax/_src/random.py.
 #include <cmath>
 #include <limits>
+#include "bora/ops/creation.h"
 #include "random/draw.h"
 
 namespace bora::random {

@@ -1,7 +1,7 @@
 // Control primitives under Shard: the held Program is run again under Shard over a new Stage, and out comes the local one.
 #include <algorithm>
+#include "bora/array/communicator.h"
 #include "bora/compile/control.h"
-#include "bora/ops/special.h"
 #include "shard/agreement.h"
 #include "shard/interpreter.h"
 

@@ -2,12 +2,14 @@
 // rank takes the same ones and emits the same instructions: the rank is a value (axis_index, block_start), a local size only a type.
 #include "shard/interpreter.h"
 #include <algorithm>
+#include "bora/compile/control.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/collectives.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/primitives.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
 
 namespace bora {
 namespace {
@@ -107,7 +109,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
       progress = true;
     }
   }
-  if (mesh_.parts(pending) > 1) y.local = ops::all_reduce(y.local, pending, ops::Combine::sum, x.type.shape);
+  if (mesh_.parts(pending) > 1) y.local = ops::all_reduce(y.local, pending, Reduction::sum, x.type.shape);
   // 2. one dimension hands its innermost axes to another
   for (std::size_t d = 0; d < target.size(); ++d)
     for (std::size_t e = 0; e < target.size(); ++e) {
@@ -229,10 +231,9 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   std::vector<Sharded> r;
   for (std::size_t o = 0; o < out.size(); ++o) {
     Sharded y{results[o], out[o], spec_of(f.out[o]), keep};
-    if (f.reduce == Factors::Reduce::sum) y.partial.append(reduced);
+    if (f.reduce == Reduction::sum) y.partial.append(reduced);
     else if (mesh_.parts(reduced) > 1)
-      y.local = ops::all_reduce(y.local, reduced,
-                                f.reduce == Factors::Reduce::max ? ops::Combine::max : ops::Combine::min, out[o].shape);
+      y.local = ops::all_reduce(y.local, reduced, f.reduce, out[o].shape);
     r.push_back(y);
   }
   return r;

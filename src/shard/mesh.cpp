@@ -6,6 +6,7 @@
 #include <iostream>
 #include <mutex>
 #include <thread>
+#include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
@@ -20,14 +21,8 @@ class OverTransport final : public Communicator {
   std::shared_ptr<Handle> start(const CollectiveCall& c) override {
     only_one_thread(c);
     transport::Collective t;
-    switch (c.kind) {
-      case CollectiveKind::all_reduce: t.op = transport::Op::all_reduce; break;
-      case CollectiveKind::all_gather: t.op = transport::Op::all_gather; break;
-      case CollectiveKind::reduce_scatter: t.op = transport::Op::reduce_scatter; break;
-      case CollectiveKind::all_to_all: t.op = transport::Op::all_to_all; break;
-      case CollectiveKind::permute: t.op = transport::Op::permute; break;
-    }
-    t.reduce = c.reduce == 0 ? transport::Reduce::sum : c.reduce == 1 ? transport::Reduce::max : transport::Reduce::min;
+    t.op = c.kind;
+    t.reduce = c.reduce;
     t.dtype = c.dtype;
     t.in = c.in;
     t.out = c.out;

@@ -2,7 +2,7 @@
 #include "shard/replication.h"
 #include <algorithm>
 #include "bora/compile/control.h"
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/primitives.h"
 
 namespace bora::fx {

@@ -1,8 +1,12 @@
 // What users ask of sharded arrays.
 #include "bora/shard/shard.h"
 #include <algorithm>
+#include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
 #include "bora/base/text.h"
+#include "bora/compile/control.h"
+#include "bora/compile/executable.h"
+#include "bora/ops/sharding.h"
 #include "shard/interpreter.h"
 #include "shard/replication.h"
 

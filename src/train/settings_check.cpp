@@ -7,7 +7,7 @@
 #include "bora/base/text.h"
 #include "bora/data/text.h"
 #include "bora/fx/checkpoint.h"
-#include "bora/nn/loss.h"
+#include "bora/nn/policy.h"
 #include "bora/train/settings.h"
 #include "run_folder.h"
 

@@ -1,5 +1,6 @@
 // A training state as blocks: what checkpoints, digests and batches need of arrays that live on a mesh.
 #include <set>
+#include "bora/array/communicator.h"
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -15,7 +16,13 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
   for (auto& axis : mesh.shape().axes) all.push_back(axis.first);
   return io::digest_leaves(leaves, place_of(mesh),
                            [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
-                             CollectiveCall call{CollectiveKind::all_gather, 0, u8, all, in, out, {n}, counts};
+                             CollectiveCall call{.kind = CollectiveKind::all_gather,
+                                                 .dtype = u8,
+                                                 .axes = all,
+                                                 .in = in,
+                                                 .out = out,
+                                                 .send_counts = {n},
+                                                 .recv_counts = counts};
                              call.describe = [] { return std::string("all_gather of parameters for the digest"); };
                              here().communicator->start(call)->wait();
                            });

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include "bora/base/text.h"
 #include "bora/train/metrics.h"
+#include "bora/train/process.h"
+#include "bora/train/progress.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/trace.h"
 #include "io/files.h"

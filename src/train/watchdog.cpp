@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <utility>
 #include "bora/base/threads.h"
-#include "bora/train/metrics.h"
+#include "bora/train/progress.h"
 
 namespace bora {
 Watchdog::Watchdog(std::string who, double seconds) : who_(std::move(who)), first_(seconds), next_(seconds) {

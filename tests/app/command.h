@@ -10,7 +10,6 @@
 #include <functional>
 #include <sstream>
 #include <thread>
-#include "bora/train/metrics.h"
 
 namespace bora {
 inline std::string slurp(const std::string& path) {

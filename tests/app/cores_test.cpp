@@ -11,6 +11,7 @@
 #include <utility>
 #include "base/cores.h"
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 
 namespace {
 using bora::app::bind_to_share;

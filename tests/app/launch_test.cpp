@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 #include "bora/base/error.h"
+#include "bora/compile/program.h"
 
 namespace fs = std::filesystem;
 using namespace bora;

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 #include "bora/base/error.h"
+#include "bora/compile/program.h"
 
 namespace {
 std::atomic<int> threads_left{1 << 30};  // that pthread_create makes

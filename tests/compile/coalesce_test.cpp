@@ -5,7 +5,8 @@
 #include <thread>
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
-#include "bora/ops/collectives.h"
+#include "bora/compile/program.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
@@ -114,9 +115,9 @@ TEST(Coalesce, SmallNeighboursOfEveryKind) {
     auto part = [&](std::int64_t n) { return block_of(n, 3, rank).size(); };
     Dims seven{2, 2, 3}, five{1, 2, 2};
     auto f = [&](const Arrays& a) {
-      auto s = ops::all_reduce(a[0] * 2.0, kData, ops::Combine::sum, {4, 3});
+      auto s = ops::all_reduce(a[0] * 2.0, kData, Reduction::sum, {4, 3});
       auto early = exp(s);
-      auto t = ops::all_reduce(sum(a[0], 0), kData, ops::Combine::sum, {3});
+      auto t = ops::all_reduce(sum(a[0], 0), kData, Reduction::sum, {3});
       auto g = ops::all_gather(a[1], kData, 1, seven, {2, 7}), h = ops::all_gather(a[2], kData, 0, five, {5, 3});
       auto r = ops::reduce_scatter(g, kData, 1, seven, {2, 7}), q = ops::reduce_scatter(h, kData, 0, five, {5, 3});
       return Arrays{early, t, g, h, r, q};
@@ -136,10 +137,10 @@ TEST(Coalesce, SmallNeighboursOfEveryKind) {
 TEST(Coalesce, DependentOnesAndLargeOnesStay) {
   on_ranks(2, [](int rank, Communicator&) {
     auto f = [&](const Arrays& a) {
-      auto s = ops::all_reduce(a[0], kData, ops::Combine::sum, {4, 3});
-      auto t = ops::all_reduce(tanh(s), kData, ops::Combine::sum, {4, 3});
-      auto u = ops::all_reduce(a[0] * 3.0, kData, ops::Combine::sum, {1 << 20});
-      return Arrays{t, u, ops::all_reduce(a[0] * 2.0, kData, ops::Combine::sum, {4, 3})};
+      auto s = ops::all_reduce(a[0], kData, Reduction::sum, {4, 3});
+      auto t = ops::all_reduce(tanh(s), kData, Reduction::sum, {4, 3});
+      auto u = ops::all_reduce(a[0] * 3.0, kData, Reduction::sum, {1 << 20});
+      return Arrays{t, u, ops::all_reduce(a[0] * 2.0, kData, Reduction::sum, {4, 3})};
     };
     auto p = local(f, {{{4, 3}, f32}});
     EXPECT_EQ(fingerprint(*coalesce(p)), fingerprint(*p));
@@ -151,8 +152,8 @@ TEST(Coalesce, InsideOfLoops) {
   on_ranks(2, [](int rank, Communicator&) {
     auto body = local(
         [&](const Arrays& a) {
-          auto s = ops::all_reduce(a[0] * 0.25, kData, ops::Combine::sum, {3});
-          return Arrays{tanh(s), ops::all_reduce(exp(a[0]), kData, ops::Combine::sum, {3})};
+          auto s = ops::all_reduce(a[0] * 0.25, kData, Reduction::sum, {3});
+          return Arrays{tanh(s), ops::all_reduce(exp(a[0]), kData, Reduction::sum, {3})};
         },
         {{{3}, f32}});
     auto p = local([&](const Arrays& a) { return call(ops::Scan{body, 0, 1, 4, false}, {a[0]}); }, {{{3}, f32}});
@@ -174,7 +175,7 @@ TEST(Schedule, StartsMoveUpAndWaitsMoveDown) {
   on_ranks(2, [](int rank, Communicator& c) {
     auto f = [&](const Arrays& a) {
       auto y = matmul(a[0], a[0]);
-      auto s = ops::all_reduce(a[0], kData, ops::Combine::sum, {1 << 20});
+      auto s = ops::all_reduce(a[0], kData, Reduction::sum, {1 << 20});
       return Arrays{matmul(y, y), matmul(s, y)};
     };
     auto p = local(f, {{{4, 4}, f32}});
@@ -193,9 +194,9 @@ TEST(Schedule, StartsMoveUpAndWaitsMoveDown) {
 TEST(Schedule, OneResultFeedsTheNext) {
   on_ranks(2, [](int rank, Communicator&) {
     auto f = [&](const Arrays& a) {
-      auto s = ops::all_reduce(a[0], kData, ops::Combine::sum, {1 << 20});
-      auto t = ops::all_reduce(s, kData, ops::Combine::sum, {1 << 20});
-      return Arrays{ops::all_reduce(t, kData, ops::Combine::sum, {1 << 20}), s};
+      auto s = ops::all_reduce(a[0], kData, Reduction::sum, {1 << 20});
+      auto t = ops::all_reduce(s, kData, Reduction::sum, {1 << 20});
+      return Arrays{ops::all_reduce(t, kData, Reduction::sum, {1 << 20}), s};
     };
     auto p = local(f, {{{4, 4}, f32}});
     Arrays x{numbers({4, 4}, static_cast<std::uint64_t>(rank))};

@@ -4,17 +4,20 @@
 #include <thread>
 #include "bora/base/trace.h"
 #include "bora/compile/control.h"
-#include "bora/ops/collectives.h"
+#include "bora/compile/program.h"
+#include "bora/ops/collective_primitives.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
+#include "bora/ops/transform.h"
 #include "compile/passes/graph.h"
 #include "compile/testing.h"
 
 namespace {
 /// Written by a user: not in the library's namespace.
 bora::Arrays sums_over_ranks(const bora::Arrays& a) {
-  return {bora::exp(bora::ops::all_reduce(a[0] * 2.0, {"data"}, bora::ops::Combine::sum, {3}))};
+  return {bora::exp(bora::ops::all_reduce(a[0] * 2.0, {"data"}, bora::Reduction::sum, {3}))};
 }
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include "bora/compile/executable.h"
 #include "bora/fx/core.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/primitives.h"

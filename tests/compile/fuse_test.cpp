@@ -3,6 +3,8 @@
 #include <random>
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
+#include "bora/compile/program.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/primitives.h"

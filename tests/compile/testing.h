@@ -4,7 +4,6 @@
 #include <cstring>
 #include "bora/compile/program.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
 
 namespace bora::testing {
 /// Numbers in (-2, 2) that depend on the seed.

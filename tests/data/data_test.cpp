@@ -8,7 +8,9 @@
 #include <sstream>
 #include "bora/array/rules.h"
 #include "bora/base/error.h"
+#include "bora/compile/program.h"
 #include "bora/data/windows.h"
+#include "bora/ops/transform.h"
 
 namespace fs = std::filesystem;
 using namespace bora;

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include "bora/fx/transforms.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/transform.h"
 #include "bora/random/random.h"
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"

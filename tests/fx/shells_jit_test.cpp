@@ -4,6 +4,7 @@
 #include "bora/compile/executable.h"
 #include "bora/fx/transforms.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/transform.h"
 
 namespace {
 using namespace bora;

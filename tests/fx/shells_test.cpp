@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include "bora/fx/transforms.h"
+#include "bora/ops/collectives.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/transform.h"
 #include "bora/random/random.h"
 #include "fx/split.h"
 

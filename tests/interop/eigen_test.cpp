@@ -5,6 +5,7 @@
 #include "bora/fx/transforms.h"
 #include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/transform.h"
 
 namespace {
 using namespace bora;

@@ -6,6 +6,7 @@
 #include <xtensor/xsort.hpp>
 #include "bora/fx/transforms.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/transform.h"
 
 namespace {
 using namespace bora;

@@ -8,7 +8,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
+#include "bora/ops/sharding.h"
 #include "bora/random/random.h"
 
 namespace fs = std::filesystem;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 
 namespace bora::kernels {
 namespace {

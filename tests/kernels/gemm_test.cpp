@@ -7,6 +7,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 #include "bora/kernels/cpu.h"
 #include "kernels/gemm/bf16.h"
 #include "kernels/gemm/block.h"

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 #include "bora/kernels/loop.h"
+#include "bora/ops/creation.h"
 #include "kernels/loop/plan.h"
 
 namespace bora::kernels::test {

@@ -7,6 +7,7 @@
 #include <random>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 #include "bora/kernels/reduce.h"
 #include "loop_build.h"
 

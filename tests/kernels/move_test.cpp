@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
+#include "bora/ops/transform.h"
 
 namespace bora::kernels {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 
 namespace bora::kernels {
 namespace {

@@ -5,7 +5,9 @@
 #include <random>
 #include <regex>
 #include <set>
+#include "bora/compile/program.h"
 #include "bora/kernels/loop.h"
+#include "bora/ops/creation.h"
 #include "laws/accuracy_table.h"
 
 namespace bora::laws {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include "bora/bora.h"
+#include "bora/compile/program.h"
 #include "bora/fx/core.h"
 
 namespace bora::laws {

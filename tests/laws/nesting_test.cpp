@@ -1,5 +1,7 @@
 // Interpreters nest in any order: combinations of transformations, levels, closures, control flow.
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
+#include "bora/ops/collectives.h"
 #include "laws/laws.h"
 
 namespace bora::laws {

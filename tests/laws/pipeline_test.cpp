@@ -5,7 +5,9 @@
 #include <random>
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
-#include "bora/ops/collectives.h"
+#include "bora/compile/program.h"
+#include "bora/ops/collective_primitives.h"
+#include "bora/ops/sharding.h"
 #include "compile/testing.h"
 #include "laws/laws.h"
 
@@ -79,7 +81,7 @@ class Bodies {
           else pool[2].push_back(ops::reduce_scatter(any(0), kData, 1, parts(kColumns), of_));
           break;
         case 7:
-          pool[0].push_back(ops::all_reduce(any(0), kData, below(2) ? ops::Combine::sum : ops::Combine::max, of_));
+          pool[0].push_back(ops::all_reduce(any(0), kData, below(2) ? Reduction::sum : Reduction::max, of_));
           break;
         default: {
           auto inner = scan(depth + 1);

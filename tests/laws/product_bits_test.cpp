@@ -2,6 +2,7 @@
 #include <cstring>
 #include <random>
 #include "bora/base/parallel.h"
+#include "bora/compile/program.h"
 #include "laws/laws.h"
 
 namespace bora::laws {

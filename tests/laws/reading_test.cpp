@@ -1,5 +1,8 @@
 // Reading numbers inside of transforms: never the silent loss of a derivative. What is meant as a constant says stop_gradient.
 #include "bora/io/npy.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/transform.h"
 #include "laws/laws.h"
 
 namespace bora::laws {

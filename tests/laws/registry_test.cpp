@@ -140,7 +140,7 @@ TEST_P(Registry, Derivatives) {
     auto hv = inner(second, w);
     EXPECT_NEAR(fd, hv, 2e-5 * std::max(1.0, std::abs(fd))) << "second derivative against finite differences";
     auto plain = first(x);
-    for (auto keep : {ops::Keep::nothing, ops::Keep::dots, ops::Keep::everything})
+    for (auto keep : {Saveable::nothing, Saveable::dots, Saveable::everything})
       close(fx::vjp_flat([&](const Arrays& a) { return fx::checkpoint_flat(smooth_f, a, keep); }, x, all).pullback(c),
             plain, 0, "checkpoint changes no gradient bit");
     close(fx::vjp_flat([&](const Arrays& a) { return run_staged(smooth_f, a); }, x, all).pullback(c), plain, 0,

@@ -1,5 +1,10 @@
 // Sharded = local for programs rather than single primitives: draws, shard_map, scans, nested transformations, training.
 #include "bora/models/gpt2.h"
+#include "bora/compile/program.h"
+#include "bora/ops/collectives.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/transform.h"
 #include "bora/optim/optim.h"
 #include "laws/laws.h"
 

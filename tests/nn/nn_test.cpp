@@ -3,6 +3,7 @@
 #include "bora/bora.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/loss.h"
+#include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
 
 namespace bora {

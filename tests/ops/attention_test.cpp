@@ -1,6 +1,7 @@
 // bora::attention against attention with its scores in memory: every option, values and gradients, at sizes that cross tiles.
 #include <fstream>
 #include <sstream>
+#include "bora/compile/executable.h"
 #include "bora/bora.h"
 #include "bora/fx/core.h"
 #include "ops/checks.h"

@@ -5,8 +5,10 @@
 #include <functional>
 #include <algorithm>
 #include <map>
-#include "bora/ops/ops.h"
 #include "bora/array/primitive.h"
+#include "bora/compile/program.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ops.h"
 
 namespace bora::test {
 inline std::vector<double> numbers(const Array& x) { return x.to_vector<double>(); }

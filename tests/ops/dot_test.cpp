@@ -1,4 +1,5 @@
 #include "bora/ops/creation.h"
+#include "bora/compile/program.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/primitives.h"
 #include "bora/ops/reduce.h"

@@ -104,7 +104,7 @@ TEST(Prod, AndItsDtypes) {
 }
 TEST(Prod, GradientWithZeros) {
   auto gradient = [](const Array& x) {
-    auto p = primitive(ops::Reduce{kernels::Reduction::prod, {0}});
+    auto p = primitive(ops::Reduce{Reduction::prod, {0}});
     auto out = call(p, {x});
     return p->vjp({{x}, out, {array(1., f64)}, {true}})[0];
   };
@@ -116,7 +116,7 @@ TEST(Prod, GradientWithZeros) {
   expect_values(gradient(array({1., nan, 3.})), {nan, 3, nan});
 }
 TEST(Max, GradientIsSharedByTies) {
-  auto p = primitive(ops::Reduce{kernels::Reduction::max, {1}});
+  auto p = primitive(ops::Reduce{Reduction::max, {1}});
   auto x = array({{1., 3., 3.}, {4., 2., 0.}}, f64);
   auto out = call(p, {x});
   expect_values(p->vjp({{x}, out, {array({2., 6.}, f64)}, {true}})[0], {0, 1, 1, 6, 0, 0});

@@ -10,6 +10,7 @@
 #include "bora/ops/primitives.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "bora/ops/transform.h"
 
 namespace bora {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include "bora/ops/creation.h"
 #include "bora/ops/reduce.h"
-#include "bora/ops/special.h"
+#include "bora/ops/sharding.h"
 
 using namespace bora;
 TEST(MeshOfAJob, OneProcessHasEveryAxisOfSizeOne) {

@@ -1,4 +1,6 @@
 #include "bora/train/metrics.h"
+#include "bora/train/process.h"
+#include "bora/train/progress.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include "bora/base/error.h"
+#include "bora/compile/program.h"
 
 namespace fs = std::filesystem;
 using namespace bora;

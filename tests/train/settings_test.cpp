@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include "bora/base/fields.h"
+#include "bora/compile/program.h"
 
 namespace fs = std::filesystem;
 using namespace bora;

@@ -1,4 +1,5 @@
 // The trainer with a model of two matrices: bytes -> vectors -> scores of the next byte.
+#include "bora/train/metrics.h"
 #include "bora/train/trainer.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <fstream>
 #include <sstream>
 #include "bora/named/random.h"
-#include "bora/train/metrics.h"
 
 namespace fs = std::filesystem;
 using namespace bora;

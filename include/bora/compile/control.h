@@ -1,6 +1,7 @@
 // control.h -- primitives that hold Programs. Evaluated through executable(); their derivative, batching and sharding rules run a held
 // Program again under one more interpreter and are defined in fx and shard.
 #pragma once
+#include "bora/array/saveable.h"
 #include "bora/compile/program.h"
 
 namespace bora::ops {
@@ -9,14 +10,12 @@ inline Type with_length(Type t, std::int64_t n) {
   t.shape.insert(0, n);
   return t;
 }
-/// What a checkpoint may keep for the backward pass.
-enum class Keep : std::uint8_t { nothing, dots, dots_no_batch, everything, names };
 /// An inner jit (protect = false) or a checkpoint. Its backward call, when repeated computation must survive, has protect = true: passes
 /// on the global Program never merge it with anything; flatten inlines all of them at the end.
 struct Call {
   ProgramPtr program;
-  Keep keep = Keep::everything;
-  std::vector<std::string> names = {};  // Keep::names: outputs of checkpoint_name that are kept
+  Saveable keep = Saveable::everything;
+  std::vector<std::string> names = {};  // Saveable::names: outputs of checkpoint_name that are kept
   bool protect = false;
   Mask donated = {};  // inputs whose memory may be reused: meant for the call that runs, not for a staged one
   static constexpr std::string_view name = "call";

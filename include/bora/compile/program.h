@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include "bora/array/primitive.h"
 #include "bora/array/source.h"
+#include "bora/compile/stage.h"
 
 namespace bora {
 /// What has been derived from a Program: its split, batched and sharded forms, its Executable. The key says everything the derived form
@@ -70,12 +71,6 @@ class Stage final : public Interpreter {
   std::vector<int> captured_;
   std::unordered_map<const Value*, int> lifted_;
 };
-struct Staged {
-  ProgramPtr program;
-  Arrays captures;
-};
-/// f staged on inputs of these types under the current interpreter.
-Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels = {});
 /// Runs a Program again under the current interpreter.
 Arrays interpret(const Program&, const Arrays& in);
 
@@ -86,14 +81,4 @@ ProgramPtr simplify(const Program&);
 std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects);
 /// Does it, or a held Program, talk to other ranks?
 bool communicates(const Instruction&);
-/// Instructions with this name, held Programs included.
-std::size_t count(const Program&, std::string_view primitive);
-/// Its collectives in order, held Programs included: (name, axes, global shape, dtype, reduction), and nothing else.
-std::vector<std::string> fingerprint(const Program&);
-/// Every instruction: name and operands, held Programs included; no parameters, no types. Equal on every rank.
-std::vector<std::string> structure(const Program&);
-/// Text that reads well: one instruction a line, constants inline, held Programs indented.
-std::string print(const Program&, int indent = 0);
-std::ostream& operator<<(std::ostream&, const Program&);
-inline std::ostream& operator<<(std::ostream& o, const ProgramPtr& p) { return o << *p; }
 }  // namespace bora

@@ -6,18 +6,18 @@ namespace bora {
 namespace remat {
 /// What is kept for the backward pass.
 struct Policy {
-  ops::Keep keep = ops::Keep::nothing;
+  Saveable keep = Saveable::nothing;
   std::vector<std::string> names = {};
   bool operator==(const Policy&) const = default;
 };
-inline const Policy nothing{ops::Keep::nothing}, dots{ops::Keep::dots}, dots_no_batch{ops::Keep::dots_no_batch},
-    everything{ops::Keep::everything};
+inline const Policy nothing{Saveable::nothing}, dots{Saveable::dots}, dots_no_batch{Saveable::dots_no_batch},
+    everything{Saveable::everything};
 struct Names {
   std::vector<std::string> v;
   Names(std::initializer_list<std::string_view> l) : v(l.begin(), l.end()) {}
 };
 /// Only values that went through checkpoint_name(x, name) with one of these names.
-inline Policy names(const Names& n) { return {ops::Keep::names, n.v}; }
+inline Policy names(const Names& n) { return {Saveable::names, n.v}; }
 /// "nothing", "dots", "dots_no_batch", "everything", "names(attn, mlp)"; throws ConfigError.
 Policy parse(std::string_view);
 std::string to_string(const Policy&);

@@ -1,6 +1,7 @@
 // core.h -- the transformations on flat lists of Arrays; the typed shells put trees on top.
 #pragma once
-#include "bora/compile/control.h"
+#include "bora/array/rules.h"
+#include "bora/array/saveable.h"
 
 namespace bora::fx {
 /// One gradient per primal: zeros where none flows, empty for primals that are not floating. Entries of ct may be empty: zero.
@@ -25,7 +26,7 @@ Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::
                  const std::vector<std::string>& labels = {});
 Arrays cond_flat(const Array& pred, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
 Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init);
-Arrays checkpoint_flat(const FlatFn&, const Arrays& in, ops::Keep keep, const std::vector<std::string>& names = {});
+Arrays checkpoint_flat(const FlatFn&, const Arrays& in, Saveable keep, const std::vector<std::string>& names = {});
 /// bwd: (residuals, cotangents of floating results) -> a gradient for each floating input.
 Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in);
 

@@ -1,5 +1,6 @@
 // jit.h -- a function staged once and run as a compiled Program: jit, program_of, eval_shape.
 #pragma once
+#include "bora/compile/stage.h"
 #include "bora/fx/shell.h"
 
 namespace bora {
@@ -27,7 +28,8 @@ class Prepared;
 /// What jit keeps of one staging.
 struct Traced {
   tree::Key key;
-  Staged staged;
+  ProgramPtr program;
+  Arrays captures;                          // closed-over values: its last inputs
   std::shared_ptr<const void> like;         // the result, its leaves without numbers
   Arrays shells;                            // those leaves, which `like` only points to
   std::vector<tree::Part> parts;            // what the key is made of, to say why a later call was staged again
@@ -74,7 +76,7 @@ template <class F> class Jitted {
   }
   /// The Program that a call with these arguments runs.
   template <class... A> ProgramPtr program(const A&... a) const {
-    return traced<result_t<F, A...>>(a...)->staged.program;
+    return traced<result_t<F, A...>>(a...)->program;
   }
   /// How often f was staged (on a mesh: by this rank).
   int traces() const { return cache_->traces(); }
@@ -89,7 +91,7 @@ template <class F> class Jitted {
       if constexpr (tree::Tree<R>) {
         auto entry = traced<R>(a...);
         Arrays in;
-        in.reserve(entry->parts.size() + entry->staged.captures.size());
+        in.reserve(entry->parts.size() + entry->captures.size());
         Mask donated;
         (take_leaves(tree::node(a), std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>, in,
                      donated),
@@ -115,8 +117,13 @@ template <class F> class Jitted {
       constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
-    Traced t{
-        std::move(key), stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...)), nullptr, {}, {}};
+    auto staged = stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...));
+    Traced t{.key = std::move(key),
+             .program = std::move(staged.program),
+             .captures = std::move(staged.captures),
+             .like = nullptr,
+             .shells = {},
+             .parts = {}};
     R like = abstract(std::move(*out));
     t.shells = lend_leaves(tree::node(like));
     t.like = std::make_shared<const R>(std::move(like));

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "bora/base/collective.h"
 #include "bora/base/dtype.h"
 
 namespace bora::kernels {
@@ -26,8 +27,6 @@ using OpId = std::uint16_t;
 OpId find_op(std::string_view name);  // throws ValueError
 const ElementOp& element_op(OpId);
 std::vector<OpId> all_ops();
-
-enum class Reduction : std::uint8_t { sum, max, min, prod, all, any };  // max and min take NaN; all, any on bool
 
 /// Longer rows are reduced in segments of this many elements, over threads; 32 partial results each, combined in order.
 inline constexpr std::int64_t kSegment = 65536;

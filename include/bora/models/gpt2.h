@@ -1,7 +1,7 @@
 // gpt2.h -- GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tied output. No line of it mentions a mesh.
 #pragma once
 #include "bora/nn/layers.h"
-#include "bora/nn/loss.h"
+#include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::models {

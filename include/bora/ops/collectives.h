@@ -1,50 +1,28 @@
-// collectives.h -- the collective primitives as Shard emits them: ragged parts, and the global shape they are about. For rules and passes.
+// collectives.h -- collectives on local values (inside shard_map), or over the axis_name of a vmap.
 #pragma once
-#include "bora/array/primitive.h"
+#include <utility>
+#include <vector>
+#include "bora/array/array.h"
+#include "bora/array/mesh.h"
 
-namespace bora::ops {
-/// How members are combined.
-enum class Combine : std::uint8_t { sum, max, min };
-/// sizes: each member's part of dimension dim, in part order. of: the global shape when Shard asks, for the fingerprint.
-Array all_reduce(const Array& x, const MeshAxes& axes, Combine kind, const Shape& of);
-Array all_gather(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
-Array reduce_scatter(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
-Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_dim, std::int64_t concat_dim,
-                 const Dims& split_sizes, const Dims& concat_sizes, const Shape& of);
-/// Where this rank's block of n over `axes` begins, counted from where its block over `within` does; next = 1: where it ends. i32.
-Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within = {}, std::int64_t next = 0);
-
-/// What passes ask of an all_reduce, all_gather or reduce_scatter.
-struct CollectiveParams {
-  CollectiveKind kind;
-  MeshAxes axes;
-  Combine combine = Combine::sum;
-  std::int64_t dim = 0;
-  Dims sizes = {};
-  Shape of = {};
+namespace bora {
+Array psum(const Array& x, const MeshAxes& axes);
+Array pmean(const Array& x, const MeshAxes& axes);
+Array pmax(const Array& x, const MeshAxes& axes);
+Array pmin(const Array& x, const MeshAxes& axes);
+struct Gather {
+  std::int64_t axis = 0;
+  bool tiled = false;
 };
-std::optional<CollectiveParams> collective_params(const Primitive&);
-
-/// A collective under way. wait() completes it, after which the outputs hold the result and input and scratch may be reused.
-class StartedCollective {
- public:
-  void wait();
-  std::shared_ptr<Communicator::Handle> handle;
-  std::function<void()> finish = {};  // moves what arrived into place
-};
-/// Scratch memory that a collective needs from start to wait: parts packed one after the other.
-std::size_t collective_scratch_bytes(const Primitive&, const Types& in, const Types& out);
-/// Its operand is copied to the scratch memory when it starts, and not read again.
-bool collective_packs_operand(const Primitive&, const Types& in);
-/// What arrives lies in the scratch memory until wait(), and the result is not touched before.
-bool collective_unpacks_result(const Primitive&, const Types& out);
-/// p in words, the same on every rank: its fingerprint is made of them, and they are quoted when ranks disagree.
-std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
-/// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until wait() has returned.
-StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,
-                                   Outputs out, void* scratch);
-
-/// Size of the vmap that bears the name or, inside shard_map, of a mesh axis; the product for several (defined with Batch, in fx).
-/// ShardError if it is unbound or named twice.
-std::int64_t named_axis_size(const MeshAxes&);
-}  // namespace bora::ops
+/// Every member's x: a new dimension `axis` (concatenated along it if tiled).
+Array all_gather(const Array& x, const MeshAxes& axes, const Gather& options = {});
+/// The sum over the members, of which each keeps its part of dimension `axis` (tiled: the dimension is split; else it must have one
+/// element a member and disappears).
+Array psum_scatter(const Array& x, const MeshAxes& axes, const Gather& options = {});
+/// Splits split_axis over the members and concatenates what arrives along concat_axis.
+Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_axis, std::int64_t concat_axis);
+/// x of member `source` goes to member `target`, for each pair; who receives nothing gets zeros.
+Array ppermute(const Array& x, const MeshAxes& axis, const std::vector<std::pair<int, int>>& source_target);
+/// This rank's part over the axes, i32.
+Array axis_index(const MeshAxes& axes);
+}  // namespace bora

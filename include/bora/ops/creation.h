@@ -106,6 +106,11 @@ template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: zeros({2, 3})"))) Array zeros(std::int64_t, std::int64_t, N...);
 template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: ones({2, 3})"))) Array ones(std::int64_t, std::int64_t, N...);
+Array zeros_like(const Array& x);
+Array ones_like(const Array& x);
+Array full_of(const Type& type, Scalar value);
+/// A scalar of this dtype; Programs print it inline.
+Array constant(Scalar value, Dtype dtype);
 Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype = none);
 
 /// start, start + step, .. before stop. Throws ValueError if step is 0.

@@ -226,4 +226,6 @@ Array operator>>(Scalar a, const Array& b);
 
 /// x.item<T>(), also in templates and generic lambdas, where x.item<T>() would need `x.template`.
 template <Number T> T item(const Array& x) { return x.template item<T>(); }
+/// on_true where condition holds, else on_false; equal shapes and dtypes, no broadcasting.
+Array select(const Array& condition, const Array& on_true, const Array& on_false);
 }  // namespace bora

@@ -1,6 +1,7 @@
 // ops.h -- all public operations.
 #pragma once
 #include "bora/ops/axes.h"
+#include "bora/ops/collectives.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/custom.h"
 #include "bora/ops/elementwise.h"
@@ -9,5 +10,6 @@
 #include "bora/ops/print.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
-#include "bora/ops/special.h"
+#include "bora/ops/sharding.h"
+#include "bora/ops/transform.h"
 #include "bora/ops/view.h"

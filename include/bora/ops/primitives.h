@@ -149,7 +149,7 @@ struct Concatenate {
 };
 /// Reduction over dims (sorted), which disappear.
 struct Reduce {
-  kernels::Reduction kind;
+  Reduction kind;
   Dims dims;
   static constexpr std::string_view name = "reduce";
   Type infer(const Types&) const;

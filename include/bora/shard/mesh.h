@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include "bora/array/communicator.h"
 #include "bora/array/rules.h"
 
 namespace bora {

@@ -1,7 +1,6 @@
 // shard.h -- arrays as blocks on the ranks of the mesh in force.
 #pragma once
-#include "bora/compile/executable.h"
-#include "bora/ops/special.h"
+#include "bora/array/rules.h"
 #include "bora/shard/mesh.h"
 
 namespace bora {

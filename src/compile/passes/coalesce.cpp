@@ -4,7 +4,7 @@
 #include <numeric>
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/shape.h"
 #include "compile/passes/graph.h"
 
@@ -24,7 +24,7 @@ std::optional<Params> small(const Program& p, const Instruction& i) {
   return c;
 }
 bool alike(const Params& a, const Params& b) {
-  return a.kind == b.kind && a.axes == b.axes && a.combine == b.combine && a.sizes.size() == b.sizes.size();
+  return a.kind == b.kind && a.axes == b.axes && a.reduce == b.reduce && a.sizes.size() == b.sizes.size();
 }
 
 /// The members' operands as one array, one collective, and its result as theirs.
@@ -75,7 +75,7 @@ struct Pack {
     }
     for (auto& a : x) flat.push_back(ravel(a));
     if (first.kind == CollectiveKind::all_reduce) {
-      auto y = ops::all_reduce(joined(flat), first.axes, first.combine, of());
+      auto y = ops::all_reduce(joined(flat), first.axes, first.reduce, of());
       for (auto& t : results) out.push_back(cut(y, at, t.shape));
       return out;
     }

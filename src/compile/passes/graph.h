@@ -17,7 +17,7 @@ struct Fused {
   std::vector<Start> starts;
   /// A reduction over the rows of an operand, done while they are in cache.
   struct Sum {
-    kernels::Reduction kind;
+    Reduction kind;
     std::size_t operand;
     int var;  // of the result
   };

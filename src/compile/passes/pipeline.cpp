@@ -11,7 +11,7 @@
 // iteration, so every rank starts the same collectives in the same order.
 #include <algorithm>
 #include <utility>
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/primitives.h"
 #include "compile/passes/graph.h"
 

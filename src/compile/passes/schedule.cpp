@@ -2,7 +2,7 @@
 // first use of the result; work between them overlaps. Starts keep the order of the Program, so that it is the same on
 // every rank.
 #include <algorithm>
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "compile/passes/graph.h"
 
 namespace bora::exec {

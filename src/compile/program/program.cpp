@@ -101,4 +101,5 @@ std::string print(const Program& p, int indent) {
   return o.str();
 }
 std::ostream& operator<<(std::ostream& o, const Program& p) { return o << print(p); }
+std::ostream& operator<<(std::ostream& o, const ProgramPtr& p) { return o << print(*p); }
 }  // namespace bora

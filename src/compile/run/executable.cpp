@@ -1,5 +1,6 @@
 // executable.cpp -- a planned Program with its constant pool, the memory of one run, and what a run costs.
 #include "bora/compile/executable.h"
+#include "bora/array/communicator.h"
 #include <cstdlib>
 #include <cstring>
 #include <mutex>

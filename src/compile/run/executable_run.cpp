@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include "bora/array/communicator.h"
 #include "bora/kernels/move.h"
 #include "compile/passes/loop_sums.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <unordered_map>
 #include "bora/base/trace.h"
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "compile/run/plan.h"
 
 namespace bora::exec {

@@ -1,7 +1,7 @@
 #include "compile/run/plan_steps.h"
 #include <algorithm>
 #include "bora/compile/control.h"
-#include "bora/ops/collectives.h"
+#include "bora/ops/collective_primitives.h"
 #include "bora/ops/product.h"
 #include "compile/passes/loop_sums.h"
 

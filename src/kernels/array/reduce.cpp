@@ -315,6 +315,7 @@ template <class F> void dispatch_reduction(Reduction r, Dtype d, F&& f) {
       case Reduction::prod:
         if constexpr (!std::is_same_v<T, bool>) f(t, Prod{});
         return;
+      case Reduction::mean: fail<ValueError>("reduce: a mean is a sum that its caller divides");
     }
   });
 }

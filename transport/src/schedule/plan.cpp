@@ -47,6 +47,8 @@ void validate(const Collective& c, const Group& g, int rank) {
                       "; only f32 sums can, as bf16");
   if (!reduces(c.op)) return;
   check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
+  bool known = c.reduce == Reduce::sum || c.reduce == Reduce::mean || c.reduce == Reduce::max || c.reduce == Reduce::min;
+  check<ValueError>(known, name, ": ranks combine by sum, mean, max or min");
   check<DtypeError>(c.reduce != Reduce::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ", c.dtype);
 }
 }  // namespace

@@ -49,6 +49,7 @@ void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out
       return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduce::mean);
     case Reduce::max: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
     case Reduce::min: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a < b || a != a ? a : b; });
+    default: fail<ValueError>("ranks combine by sum, mean, max or min");
   }
 }
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <vector>
+#include "bora/base/collective.h"
 #include "bora/base/dtype.h"
 #include "bora/base/error.h"
 
@@ -58,19 +59,8 @@ struct Config {
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
-enum class Op : std::uint8_t {
-  all_reduce,
-  all_gather,
-  reduce_scatter,
-  broadcast,
-  gather,
-  scatter,
-  all_to_all,
-  permute,
-  send_recv,
-  barrier
-};
-enum class Reduce : std::uint8_t { sum, max, min, mean };
+using Op = CollectiveKind;
+using Reduce = Reduction;  // sum, max, min or mean
 std::string_view op_name(Op);
 
 /// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").

@@ -1,0 +1,48 @@
+// communicator.h -- this thread's place in a mesh, and the service that moves bytes between its ranks.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "bora/array/mesh.h"
+#include "bora/base/collective.h"
+#include "bora/base/dtype.h"
+
+namespace bora {
+/// Moves bytes between the ranks of a mesh, for collectives' eval rules. shard implements it over the transport.
+struct CollectiveCall {
+  CollectiveKind kind;
+  Reduction reduce = Reduction::sum;
+  Dtype dtype = Dtype::f32;
+  MeshAxes axes;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements a member, in part order; see transport.h
+  int source = -1, target = -1;                                  // permute: parts
+  std::uint64_t fingerprint = 0;
+  std::function<std::string()> describe = {};
+};
+class Communicator {
+ public:
+  class Handle {
+   public:
+    virtual ~Handle() = default;
+    virtual void wait() = 0;
+  };
+  virtual ~Communicator() = default;
+  virtual std::shared_ptr<Handle> start(const CollectiveCall&) = 0;
+  /// Every rank's text, in rank order.
+  virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
+};
+/// This thread's place in a mesh; mesh is null outside of one. in_blocks: inside shard_map, where values are this rank's blocks.
+struct Here {
+  const MeshShape* mesh = nullptr;
+  int rank = 0;
+  Communicator* communicator = nullptr;
+  bool in_blocks = false;
+};
+Here& here();
+/// here().mesh, or ShardError saying that `what` needs a mesh.
+const MeshShape& this_mesh(std::string_view what);
+}  // namespace bora

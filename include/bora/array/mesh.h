@@ -1,0 +1,109 @@
+// mesh.h -- meshes of ranks with named axes, and how an array's dimensions are split over them (Spec).
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace bora {
+/// Not `const char*`: a literal 0 would be a null pointer. And nothing that converts to everything: field reflection probes with such.
+template <class T> concept Text = std::convertible_to<T, std::string_view> && !std::convertible_to<T, int>;
+
+/// An interned name: compared and hashed as a pointer.
+class AxisName {
+ public:
+  AxisName(std::string_view);
+  const std::string& str() const { return *name_; }
+  bool operator==(const AxisName& o) const { return name_ == o.name_; }
+  const void* id() const { return name_; }
+ private:
+  const std::string* name_;
+};
+/// Mesh axes that split one dimension, major first. none, "data" or {"data", "model"}.
+class MeshAxes {
+ public:
+  MeshAxes() = default;
+  MeshAxes(std::nullopt_t) {}
+  template <Text S> MeshAxes(const S& s) : v_{AxisName(std::string_view(s))} {}
+  MeshAxes(std::initializer_list<std::string_view> l) : v_(l.begin(), l.end()) {}
+  explicit MeshAxes(std::vector<AxisName> v) : v_(std::move(v)) {}
+  auto begin() const { return v_.begin(); }
+  auto end() const { return v_.end(); }
+  std::size_t size() const { return v_.size(); }
+  bool empty() const { return v_.empty(); }
+  const AxisName& operator[](std::size_t i) const { return v_[i]; }
+  bool has(AxisName a) const;
+  void push_back(AxisName a) { v_.push_back(a); }
+  void insert_front(AxisName a) { v_.insert(v_.begin(), a); }
+  void append(const MeshAxes& o) { v_.insert(v_.end(), o.begin(), o.end()); }
+  void remove(AxisName a);
+  MeshAxes head(std::size_t n) const {
+    return MeshAxes(std::vector<AxisName>(v_.begin(), v_.begin() + static_cast<std::ptrdiff_t>(n)));
+  }
+  MeshAxes tail(std::size_t n) const {
+    return MeshAxes(std::vector<AxisName>(v_.begin() + static_cast<std::ptrdiff_t>(n), v_.end()));
+  }
+  bool operator==(const MeshAxes&) const = default;
+ private:
+  std::vector<AxisName> v_;
+};
+std::string to_string(const MeshAxes&);  // "data", "data*model", "-"
+std::size_t hash_value(const MeshAxes&);
+
+/// For each dimension the mesh axes that split it; dimensions not mentioned are not split. Spec{"data", none}, Spec{{"data", "model"}}.
+class Spec {
+ public:
+  Spec() = default;
+  Spec(std::initializer_list<MeshAxes> l) : dims_(l) {}
+  explicit Spec(std::vector<MeshAxes> v) : dims_(std::move(v)) {}
+  static Spec replicated(std::size_t ndim) { return Spec(std::vector<MeshAxes>(ndim)); }
+  auto begin() const { return dims_.begin(); }
+  auto end() const { return dims_.end(); }
+  std::size_t size() const { return dims_.size(); }
+  const MeshAxes& operator[](std::size_t d) const { return dims_[d]; }
+  MeshAxes& operator[](std::size_t d) { return dims_[d]; }
+  void insert(std::size_t at, const MeshAxes& a) { dims_.insert(dims_.begin() + static_cast<std::ptrdiff_t>(at), a); }
+  void erase(std::size_t at) { dims_.erase(dims_.begin() + static_cast<std::ptrdiff_t>(at)); }
+  void push_back(const MeshAxes& a) { dims_.push_back(a); }
+  void resize(std::size_t n) { dims_.resize(n); }
+  bool trivial() const;  // nothing is split
+  bool uses(AxisName) const;
+  bool operator==(const Spec&) const = default;
+ private:
+  std::vector<MeshAxes> dims_;
+};
+std::string to_string(const Spec&);  // "{data, -}"
+std::size_t hash_value(const Spec&);
+inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to_string(s); }
+
+/// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Of any size, for any number of ranks, and they NEST: the blocks over
+/// (data, model) tile the blocks over data exactly.
+struct BlockRange {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+  bool operator==(const BlockRange&) const = default;
+};
+constexpr BlockRange block_of(std::int64_t n, std::int64_t parts, std::int64_t b) {
+  return {n * b / parts, n * (b + 1) / parts};
+}
+
+/// Ranks with named axes, rank-major, the last axis innermost.
+struct MeshShape {
+  std::vector<std::pair<AxisName, int>> axes;
+  int size() const;
+  bool has(AxisName) const;
+  int axis_size(AxisName) const;  // throws ShardError naming the axes there are
+  int coordinate(int rank, AxisName) const;
+  int parts(const MeshAxes&) const;           // product of their sizes
+  int part(int rank, const MeshAxes&) const;  // row-major over the listed axes
+  std::vector<int> group(int rank,
+                         const MeshAxes&) const;  // ranks that differ from `rank` in these axes only, in part order
+  bool operator==(const MeshShape&) const = default;
+};
+std::string to_string(const MeshShape&);  // "data=2,model=1"
+}  // namespace bora

@@ -1,0 +1,19 @@
+// process.h -- what a run asks of its process: memory, signals.
+#pragma once
+#include <cstdint>
+
+namespace bora {
+/// Resident memory of this process in bytes: now, and the largest so far.
+std::int64_t resident_bytes();
+std::int64_t peak_rss();
+
+/// While it lives the first SIGTERM or SIGINT, and any SIGHUP unless it is ignored, asks for an orderly stop instead of ending the process.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  static bool requested();
+};
+}  // namespace bora

@@ -1,0 +1,70 @@
+#include "bora/fx/grad.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/shape.h"
+
+namespace bora::fx {
+VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n) {
+  Mask wrt(in.size());
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) any |= wrt[i] = is_float(in[i].dtype());
+  check<DtypeError>(
+      any, "grad: the first argument has no floating leaves to differentiate with respect to",
+      n ? ": the first is " : "", [&] { return n ? to_string(in[0].type()) : std::string(); },
+      "; use astype(f32), or another order of arguments");
+  return vjp_flat(f, in, wrt);
+}
+Arrays gradients_of_loss(const VjpFlat& v, std::size_t n) {
+  check<ShapeError>(!v.out.empty(), "grad: the loss is an empty Array");
+  auto& type = v.out[0].type();
+  check<ShapeError>(type.shape.empty(), "grad: the loss must be a scalar, got ", type, "; did you forget mean()?");
+  check<DtypeError>(is_float(type.dtype), "grad: the loss must be floating, got ", type);
+  Arrays ct(v.out.size());
+  ct[0] = ones_like(v.out[0]);
+  auto g = v.pullback(ct);
+  g.resize(n);
+  return g;
+}
+namespace {
+void check_tangent(std::string_view what, const Array& given, const Type& want, std::size_t i) {
+  check<ShapeError>(given.type() == want, what, ": value ", i, " has type ", want, " but is given ", given.type(),
+                    "; they must be equal");
+}
+}  // namespace
+Arrays cotangents(tree::Node out, tree::Node given, const Types& types) {
+  auto ct = tree::aligned("vjp: the cotangent must have the structure of f's result", out, given);
+  for (std::size_t i = 0; i < ct.size(); ++i) {
+    if (!is_float(types[i].dtype)) ct[i] = Array();
+    else if (ct[i].defined()) check_tangent("vjp: cotangent", ct[i], types[i], i);
+  }
+  return ct;
+}
+Arrays tangents(tree::Node arguments, tree::Node given) {
+  Arrays primals;
+  tree::append_leaves(arguments, primals);
+  auto t = tree::aligned("jvp: tangents must have the structure of the arguments", arguments, given);
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    if (!is_float(primals[i].dtype())) t[i] = Array();
+    else if (t[i].defined()) check_tangent("jvp: tangent", t[i], primals[i].type(), i);
+  }
+  return t;
+}
+std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
+  auto r = jvp_flat(f, primals, tangents);
+  for (std::size_t i = 0; i < r.first.size(); ++i)
+    if (!r.second[i].defined() && is_float(r.first[i].dtype())) r.second[i] = zeros_like(r.first[i]);
+  return r;
+}
+Array basis_of(const Type& t) {
+  check<DtypeError>(is_float(t.dtype), "a Jacobian needs floating values, got ", t);
+  auto n = t.size();
+  Shape s{n};
+  s.append(t.shape);
+  return reshape(equal(iota({n, n}, 0), iota({n, n}, 1)).astype(t.dtype), s);
+}
+Array as_jacobian(const Array& rows, const Shape& out, const Shape& in) {
+  Shape s = out;
+  s.append(in);
+  return reshape(rows, s);
+}
+}  // namespace bora::fx

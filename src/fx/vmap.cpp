@@ -1,0 +1,60 @@
+#include "bora/fx/vmap.h"
+#include "fx/split.h"
+
+namespace bora::fx {
+namespace {
+std::optional<std::int64_t> axis_at(const MapAxis& m, const std::string& path, std::string_view what) {
+  if (!m.rules) return m.axis;
+  for (auto& [pattern, axis] : m.rules->rules)
+    if (tree::matches(pattern, path)) return axis;
+  fail<ValueError>("vmap: no pattern of .", what, " fits ", where(path), "; end the list with {\"*\", none}");
+}
+}  // namespace
+Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
+                  const std::vector<tree::Node>& arguments, const Vmap& how) {
+  check<ValueError>(!how.in.each || how.in.axes.size() == arguments.size(), "vmap: .in has ", how.in.axes.size(),
+                    " entries but f is called with ", arguments.size(),
+                    arguments.size() == 1 ? " argument" : " arguments");
+  Arrays in;
+  std::vector<std::string> paths, names;
+  VmapFlat flat;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    tree::append_leaves(arguments[i], in);
+    tree::append_paths(arguments[i], paths);
+    append_labels(arguments[i], i, names);
+    for (auto k = flat.in.size(); k < in.size(); ++k)
+      flat.in.push_back(axis_at(how.in.axes[how.in.each ? i : 0], paths[k], "in"));
+  }
+  std::optional<std::size_t> first;
+  std::int64_t size = how.size.value_or(-1);
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!flat.in[k]) continue;
+    auto axis = *flat.in[k], n = in[k].ndim();
+    check<ShapeError>(
+        axis >= -n && axis < n, "vmap: ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has no axis ",
+        axis, " to map");
+    auto length = in[k].shape(axis);
+    check<ShapeError>(
+        size < 0 || length == size,
+        "vmap: mapped axes differ in size: ", [&] { return first ? where(names[*first]) : std::string(".size"); },
+        " has ", size, " and axis ", axis, " of ", [&] { return where(names[k]); }, " of type ", in[k].type(), " has ",
+        length);
+    size = length;
+    if (!first) first = k;
+  }
+  check<ValueError>(size >= 0,
+                    "vmap: no argument is mapped: give at least one an axis in .in, or say how many in .size");
+  flat.size = size;
+  flat.axis_name = how.axis_name;
+  flat.out = {how.out.axis};
+  auto ran = [&](const Arrays& x) {
+    auto y = f(x);
+    if (how.out.rules) {  // the paths of the results are known once f has run
+      flat.out.clear();
+      for (auto& path : out_paths()) flat.out.push_back(axis_at(how.out, path, "out"));
+    }
+    return y;
+  };
+  return vmap_flat(ran, in, flat);
+}
+}  // namespace bora::fx

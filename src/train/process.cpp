@@ -1,0 +1,51 @@
+#include "bora/train/process.h"
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace bora {
+namespace {
+std::int64_t status_bytes(std::string_view field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field)) return std::atoll(line.c_str() + field.size()) * 1024;
+  return 0;
+}
+}  // namespace
+std::int64_t resident_bytes() { return status_bytes("VmRSS:"); }
+std::int64_t peak_rss() { return status_bytes("VmHWM:"); }
+
+namespace {
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+/// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores what was.
+std::mutex stop_mutex;
+int stop_users = 0;
+constexpr int stopping[] = {SIGTERM, SIGINT, SIGHUP};
+struct ::sigaction before_stop[std::size(stopping)];
+}  // namespace
+StopSignals::StopSignals() {
+  std::lock_guard lock(stop_mutex);
+  if (stop_users++ > 0) return;
+  struct ::sigaction action {};
+  action.sa_handler = [](int) { stop_requested = true; };
+  for (std::size_t i = 0; i < std::size(stopping); ++i) {
+    // A terminal that goes away may say so twice, and nohup says not at all.
+    action.sa_flags = SA_RESTART | (stopping[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    ::sigaction(stopping[i], nullptr, &before_stop[i]);
+    if (stopping[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(stopping[i], &action, nullptr);
+  }
+}
+StopSignals::~StopSignals() {
+  std::lock_guard lock(stop_mutex);
+  if (--stop_users > 0) return;
+  for (std::size_t i = 0; i < std::size(stopping); ++i) ::sigaction(stopping[i], &before_stop[i], nullptr);
+  stop_requested = false;
+}
+bool StopSignals::requested() { return stop_requested; }
+}  // namespace bora
