@@ -26,6 +26,6 @@ struct PoolUse {
   std::size_t used = 0, kept = 0, peak = 0;
 };
 PoolUse pool_use();
-/// Gives kept blocks back to the system.
+/// Returns kept blocks to the system.
 void trim_pool();
 }  // namespace bora::kernels

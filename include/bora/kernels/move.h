@@ -1,4 +1,4 @@
-// move.h -- kernels that move elements without looking at them.
+// move.h -- kernels that move elements of any dtype.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,6 @@ void copy(void* dst, const Dims& dst_strides, const void* src, const Dims& src_s
           std::size_t size);
 /// The same for `bytes` contiguous bytes; does nothing if dst is src.
 void copy_bytes(void* dst, const void* src, std::size_t bytes);
-/// n elements of `size` bytes with the bit pattern `bits`.
+/// Fills n elements of `size` bytes with the bit pattern `bits`.
 void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits);
 }  // namespace bora::kernels

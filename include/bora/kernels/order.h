@@ -1,4 +1,4 @@
-// order.h -- sorting along the last dimension. Total order: -0 = +0, NaN last (as JAX).
+// order.h -- sorting along the last dimension. Total order: -0 = +0, NaN last (as in JAX).
 #pragma once
 #include <cstdint>
 #include "bora/base/dtype.h"

@@ -44,7 +44,7 @@ struct Node {
   std::vector<int> in, out;  // variables, with the types the primitive sees
   std::shared_ptr<const Source> source = {};
   std::shared_ptr<const Fused> fused = {};
-  std::size_t handle = 0;  // start and wait of one collective have the same
+  std::size_t handle = 0;  // equal in start and wait of one collective
   When when = When::always;
   int later = -1;  // of a start: the result, if the wait writes it
 };

@@ -111,7 +111,7 @@ template <class X> BORA_INLINE X log(X x) {
 }
 template <class X> BORA_INLINE X log1p(X x) {
   X one = same<X>(1), y = one + x, m, n = split(y, m);
-  X high = vmax(one, x), rest = vmin(one, x) - (y - high);  // what the rounding of 1 + x lost
+  X high = vmax(one, x), rest = vmin(one, x) - (y - high);  // the rounding error of 1 + x
   auto small = n == same<X>(0);
   X f = select(small, x, m - one);
   X low = scale(rest, vmax(-n, same<X>(-64))) * (one - f);  // log(m + rest 2^-n) - log m, 1 / m as 1 - f

@@ -111,7 +111,7 @@ template <class X> BORA_INLINE X power(X x, X y) {
   if constexpr (requires { sqrt(x); }) return float_power(x, y);
   else return whole_power(x, y);
 }
-/// Integers: x / 0 is all ones and the smallest by -1 wraps, as XLA.
+/// Integers: x / 0 is all ones and the smallest by -1 wraps, as in XLA.
 template <class X> BORA_INLINE X divide(X a, X b) {
   if constexpr (requires { sqrt(a); }) return a / b;
   else {
@@ -124,7 +124,7 @@ template <class X> BORA_INLINE X divide(X a, X b) {
     });
   }
 }
-/// C's fmod (the sign of x, exact); integers: x % 0 is 0, as NumPy.
+/// C's fmod (the sign of x, exact); integers: x % 0 is 0, as in NumPy.
 template <class X> BORA_INLINE X remainder(X x, X y) {
   using E = typename X::Storage;
   if constexpr (requires { sqrt(x); }) {

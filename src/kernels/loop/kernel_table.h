@@ -59,7 +59,7 @@ struct ReduceKernel {
 struct KernelTable {
   Kernel op[kOps][kFormats];               // by the format of the last operand; bf16: null where f32, then rounding, do
   Kernel cast[kFormats][kFormats];         // [from][to]; null: nothing to do
-  Kernel load[kFormats], store[kFormats];  // between memory and block; scalars = 1 fills
+  Kernel load[kFormats], store[kFormats];  // between memory and block; by_scalars[1] fills
   Kernel round;                            // f32 -> bf16 within a block
   Kernel store_rounded;                    // f32 block -> bf16 memory
   ReduceKernel reduce[6][kFormats];
