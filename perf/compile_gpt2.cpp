@@ -1,5 +1,5 @@
-// How long it takes from a model's code to a program that can run: the training step of GPT-2 124M (B4 T256), its layers as one scan and
-// one by one. No parameter exists: only types are traced.
+// The time from a model's code to a program that can run: the training step of GPT-2 124M (B4 T256), its layers as one
+// scan and one by one. No parameter exists: only types are traced.
 #include <benchmark/benchmark.h>
 #include "bora/bora.h"
 #include "bora/compile/executable.h"
@@ -33,7 +33,8 @@ template <class Model> struct State {
   optim::State optimizer;
 };
 template <class Model> std::pair<State<Model>, Array> step(const State<Model>& s, const NamedArray& tokens) {
-  auto optimizer = optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
+  auto optimizer =
+      optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
   auto [loss, gradient] = value_and_grad(
       [&](const Model& m) { return mean(nn::cross_entropy(m(tokens), "vocab", tokens)); })(s.model);
   auto [updates, next] = optimizer.update(gradient, s.optimizer, s.model);
@@ -43,7 +44,8 @@ template <class Model> void compile(benchmark::State& state) {
   models::Gpt2Config c;
   std::vector<Axis> axes{{"batch", 4}, {std::string(nn::kPosition), 256}};
   State<Model> like;
-  auto optimizer = optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
+  auto optimizer =
+      optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
   auto born = stage(
       [&](const Arrays& a) {
         like.model = Model::init(c, a[0]);

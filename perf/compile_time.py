@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The ten slowest translation units of a build, from ninja's log: perf/compile_time.py [build/release] [--budget SECONDS].
+"""The ten slowest translation units of a build, from ninja's log.
 
-Times are wall seconds of the last time each was built (with ccache switched off they are the compiler's). Exits 1 above the budget.
+perf/compile_time.py [build/release] [--budget SECONDS]. Times are wall seconds of the last time each was built (with
+ccache switched off they are the compiler's). Exits 1 above the budget.
 """
 import argparse
 import pathlib

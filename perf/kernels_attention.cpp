@@ -1,5 +1,5 @@
-// Causal attention, forward and backward, of GPT-2 and of the demo; f32 and bf16, one thread and all. items_per_second counts the
-// floating-point operations of what a causal mask leaves.
+// Causal attention, forward and backward, of GPT-2 and of the demo; f32 and bf16, one thread and all. items_per_second
+// counts the floating-point operations that a causal mask leaves.
 #include <benchmark/benchmark.h>
 #include <cmath>
 #include <string>

@@ -1,5 +1,5 @@
-// Products of the demo and of GPT-2: forward, dX (b transposed), dW (a transposed), attention; vectors, tiny and odd ones; f32 and bf16,
-// one thread and all.
+// Products of the demo and of GPT-2: forward, dX (b transposed), dW (a transposed), attention; vectors, tiny and odd
+// ones; f32 and bf16, one thread and all.
 #include <benchmark/benchmark.h>
 #include <string>
 #include "bora/base/parallel.h"

@@ -1,5 +1,5 @@
-// Programs as a user of the library writes them, for perf/busy/measure: busy_steps NAME SECONDS [THREADS] prints the microseconds of every
-// call, one a line.
+// Programs as a user of the library writes them, for perf/busy/measure: busy_steps NAME SECONDS [THREADS] prints the
+// microseconds of every call, one a line.
 #include <bora/base/parallel.h>
 #include <bora/bora.h>
 #include <chrono>
@@ -43,7 +43,9 @@ struct Mlp {
 };
 std::function<void()> perceptron() {
   auto keys = random::split<5>(random::key(0));
-  auto layer = [](const Array& key, int in, int out) { return Layer{random::normal(key, {in, out}) * 0.1F, zeros({out})}; };
+  auto layer = [](const Array& key, int in, int out) {
+    return Layer{random::normal(key, {in, out}) * 0.1F, zeros({out})};
+  };
   auto model = std::make_shared<Mlp>(Mlp{layer(keys[0], 64, 256), layer(keys[1], 256, 256), layer(keys[2], 256, 16)});
   Array x = random::normal(keys[3], {128, 64}), y = random::normal(keys[4], {128, 16});
   auto loss = [](const Mlp& m, const Array& in, const Array& out) { return mean(square(m(in) - out)); };
@@ -64,7 +66,8 @@ std::function<void()> perceptron() {
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<std::function<void()>()>> programs{
       {"pooling", pooling}, {"gaussian_process", gaussian_process}, {"perceptron", perceptron}};
-  if (argc < 3 || !programs.contains(argv[1])) return std::fputs("usage: busy_steps NAME SECONDS [THREADS]\n", stderr), 2;
+  if (argc < 3 || !programs.contains(argv[1]))
+    return std::fputs("usage: busy_steps NAME SECONDS [THREADS]\n", stderr), 2;
   set_thread_count(argc > 3 ? std::atoi(argv[3]) : 0);
   auto call = programs.at(argv[1])();
   for (int i = 0; i < 3; ++i) call();

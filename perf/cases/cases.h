@@ -22,7 +22,7 @@ void add_overheads(Cases&);
 void add_training(Cases&);
 void add_limits(Cases&);
 
-/// f of inputs that stay, compiled. What must agree are digests of its results, out0, out1, ..
+/// f compiled, on fixed inputs. Digests of its results, out0, out1, .., must agree.
 Case compiled(const std::function<bora::Arrays(const bora::Arrays&)>& f, bora::Arrays in);
 /// Uniform in [-scale, scale): a hash of seed and position, which perf/peers/common.py repeats.
 bora::Array uniform(std::uint32_t seed, const bora::Shape&, float scale = 1);

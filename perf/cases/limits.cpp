@@ -1,4 +1,5 @@
-// limits.cpp -- what this machine can do at most, measured beside the rows: multiply-adds, copies past the caches, copies in L2.
+// limits.cpp -- peak rates of this machine, measured along with the rows: multiply-adds, copies that bypass the caches,
+// copies in L2.
 #include <immintrin.h>
 #include <cstring>
 #include <memory>
@@ -14,18 +15,20 @@ using namespace bora;
 constexpr std::int64_t kRounds = 1 << 18;
 #define BORA_FMA(i) asm volatile("vfmadd231ps %1, %2, %0" : "+v"(a##i) : "v"(x), "v"(y));
 __attribute__((target("avx512f"))) void fma_512() {  // 20 chains of 16 numbers
-  auto x = _mm512_set1_ps(1.0001F), y = _mm512_set1_ps(0.9999F), a0 = x, a1 = x, a2 = x, a3 = x, a4 = x, a5 = x,
-       a6 = x, a7 = x, a8 = x, a9 = x, a10 = x, a11 = x, a12 = x, a13 = x, a14 = x, a15 = x, a16 = x, a17 = x, a18 = x, a19 = x;
+  auto x = _mm512_set1_ps(1.0001F), y = _mm512_set1_ps(0.9999F), a0 = x, a1 = x, a2 = x, a3 = x, a4 = x, a5 = x, a6 = x,
+       a7 = x, a8 = x, a9 = x, a10 = x, a11 = x, a12 = x, a13 = x, a14 = x, a15 = x, a16 = x, a17 = x, a18 = x, a19 = x;
   for (std::int64_t k = 0; k < kRounds; ++k) {
-    BORA_FMA(0) BORA_FMA(1) BORA_FMA(2) BORA_FMA(3) BORA_FMA(4) BORA_FMA(5) BORA_FMA(6) BORA_FMA(7) BORA_FMA(8) BORA_FMA(9)
-    BORA_FMA(10) BORA_FMA(11) BORA_FMA(12) BORA_FMA(13) BORA_FMA(14) BORA_FMA(15) BORA_FMA(16) BORA_FMA(17) BORA_FMA(18) BORA_FMA(19)
+    BORA_FMA(0) BORA_FMA(1) BORA_FMA(2) BORA_FMA(3) BORA_FMA(4) BORA_FMA(5) BORA_FMA(6)
+    BORA_FMA(7) BORA_FMA(8) BORA_FMA(9) BORA_FMA(10) BORA_FMA(11) BORA_FMA(12) BORA_FMA(13)
+    BORA_FMA(14) BORA_FMA(15) BORA_FMA(16) BORA_FMA(17) BORA_FMA(18) BORA_FMA(19)
   }
 }
 __attribute__((target("avx2,fma"))) void fma_256() {  // 10 chains of 8 numbers, twice
   auto x = _mm256_set1_ps(1.0001F), y = _mm256_set1_ps(0.9999F), a0 = x, a1 = x, a2 = x, a3 = x, a4 = x, a5 = x,
        a6 = x, a7 = x, a8 = x, a9 = x;
   for (std::int64_t k = 0; k < 2 * kRounds; ++k) {
-    BORA_FMA(0) BORA_FMA(1) BORA_FMA(2) BORA_FMA(3) BORA_FMA(4) BORA_FMA(5) BORA_FMA(6) BORA_FMA(7) BORA_FMA(8) BORA_FMA(9)
+    BORA_FMA(0) BORA_FMA(1) BORA_FMA(2) BORA_FMA(3) BORA_FMA(4)
+    BORA_FMA(5) BORA_FMA(6) BORA_FMA(7) BORA_FMA(8) BORA_FMA(9)
   }
 }
 #undef BORA_FMA
@@ -50,7 +53,7 @@ struct Memory {
 Values rate(const char* what, double amount) { return {{what, {amount}}}; }
 }  // namespace
 
-/// values(): how much one run does: flops, or bytes read and written.
+/// values(): the work of one run: flops, or bytes read and written.
 void add_limits(Cases& to) {
   to["limit_fma"] = [] {
     bool wide = __builtin_cpu_supports("avx512f");
@@ -59,15 +62,17 @@ void add_limits(Cases& to) {
                     for (; b < e; ++b) wide ? fma_512() : fma_256();
                   });
                 },
-                [wide] { return rate("amount", static_cast<double>(kRounds) * 2 * (wide ? 320 : 160) * thread_count()); }};
+                [wide] {
+                  return rate("amount", static_cast<double>(kRounds) * 2 * (wide ? 320 : 160) * thread_count());
+                }};
   };
   to["limit_dram"] = [] {
     constexpr std::size_t bytes = std::size_t{256} << 20;
     auto m = std::make_shared<Memory>(bytes);
     return Case{[m] {
                   parallel_for(bytes / 4096, 1, [&](std::int64_t b, std::int64_t e) {
-                    stream(static_cast<char*>(m->to.get()) + b * 4096, static_cast<const char*>(m->from.get()) + b * 4096,
-                           static_cast<std::size_t>(e - b) * 4096);
+                    stream(static_cast<char*>(m->to.get()) + b * 4096,
+                           static_cast<const char*>(m->from.get()) + b * 4096, static_cast<std::size_t>(e - b) * 4096);
                   });
                 },
                 [] { return rate("amount", 2.0 * bytes); }};
@@ -81,7 +86,8 @@ void add_limits(Cases& to) {
                     for (; b < e; ++b)
                       for (int k = 0; k < times; ++k)
                         std::memcpy(static_cast<char*>(m->to.get()) + static_cast<std::size_t>(b) * bytes,
-                                    static_cast<const char*>(m->from.get()) + static_cast<std::size_t>(b) * bytes, bytes);
+                                    static_cast<const char*>(m->from.get()) + static_cast<std::size_t>(b) * bytes,
+                                    bytes);
                   });
                 },
                 [] { return rate("amount", 2.0 * bytes * times * thread_count()); }};

@@ -1,6 +1,6 @@
-// main.cpp -- compare_cases THREADS: the Bora side of perf/compare. Reads commands from stdin, a line each, and answers each with a line
-// of JSON: prepare CASE | values CASE VARIANT | run CASE VARIANT N | drop CASE. An error is answered with {"error": ".."}.
-// The one variant is "bora".
+// main.cpp -- compare_cases THREADS: the Bora side of perf/compare. Reads commands from stdin, a line each, and answers
+// each with a line of JSON: prepare CASE | values CASE VARIANT | run CASE VARIANT N | drop CASE. An error is answered
+// with {"error": ".."}. The one variant is "bora".
 #include <sys/resource.h>
 #include <chrono>
 #include <cmath>
@@ -50,7 +50,8 @@ std::vector<double> digest(const Array& a) {
   auto* p = x.data<float>();
   auto n = x.size();
   double sum = 0, magnitude = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(p[i]), magnitude += std::abs(static_cast<double>(p[i]));
+  for (std::int64_t i = 0; i < n; ++i)
+    sum += static_cast<double>(p[i]), magnitude += std::abs(static_cast<double>(p[i]));
   std::vector<double> r{sum, magnitude};
   for (std::int64_t k = 0; k < 8; ++k) r.push_back(static_cast<double>(p[k * (n - 1) / 7]));
   return r;
@@ -77,7 +78,7 @@ std::string quoted(const std::string& s) {
   }
   return r + '"';
 }
-/// As Python's json module reads it, which takes what is not finite under these names.
+/// As Python's json module reads it, which has these names for non-finite numbers.
 std::string json(double x) {
   if (std::isnan(x)) return "NaN";
   if (std::isinf(x)) return x < 0 ? "-Infinity" : "Infinity";

@@ -64,10 +64,12 @@ void add_moves(Cases& to) {
   auto big = [] { return uniform(1, {4096, 4096}); };
   to["transpose"] = [=] { return compiled([](const Arrays& a) { return Arrays{transpose(a[0])}; }, {big()}); };
   to["transpose_heads"] = [] {
-    return compiled([](const Arrays& a) { return Arrays{transpose(a[0], {0, 2, 1, 3})}; }, {uniform(1, {4, 1024, 12, 64})});
+    return compiled([](const Arrays& a) { return Arrays{transpose(a[0], {0, 2, 1, 3})}; },
+                    {uniform(1, {4, 1024, 12, 64})});
   };
   to["concatenate"] = [=] {
-    return compiled([](const Arrays& a) { return Arrays{concatenate({a[0], a[1]}, 1)}; }, {big(), uniform(2, {4096, 1024})});
+    return compiled([](const Arrays& a) { return Arrays{concatenate({a[0], a[1]}, 1)}; },
+                    {big(), uniform(2, {4096, 1024})});
   };
   to["pad"] = [=] { return compiled([](const Arrays& a) { return Arrays{pad(a[0], {1, 8}, {1, 8})}; }, {big()}); };
   to["gather_rows"] = [] {
@@ -83,12 +85,22 @@ void add_moves(Cases& to) {
                     {uniform(1, {1 << 20}), integers(2, {1 << 22}, 1 << 20), uniform(3, {1 << 22})});
   };
   to["sort"] = [] { return compiled([](const Arrays& a) { return Arrays{sort(a[0])}; }, {uniform(1, {1 << 22})}); };
-  to["sort_rows"] = [] { return compiled([](const Arrays& a) { return Arrays{sort(a[0])}; }, {uniform(1, {4096, 1024})}); };
-  to["argsort"] = [] { return compiled([](const Arrays& a) { return Arrays{argsort(a[0]).astype(f32)}; }, {uniform(1, {1 << 22})}); };
-  to["top_k"] = [] { return compiled([](const Arrays& a) { return Arrays{top_k(a[0], 40).values}; }, {uniform(1, {64, 50304})}); };
-  to["cumsum"] = [=] { return compiled([](const Arrays& a) { return Arrays{cumsum(a[0], -1)}; }, {uniform(1, {1 << 24}, 0x1p-10F)}); };
+  to["sort_rows"] = [] {
+    return compiled([](const Arrays& a) { return Arrays{sort(a[0])}; }, {uniform(1, {4096, 1024})});
+  };
+  to["argsort"] = [] {
+    return compiled([](const Arrays& a) { return Arrays{argsort(a[0]).astype(f32)}; }, {uniform(1, {1 << 22})});
+  };
+  to["top_k"] = [] {
+    return compiled([](const Arrays& a) { return Arrays{top_k(a[0], 40).values}; }, {uniform(1, {64, 50304})});
+  };
+  to["cumsum"] = [=] {
+    return compiled([](const Arrays& a) { return Arrays{cumsum(a[0], -1)}; }, {uniform(1, {1 << 24}, 0x1p-10F)});
+  };
   to["cumsum_rows"] = [=] { return compiled([](const Arrays& a) { return Arrays{cumsum(a[0], -1)}; }, {big()}); };
-  to["argmax"] = [=] { return compiled([](const Arrays& a) { return Arrays{argmax(a[0], -1).astype(f32)}; }, {big()}); };
+  to["argmax"] = [=] {
+    return compiled([](const Arrays& a) { return Arrays{argmax(a[0], -1).astype(f32)}; }, {big()});
+  };
   to["sum_columns"] = [=] { return compiled([](const Arrays& a) { return Arrays{sum(a[0], 0)}; }, {big()}); };
 }
 }  // namespace cases

@@ -9,7 +9,8 @@ using namespace bora;
 constexpr std::int64_t kSteps = 1000;
 using Carries = std::vector<Array>;
 
-Case looped(const std::function<Carries(const Carries&, const Arrays&)>& body, Carries init, Arrays constants, bool gradient) {
+Case looped(const std::function<Carries(const Carries&, const Arrays&)>& body, Carries init, Arrays constants,
+            bool gradient) {
   auto loop = [body](const Carries& c, const Arrays& constants) {
     auto step = [&](const Carries& x, std::nullopt_t) { return std::pair{body(x, constants), none}; };
     return scan(step, c, none, {.length = kSteps}).first;

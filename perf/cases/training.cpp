@@ -67,7 +67,7 @@ class Training {
     for (int i = 0; i < 3; ++i) r.push_back(static_cast<double>(run().item<float>()));
     return {{"losses", r}};
   }
-  /// Stages, plans and compiles the step anew. Of an earlier call remain the loops' programs, which the process keeps by their
+  /// Stages, plans and compiles the step again. The process still caches the loops of an earlier call by their
   /// instructions; machine code belongs to neither: a loop gets it while it runs.
   void compile() const {
     auto fresh = jit(stepping());
@@ -76,8 +76,8 @@ class Training {
   }
 
  private:
-  using StepFn = std::function<std::tuple<Gpt2, optim::State, Array>(const Gpt2&, const optim::State&, const NamedArray& x,
-                                                                     const NamedArray& y)>;
+  using StepFn = std::function<std::tuple<Gpt2, optim::State, Array>(const Gpt2&, const optim::State&,
+                                                                     const NamedArray& x, const NamedArray& y)>;
   StepFn stepping() const {
     return [this](const Gpt2& m, const optim::State& s, const NamedArray& x, const NamedArray& y) {
       return next(m, s, x, y);

@@ -1,4 +1,5 @@
-"""What every peer of perf/compare shares: inputs, digests, the model's parameters, the loop that answers commands (perf/cases/main.cpp)."""
+"""Shared by the peers of perf/compare: inputs, digests, the model's parameters, the loop that answers commands
+(perf/cases/main.cpp)."""
 import json
 import resource
 import sys
@@ -19,7 +20,8 @@ def mix(seed, n):
 
 def uniform(seed, shape, scale=1.0):
     h = mix(seed, int(np.prod(shape)))
-    return (((h >> np.uint32(8)).astype(np.float32) * np.float32(2**-23) - np.float32(1)) * np.float32(scale)).reshape(shape)
+    return (((h >> np.uint32(8)).astype(np.float32) * np.float32(2**-23) - np.float32(1))
+            * np.float32(scale)).reshape(shape)
 
 
 def integers(seed, shape, below):
@@ -66,7 +68,8 @@ class Job:
         for name in ("ln_1", "ln_2"):
             shapes |= {f"blocks.layer.{name}.weight": (n, e), f"blocks.layer.{name}.bias": (n, e)}
         for name in "qkv":
-            shapes |= {f"blocks.layer.attn.{name}.weight": (n, e, h, e // h), f"blocks.layer.attn.{name}.bias": (n, h, e // h)}
+            shapes |= {f"blocks.layer.attn.{name}.weight": (n, e, h, e // h),
+                       f"blocks.layer.attn.{name}.bias": (n, h, e // h)}
         shapes |= {"blocks.layer.attn.out.weight": (n, h, e // h, e), "blocks.layer.attn.out.bias": (n, e)}
         shapes |= {"blocks.layer.mlp.up.weight": (n, e, 4 * e), "blocks.layer.mlp.up.bias": (n, 4 * e)}
         shapes |= {"blocks.layer.mlp.down.weight": (n, 4 * e, e), "blocks.layer.mlp.down.bias": (n, e)}
@@ -87,14 +90,15 @@ class Job:
         return (integers(seed, (self.batch, self.tokens), self.vocab) for seed in (1, 2))
 
 
-JOBS = {"gpt2_b4_t256": Job(12, 768, 12, 1024, 50304, 4, 256, 1e-4, 0), "gpt2_b1_t1024": Job(12, 768, 12, 1024, 50304, 1, 1024, 1e-4, 0),
+JOBS = {"gpt2_b4_t256": Job(12, 768, 12, 1024, 50304, 4, 256, 1e-4, 0),
+        "gpt2_b1_t1024": Job(12, 768, 12, 1024, 50304, 1, 1024, 1e-4, 0),
         "demo": Job(4, 192, 6, 128, 256, 32, 128, 1e-3, 1)}
 JOBS["demo_ranks_dp"] = JOBS["demo_ranks_fsdp"] = JOBS["demo"]
 
 
 def serve(cases):
-    """cases: name -> function that returns {variant: run}, where run does the work once. Its values are digests of what it returns, or
-    come from a function of their own: (run, values)."""
+    """cases: name -> function that returns {variant: run}, where run does the work once. Its values are digests of its
+    result, or come from a function of their own: (run, values)."""
     out = sys.stdout
     sys.stdout = sys.stderr   # what libraries print is not an answer
     ready = {}
@@ -104,7 +108,8 @@ def serve(cases):
         if command == "prepare":
             if name not in cases:
                 return {"variants": []}
-            ready[name] = {v: f if isinstance(f, tuple) else (f, lambda f=f: digests(f())) for v, f in cases[name]().items()}
+            ready[name] = {v: f if isinstance(f, tuple) else (f, lambda f=f: digests(f()))
+                           for v, f in cases[name]().items()}
             return {"variants": list(ready[name])}
         if command == "values":
             return {k: [float(x) for x in np.ravel(v)] for k, v in ready[name][words[2]][1]().items()}
@@ -112,11 +117,13 @@ def serve(cases):
             ready.pop(name, None)
             return {}
         f, n = ready[name][words[2]][0], int(words[3])
-        switches, cpu, begin = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, time.process_time(), time.perf_counter()
+        switches, cpu, begin = (resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, time.process_time(),
+                                time.perf_counter())
         for _ in range(n):
             f()
         seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-        return {"seconds": seconds / n, "cpu": cpu / n, "switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches}
+        return {"seconds": seconds / n, "cpu": cpu / n,
+                "switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches}
 
     for line in sys.stdin:
         try:

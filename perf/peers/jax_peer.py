@@ -1,4 +1,5 @@
-"""JAX's side of perf/compare: jax_peer.py DEVICES (host devices of this process; more than one for the sharded rows)."""
+"""JAX's side of perf/compare: jax_peer.py DEVICES (host devices of this process; more than one for the sharded
+rows)."""
 import os
 import sys
 
@@ -105,7 +106,8 @@ def embedding_in_place():
 
 
 def embedding_new():
-    return one(lambda t, at, d: jax.vjp(lambda t: t[at], t)[1](d)[0], U(1, (50257, 768)), I(1, (8192,), 50257), U(2, (8192, 768)))
+    return one(lambda t, at, d: jax.vjp(lambda t: t[at], t)[1](d)[0], U(1, (50257, 768)), I(1, (8192,), 50257),
+               U(2, (8192, 768)))
 
 
 def drawn(f):
@@ -145,7 +147,8 @@ def small_scan(gradient):
 
 
 def carries_scan():
-    return looped(lambda c, k: [jnp.tanh(x * k[0] + k[1]) for x in c], [U(i, (8,)) for i in range(10)], [U(11, (8,)), U(12, (8,))], False)
+    return looped(lambda c, k: [jnp.tanh(x * k[0] + k[1]) for x in c], [U(i, (8,)) for i in range(10)],
+                  [U(11, (8,)), U(12, (8,))], False)
 
 
 def product_scan(gradient):
@@ -199,7 +202,8 @@ def training(job):
     def losses(step):
         begin()
         return {"losses": [run(step) for _ in range(3)]}
-    for name in ("unrolled", "scan") if job.layers < 12 else ("scan",):   # 12 layers unrolled: slower, and minutes to compile
+    # 12 layers unrolled: slower, and minutes to compile
+    for name in ("unrolled", "scan") if job.layers < 12 else ("scan",):
         step = jax.jit(step_of(job, name == "scan")[1], donate_argnums=(0, 1))
         variants[name] = (lambda step=step: run(step), lambda step=step: losses(step))
     begin()
@@ -224,13 +228,19 @@ def gelu_chain(n):
 
 CASES = {
     "products": products, "vocabulary_product": lambda: one(jnp.matmul, U(1, (1024, 768)), U(2, (768, 50304))),
-    "attention_forward": lambda: attention(False), "attention_backward": lambda: attention(True), "gelu_16k": lambda: gelu_chain(4096),
+    "attention_forward": lambda: attention(False), "attention_backward": lambda: attention(True),
+    "gelu_16k": lambda: gelu_chain(4096),
     "gelu_256k": lambda: gelu_chain(65536), "gelu_64m": lambda: gelu_chain(1 << 24),
-    "softmax_1024": lambda: one(jax.nn.softmax, U(1, (4096, 1024), 4)), "softmax_50304": lambda: one(jax.nn.softmax, U(1, (512, 50304), 4)),
+    "softmax_1024": lambda: one(jax.nn.softmax, U(1, (4096, 1024), 4)),
+    "softmax_50304": lambda: one(jax.nn.softmax, U(1, (512, 50304), 4)),
     "layer_norm": layer_norm,
-    "cross_entropy": lambda: one(jax.value_and_grad(loss_of), U(1, (1024, 50304), 4), I(2, (1024,), 50304)), "adamw": adamw,
-    "embedding_in_place": embedding_in_place, "embedding_new": embedding_new, "normals": normals, "sharded_init": sharded_init,
-    "eager_add": eager_add, "jit_call": jit_call, "scan_small": lambda: small_scan(False), "scan_small_gradient": lambda: small_scan(True),
-    "scan_carries": carries_scan, "scan_product": lambda: product_scan(False), "scan_product_gradient": lambda: product_scan(True),
+    "cross_entropy": lambda: one(jax.value_and_grad(loss_of), U(1, (1024, 50304), 4), I(2, (1024,), 50304)),
+    "adamw": adamw,
+    "embedding_in_place": embedding_in_place, "embedding_new": embedding_new, "normals": normals,
+    "sharded_init": sharded_init,
+    "eager_add": eager_add, "jit_call": jit_call, "scan_small": lambda: small_scan(False),
+    "scan_small_gradient": lambda: small_scan(True),
+    "scan_carries": carries_scan, "scan_product": lambda: product_scan(False),
+    "scan_product_gradient": lambda: product_scan(True),
     "compile_gpt2": compile_gpt2, **{name: lambda job=job: training(job) for name, job in JOBS.items()}}
 serve(CASES)

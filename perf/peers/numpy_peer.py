@@ -54,9 +54,11 @@ def cases():
 
     return {"eager_add": add, "transpose": transpose, "concatenate": concatenate, "pad": pad, "gather_elements": gather,
             "scatter_elements": scatter,
-            "sort": unary(np.sort, lambda: uniform(1, (1 << 22,))), "sort_rows": unary(np.sort, lambda: uniform(1, (4096, 1024))),
+            "sort": unary(np.sort, lambda: uniform(1, (1 << 22,))),
+            "sort_rows": unary(np.sort, lambda: uniform(1, (4096, 1024))),
             "argsort": unary(lambda x: np.argsort(x, kind="stable"), lambda: uniform(1, (1 << 22,))),
-            "cumsum": unary(np.cumsum, lambda: uniform(1, (1 << 24,), 2**-10)), "cumsum_rows": unary(lambda x: np.cumsum(x, -1), big),
+            "cumsum": unary(np.cumsum, lambda: uniform(1, (1 << 24,), 2**-10)),
+            "cumsum_rows": unary(lambda x: np.cumsum(x, -1), big),
             "argmax": unary(lambda x: x.argmax(-1), big), "sum_columns": unary(lambda x: x.sum(0), big)}
 
 

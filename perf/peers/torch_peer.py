@@ -1,4 +1,5 @@
-"""PyTorch's side of perf/compare: torch_peer.py THREADS. As one of several ranks (RANK, WORLD_SIZE, ..) it joins a gloo group."""
+"""PyTorch's side of perf/compare: torch_peer.py THREADS. As one of several ranks (RANK, WORLD_SIZE, ..) it joins a gloo
+group."""
 import os
 import sys
 
@@ -36,7 +37,8 @@ def products():
         x, w, d = a[i:i + 3]
         pairs += [(x, w), (d, w.T), (x.T, d)]
     kept = [torch.mm(x, w) for x, w in pairs]
-    return {"eager": lambda: [torch.mm(x, w) for x, w in pairs], "out": lambda: [torch.mm(x, w, out=y) for (x, w), y in zip(pairs, kept)]}
+    return {"eager": lambda: [torch.mm(x, w) for x, w in pairs],
+            "out": lambda: [torch.mm(x, w, out=y) for (x, w), y in zip(pairs, kept)]}
 
 
 def vocabulary_product():
@@ -116,12 +118,14 @@ def adamw():
 
 def embedding_in_place():
     at, d, table = I(1, (8192,), 50257), T(2, (8192, 768)), torch.zeros(50257, 768)
-    return {"index_add_": (lambda: table.index_add_(0, at, d), lambda: digests(torch.zeros(50257, 768).index_add_(0, at, d)))}
+    return {"index_add_": (lambda: table.index_add_(0, at, d),
+                           lambda: digests(torch.zeros(50257, 768).index_add_(0, at, d)))}
 
 
 def embedding_new():
     at, d = I(1, (8192,), 50257), T(2, (8192, 768))
-    return {"backward": lambda: torch.ops.aten.embedding_dense_backward(d, at, 50257, -1, False)}   # without the rows of forward
+    # without the rows of forward
+    return {"backward": lambda: torch.ops.aten.embedding_dense_backward(d, at, 50257, -1, False)}
 
 
 def normals():
@@ -146,7 +150,8 @@ class Block(torch.nn.Module):
 
     def forward(self, x):
         b, s, e = x.shape
-        q, k, v = (t.view(b, s, self.heads, e // self.heads).transpose(1, 2) for t in self.qkv(self.ln_1(x)).split(e, 2))
+        q, k, v = (t.view(b, s, self.heads, e // self.heads).transpose(1, 2)
+                   for t in self.qkv(self.ln_1(x)).split(e, 2))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(y.transpose(1, 2).reshape(b, s, e))
         return x + self.down(F.gelu(self.up(self.ln_2(x)), approximate="tanh"))
@@ -156,7 +161,8 @@ class Gpt(torch.nn.Module):
     def __init__(self, job):
         super().__init__()
         self.wte, self.wpe = torch.nn.Embedding(job.vocab, job.embed), torch.nn.Embedding(job.positions, job.embed)
-        self.blocks, self.ln_f = torch.nn.ModuleList(Block(job) for _ in range(job.layers)), torch.nn.LayerNorm(job.embed)
+        self.blocks, self.ln_f = (torch.nn.ModuleList(Block(job) for _ in range(job.layers)),
+                                  torch.nn.LayerNorm(job.embed))
 
     def forward(self, x, y):
         h = self.wte(x) + self.wpe.weight[: x.shape[1]]
@@ -185,7 +191,8 @@ class Gpt(torch.nn.Module):
             put(b.qkv.weight, torch.cat([leaf(f"attn.{n}.weight").reshape(e, e) for n in "qkv"], 1).T)
             put(b.qkv.bias, torch.cat([leaf(f"attn.{n}.bias").reshape(e) for n in "qkv"]))
             for layer, path in ((b.out, "attn.out"), (b.up, "mlp.up"), (b.down, "mlp.down")):
-                put(layer.weight, leaf(f"{path}.weight").reshape(-1, layer.out_features).T), put(layer.bias, leaf(f"{path}.bias"))
+                (put(layer.weight, leaf(f"{path}.weight").reshape(-1, layer.out_features).T),
+                 put(layer.bias, leaf(f"{path}.bias")))
 
 
 def fsdp(model):
@@ -205,7 +212,8 @@ def training(name):
     if RANKS > 1:
         rows, rank = job.batch // RANKS, torch.distributed.get_rank()
         x, y = (t[rank * rows:(rank + 1) * rows] for t in (x, y))
-        callers = {"fsdp": fsdp(model)} if name.endswith("fsdp") else {"ddp": torch.nn.parallel.DistributedDataParallel(model)}
+        callers = ({"fsdp": fsdp(model)} if name.endswith("fsdp")
+                   else {"ddp": torch.nn.parallel.DistributedDataParallel(model)})
     else:
         callers = {"eager": model, "compile": torch.compile(model)}
 
@@ -244,9 +252,12 @@ def moves():
         "transpose_heads": of(lambda x: x.transpose(1, 2).contiguous(), lambda: T(1, (4, 1024, 12, 64))),
         "concatenate": of(lambda x, y: torch.cat((x, y), 1), big, lambda: T(2, (4096, 1024))),
         "pad": of(lambda x: F.pad(x, (8, 8, 1, 1)), big),
-        "gather_rows": of(lambda x, at: x.index_select(0, at), lambda: T(1, (50257, 768)), lambda: I(2, (8192,), 50257)),
-        "gather_elements": of(lambda x, at: x.index_select(0, at), lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20)),
-        "scatter_elements": of(lambda x, at, d: x.index_add(0, at, d), lambda: T(1, (1 << 20,)), lambda: I(2, (1 << 22,), 1 << 20),
+        "gather_rows": of(lambda x, at: x.index_select(0, at), lambda: T(1, (50257, 768)),
+                          lambda: I(2, (8192,), 50257)),
+        "gather_elements": of(lambda x, at: x.index_select(0, at), lambda: T(1, (1 << 20,)),
+                              lambda: I(2, (1 << 22,), 1 << 20)),
+        "scatter_elements": of(lambda x, at, d: x.index_add(0, at, d), lambda: T(1, (1 << 20,)),
+                               lambda: I(2, (1 << 22,), 1 << 20),
                                lambda: T(3, (1 << 22,))),
         "sort": of(lambda x: torch.sort(x)[0], lambda: T(1, (1 << 22,))),
         "sort_rows": of(lambda x: torch.sort(x)[0], lambda: T(1, (4096, 1024))),
@@ -260,8 +271,10 @@ def moves():
 
 CASES = {
     "products": products, "vocabulary_product": vocabulary_product, "attention_forward": lambda: attention(False),
-    "attention_backward": lambda: attention(True), "gelu_16k": lambda: gelu_chain(4096), "gelu_256k": lambda: gelu_chain(65536),
-    "gelu_64m": lambda: gelu_chain(1 << 24), "softmax_1024": lambda: softmax(4096, 1024), "softmax_50304": lambda: softmax(512, 50304),
+    "attention_backward": lambda: attention(True), "gelu_16k": lambda: gelu_chain(4096),
+    "gelu_256k": lambda: gelu_chain(65536),
+    "gelu_64m": lambda: gelu_chain(1 << 24), "softmax_1024": lambda: softmax(4096, 1024),
+    "softmax_50304": lambda: softmax(512, 50304),
     "layer_norm": layer_norm, "cross_entropy": cross_entropy, "adamw": adamw, "embedding_in_place": embedding_in_place,
     "embedding_new": embedding_new, "normals": normals, "jit_call": jit_call,
     "eager_add": lambda: both(torch.add, T(1, (8,)), T(2, (8,)), compiled=False),

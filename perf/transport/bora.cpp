@@ -1,5 +1,6 @@
-// One rank of a measurement; perf/transport/compare starts it as it starts its peers. Prints "op bytes seconds" lines on rank 0; "op.bf16"
-// is measured on half of the bytes: as many elements as the peers' f32; "op.registered" on buffers that peers of the host read.
+// One rank of a measurement; perf/transport/compare starts it as it starts its peers. Prints "op bytes seconds" lines
+// on rank 0; "op.bf16" is measured on half of the bytes: as many elements as the peers' f32; "op.registered" on buffers
+// that peers of the host read.
 #include <cstdio>
 #include <map>
 #include <numeric>
@@ -12,7 +13,11 @@ int main(int argc, char** argv) {
   auto context = join(config_from_environment());
   Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
-  const std::map<std::string, Op> ops{{"all_reduce", Op::all_reduce}, {"reduce_scatter", Op::reduce_scatter}, {"all_gather", Op::all_gather}, {"broadcast", Op::broadcast}, {"all_to_all", Op::all_to_all}};
+  const std::map<std::string, Op> ops{{"all_reduce", Op::all_reduce},
+                                      {"reduce_scatter", Op::reduce_scatter},
+                                      {"all_gather", Op::all_gather},
+                                      {"broadcast", Op::broadcast},
+                                      {"all_to_all", Op::all_to_all}};
   for (auto& name : asked.ops) {
     auto dot = name.find('.');
     auto kind = name.substr(std::min(dot, name.size()));

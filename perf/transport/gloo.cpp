@@ -1,5 +1,5 @@
-// The same measurement with Gloo over tcp (package libgloo-dev; compiled by perf/transport/compare): for all_reduce the best of its five
-// algorithms. Meets at files in the folder $STORE; listens on the network interface $IFACE.
+// The same measurement with Gloo over tcp (package libgloo-dev; compiled by perf/transport/compare): for all_reduce the
+// best of its five algorithms. Meets at files in the folder $STORE; listens on the network interface $IFACE.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_bcube.h>
@@ -19,7 +19,8 @@
 namespace {
 template <class F> void fold(void* to, const void* a, const void* b, std::size_t n, F f) {
   using T = decltype(f(0, 0));
-  for (std::size_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = f(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
+  for (std::size_t i = 0; i < n; ++i)
+    static_cast<T*>(to)[i] = f(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
 }
 void add(void* to, const void* a, const void* b, std::size_t n) {
   fold(to, a, b, n, [](float x, float y) { return x + y; });
@@ -60,7 +61,8 @@ int main(int argc, char** argv) {
       auto modern = [&](All algorithm) {
         return [&, algorithm] {
           gloo::AllreduceOptions o(context);
-          o.setAlgorithm(algorithm), o.setInput(in.data(), n), o.setOutput(out.data(), n), o.setReduceFunction(add), o.setTag(3);
+          o.setAlgorithm(algorithm), o.setInput(in.data(), n), o.setOutput(out.data(), n), o.setReduceFunction(add),
+              o.setTag(3);
           gloo::allreduce(o);
         };
       };

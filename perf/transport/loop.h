@@ -1,4 +1,4 @@
-// loop.h -- how every program here measures: back to back between barriers, as bora's measure() does.
+// loop.h -- the measurement of every program here: back to back between barriers, as in bora's measure().
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -7,20 +7,25 @@
 #include <string>
 #include <vector>
 
-/// What compare asks for: PROGRAM OPS SIZES REPETITIONS, lists separated by commas.
+/// The arguments from compare: PROGRAM OPS SIZES REPETITIONS, lists separated by commas.
 struct Asked {
   std::vector<std::string> ops = {};
   std::vector<long> sizes = {};  // bytes
   int repetitions = 5;
   Asked(int argc, char** argv) {
     std::string item;
-    for (std::istringstream s(argc > 1 ? argv[1] : "all_reduce,reduce_scatter,all_gather,broadcast"); std::getline(s, item, ',');) ops.push_back(item);
-    for (std::istringstream s(argc > 2 ? argv[2] : "4096,65536,1048576,16777216"); std::getline(s, item, ',');) sizes.push_back(std::atol(item.c_str()));
+    for (std::istringstream s(argc > 1 ? argv[1] : "all_reduce,reduce_scatter,all_gather,broadcast");
+         std::getline(s, item, ',');)
+      ops.push_back(item);
+    for (std::istringstream s(argc > 2 ? argv[2] : "4096,65536,1048576,16777216"); std::getline(s, item, ',');)
+      sizes.push_back(std::atol(item.c_str()));
     if (argc > 3) repetitions = std::atoi(argv[3]);
   }
 };
-/// Seconds of one call: the median over the repetitions of the slowest rank's mean. `most`: a number's maximum over the ranks.
-template <class Once, class Barrier, class Most> double seconds(int repetitions, Once once, Barrier barrier, Most most) {
+/// Seconds of one call: the median over the repetitions of the slowest rank's mean. `most`: a number's maximum over
+/// the ranks.
+template <class Once, class Barrier, class Most>
+double seconds(int repetitions, Once once, Barrier barrier, Most most) {
   auto times = [&](int n) {
     barrier();
     auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,5 @@
-// The same measurement with MPI (compiled with mpicxx by perf/transport/compare). Prints "op bytes seconds" lines on rank 0.
+// The same measurement with MPI (compiled with mpicxx by perf/transport/compare). Prints "op bytes seconds" lines on
+// rank 0.
 #include <mpi.h>
 #include <cstdio>
 #include "loop.h"
@@ -15,7 +16,8 @@ int main(int argc, char** argv) {
       std::vector<float> in(static_cast<std::size_t>(n + size)), out(in.size());
       auto once = [&] {
         if (op == "all_reduce") MPI_Allreduce(in.data(), out.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-        if (op == "reduce_scatter") MPI_Reduce_scatter_block(in.data(), out.data(), part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        if (op == "reduce_scatter")
+          MPI_Reduce_scatter_block(in.data(), out.data(), part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
         if (op == "all_gather") MPI_Allgather(in.data(), part, MPI_FLOAT, out.data(), part, MPI_FLOAT, MPI_COMM_WORLD);
         if (op == "broadcast") MPI_Bcast(out.data(), n, MPI_FLOAT, 0, MPI_COMM_WORLD);
       };

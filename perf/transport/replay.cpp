@@ -1,5 +1,6 @@
-// One rank of perf/transport/overlap: the collectives of a step and nothing else, eight under way at a time, as a pipelined step keeps them.
-// Arguments: op:count:times ..., count in f32 elements of the whole vector. Prints the seconds of the quickest round on rank 0.
+// One rank of perf/transport/overlap: the collectives of a step and nothing else, eight in flight at a time, as in a
+// pipelined step. Arguments: op:count:times ..., count in f32 elements of the whole vector. Prints the seconds of the
+// fastest round on rank 0.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -20,13 +21,18 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     char name[32];
     long count = 0, times = 0;
-    if (std::sscanf(argv[i], "%31[^:]:%ld:%ld", name, &count, &times) != 3) return std::fprintf(stderr, "replay: what is %s?\n", argv[i]), 2;
+    if (std::sscanf(argv[i], "%31[^:]:%ld:%ld", name, &count, &times) != 3)
+      return std::fprintf(stderr, "replay: what is %s?\n", argv[i]), 2;
     std::string op = name;
     std::vector<std::int64_t> parts;
-    for (int r = 0; r < context->size(); ++r) parts.push_back(count * (r + 1) / context->size() - count * r / context->size());
+    for (int r = 0; r < context->size(); ++r)
+      parts.push_back(count * (r + 1) / context->size() - count * r / context->size());
     for (long k = 0; k < times; ++k)
-      list.push_back(op == "all_reduce" ? Collective{.op = Op::all_reduce, .dtype = bora::Dtype::f32, .send_counts = {count}}
-                                        : Collective{.op = op == "all_gather" ? Op::all_gather : Op::reduce_scatter, .dtype = bora::Dtype::f32, .recv_counts = parts});
+      list.push_back(op == "all_reduce"
+                         ? Collective{.op = Op::all_reduce, .dtype = bora::Dtype::f32, .send_counts = {count}}
+                         : Collective{.op = op == "all_gather" ? Op::all_gather : Op::reduce_scatter,
+                                      .dtype = bora::Dtype::f32,
+                                      .recv_counts = parts});
     longest = std::max<std::int64_t>(longest, count);
   }
   std::vector<std::vector<float>> in(most, std::vector<float>(static_cast<std::size_t>(longest), 1.0F)), out = in;

@@ -64,8 +64,10 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
   a = parse({"launch", "-n", "2", "--", "/bin/sh", "-c", "exit 3"}).value();
   EXPECT_EQ(a.program, (Words{"/bin/sh", "-c", "exit 3"}));
   EXPECT_EQ(parse({"launch", "-n", "2", "--", "/no/such.yaml"})->path, "/no/such.yaml");
-  EXPECT_EQ(error_of({"launch", "-n", "2", "--ssh", "rsh", "gpt.yaml"}), "--ssh and --env: they are for other hosts; give --hosts FILE");
-  EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}), "--env NO_SUCH_THING: it is not set here");
+  EXPECT_EQ(error_of({"launch", "-n", "2", "--ssh", "rsh", "gpt.yaml"}),
+            "--ssh and --env: they are for other hosts; give --hosts FILE");
+  EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}),
+            "--env NO_SUCH_THING: it is not set here");
   EXPECT_EQ(error_of({"launch", "gpt.yaml"}), "launch: how many ranks? give -n N, or --hosts FILE");
 }
 TEST(Arguments, OtherCommands) {
@@ -102,11 +104,12 @@ TEST(Arguments, MistakesAreOneLine) {
   EXPECT_EQ(error_of({"train", "gpt.yaml", "steps"}), "expected key=value after gpt.yaml, got 'steps'");
 }
 TEST(Arguments, NoConfigurationFileIsNeeded) {
-  for (auto& words : std::vector<std::vector<const char*>>{{"train", "data=my.txt", "steps=3"},
-                                                           {"plan", "data=my.txt", "steps=3"},
-                                                           {"launch", "-n", "2", "data=my.txt", "steps=3"},
-                                                           {"launch", "-n", "2", "--", "data=my.txt", "steps=3"},
-                                                           {"launch", "-n", "2", "--", "train", "data=my.txt", "steps=3"}}) {
+  for (auto& words :
+       std::vector<std::vector<const char*>>{{"train", "data=my.txt", "steps=3"},
+                                             {"plan", "data=my.txt", "steps=3"},
+                                             {"launch", "-n", "2", "data=my.txt", "steps=3"},
+                                             {"launch", "-n", "2", "--", "data=my.txt", "steps=3"},
+                                             {"launch", "-n", "2", "--", "train", "data=my.txt", "steps=3"}}) {
     auto a = parse(words).value();
     EXPECT_EQ(a.path, "");
     EXPECT_EQ(a.settings, (Words{"data=my.txt", "steps=3"}));
@@ -121,8 +124,8 @@ TEST(Arguments, WhatIsNeitherConfigurationNorProgramIsNamed) {
                                                            {"launch", "-n", "2", "--", "nosuchprogram", "x"},
                                                            {"launch", "-n", "2", "nosuchprogram"}})
     EXPECT_EQ(error_of(words),
-              "launch: 'nosuchprogram' is no configuration file, no setting key=value and no program: a program is named by its path "
-              "(./nosuchprogram) or lies in PATH");
+              "launch: 'nosuchprogram' is no configuration file, no setting key=value and no program: a program is "
+              "named by its path (./nosuchprogram) or lies in PATH");
   EXPECT_EQ(parse({"launch", "-n", "2", "--", "sh", "-c", "exit 3"})->program, (Words{"sh", "-c", "exit 3"}));
 }
 TEST(Arguments, HelpShowsDefaultsAndSettings) {

@@ -29,7 +29,8 @@ struct Result {
   }
 };
 struct CommandTest : testing::Test {
-  std::string folder = (std::filesystem::temp_directory_path() / ("bora_command_" + std::to_string(::getpid()))).string();
+  std::string folder =
+      (std::filesystem::temp_directory_path() / ("bora_command_" + std::to_string(::getpid()))).string();
   std::string config = folder + "/tiny.yaml";
   mutable int runs = 0;
   CommandTest() {
@@ -43,7 +44,8 @@ struct CommandTest : testing::Test {
   }
   ~CommandTest() override { std::filesystem::remove_all(folder); }
   /// Runs it in a shell; `shell` comes before: variables, ulimit ...; exec.
-  Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {}, const std::string& shell = {}) const {
+  Result run(const std::string& arguments, const std::function<void(pid_t)>& meanwhile = {},
+             const std::string& shell = {}) const {
     auto begin = std::chrono::steady_clock::now();
     auto said = folder + "/" + std::to_string(++runs);  // one run may begin while another goes on
     auto pid = ::fork();

@@ -39,15 +39,21 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
   is_bad_input("inspect " + folder, "no checkpoint at");
   is_bad_input("frobnicate", "frobnicate");
   is_bad_input("train", "data: no text given; set data=FILE");
-  is_bad_input("launch -n 2 -- nosuchprogram", "'nosuchprogram' is no configuration file, no setting key=value and no program");
-  is_bad_input("train " + config + " policy=f31", "policy 'f31': no dtype named 'f31'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write");
-  // More ranks than there are parts of what the layout splits.
-  is_bad_input(launch + "layout=tp model.heads=1", "model.heads: 1 head cannot be spread over 2 ranks (mesh axis 'model', layout tp); use at "
-                                                   "most 1 rank there, or raise it");
+  is_bad_input("launch -n 2 -- nosuchprogram",
+               "'nosuchprogram' is no configuration file, no setting key=value and no program");
+  is_bad_input("train " + config + " policy=f31",
+               "policy 'f31': no dtype named 'f31'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write");
+  // More ranks than parts of the dimension that the layout splits.
+  is_bad_input(launch + "layout=tp model.heads=1",
+               "model.heads: 1 head cannot be spread over 2 ranks (mesh axis 'model', layout tp); use at "
+               "most 1 rank there, or raise it");
   is_bad_input("plan " + config + " mesh=model=4 layout=tp", "model.heads: 3 heads cannot be spread over 4 ranks");
-  is_bad_input("plan " + config + " mesh=data=7 layout=dp", "batch: 6 rows cannot be spread over 7 ranks (mesh axis 'data', layout dp)");
-  is_bad_input("launch -n 4 --out " + folder + "/o " + config + " accumulate=2", "batch: 3 rows in each part of the batch cannot be spread over 4 ranks");
-  is_bad_input("plan " + config + " mesh=data=4 model.embed=3", "model.embed: 3 numbers of a vector cannot be spread over 4 ranks");
+  is_bad_input("plan " + config + " mesh=data=7 layout=dp",
+               "batch: 6 rows cannot be spread over 7 ranks (mesh axis 'data', layout dp)");
+  is_bad_input("launch -n 4 --out " + folder + "/o " + config + " accumulate=2",
+               "batch: 3 rows in each part of the batch cannot be spread over 4 ranks");
+  is_bad_input("plan " + config + " mesh=data=4 model.embed=3",
+               "model.embed: 3 numbers of a vector cannot be spread over 4 ranks");
   is_bad_input("plan " + config + " mesh=data=65536,model=65536 layout=fsdp+tp", "at most 64, the mesh has 4294967296");
   is_bad_input(launch + "model.positions=80000", "(hold_out=0.05) need a window of 80001 bytes each");
   is_bad_input(launch + "data=" + folder, "lies in the folder of the text");
@@ -63,7 +69,8 @@ TEST_F(CommandTest, TrainsWithoutAConfigurationFileAndInspectTakesTheRun) {
   auto out = folder + "/o";
   is_bad_input("inspect " + folder, "no checkpoint at " + folder);
   for (std::string start : {"train ", "launch -n 2 -- ", "launch -n 2 -- train "}) {
-    auto r = run(start + "data=" + folder + "/text out=" + out + " steps=3 batch=2 eval_every=2 eval_rows=4 checkpoint_every=2 model.layers=1 " +
+    auto r = run(start + "data=" + folder + "/text out=" + out +
+                 " steps=3 batch=2 eval_every=2 eval_rows=4 checkpoint_every=2 model.layers=1 " +
                  "model.embed=16 model.heads=2 model.positions=16");
     ASSERT_EQ(r.code, 0) << start << r.err;
     EXPECT_TRUE(std::ifstream(out + "/config.yaml").good());
@@ -117,22 +124,25 @@ TEST_F(CommandTest, AFolderBelongsToOneRun) {
 TEST_F(CommandTest, ATraceOfAllRanksAndSigusr2ToTheLauncher) {
   auto out = folder + "/o", trace = folder + "/trace.json", flight = folder + "/flight";
   is_bad_input("train " + config + " trace=" + folder + "/none/trace.json", "trace: no folder for ");
-  auto r = run("launch -n 2 --out " + out + " " + config + " steps=100000 trace_steps=3 trace=" + trace, [&](pid_t launcher) {
-    auto until = [](const auto& done) {
-      for (int i = 0; i < 6000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    };
-    until([&] { return losses(out).size() > 6; });
-    ::kill(launcher, SIGUSR2);
-    until([&] { return fs::exists(flight + "/rank-0.jsonl") && fs::exists(flight + "/rank-1.jsonl"); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    ::kill(launcher, SIGTERM);
-  }, "BORA_FLIGHT_DIR=" + flight);
+  auto r = run(
+      "launch -n 2 --out " + out + " " + config + " steps=100000 trace_steps=3 trace=" + trace,
+      [&](pid_t launcher) {
+        auto until = [](const auto& done) {
+          for (int i = 0; i < 6000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        };
+        until([&] { return losses(out).size() > 6; });
+        ::kill(launcher, SIGUSR2);
+        until([&] { return fs::exists(flight + "/rank-0.jsonl") && fs::exists(flight + "/rank-1.jsonl"); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        ::kill(launcher, SIGTERM);
+      },
+      "BORA_FLIGHT_DIR=" + flight);
   EXPECT_EQ(r.code, 130) << r.out << r.err;
   EXPECT_NE(r.line("trace: " + trace).find(" (a step "), std::string::npos) << r.out;
   EXPECT_NE(r.err.find("flight recorder: SIGUSR2 to rank "), std::string::npos) << r.err;
   auto text = slurp(trace);
-  for (std::string part : {R"("totals":[)", R"({"rank":1,"steps":3,)", R"({"pid":1,"tid":0,"cat":"step")", R"("cat":"kernel")",
-                           R"("cat":"collective","name":"all_gather)"})
+  for (std::string part : {R"("totals":[)", R"({"rank":1,"steps":3,)", R"({"pid":1,"tid":0,"cat":"step")",
+                           R"("cat":"kernel")", R"("cat":"collective","name":"all_gather)"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
@@ -160,7 +170,8 @@ TEST_F(CommandTest, CommMeasuresTheCollectivesOfAJob) {
   auto json = folder + "/comm.json", svg = folder + "/comm.svg";
   auto r = run("launch -n 2 -- comm --max-bytes 16384 --json " + json + " --svg " + svg);
   ASSERT_EQ(r.code, 0) << r.err;
-  for (auto words : {"2 ranks, 2 on this host", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"})
+  for (auto words :
+       {"2 ranks, 2 on this host", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all"})
     EXPECT_NE(r.out.find(words), std::string::npos) << r.out;
   std::stringstream numbers, plot;
   numbers << std::ifstream(json).rdbuf();
@@ -168,7 +179,8 @@ TEST_F(CommandTest, CommMeasuresTheCollectivesOfAJob) {
   EXPECT_NE(numbers.str().find("\"op\": \"broadcast\", \"bytes\": 16384"), std::string::npos) << numbers.str();
   EXPECT_TRUE(plot.str().starts_with("<svg")) << plot.str();
   EXPECT_NE(plot.str().find(">a rank to the next: "), std::string::npos) << plot.str();
-  for (auto at = plot.str().find("<text x=\""); at != std::string::npos; at = plot.str().find("<text x=\"", at + 1)) {  // none is cut off
+  // No text is cut off.
+  for (auto at = plot.str().find("<text x=\""); at != std::string::npos; at = plot.str().find("<text x=\"", at + 1)) {
     auto x = std::stod(plot.str().substr(at + 9));
     auto words = plot.str().substr(plot.str().find('>', at) + 1);
     auto width = 7. * static_cast<double>(words.find('<'));

@@ -1,5 +1,5 @@
-// What there is to compute on, read from trees like those of other machines, and shares of it: disjoint, together all, and nothing where
-// there are too few.
+// The cores to compute on, read from trees like those of other machines, and shares of them: disjoint, together all,
+// and none where there are too few.
 #include "app/cores.h"
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// What stands where the command reads and writes: things that are no files, folders that vanish, values that forge lines.
+// Bad inputs and outputs of the command: paths that are no files, folders that vanish, values that forge lines.
 #include <sys/stat.h>
 #include <csignal>
 #include "command.h"
@@ -15,8 +15,10 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedByName) {
   is_bad_input(train + "data=" + fifo, "data: cannot read " + fifo + ": it is a FIFO, a file is expected");
   is_bad_input(train + "data=/dev/zero", "data: cannot read /dev/zero: it is a device, a file is expected");
   is_bad_input("train " + fifo, "cannot read " + fifo + ": it is a FIFO, a file is expected");
-  is_bad_input("launch --hosts " + fifo + " " + config, "--hosts: cannot read " + fifo + ": it is a FIFO, a file is expected");
-  is_bad_input("launch --hosts " + folder + " " + config, "--hosts: cannot read " + folder + ": it is a folder, a file is expected");
+  is_bad_input("launch --hosts " + fifo + " " + config,
+               "--hosts: cannot read " + fifo + ": it is a FIFO, a file is expected");
+  is_bad_input("launch --hosts " + folder + " " + config,
+               "--hosts: cannot read " + folder + ": it is a folder, a file is expected");
   is_bad_input(train, "BORA_SECRET_FILE: cannot read " + fifo + ": it is a FIFO", "BORA_SECRET_FILE=" + fifo);
   is_bad_input("eval " + folder + "/o", "is no folder of a run");
   auto loop = folder + "/loop", texts = folder + "/texts";
@@ -24,7 +26,8 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedByName) {
   std::ofstream(texts + "/a") << std::string(1000, 'a');
   fs::create_symlink("b", texts + "/deep/b");
   is_bad_input(train + "data=" + texts, "data: cannot read " + texts + "/deep/b: Too many levels of symbolic links");
-  is_bad_input(train + "data=" + texts + "/deep/b", "data: cannot read " + texts + "/deep/b: Too many levels of symbolic links");
+  is_bad_input(train + "data=" + texts + "/deep/b",
+               "data: cannot read " + texts + "/deep/b: Too many levels of symbolic links");
   is_bad_input("train " + texts + "/deep/b", texts + "/deep/b");
   is_bad_input("train --out " + texts + "/deep/b/o " + config, texts + "/deep/b");
   is_bad_input("eval " + texts + "/deep/b", texts + "/deep/b");
@@ -38,21 +41,32 @@ TEST_F(FilesTest, NobodyElseCanBeLostBecauseOfAFile) {
   fs::remove(out + "/checkpoints/step-6/rank-0");
   ASSERT_EQ(::mkfifo((out + "/checkpoints/step-6/rank-0").c_str(), 0600), 0);
   auto fifo = "cannot read " + out + "/checkpoints/step-6/rank-0: it is a FIFO, a file is expected";
-  for (auto command : {"eval " + out, "generate " + out, "inspect " + out + "/checkpoints/step-6", "launch -n 2 --out " + out + " " + config + " steps=9"})
+  for (auto command : {"eval " + out, "generate " + out, "inspect " + out + "/checkpoints/step-6",
+                       "launch -n 2 --out " + out + " " + config + " steps=9"})
     is_bad_input(command, fifo);
 }
 TEST_F(FilesTest, EveryFileThatIsReadMayBeSomethingElse) {
-  auto out = folder + "/o", train = "train --out " + out + " " + config + " steps=9", inspect = "inspect " + out + "/checkpoints/step-6";
+  auto out = folder + "/o", train = "train --out " + out + " " + config + " steps=9",
+       inspect = "inspect " + out + "/checkpoints/step-6";
   ASSERT_EQ(run("train --out " + out + " " + config).code, 0);
   struct Read {
     std::string file, command, shell = {};
   };
   auto hosts = folder + "/hosts", secret = folder + "/secret";
   for (auto& file : {hosts, secret}) std::ofstream(file) << "localhost slots=2 # and more\n";
-  const Read all[] = {{folder + "/text", train}, {config, train}, {hosts, "launch --hosts " + hosts + " " + config}, {secret, train, "BORA_SECRET_FILE=" + secret},
-                      {out + "/config.yaml", train}, {out + "/config.yaml", "eval " + out}, {out + "/checkpoints/step-6/manifest", train},
-                      {out + "/checkpoints/step-6/rank-0", train}, {out + "/checkpoints/step-6/rank-0", inspect}, {out + "/metrics.jsonl", train},
-                      {out + "/checkpoints", train}, {out, train}, {out, "generate " + out}};
+  const Read all[] = {{folder + "/text", train},
+                      {config, train},
+                      {hosts, "launch --hosts " + hosts + " " + config},
+                      {secret, train, "BORA_SECRET_FILE=" + secret},
+                      {out + "/config.yaml", train},
+                      {out + "/config.yaml", "eval " + out},
+                      {out + "/checkpoints/step-6/manifest", train},
+                      {out + "/checkpoints/step-6/rank-0", train},
+                      {out + "/checkpoints/step-6/rank-0", inspect},
+                      {out + "/metrics.jsonl", train},
+                      {out + "/checkpoints", train},
+                      {out, train},
+                      {out, "generate " + out}};
   for (auto& [file, command, shell] : all)
     for (std::string what : {"fifo", "device", "loop", "folder"}) {
       bool is_folder = file == out || file.ends_with("checkpoints");
@@ -73,7 +87,9 @@ TEST_F(FilesTest, ValuesForgeNoLines) {
   auto train = "train --out " + folder + "/o " + config + " ";
   is_bad_input(train + "\"batch=3\nbora: rank 1 lost\"", "batch: expected an integer, got '3\\nbora: rank 1 lost'");
   is_bad_input(train + "\"$(printf 'layout=\\033[2K\\rfine')\"", "layout: unknown layout '\\x1b[2K\\rfine'");
-  is_bad_input(train + "\"$(printf 'policy=\\377')\"", "bora: policy '\\xff': no dtype named '\\xff'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write f32");
+  is_bad_input(
+      train + "\"$(printf 'policy=\\377')\"",
+      "bora: policy '\\xff': no dtype named '\\xff'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write f32");
   auto long_value = "\"$(head -c 100000 /dev/zero | tr '\\0' x)\"";
   for (std::string key : {"batch", "layout", "mesh", "policy", "data", "trace", "model.checkpoint"})
     is_bad_input(train + key + "=" + long_value, "...");

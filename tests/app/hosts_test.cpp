@@ -17,7 +17,8 @@ std::string error_of(const std::string& text) {
 }  // namespace
 
 TEST(Hosts, Lines) {
-  auto hosts = parse_hosts("# two machines\n\n  alpha\nbeta slots=3 iface=eth1   # the fast one\r\n10.0.0.7 iface=ib0 slots=2\n", "hosts");
+  auto hosts = parse_hosts(
+      "# two machines\n\n  alpha\nbeta slots=3 iface=eth1   # the fast one\r\n10.0.0.7 iface=ib0 slots=2\n", "hosts");
   ASSERT_EQ(hosts.size(), 3U);
   EXPECT_EQ(hosts[0].name, "alpha");
   EXPECT_EQ(hosts[0].slots, 1);
@@ -54,8 +55,8 @@ TEST(Hosts, ErrorsNameTheLine) {
   EXPECT_THROW(read_hosts("/no/such/file"), ConfigError);
 }
 TEST(Hosts, WhatOtherHostsAreGiven) {
-  std::string variables[] = {"BORA_CARRIER=zmq", "BORA_RANK=3", "BORA_SECRET_FILE=/s", "OMP_NUM_THREADS=2", "PATH=/bin", "HOME=/root",
-                             "TOKEN=x", "AWS_SECRET=y", "LD_LIBRARY_PATH=/l"};
+  std::string variables[] = {"BORA_CARRIER=zmq", "BORA_RANK=3", "BORA_SECRET_FILE=/s", "OMP_NUM_THREADS=2", "PATH=/bin",
+                             "HOME=/root",       "TOKEN=x",     "AWS_SECRET=y",        "LD_LIBRARY_PATH=/l"};
   std::vector<char*> environment;
   for (auto& v : variables) environment.push_back(v.data());
   environment.push_back(nullptr);

@@ -225,7 +225,8 @@ TEST_F(LaunchTest, TheUsersSecretIsTheJobs) {
     else {
       auto r = run({.ranks = 2}, script);
       EXPECT_EQ(r.code, 0) << r.err;
-      for (auto line : {"a secret of some length\n", "[rank 1] a secret of some length\n"}) EXPECT_NE(r.out.find(line), std::string::npos) << r.out;
+      for (auto line : {"a secret of some length\n", "[rank 1] a secret of some length\n"})
+        EXPECT_NE(r.out.find(line), std::string::npos) << r.out;
     }
   }
   ::unsetenv("BORA_SECRET_FILE");

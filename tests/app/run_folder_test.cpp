@@ -1,4 +1,5 @@
-// The folder of a run: what others wrote stays, what changes is said, damage is named and passed over, a folder that vanishes is noticed.
+// The folder of a run: files of others stay, changes are reported, damage is named and skipped, a folder that vanishes
+// is noticed.
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <csignal>
@@ -12,7 +13,8 @@ struct RunFolderTest : CommandTest {
   std::string out = folder + "/o", train = "train --out " + folder + "/o " + config + " ";
   static std::string tree_of(const std::string& top) {  // names and contents
     std::vector<std::string> all;
-    for (auto& e : fs::recursive_directory_iterator(top)) all.push_back(e.path().string() + (e.is_regular_file() ? ":" + slurp(e.path()) : ""));
+    for (auto& e : fs::recursive_directory_iterator(top))
+      all.push_back(e.path().string() + (e.is_regular_file() ? ":" + slurp(e.path()) : ""));
     std::sort(all.begin(), all.end());
     std::string text;
     for (auto& x : all) text += x + "\n";
@@ -33,8 +35,9 @@ TEST_F(RunFolderTest, AConfigurationThatBoraDidNotWriteStays) {
   std::ofstream(mine + "/config.yaml", std::ios::app) << "# a remark\n";
   std::ofstream(mine + "/metrics.jsonl") << "{\"theirs\": 1}\n";
   auto before = tree_of(mine);
-  for (std::string command : {"train " + mine + "/config.yaml out=" + mine, "launch -n 2 --out " + mine + " " + config,
-                              "train " + config + " steps=0 out=" + mine, "train --resume none " + config + " out=" + mine})
+  for (std::string command :
+       {"train " + mine + "/config.yaml out=" + mine, "launch -n 2 --out " + mine + " " + config,
+        "train " + config + " steps=0 out=" + mine, "train --resume none " + config + " out=" + mine})
     is_bad_input(command, "out: " + mine + "/config.yaml is not of a run: Bora did not write it");
   EXPECT_EQ(tree_of(mine), before);
   for (std::string text : {"", "# Written by me\n", "seed: 0\nsteps: 6\n", "not: [yaml"}) {
@@ -53,7 +56,8 @@ TEST_F(RunFolderTest, AnEarlierVersionsFolderContinues) {
   std::ofstream(out + "/config.yaml") << text;
   ASSERT_EQ(run(train + "steps=8").code, 0);
   EXPECT_TRUE(fs::exists(out + "/config.1.yaml"));
-  text.erase(text.find("trace:"), text.find('\n', text.find("trace:")) + 1 - text.find("trace:"));  // a setting it did not know
+  // A setting unknown to the version that wrote the file.
+  text.erase(text.find("trace:"), text.find('\n', text.find("trace:")) + 1 - text.find("trace:"));
   std::ofstream(out + "/config.yaml") << text;
   EXPECT_EQ(run(train + "steps=9").code, 0);
   EXPECT_EQ(losses(out).size(), 9U);
@@ -119,7 +123,9 @@ TEST_F(RunFolderTest, ADamagedCheckpointIsNamedAndAnOlderOneOffered) {
   auto r = run("launch -n 2 --out " + out + " " + config + " steps=9 --resume good");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("continuing from step 3 (" + older + ")"), std::string::npos) << r.out;
-  EXPECT_TRUE(r.line("passed over, and kept as ").starts_with(out + "/checkpoints/damaged-step-6: checkpoint " + newest)) << r.out;
+  EXPECT_TRUE(
+      r.line("passed over, and kept as ").starts_with(out + "/checkpoints/damaged-step-6: checkpoint " + newest))
+      << r.out;
   EXPECT_EQ(losses(out).size(), 9U);
   EXPECT_EQ(run(train + "steps=10").code, 0);
   fs::remove(out + "/checkpoints/step-10/manifest");
@@ -136,27 +142,32 @@ TEST_F(RunFolderTest, ACopyOfACheckpointIsNotAnotherStep) {
   EXPECT_EQ(run(train + "steps=12 --resume good").line("continuing from step "), "6 (" + out + "/checkpoints/step-6)");
 }
 TEST_F(RunFolderTest, ARestartPassesADamagedCheckpointOver) {
-  auto r = run("launch -n 2 --max-restarts 1 --out " + out + " " + config + " steps=3000 checkpoint_every=20", [&](pid_t launcher) {
-    until([&] { return losses(out).size() > 45; });
-    auto newest = [&] { return fs::exists(out + "/checkpoints/step-40") && !fs::exists(out + "/checkpoints/.step-40.tmp"); };
-    until([&] { return newest() || losses(out).size() > 60; });
-    pid_t rank = 0;
-    for (auto& p : fs::directory_iterator("/proc")) {
-      auto stat = slurp(p.path() / "stat");
-      if (stat.find(" " + std::to_string(launcher) + " ") != std::string::npos && slurp(p.path() / "environ").find("BORA_RANK=1") != std::string::npos)
-        rank = std::stoi(p.path().filename());
-    }
-    ASSERT_GT(rank, 0);
-    ::kill(rank, SIGSTOP);  // nothing is saved from now on
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    std::int64_t last = 0;
-    for (auto& e : fs::directory_iterator(out + "/checkpoints"))
-      if (auto name = e.path().filename().string(); name.starts_with("step-")) last = std::max<std::int64_t>(last, std::stoll(name.substr(5)));
-    flip_last_byte(out + "/checkpoints/step-" + std::to_string(last) + "/rank-0");
-    ::kill(rank, SIGKILL);
-    until([&] { return slurp(folder + "/1.out").find("passed over") != std::string::npos; });
-    ::kill(launcher, SIGTERM);
-  });
+  auto r = run("launch -n 2 --max-restarts 1 --out " + out + " " + config + " steps=3000 checkpoint_every=20",
+               [&](pid_t launcher) {
+                 until([&] { return losses(out).size() > 45; });
+                 auto newest = [&] {
+                   return fs::exists(out + "/checkpoints/step-40") && !fs::exists(out + "/checkpoints/.step-40.tmp");
+                 };
+                 until([&] { return newest() || losses(out).size() > 60; });
+                 pid_t rank = 0;
+                 for (auto& p : fs::directory_iterator("/proc")) {
+                   auto stat = slurp(p.path() / "stat");
+                   if (stat.find(" " + std::to_string(launcher) + " ") != std::string::npos &&
+                       slurp(p.path() / "environ").find("BORA_RANK=1") != std::string::npos)
+                     rank = std::stoi(p.path().filename());
+                 }
+                 ASSERT_GT(rank, 0);
+                 ::kill(rank, SIGSTOP);  // nothing is saved from now on
+                 std::this_thread::sleep_for(std::chrono::milliseconds(300));
+                 std::int64_t last = 0;
+                 for (auto& e : fs::directory_iterator(out + "/checkpoints"))
+                   if (auto name = e.path().filename().string(); name.starts_with("step-"))
+                     last = std::max<std::int64_t>(last, std::stoll(name.substr(5)));
+                 flip_last_byte(out + "/checkpoints/step-" + std::to_string(last) + "/rank-0");
+                 ::kill(rank, SIGKILL);
+                 until([&] { return slurp(folder + "/1.out").find("passed over") != std::string::npos; });
+                 ::kill(launcher, SIGTERM);
+               });
   EXPECT_EQ(r.code, 130) << r.out << r.err;
   EXPECT_NE(r.err.find("restarting the job (1 of 1)"), std::string::npos) << r.err;
   EXPECT_NE(r.out.find("passed over, and kept as " + out + "/checkpoints/damaged-step-"), std::string::npos) << r.out;
@@ -173,7 +184,8 @@ TEST_F(RunFolderTest, AFolderThatVanishesIsNoticedAndTheStateIsSavedElsewhere) {
         if (!moved) fs::remove_all(out + ".elsewhere");
       });
       EXPECT_EQ(r.code, 2) << r.out << r.err;
-      EXPECT_TRUE(r.err.starts_with("bora: out: " + out + " was moved or removed while this run wrote into it; step ")) << r.err;
+      EXPECT_TRUE(r.err.starts_with("bora: out: " + out + " was moved or removed while this run wrote into it; step "))
+          << r.err;
       EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
       auto saved = r.line("checkpoint: ");
       EXPECT_TRUE(saved.starts_with(out + ".rescued/checkpoints/step-")) << saved;
@@ -207,7 +219,8 @@ TEST_F(RunFolderTest, AFullDiskCommitsNoHalfOfACheckpoint) {
   ASSERT_EQ(run(train).code, 0);
   auto before = tree_of(out + "/checkpoints/step-6");
   // Files end at 64 KiB: a checkpoint of 250 does not fit.
-  is_bad_input(train + "steps=9", "cannot write " + out + "/checkpoints/.step-9.tmp/rank-0: File too large", "trap '' XFSZ; ulimit -f 128;");
+  is_bad_input(train + "steps=9", "cannot write " + out + "/checkpoints/.step-9.tmp/rank-0: File too large",
+               "trap '' XFSZ; ulimit -f 128;");
   EXPECT_FALSE(fs::exists(out + "/checkpoints/.step-9.tmp"));
   EXPECT_EQ(tree_of(out + "/checkpoints/step-6"), before);
   EXPECT_EQ(run(train + "steps=9").line("continuing from step "), "6 (" + out + "/checkpoints/step-6)");

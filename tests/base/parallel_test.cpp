@@ -1,4 +1,5 @@
-// parallel_for: every iteration once, whatever the number of threads, callers, exceptions and forks, and where threads cannot be made.
+// parallel_for: every iteration once, whatever the number of threads, callers, exceptions and forks, and where threads
+// cannot be made.
 #include "bora/base/parallel.h"
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -110,7 +111,8 @@ TEST(Parallel, EveryIterationOnceForEverySizeGrainAndNumberOfThreads) {
           seen.run(b, e);
         });
         EXPECT_TRUE(seen.once()) << n << " by " << grain << " on " << threads;
-        EXPECT_LE(seen.ranges, std::max<I>(1, std::min<I>(threads, (n + std::max<I>(1, grain) - 1) / std::max<I>(1, grain))));
+        EXPECT_LE(seen.ranges,
+                  std::max<I>(1, std::min<I>(threads, (n + std::max<I>(1, grain) - 1) / std::max<I>(1, grain))));
       }
   }
 }
@@ -272,7 +274,8 @@ TEST(Parallel, FewerThreadsWhereTheSystemMakesNoMoreAndItIsSaidOnce) {
       return wrong + (threads_left == (1 << 30));
     });
     EXPECT_EQ(told.code, 0);
-    EXPECT_EQ(told.text, "bora: kernels run on " + std::to_string(possible + 1) + " of 5 threads: the system makes no more (Resource temporarily unavailable)\n");
+    EXPECT_EQ(told.text, "bora: kernels run on " + std::to_string(possible + 1) +
+                             " of 5 threads: the system makes no more (Resource temporarily unavailable)\n");
   }
 }
 #endif
@@ -301,7 +304,8 @@ TEST(Parallel, DISABLED_EndsInTheMiddle) {
 TEST(Parallel, TheProcessEndsWhileOtherThreadsRunLoops) {
   for (int i = 0; i < 3; ++i) {
     auto told = in_child([] {
-      ::execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", "--gtest_filter=Parallel.DISABLED_EndsInTheMiddle", nullptr);
+      ::execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+              "--gtest_filter=Parallel.DISABLED_EndsInTheMiddle", nullptr);
       return 1;
     });
     EXPECT_EQ(told.code, 0) << told.text;

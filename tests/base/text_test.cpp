@@ -8,18 +8,21 @@ std::string xs(std::size_t n) { return std::string(n, 'x'); }
 }  // namespace
 
 TEST(OneLine, WhatIsFineStaysAsItIs) {
-  for (std::string text : {"", "batch: must be 1 or more rows, got 0", "rank 1's peer, 'a b' and the ranks' axes", "größer als 2³ → \U0001F600", "it's 'x"})
+  for (std::string text : {"", "batch: must be 1 or more rows, got 0", "rank 1's peer, 'a b' and the ranks' axes",
+                           "größer als 2³ → \U0001F600", "it's 'x"})
     EXPECT_EQ(one_line(text), text);
 }
 TEST(OneLine, ControlCharactersAndOtherBytesAreEscaped) {
   EXPECT_EQ(one_line("a\nb\r\tc\x1b[2K\x7f"), "a\\nb\\r\\tc\\x1b[2K\\x7f");
   EXPECT_EQ(one_line(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(one_line("\xff\xc3(\xe0\x80\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xc3"), "\\xff\\xc3(\\xe0\\x80\\x80 \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xc3");
+  EXPECT_EQ(one_line("\xff\xc3(\xe0\x80\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xc3"),
+            "\\xff\\xc3(\\xe0\\x80\\x80 \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xc3");
   EXPECT_EQ(one_line("\xc2\x85 next line"), "\\xc2\\x85 next line");
 }
 TEST(OneLine, LongValuesLoseTheirMiddleAndTheRestStays) {
   EXPECT_EQ(one_line("got '" + xs(198) + "' here"), "got '" + xs(198) + "' here");
-  EXPECT_EQ(one_line("got '" + xs(10000000) + "'; did you mean y?"), "got '" + xs(132) + "..." + xs(66) + "'; did you mean y?");
+  EXPECT_EQ(one_line("got '" + xs(10000000) + "'; did you mean y?"),
+            "got '" + xs(132) + "..." + xs(66) + "'; did you mean y?");
   EXPECT_EQ(one_line("no file at /" + xs(5000) + "/end: no"), "no file at /" + xs(132) + "..." + xs(62) + "/end: no");
   auto words = one_line("got 'a b" + std::string(3000, ' ') + "c'; do this");
   EXPECT_EQ(words.size(), 4 + 203 + 9U);

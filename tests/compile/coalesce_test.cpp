@@ -1,4 +1,5 @@
-// Collectives of a partitioned Program: small neighbours become one, starts and waits, errors while something is under way.
+// Collectives of a partitioned Program: small neighbours become one, starts and waits, errors while something is under
+// way.
 #include <gtest/gtest.h>
 #include <condition_variable>
 #include <deque>

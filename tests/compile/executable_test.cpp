@@ -1,4 +1,5 @@
-// A compiled Program gives the bits of interpret(): straight lines, loops, branches, donation, shared outputs, empty arrays.
+// A compiled Program gives the bits of interpret(): straight lines, loops, branches, donation, shared outputs, empty
+// arrays.
 #include "bora/compile/executable.h"
 #include <gtest/gtest.h>
 #include <thread>
@@ -74,7 +75,7 @@ TEST(Executable, OutputsMayBeInputsViewsAndEachOther) {
   EXPECT_EQ(memory(out[4]), memory(out[1]));
 }
 
-// ---- donation -----------------------------------------------------------------------------------------------------------
+// ---- donation ------------------------------------------------------------------------------------------------------
 Arrays update(const Arrays& a) {
   auto m = a[1] * 0.9 + a[2] * 0.1;
   return {a[0] - m * 0.01, m};
@@ -130,7 +131,7 @@ TEST(Donation, AnInputThatIsReturnedStays) {
   same_bits(executable(p, {true})->run({numbers({6}, 1)}, {true}), want);
 }
 
-// ---- loops --------------------------------------------------------------------------------------------------------------
+// ---- loops ---------------------------------------------------------------------------------------------------------
 /// body: (consts, carry, x) -> (carry, y).
 Arrays scan_of(const FlatFn& body, const Arrays& consts, const Arrays& carry, const Arrays& xs, std::int64_t length,
                bool reverse = false) {
@@ -279,7 +280,7 @@ TEST(Scan, WhatDoesNotChangeRunsOnce) {
   auto flops = executable(p)->info().flops;
   EXPECT_LT(flops, 102 * 2 * 64 + 100 * 100) << executable(p)->explain();
 }
-/// Bits are those of the loop written out, whichever side the matrix is on; the turning is outside of the loop.
+/// Bits are those of the unrolled loop, whichever side the matrix is on; the transpose is outside the loop.
 TEST(Scan, MatricesMultipliedAlongRowsAreTurnedOnce) {
   auto body = [](const Arrays& a) {
     return Arrays{tanh(matmul(a[0], a[1])), matmul(a[1], transpose(a[0])), matmul(a[1], a[0])};
@@ -287,7 +288,8 @@ TEST(Scan, MatricesMultipliedAlongRowsAreTurnedOnce) {
   for (int n : {1, 5, 24, 40}) scan_agrees(body, {numbers({n, n}, 1)}, {numbers({n}, 2)}, {}, 9);
   auto few = [](const Arrays& a) { return Arrays{dot_general(a[1], a[0], {{}, {}, {1}, {1}})}; };
   scan_agrees(few, {numbers({24, 24}, 1)}, {numbers({3, 24}, 2)}, {}, 9);
-  auto p = stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, 9); }, {{{24, 24}, f32}, {{24}, f32}}).program;
+  auto p = stage([&](const Arrays& a) { return scan_of(body, {a[0]}, {a[1]}, {}, 9); }, {{{24, 24}, f32}, {{24}, f32}})
+               .program;
   auto told = executable(p)->explain();
   auto turned = told.find("transpose"), loop = told.find("scan");
   EXPECT_LT(turned, loop) << told;
@@ -397,7 +399,7 @@ TEST(Prune, WhatNobodyReadsIsNotComputed) {
   pruned([&](const Arrays& a) { return Arrays{call(ops::While{more, next, 1, 1}, a)[1]}; },
          {constant(3, i32), x, constant(0, i32), y, x}, 3, 2);
 }
-// ---- memory, errors, threads -----------------------------------------------------------------------------------------------
+// ---- memory, errors, threads ---------------------------------------------------------------------------------------
 TEST(Plan, TemporariesShareTheSlab) {
   Type t{{32, 32}, f32};
   auto p = stage(
@@ -485,7 +487,9 @@ TEST(Executable, ATraceHasASpanForEveryKernelAndLoop) {
   for (auto& s : spans) {
     EXPECT_EQ(s.kind, trace::Kind::kernel);
     EXPECT_FALSE(s.label->name.empty());
-    if (s.label->place) { EXPECT_NE(s.label->place(s.label->subject.get()).find("executable_test.cpp"), std::string::npos); }
+    if (s.label->place) {
+      EXPECT_NE(s.label->place(s.label->subject.get()).find("executable_test.cpp"), std::string::npos);
+    }
   }
   EXPECT_GT(trace::totals(spans).kernel, 0);
 }

@@ -88,7 +88,7 @@ std::vector<Case> cases() {
     r.push_back(norm);
     return r;
   };
-  // Of each layer only its weights: the mask and the scaled table are made in front of the loop, what nobody reads is not made.
+  // A layer reads only its weights: the mask and the scaled table are computed before the loop, unread values never.
   auto layers = [](const Arrays& a) {
     auto body = [&](const Arrays& c) {
       auto n = c[0].shape(-1);
@@ -121,7 +121,9 @@ std::vector<Case> cases() {
       {"bias, gelu, dropout, residual", dropout, {x, w, ct, key}},
       {"its backward", backward(dropout, {true, true, true, false}), {x, w, ct, key, numbers({4, 32, 96}, 9)}},
       {"AdamW", [](const Arrays& a) { return adamw(a, false); }, {x, ct, abs(ct), ct + 1.0, constant(3, i32)}},
-      {"AdamW with a bf16 copy", [](const Arrays& a) { return adamw(a, true); }, {x, ct, abs(ct), ct + 1.0, constant(3, i32)}},
+      {"AdamW with a bf16 copy",
+       [](const Arrays& a) { return adamw(a, true); },
+       {x, ct, abs(ct), ct + 1.0, constant(3, i32)}},
       // The norm is known behind the first pass over all gradients: three loops for their squares, two to scale them.
       // Six times a pass over carry, mask and table.
       {"scan over layers", layers, {numbers({48, 48}, 1), numbers({48, 48}, 2), numbers({6, 48}, 3)}, 2, 7.0},
@@ -190,8 +192,12 @@ TEST(FuseTable, ExplainSaysWhatIsApart) {
        "before all of them are made");
   says([](const Arrays& a) { return Arrays{exp(exp(a[0] + 1.0).astype(f64))}; }, {x},
        "one computes in 4 bytes, the other in 8");
-  says([](const Arrays& a) { return Arrays{reshape(exp(a[0]), {8, 160}) - amax(reshape(exp(a[0]), {8, 160}), 1, {.keepdims = true}) *
-                                           sum(sum(exp(a[0]), 1))}; }, {x}, "apart");
+  says(
+      [](const Arrays& a) {
+        return Arrays{reshape(exp(a[0]), {8, 160}) -
+                      amax(reshape(exp(a[0]), {8, 160}), 1, {.keepdims = true}) * sum(sum(exp(a[0]), 1))};
+      },
+      {x}, "apart");
 }
 }  // namespace
 }  // namespace bora

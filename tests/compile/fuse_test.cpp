@@ -189,7 +189,7 @@ TEST(Fuse, CanBeSwitchedOff) {
   same_bits(plain->run({numbers({4, 7}, 1)}), fused);
 }
 
-// ---- random Programs ------------------------------------------------------------------------------------------------------
+// ---- random Programs -----------------------------------------------------------------------------------------------
 struct Maker {
   std::mt19937 random;
   Arrays values;

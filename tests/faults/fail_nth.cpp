@@ -1,6 +1,6 @@
 // fail_nth.cpp -- for LD_PRELOAD: lets the n-th call of one function of the C library fail, and counts all of them.
-// FAULT_CALL its name, FAULT_NTH which call of it, FAULT_LENGTH how many from there on (1), FAULT_ERRNO with what; FAULT_COUNTS a file of
-// Counts, to which calls are added.
+// FAULT_CALL: its name; FAULT_NTH: the call that fails; FAULT_LENGTH: how many fail from there on (1); FAULT_ERRNO: the
+// error; FAULT_COUNTS: a file of Counts, to which calls are added.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -46,7 +46,7 @@ Wanted& wanted() {
   static Wanted w;
   return w;
 }
-/// Counts; whether this call is to fail, with errno set.
+/// Counts the call; true if it is to fail, with errno set.
 bool fails(Call c) {
   auto& w = wanted();
   auto n = w.counts->of[static_cast<int>(c)].fetch_add(1) + 1;
@@ -99,7 +99,8 @@ FAULTY(int, rename, (const char* a, const char* b) noexcept, (a, b))
 FAULTY(int, mkdir, (const char* a, mode_t b) noexcept, (a, b))
 FAULTY(int, sched_setaffinity, (pid_t a, size_t b, const cpu_set_t* c) noexcept, (a, b, c))
 FAULTY(int, getifaddrs, (ifaddrs** a) noexcept, (a))
-FAULTY(ssize_t, process_vm_readv, (pid_t a, const iovec* b, unsigned long c, const iovec* d, unsigned long e, unsigned long f) noexcept,
+FAULTY(ssize_t, process_vm_readv,
+       (pid_t a, const iovec* b, unsigned long c, const iovec* d, unsigned long e, unsigned long f) noexcept,
        (a, b, c, d, e, f))
 extern "C" void* mmap(void* a, size_t b, int c, int d, int e, off_t f) noexcept {
   static auto* const next = real(&::mmap, "mmap");

@@ -1,5 +1,5 @@
-// The law: whichever call to the system fails, a run ends within a bound, with exit code 0 and the same result as without the fault, or
-// with 2 or 86 and one line that begins "bora: ". Never by a signal, never without an end.
+// The law: whichever call to the system fails, a run ends within a bound, with exit code 0 and the same result as
+// without the fault, or with 2 or 86 and one line that begins "bora: ". Never by a signal, never without an end.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -32,17 +32,20 @@ std::string slurp(const std::string& path) {
   s << std::ifstream(path).rdbuf();
   return s.str();
 }
-/// What the functions that are counted say when the system is short of something, or a signal comes.
+/// The errors of the counted functions when the system is short of a resource, or a signal comes.
 std::vector<int> errors_of(const std::string& call) {
   static const std::map<std::string, std::vector<int>> known{
-      {"socket", {EMFILE, ENOBUFS}}, {"bind", {EADDRINUSE, ENOMEM}}, {"listen", {EADDRINUSE}}, {"accept4", {EMFILE, ECONNABORTED, EINTR}},
-      {"connect", {ECONNREFUSED, ENETUNREACH}}, {"send", {ECONNRESET, EINTR, EAGAIN}}, {"sendmsg", {ENOBUFS, EINTR, EAGAIN, ECONNRESET}},
-      {"recv", {ECONNRESET, EINTR, EAGAIN}}, {"recvmsg", {EINTR, EAGAIN, ENOBUFS}}, {"readv", {EINTR, ECONNRESET}}, {"setsockopt", {ENOPROTOOPT}},
-      {"epoll_create1", {EMFILE}}, {"epoll_ctl", {ENOMEM, ENOSPC}}, {"epoll_wait", {EINTR}}, {"eventfd", {EMFILE}}, {"poll", {EINTR, ENOMEM}},
-      {"memfd_create", {EMFILE, ENOMEM}}, {"ftruncate", {EFBIG, ENOSPC}}, {"read", {EIO, EINTR}}, {"pread", {EIO, EINTR}},
-      {"write", {ENOSPC, EINTR, EIO, EFBIG}}, {"writev", {ENOSPC, EIO}}, {"fsync", {EIO, ENOSPC}}, {"rename", {ENOSPC, EIO}},
-      {"mkdir", {ENOSPC, EACCES}}, {"sched_setaffinity", {EINVAL}}, {"getifaddrs", {EMFILE}}, {"process_vm_readv", {ENOMEM, EPERM}},
-      {"mmap", {ENOMEM}}, {"open", {EMFILE, EIO}}, {"openat", {EMFILE, EIO}}, {"pthread_create", {EAGAIN}}, {"getaddrinfo", {EAGAIN}}};
+      {"socket", {EMFILE, ENOBUFS}}, {"bind", {EADDRINUSE, ENOMEM}}, {"listen", {EADDRINUSE}},
+      {"accept4", {EMFILE, ECONNABORTED, EINTR}}, {"connect", {ECONNREFUSED, ENETUNREACH}},
+      {"send", {ECONNRESET, EINTR, EAGAIN}}, {"sendmsg", {ENOBUFS, EINTR, EAGAIN, ECONNRESET}},
+      {"recv", {ECONNRESET, EINTR, EAGAIN}}, {"recvmsg", {EINTR, EAGAIN, ENOBUFS}}, {"readv", {EINTR, ECONNRESET}},
+      {"setsockopt", {ENOPROTOOPT}}, {"epoll_create1", {EMFILE}}, {"epoll_ctl", {ENOMEM, ENOSPC}},
+      {"epoll_wait", {EINTR}}, {"eventfd", {EMFILE}}, {"poll", {EINTR, ENOMEM}}, {"memfd_create", {EMFILE, ENOMEM}},
+      {"ftruncate", {EFBIG, ENOSPC}}, {"read", {EIO, EINTR}}, {"pread", {EIO, EINTR}},
+      {"write", {ENOSPC, EINTR, EIO, EFBIG}}, {"writev", {ENOSPC, EIO}}, {"fsync", {EIO, ENOSPC}},
+      {"rename", {ENOSPC, EIO}}, {"mkdir", {ENOSPC, EACCES}}, {"sched_setaffinity", {EINVAL}},
+      {"getifaddrs", {EMFILE}}, {"process_vm_readv", {ENOMEM, EPERM}}, {"mmap", {ENOMEM}}, {"open", {EMFILE, EIO}},
+      {"openat", {EMFILE, EIO}}, {"pthread_create", {EAGAIN}}, {"getaddrinfo", {EAGAIN}}};
   return known.at(call);
 }
 struct Result {
@@ -50,7 +53,8 @@ struct Result {
   std::string out, err;
 };
 struct FaultsTest : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_faults_" + std::to_string(::getpid()))).string(), text = folder + "/text";
+  std::string folder = (fs::temp_directory_path() / ("bora_faults_" + std::to_string(::getpid()))).string(),
+              text = folder + "/text";
   Counts* counts = nullptr;
   int runs = 0;
   FaultsTest() {
@@ -58,8 +62,9 @@ struct FaultsTest : testing::Test {
     fs::create_directories(folder);
     std::ofstream file(text);
     for (int i = 0; i < 400; ++i) file << "The wind number " << i * i << " blows over the hills.\n%\n";
-    std::ofstream(folder + "/tiny.yaml") << "steps: 4\nwarmup: 2\nbatch: 6\ncheckpoint_every: 2\nthreads: 1\njoin_timeout: 4\neval_rows: 12\ndata: " << text
-                                         << "\nmodel: {layers: 1, embed: 24, heads: 3, positions: 16}\n";
+    std::ofstream(folder + "/tiny.yaml")
+        << "steps: 4\nwarmup: 2\nbatch: 6\ncheckpoint_every: 2\nthreads: 1\njoin_timeout: 4\neval_rows: 12\ndata: "
+        << text << "\nmodel: {layers: 1, embed: 24, heads: 3, positions: 16}\n";
     std::ofstream(folder + "/counts").close();
     fs::resize_file(folder + "/counts", sizeof(Counts));
     int fd = ::open((folder + "/counts").c_str(), O_RDWR);
@@ -79,7 +84,8 @@ struct FaultsTest : testing::Test {
     auto said = folder + "/said-" + std::to_string(++runs);
     auto pid = ::fork();
     if (pid != 0) return {pid, said};
-    for (auto [name, fd] : {std::pair{".out", 1}, {".err", 2}}) ::dup2(::open((said + name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666), fd);
+    for (auto [name, fd] : {std::pair{".out", 1}, {".err", 2}})
+      ::dup2(::open((said + name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666), fd);
     for (auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
     ::setenv("GOMP_SPINCOUNT", "0", 1);
     ::close_range(3, ~0U, 0);  // what whoever started the tests left open
@@ -93,18 +99,24 @@ struct FaultsTest : testing::Test {
     while ((ended = ::waitpid(r.pid, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     if (ended == 0) ::kill(r.pid, SIGKILL), ::waitpid(r.pid, &status, 0);
-    return {ended == 0 ? -1000 : WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(r.said + ".out"), slurp(r.said + ".err")};
+    return {ended == 0          ? -1000
+            : WIFEXITED(status) ? WEXITSTATUS(status)
+                                : -WTERMSIG(status),
+            slurp(r.said + ".out"), slurp(r.said + ".err")};
   }
   /// A job of `size` ranks, `victim` with these variables.
-  std::vector<Result> run(const std::string& out, int size, int victim, const Variables& faults, const std::string& carrier = "auto",
-                          const std::function<void()>& before = {}) {
+  std::vector<Result> run(const std::string& out, int size, int victim, const Variables& faults,
+                          const std::string& carrier = "auto", const std::function<void()>& before = {}) {
     static int port = 12000 + ::getpid() * 13 % 7000;
     ++port;
     std::vector<Rank> ranks;
     for (int r = 0; r < size; ++r) {
       Variables v;
       if (size > 1)
-        v = {{"BORA_RANK", std::to_string(r)}, {"BORA_SIZE", std::to_string(size)}, {"BORA_ROOT", "127.0.0.1:" + std::to_string(port)}, {"BORA_CARRIER", carrier}};
+        v = {{"BORA_RANK", std::to_string(r)},
+             {"BORA_SIZE", std::to_string(size)},
+             {"BORA_ROOT", "127.0.0.1:" + std::to_string(port)},
+             {"BORA_CARRIER", carrier}};
       if (r == victim) v.insert(v.end(), faults.begin(), faults.end());
       ranks.push_back(start(out, v, r == victim ? before : nullptr));
     }
@@ -124,7 +136,7 @@ struct FaultsTest : testing::Test {
     for (std::string line; std::getline(s, line);) n += line.starts_with(begin);
     return n;
   }
-  /// What the law says about how the ranks ended; empty if all is well.
+  /// How the ends of the ranks break the law; empty if they do not.
   static std::string broken(const std::vector<Result>& results, const std::string& out, const std::string& right) {
     std::ostringstream s;
     bool well = true;
@@ -133,16 +145,19 @@ struct FaultsTest : testing::Test {
       well = well && x.code == 0;
       bool error = x.code == 2 || x.code == 86;
       if (x.code != 0 && !error) s << " rank " << r << " ended with " << x.code;
-      if (error && lines(x.err, "bora: ") != 1) s << " rank " << r << " (" << x.code << ") says " << lines(x.err, "bora: ") << " errors";
+      if (error && lines(x.err, "bora: ") != 1)
+        s << " rank " << r << " (" << x.code << ") says " << lines(x.err, "bora: ") << " errors";
       if (x.code == 0 && lines(x.err, "bora: ") != 0) s << " rank " << r << " ends well with an error";
     }
     bool stored = fs::exists(out + "/checkpoints/step-4/manifest");
-    if (results[0].code == 0 && well && (loss(results[0].out) != right || !stored)) s << " another result: " << loss(results[0].out) << (stored ? "" : ", no checkpoint");
+    if (results[0].code == 0 && well && (loss(results[0].out) != right || !stored))
+      s << " another result: " << loss(results[0].out) << (stored ? "" : ", no checkpoint");
     if (!s.str().empty())
-      for (auto& x : results) s << "\n" << x.code << " " << x.out.substr(x.out.size() - std::min<std::size_t>(x.out.size(), 200)) << x.err;
+      for (auto& x : results)
+        s << "\n" << x.code << " " << x.out.substr(x.out.size() - std::min<std::size_t>(x.out.size(), 200)) << x.err;
     return s.str();
   }
-  /// A job, how often one of its ranks calls what when nothing fails, and its result.
+  /// A job, the number of calls of each function by one of its ranks without faults, and its result.
   struct Plain {
     int size, victim;
     std::string carrier, right;
@@ -159,7 +174,7 @@ struct FaultsTest : testing::Test {
     EXPECT_GT(*std::max_element(p.calls.begin(), p.calls.end()), 5) << "nothing is counted";
     return p;
   }
-  /// The law for `length` calls from the n-th on. Rank 0's code.
+  /// Checks the law with `length` failing calls from the n-th on. Returns rank 0's exit code.
   int check(const Plain& p, int call, int n, int error, int length = 1) {
     auto out = folder + "/out";
     fs::remove_all(out);
@@ -170,12 +185,15 @@ struct FaultsTest : testing::Test {
                         {"FAULT_LENGTH", std::to_string(length)},
                         {"FAULT_ERRNO", std::to_string(error)}},
                        p.carrier);
-    EXPECT_EQ(broken(results, out, p.right), "") << kNames[call] << " " << n << " of " << p.calls[static_cast<std::size_t>(call)] << ", " << length << " of them: "
-                                                 << std::strerror(error) << "; " << p.size << " ranks, of rank " << p.victim << ", " << p.carrier;
+    EXPECT_EQ(broken(results, out, p.right), "")
+        << kNames[call] << " " << n << " of " << p.calls[static_cast<std::size_t>(call)] << ", " << length
+        << " of them: " << std::strerror(error) << "; " << p.size << " ranks, of rank " << p.victim << ", "
+        << p.carrier;
     return results[0].code;
   }
   /// Lets calls fail one after the other; of each function about `most` of them, beginning with the first.
-  void law(int size, int victim, int most, const std::string& carrier = "auto", const std::set<std::string>& calls = {}) {
+  void law(int size, int victim, int most, const std::string& carrier = "auto",
+           const std::set<std::string>& calls = {}) {
     auto p = plain(size, victim, carrier);
     if (HasFailure()) return;
     auto only = std::getenv("FAULTS_ONLY");
@@ -185,7 +203,8 @@ struct FaultsTest : testing::Test {
       auto of = p.calls[static_cast<std::size_t>(c)];
       bool thread = kNames[c] == std::string("pthread_create");  // few, and each one is another's
       auto stride = thread ? 1 : std::max(1, of / most);
-      for (int n = 1, k = 0; n <= of; n += stride, ++k) check(p, c, n, errors[static_cast<std::size_t>(k) % errors.size()]);
+      for (int n = 1, k = 0; n <= of; n += stride, ++k)
+        check(p, c, n, errors[static_cast<std::size_t>(k) % errors.size()]);
     }
   }
   /// One run within limits, and what its line says.
@@ -206,10 +225,14 @@ TEST_F(FaultsTest, LimitsAreOneLine) {
   limited(RLIMIT_NOFILE, 4, 2, "Too many open files");
 }
 TEST_F(FaultsTest, FewAlone) { law(1, 0, 1); }
-TEST_F(FaultsTest, FewOfTwoRanks) { law(2, 0, 1, "auto", {"recvmsg", "sendmsg", "accept4", "memfd_create", "mmap", "epoll_ctl"}); }
+TEST_F(FaultsTest, FewOfTwoRanks) {
+  law(2, 0, 1, "auto", {"recvmsg", "sendmsg", "accept4", "memfd_create", "mmap", "epoll_ctl"});
+}
 /// Any call of any rank over any carrier, now and then several in a row: FAULTS_SECONDS (30) long, from FAULTS_SEED.
 TEST_F(FaultsTest, Soak) {
-  auto number = [](const char* name, unsigned otherwise) { return std::getenv(name) ? static_cast<unsigned>(std::atoi(std::getenv(name))) : otherwise; };
+  auto number = [](const char* name, unsigned otherwise) {
+    return std::getenv(name) ? static_cast<unsigned>(std::atoi(std::getenv(name))) : otherwise;
+  };
   auto seed = number("FAULTS_SEED", static_cast<unsigned>(::getpid()));
   std::mt19937 random(seed);
   auto any = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -225,7 +248,8 @@ TEST_F(FaultsTest, Soak) {
     auto of = p.calls[call];
     if (of == 0) continue;
     auto errors = errors_of(kNames[call]);
-    ++codes[check(p, static_cast<int>(call), 1 + static_cast<int>(any(static_cast<std::size_t>(of))), errors[any(errors.size())], any(4) == 0 ? 2 + static_cast<int>(any(6)) : 1)];
+    ++codes[check(p, static_cast<int>(call), 1 + static_cast<int>(any(static_cast<std::size_t>(of))),
+                  errors[any(errors.size())], any(4) == 0 ? 2 + static_cast<int>(any(6)) : 1)];
   }
   std::printf("seed %u:", seed);
   for (auto [code, n] : codes) std::printf(" %d runs ended with %d,", n, code);

@@ -1,5 +1,6 @@
-// A peer of the job that says nonsense: control messages to the judge and to a rank, data messages for a collective under way. Items of the
-// input: what it is and from whom (1 byte), its length (2), its bytes. Errors are welcome; the rank ends its job and nothing else happens.
+// A peer of the job that sends nonsense: control messages to the judge and to a rank, data messages for a collective in
+// flight. Items of the input: kind and sender (1 byte), length (2), bytes. Errors are welcome; the rank ends its job
+// and nothing else happens.
 #include <sched.h>
 #include <cstring>
 #include "engine/engine.h"
@@ -14,7 +15,8 @@ struct Item {
 std::vector<Item> items_of(std::string_view text) {
   std::vector<Item> items;
   while (text.size() >= 3 && items.size() < 100) {
-    auto n = std::min<std::size_t>(static_cast<std::uint8_t>(text[1]) | static_cast<std::uint8_t>(text[2]) << 8, text.size() - 3);
+    auto n = std::min<std::size_t>(static_cast<std::uint8_t>(text[1]) | static_cast<std::uint8_t>(text[2]) << 8,
+                                   text.size() - 3);
     items.push_back({static_cast<std::uint8_t>(text[0]), text.substr(3, n)});
     text.remove_prefix(3 + n);
   }
@@ -86,8 +88,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   auto count = items.size();
   std::vector<float> in(1024, 1), out(1024);
   try {
-    auto engine = std::make_shared<Engine>(EngineOptions{.rank = 0, .size = kRanks}, std::make_unique<Scripted>(std::move(items)));
-    auto w = engine->start({.ranks = {0, 1, 2}}, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {1024}});
+    auto engine = std::make_shared<Engine>(EngineOptions{.rank = 0, .size = kRanks},
+                                           std::make_unique<Scripted>(std::move(items)));
+    auto w = engine->start({.ranks = {0, 1, 2}},
+                           {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {1024}});
     for (std::size_t k = 0; k < count + 2 && !w->test(); ++k) {}
     engine->abort("the input is over");
     w.reset();

@@ -1,4 +1,4 @@
-// A file of hosts. What is accepted has as many slots as its hosts, and gives any number of them up to that.
+// A file of hosts. A file that is accepted has as many slots as its hosts, and gives any number of them up to that.
 #include <cstdint>
 #include <cstdlib>
 #include "app/hosts.h"

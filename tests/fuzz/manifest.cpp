@@ -1,4 +1,5 @@
-// A checkpoint's manifest under a right checksum. What is accepted can be restored: every block's bytes lie where they should, once.
+// A checkpoint's manifest under a right checksum. A manifest that is accepted can be restored: every block's bytes lie
+// where they should, once.
 #include <cstdlib>
 #include <cstring>
 #include "bora/base/crc32c.h"
@@ -37,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   std::string body(reinterpret_cast<const char*>(data), n), header("borackp1\1\0\0\0", 12);
   auto crc = crc32c(body.data(), body.size());
   auto size = static_cast<std::uint64_t>(body.size());
-  header.append(reinterpret_cast<const char*>(&crc), sizeof crc).append(reinterpret_cast<const char*>(&size), sizeof size);
+  header.append(reinterpret_cast<const char*>(&crc), sizeof crc)
+      .append(reinterpret_cast<const char*>(&size), sizeof size);
   try {
     auto m = parse_manifest(header + body);
     if (m.notes.size() <= 1) need(manifest_bytes(m) == header + body);  // of a note that is there twice one stays

@@ -1,4 +1,4 @@
-// NumPy's files. What is accepted has all the bytes that it says.
+// NumPy's files. A file that is accepted has all the bytes that its header states.
 #include <cstdlib>
 #include "bora/base/error.h"
 #include "io/npy_format.h"

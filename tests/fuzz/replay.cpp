@@ -1,4 +1,5 @@
-// Runs every file of a folder through a fuzz target: what was found once stays found. Fails if there is none.
+// Runs every file of a folder through a fuzz target: a bug that was found once does not return. Fails if there is no
+// file.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,4 +1,5 @@
-// A ring in shared memory that the other side fills as it likes: two counts, then the ring's first bytes. Nothing outside is read.
+// A ring in shared memory with arbitrary contents from the other side: two counts, then the ring's first bytes. Nothing
+// outside is read.
 #include <algorithm>
 #include <cstring>
 #include "carrier/shm_ring.h"
@@ -20,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
     RingReader::Message m;
     unsigned sum = 0;
     for (int k = 0; k < 64 && reader->next(m); ++k)
-      for (std::uint64_t i = 0, in_ring = bytes_in_ring(m.header); i < in_ring; ++i) sum += static_cast<unsigned>(m.payload[i]);
+      for (std::uint64_t i = 0, in_ring = bytes_in_ring(m.header); i < in_ring; ++i)
+        sum += static_cast<unsigned>(m.payload[i]);
     asm volatile("" : : "r"(sum));
   } catch (const bora::TransportError&) {}
   return 0;

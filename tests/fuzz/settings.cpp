@@ -1,4 +1,5 @@
-// Settings: a YAML text, then, each after a zero byte, items key=value. What is accepted is written and read again as the same.
+// Settings: a YAML text, then, each after a zero byte, items key=value. Settings that are accepted are the same when
+// they are written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include "bora/base/error.h"
@@ -18,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   std::vector<std::string> items(parts.begin() + 1, parts.end());
   try {
     auto s = parse_settings(parts[0], "fuzz.yaml", items);
-    if (first_not_utf8(s.data + s.out + s.trace + s.mesh + s.layout + s.policy + s.model.checkpoint) != text.npos) return 0;
+    if (first_not_utf8(s.data + s.out + s.trace + s.mesh + s.layout + s.policy + s.model.checkpoint) != text.npos)
+      return 0;
     auto again = to_yaml(parse_settings(to_yaml(s), "again.yaml"));
     if (again != to_yaml(s)) std::abort();
   } catch (const ConfigError&) {}

@@ -1,5 +1,6 @@
-// Data over tcp: what a connection can send. The first byte says whether a true greeting comes first, and whether headers are given the
-// magic number, version and checksum that they need to be looked at; behind them come payloads as long as they say.
+// Data over tcp: anything that a connection can send. The first byte says whether a true greeting comes first, and
+// whether headers get the magic number, version and checksum without which they are not read; payloads follow them, as
+// long as they say.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <cstdlib>
@@ -41,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   if (n == 0) return 0;
   auto listener = listen_on_tcp("127.0.0.1");
   int port = std::atoi(listener.address.c_str() + listener.address.rfind(':') + 1);
-  auto path = make_tcp_data(std::move(listener), {.epoch = kEpoch, .addresses = {"", "", ""}, .nonces = {"", "", ""}}, [](int) {});
+  auto path = make_tcp_data(std::move(listener), {.epoch = kEpoch, .addresses = {"", "", ""}, .nonces = {"", "", ""}},
+                            [](int) {});
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in a{};
   a.sin_family = AF_INET;

@@ -1,4 +1,5 @@
-// What f, fwd and bwd of a custom_vjp close over: constants, under every transform; an error where it is differentiated.
+// What f, fwd and bwd of a custom_vjp close over: constants, under every transform; an error where it is
+// differentiated.
 #include <gtest/gtest.h>
 #include <cmath>
 #include "bora/fx/transforms.h"
@@ -102,7 +103,8 @@ TEST(CustomVjpConstants, OnAMesh) {
 TEST(CustomVjpConstants, WhatIsDifferentiatedIsAnErrorThatSaysWhatToDo) {
   auto by_constant = [](const Array& k) { return sum(cube(k)(x())); };
   auto said = trace_error([&] { (void)grad(by_constant)(c()); });
-  EXPECT_NE(said.find("custom_vjp: f, fwd or bwd closes over f32[3], which is being differentiated"), said.npos) << said;
+  EXPECT_NE(said.find("custom_vjp: f, fwd or bwd closes over f32[3], which is being differentiated"), said.npos)
+      << said;
   EXPECT_NE(said.find("pass it as an argument, or close over stop_gradient of it"), said.npos) << said;
   said = trace_error([&] { (void)jit(grad(by_constant))(c()); });
   EXPECT_NE(said.find("pass it as an argument"), said.npos) << said;

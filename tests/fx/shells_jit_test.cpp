@@ -135,7 +135,8 @@ TEST(Jit, ABufferSomebodyElseHoldsIsCopiedAndThatIsSaidOnce) {
   s = other;
   (void)f(std::move(s));
   auto text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("jit(double): the donated 'weight' (f32[262144]) is held by somebody else too"), std::string::npos)
+  EXPECT_NE(text.find("jit(double): the donated 'weight' (f32[262144]) is held by somebody else too"),
+            std::string::npos)
       << text;
   EXPECT_EQ(text.find("weight"), text.rfind("weight"));
   EXPECT_EQ(other.weight.to_vector<float>()[9], 9.F);
@@ -246,7 +247,8 @@ TEST(Jit, AVariableGivenUpTwiceIsSaid) {
     (void)f(std::move(x), std::move(x));
     FAIL();
   } catch (const ValueError& e) {
-    EXPECT_NE(std::string(e.what()).find("the same variable was given up (std::move) twice"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("the same variable was given up (std::move) twice"), std::string::npos)
+        << e.what();
   }
   auto shared = y;  // two variables that share memory are none
   EXPECT_TRUE(array_equal(f(std::move(y), std::move(shared)), ramp(4) * 3));
@@ -254,9 +256,13 @@ TEST(Jit, AVariableGivenUpTwiceIsSaid) {
 TEST(Jit, SaysWhatTheMemoryHolds) {
   auto w = reshape(sin(ramp(48 * 48)), {48, 48}), x = reshape(cos(ramp(5 * 48)), {5, 48});
   auto loss = [](const Array& m, const Array& v) {
-    auto [c, sums] = scan([&](const Array& a, const Array& n) { return std::pair{tanh(matmul(a, m) + n), sum(a)}; }, v, ramp(6));
+    auto [c, sums] =
+        scan([&](const Array& a, const Array& n) { return std::pair{tanh(matmul(a, m) + n), sum(a)}; }, v, ramp(6));
     auto d = cond(sum(c) > 0, [](const Array& a) { return sort(exp(a)); }, [](const Array& a) { return a * 2; }, c);
-    return sum(while_loop([](const Array& a) { return sum(a) > 1; }, [](const Array& a) { return sort(a) * 0.5F; }, stop_gradient(d)) * c) + sum(sums);
+    return sum(while_loop([](const Array& a) { return sum(a) > 1; }, [](const Array& a) { return sort(a) * 0.5F; },
+                          stop_gradient(d)) *
+               c) +
+           sum(sums);
   };
   auto forward = executable(program_of(loss, w, x))->info();
   auto both = executable(program_of(value_and_grad(loss), w, x))->info();

@@ -503,7 +503,8 @@ TEST(CustomVjp, WhatItClosesOverIsNotDifferentiatedSilently) {
     return f(array(2.));
   };
   close(outer(array(3.)), array(6.));
-  SAYS(TraceError, grad(outer)(array(3.)), "custom_vjp: f, fwd or bwd closes over f32[], which is being differentiated");
+  SAYS(TraceError, grad(outer)(array(3.)),
+       "custom_vjp: f, fwd or bwd closes over f32[], which is being differentiated");
 }
 TEST(EvalShape, ShapesWithoutNumbers) {
   int runs = 0;
@@ -526,7 +527,7 @@ TEST(Split, CheapElementwiseChainsAreRepeatedRatherThanKept) {
     return fx::split_vjp(p, Mask(in.size(), true), {}).fwd->out.size() - p->out.size();
   };
   Type x{{4, 8}, f32}, w{{8, 8}, f32}, b{{8}, f32};
-  // Of gelu its argument; the second product reads its result, which nobody makes twice.
+  // Kept are gelu's argument, and its result: the second product reads it, and products are not repeated.
   auto mlp = [](const Arrays& a) { return Arrays{matmul(gelu(matmul(a[0], a[1]) + a[2]), a[1])}; };
   EXPECT_EQ(kept(mlp, {x, w, b}), 2U);
   auto squares = [](const Arrays& a) { return Arrays{square(square(matmul(a[0], a[1])))}; };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Golden values of one GPT-2: loss, gradient of every leaf, parameters after three AdamW steps, from JAX and Optax.
 
-Development only: python make_gpt2.py > gpt2.txt. Written with jax 0.10.2, optax (version in the file), numpy, CPU, f32 with highest
-precision. Parameters come from a formula that the test repeats, so that the file holds results only.
+Development only: python make_gpt2.py > gpt2.txt. Written with jax 0.10.2, optax (version in the file), numpy, CPU, f32
+with highest precision. Parameters come from a formula that the test repeats, so that the file holds results only.
 """
 import math
 import sys
@@ -77,8 +77,8 @@ with jax.default_matmul_precision("highest"):
         current = optax.apply_updates(current, updates)
 
 out = sys.stdout
-print(f"# GPT-2, {L} layers, embed {E}, heads {H}, positions {P}, vocab {V}, batch {B}; jax {jax.__version__}, optax {optax.__version__}, "
-      f"numpy {np.__version__}; tests/golden/make_gpt2.py", file=out)
+print(f"# GPT-2, {L} layers, embed {E}, heads {H}, positions {P}, vocab {V}, batch {B}; jax {jax.__version__}, "
+      f"optax {optax.__version__}, numpy {np.__version__}; tests/golden/make_gpt2.py", file=out)
 print("losses", *[repr(np.float32(x).item()) for x in losses], file=out)
 for kind, tree in (("grad", grads), ("after", current)):
     for name, shape, _, _ in SHAPES:

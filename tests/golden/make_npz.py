@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes compressed.npz and mixed.npz beside this file: what numpy.savez_compressed and numpy.savez (2.4) make of entries of all kinds."""
+"""Writes compressed.npz and mixed.npz beside this file, with numpy.savez_compressed and numpy.savez (2.4) and entries
+of all kinds."""
 import pathlib
 
 import numpy

@@ -1,6 +1,7 @@
 """Writes random.txt: numbers of jax.random (partitionable threefry) that tests/random compares with.
 
-Each line: sampler, key words, dtype, shape, parameters, ':', elements as hexadecimal bits. Usage: python make_random.py > random.txt
+Each line: sampler, key words, dtype, shape, parameters, ':', elements as hexadecimal bits.
+Usage: python make_random.py > random.txt
 """
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,8 @@ import numpy as np
 from jax import random
 
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-NAMES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "int32": "i32", "int64": "i64", "uint32": "u32", "uint8": "u8", "uint64": "i64", "bool": "bool"}
+NAMES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "int32": "i32", "int64": "i64", "uint32": "u32",
+         "uint8": "u8", "uint64": "i64", "bool": "bool"}
 
 
 def line(name, key, out, *params):

@@ -67,7 +67,7 @@ TEST(Eigen, NumbersThatCarryADerivativeAreNotSeen) {
   EXPECT_EQ(g.to_vector<double>(), (std::vector<double>{2, 2, 2, 2}));
 }
 
-// ---- linalg ------------------------------------------------------------------------------------------------------------
+// ---- linalg --------------------------------------------------------------------------------------------------------
 Array wide() { return array({{2., -1., 0.5}, {1., 3., 0.25}, {0., -0.5, 4.}}, f64); }
 void near(const Array& a, const Array& b, double tolerance = 1e-10) {
   ASSERT_EQ(a.type(), b.type());

@@ -1,4 +1,4 @@
-// NumPy files: what NumPy 2.4 wrote is read, and what is written is byte for byte what NumPy reads.
+// NumPy files: files of NumPy 2.4 are read, and written files are byte for byte as NumPy reads them.
 #include "bora/io/npy.h"
 #include <gtest/gtest.h>
 #include <fstream>
@@ -77,7 +77,8 @@ TEST(Npy, SaysWhatItCannotRead) {
     } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what(); }
   };
   says("hello", "is not a .npy file");
-  says(npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})), "'>c8', which has no dtype here");
+  says(npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
+       "'>c8', which has no dtype here");
   says(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
        "'<c8', which has no dtype here");
   says(npy("{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }", raw<std::int16_t>({1})), "if they are bf16");

@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t kHuge = std::int64_t{1} << 60;
 Manifest two_leaves() {
   auto block = [](Box box, std::int64_t file, std::int64_t offset, std::int64_t bytes) {
-    return StoredBlock{std::move(box), file, offset, bytes, std::vector<std::uint32_t>(static_cast<std::size_t>((bytes - 1) / kChunk + 1))};
+    return StoredBlock{std::move(box), file, offset, bytes,
+                       std::vector<std::uint32_t>(static_cast<std::size_t>((bytes - 1) / kChunk + 1))};
   };
   return {"data=2,model=1",
           {{"step", "4"}},
@@ -51,33 +52,48 @@ TEST(Manifest, WhatIsWrittenIsRead) {
 TEST(Manifest, EverythingIsCheckedAgainstEverything) {
   using M = Manifest&;
   auto begins = [](const std::string& text, const std::string& begin) { EXPECT_TRUE(text.starts_with(begin)) << text; };
-  begins(problem_after([](M m) { m.leaves[0].blocks[0].box = {}; }), "leaf 'w': a block has 0 dimensions, the shape [6, 4] has 2");
+  begins(problem_after([](M m) { m.leaves[0].blocks[0].box = {}; }),
+         "leaf 'w': a block has 0 dimensions, the shape [6, 4] has 2");
   begins(problem_after([](M m) { m.leaves[1].blocks[0].box = {{0, 1}}; }), "leaf 'b': a block has 1 dimensions");
-  begins(problem_after([](M m) { m.leaves[0].blocks[0].bytes = 1 << 20; }), "leaf 'w': a block has 1048576 bytes, its box 48");
+  begins(problem_after([](M m) { m.leaves[0].blocks[0].bytes = 1 << 20; }),
+         "leaf 'w': a block has 1048576 bytes, its box 48");
   begins(problem_after([](M m) { m.leaves[0].type.dtype = f64; }), "leaf 'w': a block has 48 bytes, its box 96");
   begins(problem_after([](M m) { m.leaves[0].blocks[0].box[0] = {0, 7}; }), "leaf 'w': a block is 0:7 in dimension 0");
-  begins(problem_after([](M m) { m.leaves[0].blocks[0].box[0] = {-1, 3}; }), "leaf 'w': a block is -1:3 in dimension 0");
+  begins(problem_after([](M m) { m.leaves[0].blocks[0].box[0] = {-1, 3}; }),
+         "leaf 'w': a block is -1:3 in dimension 0");
   begins(problem_after([](M m) { m.leaves[0].blocks[0].box[0] = {3, 3}; }), "leaf 'w': a block is 3:3 in dimension 0");
   begins(problem_after([](M m) { m.leaves[0].blocks[0].box[0] = {3, 0}; }), "leaf 'w': a block is 3:0 in dimension 0");
-  begins(problem_after([](M m) { m.leaves[0].blocks[1].box[0] = {2, 5}; }), "leaf 'w': its blocks overlap or leave a gap at 2 in dimension 0");
+  begins(problem_after([](M m) { m.leaves[0].blocks[1].box[0] = {2, 5}; }),
+         "leaf 'w': its blocks overlap or leave a gap at 2 in dimension 0");
   begins(problem_after([](M m) { m.leaves[0].blocks.pop_back(); }), "leaf 'w': its blocks end at 3 in dimension 0");
   begins(problem_after([](M m) { m.leaves[0].blocks.clear(); }), "leaf 'w': its blocks end at 0 in dimension 0");
-  begins(problem_after([](M m) { m.leaves[0].blocks.push_back(m.leaves[0].blocks[1]); }), "leaf 'w': it has 3 blocks, not 2");
+  begins(problem_after([](M m) { m.leaves[0].blocks.push_back(m.leaves[0].blocks[1]); }),
+         "leaf 'w': it has 3 blocks, not 2");
   begins(problem_after([](M m) { m.leaves[1].blocks.clear(); }), "leaf 'b': it has 0 blocks, not 1");
-  begins(problem_after([](M m) { m.leaves[2].blocks = m.leaves[1].blocks, m.leaves[2].type.shape = {0}; }), "leaf 'none': a block has 0");
-  begins(problem_after([](M m) { m.leaves[0].blocks[0].crc.push_back(1); }), "leaf 'w': a block of 48 bytes has 2 checksums, not 1");
-  begins(problem_after([](M m) { m.leaves[0].blocks[0].crc.clear(); }), "leaf 'w': a block of 48 bytes has 0 checksums");
+  begins(problem_after([](M m) { m.leaves[2].blocks = m.leaves[1].blocks, m.leaves[2].type.shape = {0}; }),
+         "leaf 'none': a block has 0");
+  begins(problem_after([](M m) { m.leaves[0].blocks[0].crc.push_back(1); }),
+         "leaf 'w': a block of 48 bytes has 2 checksums, not 1");
+  begins(problem_after([](M m) { m.leaves[0].blocks[0].crc.clear(); }),
+         "leaf 'w': a block of 48 bytes has 0 checksums");
   begins(problem_after([](M m) { m.leaves[0].blocks[0].file = -1; }), "leaf 'w': a block lies 0 bytes into file -1");
-  begins(problem_after([](M m) { m.leaves[0].blocks[0].offset = INT64_MAX; }), "leaf 'w': a block lies 9223372036854775807 bytes");
-  begins(problem_after([](M m) { m.leaves[1].blocks[0].offset = 40; }), "leaf 'b': its block at 40 of file rank-1 does not follow");
-  begins(problem_after([](M m) { m.leaves[1].blocks[0].offset = 56; }), "leaf 'b': its block at 56 of file rank-1 does not follow");
+  begins(problem_after([](M m) { m.leaves[0].blocks[0].offset = INT64_MAX; }),
+         "leaf 'w': a block lies 9223372036854775807 bytes");
+  begins(problem_after([](M m) { m.leaves[1].blocks[0].offset = 40; }),
+         "leaf 'b': its block at 40 of file rank-1 does not follow");
+  begins(problem_after([](M m) { m.leaves[1].blocks[0].offset = 56; }),
+         "leaf 'b': its block at 56 of file rank-1 does not follow");
   begins(problem_after([](M m) { m.leaves[1].path = "w"; }), "leaf 'w': it is listed twice");
   begins(problem_after([](M m) { m.leaves[2].type.shape = {-1, 3}; }), "leaf 'none': its shape is [-1, 3]");
-  begins(problem_after([](M m) { m.leaves[0].type.shape = {kHuge, 4}; }), "leaf 'w': its shape [1152921504606846976, 4] has more bytes");
-  begins(problem_after([](M m) { m.leaves[2].type.shape = {kHuge, kHuge, 0}; }), "no error");  // nothing, whatever the others are
+  begins(problem_after([](M m) { m.leaves[0].type.shape = {kHuge, 4}; }),
+         "leaf 'w': its shape [1152921504606846976, 4] has more bytes");
+  // No elements, however large the other dimensions are.
+  begins(problem_after([](M m) { m.leaves[2].type.shape = {kHuge, kHuge, 0}; }), "no error");
   begins(problem_after([](M m) {  // four cells of which one is there twice and one not at all
     auto& w = m.leaves[0];
-    w.blocks = {{{{0, 3}, {0, 2}}, 0, 0, 24, {1}}, {{{0, 3}, {2, 4}}, 0, 24, 24, {1}}, {{{3, 6}, {0, 2}}, 0, 48, 24, {1}},
+    w.blocks = {{{{0, 3}, {0, 2}}, 0, 0, 24, {1}},
+                {{{0, 3}, {2, 4}}, 0, 24, 24, {1}},
+                {{{3, 6}, {0, 2}}, 0, 48, 24, {1}},
                 {{{3, 6}, {0, 2}}, 0, 72, 24, {1}}};
     m.leaves[1].blocks[0].offset = 0;
   }), "leaf 'w': two of its blocks have the same box");
@@ -93,7 +109,8 @@ TEST(Manifest, CountsAreCheckedBeforeMemoryIsTaken) {
         parse_manifest(with_checksum(bad));
       } catch (const CheckpointError&) {}
     }
-  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_THROW(parse_manifest(std::string_view(bytes).substr(0, n)), CheckpointError) << n;
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_THROW(parse_manifest(std::string_view(bytes).substr(0, n)), CheckpointError) << n;
   auto longer = with_checksum(bytes + "x");
   EXPECT_THROW(parse_manifest(longer), CheckpointError);
   longer[16]++;  // and says so
@@ -103,7 +120,9 @@ TEST(Manifest, CountsAreCheckedBeforeMemoryIsTaken) {
   try {
     parse_manifest(with_checksum(dtype));
     ADD_FAILURE();
-  } catch (const CheckpointError& e) { EXPECT_TRUE(std::string(e.what()).starts_with("leaf 'w': no dtype named 'f31'")) << e.what(); }
+  } catch (const CheckpointError& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("leaf 'w': no dtype named 'f31'")) << e.what();
+  }
 }
 TEST(Manifest, WhatIsNoFileIsRefusedAndNotWaitedFor) {
   auto folder = (fs::temp_directory_path() / ("bora_manifest_" + std::to_string(::getpid()))).string();
@@ -113,7 +132,8 @@ TEST(Manifest, WhatIsNoFileIsRefusedAndNotWaitedFor) {
     read_manifest(folder);
     ADD_FAILURE();
   } catch (const CheckpointError& e) {
-    EXPECT_EQ(std::string(e.what()), "no checkpoint at " + folder + ": cannot read " + folder + "/manifest: it is a FIFO, a file is expected");
+    EXPECT_EQ(std::string(e.what()),
+              "no checkpoint at " + folder + ": cannot read " + folder + "/manifest: it is a FIFO, a file is expected");
   }
   fs::remove(folder + "/manifest");
   std::ofstream(folder + "/manifest").close();

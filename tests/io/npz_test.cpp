@@ -12,7 +12,8 @@ const std::string golden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
 void check_numbers(const std::map<std::string, Array>& m) {
   EXPECT_EQ(m.at("fortran").to_vector<double>(), (std::vector<double>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(m.at("fortran").type(), (Type{{2, 3}, f64}));
-  EXPECT_EQ(m.at("big_f4").to_vector<float>(), (std::vector<float>{1.5F, -2.25F, std::numeric_limits<float>::infinity()}));
+  EXPECT_EQ(m.at("big_f4").to_vector<float>(),
+            (std::vector<float>{1.5F, -2.25F, std::numeric_limits<float>::infinity()}));
   EXPECT_EQ(m.at("big_f8").to_vector<double>(), (std::vector<double>{1e300, -0.0, 3.5, 2.0}));
   EXPECT_TRUE(std::signbit(m.at("big_f8").to_vector<double>()[1]));
   EXPECT_EQ(m.at("big_i2").to_vector<int>(), (std::vector<int>{-2, 258}));
@@ -56,15 +57,19 @@ TEST(Npz, OddEntriesAreNamedWhenTheyAreAskedFor) {
   EXPECT_EQ(m.size(), 11U);
   check_numbers(m);
   EXPECT_EQ(error_of(file, {.only = {"flags"}}), "no error");
-  EXPECT_TRUE(error_of(file, {.only = {"flags", "names"}}).starts_with(file + ": names.npy holds '<U6', which has no dtype here"));
+  EXPECT_TRUE(error_of(file, {.only = {"flags", "names"}})
+                  .starts_with(file + ": names.npy holds '<U6', which has no dtype here"));
   for (std::string odd : {"complex", "records", "dates", "unsigned"})
-    EXPECT_TRUE(error_of(file, {.only = {odd}}).starts_with(file + ": " + odd + ".npy holds ")) << error_of(file, {.only = {odd}});
+    EXPECT_TRUE(error_of(file, {.only = {odd}}).starts_with(file + ": " + odd + ".npy holds "))
+        << error_of(file, {.only = {odd}});
   EXPECT_TRUE(error_of(file, {.only = {"name"}}).starts_with(file + " has no array 'name'; it has fortran, big_f4"))
       << error_of(file, {.only = {"name"}});
-  EXPECT_TRUE(error_of(golden + "odd.npz").find("names.npy holds '<U6'") != std::string::npos) << error_of(golden + "odd.npz");
+  EXPECT_TRUE(error_of(golden + "odd.npz").find("names.npy holds '<U6'") != std::string::npos)
+      << error_of(golden + "odd.npz");
 }
 TEST(Npz, DamageAnywhereIsFound) {
-  auto whole = slurp(golden + "compressed.npz"), file = testing::TempDir() + "/bora_npz_" + std::to_string(::getpid()) + ".npz";
+  auto whole = slurp(golden + "compressed.npz"),
+       file = testing::TempDir() + "/bora_npz_" + std::to_string(::getpid()) + ".npz";
   auto table = whole.find("PK\x01\x02");
   int found = 0, tried = 0;
   for (std::size_t at = 0; at < table; at += 7, ++tried) {

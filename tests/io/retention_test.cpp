@@ -11,7 +11,8 @@ TEST(Checkpoint, TheNewestThatIsWholeIsFound) {
   EXPECT_EQ(good_checkpoint(f.path).checkpoint->step, 10);
   fs::copy(f.path + "/step-5", f.path + "/step-20", fs::copy_options::recursive);
   EXPECT_EQ(error_of<CheckpointError>([&] { newest_checkpoint(f.path); }),
-            "checkpoint " + f.path + "/step-20 is a copy of step 5, as its manifest says; give it that name, or move it away");
+            "checkpoint " + f.path +
+                "/step-20 is a copy of step 5, as its manifest says; give it that name, or move it away");
   edit(f.path + "/step-10/rank-1", [](std::string& bytes) { bytes += 'x'; });
   auto found = good_checkpoint(f.path);
   EXPECT_EQ(found.checkpoint->step, 5);

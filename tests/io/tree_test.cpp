@@ -30,7 +30,9 @@ Model make(std::int64_t seed) {
   auto [a, b, c] = random::split<3>(random::key(seed));
   return {random::normal(a, {5, 3}),
           {{named(random::normal(b, {4, 2}), {in, out}), random::bits(c, {3}, u8)}, {named(ones({2}), {out})}},
-          {{"half", random::normal(c, {6}, bf16)}, {"none", zeros({0, 2})}, {"number", array(static_cast<double>(seed), f64)}},
+          {{"half", random::normal(c, {6}, bf16)},
+           {"none", zeros({0, 2})},
+           {"number", array(static_cast<double>(seed), f64)}},
           static_cast<float>(seed),
           a};
 }
@@ -39,12 +41,15 @@ void expect_same(const Model& a, const Model& b) {
   auto x = tree::leaves(a), y = tree::leaves(b);
   for (std::size_t i = 0; i < x.size(); ++i) {
     EXPECT_EQ(x[i].type(), y[i].type());
-    auto numbers = [](const Array& v) { return (v.dtype() == Dtype::key ? random::key_data(v) : v).to_vector<double>(); };
+    auto numbers = [](const Array& v) {
+      return (v.dtype() == Dtype::key ? random::key_data(v) : v).to_vector<double>();
+    };
     EXPECT_EQ(numbers(x[i]), numbers(y[i])) << tree::paths(a)[i];
   }
 }
 struct TreeFiles : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_tree_" + std::to_string(::getpid()))).string(), at = folder + "/weights";
+  std::string folder = (fs::temp_directory_path() / ("bora_tree_" + std::to_string(::getpid()))).string(),
+              at = folder + "/weights";
   TreeFiles() { fs::remove_all(folder); }
   ~TreeFiles() override { fs::remove_all(folder); }
 };
@@ -64,8 +69,11 @@ TEST_F(TreeFiles, OneLineThereAndOneBack) {
   EXPECT_EQ(back.scale, 2.F);  // statics are those of the tree that was given
   save_tree(at, make(3));      // replaces it
   expect_same(load_tree(at, model), make(3));
-  auto shapes = eval_shape([](const Array& x) { return tree::map([&](const Array& leaf) { return leaf.dtype() == f32 ? leaf + x : leaf; }, make(1)); },
-                           array(0.));
+  auto shapes = eval_shape(
+      [](const Array& x) {
+        return tree::map([&](const Array& leaf) { return leaf.dtype() == f32 ? leaf + x : leaf; }, make(1));
+      },
+      array(0.));
   expect_same(load_tree(at, shapes), make(3));
   save_tree(folder + "/one", array({1., 2.}));
   EXPECT_EQ(load_tree(folder + "/one", zeros({2})).to_vector<float>(), (std::vector<float>{1, 2}));
@@ -95,7 +103,8 @@ TEST_F(TreeFiles, ReadsAPartOfACheckpointAndOfARun) {
   } state{make(4), array(7)};
   for (int step : {3, 5}) {
     state.step = array(step);
-    io::save_checkpoint(folder + "/run/checkpoints", step, io::leaves_of(tree::node(state), "", keep), io::place_here());
+    io::save_checkpoint(folder + "/run/checkpoints", step, io::leaves_of(tree::node(state), "", keep),
+                        io::place_here());
   }
   expect_same(load_tree(folder + "/run", make(1), "params"), make(4));
   for (auto name : {"/run", "/run/checkpoints", "/run/checkpoints/step-5"})
@@ -110,12 +119,15 @@ TEST_F(TreeFiles, WhatDoesNotFitIsNamed) {
   other = make(1);
   other.more["extra"] = zeros({1});
   EXPECT_NE(error_of([&] { (void)load_tree(at, other); }).find("leaf 'more.extra'"), std::string::npos);
-  EXPECT_NE(error_of([&] { (void)load_tree(folder + "/nothing", make(1)); }).find("no checkpoint at " + folder + "/nothing"), std::string::npos);
+  EXPECT_NE(
+      error_of([&] { (void)load_tree(folder + "/nothing", make(1)); }).find("no checkpoint at " + folder + "/nothing"),
+      std::string::npos);
   std::ofstream(folder + "/file") << "x";
   fs::create_directories(folder + "/run/checkpoints/step-3");
   EXPECT_EQ(error_of([&] { save_tree(folder + "/run", make(1)); }),
             "save_tree: " + folder + "/run holds something else (checkpoints); choose another folder");
-  EXPECT_NE(error_of([&] { save_tree(folder + "/run/checkpoints", make(1)); }).find("holds something else (step-3)"), std::string::npos);
+  EXPECT_NE(error_of([&] { save_tree(folder + "/run/checkpoints", make(1)); }).find("holds something else (step-3)"),
+            std::string::npos);
   EXPECT_TRUE(error_of([&] { save_tree(folder + "/file", make(1)); }).starts_with("save_tree: " + folder + "/file: "));
   EXPECT_THROW((void)jit([&](const Array& x) {
                  save_tree(at, x);

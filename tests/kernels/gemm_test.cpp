@@ -1,4 +1,5 @@
-// Products: against f64 sums over shapes, strides and dtypes; the same bits for every number of threads and both kernel classes.
+// Products: against f64 sums over shapes, strides and dtypes; the same bits for every number of threads and both kernel
+// classes.
 #include "bora/kernels/gemm.h"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -127,7 +128,8 @@ TYPED_TEST(GemmTest, EqualsTheSums) {
     p.verify(p.run(2));
   }
 }
-/// Every size from 1 to 70 (plain loops of integers: some) as rows, columns and k, in all orders of the operands, beside two odd ones.
+/// Every size from 1 to 70 (plain loops of integers: some) as rows, columns and k, in all orders of the operands,
+/// beside two odd ones.
 TYPED_TEST(GemmTest, OddSizes) {
   for (I n = 1; n <= 70; n += std::is_integral_v<TypeParam> ? 17 : 1)
     for (int order = 0; order < 4; ++order) {
@@ -154,7 +156,8 @@ TYPED_TEST(GemmTest, BitsDoNotDependOnThreads) {
     }
   }
 }
-/// An element of a product does not depend on the rows and columns around it: a shard of a product has the bits of the whole.
+/// An element of a product does not depend on the rows and columns around it: a shard of a product has the bits of the
+/// whole.
 TYPED_TEST(GemmTest, PartsHaveTheBitsOfTheWhole) {
   Product<TypeParam> p({.m = 90, .n = 120, .k = 700, .tb = true});
   auto whole = p.run(2);
@@ -180,7 +183,8 @@ template <class T> void expect_same_on_both_classes() {
     void* aligned = memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
     const GemmScratch small{aligned, 64 << 10}, large{aligned};
     auto same = [&](const char* what) {
-      EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(T)), 0) << what << " " << s.m << " " << s.n << " " << s.k;
+      EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(T)), 0)
+          << what << " " << s.m << " " << s.n << " " << s.k;
     };
     v3::gemm_block(b, large);
     b.c = y.data();
@@ -194,7 +198,8 @@ TEST(Gemm, OneProductEachWithAnyStrides) {  // k = 1: no stride is 1
   std::vector<float> x(400), y{3, 0}, c(64);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   for (bool rows : {false, true}) {
-    Gemm g{.dtype = f32, .m = 64, .n = 1, .k = 1, .a = x.data(), .a_row = 5, .a_col = 7, .b = y.data(), .b_row = 7, .b_col = 5, .c = c.data(), .ldc = 1};
+    Gemm g{.dtype = f32, .m = 64, .n = 1, .k = 1, .a = x.data(), .a_row = 5, .a_col = 7, .b = y.data(), .b_row = 7,
+           .b_col = 5, .c = c.data(), .ldc = 1};
     if (rows) g.m = 1, g.n = 64, g.a = y.data(), g.b = x.data(), g.ldc = 64;
     gemm(g);
     for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(c[i], 15.f * static_cast<float>(i)) << rows << " " << i;

@@ -113,14 +113,18 @@ TEST(Index, ManyNumbersCombineInOrder) {
         if (at[u(i)] < 0 || at[u(i)] >= n) continue;
         float& to = want[u(at[u(i)])];
         float v = x[u(i)];
-        to = how == How::add ? to + v : how == How::multiply ? to * v : how == How::set || (how == How::min ? v < to : v > to) ? v : to;
+        to = how == How::add                                          ? to + v
+             : how == How::multiply                                   ? to * v
+             : how == How::set || (how == How::min ? v < to : v > to) ? v
+                                                                      : to;
       }
       for (int threads : {1, 2, 3}) {
         std::vector<float> out(in.size());
         set_thread_count(threads);
         run<float>(how, in.data(), at.data(), x.data(), out.data(), {1, n, m, 1});
         set_thread_count(0);
-        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(float)), 0) << static_cast<int>(how) << " " << n;
+        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(float)), 0)
+            << static_cast<int>(how) << " " << n;
       }
     }
   }

@@ -1,4 +1,5 @@
-// Loops generated at run time: which there are, and that they give the interpreter's bits (loop_test.cpp runs everything both ways).
+// Loops generated at run time: which there are, and that they give the interpreter's bits (loop_test.cpp runs
+// everything both ways).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -72,7 +73,8 @@ TEST(LoopCode, OfAllNaNsAnExtremeIsOne) {
           std::vector<void*> p{d == f32 ? static_cast<void*>(in.data()) : wide.data(), most};
           if (both) p.push_back(least);
           run(*compile_for(b.loop, which, code), dense(b.loop, rows, n, p));
-          const std::uint64_t nan = d == f32 ? 0x7fc00000u : 0x7ff8000000000000u, one = d == f32 ? 0x3f800000u : 0x3ff0000000000000u;
+          const std::uint64_t nan = d == f32 ? 0x7fc00000u : 0x7ff8000000000000u,
+                              one = d == f32 ? 0x3f800000u : 0x3ff0000000000000u;
           for (int r = 0; r < rows; ++r) {
             EXPECT_EQ(read(d, most, r), r < 2 ? nan : one);
             EXPECT_EQ(read(d, least, r), !both ? 0 : r < 2 ? nan : one);
@@ -81,12 +83,14 @@ TEST(LoopCode, OfAllNaNsAnExtremeIsOne) {
       }
     }
 }
-/// A carry in place, one in a scalar, an operand and a result that move (the result backwards): as one loop after the other, interpreted.
+/// A carry in place, a scalar carry, an operand and a result that advance (the result backwards): the same as separate
+/// runs, interpreted.
 TEST(LoopCode, InTurnIsOneAfterTheOther) {
   Builder b;
   const int x = b.load(f32, true), carry = b.load(f32, true), total = b.load(f32, false);
   const int next = b.op("tanh", {b.op("fma", {x, carry, total})});
-  const int moves = b.store(carry, true), stays = b.store(next, true), sum = b.store(b.reduce(Reduction::sum, next), false);
+  const int moves = b.store(carry, true), stays = b.store(next, true),
+            sum = b.store(b.reduce(Reduction::sum, next), false);
   constexpr std::int64_t times = 9;
   for (std::int64_t n : {0, 1, 3, 4, 7, 8, 9, 16, 20, 31, 64, 130, 5000}) {
     std::vector<float> in(static_cast<std::size_t>(n * times + 1)), want, got;
@@ -121,7 +125,8 @@ TEST(LoopCode, InTurnIsOneAfterTheOther) {
 TEST(LoopCode, WhatIsNotCoveredIsInterpretedAndSaysWhy) {
   Builder b;  // an index of 64 bits in a loop of 32-bit lanes
   b.store(b.op("exp", {b.cast(f32, b.load(i64, true))}), true);
-  EXPECT_EQ(code_report(*compile_for(b.loop, isa(), Code::generated)), "interpreted: 64-bit values in a loop of 32-bit lanes");
+  EXPECT_EQ(code_report(*compile_for(b.loop, isa(), Code::generated)),
+            "interpreted: 64-bit values in a loop of 32-bit lanes");
   EXPECT_EQ(code_report(*compile_for(b.loop, isa())), "interpreted: BORA_JIT=off");
 }
 TEST(LoopCode, ArgumentsThatAreForTheInterpreter) {
@@ -168,7 +173,8 @@ TEST(LoopCode, TailsEndWhereMemoryEnds) {
       }
     }
 }
-/// Bytes of this process that are executable, or writable as well. Other libraries generate code too: oneDNN into pages of both kinds.
+/// Bytes of this process that are executable, or writable as well. Other libraries generate code too: oneDNN into pages
+/// of both kinds.
 std::uint64_t executable_bytes(bool writable) {
   std::ifstream maps("/proc/self/maps");
   std::uint64_t n = 0;

@@ -1,5 +1,5 @@
-// Random programs: the interpreter and generated loops give the same bits, on both instruction sets, with one thread and two, over
-// dense, padded and broadcast operands.
+// Random programs: the interpreter and generated loops give the same bits, on both instruction sets, with one thread
+// and two, over dense, padded and broadcast operands.
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -15,8 +15,10 @@ template <class V> auto pick(const V& v, Random& g) { return v[g() % std::size(v
 
 std::uint64_t some_bits(Dtype d, Random& g) {
   const std::uint64_t raw = g();
-  const float plain = std::ldexp(static_cast<float>(static_cast<std::int32_t>(raw)), static_cast<int>(raw >> 40 & 31u) - 40);
-  constexpr float special[] = {0, -0.f, 1, -1, 88, -104, 1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN, 0.5f, 2.5f, 1e9f};
+  const float plain =
+      std::ldexp(static_cast<float>(static_cast<std::int32_t>(raw)), static_cast<int>(raw >> 40 & 31u) - 40);
+  constexpr float special[] = {0,      -0.f,     1,         -1,  88,   -104, 1e-40f, 3e38f,
+                               -3e38f, INFINITY, -INFINITY, NAN, 0.5f, 2.5f, 1e9f};
   const float x = raw >> 50 & 7u ? plain : pick(special, g);
   switch (d) {
     case boolean: return raw & 1u;
@@ -26,7 +28,8 @@ std::uint64_t some_bits(Dtype d, Random& g) {
     default: return raw >> 50 & 1u ? raw & 15u : raw >> 51 & 1u ? ~(raw & 15u) : raw;
   }
 }
-/// A program over 32- or 64-bit lanes: loads, constants, linear forms, random bits, operations, casts, reductions, stores.
+/// A program over 32- or 64-bit lanes: loads, constants, linear forms, random bits, operations, casts, reductions,
+/// stores.
 Loop program(Random& g) {
   const bool wide = g() % 4 == 0;
   const std::vector<Dtype> types =
@@ -42,12 +45,17 @@ Loop program(Random& g) {
   if (wide && g() % 2) put(b.cast(f64, b.load(pick(std::vector<Dtype>{f32, i32, bf16}, g), true)), true);
   if (g() % 3 == 0) {
     b.loop.linear_forms = 2;
-    const std::vector<Dtype> numbers = wide ? std::vector<Dtype>{f64, i64, f64, i64, i32, f32} : std::vector<Dtype>{f32, i32, u8, bf16};
+    const std::vector<Dtype> numbers =
+        wide ? std::vector<Dtype>{f64, i64, f64, i64, i32, f32} : std::vector<Dtype>{f32, i32, u8, bf16};
     const int form = b.add({.kind = K::linear, .dtype = pick(numbers, g)});
     put(wide && dtype_size(b.dtype(form)) == 4 ? b.cast(f64, form) : form, true);
     const int key = b.operand(Dtype::key, false);
     if (!wide)
-      put(b.add({.kind = K::random_bits, .dtype = g() % 2 ? u32 : u8, .operand = static_cast<std::int16_t>(key), .imm = 1}), true);
+      put(b.add({.kind = K::random_bits,
+                 .dtype = g() % 2 ? u32 : u8,
+                 .operand = static_cast<std::int16_t>(key),
+                 .imm = 1}),
+          true);
   }
   put(b.constant(types[0], some_bits(types[0], g)), false);
   const auto ops = all_ops();
@@ -57,9 +65,9 @@ Loop program(Random& g) {
     const Dtype d = b.dtype(values[at]);
     const auto kind = g() % 12;
     if (kind == 0) {
-      const std::vector<Reduction> kinds = d == boolean
-                                               ? std::vector<Reduction>{Reduction::all, Reduction::any, Reduction::max, Reduction::min}
-                                               : std::vector<Reduction>{Reduction::sum, Reduction::max, Reduction::min, Reduction::prod};
+      const std::vector<Reduction> kinds =
+          d == boolean ? std::vector<Reduction>{Reduction::all, Reduction::any, Reduction::max, Reduction::min}
+                       : std::vector<Reduction>{Reduction::sum, Reduction::max, Reduction::min, Reduction::prod};
       put(b.reduce(pick(kinds, g), values[at]), false);
     } else if (kind == 1) {
       put(b.cast(pick(types, g), values[at]), column[at]);
@@ -127,7 +135,8 @@ Memory memory_for(const Loop& loop, Random& g) {
     }
   }
   for (int f = 0; f < loop.linear_forms; ++f) {
-    a.linear[f].base = f == 1 ? static_cast<std::int64_t>(g() >> (g() % 64)) : static_cast<std::int64_t>(g() % 1000) - 500;
+    a.linear[f].base =
+        f == 1 ? static_cast<std::int64_t>(g() >> (g() % 64)) : static_cast<std::int64_t>(g() % 1000) - 500;
     for (int d = 0; d < 3; ++d) a.linear[f].stride[d] = static_cast<std::int64_t>(g() % 5) - 1;
   }
   return m;
@@ -157,9 +166,11 @@ void compare(std::uint64_t seed, std::map<Isa, int>& generated) {
         for (std::size_t e = 0; e < got[k].size() * 8 / dtype_size(d); ++e) {
           const auto i = static_cast<std::int64_t>(e);
           ASSERT_TRUE(same(d, read(d, got[k].data(), i), read(d, want[k].data(), i)))
-              << "seed " << seed << (which == Isa::v3 ? " v3 " : " v4 ") << threads << " threads, operand " << k << " element " << e << ": "
-              << std::hex << read(d, got[k].data(), i) << " not " << read(d, want[k].data(), i) << std::dec << ", columns "
-              << m.args.extent[2] << "\n" << code_report(*compile_for(loop, which, Code::generated)) << "\n" << print(loop);
+              << "seed " << seed << (which == Isa::v3 ? " v3 " : " v4 ") << threads << " threads, operand " << k
+              << " element " << e << ": " << std::hex << read(d, got[k].data(), i) << " not "
+              << read(d, want[k].data(), i) << std::dec << ", columns " << m.args.extent[2] << "\n"
+              << code_report(*compile_for(loop, which, Code::generated)) << "\n"
+              << print(loop);
         }
       }
     }
@@ -168,7 +179,8 @@ void compare(std::uint64_t seed, std::map<Isa, int>& generated) {
 TEST(LoopPrograms, SomeHundredGenerateAsTheyInterpret) {
   std::map<Isa, int> generated;
   for (std::uint64_t seed = 0; seed < 300 && !testing::Test::HasFatalFailure(); ++seed) compare(seed, generated);
-  for (auto [which, n] : generated) EXPECT_GE(n, 200) << (which == Isa::v3 ? "v3" : "v4");  // the others are interpreted
+  // The others are interpreted.
+  for (auto [which, n] : generated) EXPECT_GE(n, 200) << (which == Isa::v3 ? "v3" : "v4");
 }
 TEST(LoopPrograms, DISABLED_ThousandsGenerateAsTheyInterpret) {  // label slow
   std::map<Isa, int> generated;

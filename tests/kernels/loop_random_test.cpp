@@ -1,4 +1,5 @@
-// Random bits of fused loops: known answers of Threefry and of JAX's partitionable stream, counters across 2^32, keys per row.
+// Random bits of fused loops: known answers of Threefry and of JAX's partitionable stream, counters across 2^32, keys
+// per row.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <random>

@@ -1,5 +1,5 @@
-// Fused loops against the same Loop evaluated one element at a time: every operation and dtype, casts, reductions, random graphs,
-// tails, strides, aliasing, both instruction sets, one and two threads.
+// Fused loops against the same Loop evaluated one element at a time: every operation and dtype, casts, reductions,
+// random graphs, tails, strides, aliasing, both instruction sets, one and two threads.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
@@ -183,7 +183,8 @@ void evaluate(const Loop& loop, std::int64_t row, std::int64_t columns, std::vec
         operands[i.imm].set(loop.operands[i.imm].columns ? row * columns + c : row,
                             value[static_cast<std::size_t>(i.in[0])][static_cast<std::size_t>(c)]);
 }
-/// Runs on both instruction sets and compares every byte with the reference. alias[k] >= 0: operand k is the memory of operand alias[k].
+/// Runs on both instruction sets and compares every byte with the reference. alias[k] >= 0: operand k is the memory of
+/// operand alias[k].
 void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns, std::uint64_t seed,
                       const std::vector<int>& alias = {}) {
   std::mt19937_64 g(seed);
@@ -199,7 +200,9 @@ void expect_as_scalar(const Loop& loop, std::int64_t rows, std::int64_t columns,
     if (alias[k] >= 0) first[k] = first[static_cast<std::size_t>(alias[k])];
   auto want = first;
   for (std::int64_t r = 0; r < rows; ++r) evaluate(loop, r, columns, want);
-  for (auto [which, code] : {std::pair{Isa::v3, Code::interpreted}, {Isa::v3, Code::generated}, {Isa::v4, Code::interpreted},
+  for (auto [which, code] : {std::pair{Isa::v3, Code::interpreted},
+                             {Isa::v3, Code::generated},
+                             {Isa::v4, Code::interpreted},
                              {Isa::v4, Code::generated}}) {
     if (which == Isa::v4 && !has_v4()) continue;
     auto got = first;

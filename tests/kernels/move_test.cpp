@@ -18,7 +18,8 @@ template <class T> struct MoveTest : testing::Test {};
 using Sizes = testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(MoveTest, Sizes);
 
-/// Copies and compares with a walk over every index. src_strides may be 0 or negative; `origin`: where index 0 lies in src.
+/// Copies and compares with a walk over every index. src_strides may be 0 or negative; `origin`: where index 0 lies in
+/// src.
 template <class T> void check_copy(const Dims& shape, const Dims& dst_strides, const Dims& src_strides) {
   I low = 0, high = 0, size = 0;
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -63,23 +63,26 @@ TYPED_TEST(OrderTest, ArgsortIsTheStableSort) {
 }
 TYPED_TEST(OrderTest, SortGivesWhatTheStableSortGives) {
   using T = TypeParam;
-  for (auto [rows, n] : {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {4, 5000}, {1, 65535}, {1, 70001}, {2, 100000}, {0, 5}, {3, 0}}) {
+  for (auto [rows, n] :
+       {std::pair<I, I>{1, 1}, {3, 40}, {2, 255}, {4, 5000}, {1, 65535}, {1, 70001}, {2, 100000}, {0, 5}, {3, 0}}) {
     auto in = numbers<T>(static_cast<std::size_t>(rows * n), 7);
-    auto want = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1), out = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1);
+    auto want = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1),
+         out = std::make_unique<T[]>(static_cast<std::size_t>(rows * n) + 1);
     std::copy_n(in.get(), rows * n, want.get());
     for (I r = 0; r < rows; ++r) std::stable_sort(want.get() + r * n, want.get() + (r + 1) * n, less<T>);
     for (int threads : {1, 2, 3, 5}) {
       set_thread_count(threads);
       sort(dtype_of<T>, in.get(), out.get(), rows, n);
       set_thread_count(0);
-      ASSERT_EQ(std::memcmp(out.get(), want.get(), static_cast<std::size_t>(rows * n) * sizeof(T)), 0) << rows << " " << n << " " << threads;
+      ASSERT_EQ(std::memcmp(out.get(), want.get(), static_cast<std::size_t>(rows * n) * sizeof(T)), 0)
+          << rows << " " << n << " " << threads;
     }
   }
 }
 TYPED_TEST(OrderTest, TopKIsTheHeadOfTheStableDescendingSort) {
   using T = TypeParam;
-  for (auto [rows, n, k] :
-       {std::tuple<I, I, I>{1, 1, 1}, {3, 40, 40}, {3, 40, 3}, {2, 3000, 50}, {2, 3000, 2000}, {1, 30000, 1}, {1, 30000, 40}, {2, 7, 0}, {0, 7, 2}}) {
+  for (auto [rows, n, k] : {std::tuple<I, I, I>{1, 1, 1}, {3, 40, 40}, {3, 40, 3}, {2, 3000, 50}, {2, 3000, 2000},
+                            {1, 30000, 1}, {1, 30000, 40}, {2, 7, 0}, {0, 7, 2}}) {
     auto in = numbers<T>(static_cast<std::size_t>(rows * n), 6);
     auto values = std::make_unique<T[]>(static_cast<std::size_t>(rows * k) + 1);
     std::vector<std::int32_t> at(static_cast<std::size_t>(rows * k));

@@ -151,7 +151,8 @@ TYPED_TEST(ReduceTest, RunningSums) {
             auto at = u((o * s.n + (reverse ? s.n - 1 - i : i)) * s.inner + j);
             constexpr I block = 16384;  // of a long row: from the front in both directions
             auto place = reverse ? s.n - 1 - i : i;
-            if (s.inner == 1 && s.n >= 65536 && (i == 0 || (reverse ? place % block == block - 1 : place % block == 0))) {
+            if (s.inner == 1 && s.n >= 65536 &&
+                (i == 0 || (reverse ? place % block == block - 1 : place % block == 0))) {
               auto first = place / block * block, count = std::min(block, s.n - first);
               std::vector<Acc<T>> part(u(count));
               for (I k = 0; k < count; ++k) part[u(k)] = static_cast<Acc<T>>(in[u(o * s.n + first + k)]);

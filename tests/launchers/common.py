@@ -1,4 +1,5 @@
-"""What the tests of launchers share: programs that must be there, processes that must be gone, commands with a time limit."""
+"""Shared by the tests of launchers: programs that must be there, processes that must be gone, commands with a time
+limit."""
 import os
 import shutil
 import signal
@@ -12,7 +13,8 @@ SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
 
 def clean_environment(**more):
-    """This process's, without what a launcher would take for its own; nothing is measured, and nothing kept in the user's cache."""
+    """This process's environment, without variables that a launcher would take for its own; nothing is measured, and
+    nothing kept in the user's cache."""
     others = ("BORA_", "OMPI_", "PMIX_", "PMI_", "SLURM_STEP", "JOB_COMPLETION")
     return {**{k: v for k, v in os.environ.items() if not k.startswith(others)}, "BORA_CALIBRATE": "off", **more}
 
@@ -32,7 +34,8 @@ def skip(why):
 
 
 def processes(*words):
-    """Processes whose command line and environment have these words, zombies and this one left out: [(pid, command line)]."""
+    """Processes whose command line and environment have these words, except zombies and this process: [(pid, command
+    line)]."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if int(pid) == os.getpid():
@@ -54,7 +57,8 @@ def wait_until(what, condition, seconds=20):
 
 
 def kill_when_ready(program, *marks, victim_signal=signal.SIGKILL):
-    """For `meanwhile`: once 4 ranks have printed "ready", the signal for the process of `program` that has these in its environment."""
+    """For `meanwhile`: once 4 ranks have printed "ready", sends the signal to the process of `program` that has these
+    variables in its environment."""
     def kill(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
         pids = [pid for pid, line in processes(*marks) if line.startswith(program)]
@@ -76,7 +80,8 @@ def run(command, meanwhile=None, seconds=120, **options):
     """The command's Result; `meanwhile` gets the process, with what it said() on stdout so far."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **options)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+                                   **options)
         process.said = lambda: os.pread(out.fileno(), 1 << 20, 0).decode(errors="replace")
         try:
             if meanwhile:
@@ -90,7 +95,8 @@ def run(command, meanwhile=None, seconds=120, **options):
                     f.seek(0)
                     print(f.read().decode(errors="replace"))
         out.seek(0), err.seek(0)
-        return Result(code, out.read().decode(errors="replace"), err.read().decode(errors="replace"), time.monotonic() - begin)
+        return Result(code, out.read().decode(errors="replace"), err.read().decode(errors="replace"),
+                      time.monotonic() - begin)
 
 
 def expect(condition, result):

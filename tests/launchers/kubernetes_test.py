@@ -1,5 +1,6 @@
-"""docker/kubernetes.yaml: checked against Kubernetes' schema (an excerpt, kubernetes_schema.json) and against itself; then its pods are
-simulated as machines (machines.py) whose names become known late, or are stale. kubernetes_test.py BORA RANK_PROGRAM"""
+"""docker/kubernetes.yaml: checked against Kubernetes' schema (an excerpt, kubernetes_schema.json) and against itself;
+then its pods are simulated as machines (machines.py) whose names become known late, or are stale.
+kubernetes_test.py BORA RANK_PROGRAM"""
 import atexit
 import json
 import os
@@ -28,7 +29,8 @@ PLAIN = {
     "count": lambda v: type(v) is int and 0 <= v < 2**31,
     "port": lambda v: type(v) is int and 1 <= v <= 65535,
     "file_mode": lambda v: type(v) is int and 0 <= v <= 0o777,
-    "quantity": lambda v: type(v) is int or isinstance(v, str) and re.fullmatch(r"\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?", v),
+    "quantity": lambda v: (type(v) is int
+                           or isinstance(v, str) and re.fullmatch(r"\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?", v)),
     "dns_label": lambda v: isinstance(v, str) and re.fullmatch(LABEL, v),
 }
 
@@ -87,8 +89,10 @@ def its_parts_fit_together():
     (container,) = pod["containers"]
     env = {e["name"]: e["value"] for e in container["env"]}
     assert job["completionMode"] == "Indexed" and job["completions"] == job["parallelism"] == int(env["BORA_SIZE"])
-    assert job["backoffLimit"] % job["completions"] == 0 and pod["restartPolicy"] == "Never"  # podFailurePolicy wants Never
-    assert job["podFailurePolicy"]["rules"][0]["onExitCodes"] == {"containerName": container["name"], "operator": "In", "values": [2]}
+    # podFailurePolicy wants Never
+    assert job["backoffLimit"] % job["completions"] == 0 and pod["restartPolicy"] == "Never"
+    assert job["podFailurePolicy"]["rules"][0]["onExitCodes"] == {"containerName": container["name"], "operator": "In",
+                                                                  "values": [2]}
     assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
     assert service["metadata"]["name"] == pod["subdomain"] == env["BORA_SERVICE"]
     assert service["spec"]["selector"] == {"batch.kubernetes.io/job-name": m["Job"]["metadata"]["name"]}
@@ -113,7 +117,8 @@ class Pods:
         self.processes = []
         for index in range(job["spec"]["completions"]):
             name = f"{job['metadata']['name']}-{index}"
-            theirs = dict(env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30", BORA_CALIBRATE="off",
+            theirs = dict(env, HOSTNAME=name, JOB_COMPLETION_INDEX=str(index), BORA_JOIN_TIMEOUT="30",
+                          BORA_CALIBRATE="off",
                           PATH=os.environ["PATH"])
             for variable in without:
                 del theirs[variable]
@@ -131,7 +136,8 @@ class Pods:
                 p.wait()
         said = [open(f"out{i}").read() for i in range(len(codes))]
         ours = (bora, rank_program)
-        wait_until("no rank is left", lambda: not [line for _, line in processes("JOB_COMPLETION_INDEX") if line.startswith(ours)])
+        wait_until("no rank is left",
+                   lambda: not [line for _, line in processes("JOB_COMPLETION_INDEX") if line.startswith(ours)])
         return codes, said
 
 
@@ -194,7 +200,8 @@ in_namespaces_of_our_own()
 folder = tempfile.mkdtemp(prefix="bora_kubernetes_")
 atexit.register(shutil.rmtree, folder)
 os.chdir(folder)
-for name, text, mode in (("secret", os.urandom(32).hex(), 0o400), ("placeholder", manifests()["Secret"]["stringData"]["secret"], 0o400),
+for name, text, mode in (("secret", os.urandom(32).hex(), 0o400),
+                         ("placeholder", manifests()["Secret"]["stringData"]["secret"], 0o400),
                          ("open", os.urandom(32).hex(), 0o444)):
     with open(name, "w") as f:
         f.write(text)

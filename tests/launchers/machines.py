@@ -1,5 +1,5 @@
-"""Machines for tests: network namespaces with an address, a name and an /etc/hosts of their own, joined by a bridge. Files and users
-are this machine's; nothing outside sees them, and all is gone with the test."""
+"""Machines for tests: network namespaces with an address, a name and an /etc/hosts of their own, joined by a bridge.
+Files and users are this machine's; nothing outside sees them, and all is gone with the test."""
 import atexit
 import os
 import subprocess
@@ -11,8 +11,8 @@ NET = "10.78.0."
 
 
 def in_namespaces_of_our_own():
-    """Starts this script again with mounts, network, host name and processes of its own; is skipped where that is forbidden. What it leaves
-    running ends with it."""
+    """Starts this script again with mounts, network, host name and processes of its own; is skipped where that is
+    forbidden. Processes that it leaves running end with it."""
     if os.environ.get("BORA_TEST_NAMESPACES"):
         return
     enter = ["unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -32,16 +32,19 @@ class Machines:
     def __init__(self, names, folder):
         self.names, self.hosts = names, f"{folder}/etc_hosts"
         self.write_hosts({name: self.address(name) for name in names})
-        sh(f"mount --bind {self.hosts} /etc/hosts && ip link set lo up && ip link add name br0 type bridge && ip link set br0 up")
+        sh(f"mount --bind {self.hosts} /etc/hosts && ip link set lo up && ip link add name br0 type bridge && "
+           "ip link set br0 up")
         sh(f"ip address add {NET}254/24 dev br0")
         self.keepers = {}
         atexit.register(self.end)
         for i, name in enumerate(names):
-            keep = ["unshare", "--net", "--uts", "--mount", "sh", "-c", f"hostname {name} && echo && exec sleep infinity"]
+            keep = ["unshare", "--net", "--uts", "--mount", "sh", "-c",
+                    f"hostname {name} && echo && exec sleep infinity"]
             keeper = subprocess.Popen(keep, stdout=subprocess.PIPE)
             keeper.stdout.readline()
             self.keepers[name] = keeper
-            sh(f"ip link add name port{i} type veth peer name eth0 netns {keeper.pid} && ip link set port{i} master br0 up")
+            sh(f"ip link add name port{i} type veth peer name eth0 netns {keeper.pid} && "
+               f"ip link set port{i} master br0 up")
             up = f"ip link set lo up && ip address add {self.address(name)}/24 dev eth0 && ip link set eth0 up"
             sh(f"nsenter -t {keeper.pid} -n sh -c '{up}'")
 

@@ -1,4 +1,5 @@
-"""Data over MPI between ranks that count as hosts of their own. mpi_carrier_test.py BORA RANK_PROGRAM SOAK_PROGRAM ON|OFF (BORA_MPI of the build)"""
+"""Data over MPI between ranks that count as hosts of their own.
+mpi_carrier_test.py BORA RANK_PROGRAM SOAK_PROGRAM ON|OFF (BORA_MPI of the build)"""
 import atexit
 import os
 import re
@@ -12,7 +13,8 @@ from common import clean_environment, expect, kill_when_ready, need, processes, 
 
 rank_program, soak_program, built = sys.argv[2:5]
 if built != "ON":
-    skip("needs a build with MPI: apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin, cmake -DBORA_MPI=ON")
+    skip("needs a build with MPI: apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin, "
+         "cmake -DBORA_MPI=ON")
 need({"mpirun": "openmpi-bin"})
 folder = tempfile.mkdtemp(prefix="bora_mpi_")
 atexit.register(shutil.rmtree, folder)
@@ -20,8 +22,10 @@ os.chdir(folder)
 
 
 def mpirun(*words, per_host=1, ends=True, meanwhile=None, **environment):
-    """4 ranks, `per_host` of them on each "host"; each prints its exit code. Without `ends`, mpirun is ended once the ranks have."""
-    env = clean_environment(**{"BORA_CARRIER": "mpi", **environment}, BORA_TEST=os.path.basename(folder), OMPI_ALLOW_RUN_AS_ROOT="1",
+    """4 ranks, `per_host` of them on each "host"; each prints its exit code. Without `ends`, mpirun is ended once the
+    ranks have ended."""
+    env = clean_environment(**{"BORA_CARRIER": "mpi", **environment}, BORA_TEST=os.path.basename(folder),
+                            OMPI_ALLOW_RUN_AS_ROOT="1",
                             OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     ranks = lambda: [line for _, line in processes(env["BORA_TEST"]) if line.startswith((rank_program, soak_program))]
 
@@ -32,9 +36,11 @@ def mpirun(*words, per_host=1, ends=True, meanwhile=None, **environment):
             wait_until("no rank is left", lambda: not ranks())
             time.sleep(0.5)
             process.terminate()
-    each = f'BORA_HOST_ID=$((OMPI_COMM_WORLD_RANK / {per_host})) "$0" "$@"; code=$?; echo "rank $OMPI_COMM_WORLD_RANK: code $code"; exit $code'
+    each = (f'BORA_HOST_ID=$((OMPI_COMM_WORLD_RANK / {per_host})) "$0" "$@"; code=$?; '
+            'echo "rank $OMPI_COMM_WORLD_RANK: code $code"; exit $code')
     recovery = [] if ends else ["--enable-recovery"]  # or it ends the others before they have seen the loss
-    r = run(["mpirun", "--oversubscribe", "--bind-to", "none", *recovery, "-n", "4", "sh", "-c", each, *words], watch, env=env)
+    r = run(["mpirun", "--oversubscribe", "--bind-to", "none", *recovery, "-n", "4", "sh", "-c", each, *words], watch,
+            env=env)
     wait_until("no rank is left", lambda: not ranks(), 3)
     return r
 
@@ -47,7 +53,8 @@ def collectives_have_the_bits_of_tcp():
     tcp = mpirun(rank_program, "everything", BORA_CARRIER="tcp")
     for per_host in (1, 2):
         r = mpirun(rank_program, "everything", per_host=per_host)
-        expect(r.code == 0 and r.out.count("everything is right") == 4 and len(bits(r)) == 4 and bits(r) == bits(tcp), r)
+        expect(r.code == 0 and r.out.count("everything is right") == 4 and len(bits(r)) == 4 and bits(r) == bits(tcp),
+               r)
 
 
 def messages_beyond_what_mpi_sends_unasked():
@@ -86,7 +93,8 @@ def a_secret_is_kept():
         f.write(os.urandom(32).hex())
     os.chmod("secret", 0o600)
     r = mpirun(rank_program, "everything", BORA_SECRET_FILE=f"{folder}/secret")
-    expect(r.code == 2 and "over MPI, which does not encrypt, and the job has a secret" in r.out and "--insecure-private-network" in r.out, r)
+    expect(r.code == 2 and "over MPI, which does not encrypt, and the job has a secret" in r.out
+           and "--insecure-private-network" in r.out, r)
     r = mpirun(rank_program, "everything", BORA_SECRET_FILE=f"{folder}/secret", BORA_INSECURE_PRIVATE_NETWORK="1")
     expect(r.code == 0 and r.out.count("everything is right") == 4, r)
     r = mpirun(rank_program, "everything", BORA_SECRET_FILE=f"{folder}/secret", per_host=4)
@@ -94,9 +102,11 @@ def a_secret_is_kept():
 
 
 def without_mpirun_it_is_refused():
-    r = run([rank_program, "everything"], env=clean_environment(BORA_CARRIER="mpi", BORA_RANK="0", BORA_SIZE="2", BORA_ROOT="127.0.0.1:29650"))
+    r = run([rank_program, "everything"],
+            env=clean_environment(BORA_CARRIER="mpi", BORA_RANK="0", BORA_SIZE="2", BORA_ROOT="127.0.0.1:29650"))
     expect(r.code == 2 and "nobody started this process as a rank of an MPI job" in r.out, r)
 
 
-run_all([collectives_have_the_bits_of_tcp, messages_beyond_what_mpi_sends_unasked, random_collectives, a_killed_rank_is_named_by_all,
+run_all([collectives_have_the_bits_of_tcp, messages_beyond_what_mpi_sends_unasked, random_collectives,
+         a_killed_rank_is_named_by_all,
          a_stopped_rank_is_named_by_all, a_secret_is_kept, without_mpirun_it_is_refused])

@@ -1,4 +1,5 @@
-"""Jobs that Open MPI's mpirun starts: on this machine, and on two (tests/launchers/machines.py). mpirun_test.py BORA RANK_PROGRAM"""
+"""Jobs that Open MPI's mpirun starts: on this machine, and on two (tests/launchers/machines.py).
+mpirun_test.py BORA RANK_PROGRAM"""
 import atexit
 import os
 import shutil
@@ -22,14 +23,17 @@ def mpirun(*words, meanwhile=None, **environment):
     env = clean_environment(**environment, BORA_TEST=os.path.basename(folder),
                             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     r = run(machines.on("m1", "mpirun", "--oversubscribe", "--bind-to", "none", *words), meanwhile, env=env)
-    wait_until("no rank is left", lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))], 3)
+    wait_until("no rank is left",
+               lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))],
+               3)
     return r
 
 
 def two_machines():
     """Options: mpirun starts its daemon on the second one as it would by ssh, and passes our variables on."""
     with open("agent", "w") as f:
-        f.write('#!/bin/sh\n[ "$1" = m2 ] || exit 255\nshift\nexec ' + " ".join(machines.on("m2", "sh", "-c")) + ' "$*"\n')
+        f.write('#!/bin/sh\n[ "$1" = m2 ] || exit 255\nshift\nexec ' + " ".join(machines.on("m2", "sh", "-c"))
+                + ' "$*"\n')
     os.chmod("agent", 0o755)
     with open("secret", "w") as f:
         f.write(os.urandom(32).hex())

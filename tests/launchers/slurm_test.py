@@ -1,4 +1,5 @@
-"""A Slurm cluster of two machines (tests/launchers/machines.py), and jobs that srun starts. slurm_test.py BORA RANK_PROGRAM"""
+"""A Slurm cluster of two machines (tests/launchers/machines.py), and jobs that srun starts.
+slurm_test.py BORA RANK_PROGRAM"""
 import atexit
 import os
 import shutil
@@ -59,7 +60,8 @@ PartitionName=all Nodes=ALL Default=YES
 """)
     os.environ["SLURM_CONF"] = f"{folder}/slurm.conf"
     atexit.register(end)
-    daemon("munged", ["munged", "-F", "--force", *(f"--{k}-file={folder}/munge.{k}" for k in ("key", "pid", "seed", "log")),
+    daemon("munged", ["munged", "-F", "--force",
+                      *(f"--{k}-file={folder}/munge.{k}" for k in ("key", "pid", "seed", "log")),
                       f"--socket={folder}/munge.socket"])
     wait_until("munged listens", lambda: os.path.exists("munge.socket"))
     daemon("slurmctld", machines.on("n1", "slurmctld", "-D"))
@@ -67,8 +69,10 @@ PartitionName=all Nodes=ALL Default=YES
         daemon(n, machines.on(n, "slurmd", "-D"))
 
     def idle():
-        assert all(d.poll() is None for d in daemons), "".join(open(f"{n}.log").read() for n in ("slurmctld", "n1", "n2"))
-        return "n[1-2] idle" in subprocess.run(machines.on("n1", "sinfo", "-h", "-o", "%N %T"), capture_output=True, text=True).stdout
+        assert all(d.poll() is None for d in daemons), "".join(
+            open(f"{n}.log").read() for n in ("slurmctld", "n1", "n2"))
+        return "n[1-2] idle" in subprocess.run(machines.on("n1", "sinfo", "-h", "-o", "%N %T"), capture_output=True,
+                                               text=True).stdout
     wait_until("the nodes are idle", idle, 60)
     with open("secret", "wb") as f:
         f.write(os.urandom(32).hex().encode())
@@ -80,7 +84,9 @@ def srun(*words, secret=True, meanwhile=None, command=("srun", "-N2", "-n4")):
     if secret:
         env["BORA_SECRET_FILE"] = f"{folder}/secret"
     r = run(machines.on("n1", *command, *words), meanwhile, env=env)
-    wait_until("no rank is left", lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))], 3)
+    wait_until("no rank is left",
+               lambda: not [line for _, line in processes(env["BORA_TEST"]) if line.startswith((bora, rank_program))],
+               3)
     return r
 
 
@@ -106,8 +112,10 @@ def without_a_secret_nothing_starts():
 def a_killed_rank_ends_the_job():
     kill = kill_when_ready(rank_program, "SLURM_PROCID=3\0")
     r = srun(rank_program, "loop", meanwhile=kill)
-    expect(r.code != 0 and r.out.count("rank 3 (host n2") == 3 and "Killed" in r.err and time.monotonic() - kill.at < 8, r)
+    expect(r.code != 0 and r.out.count("rank 3 (host n2") == 3 and "Killed" in r.err and time.monotonic() - kill.at < 8,
+           r)
 
 
 start_cluster()
-run_all([collectives_between_nodes, a_second_step_is_another_job, without_a_secret_nothing_starts, a_killed_rank_ends_the_job])
+run_all([collectives_between_nodes, a_second_step_is_another_job, without_a_secret_nothing_starts,
+         a_killed_rank_ends_the_job])

@@ -39,7 +39,8 @@ def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, **environme
 def collectives_between_machines():
     """Nothing listens beyond loopback without the job's secret: it has come along."""
     r = launch("--", "comm", "--max-bytes", "4096")
-    expect(r.code == 0 and r.err == "" and "4 ranks, 2 on this host, launcher: bora" in r.out and "all_reduce" in r.out, r)
+    expect(r.code == 0 and r.err == "" and "4 ranks, 2 on this host, launcher: bora" in r.out and "all_reduce" in r.out,
+           r)
 
 
 def interfaces_and_addresses():
@@ -48,9 +49,11 @@ def interfaces_and_addresses():
         f.write("#!/bin/sh\necho at $BORA_ROOT by $BORA_INTERFACE on $(hostname)\n")
     os.chmod(program, 0o755)
     r = launch("--", program, where="h1 iface=eth0\nh2\n")
-    expect(r.code == 0 and r.out.count("at 10.78.0.1:") == 2 and " by eth0 on h1\n" in r.out and " by on h2\n" in r.out, r)
+    expect(r.code == 0 and r.out.count("at 10.78.0.1:") == 2 and " by eth0 on h1\n" in r.out and " by on h2\n" in r.out,
+           r)
     r = launch("--", program, where="h2 iface=lo\nh1\n")
-    expect(r.code == 2 and r.err.startswith("bora: hosts:1: h2 is 127.0.0.1:") and ", which h1 cannot reach; give another name" in r.err, r)
+    expect(r.code == 2 and r.err.startswith("bora: hosts:1: h2 is 127.0.0.1:")
+           and ", which h1 cannot reach; give another name" in r.err, r)
     r = launch("--", program, where="h2 iface=lo\nh1\n", BORA_ROOT="10.78.0.2:29700")
     expect(r.code == 0 and r.out.count("at 10.78.0.2:29700 ") == 2, r)
 
@@ -60,7 +63,8 @@ def training_gives_the_same_bits_as_on_one_machine():
     with open("text", "w") as f:
         f.writelines(f"The wind number {i * i} blows over the hills.\n%\n" for i in range(400))
     with open("tiny.yaml", "w") as f:
-        f.write(f"steps: 30\nwarmup: 2\nbatch: 8\ncheckpoint_every: 10\neval_rows: 24\ndata: {folder}/text\nlayout: fsdp\n"
+        f.write("steps: 30\nwarmup: 2\nbatch: 8\ncheckpoint_every: 10\neval_rows: 24\n"
+                f"data: {folder}/text\nlayout: fsdp\n"
                 "model: {layers: 2, embed: 24, heads: 3, positions: 16}\n")
     here = run([bora, "launch", "-n", "4", "tiny.yaml", "out=here"], env=clean_environment())
     there = launch("--", "train", "tiny.yaml", "out=there")
@@ -72,7 +76,8 @@ def training_gives_the_same_bits_as_on_one_machine():
     assert len(results(here.out)) == 3 and results(here.out) == results(there.out), (here.out, there.out)
 
     def kill(process):
-        wait_until("there is a checkpoint", lambda: os.path.exists("cut/checkpoints/step-10") or process.poll() is not None, 60)
+        wait_until("there is a checkpoint",
+                   lambda: os.path.exists("cut/checkpoints/step-10") or process.poll() is not None, 60)
         os.kill([pid for pid, line in processes("BORA_RANK=3\0") if line.startswith(bora)][0], signal.SIGKILL)
     cut = launch("--max-restarts", "1", "--", "train", "tiny.yaml", "out=cut", "steps=60", meanwhile=kill)
     expect(cut.code == 0 and "restarting the job (1 of 1)" in cut.err and "val loss" in cut.out, cut)
@@ -91,11 +96,13 @@ def a_host_that_has_gone_is_not_bad_input():
 def a_lost_rank_is_named():
     kill = kill_when_ready(rank_program, "BORA_RANK=3\0")
     r = launch("--", rank_program, "loop", meanwhile=kill)
-    expect(r.code == 86 and r.err == "bora: rank 3 (host h2) lost: killed by signal 9 (Killed)\n" and time.monotonic() - kill.at < 8, r)
+    expect(r.code == 86 and r.err == "bora: rank 3 (host h2) lost: killed by signal 9 (Killed)\n"
+           and time.monotonic() - kill.at < 8, r)
 
 
 def a_cut_cable_ends_all():
-    """Nobody hears of the other side again: the ranks say so after 10 s, ssh after 9 to 12 s, and the far side ends by itself."""
+    """Neither side hears of the other again: the ranks say so after 10 s, ssh after 9 to 12 s, and the far side ends by
+    itself."""
     def cut(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
         subprocess.run("ip link set port1 down", shell=True, check=True)

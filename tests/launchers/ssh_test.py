@@ -1,4 +1,5 @@
-"""`bora launch --hosts` through a real sshd of the test's own: two names for this machine, ranks on both. ssh_test.py BORA RANK_PROGRAM"""
+"""`bora launch --hosts` through a real sshd of the test's own: two names for this machine, ranks on both.
+ssh_test.py BORA RANK_PROGRAM"""
 import atexit
 import os
 import re
@@ -22,7 +23,8 @@ with socket.socket() as s:
     port = s.getsockname()[1]
 ssh = Ssh(folder)
 ssh.serve("127.0.0.1", port)
-command = ssh.command(f"Host alpha beta\n  HostName 127.0.0.1\n  Port {port}\nHost dead\n  HostName 127.0.0.1\n  Port 1\n")
+command = ssh.command(f"Host alpha beta\n  HostName 127.0.0.1\n  Port {port}\n"
+                      "Host dead\n  HostName 127.0.0.1\n  Port 1\n")
 
 
 def hosts(text):
@@ -43,8 +45,10 @@ def script(text):
 def launch(*words, where="alpha slots=2\nbeta slots=2\n", meanwhile=None, **environment):
     env = clean_environment(BORA_SSH=command, BORA_TEST=mark, **environment)
     r = run([bora, "launch", "--hosts", hosts(where), *words], meanwhile, env=env, cwd=folder)
-    # Agents have the connection's port in their environment, ranks inherit it. A launcher that was killed leaves them a moment.
-    wait_until("no process is left", lambda: not processes(f"BORA_TEST={mark}") and not processes(f" 127.0.0.1 {port}\0"), 3)
+    # Agents have the connection's port in their environment, ranks inherit it. They outlive a killed launcher for a
+    # moment.
+    wait_until("no process is left",
+               lambda: not processes(f"BORA_TEST={mark}") and not processes(f" 127.0.0.1 {port}\0"), 3)
     return r
 
 
@@ -64,18 +68,22 @@ def ready(n, name="ready"):
 
 def collectives_between_hosts():
     r = launch("--", "comm", "--max-bytes", "4096")
-    expect(r.code == 0 and r.err == "" and "4 ranks" in r.out and "launcher: bora" in r.out and "all_reduce" in r.out, r)
+    expect(r.code == 0 and r.err == "" and "4 ranks" in r.out and "launcher: bora" in r.out and "all_reduce" in r.out,
+           r)
 
 
 def places_environment_and_folder():
-    program = script('echo "rank $BORA_RANK of $BORA_SIZE local $BORA_LOCAL_RANK of $BORA_LOCAL_SIZE at $BORA_ROOT by $BORA_INTERFACE '
-                     'in $(pwd) omp $OMP_SCHEDULE own $MINE kept $KEPT secret $(wc -c < /proc/self/fd/$BORA_SECRET_FD)"\n'
+    program = script('echo "rank $BORA_RANK of $BORA_SIZE local $BORA_LOCAL_RANK of $BORA_LOCAL_SIZE '
+                     'at $BORA_ROOT by $BORA_INTERFACE in $(pwd) omp $OMP_SCHEDULE own $MINE kept $KEPT '
+                     'secret $(wc -c < /proc/self/fd/$BORA_SECRET_FD)"\n'
                      'echo problem >&2\n')
-    r = launch("--env", "MINE", "--", program, where="alpha slots=1 iface=lo # one\nbeta slots=2\n", OMP_SCHEDULE="guided",
+    r = launch("--env", "MINE", "--", program, where="alpha slots=1 iface=lo # one\nbeta slots=2\n",
+               OMP_SCHEDULE="guided",
                MINE="yes", KEPT="here")
     expect(r.code == 0, r)
     line = r"rank {} of 3 local {} of {} at 127\.0\.0\.1:\d+ by {} in {} omp guided own yes kept  secret 32\n"
-    for rank, local, of, by, before in ((0, 0, 1, "lo", "^"), (1, 0, 2, "", r"^\[rank 1\] "), (2, 1, 2, "", r"^\[rank 2\] ")):
+    for rank, local, of, by, before in ((0, 0, 1, "lo", "^"), (1, 0, 2, "", r"^\[rank 1\] "),
+                                        (2, 1, 2, "", r"^\[rank 2\] ")):
         expect(re.search(before + line.format(rank, local, of, by, re.escape(folder)), r.out, re.M), r)
     expect(len(set(re.findall(r"127\.0\.0\.1:\d+", r.out))) == 1 and "[rank 2] problem\n" in r.err, r)
     r = launch("-n", "2", "--", program, where="alpha\nbeta slots=7\n")
@@ -103,12 +111,16 @@ def the_secret_is_nowhere_to_be_read():
 
 
 def a_lost_rank_of_another_host_is_named():
-    program = script(f"echo $$ > {folder}/pid$BORA_RANK; touch {folder}/ready$BORA_RANK; sleep 4720 & exec sleep 4720\n")
+    program = script(f"echo $$ > {folder}/pid$BORA_RANK; touch {folder}/ready$BORA_RANK; "
+                     "sleep 4720 & exec sleep 4720\n")
     r = launch("--", program, meanwhile=ready(4)(lambda p: os.kill(int(open(f"{folder}/pid3").read()), signal.SIGKILL)))
-    expect(r.code == 86 and r.err == "bora: rank 3 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 10, r)
+    expect(r.code == 86 and r.err == "bora: rank 3 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 10,
+           r)
     # In the middle of collectives: the survivors say it themselves.
-    r = launch("--", rank_program, "loop", meanwhile=kill_when_ready(rank_program, "BORA_RANK=2\0", f"BORA_TEST={mark}"))
-    expect(r.code == 86 and r.err == "bora: rank 2 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 15, r)
+    r = launch("--", rank_program, "loop",
+               meanwhile=kill_when_ready(rank_program, "BORA_RANK=2\0", f"BORA_TEST={mark}"))
+    expect(r.code == 86 and r.err == "bora: rank 2 (host beta) lost: killed by signal 9 (Killed)\n" and r.seconds < 15,
+           r)
 
 
 def a_lost_connection_is_a_lost_rank():
@@ -123,11 +135,13 @@ def a_lost_connection_is_a_lost_rank():
         os.kill(int(open(f"/proc/{rank}/stat").read().split(") ")[1].split()[1]), signal.SIGKILL)
     for accident in (cut, kill_the_agent):
         r = launch("--", program, where="alpha\nbeta\n", meanwhile=ready(2)(accident))
-        expect(r.code == 86 and r.err.startswith("bora: rank 1 (host beta) lost: the connection to its host ended") and r.seconds < 10, r)
+        expect(r.code == 86 and r.err.startswith("bora: rank 1 (host beta) lost: the connection to its host ended")
+               and r.seconds < 10, r)
 
 
 def signals_stop_in_order():
-    program = script(f"trap 'echo stopping; exit 130' TERM INT; touch {folder}/ready$BORA_RANK; while :; do sleep 0.05; done\n")
+    program = script(f"trap 'echo stopping; exit 130' TERM INT; touch {folder}/ready$BORA_RANK; "
+                     "while :; do sleep 0.05; done\n")
     for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         r = launch("--", program, meanwhile=ready(4)(lambda p: p.send_signal(s)))
         expect(r.code == 130 and r.out.count("stopping\n") == 4 and "[rank 3] stopping\n" in r.out, r)
@@ -151,7 +165,8 @@ def nothing_stays_when_the_launcher_is_killed():
 
 def restarts_have_a_new_secret_and_another_name():
     program = script(f'echo "$(md5sum < /proc/self/fd/$BORA_SECRET_FD) $BORA_JOB" >> {folder}/tries$BORA_RANK\n'
-                     f'[ $(wc -l < {folder}/tries$BORA_RANK) -ge 3 ] && exit 0\n[ $BORA_RANK = 2 ] && kill -9 $$\nexit 86\n')
+                     f'[ $(wc -l < {folder}/tries$BORA_RANK) -ge 3 ] && exit 0\n'
+                     '[ $BORA_RANK = 2 ] && kill -9 $$\nexit 86\n')
     r = launch("--max-restarts", "5", "--", program)
     expect(r.code == 0 and "restarting the job (2 of 5)" in r.err, r)
     tries = [open(f"{folder}/tries{rank}").read().split("\n")[:-1] for rank in range(4)]
@@ -172,8 +187,10 @@ def mistakes_are_one_line():
         expect(result.code == 2 and result.err.startswith("bora: ") and result.err.count("\n") == 1, result)
         expect(all(p in result.err for p in parts), result)
     program = script("true\n")
-    refused(launch("--", program, where="alpha\ndead\n"), "hosts:2: no ranks can be started on dead: ", "Connection refused")
-    refused(launch("--", program, where="alpha\nbeta iface=eth77\n"), "hosts:2: ", "no network interface 'eth77'", "there are: ")
+    refused(launch("--", program, where="alpha\ndead\n"), "hosts:2: no ranks can be started on dead: ",
+            "Connection refused")
+    refused(launch("--", program, where="alpha\nbeta iface=eth77\n"), "hosts:2: ", "no network interface 'eth77'",
+            "there are: ")
     refused(launch("--", program, where="alpha\nlocalhost\n"), "hosts:2: localhost is another machine for alpha")
     refused(launch("-n", "5", "--", program), "-n 5: the hosts have 4 slots")
     refused(launch("--ssh", "/no/such/ssh", "--", program), "hosts:1", "cannot run /no/such/ssh")
@@ -186,6 +203,7 @@ def mistakes_are_one_line():
     refused(launch("--ssh", wrapper, "--", script("true\n")), "hosts:1", "no such file, says alpha", "hosts:2")
 
 
-run_all([collectives_between_hosts, places_environment_and_folder, the_secret_is_nowhere_to_be_read, a_lost_rank_of_another_host_is_named,
+run_all([collectives_between_hosts, places_environment_and_folder, the_secret_is_nowhere_to_be_read,
+         a_lost_rank_of_another_host_is_named,
          a_lost_connection_is_a_lost_rank, signals_stop_in_order, nothing_stays_when_the_launcher_is_killed,
          restarts_have_a_new_secret_and_another_name, logs_are_kept_here, mistakes_are_one_line])

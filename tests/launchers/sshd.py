@@ -24,7 +24,8 @@ class Ssh:
         """A daemon at address:port; the words `around` start it on another machine. Ends with this process."""
         path = f"{self.folder}/sshd_{address}"
         with open(path, "w") as f:
-            f.write(f"Port {port}\nListenAddress {address}\nHostKey {self.folder}/host\nAuthorizedKeysFile {self.folder}/authorized\n"
+            f.write(f"Port {port}\nListenAddress {address}\nHostKey {self.folder}/host\n"
+                    f"AuthorizedKeysFile {self.folder}/authorized\n"
                     "PidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\n"
                     "PasswordAuthentication no\nKbdInteractiveAuthentication no\n")
         with open(path + ".log", "w") as log:
@@ -41,8 +42,9 @@ class Ssh:
     def command(self, hosts):
         """The command that knows these hosts: what ssh_config says about each."""
         with open(f"{self.folder}/ssh_config", "w") as f:
-            f.write(hosts + f"Host *\n  User {getpass.getuser()}\n  IdentityFile {self.folder}/user\n  IdentitiesOnly yes\n"
-                    f"  UserKnownHostsFile {self.folder}/known\n  StrictHostKeyChecking accept-new\n  HostKeyAlias test\n")
+            f.write(hosts + f"Host *\n  User {getpass.getuser()}\n  IdentityFile {self.folder}/user\n"
+                    f"  IdentitiesOnly yes\n  UserKnownHostsFile {self.folder}/known\n"
+                    "  StrictHostKeyChecking accept-new\n  HostKeyAlias test\n")
         return f"ssh -F {self.folder}/ssh_config"
 
     def end(self):

@@ -25,7 +25,8 @@ inline void PrintTo(const Accuracy& a, std::ostream* to) { *to << a.name; }
 
 namespace exact {
 inline constexpr Real pi = 3.14159265358979323846264338327950288L, ln2 = 0.693147180559945309417232121458176568L,
-                      ln10 = 2.30258509299404568401799145468436421L, two_over_sqrt_pi = 1.12837916709551257389615890312154517L,
+                      ln10 = 2.30258509299404568401799145468436421L,
+                      two_over_sqrt_pi = 1.12837916709551257389615890312154517L,
                       one_over_sqrt_two_pi = 0.398942280401432677939946059934381868L,
                       sqrt_half = 0.707106781186547524400844362104849039L;
 inline Real square(Real x) { return x * x; }
@@ -56,7 +57,8 @@ inline Real erf_inv(Real x) {
   return y;
 }
 inline Real erf_inv_slope(Real x) { return 1 / (two_over_sqrt_pi * bell(erf_inv(x), 1)); }
-// gelu's argument 2 sqrt(2 / pi) (x + 0.044715 x^3), with the dtype's number 0.044715 taken as exact, and its derivatives
+// gelu's argument 2 sqrt(2 / pi) (x + 0.044715 x^3), with the dtype's number 0.044715 taken as exact, and its
+// derivatives
 inline constexpr Real gelu_scale = 1.59576912160573071175978423973752748L, gelu_cube = 0.044715L;
 inline Real gelu_u(Real x) { return gelu_scale * (x + gelu_cube * cube(x)); }
 inline Real gelu_du(Real x) { return gelu_scale * (1 + 3 * gelu_cube * square(x)); }

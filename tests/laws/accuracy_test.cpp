@@ -28,7 +28,9 @@ template <class T> std::vector<T> sample(Domain d, std::size_t n) {
   std::uniform_real_distribution<double> unit(0, 1);
   std::vector<T> x{static_cast<T>(d.lo), static_cast<T>(d.hi)};
   const double tiny = std::numeric_limits<T>::denorm_min();
-  auto power = [&](double least, double most) { return least * std::exp(unit(g) * (std::log(most) - std::log(least))); };
+  auto power = [&](double least, double most) {
+    return least * std::exp(unit(g) * (std::log(most) - std::log(least)));
+  };
   for (std::size_t i = 0; i < n; ++i) {
     double u = unit(g), v = d.lo * (1 - u) + d.hi * u;
     switch (i % 4) {
@@ -96,8 +98,8 @@ INSTANTIATE_TEST_SUITE_P(Accuracy, Elementwise, testing::ValuesIn(accuracies()),
   return std::regex_replace(std::string(info.param.name), std::regex("\\W+"), "_");
 });
 
-/// Where the true value is 0, so is its sign: f(-0) = -0 of odd functions, ceil(-0.5) = -0. Bodies and tails of vectors,
-/// eager and staged.
+/// Where the true value is 0, so is its sign: f(-0) = -0 of odd functions, ceil(-0.5) = -0. Bodies and tails of
+/// vectors, eager and staged.
 TEST_P(Elementwise, KeepsTheSignOfZero) {
   auto& a = GetParam();
   auto f = function_of(a);
@@ -180,7 +182,8 @@ TEST(Accuracy, TheDocumentQuotesTheTable) {
   EXPECT_NE(text_of("docs/numerics.md").find(table()), std::string::npos) << "docs/numerics.md must hold\n" << table();
 }
 
-/// |got - want| in ulp, where want is a^b: the part that rounding b - 1 causes is |b - 1| log(a) / 2 ulp and is taken off.
+/// |got - want| in ulp, where want is a^b: the part that rounding b - 1 causes is |b - 1| log(a) / 2 ulp and is taken
+/// off.
 template <class T> void check_power(double bound, double bound_a, double bound_b) {
   std::mt19937_64 g(3);
   std::uniform_real_distribution<double> unit(0, 1);

@@ -1,4 +1,5 @@
-// Ranks that compute with arrays of other global shapes, dtypes or Specs are told so, all of them, with both sides quoted.
+// Ranks that compute with arrays of other global shapes, dtypes or Specs are told so, all of them, with both sides
+// quoted.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -69,11 +70,12 @@ TEST(Agreement, LaterRunsToo) {
     for (int n : {8, 10}) (void)g(even(n)).item<double>();
     (void)g(uneven(m)).item<double>();
   });
-  disagree("one has run before", {"from f64[8]{data}", "exchange of fingerprint", "with f64[10]{data}"}, [&](const Mesh& m) {
-    auto g = jit([&](const Array& x) { return with_sharding_constraint(f(x), Spec{}); });
-    (void)g(even(8));
-    (void)g(uneven(m));
-  });
+  disagree("one has run before", {"from f64[8]{data}", "exchange of fingerprint", "with f64[10]{data}"},
+           [&](const Mesh& m) {
+             auto g = jit([&](const Array& x) { return with_sharding_constraint(f(x), Spec{}); });
+             (void)g(even(8));
+             (void)g(uneven(m));
+           });
 }
 TEST(Agreement, EagerOperations) {
   auto eager = [](const std::string& what, const std::function<Array(const Array&)>& f) {
@@ -142,7 +144,8 @@ TEST(Agreement, ARanksOwnArraysAreItsOwn) {
     auto ready = jit([](const Array& x) { return tanh(x) * 2; })(mine) + sum(mine);
     auto rows = from_local_block(ready, {7, 2}, Spec{"data"});
     auto g = grad([&](const Array& x) {
-      auto norm = shard_map(jit([](const Array& l) { return psum(sum(tanh(l) * l), "data"); }), m, {Spec{"data"}}, Spec{});
+      auto norm =
+          shard_map(jit([](const Array& l) { return psum(sum(tanh(l) * l), "data"); }), m, {Spec{"data"}}, Spec{});
       return square(norm(x)) + sum(x);
     });
     EXPECT_EQ(gather(g(rows) + jit(g)(rows)).shape(), (Shape{7, 2}));

@@ -164,7 +164,7 @@ std::vector<Case> shapes() {
   };
 }
 #undef BORA_F
-/// Elementwise functions of one and two operands give nothing of nothing.
+/// Elementwise functions of one and two operands give an empty result for empty operands.
 std::vector<Case> elementwise() {
   std::vector<Case> r;
   for (auto& a : accuracies())
@@ -181,7 +181,8 @@ std::vector<Case> elementwise() {
   for (auto& [name, f] : std::initializer_list<std::pair<const char*, Array (*)(const Array&, const Array&)>>{
            {"bitwise_and", bitwise_and}, {"bitwise_or", bitwise_or}, {"bitwise_xor", bitwise_xor},
            {"left_shift", left_shift}, {"right_shift", right_shift}})
-    r.push_back(gives(name, {0}, [f = f](const Array& x) { return f(x.astype(i32), x.astype(i32)); }, none_of({0}, i32)));
+    r.push_back(
+        gives(name, {0}, [f = f](const Array& x) { return f(x.astype(i32), x.astype(i32)); }, none_of({0}, i32)));
   for (auto& [name, f] : std::initializer_list<std::pair<const char*, Array (*)(const Array&)>>{
            {"isnan", isnan}, {"isinf", isinf}, {"isfinite", isfinite}, {"logical_not", logical_not}})
     r.push_back(gives(name, {0}, f, none_of({0}, boolean)));
@@ -223,7 +224,8 @@ TEST(Empty, EveryFunctionGivesTheReferenceOrSaysWhyNot) {
 TEST(Empty, EveryPublicFunctionIsTried) {
   std::set<std::string> tried;
   for (auto& c : cases()) tried.insert(std::regex_replace(c.what, std::regex("[ ,].*"), ""));
-  const std::set<std::string> elsewhere{"array", "make_literal", "from_range", "from_integers"};  // of numbers, not of arrays
+  // These take numbers, not arrays.
+  const std::set<std::string> elsewhere{"array", "make_literal", "from_range", "from_integers"};
   std::regex declaration("\n(?:Array|Arrays|TopK|Qr|Svd|Eigh) (\\w+)\\(");
   for (auto* file : {"elementwise", "functions", "reduce", "shape", "index", "linalg", "creation"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
@@ -232,7 +234,8 @@ TEST(Empty, EveryPublicFunctionIsTried) {
     auto text = s.str();
     for (std::sregex_iterator i(text.begin(), text.end(), declaration), end; i != end; ++i) {
       std::string name = (*i)[1];
-      EXPECT_TRUE(tried.count(name) || elsewhere.count(name)) << name << " (" << file << ".h) is tried on nothing nowhere";
+      EXPECT_TRUE(tried.count(name) || elsewhere.count(name))
+          << name << " (" << file << ".h) is tried on nothing nowhere";
     }
   }
 }

@@ -1,4 +1,5 @@
-// laws.h -- what the laws share. A law holds for every primitive that exists in the program: a primitive is tested the day it is written.
+// laws.h -- shared by the laws. A law holds for every primitive that exists in the program: a primitive is tested the
+// day it is written.
 #pragma once
 #include <gtest/gtest.h>
 #include <cmath>
@@ -109,7 +110,8 @@ inline std::string one_line(const std::vector<std::string>& lines) {
   for (auto& l : lines) s += l + "\n";
   return s;
 }
-/// The ranks' local Programs are one Program: the same instructions on the same operands, and the same collectives; only sizes differ.
+/// The ranks' local Programs are one Program: the same instructions on the same operands, and the same collectives;
+/// only sizes differ.
 inline void same_everywhere(const Mesh& mesh, const Program& local, const std::string& what) {
   auto all = mesh.exchange(one_line(structure(local)) + "---\n" + one_line(fingerprint(local)), "law: one Program");
   std::istringstream mine(all[static_cast<std::size_t>(mesh.rank())]), first(all[0]);

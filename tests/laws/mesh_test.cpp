@@ -1,4 +1,5 @@
-// What is kept, asked and refused on a mesh: jit's cache by rank, closed-over blocks, donation, Specs under transformations.
+// Caches, queries and refusals on a mesh: jit's cache by rank, closed-over blocks, donation, Specs under
+// transformations.
 #include <array>
 #include "laws/laws.h"
 

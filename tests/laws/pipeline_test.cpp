@@ -1,4 +1,5 @@
-// A pipelined scan gives the bits of one whose collectives run in turn: random bodies, any length, any mesh; and FSDP with checkpoints.
+// A pipelined scan gives the bits of one whose collectives run in turn: random bodies, any length, any mesh; and FSDP
+// with checkpoints.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +20,8 @@ struct InTurn {
 };
 const MeshAxes kData{"data"};
 
-/// Bodies over three kinds of values: whole, split by rows, split by columns. Equal on every rank but for the sizes of blocks.
+/// Bodies over three kinds of values: whole, split by rows, split by columns. Equal on every rank but for the sizes of
+/// blocks.
 class Bodies {
  public:
   Bodies(std::uint64_t seed, int ranks, int rank) : random_(seed), ranks_(ranks), rank_(rank) {
@@ -91,7 +93,7 @@ class Bodies {
         }
       }
     }
-    // Carries stay small; what is stacked may be anything, also what came in, and the same twice.
+    // Carries stay small; stacked outputs may be any value, also an input, or the same value twice.
     Arrays out{tanh(any(0)), tanh(any(1)), any(2)};
     for (auto n = 1 + below(5); n > 0; --n) {
       auto k = below(3);
@@ -154,7 +156,8 @@ TEST(Pipeline, GivesTheBitsOfCollectivesInTurn) {
   EXPECT_GT(late, seeds / 2);
 }
 
-/// One rank that talks to itself as late as can be: nothing happens before the wait, and results hold rubbish until then.
+/// One rank that communicates with itself as late as possible: nothing happens before the wait, and results hold
+/// garbage until then.
 struct LastMoment final : Communicator {
   struct Pending final : Handle {
     CollectiveCall call;
@@ -188,7 +191,7 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
   here() = saved;
 }
 
-/// A loop in a loop, each with more collectives beside other iterations than it may have, together more than the transport takes at once.
+/// Nested loops, each with more collectives to overlap than it may, together more than the transport takes at once.
 TEST(Pipeline, MoreCollectivesThanAreTaken) {
   constexpr int ranks = 3, many = 30;
   std::array<Arrays, ranks> want;
@@ -260,7 +263,8 @@ TEST(Pipeline, LayersShardedOverTheBatchAxisWithCheckpoints) {
         InTurn scope(in_turn);
         local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
           auto step = jit([&](const Layers& p, const Array& x) {
-            return tree::map([](const Array& g) { return with_sharding_constraint(g, Spec{none, "data"}); }, grad(loss)(p, x));
+            return tree::map([](const Array& g) { return with_sharding_constraint(g, Spec{none, "data"}); },
+                             grad(loss)(p, x));
           });
           Spec rows{none, "data"};
           Layers p{with_sharding_constraint(testing::numbers({length, 7, 7}, 1), rows),

@@ -65,7 +65,8 @@ std::optional<Case> random_case(unsigned seed) {
   }
   c.equation += "->";
   for (int l : shuffled(r, labels))
-    if (pick(r, 0, 1) && used.find(static_cast<char>('a' + l)) != std::string::npos) c.equation += static_cast<char>('a' + l);
+    if (pick(r, 0, 1) && used.find(static_cast<char>('a' + l)) != std::string::npos)
+      c.equation += static_cast<char>('a' + l);
   return c;
 }
 void holds(const Case& c, const std::string& what) {
@@ -83,7 +84,8 @@ void holds(const Case& c, const std::string& what) {
   EXPECT_TRUE(same_bits(h, jit(grad(second))(c.in))) << what << ": jit of the second derivative";
   for (int threads : {1, 2, 5}) {
     set_thread_count(threads);
-    EXPECT_TRUE(same_bits({y}, {c(c.in)}) && same_bits(g, jit(grad(loss))(c.in))) << what << ": " << threads << " threads";
+    EXPECT_TRUE(same_bits({y}, {c(c.in)}) && same_bits(g, jit(grad(loss))(c.in)))
+        << what << ": " << threads << " threads";
     set_thread_count(0);
   }
 }
@@ -97,8 +99,13 @@ TEST(ProductBits, EagerAndStagedEinsumsAreEqual) {
 }
 TEST(ProductBits, TheCasesThatDiffered) {
   auto random = [](const Shape& s, int seed) { return rnd(s, seed).astype(f32); };
-  holds({"bij,jkb,k->ib", {random({5, 7, 16}, 1), random({16, 40, 5}, 2), random({40}, 3)}, {{0, 1, 2}, {0, 1, 2}, {0}}}, "reported");
-  holds({"e,eda,dfca->dcf", {random({1}, 1), random({16, 7, 1}, 2), random({40, 5, 7, 16}, 3)}, {{0}, {2, 0, 1}, {3, 0, 1, 2}}}, "e");
+  holds(
+      {"bij,jkb,k->ib", {random({5, 7, 16}, 1), random({16, 40, 5}, 2), random({40}, 3)}, {{0, 1, 2}, {0, 1, 2}, {0}}},
+      "reported");
+  holds({"e,eda,dfca->dcf",
+         {random({1}, 1), random({16, 7, 1}, 2), random({40, 5, 7, 16}, 3)},
+         {{0}, {2, 0, 1}, {3, 0, 1, 2}}},
+        "e");
   holds({"bdac,acdb,a->d", {random({3, 40, 7, 40}, 1), random({3, 7, 40, 40}, 2), random({7}, 3)},
          {{1, 0, 2, 3}, {1, 2, 0, 3}, {0}}}, "d");
 }
@@ -106,7 +113,8 @@ TEST(ProductBits, TheCasesThatDiffered) {
 TEST(ProductBits, AnAbsorbedTransposeChangesNoBit) {
   for (auto dtype : {f32, f64, bf16})
     for (std::int64_t n : {3, 24, 70}) {
-      auto a = rnd({2, 5, 33}, 1).astype(dtype), b = rnd({33, 5, n}, 2).astype(dtype), w = rnd({2, 2 * n}, 3).astype(dtype);
+      auto a = rnd({2, 5, 33}, 1).astype(dtype), b = rnd({33, 5, n}, 2).astype(dtype),
+           w = rnd({2, 2 * n}, 3).astype(dtype);
       auto f = [](const Arrays& x) {
         auto both = dot_general(x[0], transpose(x[1]), {{}, {}, {1, 2}, {1, 2}});
         return matmul(transpose(both), x[2]);

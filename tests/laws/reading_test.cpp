@@ -1,4 +1,4 @@
-// Reading numbers inside of transforms: never the silent loss of a derivative. What is meant as a constant says stop_gradient.
+// Reading numbers inside transforms never loses a derivative silently: a value meant as a constant needs stop_gradient.
 #include "bora/io/npy.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/sharding.h"
@@ -14,7 +14,8 @@ template <class F> void refuses(F f, const std::string& what) {
     f();
     ADD_FAILURE() << what << ": a number was read and its derivative dropped";
   } catch (const TraceError& e) {
-    EXPECT_NE(std::string(e.what()).find("stop_gradient(x).item<float>()"), std::string::npos) << what << ": " << e.what();
+    EXPECT_NE(std::string(e.what()).find("stop_gradient(x).item<float>()"), std::string::npos)
+        << what << ": " << e.what();
   }
 }
 
@@ -29,8 +30,11 @@ TEST(Reading, ANumberThatCarriesADerivativeIsNotRead) {
   refuses([&] { (void)grad([](const Array& a) { return a * item<double>(sin(a)); })(x); }, "a result");
   refuses([&] { (void)grad([](const Array& a) { return a * static_cast<double>(a.item<int>()); })(x); }, "as an int");
   refuses([&] { (void)grad([&](const Array& a) { return grad(times_itself)(x) * a; })(x); }, "an inner grad");
-  refuses([&] { (void)grad([&](const Array& a) { return grad([&](const Array& b) { return b * a.item<double>(); })(x); })(x); },
-          "the outer variable in an inner grad");
+  refuses(
+      [&] {
+        (void)grad([&](const Array& a) { return grad([&](const Array& b) { return b * a.item<double>(); })(x); })(x);
+      },
+      "the outer variable in an inner grad");
 }
 TEST(Reading, EveryWayOutRefuses) {
   auto x = rnd({2, 3}, 1);
@@ -101,7 +105,8 @@ TEST(Reading, AMappedValueHasNoOneNumber) {
     } catch (const TraceError& e) { EXPECT_NE(std::string(e.what()).find("vmap"), std::string::npos) << e.what(); }
   }
   auto c = f64_of(2);
-  close({vmap(grad([&](const Array& a) { return a * a * c.item<double>(); }))(x)}, {x * 4}, 1e-15, "what is not mapped");
+  close({vmap(grad([&](const Array& a) { return a * a * c.item<double>(); }))(x)}, {x * 4}, 1e-15,
+        "what is not mapped");
 }
 TEST(Reading, UnderAMesh) {
   auto x = rnd({4, 2}, 1);
@@ -120,7 +125,8 @@ TEST(Reading, UnderAMesh) {
     })(split);
   });
 }
-/// For every primitive: results that carry a derivative are not read, after stop_gradient they are what they are outside.
+/// For every primitive: results that carry a derivative cannot be read; after stop_gradient they have the values that
+/// they have outside.
 TEST(Reading, NoPrimitiveLetsADerivativeOut) {
   std::size_t refused = 0;
   for (auto& entry : registry())

@@ -19,7 +19,7 @@ bool may_refuse(const PrimitiveSample& s) {
   static const std::set<std::string_view> names = {"svd", "qr", "gamma"};
   return names.count(s.primitive->name()) > 0;
 }
-/// Only the inputs and outputs that calculus is about.
+/// The differentiable inputs and outputs.
 struct Smooth {
   Mask in;
   std::vector<std::size_t> out;
@@ -159,7 +159,7 @@ TEST_P(Registry, VmapIsLoopAndStack) {
     auto y0 = f(s.in);
     std::int64_t outs = 99;
     for (auto& y : y0) outs = std::min(outs, y.ndim() + 1);
-    // Every input is not mapped (0) or mapped at one of its places: the digits of k. Where there are thousands, some.
+    // Each input is not mapped (0) or mapped at one of its positions: the digits of k. Of thousands, only some are run.
     std::size_t total = 1;
     for (auto& a : s.in) total *= static_cast<std::size_t>(a.ndim()) + 2;
     std::size_t step = total > 2000 ? total / 400 : 1;

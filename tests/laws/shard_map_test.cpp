@@ -1,4 +1,4 @@
-// shard_map: what is said to be the same on all ranks must be so, as far as the operations show.
+// shard_map: values declared the same on all ranks must be so, as far as the operations show.
 #include "laws/laws.h"
 
 namespace bora::laws {
@@ -21,7 +21,8 @@ template <class F> std::string refusal(const F& f, const Spec& out, const Spec& 
   });
   return said;
 }
-template <class F> void refused(const std::string& what, const F& f, const std::string& axes, const Spec& out = Spec{}) {
+template <class F>
+void refused(const std::string& what, const F& f, const std::string& axes, const Spec& out = Spec{}) {
   auto said = refusal(f, out);
   for (auto& part : {std::string("may differ between the ranks of ") + axes + ",", std::string("psum"),
                      std::string(".check = false"), "out Spec" + to_string(out)})
@@ -61,7 +62,8 @@ TEST(Replicated, InsideOfHeldPrograms) {
   auto scanned = [](auto f) {
     return [f](const Array& l) {
       auto body = [&](const std::pair<Array, Array>& c, const Array&) {
-        return std::pair{std::pair{c.first + f(l), c.first}, c.second};  // the second carry is the first of the round before
+        // The second carry is the first carry of the iteration before.
+        return std::pair{std::pair{c.first + f(l), c.first}, c.second};
       };
       return scan(body, std::pair{zeros({}, f64), zeros({}, f64)}, arange(3)).first.second;
     };
@@ -102,7 +104,9 @@ TEST(Replicated, UnderTransformsAndByName) {
       try {
         run();
         ADD_FAILURE() << "no error";
-      } catch (const ShardError& e) { EXPECT_NE(std::string(e.what()).find("result 'loss' (f64[])"), std::string::npos) << e.what(); }
+      } catch (const ShardError& e) {
+        EXPECT_NE(std::string(e.what()).find("result 'loss' (f64[])"), std::string::npos) << e.what();
+      }
     };
     named([&] { (void)bad(x); });
     named([&] { (void)jit([&](const Array& a) { return bad(a).loss; })(x); });

@@ -1,4 +1,5 @@
-// Sharded = local for programs rather than single primitives: draws, shard_map, scans, nested transformations, training.
+// Sharded = local for programs rather than single primitives: draws, shard_map, scans, nested transformations,
+// training.
 #include "bora/models/gpt2.h"
 #include "bora/compile/program.h"
 #include "bora/ops/collectives.h"
@@ -302,7 +303,8 @@ TEST(ShardMap, EveryCollectiveOverSeveralAxesInAnyOrder) {
       auto before = on_rows([&](const Array& l) {
         std::vector<std::pair<int, int>> ring;
         for (int i = 0; i < n; ++i) ring.emplace_back(i, (i + 1) % n);
-        return l + n * axis_index(axes).astype(f64) + ppermute(zeros_like(l) + axis_index(axes).astype(f64), axes, ring);
+        return l + n * axis_index(axes).astype(f64) +
+               ppermute(zeros_like(l) + axis_index(axes).astype(f64), axes, ring);
       });
       std::vector<double> numbers;  // a row's part and the one before it
       for (int i = 0; i < 8; ++i) numbers.push_back(n * (i * n / 8) + (i * n / 8 + n - 1) % n);

@@ -23,12 +23,19 @@ struct Options {
 TEST(Messages, RandomKeysInArithmeticNameTheOperation) {
   auto k = random::key(1);
   auto numbers = ones({2});
-  EXPECT_EQ(error_of([&] { (void)(k + 1); }), "add: random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)");
-  EXPECT_EQ(error_of([&] { (void)(2 * k); }), "multiply: random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)");
-  EXPECT_EQ(error_of([&] { (void)(k * numbers); }), "multiply: random keys and numbers have no common dtype, got key and f32");
-  EXPECT_EQ(error_of([&] { (void)maximum(numbers, k); }), "maximum: random keys and numbers have no common dtype, got f32 and key");
-  for (auto& text : {error_of([&] { (void)(k < 1); }), error_of([&] { (void)pow(k, 2.5); }), error_of([&] { (void)where(array(true), k, 0); })})
-    EXPECT_NE(text.find(": random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)"), std::string::npos) << text;
+  EXPECT_EQ(error_of([&] { (void)(k + 1); }),
+            "add: random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)");
+  EXPECT_EQ(error_of([&] { (void)(2 * k); }),
+            "multiply: random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)");
+  EXPECT_EQ(error_of([&] { (void)(k * numbers); }),
+            "multiply: random keys and numbers have no common dtype, got key and f32");
+  EXPECT_EQ(error_of([&] { (void)maximum(numbers, k); }),
+            "maximum: random keys and numbers have no common dtype, got f32 and key");
+  for (auto& text : {error_of([&] { (void)(k < 1); }), error_of([&] { (void)pow(k, 2.5); }),
+                     error_of([&] { (void)where(array(true), k, 0); })})
+    EXPECT_NE(text.find(": random keys take no part in arithmetic; draw numbers from one: random::uniform(key, shape)"),
+              std::string::npos)
+        << text;
   EXPECT_EQ(error_of([&] { (void)concatenate({random::split(k, 3), ones({3})}); }),
             "concatenate: random keys and numbers have no common dtype, got key and f32");
   EXPECT_EQ(error_of([&] { (void)concatenate({random::split(k, 3), random::split(k, 2)}); }), "no error");
@@ -43,13 +50,16 @@ TEST(Messages, SizesNameTheFunction) {
 TEST(Messages, AGivenDtypeIsNotAdvisedAgain) {
   EXPECT_EQ(error_of([] { (void)array({300}, u8); }), "array: 300 does not fit into u8");
   EXPECT_EQ(error_of([] { (void)array({-1}, u32); }), "array: -1 does not fit into u32");
-  EXPECT_EQ(error_of([] { (void)array({3000000000}); }), "array: 3000000000 does not fit into i32; give a dtype: array({..}, i64)");
+  EXPECT_EQ(error_of([] { (void)array({3000000000}); }),
+            "array: 3000000000 does not fit into i32; give a dtype: array({..}, i64)");
 }
 TEST(Messages, PositionsNameTheAxis) {
   Axis seq{"seq", 7}, one{"one", 1};
   EXPECT_EQ(error_of([&] { (void)arange(seq)[{"seq", 7}]; }), "index 7 is outside of axis 'seq', which has 7 elements");
-  EXPECT_EQ(error_of([&] { (void)zeros({seq, one})[{{"seq", range(0, 2)}, {"one", -2}}]; }), "index -2 is outside of axis 'one', which has 1 element");
-  EXPECT_EQ(error_of([&] { (void)at(arange(seq), {"seq", 9}).set(1); }), "at: index 9 is outside of axis 'seq', which has 7 elements");
+  EXPECT_EQ(error_of([&] { (void)zeros({seq, one})[{{"seq", range(0, 2)}, {"one", -2}}]; }),
+            "index -2 is outside of axis 'one', which has 1 element");
+  EXPECT_EQ(error_of([&] { (void)at(arange(seq), {"seq", 9}).set(1); }),
+            "at: index 9 is outside of axis 'seq', which has 7 elements");
   EXPECT_EQ(error_of([&] { (void)at(zeros({seq, one}), {"seq", -8}).add(zeros({one})); }),
             "at: index -8 is outside of axis 'seq', which has 7 elements");
   EXPECT_EQ((arange(seq)[{"seq", -7}].item<int>()), 0);
@@ -60,8 +70,9 @@ TEST(Messages, AnAxisThatIsNotThereIsSaidWithThoseThatAre) {
     EXPECT_EQ(error_of([] { (void)axis_index("y"); }), "no mesh axis named 'y'; the mesh is x=2");
     EXPECT_EQ(error_of([] { (void)psum(ones({3}), "x"); }),
               "axis 'x' of the mesh is not bound here: collectives act on blocks; call them inside shard_map");
-    EXPECT_EQ(error_of([&] { (void)shard_map([](Array b) { return psum(b, "y"); }, mesh, {Spec{"x"}}, Spec{})(ones({2})); }),
-              "no mesh axis named 'y'; the mesh is x=2");
+    EXPECT_EQ(
+        error_of([&] { (void)shard_map([](Array b) { return psum(b, "y"); }, mesh, {Spec{"x"}}, Spec{})(ones({2})); }),
+        "no mesh axis named 'y'; the mesh is x=2");
   });
 }
 TEST(Messages, CollectivesThatDifferAreQuotedInWords) {
@@ -85,8 +96,8 @@ TEST(Messages, CollectivesThatDifferAreQuotedInWords) {
 TEST(Messages, VmapSaysWhatOutMeans) {
   auto f = [](const Array& a, const Array& b) { return a + b; };
   EXPECT_EQ(error_of([&] { (void)vmap(f, {.in = 0, .out = none})(ones({3}), ones({3})); }),
-            "vmap: result 0 depends on what is mapped, but .out = none says that it does not; give it an axis in .out (which arguments are "
-            "mapped stands in .in: vmap(f, {.in = {0, none}}))");
+            "vmap: result 0 depends on what is mapped, but .out = none says that it does not; give it an axis in "
+            ".out (which arguments are mapped stands in .in: vmap(f, {.in = {0, none}}))");
 }
 TEST(Messages, ALeakedValueSaysWhatToDo) {
   Array leaked;
@@ -95,25 +106,31 @@ TEST(Messages, ALeakedValueSaysWhatToDo) {
     return sum(x);
   })(ones({2}));
   EXPECT_EQ(error_of([&] { (void)(leaked + 1); }),
-            "add: f32[2] is a traced or sharded value that was used after the transform or mesh that made it had ended; return it from the "
-            "function that is transformed instead of storing it outside");
+            "add: f32[2] is a traced or sharded value that was used after the transform or mesh that made it had "
+            "ended; return it from the function that is transformed instead of storing it outside");
 }
 TEST(Messages, ItemOfManyElementsSaysWhatReadsThem) {
-  EXPECT_EQ(error_of([] { (void)ones({3}).item<float>(); }),
-            "item: needs exactly one element, the array is f32[3]; to_vector() reads all of them, view(x, i).item() one");
+  EXPECT_EQ(
+      error_of([] { (void)ones({3}).item<float>(); }),
+      "item: needs exactly one element, the array is f32[3]; to_vector() reads all of them, view(x, i).item() one");
 }
 TEST(Messages, OptimizersNameTheParameter) {
   Params p{ones({3}), {{"b", ones({2})}}}, wrong{ones({3}), {{"b", ones({4})}}}, fewer{ones({3}), {}};
-  for (auto& tx : {optim::adamw(), optim::sgd({.momentum = 0.9}), optim::chain(optim::clip_by_global_norm(1), optim::adam())}) {
+  for (auto& tx :
+       {optim::adamw(), optim::sgd({.momentum = 0.9}), optim::chain(optim::clip_by_global_norm(1), optim::adam())}) {
     auto state = tx.init(p);
-    EXPECT_EQ(error_of([&] { (void)tx.update(wrong, state, p); }), "optim: the gradient of 'more.b' is f32[4], the parameter is f32[2]");
+    EXPECT_EQ(error_of([&] { (void)tx.update(wrong, state, p); }),
+              "optim: the gradient of 'more.b' is f32[4], the parameter is f32[2]");
     EXPECT_EQ(error_of([&] { (void)tx.update(fewer, state, p); }), "optim: the gradient: 1 arrays for 2 parameters");
     auto text = error_of([&] { (void)tx.update(wrong, state, wrong); });
     EXPECT_TRUE(text.starts_with("optim: the state's entry '")) << text;
-    EXPECT_NE(text.find("more.b' is f32[2], the parameter is f32[4]; the state was made for other parameters"), std::string::npos) << text;
+    EXPECT_NE(text.find("more.b' is f32[2], the parameter is f32[4]; the state was made for other parameters"),
+              std::string::npos)
+        << text;
     EXPECT_EQ(error_of([&] { (void)tx.update(p, state, p); }), "no error");
   }
-  EXPECT_EQ(error_of([&] { (void)optim::apply_updates(p, wrong); }), "apply_updates: the update of 'more.b' is f32[4], the parameter is f32[2]");
+  EXPECT_EQ(error_of([&] { (void)optim::apply_updates(p, wrong); }),
+            "apply_updates: the update of 'more.b' is f32[4], the parameter is f32[2]");
 }
 TEST(Messages, StagingAgainSaysWhyAndWhatHelps) {
   auto said = [](const auto& calls) {
@@ -125,14 +142,16 @@ TEST(Messages, StagingAgainSaysWhyAndWhatHelps) {
   auto text = said([&] {
     for (int n = 1; n < 10; ++n) (void)shapes(ones({n}));
   });
-  EXPECT_EQ(text, "warning: bora: jit(shapes) was staged 9 times; the last time for another value of 'argument 0': f32[8], then f32[9]. Each shape "
-                  "is staged once: pad to one shape, or to a few, and mask what does not count.\n");
+  EXPECT_EQ(text,
+            "warning: bora: jit(shapes) was staged 9 times; the last time for another value of 'argument 0': f32[8], "
+            "then f32[9]. Each shape is staged once: pad to one shape, or to a few, and mask what does not count.\n");
   auto numbers = jit([](const Options& o) { return o.x * o.rate; }, {.name = "numbers"});
   text = said([&] {
     for (int n = 0; n < 5; ++n) (void)numbers(Options{ones({2}), 0.5F * static_cast<float>(n)});
   });
-  EXPECT_EQ(text, "warning: bora: jit(numbers) was staged 4 times; the last time for another value of 'rate': 1, then 1.5. A number that changes "
-                  "every step belongs in an Array.\n");
+  EXPECT_EQ(text,
+            "warning: bora: jit(numbers) was staged 4 times; the last time for another value of 'rate': 1, then 1.5. "
+            "A number that changes every step belongs in an Array.\n");
   auto few = jit([](const Options& o) { return o.x * o.rate; });
   text = said([&] {  // two shapes and two numbers are what a cache is for
     for (int round = 0; round < 5; ++round)

@@ -1,4 +1,5 @@
-// What must not compile, and what the first message says: one case each, chosen with -DCASE=n. Cases 0 to 9 must compile.
+// Code that must not compile, and the text of the first message: one case each, chosen with -DCASE=n. Cases 0 to 9
+// must compile.
 #include <functional>
 #if CASE >= 60
 #include "bora/xtensor.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hints.py CXX INCLUDE... -- each misuse of hints.txt is an error that says soon what to write, with CXX and with clang.
+"""hints.py CXX INCLUDE... -- each misuse of hints.txt is an error that soon says what to write, with CXX and clang.
 
 The hint stands within five lines of the first error, and that within the first twelve; all that follows is short.
 (Lines that only say which header includes which are not counted.)
@@ -58,10 +58,12 @@ def main():
             code = cases[number][0]
             source.write_text(PROGRAM % statement(code))
             # clang 14 crashes on lambdas of templates that come out of a precompiled header
-            before = ["-include", str(pathlib.Path(folder, "all.h"))] if "vmap(" in code or "scan(" in code else made[name]
+            before = (["-include", str(pathlib.Path(folder, "all.h"))] if "vmap(" in code or "scan(" in code
+                      else made[name])
             done = subprocess.run([compilers[name], *flags, *before, "-fsyntax-only", str(source)],
                                   env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
-            lines = [l for l in done.stderr.splitlines() if not l.lstrip().startswith(("In file included from", "from "))]
+            lines = [l for l in done.stderr.splitlines()
+                     if not l.lstrip().startswith(("In file included from", "from "))]
             return done.returncode, lines
 
         jobs = [(n, name) for n in range(len(cases)) for name in compilers]

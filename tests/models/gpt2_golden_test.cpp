@@ -1,4 +1,5 @@
-// One GPT-2 against JAX and Optax: loss, every gradient leaf, parameters after three AdamW steps (tests/golden/make_gpt2.py).
+// One GPT-2 against JAX and Optax: loss, every gradient leaf, parameters after three AdamW steps
+// (tests/golden/make_gpt2.py).
 #include "bora/models/gpt2.h"
 #include <gtest/gtest.h>
 #include <cmath>

@@ -73,7 +73,8 @@ int main(int argc, char** argv) {
     else if (option == "--slots") slots = std::atoi(argv[++i]);
     else usage("unknown option " + option);
   }
-  if (hosts < 1 || hosts > 200 || slots < 1 || wire.mbit <= 0 || wire.mtu < 576 || wire.mtu > 65000) usage("that is no network");
+  if (hosts < 1 || hosts > 200 || slots < 1 || wire.mbit <= 0 || wire.mtu < 576 || wire.mtu > 65000)
+    usage("that is no network");
   if (i + 1 >= argc) usage("no command");
   if (auto why = bora::net::missing(); !why.empty()) return std::fprintf(stderr, "bora_net: %s\n", why.c_str()), 2;
   sigset_t signals;
@@ -123,7 +124,9 @@ int main(int argc, char** argv) {
       for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0; ranks.erase(pid))
         if (code == 0) code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
-    if (network.dropped() > 0) std::fprintf(stderr, "bora_net: the switch dropped %llu packets\n", static_cast<unsigned long long>(network.dropped()));
+    if (network.dropped() > 0)
+      std::fprintf(stderr, "bora_net: the switch dropped %llu packets\n",
+                   static_cast<unsigned long long>(network.dropped()));
     return code;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bora_net: %s\n", e.what());

@@ -50,7 +50,8 @@ void put_check_sum(unsigned char* at, std::uint32_t sum) {
 /// Makes a TCP data packet a reset of its connection: 20 bytes of IP, 20 of TCP, no data. False if it is none.
 bool turn_into_reset(std::vector<unsigned char>& bytes, std::size_t& size) {
   auto* net = bytes.data() + kVirtio + kEthernet;
-  if (size < kVirtio + kEthernet + 40 || net[-2] != 8 || net[-1] != 0 || net[0] != 0x45 || net[9] != IPPROTO_TCP) return false;
+  if (size < kVirtio + kEthernet + 40 || net[-2] != 8 || net[-1] != 0 || net[0] != 0x45 || net[9] != IPPROTO_TCP)
+    return false;
   auto* tcp = net + 20;
   auto length = static_cast<std::size_t>(net[2] << 8 | net[3]);
   if (length <= 20u + (tcp[12] >> 4) * 4u) return false;  // an acknowledgement alone
@@ -69,11 +70,14 @@ std::string missing() {
   int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
   if (fd < 0) return std::string("an emulated network needs /dev/net/tun: ") + std::strerror(errno);
   close(fd);
-  if (std::system("ip -V >/dev/null 2>&1") != 0) return "an emulated network needs the command ip: apt-get install iproute2";
+  if (std::system("ip -V >/dev/null 2>&1") != 0)
+    return "an emulated network needs the command ip: apt-get install iproute2";
   std::string why;
   std::thread([&] {  // namespaces belong to a thread
-    if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0) why = std::string("an emulated network needs network namespaces: ") + std::strerror(errno);
-  }).join();
+    if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0)
+      why = std::string("an emulated network needs network namespaces: ") + std::strerror(errno);
+  })
+      .join();
   return why;
 }
 
@@ -148,7 +152,7 @@ Network::PacketPtr Network::fresh() {
   spare_.pop_back();
   return p;
 }
-/// Takes what the host sends, not much earlier than the wire can: what waits belongs into the host's own queues.
+/// Reads the host's packets not much earlier than the wire can carry them: waiting packets belong in the host's queues.
 bool Network::read_from(Port& from, std::int64_t now) {
   bool any = false;
   while (from.up_free < now + kAhead) {
@@ -173,15 +177,18 @@ bool Network::read_from(Port& from, std::int64_t now) {
 std::int64_t Network::time_of(std::size_t size) const {
   auto bytes = static_cast<std::int64_t>(size), whole = std::int64_t{wire_.mtu} - 40;
   auto packets = (bytes + whole - 1) / whole;
-  return static_cast<std::int64_t>(static_cast<double>(bytes + packets * kFraming + (packets - 1) * kHeaders) * 8000 / wire_.mbit);
+  return static_cast<std::int64_t>(static_cast<double>(bytes + packets * kFraming + (packets - 1) * kHeaders) * 8000 /
+                                   wire_.mbit);
 }
-/// Hands on the packets whose way up has begun, in that order over all ports: the way down begins as soon.
+/// Forwards the packets whose way up has begun, in that order over all ports: their way down begins at the same time.
 bool Network::forward(std::int64_t now) {
   for (bool any = false;; any = true) {
     std::size_t first = ports_.size();
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       auto& q = ports_[i]->sending;
-      if (!q.empty() && q.front()->at <= now && (first == ports_.size() || q.front()->at < ports_[first]->sending.front()->at)) first = i;
+      if (!q.empty() && q.front()->at <= now &&
+          (first == ports_.size() || q.front()->at < ports_[first]->sending.front()->at))
+        first = i;
     }
     if (first == ports_.size()) return any;
     auto& from = *ports_[first];
@@ -208,7 +215,8 @@ bool Network::forward(std::int64_t now) {
     spare_.push_back(std::move(p));
   }
 }
-/// Puts the packet in front of a host; it arrives when the wire has had time for it and all before it, and the delay is over.
+/// Queues the packet for a host; it arrives when the wire has had time for it and all packets before it, and the delay
+/// is over.
 void Network::send_to(Port& to, PacketPtr p) {
   auto bytes = static_cast<std::int64_t>(p->size);
   if (to.deaf || to.queued + bytes > wire_.queue_kb * std::int64_t{1024}) return drop(std::move(p));

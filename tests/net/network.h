@@ -1,6 +1,7 @@
-// network.h -- an emulated Ethernet of several hosts on one machine, for tests and measurements: each host is a network namespace with one
-// TAP interface, and a thread here is the switch between them: rates, delays, queues, lost packets, cut cables, injected resets.
-// Needs root, /dev/net/tun and the commands of iproute2. The kernel's own emulation (tc netem) is missing from many kernels.
+// network.h -- an emulated Ethernet of several hosts on one machine, for tests and measurements: each host is a network
+// namespace with one TAP interface, and a thread here is the switch between them: rates, delays, queues, lost packets,
+// cut cables, injected resets. Needs root, /dev/net/tun and the commands of iproute2. The kernel's own emulation (tc
+// netem) is missing from many kernels.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,8 +22,8 @@ struct Wire {
 /// Why there can be no emulated network here and what to do; empty: there can.
 std::string missing();
 
-/// Hosts 0, 1, ... with the addresses 10.77.0.1, ... and fd77::1, ...; up when the constructor returns, gone with the destructor.
-/// Throws std::runtime_error.
+/// Hosts 0, 1, ... with the addresses 10.77.0.1, ... and fd77::1, ...; up when the constructor returns, gone with the
+/// destructor. Throws std::runtime_error.
 class Network {
  public:
   Network(int hosts, const Wire&);
@@ -30,11 +31,13 @@ class Network {
   int size() const { return static_cast<int>(ports_.size()); }
   static std::string address(int host) { return "10.77.0." + std::to_string(host + 1); }
   static std::string address6(int host) { return "fd77::" + std::to_string(host + 1); }
-  /// This thread becomes one of the host's: its network and its name, node0, node1, ... For the child of a fork, before exec.
+  /// This thread becomes one of the host's: its network and its name, node0, node1, ... For the child of a fork, before
+  /// exec.
   void enter(int host) const;
-  /// Host h's network and name are this process's descriptors first + 2 h and one more, for processes that are to enter it later.
+  /// Descriptors first + 2 h and first + 2 h + 1 of this process become host h's network and name, for processes that
+  /// are to enter it later.
   void publish(int first) const;
-  /// Nothing of what the host sends, or of what is sent to it, arrives from now on; false: again.
+  /// From now on no packet from or to the host arrives; false: packets arrive again.
   void cut(int host, bool sending, bool receiving);
   /// The next TCP data packet to the host (IPv4) arrives as a reset of its connection.
   void reset_a_connection(int host) { ports_[static_cast<std::size_t>(host)]->reset = true; }

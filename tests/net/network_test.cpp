@@ -1,4 +1,5 @@
-// The transport between hosts of an emulated Ethernet: slow, far, lossy, cut and tampered with. Needs root and /dev/net/tun.
+// The transport between hosts of an emulated Ethernet: slow, far, lossy, cut and tampered with. Needs root and
+// /dev/net/tun.
 #include "network.h"
 #include <sys/stat.h>
 #include <memory>
@@ -18,7 +19,8 @@ class Job {
       env.emplace_back("BORA_ROOT", (ipv6 ? "[" + Network::address6(0) + "]" : Network::address(0)) + ":29650");
       env.emplace_back("BORA_CALIBRATE", "off");  // hosts of the same names have another wire in every test
       if (more.empty()) env.emplace_back("BORA_INSECURE_PRIVATE_NETWORK", "1");
-      ranks_.push_back(std::make_unique<Process>(r, network.size(), 29650, std::vector{command}, env, [&network, r] { network.enter(r); }));
+      ranks_.push_back(std::make_unique<Process>(r, network.size(), 29650, std::vector{command}, env,
+                                                 [&network, r] { network.enter(r); }));
     }
   }
   Process& operator[](int r) { return *ranks_[static_cast<std::size_t>(r)]; }
@@ -63,14 +65,16 @@ struct SecretFile {
   }
   ~SecretFile() { unlink(path.c_str()); }
 };
-const Environment kHasty = {{"TEST_HEARTBEAT", "0.1"}, {"BORA_INSECURE_PRIVATE_NETWORK", "1"}};  // a silent rank counts as lost after 1 s
+// A silent rank counts as lost after 1 s.
+const Environment kHasty = {{"TEST_HEARTBEAT", "0.1"}, {"BORA_INSECURE_PRIVATE_NETWORK", "1"}};
 
 TEST_F(Networks, EveryCollectiveOnEveryWire) {
   for (int hosts : {2, 4})
     for (double mbit : {100, 1000})
       for (int delay_us : {25, 1000})
         for (double loss : {0, 1}) {
-          SCOPED_TRACE(testing::Message() << hosts << " hosts, " << mbit << " Mbit/s, " << delay_us << " us, loss " << loss << " %");
+          SCOPED_TRACE(testing::Message()
+                       << hosts << " hosts, " << mbit << " Mbit/s, " << delay_us << " us, loss " << loss << " %");
           Network network(hosts, {.mbit = mbit, .delay_us = delay_us, .loss_percent = loss});
           Job(network, "everything").expect_right();
         }

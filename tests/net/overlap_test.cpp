@@ -1,4 +1,5 @@
-// A pipelined training step over a slow network: the same numbers as with collectives in turn, and its kernels run while data is on the way.
+// A pipelined training step over a slow network: the same numbers as with collectives in turn, and its kernels run
+// while data is in flight.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <algorithm>
@@ -15,13 +16,14 @@ namespace fs = std::filesystem;
 struct Training {
   std::vector<std::string> loss;       // of each step
   double kernel = 0, collective = 0, wait = 0;  // seconds of rank 0's traced steps
-  /// Communication behind which something was computed, of what could have been.
+  /// Communication hidden behind compute, as a share of what could have been.
   double hidden() const { return (collective - wait) / std::min(kernel, collective); }
 };
 /// The number behind "key": in text, from a place on.
 std::string value(const std::string& text, const std::string& key, std::size_t from = 0) {
   auto at = text.find("\"" + key + "\":", from);
-  return at == std::string::npos ? "" : text.substr(at + key.size() + 3, text.find_first_of(",}", at) - at - key.size() - 3);
+  return at == std::string::npos ? ""
+                                 : text.substr(at + key.size() + 3, text.find_first_of(",}", at) - at - key.size() - 3);
 }
 std::string slurp(const fs::path& path) {
   std::ostringstream text;
@@ -32,8 +34,8 @@ std::string slurp(const fs::path& path) {
 Training train(const fs::path& folder, const std::string& pipeline) {
   auto out = folder / pipeline;
   auto command = "BORA_PIPELINE=" + pipeline + " " BORA_NET " 2 --mbit 100 -- " BORA_CLI " train " +
-                 (folder / "config.yaml").string() + " out=" + out.string() + " trace=" + (folder / (pipeline + ".json")).string() + " > " +
-                 (folder / "log").string() + " 2>&1";
+                 (folder / "config.yaml").string() + " out=" + out.string() +
+                 " trace=" + (folder / (pipeline + ".json")).string() + " > " + (folder / "log").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << slurp(folder / "log");
   Training r;
   std::ifstream lines(out / "metrics.jsonl");
@@ -53,14 +55,15 @@ TEST(Overlap, AStepHidesWhatItCan) {
   std::ofstream text(folder / "text");
   for (int i = 0; i < 4000; ++i) text << (i % 40 == 0 ? "%\n" : "words number ") << i * i % 977 << "\n";
   text.close();
-  std::ofstream(folder / "config.yaml") << "steps: 10\nbatch: 16\nthreads: 1\nlayout: fsdp\ndigest: false\neval_rows: 8\ndata: " +
-                                               (folder / "text").string() +
-                                               "\nmodel: {layers: 8, embed: 96, heads: 4, positions: 64}\n";
+  std::ofstream(folder / "config.yaml")
+      << "steps: 10\nbatch: 16\nthreads: 1\nlayout: fsdp\ndigest: false\neval_rows: 8\ndata: " +
+             (folder / "text").string() + "\nmodel: {layers: 8, embed: 96, heads: 4, positions: 64}\n";
   auto on = train(folder, "on"), off = train(folder, "off");
   EXPECT_EQ(on.loss.size(), 10u);
   EXPECT_EQ(on.loss, off.loss);
   EXPECT_GT(on.kernel, 0);
-  EXPECT_GT(on.hidden(), 0.5) << "kernels " << on.kernel << " s, collectives " << on.collective << " s, waits " << on.wait << " s";
+  EXPECT_GT(on.hidden(), 0.5) << "kernels " << on.kernel << " s, collectives " << on.collective << " s, waits "
+                              << on.wait << " s";
   EXPECT_GT(on.hidden(), off.hidden());
   std::printf("hidden: %.2f, in turn %.2f\n", on.hidden(), off.hidden());
   fs::remove_all(folder);

@@ -1,4 +1,5 @@
-// bora::attention against attention with its scores in memory: every option, values and gradients, at sizes that cross tiles.
+// bora::attention against attention with its scores in memory: every option, values and gradients, at sizes that cross
+// tiles.
 #include <fstream>
 #include <sstream>
 #include "bora/compile/executable.h"
@@ -13,7 +14,7 @@ Array wave(const Shape& s, double phase = 0) {
   return sin(reshape(arange(volume(s), f64), s) * 0.7 + phase) +
          0.3 * cos(reshape(arange(volume(s), f64), s) * 1.9 + phase);
 }
-/// What bora::attention says it does, in the words of other operations.
+/// The specification of bora::attention, written with other operations.
 Array dense(const Array& q, const Array& k, const Array& v, const AttentionOptions& o) {
   auto lead = q.ndim() - 3, S = q.shape(-3), T = k.shape(-3), H = q.shape(-2), group = H / k.shape(-2);
   auto keys = repeat(k, group, lead + 1), values = repeat(v, group, lead + 1);
@@ -214,7 +215,8 @@ TEST(Attention, MistakesInOptionsAreNamed) {
                  "the mask [3, 4] does not broadcast to [2, 4, 4]");
   EXPECT_MESSAGE(ShapeError, attention(q, q, q, {.query_segments = arange(5), .key_segments = arange(4)}),
                  "query_segments [5]");
-  EXPECT_MESSAGE(ValueError, attention(q, q, q, {.query_segments = arange(4)}), "given together, .key_segments is missing");
+  EXPECT_MESSAGE(ValueError, attention(q, q, q, {.query_segments = arange(4)}),
+                 "given together, .key_segments is missing");
   EXPECT_MESSAGE(DtypeError, attention(q, q, q, {.query_segments = arange(4), .key_segments = arange(4, i64)}),
                  "of i32 or u8, got i64[4]");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.soft_cap = 0.}), "must be positive, got 0");

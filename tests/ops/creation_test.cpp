@@ -39,7 +39,8 @@ TEST(Creation, NumbersOfSeveralTypesBecomeOne) {
   EXPECT_EQ(array({{}, {}}).type(), (Type{{2, 0}, f32}));
   EXPECT_MESSAGE(ShapeError, array({{1, 2}, 3}), "rows differ: one is of shape [2], another a number");
   EXPECT_MESSAGE(ShapeError, array({{1, 2.5}, {3}}), "rows differ: one is of shape [2], another of shape [1]");
-  EXPECT_MESSAGE(ValueError, array({1, 3000000000l}), "3000000000 does not fit into i32; give a dtype: array({..}, i64)");
+  EXPECT_MESSAGE(ValueError, array({1, 3000000000l}),
+                 "3000000000 does not fit into i32; give a dtype: array({..}, i64)");
   EXPECT_MESSAGE(ValueError, array({1, 2.5}, i32), "2.5 does not fit into i32");
 }
 TEST(Creation, ErrorsNameTheFunctionAndAdviseWhatWasNotDone) {

@@ -91,7 +91,8 @@ TEST(DotGeneral, PromotesAndSaysWhatIsWrong) {
   EXPECT_THROW((void)dot_general(numbers({2, 3}), numbers({3}), {{}, {}, {1}, {}}), ShapeError);
 }
 TEST(DotGeneral, GradientsNeedNoTransposeWhereTheyCan) {
-  // For a row-major product both gradients come out in place: no transpose primitive runs. Counted by an interpreter of our own.
+  // For a row-major product both gradients come out in place: no transpose primitive runs. Counted by an interpreter of
+  // our own.
   struct Counter final : Interpreter {
     std::vector<std::string> names;
     Counter() : Interpreter(current()) {}

@@ -154,7 +154,8 @@ TEST(Elementwise, TailsKeepTheirDigits) {
   EXPECT_TRUE(close(gelu(array({-5.5, -6.})), array({-5.9276403e-9, -8.4396467e-11}), 1e-4, 0));
   auto x = array({1e-6, 1e-8, -1e-30});
   EXPECT_TRUE(close(gradient([](const Array& v) { return cosh(v); }, x), x, 1e-6, 0));
-  EXPECT_TRUE(close(gradient([](const Array& v) { return tanh(v); }, array({20.})), array({4 * std::exp(-40.)}), 1e-6, 0));
+  EXPECT_TRUE(
+      close(gradient([](const Array& v) { return tanh(v); }, array({20.})), array({4 * std::exp(-40.)}), 1e-6, 0));
   EXPECT_EQ(cbrt(array({1e15}, f64)).item<double>(), 1e5);
 }
 TEST(Elementwise, TwoOperandsArePromoted) {

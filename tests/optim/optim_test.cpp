@@ -12,8 +12,8 @@ Params params() { return {array({1., -2., 3.}), array({0.5})}; }
 Params grads() { return {array({0.1, 0.2, -0.3}), array({4.})}; }
 
 TEST(Optim, AdamWFollowsOptax) {
-  // optax.adamw(1e-1, weight_decay=0.1), three updates with constant gradients, in closed form: with a constant gradient m_hat = g and
-  // v_hat = g^2, so each update is -lr * (g / (|g| + eps) + wd * p).
+  // optax.adamw(1e-1, weight_decay=0.1), three updates with constant gradients, in closed form: with a constant
+  // gradient m_hat = g and v_hat = g^2, so each update is -lr * (g / (|g| + eps) + wd * p).
   auto tx = optim::adamw({.learning_rate = 0.1, .weight_decay = 0.1});
   auto p = params();
   auto state = tx.init(p);

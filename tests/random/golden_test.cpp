@@ -134,7 +134,8 @@ TEST(Golden, EveryLineOfJax) {
                                                                                               : 1e-6;
     for (std::size_t i = 0; i < got.size(); ++i) {
       auto want = value_of(l.bits[i], l.dtype), have = value_of(got[i], l.dtype);
-      bool kin = l.dtype != bf16 && l.sampler != "gamma" && l.sampler != "loggamma" && l.sampler != "dirichlet";  // of normal: what random.h says
+      // Related to normal, as random.h states.
+      bool kin = l.dtype != bf16 && l.sampler != "gamma" && l.sampler != "loggamma" && l.sampler != "dirichlet";
       EXPECT_NEAR(have, want, rtol * std::max(std::abs(want), kin ? 0. : 0.1)) << "element " << i;
     }
   }

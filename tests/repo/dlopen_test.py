@@ -1,4 +1,5 @@
-"""dlopen_test.py LIBRARY: the library loads into a process that knows nothing of it, its threads run there, and they outlive a dlclose."""
+"""dlopen_test.py LIBRARY: the library loads into a process that knows nothing of it, its threads run there, and they
+outlive a dlclose."""
 import _ctypes
 import ctypes
 import sys

@@ -33,6 +33,7 @@ assert "b: not measured" in gate(before, [row("a", 2.0), row("alone", None)])[1]
 assert "b: not measured any more: torch, jax" in gate(before, [row("a", 2.0), row("b", None), row("alone", None)])[1]
 code, text = gate(before, [row("a", 2.5, peers=("jax",)), row("b", 1.0), row("alone", None)])
 assert code == 1 and text == "a: not measured any more: torch\n", text
-code, text = gate(before, [row("a", 2.0), row("b", 3.0, disagreement=["torch: 1 and 2", "jax: 1 and 3"], peers=()), row("alone", None)])
+code, text = gate(before, [row("a", 2.0), row("b", 3.0, disagreement=["torch: 1 and 2", "jax: 1 and 3"], peers=()),
+                           row("alone", None)])
 assert code == 1 and text == "b: disagrees with torch: 1 and 2\nb: disagrees with jax: 1 and 3\n", text
 assert "new: disagrees with torch" in gate(before, [*before, row("new", 1.0, disagreement=["torch: 1 and 2"])])[1]

@@ -10,8 +10,9 @@ headers = sorted((root / "include").rglob("*.h")) + sorted((root / "transport/in
 
 
 def compile_alone(header):
-    r = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", f"-I{root}/include",
-                        f"-I{root}/transport/include", *flags, "-"], input=f'#include "{header}"\n', text=True, capture_output=True)
+    r = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++",
+                        f"-I{root}/include", f"-I{root}/transport/include", *flags, "-"],
+                       input=f'#include "{header}"\n', text=True, capture_output=True)
     return header, r
 
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The repository's own laws: direction of includes, length of files, heavy libraries, packages. Prints every violation; exit 1 if any."""
+"""The repository's own laws: direction of includes, length of files, heavy libraries, packages. Prints every violation;
+exit 1 if any."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-# What each layer may include, beside itself: the order of docs/architecture.md. Siblings (nn optim data io; models train) do not include each other.
+# The layers that each layer may include, beside itself: the order of docs/architecture.md. Siblings (nn optim data io;
+# models train) do not include each other.
 ORDER = ["base", "kernels", "array", "tree", "ops", "compile", "fx", "random", "shard", "named"]
 ALLOWED = {layer: set(ORDER[:i]) for i, layer in enumerate(ORDER)}
 ALLOWED["tree"] = {"base", "kernels", "array"}
@@ -19,9 +21,11 @@ ALLOWED["models"] = set(ORDER) | {"nn", "optim", "data", "io"}
 ALLOWED["train"] = set(ORDER) | {"nn", "optim", "data", "io", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
 # The same inside large layers: folder by folder, from the bottom up.
-INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join"], "kernels": ["array", "loop", "jit", "gemm", "attention"],
+INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join"],
+         "kernels": ["array", "loop", "jit", "gemm", "attention"],
          "compile": ["program", "passes", "run"]}
-CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak|hwy|zlib)[/.>"]')
+CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak'
+                        r'|hwy|zlib)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 600
 problems = []
@@ -38,7 +42,8 @@ def layer_of(path):
     return None
 
 
-sources = [p for top in ("include", "src", "transport", "tests", "perf", "examples", "tools") for p in sorted((ROOT / top).rglob("*"))
+sources = [p for top in ("include", "src", "transport", "tests", "perf", "examples", "tools")
+           for p in sorted((ROOT / top).rglob("*"))
            if p.suffix in (".h", ".cpp", ".py", ".sh") and p.is_file()]
 for path in sources:
     text = path.read_text()
@@ -48,7 +53,8 @@ for path in sources:
         problems.append(f"{name}: {lines} lines; the limit is {LIMIT}: split it")
     if re.search(r"/(root|home)/|/work/", text) and path.name != "layers.py":
         problems.append(f"{name}: a path of a machine")
-    if path.parts[len(ROOT.parts)] == "transport" and "system_clock" in text and path.name not in ("recorder.cpp", "link.h"):
+    if (path.parts[len(ROOT.parts)] == "transport" and "system_clock" in text
+            and path.name not in ("recorder.cpp", "link.h")):
         problems.append(f"{name}: system_clock; nothing but a date in a file may depend on a clock that can be set")
     layer = layer_of(path)
     if layer is None:
@@ -63,7 +69,8 @@ for path in sources:
         else:
             other = parts[0] if len(parts) > 1 else layer
         inner = INNER.get(layer, [])
-        mine, its = next((p for p in path.relative_to(ROOT).parts if p in inner), None), next((p for p in parts[:-1] if p in inner), None)
+        mine, its = (next((p for p in path.relative_to(ROOT).parts if p in inner), None),
+                     next((p for p in parts[:-1] if p in inner), None))
         if mine and its and inner.index(its) > inner.index(mine):
             problems.append(f"{name}: {layer}/{mine} includes {header} of {layer}/{its}, which is above it")
         if other != layer and other in ALLOWED and other not in ALLOWED.get(layer, set()):
@@ -73,19 +80,27 @@ for path in sources:
         problems.append(f"{name}: {CORE_HEAVY.search(text).group(0)} in a core public header")
 
 # Every Debian package in the list is used, and every used one is in the list.
-listed = {line.split()[0] for line in (ROOT / "tools/packages.txt").read_text().splitlines() if line.strip() and not line.startswith("#")}
+listed = {line.split()[0] for line in (ROOT / "tools/packages.txt").read_text().splitlines()
+          if line.strip() and not line.startswith("#")}
 USES = {  # package -> what shows that it is used
-    "g++": r"project\(bora", "cmake": r"cmake_minimum_required", "ninja-build": r"-G Ninja|\"generator\": \"Ninja\"", "pkg-config": r"PkgConfig",
-    "ccache": r"find_program\(BORA_CCACHE", "mold": r"find_program\(BORA_MOLD", "libzmq3-dev": r"libzmq", "cppzmq-dev": r"#include <zmq\.hpp>",
-    "libtbb-dev": r"#include <(tbb|oneapi/tbb)/", "libdnnl-dev": r"#include <(oneapi/)?dnnl", "libeigen3-dev": r"#include <Eigen/",
+    "g++": r"project\(bora", "cmake": r"cmake_minimum_required", "ninja-build": r"-G Ninja|\"generator\": \"Ninja\"",
+    "pkg-config": r"PkgConfig",
+    "ccache": r"find_program\(BORA_CCACHE", "mold": r"find_program\(BORA_MOLD", "libzmq3-dev": r"libzmq",
+    "cppzmq-dev": r"#include <zmq\.hpp>",
+    "libtbb-dev": r"#include <(tbb|oneapi/tbb)/", "libdnnl-dev": r"#include <(oneapi/)?dnnl",
+    "libeigen3-dev": r"#include <Eigen/",
     "libxbyak-dev": r"#include <xbyak/",
     "libhwy-dev": r"#include <hwy/",
     "libxtensor-dev": r"#include <xtensor/", "libcereal-dev": r"#include <cereal/",
-    "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/", "zlib1g-dev": r"#include <zlib\.h>",
-    "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3", "fortunes": r"fortunes",
+    "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
+    "zlib1g-dev": r"#include <zlib\.h>",
+    "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3",
+    "fortunes": r"fortunes",
 }
-build_files = [ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json", ROOT / "run", *sorted((ROOT / "cmake").glob("*")), *sorted(ROOT.rglob("CMakeLists.txt"))]
-everything = "\n".join(p.read_text() for p in [p for p in sources if p.name != "layers.py"] + [f for f in build_files if f.is_file() and "build" not in f.relative_to(ROOT).parts[:1]])
+build_files = [ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json", ROOT / "run", *sorted((ROOT / "cmake").glob("*")),
+               *sorted(ROOT.rglob("CMakeLists.txt"))]
+everything = "\n".join(p.read_text() for p in [p for p in sources if p.name != "layers.py"]
+                       + [f for f in build_files if f.is_file() and "build" not in f.relative_to(ROOT).parts[:1]])
 for package, sign in USES.items():
     used = re.search(sign, everything) is not None
     if used and package not in listed:

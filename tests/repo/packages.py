@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The run-time packages of tools/packages.txt are those that own what the given programs and libraries load. Usage: packages.py ROOT FILE..."""
+"""The run-time packages of tools/packages.txt are those that own the libraries which the given programs and libraries
+load. Usage: packages.py ROOT FILE..."""
 import pathlib
 import re
 import shutil
@@ -16,8 +17,11 @@ always = {"libc6", "libstdc++6", "libgcc-s1"}  # what every C++ program needs
 
 needed, loaded = set(), {}
 for file in files:
-    needed |= set(re.findall(r"\(NEEDED\).*\[(.*)\]", subprocess.run(["readelf", "-d", file], text=True, capture_output=True, check=True).stdout))
-    loaded |= dict(re.findall(r"(\S+) => (/\S+)", subprocess.run(["ldd", file], text=True, capture_output=True, check=True).stdout))
+    needed |= set(re.findall(r"\(NEEDED\).*\[(.*)\]",
+                             subprocess.run(["readelf", "-d", file], text=True, capture_output=True,
+                                            check=True).stdout))
+    loaded |= dict(re.findall(r"(\S+) => (/\S+)",
+                              subprocess.run(["ldd", file], text=True, capture_output=True, check=True).stdout))
 owners = {}
 for library in needed & set(loaded):
     real = pathlib.Path(loaded[library]).resolve()

@@ -33,7 +33,8 @@ TEST(MeshOfAJob, OneProcessHasEveryAxisOfSizeOne) {
     } catch (const ConfigError& e) { return e.text(); }
     return std::string("no error");
   };
-  EXPECT_EQ(error({{"data", 0}}), "mesh data=0: axis 'data' must have a name and a size of at least 1 (or -1 for what is left)");
+  EXPECT_EQ(error({{"data", 0}}),
+            "mesh data=0: axis 'data' must have a name and a size of at least 1 (or -1 for what is left)");
   EXPECT_EQ(error({{"data", 2}, {"data", 2}}), "mesh data=2,data=2: axis 'data' is named twice");
   EXPECT_EQ(error({{"data", -1}, {"model", -1}}), "mesh data=-1,model=-1: only one axis may be -1");
   ::setenv("BORA_RANK", "0", 1);  // a job of three is what it is; nobody is waited for

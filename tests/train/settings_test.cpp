@@ -62,7 +62,8 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
       "gpt.yaml:1: model: expected keys below it (layers, embed, heads, positions, dropout, checkpoint), got '3'");
   EXPECT_EQ(parse_error("batch: 1\nbatch: 2"), "gpt.yaml:2: key 'batch' is given twice");
   EXPECT_EQ(parse_error("", {"batch"}), "command line: expected key=value, got 'batch'");
-  EXPECT_EQ(parse_error("just text"), "gpt.yaml:1: expected lines of `key: value`; a text to train on is named by data=FILE");
+  EXPECT_EQ(parse_error("just text"),
+            "gpt.yaml:1: expected lines of `key: value`; a text to train on is named by data=FILE");
   auto broken = parse_error("steps: 3\nmodel: {layers: 2\nbatch: 4\n");
   EXPECT_TRUE(broken.starts_with("gpt.yaml:3: broken YAML: ") || broken.starts_with("gpt.yaml:4: broken YAML: "))
       << broken;
@@ -72,7 +73,9 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
   EXPECT_EQ(parse_error("model:\n"), "no error");
 }
 TEST(Settings, OnlyWhatIsNearIsSuggested) {
-  auto error = [](const std::string& key) { return parse_error("", {key + "=1"}).substr(std::string("command line: ").size()); };
+  auto error = [](const std::string& key) {
+    return parse_error("", {key + "=1"}).substr(std::string("command line: ").size());
+  };
   EXPECT_EQ(error("optimizer.name"),
             "unknown key 'optimizer.name'; optimizer has beta1, beta2, eps, weight_decay, clip, final_lr");
   EXPECT_EQ(error("model.vocab"),
@@ -112,7 +115,8 @@ TEST(Settings, WithoutAFileTheRunIsNamedAfterTheText) {
   EXPECT_EQ(load_settings("", {"data=texts/all/"}).out, "runs/all");
   EXPECT_EQ(load_settings("", {"data=poems.txt", "out=o"}).out, "o");
   EXPECT_EQ(load_settings("", {"data=poems.txt", "lr=0.5"}).lr, 0.5);
-  EXPECT_EQ(error_of([] { check_settings(load_settings("")); }), "data: no text given; set data=FILE, or a folder of text files");
+  EXPECT_EQ(error_of([] { check_settings(load_settings("")); }),
+            "data: no text given; set data=FILE, or a folder of text files");
 }
 TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("batch=8"), "no error");

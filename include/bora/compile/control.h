@@ -1,23 +1,24 @@
-// control.h -- primitives that hold Programs. Evaluated through executable(); their derivative, batching and sharding rules run a held
-// Program again under one more interpreter and are defined in fx and shard.
+// control.h -- primitives that hold Programs. Evaluated through executable(); their derivative, batching and sharding
+// rules run a held Program again under one more interpreter and are defined in fx and shard.
 #pragma once
 #include "bora/array/saveable.h"
 #include "bora/compile/program.h"
 
 namespace bora::ops {
-/// n of these, stacked.
+/// The type of n such values, stacked.
 inline Type with_length(Type t, std::int64_t n) {
   t.shape.insert(0, n);
   return t;
 }
-/// An inner jit (protect = false) or a checkpoint. Its backward call, when repeated computation must survive, has protect = true: passes
-/// on the global Program never merge it with anything; flatten inlines all of them at the end.
+/// An inner jit (protect = false) or a checkpoint. The backward call of a checkpoint has protect = true where
+/// recomputation must survive: passes on the global Program never merge it with anything; flatten inlines all calls at
+/// the end.
 struct Call {
   ProgramPtr program;
   Saveable keep = Saveable::everything;
   std::vector<std::string> names = {};  // Saveable::names: outputs of checkpoint_name that are kept
   bool protect = false;
-  Mask donated = {};  // inputs whose memory may be reused: meant for the call that runs, not for a staged one
+  Mask donated = {};  // inputs whose memory may be reused: for a call that runs, not for a staged one
   static constexpr std::string_view name = "call";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
@@ -60,13 +61,14 @@ struct While {
   static constexpr bool takes_symbolic = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
-  Arrays vjp(const Vjp&) const;  // throws: how many rounds there are to go back through is not known
+  Arrays vjp(const Vjp&) const;  // throws: the number of iterations to go back through is not known
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<While> samples();
 };
-/// f with the user's own backward pass: program(x) = f; fwd(x) -> (out, residuals); bwd(residuals, ct) -> gradients of the first
-/// `differentiable` inputs; cotangents and gradients of floating values only. program and fwd have the same inputs.
+/// f with the user's own backward pass: program(x) = f; fwd(x) -> (out, residuals); bwd(residuals, ct) -> gradients of
+/// the first `differentiable` inputs; cotangents and gradients of floating values only. program and fwd have the same
+/// inputs.
 struct CustomVjp {
   ProgramPtr program, fwd, bwd;
   std::int64_t differentiable;

@@ -1,17 +1,17 @@
-// executable.h -- a Program made ready to run: passes flatten, prune, hoist, coalesce, fuse, schedule, plan; then a flat list of kernels
-// and collectives with fixed offsets in one leased slab.
+// executable.h -- a Program compiled to run: passes flatten, prune, hoist, coalesce, fuse, schedule, plan; then a flat
+// list of kernels and collectives with fixed offsets in one leased slab.
 #pragma once
 #include "bora/compile/program.h"
 
 namespace bora {
-/// How memory and time of one run are made up, for plans and reports. Bytes are of this rank. Both branches of a cond are counted, and
-/// one round of a while_loop.
+/// Memory and work of one run, for plans and reports. Bytes are of this rank. Counts both branches of a cond and one
+/// iteration of a while_loop.
 struct ExecutableInfo {
   std::size_t slab_bytes = 0;  // temporaries; leased while it runs
   std::size_t overlap_bytes = 0;  // of them: held by collectives of pipelined scans from one iteration to the next
-  /// The slab where it holds most: "products", "loops" (elementwise operations and rows), "stacked" (by scans: what a backward pass
-  /// reads), "collectives", "carried" (by loops), "handed on" (between iterations that overlap), "copies", "gaps", else the primitive that
-  /// made them; largest first, together slab_bytes.
+  /// Contents of the slab at its peak: "products", "loops" (elementwise operations and rows), "stacked" (by scans: read
+  /// by a backward pass), "collectives", "carried" (by loops), "handed on" (between iterations that overlap), "copies",
+  /// "gaps", else the name of the primitive; largest first, together slab_bytes.
   std::vector<std::pair<std::string, std::size_t>> arena;
   std::size_t input_bytes = 0, output_bytes = 0, donated_bytes = 0;
   double flops = 0;
@@ -26,11 +26,11 @@ struct ExecutableInfo {
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// Results are fresh buffers, or the memory of donated inputs. `donated[i]`: nobody else reads in[i]'s memory any more, it may be
-  /// overwritten; the handle is released. Errors name the instruction, its scope and the user's source line.
+  /// Results are fresh buffers, or the memory of donated inputs. `donated[i]`: in[i]'s memory has no other reader and
+  /// may be overwritten; the handle is released. Errors name the instruction, its scope and the user's source line.
   virtual Arrays run(Arrays in, const Mask& donated = {}) const = 0;
   virtual const ExecutableInfo& info() const = 0;
-  /// The scheduled instructions with what was fused into each and where results live.
+  /// The scheduled instructions with their fused members and the places of results.
   virtual std::string explain() const = 0;
 };
 using ExecutablePtr = std::shared_ptr<const Executable>;
@@ -39,6 +39,6 @@ ExecutablePtr executable(const ProgramPtr&, const Mask& donated = {});
 /// Passes, each Program -> Program, in this order (compile does all of them; exposed for tests and explain).
 ProgramPtr flatten(const ProgramPtr&);   // held calls inlined, checkpoints too
 ProgramPtr coalesce(const ProgramPtr&);  // small neighbouring collectives become one
-/// Bytes of slabs leased now and at their peak, over the process.
+/// Peak bytes of leased slabs over the process.
 std::size_t slab_peak_bytes();
 }  // namespace bora

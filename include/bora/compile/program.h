@@ -1,4 +1,5 @@
-// program.h -- Stage, and what it makes: a straight-line Program in SSA form. Programs speak of global shapes until Shard has run them.
+// program.h -- Stage, and its result: a straight-line Program in SSA form. Programs have global shapes until Shard has
+// run them.
 #pragma once
 #include <any>
 #include <map>
@@ -9,8 +10,8 @@
 #include "bora/compile/stage.h"
 
 namespace bora {
-/// What has been derived from a Program: its split, batched and sharded forms, its Executable. The key says everything the derived form
-/// depends on; for anything made under Shard that includes mesh and rank, because ranks that are threads share Programs.
+/// Cache of forms derived from a Program: split, batched, sharded, its Executable. The key names everything that the
+/// derived form depends on; under Shard that includes mesh and rank, because ranks that are threads share Programs.
 class Memo {
  public:
   Memo() = default;
@@ -41,21 +42,21 @@ struct Program {
   std::vector<int> in, out;
   std::vector<Instruction> code;
   std::vector<std::string> labels = {};  // of inputs, where known: tree paths of the arguments
-  bool local = false;                    // speaks of one rank's blocks: Shard made it
+  bool local = false;                    // has the shapes of one rank's blocks: made by Shard
   Memo memo = {};
   Types in_types() const;
   Types out_types() const;
 };
 
-/// Appends one instruction per operation; inside a staged function everything is recorded. A value of any other interpreter (a
-/// closed-over tracer, sharded value or buffer) is lifted to an input.
+/// Appends one instruction per operation; inside a staged function everything is recorded. A value of any other
+/// interpreter (a closed-over tracer, sharded value or buffer) is lifted to an input.
 class Stage final : public Interpreter {
  public:
   explicit Stage(Interpreter* parent, bool local = false);
   ~Stage() override;
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   Array input(const Type&, std::string label = {});
-  int variable(const Array&);              // lifts if it is not ours
+  int variable(const Array&);              // lifts a value of another interpreter
   const std::string& scope(const Array&);  // the tree path it comes from, empty if none
   std::size_t length() const { return program_.code.size(); }
   /// The Program, simplified; inputs = input() calls in order, then captures.
@@ -74,11 +75,11 @@ class Stage final : public Interpreter {
 /// Runs a Program again under the current interpreter.
 Arrays interpret(const Program&, const Arrays& in);
 
-/// Dead code, common subexpressions, constants, absorbed transposes. On a local Program collectives are effects (kept, in order, never
-/// merged) and nothing is merged by size, so that every rank comes to the same instructions.
+/// Dead code, common subexpressions, constants, absorbed transposes. On a local Program collectives are effects (kept,
+/// in order, never merged) and nothing is merged by size, so that every rank gets the same instructions.
 ProgramPtr simplify(const Program&);
-/// p without what nobody reads, by structure alone: the last act of partitioning.
+/// p without dead code, by structure alone: the last step of partitioning.
 std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects);
-/// Does it, or a held Program, talk to other ranks?
+/// Does the instruction, or a Program that it holds, communicate with other ranks?
 bool communicates(const Instruction&);
 }  // namespace bora

@@ -17,11 +17,11 @@ struct Staged {
 Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels = {});
 /// Instructions with this name, held Programs included.
 std::size_t count(const Program&, std::string_view primitive);
-/// Its collectives in order, held Programs included: (name, axes, global shape, dtype, reduction), and nothing else.
+/// The collectives in order, held Programs included: (name, axes, global shape, dtype, reduction), and nothing else.
 std::vector<std::string> fingerprint(const Program&);
 /// Every instruction: name and operands, held Programs included; no parameters, no types. Equal on every rank.
 std::vector<std::string> structure(const Program&);
-/// Text that reads well: one instruction a line, constants inline, held Programs indented.
+/// Readable text: one instruction per line, constants inline, held Programs indented.
 std::string print(const Program&, int indent = 0);
 std::ostream& operator<<(std::ostream&, const Program&);
 std::ostream& operator<<(std::ostream&, const ProgramPtr&);

@@ -1,17 +1,19 @@
-// cpu.h -- what this machine's processor offers, found at run time.
+// cpu.h -- features of this machine's processor, found at run time.
 #pragma once
 #include <cstddef>
 #include <string>
 
 namespace bora::kernels {
-/// Kernel classes, lowest first. All give the same bits; only bf16 products differ, between machines with a bf16 unit and those without.
+/// Kernel classes, lowest first. All give the same bits, but bf16 products differ between machines with and without a
+/// bf16 unit.
 enum class Isa : unsigned char { v3, v4 };
-/// The class in use: what the CPU has, or less where BORA_ISA=v3 asks for it. Throws ValueError below x86-64-v3 and for unknown names.
+/// The class in use: the highest that the CPU supports, or v3 if BORA_ISA=v3. Throws ValueError below x86-64-v3 and for
+/// unknown names.
 Isa isa();
 /// Fast bf16 products: AMX or AVX-512 BF16.
 bool has_bf16_unit();
-/// An output of at least so many bytes is written past the caches: half of the last level, but no more than 32 MiB, because what a
-/// machine says about its last level is often shared with strangers.
+/// Outputs of at least this many bytes bypass the caches: half of the last level, but at most 32 MiB, because the last
+/// level that a machine reports is often shared with other tenants.
 std::size_t streaming_bytes();
 std::string cpu_name();
 }  // namespace bora::kernels

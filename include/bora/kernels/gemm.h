@@ -1,12 +1,13 @@
-// gemm.h -- products. One interface; which back end runs a shape is decided inside.
+// gemm.h -- matrix products. One interface; the implementation chooses the back end for a shape.
 #pragma once
 #include <cstdint>
 #include "bora/base/dtype.h"
 
 namespace bora::kernels {
 /// c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n], for b in [0, batch).
-/// a and b are given by strides in elements: of the two strides of a matrix one must be 1 (or its extent 1); c is row-major with leading
-/// dimension ldc. f32, f64, bf16 (f32 accumulation, one rounding) and integers (wrapping; plain loops).
+/// a and b are given by strides in elements: of the two strides of a matrix one must be 1 (or its extent 1); c is
+/// row-major with leading dimension ldc. f32, f64, bf16 (f32 accumulation, one rounding) and integers (wrapping; plain
+/// loops).
 struct Gemm {
   Dtype dtype;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
@@ -17,8 +18,8 @@ struct Gemm {
   void* c = nullptr;
   std::int64_t c_batch = 0, ldc = 0;
 };
-/// Threaded over products, rows, columns or slabs of k, each part one single-threaded call of our own kernel (gemm_block.h): the same bits
-/// for every number of threads and on every machine. Large bf16 products go to oneDNN where there is a bf16 unit: their bits differ from
-/// those of machines without one. Zero sizes are allowed.
+/// Threaded over products, rows, columns or slabs of k, each part one single-threaded call of our own kernel
+/// (src/kernels/gemm/block.h): the same bits for every number of threads and on every machine. Large bf16 products go
+/// to oneDNN where there is a bf16 unit: their bits differ from those of machines without one. Zero sizes are allowed.
 void gemm(const Gemm&);
 }  // namespace bora::kernels

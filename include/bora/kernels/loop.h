@@ -1,6 +1,6 @@
-// loop.h -- a fused loop: what `fuse` hands over, and what an eager elementwise operation is (a loop of one operation).
-// A Loop is SSA over array-level element operations. It runs over an iteration space of `ndim` dimensions, of which the last is the
-// row; operands are contiguous or constant along the row, and have any stride along the other dimensions.
+// loop.h -- fused loops: the result of `fuse`; an eager elementwise operation is a loop of one operation.
+// A Loop is SSA over array-level element operations. It runs over an iteration space of `ndim` dimensions, the last of
+// which is the row; operands are contiguous or constant along the row, and have any stride along the other dimensions.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,12 +15,12 @@
 namespace bora::kernels {
 inline constexpr int kMaxDims = 8, kMaxOperands = 32, kMaxInputs = 4;
 
-/// An elementwise operation, written once over lanes (src/kernels/loop/functions.h). `result`: the dtype it gives for these operand dtypes;
-/// throws DtypeError where the operation is not defined.
+/// An elementwise operation, written once over lanes (src/kernels/loop/functions.h). `result`: the result dtype for
+/// these operand dtypes; throws DtypeError where the operation is not defined.
 struct ElementOp {
   std::string_view name;
   int arity;
-  int cost;  // instructions per element, roughly: recompute or keep, inline or parallel
+  int cost;  // instructions per element, roughly: decides recompute or keep, inline or parallel
   Dtype (*result)(const Dtype* in);
 };
 using OpId = std::uint16_t;
@@ -31,7 +31,7 @@ std::vector<OpId> all_ops();
 /// Longer rows are reduced in segments of this many elements, over threads; 32 partial results each, combined in order.
 inline constexpr std::int64_t kSegment = 65536;
 
-/// A buffer seen by the loop. columns: one element per column; else one value per row.
+/// A buffer that the loop reads or writes. columns: one element per column; else one value per row.
 struct Operand {
   Dtype dtype;
   bool columns;
@@ -45,8 +45,8 @@ struct Instr {
     cast,      // in[0] -> dtype (float to integer truncates and saturates, NaN gives 0; anything to bool is != 0)
     bitcast,   // in[0] -> dtype of the same size
     reduce,    // in[0] over the row -> one value per row; imm: Reduction
-    linear,    // imm: which linear form of the arguments; base + sum of coordinate * stride, as dtype
-    random_bits,  // imm: linear form (the 64-bit counter); operand: the key; dtype u8, u32 or i64: JAX's bits of 8, 32 or 64
+    linear,    // imm: linear form of the arguments; base + sum of coordinate * stride, as dtype
+    random_bits,  // imm: linear form (the 64-bit counter); operand: the key; u8, u32 or i64: JAX's 8, 32 or 64 bits
     store         // in[0] -> operand imm, of the value's dtype
   };
   Kind kind;
@@ -57,8 +57,9 @@ struct Instr {
   std::uint64_t imm = 0;
   bool operator==(const Instr&) const = default;
 };
-/// All values are 32 bits wide or narrower, or all are 64 bits wide (bool goes with both); casts between widths happen on loaded values
-/// and on values about to be stored. `width` says which; check() throws ValueError with the reason if the Loop is not well formed.
+/// All values are 32 bits wide or narrower, or all are 64 bits wide (bool fits both); casts between widths happen on
+/// loaded values and on values about to be stored. compile() throws ValueError with the reason if the Loop is not well
+/// formed.
 struct Loop {
   std::vector<Operand> operands;
   std::vector<Instr> code;
@@ -78,19 +79,20 @@ struct LoopArgs {
   std::int64_t stride[kMaxOperands][kMaxDims] = {};  // in elements; along the last dimension 1 (columns) or 0
   LinearForm linear[4] = {};
 };
-/// A Loop made ready to run: passes over the row, block buffers. Immutable, shared between threads.
+/// A Loop prepared to run: passes over the row, block buffers. Immutable, shared between threads.
 class LoopKernel;
 using LoopKernelPtr = std::shared_ptr<const LoopKernel>;
-/// The kernel of this Loop, from a cache keyed by the Loop (this is the seam for loops generated at run time).
+/// The kernel of this Loop, from a cache keyed by the Loop (the entry point to loops generated at run time).
 LoopKernelPtr compile(const Loop&);
-/// Runs it, over threads where that pays. A stored operand may be the very memory of a loaded one (same address, strides and size):
-/// column stores happen in the last pass over a row, after the loads of their block. Rows with reductions are split between threads at
-/// segments only; results do not depend on the number of threads or the instruction set.
+/// Runs the kernel, over threads where that pays. A stored operand may be exactly the memory of a loaded one (same
+/// address, strides and size): column stores happen in the last pass over a row, after the loads of their block. Rows
+/// with reductions are split between threads at segments only; results do not depend on the number of threads or the
+/// instruction set.
 void run(const LoopKernel&, const LoopArgs&);
-/// The same `times` times, one after the other: from one to the next the memory of each operand moves by `step` bytes (0: stays, and what
-/// one run stores the next one loads).
+/// Runs the kernel `times` times in order; after each run the address of each operand advances by `step` bytes (0: the
+/// next run loads the values that this one stored).
 void run_in_turn(const LoopKernel&, const LoopArgs&, std::int64_t times, std::span<const std::int64_t> step);
-/// Numbers for one element, on the host: what the loop would give. Used to fold constants. Throws as `result` does.
+/// The bits that the loop would give for one element; used to fold constants. Throws as `result` does.
 std::uint64_t evaluate_scalar(OpId, const Dtype* dtypes, const std::uint64_t* bits);
 
 /// Threefry-2x32-20 of one counter (Salmon et al. 2011; JAX's block cipher).

@@ -1,10 +1,10 @@
-// loop_report.h -- how a fused loop is run.
+// loop_report.h -- whether a fused loop runs as machine code.
 #pragma once
 #include <string>
 #include "bora/kernels/loop.h"
 
 namespace bora::kernels {
-/// "generated, N bytes" or "interpreted: " and why. Machine code is made for a kernel once it has run long enough to pay for it and gives
-/// the interpreter's bits; asking makes it at once. BORA_JIT=off leaves everything to the interpreter.
+/// "generated, N bytes" or "interpreted: " and the reason. A kernel gets machine code once it has run long enough to
+/// pay for it, with the same bits as the interpreter; this call generates it at once. BORA_JIT=off: interpreter only.
 std::string code_report(const LoopKernel&);
 }  // namespace bora::kernels

@@ -1,14 +1,15 @@
-// memory.h -- memory that kernels work on: 64-byte aligned, cached, never handed back page by page.
+// memory.h -- memory for kernels: 64-byte aligned, pooled, never returned to the system page by page.
 #pragma once
 #include <cstddef>
 #include <memory>
 
 namespace bora::kernels {
-/// A block of at least `bytes` bytes, uninitialised, from a pool with size classes that keeps what is freed (first touch costs 20 to 80
-/// times memory speed). Blocks of 4 MiB and more start at a multiple of 2 MiB and ask for huge pages. Thread-safe. Zero bytes are allowed.
+/// A block of at least `bytes` bytes, uninitialised, from a pool with size classes that keeps freed blocks (first touch
+/// is 20 to 80 times slower than memory). Blocks of 4 MiB and more start at a multiple of 2 MiB and ask for huge pages.
+/// Thread-safe. Zero bytes are allowed.
 std::shared_ptr<void> allocate(std::size_t bytes);
-/// Blocks for small objects (64-byte aligned, at most kMostSmall bytes), from a list that each thread keeps: no lock, not counted below.
-/// A block may be given back on another thread. `bytes`: what was asked for.
+/// Blocks for small objects (64-byte aligned, at most kMostSmall bytes) from a free list per thread: no lock, not
+/// counted in PoolUse. A block may be given back on another thread. `bytes`: the size asked for.
 inline constexpr std::size_t kMostSmall = 1024;
 void* take_small(std::size_t bytes);
 void give_small(void*, std::size_t bytes) noexcept;
@@ -20,11 +21,11 @@ template <class T> struct SmallAllocator {
   void deallocate(T* p, std::size_t n) noexcept { give_small(p, n * sizeof(T)); }
   template <class U> bool operator==(const SmallAllocator<U>&) const { return true; }
 };
-/// Bytes handed out and bytes kept for reuse, now and at their peak.
+/// Bytes handed out, bytes kept for reuse, and the peak of their sum.
 struct PoolUse {
   std::size_t used = 0, kept = 0, peak = 0;
 };
 PoolUse pool_use();
-/// Gives kept blocks back to the system.
+/// Returns kept blocks to the system.
 void trim_pool();
 }  // namespace bora::kernels

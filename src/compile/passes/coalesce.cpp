@@ -1,5 +1,5 @@
-// coalesce.cpp -- small neighbouring collectives become one. What is small and what is a neighbour is read from global
-// shapes and from the structure of the Program, so every rank comes to the same collectives in the same order.
+// coalesce.cpp -- merges small neighbouring collectives into one. Global shapes and the structure of the Program decide
+// which are small and neighbours, so every rank gets the same collectives in the same order.
 #include <algorithm>
 #include <numeric>
 #include "bora/compile/control.h"
@@ -15,7 +15,7 @@ using Params = ops::CollectiveParams;
 constexpr std::size_t kSmall = std::size_t{1} << 20, kMostBytes = std::size_t{4} << 20, kMostMembers = 64,
                       kMostParts = 16;
 
-/// Its parameters, if it is small by its global shape.
+/// The parameters of the instruction if it is a collective that is small by its global shape.
 std::optional<Params> small(const Program& p, const Instruction& i) {
   auto c = ops::collective_params(*i.primitive);
   auto& t = p.vars[idx(i.in.empty() ? i.out[0] : i.in[0])];
@@ -27,7 +27,7 @@ bool alike(const Params& a, const Params& b) {
   return a.kind == b.kind && a.axes == b.axes && a.reduce == b.reduce && a.sizes.size() == b.sizes.size();
 }
 
-/// The members' operands as one array, one collective, and its result as theirs.
+/// Packs the members' operands into one array, runs one collective and cuts its result into theirs.
 struct Pack {
   std::vector<Params> members;
   Types results;
@@ -43,7 +43,7 @@ struct Pack {
     at += n;
     return reshape(slice_in_dim(flat, 0, at - n, at), shape);
   }
-  /// Elements of member `part` of each collective, and all of them.
+  /// Elements of part `part` of a member; then, for each part, the sum over all members.
   std::int64_t count(std::size_t member, std::size_t part, const Shape& whole) const {
     auto& m = members[member];
     std::int64_t n = m.sizes[part];
@@ -130,7 +130,8 @@ struct Coalescer {
     }
     return run;
   }
-  /// From the first to the last member: what does not read their results, the packed collective, what does.
+  /// Orders the instructions from the first to the last member: those independent of the members' results, the packed
+  /// collective, the others.
   void pack(const std::vector<std::size_t>& run) {
     std::vector<bool> depends(p.vars.size());
     std::vector<Instruction> later;

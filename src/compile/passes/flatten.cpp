@@ -1,5 +1,5 @@
-// flatten.cpp -- held calls inlined, and what does not change within a loop moved in front of it. No instruction is
-// merged with another.
+// flatten.cpp -- inlines held calls, and moves loop-invariant code in front of loops. No instruction is merged with
+// another.
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/primitives.h"
@@ -81,7 +81,7 @@ ProgramPtr flatten(const ProgramPtr& p) {
 
 namespace exec {
 namespace {
-/// Values that a loop makes again for less than reading them costs.
+/// Values that are cheaper to recompute in a loop than to read.
 bool leaf(const Instruction& i) {
   return as<ops::Constant>(i.primitive) || as<ops::Iota>(i.primitive) || as<ops::BroadcastInDim>(i.primitive) ||
          i.primitive->traits.view;
@@ -89,9 +89,9 @@ bool leaf(const Instruction& i) {
 struct Moved {
   ops::Scan scan;
   std::vector<Instruction> before;  // in the variables of the body
-  std::vector<int> results;         // of those, what the body still reads: new constants, behind the old ones
+  std::vector<int> results;         // those of its variables that the body still reads: new constants, after the old
 };
-/// Splits the body of a scan: what depends on constants only, and the rest.
+/// Splits the body of a scan into the part that depends on constants only, and the rest.
 Moved split(const ops::Scan& s) {
   const Program& b = *s.body;
   auto consts = idx(s.consts);
@@ -119,7 +119,7 @@ Moved split(const ops::Scan& s) {
   body->vars = b.vars;
   body->out = b.out;
   body->local = b.local;
-  std::vector<bool> made(b.vars.size()), taken(b.vars.size());  // outside; as a new constant
+  std::vector<bool> made(b.vars.size()), taken(b.vars.size());  // computed outside; passed in as a new constant
   for (std::size_t k = 0; k < b.code.size(); ++k)
     if (moves[k]) {
       m.before.push_back(b.code[k]);
@@ -132,7 +132,7 @@ Moved split(const ops::Scan& s) {
     taken[idx(v)] = true;
     m.results.push_back(v);
   };
-  // Leaves stand in both places: of the copies in the body only those that are read count.
+  // Leaves are in both parts: the body keeps only copies that it reads.
   std::vector<bool> read(b.vars.size());
   for (int v : body->out) read[idx(v)] = true;
   std::vector<Instruction> kept;
@@ -155,10 +155,11 @@ Moved split(const ops::Scan& s) {
   m.scan.consts = s.consts + static_cast<std::int64_t>(m.results.size());
   return m;
 }
-/// The scan with its matrices turned that every iteration multiplies with a few vectors along rows: columns are quicker, and the turning,
-/// which reads constants of the loop only, moves out. Bits stay: a product's depend on k.
+/// Transposes constant matrices that every iteration multiplies with a few vectors along rows: columns are faster, and
+/// the transpose, which reads only constants of the loop, moves out. The bits stay: a product's bits depend on k.
 ops::Scan turned(ops::Scan s) {
-  constexpr std::int64_t least = 8, few = 8, most = 1 << 20;  // iterations, vectors; bytes: what is larger is as quick along rows
+  // Iterations; vectors; bytes: larger matrices are as fast along rows.
+  constexpr std::int64_t least = 8, few = 8, most = 1 << 20;
   if (s.length < least) return s;
   auto body = std::make_shared<Program>(*s.body);
   body->code.clear();
@@ -168,7 +169,8 @@ ops::Scan turned(ops::Scan s) {
       for (std::size_t o = 0; o < 2; ++o) {
         const auto m = body->vars[idx(i.in[o])], other = body->vars[idx(i.in[1 - o])];
         auto& along = o == 0 ? d.contract_a[0] : d.contract_b[0];
-        auto constant = std::find(body->in.begin(), body->in.begin() + s.consts, i.in[o]) != body->in.begin() + s.consts;
+        auto constant =
+            std::find(body->in.begin(), body->in.begin() + s.consts, i.in[o]) != body->in.begin() + s.consts;
         if (!constant || m.ndim() != 2 || along != 1 || m.size() == 0 || other.size() > few * m.shape[1] ||
             m.nbytes() > idx(most))
           continue;

@@ -1,15 +1,15 @@
-// fuse.cpp -- which instructions become one loop: greedily, in program order, each with the makers of what it reads. A
-// set may grow only if no path leaves it and comes back, if their iteration spaces agree, and if a loop of the whole
-// set exists (fuse_loop.cpp).
+// fuse.cpp -- decides which instructions become one loop: greedily, in program order, each with the producers of its
+// operands. A set may grow only if no path leaves it and comes back, if the iteration spaces agree, and if a loop of
+// the whole set exists (fuse_loop.cpp).
 #include "compile/passes/fuse.h"
 #include <algorithm>
 #include "compile/passes/fuse_group.h"
 
 namespace bora::exec {
 namespace {
-constexpr std::int64_t kShortestRow = 16;  // below, computing a value once a row and repeating it does not pay
+constexpr std::int64_t kShortestRow = 16;  // below, computing a value once per row and repeating it does not pay
 constexpr std::int64_t kLittle = 4096;     // elements that cost less than a call or two
-constexpr std::size_t kNeighbours = 32;    // what stands further apart keeps its place, or values would live longer
+constexpr std::size_t kNeighbours = 32;    // sets further apart are not joined: values would live longer
 
 class Fuser {
  public:
@@ -62,7 +62,7 @@ class Fuser {
       if (s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end())
         makers.push_back(s);
     }
-    // Sets with rows first: a value of each row must join the rows it came from, to be of use to them again.
+    // Sets with rows first: a value per row must join the rows that it came from, so that they can use it again.
     std::stable_sort(makers.begin(), makers.end(), [&](int a, int b) { return rank(a) > rank(b); });
     for (int s : makers) {
       if (!sets_[idx(s)].alive || s == me) continue;
@@ -80,10 +80,10 @@ class Fuser {
     std::sort(r.begin(), r.end(), [&](int a, int b) { return sets_[idx(a)].order < sets_[idx(b)].order; });
     return r;
   }
-  /// Sets that do not read each other's values: one call instead of two where there is little to do, one read of an
-  /// operand of both.
+  /// Joins sets that do not read each other's values: one call instead of two where there is little work, one read of a
+  /// common operand.
   void join_neighbours() {
-    std::map<std::int64_t, std::pair<int, std::size_t>> small;  // by elements: the last set, and where it stood
+    std::map<std::int64_t, std::pair<int, std::size_t>> small;  // by elements: the last set, and its position
     std::map<int, std::pair<int, std::size_t>> reader;          // by operand
     auto order = in_order();
     for (std::size_t k = 0; k < order.size(); ++k) {
@@ -99,7 +99,7 @@ class Fuser {
         if (auto it = small.find(n); it != small.end()) meet(it->second);
         small[n] = {s, k};
       }
-      std::vector<std::pair<int, int>> read;  // what, by whom
+      std::vector<std::pair<int, int>> read;  // variable, reader
       for (int m : sets_[idx(s)].group.members)
         for (int v : scene_.items[idx(m)].code->in)
           if (auto& r = scene_.read(v);
@@ -116,7 +116,7 @@ class Fuser {
   }
   std::pair<bool, std::int64_t> rank(int s) const { return {sets_[idx(s)].group.columns > 0, sets_[idx(s)].order}; }
 
-  /// Both as one, or `b` if that cannot be.
+  /// The union of both sets, or `b` if they cannot be joined.
   int join(int a, int b) {
     auto& x = sets_[idx(a)];
     auto& y = sets_[idx(b)];
@@ -136,7 +136,7 @@ class Fuser {
   }
   static std::optional<Group> united(const Group& a, const Group& b) {
     Group r;
-    bool a_rows = false, b_rows = false;  // is all of it one value a row of the other?
+    bool a_rows = false, b_rows = false;  // are all of its values one per row of the other?
     if (a.elements == b.elements) {
       if (a.columns && b.columns && a.columns != b.columns) return std::nullopt;
       r.columns = std::max(a.columns, b.columns);
@@ -174,7 +174,7 @@ class Fuser {
           if (int t = group_of_[idx(r)]; t >= 0 && t != s) f(t);
     for (int t : sets_[idx(s)].behind) f(t);
   }
-  /// Is there a way from one to the other through a third?
+  /// Is there a path from one to the other through a third?
   bool path_outside(int a, int b) {
     if (sets_[idx(a)].order > sets_[idx(b)].order) std::swap(a, b);
     auto first = sets_[idx(a)].order;
@@ -197,7 +197,7 @@ class Fuser {
     }
     return false;
   }
-  /// What depends on s comes behind it again.
+  /// Moves sets that depend on s behind it again.
   void move_behind(int s) {
     std::vector<int> found{s};
     mark_.resize(sets_.size());
@@ -217,7 +217,7 @@ class Fuser {
     for (int v : g_.out) make(v);
     return std::move(nodes_);
   }
-  /// Broadcasts and iotas that somebody reads from memory.
+  /// Emits broadcasts and iotas that are read from memory.
   void make(int v) {
     auto root = g_.at(v);
     int m = scene_.maker[root];
@@ -257,7 +257,7 @@ class Fuser {
   std::vector<int> group_of_;  // of each item: its set
   std::vector<Set> sets_;
   std::int64_t next_ = 0;
-  const char* why_ = nullptr;                         // the last two sets were not joined
+  const char* why_ = nullptr;                         // why the last two sets were not joined
   std::map<std::pair<int, int>, const char*> apart_;  // why an item reads this variable from memory
   std::vector<std::int64_t> mark_;
   std::int64_t stamp_ = 0;

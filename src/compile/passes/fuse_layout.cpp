@@ -27,7 +27,7 @@ bool is_one_per_row(const Access& a, std::int64_t columns) {
 bool is_contiguous(const Access& a) { return is_one_per_row(a, 1); }
 
 std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>& accesses) {
-  std::vector<std::int64_t> cuts{1, n};  // numbers of elements after which some dimension begins anew
+  std::vector<std::int64_t> cuts{1, n};  // numbers of elements after which some dimension starts again
   if (columns > 0) cuts.push_back(columns);
   for (auto& a : accesses) {
     std::int64_t below = 1;

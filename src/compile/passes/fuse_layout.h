@@ -1,4 +1,4 @@
-// fuse_layout.h -- how operands of a loop are read, and the dimensions of a loop that suit all of them.
+// fuse_layout.h -- access patterns of a loop's operands, and loop dimensions that fit all of them.
 #pragma once
 #include <optional>
 #include "bora/kernels/loop.h"
@@ -11,7 +11,7 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 Access contiguous(std::int64_t n);
-/// The same access for every one of `columns` columns.
+/// The same access for each of `columns` columns.
 Access along_rows(const Access&, std::int64_t columns);
 /// i -> i / columns: one value for each row of `columns` elements.
 bool is_one_per_row(const Access&, std::int64_t columns);
@@ -21,6 +21,7 @@ struct Layout {
   Dims extents;
   std::vector<Dims> strides;  // of each access
 };
-/// Dimensions that split n elements for all accesses; with columns > 0 the last one is the row. None if there are none, or too many.
+/// Dimensions that split n elements for all accesses; with columns > 0 the last one is the row. nullopt if there are
+/// none, or too many.
 std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>&);
 }  // namespace bora::exec

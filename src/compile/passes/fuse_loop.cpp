@@ -1,5 +1,5 @@
-// fuse_loop.cpp -- a set of instructions as one kernels::Loop. Says no where the result would not be the instructions'
-// bits or does not fit a loop: the same code decides whether an instruction may join and makes the loop in the end.
+// fuse_loop.cpp -- a set of instructions as one kernels::Loop. Refuses sets that would not give the instructions' bits
+// or do not fit a loop: the same code decides whether an instruction may join and builds the loop in the end.
 #include <algorithm>
 #include "bora/kernels/reduce.h"
 #include "bora/ops/primitives.h"
@@ -41,7 +41,7 @@ class Builder {
     return lay_out() || no("they have no dimensions in common");
   }
   const Item& item(std::size_t m) const { return s_.items[idx(g_.members[m])]; }
-  /// Position among the members of the item that makes this variable, or -1.
+  /// Position among the members of the item that computes this variable, or -1.
   int member_of(int variable) const {
     int maker = s_.maker[idx(variable)];
     auto it = std::lower_bound(g_.members.begin(), g_.members.end(), maker);
@@ -91,7 +91,7 @@ class Builder {
     accesses_.push_back(a);
     return static_cast<int>(loads_++);
   }
-  /// The value of a variable as a member reads it, or -1. must_load: only from memory.
+  /// The value of a variable as a member reads it, or -1. must_load: from memory only.
   std::int16_t value(int variable, bool per_row, bool must_load) {
     auto& r = s_.read(variable);
     auto d = s_.graph.type(variable).dtype;
@@ -169,7 +169,7 @@ class Builder {
               static_cast<std::int32_t>(static_cast<std::uint32_t>(start.bits)) * count[k - 1];
       } else fused_->starts.push_back({static_cast<int>(form), start.root, count[k - 1]});
     }
-    // The key is read where it lies: an operand of its own, although other loops of the group may read the same one.
+    // The key is read in place: an operand of its own, although other members of the group may read the same key.
     auto root = key.root == key.bottom ? key.root : static_cast<int>(s_.graph.at(code.in[0]));
     auto k = operand(root, at_key);
     values_.push_back(push(
@@ -192,7 +192,7 @@ class Builder {
     accesses_.push_back(g_.per_row[m] ? along_rows(contiguous(g_.elements / g_.columns), g_.columns)
                                       : contiguous(g_.elements));
   }
-  /// What sums read: an operand that the loop loads or stores anyway, or a value that is stored for them alone.
+  /// Operands of sums: an operand that the loop loads or stores anyway, or a value that is stored for the sums alone.
   bool add_sums() {
     for (std::size_t m = 0; m < g_.members.size(); ++m) {
       auto& it = item(m);

@@ -108,7 +108,7 @@ Read Scene::find(int variable) const {
     r.bottom = bottom;
     return r;
   }
-  // Strides of the inner value over its own dimensions, where it has them.
+  // Strides of the inner value over its own dimensions, if it has such strides.
   Dims own = strides_of(inner_type.shape);
   if (!is_contiguous(inner.access)) {
     if (inner.access.dims != inner_type.shape.dims()) return r;

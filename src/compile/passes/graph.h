@@ -1,4 +1,5 @@
-// graph.h -- one straight-line block on its way from a Program to steps: which instructions run together, in which order, on which memory.
+// graph.h -- one straight-line block between a Program and its steps: which instructions run together, in which order,
+// on which memory.
 #pragma once
 #include "bora/compile/control.h"
 
@@ -7,25 +8,25 @@ namespace bora::exec {
 struct Fused {
   kernels::Loop loop;
   kernels::LoopArgs args = {};  // without pointers
-  std::vector<int> operands;    // the variable whose memory each operand is
+  std::vector<int> operands;    // the variable that each operand reads or writes
   Mask stored;
-  /// linear[form].base += stride * the value of an i32 scalar: where a block of a random draw begins.
+  /// linear[form].base += stride * the value of an i32 scalar: the start of a block of a random draw.
   struct Start {
     int form, var;
     std::int64_t stride;
   };
   std::vector<Start> starts;
-  /// A reduction over the rows of an operand, done while they are in cache.
+  /// A reduction over the rows of an operand, computed while they are in cache.
   struct Sum {
     Reduction kind;
     std::size_t operand;
     int var;  // of the result
   };
   std::vector<Sum> sums;
-  std::size_t unkept = 0;   // the last so many stored operands are read by sums only: they have no memory of their own
-  bool whole_rows = false;  // with sums: columns do not stand alone
+  std::size_t unkept = 0;   // this many last stored operands are read by sums only: they have no memory of their own
+  bool whole_rows = false;  // with sums: columns cannot be processed separately
   std::vector<PrimitivePtr> members;
-  /// An operand that another loop makes or reads too, and why the two are not one.
+  /// An operand that another loop computes or reads too, and the reason why the two loops are not one.
   struct Apart {
     int var;
     const char* why;
@@ -35,23 +36,23 @@ struct Fused {
 };
 struct Node {
   enum class Kind : std::uint8_t { eval, loop, copy, start, wait };
-  /// In the body of a pipelined scan: belongs to the next iteration or to the one before. A collective that is not split yet and is late:
-  /// its wait is.
+  /// In the body of a pipelined scan: early nodes belong to the next iteration, late ones to the one before. Of a late
+  /// collective that is not split yet, only the wait is late.
   enum class When : std::uint8_t { always, early, late };
   Kind kind = Kind::eval;
-  PrimitivePtr primitive;    // of a loop: of its last member
+  PrimitivePtr primitive;    // of a loop: that of its last member
   std::vector<int> in, out;  // variables, with the types the primitive sees
   std::shared_ptr<const Source> source = {};
   std::shared_ptr<const Fused> fused = {};
-  std::size_t handle = 0;  // start and wait of one collective have the same
+  std::size_t handle = 0;  // equal in start and wait of one collective
   When when = When::always;
-  int later = -1;  // of a start: the result, where the wait is what writes it
+  int later = -1;  // of a start: the result, if the wait writes it
 };
-/// What a pipelined body has beyond a plain one. Behind its inputs stand results of collectives started early, as this iteration reads
-/// them, then the inputs of the next iteration; behind its outputs the results for the next iteration.
+/// Additions of a pipelined body to a plain one. Its inputs are followed by the results of collectives started early,
+/// for this iteration, then by inputs of the next iteration; its outputs by results for the next iteration.
 struct Ahead {
   std::vector<std::size_t> results;  // bytes of each
-  std::vector<std::size_t> next;     // the input that each input of the next iteration is of
+  std::vector<std::size_t> next;     // for each input of the next iteration, the number of that input
   Mask late;                         // of each output: written when the next iteration runs
 };
 struct Graph {
@@ -59,7 +60,7 @@ struct Graph {
   std::vector<int> root;  // the variable that owns the memory: views share it
   std::vector<int> in, out;
   std::vector<Node> nodes;
-  /// By root variable: its memory holds something from one iteration to the next.
+  /// By root variable: its memory is in use from one iteration to the next.
   Mask stays = {};
   std::shared_ptr<const Ahead> ahead = {};
   /// Bits of scalar constants that eval nodes read: they live in the constant pool.
@@ -75,21 +76,23 @@ struct Graph {
 inline std::size_t idx(int v) { return static_cast<std::size_t>(v); }
 inline std::size_t idx(std::int64_t v) { return static_cast<std::size_t>(v); }
 
-/// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Gives the variables of its outputs.
+/// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Returns the
+/// variables of its outputs.
 std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
-/// Scans, branches and loops without what they compute for nobody.
+/// Removes outputs of scans, branches and loops that are never read.
 ProgramPtr prune(const ProgramPtr&);
-/// What is moved out of loops: instructions of scan bodies that read constants of the loop only.
+/// Moves instructions of scan bodies that read only constants of the loop in front of the loop.
 ProgramPtr hoist(const ProgramPtr&);
-/// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise operations and row
-/// reductions are gathered into loops. sections: the instructions at which new ones begin, of the next iteration up to the first, of the
-/// one before from the last on; no loop crosses them.
+/// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise
+/// operations and row reductions are gathered into loops. sections: first instructions of new sections; code in front
+/// of the first belongs to the next iteration, code from the last on to the one before; no loop crosses sections.
 Graph lower(const Program&, bool nested, bool fused, const std::vector<std::size_t>& sections = {});
-/// The body of a scan with its collectives beside the compute of other iterations: those that read only what is scanned over start one
-/// iteration early, those whose results only go to stacked outputs are waited for one iteration late. Nothing where there are none.
+/// The body of a scan whose collectives overlap with the compute of other iterations: collectives that read only the
+/// scanned inputs start one iteration early, collectives whose results only go to stacked outputs are waited for one
+/// iteration late. nullopt if there are none.
 std::optional<Graph> pipelined(const ops::Scan&, bool fused);
 /// A collective as two nodes; the start has one more output, its scratch memory.
 std::pair<Node, Node> start_and_wait(Graph&, const Node& collective, std::size_t handle);
-/// Splits collectives into start and wait, and puts them where they overlap with work. The order of collectives stays.
+/// Splits collectives into start and wait, and places them to overlap with work. The order of collectives stays.
 void schedule(Graph&);
 }  // namespace bora::exec

@@ -7,8 +7,8 @@
 namespace bora::exec {
 namespace {
 using I = std::int64_t;
-constexpr I kRowsBytes = 128 * 1024;  // of the values that are kept for sums only: they stay in the second-level cache
-constexpr I kChunk = 512;             // columns that are done on their own, where they can be
+constexpr I kRowsBytes = 128 * 1024;  // of values stored for sums only: they stay in the second-level cache
+constexpr I kChunk = 512;             // columns processed separately, where rows need not be whole
 constexpr double kElement = 0.3;       // ns
 
 struct Shape {
@@ -19,10 +19,10 @@ struct Shape {
   }
 };
 Dtype dtype_of(const Fused& f, std::size_t operand) { return f.loop.operands[operand].dtype; }
-/// Of the partial results of a sum, [blocks, columns].
+/// Bytes of the partial results of a sum, [blocks, columns].
 std::size_t sum_bytes(const Fused& f, const Fused::Sum& s, const Shape& shape) {
   auto bytes = static_cast<std::size_t>(shape.blocks * shape.columns) * kernels::partial_bytes(dtype_of(f, s.operand));
-  return (bytes + 63) / 64 * 64;  // those of the next sum start at a cache line
+  return (bytes + 63) / 64 * 64;  // the next sum's partial results start at a cache line
 }
 
 /// Part of the loop: rows [begin, end) of columns [c0, c0 + width).
@@ -55,7 +55,7 @@ class Part {
     for (I r = begin, n; r < end; r += n) {
       n = std::min({portion_, end - r, inner - r % inner});
       go_to(r, n);
-      add(false, n, partial);  // first what is loaded: the loop may write over it
+      add(false, n, partial);  // loaded operands first: the loop may overwrite them
       kernels::run(kernel_, args_);
       add(true, n, partial);
     }
@@ -129,7 +129,8 @@ void run_with_sums(const kernels::LoopKernel& k, const kernels::LoopArgs& a, con
       Part part(k, a, f, c0, std::min(chunk, shape.columns - c0));
       for (I b = from - c * shape.blocks; b < to - c * shape.blocks; ++b) {
         for (std::size_t s = 0; s < f.sums.size(); ++s)
-          partial[s] = first[s] + (b * shape.columns + c0) * static_cast<I>(kernels::partial_bytes(dtype_of(f, f.sums[s].operand)));
+          partial[s] = first[s] + (b * shape.columns + c0) *
+                                      static_cast<I>(kernels::partial_bytes(dtype_of(f, f.sums[s].operand)));
         part.block(b * kernels::kBlockRows, std::min(shape.rows, (b + 1) * kernels::kBlockRows), partial.data());
       }
     }

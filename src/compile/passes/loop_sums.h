@@ -5,8 +5,9 @@
 namespace bora::exec {
 /// Bytes of the partial results of its sums.
 std::size_t partial_bytes(const Fused&);
-/// Runs the loop a few rows at a time and adds them to the sums while they are in cache: the bits of kernels::reduce. Stored operands
-/// that nobody else reads exist for those rows only. sums: where the results go; partials: partial_bytes of memory.
+/// Runs the loop a few rows at a time and adds them to the sums while they are in cache: the bits of kernels::reduce.
+/// Stored operands that only the sums read exist for those rows only. sums: memory of the results; partials: memory of
+/// partial_bytes.
 void run_with_sums(const kernels::LoopKernel&, const kernels::LoopArgs&, const Fused&, void* const* sums,
                    void* partials);
 }  // namespace bora::exec

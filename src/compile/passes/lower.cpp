@@ -15,13 +15,13 @@ Mask live_instructions(const Program& p) {
     for (int v : i.out) keep = keep || read[idx(v)];
     if (!keep) continue;
     live[k] = true;
-    auto inputs =
-        i.primitive->traits.view ? std::size_t{1} : i.in.size();  // of a view's other operands only types were of use
+    // A view needs only the types of its other operands.
+    auto inputs = i.primitive->traits.view ? std::size_t{1} : i.in.size();
     for (std::size_t k = 0; k < inputs; ++k) read[idx(i.in[k])] = true;
   }
   return live;
 }
-/// Each output has the bytes of the input in its place.
+/// Each output has the same bytes as the input of the same number.
 bool shares_memory(const Instruction& i, const Graph& g) {
   if (i.primitive->traits.view || as<ops::OptimizationBarrier>(i.primitive)) return true;
   return as<ops::BroadcastInDim>(i.primitive) && g.type(i.in[0]).size() == g.type(i.out[0]).size();
@@ -32,7 +32,7 @@ std::uint64_t bits_of(const Instruction& i, const Type& t) {
   i.primitive->eval({}, {&out, 1});
   return bits;
 }
-/// Lets a loop that makes or reads all of v store it once more, as `copy`; false if there is none.
+/// Lets a loop that computes or reads all of v store it once more, as `copy`; false if there is none.
 bool store_in_loop(Graph& g, int v, int copy) {
   using Kind = kernels::Instr::Kind;
   for (auto& n : g.nodes) {
@@ -53,7 +53,8 @@ bool store_in_loop(Graph& g, int v, int copy) {
     if (instruction == f.loop.code.end()) continue;
     auto value = f.stored[at] ? instruction->in[0] : static_cast<std::int16_t>(instruction - f.loop.code.begin());
     auto with = std::make_shared<Fused>(f);
-    with->loop.code.push_back({.kind = Kind::store, .dtype = instruction->dtype, .in = {value, -1, -1, -1}, .imm = count});
+    with->loop.code.push_back(
+        {.kind = Kind::store, .dtype = instruction->dtype, .in = {value, -1, -1, -1}, .imm = count});
     with->loop.operands.push_back(f.loop.operands[at]);
     std::copy(strides(at), strides(at) + f.args.ndim, with->args.stride[count]);
     with->operands.push_back(copy);

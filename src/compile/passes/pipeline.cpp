@@ -1,14 +1,15 @@
-// pipeline.cpp -- scans whose collectives run beside the compute of other iterations. In FSDP an iteration gathers the parameters of its
-// layer, and the backward one scatters the layer's gradients: with one iteration in between, the network works while the cores do.
+// pipeline.cpp -- scans whose collectives overlap with the compute of other iterations. In FSDP an iteration gathers
+// the parameters of its layer, and the backward one scatters the layer's gradients: one iteration apart, network and
+// cores work at the same time.
 //
 //   before:      early(0)
-//   iteration t: the body; in front of what first reads a result of early(t): the wait for it, and the start of the same in early(t + 1);
-//                in front of what first writes to the memory of a late collective again: late(t - 1), which waits for it and completes
-//                the stacked results
-//   behind:      late(T - 1)
+//   iteration t: the body; before the first read of a result of early(t): the wait for it, and the start of the same
+//                collective in early(t + 1); before the first new write to the memory of a late collective:
+//                late(t - 1), which waits for it and completes the stacked results
+//   after:       late(T - 1)
 //
-// What is moved is read from the structure of the Program and from global shapes, and early collectives start before all others of an
-// iteration, so every rank starts the same collectives in the same order.
+// The structure of the Program and global shapes decide which collectives move, and early collectives start before all
+// others of an iteration, so every rank starts the same collectives in the same order.
 #include <algorithm>
 #include <utility>
 #include "bora/ops/collective_primitives.h"
@@ -17,12 +18,12 @@
 
 namespace bora::exec {
 namespace {
-/// Bytes, by global shapes, that one scan may hold for either direction beyond an iteration. Memory grows by less: the second copy of
-/// what is gathered, and what gradients would have shared with other temporaries.
+/// Most bytes, by global shapes, that one scan may hold beyond an iteration, early and late each. Memory grows by less:
+/// by a second copy of gathered values, and by memory that gradients would have shared with other temporaries.
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-constexpr std::size_t kMost = 24;  // collectives for either direction; the transport takes 64 at once
+constexpr std::size_t kMost = 24;  // collectives, early and late each; the transport takes 64 at once
 
-/// Moves or makes data and computes nothing: may be done twice.
+/// Moves or creates data and computes nothing: may run twice.
 bool moves_only(const Instruction& i) {
   auto& p = i.primitive;
   return p->traits.view || p->traits.opaque || as<ops::Constant>(p) || as<ops::Iota>(p) || as<ops::BroadcastInDim>(p) ||
@@ -38,7 +39,7 @@ struct Splitter {
   const Program& b;
   std::size_t consts, carries;
   std::vector<int> maker;       // of each variable: its instruction, or -1
-  Mask fixed;                   // of each variable: made of the loop's constants alone
+  Mask fixed;                   // of each variable: computed from the loop's constants alone
   Mask early, late;             // of each instruction: the collectives that move
   Mask before;                  // needed by the early ones
   Mask behind;                  // reads results of the late ones
@@ -54,16 +55,16 @@ struct Splitter {
     for (std::size_t i = 0; i < consts; ++i) fixed[idx(b.in[i])] = true;
     close(fixed);
   }
-  /// Adds what plain instructions make of the marked variables.
+  /// Adds variables that plain instructions compute from the marked ones.
   void close(Mask& marked) const {
     for (auto& i : b.code)
       if (plain(i) && all_in(i, [&](int v) { return marked[idx(v)]; }))
         for (int v : i.out) marked[idx(v)] = true;
   }
-  /// May be done in two iterations. What is made of constants may also have been moved out of the loop, which local sizes decide: here it
-  /// must not matter.
+  /// May run in two iterations. Values of constants count as well: local sizes decide whether they have been moved out
+  /// of the loop, which must not matter here.
   bool repeats(const Instruction& i) const { return moves_only(i) || fixed[idx(i.out[0])]; }
-  /// Candidates in the order of the Program, as long as there is room.
+  /// Chooses candidates in the order of the Program while there is room.
   template <class Ok> void choose(Mask& chosen, const Ok& ok) const {
     std::size_t bytes = 0, n = 0;
     for (std::size_t k = 0; k < b.code.size(); ++k) {
@@ -71,7 +72,7 @@ struct Splitter {
       auto c = i.primitive->traits.collective ? ops::collective_params(*i.primitive) : std::nullopt;
       if (!c || !ok(k)) continue;
       auto& t = b.vars[idx(i.in[0])];
-      if (c->of.empty() && !t.shape.empty()) continue;  // of a size that the ranks need not share
+      if (c->of.empty() && !t.shape.empty()) continue;  // its size may differ between ranks
       auto size = static_cast<std::size_t>(volume(c->of)) * dtype_size(t.dtype);
       if (bytes + size > kMostBytes || n == kMost) continue;
       bytes += size;
@@ -79,13 +80,15 @@ struct Splitter {
       chosen[k] = true;
     }
   }
-  template <class F> bool all_in(const Instruction& i, const F& f) const { return std::all_of(i.in.begin(), i.in.end(), f); }
+  template <class F> bool all_in(const Instruction& i, const F& f) const {
+    return std::all_of(i.in.begin(), i.in.end(), f);
+  }
   template <class F> bool all_out(const Instruction& i, const F& f) const {
     return std::all_of(i.out.begin(), i.out.end(), f);
   }
 
   void choose_early() {
-    Mask known(b.vars.size());  // from constants of the loop and what is scanned over
+    Mask known(b.vars.size());  // computed from constants of the loop and scanned inputs
     for (std::size_t i = 0; i < b.in.size(); ++i) known[idx(b.in[i])] = i < consts || i >= consts + carries;
     close(known);
     choose(early, [&](std::size_t k) { return all_in(b.code[k], [&](int v) { return known[idx(v)]; }); });
@@ -104,7 +107,8 @@ struct Splitter {
     }
     before = needed([&](std::size_t k) { return early[k]; }, false);
   }
-  /// Instructions that those, and the outputs if asked, depend on, not through early collectives; themselves included.
+  /// The instructions with first(k), and those that they (and the outputs, if asked) depend on, other than through
+  /// early collectives.
   template <class F> Mask needed(const F& first, bool outputs) const {
     Mask read(b.vars.size()), need(b.code.size());
     if (outputs)
@@ -131,7 +135,7 @@ struct Splitter {
     for (bool changed = true; changed;) {
       changed = false;
       follow_late();
-      Mask stays(b.vars.size());  // needed together with values of the iteration itself
+      Mask stays(b.vars.size());  // used together with values of the iteration itself
       for (std::size_t k = b.code.size(); k-- > 0;) {
         auto& i = b.code[k];
         if (late[k] && stays[idx(i.out[0])]) {
@@ -174,7 +178,8 @@ struct Splitter {
     for (int w : i.in) repeat(w, number);
     copy(i, number);
   }
-  /// Early instructions on variables of their own, the body, late instructions: as one Program, which says nothing about time.
+  /// Builds one Program of early instructions, on variables of their own, the body, and late instructions; their timing
+  /// comes later.
   bool split() {
     choose_early();
     choose_late();
@@ -226,7 +231,7 @@ bool has(const Graph& g, const std::vector<int>& vars, std::size_t root) {
   return std::any_of(vars.begin(), vars.end(), [&](int v) { return g.at(v) == root; });
 }
 
-/// Puts the nodes in the order in which an iteration runs them.
+/// Orders the nodes as an iteration runs them.
 struct Arranger {
   Graph& g;
   const Mask& late_result;  // by variable
@@ -235,8 +240,8 @@ struct Arranger {
     auto r = g.at(v);
     return r < late_result.size() && late_result[r];
   }
-  /// A late collective is under way while the slots of inputs and outputs move on: what it reads must stay, and what it writes can be
-  /// read through the output's slot no more.
+  /// The slots of inputs and outputs move on while a late collective is in flight: its operand must stay in place, and
+  /// its result can no longer be read through the output's slot.
   void mark_late() {
     std::vector<Node> r;
     Mask made(g.vars.size()), made_late(g.vars.size());
@@ -259,16 +264,17 @@ struct Arranger {
     g.nodes = std::move(r);
     for (int& v : g.out) {
       auto root = g.at(v);
-      bool read = std::any_of(g.nodes.begin(), g.nodes.end(), [&](auto& n) { return n.when == When::late && has(g, n.in, root); });
+      bool read = std::any_of(g.nodes.begin(), g.nodes.end(),
+                              [&](auto& n) { return n.when == When::late && has(g, n.in, root); });
       if (!is_late_result(v) || !read) continue;
       int copy = g.fresh(g.type(v));
       g.nodes.push_back({Node::Kind::copy, nullptr, {v}, {copy}, {}, {}, 0, When::late});
       v = copy;
     }
   }
-  /// Each early collective, with what it needs, is started where its result for this iteration is first read, behind the wait for that;
-  /// in their order, and before the iteration's other collectives. Memory of starts is held until the waits. A result that only the wait
-  /// writes needs no second memory: it is no longer handed over.
+  /// Starts each early collective, with the nodes it needs, where its result for this iteration is first read, after
+  /// the wait for that result; in Program order, and before the iteration's other collectives. Memory of starts is held
+  /// until the waits. A result that only the wait writes needs no second memory: it is no longer handed over.
   void place_early(std::vector<int>& handed, std::size_t inputs, std::size_t outputs) {
     std::vector<Node> early, body;
     for (auto& n : g.nodes) (n.when == When::early ? early : body).push_back(std::move(n));
@@ -296,23 +302,25 @@ struct Arranger {
       groups[k].back() = std::move(start);
       waits[k] = std::move(wait);
     }
-    // An operand may be made for an earlier start too: the wait comes before it is made again.
+    // An earlier start may need the same operand: the wait comes before the operand is computed again.
     for (std::size_t k = groups.size(); k-- > 0;) {
       auto makes = [&](const Node& n) {
         return std::any_of(n.out.begin(), n.out.end(), [&](int v) { return has(g, waits[k].in, g.at(v)); });
       };
-      auto first = std::find_if(groups.begin(), groups.end(), [&](auto& x) { return std::any_of(x.begin(), x.end(), makes); });
+      auto first =
+          std::find_if(groups.begin(), groups.end(), [&](auto& x) { return std::any_of(x.begin(), x.end(), makes); });
       auto at = std::min(k, static_cast<std::size_t>(first - groups.begin()));
       groups[at].insert(groups[at].begin(), std::move(waits[k]));
     }
     g.nodes.clear();
     for (std::size_t t = 0, k = 0; t <= body.size(); ++t) {
       for (; k < groups.size() && places[k] == t; ++k)
-        g.nodes.insert(g.nodes.end(), std::make_move_iterator(groups[k].begin()), std::make_move_iterator(groups[k].end()));
+        g.nodes.insert(g.nodes.end(), std::make_move_iterator(groups[k].begin()),
+                       std::make_move_iterator(groups[k].end()));
       if (t < body.size()) g.nodes.push_back(std::move(body[t]));
     }
   }
-  /// Nodes that end in collectives: one group for each of these, with what it is the first to need.
+  /// Groups nodes by collective: each group ends in one and holds the nodes that no earlier group needs.
   std::vector<std::vector<Node>> by_first_start(std::vector<Node> nodes) const {
     std::vector<std::vector<Node>> groups;
     Mask taken(nodes.size());
@@ -339,13 +347,13 @@ struct Arranger {
     g.stays.resize(g.vars.size());
     g.stays[g.at(v)] = true;
   }
-  /// Waits for late collectives, and what reads their results, come in front of what writes to their memory again. Those that nothing
-  /// reads wait each at its own place.
+  /// Places the waits for late collectives, and the readers of their results, before the next write to their memory.
+  /// Collectives without readers wait each at its own place.
   void place_late() {
     std::vector<Node> late, body;
     for (auto& n : g.nodes) (n.when == When::late ? late : body).push_back(std::move(n));
     std::vector<std::vector<Node>> at(body.size() + 1);
-    auto first = body.size();  // for those that are read
+    auto first = body.size();  // for collectives with readers
     std::vector<std::pair<std::size_t, Node>> alone;
     for (auto& n : late) {
       if (n.kind != Node::Kind::wait) continue;
@@ -362,7 +370,8 @@ struct Arranger {
       else alone.emplace_back(place, n);
     }
     for (auto& n : late)
-      if (n.kind != Node::Kind::wait || std::none_of(alone.begin(), alone.end(), [&](auto& a) { return a.second.handle == n.handle; }))
+      if (n.kind != Node::Kind::wait ||
+          std::none_of(alone.begin(), alone.end(), [&](auto& a) { return a.second.handle == n.handle; }))
         at[first].push_back(std::move(n));
     for (auto& [place, n] : alone) at[place].push_back(std::move(n));
     g.nodes.clear();
@@ -375,7 +384,8 @@ struct Arranger {
 }  // namespace
 
 std::optional<Graph> pipelined(const ops::Scan& scan, bool fused) {
-  if (scan.length < 2 || std::none_of(scan.body->code.begin(), scan.body->code.end(), communicates)) return std::nullopt;
+  if (scan.length < 2 || std::none_of(scan.body->code.begin(), scan.body->code.end(), communicates))
+    return std::nullopt;
   Splitter s(scan);
   if (!s.split()) return std::nullopt;
   auto g = lower(*s.r, true, fused, s.sections);

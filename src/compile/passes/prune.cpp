@@ -1,5 +1,5 @@
-// prune.cpp -- what loops and branches compute for nobody: results that are not read, values carried for nothing else, and operands
-// that then are not needed. By structure alone, so that ranks stay alike; collectives are effects and stay.
+// prune.cpp -- removes dead values of loops and branches: unread results, values carried only for them, and operands
+// that are then not needed. By structure alone, so that all ranks do the same; collectives are effects and stay.
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "compile/passes/graph.h"
@@ -36,7 +36,7 @@ ProgramPtr cut(const Program& p, const Mask& inputs, const Mask& outputs) {
   if (p.labels.size() == p.in.size()) q.labels = chosen(p.labels, inputs);
   return prune(sweep(q, true));
 }
-/// Values carried from one iteration to the next (from input `first` on, as the first outputs) that the marked outputs need.
+/// Adds the carried values (inputs from `first` on, the first outputs) that the marked outputs need.
 Mask with_carries(const Program& body, Mask outputs, std::size_t first, std::size_t carries) {
   for (bool more = true; more;) {
     more = false;
@@ -46,7 +46,7 @@ Mask with_carries(const Program& body, Mask outputs, std::size_t first, std::siz
   }
   return outputs;
 }
-/// The instruction with those of its results that are read.
+/// Removes the results of the instruction that are not read.
 void narrow(Instruction& i, const Mask& read) {
   Mask in, out = read;
   if (auto* s = as<ops::Scan>(i.primitive)) {
@@ -54,8 +54,8 @@ void narrow(Instruction& i, const Mask& read) {
     out = with_carries(*s->body, out, nc, nk);
     in = needed_inputs(*s->body, out);
     for (std::size_t c = 0; c < nk; ++c) in[nc + c] = out[c];
-    i.primitive = primitive(ops::Scan{cut(*s->body, in, out), count(first(in, s->consts)), count(first(out, s->carries)),
-                                      s->length, s->reverse});
+    i.primitive = primitive(ops::Scan{cut(*s->body, in, out), count(first(in, s->consts)),
+                                      count(first(out, s->carries)), s->length, s->reverse});
   } else if (auto* c = as<ops::Cond>(i.primitive)) {
     in = needed_inputs(*c->on_true, out);
     auto other = needed_inputs(*c->on_false, out);

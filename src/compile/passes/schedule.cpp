@@ -1,17 +1,17 @@
-// schedule.cpp -- collectives as start and wait. A start moves up to where its operands are ready, a wait down to the
-// first use of the result; work between them overlaps. Starts keep the order of the Program, so that it is the same on
-// every rank.
+// schedule.cpp -- splits collectives into start and wait. A start moves up to where its operands are ready, a wait down
+// to the first use of the result; work between them overlaps. Starts keep the order of the Program, the same on every
+// rank.
 #include <algorithm>
 #include "bora/ops/collective_primitives.h"
 #include "compile/passes/graph.h"
 
 namespace bora::exec {
 namespace {
-/// What may be under way at once because of a start that moved: results need memory from the start on.
+/// Most collectives and bytes in flight at once because of a moved start: results need memory from the start on.
 constexpr std::size_t kMostUnderWay = 4, kMostBytes = std::size_t{64} << 20;
 
 struct Span {
-  std::size_t node, start, wait;  // its place; the nodes in front of which it starts and is waited for
+  std::size_t node, start, wait;  // its place; the nodes before which it starts and is waited for
   std::size_t bytes;
   bool late;  // waited for in the next iteration: has memory of its own
 };
@@ -61,7 +61,7 @@ void schedule(Graph& g) {
     for (int v : x.in) {
       ready = std::max(ready, made[g.at(v)]);
       for (auto& o : spans)
-        if (o.node + 1 == made[g.at(v)]) ready = t;  // another collective's result: ready when that is waited for
+        if (o.node + 1 == made[g.at(v)]) ready = t;  // another collective's result: ready after its wait
     }
     for (int v : x.out) {
       s.wait = std::min(s.wait, first_use[g.at(v)]);

@@ -1,5 +1,6 @@
-// simplify: common subexpressions, constants, transposes around products, dead code. Reads structure and constants only; on a local
-// Program nothing that carries sizes is merged (sizes are equal on one rank and not on the next) and collectives are effects.
+// simplify: common subexpressions, constants, transposes around products, dead code. Reads structure and constants
+// only; on a local Program instructions with sizes are never merged (sizes that are equal on one rank may differ on the
+// next) and collectives are effects.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -14,7 +15,7 @@ std::vector<int> unchanged(const Program& p) {
   std::iota(v.begin(), v.end(), 0);
   return v;
 }
-/// p with `code` for its instructions and `same` for its variables, without what nobody reads.
+/// p with `code` for its instructions and `same` for its variables, without dead code.
 std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code, const std::vector<int>& same,
                                  bool effects) {
   auto r = std::make_shared<Program>();
@@ -155,8 +156,8 @@ class Simplifier {
     if (!as<ops::Constant>(p))
       i = {primitive(ops::Constant{to_scalar(bits, type(i.out[0]).dtype), type(i.out[0]).dtype}), {}, i.out, i.source};
   }
-  /// dot(transpose(x), y) reads x as it lies; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x),
-  /// where nobody else reads the product.
+  /// dot(transpose(x), y) reads x in place; transpose(dot(x, y)) that only swaps the free dimensions is dot(y, x), if
+  /// the product has no other reader.
   void absorb_transposes(Instruction& i) {
     if (auto* t = as<ops::Transpose>(i.primitive)) {
       auto* m = made_by(i.in[0]);
@@ -197,7 +198,7 @@ class Simplifier {
   }
 
   const Program& p_;
-  std::vector<int> same_, maker_, readers_;  // readers_: how often what is needed reads it
+  std::vector<int> same_, maker_, readers_;  // readers_: reads by live code
   std::vector<Instruction> code_;
   std::unordered_map<Key, int, KeyHash> seen_;
   std::unordered_map<int, Bits> known_;

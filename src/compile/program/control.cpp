@@ -1,4 +1,5 @@
-// Call, Scan, Cond, While, CustomVjp: types and evaluation. Their other rules run held Programs again and live in fx and shard.
+// Call, Scan, Cond, While, CustomVjp: types and evaluation. Their other rules run held Programs again and live in fx
+// and shard.
 #include "bora/compile/control.h"
 #include <list>
 #include "bora/compile/executable.h"
@@ -33,7 +34,7 @@ Types Scan::infer(const Types& in) const {
   for (std::size_t i = nk; i < t.size(); ++i) t[i] = with_length(t[i], length);
   return t;
 }
-/// One step is a Program of its own, so that eager and staged scans share the Executable's loop.
+/// A Program of one instruction, so that eager and staged scans share the Executable's loop.
 static ProgramPtr single(const PrimitivePtr& p, const Types& in, const Types& out) {
   auto q = std::make_shared<Program>();
   Instruction i{p, {}, {}};
@@ -50,7 +51,8 @@ static ProgramPtr single(const PrimitivePtr& p, const Types& in, const Types& ou
   q->code.push_back(std::move(i));
   return q;
 }
-/// Loops called eagerly, most recent first. Not kept on the held Programs: an entry holds its primitive, which holds them.
+/// Caches loops called eagerly, most recent first. Not kept on the held Programs: an entry holds its primitive, which
+/// holds them.
 static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& out) {
   struct Entry {
     PrimitivePtr primitive;

@@ -1,4 +1,4 @@
-// What can be asked of a Program: dependence, counts, the fingerprint, text.
+// Queries on a Program: dependence, counts, the fingerprint, text.
 #include "bora/compile/program.h"
 #include <algorithm>
 #include "bora/ops/primitives.h"

@@ -1,4 +1,4 @@
-// Stage: records instead of computing. interpret: the way every transformation of a Program is made.
+// Stage: records instead of computing. interpret: the basis of every transformation of a Program.
 #include "bora/compile/program.h"
 #include "bora/ops/primitives.h"
 
@@ -9,7 +9,7 @@ struct Variable final : Value {
   int number;
   Variable(const Type& t, std::uint64_t o, int n) : Value(t, o), number(n) {}
 };
-/// Operations whose result is still "the parameter": its path names the result too.
+/// Operations that keep a parameter a parameter: its path names the result too.
 bool keeps_scope(const Primitive& p) {
   return as<ops::Cast>(p) || as<ops::Reshape>(p) || as<ops::Transpose>(p) || p.name() == "reshard";
 }
@@ -103,8 +103,8 @@ Arrays interpret(const Program& p, const Arrays& in) {
   check<TraceError>(in.size() == p.in.size(), "interpret: the Program takes ", p.in.size(), " inputs, got ", in.size());
   Arrays env(p.vars.size());
   for (std::size_t i = 0; i < in.size(); ++i) env[at(p.in[i])] = in[i];
-  std::vector<std::size_t> last(p.vars.size(),
-                                0);  // free values early: an eager run of a big Program must not hold them all
+  // Free values early: an eager run of a big Program must not hold them all.
+  std::vector<std::size_t> last(p.vars.size(), 0);
   for (std::size_t k = 0; k < p.code.size(); ++k)
     for (int v : p.code[k].in) last[at(v)] = k;
   for (int v : p.out) last[at(v)] = p.code.size();

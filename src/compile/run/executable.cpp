@@ -1,4 +1,4 @@
-// executable.cpp -- a planned Program with its constant pool, the memory of one run, and what a run costs.
+// executable.cpp -- a planned Program with its constant pool, the memory of one run, and the cost of a run.
 #include "bora/compile/executable.h"
 #include "bora/array/communicator.h"
 #include <cstdlib>
@@ -88,9 +88,9 @@ class Planned final : public Executable {
   BlockPtr block_;
   ExecutableInfo info_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<State>> states_;  // as many as ever ran at the same time
+  mutable std::vector<std::unique_ptr<State>> states_;  // at most as many as runs at the same time
 };
-/// For tests and measurements: what is on unless the environment says off.
+/// A switch for tests and measurements: on unless the environment says off.
 bool on(const char* name) {
   auto* v = std::getenv(name);
   check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0, name, " is on or off, not '",
@@ -107,7 +107,8 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), donated, fused, pipelines);
+    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), donated, fused,
+                                                 pipelines);
   });
 }
 }  // namespace bora

@@ -113,7 +113,7 @@ struct Runner {
         base(c.out_slot) = x.length % 2 == 1 ? result : s.at(c.other);
       }
     }
-    // A pipelined body: the part of it that belongs to the next iteration runs once before, the part of the one before once more after.
+    // A pipelined body: its early part runs once before the first iteration, its late part once after the last.
     bool piped = !b.when.empty();
     if (piped) {
       move_slices(x, -1);
@@ -198,7 +198,7 @@ struct Runner {
     started.wait();
   }
 };
-/// What a step's span says; none: its collective says it.
+/// The trace label of a step.
 std::shared_ptr<const trace::Label> label_of(const Node& n, State& s) {
   auto& l = s.labels[&n];
   if (l) return l;
@@ -216,7 +216,8 @@ trace::Kind kind_of(const Step& step) {
                std::holds_alternative<WhileStep>(step);
   return whole ? trace::Kind::loop : trace::Kind::kernel;
 }
-/// One step with its span. A wait is the collective's own span; here only what is done with what has come.
+/// Runs one step with its trace span. The collective traces its own wait; here the span covers only the work on
+/// received data.
 void run_traced(const Runner& r, const Step& step, const Node& n) {
   auto begin = trace::now();
   if (auto* wait = std::get_if<WaitStep>(&step)) {
@@ -239,7 +240,7 @@ void State::settle() noexcept {
   for (auto& c : under_way) {
     try {
       if (c.handle) c.handle->wait();
-    } catch (...) {  // the error that led here is the one to report
+    } catch (...) {  // the error that led here is reported instead
     }
   }
 }

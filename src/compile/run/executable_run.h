@@ -1,4 +1,4 @@
-// executable_run.h -- what changes while an Executable runs, and the steps run on it.
+// executable_run.h -- the state of a running Executable, and running steps on it.
 #pragma once
 #include <unordered_map>
 #include "bora/base/trace.h"
@@ -15,11 +15,12 @@ struct State {
   std::vector<ops::StartedCollective> under_way;
   std::unordered_map<const Node*, std::shared_ptr<const trace::Label>> labels;  // of nodes that have been traced
   State(const Block&, const Table&);
-  /// Waits for what was started and not waited for, whatever comes of it: memory must not be reused while others write to it.
+  /// Waits for collectives still in flight and ignores their errors: memory must not be reused while other ranks write
+  /// to it.
   void settle() noexcept;
   char* at(Place p) const { return base[static_cast<std::size_t>(p.base)] + p.offset; }
 };
-/// Runs the steps in order. An error is told which primitive it was, its scope and the user's source line.
+/// Runs the steps in order. Adds the primitive, its scope and the user's source line to an error.
 void run(const Block&, State&);
 /// "dot_general (mlp.up, train.cpp:41)".
 std::string where(const Node&);

@@ -1,6 +1,6 @@
 // plan.cpp -- liveness, memory and addresses. Values that may share memory form a buffer: an operation in place, a
-// donated input and the output that takes it, a carry that is updated where it stands. Buffers of the slab are placed
-// largest first, each in the tightest gap.
+// donated input and the output that takes it, a carry that is updated in place. Buffers of the slab are placed largest
+// first, each in the tightest gap.
 #include "compile/run/plan.h"
 #include <algorithm>
 #include <limits>
@@ -17,14 +17,14 @@ Place Table::constant(std::uint64_t bits) {
 
 namespace {
 constexpr std::size_t kLine = 64;
-/// Large buffers do not begin at the same place of a 4 KiB page: loads would wait for stores to the other one.
+/// Large buffers start at different offsets in a 4 KiB page: else loads would wait for stores to another buffer.
 std::size_t padded(std::size_t bytes) {
   auto n = (bytes + kLine - 1) / kLine * kLine;
   return n >= 32768 && n % 4096 == 0 ? n + 5 * kLine : n;
 }
 struct Buffer {
   std::size_t bytes;
-  int first, last;  // nodes between which it holds something
+  int first, last;  // nodes between which it is in use
   int input = -1, output = -1;
   bool taken = false;  // an input's memory that other values are written to
   Place place = {};
@@ -116,9 +116,9 @@ class Planner {
       if (v == a) v = b;
     x.bytes = 0;
   }
-  /// From the last node to the first: the value that a node makes may take the memory of one that ends there.
+  /// From the last node to the first: the result of a node may take the memory of a value whose life ends there.
   void share() {
-    Mask addressed(g_.vars.size());  // somebody knows the address before the value is there: it is no slot that moves
+    Mask addressed(g_.vars.size());  // the address is in use before the value exists: it must not be a slot that moves
     for (auto& n : g_.nodes)
       if (n.later >= 0) addressed[g_.at(n.later)] = true;
     for (std::size_t t = g_.nodes.size(); t-- > 0;) {
@@ -127,7 +127,8 @@ class Planner {
       for (bool inputs : {true, false})  // donated memory first, so that outputs do not leave it unused
         for (auto [i, o] : in_place(n, held_[t], g_)) {
           auto from = g_.at(n.in[i]), into = g_.at(n.out[o]);
-          if (addressed[from] || buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t)) continue;
+          if (addressed[from] || buffer_of_[from] < 0 || buffer_of_[from] == buffer_of_[into] || reads_[from] != at(t))
+            continue;
           auto &x = buffers_[idx(buffer_of_[from])], &y = buffers_[idx(buffer_of_[into])];
           if ((x.input >= 0) != inputs || x.bytes != y.bytes || x.bytes == 0 || y.first != at(t)) continue;
           if (x.input >= 0 && !may_take(x, y)) continue;
@@ -183,14 +184,14 @@ class Planner {
     }
     return total;
   }
-  /// The node that makes a buffer's first value, and which of its workspaces it is; none: -1.
+  /// The node of a buffer's first value, and the number of the workspace if it is one, else -1.
   std::pair<int, int> works_for(int buffer) const {
     for (std::size_t t = 0; t < workspace_.size(); ++t)
       for (std::size_t w = 0; w < workspace_[t].size(); ++w)
         if (workspace_[t][w] == buffer) return {at(t), static_cast<int>(w)};
     return {buffers_[idx(buffer)].first, -1};
   }
-  /// What lies in the slab at the node where it holds most. A held block's memory counts as what is in it at its own fullest.
+  /// Contents of the slab at the node of its peak. A held block's memory counts as its contents at its own peak.
   Arena fullest(std::size_t total) const {
     std::vector<std::ptrdiff_t> change(g_.nodes.size() + 3);  // at node -1, 0, .. end
     auto temporary = [](const Buffer& x) { return x.input < 0 && x.output < 0 && x.bytes > 0; };

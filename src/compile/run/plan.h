@@ -1,5 +1,5 @@
-// plan.h -- steps with addresses. An address is an entry of one table of base pointers and an offset; a loop changes entries of the table
-// from one iteration to the next, and nothing else.
+// plan.h -- steps with addresses. An address is an entry of one table of base pointers and an offset; between
+// iterations a loop changes entries of the table and nothing else.
 #pragma once
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@ struct Place {
   int base = -1;
   std::size_t offset = 0;
 };
-/// Bytes by what made them.
+/// Bytes by kind of producer.
 using Arena = std::map<std::string, std::size_t>;
 struct Block;
 using BlockPtr = std::unique_ptr<const Block>;
@@ -22,12 +22,12 @@ struct EvalStep {
   Types in_types, out_types;
   std::vector<Place> in, out;
   std::size_t first_in = 0, first_out = 0;  // its views in the State
-  std::optional<kernels::Gemm> gemm = {};   // a product that needs nothing else: called straight
+  std::optional<kernels::Gemm> gemm = {};   // a plain product: called directly
 };
 struct LoopStep {
   std::shared_ptr<const Fused> fused;
   kernels::LoopKernelPtr kernel;
-  std::vector<Place> operands;  // those that are kept
+  std::vector<Place> operands;  // kept ones only
   std::vector<Place> starts;
   std::size_t args = 0;  // in the State
   std::vector<Place> sums = {};
@@ -37,15 +37,15 @@ struct CopyStep {
   Place from, to;
   std::size_t bytes;
 };
-/// A value handed from one iteration to the next. In place: both slots of the body are the memory of the result. Else the iterations
-/// alternate between the result and `other`.
+/// A value handed from one iteration to the next. In place: both slots of the body are the memory of the result. Else
+/// the iterations alternate between the result and `other`.
 struct Carry {
   int in_slot, out_slot;
   Place init, result, other;
   std::size_t bytes;
   bool in_place;
 };
-struct Bound {  // a slot of a held block that stays
+struct Bound {  // a slot of a held block with a fixed place
   int slot;
   Place place;
 };
@@ -53,9 +53,9 @@ struct Slice {  // a slot that moves along a stacked array
   int slot;
   Place place;
   std::size_t stride;
-  int ahead = 0;  // by so many iterations
+  int ahead = 0;  // iterations ahead
 };
-/// The result of a collective that one iteration starts and the next one reads: two memories that change places.
+/// The result of a collective that one iteration starts and the next one reads: double buffered.
 struct Handed {
   int now, next;  // slots
   Place first, second;
@@ -69,7 +69,7 @@ struct ScanStep {
   std::vector<Carry> carries;
   std::vector<Slice> slices;  // xs and ys
   std::vector<Handed> handed = {};
-  std::vector<std::int64_t> steps = {};  // a body of one loop: how far each of its operands moves, in bytes; empty for any other body
+  std::vector<std::int64_t> steps = {};  // a body of one loop: bytes by which each operand advances; else empty
 };
 struct CondStep {
   BlockPtr on_true, on_false;
@@ -95,16 +95,16 @@ struct WaitStep {
 };
 using Step = std::variant<EvalStep, LoopStep, CopyStep, ScanStep, CondStep, WhileStep, StartStep, WaitStep>;
 
-/// A block planned: its slots in the table are slab, inputs, outputs, one after the other.
+/// A planned block: its slots in the table are slab, inputs, outputs, in this order.
 struct Block {
   int slab = 0, in = 0, out = 0;
   std::size_t bytes = 0;  // of its slab
-  Arena arena;            // what they are where it holds most
+  Arena arena;            // contents of the slab at its peak
   std::vector<Step> steps;
   std::vector<Node::When> when;          // of each step, in a pipelined body
   std::shared_ptr<const Ahead> ahead;    // of a pipelined body
   std::size_t stays = 0;                 // bytes of `bytes` that are held from one iteration to the next
-  std::vector<Node> nodes;  // what each step came from, for errors and explain
+  std::vector<Node> nodes;  // the node of each step, for errors and explain
   Types vars;
   std::vector<Place> places;  // of each variable
   std::vector<int> in_vars, out_vars;
@@ -115,10 +115,10 @@ struct Block {
   std::vector<int> out_same;
 };
 
-/// What inputs may be overwritten: never, by any output, or by one output.
+/// Values of `may_take`: an input may be overwritten never, or by any output (a number: by that output).
 inline constexpr int kNever = -1, kAnyOutput = -2;
 
-/// What all blocks of an Executable share while they are planned.
+/// Shared by all blocks of an Executable while they are planned.
 struct Table {
   bool fused = true, pipelines = true;
   int bases = 1;  // entry 0: the constant pool

@@ -7,7 +7,7 @@
 
 namespace bora::exec {
 namespace {
-/// Carry i of a held body stands at input `first` + i and leaves as output i.
+/// Carry i of a held body is its input `first` + i and its output i.
 std::vector<int> carries_in_place(std::size_t inputs, std::size_t first, std::size_t carries) {
   std::vector<int> r(inputs, kNever);
   for (std::size_t i = 0; i < carries; ++i) r[first + i] = static_cast<int>(i);
@@ -55,7 +55,7 @@ std::string kind_of(const Node& n) {
 
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const Held& h, const Graph& g) {
   std::vector<std::pair<std::size_t, std::size_t>> r;
-  auto once = [&](std::size_t i) {  // an operand that is also read as another one must not change meanwhile
+  auto once = [&](std::size_t i) {  // an operand that is passed twice must not change
     return std::count_if(n.in.begin(), n.in.end(), [&](int v) { return g.at(v) == g.at(n.in[i]); }) == 1;
   };
   auto pair = [&](std::size_t i, std::size_t o) {
@@ -63,7 +63,8 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
   };
   if (n.kind == Node::Kind::copy) pair(0, 0);
   else if (n.kind == Node::Kind::loop) {
-    // n.in and n.out list the loop's operands, loads first: a column may be stored over a column that is read at the same places.
+    // n.in and n.out list the loop's operands, loads first: a column may be stored over a column that is read at the
+    // same places.
     auto& f = *n.fused;
     auto loads = idx(std::find(f.stored.begin(), f.stored.end(), true) - f.stored.begin());
     auto same = [&](std::size_t a, std::size_t b) {
@@ -146,7 +147,7 @@ struct Maker {
     for (auto i : ahead->next) r.slices.push_back({in_slot++, in(i), b.vars[idx(b.in_vars[i])].nbytes(), 1});
     return r;
   }
-  /// Of a body that is one loop with its carries in place, so that nothing else happens from one iteration to the next.
+  /// ScanStep::steps, for a body that is one loop with its carries in place: then iterations differ in nothing else.
   static std::vector<std::int64_t> steps(const ScanStep& s) {
     auto* loop = s.body->steps.size() == 1 ? std::get_if<LoopStep>(s.body->steps.data()) : nullptr;
     bool in_place = std::all_of(s.carries.begin(), s.carries.end(), [](auto& c) { return c.in_place; });

@@ -1,4 +1,4 @@
-// plan_steps.h -- what each kind of node needs from the plan: held blocks, memory to work in, operands that may be overwritten.
+// plan_steps.h -- needs of each kind of node from the plan: held blocks, workspaces, operands that may be overwritten.
 #pragma once
 #include "compile/run/plan.h"
 
@@ -9,9 +9,10 @@ struct Held {
   std::vector<std::size_t> workspaces;
 };
 Held hold(const Node&, Table&);
-/// What a node's results are in an Arena: the primitive's name, "loops", "products", "collectives", "stacked" (by scans).
+/// The kind of a node's results in an Arena: the primitive's name, "loops", "products", "collectives", "stacked" (by
+/// scans).
 std::string kind_of(const Node&);
-/// Pairs (input, output): the output may be written to the input's memory if nobody reads the input later.
+/// Pairs (input, output): the output may be written to the input's memory if the input has no later reader.
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node&, const Held&, const Graph&);
 Step make_step(const Node&, Held, const Graph&, const std::vector<Place>& places, const std::vector<Place>& workspaces,
                Table&);

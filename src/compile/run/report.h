@@ -1,4 +1,4 @@
-// report.h -- what a planned block costs, and its text.
+// report.h -- the cost of a planned block, and its text.
 #pragma once
 #include "bora/compile/executable.h"
 #include "compile/run/plan.h"

@@ -28,7 +28,7 @@ Slabs& slabs() {
 Slab::Slab(std::size_t bytes) {
   if (bytes == 0) return;
   auto& s = slabs();
-  std::shared_ptr<void> outgrown;  // given back to the pool before more is asked for
+  std::shared_ptr<void> outgrown;  // returned to the pool before a larger one is allocated
   {
     std::lock_guard l(s.mutex);
     auto it = std::find_if(s.free.begin(), s.free.end(), [&](const Kept& k) { return k.bytes >= bytes; });

@@ -1,4 +1,4 @@
-// slab.h -- memory for temporaries, leased while an Executable runs: one slab for a process that runs one at a time.
+// slab.h -- memory for temporaries, leased while an Executable runs: a process that runs one at a time has one slab.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -1,5 +1,5 @@
-// index.cpp -- take and the scatters. Threads split columns where rows are long, target rows (or outer) where they are short; either
-// way one thread owns an element of the result and combines its updates in order of m.
+// index.cpp -- take and the scatters. Threads split columns where rows are long, target rows (or outer) where they are
+// short; either way one thread owns each element of the result and combines its updates in order of m.
 #include "bora/kernels/index.h"
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr double kElement = 0.3, kRead = 2;  // ns of an element of a row; of one that lies anywhere
+constexpr double kElement = 0.3, kRead = 2;  // ns per element: within a row; at a random position
 bool inside(std::int32_t i, I n) { return i >= 0 && i < n; }
 
 template <class T>
@@ -40,7 +40,7 @@ void take_as(const T* in, const std::int32_t* indices, T* out, I outer, I n, I m
   });
 }
 
-// Ways to combine, on the type that accumulates.
+// Operators, on the accumulator type.
 struct Add {
   template <class A> static A apply(A a, A x) { return static_cast<A>(a + x); }
 };
@@ -57,7 +57,7 @@ struct Max {
   template <class A> static A apply(A a, A x) { return x > a || x != x ? x : a; }
 };
 
-/// Positions m with a valid index, sorted by index and then by m (needed where a target row is rounded once).
+/// Positions m with a valid index, sorted by index, then by m (needed where a target row is rounded once).
 std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
   std::vector<std::int32_t> at;
   at.reserve(static_cast<std::size_t>(m));
@@ -67,8 +67,8 @@ std::vector<std::int32_t> by_target(const std::int32_t* indices, I m, I n) {
   return at;
 }
 
-/// Many single numbers: a thread looks at all indices and keeps, block by block, what is for its own targets, so that it knows in time
-/// which lines it will need, and no branch depends on an index.
+/// Many scalar updates: each thread scans all indices and collects, block by block, the updates of its own targets. So
+/// it can prefetch the lines of the targets, and no branch depends on an index.
 constexpr I kManyNumbers = 1 << 13;
 template <class Op, class T> void scatter_numbers(const std::int32_t* indices, const T* updates, T* out, I n, I m) {
   constexpr I block = 512, ahead = 24;

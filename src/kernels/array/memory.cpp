@@ -27,7 +27,7 @@ constexpr std::size_t kLine = 64, kHugePage = std::size_t{2} << 20, kLarge = std
                       kMost = std::size_t{1} << 46;
 constexpr int kClasses = 320;
 
-/// Classes 0..7 are 64, 128 .. 512 bytes; above, eight per power of two. A block is at most 1/8 larger than what was asked for.
+/// Classes 0..7 are 64, 128 .. 512 bytes; above, eight per power of two: a block is at most 1/8 larger than asked for.
 int class_of(std::size_t bytes) {
   if (bytes <= 8 * kLine) return bytes == 0 ? 0 : static_cast<int>((bytes - 1) / kLine);
   int e = static_cast<int>(std::bit_width(bytes - 1)) - 1;
@@ -38,7 +38,7 @@ std::size_t class_size(int c) {
   return static_cast<std::size_t>(9 + c % 8) << (c / 8 + 5);
 }
 
-// A freed block stays poisoned until it is handed out again, and so does the rest of a block beyond what was asked for.
+// A freed block stays poisoned until it is handed out again; the end of a block beyond the size asked for is poisoned.
 void poison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
 #ifdef BORA_ASAN
   ASAN_POISON_MEMORY_REGION(p, bytes);
@@ -69,12 +69,12 @@ void unmap(void* p, std::size_t bytes) {
 
 class Pool {
  public:
-  /// Never destroyed: arrays in static storage give their blocks back after main has ended.
+  /// Never destroyed: arrays in static storage return their blocks after main has ended.
   static Pool& get() {
     static auto* pool = new Pool;
     return *pool;
   }
-  /// A block of class c or, where large ones are kept, a little larger; c becomes the class it has.
+  /// A block of class c, or, for a large one, a kept block up to two classes larger; c becomes the block's class.
   void* take(int& c) {
     std::lock_guard lock(mutex_);
     int last = class_size(c) >= kLarge ? std::min(c + 2, kClasses - 1) : c;
@@ -105,7 +105,7 @@ class Pool {
     if (use_.kept + bytes > limit_) return unmap(p, bytes);
     try {
       free_[c].push_back(p);
-    } catch (const std::bad_alloc&) {  // no room to remember it
+    } catch (const std::bad_alloc&) {  // no memory for the list entry
       return unmap(p, bytes);
     }
     use_.kept += bytes;
@@ -129,9 +129,9 @@ class Pool {
     use_.kept = 0;
   }
   std::mutex mutex_;
-  std::vector<void*> free_[kClasses];  // beside the blocks, not in them: a freed block is not touched
+  std::vector<void*> free_[kClasses];  // not linked through the blocks: a freed block is not touched
   PoolUse use_;
-  /// More than this is not kept: half of the machine's memory.
+  /// At most this many bytes are kept: half of the machine's memory.
   const std::size_t limit_ =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2;
 };
@@ -148,11 +148,11 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 }
 namespace {
 constexpr std::size_t kSmallClasses = kMostSmall / kLine;
-constexpr int kMostKept = 128;  // blocks of a class and thread
+constexpr int kMostKept = 128;  // blocks per class and thread
 struct Link {
   Link* next;
 };
-/// Without a destructor, so that it can be used while a thread's other objects go.
+/// No destructor: usable while the thread's other thread_local objects are destroyed.
 struct SmallLists {
   Link* first[kSmallClasses];
   int count[kSmallClasses];
@@ -182,7 +182,7 @@ void* take_small(std::size_t bytes) {
   return l;
 }
 void give_small(void* p, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifndef BORA_ASAN  // which sees blocks that are used too late only if they are freed
+#ifndef BORA_ASAN  // ASan detects use after free only if blocks are really freed
   auto c = small_class(bytes);
   auto& lists = small;
   if (!lists.open) [[unlikely]] {

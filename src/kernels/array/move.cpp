@@ -1,5 +1,5 @@
-// move.cpp -- strided copies. Dimensions are ordered by the stride of dst and merged where both sides are contiguous; what is left is a
-// run (memcpy), a transpose (tiles) or a strided walk.
+// move.cpp -- strided copies. Dimensions are ordered by the stride of dst and merged where both sides are contiguous;
+// the rest is a contiguous run (memcpy), a transpose (tiles) or a strided walk.
 #include "bora/kernels/move.h"
 #include <immintrin.h>
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace bora::kernels {
 namespace {
 using I = std::int64_t;
 struct Axis {
-  I n, to, from;
-};                           // extent, stride of dst, stride of src
-constexpr double kElement = 0.5, kByte = 0.03;  // ns of an element that is moved on its own; of a byte of many in a row
+  I n, to, from;  // extent, stride of dst, stride of src
+};
+constexpr double kElement = 0.5, kByte = 0.03;  // ns per element moved singly; per byte of a contiguous run
 
-/// Position `index` of the outer axes (row-major) -> offsets.
+/// Offsets in dst and src of position `index` of the outer axes (row-major).
 struct Offsets {
   I to = 0, from = 0;
 };
@@ -83,7 +83,7 @@ template <class T> void transpose_block(T* dst, I to, const T* src, I from, I nj
   } else transpose_plain(dst, to, src, from, nj, ni);
 }
 
-/// A block is transposed in L1 first: rows of src and dst that lie powers of two apart would drive each other out of it.
+/// A block is transposed in L1 first: rows of src and dst that lie powers of two apart would evict each other from it.
 constexpr I kBlock = 64;
 template <class T> void transpose_tile(T* dst, I to, const T* src, I from, I nj, I ni, bool far) {
   alignas(64) T tile[kBlock * kBlock];
@@ -95,7 +95,7 @@ template <class T> void transpose_tile(T* dst, I to, const T* src, I from, I nj,
   }
 }
 
-/// One row: n elements with strides. far: past the caches.
+/// One row: n elements with strides. far: bypass the caches.
 template <class T> void copy_row(T* dst, I to, const T* src, I from, I n, bool far) {
   if (to == 1 && from == 1) {
     auto bytes = static_cast<std::size_t>(n) * sizeof(T);
@@ -193,7 +193,8 @@ void copy_bytes(void* dst, const void* src, std::size_t bytes) {
   bool far = bytes >= streaming_bytes();
   constexpr I page = 4096;
   parallel_for((static_cast<I>(bytes) + page - 1) / page, grain_for(kByte * page), [&](I begin, I end) {
-    auto from = static_cast<std::size_t>(begin * page), n = std::min(bytes, static_cast<std::size_t>(end * page)) - from;
+    auto from = static_cast<std::size_t>(begin * page),
+         n = std::min(bytes, static_cast<std::size_t>(end * page)) - from;
     auto* to = static_cast<char*>(dst) + from;
     const auto* x = static_cast<const char*>(src) + from;
     if (!far) return static_cast<void>(std::memcpy(to, x, n));

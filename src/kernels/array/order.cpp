@@ -1,4 +1,4 @@
-// order.cpp -- positions in order along rows. Key and position together are unique, so every correct sort is the stable one.
+// order.cpp -- argsort and top_k along rows. Pairs of key and position are unique, so every correct sort is stable.
 #include "bora/kernels/order.h"
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ template <class Key> struct Entry {
   bool operator<(const Entry& e) const { return key != e.key ? key < e.key : at < e.at; }
 };
 
-/// Sorts by key, stable in what is there: least significant byte first; a byte in which all keys agree costs no pass.
+/// Stable radix sort by key, least significant byte first; a byte that is equal in all keys costs no pass.
 template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Entry<Key>>& other) {
   other.resize(a.size());
   std::array<std::array<std::size_t, 256>, sizeof(Key)> counts{};
@@ -36,7 +36,8 @@ template <class Key> void radix_sort(std::vector<Entry<Key>>& a, std::vector<Ent
     a.swap(other);
   }
 }
-/// The same on all threads: each byte is counted and placed in slices, whose number changes nothing. The result is in the one returned.
+/// The same on all threads: each byte is counted and placed in slices; the result does not depend on their number.
+/// Returns the buffer that holds the result.
 template <class Key> const Entry<Key>* radix_sort_wide(Entry<Key>* a, Entry<Key>* other, I n) {
   using Counts = std::array<std::size_t, 256>;
   I slices = thread_count();
@@ -67,7 +68,7 @@ template <class Key> const Entry<Key>* radix_sort_wide(Entry<Key>* a, Entry<Key>
 }
 template <class Key> struct Scratch {
   std::vector<Entry<Key>> a, b;
-  /// A huge row may have passed: give back what is out of proportion.
+  /// Frees the buffers if a huge row has left them oversized.
   void trim() {
     if ((a.capacity() + b.capacity()) * sizeof(Entry<Key>) > (std::size_t{8} << 20)) *this = {};
   }
@@ -76,7 +77,7 @@ template <class Key> Scratch<Key>& scratch() {
   static thread_local Scratch<Key> s;
   return s;
 }
-constexpr double kElement = 6, kTurned = 0.5, kSeen = 1;  // ns of one that is ordered; becomes a key; may be among the largest
+constexpr double kElement = 6, kTurned = 0.5, kSeen = 1;  // ns per element: sorted; turned into a key; seen by top_k
 constexpr I kRadix = 256, kWide = 1 << 16;
 
 void check_row(std::string_view what, I n) {
@@ -136,7 +137,7 @@ void top_k(Dtype d, const void* in, void* values, std::int32_t* indices, std::in
       for (I r = begin; r < end; ++r) {
         const T* row = static_cast<const T*>(in) + r * n;
         s.clear();
-        Key least = 0;  // what the k-th of those seen has: only more than that can still come in
+        Key least = 0;  // key of the k-th largest so far: only larger keys can still enter
         T bound{};      // its value
         bool full = false;
         auto prune = [&] {

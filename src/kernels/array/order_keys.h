@@ -1,4 +1,4 @@
-// order_keys.h -- values as unsigned keys that compare as the total order asks: -0 = +0, NaN last.
+// order_keys.h -- values as unsigned keys whose order is the total order of values: -0 = +0, NaN last.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -24,7 +24,7 @@ template <class T> auto key_of(T x) {
     return static_cast<U>(static_cast<U>(x) ^ (U(1) << (8 * sizeof(U) - 1)));
   } else return x;
 }
-/// The value of a key; of zeros +0, of NaNs one of them.
+/// The value of a key: +0 for both zeros, one fixed NaN for all NaNs.
 template <class T, class Key> T value_of(Key k) {
   if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bfloat16>) {
     constexpr Key sign = Key(1) << (8 * sizeof(Key) - 1);

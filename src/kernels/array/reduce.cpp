@@ -1,8 +1,9 @@
 // reduce.cpp -- reductions, running sums and positions of extremes over [outer, n, inner].
 // Order of a reduction, fixed by the shape alone:
-//   inner = 1: element i goes into partial i % 32 of its segment; the partials of the segments are combined from the first on, and the 32
-//   that are left are halved (16, 8, 4, 2, 1), as a fused loop does it.
-//   inner > 1: rows in blocks of kBlockRows, each summed from its first row on; the blocks' results combined from the first on.
+//   inner = 1: element i goes into partial i % 32 of its segment; the partials of the segments are combined from the
+//   first on, and the 32 that remain are halved (16, 8, 4, 2, 1), as in a fused loop.
+//   inner > 1: rows in blocks of kBlockRows, each summed from its first row on; the blocks' results combined from the
+//   first on.
 #include "bora/kernels/reduce.h"
 #include <algorithm>
 #include <bit>
@@ -19,10 +20,11 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr double kElement = 0.1, kOrdered = 0.2, kRow = 30;  // ns of an element, of one in a running sum or a search, of a row beside its elements
-constexpr I kColumns = 2048;  // columns at a time: pieces of rows long enough to be read ahead, sums that stay in L1
+// ns per element; per element of a running sum or a search; per row besides its elements
+constexpr double kElement = 0.1, kOrdered = 0.2, kRow = 30;
+constexpr I kColumns = 2048;  // columns at a time: pieces of rows long enough to be prefetched, sums that stay in L1
 
-/// What a partial result of T is kept in. Integers wrap, so they are summed unsigned; bool is seen as bytes.
+/// Accumulator type of T. Integers wrap, so they are summed unsigned; bool is handled as bytes.
 template <class T> struct AccOf { using type = std::make_unsigned_t<T>; };
 template <> struct AccOf<bfloat16> { using type = float; };
 template <> struct AccOf<float> { using type = float; };
@@ -35,7 +37,7 @@ template <class A> struct Lanes {
   static constexpr int width = 32 / sizeof(A), count = 32 / width;
   Vec v[count];
 };
-/// `width` values as what partial results are kept in.
+/// Loads `width` values in the accumulator type.
 template <class R> auto load_vec(const R* x) {
   typename Lanes<typename AccOf<R>::type>::Vec v;
   if constexpr (std::is_same_v<R, bfloat16>) {
@@ -49,7 +51,8 @@ template <class R> auto load_vec(const R* x) {
   return v;
 }
 
-// Operators on scalars and on vectors alike; of -0 and +0 max and min keep the later one, as fused loops do. `S` is the signed view: max and min of integers compare as T does.
+// Operators on scalars and vectors. Of -0 and +0, max and min keep the later one, as fused loops do. S: the type in
+// which max and min compare.
 struct Sum {
   template <class T, class A> static constexpr A identity() { return A(0); }
   template <class S, class V> static V apply(V a, V x) { return a + x; }
@@ -72,7 +75,7 @@ struct Min {
   }
   template <class S, class V> static V apply(V a, V x) { return ((S(a) < S(x)) | (a != a)) ? a : x; }
 };
-/// The type in which values of T compare: T itself where it is a number of its own, else what it is kept in.
+/// The type in which values of T compare: T itself for integers, else the accumulator type.
 template <class T, class A> using Compare = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, A>;
 template <class S> struct VecOf { typedef S type __attribute__((vector_size(32))); };
 
@@ -119,7 +122,7 @@ template <class T, class Op> auto reduce_row(const T* in, I n) {
   return folded<T, Op>(part, &part, 0);
 }
 
-/// Columns of one block of rows, at most kColumns of them: where the reduction begins, and rows one after the other.
+/// One block of rows over at most kColumns columns: begin sets the identity, take_rows adds rows in order.
 template <class T, class Op, class A> void begin(A* acc, I width) {
   std::fill_n(acc, width, Op::template identity<T, A>());
 }
@@ -148,13 +151,14 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
   if (inner == 1) {
     I segments = (n + kSegment - 1) / kSegment;
     std::vector<Partials<A>> parts(static_cast<std::size_t>(outer * segments));
-    parallel_for(outer * segments, grain_for(kElement * static_cast<double>(n) / static_cast<double>(segments)), [&](I begin, I end) {
-      for (I u = begin; u < end; ++u) {
-        I from = u % segments * kSegment;
-        parts[static_cast<std::size_t>(u)] =
-            reduce_segment<T, Op>(in + u / segments * n + from, std::min(kSegment, n - from));
-      }
-    });
+    parallel_for(outer * segments, grain_for(kElement * static_cast<double>(n) / static_cast<double>(segments)),
+                 [&](I begin, I end) {
+                   for (I u = begin; u < end; ++u) {
+                     I from = u % segments * kSegment;
+                     parts[static_cast<std::size_t>(u)] =
+                         reduce_segment<T, Op>(in + u / segments * n + from, std::min(kSegment, n - from));
+                   }
+                 });
     for (I o = 0; o < outer; ++o) {
       const auto* part = parts.data() + o * segments;
       out[o] = static_cast<T>(folded<T, Op>(*part, part + 1, segments - 1));
@@ -178,12 +182,13 @@ template <class T, class Op> void reduce_as(const T* in, T* out, I outer, I n, I
     }
   });
   if (blocks == 1) return;
-  parallel_for(outer * chunks, grain_for(kElement * static_cast<double>(blocks * std::min(inner, kColumns))), [&](I first, I last) {
-    for (I u = first; u < last; ++u) {
-      I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
-      combine<T, Op>(parts + o * blocks * inner + c0, out + o * inner + c0, blocks, width, inner);
-    }
-  });
+  parallel_for(outer * chunks, grain_for(kElement * static_cast<double>(blocks * std::min(inner, kColumns))),
+               [&](I first, I last) {
+                 for (I u = first; u < last; ++u) {
+                   I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+                   combine<T, Op>(parts + o * blocks * inner + c0, out + o * inner + c0, blocks, width, inner);
+                 }
+               });
 }
 
 /// x beats y as an extreme; NaN beats everything but NaN.
@@ -213,27 +218,28 @@ template <class T, class Op> void arg_reduce_as(bool max, const T* in, std::int3
     return;
   }
   I chunks = (inner + kColumns - 1) / kColumns;
-  parallel_for(outer * chunks, grain_for(kOrdered * static_cast<double>(n * std::min(inner, kColumns))), [&](I begin, I end) {
-    for (I u = begin; u < end; ++u) {
-      I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
-      S best[kColumns];
-      std::int32_t at[kColumns] = {};
-      const T* base = in + o * n * inner + c0;
-      for (I j = 0; j < width; ++j) best[j] = static_cast<S>(base[j]);
-      for (I r = 1; r < n; ++r)
-        for (I j = 0; j < width; ++j) {
-          auto x = static_cast<S>(base[r * inner + j]);
-          bool better = beats(max, x, best[j]);
-          best[j] = better ? x : best[j];
-          at[j] = better ? static_cast<std::int32_t>(r) : at[j];
-        }
-      std::copy_n(at, width, out + o * inner + c0);
-    }
-  });
+  parallel_for(outer * chunks, grain_for(kOrdered * static_cast<double>(n * std::min(inner, kColumns))),
+               [&](I begin, I end) {
+                 for (I u = begin; u < end; ++u) {
+                   I o = u / chunks, c0 = u % chunks * kColumns, width = std::min(kColumns, inner - c0);
+                   S best[kColumns];
+                   std::int32_t at[kColumns] = {};
+                   const T* base = in + o * n * inner + c0;
+                   for (I j = 0; j < width; ++j) best[j] = static_cast<S>(base[j]);
+                   for (I r = 1; r < n; ++r)
+                     for (I j = 0; j < width; ++j) {
+                       auto x = static_cast<S>(base[r * inner + j]);
+                       bool better = beats(max, x, best[j]);
+                       best[j] = better ? x : best[j];
+                       at[j] = better ? static_cast<std::int32_t>(r) : at[j];
+                     }
+                   std::copy_n(at, width, out + o * inner + c0);
+                 }
+               });
 }
 
-/// Running sums of `rows` rows of n elements, `stride` apart, each on top of start[row]; side by side, because an addition waits for the
-/// one before it.
+/// Running sums of `rows` rows of n elements, `stride` apart, each starting from start[row]; interleaved, because an
+/// addition waits for the one before it.
 template <int rows, class T, class A> void scan_rows(const T* in, T* out, I stride, I n, bool reverse, const A* start) {
   A sum[rows];
   std::copy_n(start, rows, sum);
@@ -246,17 +252,19 @@ template <int rows, class T, class A> void scan_rows(const T* in, T* out, I stri
     }
   }
 }
-/// Rows of at least kLongRow elements are cut into blocks, whatever the number of threads: each starts from the sum of those before.
+/// Rows of at least kLongRow elements are cut into blocks, whatever the number of threads: each block starts from the
+/// sum of the blocks before it.
 constexpr I kLongRow = 1 << 16, kScanBlock = 1 << 14;
 template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reverse) {
   using A = typename AccOf<T>::type;
   I size = n >= kLongRow ? kScanBlock : n, blocks = (n + size - 1) / size;
-  std::vector<A> start(static_cast<std::size_t>(blocks > 1 ? outer * blocks : 4), A(0));  // one block a row: all begin at 0
+  std::vector<A> start(static_cast<std::size_t>(blocks > 1 ? outer * blocks : 4), A(0));  // one block per row: from 0
   auto length = [&](I b) { return std::min(size, n - b * size); };
   if (blocks > 1) {
     parallel_for(outer * blocks, grain_for(kRow + kOrdered * static_cast<double>(size)), [&](I begin, I end) {
       for (I u = begin; u < end; ++u)
-        start[static_cast<std::size_t>(u)] = reduce_row<T, Sum>(in + u / blocks * n + u % blocks * size, length(u % blocks));
+        start[static_cast<std::size_t>(u)] =
+            reduce_row<T, Sum>(in + u / blocks * n + u % blocks * size, length(u % blocks));
     });
     for (I o = 0; o < outer; ++o) {
       A sum = 0;
@@ -269,7 +277,7 @@ template <class T> void cumsum_rows(const T* in, T* out, I outer, I n, bool reve
   parallel_for(outer * blocks, grain_for(kRow + kOrdered * static_cast<double>(size)), [&](I begin, I end) {
     for (I u = begin; u < end;) {
       I b = u % blocks, at = u / blocks * n + b * size;
-      I alike = blocks == 1 ? end - u : std::min(end - u, n / size - b);  // neighbours of equal length and distance
+      I alike = blocks == 1 ? end - u : std::min(end - u, n / size - b);  // neighbours of equal length and spacing
       const A* from = start.data() + (blocks > 1 ? u : 0);
       if (alike >= 4) scan_rows<4>(in + at, out + at, size, size, reverse, from), u += 4;
       else scan_rows<1>(in + at, out + at, size, length(b), reverse, from), ++u;
@@ -296,7 +304,7 @@ template <class T> void cumsum_as(const T* in, T* out, I outer, I n, I inner, bo
     }
   });
 }
-/// f(T, operator) of this reduction of this dtype.
+/// Calls f(T{}, operator) for this reduction and dtype.
 template <class F> void dispatch_reduction(Reduction r, Dtype d, F&& f) {
   bool logical = r == Reduction::all || r == Reduction::any, order = r == Reduction::max || r == Reduction::min;
   check<DtypeError>(!logical || d == boolean, "reduce: all and any take bool, got ", d, "; compare with zero first");
@@ -319,7 +327,7 @@ template <class F> void dispatch_reduction(Reduction r, Dtype d, F&& f) {
     }
   });
 }
-/// f(first column, number of columns), a thread's worth of registers and first-level cache at a time.
+/// Calls f(first column, number of columns) for chunks of columns whose accumulators fit in the first-level cache.
 template <class F> void each_chunk(I columns, F&& f) {
   for (I c0 = 0; c0 < columns; c0 += kColumns) f(c0, std::min(kColumns, columns - c0));
 }

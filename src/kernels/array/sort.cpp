@@ -1,5 +1,6 @@
-// sort.cpp -- values in order along rows: vqsort (Wassenberg et al. 2022, of Highway) over keys, a long row in slices that are merged.
-// Sorted keys are unique, so neither the algorithm nor the number of slices shows.
+// sort.cpp -- sort along rows: vqsort (Wassenberg et al. 2022, in Highway) over keys, a long row in slices that are
+// merged. The sorted sequence of keys is unique, so the result depends neither on the algorithm nor on the number of
+// slices.
 #include <hwy/contrib/sort/vqsort.h>
 #include <algorithm>
 #include <array>
@@ -16,7 +17,7 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr double kElement = 7, kTurned = 0.5;  // ns of one that is sorted; of one that becomes a key or is read from it
+constexpr double kElement = 7, kTurned = 0.5;  // ns per element: sorted; turned into a key or back
 constexpr I kWide = 1 << 16;
 template <class T> using Bits = decltype(key_of(T{}));
 
@@ -30,7 +31,8 @@ template <class Key> void sort_keys(Key* k, I n) {
     sorter(k, static_cast<std::size_t>(n), hwy::SortAscending());
   }
 }
-/// out[begin, end) of the merge of a[0, n) and b[0, m): where it begins in each is searched for ("merge path", Odeh et al. 2012).
+/// out[begin, end) of the merge of a[0, n) and b[0, m): a binary search finds where it begins in each ("merge path",
+/// Odeh et al. 2012).
 template <class Key> void merge_part(const Key* a, I n, const Key* b, I m, Key* out, I begin, I end) {
   I low = std::max<I>(0, begin - m), high = std::min(begin, n);
   while (low < high) {
@@ -39,7 +41,7 @@ template <class Key> void merge_part(const Key* a, I n, const Key* b, I m, Key* 
     else high = i;
   }
   I i = low, j = begin - low;
-  for (; begin < end && i < n && j < m; ++begin) {  // without branches on what the keys are
+  for (; begin < end && i < n && j < m; ++begin) {  // no branch depends on the keys
     bool first = a[i] <= b[j];
     out[begin] = first ? a[i] : b[j];
     i += first;
@@ -48,7 +50,7 @@ template <class Key> void merge_part(const Key* a, I n, const Key* b, I m, Key* 
   if (i < n) std::copy_n(a + i, end - begin, out + begin);
   else std::copy_n(b + j, end - begin, out + begin);
 }
-/// A row on all threads. The result is in the one returned; the other is scratch.
+/// Sorts a row on all threads. Returns the buffer that holds the result; the other one is scratch.
 template <class Key> Key* sort_wide(Key* a, Key* other, I n) {
   I slices = 1;
   while (slices < thread_count()) slices *= 2;
@@ -57,7 +59,7 @@ template <class Key> Key* sort_wide(Key* a, Key* other, I n) {
     for (I s = begin; s < end; ++s) sort_keys(a + bound(s), bound(s + 1) - bound(s));
   });
   for (I width = 1; width < slices; width *= 2) {
-    I parts = 2 * width;  // of each pair of neighbours: as many in all as there are slices
+    I parts = 2 * width;  // per pair of neighbours: as many in all as there are slices
     parallel_for(slices, 1, [&](I begin, I end) {
       for (I s = begin; s < end; ++s) {
         auto pair = s / parts * parts, from = bound(pair), middle = bound(pair + width), to = bound(pair + parts);
@@ -69,7 +71,7 @@ template <class Key> Key* sort_wide(Key* a, Key* other, I n) {
   }
   return a;
 }
-/// The keys of values; true if there is one whose key has other values as well: a NaN, or -0.
+/// Writes the keys of values; true if a key does not identify its value: a NaN or -0.
 template <class T, class Key> bool write_keys(const T* in, Key* keys, I n) {
   Key lost = 0;
   for (I i = 0; i < n; ++i) {
@@ -78,7 +80,7 @@ template <class T, class Key> bool write_keys(const T* in, Key* keys, I n) {
   }
   return lost != 0;
 }
-/// Values of keys in order; those that share a key (`shared`) in the order in which they came.
+/// Writes the values of sorted keys; if `shared`, values that share a key are written in input order.
 template <class T, class Key> void write_values(const T* in, const Key* keys, T* out, I n, bool shared) {
   parallel_for(n, grain_for(kTurned), [&](I b, I e) {
     for (I i = b; i < e; ++i) out[i] = value_of<T>(keys[i]);

@@ -1,4 +1,4 @@
-// stream.h -- stores that pass the caches by, for outputs so large that nothing of them would still be there when they are read.
+// stream.h -- stores that bypass the caches, for outputs too large to be still cached when they are read.
 #pragma once
 #include <immintrin.h>
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "bora/kernels/cpu.h"
 
 namespace bora::kernels {
-/// Copies n bytes. Before another thread may read them, the one that copied calls stream_end.
+/// Copies n bytes. The copying thread calls stream_end before another thread may read them.
 inline void stream(void* to, const void* from, std::size_t n) {
   auto* d = static_cast<char*>(to);
   const auto* s = static_cast<const char*>(from);

@@ -1,5 +1,6 @@
-// attention.cpp -- how attention is spread over threads: tiles of queries forward; backward whole heads where there are enough of them for
-// the threads, else dk and dv by tiles of keys and dq by tiles of queries, which computes the scores twice and gives the same bits.
+// attention.cpp -- partition of attention over threads. Forward: tiles of queries. Backward: whole heads where there
+// are enough of them for the threads, else dk and dv by tiles of keys and dq by tiles of queries, which computes the
+// scores twice and gives the same bits.
 #include "bora/kernels/attention.h"
 #include <algorithm>
 #include <cstring>
@@ -16,7 +17,7 @@ namespace {
 using I = std::int64_t;
 constexpr double kMultiplyAdd = 0.02;  // ns
 
-/// Working memory of one thread. key_tiles: of which dk and dv are kept at a time; none: forward.
+/// Working memory of one thread. key_tiles: tiles of keys whose dk and dv are kept at a time; 0: forward.
 struct Scratch {
   std::shared_ptr<void> memory;
   AttentionScratch at;
@@ -48,9 +49,9 @@ struct Scratch {
     at.base = memory.get();
   }
 };
-/// Tiles cost more the further back they are under a causal mask: the first, the last, the second, the one before the last, ..
+/// Order of tiles: first, last, second, last but one, .. because under a causal mask later tiles cost more.
 I spread(I i, I n) { return i % 2 == 0 ? i / 2 : n - 1 - i / 2; }
-/// f(unit, scratch) for units [0, n) of `work` multiply-adds each.
+/// Calls f(unit, scratch) for units [0, n) of `work` multiply-adds each.
 template <class F> void each(const AttentionCall& c, I key_tiles, I n, I work, F f) {
   parallel_for(n, grain_for(kMultiplyAdd * static_cast<double>(work)), [&](I begin, I end) {
     Scratch memory(c, key_tiles);
@@ -61,7 +62,7 @@ using Backward = decltype(v3::attention_backward);
 /// dbias: every element is the sum over the heads that share it, in their order.
 void bias_gradient(const AttentionCall& c, const AttentionGradient& g, I tiles, I key_tiles, Backward& run) {
   std::memset(g.dbias, 0, static_cast<std::size_t>(g.bias_size) * (c.dtype == Dtype::f64 ? 8 : 4));
-  std::vector<std::tuple<I, I, I, I>> heads;  // by where their bias begins
+  std::vector<std::tuple<I, I, I, I>> heads;  // sorted by the offset of their bias
   for (I b = 0; b < c.batch; ++b)
     for (I h = 0; h < c.heads; ++h)
       for (I r = 0; r < c.group; ++r) heads.emplace_back(c.bias.batch[b] + h * c.bias.head + r * c.bias.group, b, h, r);
@@ -99,7 +100,8 @@ void attention_gradient(const AttentionCall& c, const AttentionGradient& g, Isa 
     kept = std::max<I>(1, key_tiles), heads = c.batch * c.heads, threads = thread_count(),
     pairs = c.queries * c.keys * (c.dim + c.value_dim);
   I whole = c.group * pairs * 5 / 2, rounds = (heads + threads - 1) / threads;
-  if (threads == 1 || rounds * threads * 5 <= heads * 7 || grain_for(kMultiplyAdd * static_cast<double>(heads * whole)) > 1) {
+  if (threads == 1 || rounds * threads * 5 <= heads * 7 ||
+      grain_for(kMultiplyAdd * static_cast<double>(heads * whole)) > 1) {
     each(c, kept, heads, whole, [&](I u, const AttentionScratch& memory) {
       run(c, g, {u / c.heads, u % c.heads, 0, c.group, 0, tiles, 0, key_tiles}, AttentionWant::all, memory);
     });

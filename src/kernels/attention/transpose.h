@@ -1,4 +1,4 @@
-// transpose.h -- a block of a matrix turned around in registers, for the kernels that pack. Included once per instruction set.
+// transpose.h -- transposes a block of a matrix in registers, for kernels that pack. Included once per instruction set.
 #pragma once
 #include <immintrin.h>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// gemm_bf16.cpp -- tiles of M and N fixed by the shape, each one single-threaded call of oneDNN's matmul, which sums in f32 and rounds
-// once. Primitives are kept by shape: the first creation costs a millisecond.
+// bf16.cpp -- tiles of M and N fixed by the shape, each one single-threaded call of oneDNN's matmul, which sums in f32
+// and rounds once. Primitives are cached by shape: the first creation costs a millisecond.
 #include "kernels/gemm/bf16.h"
 #include <algorithm>
 #include <array>
@@ -17,8 +17,8 @@
 namespace bora::kernels {
 namespace {
 using I = std::int64_t;
-constexpr I kRows = 512, kColumns = 1024,
-            kLeast = 1 << 15;  // tile; multiply-adds below which our own kernel is as good
+// Tile size; multiply-adds below which our own kernel is as fast.
+constexpr I kRows = 512, kColumns = 1024, kLeast = 1 << 15;
 constexpr std::size_t kKept = 512;
 constexpr double kMultiplyAdd = 0.01;  // ns
 
@@ -58,7 +58,7 @@ Kernel make(const KernelKey& key) {
   k.primitive = dnnl::matmul(pd);
   return k;
 }
-/// Kernels by shape; the one not used for longest goes first.
+/// Kernels by shape; evicts the least recently used.
 class Kernels {
  public:
   std::shared_ptr<const Kernel> get(const KernelKey& key) {
@@ -107,24 +107,24 @@ void run(const KernelKey& key, const void* a, const void* b, void* c) {
 bool gemm_bf16_unit(const Gemm& g) {
   if (g.m * g.n * g.k < kLeast || g.m < 4 || g.n < 8) return false;
   I tiles_m = (g.m + kRows - 1) / kRows, tiles_n = (g.n + kColumns - 1) / kColumns, tiles = tiles_m * tiles_n;
-  auto edge = [](I n, I tiles, I i) {
-    return std::min(n, (n / tiles + 31) / 32 * 32 * i);
-  };  // multiples of 32: few shapes of tiles
-  parallel_for(g.batch * tiles, grain_for(kMultiplyAdd * static_cast<double>(g.m * g.n * g.k / tiles)), [&](I begin, I end) {
-    for (I u = begin; u < end; ++u) {
-      I batch = u / tiles, i = u % tiles / tiles_n, j = u % tiles_n;
-      I i0 = edge(g.m, tiles_m, i), i1 = i + 1 == tiles_m ? g.m : edge(g.m, tiles_m, i + 1);
-      I j0 = edge(g.n, tiles_n, j), j1 = j + 1 == tiles_n ? g.n : edge(g.n, tiles_n, j + 1);
-      if (i0 >= i1 || j0 >= j1) continue;
-      // Strides of a dimension of size 1 mean nothing to us; oneDNN wants them plausible.
-      I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row,
-        b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
-      run({i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc},
-          static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
-          static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,
-          static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0);
-    }
-  });
+  // Edges at multiples of 32 keep the number of tile shapes small.
+  auto edge = [](I n, I tiles, I i) { return std::min(n, (n / tiles + 31) / 32 * 32 * i); };
+  parallel_for(g.batch * tiles, grain_for(kMultiplyAdd * static_cast<double>(g.m * g.n * g.k / tiles)),
+               [&](I begin, I end) {
+                 for (I u = begin; u < end; ++u) {
+                   I batch = u / tiles, i = u % tiles / tiles_n, j = u % tiles_n;
+                   I i0 = edge(g.m, tiles_m, i), i1 = i + 1 == tiles_m ? g.m : edge(g.m, tiles_m, i + 1);
+                   I j0 = edge(g.n, tiles_n, j), j1 = j + 1 == tiles_n ? g.n : edge(g.n, tiles_n, j + 1);
+                   if (i0 >= i1 || j0 >= j1) continue;
+                   // Strides of a dimension of size 1 are arbitrary in a Gemm; oneDNN wants plausible ones.
+                   I a_row = g.a_col == 1 ? std::max(g.a_row, g.k) : g.a_row,
+                     b_row = g.b_col == 1 ? std::max(g.b_row, g.n) : g.b_row;
+                   run({i1 - i0, j1 - j0, g.k, a_row, g.a_col, b_row, g.b_col, g.ldc},
+                       static_cast<const bfloat16*>(g.a) + batch * g.a_batch + i0 * g.a_row,
+                       static_cast<const bfloat16*>(g.b) + batch * g.b_batch + j0 * g.b_col,
+                       static_cast<bfloat16*>(g.c) + batch * g.c_batch + i0 * g.ldc + j0);
+                 }
+               });
   return true;
 }
 }  // namespace bora::kernels

@@ -1,6 +1,7 @@
-// gemm_block.h -- one single-threaded product on one instruction set. Every element of c is made the same way, whatever the block it is
-// part of and whatever the instruction set: k is cut into slabs (slab_count), within a slab one chain of fused multiply-adds runs over k
-// from zero, and the slabs' results are added in order. So no partition over threads and no kernel class can change a bit.
+// block.h -- one single-threaded product on one instruction set. Every element of c is computed the same way, in any
+// block and on any instruction set: k is cut into slabs (slab_count), within a slab one chain of fused multiply-adds
+// runs over k from zero, and the slabs' results are added in order. So no partition over threads and no kernel class
+// can change a bit.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +20,15 @@ struct GemmBlock {
   std::int64_t ldc;
   bool wide;
 };
-/// Elements of k in a slab, at most. A slab i of s is [k * i / s, k * (i + 1) / s).
+/// Most elements of k in a slab. Slab i of s is [k * i / s, k * (i + 1) / s).
 constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }
 constexpr std::int64_t slab_count(Dtype d, std::int64_t k) { return (k + slab_size(d) - 1) / slab_size(d); }
 
-/// Products of at most so many rows or columns are thin.
+/// Products of at most this many rows or columns are thin.
 inline constexpr std::int64_t kThin = 8;
 
-/// What a product needs besides, 64-byte aligned: a packed strip of a, a packed slab of b (stays in the second-level cache: at
-/// most `packed` bytes), and for bf16 the f32 sums.
+/// Scratch memory of a product, 64-byte aligned: a packed strip of a, a packed slab of b (at most `packed` bytes, to
+/// stay in the second-level cache), and for bf16 the f32 sums.
 inline constexpr std::int64_t kStripBytes = 32 << 10, kMostPacked = 1 << 20, kSumsBytes = 1 << 20;
 inline constexpr std::int64_t kScratchBytes = kStripBytes + kMostPacked + kSumsBytes;
 struct GemmScratch {
@@ -37,7 +38,7 @@ struct GemmScratch {
 
 namespace v3 {
 void gemm_block(const GemmBlock&, const GemmScratch&);
-/// The same for a few rows or columns (at most kThin), without packing; false, with nothing done, where the shape is another.
+/// The same for a few rows or columns (at most kThin), without packing; false, with nothing done, for other shapes.
 bool gemm_thin(const GemmBlock&, const GemmScratch&);
 }  // namespace v3
 namespace v4 {

@@ -1,5 +1,5 @@
-// gemm.cpp -- how a product is spread over threads. The bits of an element of c depend on the shape of the product only
-// (gemm_block.h), so the partition is free: whole products of a batch, strips of rows, panels of columns, or slabs of k.
+// gemm.cpp -- partition of a product over threads. The bits of an element of c depend on the shape of the product only
+// (block.h), so any partition will do: whole products of a batch, strips of rows, panels of columns, or slabs of k.
 #include "bora/kernels/gemm.h"
 #include <unistd.h>
 #include <algorithm>
@@ -22,7 +22,8 @@ constexpr I kStrip = 14, kPanel = 32;  // units in which rows and columns are ha
 /// Scratch of this thread, kept between calls; packed b takes half of the second-level cache.
 const GemmScratch& scratch() {
   static const I cache = std::max<I>(sysconf(_SC_LEVEL2_CACHE_SIZE), 256 << 10);
-  static thread_local auto memory = allocate(std::max<std::size_t>(kScratchBytes, 4 << 20));  // 4 MiB and more: huge pages
+  // 4 MiB and more: huge pages.
+  static thread_local auto memory = allocate(std::max<std::size_t>(kScratchBytes, 4 << 20));
   static thread_local const GemmScratch s{memory.get(), std::min(kMostPacked, cache / 2)};
   return s;
 }
@@ -111,8 +112,8 @@ void run_float(const Gemm& g) {
   }
   I strips = (g.m + kStrip - 1) / kStrip, panels = (g.n + kPanel - 1) / kPanel;
   if (g.batch * std::max(strips, panels) < 2 * threads && g.m * g.n <= 16384 && g.k >= 4096) return run_over_slabs(g);
-  // What the slowest thread does, in multiply-adds for each k. Threads that share columns pack the same b, those that share rows the
-  // same a, which costs more: it is packed once for every block of columns.
+  // Work of the slowest thread, in multiply-adds per k. Threads that share columns pack the same b; threads that share
+  // rows pack the same a, which costs more: a is packed once per block of columns.
   auto share = [&](I size, I units) { return size * ((g.batch * units + threads - 1) / threads) / units; };
   bool by_rows = g.batch >= threads || (share(g.m, strips) + 2) * g.n < (share(panels * kPanel, panels) + 6) * g.m;
   I units = by_rows ? strips : panels;

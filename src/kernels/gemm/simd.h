@@ -1,5 +1,5 @@
-// gemm_simd.h -- vectors of the products' kernels (isa/gemm_*.cpp), once per instruction set: f32 and f64, and bf16 made f32 while it is
-// loaded.
+// simd.h -- vectors for the product kernels (isa/*.cpp), once per instruction set: f32 and f64, and bf16 widened to f32
+// by loads.
 #pragma once
 #include <immintrin.h>
 #include <cstdint>
@@ -11,7 +11,8 @@ using I = std::int64_t;
 constexpr I min(I a, I b) { return a < b ? a : b; }
 constexpr I max(I a, I b) { return a > b ? a : b; }
 
-/// Vectors of the compute type. Some: the first 0 .. width lanes; what lies behind them in memory is not touched, and reads as zero.
+/// Vectors of the compute type. Some: a mask of the first 0 .. width lanes; memory behind them is not touched, and the
+/// other lanes load as zero.
 template <class T> struct Simd;
 #ifdef __AVX512F__
 template <> struct Simd<float> {
@@ -74,7 +75,7 @@ template <> struct Simd<double> {
 inline float wide(float x) { return x; }
 inline double wide(double x) { return x; }
 inline float wide(bfloat16 x) { return x; }
-/// A vector of values, made wide.
+/// Loads a vector, widened.
 inline Simd<float>::V load_wide(const float* p) { return Simd<float>::load(p); }
 inline Simd<double>::V load_wide(const double* p) { return Simd<double>::load(p); }
 inline Simd<float>::V load_wide(const bfloat16* p) {
@@ -86,7 +87,7 @@ inline Simd<float>::V load_wide(const bfloat16* p) {
       _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 #endif
 }
-/// The first n lanes of one, the others zero.
+/// Loads the first n lanes; the others are zero.
 template <class T, class In> inline typename Simd<T>::V load_wide(const In* p, I n) {
   if constexpr (sizeof(T) == sizeof(In)) return Simd<T>::load(p, Simd<T>::some(n));
   In some[Simd<T>::width] = {};
@@ -94,16 +95,17 @@ template <class T, class In> inline typename Simd<T>::V load_wide(const In* p, I
   return load_wide(some);
 }
 
-/// n values, rounded.
+/// Rounds n values.
 inline void narrow(bfloat16* to, const float* from, I n) {
   for (I i = 0; i < n; ++i) {  // bfloat16(float), without its branch
-    auto x = __builtin_bit_cast(std::uint32_t, from[i]), nan = (x >> 16) | 0x40u, rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
+    auto x = __builtin_bit_cast(std::uint32_t, from[i]), nan = (x >> 16) | 0x40u,
+         rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
     to[i].bits = static_cast<std::uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
   }
 }
 
-// Rows to columns in registers: out[p] holds element p of `width` rows. A register is filled 128 bits of a row at a time, with rows that
-// are a lane apart, so that only shuffles within lanes remain.
+// Transposes in registers: out[p] holds element p of `width` rows. Each 128-bit lane of a register is loaded from a
+// different row, so that only shuffles within lanes remain.
 inline __m128 chunk(const float* p) { return _mm_loadu_ps(p); }
 inline __m128 chunk(const bfloat16* p) {
   return _mm_castsi128_ps(

@@ -9,19 +9,20 @@ constexpr bool is_leaf(P op) { return op == P::constant || op == P::slot; }
 /// The second operand may lie in memory.
 constexpr bool reads_memory(P op) {
   switch (op) {
-    case P::add: case P::sub: case P::mul: case P::div: case P::vmin: case P::vmax: case P::scalef: case P::iadd: case P::isub:
-    case P::imul: case P::umul32: case P::iand: case P::ior: case P::ixor:
+    case P::add: case P::sub: case P::mul: case P::div: case P::vmin: case P::vmax: case P::scalef: case P::iadd:
+    case P::isub: case P::imul: case P::umul32: case P::iand: case P::ior: case P::ixor:
     case P::shlv: case P::shrv: case P::sarv: case P::cmp: case P::icmp: case P::ucmp: case P::select: return true;
     default: return false;
   }
 }
 constexpr bool commutes(P op) {
   switch (op) {
-    case P::add: case P::mul: case P::iadd: case P::imul: case P::umul32: case P::iand: case P::ior: case P::ixor: return true;
+    case P::add: case P::mul: case P::iadd: case P::imul: case P::umul32: case P::iand: case P::ior: case P::ixor:
+      return true;
     default: return false;
   }
 }
-/// Vector registers an instruction needs for itself.
+/// Scratch vector registers of an instruction.
 constexpr int temporaries(P op) {
   switch (op) {
     case P::store: return 2;
@@ -36,8 +37,8 @@ constexpr int temporaries(P op) {
 class Allocator {
  public:
   Allocator(const Task& t, Frame& f)
-      : t_(t), g_(*t.graph), frame_(f), v4_(g_.isa == Isa::v4), values_(g_.nodes.size() * static_cast<std::size_t>(t.copies)),
-        owner_(kRegisters, kFree), needed_(needed(g_)) {
+      : t_(t), g_(*t.graph), frame_(f), v4_(g_.isa == Isa::v4),
+        values_(g_.nodes.size() * static_cast<std::size_t>(t.copies)), owner_(kRegisters, kFree), needed_(needed(g_)) {
     for (int r = v4_ ? 32 : 16; r < kFirstMask; ++r) owner_[at(r)] = kReserved;
     for (int r : {kFirstMask, kRegisters - 2, kRegisters - 1}) owner_[at(r)] = kReserved;
     for (int r : t.reserved) owner_[at(r)] = kReserved;
@@ -115,7 +116,7 @@ class Allocator {
     }
   }
 
-  /// A free register, if need be by sending the value that is needed last back to its home.
+  /// A free register; if there is none, the value with the furthest next use is evicted to its home.
   int take_register(bool mask) {
     const int begin = mask ? kFirstMask : 0, end = mask ? kRegisters : kFirstMask;
     int best = -1;
@@ -153,7 +154,7 @@ class Allocator {
     locked_ |= std::uint64_t{1} << x.reg;
     return {Place::Kind::reg, x.reg};
   }
-  /// Where it lies if that is memory and a register would not serve again.
+  /// The value's home in memory if it is in no register and would not be read from one again, else a register.
   Place anywhere(int value, bool last) {
     const Value& x = values_[at(value)];
     if (x.reg < 0 && !mask_value(value) && (last || invariant(value / t_.copies))) return x.home;
@@ -175,7 +176,7 @@ class Allocator {
     for (const Use& u : use) times += u.value == use[j].value;
     return times == 1 && use[j].next == kNever && x.reg >= 0 && !x.pinned;
   }
-  /// The use of operand j after this node, which may have the value several times.
+  /// The next use of operand j after this node; several operands of the node may be the same value.
   static int next_of(const std::array<Use, 4>& use, std::size_t j) {
     int next = 0;
     for (const Use& u : use)
@@ -198,7 +199,8 @@ class Allocator {
     if (n.op == P::fma || n.op == P::fnma) return fused(m, use, id(k, copy));
     if (n.op == P::host) return host(m, use, id(k, copy));
     const std::size_t memory = reads_memory(n.op) ? 1 : 4;
-    if (commutes(n.op) && values_[at(use[0].value)].reg < 0 && values_[at(use[1].value)].reg >= 0) std::swap(use[0], use[1]);
+    if (commutes(n.op) && values_[at(use[0].value)].reg < 0 && values_[at(use[1].value)].reg >= 0)
+      std::swap(use[0], use[1]);
     for (std::size_t j = 0; j < 4; ++j)
       if (use[j].value >= 0 && j != memory) m.in[j] = in_register(use[j].value);
     if (memory == 1) m.in[1] = anywhere(use[1].value, last(use, 1));
@@ -206,7 +208,7 @@ class Allocator {
       m.temp[at(t)] = take_register(false);
       locked_ |= std::uint64_t{1} << m.temp[at(t)];
     }
-    // A result may take the register of an input, but not where temporaries are used in between.
+    // A result may take the register of an input, unless the instruction uses temporaries.
     consume(use);
     if (!is_effect(n.op)) {
       if (temporaries(n.op) == 0) locked_ = 0;
@@ -215,7 +217,7 @@ class Allocator {
     }
     code_.push_back(m);
   }
-  /// in0 * in1 + in2 (or in2 - in0 * in1): the result takes the place of one of the three.
+  /// in0 * in1 + in2 (or in2 - in0 * in1): the result overwrites one of the three.
   void fused(Machine& m, std::array<Use, 4>& use, int result) {
     if (dies(use, 1) && !dies(use, 0)) std::swap(use[0], use[1]);
     auto reg = [&](std::size_t j) { return values_[at(use[j].value)].reg; };
@@ -250,7 +252,7 @@ class Allocator {
   void host(Machine& m, std::array<Use, 4>& use, int result) {
     for (std::size_t j = 0; j < 4; ++j)
       if (use[j].value >= 0) m.in[j] = in_register(use[j].value);
-    m.out = take_register(false);  // apart from the arguments
+    m.out = take_register(false);  // not one of the arguments
     if (use[1].value >= 0) move(m.out, m.in[1], false);
     consume(use);
     bind(result, m.out);
@@ -261,7 +263,9 @@ class Allocator {
 
 std::vector<Machine> allocate(const Task& t, Frame& f) { return Allocator(t, f).take(); }
 bool wants_register(const Graph& g, const Node& n, std::size_t j) {
-  const auto leaf = [&](std::size_t i) { return n.in[i] >= 0 && is_leaf(g.nodes[static_cast<std::size_t>(n.in[i])].op); };
+  const auto leaf = [&](std::size_t i) {
+    return n.in[i] >= 0 && is_leaf(g.nodes[static_cast<std::size_t>(n.in[i])].op);
+  };
   if (!leaf(j)) return false;
   if (n.op == P::fma || n.op == P::fnma) return leaf(0) + leaf(1) + leaf(2) > 1;
   return !(reads_memory(n.op) && (j == 1 || (j == 0 && commutes(n.op) && !leaf(1))));

@@ -1,4 +1,5 @@
-// assemble.cpp -- the one place that knows the assembler: frame, row loop, column loops, tails, reductions.
+// assemble.cpp -- generates the code, as the only user of the assembler (xbyak): frame, row loop, column loops, tails,
+// reductions.
 #include "kernels/jit/assemble.h"
 #include <algorithm>
 #include "kernels/jit/encode.h"
@@ -37,7 +38,7 @@ class Assembler : public Encoder {
   }
 
  private:
-  std::size_t frame_at_ = 0;  // where the size of the frame is written
+  std::size_t frame_at_ = 0;  // offset in the code of the size of the frame
 
   void prologue() {
     push(rbp);
@@ -98,11 +99,17 @@ class Assembler : public Encoder {
     rewrite(frame_at_, static_cast<std::uint64_t>(bytes), 4);
   }
   Task task(const Graph& g, Mode mode) {
-    return {.graph = &g, .mode = mode, .vector_bytes = vector_bytes(), .slots = slot_offset_, .lazy = lazy_, .pins = {}, .reserved = {}};
+    return {.graph = &g,
+            .mode = mode,
+            .vector_bytes = vector_bytes(),
+            .slots = slot_offset_,
+            .lazy = lazy_,
+            .pins = {},
+            .reserved = {}};
   }
   void straight(const Graph& g) { encode(g, allocate(task(g, Mode::row), frame_), Mode::row); }
 
-  /// The columns of a row: copies of the body in lockstep, then one vector at a time with the lanes that are left.
+  /// The columns of a row: copies of the body in lockstep, then one vector at a time with the remaining lanes.
   void columns(const PassSections& p) {
     const Graph& g = p.columns;
     const auto live = needed(g);
@@ -111,7 +118,8 @@ class Assembler : public Encoder {
     const auto [vectors, masks] = pressure(g);
     Task t = task(g, Mode::main);
     const int most = p.reductions.empty() ? 4 : std::min(4, parts);
-    // Up to twice as many values as registers: spilling some of them costs less than waiting for one chain of operations.
+    // Up to twice as many values as registers: spilling some of them costs less than waiting for one chain of
+    // operations.
     while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= 2 * registers && t.group * 2 * masks <= 4) t.group *= 2;
     t.copies = p.reductions.empty() ? t.group : parts;
     int spare = registers - std::min(registers, t.group * vectors + 3), next = registers;
@@ -123,16 +131,18 @@ class Assembler : public Encoder {
       if (fits)
         for (int u = 0; u < parts; ++u) t.reserved.push_back(next + u);
     }
-    // The only extreme of a pass: whether there was a NaN is kept aside, so that the partial results wait for one instruction, not two.
+    // If the only reduction of a pass is a max or min, a separate flag records NaNs, so that the partial results wait
+    // for one instruction, not two.
     const auto real_extreme = [](const Accumulator& a) {
-      return (a.kind == Reduction::max || a.kind == Reduction::min) && (a.format == Format::f32 || a.format == Format::bf16);
+      return (a.kind == Reduction::max || a.kind == Reduction::min) &&
+             (a.format == Format::f32 || a.format == Format::bf16);
     };
     flag_nan_ = v4() && !s_.wide && p.reductions.size() == 1 && real_extreme(p.reductions[0]);
     pin(t, live, spare, next);
 
     Xbyak::Label main, brief, tails, done, end;
     const int step = t.copies * lanes();
-    const auto spread = [&](bool to_frame) {  // partial results between registers and frame
+    const auto spread = [&](bool to_frame) {  // moves partial results to the frame or to the first registers
       for (const Partials& a : partials_)
         for (int u = 0; a.reg >= 0 && u < parts; ++u) {
           const auto place = ptr[rsp + a.offset + u * vector_bytes()];
@@ -149,7 +159,7 @@ class Assembler : public Encoder {
     if (flag_nan_) kxorw(kNan, kNan, kNan);
     for (auto [node, r] : t.pins) load_leaf(g.nodes[at(node)], r);
     const auto body = allocate(t, frame_);
-    std::vector<std::pair<int, int>> rows;  // operand, where the address of its next row is kept
+    std::vector<std::pair<int, int>> rows;  // operand, frame offset of the address of its next row
     if (&p == longest())
       for (int o : inputs_)
         if (rows.size() < 3) rows.emplace_back(o, frame_.take(8));
@@ -162,7 +172,7 @@ class Assembler : public Encoder {
     const auto prefetch = [&](const Xbyak::Reg64& from, int o, int distance) {
       for (int b = 0; b < step * size_of(o); b += 64) {
         const auto line = ptr[from + rax * size_of(o) + b + distance];
-        distance > 0 ? prefetcht0(line) : prefetcht1(line);  // this row is not to make room in L1 for the next one
+        distance > 0 ? prefetcht0(line) : prefetcht1(line);  // the next row must not evict this one from L1
       }
     };
     align(32);
@@ -177,7 +187,7 @@ class Assembler : public Encoder {
     add(rax, step);
     cmp(rax, ptr[rsp + kLimit]);
     jle(main, T_NEAR);
-    // One reduction and no tail: the partial results are combined where they are.
+    // One reduction and no tail: the partial results are combined in registers.
     if (partials_.size() == 1 && partials_[0].reg >= parts + 2) {
       Xbyak::Label rest;
       cmp(rax, rcx);
@@ -207,21 +217,25 @@ class Assembler : public Encoder {
     }
     L(end);
   }
-  // What comes from memory is asked for: the prefetchers of the CPU stop at the end of a page. Where a row is passed several times, the
-  // longest pass asks for the next row (the others leave the memory idle): softmax of [4096, 1024] 1.17 x as fast, of [512, 50304] 1.25 x.
-  // What is large is asked for some lines ahead: gelu(x * a + b) * c of 64 MiB 1.27 x as fast.
-  std::vector<int> inputs_;  // whose columns the first pass reads
+  // Inputs are prefetched by instructions: the prefetchers of the CPU stop at the end of a page. With several passes
+  // over a row, the longest pass prefetches the next row (the others leave the memory idle): softmax of [4096, 1024] is
+  // 1.17 x as fast, of [512, 50304] 1.25 x. Large inputs are prefetched some lines ahead: gelu(x * a + b) * c of 64 MiB
+  // is 1.27 x as fast.
+  std::vector<int> inputs_;  // operands whose columns the first pass reads
   const PassSections* longest() const {
-    auto shorter = [](const PassSections& a, const PassSections& b) { return a.columns.nodes.size() < b.columns.nodes.size(); };
+    auto shorter = [](const PassSections& a, const PassSections& b) {
+      return a.columns.nodes.size() < b.columns.nodes.size();
+    };
     return s_.passes.size() < 2 ? nullptr : &*std::max_element(s_.passes.begin(), s_.passes.end(), shorter);
   }
   void find_inputs() {
     if (s_.passes.empty()) return;
     for (const Node& n : s_.passes[0].columns.nodes)
-      if (const auto o = static_cast<int>(n.imm); n.op == P::load && o < std::min(loop_operands(), int{kPointers}) && s_.operands[at(o)].columns)
+      if (const auto o = static_cast<int>(n.imm);
+          n.op == P::load && o < std::min(loop_operands(), int{kPointers}) && s_.operands[at(o)].columns)
         inputs_.push_back(o);
   }
-  /// Partial results that nothing has met yet, in registers or in the frame.
+  /// Sets partial results, in registers or in the frame, to the identity.
   void begin(const Partials& a, bool in_registers) {
     const int first = in_registers ? a.reg : 0;
     identity(a.what, v(first));
@@ -230,7 +244,7 @@ class Assembler : public Encoder {
       else if (u > 0) vmovaps(v(first + u), v(first));
     }
   }
-  /// Registers that are left hold the constants and row values that instructions cannot read from memory.
+  /// Pins constants and row values that instructions cannot read from memory to the remaining registers.
   void pin(Task& t, const std::vector<char>& live, int spare, int next) const {
     const auto& nodes = t.graph->nodes;
     std::vector<int> uses(nodes.size());
@@ -240,13 +254,15 @@ class Assembler : public Encoder {
     std::vector<int> leaves;
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       const Node& n = nodes[k];
-      if (uses[k] > 0 && (n.op == P::constant || n.op == P::slot) && !(v4() && n.mask)) leaves.push_back(static_cast<int>(k));
+      if (uses[k] > 0 && (n.op == P::constant || n.op == P::slot) && !(v4() && n.mask))
+        leaves.push_back(static_cast<int>(k));
     }
     std::stable_sort(leaves.begin(), leaves.end(), [&](int a, int b) { return uses[at(a)] > uses[at(b)]; });
     for (int k : leaves)
       if (spare-- > 0) t.pins.emplace_back(k, --next);
   }
-  /// rdx columns are left: their lanes as k1 or as a vector in the frame, their number for copies element by element.
+  /// rdx columns are left: sets their lane mask (k1, or a vector in the frame) and their number, for copies element by
+  /// element.
   void tail_lanes() {
     mov(edi, lanes());
     cmp(rdx, rdi);
@@ -268,7 +284,7 @@ class Assembler : public Encoder {
     }
     vmovaps(ptr[rsp + kMask], ymm0);
   }
-  /// 32 partial results in the first registers -> one by halving, in every lane of its slot.
+  /// Halves the 32 partial results in the first registers down to one, which fills every lane of its slot.
   void fold(const Partials& a) {
     const int parts = 32 / lanes();
     for (int w = parts / 2; w > 0; w /= 2)
@@ -282,7 +298,8 @@ class Assembler : public Encoder {
     }
     if (s_.wide) vbroadcastsd(y(0), xmm0);
     else vbroadcastss(v(0), xmm0);
-    if (is_float(a.what.format) && (a.what.kind == Reduction::max || a.what.kind == Reduction::min)) {  // of all NaNs one comes out
+    // One NaN for all NaNs.
+    if (is_float(a.what.format) && (a.what.kind == Reduction::max || a.what.kind == Reduction::min)) {
       Xbyak::Label numbers;
       if (flag_nan_) {
         kortestw(kNan, kNan);

@@ -1,4 +1,4 @@
-// loop_cache.cpp -- kernels by Loop, least recently used first out; when a kernel gets machine code.
+// cache.cpp -- cache of kernels by Loop, least recently used first out; decides when a kernel gets machine code.
 #include <list>
 #include <unordered_map>
 #include "bora/base/shape.h"
@@ -7,7 +7,7 @@
 namespace bora::kernels {
 namespace {
 constexpr std::size_t kMostKernels = 8192, kMostCode = std::size_t{64} << 20;
-/// What generating a loop takes, roughly: a kernel is interpreted until it has spent as much there.
+/// Rough time to generate a loop: a kernel is interpreted until it has spent as much time there.
 constexpr double kGenerateNanoseconds = 200e3;
 constexpr std::int64_t kCallNanoseconds = 100;
 
@@ -56,7 +56,7 @@ class Cache {
     bool operator()(const Loop* a, const Loop* b) const { return *a == *b; }
   };
   std::mutex mutex_;
-  std::list<LoopKernelPtr> order_;  // least recently asked for last
+  std::list<LoopKernelPtr> order_;  // most recently used first
   std::unordered_map<const Loop*, std::list<LoopKernelPtr>::iterator, Hash, Same> index_;
 };
 }  // namespace
@@ -75,7 +75,8 @@ const jit::LoopCode* LoopKernel::code(double nanoseconds) const {
   if (mode_ == Code::interpreted || tried_.load(std::memory_order_acquire)) return nullptr;
   if (mode_ == Code::by_work) {
     const auto now = static_cast<std::int64_t>(std::min(nanoseconds, kGenerateNanoseconds)) + kCallNanoseconds;
-    if (static_cast<double>(spent_.fetch_add(now, std::memory_order_relaxed) + now) < kGenerateNanoseconds) return nullptr;
+    if (static_cast<double>(spent_.fetch_add(now, std::memory_order_relaxed) + now) < kGenerateNanoseconds)
+      return nullptr;
   }
   generate();
   return code_.load(std::memory_order_acquire);
@@ -89,11 +90,13 @@ std::string code_report(const LoopKernel& k) {
   k.generate();
   return k.made_ ? "generated, " + std::to_string(k.made_->bytes()) + " bytes" : "interpreted: " + k.why_not_;
 }
-LoopKernelPtr compile_for(const Loop& loop, Isa isa, Code mode) { return std::make_shared<const LoopKernel>(loop, isa, mode); }
+LoopKernelPtr compile_for(const Loop& loop, Isa isa, Code mode) {
+  return std::make_shared<const LoopKernel>(loop, isa, mode);
+}
 LoopKernelPtr compile(const Loop& loop) {
   static auto& cache = *new Cache();
   if (auto found = cache.find(loop)) return found;
-  // Not under the lock: two threads may do it twice.
+  // Compiled outside the lock: two threads may both compile the same Loop.
   return cache.add(compile_for(loop, isa(), jit::enabled() ? Code::by_work : Code::interpreted));
 }
 }  // namespace bora::kernels

@@ -10,12 +10,13 @@
 namespace bora::kernels::jit {
 namespace {
 std::atomic<std::size_t> total_bytes{0};
-/// A policy that forbids to make written pages executable may still allow a file in memory to be mapped so.
+/// A policy that forbids making written pages executable may still allow an executable mapping of a file in memory.
 void* map_from_file(std::span<const std::uint8_t> code, std::size_t bytes) {
   const int file = memfd_create("bora-loop", MFD_CLOEXEC);
   if (file < 0) return nullptr;
   void* p = MAP_FAILED;
-  if (ftruncate(file, static_cast<off_t>(bytes)) == 0 && write(file, code.data(), code.size()) == static_cast<ssize_t>(code.size()))
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0 &&
+      write(file, code.data(), code.size()) == static_cast<ssize_t>(code.size()))
     p = mmap(nullptr, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
   close(file);
   return p == MAP_FAILED ? nullptr : p;
@@ -27,7 +28,7 @@ void add_to_perf_map(const void* at, std::size_t bytes, const std::string& name)
   }();
   if (!wanted) return;
   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-  if (std::FILE* f = std::fopen(path.c_str(), "a")) {  // one short line: appended at once
+  if (std::FILE* f = std::fopen(path.c_str(), "a")) {  // one short line: a single write
     std::fprintf(f, "%zx %zx %s\n", reinterpret_cast<std::size_t>(at), bytes, name.c_str());
     std::fclose(f);
   }

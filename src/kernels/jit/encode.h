@@ -1,4 +1,5 @@
-// encode.h -- one machine instruction of allocate.h as bytes of AVX2 or AVX-512. Private to assemble.cpp, the only file that sees xbyak.
+// encode.h -- encodes the machine instructions of allocate.h as AVX2 or AVX-512. Private to assemble.cpp, the only file
+// that includes xbyak.
 #pragma once
 #define XBYAK_NO_OP_NAMES
 #define XBYAK64
@@ -11,10 +12,11 @@
 #include "kernels/jit/assemble.h"
 
 namespace bora::kernels::jit {
-// Registers: rax the column, rcx the number of columns, rdx and rdi free within an instruction, ten pointers. The frame begins with:
-inline constexpr int kCall = 0, kRows = 8, kColumns = 16, kLimit = 24, kRest = 32, kFormAt = 64, kFormColumn = 96, kMask = 128,
-                     kCopy = 192, kMorePointers = 256, kFrameBegin = 256 + 8 * (kMaxOperands + kMaxKept), kPointers = 10,
-                     kCodeBytes = 1 << 18;
+// Registers: rax the column, rcx the number of columns, rdx and rdi free within an instruction, ten pointers. The frame
+// begins with:
+inline constexpr int kCall = 0, kRows = 8, kColumns = 16, kLimit = 24, kRest = 32, kFormAt = 64, kFormColumn = 96,
+                     kMask = 128, kCopy = 192, kMorePointers = 256,
+                     kFrameBegin = 256 + 8 * (kMaxOperands + kMaxKept), kPointers = 10, kCodeBytes = 1 << 18;
 
 class Encoder : public Xbyak::CodeGenerator {
  public:
@@ -24,9 +26,11 @@ class Encoder : public Xbyak::CodeGenerator {
     int offset;  // 32 partial results in the frame
     int reg;     // first of the registers that hold them in the main loop, or -1
   };
-  Encoder(const Sections& s, Stores stores) : CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(s), stores_(stores) {
+  Encoder(const Sections& s, Stores stores)
+      : CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(s), stores_(stores) {
     frame_.bytes = kFrameBegin;
-    for (const Operand& o : s.operands) lazy_.push_back(o.columns && static_cast<int>(dtype_size(o.dtype)) == (s.wide ? 8 : 4));
+    for (const Operand& o : s.operands)
+      lazy_.push_back(o.columns && static_cast<int>(dtype_size(o.dtype)) == (s.wide ? 8 : 4));
   }
 
  protected:
@@ -36,7 +40,7 @@ class Encoder : public Xbyak::CodeGenerator {
   std::vector<int> slot_offset_;
   std::vector<char> lazy_;
   std::vector<Partials> partials_;
-  bool flag_nan_ = false;  // of the pass: its one reduction is a max or min of f32, and kNan says whether it met a NaN
+  bool flag_nan_ = false;  // the pass has one reduction, a max or min of f32, and kNan is set if it has met a NaN
   const Xbyak::Opmask kNan{6};
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -49,7 +53,7 @@ class Encoder : public Xbyak::CodeGenerator {
   static X sized(int i, int bytes) {
     return X(bytes == 64 ? Xbyak::Operand::ZMM : bytes == 32 ? Xbyak::Operand::YMM : Xbyak::Operand::XMM, i);
   }
-  Xbyak::Ymm y(int i) const {  // what v(i) is, for instructions that begin at 256 bits
+  Xbyak::Ymm y(int i) const {  // v(i), for instructions of at least 256 bits
     if (v4()) return Xbyak::Zmm(i);
     return Xbyak::Ymm(i);
   }
@@ -58,7 +62,7 @@ class Encoder : public Xbyak::CodeGenerator {
     const Xbyak::Reg64 r[kPointers] = {rsi, r8, r9, r10, r11, r12, r13, r14, r15, rbx};
     return r[k];
   }
-  /// Base of an operand; one that found no register comes through rdx.
+  /// Base register of an operand; rdx, loaded here, for operands without one of their own.
   Xbyak::Reg64 base(int operand) {
     if (operand < kPointers) return pointer(operand);
     mov(rdx, ptr[rsp + kMorePointers + 8 * operand]);
@@ -66,7 +70,7 @@ class Encoder : public Xbyak::CodeGenerator {
   }
   int size_of(int operand) const { return static_cast<int>(dtype_size(s_.operands[at(operand)].dtype)); }
 
-  // Constants: one element that is broadcast where it is used (AVX-512), else a whole vector.
+  // Constants: one element, broadcast where it is used (AVX-512), else a whole vector.
   Xbyak::Address constant(std::uint64_t bits, bool wide) {
     if (!wide) bits &= 0xffffffffu;
     Xbyak::Label& l = constants_[{bits, wide}];
@@ -78,7 +82,8 @@ class Encoder : public Xbyak::CodeGenerator {
     for (auto& [what, label] : constants_) {
       L(label);
       const auto [bits, wide] = what;
-      for (int b = 0; b < (v4() ? 1 : vector_bytes() / (wide ? 8 : 4)); ++b) wide ? dq(bits) : dd(static_cast<std::uint32_t>(bits));
+      for (int b = 0; b < (v4() ? 1 : vector_bytes() / (wide ? 8 : 4)); ++b)
+        wide ? dq(bits) : dd(static_cast<std::uint32_t>(bits));
       if (v4() && !wide) dd(0);
     }
     align(64);
@@ -114,7 +119,7 @@ class Encoder : public Xbyak::CodeGenerator {
   }
 
   // ---- reductions ----
-  /// The value that changes nothing, in every lane.
+  /// The identity, in every lane.
   void identity(const Accumulator& a, const X& d) {
     load_constant(d.getIdx(), identity_bits(a), s_.wide);
   }
@@ -128,7 +133,8 @@ class Encoder : public Xbyak::CodeGenerator {
       default: break;
     }
     if (is_mask(a.format)) return largest ? ~std::uint64_t{0} : 0;
-    if (real) return (wide ? 0x7ff0000000000000u : 0x7f800000u) | (largest ? 0 : wide ? std::uint64_t{1} << 63 : 0x80000000u);
+    if (real)
+      return (wide ? 0x7ff0000000000000u : 0x7f800000u) | (largest ? 0 : wide ? std::uint64_t{1} << 63 : 0x80000000u);
     switch (a.format) {
       case Format::i32: return largest ? 0x7fffffffu : 0x80000000u;
       case Format::u32: return largest ? 0xffffffffu : 0;
@@ -136,7 +142,7 @@ class Encoder : public Xbyak::CodeGenerator {
       default: return largest ? 0x7fffffffffffffffu : std::uint64_t{1} << 63;
     }
   }
-  /// d = d combined with x, as the interpreter's partial results meet their elements; t, u: scratch.
+  /// d = d combined with x, as the interpreter adds an element to a partial result; t, u: scratch.
   void combine(const Accumulator& a, const X& d, const X& x, const X& t, const X& u) {
     const bool wide = width_of(a.format) == 8, real = is_float(a.format), larger = a.kind == Reduction::max;
     switch (a.kind) {
@@ -155,7 +161,7 @@ class Encoder : public Xbyak::CodeGenerator {
       default: break;
     }
     if (is_mask(a.format)) return logic(larger ? P::ior : P::iand, d, d, x, false);
-    if (real) {  // a NaN that is there stays; one that comes is the second operand, which wins
+    if (real) {  // a NaN in d stays; a NaN in x wins as the second operand
       auto extreme = [&](const X& r) {
         if (larger) wide ? vmaxpd(r, d, x) : vmaxps(r, d, x);
         else wide ? vminpd(r, d, x) : vminps(r, d, x);
@@ -187,11 +193,11 @@ class Encoder : public Xbyak::CodeGenerator {
   Mode mode_{};
   std::map<std::pair<std::uint64_t, bool>, Xbyak::Label> constants_;
   Xbyak::Label lane_numbers_;
-  std::vector<std::function<void()>> cold_;  // code that rarely runs, after everything else
+  std::vector<std::function<void()>> cold_;  // code that rarely runs, placed after everything else
   std::deque<Xbyak::Label> labels_;
   Xbyak::Address memory_{Xbyak::Address(0, false, Xbyak::RegExp(Xbyak::Reg64(4)))};
   X register_{0};
-  int save_ = -1;  // where calls of the host keep all registers
+  int save_ = -1;  // frame offset where host calls save all registers
 
   Xbyak::Address address(const Place& p) {
     switch (p.kind) {
@@ -200,7 +206,7 @@ class Encoder : public Xbyak::CodeGenerator {
       default: return ptr[base(p.at) + rax * size_of(p.at) + static_cast<int>(p.bits) * vector_bytes()];
     }
   }
-  /// The operand where it lies.
+  /// The operand in its register or in memory.
   const Xbyak::Operand& rm(const Place& p) {
     if (p.kind == Place::Kind::reg) return register_ = v(p.at);
     return memory_ = address(p);
@@ -272,7 +278,8 @@ class Encoder : public Xbyak::CodeGenerator {
       case P::fma:
       case P::fnma: return fused(m);
       case P::cmp: {
-        const std::uint8_t p = imm == kLess ? 0x11 : imm == kLessEqual ? 0x12 : imm;  // quiet: without an exception for NaN
+        // Quiet: without an exception for NaN.
+        const std::uint8_t p = imm == kLess ? 0x11 : imm == kLessEqual ? 0x12 : imm;
         if (v4()) w ? vcmppd(k(m.out), a, rm(m.in[1]), p) : vcmpps(k(m.out), a, rm(m.in[1]), p);
         else w ? vcmppd(d, a, rm(m.in[1]), p) : vcmpps(d, a, rm(m.in[1]), p);
         return;
@@ -310,11 +317,12 @@ class Encoder : public Xbyak::CodeGenerator {
       case P::store: return store(m);
       case P::accumulate: return accumulate(m);
       case P::set_slot:
-        m.in[0].at >= kFirstMask ? kmovw(ptr[rsp + slot_offset_[m.imm]], k(m.in[0].at)) : vmovaps(ptr[rsp + slot_offset_[m.imm]], a);
+        m.in[0].at >= kFirstMask ? kmovw(ptr[rsp + slot_offset_[m.imm]], k(m.in[0].at))
+                                 : vmovaps(ptr[rsp + slot_offset_[m.imm]], a);
         return;
       case P::host: return host(g.host[m.imm], m);
       case P::constant:
-      case P::slot: return;  // used from where they lie
+      case P::slot: return;  // used in place
     }
 #undef BORA_REAL
 #undef BORA_WHOLE
@@ -352,9 +360,10 @@ class Encoder : public Xbyak::CodeGenerator {
     const int size = size_of(operand), lane = m.wide ? 8 : 4, whole = s_.wide ? 8 : 4;
     const bool tail = mode_ == Mode::tail, copied = tail && !v4() && size != whole;
     const int first = mode_ == Mode::main ? m.copy * lanes() * size : 0;
-    return {copied ? Xbyak::RegExp(rsp) + kCopy : Xbyak::RegExp(base(operand)) + rax * size + first, size, lane, tail && !copied, copied};
+    return {copied ? Xbyak::RegExp(rsp) + kCopy : Xbyak::RegExp(base(operand)) + rax * size + first, size, lane,
+            tail && !copied, copied};
   }
-  /// kRest elements between the operand and the frame.
+  /// Copies kRest elements between the operand and the frame.
   void copy_elements(int operand, bool in) {
     const int size = size_of(operand);
     Xbyak::Label next;
@@ -416,14 +425,15 @@ class Encoder : public Xbyak::CodeGenerator {
     if (a.masked && !v4()) {
       vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
       a.size == 8 ? vmaskmovpd(to, v(m.temp[0]), part) : vmaskmovps(to, v(m.temp[0]), part);
-    } else if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 && operand < loop_operands()) {
+    } else if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 &&
+               operand < loop_operands()) {
       vmovntps(to, part);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(to, part) : vmovups(to, part);
     else if (v4()) a.size == 2 ? vpmovdw(to, part) : a.lane == 8 ? vpmovqb(to, part) : vpmovdb(to, part);
     else narrow(a, r, m.temp[0]);
     if (a.copied) copy_elements(operand, false);
   }
-  /// AVX2: the low bytes of every lane side by side; what they hold fits.
+  /// AVX2: packs the low bytes of every lane; the values fit.
   void narrow(const Access& a, int r, int temp) {
     const X t = sized(temp, 16), x = sized(r, 16);
     if (lanes() * a.lane == 32) vextracti128(t, Xbyak::Ymm(r), 1);
@@ -458,7 +468,7 @@ class Encoder : public Xbyak::CodeGenerator {
     s_.wide ? vmaskmovpd(place, t, acc) : vmaskmovps(place, t, acc);
   }
 
-  // ---- functions of the host ----
+  // ---- host functions ----
   void host(const HostCall& call, const Machine& m) {
     if (save_ < 0) save_ = frame_.take(32 * vector_bytes() + 128);
     Xbyak::Label& cold = labels_.emplace_back();

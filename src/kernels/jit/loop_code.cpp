@@ -8,12 +8,13 @@
 
 namespace bora::kernels::jit {
 namespace {
-constexpr std::int64_t kColumns = 4096;  // of a long row that threads may share: a multiple of every vector
-/// Results from this size on do not stay in the caches until they are read; written past them, their lines need not be read first.
+constexpr std::int64_t kColumns = 4096;  // unit in which threads share a long row: a multiple of every vector
+/// Results of this size or more leave the caches before they are read; stores that bypass the caches need not read the
+/// lines first.
 constexpr std::int64_t kStreamBytes = std::int64_t{32} << 20;
 constexpr double kNanosecondsPerCostHere = kNanosecondsPerCost / 2;
 
-/// How `perf` calls it: the operations, as far as they fit.
+/// The name that `perf` shows: the operations, as far as they fit.
 std::string name_of(const Loop& l) {
   std::string s = "bora_loop";
   for (const Instr& i : l.code) {
@@ -30,7 +31,8 @@ bool enabled() {
   static const bool on = [] {
     const char* v = std::getenv("BORA_JIT");
     const std::string_view w = v == nullptr || *v == 0 ? "on" : v;
-    check<ValueError>(w == "on" || w == "off", "BORA_JIT: '", w, "' is neither on (generate loops) nor off (interpret them)");
+    check<ValueError>(w == "on" || w == "off", "BORA_JIT: '", w,
+                      "' is neither on (generate loops) nor off (interpret them)");
     return w == "on";
   }();
   return on;
@@ -82,7 +84,7 @@ const void* LoopCode::entry(const LoopKernel& k, const LoopArgs& a, const Grid& 
   std::call_once(stream_once_, [&] {
     try {
       stream_.emplace(assemble(make_sections(k), Stores::stream), name_of(k.loop));
-    } catch (const Uncovered&) {}  // a few bytes longer than the other, which just had room
+    } catch (const Uncovered&) {}  // a few bytes longer than the cached code, which just fitted
   });
   return stream_ && stream_->entry() != nullptr ? stream_->entry() : memory_.entry();
 }
@@ -120,7 +122,8 @@ void LoopCode::call(const void* code, const LoopArgs& a, const Grid& g, std::int
   const Call c = call_of(a, g, row, rows, begin, end);
   reinterpret_cast<void (*)(const Call*)>(const_cast<void*>(code))(&c);
 }
-void LoopCode::run_in_turn(const LoopArgs& a, const Grid& g, std::int64_t times, std::span<const std::int64_t> step) const {
+void LoopCode::run_in_turn(const LoopArgs& a, const Grid& g, std::int64_t times,
+                           std::span<const std::int64_t> step) const {
   Call c = call_of(a, g, 0, times, 0, g.columns);
   std::copy(step.begin(), step.end(), c.row_step);
   for (int f = 0; f < g.forms; ++f) c.form_row[f] = 0;
@@ -151,7 +154,7 @@ void LoopCode::run(const LoopKernel& k, const LoopArgs& a, const Grid& g) const 
     }
   };
   const auto least = g.rows == 1 ? 1 : grain(g.columns);
-  if (g.rows <= least) part(0, g.rows);  // as parallel_for would, without asking who else could help
+  if (g.rows <= least) part(0, g.rows);  // as parallel_for would, without looking for idle threads
   else parallel_for(g.rows, least, part);
 }
 }  // namespace bora::kernels::jit

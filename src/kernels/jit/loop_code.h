@@ -1,4 +1,4 @@
-// loop_code.h -- the machine code of a Loop and how it is run.
+// loop_code.h -- the machine code of a Loop and how to run it.
 #pragma once
 #include <mutex>
 #include <optional>
@@ -23,17 +23,19 @@ class LoopCode {
  private:
   LoopCode(const LoopKernel&, const Sections&);
   LoopCode(const LoopKernel&, const Sections&, const std::vector<std::uint8_t>&);
-  /// The code for these arguments: past the caches where results are large, not read by the loop, and begin at whole vectors.
+  /// The code for these arguments: with streaming stores where results are large, not read by the loop, and aligned to
+  /// vectors.
   const void* entry(const LoopKernel&, const LoopArgs&, const Grid&) const;
-  /// What a call needs for rows [row, row + rows), which follow each other, columns [begin, end) of each.
-  Call call_of(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin, std::int64_t end) const;
+  /// Arguments for rows [row, row + rows), which follow each other, columns [begin, end) of each.
+  Call call_of(const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
+               std::int64_t end) const;
   void call(const void* code, const LoopArgs&, const Grid&, std::int64_t row, std::int64_t rows, std::int64_t begin,
             std::int64_t end) const;
   CodeMemory memory_;
   mutable std::once_flag stream_once_;
   mutable std::optional<CodeMemory> stream_;
   std::size_t code_bytes_;
-  std::vector<int> bytes_;  // per operand, of an element
+  std::vector<int> bytes_;  // element size of each operand
   std::vector<char> column_;
   int kept_rows_, kept_element_;
   std::uint32_t real_forms_;

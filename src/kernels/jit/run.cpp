@@ -1,5 +1,5 @@
-// loop_run.cpp -- the block interpreter. Each instruction is one kernel call over a block that stays in the first-level cache; short
-// rows are taken several at a time, so that what is done once per row is done for all of them in one call.
+// run.cpp -- the block interpreter. Each instruction is one kernel call over a block that stays in the first-level
+// cache; short rows are processed several at a time, so that one call does the work per row for all of them.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -10,9 +10,8 @@
 
 namespace bora::kernels {
 namespace {
-constexpr std::int64_t kBlockBytes =
-    4096;  // of a block: a multiple of 32 elements, so element i always meets partial sum i % 32
-constexpr std::int64_t kPartialBytes = 256;   // 32 partial results of a reduction
+constexpr std::int64_t kBlockBytes = 4096;   // a multiple of 32 elements: element i always goes into partial sum i % 32
+constexpr std::int64_t kPartialBytes = 256;  // 32 partial results of a reduction
 
 /// Scratch memory of this thread, kept between loops.
 class Scratch {
@@ -41,7 +40,7 @@ thread_local Scratch scratch;
 char* loop_scratch(std::size_t bytes) { return scratch.get(bytes); }
 namespace {
 
-/// What one thread needs to run a part of a loop.
+/// State of one thread that runs a part of a loop.
 class Runner {
  public:
   /// segments > 0: for split_row(), with memory of its own instead of the thread's.
@@ -105,14 +104,15 @@ class Runner {
   void split_row(std::int64_t row) {
     const auto partials = plan_.partials * kPartialBytes;  // of a segment
     passes(row, [&](const Pass& pass) {
-      parallel_for(segments_, grain_for(static_cast<double>(kSegment) * k_.cost * kNanosecondsPerCost), [&](std::int64_t begin, std::int64_t end) {
-        Runner hand(*this);  // shares what is one per row
-        hand.own_blocks();
-        for (auto s = begin; s < end; ++s) {
-          hand.partials_ = partials_ + s * partials;
-          hand.blocks(pass, s * kSegment, std::min(g_.columns, (s + 1) * kSegment));
-        }
-      });
+      parallel_for(segments_, grain_for(static_cast<double>(kSegment) * k_.cost * kNanosecondsPerCost),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     Runner hand(*this);  // shares the row values
+                     hand.own_blocks();
+                     for (auto s = begin; s < end; ++s) {
+                       hand.partials_ = partials_ + s * partials;
+                       hand.blocks(pass, s * kSegment, std::min(g_.columns, (s + 1) * kSegment));
+                     }
+                   });
       for (const Step& s : pass.columns)
         if (s.what == Step::What::reduce)
           for (std::int64_t other = 1; other < segments_; ++other)
@@ -137,7 +137,7 @@ class Runner {
   char* base_[kMaxOperands];
   std::int64_t bytes_[kMaxOperands], form_[4];
 
-  /// Buffers of this thread instead of those of the Runner that this one is a copy of.
+  /// Replaces the buffers of the copied Runner by buffers of this thread.
   void own_blocks() {
     char* m = scratch.get(static_cast<std::size_t>(place_bytes_ + plan_.slots * slot_bytes_));
     std::memcpy(m, place_, static_cast<std::size_t>(place_bytes_));
@@ -146,7 +146,7 @@ class Runner {
     pass_ = nullptr;
   }
   char* partials_of(const Step& s) const { return partials_ + s.partials * kPartialBytes; }
-  /// The passes over a row; over_columns(pass) does what is one per column.
+  /// Runs the passes over a row; over_columns(pass) runs the steps that are one per column.
   template <class F> void passes(std::int64_t row, F over_columns) {
     go_to(row);
     for (const Pass& pass : plan_.passes) {
@@ -198,7 +198,8 @@ class Runner {
           place_[v] = {kept_ + plan_.kept[v] * kept_bytes_ + c * width_of(format_of(k_.loop.code[v].dtype, k_.wide)),
                        0};
   }
-  /// After set_columns. Only the last pass writes results where they are stored: before it, memory may still have to be read.
+  /// After set_columns. Only the last pass writes results directly to their operands: before it, that memory may still
+  /// be read.
   void set_slots(const Pass& pass, std::int64_t n) {
     if (pass_ != &pass || pass_columns_ != n) {
       for (auto [v, slot] : pass.buffers) place_[v] = {slots_ + slot * slot_bytes_, n};
@@ -210,7 +211,7 @@ class Runner {
   }
   const Pass* pass_ = nullptr;
   std::int64_t pass_columns_ = -1;
-  /// The block buffer of a value that is one per row but is repeated along it to be reduced.
+  /// The block buffer of a row value that is repeated along the row for a reduction.
   Rows temporary(int v, std::int64_t n) const { return {slots_ + pass_->slot[v] * slot_bytes_, n}; }
 
   void steps(const std::vector<Step>& list, std::int64_t rows, std::int64_t n, std::int64_t column) {
@@ -280,7 +281,7 @@ const jit::LoopCode* code_for(const LoopKernel& k, const Grid& g, std::int64_t t
 }  // namespace
 
 void run_in_turn(const LoopKernel& k, const LoopArgs& a, std::int64_t times, std::span<const std::int64_t> step) {
-  if (times > 1 && a.extent[a.ndim - 1] > 0) {  // one row that other threads do not share: each time is a row of one call
+  if (times > 1 && a.extent[a.ndim - 1] > 0) {  // one row for this thread alone: the runs become rows of one call
     const Grid g(k, a);
     const bool alone = g.rows == 1 && static_cast<double>(g.columns) * k.cost * kNanosecondsPerCost < kWorthAThread;
     if (const auto* code = alone ? code_for(k, g, times) : nullptr) {

@@ -39,8 +39,8 @@ class Maker {
   const int n_;
   Sections out_;
   std::vector<int> slot_, first_;  // value -> slot; the pass that makes it first
-  std::vector<int> raw_slot_;      // reduction -> what came out of its accumulators
-  Graph* g_ = nullptr;             // being made
+  std::vector<int> raw_slot_;      // reduction -> slot of the raw result of its accumulators
+  Graph* g_ = nullptr;             // under construction
   std::vector<int> node_;          // value -> node of it
   int pass_ = 0;
 
@@ -51,7 +51,8 @@ class Maker {
   }
   int new_slot() { return out_.slots++; }
   int slot_node(int slot, Format f) {
-    return g_->add({.op = P::slot, .wide = width_of(f) == 8, .mask = is_mask(f), .imm = static_cast<std::uint64_t>(slot)});
+    return g_->add(
+        {.op = P::slot, .wide = width_of(f) == 8, .mask = is_mask(f), .imm = static_cast<std::uint64_t>(slot)});
   }
   int covered(int node, const Instr& i) const {
     if (node < 0)
@@ -63,7 +64,7 @@ class Maker {
     v = k_.canon[v];
     int& known = node_[static_cast<std::size_t>(v)];
     if (known >= 0) return known;
-    const int made = make(v);  // may move no element of node_: its size is fixed
+    const int made = make(v);  // does not move elements of node_: its size is fixed
     return node_[static_cast<std::size_t>(v)] = made;
   }
   int make(int v) {
@@ -110,7 +111,9 @@ class Maker {
       default: throw Uncovered{"value " + std::to_string(v) + " is used before it is made"};
     }
   }
-  std::uint64_t kept_operand(int v) const { return k_.loop.operands.size() + static_cast<std::size_t>(k_.blocks.kept[v]); }
+  std::uint64_t kept_operand(int v) const {
+    return k_.loop.operands.size() + static_cast<std::size_t>(k_.blocks.kept[v]);
+  }
   int step(int form, bool high, Format f) {
     int& slot = high ? out_.forms[form].high : out_.forms[form].low;
     if (slot < 0) slot = new_slot();
@@ -121,13 +124,14 @@ class Maker {
     const int x = trace_to_memory(*g_, format(i.in[0]), value(i.in[0]));
     g_->add({.op = P::store, .wide = width_of(format(i.in[0])) == 8, .in = {x, -1, -1, -1}, .imm = i.imm});
   }
-  /// A value of a row that is needed outside of the section that makes it.
+  /// Is this row value needed outside the section that computes it?
   bool outlives(int v) const {
     for (int u = v + 1; u < n_; ++u) {
       if (!k_.live[u] || k_.canon[u] != u) continue;
       for (auto x : code_[u].in)
         if (x >= 0 && k_.canon[x] == v &&
-            (k_.column[u] || code_[u].kind == Kind::store || code_[u].kind == Kind::reduce || k_.level[u] > k_.level[v]))
+            (k_.column[u] || code_[u].kind == Kind::store || code_[u].kind == Kind::reduce ||
+             k_.level[u] > k_.level[v]))
           return true;
     }
     return false;
@@ -164,13 +168,15 @@ class Maker {
       g_->add({.op = P::accumulate, .wide = width_of(f) == 8, .in = {x, -1, -1, -1}, .imm = p.reductions.size()});
       p.reductions.push_back({static_cast<Reduction>(i.imm), f, raw_slot_[static_cast<std::size_t>(v)]});
     }
-    if (last)  // all values first: a store may be over what another one reads
+    if (last)  // all values first: a store may overwrite an input of another one
       for (int v = 0; v < n_; ++v)
         if (is_column_store(v)) value(code_[v].in[0]);
     for (int v = 0; v < n_; ++v) {
       if (first_[v] != pass || k_.blocks.kept[v] < 0) continue;
       if ((width_of(format(v)) == 8) != k_.wide) throw Uncovered{"a dear value of another width than the loop"};
-      g_->add({.op = P::store, .wide = k_.wide, .in = {trace_to_reduce(*g_, format(v), node_[static_cast<std::size_t>(v)]), -1, -1, -1},
+      g_->add({.op = P::store,
+               .wide = k_.wide,
+               .in = {trace_to_reduce(*g_, format(v), node_[static_cast<std::size_t>(v)]), -1, -1, -1},
                .imm = kept_operand(v)});
     }
     if (last)
@@ -180,7 +186,7 @@ class Maker {
   bool is_column_store(int v) const {
     return code_[v].kind == Kind::store && k_.loop.operands[code_[v].imm].columns;
   }
-  /// What depends on nothing but constants and what is one per row is done once, before the columns.
+  /// Moves nodes that depend only on constants and row values out of the column loop, to the section before it.
   void hoist(PassSections& p) {
     auto& nodes = p.columns.nodes;
     std::vector<char> moves(nodes.size()), outside(nodes.size());

@@ -1,5 +1,5 @@
-// sections.h -- a Loop as straight-line sections of machine operations: for each pass over a row what is done once, then what is done
-// for each column; at the end the stores of what is one per row.
+// sections.h -- a Loop as straight-line sections of machine operations: for each pass over a row a section that runs
+// once and a section that runs for each column; at the end the stores of row values.
 #pragma once
 #include <string>
 #include "kernels/loop/plan.h"

@@ -23,7 +23,7 @@ template <class X> int node(X x) {
   else return x.v;
 }
 template <class X> int within(X x) { return node(x); }
-template <> int within<B>(B x) { return (word(x) & U(0xffu)).v; }  // u8 lives in 32 bits: cut what overflows
+template <> int within<B>(B x) { return (word(x) & U(0xffu)).v; }  // u8 is held in 32 bits: cut off the overflow
 
 #define BORA_UNARY(NAME, COST, DOMAIN, ...)                       \
   struct op_##NAME {                                              \
@@ -59,7 +59,7 @@ template <class X, Format Fm> void add_operations(Table& t) {
   if constexpr (accepts(Domain::DOMAIN, Fm)) t.op[k_##NAME][f] = trace1<op_##NAME, X>;
 #define BORA_BINARY(NAME, COST, DOMAIN, ...) \
   if constexpr (accepts(Domain::DOMAIN, Fm)) t.op[k_##NAME][f] = trace2<op_##NAME, X>;
-#define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                                                              \
+#define BORA_TERNARY(NAME, COST, DOMAIN, ...)                                                                          \
   if constexpr (Domain::DOMAIN == Domain::choose) t.op[k_##NAME][f] = trace3<op_##NAME, typename MaskFor<X>::type, X>; \
   else if constexpr (accepts(Domain::DOMAIN, Fm)) t.op[k_##NAME][f] = trace3<op_##NAME, X, X>;
 #include "kernels/loop/op_list.h"
@@ -95,7 +95,7 @@ constexpr Domain kDomain[] = {
 
 /// Truncates and saturates as the interpreter does; NaN gives 0.
 S to_i32(F x) {
-  S r = put<S>(P::truncate, x.v);  // the smallest where it does not fit
+  S r = put<S>(P::truncate, x.v);  // INT32_MIN where x does not fit
   r = select(x >= F(2147483648.f), S(INT32_MAX), r);
   return select(x == x, r, S(0));
 }
@@ -117,7 +117,7 @@ F from_u32(U x) {  // both halves are exact, so that only the sum rounds
 }
 D from_i64(L x) {
   if (v4()) return put<D>(P::to_float, x.v);
-  // The high word times 2^32 and the low word, each hung below a power of two: both exact, only the sum rounds.
+  // The high word times 2^32 and the low word, each in the low bits of a power of two: both exact, only the sum rounds.
   L low = (x & L(0xffffffff)) | L(0x4330000000000000);
   L high = ((x ^ L(INT64_MIN)) >> 32) | L(0x4530000000000000);
   return (real(high) - D(0x1.00000801p84)) + real(low);

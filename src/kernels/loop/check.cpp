@@ -1,4 +1,4 @@
-// loop_check.cpp -- is a Loop well formed; how it reads as text.
+// check.cpp -- whether a Loop is well formed, and its text form.
 #include <bit>
 #include <sstream>
 #include "bora/base/error.h"
@@ -16,7 +16,7 @@ struct Checker {
   template <class... P> void need(bool ok, std::size_t k, const P&... parts) const {
     check<ValueError>(ok, "fused loop, instruction ", k, ": ", parts..., "\n", ok ? std::string() : print(loop));
   }
-  /// All lanes are as wide; bool goes with both.
+  /// All lanes have one width; bool fits both.
   void same_width(std::size_t k, Dtype d) {
     if (d == boolean) return;
     const int w = dtype_size(d) == 8 ? 8 : 4;

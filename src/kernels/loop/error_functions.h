@@ -1,4 +1,4 @@
-// error_functions.h -- the error function and its kin on lanes.
+// error_functions.h -- the error function and related functions on lanes.
 #pragma once
 #include "kernels/loop/exp_log.h"
 
@@ -35,13 +35,13 @@ BORA_INLINE D erf(D x) {  // 1 - exp(-x^2) Q((x - 2) / (x + 2))
   D far = D(1.) - exp(-(t * t)) * polynomial((t - D(2.)) / (t + D(2.)), c);
   return select(a < D(1.), erf_near(x), with_sign(far, x));
 }
-/// exp(-x^2 / 2): the square's rounding would be felt in every digit of a small result.
+/// exp(-x^2 / 2); the rounding error of the square is compensated: it would show in every digit of a small result.
 template <class X> BORA_INLINE X bell(X x) {
   X h = x * x, half = same<X>(0.5);
   return exp_of_sum(-(half * h), -(half * fma(x, x, -h)));
 }
-/// erfc(x + low) with low less than the last bit of x: exp(-x^2) Q(t) / (1 + 2x), t = (x - 3) / (x + 3), after Shepherd and
-/// Laframboise 1981.
+/// erfc(x + low) with low less than the last bit of x: exp(-x^2) Q(t) / (1 + 2x), t = (x - 3) / (x + 3), after Shepherd
+/// and Laframboise 1981.
 template <class X> BORA_INLINE X erfc_of_sum(X x, X low) {
   X one = same<X>(1), limit = either<X>(10.5f, 28.), b = absolute(x);
   X a = vmin(limit, b), h = a * a;  // NaN stays: it is the second operand
@@ -66,7 +66,8 @@ template <class X> BORA_INLINE X erfc_of_sum(X x, X low) {
   return select(b < same<X>(0.475), one - erf_near(x), select(x < same<X>(0), same<X>(2) - far, far));
 }
 template <class X> BORA_INLINE X erfc(X x) { return erfc_of_sum(x, same<X>(0)); }
-/// The distribution function of the normal distribution, erfc(-x / sqrt 2) / 2: the rounding of x / sqrt 2 is not forgotten.
+/// The distribution function of the normal distribution, erfc(-x / sqrt 2) / 2; the rounding error of x / sqrt 2 is
+/// compensated.
 template <class X> BORA_INLINE X normal_cdf(X x) {
   X r = either<X>(0x1.6a09e6p-1f, 0x1.6a09e667f3bcdp-1), v = x * r;
   X low = fma(x, r, -v) + x * either<X>(1.21016171e-8f, -4.8336466567264565e-17);

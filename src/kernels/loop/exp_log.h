@@ -13,7 +13,8 @@ template <class X> BORA_INLINE X exp_reduce(X x, X& r) {
 }
 /// 2^Shift e^(x + extra), where extra is less than the last bit of x.
 template <int Shift = 0, class X> BORA_INLINE X exp_of_sum(X x, X extra) {
-  // Below this the result is 0. Masked scores are full of such numbers, and underflow traps to microcode: they go through as e^0.
+  // Below this the result is 0. Masked scores are full of such numbers, and underflow traps to microcode: they are
+  // computed as e^0.
   auto far = x < either<X>(-104.f, -746.);
   x = select(far, same<X>(0), vmin(either<X>(90.f, 711.), x));  // NaN stays: it is the second operand
   X r, n = exp_reduce(x, r);
@@ -110,7 +111,7 @@ template <class X> BORA_INLINE X log(X x) {
 }
 template <class X> BORA_INLINE X log1p(X x) {
   X one = same<X>(1), y = one + x, m, n = split(y, m);
-  X high = vmax(one, x), rest = vmin(one, x) - (y - high);  // what the rounding of 1 + x lost
+  X high = vmax(one, x), rest = vmin(one, x) - (y - high);  // the rounding error of 1 + x
   auto small = n == same<X>(0);
   X f = select(small, x, m - one);
   X low = scale(rest, vmax(-n, same<X>(-64))) * (one - f);  // log(m + rest 2^-n) - log m, 1 / m as 1 - f
@@ -122,9 +123,10 @@ template <class X> BORA_INLINE X log1p(X x) {
 }
 BORA_INLINE F tanh(F x) {
   constexpr double c[] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1};
-  // Squares of what is too small to matter would be denormal, and each use of one traps to microcode.
+  // Squares of tiny values would be denormal, and each use of one traps to microcode.
   F a = absolute(x), m = vmax(F(1e-10f), a), z = m * m, near = fma(polynomial(z, c) * z, x, x);
-  // 1 - 2 / (e^2a + 1): e^2a = 2^n e^2r needs no second part of ln 2 here, and its polynomial in pairs is the shorter chain.
+  // 1 - 2 / (e^2a + 1): e^2a = 2^n e^2r needs no second part of ln 2 here, and evaluating its polynomial in pairs
+  // shortens the dependency chain.
   F b = vmin(F(10.f), vmax(F(0.5f), a)), n = round(b * F(2.88539008f)), r = fnma(n, F(0x1.62e430p-2f), b), rr = r * r;
   F high = fma(rr, F(0x1.6a2446p-4f), fma(r, F(0x1.1239d6p-2f), F(0x1.5558f2p-1f)));
   F p = fma(rr, high, fma(r, F(0x1.555492p0f), F(0x1.fffffcp0f)));
@@ -141,7 +143,7 @@ template <class X> BORA_INLINE X logistic(X x) {
   X one = same<X>(1), e = exp(-absolute(x));
   return select(x < same<X>(0), e, one) / (one + e);
 }
-/// Its derivative, which y * (1 - y) does not give where y is nearly 1.
+/// The derivative of logistic; y * (1 - y) is inaccurate where y is nearly 1.
 template <class X> BORA_INLINE X logistic_slope(X x) {
   X e = exp(-absolute(x)), d = same<X>(1) + e;
   return e / (d * d);
@@ -168,14 +170,16 @@ template <class X> BORA_INLINE X arctanh(X x) {
   X a = absolute(x);
   return with_sign(same<X>(0.5) * log1p((a + a) / (same<X>(1) - a)), x);
 }
-/// The inverse root of the mantissa by Newton's iteration, which divides by nothing; then one step for the root with an exact residual.
+/// The inverse cube root of the mantissa by Newton's iteration, without divisions; then one step for the root with an
+/// exact residual.
 template <class X> BORA_INLINE X cbrt(X x) {
   constexpr double c[] = {0.124740558956, -0.686906071489, 1.5369933614, -1.8451907878, 1.87033464501};
   X a = absolute(x), zero = same<X>(0), third = same<X>(1 / 3.);
   auto tiny = a < either<X>(0x1p-126f, 0x1p-1022);
   X m, n = split(select(tiny, a * either<X>(0x1p24f, 0x1p54), a), m);
   X q = round(n * third), r = n - same<X>(3) * q, y = polynomial(m, c);  // m^(-1/3) to 4.5e-5
-  y = y * select(r < zero, same<X>(1.2599210498948731648), select(r > zero, same<X>(0.79370052598409973738), same<X>(1)));
+  y = y * select(r < zero, same<X>(1.2599210498948731648),
+                 select(r > zero, same<X>(0.79370052598409973738), same<X>(1)));
   m = m * select(r < zero, same<X>(0.5), select(r > zero, same<X>(2), same<X>(1)));
 #pragma GCC unroll 2
   for (int i = 0; i < (is_f32<X> ? 1 : 2); ++i) y = fma(y * third, fnma(m * y, y * y, same<X>(1)), y);

@@ -1,6 +1,7 @@
-// functions.h -- elementary functions, written once over lanes; what they may cost in ulp is measured by tests/laws/accuracy_test.cpp.
-// Sources of coefficients: Cephes (f32 exp, log, sin, cos, tanh), Giles 2010 (erf_inv, as XLA has it), Taylor series (f64), own
-// weighted least squares at 60 digits (erf; e^2r of tanh), own Chebyshev interpolation at 60 digits (erfc, cbrt).
+// functions.h -- elementary functions, written once over lanes; tests/laws/accuracy_test.cpp measures their errors in
+// ulp. Sources of coefficients: Cephes (f32 exp, log, sin, cos, tanh), Giles 2010 (erf_inv, as in XLA), Taylor series
+// (f64), own weighted least squares at 60 digits (erf; e^2r of tanh), own Chebyshev interpolation at 60 digits (erfc,
+// cbrt).
 #pragma once
 #include "kernels/loop/error_functions.h"
 #include "kernels/loop/host_math.h"
@@ -39,8 +40,9 @@ template <class X> BORA_INLINE X sin_quarter(X x, int quarter) {
       large, y, [quarter](typename X::Storage v) { return sin_large(v, quarter); }, x);
 }
 
-/// log x = high + low with some 12 more bits than a lane has, which x^y needs: y multiplies the error. x positive and finite.
-/// With s = f / (2 + f) and z = s^2, log(1 + f) = 2s + s z (2/3 + z P(z)): of all but P, what rounding loses is carried along.
+/// log x = high + low with some 12 more bits than a lane has, which x^y needs: y multiplies the error. x positive and
+/// finite. With s = f / (2 + f) and z = s^2, log(1 + f) = 2s + s z (2/3 + z P(z)); the rounding errors of all terms but
+/// P are carried along.
 template <class X> BORA_INLINE X log_pair(X x, X& low) {
   auto tiny = x < either<X>(0x1p-126f, 0x1p-1022);
   X m, n = split(select(tiny, x * either<X>(0x1p23f, 0x1p52), x), m);
@@ -74,7 +76,7 @@ template <class X> BORA_INLINE X float_power(X x, X y) {
   auto whole = round(y) == y;
   X half = y * same<X>(0.5);
   auto odd = whole & (round(half) != half);
-  auto grows = (ax > one) == (y > zero);  // of infinite exponents and of 0 and inf as a base
+  auto grows = (ax > one) == (y > zero);  // for infinite exponents and for bases 0 and inf
   r = select((ax == zero) | (ax == inf) | (absolute(y) == inf), select(grows, inf, zero), r);
   r = select((ax == one) & (absolute(y) == inf), one, r);
   r = select((x < zero) & ~whole & (ax != inf), same<X>(__builtin_nan("")), r);
@@ -109,7 +111,7 @@ template <class X> BORA_INLINE X power(X x, X y) {
   if constexpr (requires { sqrt(x); }) return float_power(x, y);
   else return whole_power(x, y);
 }
-/// Integers: x / 0 is all ones and the smallest by -1 wraps, as XLA.
+/// Integers: x / 0 is all ones and the smallest by -1 wraps, as in XLA.
 template <class X> BORA_INLINE X divide(X a, X b) {
   if constexpr (requires { sqrt(a); }) return a / b;
   else {
@@ -122,7 +124,7 @@ template <class X> BORA_INLINE X divide(X a, X b) {
     });
   }
 }
-/// C's fmod (the sign of x, exact); integers: x % 0 is 0, as NumPy.
+/// C's fmod (the sign of x, exact); integers: x % 0 is 0, as in NumPy.
 template <class X> BORA_INLINE X remainder(X x, X y) {
   using E = typename X::Storage;
   if constexpr (requires { sqrt(x); }) {

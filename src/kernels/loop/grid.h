@@ -1,4 +1,4 @@
-// loop_grid.h -- the iteration space of a loop that is run.
+// grid.h -- the iteration space of one run of a loop.
 #pragma once
 #include "kernels/loop/plan.h"
 
@@ -40,7 +40,7 @@ struct Grid {
     columns = extent[d - 1];
     for (int s = 0; s + 1 < d; ++s) rows *= extent[s];
   }
-  /// Dimension s of the arguments continues the last one written: a step there is a walk through all of s.
+  /// Does dimension s of the arguments continue the last one written: is one step there a walk through all of s?
   bool mergeable(const LoopArgs& a, int s, int d) const {
     if (extent[d - 1] == 1) return true;
     for (int o = 0; o < operands; ++o)
@@ -50,7 +50,7 @@ struct Grid {
     return true;
   }
   std::int64_t inner() const { return ndim > 1 ? extent[ndim - 2] : 1; }
-  /// Where a row is: coordinates of the outer dimensions.
+  /// Coordinates of a row in the outer dimensions.
   void coordinates(std::int64_t row, std::int64_t (&at)[kMaxDims]) const {
     for (int d = ndim - 2; d >= 0; --d) {
       at[d] = d == 0 ? row : row % extent[d];

@@ -23,7 +23,8 @@ double reduce_angle(double x, std::int64_t* quadrant) {
   const auto b = std::bit_cast<std::uint64_t>(x);
   const std::uint64_t m = (b & 0x000fffffffffffffull) | 0x0010000000000000ull;  // |x| = m * 2^e
   const int e = static_cast<int>(b >> 52 & 0x7ff) - 1075;
-  // |x| * 2/pi mod 4: bits of 2/pi before position e - 2 give multiples of 4. Three words from there: 2 integer bits, 190 of the fraction.
+  // |x| * 2/pi mod 4: bits of 2/pi before position e - 2 give multiples of 4. Three words from there: 2 integer bits,
+  // 190 of the fraction.
   using Wide = unsigned __int128;
   const int at = e - 2;
   const std::uint64_t w0 = two_over_pi(at), w1 = two_over_pi(at + 64), w2 = two_over_pi(at + 128);
@@ -41,7 +42,7 @@ double sin_large(double x, int quarter) {
   std::int64_t q;
   const double r = reduce_angle(x, &q);
   q += quarter;
-  // |r| <= pi/4: Taylor series to beyond the last bit, in fixed order so that no library's version shows.
+  // |r| <= pi/4: Taylor series to beyond the last bit, in fixed order: the bits depend on no library's version.
   const double z = r * r;
   double s = 0, c = 0;
   if (q & 1) {

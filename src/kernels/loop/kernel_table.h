@@ -1,11 +1,12 @@
-// kernel_table.h -- what an instruction set offers the block interpreter: kernels over rows of block elements, by operation and format.
+// kernel_table.h -- the block interpreter's kernels of one instruction set, over rows of block elements, by operation
+// and format.
 #pragma once
 #include <cstdint>
 #include "bora/base/dtype.h"
 #include "bora/kernels/cpu.h"
 
 namespace bora::kernels {
-/// How a value lies in a block: bf16 as f32, u8 in 32 bits, bool as all ones or 0, as wide as the loop it stands in.
+/// Representation of a value in a block: bf16 as f32, u8 in 32 bits, bool as all ones or 0 in the loop's lane width.
 enum class Format : std::uint8_t { f32, bf16, i32, u32, u8, mask32, f64, i64, mask64 };
 inline constexpr int kFormats = 9;
 constexpr int width_of(Format f) { return f < Format::f64 ? 4 : 8; }
@@ -43,21 +44,22 @@ struct Rows {
 };
 /// out[r, i] = f(in...[r, i]) for r < rows, i < n. out may be one of the inputs.
 using RowKernel = void (*)(const Rows* in, Rows out, std::int64_t rows, std::int64_t n);
-/// By the set of operands (bit j: operand j) that are one element per row instead of n.
+/// One kernel for each set of operands (bit j: operand j) that have one element per row instead of n.
 struct Kernel {
   RowKernel by_scalars[8] = {};
 };
-/// 32 interleaved partial results: element i of a row meets partial i % 32; then halving. partials: 32 block elements.
+/// 32 interleaved partial results: element i of a row goes into partial i % 32; then halving. partials: 32 block
+/// elements.
 struct ReduceKernel {
   void (*whole)(Rows in, void* out, std::int64_t rows, std::int64_t n) = nullptr;  // one result per row
   void (*begin)(void* partials) = nullptr;
-  void (*block)(void* partials, const void* in, std::int64_t n) = nullptr;  // n % 32 = 0 but for the last block
+  void (*block)(void* partials, const void* in, std::int64_t n) = nullptr;  // n % 32 = 0 except in the last block
   void (*end)(void* partials, void* out) = nullptr;
 };
 struct KernelTable {
-  Kernel op[kOps][kFormats];               // by the format of the last operand; bf16: null where f32 and rounding do it
+  Kernel op[kOps][kFormats];               // by the format of the last operand; bf16: null where f32, then rounding, do
   Kernel cast[kFormats][kFormats];         // [from][to]; null: nothing to do
-  Kernel load[kFormats], store[kFormats];  // between memory and block; scalars = 1 fills
+  Kernel load[kFormats], store[kFormats];  // between memory and block; by_scalars[1] fills
   Kernel round;                            // f32 -> bf16 within a block
   Kernel store_rounded;                    // f32 block -> bf16 memory
   ReduceKernel reduce[6][kFormats];

@@ -1,4 +1,4 @@
-// lane_basics.h -- what all functions on lanes share: constants, polynomials, signs, minima and maxima.
+// lane_basics.h -- common to all functions on lanes: constants, polynomials, signs, minima and maxima.
 #pragma once
 #include <type_traits>
 #ifdef BORA_RECORDED  // the third implementation of the lane contract: loops generated at run time

@@ -1,12 +1,17 @@
-// lanes.h -- the lane contract and its SIMD implementation. Elementary functions (functions.h) are written once over these types:
-//   F f32   U u32   S i32   B u8 (in 32 bits)   M a mask of 32-bit lanes        D f64   L i64   W a mask of 64-bit lanes
-// Each instruction set includes this header in a namespace of its own (BORA_ISA). Two rules give the same bits everywhere: only
-// correctly rounded or exact instructions (no rcpps, rsqrtps: makers differ); a*b+c is fused only where fma() is written.
-// The functions are written to lanes that may be recorded (jit/trace_lanes.h): they branch on any() only where it exists.
-//   numbers: + - * / -x  fma(a,b,c)  fnma(a,b,c) = c-a*b  vmin vmax (the second if either is NaN)  sqrt  round floor ceil trunc
-//   integers: + - * & | ^ ~  << n  >> n (logical)  shl shr sar by lanes     masks: < <= > >= == != & | ^ ~  any  select(m,a,b)
+// lanes.h -- the lane contract and its SIMD implementation. Elementary functions (functions.h) are written once over
+// these types:
+//   F f32   U u32   S i32   B u8 (in 32 bits)   M a mask of 32-bit lanes   D f64   L i64   W a mask of 64-bit lanes
+// Each instruction set includes this header in a namespace of its own (BORA_ISA). Two rules give the same bits
+// everywhere: only correctly rounded or exact instructions (no rcpps, rsqrtps: vendors differ); a*b+c is fused only
+// where fma() is written. The functions must also work on lanes that record (recording_lanes.h): they branch on any()
+// only where it exists.
+//   numbers: + - * / -x  fma(a,b,c)  fnma(a,b,c) = c-a*b  vmin vmax (the second if either is NaN)  sqrt
+//            round floor ceil trunc
+//   integers: + - * & | ^ ~  << n  >> n (logical)  shl shr sar by lanes
+//   masks: < <= > >= == != & | ^ ~  any  select(m,a,b)
 //   bits(F)->U  bits(D)->L  real(U)->F  real(L)->D  to_int(float)->integer (of whole numbers)  to_float(integer)
-//   scale(x, n) = x * 2^n with one rounding, n a whole number in a float lane; patch(m, y, f, x...): y, but f(x...) per lane where m.
+//   scale(x, n) = x * 2^n with one rounding, n a whole number in a float lane
+//   patch(m, y, f, x...): y, but f(x...) in the lanes of m
 #pragma once
 #include <immintrin.h>
 #include <cstdint>
@@ -90,12 +95,14 @@ using W = Mask<8>;
 template <class T> struct MaskOf { using type = Mask<sizeof(typename Lane<T>::Storage)>; };
 
 // clang-format off
-/// Signed integers wrap around, which C++ promises of unsigned ones only.
+/// Signed integers wrap, which C++ guarantees for unsigned ones only.
 template <class T> BORA_INLINE auto wrapping(Lane<T> a) { return a.v; }
 BORA_INLINE U::V wrapping(S a) { return reinterpret_cast<U::V>(a.v); }
 BORA_INLINE UV64 wrapping(L a) { return reinterpret_cast<UV64>(a.v); }
 #define BORA_OP(op, as) \
-  template <class T> BORA_INLINE Lane<T> operator op(Lane<T> a, Lane<T> b) { return Lane<T>(reinterpret_cast<typename Lane<T>::V>(as(a) op as(b))); }
+  template <class T> BORA_INLINE Lane<T> operator op(Lane<T> a, Lane<T> b) { \
+    return Lane<T>(reinterpret_cast<typename Lane<T>::V>(as(a) op as(b))); \
+  }
 #define BORA_PLAIN(a) (a).v
 BORA_OP(+, wrapping) BORA_OP(-, wrapping) BORA_OP(*, wrapping)
 BORA_OP(/, BORA_PLAIN) BORA_OP(&, BORA_PLAIN) BORA_OP(|, BORA_PLAIN) BORA_OP(^, BORA_PLAIN)
@@ -196,7 +203,7 @@ template <class T> BORA_INLINE typename MaskOf<T>::type operator!=(Lane<T> a, La
 template <class T> BORA_INLINE Lane<T> select(typename MaskOf<T>::type m, Lane<T> a, Lane<T> b) {
   return Lane<T>((typename Lane<T>::V)_mm256_blendv_epi8((__m256i)b.v, (__m256i)a.v, (__m256i)m.m));
 }
-// Two factors: the first product is exact, so only the second one rounds (or overflows), as one scaling instruction does.
+// Two factors: the first product is exact, so only the second one rounds (or overflows), as in one scaling instruction.
 BORA_INLINE F scale(F x, F n) {
   F h = floor(n * F(0.5f));
   auto power = [](F k) __attribute__((always_inline)) { return real((as_unsigned(to_int(k)) + U(127u)) << 23); };
@@ -226,7 +233,7 @@ template <int N> BORA_INLINE Mask<N> operator==(Mask<N> a, Mask<N> b) { return ~
 template <int N> BORA_INLINE Mask<N> operator!=(Mask<N> a, Mask<N> b) { return a ^ b; }
 template <int N> BORA_INLINE Mask<N> select(Mask<N> m, Mask<N> a, Mask<N> b) { return (m & a) | (~m & b); }
 
-// Shifts of the integer types that have no instruction of their own. A count of the width or more shifts everything out.
+// Shifts of the integer types without an instruction of their own. A count of the width or more shifts everything out.
 BORA_INLINE S shl(S a, S n) { return as_signed(shl(as_unsigned(a), as_unsigned(n))); }
 BORA_INLINE S shr(S a, S n) { return as_signed(shr(as_unsigned(a), as_unsigned(n))); }
 BORA_INLINE U sar(U a, U n) { return as_unsigned(sar(as_signed(a), as_signed(n))); }
@@ -234,7 +241,8 @@ BORA_INLINE B shl(B a, B n) { return B(shl(U(a.v), U(n.v)).v); }
 BORA_INLINE B shr(B a, B n) { return B(shr(U(a.v), U(n.v)).v); }
 BORA_INLINE B sar(B a, B n) { return as_byte(as_unsigned(sar(as_signed(U(a.v << 24)), as_signed(U(n.v)))) >> 24); }
 
-/// y, but f(x...) where m: for lanes too rare to be worth vector code. f is the same scalar code on every instruction set.
+/// y, but f(x...) where m: for cases too rare to be worth vector code. f is the same scalar code on every instruction
+/// set.
 template <class Mk, class X, class Fn, class... Xs> BORA_INLINE X patch(Mk m, X y, Fn f, Xs... x) {
   if (__builtin_expect(any(m), 0))
     for (int i = 0; i < X::size; ++i)

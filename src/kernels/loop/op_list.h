@@ -1,7 +1,8 @@
-// op_list.h -- every elementwise operation of fused loops, one line each: name, cost (instructions per element, roughly), domain, and
-// the function on lanes. Host table, dtype rules and the kernels of both instruction sets are derived from this list.
-// Domains: number (floats and integers), floating, integer, logic (bool and integers), ordered (numbers and bool), compare (ordered ->
-// bool), test (floating -> bool), choose (bool, any, any).
+// op_list.h -- every elementwise operation of fused loops, one line each: name, cost (instructions per element,
+// roughly), domain, and the function on lanes. The host table, the dtype rules and the kernels of both instruction sets
+// are derived from this list.
+// Domains: number (floats and integers), floating, integer, logic (bool and integers), ordered (numbers and bool),
+// compare (ordered -> bool), test (floating -> bool), choose (bool, any, any).
 // A new operation is one line here (and its function in functions.h where it is not an expression).
 #ifndef BORA_UNARY
 #error "define BORA_UNARY, BORA_BINARY and BORA_TERNARY (name, cost, domain, expression) before including op_list.h"

@@ -1,4 +1,4 @@
-// ops.cpp -- the operations as the host sees them: names, dtype rules, one element at a time.
+// ops.cpp -- the operations on the host: names, dtype rules, evaluation of one element.
 #include <array>
 #include <map>
 #include "bora/base/error.h"

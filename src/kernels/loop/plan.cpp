@@ -1,5 +1,6 @@
-// loop_plan.cpp -- from a Loop to lists of kernel calls: what is one per row, where a reduction ends a pass, which values are kept
-// between passes (dear ones) and which are made again (cheap ones), which block buffer holds what.
+// plan.cpp -- from a Loop to lists of kernel calls: which values are one per row, where a reduction ends a pass, which
+// values are kept between passes (expensive ones) and which are recomputed (cheap ones), which block buffer holds which
+// value.
 #include "kernels/loop/plan.h"
 #include <algorithm>
 
@@ -35,7 +36,7 @@ class Planner {
   const KernelTable& t_;
   const std::vector<Instr>& code_;
   const int n_;
-  std::vector<int>& canon_;  // casts that change no bit of a block are their input
+  std::vector<int>& canon_;  // a cast that changes no bit of a block stands for its input
   std::vector<char>&column_, &live_;
   std::vector<int> uses_;
   std::vector<int>& level_;
@@ -124,7 +125,7 @@ class Planner {
         k_.cost += i.kind == Kind::op ? element_op(i.op).cost + 2 : i.kind == Kind::random_bits ? 130 : 2;
     }
     k_.cost = std::max(1, k_.cost);
-    // A use of an identity cast is a use of what it stands for.
+    // A use of an identity cast counts as a use of its input.
     std::fill(uses_.begin(), uses_.end(), 0);
     for (int v = 0; v < n_; ++v)
       if (live_[v] && canon_[v] == v)
@@ -145,7 +146,7 @@ class Planner {
       k_.constant[v] = to_block(i.dtype, k_.wide, i.imm);
     }
   }
-  /// A column that is read where it lies in memory: 32- and 64-bit elements need no conversion.
+  /// Is v a column that is read in place? 32- and 64-bit elements need no conversion.
   bool in_place(int v) const {
     const Instr& i = code_[v];
     return i.kind == Kind::load && column_[v] && dtype_size(i.dtype) >= 4;
@@ -153,7 +154,7 @@ class Planner {
   std::int16_t place(int v, bool copied = false) const {
     return static_cast<std::int16_t>(in_place(v) && !copied ? n_ + static_cast<int>(code_[v].imm) : v);
   }
-  /// Two stores: a stored value that is read in place could be overwritten by the other store.
+  /// With two stores, a stored value that is read in place could be overwritten by the other store.
   bool needs_copy(int v) const {
     if (!in_place(v) || column_stores_ < 2) return false;
     for (int s = 0; s < n_; ++s)
@@ -162,7 +163,7 @@ class Planner {
   }
   std::int16_t source(int v) const { return place(v, needs_copy(v)); }
 
-  /// Appends the steps that make value v; its inputs exist.
+  /// Appends the steps that compute value v; its inputs exist.
   void make(std::vector<Step>& steps, int v, Plan& plan) const {
     const Instr& i = code_[v];
     Step s;
@@ -251,7 +252,7 @@ class Planner {
     s.run = k.by_scalars[spreads ? 1 : 0];
     steps.push_back(s);
   }
-  bool skipped(int v) const {  // its store rounds
+  bool skipped(int v) const {  // a cast that its store does
     for (int s = v + 1; s < n_; ++s)
       if (code_[s].kind == Kind::store && canon_[code_[s].in[0]] == v && rounded_by_store(code_[s])) return true;
     return false;
@@ -276,7 +277,7 @@ class Planner {
     p.kept.assign(n_, -1);
     for (int v = 0; v < n_; ++v)
       if (made(v) && !column_[v] && code_[v].kind != Kind::reduce) make(p.passes[level_[v]].rows, v, p);
-    std::vector<int> first(n_, -1), latest(n_, -1);  // the pass that makes it first; the last one that has it
+    std::vector<int> first(n_, -1), latest(n_, -1);  // value -> first pass that computes it; last pass that has it
     for (int pass = 0; pass <= last_; ++pass) {
       auto& steps = p.passes[pass].columns;
       auto visit = [&](auto&& self, int v) -> void {
@@ -307,14 +308,14 @@ class Planner {
     assign(p);
     find_direct(p);
   }
-  /// Block buffers by liveness within each pass.
+  /// Assigns block buffers by liveness within each pass.
   void assign(Plan& p) const {
     for (Pass& pass : p.passes) {
       pass.slot.assign(n_, -1);
       std::vector<int> last(n_, -1), free;
       int slots = 0;
       const int count = static_cast<int>(pass.columns.size());
-      // A column value, or the temporary in which a reduction repeats a row value (both named by the reduction's own number).
+      // A column value, or the temporary in which a reduction repeats a row value (named by the reduction's number).
       auto buffered = [&](const Step& s, int v) {
         return v >= 0 && v < n_ && p.kept[v] < 0 && (column_[v] || (s.partials == -2 && v == s.out) || s.form == -2);
       };

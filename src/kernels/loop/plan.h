@@ -1,4 +1,4 @@
-// loop_plan.h -- a Loop made ready to run: the passes over a row as lists of kernel calls between numbered places.
+// plan.h -- a Loop prepared to run: the passes over a row as lists of kernel calls between numbered places.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -31,24 +31,24 @@ struct Step {
   std::int16_t out = -1;
   RowKernel run = nullptr, then = nullptr;  // then: rounds the result in place (bf16)
   const ReduceKernel* reduce = nullptr;
-  int partials = -1;            // of a reduction: which buffer of 32
+  int partials = -1;            // of a reduction: number of its buffer of 32
   int form = -1, operand = -1;  // linear form; key
   Format format = Format::f32;
   void (*linear)(void*, std::int64_t, std::int64_t, std::int64_t) = nullptr;
   void (*random)(void*, std::int64_t, const std::uint32_t*, std::uint64_t, std::int64_t) = nullptr;
-  bool joinable = true;  // no operand is one per row: dense rows are one long row
+  bool joinable = true;  // no operand is one per row: dense rows can run as one long row
   int stores = -1;       // of a store: the operand, if its value may have been written there already
 };
-/// A value whose kernel may write into the stored operand itself, unless a later step reads memory that is the same.
+/// A value whose kernel may write into the stored operand itself, unless a later step reads the same memory.
 struct Direct {
   std::int16_t value;
   int operand;
-  std::uint32_t later;  // operands read after the value is made
+  std::uint32_t later;  // operands read after the value is computed
 };
 struct Pass {
   std::vector<Step> rows, columns;                             // one element per row, before the columns
   std::vector<std::int16_t> slot;                              // value -> block buffer, or -1
-  std::vector<std::pair<std::int16_t, std::int16_t>> buffers;  // the column values that have one, with it
+  std::vector<std::pair<std::int16_t, std::int16_t>> buffers;  // (column value, its block buffer)
 };
 struct Plan {
   std::vector<Pass> passes;
@@ -60,15 +60,16 @@ struct Plan {
 namespace jit {
 class LoopCode;
 }
-/// Whether a kernel has machine code of its own: when it has run long enough to pay for it, never, or at once. All give the same bits.
+/// When a kernel gets machine code: once it has run long enough to pay for it, never, or at once. All give the same
+/// bits.
 enum class Code : std::uint8_t { by_work, interpreted, generated };
 class LoopKernel {
  public:
   LoopKernel(const Loop&, Isa, Code);
-  /// The code to run this time, or null: interpret. `nanoseconds`: what the interpreter would take, roughly. Any thread.
+  /// The code to run this time, or null: interpret. `nanoseconds`: rough time of the interpreter. Thread-safe.
   const jit::LoopCode* code(double nanoseconds) const;
-  /// The same loop with vectors of half the size, generated when first asked for: a row that is no longer fills them, and what is stored
-  /// with a mask cannot be handed to the load of the next row.
+  /// The same loop with vectors of half the size, generated on first use, for rows that fit one of those: a full vector
+  /// needs no masked store, which could not be forwarded to the load of the next row.
   const LoopKernel& halves() const;
   Loop loop;
   Isa isa;
@@ -79,12 +80,12 @@ class LoopKernel {
   std::vector<std::int16_t> row_array;  // value -> its array, or -1
   std::vector<std::uint64_t> constant;  // value -> block bits
   std::vector<std::int16_t> constants;  // the values that are constants
-  // What the passes follow from, by value: the value it is the same as (a cast that changes nothing), is it one per column, is it
-  // needed, which pass over the row may use it first.
+  // Analysis of each value, from which the passes follow. canon: the value it equals (a cast that changes nothing);
+  // level: the first pass over the row that may use it; column: is it one per column; live: is it needed.
   std::vector<int> canon, level;
   std::vector<char> column, live;
   int last_level = 0;
-  Plan whole;                           // rows that fit a block: every value is made once
+  Plan whole;                           // rows that fit a block: every value is computed once
   Plan blocks;                          // longer rows: passes over blocks
 
  private:
@@ -102,6 +103,6 @@ class LoopKernel {
 };
 /// The kernel for a given instruction set (tests compare them); not cached.
 LoopKernelPtr compile_for(const Loop&, Isa, Code = Code::interpreted);
-/// Throws ValueError with the reason if the Loop is not well formed. Says whether its lanes are 64 bits wide.
+/// Throws ValueError with the reason if the Loop is not well formed. Returns true if its lanes are 64 bits wide.
 bool check_loop(const Loop&);
 }  // namespace bora::kernels

@@ -8,7 +8,7 @@ namespace {
 template <class X, class I> bool fold_as(P op, const std::uint64_t* in, std::uint64_t imm, std::uint64_t& out) {
   const auto x = [&](int j) { return std::bit_cast<X>(static_cast<I>(in[j])); };
   const auto i = [&](int j) { return static_cast<I>(in[j]); };
-  auto number = [&](X v) {  // which NaN comes out is the machine's business
+  auto number = [&](X v) {  // NaN is not folded: machines differ in which NaN they return
     out = std::bit_cast<I>(v);
     return v == v;
   };
@@ -36,8 +36,8 @@ template <class X, class I> bool fold_as(P op, const std::uint64_t* in, std::uin
 }
 constexpr int arity(P op) {
   switch (op) {
-    case P::add: case P::sub: case P::mul: case P::div: case P::iadd: case P::isub: case P::imul: case P::iand: case P::ior:
-    case P::ixor: return 2;
+    case P::add: case P::sub: case P::mul: case P::div: case P::iadd: case P::isub: case P::imul: case P::iand:
+    case P::ior: case P::ixor: return 2;
     case P::fma: case P::fnma: return 3;
     case P::shl: case P::shr: return 1;
     default: return 0;  // never folded
@@ -91,9 +91,10 @@ int Graph::add(Node n) {
       known = known && c.op == P::constant;
       x[j] = c.imm;
     }
-    if (known && (n.wide ? fold_as<double, std::uint64_t>(n.op, x, n.imm, r) : fold_as<float, std::uint32_t>(n.op, x, n.imm, r)))
+    if (known && (n.wide ? fold_as<double, std::uint64_t>(n.op, x, n.imm, r)
+                         : fold_as<float, std::uint32_t>(n.op, x, n.imm, r)))
       return constant(r, n.wide);
-    // Bits that a shift drops need not be cut off before: a rounded bf16 on its way to memory.
+    // Bits that a shift drops need no mask before it: a rounded bf16 on its way to memory.
     if (n.op == P::shr) {
       const Node& cut = nodes[static_cast<std::size_t>(n.in[0])];
       if (cut.op == P::iand)

@@ -1,4 +1,5 @@
-// graph.h -- one straight-line section of a generated loop: SSA over lanes, made by tracing the functions of functions.h.
+// recorded.h -- one straight-line section of a generated loop: SSA over lanes, traced from the functions in
+// functions.h.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,11 +8,11 @@
 #include "bora/kernels/cpu.h"
 
 namespace bora::kernels::jit {
-/// What a node does, in machine terms. `wide`: on 64-bit lanes. Masks are vectors with AVX2, k registers with AVX-512.
+/// The machine operation of a node. `wide`: on 64-bit lanes. Masks are vectors with AVX2, k registers with AVX-512.
 enum class P : std::uint8_t {
   constant,   // imm: the bits of one lane
   slot,       // imm: a value that is one per row, kept in the frame
-  load,       // imm: operand; what is narrower than its lane is extended with zeros
+  load,       // imm: operand; elements narrower than the lane are zero-extended
   key,        // imm: operand * 2 + word of a random key
   form_low,   // imm: linear form; low or high half (wide: all) of its value at the first lane
   form_high,
@@ -45,8 +46,8 @@ struct Node {
   std::uint64_t imm = 0;
   bool operator==(const Node&) const = default;
 };
-/// A function of the host for single lanes, called with all lanes in memory: result and arguments of `lanes` elements of the
-/// section's lane type; lanes whose bit is not set in `mask` keep what `result` holds.
+/// A host function on single lanes, called with all lanes in memory: result and arguments of `lanes` elements of the
+/// section's lane type; lanes whose bit is not set in `mask` keep their value in `result`.
 struct HostCall {
   void (*call)(std::uint64_t closure, std::uint64_t mask, void* result, const void* a, const void* b, int lanes);
   std::uint64_t closure;

@@ -1,5 +1,6 @@
-// trace_lanes.h -- the lane contract of lanes.h implemented by a recorder: each operation becomes a node of a Graph, in the same
-// instructions that the lanes of the graph's instruction set use, so that a generated loop gives the bits of the interpreter.
+// recording_lanes.h -- the lane contract of lanes.h implemented by a recorder: each operation becomes a node of a
+// Graph, with the instructions that the lanes of the graph's instruction set use, so that a generated loop gives the
+// bits of the interpreter.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -9,7 +10,7 @@
 
 namespace bora::kernels::BORA_ISA {
 namespace {
-/// The graph that receives what is traced on this thread.
+/// The graph that this thread records into.
 thread_local jit::Graph* graph = nullptr;
 using jit::P;
 
@@ -51,7 +52,9 @@ template <int N> Mask<N> put_mask(P op, int a, int b = -1, std::uint64_t imm = 0
 inline bool v4() { return graph->isa == Isa::v4; }
 
 #define BORA_OP(op, real, whole) \
-  template <class T> Lane<T> operator op(Lane<T> a, Lane<T> b) { return put<Lane<T>>(Lane<T>::floating ? P::real : P::whole, a.v, b.v); }
+  template <class T> Lane<T> operator op(Lane<T> a, Lane<T> b) { \
+    return put<Lane<T>>(Lane<T>::floating ? P::real : P::whole, a.v, b.v); \
+  }
 BORA_OP(+, add, iadd) BORA_OP(-, sub, isub)
 BORA_OP(&, iand, iand) BORA_OP(|, ior, ior) BORA_OP(^, ixor, ixor)
 #undef BORA_OP
@@ -81,7 +84,7 @@ inline S operator>>(S a, int n) { return shifted(P::sar, a, n); }
 inline L operator<<(L a, int n) { return shifted(P::shl, a, n); }
 inline L operator>>(L a, int n) { return shifted(P::shr, a, n); }
 inline U rotl(U a, int n) { return v4() ? shifted(P::rotl, a, n) : (a << n) | (a >> (32 - n)); }
-inline L wide_product(L a, L b) {  // AVX2 multiplies words: the low ones, and what crosses over
+inline L wide_product(L a, L b) {  // AVX2 multiplies 32-bit words: the low product plus the cross products
   auto words = [](L x, L y) { return put<L>(P::umul32, x.v, y.v); };
   return words(a, b) + ((words(a >> 32, b) + words(a, b >> 32)) << 32);
 }
@@ -117,7 +120,8 @@ template <int N> Mask<N> operator&(Mask<N> a, Mask<N> b) { return put_mask<N>(P:
 template <int N> Mask<N> operator|(Mask<N> a, Mask<N> b) { return put_mask<N>(P::mor, a.m, b.m); }
 template <int N> Mask<N> operator^(Mask<N> a, Mask<N> b) { return put_mask<N>(P::mxor, a.m, b.m); }
 template <int N> Mask<N> operator~(Mask<N> a) { return put_mask<N>(P::mnot, a.m); }
-/// AVX-512 has every comparison; AVX2 has == and signed > of integers, and swaps, inverts or moves the sign bit for the others.
+/// AVX-512 has every comparison; AVX2 has == and signed > of integers: the others swap operands, invert the result or
+/// flip the sign bits.
 template <class T> auto compared(Lane<T> a, Lane<T> b, jit::Predicate p) {
   constexpr int n = sizeof(typename Lane<T>::Storage);
   if constexpr (Lane<T>::floating) return put_mask<n>(P::cmp, a.v, b.v, p);
@@ -135,7 +139,9 @@ template <class T> auto operator<(Lane<T> a, Lane<T> b) { return compared(a, b, 
 template <class T> auto operator<=(Lane<T> a, Lane<T> b) { return compared(a, b, jit::kLessEqual); }
 template <class T> auto operator==(Lane<T> a, Lane<T> b) { return compared(a, b, jit::kEqual); }
 template <class T> auto operator!=(Lane<T> a, Lane<T> b) { return compared(a, b, jit::kNotEqual); }
-template <class T> Lane<T> select(typename MaskOf<T>::type m, Lane<T> a, Lane<T> b) { return put<Lane<T>>(P::select, m.m, a.v, b.v); }
+template <class T> Lane<T> select(typename MaskOf<T>::type m, Lane<T> a, Lane<T> b) {
+  return put<Lane<T>>(P::select, m.m, a.v, b.v);
+}
 template <class X> auto operator>(X a, X b) { return b < a; }
 template <class X> auto operator>=(X a, X b) { return b <= a; }
 template <int N> Mask<N> operator<(Mask<N> a, Mask<N> b) { return ~a & b; }
@@ -174,7 +180,7 @@ inline B shl(B a, B n) { return B::of(shl(word(a), word(n)).v); }
 inline B shr(B a, B n) { return B::of(shr(word(a), word(n)).v); }
 inline B sar(B a, B n) { return as_byte(as_unsigned(sar(as_signed(word(a) << 24), as_signed(word(n)))) >> 24); }
 
-/// A function of the host on single lanes. What it captures travels in 8 bytes.
+/// A host function on single lanes. Its captures are passed in 8 bytes.
 template <class X, class Fn, int Arity>
 void call_lanes(std::uint64_t closure, std::uint64_t mask, void* result, const void* a, const void* b, int lanes) {
   alignas(Fn) unsigned char f[sizeof(Fn)];

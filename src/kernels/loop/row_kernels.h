@@ -1,5 +1,5 @@
-// row_kernels.h -- a function on lanes becomes a kernel over rows, one for each set of operands that are constant along the row.
-// Included once per file of isa/, which instantiates it for the lane types it is about.
+// row_kernels.h -- turns a function on lanes into kernels over rows, one for each set of operands that are constant
+// along the row. Included once per file of isa/, which instantiates it for its lane types.
 #pragma once
 #include "kernels/loop/functions.h"
 #include "kernels/loop/kernel_table.h"
@@ -26,7 +26,7 @@ template <class X> struct Stream<X, true> {
   BORA_INLINE X part(std::int64_t, int) const { return value; }
 };
 template <class X> BORA_INLINE X within(X x) { return x; }
-BORA_INLINE B within(B x) { return B(x.v & 0xffu); }  // u8 lives in 32 bits: cut what overflows
+BORA_INLINE B within(B x) { return B(x.v & 0xffu); }  // u8 is held in 32 bits: cut off the overflow
 
 template <class Fn, bool Cheap, class... Streams> BORA_INLINE void one_row(void* out, std::int64_t n, Streams... s) {
   using X = decltype(within(Fn::f(s.full(0)...)));
@@ -84,8 +84,8 @@ template <class Fn> struct Rounded {
 template <class A, class C> inline constexpr bool same_type = false;
 template <class A> inline constexpr bool same_type<A, A> = true;
 
-/// The kernels of one operation for lanes X in format f. bf16 repeats f32 where nothing is rounded, rounds in the kernel where the
-/// operation is cheap, and leaves the rest to f32 and a step of its own.
+/// The kernels of one operation for lanes X in format f. bf16 uses the f32 kernel where nothing is rounded, rounds in
+/// the kernel where the operation is cheap, and otherwise runs the f32 kernel and a separate rounding step.
 template <class Fn, Op Id, int Cost, Domain Dom, class X, class... In> void add_with(KernelTable& t, Format f) {
   using Out = decltype(Fn::f(In{}...));
   fill_kernel<Fn, Cost <= 2, Out, 0, In...>(t.op[Id][static_cast<int>(f)]);

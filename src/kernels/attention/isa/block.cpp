@@ -1,6 +1,6 @@
-// isa/attention.cpp -- see attention_block.h. Products keep a block of the result in registers (as gemm_block.cpp does) and read one
-// operand number by number where it lies, the other as vectors; with tiles [keys][queries] no product needs its operands packed, but for
-// the queries.
+// isa/block.cpp -- see attention/block.h. Products keep a block of the result in registers (as gemm/isa/block.cpp does)
+// and read one operand element by element in place, the other as vectors; with tiles [keys][queries] no product needs
+// packed operands, except for the queries.
 #include "kernels/attention/block.h"
 #include "kernels/attention/transpose.h"
 #include "kernels/loop/functions.h"
@@ -15,11 +15,11 @@ constexpr I max(I a, I b) { return a > b ? a : b; }
 template <class X> using Number = typename X::Storage;
 template <class X> constexpr int kQueries = 256 / static_cast<int>(sizeof(Number<X>));
 template <class X> constexpr int kVectors = kQueries<X> / X::size;
-constexpr int kGroup = 4;  // vectors of queries that are worked on at a time
-constexpr I kStep = 16;  // keys and queries in which a tile on the diagonal is cut: what lies above it is not computed
+constexpr int kGroup = 4;  // vectors of queries processed together
+constexpr I kStep = 16;    // a tile on the diagonal is cut into steps of 16 keys or queries: the part above is skipped
 
 #ifdef __AVX512F__
-constexpr int kSums = 24, kMostVecs = 4;  // registers that hold sums; the widest block
+constexpr int kSums = 24, kMostVecs = 4;  // registers for sums; vectors of the widest block
 #else
 constexpr int kSums = 12, kMostVecs = 2;
 #endif
@@ -37,10 +37,10 @@ BORA_INLINE F load_wide(const bfloat16* p, F) {
 #endif
 }
 
-// ---- products ----------------------------------------------------------------------------------------------------------
-enum class From { zero, sums, scaled };  // what the sums begin with: 0, c, or c times a factor for each column
-/// c[Rows, Vecs * size] = begin + a b, one chain of fused multiply-adds over k. ByColumn: a[r, p] at a[p * a_step + r], else at
-/// a[r * a_step + p].
+// ---- products ------------------------------------------------------------------------------------------------------
+enum class From { zero, sums, scaled };  // initial sums: 0, c, or c times a factor per column
+/// c[Rows, Vecs * size] = begin + a b, one chain of fused multiply-adds over k. ByColumn: a[r, p] at a[p * a_step + r],
+/// else at a[r * a_step + p].
 template <class X, int Rows, int Vecs, bool ByColumn> void block(I k, const Number<X>* a, I a_step, const Number<X>* b,
                                                                  I b_step, Number<X>* c, I c_step, From from,
                                                                  const Number<X>* factor) {
@@ -99,8 +99,8 @@ template <class X, bool ByColumn> void product(I m, I n, I k, const Number<X>* a
   }
 }
 
-// ---- getting operands into place -----------------------------------------------------------------------------------------
-/// to[c * to_step + r] = from[r * row + c], in the type computed in.
+// ---- layout of operands --------------------------------------------------------------------------------------------
+/// to[c * to_step + r] = from[r * row + c], in the compute type.
 template <class T, class In> void transpose(T* to, I to_step, const In* from, I row, I rows, I cols) {
   I r8 = 0, c8 = 0;
   if constexpr (sizeof(T) == 4) {
@@ -111,7 +111,7 @@ template <class T, class In> void transpose(T* to, I to_step, const In* from, I 
   for (I r = 0; r < rows; ++r)
     for (I c = r < r8 ? c8 : 0; c < cols; ++c) to[c * to_step + r] = static_cast<T>(from[r * row + c]);
 }
-/// A tile of queries (or of d_out) as [size of a head][queries], times scale; queries beyond n are 0.
+/// A tile of queries (or of d_out) as [head size][queries], times scale; queries beyond n are 0.
 template <class X, class In> void turned(Number<X>* to, const In* from, I row, I n, I size, Number<X> scale) {
   transpose(to, kQueries<X>, from, row, n, size);
   for (I d = 0; d < size; ++d) {
@@ -124,8 +124,8 @@ template <class X> struct RowsOf {
   const Number<X>* p;
   I step;
 };
-/// Rows that a product reads: where they lie if they are of the type computed in (and vectors may walk over them), else a copy, padded
-/// with 0.
+/// Rows as a product reads them: in place if they have the compute type (and, if read by vectors, need no padding),
+/// else a copy, padded with 0.
 template <class X, class In>
 RowsOf<X> rows_of(const In* from, I row, I n, I size, I padded, bool by_vectors, Number<X>* room) {
   if constexpr (sizeof(In) == sizeof(Number<X>))
@@ -142,8 +142,8 @@ template <class X, class Out> void put_row(Out* to, const Number<X>* from, I n, 
   for (I i = 0; i < n; ++i) to[i] = static_cast<Out>(from[i] * scale);
 }
 
-// ---- scores ------------------------------------------------------------------------------------------------------------
-/// One tile of queries against one tile of keys, and what is done to its scores.
+// ---- scores --------------------------------------------------------------------------------------------------------
+/// One tile of queries against one tile of keys, and the operations on its scores.
 template <class X> struct Tile {
   using T = Number<X>;
   using Whole = typename Ints<X>::Signed;
@@ -168,12 +168,12 @@ template <class X> struct Tile {
       query_segment[q] =
           c.query_segments.data ? static_cast<Id>(at<std::int32_t>(c.query_segments, min(q, nq - 1), 0)[0]) : 0;
   }
-  /// Element of the first query and key.
+  /// Element of query q and key t of the tile.
   template <class E> const E* at(const Call::Extra& x, I q = 0, I t = 0) const {
     return static_cast<const E*>(x.data) + x.batch[b] + h * x.head + g * x.group + (s0 + q) * x.query +
            (t0 + t) * x.key;
   }
-  /// Tiles of keys that the window meets.
+  /// Tiles of keys that overlap the window.
   I first(I j0) const { return max(j0, max(0, s0 - c.left) / kKeyTile); }
   I last(I j1) const { return min(j1, (max(0, min(c.keys, s0 + nq + c.right)) + kKeyTile - 1) / kKeyTile); }
 
@@ -226,9 +226,9 @@ template <class X> struct Tile {
     for (I t = 0; t < nk; ++t)
       for (I q = nq; q < Q; ++q) bias_room[t * Q + q] = 0;
   }
-  /// Is there more to do than take the products?
+  /// Do the scores need more than the products?
   bool special() const { return slope || bias || mask || edge || segments; }
-  /// Caps, biases and masks: what is masked becomes -inf.
+  /// Applies cap, bias and masks: masked scores become -inf.
   void adjust(T* scores) const {
     Whole position[kVectors<X>], segment[kVectors<X>];
     for (int v = 0; v < kVectors<X>; ++v) {
@@ -254,7 +254,7 @@ template <class X> struct Tile {
       }
     }
   }
-  /// What the weights are multiplied by: 0 or 1 / keep.
+  /// Draws the dropout factors of the weights: 0 or 1 / keep.
   void draw() {
     if (!c.random_key.data) return;
     drop = drop_room;
@@ -278,8 +278,8 @@ template <class X> struct Tile {
       }
   }
 };
-/// Calls f(first key, number of keys, first query) for parts of a tile: all of it, or on a diagonal steps of keys with the queries that may
-/// attend to them. What is left out is masked: weights of 0, and scores that nobody has computed.
+/// Calls f(first key, number of keys, first query) for parts of a tile: all of it, or on a diagonal steps of keys with
+/// the queries that may attend to them. The rest is masked: its weights are 0 and its scores are never computed.
 template <class X, class F> void steps(const Tile<X>& tile, F f) {
   constexpr I last = kKeyTile / kStep - 1;
   if (tile.begin[last] == 0) return f(I{0}, tile.nk, I{0});
@@ -302,7 +302,7 @@ void add_to_keys(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf<X>
                       padded, From::sums);
   });
 }
-/// to[queries, padded] = begin + from[keys][queries], turned, times rows of the keys [nk, padded].
+/// to[queries, padded] = begin + transposed from[keys][queries] times rows of the keys [nk, padded].
 template <class X>
 void add_to_queries(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf<X> rows, Number<X>* to, From begin) {
   constexpr I Q = kQueries<X>;
@@ -314,7 +314,7 @@ void add_to_queries(const Tile<X>& tile, I padded, const Number<X>* from, RowsOf
                      to + q * padded, padded, begin);
   }
 }
-/// e^x for x <= 0 (NaN stays). Below the normal numbers 0: they would cost more than the rest.
+/// e^x for x <= 0 (NaN stays). Denormal results become 0: they would cost more than all others.
 BORA_INLINE F exp_below(F x) {
   auto far = x < F(-87.3f);
   F r, n = exp_reduce(x, r);
@@ -328,8 +328,8 @@ template <class X> BORA_INLINE X finite_or_0(X x) {
   return select(x == X(-static_cast<Number<X>>(kInf)), same<X>(0), x);
 }
 
-/// Scores become weights relative to the running maximum; sums of exp and the factor for what was summed before follow. True: that
-/// factor is 1.
+/// Turns scores into weights relative to the running maximum, and updates the sums of exp and the factor that rescales
+/// the earlier sums. True: that factor is 1.
 template <class X>
 bool weigh(const Tile<X>& tile, Number<X>* scores, Number<X>* most, Number<X>* sum, Number<X>* factor) {
   constexpr I Q = kQueries<X>;
@@ -418,7 +418,8 @@ void forward(const Call& c, const AttentionPart& p, void* out, void* lse, const 
   }
 }
 
-/// Weights from scores, and from d (weights) in their place the derivatives of the scores; of the products q.k unless `to_bias`.
+/// Replaces scores by weights, and d (weights) by the derivatives of the scores: with respect to the products q.k, or
+/// to the bias if `to_bias`.
 template <class X> void differentiate(const Tile<X>& tile, Number<X>* scores, Number<X>* d_scores, const Number<X>* lse,
                                       const Number<X>* delta, bool to_bias) {
   constexpr I Q = kQueries<X>;
@@ -471,7 +472,7 @@ template <class X, class In> void backward(const Call& c, const AttentionGradien
       bool begun = false;
       for (I j = tile.first(p.j0), end = tile.last(p.j1); j < end; ++j) {
         if (!tile.move(j)) continue;
-        if (!begun) {  // of what nothing looks at nothing is read
+        if (!begun) {  // a tile of queries without keys is never read
           turned<X>(queries, q_from, heads * c.dim, tile.nq, c.dim, scale);
           turned<X>(d_out, d_from, heads * c.value_dim, tile.nq, c.value_dim, T(1));
           for (I x = 0; x < Q; ++x) {

@@ -1,6 +1,7 @@
-// isa/gemm_block.cpp -- packed panels and register tiles (the structure of Goto and van de Geijn 2008, "Anatomy of high-performance
-// matrix multiplication"): b is packed a slab of k x some columns at a time, a strip of rows at a time, and a tile of c of kRows x two
-// vectors stays in registers over a whole slab. bf16 becomes f32 while it is packed. Built once per instruction set.
+// isa/block.cpp -- packed panels and register tiles (the structure of Goto and van de Geijn 2008, "Anatomy of
+// high-performance matrix multiplication"): b is packed a slab of k x some columns at a time, a a strip of rows at a
+// time, and a tile of c of kRows x two vectors stays in registers over a whole slab. bf16 becomes f32 when packed.
+// Built once per instruction set.
 #include "kernels/gemm/block.h"
 #include "kernels/gemm/simd.h"
 
@@ -8,16 +9,18 @@ namespace bora::kernels::BORA_ISA {
 namespace {
 constexpr int kRows = Simd<float>::width == 16 ? 14 : 6;
 constexpr I kStripStep = kRows > 8 ? 16 : 8;  // a strip of a^T is packed as [k][kStripStep]
-constexpr I kLying = -1;                      // or read where it lies
+constexpr I kLying = -1;                      // or read in place
 
-/// Lines that will be wanted next: some of them, `step` apart, for every 16 of k; the next ones lie `next` behind. step 0: none.
+/// Lines to prefetch: for every 16 of k, some lines `step` bytes apart; the next group lies `next` bytes further on.
+/// step 0: none.
 struct Ahead {
   const char* p;
   I step, next;
 };
 enum class From { packed, fresh, direct };
-/// c[rows, columns] = (add ? c : 0) + a b, over one slab. a: element r, p at r * a_row + p * a_k. b: packed as [k][2 vectors]; fresh: not
-/// yet packed, so it is taken from `source` and left in b (the stores cost nothing beside the multiply-adds); direct: taken from `source`.
+/// c[rows, columns] = (add ? c : 0) + a b, over one slab. a: element r, p at r * a_row + p * a_k. b: packed as
+/// [k][2 vectors]; fresh: not packed yet, so it is read from `source` and stored to b (the stores cost nothing beside
+/// the multiply-adds); direct: read from `source`.
 template <class T, class In> struct Tile {
   I k;
   const T* a;
@@ -30,8 +33,8 @@ template <class T, class In> struct Tile {
   bool add;
   Ahead ahead;
 };
-/// Part: the last vector is not full. Row: distance of a's rows, a packed strip's, whose other stride is known too; 0: as the tile says;
-/// kLying: 1, and the other stride as the tile says.
+/// Part: the last vector is not full. Row: row stride of a in a packed strip, whose other stride is known too; 0: both
+/// strides are the tile's; kLying: row stride 1, the other stride is the tile's.
 template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> void tile(const Tile<T, In>& t) {
   using S = Simd<T>;
   constexpr int last = Vecs - 1;
@@ -43,20 +46,22 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) acc[r][v] = S::all(T(0));
 #pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r)  // also what is only written: it is rarely in a cache
+  for (int r = 0; r < Rows; ++r)  // prefetch c even if it is only written: it is rarely in a cache
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v)
       _mm_prefetch(reinterpret_cast<const char*>(t.c + r * t.ldc + v * S::width), _MM_HINT_T0);
   const T* a = t.a;
   T* b = t.b;
   const In* source = t.source;
-  const I row = Row == 0 ? t.a_row : Row == kLying ? 1 : Row, a_k = Row <= 0 ? t.a_k : Row == 1 ? kStripStep : 1, source_row = t.source_row;
+  const I row = Row == 0 ? t.a_row : Row == kLying ? 1 : Row, a_k = Row <= 0 ? t.a_k : Row == 1 ? kStripStep : 1,
+          source_row = t.source_row;
   auto step = [&] {
     typename S::V x[Vecs];
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) {
       if constexpr (from == From::packed) x[v] = S::load(b + v * S::width);
-      else if constexpr (Part) x[v] = v == last ? load_wide<T>(source + v * S::width, t.columns - last * S::width) : load_wide(source);
+      else if constexpr (Part)
+        x[v] = v == last ? load_wide<T>(source + v * S::width, t.columns - last * S::width) : load_wide(source);
       else x[v] = load_wide(source + v * S::width);
       if constexpr (from == From::fresh) S::store(b + v * S::width, x[v]);
     }
@@ -94,7 +99,8 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
       else S::store(to, t.add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
     }
 }
-/// Tiles of 1 .. kRows rows: two full vectors, two of which the second is not full, one that is not full. Row: of a packed strip.
+/// Tiles of 1 .. kRows rows, with two full vectors, one full and one partial, or one partial vector. Row: for packed
+/// strips.
 template <class T, class In, I Row> struct Tiles {
   using Fn = void (*)(const Tile<T, In>&);
   Fn f[3][3][kRows + 1];
@@ -112,14 +118,14 @@ template <class T, class In, I Row> struct Tiles {
 };
 
 // Packing.
-/// n contiguous values.
+/// Copies n contiguous values, widened.
 template <class T, class In> inline void copy_row(T* to, const In* from, I n) {
   using S = Simd<T>;
   I i = 0;
   for (; i + S::width <= n; i += S::width) S::store(to + i, load_wide(from + i));
   for (; i < n; ++i) to[i] = wide(from[i]);
 }
-/// Panels of `panel` columns, [k][panel] each; columns beyond n are zero.
+/// Packs b into panels of `panel` columns, [k][panel] each; columns beyond n are zero.
 template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, I n) {
   using S = Simd<T>;
   constexpr I panel = 2 * S::width;
@@ -150,16 +156,15 @@ template <class T, class In> void pack_b(T* to, const In* b, I row, I col, I k, 
       for (I i = 0; i < panel; ++i) to[p * panel + i] = i < w ? wide(from[p * row + i * col]) : T(0);
   }
 }
-/// Rows where k is contiguous, as [rows][Slab].
+/// Packs rows in which k is contiguous, as [rows][Slab].
 template <class T, class In, I Slab> void pack_rows(T* to, const In* a, I row, I rows, I k) {
   for (I r = 0; r < rows; ++r) copy_row(to + r * Slab, a + r * row, k);
 }
-/// Two strips, of `first` and `second` rows, as [k][kStripStep] each, in one walk over the lines that hold both.
+/// Packs two strips, of `first` and `second` rows, as [k][kStripStep] each, in one walk over the lines that hold both.
 template <class T, class In, I Slab> void pack_columns(T* to, const In* a, I row, I col, I first, I second, I k) {
   T* next = to + Slab * kStripStep;
   I p = 0;
-  if (row == 1 &&
-      col >= 2 * kStripStep)  // whole vectors: what is read beyond the strips lies before the end of the next row
+  if (row == 1 && col >= 2 * kStripStep)  // whole vectors: reads beyond the strips end within the next row
     for (; p + 1 < k; ++p) {
       copy_row(to + p * kStripStep, a + p * col, kStripStep);
       copy_row(next + p * kStripStep, a + p * col + first, kStripStep);
@@ -177,7 +182,7 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   static constexpr Tiles<T, In, slab> by_row;
   static constexpr Tiles<T, In, 1> by_k;
   static constexpr Tiles<T, In, kLying> lying;
-  // A strip of a^T whose lines all have room in L1 is read where it lies; lines further apart share too few of its sets.
+  // A strip of a^T whose lines all fit in L1 is read in place; lines further apart map to too few of its sets.
   const bool lies = sizeof(In) == size && g.a_row == 1 && g.a_col != 1 && g.a_col * size <= 1 << 10;
   const auto& tiles = g.a_col == 1 ? by_row.f : lies ? lying.f : by_k.f;
   T *strip = static_cast<T*>(scratch.memory), *packed = strip + kStripBytes / size, *sums = packed + kMostPacked / size;
@@ -185,16 +190,16 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
   auto* c = static_cast<Out*>(g.c);
   const I slabs = slab_count(d, g.k), strips = (g.m + kRows - 1) / kRows, panels = (g.n + panel - 1) / panel;
   auto r_begin = [&](I t) { return g.m * t / strips; };
-  // Little work for every element: it is taken where it lies.
+  // Little work per element: operands are read in place.
   const bool direct_b = g.b_col == 1 && (strips == 1 || g.k * g.n * size <= 12 << 10);
   const bool direct_a = sizeof(In) == size && direct_b && panels <= 4;
-  // Columns in even blocks, as many as a packed slab of b, and the sums of a strip, have room for.
+  // Columns in even blocks, as wide as the packed slab of b and the sums of a strip have room for.
   const I room = in_place ? panels : kSumsBytes / size / kRows / panel;
   const I most = min(room, direct_b ? panels : scratch.packed / size / ((g.k + slabs - 1) / slabs) / panel);
   const I blocks = (panels + most - 1) / most;
   for (I q = 0; q < blocks; ++q) {
     const I j0 = panels * q / blocks * panel, n = min(g.n, panels * (q + 1) / blocks * panel) - j0;
-    const I lot = in_place ? strips : kSumsBytes / size / n / kRows;  // of strips that sums have room for
+    const I lot = in_place ? strips : kSumsBytes / size / n / kRows;  // strips that fit in sums
     for (I t0 = 0; t0 < strips; t0 += lot) {
       const I t1 = min(strips, t0 + lot), first = r_begin(t0);
       for (I s = 0; s < slabs; ++s) {
@@ -216,13 +221,13 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
           } else if (lies) {
             if constexpr (sizeof(In) == size) x.a = from, x.a_row = 1, x.a_k = g.a_col;
             x.ahead = {reinterpret_cast<const char*>(from + rows) + 63, g.a_col * size, 16 * g.a_col * size};
-          } else {  // two strips at a time; what they leave of the lines asked for is asked for while the second one is computed
+          } else {  // packs two strips at a time; each of the two prefetches a part of the next pair's lines
             const I odd = (t - t0) % 2, second = odd || t + 1 == t1 ? 0 : r_begin(t + 2) - r_begin(t + 1);
             if (!odd) pack_columns<T, In, slab>(strip, from, g.a_row, g.a_col, rows, second, k);
             x.a = strip + odd * slab * kStripStep, x.a_row = 1, x.a_k = kStripStep;
             const I step = g.a_col * I{sizeof(In)};
             auto next = reinterpret_cast<const char*>(from + (rows + second) * g.a_row);
-            next += -reinterpret_cast<std::uintptr_t>(next) % 64;  // the line before is here
+            next += -reinterpret_cast<std::uintptr_t>(next) % 64;  // the line before it is cached already
             x.ahead = {next + odd * 64, step, 16 * step};
           }
           for (I j = 0; j < n; j += panel, x.b += k * panel, x.source += panel, x.c += panel, x.columns -= panel) {
@@ -233,7 +238,7 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
               way = From::packed;
             }
             tiles[static_cast<int>(way)][part][rows](x);
-            x.ahead.step = 0;  // asked for once
+            x.ahead.step = 0;  // prefetch once
           }
         }
       }

@@ -1,15 +1,16 @@
-// isa/gemm_thin.cpp -- products with a vector or a few: memory is read once, where it lies. The vectors' elements meet `width` rows or
-// columns of the matrix at a time; rows along which k is contiguous are turned in registers. Built once per instruction set.
+// isa/thin.cpp -- products of a matrix and one or a few vectors: the matrix is read once, in place. The vectors'
+// elements multiply `width` rows or columns of the matrix at a time; rows along which k is contiguous are transposed in
+// registers. Built once per instruction set.
 #include "kernels/gemm/block.h"
 #include "kernels/gemm/simd.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
-constexpr I kSlots = 64;  // vectors of results in the making, for each of the few
+constexpr I kSlots = 64;  // result vectors in progress, for each of the few
 
 enum class Order { by_k, by_row, by_row_far };
-/// sums[f][G vectors] (+)= one slab. x: [k][F]; y: the matrix, by_k: k contiguous, `step` from row to row; else `step` from k to k, far:
-/// from memory, lines ahead are asked for.
+/// sums[f][G vectors] (+)= one slab. x: [k][F]; y: the matrix. by_k: k is contiguous and `step` leads to the next row;
+/// otherwise `step` leads to the next k. far: y comes from memory, and lines ahead are prefetched.
 template <class T, class In, int F, int G, Order order>
 void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
   using S = Simd<T>;
@@ -56,8 +57,8 @@ void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
       S::store(to, add ? S::add(S::load(to), acc[f][g]) : acc[f][g]);
     }
 }
-/// By log2 of the number of vectors that go together, as many as registers allow: more than one where k is not contiguous (then few of the
-/// matrix's rows are walked at a time, which the prefetcher can follow).
+/// By log2 of the number of vectors processed together: as many as registers allow, fewer where k is contiguous (then
+/// few of the matrix's rows are walked at a time, which the prefetcher can follow).
 template <class T, class In> struct Slabs {
   using Fn = void (*)(I, const T*, const In*, I, T*, I, bool);
   Fn f[3][kThin + 1][4];
@@ -79,7 +80,7 @@ template <class T, class In> struct Slabs {
   constexpr Slabs() : f{} { put<1>(); }
 };
 
-/// few x many; matrix: y. Results at c_few, c_many.
+/// Shape and strides of a product few x many; y is the matrix, c the result.
 struct Thin {
   I few, many, k;
   I x_few, x_k, y_many, y_k, c_few, c_many;
@@ -97,7 +98,7 @@ template <class T, class In, class Out> void thin(const Thin& t, const In* x, co
   const bool as_is = sizeof(In) == sizeof(T) && t.few == 1 && t.x_k == 1;
   T *sums = scratch, *packed = scratch + kThin * ld;
   const I slabs = slab_count(d, t.k), slots = (t.many + width - 1) / width, step = by_k ? t.y_many : t.y_k;
-  auto begin = [&](I slot) { return min(slot * width, t.many - width); };  // the last one overlaps with the one before
+  auto begin = [&](I slot) { return min(slot * width, t.many - width); };  // the last vector overlaps the one before
   for (I u0 = 0; u0 < slots; u0 += kSlots) {
     I u1 = min(slots, u0 + kSlots);
     for (I s = 0; s < slabs; ++s) {

@@ -1,9 +1,11 @@
-// blocks.cpp -- what a block interpreter needs besides operations: casts, memory to block and back, reductions, linear forms, random bits.
+// blocks.cpp -- kernels of the block interpreter besides operations: casts, memory to block and back, reductions,
+// linear forms, random bits.
 #include "kernels/loop/row_kernels.h"
 
 namespace bora::kernels::BORA_ISA {
 namespace {
-// Element by element: the compiler vectorises what is worth it, and conversions are exact or correctly rounded either way.
+// Element by element: the compiler vectorises where that pays, and conversions are exact or correctly rounded either
+// way.
 template <Format> struct Block;
 template <> struct Block<Format::f32> { using T = float; };
 template <> struct Block<Format::bf16> { using T = float; };
@@ -168,7 +170,7 @@ template <class Fn, class X, After post> struct Reduce {
     for (int w = 16; w; w /= 2)
       for (int j = 0; j < w; ++j) a[j] = Fn::one(a[j], a[j + w]);
     if constexpr (std::is_floating_point_v<T> && (std::is_same_v<Fn, Largest> || std::is_same_v<Fn, Smallest>))
-      if (a[0] != a[0]) a[0] = static_cast<T>(__builtin_nan(""));  // which NaN came first is nobody's business
+      if (a[0] != a[0]) a[0] = static_cast<T>(__builtin_nan(""));  // one NaN for all: their order must not show
     if constexpr (post == After::bf16) return __builtin_bit_cast(float, rounded(a[0]));
     else if constexpr (post == After::byte) return a[0] & 0xffu;
     else return a[0];
