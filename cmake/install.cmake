@@ -1,8 +1,8 @@
-# cmake --install, then find_package(bora) or pkg-config from a program outside of the tree. The prefix may be moved afterwards.
+# cmake --install, then find_package(bora) or pkg-config from a program outside the tree. The prefix may be moved later.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# bora_component(NAME lib...): bora::NAME is bora::bora and the libraries whose types <bora/NAME.h> takes.
+# bora_component(NAME lib...): bora::NAME is bora::bora and the libraries whose types <bora/NAME.h> uses.
 function(bora_component name)
   add_library(bora_${name} INTERFACE)
   add_library(bora::${name} ALIAS bora_${name})
@@ -15,15 +15,17 @@ endfunction()
 function(bora_install)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/bora)
   install(TARGETS bora EXPORT bora_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  # Stripped: 52 MB become 9. The rest lies in .debug beside it, where debuggers and addr2line look for it.
+  # Strips the library from 52 MB to 9 MB. Debug information goes to .debug beside it, where debuggers look for it.
   install(CODE "
     set(folder \"${CMAKE_INSTALL_LIBDIR}\")
     cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
     set(folder \"\$ENV{DESTDIR}\${folder}\")
     set(debug \"\${folder}/.debug/$<TARGET_FILE_NAME:bora>.debug\")
     file(MAKE_DIRECTORY \"\${folder}/.debug\")
-    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --only-keep-debug \"$<TARGET_FILE:bora>\" \"\${debug}\" COMMAND_ERROR_IS_FATAL ANY)
-    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --strip-unneeded --remove-section=.gnu_debuglink \"--add-gnu-debuglink=\${debug}\"
+    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --only-keep-debug \"$<TARGET_FILE:bora>\" \"\${debug}\"
+      COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --strip-unneeded --remove-section=.gnu_debuglink
+      \"--add-gnu-debuglink=\${debug}\"
       \"\${folder}/$<TARGET_FILE_NAME:bora>\" COMMAND_ERROR_IS_FATAL ANY)
     file(CHMOD \"\${debug}\" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
     message(STATUS \"Installing: \${debug}\")")
@@ -32,15 +34,19 @@ function(bora_install)
     set_target_properties(bora_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
     install(TARGETS bora_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bora ${PROJECT_SOURCE_DIR}/transport/include/bora DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bora ${PROJECT_SOURCE_DIR}/transport/include/bora
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    PATTERN CMakeLists.txt EXCLUDE)
 
   install(EXPORT bora_targets NAMESPACE bora:: DESTINATION ${package})
-  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bora-config.cmake.in ${PROJECT_BINARY_DIR}/bora-config.cmake
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/cmake/bora-config.cmake.in ${PROJECT_BINARY_DIR}/bora-config.cmake
     INSTALL_DESTINATION ${package} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/bora-config-version.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${PROJECT_BINARY_DIR}/bora-config.cmake ${PROJECT_BINARY_DIR}/bora-config-version.cmake DESTINATION ${package})
+  install(FILES ${PROJECT_BINARY_DIR}/bora-config.cmake ${PROJECT_BINARY_DIR}/bora-config-version.cmake
+    DESTINATION ${package})
   file(RELATIVE_PATH BORA_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/bora.pc.in ${PROJECT_BINARY_DIR}/bora.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/bora.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

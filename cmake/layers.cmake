@@ -1,21 +1,24 @@
-# One OBJECT library per layer: registries fill themselves at start-up, and the linker of a static archive would drop them.
+# One OBJECT library per layer: registries fill themselves at start-up; a linker would drop them from a static archive.
 set(BORA_LAYERS "" CACHE INTERNAL "")
 
 function(bora_use_pch target)
   if(BORA_PCH)
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <sstream>
-      <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <sstream> <string>
+      <string_view> <unordered_map> <utility> <variant> <vector>)
   endif()
 endfunction()
 
-# bora_layer(NAME [LINK lib...]): src/NAME/*.cpp and those of its folders; what lies in a folder isa is built once per instruction set, in a
-# namespace of its own.
+# bora_layer(NAME [LINK lib...]): src/NAME/*.cpp and sources in its folders; sources in a folder isa are built once per
+# instruction set, each in its own namespace.
 function(bora_layer name)
   cmake_parse_arguments(L "" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/*/*.cpp)
   file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*/isa/*.cpp)
   add_library(bora_${name} OBJECT ${sources})
-  target_include_directories(bora_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
+  target_include_directories(bora_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(bora_${name} PUBLIC bora_flags PRIVATE bora_warnings OpenMP::OpenMP_CXX ${L_LINK})
   bora_use_pch(bora_${name})
@@ -27,13 +30,14 @@ function(bora_layer name)
     if(isa_sources)
       add_library(bora_${name}_${isa} OBJECT ${isa_sources})
       target_include_directories(bora_${name}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-      if(NOT TARGET bora_march_${isa})   # an option of its own would come before bora_flags' -march and lose
+      if(NOT TARGET bora_march_${isa})   # a direct option would precede bora_flags' -march and lose
         add_library(bora_march_${isa} INTERFACE)
         target_compile_options(bora_march_${isa} INTERFACE -march=x86-64-${isa})
       endif()
       target_link_libraries(bora_${name}_${isa} PRIVATE bora_flags bora_warnings bora_march_${isa})
       # g++ 12 reports intrinsics of AVX-512 as uninitialised.
-      target_compile_options(bora_${name}_${isa} PRIVATE -O3 -fno-math-errno -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)
+      target_compile_options(bora_${name}_${isa} PRIVATE
+        -O3 -fno-math-errno -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)
       target_compile_definitions(bora_${name}_${isa} PRIVATE BORA_ISA=${isa})
       list(APPEND BORA_LAYERS ${name}_${isa})
     endif()
@@ -48,11 +52,13 @@ function(bora_finish_library)
   endforeach()
   add_library(bora SHARED ${objects})
   add_library(bora::bora ALIAS bora)
-  target_include_directories(bora PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
+  target_include_directories(bora PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
     $<INSTALL_INTERFACE:include>)
   target_compile_features(bora PUBLIC cxx_std_20)
-  target_link_libraries(bora PRIVATE bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY OpenSSL::Crypto ZLIB::ZLIB
-    bora_transport backtrace ${CMAKE_DL_LIBS})
+  target_link_libraries(bora PRIVATE
+    bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY
+    OpenSSL::Crypto ZLIB::ZLIB bora_transport backtrace ${CMAKE_DL_LIBS})
   target_link_options(bora PRIVATE -Wl,-z,nodelete)   # its threads outlive a dlclose
   set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 endfunction()

@@ -1,5 +1,5 @@
-// The same model, bit for bit, initialised on any mesh: no rank ever holds the whole. Ranks are threads of this process here; with
-// Mesh::from_environment the same lines run on processes and hosts.
+// The same model, bit for bit, initialised on any mesh: no rank ever holds the whole model. Ranks are threads of this
+// process here; with Mesh::from_environment the same lines run on processes and hosts.
 #include <bora/bora.h>
 #include <bora/models/gpt2.h>
 #include <iostream>

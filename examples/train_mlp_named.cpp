@@ -1,7 +1,7 @@
-// Named axes: the model says what its axes mean, a mapping says where they go. Change the layout on the command line:
+// Named axes: the model names its axes, a mapping lays them out on the mesh. Change the layout on the command line:
 //   train_mlp_named                 one rank
-//   train_mlp_named data 4          four ranks, the batch split (data parallel)
-//   train_mlp_named fsdp 4          and the parameters stored in parts
+//   train_mlp_named data 4          four ranks, each with a part of the batch (data parallel)
+//   train_mlp_named fsdp 4          also with a part of the stored parameters
 //   train_mlp_named tensor 2        the hidden axis split
 #include <bora/bora.h>
 #include <bora/nn/layers.h>

@@ -11,7 +11,7 @@
 
 namespace bora::app {
 namespace {
-/// The short forms of settings, in the order in which they are written.
+/// The short forms of settings, in the order in which they are listed.
 void add_settings(CLI::App* command, Arguments& a) {
   for (std::string key : {"mesh", "layout", "threads", "out"}) {
     auto words = key == "mesh"      ? "data=2,model=1"
@@ -25,11 +25,14 @@ void add_settings(CLI::App* command, Arguments& a) {
   }
 }
 void add_config(CLI::App* command, Arguments& a, std::vector<std::string>& words) {
-  command->add_option("CONFIG.yaml", words, "a configuration file, if there is one, then key=value ...")->type_name("")->default_str("");
+  command->add_option("CONFIG.yaml", words, "a configuration file, if there is one, then key=value ...")
+      ->type_name("")
+      ->default_str("");
   add_settings(command, a);
-  command->footer([] { return "\nSettings and their defaults (bora help GROUP or KEY: fewer of them):\n" + settings_help(); });
+  command->footer(
+      [] { return "\nSettings and their defaults (bora help GROUP or KEY: fewer of them):\n" + settings_help(); });
 }
-/// `path` alone, or in one of the folders where programs are.
+/// Whether `path` is an executable file.
 bool can_run(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
@@ -48,19 +51,21 @@ bool is_config(const std::string& word) {
   std::error_code error;
   return word.ends_with(".yaml") || word.ends_with(".yml") || std::filesystem::exists(word, error);
 }
-/// What stands behind `launch --` names a program: a path to a file that can be run, which no configuration is, or a name in PATH.
+/// Whether the word after `launch --` names a program: the path of an executable file, which no configuration is, or a
+/// name in PATH.
 bool is_program(const std::string& word) {
   if (word.find('/') != std::string::npos) return can_run(word);
   return word != "train" && !is_setting(word) && !is_config(word) && in_path(word);
 }
-/// CONFIG, then key=value items, or these alone; a name of a command before it is allowed after `launch --`.
+/// CONFIG, then key=value items, or items alone; after `launch --` the word `train` may come first.
 void take_words(const std::vector<std::string>& words, bool launched, Arguments& a) {
   std::size_t i = launched && !words.empty() && words[0] == "train";
   if (i < words.size() && !is_setting(words[i])) {
     a.path = words[i++];
-    check<ConfigError>(!launched || i > 1 || is_config(a.path), "launch: '", a.path,
-                       "' is no configuration file, no setting key=value and no program: a program is named by its path (./",
-                       a.path, ") or lies in PATH");
+    check<ConfigError>(
+        !launched || i > 1 || is_config(a.path), "launch: '", a.path,
+        "' is no configuration file, no setting key=value and no program: a program is named by its path (./", a.path,
+        ") or lies in PATH");
   }
   std::vector<std::string> items(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
   for (auto& item : items)
@@ -81,12 +86,16 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
       "train", "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), or all there is");
   add_config(train, a, words);
   auto launch = app.add_subcommand(
-      "launch", "train with N processes, here or on other hosts: launch -n N [--] [train] [CONFIG.yaml] [key=value ...]; "
-                "or launch -n N -- comm ..., -- PROGRAM ...");
-  auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given")->default_str("");
+      "launch",
+      "train with N processes, here or on other hosts: launch -n N [--] [train] [CONFIG.yaml] [key=value ...]; "
+      "or launch -n N -- comm ..., -- PROGRAM ...");
+  auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given")
+                   ->default_str("");
   launch->add_option("--hosts", a.hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
   launch->add_option("--ssh", a.ssh, "command and options instead of ssh (or BORA_SSH)");
-  launch->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")->allow_extra_args(false);
+  launch
+      ->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
+      ->allow_extra_args(false);
   launch->add_option("--log-dir", a.log_dir, "a file for each rank's output");
   launch->add_option("--max-restarts", a.max_restarts, "start again after a rank was lost, so many times");
   add_config(launch, a, words);
@@ -103,7 +112,8 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   generate->add_option("--top-k", a.top_k, "choose among the k most likely; 0: all");
   generate->add_option("--seed", a.seed, "another seed, another text");
   auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
-  inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>, or the folder of a run: its newest one")->required();
+  inspect->add_option("CHECKPOINT", a.path, "OUT/checkpoints/step-<n>, or the folder of a run: its newest one")
+      ->required();
   inspect->add_flag("--blocks", a.details, "every block");
   auto comm = app.add_subcommand("comm", "how fast collectives are on this job: launch -n N -- comm");
   comm->add_option("--max-bytes", a.most_bytes, "largest vector");
@@ -116,7 +126,8 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   for (auto* command : {train, launch})
     command
         ->add_option("--resume", a.resume,
-                     "where the folder has checkpoints: latest (default), good: the newest that is whole, none: begin anew and keep them aside")
+                     "where the folder has checkpoints: latest (default), good: the newest that is whole, none: begin "
+                     "anew and keep them aside")
         ->check(CLI::IsMember({"latest", "good", "none"}))
         ->take_last();
   for (auto* command : {train, comm})
@@ -139,9 +150,10 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   }
   std::vector<const char*> given(argv, argv + argc);
   if (argc > 1 && std::string(argv[1]) == "launch") {
-    // What stands behind `--` is parsed as `bora train` does, unless it names another program.
+    // Words after `--` are parsed as for `bora train`, unless the first names another program.
     auto dashes = std::find(given.begin(), given.end(), std::string_view("--"));
-    if (dashes != given.end() && dashes + 1 != given.end() && (std::string_view(dashes[1]) == "comm" || is_program(dashes[1]))) {
+    if (dashes != given.end() && dashes + 1 != given.end() &&
+        (std::string_view(dashes[1]) == "comm" || is_program(dashes[1]))) {
       a.program.assign(dashes + 1, given.end());
       given.erase(dashes, given.end());
     }
@@ -188,11 +200,12 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   }
   check<ConfigError>(a.ranks >= 1, "-n: must be 1 or more, got ", a.ranks);
   check<ConfigError>(!a.explain || a.ranks <= 256, "-n: at most 256 ranks are explained, got ", a.ranks);
-  check<ConfigError>(!a.explain || a.hosts_explained == 0 || (a.hosts_explained > 0 && a.ranks % a.hosts_explained == 0), "--on: ",
-                     a.ranks, " ranks cannot be spread evenly over ", a.hosts_explained, " hosts");
+  check<ConfigError>(
+      !a.explain || a.hosts_explained == 0 || (a.hosts_explained > 0 && a.ranks % a.hosts_explained == 0),
+      "--on: ", a.ranks, " ranks cannot be spread evenly over ", a.hosts_explained, " hosts");
   check<ConfigError>(a.max_restarts >= 0, "--max-restarts: must be 0 or more, got ", a.max_restarts);
   check<ConfigError>(a.temperature >= 0, "--temperature: must be 0 or more, got ", a.temperature);
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();  // what CLI11 makes of more, too
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();  // CLI11 gives this for larger numbers too
   for (auto [name, value] : {std::pair{"--top-k", a.top_k}, {"--length", a.length}, {"--seed", a.seed}})
     check<ConfigError>(value >= 0 && value < most, name, ": must be 0 or more, and below 2^63 - 1");
   return a;

@@ -7,7 +7,17 @@
 
 namespace bora::app {
 struct Arguments {
-  enum class Command : std::uint8_t { train, launch, plan, eval, generate, inspect, doctor, comm, agent } command = Command::train;
+  enum class Command : std::uint8_t {
+    train,
+    launch,
+    plan,
+    eval,
+    generate,
+    inspect,
+    doctor,
+    comm,
+    agent
+  } command = Command::train;
   std::string path = {};                   // configuration file (empty: none), run folder or checkpoint
   std::vector<std::string> settings = {};  // key=value, short forms included
   bool insecure_private_network = false;   // train, comm
@@ -16,8 +26,8 @@ struct Arguments {
   int ranks = 1, max_restarts = 0;
   bool ranks_given = false;
   std::string log_dir = {}, hosts = {}, ssh = {};
-  std::vector<std::string> variables = {};  // names: carried to other hosts too
-  std::vector<std::string> program = {};  // what every rank runs if it is not `train`: comm or a program, and its arguments
+  std::vector<std::string> variables = {};  // names, sent to other hosts too
+  std::vector<std::string> program = {};  // run by every rank instead of `train`: comm or a program, and its arguments
   std::string interface_name = {};        // agent
   // generate
   std::string prompt = {};

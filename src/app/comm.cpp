@@ -1,4 +1,4 @@
-// How fast the collectives of this job are: a table, JSON, a plot; or what each one would do.
+// Measures the collectives of this job: a table, JSON, a plot; or explains what each algorithm would do.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -34,7 +34,7 @@ std::string rate_text(double bytes_per_second) {
   std::snprintf(text, sizeof text, "%.3g GB/s", bytes_per_second / 1e9);
   return text;
 }
-/// Bus bandwidth over size, both logarithmic; the dashed line is what one rank sends the next.
+/// Bus bandwidth over size, both logarithmic; the dashed line is the rate from a rank to the next.
 std::string svg(const std::vector<Measured>& all, double link) {
   double low = link, high = link;
   std::int64_t least = all.front().bytes, most = all.front().bytes;
@@ -50,11 +50,12 @@ std::string svg(const std::vector<Measured>& all, double link) {
   };
   auto y = [&](double rate) { return height - bottom - (height - top - bottom) * part(rate, low, high); };
   std::ostringstream o;
-  o << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 " << width
-    << ' ' << height << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  o << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 "
+    << width << ' ' << height
+    << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   auto text = [&](double px, double py, const char* anchor, const char* colour, const std::string& words) {
-    o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour << "\">" << words
-      << "</text>\n";
+    o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour << "\">"
+      << words << "</text>\n";
   };
   for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10)
     for (double rate : {power, 2 * power, 5 * power}) {
@@ -62,8 +63,10 @@ std::string svg(const std::vector<Measured>& all, double link) {
       o << "<path d=\"M" << left << ' ' << y(rate) << 'H' << width - right << "\" stroke=\"#ddd\"/>\n";
       text(left - 8, y(rate) + 4, "end", "#444", rate_text(rate));
     }
-  for (auto n = least; n <= most; n *= 4) text(x(static_cast<double>(n)), height - bottom + 18, "middle", "#444", bytes_text(n));
-  o << "<path d=\"M" << left << ' ' << y(link) << 'H' << width - right << "\" stroke=\"#444\" stroke-dasharray=\"4 3\"/>\n";
+  for (auto n = least; n <= most; n *= 4)
+    text(x(static_cast<double>(n)), height - bottom + 18, "middle", "#444", bytes_text(n));
+  o << "<path d=\"M" << left << ' ' << y(link) << 'H' << width - right
+    << "\" stroke=\"#444\" stroke-dasharray=\"4 3\"/>\n";
   double at = left;
   for (std::size_t k = 0; k < std::size(ops); ++k) {
     o << "<polyline fill=\"none\" stroke=\"" << colours[k] << "\" stroke-width=\"1.5\" points=\"";
@@ -92,9 +95,11 @@ int comm(const Arguments& a) {
   auto sizes = sizes_up_to(a.most_bytes);
   if (a.explain) {
     int hosts = a.hosts_explained > 0 ? a.hosts_explained : a.ranks;
-    std::printf("%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-17s %5s %8s %12s %12s %s\n", a.ranks,
-                hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams", "rank sends", "host sends",
-                hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");
+    std::printf(
+        "%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-17s %5s %8s %12s "
+        "%12s %s\n",
+        a.ranks, hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams",
+        "rank sends", "host sends", hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");
     for (auto op : ops)
       for (auto n : sizes) std::printf("%s", transport::explain(op, a.ranks, hosts, n).c_str());
     return 0;
@@ -103,25 +108,27 @@ int comm(const Arguments& a) {
   if (a.calibrate) config.calibrate = "on";
   config.build = "bora " BORA_VERSION " comm " + std::to_string(a.most_bytes);
   auto context = transport::join(config);
-  check<ConfigError>(context->size() > 1, "comm: one rank has nobody to talk to; start it as a job: bora launch -n 2 -- comm");
+  check<ConfigError>(context->size() > 1,
+                     "comm: one rank has nobody to talk to; start it as a job: bora launch -n 2 -- comm");
   transport::Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
   bool first = context->rank() == 0;
-  // Every rank sends to the next one: what a link carries. Where ranks share a host its memory is the link of some, and no share can be said.
+  // Every rank sends to the next one: the rate of a link. Between ranks that share a host the link is memory, and a
+  // share of the link has no meaning.
   auto link = transport::measure(*context, all, Op::permute, {sizes.back()}).front().bus_bandwidth;
   auto together = context->exchange(std::to_string(context->ranks_on_host()), "comm: ranks on each host");
   bool apart = std::all_of(together.begin(), together.end(), [](auto& ranks) { return ranks == "1"; });
   if (first)
-    std::printf("%d ranks, %d on this host, launcher: %s; a rank sends the next %.2f GB/s\n%-15s %10s %12s %10s%s\n", context->size(),
-                context->ranks_on_host(), config.launcher.c_str(), link / 1e9, "collective", "size", "time us", "bus GB/s",
-                apart ? "  of link" : "");
+    std::printf("%d ranks, %d on this host, launcher: %s; a rank sends the next %.2f GB/s\n%-15s %10s %12s %10s%s\n",
+                context->size(), context->ranks_on_host(), config.launcher.c_str(), link / 1e9, "collective", "size",
+                "time us", "bus GB/s", apart ? "  of link" : "");
   std::vector<Measured> found;
   for (auto op : ops)
     for (auto& m : transport::measure(*context, all, op, sizes)) {
       found.push_back(m);
       if (!first) continue;
-      std::printf("%-15s %10s %12.1f %10.3f", std::string(transport::op_name(op)).c_str(), bytes_text(m.bytes).c_str(), m.seconds * 1e6,
-                  m.bus_bandwidth / 1e9);
+      std::printf("%-15s %10s %12.1f %10.3f", std::string(transport::op_name(op)).c_str(), bytes_text(m.bytes).c_str(),
+                  m.seconds * 1e6, m.bus_bandwidth / 1e9);
       if (apart) std::printf(" %7.0f%%", 100 * m.bus_bandwidth / link);
       std::printf("\n");
     }

@@ -14,14 +14,14 @@
 namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
-/// Paths that stay right wherever a later command is run from.
+/// Makes paths absolute, so that a later command may run from any folder.
 Settings with_absolute_paths(Settings s) {
   if (!s.data.empty()) s.data = fs::absolute(s.data).lexically_normal();
   if (!s.out.empty()) s.out = fs::absolute(s.out).lexically_normal();
   if (!s.trace.empty()) s.trace = fs::absolute(s.trace).lexically_normal();
   return s;
 }
-/// What all ranks must have in common, a line each; paths, threads and the like may differ from host to host.
+/// The settings that all ranks must share, a line each; paths, threads and the like may differ between hosts.
 std::string common_ground(const Settings& settings, const MeshShape& mesh) {
   Settings s = settings, defaults;
   s.data = defaults.data;
@@ -43,11 +43,12 @@ std::vector<MeshAxis> mesh_axes(const Settings& s, int ranks) {
   return axes;
 }
 void set_threads(const Settings& s, int ranks_here) {
-  set_thread_count(0);  // of what affinity and cgroup allow
+  set_thread_count(0);  // the cores that affinity and cgroup allow
   if (s.threads > 0) return set_thread_count(static_cast<int>(s.threads));
   int share = std::max(1, thread_count() / ranks_here);
-  // Ranks that one launcher started here take cores of their own; under others (Slurm, mpirun) binding is theirs to do.
-  if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE"); rank && size && ranks_here > 1)
+  // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding.
+  if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE");
+      rank && size && ranks_here > 1)
     share = std::min(share, bind_to_share(std::atoi(rank), std::atoi(size)));
   set_thread_count(share);
 }
@@ -74,7 +75,7 @@ int train(const Arguments& a) {
   set_threads(s, context->ranks_on_host());
   if (config.rank == 0 && config.size > 1)
     std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
-  // A rank inside of a long kernel is ended after a second, with a line that a progress bar must not precede.
+  // A rank inside a long kernel is ended after a second, with a line; the progress bar is cleared before it.
   context->on_lost(
       [](const transport::RankLost&) {
         if (terminal_columns() > 0) std::fputs("\r\033[K", stderr);
@@ -90,8 +91,8 @@ int train(const Arguments& a) {
     model.reset();
     mesh.leave();
     return code;
-  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {  // the others wait for this rank no longer
-    context->abort(e.text());
+  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
+    context->abort(e.text());  // the other ranks stop waiting for this one
     throw;
   } catch (const std::exception& e) {
     context->abort(e.what());
@@ -128,7 +129,7 @@ int launch_ranks(const Arguments& a, const std::string& program) {
 int plan(const Arguments& a) {
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_settings(s);
-  std::int64_t ranks = 1;  // as many as the mesh says
+  std::int64_t ranks = 1;  // the product of the mesh's axes
   if (!s.mesh.empty() && s.mesh.find("-1") == std::string::npos) {
     for (std::size_t at = s.mesh.find('='); at != std::string::npos; at = s.mesh.find('=', at + 1))
       ranks = std::min<std::int64_t>(ranks, 1 << 30) * std::max(1, std::atoi(s.mesh.c_str() + at + 1));
@@ -173,11 +174,12 @@ int eval(const Arguments& a) {
 }
 
 namespace {
-/// The checkpoint at this path: itself, or the newest of a run or of what save_tree wrote.
+/// The checkpoint at this path: itself, or the newest of a run or of a folder from save_tree.
 std::string checkpoint_at(const std::string& path) {
   std::error_code error;
   if (fs::exists(path + "/manifest", error)) return path;
-  if (fs::exists(path + "/config.yaml", error) || fs::is_directory(path + "/checkpoints", error)) return checkpoint_of_run(path);
+  if (fs::exists(path + "/config.yaml", error) || fs::is_directory(path + "/checkpoints", error))
+    return checkpoint_of_run(path);
   auto saved = io::newest_checkpoint(path);
   return saved ? saved->folder : path;
 }

@@ -22,7 +22,7 @@ bool has_flag(const std::string& flags, const std::string& flag) {
   return (" " + flags + " ").find(" " + flag + " ") != std::string::npos;
 }
 
-/// Two ranks, as threads over real sockets, add a number.
+/// Two ranks, as threads over real sockets, compute a sum.
 std::string check_sockets() {
   std::string problems[2];
   auto root = RootSocket("").address();
@@ -43,11 +43,13 @@ std::string check_sockets() {
     if (!p.empty()) return p;
   return "two ranks over loopback sockets agree";
 }
-/// Which rank of which job a `bora train` would be here.
+/// The job and rank that `bora train` would have here.
 std::string launcher_here() {
   try {
     auto c = transport::config_from_environment();
-    if (c.size == 1) return "none: one process; for more: bora launch -n N, bora launch --hosts FILE, srun, mpirun (docs/transport.md)";
+    if (c.size == 1)
+      return "none: one process; for more: bora launch -n N, bora launch --hosts FILE, srun, mpirun "
+             "(docs/transport.md)";
     return c.launcher + ": rank " + std::to_string(c.rank) + " of " + std::to_string(c.size) + ", rank 0 at " + c.root +
            (c.secret.empty() ? ", no secret (BORA_SECRET_FILE): loopback only" : ", with a secret");
   } catch (const Error& e) { return e.text(); }
@@ -60,8 +62,8 @@ int doctor() {
   for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"})
     isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
   bool ok = has_flag(flags, "avx2") && has_flag(flags, "fma");
-  std::printf("bora      " BORA_VERSION "\ncpu       %s\nisa       %s%s\n", field_of("/proc/cpuinfo", "model name").c_str(),
-              isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
+  std::printf("bora      " BORA_VERSION "\ncpu       %s\nisa       %s%s\n",
+              field_of("/proc/cpuinfo", "model name").c_str(), isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
   set_thread_count(0);
   std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),
               field_of("/proc/meminfo", "MemTotal").c_str(), field_of("/proc/meminfo", "MemAvailable").c_str());

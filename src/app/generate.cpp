@@ -1,4 +1,4 @@
-// Text from a trained model, one byte after the other.
+// Generates text from a trained model, one byte at a time.
 #include <cstdio>
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
@@ -9,7 +9,7 @@ namespace bora::app {
 namespace {
 /// Scores of the byte after position `last` -> a byte, i32.
 Array choose(const Array& scores, const Array& key, double temperature, std::int64_t k) {
-  if (temperature < 1e-6) return argmax(scores, -1);  // what it comes to; dividing by less leaves f32
+  if (temperature < 1e-6) return argmax(scores, -1);  // the limit; dividing by less overflows f32
   auto s = scores / temperature;
   if (k > 0 && k < kVocab) {
     auto least = view(top_k(s, k).values, -1);
@@ -29,7 +29,7 @@ int generate(const Arguments& a) {
     io::restore_leaves(tree::node(model), folder, place_of(mesh), "params");
     auto policy = Policy::parse(s.policy);
     auto positions = s.model.positions;
-    // The whole window each time: what lies behind `last` cannot be seen by it.
+    // Runs the whole window each time: position `last` does not see later ones.
     auto next = jit([=, temperature = a.temperature, top_k = a.top_k](const models::Gpt2& m, const NamedArray& window,
                                                                       const Array& last, const Array& key) {
       auto scores = policy.cast_to_output(policy.cast_to_compute(m)(window)).array();

@@ -15,21 +15,25 @@ void check_parts(const Settings& s, const MeshShape& mesh) {
     std::int64_t parts;
     std::string_view noun, of;
   };
-  const Size sizes[] = {{"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""},
-                        {"heads", "model.heads", s.model.heads, "head", ""},
-                        {"mlp", "model.embed", gpt_config(s).mlp_axis().size, "hidden unit", ""},
-                        {"vocab", "vocabulary", kVocab, "byte", ""},
-                        {"embed", "model.embed", s.model.embed, "number", " of a vector"}};
-  auto counted = [](std::int64_t n, std::string_view noun) { return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s"); };
+  const Size sizes[] = {
+      {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""},
+      {"heads", "model.heads", s.model.heads, "head", ""},
+      {"mlp", "model.embed", gpt_config(s).mlp_axis().size, "hidden unit", ""},
+      {"vocab", "vocabulary", kVocab, "byte", ""},
+      {"embed", "model.embed", s.model.embed, "number", " of a vector"}};
+  auto counted = [](std::int64_t n, std::string_view noun) {
+    return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+  };
   auto mappings = layout_mappings(parse_layout(s.layout), mesh);
   for (auto* mapping : {&mappings.compute, &mappings.storage})
     for (auto& rule : mapping->rules())
       for (auto& size : sizes) {
         if (size.axis != rule.axis) continue;
         auto ranks = mesh.parts(rule.mesh);
-        check<ConfigError>(size.parts >= ranks, size.key, ": ", counted(size.parts, size.noun), size.of, " cannot be spread over ", ranks,
-                           " ranks (mesh axis '", to_string(rule.mesh), "', layout ", s.layout, "); use at most ", counted(size.parts, "rank"),
-                           " there", size.key == "vocabulary" ? "" : ", or raise it");
+        check<ConfigError>(size.parts >= ranks, size.key, ": ", counted(size.parts, size.noun), size.of,
+                           " cannot be spread over ", ranks, " ranks (mesh axis '", to_string(rule.mesh), "', layout ",
+                           s.layout, "); use at most ", counted(size.parts, "rank"), " there",
+                           size.key == "vocabulary" ? "" : ", or raise it");
       }
 }
 Task<models::Gpt2> gpt_task(const Settings& s) {
@@ -42,7 +46,8 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
           [=](const models::Gpt2& model, const NamedArray& windows, const std::optional<Array>& key) {
             auto inputs = rename(windows[{"window", range(0, positions)}], {{"window", nn::kPosition}});
             auto targets = rename(windows[{"window", range(1, positions + 1)}], {{"window", nn::kPosition}});
-            return nn::cross_entropy(policy.cast_to_output(policy.cast_to_compute(model)(inputs, key, remat)), "vocab", targets);
+            return nn::cross_entropy(policy.cast_to_output(policy.cast_to_compute(model)(inputs, key, remat)), "vocab",
+                                     targets);
           }};
 }
 std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh) {

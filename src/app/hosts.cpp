@@ -12,8 +12,9 @@ constexpr std::string_view form = "; a line is: host slots=N iface=NAME (the las
 
 Host parse_line(std::istringstream& words, const std::string& name, const std::string& place) {
   Host h{.name = name, .place = place};
-  // A name that begins with a dash would be an option of ssh.
-  check<ConfigError>(name.find('=') == std::string::npos && name[0] != '-', place, ": expected the name of a host, got '", name, "'", form);
+  // ssh would read a name that begins with a dash as an option.
+  check<ConfigError>(name.find('=') == std::string::npos && name[0] != '-', place,
+                     ": expected the name of a host, got '", name, "'", form);
   for (std::string word; words >> word;) {
     auto equals = word.find('=');
     auto key = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
@@ -23,8 +24,9 @@ Host parse_line(std::istringstream& words, const std::string& name, const std::s
       continue;
     }
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), h.slots);
-    check<ConfigError>(error == std::errc{} && end == value.data() + value.size() && h.slots >= 1 && h.slots <= most_slots,
-                       place, ": slots must be a number from 1 to ", most_slots, ", got '", value, "'");
+    check<ConfigError>(
+        error == std::errc{} && end == value.data() + value.size() && h.slots >= 1 && h.slots <= most_slots, place,
+        ": slots must be a number from 1 to ", most_slots, ", got '", value, "'");
   }
   return h;
 }
@@ -45,9 +47,11 @@ std::vector<Host> parse_hosts(std::string_view text, const std::string& file) {
     if (!(words >> name)) continue;
     auto h = parse_line(words, name, file + ":" + std::to_string(number));
     auto [twin, fresh] = places.emplace(h.name, h.place);
-    check<ConfigError>(fresh, h.place, ": ", h.name, " stands in ", twin->second, " already; one line with slots=N starts several ranks there");
+    check<ConfigError>(fresh, h.place, ": ", h.name, " stands in ", twin->second,
+                       " already; one line with slots=N starts several ranks there");
     slots += h.slots;
-    check<ConfigError>(slots <= most_ranks, h.place, ": with it there are ", slots, " slots; a job has at most ", most_ranks, " ranks");
+    check<ConfigError>(slots <= most_ranks, h.place, ": with it there are ", slots, " slots; a job has at most ",
+                       most_ranks, " ranks");
     hosts.push_back(h);
   }
   check<ConfigError>(!hosts.empty(), file, ": no hosts in it", form);

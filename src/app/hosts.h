@@ -1,26 +1,27 @@
-// hosts.h -- the machines of a job that is started by ssh.
+// hosts.h -- the machines of a job started by ssh.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace bora::app {
-/// A line of a host file: as many ranks as it has slots, one after the other in the file's order.
+/// A line of a host file: it gets as many ranks as it has slots, in the order of the file.
 struct Host {
-  std::string name;                 // as ssh knows it
-  int slots = 1;                    // ranks it takes
-  std::string interface_name = {};  // on which its ranks listen; empty: the one that routes to rank 0
+  std::string name;                 // as given to ssh
+  int slots = 1;                    // ranks on this host
+  std::string interface_name = {};  // interface for its ranks to listen on; empty: the interface that routes to rank 0
   std::string place = {};           // "FILE:LINE", for messages
 };
-/// The hosts in a text of lines `host [slots=N] [iface=NAME]`; # begins a comment. `file` is its name, for messages. Throws ConfigError
-/// with file and line: another word, a number below 1, a host twice, no host at all, the loopback interface beside other machines.
+/// The hosts in a text of lines `host [slots=N] [iface=NAME]`; # begins a comment. `file` is its name, for messages.
+/// Throws ConfigError with file and line: an unknown word, a number below 1, a duplicate host, no host, the loopback
+/// interface beside other machines.
 std::vector<Host> parse_hosts(std::string_view text, const std::string& file);
-/// parse_hosts of a file. Throws ConfigError also if it cannot be read.
+/// parse_hosts of a file. Throws ConfigError also if the file cannot be read.
 std::vector<Host> read_hosts(const std::string& path);
-/// The hosts that n ranks need, the last one's slots cut to what is left. Throws ConfigError if there are fewer slots than ranks.
+/// The hosts for n ranks, with the last host's slots cut to the ranks left. Throws ConfigError for too few slots.
 std::vector<Host> first_slots(std::vector<Host> hosts, int n);
-/// All slots.
+/// The sum of all slots.
 int count_slots(const std::vector<Host>&);
-/// Names and addresses that every machine has for itself.
+/// Whether it is a name or address by which a machine reaches itself.
 bool is_loopback(std::string_view host);
 }  // namespace bora::app

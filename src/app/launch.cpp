@@ -20,7 +20,7 @@
 
 namespace bora::app {
 namespace {
-/// That of the user's BORA_SECRET_FILE, or a new one. ConfigError.
+/// The secret in the user's BORA_SECRET_FILE, or a new one. ConfigError.
 std::string secret_of_job() {
   auto given = transport::config_from_environment([](const char* name) -> const char* {
     return std::string_view(name) == "BORA_SECRET_FILE" ? std::getenv(name) : nullptr;
@@ -29,9 +29,10 @@ std::string secret_of_job() {
 }
 using Clock = std::chrono::steady_clock;
 constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
-constexpr auto most_to_connect = std::chrono::seconds(60);  // ssh itself gives up sooner, unless another command stands for it
+// ssh itself gives up sooner, unless another command replaces it.
+constexpr auto most_to_connect = std::chrono::seconds(60);
 
-/// One output stream of one rank, cut into lines.
+/// One output stream of one rank, split into lines.
 struct Output {
   bool errors = false;  // stderr
   std::string pending = {};
@@ -40,13 +41,14 @@ struct Rank {
   Output streams[2] = {{false}, {true}};
   int log = -1;
   std::optional<Ending> ending = {};
-  std::string host = {};  // empty: this one
+  std::string host = {};  // empty: this host
 };
 
 class Job final : private RankEvents {
  public:
-  /// Connects to the hosts; a signal meanwhile interrupts the job.
-  Job(const Launch& options, Signals& signals) : options_(options), signals_(signals), ranks_(static_cast<std::size_t>(options.ranks)) {
+  /// Connects to the hosts; a signal during that interrupts the job.
+  Job(const Launch& options, Signals& signals)
+      : options_(options), signals_(signals), ranks_(static_cast<std::size_t>(options.ranks)) {
     std::error_code error;
     if (!options.log_dir.empty()) std::filesystem::create_directories(options.log_dir, error);
     check<ConfigError>(!error, "launch: cannot make the folder ", options.log_dir, ": ", error.message());
@@ -59,13 +61,13 @@ class Job final : private RankEvents {
       if (rank.log >= 0) ::close(rank.log);
   }
   bool interrupted() const { return interrupted_; }
-  /// Runs the ranks; returns the exit code and prints the one line.
+  /// Runs the ranks; returns the exit code and prints the one error line.
   int run(int attempt) {
     if (interrupted_) return 130;
     for (std::size_t r = 0; r < ranks_.size(); ++r) open_log(r);
     start(attempt);
     while (running()) step();
-    end_all();  // what ranks themselves started
+    end_all();  // also processes that ranks started
     each([&](Ranks& some) { some.serve(*this); });
     for (auto& rank : ranks_)
       for (auto& s : rank.streams) finish(rank, s);
@@ -96,23 +98,25 @@ class Job final : private RankEvents {
     std::string problems;
     for (auto& host : remote_) {
       if (host->ready()) continue;
-      auto why = host->failure().empty() ? "no answer within " + std::to_string(most_to_connect.count()) + " s" : host->failure();
-      problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " + host->host().name + ": " + why;
+      auto why = host->failure().empty() ? "no answer within " + std::to_string(most_to_connect.count()) + " s"
+                                         : host->failure();
+      problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
+                  host->host().name + ": " + why;
     }
     check<ConfigError>(problems.empty(), problems);
   }
-  /// Rank 0's address as the other hosts reach it.
+  /// Rank 0's address as other hosts reach it.
   std::string root() const {
     auto& first = *remote_[0];
     if (!options_.root.empty()) return options_.root;
-    if (first.address().empty()) {  // whoever stands for ssh does not say more
+    if (first.address().empty()) {  // the command that replaces ssh does not report it
       auto& name = first.host().name;
       return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":29650";
     }
     auto loopback = [](auto& host) { return is_loopback(host->address().substr(host->address()[0] == '[')); };
     for (auto& host : remote_)
-      check<ConfigError>(!loopback(remote_[0]) || (!host->address().empty() && loopback(host)), first.host().place, ": ",
-                         first.host().name, " is ", first.address(), ", which ", host->host().name,
+      check<ConfigError>(!loopback(remote_[0]) || (!host->address().empty() && loopback(host)), first.host().place,
+                         ": ", first.host().name, " is ", first.address(), ", which ", host->host().name,
                          " cannot reach; give another name or iface=, or set BORA_ROOT=host:port");
     return first.address();
   }
@@ -122,9 +126,10 @@ class Job final : private RankEvents {
     ranks_[r].log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     check<ConfigError>(ranks_[r].log >= 0, "cannot write ", path, ": ", std::strerror(errno));
   }
-  /// Each attempt has a name of its own, and a secret unless the user gave one: what is left of an earlier one is refused.
+  /// Each attempt has its own name, and its own secret unless the user gave one: ranks of earlier attempts are refused.
   void start(int attempt) {
-    RanksToStart some{.count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job()};
+    RanksToStart some{
+        .count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job()};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     RootSocket here;
     if (remote_.empty()) here = RootSocket(options_.root);
@@ -138,7 +143,8 @@ class Job final : private RankEvents {
     auto folder = std::filesystem::current_path().string();
     for (auto& host : remote_) {
       some.count = host->host().slots;
-      for (int r = some.first; r < some.first + some.count; ++r) ranks_[static_cast<std::size_t>(r)].host = host->host().name;
+      for (int r = some.first; r < some.first + some.count; ++r)
+        ranks_[static_cast<std::size_t>(r)].host = host->host().name;
       host->start(some, variables, folder);
       some.first += some.count;
     }
@@ -146,7 +152,8 @@ class Job final : private RankEvents {
   void step() {
     std::vector<::pollfd> files{{signals_.file(), POLLIN, 0}};
     each([&](Ranks& some) { some.add_files(files); });
-    auto left = deadline_ ? std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()).count() + 1 : 500;
+    auto left =
+        deadline_ ? std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()).count() + 1 : 500;
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 500)));
     for (int s : signals_.take()) pass_on(s);
     each([&](Ranks& some) { some.serve(*this); });
@@ -156,11 +163,12 @@ class Job final : private RankEvents {
   int verdict() {
     if (failed_.empty()) {
       for (auto& line : said_) print(2, line.text + "\n");
-      bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(), [](auto& r) { return r.ending && r.ending->code() == 130; });
+      bool stopped = interrupted_ || std::any_of(ranks_.begin(), ranks_.end(),
+                                                 [](auto& r) { return r.ending && r.ending->code() == 130; });
       check<IoError>(arrived_ || stopped, "cannot write to standard output: it is full or closed");
       return stopped ? 130 : 0;
     }
-    // Survivors end with 86 because of another rank: the cause is the first that ended otherwise.
+    // Survivors end with 86 because of another rank: the cause is the first rank that ended otherwise.
     auto cause = std::find_if(failed_.begin(), failed_.end(), [&](int r) { return ending(r).code() != 86; });
     auto r = cause == failed_.end() ? failed_[0] : *cause;
     auto code = ending(r).code();
@@ -177,7 +185,7 @@ class Job final : private RankEvents {
     return code == 2 ? 2 : 86;
   }
 
-  /// Lines. Rank 0's progress bar is a line without end on stderr: what comes next takes its place.
+  /// Rank 0's progress bar is an unfinished line on stderr: the next output replaces it.
   void print(int fd, std::string_view text) {
     bool terminal = ::isatty(2) != 0;
     if (bar_ && (terminal || fd == 2)) bar_ = false, write_all(2, terminal ? clear_line : "\n");
@@ -203,7 +211,7 @@ class Job final : private RankEvents {
       begin = end + 1;
     }
     stream.pending.erase(0, begin);
-    // A progress bar is a line without end: rank 0's passes at once, unless it may become an error line.
+    // A progress bar is an unfinished line: rank 0's is shown at once, unless it may become an error line.
     auto part = std::string_view(stream.pending).substr(0, error_mark.size());
     if (&rank == ranks_.data() && !part.empty() && (!stream.errors || part != error_mark.substr(0, part.size()))) {
       show(rank, stream, stream.pending);
@@ -211,7 +219,7 @@ class Job final : private RankEvents {
     }
   }
   void line(const Rank& rank, const Output& stream, std::string_view text) {
-    auto cleared = text.rfind(clear_line);  // of the bar that an error ended
+    auto cleared = text.rfind(clear_line);  // end of a progress bar before an error
     auto error = text.substr(cleared == std::string_view::npos ? 0 : cleared + clear_line.size());
     if (!stream.errors || !error.starts_with(error_mark)) return show(rank, stream, text);
     if (error.size() < text.size()) show(rank, stream, text.substr(0, text.size() - error.size()));
@@ -225,14 +233,14 @@ class Job final : private RankEvents {
   void ended(int r, const Ending& e) override {
     ranks_[static_cast<std::size_t>(r)].ending = e;
     auto code = e.code();
-    bool asked = ended_ || (interrupted_ && code < 0) || code == 130;  // by us, or by the user
+    bool asked = ended_ || (interrupted_ && code < 0) || code == 130;  // by the launcher or by the user
     if (code == 0 || asked) return;
     failed_.push_back(r);
     if (!deadline_) deadline_ = Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.grace_s * 1000));
   }
   void pass_on(int signal) {
     if (signal == SIGUSR2) return each([](Ranks& some) { some.signal(SIGUSR2); });
-    if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a terminal that goes away may say so twice
+    if (interrupted_) return signal == SIGHUP ? void() : end_all();  // a closing terminal may send it twice
     interrupted_ = true;
     each([&](Ranks& some) { some.signal(signal == SIGHUP ? SIGTERM : signal); });  // both ask for an orderly stop
   }
@@ -246,11 +254,11 @@ class Job final : private RankEvents {
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
   std::vector<Rank> ranks_;
-  std::vector<int> failed_ = {};  // in the order in which they were noticed
+  std::vector<int> failed_ = {};  // in the order noticed
   std::vector<Line> said_ = {};
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false;
-  bool bar_ = false, arrived_ = true;  // stderr is inside of a line; all of stdout was written
+  bool bar_ = false, arrived_ = true;  // stderr has an unfinished line; all of stdout was written
 };
 }  // namespace
 
@@ -264,7 +272,7 @@ int launch(const Launch& options) {
       Job job(options, signals);
       code = job.run(restart);
       if (job.interrupted()) return code;
-    } catch (const ConfigError& e) {  // a host that was there has gone, or rank 0's port has
+    } catch (const ConfigError& e) {  // a host or rank 0's port is no longer available
       if (restart == 0) throw;
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
     }

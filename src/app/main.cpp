@@ -1,4 +1,5 @@
-// bora -- one command. Exit codes: 0 done, 2 bad input, 86 a rank was lost, 130 interrupted. Errors are one line that begins "bora: ".
+// bora -- one command. Exit codes: 0 done, 2 bad input, 86 a rank was lost, 130 interrupted. Errors are one line that
+// begins with "bora: ".
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,24 +17,24 @@
 
 namespace {
 using bora::one_line;
-/// Every error of the command passes here: one line, whatever values it quotes.
+/// Prints an error. Every error of the command passes here: one line, whatever values it quotes.
 int say(const std::string& text, int code) {
   std::fflush(stdout);
   std::fprintf(stderr, "bora: %s\n", one_line(text).c_str());
   return code;
 }
-/// Descriptors 0 to 2 that are closed would be given to the next files that are opened, and what is printed would get into them. These
-/// cannot be written: what should have been printed has not arrived, as before.
+/// Opens closed descriptors among 0 to 2; otherwise the next opened files would get these numbers, and receive the
+/// output. They are opened read-only: output still fails, as it should.
 void occupy_standard_files() {
   for (int fd : {0, 1, 2})
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDONLY);
 }
-/// What was printed must have arrived.
+/// Output must have been written.
 int finish(int code) {
   bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   return arrived ? code : say("cannot write to standard output: it is full or closed", code == 0 ? 2 : code);
 }
-/// Libraries end the process where the system refuses what they cannot do without. Then there is still the one line.
+/// Some libraries abort when the system refuses a resource. The one error line is printed even then.
 void on_abort(int) {
   constexpr char line[] = "bora: a library ended the process, because of what is said above\n";
   [[maybe_unused]] auto n = ::write(2, line, sizeof line - 1);
@@ -42,7 +43,10 @@ void on_abort(int) {
 int out_of_memory() {
   ::rlimit limit{};
   bool limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return say(limited ? "out of memory: this process may have " + std::to_string(limit.rlim_cur >> 20) + " MiB (ulimit -v)" : "out of memory", 2);
+  return say(limited
+                 ? "out of memory: this process may have " + std::to_string(limit.rlim_cur >> 20) + " MiB (ulimit -v)"
+                 : "out of memory",
+             2);
 }
 int run(const bora::app::Arguments& a) {
   using C = bora::app::Arguments::Command;
@@ -64,7 +68,7 @@ int run(const bora::app::Arguments& a) {
 int main(int argc, char** argv) {
   occupy_standard_files();
   std::signal(SIGABRT, on_abort);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of write
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
   bora::transport::dump_on_sigusr2();
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
@@ -72,11 +76,11 @@ int main(int argc, char** argv) {
     return finish(arguments ? run(*arguments) : 0);
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
-  } catch (const bora::Error& e) {  // of several ranks that say the same, the launcher shows one
+  } catch (const bora::Error& e) {  // if several ranks report the same error, the launcher shows one
     return say(e.text(), 2);
   } catch (const std::filesystem::filesystem_error& e) {
     return say(e.path1().empty() ? e.what() : e.path1().string() + ": " + e.code().message(), 2);
   } catch (const std::bad_alloc&) { return out_of_memory(); } catch (const std::exception& e) {
-    return say(std::string("internal error: ") + e.what(), 2);  // 86 is for ranks that were lost
+    return say(std::string("internal error: ") + e.what(), 2);  // 86 is for lost ranks
   }
 }

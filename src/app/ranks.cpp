@@ -19,7 +19,7 @@
 
 namespace bora::app {
 namespace {
-/// A file in memory with these bytes, closed in programs that are started.
+/// A memory file with these bytes, closed on exec.
 int file_of(const std::string& bytes) {
   int fd = ::memfd_create("secret", MFD_CLOEXEC);
   check<ConfigError>(fd >= 0 && write_all(fd, bytes), "launch: cannot keep the job's secret: ", std::strerror(errno));
@@ -42,7 +42,7 @@ std::string make_secret() {
   check<ConfigError>(made, "launch: cannot make a secret: ", std::strerror(errno));
   return bytes;
 }
-/// IPv4 if there is such an address, else IPv6, as the ranks choose. False: errno says why, 0 if there is no such host.
+/// IPv4 if the host has such an address, else IPv6, as the ranks choose. False: the reason in errno, 0 if no such host.
 bool RootSocket::bind(const std::string& host, const std::string& port, int flags) {
   for (int family : {AF_INET, AF_INET6}) {
     ::addrinfo hints{}, *found = nullptr;
@@ -97,14 +97,15 @@ RootSocket RootSocket::at(const std::string& ip) {
 RootSocket::~RootSocket() {
   if (fd_ >= 0) ::close(fd_);
 }
-RootSocket::RootSocket(RootSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)), address_(std::move(other.address_)) {}
+RootSocket::RootSocket(RootSocket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), address_(std::move(other.address_)) {}
 RootSocket& RootSocket::operator=(RootSocket&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(address_, other.address_);
   return *this;
 }
 int RootSocket::port() const {
-  ::sockaddr_in6 bound{};  // the port stands where sockaddr_in has it
+  ::sockaddr_in6 bound{};  // same port offset as sockaddr_in
   ::socklen_t size = sizeof bound;
   return ::getsockname(fd_, reinterpret_cast<::sockaddr*>(&bound), &size) == 0 ? ntohs(bound.sin6_port) : 0;
 }
@@ -122,7 +123,7 @@ LocalRanks::LocalRanks(const RanksToStart& job, const ::sigset_t& signals_of_ran
   try {
     if (!job.secret.empty()) secret = file_of(job.secret);
     for (int i = 0; i < job.count; ++i) start(job, i, secret);
-  } catch (...) {  // no destructor ends those that run already
+  } catch (...) {  // no destructor ends the ranks that run already
     end();
     for (auto& rank : ranks_)
       if (rank.pid > 0) ::waitpid(rank.pid, nullptr, 0);
@@ -151,17 +152,18 @@ void LocalRanks::start(const RanksToStart& job, int i, int secret) {
   rank.pid = ::fork();
   check<ConfigError>(rank.pid >= 0, "launch: cannot start rank ", first_ + i, ": ", std::strerror(errno));
   if (rank.pid == 0) become_rank(job, i, secret, {pipes[0][1], pipes[1][1]}, launcher);
-  ::setpgid(rank.pid, rank.pid);  // here and there: whichever comes first
+  ::setpgid(rank.pid, rank.pid);  // in parent and child, to avoid a race
   ::close(pipes[0][1]);
   ::close(pipes[1][1]);
 }
-void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const int (&streams)[2], ::pid_t launcher) const {
+void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const int (&streams)[2],
+                             ::pid_t launcher) const {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(86);
-  // A shell starts background jobs with SIGINT ignored; a rank listens to what the launcher passes on.
+  // A shell starts background jobs with SIGINT ignored; a rank must react to signals that the launcher passes on.
   for (int s : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);
-  ::signal(SIGUSR2, SIG_IGN);  // a rank that has not come so far, or knows nothing of flight recorders, is not ended by it
+  ::signal(SIGUSR2, SIG_IGN);  // must not kill a rank that has no handler yet or no flight recorder
   ::sigprocmask(SIG_SETMASK, &signals_of_ranks_, nullptr);
   auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
   set("BORA_RANK", std::to_string(job.first + i));
@@ -170,8 +172,8 @@ void LocalRanks::become_rank(const RanksToStart& job, int i, int secret, const i
   set("BORA_LOCAL_RANK", std::to_string(i));
   set("BORA_LOCAL_SIZE", std::to_string(job.count));
   set("BORA_JOB", job.job);
-  ::unsetenv("BORA_LAUNCHER");     // it is this one
-  ::unsetenv("BORA_SECRET_FILE");  // and the secret its own
+  ::unsetenv("BORA_LAUNCHER");     // this is the launcher
+  ::unsetenv("BORA_SECRET_FILE");  // replaced by BORA_SECRET_FD
   if (secret >= 0) set("BORA_SECRET_FD", std::to_string(::dup(secret)));
   ::unsetenv("BORA_ROOT_FD");
   if (job.first + i == 0 && job.root_socket >= 0) set("BORA_ROOT_FD", std::to_string(::dup(job.root_socket)));

@@ -1,4 +1,4 @@
-// ranks.h -- the ranks of one machine as processes of it.
+// ranks.h -- the ranks of one machine as its processes.
 #pragma once
 #include <poll.h>
 #include <signal.h>
@@ -10,13 +10,13 @@
 namespace bora::app {
 /// How a rank's process ended.
 struct Ending {
-  int status = 0;         // as waitpid says it
-  std::string lost = {};  // not empty: nobody knows, because its host cannot be asked any more; why
-  /// As a shell says it; -signal for a process that was killed, -1 if it is not known.
+  int status = 0;         // from waitpid
+  std::string lost = {};  // reason if the status is unknown since the host cannot be reached, else empty
+  /// Exit code as in a shell; -signal for a killed process, -1 if unknown.
   int code() const;
   std::string words() const;  // "killed by signal 9 (Killed)"
 };
-/// What the ranks do, as it is noticed.
+/// Callbacks for events of ranks.
 struct RankEvents {
   virtual ~RankEvents() = default;
   virtual void printed(int rank, bool errors, std::string_view bytes) = 0;  // on stdout or stderr, in any pieces
@@ -26,29 +26,28 @@ struct RankEvents {
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  virtual void add_files(std::vector<::pollfd>&) const = 0;  // when one of them can be read, there is something to serve
-  virtual void serve(RankEvents&) = 0;                       // reports what has happened; does not wait
+  virtual void add_files(std::vector<::pollfd>&) const = 0;  // call serve when one of them is readable
+  virtual void serve(RankEvents&) = 0;                       // reports events so far; does not block
   virtual bool running() const = 0;
   virtual void signal(int) = 0;
-  virtual void end() = 0;  // kills them and whatever they started
+  virtual void end() = 0;  // kills the ranks and all their processes
 };
 
 /// The ranks that one machine starts.
 struct RanksToStart {
   int first = 0, count = 1, size = 1;     // ranks first .. first + count - 1 of `size`
-  std::vector<std::string> command = {};  // what every rank runs: argv
+  std::vector<std::string> command = {};  // argv of every rank
   std::string root = {};                  // host:port of rank 0
-  int root_socket = -1;                   // bound to it, for rank 0 if that is one of them
+  int root_socket = -1;                   // bound to root, for rank 0 if it is started here
   std::string job = {};                   // BORA_JOB
   std::string secret = {};                // passed on as a descriptor
   std::string interface_name = {};        // BORA_INTERFACE, unless empty
   int columns = 0;                        // of the terminal that shows rank 0's progress; 0: none
 };
-/// Each rank has a process group of its own, nothing on stdin, BORA_RANK and what else it needs in its environment, and dies with this
-/// process.
+/// Each rank has its own process group, an empty stdin and its BORA_* variables, and dies with this process.
 class LocalRanks final : public Ranks {
  public:
-  /// Throws ConfigError if a process cannot be made; a command that cannot be run ends with 2 and a line on stderr.
+  /// Throws ConfigError if a process cannot be made. A command that cannot be run ends with 2 and a line on stderr.
   LocalRanks(const RanksToStart&, const ::sigset_t& signals_of_ranks);
   ~LocalRanks() override;
   LocalRanks(const LocalRanks&) = delete;
@@ -66,14 +65,15 @@ class LocalRanks final : public Ranks {
     bool ended = false;
   };
   void start(const RanksToStart&, int i, int secret);
-  [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&streams)[2], ::pid_t launcher) const;
+  [[noreturn]] void become_rank(const RanksToStart&, int i, int secret, const int (&streams)[2],
+                                ::pid_t launcher) const;
   int first_;
   ::sigset_t signals_of_ranks_;
   std::vector<Rank> ranks_ = {};
 };
 
-/// SIGCHLD and the signals that are passed on (SIGTERM, SIGINT, SIGUSR2; SIGHUP unless it is ignored, as under nohup), as a file to poll.
-/// The mask is restored at the end.
+/// SIGCHLD and signals to pass on (SIGTERM, SIGINT, SIGUSR2; SIGHUP unless ignored, as under nohup), as a file to poll.
+/// The destructor restores the mask.
 class Signals {
  public:
   Signals();
@@ -82,22 +82,22 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
   int file() const { return fd_; }
   const ::sigset_t& before() const { return before_; }
-  std::vector<int> take();  // those to pass on
+  std::vector<int> take();  // the signals to pass on
 
  private:
   ::sigset_t before_{};
   int fd_;
 };
 
-/// False: nobody listens any more, or there is no room.
+/// False if the reader has gone or there is no space.
 bool write_all(int fd, std::string_view text);
 /// 32 random bytes.
 std::string make_secret();
-/// A socket that is bound, but listens only once rank 0 has it: until then nobody else gets its port.
+/// A bound socket that listens only once rank 0 has it: it keeps the port from other processes until then.
 class RootSocket {
  public:
   RootSocket() = default;
-  /// Bound to `wanted` (host:port), or to a free port of the loopback interface. ConfigError, also if the port is taken.
+  /// Bound to `wanted` (host:port), or to a free port of the loopback interface. ConfigError, also for a port in use.
   explicit RootSocket(const std::string& wanted);
   /// Bound to a free port at this address of the machine. ConfigError.
   static RootSocket at(const std::string& ip);

@@ -20,12 +20,21 @@
 namespace bora::app {
 namespace {
 using Clock = std::chrono::steady_clock;
-// What a login shell prints comes before this mark. The number changes with the messages.
+// Separates the agent's messages from output of a login shell. The number changes with the message format.
 constexpr std::string_view greeting = "\nbora agent 1\n";
 constexpr std::size_t most_bytes = 1 << 20;
-enum Type : char { hello = 'H', job = 'J', failed = 'F', printed = 'P', ended = 'E', signal_all = 'S', end_all = 'K', alive = 'A' };
+enum Type : char {
+  hello = 'H',
+  job = 'J',
+  failed = 'F',
+  printed = 'P',
+  ended = 'E',
+  signal_all = 'S',
+  end_all = 'K',
+  alive = 'A'
+};
 
-/// Numbers and texts of a message, one after the other.
+/// Packs numbers and texts into a message.
 class Packer {
  public:
   Packer& number(std::int64_t n) { return bytes_.append(reinterpret_cast<const char*>(&n), sizeof n), *this; }
@@ -50,7 +59,8 @@ class Unpacker {
   }
   int count(std::int64_t below) {
     auto n = number();
-    check<TransportError>(n >= 0 && n < below, "a number between the launcher and its agent is ", n, ", not below ", below);
+    check<TransportError>(n >= 0 && n < below, "a number between the launcher and its agent is ", n, ", not below ",
+                          below);
     return static_cast<int>(n);
   }
   std::string text() { return std::string(piece(static_cast<std::size_t>(count(most_bytes)))); }
@@ -78,7 +88,7 @@ struct Frame {
   char type;
   std::string payload;
 };
-/// The next whole message, taken out of `bytes`.
+/// Removes the next whole message from `bytes`.
 std::optional<Frame> next_frame(std::string& bytes) {
   std::uint32_t size = 0;
   if (bytes.size() < 1 + sizeof size) return std::nullopt;
@@ -94,7 +104,7 @@ std::string quoted(const std::string& word) {  // for any shell
   for (char c : word) s += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return s + "'";
 }
-/// Reads what is there; false at the end.
+/// Reads all available bytes; false at the end.
 bool read_some(int fd, std::string& bytes) {
   char buffer[1 << 16];
   for (;;) {
@@ -108,8 +118,9 @@ bool read_some(int fd, std::string& bytes) {
 }  // namespace
 
 std::vector<std::string> environment_for_ranks(char** environment, const std::vector<std::string>& names) {
-  constexpr std::string_view ours[] = {"BORA_RANK", "BORA_SIZE", "BORA_ROOT", "BORA_LOCAL_RANK", "BORA_LOCAL_SIZE", "BORA_JOB",
-                                       "BORA_LAUNCHER", "BORA_SECRET_FD", "BORA_SECRET_FILE", "BORA_SSH", "BORA_TERMINAL", "BORA_HOST_ID"};
+  constexpr std::string_view ours[] = {"BORA_RANK",        "BORA_SIZE", "BORA_ROOT",     "BORA_LOCAL_RANK",
+                                       "BORA_LOCAL_SIZE",  "BORA_JOB",  "BORA_LAUNCHER", "BORA_SECRET_FD",
+                                       "BORA_SECRET_FILE", "BORA_SSH",  "BORA_TERMINAL", "BORA_HOST_ID"};
   constexpr std::string_view families[] = {"BORA_", "OMP_", "GOMP_", "LC_", "MALLOC_", "ONEDNN_"};
   constexpr std::string_view single[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LANG", "TZ", "ASAN_OPTIONS",
                                          "TSAN_OPTIONS", "UBSAN_OPTIONS"};
@@ -137,10 +148,11 @@ std::vector<std::string> ssh_words(const std::string& command) {
   return words;
 }
 
-RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, const std::string& agent) : host_(host) {
-  int pipes[3][2];  // the first is a socket: writing to it when ssh has gone is an error, not a signal
-  bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[0]) == 0 && ::pipe2(pipes[1], O_CLOEXEC) == 0 &&
-              ::pipe2(pipes[2], O_CLOEXEC) == 0;
+RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, const std::string& agent)
+    : host_(host) {
+  int pipes[3][2];  // the first is a socket: writing to it after ssh has gone is an error, not a signal
+  bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes[0]) == 0 &&
+              ::pipe2(pipes[1], O_CLOEXEC) == 0 && ::pipe2(pipes[2], O_CLOEXEC) == 0;
   check<ConfigError>(made, "launch: more hosts need more open files: ", std::strerror(errno));
   const auto remote = "exec " + quoted(agent) + " agent" +
                 (host.interface_name.empty() ? "" : " --interface " + quoted(host.interface_name));
@@ -148,7 +160,7 @@ RemoteRanks::RemoteRanks(const Host& host, const std::vector<std::string>& ssh, 
   ssh_ = ::fork();
   check<ConfigError>(ssh_ >= 0, "launch: cannot start ", ssh[0], ": ", std::strerror(errno));
   if (ssh_ == 0) {
-    ::setpgid(0, 0);  // a terminal's ^C is for the launcher, which tells the agents
+    ::setpgid(0, 0);  // a terminal's ^C reaches only the launcher, which tells the agents
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher) ::_exit(255);
     ::sigset_t none;
@@ -182,17 +194,28 @@ void RemoteRanks::flush() {
     auto n = ::send(in_, to_send_.data(), to_send_.size(), MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
-    if (n < 0) ::close(std::exchange(in_, -1));  // what has become of the host is heard on the other files
+    if (n < 0) ::close(std::exchange(in_, -1));  // the other files report the host's fate
     else to_send_.erase(0, static_cast<std::size_t>(n));
   }
 }
 void RemoteRanks::start(const RanksToStart& r, const std::vector<std::string>& environment, const std::string& folder) {
   first_ = r.first;
   ended_.assign(static_cast<std::size_t>(r.count), false);
-  auto message = Packer().number(r.first).number(r.count).number(r.size).texts(r.command).text(r.root).text(r.job).text(r.secret)
-                     .text(host_.interface_name).number(r.columns).texts(environment).text(folder).take();
-  check<ConfigError>(message.size() < most_bytes / 2, "launch: command and environment have ", message.size(), " bytes; at most ",
-                     most_bytes / 2, " can be given to other hosts");
+  auto message = Packer()
+                     .number(r.first)
+                     .number(r.count)
+                     .number(r.size)
+                     .texts(r.command)
+                     .text(r.root)
+                     .text(r.job)
+                     .text(r.secret)
+                     .text(host_.interface_name)
+                     .number(r.columns)
+                     .texts(environment)
+                     .text(folder)
+                     .take();
+  check<ConfigError>(message.size() < most_bytes / 2, "launch: command and environment have ", message.size(),
+                     " bytes; at most ", most_bytes / 2, " can be given to other hosts");
   send(job, message);
 }
 void RemoteRanks::add_files(std::vector<::pollfd>& files) const {
@@ -242,11 +265,11 @@ void RemoteRanks::take_frames(RankEvents& events) {
     }
   }
 }
-/// The connection has ended: all is done, or lost.
+/// The connection has ended: the ranks are done or lost.
 void RemoteRanks::closed(RankEvents& events) {
   for (int* fd : {&in_, &out_})
     if (*fd >= 0) ::close(std::exchange(*fd, -1));
-  // ssh ends by itself when the agent's output has; what it says last, and its exit code, may come a little later.
+  // ssh ends after the agent's output ends; its last message and exit code may come a little later.
   int status = 0;
   for (int i = 0; ::waitpid(ssh_, &status, WNOHANG) == 0; ++i) {
     if (i == 200 || ending_) ::kill(ssh_, SIGKILL);
@@ -260,7 +283,8 @@ void RemoteRanks::closed(RankEvents& events) {
   if (failure_.empty() && !ready_) failure_ = why;
   for (std::size_t i = 0; i < ended_.size(); ++i)
     if (!ended_[i])
-      events.ended(first_ + static_cast<int>(i), {.lost = !failure_.empty() ? failure_ : "the connection to its host ended: " + why});
+      events.ended(first_ + static_cast<int>(i),
+                   {.lost = !failure_.empty() ? failure_ : "the connection to its host ended: " + why});
   ended_.assign(ended_.size(), true);
 }
 void RemoteRanks::signal(int s) { send(signal_all, Packer().number(s).take()); }
@@ -268,14 +292,14 @@ void RemoteRanks::end() {
   if (std::exchange(ending_, true)) return;
   patience_ = Clock::now() + std::chrono::seconds(2);
   send(end_all, {});
-  if (!ready_ && ssh_ > 0) ::kill(ssh_, SIGKILL);  // nobody there could answer
+  if (!ready_ && ssh_ > 0) ::kill(ssh_, SIGKILL);  // no agent could answer
 }
 
 namespace {
-/// An interface's address, IPv4 if it has one; without a name the address at which ssh reached this machine, empty if it does not say.
+/// An interface's address, preferably IPv4. Without a name: the address at which ssh reached this machine, or empty.
 std::string own_address(const std::string& interface_name) {
   if (interface_name.empty()) {
-    auto connection = std::getenv("SSH_CONNECTION");  // client's address and port, ours
+    auto connection = std::getenv("SSH_CONNECTION");  // client's address and port, then this machine's
     std::istringstream words(connection ? connection : "");
     std::string theirs, port, mine;
     words >> theirs >> port >> mine;
@@ -289,7 +313,8 @@ std::string own_address(const std::string& interface_name) {
     if (!i->ifa_addr || (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6)) continue;
     bool ipv4 = i->ifa_addr->sa_family == AF_INET;
     char text[NI_MAXHOST] = "";
-    ::getnameinfo(i->ifa_addr, ipv4 ? sizeof(::sockaddr_in) : sizeof(::sockaddr_in6), text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+    ::getnameinfo(i->ifa_addr, ipv4 ? sizeof(::sockaddr_in) : sizeof(::sockaddr_in6), text, sizeof text, nullptr, 0,
+                  NI_NUMERICHOST);
     if ((" " + names + ",").find(" " + std::string(i->ifa_name) + ",") == std::string::npos)
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
     if (interface_name != i->ifa_name || is_ipv4 || (!ipv4 && !ip.empty() && !ip.starts_with("fe80:"))) continue;
@@ -300,15 +325,17 @@ std::string own_address(const std::string& interface_name) {
   check<ConfigError>(!ip.empty(), "no network interface '", interface_name, "' with an address; there are: ", names);
   return ip;
 }
-/// What the ranks do, as messages to the launcher.
+/// Reports events of ranks as messages to the launcher.
 struct Reporter final : RankEvents {
   int first = 0, count = 0;
-  bool heard = true;  // somebody takes the messages
+  bool heard = true;  // the launcher still reads
   void say(char type, std::string_view payload) { heard = heard && write_all(1, frame(type, payload)); }
   void printed(int rank, bool errors, std::string_view bytes) override {
     say(Type::printed, Packer().number(rank - first).number(errors).take().append(bytes));
   }
-  void ended(int rank, const Ending& e) override { say(Type::ended, Packer().number(rank - first).number(e.status).take()); }
+  void ended(int rank, const Ending& e) override {
+    say(Type::ended, Packer().number(rank - first).number(e.status).take());
+  }
 };
 RanksToStart read_job(std::string_view message, Reporter& to) {
   Unpacker u(message);
@@ -327,12 +354,12 @@ RanksToStart read_job(std::string_view message, Reporter& to) {
   check<ConfigError>(!r.command.empty(), "nothing to run");
   return r;
 }
-/// Until the ranks have ended, or the launcher has.
+/// Runs until the ranks or the launcher have ended.
 void run_job(const std::string& interface_name, Reporter& to) {
   auto ip = own_address(interface_name);
   ::signal(SIGPIPE, SIG_IGN);
   Signals signals;
-  RootSocket socket;  // in case that rank 0 is one of ours
+  RootSocket socket;  // in case rank 0 is started here
   if (!ip.empty()) socket = RootSocket::at(ip);
   to.say(hello, Packer().text(socket.address()).take());
   ::fcntl(0, F_SETFL, O_NONBLOCK);
@@ -341,7 +368,7 @@ void run_job(const std::string& interface_name, Reporter& to) {
   for (bool open = true; open && to.heard && (!ranks || ranks->running());) {
     std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
     if (ranks) ranks->add_files(files);
-    // A sign of life now and then: TCP finds out that the launcher's machine has gone only when there is something to send.
+    // Sends a sign of life now and then: TCP notices the loss of the launcher's machine only when it has data to send.
     if (::poll(files.data(), files.size(), 10'000) == 0) to.say(alive, {});
     auto asked = signals.take();
     if (!ranks && !asked.empty()) return;
@@ -355,11 +382,11 @@ void run_job(const std::string& interface_name, Reporter& to) {
       auto start = read_job(f->payload, to);
       if (start.root == socket.address()) start.root_socket = socket.file();
       ranks.emplace(start, signals.before());
-      socket = {};  // what listens there now is rank 0
+      socket = {};  // rank 0 listens on it now
     }
   }
   if (!ranks) return;
-  ranks->end();  // also what ranks themselves started
+  ranks->end();  // also processes that ranks started
   while (ranks->running() && to.heard) ranks->serve(to), ::poll(nullptr, 0, 1);
   ranks->serve(to);
 }
@@ -372,7 +399,7 @@ int serve_launcher(const std::string& interface_name) {
     run_job(interface_name, to);
   } catch (const Error& e) {
     if (to.count == 0) to.say(failed, Packer().text(e.text()).take());
-    // Bad input, as if the ranks had found it.
+    // Reported as bad input found by the ranks.
     char host[256] = "?";
     ::gethostname(host, sizeof host - 1);
     for (int r = to.first; r < to.first + to.count; ++r) {

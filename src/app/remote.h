@@ -1,5 +1,6 @@
-// remote.h -- the ranks of another machine: `bora agent` is started there by ssh, told over its stdin what to start, and says on its stdout
-// what the ranks do. It ends them, and whatever they started, when its stdin closes: no signal needs to reach the other machine.
+// remote.h -- the ranks of another machine: ssh starts `bora agent` there, which reads the job from its stdin and
+// reports events of ranks on its stdout. It ends the ranks and all their processes when its stdin closes: no signal
+// needs to reach the other machine.
 #pragma once
 #include <chrono>
 #include <map>
@@ -9,12 +10,13 @@
 #include "ranks.h"
 
 namespace bora::app {
-/// Variables that ranks on other machines get from the launcher: BORA_*, OMP_*, GOMP_*, LC_*, MALLOC_*, ONEDNN_*, PATH, LD_LIBRARY_PATH,
-/// LD_PRELOAD, LANG, TZ, the sanitizers' options, and the names given. Not those that the launcher sets itself.
+/// The variables that ranks on other machines get from the launcher: BORA_*, OMP_*, GOMP_*, LC_*, MALLOC_*, ONEDNN_*,
+/// PATH, LD_LIBRARY_PATH, LD_PRELOAD, LANG, TZ, the sanitizers' options, and the given names. Not the variables that
+/// the launcher sets itself.
 std::vector<std::string> environment_for_ranks(char** environment, const std::vector<std::string>& names);
 
-/// The words that start ssh: those of `command` (options are split at spaces), or ssh. A program called ssh gets options: no questions,
-/// 10 s to connect, silence of the other machine ends it after 9 s.
+/// The words that start ssh: those of `command` (split at spaces), or ssh. A program called ssh gets options: no
+/// questions, 10 s to connect, end after 9 s of silence from the other machine.
 std::vector<std::string> ssh_words(const std::string& command);
 
 class RemoteRanks final : public Ranks {
@@ -27,10 +29,10 @@ class RemoteRanks final : public Ranks {
 
   const Host& host() const { return host_; }
   bool ready() const { return ready_; }                      // the agent has answered
-  const std::string& failure() const { return failure_; }    // not empty: why there is no agent (any more), or why it started nothing
-  /// host:port that is free there, at the address at which the launcher reached it, or of its interface; may be empty.
+  const std::string& failure() const { return failure_; }    // not empty: why the agent is missing or started nothing
+  /// A free host:port there, at the address at which the launcher reached it, or of its interface; may be empty.
   const std::string& address() const { return address_; }
-  /// Once ready: the ranks, with these variables (NAME=VALUE) in this folder.
+  /// Once ready: starts the ranks with these variables (NAME=VALUE) in this folder.
   void start(const RanksToStart&, const std::vector<std::string>& environment, const std::string& folder);
 
   void add_files(std::vector<::pollfd>&) const override;
@@ -48,12 +50,12 @@ class RemoteRanks final : public Ranks {
   ::pid_t ssh_ = 0;
   int in_ = -1, out_ = -1, err_ = -1;  // the agent's stdin, stdout and ssh's stderr
   bool ready_ = false, ending_ = false;
-  std::chrono::steady_clock::time_point patience_ = {};  // ssh itself is ended then, once we are ending
+  std::chrono::steady_clock::time_point patience_ = {};  // while ending: when ssh itself is killed
   std::string to_send_ = {}, received_ = {}, said_ = {}, failure_ = {}, address_ = {};
   int first_ = 0;
   std::vector<bool> ended_ = {};  // of its ranks
 };
 
-/// `bora agent`: the other end. Returns its exit code.
+/// `bora agent`, the other end. Returns its exit code.
 int serve_launcher(const std::string& interface_name);
 }  // namespace bora::app

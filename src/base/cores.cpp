@@ -20,7 +20,7 @@ std::string line_of(const std::string& path) {
   std::getline(file, line);
   return line;
 }
-/// The first number of "0,4" or "0-1"; -1: there is none.
+/// The first number of "0,4" or "0-1"; -1 if there is none.
 int first_number(const std::string& list) {
   int n = -1;
   std::from_chars(list.data(), list.data() + list.size(), n);
@@ -29,10 +29,11 @@ int first_number(const std::string& list) {
 int node_of(const std::string& cpu) {
   std::error_code e;
   for (auto i = fs::directory_iterator(cpu, e); !e && i != fs::directory_iterator(); i.increment(e))
-    if (auto name = i->path().filename().string(); name.starts_with("node")) return std::max(0, first_number(name.substr(4)));
+    if (auto name = i->path().filename().string(); name.starts_with("node"))
+      return std::max(0, first_number(name.substr(4)));
   return 0;
 }
-/// The limit of a group and of those above it; f reads one folder.
+/// The least limit of a group and its ancestors; f reads the limit of one folder.
 template <class F> double least(const std::string& mount, fs::path group, const F& f) {
   auto limit = std::numeric_limits<double>::infinity();
   for (;; group = group.parent_path()) {
@@ -53,7 +54,7 @@ double limit_v1(const std::string& folder) {
 }  // namespace
 
 std::vector<Core> cores_of(const std::vector<int>& cpus, const std::string& root) {
-  std::map<std::pair<int, int>, Core> cores;  // by node and the first of all their hardware threads
+  std::map<std::pair<int, int>, Core> cores;  // by node and the core's first hardware thread, usable or not
   for (int c : cpus) {
     auto folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(c);
     int first = first_number(line_of(folder + "/topology/core_cpus_list"));
@@ -94,7 +95,8 @@ double cgroup_limit(const std::string& root) {
 }
 int usable_cores() {
   auto cpus = allowed_cpus();
-  auto n = cpus.empty() ? static_cast<double>(std::thread::hardware_concurrency()) : static_cast<double>(cores_of(cpus).size());
+  auto n = cpus.empty() ? static_cast<double>(std::thread::hardware_concurrency())
+                        : static_cast<double>(cores_of(cpus).size());
   return std::max(1, static_cast<int>(std::min(n, std::round(cgroup_limit()))));
 }
 }  // namespace bora

@@ -3,8 +3,8 @@
 
 namespace bora {
 std::int64_t volume(const Shape& s) {
-  constexpr auto most = std::int64_t{1} << 60;                // bytes of 8-byte elements are a positive number too
-  if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;  // however large the others are
+  constexpr auto most = std::int64_t{1} << 60;                // bounds the bytes of 8-byte elements by 2^63
+  if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;  // however large the other sizes are
   std::int64_t n = 1;
   for (auto d : s)
     check<ShapeError>(!__builtin_mul_overflow(n, d, &n) && n <= most, "a shape of ", s,
@@ -19,7 +19,7 @@ std::string to_string(const Dims& d) {
 std::string to_string(const Shape& s) { return to_string(s.dims()); }
 Dims strides_of(const Shape& s) {
   Dims r(s.size(), 1);
-  // Only the strides of an empty array can overflow (see volume), and nobody walks along them.
+  // Only the strides of an empty array can overflow (see volume), and no code reads through them.
   for (std::size_t i = s.size(); i-- > 1;) __builtin_mul_overflow(r[i], s[i], &r[i - 1]);
   return r;
 }

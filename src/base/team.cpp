@@ -16,15 +16,17 @@ namespace {
 using Word = std::atomic<std::uint32_t>;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-constexpr std::uint32_t kIdle = 0, kOpen = 1, kAsleep = 2;                                        // of a worker
-constexpr std::uint32_t kNotDone = 1, kNotBegun = 1 << 15, kCallerSleeps = 1U << 31, kMostParts = kNotBegun - 1;  // of left_
-// A thread looks for something to do until it sleeps; not for long where others want the cores, which is seen by its having lost one.
+constexpr std::uint32_t kIdle = 0, kOpen = 1, kAsleep = 2;                                        // states of a worker
+// Counts and flag in left_.
+constexpr std::uint32_t kNotDone = 1, kNotBegun = 1 << 15, kCallerSleeps = 1U << 31, kMostParts = kNotBegun - 1;
+// A thread spins for kSpin before it sleeps; only for kCrowdedSpin while other threads want the cores: that is assumed
+// for kCrowded after it lost its core for kLost.
 constexpr std::chrono::nanoseconds kSpin = 500us, kCrowdedSpin = 20us, kLost = 200us, kCrowded = 100ms;
-constexpr int kPlaces = 64;  // callers at the same time; others run alone
+constexpr int kPlaces = 64;  // concurrent callers with a team; others run alone
 
 struct Place {
   std::atomic<bool> taken{false};
-  std::atomic<Team*> team{nullptr};  // never deleted: its threads may run when the process ends
+  std::atomic<Team*> team{nullptr};  // never deleted: its threads may still run when the process ends
 };
 Place places[kPlaces];
 std::atomic<int> callers{0};
@@ -32,7 +34,7 @@ std::atomic<unsigned> forks{0}, tries{1};
 std::atomic<std::int64_t> crowded_until{0};
 std::atomic_flag said = ATOMIC_FLAG_INIT;
 thread_local int my_place = -1;
-/// A child has none of the threads: it makes its own teams, and leaves the parent's as they are.
+/// A forked child has none of the threads: it makes its own teams and leaves the parent's as they are.
 [[maybe_unused]] const int forgets_threads = pthread_atfork(nullptr, nullptr, [] {
   for (auto& p : places) {
     p.team.store(nullptr, std::memory_order_relaxed);
@@ -43,13 +45,16 @@ thread_local int my_place = -1;
   ++forks;
 });
 
-void sleep_while(Word& word, std::uint32_t value) { ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0); }
+void sleep_while(Word& word, std::uint32_t value) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
 void wake(Word& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
 std::int64_t count(Clock::time_point t) { return t.time_since_epoch().count(); }
-/// Looks for a while; false if the time is over.
+/// Spins until done() for a limited time; false if the time is over.
 template <class Done> bool soon(Done done) {
   if (done()) return true;
-  auto last = Clock::now(), end = last + (count(last) < crowded_until.load(std::memory_order_relaxed) ? kCrowdedSpin : kSpin);
+  auto last = Clock::now(),
+       end = last + (count(last) < crowded_until.load(std::memory_order_relaxed) ? kCrowdedSpin : kSpin);
   while (last < end) {
     for (int i = 0; i < 16; ++i) {
       if (done()) return true;
@@ -61,12 +66,15 @@ template <class Done> bool soon(Done done) {
   }
   return done();
 }
-/// Takes a range that nobody has begun.
+/// Takes a range that no thread has begun.
 bool take(Word& word) {
   auto open = kOpen;
-  return word.load(std::memory_order_relaxed) == kOpen && word.compare_exchange_strong(open, kIdle, std::memory_order_acquire);
+  return word.load(std::memory_order_relaxed) == kOpen &&
+         word.compare_exchange_strong(open, kIdle, std::memory_order_acquire);
 }
-bool take(Place& p) { return !p.taken.load(std::memory_order_relaxed) && !p.taken.exchange(true, std::memory_order_acquire); }
+bool take(Place& p) {
+  return !p.taken.load(std::memory_order_relaxed) && !p.taken.exchange(true, std::memory_order_acquire);
+}
 }  // namespace
 
 bool& within_range() {
@@ -76,7 +84,8 @@ bool& within_range() {
 Team* Team::lease(std::int64_t& parts, int threads) {
   const int all = ++callers;
   parts = std::min<std::int64_t>({parts, std::max(1, threads / all), kMostParts});
-  if (parts > 1 && my_place >= 0 && places[my_place].team != nullptr && take(places[my_place])) return places[my_place].team;
+  if (parts > 1 && my_place >= 0 && places[my_place].team != nullptr && take(places[my_place]))
+    return places[my_place].team;
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (parts > 1) ::sched_getaffinity(0, sizeof cores, &cores);
@@ -131,8 +140,8 @@ void Team::add_workers(std::int64_t parts) {
   if (error == 0) return;
   tried_ = tries;
   if (!said.test_and_set())
-    std::fprintf(stderr, "bora: kernels run on %zu of %lld threads: the system makes no more (%s)\n", workers_.size() + 1,
-                 static_cast<long long>(parts), std::strerror(error));
+    std::fprintf(stderr, "bora: kernels run on %zu of %lld threads: the system makes no more (%s)\n",
+                 workers_.size() + 1, static_cast<long long>(parts), std::strerror(error));
 }
 void* Team::serve(void* worker) {
   auto& w = *static_cast<Worker*>(worker);
@@ -143,7 +152,7 @@ void* Team::serve(void* worker) {
     w.team->await_part(w);
     w.team->left_.fetch_sub(kNotBegun, std::memory_order_relaxed);
     w.team->work(w.part);
-    if (process != forks) ::_exit(86);  // forked inside of a range: there is nobody to go on with
+    if (process != forks) ::_exit(86);  // forked inside a range: the child has no threads to go on with
   }
 }
 void Team::await_part(Worker& w) {
@@ -161,7 +170,8 @@ void Team::run_part(std::int64_t p) noexcept {
     if (!error_ || p < error_part_) error_ = std::current_exception(), error_part_ = p;
   }
 }
-/// Range `own`, then those that nobody has begun. Nothing here may be touched once all are done: the caller goes on to its next loop.
+/// Runs range `own`, then ranges that no thread has begun. Nothing of the team may be touched once all are done: the
+/// caller goes on to its next loop.
 void Team::work(std::int64_t own) {
   run_part(own);
   std::uint32_t done = own > 0;
@@ -177,7 +187,8 @@ void Team::await_all() {
   auto done = [&] { return (left_.load(std::memory_order_acquire) & ~kCallerSleeps) == 0; };
   while (!soon(done)) {
     if (process_ != forks)
-      throw Error("parallel_for: this process was forked inside of a range, and the threads that ran the others are not here");
+      throw Error(
+          "parallel_for: this process was forked inside of a range, and the threads that ran the others are not here");
     auto before = left_.fetch_or(kCallerSleeps, std::memory_order_acq_rel);
     if ((before & ~kCallerSleeps) != 0) sleep_while(left_, before | kCallerSleeps);
   }

@@ -1,4 +1,5 @@
-// team.h -- threads that share one loop. A process has as many teams as threads of it run loops at the same time; they are kept.
+// team.h -- threads that share one loop. A process has one team per thread that runs loops concurrently; teams are
+// kept.
 #pragma once
 #include <sched.h>
 #include <atomic>
@@ -10,20 +11,20 @@
 #include "bora/base/parallel.h"
 
 namespace bora::detail {
-/// Whether this thread runs a range: loops inside of it are its own.
+/// Whether this thread runs a range: loops inside a range run on its thread alone.
 bool& within_range();
 
 class Team {
  public:
-  /// A team that nobody uses and that may run where this thread may, the one it had last if possible; nullptr if there is none left.
-  /// Callers at the same time share the `threads` of the process: `parts` is lowered to this one's share.
+  /// A free team with this thread's affinity, if possible the one it had last; nullptr if there is none. Concurrent
+  /// callers share the `threads` of the process: `parts` is lowered to this caller's share.
   static Team* lease(std::int64_t& parts, int threads);
   void give_back();
-  /// Calls f(context, begin, end) for `parts` ranges of [0, n). Range p is meant for worker p, the first for the caller. Whoever is done
-  /// with its own takes ranges that nobody has begun: a worker that gets no core delays nobody. Of exceptions that of the lowest range is
-  /// rethrown, which is the one that a single thread would meet.
+  /// Calls f(context, begin, end) for `parts` ranges of [0, n). Range p is meant for worker p, range 0 for the caller.
+  /// A thread that is done with its own range takes ranges that no thread has begun: a worker that gets no core delays
+  /// no other thread. If ranges throw, the exception of the lowest range is rethrown, as a single thread would.
   void run(RangeFn f, void* context, std::int64_t n, std::int64_t parts);
-  /// Threads that could not be made are tried again.
+  /// Lets teams try again to make threads that could not be made.
   static void try_again();
 
  private:
@@ -44,7 +45,8 @@ class Team {
   void* context_ = nullptr;
   std::int64_t n_ = 0, parts_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;  // of ranges 1, 2, ...
-  unsigned process_ = 0, tried_ = 0;              // forks before it was made; what try_again had counted when threads could not be made
+  // Forks before the team was made; the count of try_again calls when threads could not be made.
+  unsigned process_ = 0, tried_ = 0;
   int place_ = 0;
   cpu_set_t cores_ = {};
   std::mutex error_mutex_;

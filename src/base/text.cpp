@@ -16,15 +16,16 @@ std::string bytes_text(std::int64_t n) {
 namespace {
 bool continues(char c) { return (c & 0xc0) == 0x80; }
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-/// Bytes of the character of UTF-8 that begins here; 0: none does.
+/// Bytes of the UTF-8 character that begins here; 0 if none does.
 std::size_t character(std::string_view s) {
   auto c = static_cast<unsigned char>(s[0]);
   std::size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
   if (n == 0 || n > s.size()) return 0;
   for (std::size_t i = 1; i < n; ++i)
     if (!continues(s[i])) return 0;
-  auto second = n > 1 ? static_cast<unsigned char>(s[1]) : 0;  // too long a form, a surrogate, above U+10FFFF
-  bool none = (c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) || (c == 0xf4 && second >= 0x90);
+  auto second = n > 1 ? static_cast<unsigned char>(s[1]) : 0;  // overlong forms, surrogates, above U+10FFFF
+  bool none = (c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
+              (c == 0xf4 && second >= 0x90);
   return none ? 0 : n;
 }
 std::string escaped(std::string_view s) {
@@ -32,7 +33,8 @@ std::string escaped(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     auto n = character(s.substr(i));
     auto c = static_cast<unsigned char>(s[i]);
-    bool control = n == 0 || c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && static_cast<unsigned char>(s[i + 1]) < 0xa0);
+    bool control =
+        n == 0 || c < 0x20 || c == 0x7f || (n == 2 && c == 0xc2 && static_cast<unsigned char>(s[i + 1]) < 0xa0);
     if (!control) r.append(s.substr(i, n));
     else if (c == '\n') r += "\\n";
     else if (c == '\t') r += "\\t";
@@ -47,7 +49,7 @@ std::string escaped(std::string_view s) {
   }
   return r;
 }
-/// Two thirds of what is left stand before the gap.
+/// Keeps `most` bytes: two thirds before the gap.
 std::string without_middle(std::string_view s, std::size_t most) {
   if (s.size() <= most) return std::string(s);
   auto head = most * 2 / 3, tail = s.size() - (most - head);
@@ -69,9 +71,9 @@ std::string one_line(std::string_view message) {
   constexpr std::size_t most_of_word = 200, most = 2000;
   auto s = escaped(message);
   std::string r;
-  // Quotes that open come after a blank or a bracket, not inside of words; those that close come before one.
+  // An opening quote does not follow a word character; a closing quote does not precede one.
   auto opens = [&](std::size_t i) { return s[i] == '\'' && (i == 0 || !is_word(s[i - 1])); };
-  auto closing = s.size();  // no quote behind it closes
+  auto closing = s.size();  // no quote from here on has a closing quote
   for (std::size_t i = 0; i < s.size();) {
     auto end = i + 1;
     bool quoted = false;

@@ -20,10 +20,10 @@ struct Prefetch::Pipeline {
             ready = read(step);
           } catch (...) { error = std::current_exception(); }
         });
-      } catch (const std::exception&) {}  // oneTBB has the task, but the system gave it no thread: wait() runs the task
+      } catch (const std::exception&) {}  // oneTBB has the task but no thread for it: wait() runs the task
     });
   }
-  /// Within the arena the caller runs a task that no worker has begun; outside of it, it would wait for ever where there is no worker.
+  /// Inside the arena the caller runs a task that no worker has begun; outside, it would wait forever without a worker.
   void wait() {
     arena.execute([this] { group.wait(); });
   }
@@ -31,7 +31,7 @@ struct Prefetch::Pipeline {
   std::int64_t step;
   Rows ready = {};
   std::exception_ptr error = {};
-  tbb::task_arena arena{2, 1};  // a worker, and a place for the caller while it waits
+  tbb::task_arena arena{2, 1};  // one worker, and a slot for the waiting caller
   tbb::task_group group = {};
 };
 Prefetch::Prefetch(Read read, std::int64_t first) {

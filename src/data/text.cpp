@@ -46,7 +46,7 @@ struct Source {
   std::vector<std::int64_t> sizes;
   std::int64_t bytes = 0;
 };
-/// Files below a folder, those of its subfolders too. What a link leads to counts if it is a file; links to folders are not followed.
+/// Files below a folder and its subfolders. Links to files count; links to folders are not followed.
 void list_folder(const fs::path& folder, std::vector<std::string>& files) {
   std::error_code error, no_status;
   fs::directory_iterator it(folder, error);
@@ -58,7 +58,8 @@ void list_folder(const fs::path& folder, std::vector<std::string>& files) {
       list_folder(path, files);
     } else if (extension != ".dat" && extension != ".u8") {
       auto status = it->status(no_status);
-      check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path.string(), ": ", no_status.message());
+      check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path.string(), ": ",
+                         no_status.message());
       if (fs::is_regular_file(status)) files.push_back(path.string());
     }
   }
@@ -71,8 +72,9 @@ Source list_source(const std::string& path) {
   check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path, ": ", error.message());
   check<ConfigError>(fs::exists(status), "data: no file or folder at ", path);
   if (fs::is_directory(status)) {
-    struct ::statfs system {};  // what the kernel makes up has no size, or that of all memory, and changes
-    bool made_up = ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
+    struct ::statfs system {};  // procfs and sysfs files have size 0, or that of all memory, and change
+    bool made_up =
+        ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
     check<ConfigError>(!made_up, "data: ", path, " holds what the kernel says of itself, not text");
     list_folder(path, s.files);
     std::sort(s.files.begin(), s.files.end());
@@ -92,16 +94,16 @@ Source list_source(const std::string& path) {
   return s;
 }
 
-/// Where the documents of one file end: its entries, ended by lines of '%', if `entries` is set and it has such lines;
-/// else sections of at least `section` bytes, ended by the next blank line or line of '%' if one comes soon, else by a
-/// line's end, else anywhere.
+/// Ends of the documents of one file. If `entries` is set and the file has lines of '%': its entries, ended by these
+/// lines. Else sections of at least `section` bytes, ended by the next blank line or line of '%' if one comes soon,
+/// else by a line's end, else anywhere.
 std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t size, std::int64_t section,
                                         bool entries) {
   File file(path);
   std::vector<std::int64_t> marks, sections;
   std::vector<char> buffer(1 << 18);
-  std::int64_t line = 0, cut = 0;  // beginning of this line, end of the last section
-  char first = 0, before = 0;      // of this line, of this byte
+  std::int64_t line = 0, cut = 0;  // begin of this line, end of the last section
+  char first = 0, before = 0;      // first byte of this line, byte before this one
   for (std::int64_t base = 0; base < size;) {
     auto n =
         file.read(base, std::min<std::int64_t>(size - base, static_cast<std::int64_t>(buffer.size())), buffer.data());
@@ -127,7 +129,7 @@ std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t si
   return std::move(ends);
 }
 
-/// A way to cut the whole text, counted from its first byte, into documents to train on and documents held out.
+/// A partition of the whole text, by position, into training and held-out documents.
 struct Split {
   struct Document {
     std::int64_t end;
@@ -141,7 +143,7 @@ struct Split {
   }
   std::int64_t end() const { return documents.empty() ? 0 : documents.back().end; }
 };
-/// Documents as the text has them; hold(split so far, end of the next one) says which are held out.
+/// Documents as the text has them; hold(split so far, end of the next document) decides whether one is held out.
 template <class F> Split split_at_documents(const Source& source, std::int64_t section, bool entries, const F& hold) {
   Split s;
   std::int64_t base = 0;
@@ -152,7 +154,7 @@ template <class F> Split split_at_documents(const Source& source, std::int64_t s
   }
   return s;
 }
-/// `target` bytes held out in blocks at equal distances, each at least a window, wherever lines end.
+/// Holds out `target` bytes in blocks at equal distances, each at least a window, without regard to lines.
 Split split_into_blocks(std::int64_t total, std::int64_t target, std::int64_t window) {
   Split s;
   auto blocks = std::clamp<std::int64_t>(std::min(target, total - target) / std::max<std::int64_t>(window, 1), 1, 64);
@@ -166,8 +168,8 @@ Split split_into_blocks(std::int64_t total, std::int64_t target, std::int64_t wi
   s.add(total, false);
   return s;
 }
-/// About `hold_out` of the text, and a window in each part. Every 1/hold_out-th document, where that comes near in four
-/// places or more; where documents are few or uneven, ever smaller sections; where nothing in the text helps, blocks.
+/// Holds out about `hold_out` of the text, with a window in each part: every 1/hold_out-th document if that comes near
+/// with four or more; if documents are few or uneven, ever smaller sections; if nothing in the text helps, blocks.
 Split split_of(const Source& source, double hold_out, std::int64_t window) {
   auto total = source.bytes;
   auto target = std::clamp<std::int64_t>(std::llround(hold_out * static_cast<double>(total)), window, total - window);
@@ -212,7 +214,7 @@ Text open_text(const std::string& path, double hold_out, std::int64_t window) {
   std::int64_t bytes[2] = {0, 0}, count[2] = {0, 0};
   std::int64_t at = 0, file_begin = 0;
   std::size_t file = 0;
-  int last = -1;  // the stream that got the bytes before, if they were in this file
+  int last = -1;  // the stream of the bytes before, if they were in this file
   for (auto& document : split.documents) {
     ++count[document.held];
     while (at < document.end) {

@@ -48,7 +48,7 @@ Rows Windows::training_rows(std::int64_t step, std::int64_t batch, std::int64_t 
     auto sample = step * batch + row, pass = sample / n;
     auto window = index_shuffle(static_cast<std::uint64_t>(sample % n), static_cast<std::uint64_t>(n),
                                 static_cast<std::uint32_t>(seed) + static_cast<std::uint32_t>(pass));
-    // The first pass begins at byte 0; later ones at a byte that depends on the pass alone, so that windows are cut differently.
+    // The first pass begins at byte 0; later ones at a byte that depends on the pass alone, to cut other windows.
     auto shift = pass == 0 ? 0
                            : index_shuffle(static_cast<std::uint64_t>(pass % positions),
                                            static_cast<std::uint64_t>(positions), static_cast<std::uint32_t>(seed));

@@ -1,4 +1,4 @@
-// blocks.h -- boxes of a global array: their overlaps, and runs that are contiguous in two of them.
+// blocks.h -- boxes of a global array: overlaps, and runs of elements that are contiguous in two boxes.
 #pragma once
 #include <optional>
 #include "bora/io/checkpoint.h"
@@ -17,15 +17,15 @@ inline std::optional<Box> overlap(const Box& a, const Box& b) {
   }
   return r;
 }
-/// Number of the element `at` (global indices) in the row-major block `box`.
+/// Index of the element `at` (global indices) in the row-major block `box`.
 inline std::int64_t position(const Box& box, const Dims& at) {
   std::int64_t p = 0;
   for (std::size_t d = 0; d < box.size(); ++d) p = p * box[d].size() + at[d] - box[d].begin;
   return p;
 }
-/// Calls f(position in a, position in b, n) for runs of elements of `part`, a part of both blocks, that are contiguous in both.
+/// Calls f(position in a, position in b, n) for runs of elements of `part`, a part of both blocks, contiguous in both.
 template <class F> void each_run(const Box& a, const Box& b, const Box& part, const F& f) {
-  std::size_t inner = part.size();  // dimensions before it are walked, the rest is one run
+  std::size_t inner = part.size();  // dimensions before it are looped over, the rest is one run
   std::int64_t run = 1;
   while (inner > 0) {
     --inner;
@@ -41,7 +41,7 @@ template <class F> void each_run(const Box& a, const Box& b, const Box& part, co
     if (d == 0) return;
   }
 }
-/// The lowest of the ranks that hold the same block of a leaf: it speaks for them.
+/// The lowest of the ranks that hold the same block of a leaf: it represents them.
 inline int first_holder(const Spec& spec, const MeshShape& mesh, int rank) {
   MeshAxes free;
   for (auto& axis : mesh.axes)

@@ -1,4 +1,4 @@
-// What a manifest says must fit together, so that nothing is read or written outside of what it describes.
+// Checks that the entries of a manifest are consistent, so that no read or write leaves the ranges it describes.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,24 +8,29 @@
 namespace bora::io {
 namespace {
 template <class... Parts> void need(bool ok, const Parts&... parts) { check<CheckpointError>(ok, parts...); }
-bool earlier(const BlockRange& a, const BlockRange& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; }
+bool earlier(const BlockRange& a, const BlockRange& b) {
+  return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+}
 
-constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes: more than any disk has, and sums of them are numbers
+constexpr std::int64_t kMost = std::int64_t{1} << 60;  // bytes: more than any disk has, and sums do not overflow
 std::int64_t bytes_of(const Shape& shape, std::int64_t item) {
   std::int64_t bytes = item;
   for (auto d : shape) need(d >= 0, "its shape is ", shape);
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  for (auto d : shape) need(!__builtin_mul_overflow(bytes, d, &bytes) && bytes <= kMost, "its shape ", shape, " has more bytes than any disk");
+  for (auto d : shape)
+    need(!__builtin_mul_overflow(bytes, d, &bytes) && bytes <= kMost, "its shape ", shape,
+         " has more bytes than any disk");
   return bytes;
 }
 void check_block(const StoredBlock& b, const Shape& shape, std::int64_t item) {
-  need(b.box.size() == shape.size(), "a block has ", b.box.size(), " dimensions, the shape ", shape, " has ", shape.size());
+  need(b.box.size() == shape.size(), "a block has ", b.box.size(), " dimensions, the shape ", shape, " has ",
+       shape.size());
   std::int64_t bytes = item;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     auto& range = b.box[d];
-    need(0 <= range.begin && range.begin < range.end && range.end <= shape[d], "a block is ", range.begin, ":", range.end,
-         " in dimension ", d, " of the shape ", shape);
-    bytes *= range.size();  // no more than the shape's
+    need(0 <= range.begin && range.begin < range.end && range.end <= shape[d], "a block is ", range.begin, ":",
+         range.end, " in dimension ", d, " of the shape ", shape);
+    bytes *= range.size();  // at most the bytes of the shape
   }
   need(b.bytes == bytes, "a block has ", b.bytes, " bytes, its box ", bytes);
   std::int64_t end = 0;
@@ -34,11 +39,12 @@ void check_block(const StoredBlock& b, const Shape& shape, std::int64_t item) {
   auto chunks = static_cast<std::uint64_t>((b.bytes - 1) / kChunk + 1);
   need(b.crc.size() == chunks, "a block of ", b.bytes, " bytes has ", b.crc.size(), " checksums, not ", chunks);
 }
-/// Blocks are a grid, as a Spec over a mesh cuts them: in each dimension ranges that follow one another, and one block for each choice
-/// of ranges. So they cover the shape, and none overlaps another.
+/// Blocks must be a grid, as a Spec over a mesh cuts them: in each dimension consecutive ranges, and one block for each
+/// choice of ranges. So they cover the shape without overlap.
 void check_cover(const StoredLeaf& leaf) {
   auto& shape = leaf.type.shape;
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return need(leaf.blocks.empty(), "it is empty, but has blocks");
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end())
+    return need(leaf.blocks.empty(), "it is empty, but has blocks");
   std::size_t cells = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Box ranges;
@@ -51,13 +57,15 @@ void check_cover(const StoredLeaf& leaf) {
       at = range.end;
     }
     need(at == shape[d], "its blocks end at ", at, " in dimension ", d, " of the shape ", shape);
-    need(!__builtin_mul_overflow(cells, ranges.size(), &cells) && cells <= leaf.blocks.size(), "its ", leaf.blocks.size(),
-         " blocks do not cover the shape ", shape);
+    need(!__builtin_mul_overflow(cells, ranges.size(), &cells) && cells <= leaf.blocks.size(), "its ",
+         leaf.blocks.size(), " blocks do not cover the shape ", shape);
   }
   need(leaf.blocks.size() == cells, "it has ", leaf.blocks.size(), " blocks, not ", cells);
   std::vector<const Box*> boxes;
   for (auto& b : leaf.blocks) boxes.push_back(&b.box);
-  auto before = [](const Box* a, const Box* b) { return std::lexicographical_compare(a->begin(), a->end(), b->begin(), b->end(), earlier); };
+  auto before = [](const Box* a, const Box* b) {
+    return std::lexicographical_compare(a->begin(), a->end(), b->begin(), b->end(), earlier);
+  };
   std::sort(boxes.begin(), boxes.end(), before);
   auto twin = std::adjacent_find(boxes.begin(), boxes.end(), [](const Box* a, const Box* b) { return *a == *b; });
   need(twin == boxes.end(), "two of its blocks have the same box");
@@ -88,8 +96,8 @@ std::string contradiction(const Manifest& m) {
     std::int64_t end = 0;
     for (auto& p : parts) {
       if (p.offset != end)
-        return "leaf '" + p.leaf->path + "': its block at " + std::to_string(p.offset) + " of file rank-" + std::to_string(file) +
-               " does not follow the one before, which ends at " + std::to_string(end);
+        return "leaf '" + p.leaf->path + "': its block at " + std::to_string(p.offset) + " of file rank-" +
+               std::to_string(file) + " does not follow the one before, which ends at " + std::to_string(end);
       end += p.bytes;
     }
   }

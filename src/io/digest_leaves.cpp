@@ -1,4 +1,4 @@
-// One digest of sharded numbers: slices of the global array, in order, each put together from the blocks of all ranks.
+// One digest of sharded numbers: slices of the global array, in order, each assembled from the blocks of all ranks.
 #include <algorithm>
 #include <cstring>
 #include "blocks.h"
@@ -50,7 +50,7 @@ std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const Ga
   std::vector<char> mine, all, slice;
   for (auto& leaf : leaves) {
     auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-    std::vector<Box> blocks;  // of each rank; empty where another rank speaks for it
+    std::vector<Box> blocks;  // of each rank; empty if another rank represents it
     for (int r = 0; r < ranks; ++r)
       blocks.push_back(first_holder(leaf.spec, place.mesh, r) == r ? block_of_rank(leaf.type, leaf.spec, place.mesh, r)
                                                                    : Box{});
@@ -67,7 +67,7 @@ std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const Ga
       }
       auto me = static_cast<std::size_t>(place.rank);
       mine.resize(static_cast<std::size_t>(counts[me]));
-      if (parts[me])  // packed in the order of the part, which is a box of its own
+      if (parts[me])  // packed in row-major order of the part
         each_run(blocks[me], *parts[me], *parts[me], [&](std::int64_t from, std::int64_t to, std::int64_t n) {
           std::memcpy(mine.data() + to * item, static_cast<const char*>(leaf.data) + from * item,
                       static_cast<std::size_t>(n * item));

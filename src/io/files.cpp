@@ -85,7 +85,7 @@ void exchange_folders(const std::string& a, const std::string& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS)
     fail<IoError>("cannot exchange ", a, " and ", b, ": ", std::strerror(errno));
-  rename_folder(b, a + ".old");  // NFS and others cannot exchange
+  rename_folder(b, a + ".old");  // NFS and other file systems cannot exchange
   rename_folder(a, b);
   rename_folder(a + ".old", a);
 }

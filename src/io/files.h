@@ -1,4 +1,4 @@
-// files.h -- files that report errors, and are on the disk when they say so.
+// files.h -- files that report every error and are durable after sync.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ class File {
   bool read(std::int64_t offset, void* out, std::int64_t n) const;
   std::int64_t size() const;
   void sync() const;
-  void close();  // reports errors, which the destructor cannot
+  void close();  // reports errors, which the destructor cannot do
 
  private:
   File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
@@ -26,10 +26,10 @@ class File {
   std::string path_;
   int fd_;
 };
-/// A whole file, or the one that was there before: written beside it, then renamed.
+/// Replaces a file atomically: writes a new file beside it, syncs and renames it.
 void write_file(const std::string& path, const std::string& text);
 void sync_folder(const std::string& path);
 void rename_folder(const std::string& from, const std::string& to);
-/// Each gets the other's name, at once where the file system can.
+/// Swaps the names of two folders, atomically if the file system can.
 void exchange_folders(const std::string& a, const std::string& b);
 }  // namespace bora::io

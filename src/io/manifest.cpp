@@ -1,4 +1,4 @@
-// The manifest file: magic, CRC-32C and size of what follows, then a portable cereal archive.
+// The manifest file: magic, version, CRC-32C and size of the body, then the body as a portable cereal archive.
 #include "manifest.h"
 #include <cereal/archives/portable_binary.hpp>
 #include <cereal/types/map.hpp>
@@ -15,7 +15,8 @@ template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, 
 namespace io {
 template <class A> void serialize(A& archive, StoredBlock& b) { archive(b.box, b.file, b.offset, b.bytes, b.crc); }
 template <class A> void save(A& archive, const StoredLeaf& l) {
-  archive(l.path, std::string(dtype_name(l.type.dtype)), l.type.shape.dims(), l.blocks);  // a name: numbers of an enum may change
+  // The dtype's name, since enum values may change.
+  archive(l.path, std::string(dtype_name(l.type.dtype)), l.type.shape.dims(), l.blocks);
 }
 template <class A> void load(A& archive, StoredLeaf& l) {
   std::string dtype;
@@ -37,7 +38,7 @@ struct Header {
   std::uint64_t bytes = 0;
 };
 
-/// cereal's portable format, read from bytes that are not believed: a length is compared with the bytes there are before memory is taken.
+/// Reads cereal's portable format from untrusted bytes: a length must fit the remaining bytes before memory is taken.
 class Bounded : public cereal::InputArchive<Bounded, cereal::AllowEmptyClassElision> {
  public:
   explicit Bounded(std::string_view bytes) : InputArchive(this), bytes_(bytes) {
@@ -118,7 +119,9 @@ Manifest parse_manifest(std::string_view file) {
   return m;
 }
 Manifest read_manifest(const std::string& folder) {
-  auto damaged = [&](std::string_view why) { fail<CheckpointError>("checkpoint ", folder, ": the manifest is damaged: ", why); };
+  auto damaged = [&](std::string_view why) {
+    fail<CheckpointError>("checkpoint ", folder, ": the manifest is damaged: ", why);
+  };
   try {
     auto file = File::open(folder + "/manifest");
     auto size = file.size();

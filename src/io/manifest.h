@@ -1,4 +1,4 @@
-// manifest.h -- manifests as bytes.
+// manifest.h -- manifests to and from bytes.
 #pragma once
 #include <string_view>
 #include "bora/io/checkpoint.h"
@@ -10,9 +10,10 @@ std::vector<StoredLeaf> unpack(const std::string&);
 void write_manifest(const std::string& path, const Manifest&);
 /// The bytes of a manifest file: header and body.
 std::string manifest_bytes(const Manifest&);
-/// A manifest from the bytes of its file. Nothing it says is believed unchecked: sizes against the bytes there are, before memory is taken
-/// for them; boxes, shapes, dtypes, bytes, offsets and numbers of checksums against one another. Throws CheckpointError, naming the leaf.
+/// A manifest from the bytes of its file. All of it is checked: sizes against the bytes present before memory is taken
+/// for them; boxes, shapes, dtypes, bytes, offsets and numbers of checksums against one another. Throws CheckpointError
+/// naming the leaf.
 Manifest parse_manifest(std::string_view file);
-/// Of `why` a manifest cannot be true: the leaf, and what is wrong with it. Empty if all of it fits together.
+/// The first inconsistency of a manifest: the leaf and the problem. Empty if the manifest is consistent.
 std::string contradiction(const Manifest&);
 }  // namespace bora::io

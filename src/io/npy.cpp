@@ -1,4 +1,4 @@
-// Arrays to and from NumPy's files; npy_format.h reads their bytes.
+// Arrays to and from NumPy's files; npy_format.h parses the bytes.
 #include "bora/io/npy.h"
 #include <algorithm>
 #include <bit>
@@ -23,7 +23,7 @@ void write_all(const Path& file, const std::string& bytes) {
 }
 template <class T> void put(std::string& to, T x) { to.append(reinterpret_cast<const char*>(&x), sizeof x); }
 
-// ---- .npy --------------------------------------------------------------------------------------------------------------
+// ---- .npy -----------------------------------------------------------------------------------------------------------
 std::string_view descr_of(Dtype d) {
   switch (d) {
     case Dtype::boolean: return "|b1";
@@ -72,7 +72,7 @@ template <class From, class To, class F> Array converted(const Shape& shape, con
   }
   return b.done();
 }
-/// Each number's bytes the other way round: big-endian to little-endian.
+/// Reverses the bytes of each number: big-endian to little-endian.
 std::string reversed(const char* data, std::size_t count, std::size_t width) {
   std::string r(data, count * width);
   for (std::size_t i = 0; i < count; ++i) std::reverse(r.data() + i * width, r.data() + (i + 1) * width);
@@ -80,7 +80,8 @@ std::string reversed(const char* data, std::size_t count, std::size_t width) {
 }
 Array array_of(std::string_view descr, const Shape& shape, const char* data, std::optional<Dtype> dtype,
                const std::string& where) {
-  check<DtypeError>(descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos, where, " holds '", descr,
+  check<DtypeError>(descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos, where,
+                    " holds '", descr,
                     "', which has no dtype here; convert it with astype in NumPy (bool, integers or floats)");
   std::string turned;
   if (descr[0] == '>' && '1' < descr[2] && descr[2] <= '9') {
@@ -88,7 +89,8 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, std
     data = turned.data();
   }
   auto kind = descr.substr(1);
-  if (kind == "b1") return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });  // a file may hold any byte
+  if (kind == "b1")  // a file may hold any byte
+    return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });
   for (auto d : {u8, i32, i64, u32, f32, f64})
     if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
   auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
@@ -112,17 +114,19 @@ Array parse_npy(std::string_view bytes, std::optional<Dtype> dtype, const std::s
   return dtype && *dtype != a.dtype() ? a.astype(*dtype) : a;
 }
 
-// ---- .npz --------------------------------------------------------------------------------------------------------------
+// ---- .npz -----------------------------------------------------------------------------------------------------------
 constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 }  // namespace
 
 void save_npy(const Path& file, const Array& x) { write_all(file, npy_bytes(x)); }
-Array load_npy(const Path& file, const LoadNpy& options) { return parse_npy(read_file(file.string()), options.dtype, file.string()); }
+Array load_npy(const Path& file, const LoadNpy& options) {
+  return parse_npy(read_file(file.string()), options.dtype, file.string());
+}
 
 std::map<std::string, Array> load_npz(const Path& file, const LoadNpz& options) {
   auto bytes = read_file(file.string());
   std::map<std::string, Array> r;
-  std::string names, odd, room;  // odd: the first that has no dtype here
+  std::string names, odd, room;  // odd: error of the first entry without a dtype here
   auto wanted = options.only;
   for (auto& e : io::read_npz(bytes, file.string())) {
     auto name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
@@ -133,13 +137,14 @@ std::map<std::string, Array> load_npz(const Path& file, const LoadNpz& options) 
     auto content = io::content_of(e, room, where);
     try {
       r[name] = parse_npy(content, options.dtype, where);
-    } catch (const DtypeError& error) {  // strings, records ..: only who asks for them by name must know
+    } catch (const DtypeError& error) {  // strings, records ..: an error only if asked for by name
       if (asked) throw;
       if (odd.empty()) odd = error.text();
     }
     std::erase(wanted, name);
   }
-  check<IoError>(wanted.empty(), file.string(), " has no array '", wanted.empty() ? "" : wanted[0], "'; it has ", names);
+  check<IoError>(wanted.empty(), file.string(), " has no array '", wanted.empty() ? "" : wanted[0], "'; it has ",
+                 names);
   check<DtypeError>(!r.empty() || odd.empty(), odd);
   return r;
 }
@@ -151,7 +156,7 @@ void save_npz(const Path& file, const std::map<std::string, Array>& arrays) {
     check<IoError>(bytes.size() <= kZipLimit && out.size() <= kZipLimit, "save_npz: ", file.string(),
                    " would be larger than 4 GiB; use save_npy for each array");
     auto offset = static_cast<std::uint32_t>(out.size());
-    std::string common;  // what both headers say: version 2.0, stored, 1 January 1980
+    std::string common;  // the fields shared by both headers: version 2.0, stored, 1 January 1980
     for (std::uint16_t v : {20, 0, 0, 0, 0x21}) put(common, v);
     put(common, io::crc32_of(bytes));
     put(common, static_cast<std::uint32_t>(bytes.size()));

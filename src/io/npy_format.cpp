@@ -1,4 +1,4 @@
-// Nothing that a file says is believed unchecked: every offset and size against the bytes there are.
+// Files are untrusted: every offset and size is checked against the bytes present.
 #include "npy_format.h"
 #include <zlib.h>
 #include <algorithm>
@@ -47,7 +47,7 @@ struct ZipEntry {
   std::uint32_t crc;
   std::uint64_t stored, size, offset;
 };
-/// 64-bit values that did not fit into a central header, in the order the format gives them.
+/// 64-bit values that did not fit into a central header, in the order of the format.
 void read_zip64(ZipEntry& e, std::string_view extra, const std::string& where) {
   for (std::size_t at = 0; at + 4 <= extra.size();) {
     auto id = number_at<std::uint16_t>(extra, at, where), n = number_at<std::uint16_t>(extra, at + 2, where);
@@ -109,7 +109,8 @@ NpyView read_npy(std::string_view bytes, const std::string& where) {
   v.fortran = entry(header, "fortran_order", where).starts_with("True");
   v.shape = parse_shape(entry(header, "shape", where), where);
   v.data = bytes.substr(start);
-  auto width = v.descr.size() == 3 && '0' < v.descr[2] && v.descr[2] <= '9' ? static_cast<std::size_t>(v.descr[2] - '0') : 1;
+  auto width =
+      v.descr.size() == 3 && '0' < v.descr[2] && v.descr[2] <= '9' ? static_cast<std::size_t>(v.descr[2] - '0') : 1;
   std::int64_t n = 0;
   try {
     n = volume(v.shape);
@@ -131,14 +132,16 @@ std::vector<NpzEntry> read_npz(std::string_view z, const std::string& file) {
                 number_at<std::uint16_t>(z, e.offset + 28, where);
     check<IoError>(data <= z.size() && e.stored <= z.size() - data, where, " lies outside of the file");
     total += e.stored;
-    check<IoError>(total <= z.size(), where, " lies where another entry is");  // else a small file could hold any number of bytes
+    // Else a small file could stand for any number of bytes.
+    check<IoError>(total <= z.size(), where,
+                   " lies where another entry is");
     r.push_back({e.name, z.substr(data, e.stored), e.method, e.size, e.crc});
   }
   return r;
 }
 namespace {
 std::string inflated(const NpzEntry& e, const std::string& where) {
-  constexpr std::uint64_t most = 1032;  // bytes that one byte of a deflated stream can stand for
+  constexpr std::uint64_t most = 1032;  // most bytes that one deflated byte can stand for
   check<IoError>(e.size / most <= e.stored.size(), where, ": its sizes are damaged");
   std::string content(e.size, '\0');
   ::z_stream s{};

@@ -13,7 +13,7 @@ bool below(const std::string& subtree, const std::string& path) {
   return subtree.empty() || path.starts_with(subtree + ".");
 }
 
-/// Bytes of one stored block, verified chunk by chunk; reading forwards loads every chunk once.
+/// Bytes of one stored block, verified chunk by chunk; reading forwards loads each chunk once.
 class BlockReader {
  public:
   BlockReader(const File& file, const StoredBlock& block, std::string name)
@@ -32,7 +32,8 @@ class BlockReader {
     if (chunk == loaded_) return;
     auto begin = chunk * kChunk, n = std::min(kChunk, block_.bytes - begin);
     buffer_.resize(static_cast<std::size_t>(n));
-    check<CheckpointError>(file_.read(block_.offset + begin, buffer_.data(), n), name_, " became shorter while it was read");
+    check<CheckpointError>(file_.read(block_.offset + begin, buffer_.data(), n), name_,
+                           " became shorter while it was read");
     check<CheckpointError>(crc32c(buffer_.data(), buffer_.size()) == block_.crc.at(static_cast<std::size_t>(chunk)),
                            name_, " is damaged: ", n, " bytes from ", block_.offset + begin,
                            " do not match their checksum");
@@ -65,11 +66,11 @@ class Files {
     ends_[block.file] = std::max(ends_[block.file], end);
     return {it->second, block, text};
   }
-  /// After all blocks were asked for: the files hold nothing else.
+  /// Call after all blocks were read: checks that the files hold nothing else.
   void check_sizes() const {
     for (auto& [number, file] : open_)
-      check<CheckpointError>(file.size() == ends_.at(number), "checkpoint ", folder_, ": file rank-", number, " has ", file.size(),
-                             " bytes, the manifest lists ", ends_.at(number));
+      check<CheckpointError>(file.size() == ends_.at(number), "checkpoint ", folder_, ": file rank-", number, " has ",
+                             file.size(), " bytes, the manifest lists ", ends_.at(number));
   }
 
  private:

@@ -24,7 +24,7 @@ std::string temporary(const std::string& root, std::int64_t step) {
   return root + "/.step-" + std::to_string(step) + ".tmp";
 }
 
-/// Which of the ranks that hold the same block writes it: another one for each leaf, so that nobody writes everything.
+/// Of the ranks that hold the same block, the writer: a different one for each leaf, to spread the work.
 int writer_of(const Leaf& leaf, std::size_t index, const Place& place) {
   MeshAxes free;
   for (auto& axis : place.mesh.axes)
@@ -33,7 +33,7 @@ int writer_of(const Leaf& leaf, std::size_t index, const Place& place) {
   return holders[index % holders.size()];
 }
 
-/// This rank's file, and what the manifest says about it.
+/// Writes this rank's file; returns its entries for the manifest.
 std::vector<StoredLeaf> write_blocks(const std::string& path, const std::vector<Leaf>& leaves, const Place& place) {
   std::vector<StoredLeaf> stored;
   auto file = File::create(path);
@@ -59,7 +59,7 @@ std::vector<StoredLeaf> write_blocks(const std::string& path, const std::vector<
   return stored;
 }
 
-/// A folder that is going away stops being a checkpoint first.
+/// Renames the folder first, so that a half-removed one is no checkpoint.
 void remove_checkpoint(const std::string& root, const Checkpoint& c) {
   auto away = temporary(root, c.step);
   fs::remove_all(away);
@@ -75,12 +75,13 @@ template <class F> std::string error_of(const F& f) {
     return "cannot change " + e.path1().string() + ": " + e.code().message();
   }
 }
-/// Throws CheckpointError if the manifest cannot be read, or is of another step.
+/// Throws CheckpointError if the manifest cannot be read or is of another step.
 void check_step(const Checkpoint& c) {
   auto m = read_manifest(c.folder);
   auto note = m.notes.find("step");
-  check<CheckpointError>(note == m.notes.end() || note->second == std::to_string(c.step), "checkpoint ", c.folder, " is a copy of step ",
-                         note == m.notes.end() ? "" : note->second, ", as its manifest says; give it that name, or move it away");
+  check<CheckpointError>(note == m.notes.end() || note->second == std::to_string(c.step), "checkpoint ", c.folder,
+                         " is a copy of step ", note == m.notes.end() ? "" : note->second,
+                         ", as its manifest says; give it that name, or move it away");
 }
 }  // namespace
 
@@ -131,14 +132,15 @@ std::string clean_checkpoints(const std::string& root) {
   fs::directory_iterator it(root, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
     auto name = it->path().filename().string();
-    if (name.starts_with(".step-") && (name.ends_with(".tmp") || name.ends_with(".tmp.old"))) found.push_back(it->path());
+    if (name.starts_with(".step-") && (name.ends_with(".tmp") || name.ends_with(".tmp.old")))
+      found.push_back(it->path());
   }
   check<IoError>(!error || error == std::errc::no_such_file_or_directory, "cannot read ", root, ": ", error.message());
   std::string stays;
   for (auto& path : found) {
     auto name = path.filename().string();
     auto place = root + "/" + name.substr(1, name.find(".tmp") - 1);
-    // Where two folders cannot be exchanged, the old one has no name for a moment.
+    // On file systems without exchange the old folder has no name for a moment.
     if (name.ends_with(".old") && !fs::exists(place, error)) rename_folder(path, place);
     else if (fs::remove_all(path, error); error) stays = "cannot remove " + path.string() + ": " + error.message();
   }
@@ -154,7 +156,8 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
   auto begin = on_first([&] {
     fs::create_directories(root);
     clean_checkpoints(root);
-    check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished, ", which an interrupted save has left");
+    check<IoError>(fs::create_directory(unfinished), "cannot remove ", unfinished,
+                   ", which an interrupted save has left");
   });
   agree<IoError>(place, begin, "checkpoint: make its folder");
 
@@ -180,14 +183,14 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
     }
     write_manifest(unfinished + "/manifest", m);
     sync_folder(unfinished);
-    // The same step once more, of a run that was set back: at every moment one of the two has the name.
+    // The same step again, of a run that was set back: at every moment one of the two has the name.
     if (fs::exists(folder)) exchange_folders(unfinished, folder);
     else rename_folder(unfinished, folder);
     sync_folder(root);
   });
   if (!commit.empty()) on_first([&] { fs::remove_all(unfinished); });
   agree<IoError>(place, commit, "checkpoint: commit");
-  auto kept = on_first([&] {  // the new one is safe, whatever becomes of the old ones
+  auto kept = on_first([&] {  // the new checkpoint is safe, whatever happens to old ones
     fs::remove_all(unfinished);
     auto all = list_checkpoints(root);
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i)

@@ -22,7 +22,8 @@ Place place_here() {
   auto& h = here();
   if (!h.mesh) return {};
   auto* talk = h.communicator;
-  return {*h.mesh, h.rank, [talk](const std::string& mine, std::string_view what) { return talk->exchange(mine, what); }};
+  return {*h.mesh, h.rank,
+          [talk](const std::string& mine, std::string_view what) { return talk->exchange(mine, what); }};
 }
 
 std::vector<Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep) {
@@ -30,7 +31,10 @@ std::vector<Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep
   for (auto& slot : tree::slots(t)) {
     if (!slot.leaf.defined()) continue;
     auto local = local_block(slot.leaf.get());
-    leaves.push_back({path_of(below, slot.path), {local.global_shape, local.block.dtype()}, local.spec, const_cast<void*>(local.block.bytes())});
+    leaves.push_back({path_of(below, slot.path),
+                      {local.global_shape, local.block.dtype()},
+                      local.spec,
+                      const_cast<void*>(local.block.bytes())});
     keep.push_back(std::move(local.block));
   }
   return leaves;
@@ -49,7 +53,7 @@ void restore_leaves(tree::Node t, const std::string& folder, const Place& place,
       block.shape = local.block.shape();
       leaves.back().spec = local.spec;
     }
-    slot.leaf.set(Array());  // its memory goes before the new one comes
+    slot.leaf.set(Array());  // frees its memory before the new block is allocated
     buffers.push_back(new_buffer(block));
     leaves.back().data = buffers.back().data;
   }
@@ -66,8 +70,10 @@ void save_leaves(tree::Node t, const std::string& folder) {
   try {
     if (place.rank == 0 && fs::exists(folder))
       for (auto& entry : fs::directory_iterator(folder))
-        check<ConfigError>(entry.path().filename() == "step-0" || entry.path().filename().string().starts_with(".step-0."), "save_tree: ",
-                           folder, " holds something else (", entry.path().filename().string(), "); choose another folder");
+        check<ConfigError>(
+            entry.path().filename() == "step-0" || entry.path().filename().string().starts_with(".step-0."),
+            "save_tree: ", folder, " holds something else (", entry.path().filename().string(),
+            "); choose another folder");
   } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
     problem = "save_tree: " + folder + ": " + e.code().message();
   }
@@ -82,10 +88,12 @@ void load_leaves(tree::Node t, const std::string& folder, const std::string& bel
   std::string found, problem;
   try {
     for (auto& root : {folder, folder + "/checkpoints"})
-      if (auto newest = place.rank == 0 && found.empty() ? newest_checkpoint(root) : std::nullopt) found = newest->folder;
+      if (auto newest = place.rank == 0 && found.empty() ? newest_checkpoint(root) : std::nullopt)
+        found = newest->folder;
   } catch (const Error& e) { problem = e.text(); }
   agree<CheckpointError>(place, problem, "load_tree: find the checkpoint");
-  if (place.exchange) found = place.exchange(found, "load_tree: which checkpoint")[0];  // whatever a file system shows to whom
+  // File systems may show ranks different states.
+  if (place.exchange) found = place.exchange(found, "load_tree: which checkpoint")[0];
   restore_leaves(t, found.empty() ? folder : found, place, below);
 }
 }  // namespace bora::io

@@ -17,7 +17,7 @@ void Gpt2Config::validate() const {
 }
 Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
   auto keys = random::split<2>(key);
-  auto out_stddev = 0.02 / std::sqrt(2.0 * static_cast<double>(c.layers));  // residual paths, as GPT-2 scales them
+  auto out_stddev = 0.02 / std::sqrt(2.0 * static_cast<double>(c.layers));  // residual paths, scaled as in GPT-2
   return {nn::LayerNorm::init(c.embed_axis(), c.eps),
           nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0], out_stddev),
           nn::LayerNorm::init(c.embed_axis(), c.eps),

@@ -1,4 +1,4 @@
-// Elementwise operations and reductions by name: each is its positional twin on aligned arrays.
+// Elementwise operations and reductions by name: each calls its positional counterpart on aligned arrays.
 #include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/print.h"
@@ -87,7 +87,7 @@ NamedArray clip(N x, Scalar lo, Scalar hi) { return made(clip(x.array(), lo, hi)
 NamedArray where(N c, N a, N b) {
   std::vector<Axis> axes = combined("where", c, a);
   axes = combined("where", made(c.axes() == axes ? c.array() : a.array(), axes),
-                  b);  // the largest of the three; only axes count
+                  b);  // the largest axes of the three; values do not matter
   return made(where(spread_to(c, axes), spread_to(a, axes), spread_to(b, axes)), axes);
 }
 NamedArray where(N c, N a, Scalar b) {

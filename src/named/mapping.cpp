@@ -6,7 +6,7 @@
 namespace bora {
 namespace {
 thread_local AxisMapping mapping_in_force;
-/// jit keys depend on the mapping in force, since auto_sharded reads it while staging.
+/// jit keys depend on the current mapping, since auto_sharded reads it while staging.
 std::size_t mapping_hash() {
   std::size_t h = 11;
   for (auto& r : mapping_in_force.rules())
@@ -35,7 +35,7 @@ void AxisMapping::check_rules(const std::vector<Axis>& axes) const {
     }
 }
 namespace {
-/// What a rule does to an array: the mesh axes that it gives to the axis at `place`, and those that an earlier rule took for another one.
+/// The effect of a rule on an array: mesh axes given to the axis at `place`, and mesh axes that another axis has.
 struct Applied {
   std::size_t rule, place;
   MeshAxes given, taken;

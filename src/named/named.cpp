@@ -229,8 +229,8 @@ Slices slices_of(std::string_view what, const NamedArray& x, const std::vector<N
                      "axis '", p.axis, "': index it with an integer, a range or integers");
     auto size = x.axes()[i].size;
     auto* n = number(p.slice);
-    check<IndexError>(!n || (-size <= *n && *n < size), what, "index ", n ? *n : 0, " is outside of axis '", p.axis, "', which has ", size,
-                      size == 1 ? " element" : " elements");
+    check<IndexError>(!n || (-size <= *n && *n < size), what, "index ", n ? *n : 0, " is outside of axis '", p.axis,
+                      "', which has ", size, size == 1 ? " element" : " elements");
     auto* a = index_of(p.slice);
     check<AxisError>(!a || a->ndim() <= 1, "axis '", p.axis, "' is indexed by an array of ", a ? a->ndim() : 0,
                      " dimensions; use take with named indices");
@@ -238,7 +238,7 @@ Slices slices_of(std::string_view what, const NamedArray& x, const std::vector<N
   }
   return r;
 }
-/// Integers and ranges first, then one index Array after the other: each axis is taken from by itself.
+/// Applies integers and ranges first, then one index Array after another: each axis is indexed on its own.
 NamedArray selected(const NamedArray& x, const Slices& slices) {
   auto plain = slices;
   for (auto& s : plain)
@@ -257,11 +257,11 @@ NamedArray selected(const NamedArray& x, const Slices& slices) {
   }
   return made(y, axes);
 }
-/// What an update writes to.
+/// The positions that an update writes to.
 struct Target {
   Slices slices;
   std::vector<Axis> axes;
-  /// Of these axes, and a 1 where an integer stands beside a list of positions: so the order of axes is kept.
+  /// The sizes of `axes`, and a 1 where an integer stands beside a list of positions, to keep the order of axes.
   Shape shape;
 };
 Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {

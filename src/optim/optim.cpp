@@ -6,7 +6,7 @@
 
 namespace bora::optim {
 namespace {
-/// Zeros that live where the parameter lives.
+/// Zeros laid out as the parameter.
 Array zeros_beside(const Array& p) { return reshard_like(zeros_like(p), p); }
 const Array& entry(const State& s, const std::string& name) {
   auto it = s.entries.find(name);
@@ -17,8 +17,8 @@ const Array& entry(const State& s, const std::string& name) {
 /// The entry of parameter i.
 const Array& entry(const State& s, const std::string& kind, const Leaves& p, std::size_t i) {
   auto& a = entry(s, kind + "." + p.paths[i]);
-  check<ShapeError>(a.shape() == p.arrays[i].shape(), "optim: the state's entry '", kind, ".", p.paths[i], "' is ", a.type(),
-                    ", the parameter is ", p.arrays[i].type(), "; the state was made for other parameters");
+  check<ShapeError>(a.shape() == p.arrays[i].shape(), "optim: the state's entry '", kind, ".", p.paths[i], "' is ",
+                    a.type(), ", the parameter is ", p.arrays[i].type(), "; the state was made for other parameters");
   return a;
 }
 Transform stateless(std::function<Arrays(const Arrays&, const Leaves&)> f) {
@@ -32,9 +32,10 @@ Array next_count(const Array& count) { return count + 1; }
 
 void check_shapes(std::string_view what, const Leaves& p, const Arrays& given) {
   for (std::size_t i = 0; i < std::min(p.arrays.size(), given.size()); ++i)
-    check<ShapeError>(given[i].shape() == p.arrays[i].shape(), what, " of '", p.paths[i], "' is ", given[i].type(), ", the parameter is ",
-                      p.arrays[i].type());
-  check<ValueError>(given.size() == p.arrays.size(), what, ": ", given.size(), " arrays for ", p.arrays.size(), " parameters");
+    check<ShapeError>(given[i].shape() == p.arrays[i].shape(), what, " of '", p.paths[i], "' is ", given[i].type(),
+                      ", the parameter is ", p.arrays[i].type());
+  check<ValueError>(given.size() == p.arrays.size(), what, ": ", given.size(), " arrays for ", p.arrays.size(),
+                    " parameters");
 }
 Arrays Transform::settled(Arrays g, const Leaves& params) {
   check_shapes("optim: the gradient", params, g);

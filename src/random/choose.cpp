@@ -1,4 +1,4 @@
-// Samplers that choose among given things: categorical, permutation, choice.
+// Samplers that choose among given elements: categorical, permutation, choice.
 #include <cmath>
 #include "bora/ops/creation.h"
 #include "random/draw.h"
@@ -26,7 +26,7 @@ Array categorical(const Array& k, const Array& logits, std::int64_t axis, const 
 }
 
 namespace {
-/// Stable sorts by fresh random bits, often enough that ties among the bits do not matter (JAX's rule).
+/// Stable sorts by fresh random bits: enough rounds that ties among the bits do not matter (JAX's rule).
 int shuffle_rounds(std::int64_t size) {
   return static_cast<int>(
       std::ceil(3 * std::log(static_cast<double>(std::max<std::int64_t>(1, size))) / std::log(4294967295.0)));

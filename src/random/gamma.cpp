@@ -1,5 +1,5 @@
-// gamma, loggamma, dirichlet. Rejection takes a different number of draws for each element, so it runs as one operation on the host, with
-// one key an element; the numbers that elements are made of come from the same functions as everywhere else.
+// gamma, loggamma, dirichlet. Rejection takes a different number of draws for each element, so it runs as one operation
+// on the host, with one key per element; the elementary functions are the same as everywhere else.
 #include <cmath>
 #include <cstring>
 #include "bora/base/parallel.h"
@@ -11,7 +11,7 @@
 namespace bora::random {
 namespace {
 using Words = std::array<std::uint32_t, 2>;
-/// An elementwise operation on one number: the bits that a loop gives.
+/// An elementwise operation on one number, with the bits that a loop gives.
 template <class T> T element(kernels::OpId op, T x) {
   std::uint64_t in = 0;
   std::memcpy(&in, &x, sizeof x);
@@ -38,7 +38,7 @@ template <class T> T normal_scalar(Words k) {
   return element(functions().erf_inv, std::max(lo, std::fma(unit_scalar<T>(k), span, lo))) *
          static_cast<T>(std::sqrt(2.0));
 }
-/// Marsaglia and Tsang, A simple method for generating gamma variables (2000), in the order of draws of JAX's _gamma_one.
+/// Marsaglia and Tsang, A simple method for generating gamma variables (2000), with draws ordered as JAX's _gamma_one.
 template <class T> T gamma_scalar(Words key, T a, bool log_space) {
   if (!(a > 0)) return std::numeric_limits<T>::quiet_NaN();
   const auto& f = functions();

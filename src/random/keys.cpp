@@ -1,4 +1,4 @@
-// Keys: made from seeds, split, folded; each an application of the block cipher to a counter.
+// Keys made from seeds, split and folded: each applies the block cipher to a counter.
 #include <cstring>
 #include "bora/base/parallel.h"
 #include "bora/kernels/loop.h"

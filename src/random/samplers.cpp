@@ -1,5 +1,5 @@
-// Samplers whose numbers depend on (key, position) only: compositions of random bits and elementwise operations, so that they fuse.
-// Algorithms and constants: jax/_src/random.py.
+// Samplers whose numbers depend only on (key, position): compositions of random bits and elementwise operations, so
+// that they fuse. Algorithms and constants: jax/_src/random.py.
 #include <cmath>
 #include <limits>
 #include "bora/ops/creation.h"
@@ -47,7 +47,7 @@ Array unit(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
   }
   return (draw_bits(k, shape, u8, draw) >> 1).astype(bf16) * 0x1p-7;
 }
-/// XLA contracts the product and the sum of f32 and f64 into one fma; bf16 rounds each.
+/// XLA contracts product and sum into one fma for f32 and f64; bf16 rounds each.
 Array stretched(const Array& u, const Array& span, const Array& minval) {
   auto y = u.dtype() == bf16 ? u * span + minval : fma(u, span, minval);
   return maximum(minval, y);
@@ -127,12 +127,12 @@ Array rademacher(const Array& k, const Shape& shape, Dtype dtype, const Draw& dr
   return bernoulli(k, 0.5, shape, draw).astype(dtype) * 2 - 1;
 }
 
-// ---- randint ----------------------------------------------------------------------------------------------------------
+// ---- randint --------------------------------------------------------------------------------------------------------
 namespace {
-/// x mod m for x of 64 bits without a sign, held as i64. Halving first keeps every step inside of i64.
+/// x mod m for an unsigned 64-bit x held as i64. Halving first keeps every step within i64.
 Array unsigned_remainder(const Array& x, std::uint64_t m) {
   if (m == 0) return x;
-  if (m >> 63) {  // at most one multiple fits
+  if (m >> 63) {  // x holds m at most once
     auto s = static_cast<std::int64_t>(m);
     return where(x < 0 && x >= s, x - Scalar(s), x);
   }
@@ -149,7 +149,7 @@ Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, co
   m = static_cast<U>(m * m);
   if (span) m = static_cast<U>(m % span);
   auto off = remainder(draw_bits(low, shape, bits_dtype, draw), span);
-  if (m == 0) return off;  // the upper bits do not count
+  if (m == 0) return off;  // the upper bits do not matter
   return remainder(remainder(draw_bits(high, shape, bits_dtype, draw), span) *
                            constant(Scalar(static_cast<std::int64_t>(m)), bits_dtype) +
                        off,

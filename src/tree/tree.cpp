@@ -17,7 +17,7 @@ std::size_t Key::hash() const {
     return static_cast<std::uint64_t>(m) ^ static_cast<std::uint64_t>(m >> 64);
   };
   const std::size_t n = words_.size();
-  std::uint64_t h[2] = {n, ~n};  // two chains side by side
+  std::uint64_t h[2] = {n, ~n};  // two independent chains
   std::size_t i = 0;
   for (; i + 1 < n; i += 2)
     for (std::size_t k = 0; k < 2; ++k) h[k] = folded(h[k], words_[i + k]);
@@ -34,7 +34,7 @@ void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& 
 }  // namespace detail
 
 namespace {
-/// Keeps the path of where the walk is.
+/// Tracks the path of the walk.
 class Located : public Visitor {
  public:
   void enter(const Name& n) final {

@@ -1,4 +1,4 @@
-// dtype.h -- element types. One row of the table below is all there is to a dtype; operations opt in through `kind`.
+// dtype.h -- element types. A dtype is one row of the table below; operations opt in through `kind`.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -49,8 +49,8 @@ constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || inf
 constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
 
-/// JAX's promotion lattice restricted to these dtypes: bool < u8 < i32 < i64, bool < u8 < u32 < i64, integers < bf16 < f32 < f64;
-/// i32 with u32 gives i64. Throws DtypeError for keys.
+/// JAX's promotion lattice restricted to these dtypes: bool < u8 < i32 < i64, bool < u8 < u32 < i64, integers < bf16 <
+/// f32 < f64; i32 with u32 gives i64. Throws DtypeError for keys.
 Dtype promote(Dtype a, Dtype b);
 /// The dtype with this name ("f32", "bfloat16" and other common spellings are understood). Throws DtypeError.
 Dtype parse_dtype(std::string_view name);
@@ -78,7 +78,7 @@ template <class T> consteval std::optional<Dtype> dtype_or_none() {
 /// The dtype that stores T.
 template <class T> inline constexpr Dtype dtype_of = dtype_or_none<T>().value();
 
-/// x as T, as astype() converts: a fraction is truncated and saturates, NaN gives 0; integers wrap; anything but 0 is true.
+/// x as T, as astype() converts: floats truncate and saturate, NaN gives 0; integers wrap; any nonzero value is true.
 template <class T, class S> T converted(S x) {
   if constexpr (std::is_same_v<S, bfloat16>) return converted<T>(static_cast<float>(x));
   else if constexpr (std::is_same_v<T, bool>) return x != 0;
@@ -87,7 +87,7 @@ template <class T, class S> T converted(S x) {
     using L = std::numeric_limits<T>;
     if (x != x) return 0;
     if (x <= static_cast<S>(L::min())) return L::min();
-    return x >= static_cast<S>(L::max()) ? L::max() : static_cast<T>(x);  // where S rounds max up, what is left fits
+    return x >= static_cast<S>(L::max()) ? L::max() : static_cast<T>(x);  // if S rounds max up, every smaller S fits
   } else return static_cast<T>(x);
 }
 

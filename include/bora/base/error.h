@@ -1,4 +1,4 @@
-// error.h -- one exception type per kind of mistake. Text says what happened with values, then what to do.
+// error.h -- one exception type per kind of mistake. The text says what happened, with values, then what to do.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -12,11 +12,11 @@ namespace bora {
 class Error : public std::exception {
  public:
   explicit Error(std::string text) : text_(std::move(text)), what_(text_) {}
-  /// What happened, what to do and, where it is known, the user's line.
+  /// What happened, what to do and, if known, the user's source line.
   const char* what() const noexcept override { return what_.c_str(); }
-  /// The same without the line.
+  /// The same without the source line.
   const std::string& text() const { return text_; }
-  /// Adds where it happened, once: the first place that knows is the nearest to the user's mistake.
+  /// Adds the source place, once: the first place added is the nearest to the user's mistake.
   void add_place(const std::string& place) {
     if (placed_ || place.empty()) return;
     what_ = text_ + "   (" + place + ")";
@@ -27,7 +27,8 @@ class Error : public std::exception {
   std::string text_, what_;
   bool placed_ = false;
 };
-/// A mistake in a call of the array library. It knows at least where that call is; an operation that knows its scope too says more.
+/// A mistake in a call of the array library. It carries at least the source place of that call; add_place replaces it
+/// where an operation also knows its scope.
 struct CallError : Error {
   explicit CallError(std::string text) : Error(std::move(text)) {
     if (auto place = call_site ? call_site() : std::string(); !place.empty()) what_ = text_ + "   (" + place + ")";
@@ -57,20 +58,20 @@ struct ShardError : CallError {
 };  // meshes, Specs, axis mappings
 struct CheckpointError : Error {
   using Error::Error;
-};  // what a stored checkpoint says against what is wanted
+};  // a stored checkpoint does not fit the tree to restore
 struct IoError : Error {
   using Error::Error;
 };  // files
 struct ConfigError : Error {
   using Error::Error;
-};  // settings a person wrote
+};  // user settings
 struct TransportError : Error {
   using Error::Error;
-};  // other ranks
+};  // communication with other ranks
 
 std::string to_string(const std::vector<std::int64_t>&);  // "[2, 3]" (shape.h)
 namespace detail {
-/// A part of an error's text: streamed, or what it returns when called, or its to_string.
+/// Appends one part of an error's text: its result if it can be called, else the part itself or its to_string.
 template <class T> void put(std::ostringstream& s, const T& part) {
   if constexpr (std::is_invocable_v<const T&>) s << part();
   else if constexpr (requires { s << part; }) s << part;
@@ -83,7 +84,7 @@ template <class E, class... Parts> [[noreturn]] void fail(const Parts&... parts)
   (detail::put(s, parts), ...);
   throw E(s.str());
 }
-/// Throws E unless ok; the text is built only then (a part that costs something to make is a lambda).
+/// Throws E unless ok. The text is built only then; pass a part that is costly to make as a lambda.
 template <class E, class... Parts> inline void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]
     fail<E>(parts...);

@@ -1,7 +1,9 @@
-// fields.h -- the fields of a plain aggregate as (name, reference) pairs, without a word from its author. The same mechanism serves
-// parameters of primitives (equality, hash, print), trees of Arrays, settings (YAML, command line) and archives.
-// How: fields are counted by brace initialization, bound by structured bindings, and named from __PRETTY_FUNCTION__ of a pointer into
-// an object that is never defined. g++ 12 and clang 14. Limits: at most 24 fields; no base class, no reference, const or private member.
+// fields.h -- the fields of a plain aggregate as (name, reference) pairs, with no declaration by its author. The same
+// mechanism serves parameters of primitives (equality, hash, print), trees of Arrays, settings (YAML, command line) and
+// archives.
+// How: fields are counted by brace initialization, bound by structured bindings, and named from __PRETTY_FUNCTION__ of
+// a pointer into an object that is never defined. Compilers: g++ 12 and clang 14.
+// Limits: at most 24 fields; no base class, no reference, const or private member.
 #pragma once
 #include <cstddef>
 #include <string_view>

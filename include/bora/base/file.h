@@ -1,4 +1,4 @@
-// file.h -- files that are read: a FIFO, a device or a folder where a file is expected is refused by name, never waited for.
+// file.h -- reads files. A FIFO, device or folder in place of a file is refused by name; opening never blocks.
 #pragma once
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "bora/base/error.h"
 
 namespace bora {
-/// What stands at a path instead of a file.
+/// Names the kind of a path that is not a regular file.
 inline const char* file_kind(::mode_t mode) {
   return S_ISDIR(mode)                      ? "a folder"
          : S_ISFIFO(mode)                   ? "a FIFO"
@@ -17,10 +17,11 @@ inline const char* file_kind(::mode_t mode) {
          : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
                                             : "no file";
 }
-/// A descriptor to read the file at `path` with; -1, and why in `problem`, if there is none or it is no regular file.
+/// Opens the regular file at `path` for reading. Returns -1, with the reason in `problem`, if there is none.
 inline int open_file(const std::string& path, std::string& problem) {
   struct ::stat s {};
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a FIFO would wait for somebody who writes
+  // O_NONBLOCK: opening a FIFO would wait for a writer.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   bool known = fd >= 0 && ::fstat(fd, &s) == 0;
   if (known && S_ISREG(s.st_mode)) return fd;
   problem = known ? std::string("it is ") + file_kind(s.st_mode) + ", a file is expected" : std::strerror(errno);

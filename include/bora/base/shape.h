@@ -17,7 +17,7 @@ struct Dim {
   std::int64_t n;
   template <std::integral T> constexpr Dim(T v) : n(static_cast<std::int64_t>(v)) {}
 };
-/// Dimension numbers, offsets, strides: plain lists that rules compute with. User-facing axis arguments are `Axes` (ops).
+/// Dimension numbers, offsets, strides: plain lists for rules. User-facing axis arguments are `Axes` (ops).
 using Dims = std::vector<std::int64_t>;
 
 class Shape {
@@ -73,18 +73,18 @@ class Shape {
   bool operator==(const Shape& s) const {
     if (size_ != s.size_) return false;
     auto *a = begin(), *b = s.begin();
-    for (std::size_t i = 0; i < size_; ++i)  // a few: quicker than memcmp
+    for (std::size_t i = 0; i < size_; ++i)  // few sizes: faster than memcmp
       if (a[i] != b[i]) return false;
     return true;
   }
  private:
-  static constexpr std::size_t kFew = 6;  // so many are kept without memory of their own: types are copied all the time
+  static constexpr std::size_t kFew = 6;  // up to this many sizes need no allocation: types are copied often
   std::int64_t* sized(std::size_t n) {
     if (n > kFew) many_.resize(n);
     size_ = n;
     return begin();
   }
-  void take(Shape& s) noexcept {  // leaves s without dimensions
+  void take(Shape& s) noexcept {  // leaves s with no dimensions
     size_ = std::exchange(s.size_, 0);
     if (size_ <= kFew) std::copy_n(s.few_, size_, few_);
     else many_ = std::move(s.many_);

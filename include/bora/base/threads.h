@@ -1,4 +1,4 @@
-// threads.h -- threads beside those of kernels: to make one may fail, and says so.
+// threads.h -- threads other than those of kernels: a clear Error where one cannot be made.
 #pragma once
 #include <latch>
 #include <system_error>
@@ -8,15 +8,17 @@
 #include "bora/base/error.h"
 
 namespace bora {
-/// A thread that runs f. `what` says for what, for the Error where the system gives none.
+/// Starts a thread that runs f. Throws Error if the system makes none; `what` names the thread's purpose in its text.
 template <class F> std::thread start_thread(const char* what, F&& f) {
   try {
     return std::thread(std::forward<F>(f));
   } catch (const std::system_error& e) {
-    fail<Error>("cannot start a thread for ", what, ": ", e.code().message(), "; allow more processes (ulimit -u, a container's pids limit) or memory (ulimit -v)");
+    fail<Error>("cannot start a thread for ", what, ": ", e.code().message(),
+                "; allow more processes (ulimit -u, a container's pids limit) or memory (ulimit -v)");
   }
 }
-/// Error unless n more threads can be made at once: asked before a library makes them that ends the process where it cannot.
+/// Throws Error unless n more threads can exist at once. Called before a library that would end the process on failure
+/// makes them.
 inline void check_threads(int n, const char* what) {
   std::latch asked(1);
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
-// trace.h -- what ran when: spans of time on the steady clock, kept while somebody asks for them. While nobody does, a span costs one load.
-// transport/trace.h gathers them from all ranks into one file.
+// trace.h -- what ran when: spans of time on the steady clock, recorded while tracing is on. While it is off, a span
+// costs one load. transport/trace.h gathers them from all ranks into one file.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -13,18 +13,18 @@
 
 namespace bora::trace {
 enum class Kind : std::uint8_t {
-  step,        // what Totals are counted within: the trainer marks one for each step
-  loop,        // of a Program: scan, cond, while; the kernels inside have spans of their own
+  step,        // one training step, marked by the trainer; Totals count within steps
+  loop,        // scan, cond or while of a Program; the kernels inside have spans of their own
   kernel,      // one kernel of a Program, copies included
-  pack,        // before or after a collective: parts put in order, and its start
-  collective,  // under way: from its start on this rank until its buffers may be used
-  wait         // a thread does nothing but wait for a collective
+  pack,        // work before or after a collective: ordering its parts, and its start
+  collective,  // from its start on this rank until its buffers may be used
+  wait         // a thread only waits for a collective
 };
 inline const char* kind_name(Kind k) {
   constexpr const char* names[] = {"step", "loop", "kernel", "pack", "collective", "wait"};
   return names[static_cast<std::size_t>(k)];
 }
-/// What a span is of. `place` is put into words when the trace is written: that may take long.
+/// The name of a span; `place` makes text of its `subject` when the trace is written, which may take long.
 struct Label {
   std::string name;
   std::shared_ptr<const void> subject = {};
@@ -36,7 +36,7 @@ struct Span {
   std::shared_ptr<const Label> label = {};
   std::int64_t begin = 0, end = 0;  // nanoseconds of the steady clock
 };
-inline constexpr std::size_t kMostSpans = 1 << 20;  // of a process; what comes then is counted, not kept
+inline constexpr std::size_t kMostSpans = 1 << 20;  // per process; later spans are counted, not kept
 
 namespace detail {
 struct Store {
@@ -57,7 +57,7 @@ inline std::int64_t now() { return nanoseconds(std::chrono::steady_clock::now())
 inline std::shared_ptr<const Label> label(std::string name) {
   return std::make_shared<const Label>(Label{std::move(name)});
 }
-/// Starts to keep spans of all threads of this process.
+/// Starts recording spans of all threads of this process.
 inline void start() { detail::on = true; }
 inline void stop() { detail::on = false; }
 inline void add(Kind kind, int rank, std::shared_ptr<const Label> label, std::int64_t begin, std::int64_t end) {
@@ -67,7 +67,7 @@ inline void add(Kind kind, int rank, std::shared_ptr<const Label> label, std::in
   if (detail::store.spans.size() >= kMostSpans) ++detail::store.dropped;
   else detail::store.spans.push_back({kind, rank, thread, std::move(label), begin, end});
 }
-/// Takes the spans of one rank, in the order of their beginning; `dropped`: how many of this process there was no room for.
+/// Takes the spans of one rank, ordered by their begin. `dropped`: spans of this process that found no room.
 inline std::vector<Span> take(int rank, std::uint64_t& dropped) {
   std::vector<Span> mine;
   {
@@ -99,13 +99,14 @@ class Scope {
   std::int64_t begin_;
 };
 
-/// Seconds of one rank within its steps (within everything, where no step was marked). Overlapping spans of a kind count once.
+/// Seconds of one rank within its steps (within the whole trace if no step was marked). Overlapping spans of a kind
+/// count once.
 struct Totals {
   std::int64_t steps = 0;
   double step = 0;        // the steps themselves
-  double kernel = 0;      // inside of kernels
-  double collective = 0;  // with at least one collective under way
-  double wait = 0;        // in which the program did nothing but wait for collectives
+  double kernel = 0;      // inside kernels
+  double collective = 0;  // with at least one collective in flight
+  double wait = 0;        // with the program only waiting for collectives
 };
 inline Totals totals(const std::vector<Span>& spans) {
   using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -116,7 +117,8 @@ inline Totals totals(const std::vector<Span>& spans) {
     std::sort(r.begin(), r.end());
     Ranges joined;
     for (auto& x : r)
-      if (!joined.empty() && x.first <= joined.back().second) joined.back().second = std::max(joined.back().second, x.second);
+      if (!joined.empty() && x.first <= joined.back().second)
+        joined.back().second = std::max(joined.back().second, x.second);
       else joined.push_back(x);
     return joined;
   };

@@ -1,4 +1,4 @@
-// text.h -- text files as two streams of bytes: one to train on, one held out. Only an index is kept; bytes are read when asked for.
+// text.h -- text files as two streams of bytes: training and held out. Only an index is kept; bytes are read on demand.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -6,10 +6,10 @@
 #include <vector>
 
 namespace bora::data {
-/// What open_text would throw, without reading the text.
+/// Throws as open_text would, without reading the text.
 void check_text(const std::string& path, double hold_out, std::int64_t window);
 
-/// Documents of some files, one after the other, as one ring of bytes. Cheap to copy; reading is safe from any thread.
+/// Documents of some files, one after another, as one ring of bytes. Cheap to copy; reading is safe from any thread.
 class Stream {
  public:
   struct Piece {
@@ -22,8 +22,8 @@ class Stream {
         pieces_(std::make_shared<const std::vector<Piece>>(std::move(pieces))),
         bytes_(bytes) {}
   std::int64_t size() const { return bytes_; }
-  /// n bytes from `begin` (any number >= 0); the stream's end is followed by its beginning. Throws IoError, also if a file has become
-  /// shorter than it was when it was indexed.
+  /// n bytes from `begin` (any number >= 0); after its end the stream starts again. Throws IoError, also if a file has
+  /// become shorter since it was indexed.
   void read(std::int64_t begin, std::int64_t n, std::uint8_t* out) const;
 
  private:
@@ -36,12 +36,12 @@ struct Text {
   Stream train, held_out;
   std::int64_t documents = 0, held_out_documents = 0;
 };
-/// The text below `path`: a file, or a folder with its subfolders, files in the order of their names; hidden files and
-/// the index files of fortune (.dat, .u8) are left out. A document is an entry between lines of '%' where a file has
-/// such lines (the line ends its document), else the file, cut at paragraphs where it is long. Every 1/hold_out-th
-/// document is held out, so evaluation sees all parts of the text and no sentence it was trained on. Where that misses
-/// hold_out by more than a third, because documents are few or uneven, the text is cut further: at paragraphs, at
-/// lines, at last anywhere. Both streams have at least `window` bytes. The same files always give the same streams.
-/// Throws ConfigError if there is no such path, it cannot be read, or it holds less than two windows.
+/// The text below `path`: a file, or a folder with its subfolders, files ordered by name; hidden files and the index
+/// files of fortune (.dat, .u8) are left out. In a file with lines of '%' a document is an entry between such lines
+/// (the line ends its document); any other file is a document, cut at paragraphs if it is long. Every 1/hold_out-th
+/// document is held out, so evaluation sees all parts of the text and no sentence of training. If that misses hold_out
+/// by more than a third, because documents are few or uneven, the text is cut further: at paragraphs, at lines, at last
+/// anywhere. Both streams have at least `window` bytes. The same files always give the same streams. Throws ConfigError
+/// if there is no such path, it cannot be read, or it holds less than two windows.
 Text open_text(const std::string& path, double hold_out, std::int64_t window = 0);
 }  // namespace bora::data

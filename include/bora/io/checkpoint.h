@@ -1,11 +1,13 @@
-// checkpoint.h -- sharded state on disk. Every rank writes its own blocks into one file; a manifest says which block lies where. A
-// checkpoint exists as a whole or not at all, and any mesh can read it: a rank reads only what overlaps its own blocks.
+// checkpoint.h -- sharded state on disk. Every rank writes its own blocks into one file; a manifest lists where each
+// block is. A checkpoint exists as a whole or not at all, and any mesh can read it: a rank reads only the bytes that
+// overlap its own blocks.
 //
-//   ROOT/step-<n>/manifest     leaves (path, dtype, global shape) and their blocks (file, offset, CRC-32C of every 1 MiB); its own CRC
+//   ROOT/step-<n>/manifest     leaves (path, dtype, global shape) and their blocks (file, offset, CRC-32C of
+//                              every 1 MiB); its own CRC
 //   ROOT/step-<n>/rank-<r>     blocks, row-major, little-endian, one after the other
 //
-// Commit: files are written into ROOT/.step-<n>.tmp and synced, the manifest last, then the folder is renamed and ROOT is synced. A crash
-// at any moment leaves the checkpoints before it untouched. Ranks see one file system.
+// Commit: files are written into ROOT/.step-<n>.tmp and synced, the manifest last, then the folder is renamed and ROOT
+// is synced. A crash at any moment leaves earlier checkpoints untouched. All ranks must see one file system.
 #pragma once
 #include <functional>
 #include <map>
@@ -15,18 +17,18 @@
 #include "bora/array/rules.h"
 
 namespace bora::io {
-/// One leaf of a tree, as one rank sees it: `data` is this rank's block of `type` under `spec`, contiguous, row-major.
+/// One leaf of a tree on one rank: `data` is this rank's block of `type` under `spec`, contiguous, row-major.
 struct Leaf {
   std::string path;
   Type type;
   Spec spec = {};
   void* data = nullptr;
 };
-/// The block of `type` that a rank holds: one range for each dimension.
+/// The block of an array that a rank holds: one range for each dimension.
 using Box = std::vector<BlockRange>;
 Box block_of_rank(const Type&, const Spec&, const MeshShape&, int rank);
 
-/// This rank's place, and how ranks tell each other: `exchange` gives every rank every rank's text, in rank order. Not needed alone.
+/// This rank's place in the mesh. `exchange` gives every rank the texts of all ranks in rank order; empty for one rank.
 struct Place {
   MeshShape mesh = {};
   int rank = 0;
@@ -44,7 +46,7 @@ struct StoredLeaf {
   std::vector<StoredBlock> blocks = {};
 };
 struct Manifest {
-  std::string mesh;  // it was written by, for people
+  std::string mesh;  // the mesh that wrote it, for people
   std::map<std::string, std::string> notes = {};
   std::vector<StoredLeaf> leaves = {};
   const StoredLeaf* find(const std::string& path) const;
@@ -54,26 +56,25 @@ struct Checkpoint {
   std::int64_t step = 0;
   std::string folder;
 };
-/// Checkpoints below `root`, oldest first. What a crash left over is not among them. Throws IoError if `root` cannot be
-/// read.
+/// Checkpoints below `root`, oldest first, without remains of a crash. Throws IoError if `root` cannot be read.
 std::vector<Checkpoint> list_checkpoints(const std::string& root);
-/// The one to continue from; none if there is no checkpoint. Throws CheckpointError if its manifest is gone (nothing
-/// writes a folder step-<n> without one, so a run that took it for nothing would begin again and overwrite what is
-/// there), damaged, or of another step than the folder's name says, as in a copy.
+/// The checkpoint to continue from, if any. Throws CheckpointError if its manifest is damaged, of another step than the
+/// folder's name (a copy), or gone: no code writes a folder step-<n> without one, and a run that ignored the folder
+/// would begin again and overwrite its contents.
 std::optional<Checkpoint> newest_checkpoint(const std::string& root);
-/// The newest one that is whole, and why those after it are not. Reads them: every byte is compared with its checksum.
+/// The newest intact checkpoint, and why later ones are damaged. Compares every byte with its checksum.
 struct GoodCheckpoint {
   std::optional<Checkpoint> checkpoint = {};
   std::vector<std::pair<Checkpoint, std::string>> damaged = {};  // newest first
 };
 GoodCheckpoint good_checkpoint(const std::string& root);
-/// Removes what an interrupted save or removal left below `root`; an interrupted exchange is undone. Whoever writes there may call it.
-/// Returns what could not be removed, and why; empty as a rule.
+/// Removes remains of an interrupted save or removal below `root`, and undoes an interrupted exchange. Any writer of
+/// `root` may call it. Returns the remains that could not be removed, and why; normally empty.
 std::string clean_checkpoints(const std::string& root);
 
-/// Writes root/step-<step> and returns its path; older checkpoints beyond the `keep` newest are removed afterwards: what cannot be removed
-/// stays, and `warning` says so on rank 0. The manifest's notes say the step. A block that several
-/// ranks hold is written by one of them. Every rank calls it with the same paths, types and Specs; either all return or all throw the
+/// Writes root/step-<step> and returns its path, then removes checkpoints older than the `keep` newest; if one cannot
+/// be removed it stays, and `warning` says so on rank 0. The manifest's notes include the step. Of the ranks that hold
+/// a block, one writes it. Every rank calls it with the same paths, types and Specs; either all return or all throw the
 /// same error, in which case nothing is left behind. Throws IoError (disk full, not writable), naming file and rank.
 std::string save_checkpoint(const std::string& root, std::int64_t step, const std::vector<Leaf>& leaves,
                             const Place& place, const std::map<std::string, std::string>& notes = {},
@@ -81,25 +82,27 @@ std::string save_checkpoint(const std::string& root, std::int64_t step, const st
 
 /// The manifest of a checkpoint. Throws CheckpointError if there is none or it is damaged.
 Manifest read_manifest(const std::string& folder);
-/// Throws CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype than wanted. Specs do not count.
+/// CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype. Ignores Specs.
 void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted,
                   const std::string& subtree = {});
-/// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves holds. Reads only the parts of files that
-/// overlap this rank's blocks, and verifies them. All ranks return or all throw the same error. Throws CheckpointError naming the leaf
-/// whose bytes are damaged or missing. subtree: only leaves below this path count, as "params" of a training state.
+/// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves must hold. Reads only
+/// the parts of files that overlap this rank's blocks, and verifies them. All ranks return or all throw the same error.
+/// Throws CheckpointError naming the leaf whose bytes are damaged or missing. subtree: only leaves below this path
+/// count, such as "params" of a training state.
 void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
                         const std::string& subtree = {});
 /// Reads everything and compares every checksum. Throws CheckpointError as restore_checkpoint. Returns the bytes read.
 std::int64_t verify_checkpoint(const std::string& folder);
 
-/// Gathers bytes: this rank gives n, `out` receives counts[r] bytes of each rank r in turn. Empty where there is one rank.
+/// Gathers bytes: this rank gives n, `out` receives counts[r] bytes from each rank r in turn. Empty for a single rank.
 using GatherBytes =
     std::function<void(const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts)>;
-/// SHA-256 over the global numbers of every leaf as f32, little-endian, leaves in the order of their paths: 64 hexadecimal digits, the same
-/// on every rank and for every mesh. At most 16 MiB of numbers are in memory at a time. Every rank must ask. DtypeError for keys.
+/// SHA-256 over the global numbers of every leaf as f32, little-endian, leaves ordered by path: 64 hexadecimal digits,
+/// the same on every rank and for every mesh. At most 16 MiB of numbers are in memory at a time. Every rank must call
+/// it. DtypeError for keys.
 std::string digest_leaves(std::vector<Leaf> leaves, const Place& place, const GatherBytes& gather);
 
-/// All ranks go on, or all throw: `mine` is this rank's error text, empty if it is well. Throws E with the first rank's text.
+/// All ranks continue or all throw: `mine` is this rank's error text or empty. Throws E with the first rank's text.
 template <class E> void agree(const Place& place, const std::string& mine, std::string_view what) {
   if (!place.exchange) {
     if (!mine.empty()) throw E(mine);

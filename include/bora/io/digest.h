@@ -6,7 +6,7 @@
 #include <string>
 
 namespace bora::io {
-/// SHA-256 of bytes that come in pieces.
+/// SHA-256 of bytes given in pieces.
 class Sha256 {
  public:
   Sha256();

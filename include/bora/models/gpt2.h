@@ -1,4 +1,4 @@
-// gpt2.h -- GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tied output. No line of it mentions a mesh.
+// gpt2.h -- GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tied output. The code mentions no mesh.
 #pragma once
 #include "bora/nn/layers.h"
 #include "bora/nn/policy.h"
@@ -9,7 +9,7 @@ struct Gpt2Config {
   std::int64_t layers = 12, embed = 768, heads = 12, positions = 1024, vocab = 50257;
   std::int64_t mlp_ratio = 4;
   float eps = 1e-5F, dropout = 0;
-  /// Throws ConfigError for sizes that make no model.
+  /// Throws ConfigError for invalid sizes.
   void validate() const;
   Axis layers_axis() const { return {"layers", layers}; }
   Axis embed_axis() const { return {"embed", embed}; }
@@ -35,7 +35,8 @@ struct Gpt2 {
   nn::Stacked<Gpt2Block> blocks;
   nn::LayerNorm ln_f;
   static Gpt2 init(const Gpt2Config& config, const Array& key);
-  /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab]. remat: what is kept of a block besides its input.
+  /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab]. remat: values of a block that are kept for
+  /// the backward pass, besides its input.
   NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& dropout_key = none,
                         const remat::Policy& remat = remat::nothing) const;
 };

@@ -1,4 +1,4 @@
-// axis.h -- named axes, and the arguments that speak of them.
+// axis.h -- named axes, and argument types that refer to them.
 #pragma once
 #include "bora/ops/view.h"
 #include "bora/tree/tree.h"
@@ -50,7 +50,7 @@ class AxisNames {
  private:
   std::vector<One> v_;
 };
-/// {"batch", 3}, {Embed, range(0, 4)}: what is taken of one axis.
+/// {"batch", 3}, {Embed, range(0, 4)}: a slice of one axis.
 struct NamedSlice {
   std::string axis;
   Slice slice;

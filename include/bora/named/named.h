@@ -1,6 +1,7 @@
 // named.h -- NamedArray: an Array whose dimensions have names. Operations match axes by name, never by position.
-// Binary operations: the axes of one operand must contain those of the other; the result has the larger operand's axes in its order (the
-// left one's if they are equal). Nothing of size 1 is stretched. Errors are AxisErrors that name the axes of both.
+// Binary operations: the axes of one operand must contain those of the other; the result has the larger operand's axes
+// in its order (the left one's if they are equal). Axes of size 1 are not broadcast. Errors are AxisErrors that name
+// the axes of both operands.
 #pragma once
 #include "bora/named/axis.h"
 #include "bora/ops/elementwise.h"
@@ -21,14 +22,14 @@ class [[nodiscard]] NamedArray {
   std::int64_t size() const { return array_.size(); }
   bool defined() const { return array_.defined(); }
   bool has_axis(std::string_view name) const { return find_axis(axes_, name) >= 0; }
-  /// The axis with this name. Throws AxisError naming those there are.
+  /// The axis with this name. Throws AxisError naming the existing axes.
   const Axis& axis(std::string_view name) const;
   std::int64_t position(const AxisNames::One&) const;
   NamedArray astype(Dtype d) const;
   template <Number T> T item() const { return array_.template item<T>(); }
   template <Number T> std::vector<T> to_vector() const { return array_.template to_vector<T>(); }
-  /// x[{"batch", 3}] drops the axis; ranges and 1-dimensional integer Arrays keep it, each on its own: x[{{"a", i}, {"b", j}}] has every
-  /// pair of their positions. For integer NamedArrays see take.
+  /// x[{"batch", 3}] drops the axis; ranges and 1-dimensional integer Arrays keep it, each independently: x[{{"a", i},
+  /// {"b", j}}] has every pair of their positions. For integer NamedArrays see take.
   NamedArray operator[](const NamedSlice&) const;
   NamedArray operator[](std::initializer_list<NamedSlice>) const;
   template <std::same_as<bool> B> explicit operator B() const {
@@ -77,7 +78,7 @@ NamedArray zeros_like(const NamedArray& x);
 NamedArray ones_like(const NamedArray& x);
 NamedArray one_hot(const NamedArray& indices, const Axis& axis, Dtype dtype = f32);
 
-// ---- axes ---------------------------------------------------------------------------------------------------------------
+// ---- axes -----------------------------------------------------------------------------------------------------------
 /// The same numbers with axes renamed; sizes stay.
 struct Renaming {
   std::string from, to;
@@ -96,13 +97,13 @@ NamedArray unflatten_axis(const NamedArray& x, const AxisNames::One& axis, const
 NamedArray concatenate(const Axis& into, const std::vector<NamedArray>& xs);
 NamedArray stack(const Axis& axis, const std::vector<NamedArray>& xs);
 
-// ---- contraction --------------------------------------------------------------------------------------------------------
-/// Products summed over `axes`; other shared axes are batch axes. Axes of the result: batch, those of a alone, those of b alone.
+// ---- contraction ----------------------------------------------------------------------------------------------------
+/// Products summed over `axes`; other shared axes are batch axes. Result axes: batch, then a's own, then b's own.
 NamedArray dot(const NamedArray& a, const NamedArray& b, const AxisNames& axes);
-/// table with `indices` in place of axis.
+/// table indexed along `axis`, which the axes of `indices` replace.
 NamedArray take(const NamedArray& table, const AxisNames::One& axis, const NamedArray& indices);
 
-// ---- reductions: over all axes, or the named ones, which disappear ---------------------------------------------------------
+// ---- reductions: over all axes, or the named ones, which disappear --------------------------------------------------
 NamedArray sum(const NamedArray& x);
 NamedArray sum(const NamedArray& x, const AxisNames& axes);
 NamedArray mean(const NamedArray& x);
@@ -128,7 +129,7 @@ NamedArray softmax(const NamedArray& x, const AxisNames::One& axis);
 NamedArray log_softmax(const NamedArray& x, const AxisNames::One& axis);
 NamedArray logsumexp(const NamedArray& x, const AxisNames::One& axis);
 
-// ---- elementwise ----------------------------------------------------------------------------------------------------------
+// ---- elementwise ----------------------------------------------------------------------------------------------------
 NamedArray exp(const NamedArray& x);
 NamedArray log(const NamedArray& x);
 NamedArray log1p(const NamedArray& x);

@@ -1,4 +1,4 @@
-// random.h -- the samplers of random/random.h for named axes. Inside a mesh a draw is born split as the mapping in force says: each rank
+// random.h -- the samplers of random/random.h for named axes. On a mesh the current mapping splits a draw: each rank
 // draws its own block, and the numbers are those of the unsplit draw.
 #pragma once
 #include "bora/named/named.h"

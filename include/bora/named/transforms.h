@@ -1,5 +1,5 @@
-// transforms.h -- vmap and scan over a named axis: NamedArrays that have the axis are mapped or sliced wherever it sits, everything else
-// is the same for every element. In results the axis comes first.
+// transforms.h -- vmap and scan over a named axis: NamedArrays that have the axis are mapped or sliced wherever it is;
+// all other values are the same for every element. In results the axis comes first.
 #pragma once
 #include "bora/fx/control.h"
 #include "bora/fx/vmap.h"
@@ -7,14 +7,14 @@
 
 namespace bora {
 namespace fx {
-/// Takes the axis out of every NamedArray of t that has it and returns where it was, one entry a leaf; -1: not there.
+/// Removes the axis from every NamedArray of t that has it; returns its position for each leaf, -1 if absent.
 Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what);
 /// Puts the axis first in every NamedArray of t (without touching the arrays).
 void add_axis(tree::Node t, const Axis& axis);
-/// Brings the NamedArrays of `t` to the axis order of those of `like`. Throws AxisError naming the path if their axes differ.
+/// Transposes the NamedArrays of `t` to the axis order of those of `like`. AxisError naming the path if axes differ.
 void align_axes(tree::Node t, tree::Node like, std::string_view what);
 Arrays named_vmap(const FlatFn& f, const Arrays& in, const Dims& positions, const Axis& axis);
-/// The leaves marked as sliced, axis first.
+/// The leaves that have the axis, with it first.
 Arrays sliced_leaves(const Arrays& leaves, const Dims& positions);
 
 template <class F> struct NamedVmapped {
@@ -40,8 +40,8 @@ template <class F> struct NamedVmapped {
     return std::move(*out);
   }
 };
-/// body(carry, x) over slices of xs; positions: where each leaf of xs has the axis, -1 where it is the same for every element. Leaves with
-/// position -1 reach the body as they are. labels: paths of the leaves of xs.
+/// body(carry, x) over slices of xs. positions: of the axis in each leaf of xs; a leaf with -1 lacks it and reaches the
+/// body as it is. xs_labels: paths of the leaves of xs.
 template <class F, class C, class X> auto scan_slices(const F& body, const C& init, const X& one, const Arrays& xs,
                                                       const std::vector<std::string>& xs_labels, const Dims& positions,
                                                       const Axis& axis, const bora::Scan& options) {

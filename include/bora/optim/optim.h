@@ -1,6 +1,7 @@
-// optim.h -- gradient transformations with Optax's names and numerics (deepmind/optax). A transformation turns gradients into updates and
-// carries a State; chain composes. One State type serves all, so that a user's struct can name it: its entries are named by the place in
-// the chain and the parameter's path ("1.0.mu.blocks.layer.attn.q.weight"), split as the parameters are.
+// optim.h -- gradient transformations with Optax's names and numerics (deepmind/optax). A transformation turns
+// gradients into updates and carries a State; chain composes. One State type serves all, so that a user's struct can
+// name it: its entries are named by the place in the chain and the parameter's path
+// ("1.0.mu.blocks.layer.attn.q.weight") and split as the parameters are.
 #pragma once
 #include <functional>
 #include <map>
@@ -30,15 +31,15 @@ Schedule cosine_decay_schedule(double init, std::int64_t decay_steps, double alp
 Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps,
                                       double end = 0);
 
-/// Which parameters something applies to.
+/// Selects the parameters that a transformation applies to.
 using Mask = std::function<bool(const std::string& path, const Array& parameter)>;
 
-/// Leaves of a tree with their paths: what a transformation works on.
+/// Leaves of a tree with their paths: the input of a transformation.
 struct Leaves {
   std::vector<std::string> paths;
   Arrays arrays;
 };
-/// Throws ShapeError with the path of the first parameter that `given` does not fit; what: "optim: the gradient".
+/// ShapeError with the path of the first parameter whose shape `given` does not match; what: "optim: the gradient".
 void check_shapes(std::string_view what, const Leaves& params, const Arrays& given);
 template <class P> struct Updated {
   P updates;
@@ -61,7 +62,7 @@ class Transform {
     return {tree::unflatten(params, u), std::move(next)};
   }
  private:
-  /// Gradients where their parameters live, pending sums completed once. Throws as check_shapes.
+  /// Gradients laid out as their parameters, pending sums completed once. Throws as check_shapes.
   static Arrays settled(Arrays gradients, const Leaves& params);
   template <class P> static Leaves leaves_of(const P& p) { return {tree::paths(p), tree::leaves(p)}; }
   std::shared_ptr<const Rule> rule_;
@@ -77,13 +78,13 @@ Transform add_decayed_weights(double weight_decay, Mask mask = {});
 struct ScaleByAdam {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
 };
-/// Kingma & Ba 2015. Moments are kept in the parameters' dtype.
+/// Kingma & Ba 2015. Moments have the parameters' dtype.
 Transform scale_by_adam(ScaleByAdam options = {});
 Transform trace(double decay, bool nesterov = false);
 struct AdamW {
   Schedule learning_rate = 1e-3;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, weight_decay = 1e-4;
-  Mask mask = {};  // which parameters decay; default: all
+  Mask mask = {};  // parameters that decay; default: all
 };
 /// Adam with decoupled weight decay (Loshchilov & Hutter 2019).
 Transform adamw(AdamW options = {});

@@ -1,7 +1,9 @@
-// random.h -- keys and samplers: JAX's partitionable threefry2x32 stream (Salmon et al. 2011; jax_threefry_partitionable).
-// A number depends on its key and on its row-major position in the shape drawn, and on nothing else: not on the mesh, the threads or the
-// instruction set. Keys are values: use each once, then split() or fold_in(). Samplers take one key; vmap over many.
-// Bits, keys, uniform, randint, bernoulli and permutation equal JAX's exactly; normal and its kin within 1e-6 (f64: 1e-14), relative.
+// random.h -- keys and samplers: JAX's partitionable threefry2x32 stream. Salmon et al. 2011;
+// jax_threefry_partitionable.
+// A number depends only on its key and its row-major position in the shape drawn: not on mesh, threads or instruction
+// set. Keys are values: use each once, then split() or fold_in(). Samplers take one key; vmap over many.
+// Bits, keys, uniform, randint, bernoulli and permutation equal JAX's exactly; normal and similar samplers within 1e-6
+// (f64: 1e-14), relative.
 #pragma once
 #include <array>
 #include <optional>
@@ -9,15 +11,15 @@
 #include "bora/ops/axes.h"
 
 namespace bora::random {
-/// Where a draw is to live: a draw with a Spec is born split, each rank drawing its block. The numbers are the same.
+/// The layout of a draw: with a Spec each rank draws only its own block. The numbers are the same.
 struct Draw {
   Spec spec = {};
 };
 
-// ---- keys -------------------------------------------------------------------------------------------------------------
+// ---- keys -----------------------------------------------------------------------------------------------------------
 /// The key of a seed: its upper and lower 32 bits.
 Array key(std::int64_t seed);
-/// As JAX makes it while 64-bit types are off: the lower 32 bits of the seed only.
+/// The key that JAX makes with 64-bit types off: the lower 32 bits of the seed only.
 Array key_x32(std::int64_t seed);
 /// n keys, [n]: key i is fold_in(k, i).
 Array split(const Array& k, std::int64_t n);
@@ -25,34 +27,34 @@ __attribute__((unavailable("write auto [a, b] = random::split<2>(k), or random::
 split(const Array& k);
 /// `auto [a, b] = split<2>(k)`.
 template <std::size_t N> std::array<Array, N> split(const Array& k);
-/// A new key for this number (an integer Array: a scalar, taken modulo 2^32). Throws ValueError outside of [0, 2^32).
+/// A new key for this number (an integer Array: a scalar, taken modulo 2^32). Throws ValueError outside [0, 2^32).
 Array fold_in(const Array& k, std::int64_t data);
 Array fold_in(const Array& k, const Array& data);
 /// The two words of each key: u32 [.., 2]; and back.
 Array key_data(const Array& keys);
 Array wrap_key_data(const Array& words);
 
-// ---- samplers: shape and dtype of the result, f32 unless said otherwise ---------------------------------------------------
+// ---- samplers: shape and dtype of the result, f32 unless said otherwise ---------------------------------------------
 /// Random bits: u8, u32, or i64 for 64 bits.
 Array bits(const Array& k, const Shape& shape = {}, Dtype dtype = u32, const Draw& draw = {});
-/// Uniform in [minval, maxval). maxval itself can come up by rounding. The bounds may be arrays that stretch to shape.
+/// Uniform in [minval, maxval). Rounding can give maxval itself. The bounds may be arrays that broadcast to shape.
 Array uniform(const Array& k, const Shape& shape = {}, Dtype dtype = f32, Scalar minval = 0.0, Scalar maxval = 1.0,
               const Draw& draw = {});
 Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
               const Draw& draw = {});
-/// Standard normal. bf16 draws 8 bits an element, as JAX does: 128 different values.
+/// Standard normal. bf16 draws 8 bits per element, as JAX does: 128 different values.
 Array normal(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
-/// Standard normal, cut off outside of (lower, upper).
+/// Standard normal, truncated to (lower, upper).
 Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape = {}, Dtype dtype = f32,
                        const Draw& draw = {});
 /// boolean: true with probability p.
 Array bernoulli(const Array& k, double p = 0.5, const Shape& shape = {}, const Draw& draw = {});
 Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape = none, const Draw& draw = {});
-/// Integers in [minval, maxval), which are first clipped to what the dtype holds; minval where there is nothing in between. JAX's
+/// Integers in [minval, maxval), both first clipped to the range of the dtype; minval if the interval is empty. JAX's
 /// algorithm, with its bias of at most span / 2^32 (2^64 for i64).
 Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype = i32,
               const Draw& draw = {});
-/// i32 position along `axis`, with probability softmax(logits). shape: that of the result, it must end in the batch dimensions.
+/// i32 position along `axis`, with probability softmax(logits). shape: of the result, must end in the batch dimensions.
 Array categorical(const Array& k, const Array& logits, std::int64_t axis = -1, const std::optional<Shape>& shape = none,
                   const Draw& draw = {});
 Array gumbel(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
@@ -61,7 +63,7 @@ Array laplace(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const 
 Array logistic(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const Draw& draw = {});
 /// -1 or 1, i32 unless said otherwise.
 Array rademacher(const Array& k, const Shape& shape = {}, Dtype dtype = i32, const Draw& draw = {});
-/// Gamma(a, 1) by Marsaglia and Tsang's rejection (2000), one key an element; f32 or f64. No derivative.
+/// Gamma(a, 1) by Marsaglia and Tsang's rejection (2000), one key per element; f32 or f64. No derivative.
 Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32,
             const Draw& draw = {});
 /// log(gamma), which does not underflow for small a.
@@ -75,16 +77,16 @@ Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& 
 Array permutation(const Array& k, std::int64_t n);
 struct Permutation {
   std::int64_t axis = 0;
-  bool independent = false;  // each line along the axis in an order of its own
+  bool independent = false;  // permutes each line along the axis on its own
 };
 /// x with its slices along an axis in random order.
 Array permutation(const Array& k, const Array& x, const Permutation& options = {});
 struct Choice {
   bool replace = true;
-  Array p = {};  // probabilities [n]; empty: all alike
+  Array p = {};  // probabilities [n]; empty: uniform
   std::int64_t axis = 0;
 };
-/// Elements of x along an axis (of 0, 1, .., n - 1), in `shape` in place of that axis.
+/// Random elements of x along an axis (or of 0, 1, .., n - 1); `shape` replaces that axis.
 Array choice(const Array& k, std::int64_t n, const Shape& shape = {}, const Choice& options = {});
 Array choice(const Array& k, const Array& x, const Shape& shape = {}, const Choice& options = {});
 
@@ -100,6 +102,7 @@ template <std::size_t N> std::array<Array, N> split(const Array& k) {
 }  // namespace bora::random
 
 namespace bora {
-/// x / (1 - rate) where random::bernoulli keeps the element (probability 1 - rate), else 0. Throws ValueError unless 0 <= rate <= 1.
+/// x / (1 - rate) where random::bernoulli keeps the element (probability 1 - rate), else 0. ValueError unless 0 <= rate
+/// <= 1.
 Array dropout(const Array& key, const Array& x, double rate);
 }  // namespace bora

@@ -1,9 +1,11 @@
 // tree.h -- a plain aggregate is a tree of Arrays; nothing is registered and no field can be forgotten.
 //   1. a module is an aggregate: no base class, no private, const or reference member, at most 24 fields;
-//   2. a field is a leaf (Array), a tree (struct, vector, array, optional, map<string, .>, tuple, pair, none) or a static value;
-//   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field were not there.
-// Each rule is a compile-time error that names struct, field and type. One virtual Visitor is the seam between the user's types and
-// everything else, so that transforms, optimizers and checkpoints are compiled once, not per model.
+//   2. a field is a leaf (Array), a tree (struct, vector, array, optional, map<string, .>, tuple, pair, none) or a
+//      static value;
+//   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field
+//      were absent.
+// Each rule is a compile-time error that names struct, field and type. One virtual Visitor separates the user's types
+// from everything else, so that transforms, optimizers and checkpoints are compiled once, not per model.
 #pragma once
 #include <array>
 #include <map>
@@ -13,8 +15,8 @@
 #include "bora/array/params.h"
 
 namespace bora {
-/// Is T part of a tree's structure, and so of jit's key, rather than data? Specialize it for a type of yours: an aggregate of statics,
-/// or a type with std::hash and ==. Never for a pointer: what it points to would be invisible to every transform.
+/// Whether T is part of a tree's structure, and so of jit's key, rather than data. Specialize it for your own type: an
+/// aggregate of statics, or a type with std::hash and ==. Never for a pointer: transforms would not see its target.
 template <class T> inline constexpr bool is_static =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, bfloat16> ||
     std::is_same_v<T, Scalar> || std::is_same_v<T, Shape> || std::is_same_v<T, Spec> || std::is_same_v<T, MeshAxes> ||
@@ -22,7 +24,7 @@ template <class T> inline constexpr bool is_static =
 }  // namespace bora
 
 namespace bora::tree {
-/// Words that say exactly which structure, statics and types a tree has: equal trees have equal keys, and no others.
+/// Words that encode a tree's structure, statics and types exactly: keys are equal if and only if these are.
 class Key {
  public:
   Key() { words_.reserve(256); }
@@ -32,7 +34,7 @@ class Key {
     add(static_cast<std::uint64_t>(t.dtype) << 32 | t.shape.size());
     for (auto n : t.shape) add(static_cast<std::uint64_t>(n));
   }
-  /// A value that only == can tell from others.
+  /// A value that only == distinguishes from others.
   template <class T> void add_value(const T& x) {
     add(std::hash<T>{}(x));
     values_.push_back({std::make_shared<const T>(x), [](const void* a, const void* b) {
@@ -83,16 +85,16 @@ template <class T> void print_static(std::ostream& o, const T& x) {
   else o << "another value";
 }
 
-/// What a field, element or entry is called inside its owner.
+/// The name of a field, element or entry inside its owner.
 struct Name {
   enum class Kind : std::uint8_t { none, field, index, key } kind = Kind::none;
   std::string_view text = {};
   std::size_t index = 0;
 };
 
-/// A type whose data is one Array: how to see it, and how to make one like another around a new Array (which may be empty). A
-/// specialization may also have `key(const T&, Key&)` and `text(const T&)` for what else belongs to its structure, and `positional =
-/// false` where a leading axis cannot be added or taken without a name.
+/// A type whose data is one Array: how to read the Array, and how to make a copy of a value around a new Array (which
+/// may be empty). A specialization may also have `key(const T&, Key&)` and `text(const T&)` for the rest of its
+/// structure, and `positional = false` if a leading axis cannot be added or removed without a name.
 template <class T> struct Leaf;
 template <> struct Leaf<Array> {
   static const Array& array(const Array& a) { return a; }
@@ -128,7 +130,7 @@ template <class T> inline constexpr LeafType leaf_type = {
                    : "empty";
     },
     &typeid(T)};
-/// A leaf in its place.
+/// A reference to a leaf inside its tree.
 struct LeafRef {
   void* at;
   const LeafType* type;
@@ -145,7 +147,7 @@ struct StaticRef {
   void (*print)(const void*, std::ostream&);
 };
 
-/// Sees a tree in order of declaration. Empty leaves are seen too.
+/// Visits a tree in order of declaration, empty leaves included.
 class Visitor {
  public:
   virtual ~Visitor() = default;
@@ -153,10 +155,10 @@ class Visitor {
   virtual void statics(const Name&, const StaticRef&) {}
   virtual void enter(const Name&) {}
   virtual void leave() {}
-  virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 of an optional
+  virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 for an optional
 };
 
-// ---- which types are trees ---------------------------------------------------------------------------------------------
+// ---- which types are trees ------------------------------------------------------------------------------------------
 template <class T> struct Children { static constexpr bool known = false; };
 template <class T> concept Container = Children<T>::known;
 template <class T> concept Module =
@@ -270,7 +272,7 @@ struct NoChildren {
 template <> struct Children<std::nullopt_t> : NoChildren {};
 template <> struct Children<std::monostate> : NoChildren {};
 
-// ---- whether all leaves of a type are plain Arrays: transforms that add or take an axis by position ask ----------------
+// ---- positional<T>: all leaves may get or lose a leading axis without a name ----------------------------------------
 namespace detail {
 template <class T, class... Above> consteval bool positional() {
   if constexpr ((std::is_same_v<T, Above> || ...)) return true;  // a recursive type
@@ -293,44 +295,45 @@ template <class T, class... Above> consteval bool positional() {
 }  // namespace detail
 template <class T> inline constexpr bool positional = detail::positional<T>();
 
-// ---- type-erased trees -------------------------------------------------------------------------------------------------
-/// A tree without its type. Visitors that only read may be used on a const tree.
+// ---- type-erased trees ----------------------------------------------------------------------------------------------
+/// A type-erased tree. On a const tree only visitors that read may be used.
 struct Node {
   void* at;
   Walk walk;
   void operator()(Visitor& v) const { walk(at, v, {}); }
 };
 template <class T> Node node(const T& x) { return {const_cast<void*>(static_cast<const void*>(&x)), &walk<T>}; }
-/// A leaf and where it is.
+/// A leaf and its path.
 struct Slot {
   std::string path;
   LeafRef leaf;
 };
-std::vector<Slot> slots(Node);  // empty leaves too
+std::vector<Slot> slots(Node);  // empty leaves included
 void append_leaves(Node, Arrays&);
 void append_paths(Node, std::vector<std::string>&);
 std::size_t count_leaves(Node);
-/// Puts arrays into the leaves in order; returns how many were taken.
+/// Puts arrays into the leaves in order; returns the number used.
 std::size_t replace(Node, const Array* arrays, std::size_t n);
-std::size_t replace(Node, Arrays&&);  // which are left empty
-/// Structure, statics and types.
+std::size_t replace(Node, Arrays&&);  // moves them out
+/// Appends structure, statics and types.
 void append_key(Node, Key&);
 /// Path and text of every leaf, static and length.
 struct Part {
   std::string path, text;
 };
 std::vector<Part> describe(Node);
-/// What two trees must agree on.
+/// The properties that two trees must share.
 enum class Same : std::uint8_t { structure, types };
-/// "'layers': 2 elements and 3 elements", the first place where two trees of one C++ type differ; empty if they do not. structure:
-/// lengths, entries, which leaves are empty; types: their shapes and dtypes too.
+/// The first difference of two trees of one C++ type, such as "'layers': 2 elements and 3 elements"; empty if there is
+/// none. structure: lengths, entries, which leaves are empty; types: their shapes and dtypes too.
 std::string first_difference(Node a, Node b, Same what);
-/// "a.*" or "*.weight" against a path; * stands for anything, also for nothing.
+/// Whether a pattern such as "a.*" or "*.weight" matches a path; * stands for any text, also for none.
 bool matches(std::string_view pattern, std::string_view path);
-/// The leaves of `other` at the places of the leaves of `t` (empty ones as empty Arrays). Throws ValueError naming `what` and the path.
+/// The leaves of `other` that correspond to the leaves of `t` (empty ones as empty Arrays). Throws ValueError naming
+/// `what` and the path.
 Arrays aligned(std::string_view what, Node t, Node other);
 
-// ---- what users call ---------------------------------------------------------------------------------------------------
+// ---- public functions -----------------------------------------------------------------------------------------------
 /// The Arrays of a tree, in order of declaration. Empty Arrays are no leaves.
 template <class T> Arrays leaves(const T& t) {
   Arrays r;
@@ -354,14 +357,14 @@ template <class T> Flat flatten(const T& t) {
   return f;
 }
 [[noreturn]] void wrong_leaf_count(std::size_t want, std::size_t got);
-/// `like` with other leaves. Throws ValueError unless there is one for each leaf of `like`.
+/// `like` with other leaves. Throws ValueError unless there is one Array for each leaf of `like`.
 template <class T> T unflatten(T like, const Arrays& leaves) {
   if (auto n = count_leaves(node(like)); n != leaves.size()) wrong_leaf_count(n, leaves.size());
   replace(node(like), leaves.data(), leaves.size());
   return like;
 }
-/// t with f(leaf, leaf of u...) for each of its leaves; where a u has an empty leaf f is given an empty Array. Throws ValueError naming
-/// the first path where the structures differ.
+/// t with f(leaf, leaf of u...) for each of its leaves; f gets an empty Array where a u has an empty leaf. Throws
+/// ValueError naming the first path where the structures differ.
 template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
   constexpr bool ok = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::is_invocable_r_v<Array, const F&, const Array&, std::enable_if_t<(K >= 0), const Array&>...>;
