@@ -54,8 +54,8 @@ TEST_P(Algorithms, AllReduceHasTheSameBits) {
 }
 TEST_P(Algorithms, SumsThatTravelAsBf16) {
   std::int64_t n = 40001;
-  for (std::string a : {"two_shot", "chain", "by_host", "one_shot"})
-    job("all_reduce=" + a + ",reduce_scatter=" + (a == "chain" || a == "by_host" ? a : "direct"), [&](Context& c, const Group& g) {
+  for (std::string a : {"two_shot", "chain", "hierarchical", "one_shot"})
+    job("all_reduce=" + a + ",reduce_scatter=" + (a == "chain" || a == "hierarchical" ? a : "direct"), [&](Context& c, const Group& g) {
       std::vector<std::vector<bfloat16>> parts;
       std::vector<const std::byte*> p;
       std::vector<float> mine(at(n)), out(at(n));
@@ -86,7 +86,7 @@ TEST_P(Algorithms, SumsThatTravelAsBf16) {
     });
 }
 TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
-  for (auto a : {"direct", "chain", "ring", "bruck", "by_host", "binomial"}) {
+  for (auto a : {"direct", "chain", "ring", "bruck", "hierarchical", "binomial"}) {
     std::string list;
     for (auto op : {Op::all_gather, Op::reduce_scatter, Op::gather, Op::scatter})
       for (auto k : algorithms_for(op, true))
@@ -126,7 +126,7 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
 }
 TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
   for (auto a : algorithms_for(Op::broadcast, true))
-    job((a == Algorithm::by_host ? "all_to_all=by_host,broadcast=" : "all_to_all=bruck,broadcast=") + std::string(algorithm_name(a)), [&](Context& c, const Group& g) {
+    job((a == Algorithm::hierarchical ? "all_to_all=hierarchical,broadcast=" : "all_to_all=bruck,broadcast=") + std::string(algorithm_name(a)), [&](Context& c, const Group& g) {
       for (auto n : kSizes) {
         for (int root : {0, c.size() - 2}) {
           auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
@@ -135,7 +135,7 @@ TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
         }
         Counts parts(at(c.size()), n);
         for (bool in_place : {false, true}) {
-          if (in_place && a == Algorithm::by_host) continue;  // only Bruck's can
+          if (in_place && a == Algorithm::hierarchical) continue;  // only Bruck's can
           auto in = made(i32, c.rank(), n * c.size(), 7);
           Bytes out(in.size()), expected;
           for (int p = 0; p < c.size(); ++p) {
@@ -208,7 +208,7 @@ TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
         auto e = estimate({op, count, true}, layout, a, kMaxChunkBytes);
         auto what = std::string(op_name(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) + " on " + std::to_string(hosts);
         // Trees of numbers that are no power of two are a little lower, and rings begin while the tree before them still works.
-        auto lower = a == Algorithm::scatter_gather ? 6 : a == Algorithm::by_host || a == Algorithm::double_tree ? 2 : a == Algorithm::binomial;
+        auto lower = a == Algorithm::scatter_gather ? 6 : a == Algorithm::hierarchical || a == Algorithm::double_tree ? 2 : a == Algorithm::binomial;
         EXPECT_LE(std::abs(e.here.hops + e.wire.hops - s.hops), lower) << what;
         std::vector<double> moved(at(2 * ranks), 0), crossed(at(2 * hosts), 0);  // sent, then received
         for (auto& [pair, n] : s.between) {
@@ -241,16 +241,16 @@ TEST(AlgorithmModel, ChoosesByLatencyAndBandwidth) {
   EXPECT_EQ(all_reduce(64, 64), Algorithm::one_shot);
   EXPECT_EQ(all_reduce(64 << 20, 64), Algorithm::chain);
   auto hosts = layout_of({0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 1, 1, 1, 1});
-  EXPECT_EQ(choose_algorithm({Op::all_reduce, 16 << 20}, hosts, slow), Algorithm::by_host);
-  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts, slow), Algorithm::by_host);
-  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts), Algorithm::by_host);
+  EXPECT_EQ(choose_algorithm({Op::all_reduce, 16 << 20}, hosts, slow), Algorithm::hierarchical);
+  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts, slow), Algorithm::hierarchical);
+  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts), Algorithm::hierarchical);
   EXPECT_EQ(chunk_limit(flat(4), slow), 128 << 10);
   EXPECT_EQ(chunk_limit(flat(4), {.costs = Costs{}}), 256 << 10);
   EXPECT_EQ(chunk_limit({.size = 4}, slow), 256 << 10);
   // What is forced is used where it can be.
-  slow.forced = {{Op::all_reduce, Algorithm::by_host}};
+  slow.forced = {{Op::all_reduce, Algorithm::hierarchical}};
   EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
-  EXPECT_EQ(choose_algorithm({Op::all_reduce, 4}, hosts, slow), Algorithm::by_host);
+  EXPECT_EQ(choose_algorithm({Op::all_reduce, 4}, hosts, slow), Algorithm::hierarchical);
 }
 TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
   auto folder = std::filesystem::temp_directory_path() / ("bora-links-" + std::to_string(getpid()));

@@ -54,7 +54,7 @@ TEST(Epoch, AnEarlierOnesMessagesAreDroppedAndCounted) {
   End old(1, 999, root.address);  // a rank of the attempt before, late
   old.data->connect(0);
   for (std::uint32_t n : {0u, 100u, 40000u}) old.data->send(0, to_rank_0(n), bytes.data(), nullptr);
-  until(root, [&] { return root.counts.stale == 4; });  // its hello as well
+  until(root, [&] { return root.counts.stale == 4; });  // its handshake as well
   EXPECT_EQ(root.counts.stale, 4);
   EXPECT_EQ(root.ups, 0);
   EXPECT_EQ(root.counts.messages, 0);
@@ -91,7 +91,7 @@ TEST(Epoch, TheSameOnOurOwnSockets) {
     while (!done() && seconds_since(start) < 5) root->receive(counts), sender->receive(nothing);
   };
   auto old = rank_1(999);
-  until(old, [&] { return counts.stale == 1; });  // its hello: the connection ends
+  until(old, [&] { return counts.stale == 1; });  // its handshake: the connection ends
   EXPECT_EQ(counts.stale, 1);
   EXPECT_EQ(ups, 0);
   auto now = rank_1(1000);

@@ -9,7 +9,7 @@
 #include "carrier/gate.h"
 #include "jobs.h"
 #include "wire/address.h"
-#include "wire/secret.h"
+#include "wire/authenticator.h"
 
 namespace bora::transport {
 namespace {
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(, Hostile, testing::Values(std::tuple{"auto", true}, st
 /// A gate in front of an echo, with room for few strangers.
 struct Guarded {
   ZmqContext context;
-  Doorkeeper door{context, std::nullopt};
+  Authenticator authenticator{context, std::nullopt};
   Socket router{context, ZMQ_ROUTER};
   int port = 0;
   std::unique_ptr<Gate> gate;

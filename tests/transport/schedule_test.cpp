@@ -238,7 +238,7 @@ TEST(SchedulesByHost, SumInGroupOrderAndCrossOnce) {
   for (auto& members : kHosts) {
     auto blocks = blocks_of(members);
     int P = blocks.back(), H = static_cast<int>(members.size());
-    for (auto a : {Algorithm::by_host, Algorithm::one_shot_by_host})
+    for (auto a : {Algorithm::hierarchical, Algorithm::one_shot_hierarchical})
       for (std::int64_t n : {0, 1, 17, 1000})
         for (unsigned seed : {0u, 1u}) {
           auto s = run(build(P, a,
@@ -250,11 +250,11 @@ TEST(SchedulesByHost, SumInGroupOrderAndCrossOnce) {
             for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], in_order(P, i));
           auto wire = leaving(s, blocks);
           for (int h = 0; h < H; ++h)
-            EXPECT_EQ(wire[at(h)], a == Algorithm::by_host ? (h == 0 || h + 1 == H ? n : 2 * n) : n * members[at(h)] * (H - 1));
-          EXPECT_LE(s.hops, a == Algorithm::by_host ? 2 * H : 2);
+            EXPECT_EQ(wire[at(h)], a == Algorithm::hierarchical ? (h == 0 || h + 1 == H ? n : 2 * n) : n * members[at(h)] * (H - 1));
+          EXPECT_LE(s.hops, a == Algorithm::hierarchical ? 2 * H : 2);
         }
     auto counts = ragged(P);
-    auto s = run(build(P, Algorithm::by_host,
+    auto s = run(build(P, Algorithm::hierarchical,
                        [&](Problem& p, auto& in, auto& out) {
                          p.op = Op::reduce_scatter, p.recv_counts = counts, p.blocks = blocks, in = total(counts),
                          out = counts[at(p.rank)];
@@ -277,7 +277,7 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
       auto part = input(r, counts[at(r)]);
       expected.insert(expected.end(), part.begin(), part.end());
     }
-    auto s = run(build(P, Algorithm::by_host,
+    auto s = run(build(P, Algorithm::hierarchical,
                        [&](Problem& p, auto& in, auto& out) {
                          p.op = Op::all_gather, p.recv_counts = counts, p.blocks = blocks, in = counts[at(p.rank)],
                          out = total(counts);
@@ -291,7 +291,7 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
       EXPECT_EQ(wire[at(h)], own * (H - 1));
     }
     for (int root = 0; root < P; ++root) {
-      s = run(build(P, Algorithm::by_host,
+      s = run(build(P, Algorithm::hierarchical,
                     [&](Problem& p, auto& in, auto& out) {
                       p.op = Op::broadcast, p.send_counts = {333}, p.root = root, p.blocks = blocks, out = 333,
                       in = p.rank == root ? 333 : 0;
@@ -317,8 +317,8 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
           in = op == Op::gather ? mine : whole, out = op == Op::gather ? whole : mine;
         };
       };
-      auto up = run(build(P, Algorithm::by_host, problem(Op::gather)), static_cast<unsigned>(root));
-      auto down = run(build(P, Algorithm::by_host, problem(Op::scatter)), static_cast<unsigned>(root + 1));
+      auto up = run(build(P, Algorithm::hierarchical, problem(Op::gather)), static_cast<unsigned>(root));
+      auto down = run(build(P, Algorithm::hierarchical, problem(Op::scatter)), static_cast<unsigned>(root + 1));
       auto sent = input(root, total(counts));
       std::vector<std::int64_t> parts;
       for (int r = 0; r < P; ++r) {
@@ -337,7 +337,7 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
       for (int h = 0; h < H; ++h) EXPECT_EQ(wire[at(h)], h == home ? 0 : own(h));
     }
     for (unsigned seed : {0u, 6u}) {
-      auto s = run(build(P, Algorithm::by_host,
+      auto s = run(build(P, Algorithm::hierarchical,
                          [&](Problem& p, auto& in, auto& out) {
                            p.op = Op::all_to_all, p.blocks = blocks;
                            p.send_counts.assign(at(P), 3), p.recv_counts = p.send_counts;

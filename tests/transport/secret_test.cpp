@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <fstream>
 #include "jobs.h"
-#include "wire/secret.h"
+#include "wire/authenticator.h"
 
 namespace bora::transport {
 namespace {
@@ -57,21 +57,21 @@ TEST(Secret, KeysFollowFromItAlone) {
   EXPECT_NE(a.client.open, c.client.open);
   EXPECT_NE(a.server.open, c.server.open);
 }
-/// A listening socket of a context with or without somebody at the door.
-void check_door(bool doorkeeper) {
+/// A listening socket of a context with or without an authenticator.
+void check_refusal(bool authenticated) {
   ZmqContext context;
   auto keys = derive_keys("a secret of some length");
-  std::unique_ptr<Doorkeeper> door;
-  if (doorkeeper) door = std::make_unique<Doorkeeper>(context, keys);
+  std::unique_ptr<Authenticator> authenticator;
+  if (authenticated) authenticator = std::make_unique<Authenticator>(context, keys);
   Socket s(context, ZMQ_ROUTER);
   s.set(ZMQ_LINGER, 0);
   listen_with(s, keys);
   ASSERT_EQ(zmq_bind(s.get(), "tcp://127.0.0.1:*"), 0);
   check_that_strangers_are_refused(s.last_endpoint(), keys);
 }
-TEST(Secret, TheTestAtTheStartNoticesAnOpenDoor) {
-  EXPECT_NO_THROW(check_door(true));
-  EXPECT_THROW(check_door(false), TransportError);
+TEST(Secret, TheTestAtTheStartNoticesAMissingAuthenticator) {
+  EXPECT_NO_THROW(check_refusal(true));
+  EXPECT_THROW(check_refusal(false), TransportError);
 }
 TEST(Secret, ComesFromAFileOfItsOwnerOrADescriptor) {
   auto path = "/tmp/bora_secret_" + std::to_string(getpid());

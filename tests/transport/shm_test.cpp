@@ -161,21 +161,21 @@ TEST(ShmData, StrangersGetNothing) {
     }
     close(fd);
   };
-  auto greeting = [](std::uint32_t magic, std::uint32_t epoch, std::uint32_t from, std::uint32_t to) {
+  auto handshake = [](std::uint32_t magic, std::uint32_t epoch, std::uint32_t from, std::uint32_t to) {
     std::uint32_t words[] = {magic, epoch, from, to};
     return std::string(reinterpret_cast<char*>(words), sizeof words);
   };
   stranger("", false);
   stranger("GET / HTTP/1.0\r\n\r\n", true);
-  stranger(greeting(kMagic, 77, 1, 0), false, true);  // no memory: it is told
-  stranger(greeting(kMagic, 78, 1, 0), true);         // another job
-  stranger(greeting(kMagic, 77, 1, 2), true);         // for somebody else
-  stranger(greeting(kMagic, 77, 0, 0), true);         // a rank that does not connect
-  stranger(greeting(kMagic, 77, 1000000, 0), true);   // no such rank
+  stranger(handshake(kMagic, 77, 1, 0), false, true);  // no memory: it is told
+  stranger(handshake(kMagic, 78, 1, 0), true);         // another job
+  stranger(handshake(kMagic, 77, 1, 2), true);         // for somebody else
+  stranger(handshake(kMagic, 77, 0, 0), true);         // a rank that does not connect
+  stranger(handshake(kMagic, 77, 1000000, 0), true);   // no such rank
   EXPECT_EQ(ups, 0);
-  stranger(greeting(kMagic, 77, 2, 0), true, true);  // a peer
+  stranger(handshake(kMagic, 77, 2, 0), true, true);  // a peer
   EXPECT_EQ(ups, 1);
-  stranger(greeting(kMagic, 77, 2, 0), true);  // the same once more
+  stranger(handshake(kMagic, 77, 2, 0), true);  // the same once more
   EXPECT_EQ(ups, 1);
 }
 /// Counts its pins.
@@ -274,7 +274,7 @@ TEST(ShmData, WhatAnotherCarrierBroughtIsPassedOnToSleepers) {
     c.leave();
   };
   expect_no_errors(run_ranks(Carrier::automatic, n, body, [](Config& c) {
-    c.algorithms = "all_reduce=one_shot_by_host", c.host_id = c.rank < 2 ? "a" : "b", c.calibrate = "off";
+    c.algorithms = "all_reduce=one_shot_hierarchical", c.host_id = c.rank < 2 ? "a" : "b", c.calibrate = "off";
   }));
   int late = 0;  // rounds; without the wake-up 6 to 9, for as long as 60 ms
   for (std::size_t k = 0; k < rounds; ++k) {

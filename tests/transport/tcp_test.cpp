@@ -184,7 +184,7 @@ TEST(TcpData, MessagesOfAllSizesArriveInOrder) {
   }
 }
 TEST(TcpData, AChangedBitEndsTheConnection) {
-  // Beyond the greeting: in a header, in a payload, in a tag.
+  // Beyond the handshake: in a header, in a payload, in a tag.
   for (std::size_t at : {64 + 16 + 40, 64 + 16 + 64 + 500, 64 + 16 + 64 + 1000 + 3}) {
     Pair p(kSecret, kSecret, [&](std::vector<char>& bytes, std::size_t place) {
       if (at >= place && at < place + bytes.size()) bytes[at - place] ^= 1;
@@ -199,8 +199,8 @@ TEST(TcpData, ARepeatedMessageEndsTheConnection) {
   std::vector<char> seen;
   Pair p(kSecret, kSecret, [&](std::vector<char>& bytes, std::size_t) {
     seen.insert(seen.end(), bytes.begin(), bytes.end());
-    constexpr std::size_t kGreeting = 64 + 16, kMessage = 64 + 100 + 16;
-    if (seen.size() == kGreeting + kMessage) bytes.insert(bytes.end(), seen.begin() + kGreeting, seen.end());
+    constexpr std::size_t kHandshake = 64 + 16, kMessage = 64 + 100 + 16;
+    if (seen.size() == kHandshake + kMessage) bytes.insert(bytes.end(), seen.begin() + kHandshake, seen.end());
   });
   p.send(0, text(100));
   EXPECT_TRUE(p.run([&] { return !p.how.empty(); }));
@@ -229,7 +229,7 @@ TEST(TcpData, StrangersAreClosedAndTheJobGoesOn) {
   };
   auto header = [](auto change) {
     Header h;
-    h.type = MessageType::hello;
+    h.type = MessageType::handshake;
     h.epoch = 9;
     h.src = 1;
     change(h);

@@ -38,13 +38,13 @@ std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, in
 
 class NetLink final : public Link {
  public:
-  NetLink(const StarOptions& o, Joined j)
+  NetLink(const ControlOptions& o, Joined j)
       : rank_(o.rank),
         gate_(std::move(j.gate)),
         data_gate_(std::move(j.data_gate)),
         context_(j.context),
-        doorkeeper_(std::move(j.doorkeeper)),
-        star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
+        authenticator_(std::move(j.authenticator)),
+        control_(o, std::move(j.control), std::move(j.who), [this] { progress_bell_.ring(); }),
         wire_(between_hosts(j, context_, o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
@@ -56,7 +56,7 @@ class NetLink final : public Link {
     for (auto* e : {&leader_epoll_, &progress_epoll_}) {
       auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
       // While another thread leads, news is that one's: the progress thread is told of it once and does not stay awake until it is taken.
-      e->add(star_.descriptor(), 1, e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : EPOLLIN | EPOLLET);
+      e->add(control_.descriptor(), 1, e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : EPOLLIN | EPOLLET);
       e->add(wire_->descriptor(), 2, events);
       if (shm_) e->add(shm_->descriptor(), 3, events);
     }
@@ -85,7 +85,7 @@ class NetLink final : public Link {
     else if (h.payload() > 0) w.copy.assign(bytes, bytes + h.payload());
     p.waiting.push_back(std::move(w));
   }
-  void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
+  void to_coordinator(std::string message) override { control_.to_coordinator(std::move(message)); }
   bool receive(Sink& sink) override {
     Receiving here;
     bool any = shm_ && shm_->receive(sink);
@@ -93,17 +93,17 @@ class NetLink final : public Link {
     if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.load(std::memory_order_relaxed)) return any;
     slept_ = false;
     without_sockets_ = 0;
-    any = star_.receive(sink) || any;
+    any = control_.receive(sink) || any;
     if (stopped_ || !wire_->receive(sink)) return any;
     if (shm_) shm_->receive(sink);  // who sleeps is told of what that passed on, or let go of, by memory
     return true;
   }
   void tick(Clock::time_point now, Sink& sink) override {
     without_sockets_ = kMemoryFirst;
-    star_.tick(now, sink);
+    control_.tick(now, sink);
     if (stopped_) return;
     for (auto& [r, how] : wire_->broken(now))
-      to_judge(Writer()
+      to_coordinator(Writer()
                    .num(Control::aborted)
                    .num(static_cast<std::int32_t>(r))
                    .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)
@@ -159,7 +159,7 @@ class NetLink final : public Link {
     return private_memory(bytes);
   }
   bool must_meet() const override { return true; }
-  std::string who(int r) const override { return star_.who(r); }
+  std::string who(int r) const override { return control_.who(r); }
 
  private:
   struct Waiting final : Owner {
@@ -196,8 +196,8 @@ class NetLink final : public Link {
   Epoll leader_epoll_, progress_epoll_;
   std::unique_ptr<Gate> gate_, data_gate_;
   ZmqContext context_;
-  std::unique_ptr<Doorkeeper> doorkeeper_;
-  Star star_;
+  std::unique_ptr<Authenticator> authenticator_;
+  ControlPlane control_;
   std::unique_ptr<DataPath> wire_;  // between hosts
   std::vector<std::string> shm_names_;
   std::unique_ptr<DataPath> shm_;
@@ -210,7 +210,7 @@ class NetLink final : public Link {
 };
 }  // namespace
 
-std::unique_ptr<Link> make_net_link(const StarOptions& o, Joined j) {
+std::unique_ptr<Link> make_net_link(const ControlOptions& o, Joined j) {
   return std::make_unique<NetLink>(o, std::move(j));
 }
 }  // namespace bora::transport

@@ -17,7 +17,7 @@ constexpr std::uint32_t kListener = 0xffffffffu;
 constexpr std::uint32_t kLent = 4 << 10, kCopiedAhead = 64 << 10;
 /// The first message of a connection, with the memory's descriptor beside it. The other side answers with kTaken, and gets the same back, or
 /// with why the pair must do without; nothing is said in the memory before.
-struct Greeting {
+struct ShmHandshake {
   std::uint32_t magic = kMagic, epoch = 0, from = 0, to = 0;
 };
 constexpr char kTaken = 'y';
@@ -44,7 +44,7 @@ class ShmData final : public DataPath {
     check<TransportError>(::connect(socket.get(), address.get(), address.size) == 0 && same_user(socket.get()),
                           "cannot connect to rank ", r, " on this host: ", std::strerror(errno));
     auto memory = PairMemory::make();
-    Greeting g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
+    ShmHandshake g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
     epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
     check<TransportError>(pass(socket.get(), &g, sizeof g, memory->descriptor()), "rank ", r, " does not take connections");
     meeting_[static_cast<std::size_t>(r)] = std::make_unique<Meeting>(Meeting{std::move(socket), std::move(memory), true});
@@ -241,7 +241,7 @@ class ShmData final : public DataPath {
     pollfd ready{fd, POLLIN, 0};
     int readable = 0;
     while ((readable = ::poll(&ready, 1, 200)) < 0 && errno == EINTR) {}  // signals must not turn a peer away
-    Greeting g;
+    ShmHandshake g;
     Descriptor memory;
     auto got = readable == 1 ? take(fd, &g, sizeof g, memory) : 0;
     bool known = got >= static_cast<ssize_t>(sizeof g) && g.magic == kMagic && g.epoch == epoch_ && g.to == static_cast<std::uint32_t>(rank_) &&

@@ -4,24 +4,18 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
-#include "carrier/pool.h"
+#include "carrier/tcp_connection.h"
 #include "schedule/schedule.h"
 #include "wire/address.h"
-#include "wire/seal.h"
 
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 constexpr std::uint32_t kListener = 0;
-constexpr std::size_t kStaged = 16 << 10;    // bytes read at once beyond a payload
-constexpr std::size_t kSealed = 64 << 10;    // bytes sealed before they are written
 constexpr int kReads = 4;                    // from one connection before others have their turn
-constexpr int kGather = 32;                  // pieces written at once
 constexpr auto kPatience = 5s;               // with a connection that has not said yet whose it is
 constexpr int kAccepts = 16;                 // before others have their turn
 constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
@@ -53,7 +47,7 @@ class TcpData final : public DataPath {
     check<TransportError>(ok, "cannot connect to rank ", r, " at ", text.substr(7), ": ", std::strerror(errno));
     auto& c = add(std::move(socket));
     adopt(c, r);
-    send(r, greeting(options_.rank, r), nullptr, nullptr);
+    send(r, handshake_header(options_.rank, r), nullptr, nullptr);
   }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     auto c = by_rank_[static_cast<std::size_t>(r)];
@@ -115,36 +109,8 @@ class TcpData final : public DataPath {
   }
 
  private:
-  struct Queued {
-    Header header;
-    const std::byte* bytes;
-    std::size_t size;                  // of the bytes
-    std::shared_ptr<const void> hold;  // keeps them
-  };
-  struct Connection {
-    std::uint32_t id = 0;
-    Descriptor socket;
-    int peer = -1;     // unknown
-    int claimed = -1;  // its greeting is being read
-    Clock::time_point since = Clock::now();
-    std::optional<Sealer> seal;
-    std::optional<Opener> open;
-    // reading: header, payload, and with keys a tag
-    std::array<std::byte, kStaged> staged;
-    std::size_t begin = 0, end = 0;  // of what is staged
-    Header header;
-    bool in_body = false;
-    Pool::Buffer body;  // none: its bytes go where they belong at once
-    std::byte* body_at = nullptr;
-    std::size_t body_size = 0, body_read = 0, body_opened = 0;
-    // writing
-    std::deque<Queued> queue;
-    std::size_t sent = 0;  // bytes of the first; with keys:
-    std::vector<std::byte> out;               // sealed
-    std::size_t out_begin = 0, out_end = 0;   // what of it has not been written
-    std::size_t complete = 0, in_part = 0;    // messages of the queue that are in it to their end; bytes of the next one
-    bool begun = false;                       // that one
-  };
+  using Connection = TcpConnection;
+  using Queued = TcpConnection::Queued;
   static void keep_copy(const std::shared_ptr<Pool>& pool, Queued& q) {
     auto to = Pool::get(pool, q.size);
     std::memcpy(to.get(), q.bytes, q.size);
@@ -236,13 +202,18 @@ class TcpData final : public DataPath {
     while (!turns_.empty()) {
       auto& c = *turns_.front();
       std::size_t n = 1;
-      while (n < turns_.size() && n < kGather / 2 && turns_[n] == &c) ++n;
+      while (n < turns_.size() && n < TcpConnection::kMessages && turns_[n] == &c) ++n;
       auto before = c.queue.size();
-      bool all = c.seal ? write_sealed(c, n, any) : write(c, n, any);
-      if (!c.socket) continue;  // dropped, with its turns
+      auto wrote = c.write(n);
+      any = any || wrote.bytes > 0;
+      written_ += wrote.bytes;
+      if (wrote.error != 0) {
+        drop(c, std::string("was closed: ") + std::strerror(wrote.error), 1s);  // with its turns
+        continue;
+      }
       auto it = turns_.begin();  // its turns need not be side by side any more: a credit may have come between
       for (auto gone = before - c.queue.size(); gone > 0; --gone) it = turns_.erase(std::find(it, turns_.end(), &c));
-      if (!all) break;  // it is full
+      if (!wrote.all) break;  // it is full
     }
     auto head = turns_.empty() ? nullptr : turns_.front();
     if (head != awaited_) {
@@ -251,77 +222,6 @@ class TcpData final : public DataPath {
       awaited_ = head;
     }
     return any;
-  }
-  /// Writes of the first n messages of a connection what the kernel takes; true if that was all. `any`: it took something.
-  bool write(Connection& c, std::size_t n, bool& any) {
-    iovec parts[kGather];
-    int used = 0;
-    std::size_t skip = c.sent, asked = 0;
-    auto piece = [&](const void* p, std::size_t size) {
-      auto off = std::min(skip, size);
-      skip -= off;
-      if (size > off) parts[used++] = {const_cast<char*>(static_cast<const char*>(p) + off), size - off}, asked += size - off;
-    };
-    for (std::size_t i = 0; i < n; ++i) {
-      piece(&c.queue[i].header, sizeof(Header));
-      piece(c.queue[i].bytes, c.queue[i].size);
-    }
-    msghdr m{};
-    m.msg_iov = parts;
-    m.msg_iovlen = static_cast<std::size_t>(used);
-    ssize_t wrote = 0;
-    while ((wrote = ::sendmsg(c.socket.get(), &m, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR) {}
-    if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
-    auto taken = wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
-    any = any || taken > 0;
-    written_ += taken;
-    bool all = taken == asked;
-    for (taken += c.sent; !c.queue.empty() && taken >= sizeof(Header) + c.queue.front().size; c.queue.pop_front())
-      taken -= sizeof(Header) + c.queue.front().size;
-    c.sent = taken;
-    return all;
-  }
-  /// The same, sealed piece by piece shortly before.
-  bool write_sealed(Connection& c, std::size_t n, bool& any) {
-    for (;;) {
-      if (c.out_begin == c.out_end) {
-        for (; c.complete > 0; --c.complete, n -= n > 0) c.queue.pop_front();
-        if (n == 0) return true;
-        seal_some(c, n);
-      }
-      auto wrote = ::send(c.socket.get(), c.out.data() + c.out_begin, c.out_end - c.out_begin, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
-      if (wrote < 0) return false;
-      any = true;
-      written_ += static_cast<std::size_t>(wrote);
-      c.out_begin += static_cast<std::size_t>(wrote);
-      if (c.out_begin < c.out_end) return false;
-    }
-  }
-  /// Of the first n messages of the queue as much as has room.
-  void seal_some(Connection& c, std::size_t n) {
-    c.out.resize(kSealed);
-    c.out_begin = c.out_end = 0;
-    while (c.complete < n) {
-      auto& q = c.queue[c.complete];
-      if (c.out.size() - c.out_end < 2 * sizeof(Header) + kTagBytes) return;
-      if (!std::exchange(c.begun, true)) {
-        c.seal->begin(q.header);
-        std::memcpy(c.out.data() + c.out_end, &q.header, sizeof(Header));
-        c.out_end += sizeof(Header);
-      }
-      auto room = (c.out.size() - c.out_end - kTagBytes) / 16 * 16, size = std::min(q.size - c.in_part, room);
-      c.seal->update(q.bytes + c.in_part, size, c.out.data() + c.out_end);
-      c.in_part += size;
-      c.out_end += size;
-      if (c.in_part < q.size) return;
-      c.seal->end(c.out.data() + c.out_end);
-      c.out_end += kTagBytes;
-      ++c.complete;
-      c.in_part = 0;
-      c.begun = false;
-    }
   }
   bool read(Connection& c, Sink& sink) {
     bool any = false;
@@ -368,7 +268,7 @@ class TcpData final : public DataPath {
       if (n > 0) std::memcpy(c.body_at + c.body_read, c.staged.data() + c.begin, n);
       c.body_read += n;
       c.begin += n;
-      if (c.open) open_some(c);
+      if (c.open) c.open_some();
       if (c.body_read < c.body_size || (c.open && c.end - c.begin < kTagBytes)) break;
       c.in_body = false;
       if (c.open && !c.open->end(c.staged.data() + std::exchange(c.begin, c.begin + kTagBytes))) {
@@ -382,12 +282,6 @@ class TcpData final : public DataPath {
     c.end -= std::exchange(c.begin, 0);
     return true;
   }
-  /// Opens, in its place, what has come of a payload while it is in the cache.
-  void open_some(Connection& c) {
-    auto ready = c.body_read < c.body_size ? c.body_read / 16 * 16 : c.body_size;
-    if (ready > c.body_opened) c.open->update(c.body_at + c.body_opened, ready - c.body_opened, c.body_at + c.body_opened);
-    c.body_opened = std::max(c.body_opened, ready);
-  }
   bool ends(Connection& c, const char* why) {
     drop(c, why, 0s);
     return false;
@@ -399,9 +293,9 @@ class TcpData final : public DataPath {
     if (h.epoch != options_.epoch || h.dst != static_cast<std::uint32_t>(options_.rank) || h.src >= by_rank_.size() ||
         h.payload() > kMaxChunkBytes)
       return false;
-    if (c.peer >= 0) return src == c.peer && h.type != MessageType::hello;
-    // The greeting: of a higher rank that has not come before.
-    if (h.type != MessageType::hello || src <= options_.rank || by_rank_[h.src] || met_.contains(src)) return false;
+    if (c.peer >= 0) return src == c.peer && h.type != MessageType::handshake;
+    // The handshake: of a higher rank that has not come before.
+    if (h.type != MessageType::handshake || src <= options_.rank || by_rank_[h.src] || met_.contains(src)) return false;
     c.claimed = src;
     if (options_.keys) set_keys(c, src);
     return true;

@@ -1,6 +1,6 @@
 #include "carrier/zmq_data.h"
 #include <atomic>
-#include "control/star.h"
+#include "control/control_plane.h"
 #include "schedule/schedule.h"
 #include "wire/bytes.h"
 
@@ -52,7 +52,7 @@ void ZmqData::connect(int r) {
   check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to rank ", r, " at ", address,
                         ": ", zmq_strerror(zmq_errno()));
   look(p);  // only a socket that has been read once makes its descriptor readable
-  send(r, greeting(options_.rank, r), nullptr, nullptr);
+  send(r, handshake_header(options_.rank, r), nullptr, nullptr);
 }
 /// Frames of one message. Sending may take news off a socket's descriptor, so the socket counts as dirty afterwards.
 void ZmqData::send(int r, const Header& header, const std::byte* bytes, Owner* owner) {
@@ -170,7 +170,7 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
     sink.dropped(stale);
     return true;
   }
-  if (a.header.type == MessageType::hello) {
+  if (a.header.type == MessageType::handshake) {
     if (index == me) {
       if (options_.gate) options_.gate->keep(frame->connection());
       up_(static_cast<int>(a.header.src));

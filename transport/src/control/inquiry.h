@@ -7,7 +7,7 @@
 #include "wire/link.h"
 
 namespace bora::transport {
-/// Why the judge asks all ranks what they are doing.
+/// Why the coordinator asks all ranks what they are doing.
 enum class Ask : std::uint8_t {
   dump,     // somebody wants to know (SIGUSR2, Context::dump): ranks write their flight recorders too
   warning,  // a wait takes long

@@ -15,7 +15,7 @@ constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
 constexpr auto kGone = 200us;         // without a core for so long: others want it
 constexpr auto kCrowded = 100ms;      // and from then on waits park at once: whoever yields waits for a turn of theirs
-constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
+constexpr auto kFirstReport = 300ms;  // a wait this long is told to the coordinator
 constexpr std::size_t kPlans = 64;      // kept for each group
 constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
 
@@ -32,29 +32,11 @@ class Handle final : public Work {
   std::shared_ptr<Operation> operation_;
 };
 }  // namespace
+
 [[noreturn]] void end_process(const std::string& why) {
   std::fprintf(stderr, "bora: %s\n", why.c_str());
   std::_Exit(86);
 }
-
-std::string_view op_name(Op op) {
-  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
-                                               "scatter",    "all_to_all", "permute",        "send_recv", "barrier"};
-  return names[static_cast<std::size_t>(op)];
-}
-
-namespace {
-Group pair_of(int a, int b) { return {{std::min(a, b), std::max(a, b)}, "send_recv"}; }
-}  // namespace
-void Context::send(int to, const void* data, std::int64_t n, Dtype d) {
-  check<ValueError>(to != rank(), "send: rank ", to, " is this rank itself");
-  run(pair_of(rank(), to), {.op = Op::send_recv, .dtype = d, .in = data, .send_counts = {n}, .target = to > rank()});
-}
-void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
-  check<ValueError>(from != rank(), "receive: rank ", from, " is this rank itself");
-  run(pair_of(rank(), from), {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
-}
-
 std::shared_ptr<void> private_memory(std::size_t bytes) {
   auto p = std::aligned_alloc(64, std::max<std::size_t>(64, (bytes + 63) / 64 * 64));
   if (!p) throw std::bad_alloc();
@@ -197,61 +179,6 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
 }
 
 // ---- progress ----
-void Engine::data(Arrival a) {
-  if (state_ != State::running) return;
-  Key key{a.header.group, a.header.seq};
-  auto found = active_.find(key);
-  if (found == active_.end()) {
-    auto m = groups_.find(key.first);
-    if (m == groups_.end() || key.second >= m->second.next) {
-      a.keep();
-      early_[key].push_back(std::move(a));
-      return;
-    }
-    // A message for a collective that has ended here: a last credit, or a collective that was another one there.
-    if (a.header.type != MessageType::data || disagreed_) return;
-    auto* ended = recorder_.find(key.first, key.second);
-    if (!ended || ended->summary.fingerprint == a.header.fingerprint) return;
-    disagreed_ = true;
-    link_->to_judge(Writer()
-                        .num(Control::mismatch)
-                        .num(static_cast<std::int32_t>(a.header.src))
-                        .num(key.first)
-                        .num(key.second)
-                        .text(ended->summary.text())
-                        .take());
-    return;
-  }
-  auto op = found->second.get();
-  if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
-  auto src = static_cast<int>(a.header.src);
-  if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
-  try {
-    if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
-  } catch (const TransportError& e) { return lost(src, e.what()); }  // its buffer cannot be read
-  op->advance(*link_);
-}
-std::byte* Engine::place(const Header& h) {
-  auto found = active_.find({h.group, h.seq});
-  return found == active_.end() || h.fingerprint != found->second->summary.fingerprint ? nullptr : found->second->place(h);
-}
-void Engine::make_room(int rank) {
-  for (auto& [key, arrivals] : early_)
-    for (auto& a : arrivals)
-      if (a.header.src == static_cast<std::uint32_t>(rank)) a.copy();
-  for (auto& [key, op] : active_) op->make_room(rank);
-}
-void Engine::disagree(const Operation& op, int peer) {
-  if (disagreed_) return;
-  disagreed_ = true;
-  link_->to_judge(Writer()
-                      .num(Control::mismatch)
-                      .num(static_cast<std::int32_t>(peer))
-                      .num(op.summary.group)
-                      .num(op.summary.seq)
-                      .text(op.describe())
-                      .take());
-}
 /// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
 bool Engine::pump() {
   bool any = false;
@@ -411,7 +338,7 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   started_[kExchangeGroup] = exchanges_;
   auto name = what.substr(0, what.find('\n'));  // ranks must agree on it; further lines only say more of this rank's wait
   if (state_ == State::running)
-    link_->to_judge(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
+    link_->to_coordinator(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
   Waiting w{.text = "exchange of " + std::string(name), .number = number};
   if (name.size() < what.size()) w.text += " (" + std::string(what.substr(name.size() + 1)) + ")";
   await(lock, w, [&] { return exchanged_.count(number) > 0; });
@@ -430,7 +357,7 @@ void Engine::depart(Lock& lock, bool meet) {
     Writer m;
     m.num(Control::leave);
     write_started(m, started_);
-    link_->to_judge(m.take());
+    link_->to_coordinator(m.take());
   }
   if (meet || state_ != State::running) {
     Waiting w{.text = "leaving", .reports = false};
@@ -438,7 +365,7 @@ void Engine::depart(Lock& lock, bool meet) {
     await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
     // Whoever is late is on its own from here, without a control plane; that this process ends is not a loss for it.
     if (!all_left_ && state_ == State::running && options_.rank == 0 && link_->must_meet())
-      link_->to_judge(Writer().num(Control::close).take());
+      link_->to_coordinator(Writer().num(Control::close).take());
   }
   state_ = State::left;
 }

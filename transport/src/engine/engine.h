@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include "control/judge.h"
+#include "control/coordinator.h"
 #include "engine/recorder.h"
 #include "wire/link.h"
 
@@ -66,7 +66,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     Operation* operation = nullptr;  // none: an exchange or leave
     std::string text = {};
     std::uint64_t number = 0;
-    bool reports = true;  // to the judge, when it takes long
+    bool reports = true;  // to the coordinator, when it takes long
     bool warned = false;
     Clock::time_point next_report = {};
   };
@@ -96,7 +96,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void watch(bool leading, bool busy);
   void announce(Lock&);
   RankLost during(const Waiting&) const;
-  void disagree(const Operation&, int peer);
+  void disagree(const Summary&, const Operation*, int peer);
   void depart(Lock&, bool meet);
   void notify();
   void check_thread();

@@ -1,4 +1,4 @@
-// engine_watch.cpp -- the engine's other half: waits that take long, what the judge says, failures.
+// engine_watch.cpp -- the engine's other half: waits that take long, what the coordinator says, failures.
 #include <pthread.h>
 #include <algorithm>
 #include <atomic>
@@ -54,7 +54,7 @@ void Engine::check_waits(Clock::time_point now) {
     if (!several_threads_ && w->reports) report(*w);
   }
 }
-/// Tells the judge what this rank waits in: it sees who waits for whom, and lets the awaited compare fingerprints.
+/// Tells the coordinator what this rank waits in: it sees who waits for whom, and lets the awaited compare fingerprints.
 void Engine::report(Waiting& w) {
   Writer m;
   m.num(Control::waiting).num(w.generation);
@@ -71,11 +71,11 @@ void Engine::report(Waiting& w) {
   m.num(static_cast<std::uint64_t>(awaited.size()));
   for (int r : awaited) m.num(static_cast<std::int32_t>(r));
   write_started(m, started_);
-  link_->to_judge(m.take());
+  link_->to_coordinator(m.take());
 }
 
 void Engine::ask(Ask why, int rank, const std::string& text) {
-  link_->to_judge(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
+  link_->to_coordinator(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
 }
 void Engine::dump(const std::string& why) {
   check_process();
@@ -144,7 +144,7 @@ void Engine::control(std::string_view message) {
       Writer w;
       w.num(Control::activity).num(number);
       write(w, activity());
-      link_->to_judge(w.take());
+      link_->to_coordinator(w.take());
       break;
     }
     case Control::say: std::fprintf(stderr, "%s\n", r.text().c_str()); break;
@@ -154,7 +154,7 @@ void Engine::control(std::string_view message) {
       std::string text = "no such collective";
       if (auto* r = recorder_.find(group, seq)) text = r->summary.text();
       if (auto found = active_.find({group, seq}); found != active_.end()) text = found->second->describe();
-      link_->to_judge(Writer().num(Control::description).text(text).take());
+      link_->to_coordinator(Writer().num(Control::description).text(text).take());
       break;
     }
     case Control::compare: {
@@ -163,11 +163,9 @@ void Engine::control(std::string_view message) {
       auto text = r.text();
       auto rank = r.num<std::int32_t>();
       auto* r = recorder_.find(group, seq);
-      if (!r || r->summary.fingerprint == fingerprint || disagreed_) break;
-      disagreed_ = true;
+      if (!r || r->summary.fingerprint == fingerprint) break;
       auto found = active_.find({group, seq});
-      auto mine = found != active_.end() ? found->second->describe() : r->summary.text();
-      link_->to_judge(Writer().num(Control::mismatch).num(rank).num(group).num(seq).text(mine).take());
+      disagree(r->summary, found == active_.end() ? nullptr : found->second.get(), rank);
       break;
     }
     default: break;  // pings
@@ -194,7 +192,7 @@ void Engine::give_up(const std::string& why) {
   std::string text;
   try {
     text = link_->who(options_.rank) + " ended the job: " + why;
-    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+    link_->to_coordinator(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
   } catch (const std::exception&) {}  // without memory it fails all the same
   fail(options_.rank, text);
 }

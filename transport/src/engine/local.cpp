@@ -16,7 +16,7 @@ class Inbox final : public Bell {
  public:
   struct Item {
     Arrival arrival;
-    std::string control;  // if not empty: from the judge
+    std::string control;  // if not empty: from the coordinator
   };
   void push(Item item) {
     std::lock_guard lock(m_);
@@ -79,7 +79,7 @@ std::string thread_name(int rank) { return "rank " + std::to_string(rank) + " (t
 /// What the ranks share.
 struct Hub {
   explicit Hub(int n)
-      : judge(names(n), [this](int rank, std::string m) {
+      : coordinator(names(n), [this](int rank, std::string m) {
           inboxes[static_cast<std::size_t>(rank)]->push({{}, std::move(m)});
         }) {
     for (int r = 0; r < n; ++r) inboxes.push_back(std::make_shared<Inbox>());
@@ -90,8 +90,8 @@ struct Hub {
     return who;
   }
   std::vector<std::shared_ptr<Inbox>> inboxes;
-  std::mutex m;  // of the judge
-  Judge judge;
+  std::mutex m;  // of the coordinator
+  Coordinator coordinator;
 };
 
 class LocalLink final : public Link {
@@ -111,9 +111,9 @@ class LocalLink final : public Link {
     }
     hub_->inboxes[static_cast<std::size_t>(peer)]->push({{h, bytes, std::move(hold)}, {}});
   }
-  void to_judge(std::string message) override {
+  void to_coordinator(std::string message) override {
     std::lock_guard lock(hub_->m);
-    hub_->judge.handle(rank_, message);
+    hub_->coordinator.handle(rank_, message);
   }
   bool receive(Sink& sink) override {
     auto items = inbox_->take();
@@ -124,7 +124,7 @@ class LocalLink final : public Link {
   }
   void tick(Clock::time_point now, Sink&) override {
     std::lock_guard lock(hub_->m);
-    hub_->judge.tick(now);
+    hub_->coordinator.tick(now);
   }
   void watch(bool leading, bool busy) override { inbox_->watch(leading, busy); }
   bool by_memory() const override { return true; }

@@ -276,30 +276,30 @@ constexpr Entry kEntries[] = {
     {Op::all_reduce, A::two_shot, all_reduce_two_shot},
     {Op::all_reduce, A::chain, all_reduce_chain},
     {Op::all_reduce, A::bruck, all_reduce_bruck},
-    {Op::all_reduce, A::by_host, all_reduce_by_host},
-    {Op::all_reduce, A::one_shot_by_host, all_reduce_one_shot_by_host},
+    {Op::all_reduce, A::hierarchical, all_reduce_hierarchical},
+    {Op::all_reduce, A::one_shot_hierarchical, all_reduce_one_shot_hierarchical},
     {Op::all_gather, A::direct, all_gather_direct},
     {Op::all_gather, A::ring, all_gather_ring},
     {Op::all_gather, A::bruck, all_gather_bruck},
-    {Op::all_gather, A::by_host, all_gather_by_host},
+    {Op::all_gather, A::hierarchical, all_gather_hierarchical},
     {Op::reduce_scatter, A::direct, reduce_scatter_direct},
     {Op::reduce_scatter, A::chain, reduce_scatter_chain},
-    {Op::reduce_scatter, A::by_host, reduce_scatter_by_host},
+    {Op::reduce_scatter, A::hierarchical, reduce_scatter_hierarchical},
     {Op::broadcast, A::direct, [](Builder& b) { broadcast(b, A::direct); }},
     {Op::broadcast, A::binomial, [](Builder& b) { broadcast(b, A::binomial); }},
     {Op::broadcast, A::chain, [](Builder& b) { broadcast(b, A::chain); }},
     {Op::broadcast, A::scatter_gather, broadcast_scatter_gather},
     {Op::broadcast, A::double_tree, broadcast_double_tree},
-    {Op::broadcast, A::by_host, broadcast_by_host},
+    {Op::broadcast, A::hierarchical, broadcast_hierarchical},
     {Op::gather, A::direct, gather_direct},
     {Op::gather, A::binomial, gather_binomial},
-    {Op::gather, A::by_host, gather_by_host},
+    {Op::gather, A::hierarchical, gather_hierarchical},
     {Op::scatter, A::direct, scatter_direct},
     {Op::scatter, A::binomial, scatter_binomial},
-    {Op::scatter, A::by_host, scatter_by_host},
+    {Op::scatter, A::hierarchical, scatter_hierarchical},
     {Op::all_to_all, A::direct, all_to_all_direct},
     {Op::all_to_all, A::bruck, all_to_all_bruck},
-    {Op::all_to_all, A::by_host, all_to_all_by_host},
+    {Op::all_to_all, A::hierarchical, all_to_all_hierarchical},
     {Op::permute, A::direct, permute_direct},
     {Op::send_recv, A::direct, permute_direct},
     {Op::barrier, A::dissemination, barrier_dissemination},
@@ -308,15 +308,15 @@ constexpr Entry kEntries[] = {
 
 std::string_view algorithm_name(Algorithm a) {
   static constexpr std::string_view names[] = {"direct",        "one_shot", "two_shot",       "ring",        "binomial", "chain",
-                                               "dissemination", "bruck",    "scatter_gather", "double_tree", "by_host",  "one_shot_by_host"};
+                                               "dissemination", "bruck",    "scatter_gather", "double_tree", "hierarchical", "one_shot_hierarchical"};
   return names[static_cast<std::size_t>(a)];
 }
 std::vector<Algorithm> algorithms_for(Op op, bool blocks, bool uniform) {
   std::vector<Algorithm> found;
   for (auto& e : kEntries) {
-    bool by_host = e.algorithm == A::by_host || e.algorithm == A::one_shot_by_host;
+    bool needs_blocks = e.algorithm == A::hierarchical || e.algorithm == A::one_shot_hierarchical;
     bool needs_uniform = e.op == Op::all_to_all && e.algorithm != A::direct;
-    if (e.op == op && (blocks || !by_host) && (uniform || !needs_uniform)) found.push_back(e.algorithm);
+    if (e.op == op && (blocks || !needs_blocks) && (uniform || !needs_uniform)) found.push_back(e.algorithm);
   }
   return found;
 }

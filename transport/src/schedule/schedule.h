@@ -60,8 +60,8 @@ enum class Algorithm : std::uint8_t {
   bruck,
   scatter_gather,
   double_tree,
-  by_host,
-  one_shot_by_host
+  hierarchical,
+  one_shot_hierarchical
 };
 std::string_view algorithm_name(Algorithm);
 
@@ -78,7 +78,7 @@ struct Problem {
 /// 2005); Bruck all-gather and all-to-all (Bruck et al. 1997); two trees (Sanders, Speck & Traff 2009); dissemination barrier (Hensgen,
 /// Finkel & Manber 1988).
 Schedule make_schedule(const Problem&, Algorithm);
-/// The algorithms there are for op; `by_host` ones need blocks, and all but the direct all_to_all equal parts (`uniform`).
+/// The algorithms there are for op; `hierarchical` ones need blocks, and all but the direct all_to_all equal parts (`uniform`).
 std::vector<Algorithm> algorithms_for(Op, bool blocks = false, bool uniform = false);
 /// Part p of n elements in P parts, cut at multiples of 16 elements.
 Range part_of(std::int64_t n, int p, int P);

@@ -1,4 +1,4 @@
-// schedule_build.h -- what the builders of schedules share (schedule.cpp, schedule_sum.cpp, schedule_host.cpp).
+// schedule_build.h -- what the builders of schedules share (schedule.cpp, schedule_sum.cpp, schedule_hierarchical.cpp).
 #pragma once
 #include <numeric>
 #include "schedule/schedule.h"
@@ -84,13 +84,13 @@ void reduce_scatter_direct(Builder&);
 void reduce_scatter_chain(Builder&);
 /// All parts in rotated order in work, this rank's first; the index of the last step that puts something there.
 int bruck_into_work(Builder&, const std::vector<std::int64_t>& counts);
-/// schedule_host.cpp
-void all_gather_by_host(Builder&);
-void all_reduce_by_host(Builder&);
-void all_reduce_one_shot_by_host(Builder&);
-void reduce_scatter_by_host(Builder&);
-void broadcast_by_host(Builder&);
-void gather_by_host(Builder&);
-void scatter_by_host(Builder&);
-void all_to_all_by_host(Builder&);
+/// schedule_hierarchical.cpp
+void all_gather_hierarchical(Builder&);
+void all_reduce_hierarchical(Builder&);
+void all_reduce_one_shot_hierarchical(Builder&);
+void reduce_scatter_hierarchical(Builder&);
+void broadcast_hierarchical(Builder&);
+void gather_hierarchical(Builder&);
+void scatter_hierarchical(Builder&);
+void all_to_all_hierarchical(Builder&);
 }  // namespace bora::transport

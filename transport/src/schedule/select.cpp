@@ -130,7 +130,7 @@ struct Model {
 void all_reduce(Model& m, Algorithm a, double S) {
   using A = Algorithm;
   double L = m.most, H = m.hosts, n = m.n;
-  m.e.reduced = a == A::two_shot ? S * (n - 1) / n : a == A::chain || a == A::by_host ? S : S * (n - 1);
+  m.e.reduced = a == A::two_shot ? S * (n - 1) / n : a == A::chain || a == A::hierarchical ? S : S * (n - 1);
   if (a == A::one_shot) m.pairs(S);
   if (a == A::two_shot) {
     m.pairs(S / n), m.pairs(S / n);
@@ -141,11 +141,11 @@ void all_reduce(Model& m, Algorithm a, double S) {
     m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(S * (n - 1)), S * (n - 1), L);
     m.e.reduced += S * (n - 1);
   }
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     m.e.here = {2, 2 * (L - 1) * m.chunks(S / L), 2 * S * (L - 1) / L, m.piece(S / L)};
     m.e.wire = {2 * (H - 1), (H > 2 ? 2 : 1) * m.chunks(S / L), (H > 2 ? 2 : 1) * S, L * (2 * H - 3) * m.piece(S / L)};
   }
-  if (a == A::one_shot_by_host) {
+  if (a == A::one_shot_hierarchical) {
     double forwards = (L - 1) * (1 + (n - L) / L);
     m.e.here = {1, forwards * m.chunks(S), forwards * S, 0};
     m.e.wire = {1, (H - 1) * m.chunks(S), L * (H - 1) * S, 0};
@@ -160,7 +160,7 @@ void all_gather(Model& m, Algorithm a, double S) {
     m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(part * (n - 1)), part * (n - 1), L);
     m.e.reduced = part * (n - 1);  // copied once more
   }
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     double forwards = (L - 1) * (1 + (n - L) / L);
     m.e.here = {1, forwards * m.chunks(part), forwards * part, 0};
     m.e.wire = {1, (H - 1) * m.chunks(part), L * (H - 1) * part, 0};
@@ -172,7 +172,7 @@ void reduce_scatter(Model& m, Algorithm a, double S) {
   m.e.reduced = a == A::direct ? part * (n - 1) : S;
   if (a == A::direct) m.pairs(part);
   if (a == A::chain) m.chain(n, n, part);
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     m.e.here = {1, (n - n / L) * m.chunks(part), S * (L - 1) / L, 0};
     m.e.wire = {H, n / L * m.chunks(part), S, (H - 1) * m.piece(part)};
   }
@@ -191,7 +191,7 @@ void broadcast(Model& m, Algorithm a, double S) {
     m.rounds(m.log_n() + 1, 3 * m.chunks(S / 2), S * 1.5, L);
     m.slow().fill += 2 * m.log_n() * m.piece(S / 2);
   }
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     m.e.here = {2, L * m.chunks(S / L), S, m.piece(S / L)};
     m.e.wire = {H - 1, m.chunks(S / L), S, L * (H - 2) * m.piece(S / L)};
   }
@@ -233,33 +233,33 @@ namespace {
 Algorithm from_table(const Size& s, const Layout& l) {
   using A = Algorithm;
   auto upto = [&](std::int64_t kib) { return s.bytes <= kib << 10; };
-  bool by_host = !l.blocks.empty();
+  bool blocks = !l.blocks.empty();
   switch (s.op) {
     case Op::all_reduce:
-      if (by_host) return upto(4) ? A::one_shot_by_host : A::by_host;
+      if (blocks) return upto(4) ? A::one_shot_hierarchical : A::hierarchical;
       // Two ranks send the same bytes either way, but one-shot sums all of them twice.
       if (l.size == 2) return upto(256) ? A::one_shot : A::two_shot;
       if (l.size >= 16 && upto(4)) return A::bruck;
       if (l.size > 32) return upto(1024) ? A::two_shot : A::chain;
       return upto(32) ? A::one_shot : A::two_shot;
     case Op::all_gather:
-      if (by_host) return A::by_host;
+      if (blocks) return A::hierarchical;
       if (l.size >= 16 && s.bytes <= std::int64_t{4096} * l.size) return A::bruck;
       return l.size > 32 ? A::ring : A::direct;
     case Op::reduce_scatter:
-      if (by_host && l.least > 2) return A::by_host;
+      if (blocks && l.least > 2) return A::hierarchical;
       return l.size > 32 && !upto(1024) ? A::chain : A::direct;
     case Op::broadcast:
       if (l.size <= (l.hosts == 1 ? 8 : 2)) return A::direct;  // within a host all read the root's buffer where it is
-      if (by_host && !upto(64)) return A::by_host;
+      if (blocks && !upto(64)) return A::hierarchical;
       if (upto(64)) return A::binomial;
       return l.size <= 16 ? A::chain : l.size < 64 ? A::scatter_gather : A::double_tree;
     case Op::gather:
     case Op::scatter:
-      if (by_host && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::by_host;
+      if (blocks && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::hierarchical;
       return l.size >= 16 && s.bytes <= std::int64_t{4096} * l.size ? A::binomial : A::direct;
     case Op::all_to_all:
-      if (by_host && s.uniform && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::by_host;
+      if (blocks && s.uniform && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::hierarchical;
       return s.uniform && l.size >= 8 && s.bytes < std::int64_t{256} * l.size ? A::bruck : A::direct;
     case Op::barrier: return A::dissemination;
     default: return A::direct;

@@ -75,7 +75,7 @@ class Sink {
   virtual std::byte* place(const Header&) { return nullptr; }
   /// The carrier runs out of room: messages of this rank that could not be used yet are to be copied.
   virtual void make_room(int rank) = 0;
-  virtual void control(std::string_view message) = 0;       // from the judge
+  virtual void control(std::string_view message) = 0;       // from the coordinator
   virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
   virtual void dropped(bool stale) = 0;                     // a message: of an earlier epoch, or a stranger's
 };
@@ -96,7 +96,7 @@ class Link {
   virtual void open(int peer) = 0;  // before the first message to or from this peer
   /// Sends header and bytes in order. Without an owner the bytes are copied at once; with one they may be.
   virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
-  virtual void to_judge(std::string message) = 0;  // the judge of the job, wherever it is (judge.h)
+  virtual void to_coordinator(std::string message) = 0;  // the coordinator of the job, wherever it is (coordinator.h)
   /// Hands over some of what has arrived; true if there was anything.
   virtual bool receive(Sink&) = 0;
   virtual void tick(Clock::time_point now, Sink&) = 0;  // heartbeats; about ten times a second

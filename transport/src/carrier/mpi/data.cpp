@@ -136,7 +136,7 @@ class MpiData final : public DataPath {
     --library_.users;
   }
   void connect(int r) override {
-    send(r, greeting(options_.rank, r), nullptr, nullptr);
+    send(r, handshake_header(options_.rank, r), nullptr, nullptr);
   }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
@@ -251,7 +251,7 @@ class MpiData final : public DataPath {
         if (!stale) failed(r, "it sent a message that makes no sense", 0s);
         continue;
       }
-      if (a.header.type == MessageType::hello) {
+      if (a.header.type == MessageType::handshake) {
         up_(r);
         continue;
       }
@@ -264,9 +264,9 @@ class MpiData final : public DataPath {
   }
   /// Whether rank r can have sent this rank such a header.
   bool fits(const Header& h, int r, std::size_t size) const {
-    bool greets = h.type == MessageType::hello;
+    bool handshake = h.type == MessageType::handshake;
     return h.src == static_cast<std::uint32_t>(r) && h.dst == static_cast<std::uint32_t>(options_.rank) && size == sizeof(Header) + h.payload() &&
-           (!greets || r > options_.rank);
+           (!handshake || r > options_.rank);
   }
 
   Library& library_ = Library::get();

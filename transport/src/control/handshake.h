@@ -1,4 +1,4 @@
-// hello.h -- what ranks and rank 0 tell each other until all have met.
+// handshake.h -- what ranks and rank 0 tell each other until all have met.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace bora::transport {
 /// First byte of a message.
-enum class JoinMessage : std::uint8_t { hello = 200, missing, accepted, refused };
+enum class JoinMessage : std::uint8_t { handshake = 200, missing, accepted, refused };
 
 /// What a rank says about itself.
-struct Hello {
+struct Handshake {
   std::uint32_t protocol = kProtocol;
   std::int32_t rank = 0, size = 1, pid = 0;  // up to here the same in every protocol, so that one verdict can name all
   std::string job = {}, build = {}, host = {}, machine = {}, address = {};  // machine: this boot of this host
@@ -24,8 +24,8 @@ struct Hello {
   std::string place() const { return machine + "/" + part; }
   std::string who() const;  // "rank 3 (host b, pid 812)"
 };
-/// Nothing if it is not a greeting. Of another protocol only the numbers are read.
-std::optional<Hello> read_hello(std::string_view message);
+/// Nothing if it is not a handshake. Of another protocol only the numbers are read.
+std::optional<Handshake> read_handshake(std::string_view message);
 
 /// What every rank learns of all when they have met.
 struct Welcome {

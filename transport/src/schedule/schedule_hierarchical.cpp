@@ -1,4 +1,4 @@
-// schedule_host.cpp -- schedules for groups over several hosts with several members each, side by side in group order: within a host
+// schedule_hierarchical.cpp -- schedules for groups over several hosts with several members each, side by side in group order: within a host
 // everybody talks to everybody, and each member speaks to other hosts for its slice only.
 #include <algorithm>
 #include "schedule/schedule_build.h"
@@ -48,8 +48,8 @@ int gather(Builder& b, const std::vector<std::int64_t>& counts, Place target) {
 }
 }  // namespace
 
-void all_gather_by_host(Builder& b) { gather(b, b.p.recv_counts, Place::out); }
-void all_reduce_one_shot_by_host(Builder& b) {
+void all_gather_hierarchical(Builder& b) { gather(b, b.p.recv_counts, Place::out); }
+void all_reduce_one_shot_hierarchical(Builder& b) {
   auto n = b.p.send_counts[0];
   b.s.work = n * b.p.size;
   int got = gather(b, std::vector<std::int64_t>(static_cast<std::size_t>(b.p.size), n), Place::work);
@@ -58,7 +58,7 @@ void all_reduce_one_shot_by_host(Builder& b) {
 }
 /// Slice k is summed host after host by their members k: each adds its host's members, in order, to the running sum; the result goes back
 /// the same way. Between hosts go 2 S, whatever the number of members.
-void all_reduce_by_host(Builder& b) {
+void all_reduce_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   auto n = b.p.send_counts[0];
   int r = b.p.rank, h = hosts.mine;
@@ -80,7 +80,7 @@ void all_reduce_by_host(Builder& b) {
   b.s.running = true;
 }
 /// As above, but the last host sends each part to its owner.
-void reduce_scatter_by_host(Builder& b) {
+void reduce_scatter_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   Parts part(b.p.recv_counts);
   int r = b.p.rank, h = hosts.mine, top = hosts.count - 1;
@@ -99,7 +99,7 @@ void reduce_scatter_by_host(Builder& b) {
   b.s.running = true;
 }
 /// The root deals slices to its host's members; each goes from host to host, and round every host.
-void broadcast_by_host(Builder& b) {
+void broadcast_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   auto n = b.p.send_counts[0];
   int r = b.p.rank, h = hosts.mine, home = 0;
@@ -146,7 +146,7 @@ struct Doors {
 };
 }  // namespace
 /// A door collects what its host has, and sends it in one stream.
-void gather_by_host(Builder& b) {
+void gather_hierarchical(Builder& b) {
   Doors at(b.p);
   int r = b.p.rank;
   Range own{0, at.part(r).size()};
@@ -166,7 +166,7 @@ void gather_by_host(Builder& b) {
   }
 }
 /// The way back.
-void scatter_by_host(Builder& b) {
+void scatter_hierarchical(Builder& b) {
   Doors at(b.p);
   int r = b.p.rank, got = -1;
   Range own{0, at.part(r).size()};
@@ -187,7 +187,7 @@ void scatter_by_host(Builder& b) {
 }
 /// What a host has for a member of another host is collected by the member with that one's number, and crosses in one stream: per host and
 /// receiver one instead of one for each sender. All parts have the same length.
-void all_to_all_by_host(Builder& b) {
+void all_to_all_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   Parts part(b.p.send_counts);
   int r = b.p.rank, h = hosts.mine;

@@ -1,4 +1,4 @@
-// judge.h -- one a job, beside rank 0 (or between the threads of a process): gathers exchanges and departures, decides who was lost first,
+// coordinator.h -- one a job, beside rank 0 (or between the threads of a process): gathers exchanges and departures, decides who was lost first,
 // finds ranks that wait for each other, and tells everybody the same verdict once. It knows messages, not carriers.
 #pragma once
 #include <functional>
@@ -12,7 +12,7 @@
 namespace bora::transport {
 /// Control messages: first byte of the body, then fields as Writer writes them.
 enum class Control : std::uint8_t {
-  // to the judge
+  // to the coordinator
   waiting,      // u64 generation, u32 group, u64 seq, u64 fingerprint, text, list of ranks, started
   exchange,     // u64 number, text what, text mine
   leave,        // started
@@ -22,7 +22,7 @@ enum class Control : std::uint8_t {
   activity,     // u64 number, Activity
   mismatch,     // i32 peer, u32 group, u64 seq, text mine
   description,  // text
-  // from the judge
+  // from the coordinator
   abort,      // i32 rank, text
   exchanged,  // u64 number, u64 n, texts
   left,       // everybody has left
@@ -37,10 +37,10 @@ using Started = std::map<std::uint32_t, std::uint64_t>;
 /// The group number under which exchanges are counted.
 inline constexpr std::uint32_t kExchangeGroup = 0;
 
-class Judge {
+class Coordinator {
  public:
   /// `who` names the ranks; `send` carries a message to a rank.
-  Judge(std::vector<std::string> who, std::function<void(int, std::string)> send);
+  Coordinator(std::vector<std::string> who, std::function<void(int, std::string)> send);
   void handle(int from, std::string_view message);
   void lost(int rank, const std::string& how);  // its connection or its heartbeat
   void tick(Clock::time_point now);

@@ -1,4 +1,4 @@
-#include "control/hello.h"
+#include "control/handshake.h"
 #include <array>
 #include "wire/bytes.h"
 
@@ -12,20 +12,20 @@ template <class R> auto texts_of(R& r) {
 }
 }  // namespace
 
-std::string Hello::bytes() const {
+std::string Handshake::bytes() const {
   Writer w;
-  w.num(JoinMessage::hello).num(kMagic).num(protocol).num(rank).num(size).num(pid);
+  w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(pid);
   for (auto* t : texts(*this)) w.text(*t);
   return w.take();
 }
-std::string Hello::who() const {
+std::string Handshake::who() const {
   return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
 }
-std::optional<Hello> read_hello(std::string_view message) {
+std::optional<Handshake> read_handshake(std::string_view message) {
   try {
     Reader r(message);
-    if (r.num<JoinMessage>() != JoinMessage::hello || r.num<std::uint32_t>() != kMagic) return std::nullopt;
-    Hello h;
+    if (r.num<JoinMessage>() != JoinMessage::handshake || r.num<std::uint32_t>() != kMagic) return std::nullopt;
+    Handshake h;
     h.protocol = r.num<std::uint32_t>();
     h.rank = r.num<std::int32_t>();
     h.size = r.num<std::int32_t>();
@@ -59,7 +59,7 @@ Answer read_answer(std::string_view message, int size) {
         for (auto* t : texts_of(rank)) *t = r.text();
       a.welcome->tuning = r.text();
       break;
-    case JoinMessage::hello: break;
+    case JoinMessage::handshake: break;
   }
   return a;
 }
