@@ -7,6 +7,7 @@
 #include "bora/base/threads.h"
 #include "bora/base/trace.h"
 #include "wire/bytes.h"
+#include "wire/forks.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;

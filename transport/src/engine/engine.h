@@ -140,8 +140,6 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   unsigned forks_;  // this process's when it joined
   std::thread thread_;
 };
-/// How many forks made this process since the first of its ancestors that had this library.
-unsigned forks();
 /// A loss that nobody is there to be told of: the line, and exit code 86.
 [[noreturn]] void end_process(const std::string& why);
 }  // namespace bora::transport

@@ -1,22 +1,18 @@
 // engine_watch.cpp -- the engine's other half: waits that take long, what the coordinator says, failures.
-#include <pthread.h>
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <sstream>
 #include <utility>
 #include "engine/engine.h"
 #include "wire/bytes.h"
+#include "wire/forks.h"
 #include "wire/text.h"
 
 namespace bora::transport {
 namespace {
 constexpr auto kNextReport = std::chrono::milliseconds(200);
-std::atomic<unsigned> forks_so_far{0};
-[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { ++forks_so_far; });
 }  // namespace
 // ---- forked children ----
-unsigned forks() { return forks_so_far.load(std::memory_order_relaxed); }
 void Engine::check_process() const {
   check<TransportError>(forks() == forks_, "this process was forked from ", link_->who(options_.rank),
                         " after that had joined its job, and cannot use it; fork before joining, or exec another program");

@@ -11,6 +11,7 @@
 #include "carrier/mpi_data.h"
 #include "schedule/schedule.h"
 #include "wire/descriptor.h"
+#include "wire/forks.h"
 
 namespace bora::transport {
 namespace {
