@@ -12,7 +12,7 @@ namespace {
 void has(const std::string& text, const std::string& words) {
   EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
 }
-/// What a rank says about its machine, as join does.
+/// A rank's machine, as join describes it.
 std::string machine() {
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
@@ -43,8 +43,8 @@ struct Stranger {
   }
 };
 constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64";
-std::string handshake(std::uint32_t protocol, int rank, int size, const std::string& dtypes, const std::string& on = "machine",
-                      const std::string& address = "data://127.0.0.1:1") {
+std::string handshake(std::uint32_t protocol, int rank, int size, const std::string& dtypes,
+                      const std::string& on = "machine", const std::string& address = "data://127.0.0.1:1") {
   Writer w;
   w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
   if (protocol != kProtocol) return w.text("something else").num(1.5).take();
@@ -79,7 +79,13 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
 TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
   auto cut = Writer().num(Control::waiting).num(std::uint64_t{1}).take();
   auto many = Writer().num(Control::leave).num(~std::uint64_t{0}).take();
-  auto nobody = Writer().num(Control::mismatch).num(std::int32_t{-7}).num(std::uint32_t{1}).num(std::uint64_t{1}).text("x").take();
+  auto nobody = Writer()
+                    .num(Control::mismatch)
+                    .num(std::int32_t{-7})
+                    .num(std::uint32_t{1})
+                    .num(std::uint64_t{1})
+                    .text("x")
+                    .take();
   auto unknown = Writer().num(std::uint8_t{99}).take();
   for (auto& nonsense : {cut, many, nobody, unknown}) {
     int port = free_port();

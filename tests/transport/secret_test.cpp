@@ -1,4 +1,5 @@
-// A job's secret: who has it takes part, whoever has another one or none is refused and told so, and the test of that at the start can fail.
+// A job's secret: ranks that have it take part, ranks with another one or none are refused and told so, and the test of
+// that at the start can fail.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <fstream>
@@ -76,13 +77,15 @@ TEST(Secret, TheTestAtTheStartNoticesAMissingAuthenticator) {
 TEST(Secret, ComesFromAFileOfItsOwnerOrADescriptor) {
   auto path = "/tmp/bora_secret_" + std::to_string(getpid());
   auto from = [&](std::string name, std::string value) {
-    return config_from_environment([=](const char* n) -> const char* { return name == n ? value.c_str() : nullptr; }).secret;
+    return config_from_environment([=](const char* n) -> const char* { return name == n ? value.c_str() : nullptr; })
+        .secret;
   };
   std::ofstream(path) << "sixteen bytes or more\n";
   chmod(path.c_str(), 0600);
   EXPECT_EQ(from("BORA_SECRET_FILE", path), "sixteen bytes or more");
   int fd = open(path.c_str(), O_RDONLY);
-  for (int twice = 0; twice < 2; ++twice) EXPECT_EQ(from("BORA_SECRET_FD", std::to_string(fd)), "sixteen bytes or more");
+  for (int twice = 0; twice < 2; ++twice)
+    EXPECT_EQ(from("BORA_SECRET_FD", std::to_string(fd)), "sixteen bytes or more");
   EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
   close(fd);
   EXPECT_THROW(from("BORA_SECRET_FD", std::to_string(fd)), ConfigError);
@@ -116,7 +119,7 @@ TEST(Secret, WithoutOneNoRootListensEverywhere) {
         }
       }
 }
-/// An address of this host for others, with the data plane on loopback: the root's port is what counts.
+/// An address of this host for others, with the data plane on loopback: the root's port decides.
 TEST(Secret, WithoutOneNothingListensBeyondThisHost) {
   // Any address that is not loopback will do; the check comes before the socket.
   int fd = socket(AF_INET, SOCK_DGRAM, 0);

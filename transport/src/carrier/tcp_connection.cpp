@@ -38,7 +38,7 @@ TcpConnection::Written TcpConnection::write_plain(std::size_t n) {
   sent = taken;
   return done;
 }
-/// The same, sealed piece by piece shortly before.
+/// Seals the messages piece by piece, shortly before they are written.
 TcpConnection::Written TcpConnection::write_sealed(std::size_t n) {
   for (Written done;;) {
     if (out_begin == out_end) {
@@ -58,7 +58,7 @@ TcpConnection::Written TcpConnection::write_sealed(std::size_t n) {
     if (out_begin < out_end) return done;
   }
 }
-/// Of the first n messages of the queue as much as has room.
+/// Seals as much of the first n messages of the queue as there is room for.
 void TcpConnection::seal_some(std::size_t n) {
   out.resize(kSealed);
   out_begin = out_end = 0;

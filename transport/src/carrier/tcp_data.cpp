@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::uint32_t kListener = 0;
 constexpr int kReads = 4;                    // from one connection before others have their turn
-constexpr auto kPatience = 5s;               // with a connection that has not said yet whose it is
+constexpr auto kPatience = 5s;               // with a connection before its handshake
 constexpr int kAccepts = 16;                 // before others have their turn
 constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
 constexpr unsigned kUserTimeout = 30000;     // ms that the kernel tries to send
@@ -31,11 +31,15 @@ void set_options(int socket) {
 class TcpData final : public DataPath {
  public:
   TcpData(TcpListener listener, TcpOptions o, Up up)
-      : listener_(std::move(listener.socket)), options_(std::move(o)), up_(std::move(up)), by_rank_(options_.addresses.size()) {
+      : listener_(std::move(listener.socket)),
+        options_(std::move(o)),
+        up_(std::move(up)),
+        by_rank_(options_.addresses.size()) {
     epoll_.add(listener_.get(), kListener);
   }
   void connect(int r) override {
-    auto &text = options_.addresses[static_cast<std::size_t>(r)], &own = options_.addresses[static_cast<std::size_t>(options_.rank)];
+    auto &text = options_.addresses[static_cast<std::size_t>(r)],
+         &own = options_.addresses[static_cast<std::size_t>(options_.rank)];
     auto colon = text.rfind(':');
     auto ip = text.substr(7, colon - 7);  // behind data://
     if (ip.front() == '[') ip = ip.substr(1, ip.size() - 2);
@@ -51,7 +55,7 @@ class TcpData final : public DataPath {
   }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     auto c = by_rank_[static_cast<std::size_t>(r)];
-    if (stopped_ || !c) return;  // it has gone: the control plane will say so
+    if (stopped_ || !c) return;  // the peer has gone: the control plane will report it
     Queued q{header, bytes, header.payload(), {}};
     q.header.epoch = options_.epoch;
     q.header = sealed(q.header);
@@ -61,7 +65,7 @@ class TcpData final : public DataPath {
     c->queue.push_back(std::move(q));
     turns_.push_back(c);
     if (!first) return;
-    // What the kernel takes at once needs no keeper.
+    // Bytes that the kernel takes at once need not be kept.
     flush();
     if (!c->queue.empty()) keep(c->queue.front(), owner);
   }
@@ -88,7 +92,7 @@ class TcpData final : public DataPath {
   bool sending() const override { return !turns_.empty(); }
   void stop() override {
     if (std::exchange(stopped_, true)) return;
-    for (auto& [id, c] : connections_) {  // they may be in use further up in this thread
+    for (auto& [id, c] : connections_) {  // callers further up in this thread may use them
       c->queue.clear();
       c->socket = Descriptor();
     }
@@ -129,7 +133,7 @@ class TcpData final : public DataPath {
     epoll_.add(c->socket.get(), c->id);
     return *(connections_[c->id] = std::move(c));
   }
-  /// A credit does not wait behind data, only behind a message that has begun: its peer may be out of them.
+  /// A credit does not wait behind data, only behind a message that has begun: its peer may be out of credits.
   void overtake(Connection& c, const Queued& q) {
     auto begun = c.seal ? c.complete + (c.begun ? 1 : 0) : std::size_t{c.sent > 0};
     c.queue.insert(c.queue.begin() + static_cast<std::ptrdiff_t>(begun), q);
@@ -143,7 +147,7 @@ class TcpData final : public DataPath {
     std::stable_partition(turns_.begin(), turns_.end(), [&](auto* c) { return c != head; });
     flush();
   }
-  /// From now on it is this rank's.
+  /// Assigns the connection to rank r.
   void adopt(Connection& c, int r) {
     c.peer = r;
     by_rank_[static_cast<std::size_t>(r)] = &c;
@@ -161,19 +165,22 @@ class TcpData final : public DataPath {
       auto error = errno;
       if (fd < 0 && (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)) {
         if (forget_oldest_stranger()) continue;
-        if (!std::exchange(starved_, true)) std::fprintf(stderr, "warning: who connects to this rank has to wait: %s\n", std::strerror(error));
-        epoll_.remove(listener_.get());  // until the next tick: it need not be told again and again
+        if (!std::exchange(starved_, true))
+          std::fprintf(stderr, "warning: who connects to this rank has to wait: %s\n", std::strerror(error));
+        epoll_.remove(listener_.get());  // until the next tick, which avoids a busy loop
         resting_ = true;
       }
       if (fd < 0) return;
       Descriptor socket(fd);
-      auto strangers = std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
+      auto strangers =
+          std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
       if (static_cast<std::size_t>(strangers) >= options_.strangers) forget_oldest_stranger();
       set_options(fd);
       leave_bbr_within_host(fd);
       auto& c = add(std::move(socket));
       auto id = c.id;
-      read(c, sink);  // the kernel shows a connection when it has said something: a rank is no stranger for a moment
+      // The kernel hides a connection until bytes have arrived: a rank is never counted as a stranger.
+      read(c, sink);
       if (!c.socket && !stopped_) connections_.erase(id);
     }
   }
@@ -183,8 +190,8 @@ class TcpData final : public DataPath {
     connections_.erase(stranger);
     return true;
   }
-  /// The connection ends. `wait`: how long its peer may go on without it before that counts as its loss: after the last collective
-  /// connections close while the control plane still says good-bye.
+  /// Ends the connection. `wait`: how long its peer may go on without it before that counts as its loss: after the last
+  /// collective connections close while the ranks still leave over the control plane.
   void drop(Connection& c, const std::string& why, Clock::duration wait) {
     if (c.peer >= 0) {
       by_rank_[static_cast<std::size_t>(c.peer)] = nullptr;
@@ -195,8 +202,9 @@ class TcpData final : public DataPath {
     c.queue.clear();
     c.socket = Descriptor();
   }
-  /// Writes messages in the order in which they were sent, over all connections: each member then gets its chunk in its turn, and no two
-  /// ranks whose turns agree fill the switch's queue in front of a third one. True if the kernel took something.
+  /// Writes messages in the order in which they were sent, over all connections: each member gets its chunk in its
+  /// turn, and two ranks in step do not fill the switch's queue in front of a third one. True if the kernel took any
+  /// bytes.
   bool flush() {
     bool any = false;
     while (!turns_.empty()) {
@@ -211,9 +219,10 @@ class TcpData final : public DataPath {
         drop(c, std::string("was closed: ") + std::strerror(wrote.error), 1s);  // with its turns
         continue;
       }
-      auto it = turns_.begin();  // its turns need not be side by side any more: a credit may have come between
+      // Its turns need not be adjacent any more: a credit may have come between.
+      auto it = turns_.begin();
       for (auto gone = before - c.queue.size(); gone > 0; --gone) it = turns_.erase(std::find(it, turns_.end(), &c));
-      if (!wrote.all) break;  // it is full
+      if (!wrote.all) break;  // the socket is full
     }
     auto head = turns_.empty() ? nullptr : turns_.front();
     if (head != awaited_) {
@@ -227,9 +236,11 @@ class TcpData final : public DataPath {
     bool any = false;
     for (int k = 0; k < kReads && c.socket; ++k) {
       auto missing = c.in_body ? c.body_size - c.body_read : 0;
-      iovec parts[2] = {{missing > 0 ? c.body_at + c.body_read : nullptr, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
+      iovec parts[2] = {{missing > 0 ? c.body_at + c.body_read : nullptr, missing},
+                        {c.staged.data() + c.end, c.staged.size() - c.end}};
       auto asked = missing + parts[1].iov_len;
-      auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2) : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
+      auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2)
+                           : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return any;
       if (n <= 0) {
@@ -245,7 +256,7 @@ class TcpData final : public DataPath {
     }
     return any;
   }
-  /// Hands over all messages that are complete. False if the connection, or everything, has ended.
+  /// Hands over all complete messages. False if the connection, or the job, has ended.
   bool take(Connection& c, Sink& sink) {
     for (;;) {
       if (!c.in_body) {
@@ -277,7 +288,7 @@ class TcpData final : public DataPath {
       }
       if (!deliver(c, sink)) return false;
     }
-    // What is left begins at the front, so that a whole header always has room.
+    // Moves the rest to the front, so that a whole header always has room.
     std::memmove(c.staged.data(), c.staged.data() + c.begin, c.end - c.begin);
     c.end -= std::exchange(c.begin, 0);
     return true;
@@ -286,7 +297,7 @@ class TcpData final : public DataPath {
     drop(c, why, 0s);
     return false;
   }
-  /// Whether this rank can have been sent such a header on such a connection.
+  /// Whether such a header is valid on this connection.
   bool fits(Connection& c) {
     auto& h = c.header;
     auto src = static_cast<int>(h.src);
@@ -294,7 +305,7 @@ class TcpData final : public DataPath {
         h.payload() > kMaxChunkBytes)
       return false;
     if (c.peer >= 0) return src == c.peer && h.type != MessageType::handshake;
-    // The handshake: of a higher rank that has not come before.
+    // The handshake: of a higher rank that has not connected before.
     if (h.type != MessageType::handshake || src <= options_.rank || by_rank_[h.src] || met_.contains(src)) return false;
     c.claimed = src;
     if (options_.keys) set_keys(c, src);
@@ -322,20 +333,21 @@ class TcpData final : public DataPath {
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> by_rank_;
-  std::deque<Connection*> turns_;    // whose message is next, one for each message that is queued
-  Connection* awaited_ = nullptr;    // the first of them, when it is full
+  std::deque<Connection*> turns_;  // the connections of queued messages in order, one entry for each message
+  Connection* awaited_ = nullptr;  // the first of them, while its socket is full
   std::uint64_t written_ = 0, written_before_ = 0;  // bytes; a tick ago
   std::set<int> met_;  // higher ranks that have connected
-  std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when it counts
+  std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when the loss counts
   std::uint32_t last_id_ = kListener;
-  bool stopped_ = false, resting_ = false, starved_ = false;  // resting: does not listen until the next tick
+  // Resting: does not listen until the next tick.
+  bool stopped_ = false, resting_ = false, starved_ = false;
 };
 }  // namespace
 
 TcpListener listen_on_tcp(const std::string& ip) {
   TcpListener l{listen_at(ip, 0)};
   check<ConfigError>(static_cast<bool>(l.socket), "cannot listen on ", ip, ": ", std::strerror(errno));
-  int seconds = 5;  // until then the kernel keeps to itself who says nothing
+  int seconds = 5;  // for so long the kernel hides a silent connection
   setsockopt(l.socket.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
   l.address = "data://" + bracketed(ip) + ":" + std::to_string(port_of(l.socket.get()));
   return l;

@@ -27,7 +27,8 @@ bool failed_handshake(int event) {
          event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 }
 
-ControlPlane::ControlPlane(const ControlOptions& o, ControlSockets s, std::vector<std::string> who, std::function<void()> wake)
+ControlPlane::ControlPlane(const ControlOptions& o, ControlSockets s, std::vector<std::string> who,
+                           std::function<void()> wake)
     : options_(o),
       s_(std::move(s)),
       who_(std::move(who)),
@@ -39,7 +40,7 @@ ControlPlane::ControlPlane(const ControlOptions& o, ControlSockets s, std::vecto
   if (o.rank == 0) coordinator_.emplace(who_, [this](int r, std::string m) { from_coordinator(r, std::move(m)); });
 }
 ControlPlane::~ControlPlane() {
-  int linger = 1000;  // the last words (an abort, the leave of all) must get out
+  int linger = 1000;  // the last messages (an abort, the end of the job) must still be sent
   zmq_setsockopt(s_.socket.get(), ZMQ_LINGER, &linger, sizeof linger);
   zmq_socket_monitor(s_.socket.get(), nullptr, 0);
 }
@@ -48,7 +49,7 @@ void ControlPlane::to_coordinator(std::string message) {
   else send(0, message);
 }
 void ControlPlane::send(int r, const std::string& message) {
-  dirty_ = true;  // sending may take news off a socket's descriptor
+  dirty_ = true;  // sending may clear the readiness of the socket's descriptor
   if (options_.rank == 0 && !s_.socket.send(s_.ids[static_cast<std::size_t>(r)], true)) return;
   s_.socket.send(message, false);
 }
@@ -66,7 +67,7 @@ bool ControlPlane::receive(Sink& sink) {
   dirty_ = epoll_.wait(e, 2, 0) > 0 || dirty_;
   if (!dirty_ && self_.empty()) return false;
   bool any = false;
-  // Events first, then messages, then what the events mean: a rank's last words are read before it counts as lost.
+  // Reads events, then messages, and then acts on the events: a rank's last messages are read before it counts as lost.
   std::vector<int> closed;
   if (std::exchange(s_.closed, false)) closed.push_back(-1);
   while (auto event = next_event(s_.monitor))
@@ -88,7 +89,8 @@ bool ControlPlane::receive(Sink& sink) {
     }
     auto message = f.view();
     heard_[static_cast<std::size_t>(from)] = Clock::now();
-    bool ping = message.size() == 1 && static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping);
+    bool ping =
+        message.size() == 1 && static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping);
     try {
       if (!ping && coordinator_) coordinator_->handle(from, message);
       else if (!ping) sink.control(message);
@@ -109,7 +111,7 @@ bool ControlPlane::receive(Sink& sink) {
 }
 void ControlPlane::tick(Clock::time_point now, Sink& sink) {
   if (coordinator_) coordinator_->tick(now);
-  // Time in which this process was stopped is not the others' silence.
+  // Time in which this process was stopped does not count as the others' silence.
   if (auto gap = now - last_tick_; gap > 1s)
     for (auto& t : heard_) t += gap;
   last_tick_ = now;
@@ -118,7 +120,8 @@ void ControlPlane::tick(Clock::time_point now, Sink& sink) {
     last_ping_ = now;
     auto ping = Writer().num(Control::ping).take();
     for (int r = 0; r < options_.size; ++r)
-      if (r != options_.rank && (r == 0 || options_.rank == 0)) send(r, ping);  // also to one that leaves: it listens until all do
+      // A leaving rank too gets pings: it listens until all have left.
+      if (r != options_.rank && (r == 0 || options_.rank == 0)) send(r, ping);
   }
   for (int r = 0; r < options_.size; ++r) {
     if (r == options_.rank || !hears(r)) continue;
@@ -133,7 +136,7 @@ void ControlPlane::tick(Clock::time_point now, Sink& sink) {
     gone(r, text, sink);
   }
 }
-/// Somebody who comes when all ranks are there.
+/// Refuses a rank that connects when the job is complete.
 void ControlPlane::refuse(const std::string& id, Frame& f) {
   auto m = f.view();
   bool handshake = !m.empty() && static_cast<std::uint8_t>(m[0]) == static_cast<std::uint8_t>(JoinMessage::handshake);

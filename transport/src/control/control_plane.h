@@ -1,4 +1,5 @@
-// control_plane.h -- the control plane: ZeroMQ connections of all ranks with rank 0, heartbeats on them, and the coordinator beside rank 0.
+// control_plane.h -- the control plane: ZeroMQ connections of all ranks with rank 0, heartbeats on them, and the
+// coordinator beside rank 0.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,24 +14,25 @@ struct ControlOptions {
   int rank = 0, size = 1;
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
 };
-/// What joining leaves for the control plane.
+/// The sockets that joining opened for the control plane.
 struct ControlSockets {
   Socket socket, monitor;          // ROUTER on rank 0, else a DEALER to it
   std::vector<std::string> ids;    // rank 0: the connections' routing ids, by rank
   std::map<int, int> connections;  // rank 0: descriptor -> rank
-  bool closed = false;             // the others: rank 0 has gone since it let this one in
+  bool closed = false;             // the others: rank 0 has gone since it accepted this rank
 };
-/// One event of a monitor: ZMQ_EVENT_* and the descriptor. Also moves new connections within this host off BBR, which costs loopback 2-5x.
+/// One event of a monitor: ZMQ_EVENT_* and the descriptor. next_event also switches new connections within this host
+/// off BBR, which makes loopback 2-5x slower.
 struct ConnectionEvent {
   int event = 0, descriptor = -1;
 };
 std::optional<ConnectionEvent> next_event(Socket& monitor);
 bool failed_handshake(int event);
 
-/// Under the engine's lock, but for descriptor().
+/// Used under the engine's lock, except descriptor().
 class ControlPlane {
  public:
-  /// `wake` is called when the coordinator has something for rank 0 itself.
+  /// `wake` is called when the coordinator has a message for rank 0 itself.
   ControlPlane(const ControlOptions&, ControlSockets, std::vector<std::string> who, std::function<void()> wake);
   ~ControlPlane();
   void to_coordinator(std::string message);

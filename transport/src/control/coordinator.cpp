@@ -87,7 +87,7 @@ void Coordinator::handle(int from, std::string_view message) {
       return conclude();
     }
     case Control::mismatch: {
-      if (mismatch_) return;  // the first one is being asked about
+      if (mismatch_) return;  // the first one is still being resolved
       auto peer = r.num<std::int32_t>();
       check<TransportError>(peer >= 0 && peer < size, "a control message names rank ", peer, " of ", size);
       auto group = r.num<std::uint32_t>();
@@ -106,7 +106,7 @@ void Coordinator::handle(int from, std::string_view message) {
     default: fail<TransportError>("rank ", from, " sent a control message that is not for the coordinator");
   }
 }
-/// Asks all ranks. One inquiry at a time, and several ranks that ask for the same get one answer.
+/// Asks all ranks for their activity. One inquiry at a time; ranks that ask for the same share one answer.
 void Coordinator::ask(Ask why, int rank, const std::string& text) {
   if (inquiry_) {
     if (why == Ask::overdue && inquiry_->why != Ask::overdue)
@@ -129,7 +129,10 @@ void Coordinator::conclude() {
   for (auto& r : ranks_) left.push_back(r.leaving);
   auto sentence = who_waits_for_whom(q.answers, who_, left);
   if (q.why == Ask::overdue) return abort(q.rank, q.text + "; " + sentence);
-  send_(0, Writer().num(Control::say).text((q.why == Ask::warning ? "warning: " : "flight recorder: ") + q.text + ": " + sentence).take());
+  send_(0, Writer()
+               .num(Control::say)
+               .text((q.why == Ask::warning ? "warning: " : "flight recorder: ") + q.text + ": " + sentence)
+               .take());
 }
 void Coordinator::waiting(int from, Reader& r) {
   auto& k = at(from);
@@ -166,8 +169,8 @@ bool Coordinator::has_not_started(int rank, std::uint32_t group, std::uint64_t s
   auto found = s.find(group);
   return found == s.end() || found->second <= seq;
 }
-/// Follows `from` to ranks it waits for that have not started the collective and wait themselves, in something else, or have left.
-/// Waits are facts only while they last, so all must have overlapped: two reports of the same wait each.
+/// Follows `from` to the ranks it waits for that have not started the collective and wait in another one, or have left.
+/// A wait is known only while it lasts, so all waits of a cycle must overlap: two reports of each.
 void Coordinator::look_for_deadlock(int from) {
   auto now = Clock::now();
   auto blocked = [&](int r) { return at(r).reports >= 2 && now - at(r).last < 1s && !at(r).leaving; };

@@ -5,7 +5,8 @@
 namespace bora::transport {
 namespace {
 template <class H> auto texts(H& h) {
-  return std::array{&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes, &h.part};
+  return std::array{&h.job,   &h.build,    &h.host,     &h.machine, &h.address,
+                    &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes,  &h.part};
 }
 template <class R> auto texts_of(R& r) {
   return std::array{&r.who, &r.place, &r.address, &r.nonce, &r.shm_host, &r.shm_name};

@@ -1,4 +1,4 @@
-// context.cpp -- what every Context can do by its collectives: send and receive between two ranks.
+// context.cpp -- functions of every Context that need only its collectives: send and receive between two ranks.
 #include <algorithm>
 #include "bora/transport/transport.h"
 
@@ -18,6 +18,7 @@ void Context::send(int to, const void* data, std::int64_t n, Dtype d) {
 }
 void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
   check<ValueError>(from != rank(), "receive: rank ", from, " is this rank itself");
-  run(pair_of(rank(), from), {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
+  run(pair_of(rank(), from),
+      {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
 }
 }  // namespace bora::transport

@@ -14,11 +14,12 @@ using namespace std::chrono_literals;
 namespace {
 constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
-constexpr auto kGone = 200us;         // without a core for so long: others want it
-constexpr auto kCrowded = 100ms;      // and from then on waits park at once: whoever yields waits for a turn of theirs
-constexpr auto kFirstReport = 300ms;  // a wait this long is told to the coordinator
+constexpr auto kGone = 200us;         // without a core for so long: other programs want it
+// After that, waits park at once for so long: a thread that yields would wait for the other programs' time slices.
+constexpr auto kCrowded = 100ms;
+constexpr auto kFirstReport = 300ms;    // a wait this long is reported to the coordinator
 constexpr std::size_t kPlans = 64;      // kept for each group
-constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
+constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds the messages an unready peer must keep
 
 class Handle final : public Work {
  public:
@@ -62,7 +63,7 @@ Engine::~Engine() {
     Lock lock(m_);
     depart(lock, link_->must_meet());
   } catch (const std::exception&) {
-    // The job is lost; whoever waited has been told.
+    // The job is lost; its waits have thrown.
   }
   {
     Lock lock(m_);
@@ -119,14 +120,14 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   Lock lock(m_);
   auto op = begin(lock, g, c);
   while (pump()) {}
-  if (leading_) link_->wake(Side::leader);  // it may sleep without waiting for the peers that this one needs
+  if (leading_) link_->wake(Side::leader);  // it may sleep without polling the peers that this collective needs
   watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
 void Engine::run(const Group& g, const Collective& c) {
   check_process();
   Lock lock(m_);
-  auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
+  auto op = begin(lock, g, c);  // no need to wake the progress thread: this thread stays
   if (leading_) {  // by another thread, which may sleep; else the wait does it
     while (pump()) {}
     link_->wake(Side::leader);
@@ -139,7 +140,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   auto& m = members(g);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
-  plan_for(m, c);  // or why it cannot be
+  plan_for(m, c);  // throws if the collective cannot be
   check_thread();
   auto enqueued = Clock::now(), started = enqueued;
   if (state_ != State::running) {
@@ -161,9 +162,10 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   op->order = traffic_.collectives++;
   for (int p : plan->peers) link_->open(p);
   ++m.next;
-  op->advance(*link_);  // peers wait for it; the rest can be done meanwhile
+  op->advance(*link_);  // first, because peers wait for it
   started_[m.id] = m.next;
-  op->record = recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
+  op->record =
+      recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
   Key key{m.id, op->summary.seq};
   if (spare_.empty()) active_[key] = op;
   else {
@@ -180,7 +182,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
 }
 
 // ---- progress ----
-/// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
+/// Takes arrived messages and ends complete collectives. True if there were any: waits poll again before they park.
 bool Engine::pump() {
   bool any = false;
   try {
@@ -188,18 +190,19 @@ bool Engine::pump() {
   } catch (const std::exception& e) { give_up(e.what()); }
   auto now = now_ = Clock::now();
   any = sweep(now) || any;
-  // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
+  // The thread with the lock keeps time: under a stream of collectives the progress thread may not get the lock for
+  // long.
   if (now >= next_tick_) {
     next_tick_ = now + kTick;
     try {
       if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
       if (state_ == State::running) check_waits(now);
     } catch (const std::exception& e) { give_up(e.what()); }
-    any = true;  // sending may have taken news off a descriptor: look again before parking
+    any = true;  // sending may have cleared a descriptor's readiness: poll again before parking
   }
   return any;
 }
-/// Counts it and lets go of it: from here on it may be read by any thread.
+/// Counts and completes the collective: from here on any thread may read it.
 void Engine::end(Operation& o, Clock::time_point now) {
   auto& r = *o.record;
   recorder_.note(r, o.moved);
@@ -207,7 +210,8 @@ void Engine::end(Operation& o, Clock::time_point now) {
   traffic_.bytes_received += static_cast<std::uint64_t>(r.all.in);
   r.ended = now;
   if (trace::on())
-    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started), trace::nanoseconds(r.ended));
+    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started),
+               trace::nanoseconds(r.ended));
   o.complete();
 }
 bool Engine::sweep(Clock::time_point now) {
@@ -226,7 +230,7 @@ bool Engine::sweep(Clock::time_point now) {
   if (ended) notify();
   return ended;
 }
-/// Something that waits may look for has changed.
+/// Makes waits look at their conditions again.
 void Engine::notify() {
   if (waiting_.size() > 1) cv_.notify_all();
   if (leading_ && leader_ != std::this_thread::get_id()) link_->wake(Side::leader);
@@ -239,7 +243,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   waiting_.push_back(&w);
   auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
   while (!over()) {
-    if (leading_) {  // somebody else makes progress and tells
+    if (leading_) {  // another thread makes progress and notifies
       cv_.wait_until(lock, WaitClock::now() + kTick);
       continue;
     }
@@ -282,7 +286,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     trace::add(trace::Kind::wait, options_.rank, trace::label(w.operation ? w.operation->summary.short_text() : w.text),
                trace::nanoseconds(w.since), trace::now());
   if (done()) return;
-  // Nothing may read the caller's buffers once it has been told.
+  // Once the wait throws, nothing may read the caller's buffers.
   if (w.operation)
     for (auto end = Clock::now() + 10s; w.operation->pins() > 0;) {
       if (Clock::now() > end)
@@ -312,7 +316,7 @@ void Engine::wait(Operation& op) {
   Waiting w{.operation = &op};
   await(lock, w, [&] { return op.done.load(); });
 }
-/// The progress thread: takes over whenever nobody waits, keeps time, and brings bad news.
+/// The progress thread: makes progress while no thread waits, keeps time, and announces failures.
 void Engine::run() {
   Lock lock(m_);
   while (!stop_) {
@@ -337,7 +341,8 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   check_thread();
   auto number = exchanges_++;
   started_[kExchangeGroup] = exchanges_;
-  auto name = what.substr(0, what.find('\n'));  // ranks must agree on it; further lines only say more of this rank's wait
+  // Ranks must agree on the first line; further lines only describe this rank's wait.
+  auto name = what.substr(0, what.find('\n'));
   if (state_ == State::running)
     link_->to_coordinator(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
   Waiting w{.text = "exchange of " + std::string(name), .number = number};
@@ -364,7 +369,7 @@ void Engine::depart(Lock& lock, bool meet) {
     Waiting w{.text = "leaving", .reports = false};
     auto end = Clock::now() + 10s;
     await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
-    // Whoever is late is on its own from here, without a control plane; that this process ends is not a loss for it.
+    // Late ranks go on without a control plane; the end of this process is not a loss for them.
     if (!all_left_ && state_ == State::running && options_.rank == 0 && link_->must_meet())
       link_->to_coordinator(Writer().num(Control::close).take());
   }

@@ -15,7 +15,7 @@ void Engine::data(Arrival a) {
       early_[key].push_back(std::move(a));
       return;
     }
-    // A message for a collective that has ended here: a last credit, or a collective that was another one there.
+    // A message for a collective that has ended here: a last credit, or the peer ran another collective.
     if (a.header.type != MessageType::data) return;
     auto* ended = recorder_.find(key.first, key.second);
     if (!ended || ended->summary.fingerprint == a.header.fingerprint) return;
@@ -24,7 +24,8 @@ void Engine::data(Arrival a) {
   auto op = found->second.get();
   auto src = static_cast<int>(a.header.src);
   if (a.header.fingerprint != op->summary.fingerprint) return disagree(op->summary, op, src);
-  if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
+  if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{})
+    op->record->first_byte = Clock::now();
   try {
     if (!op->accept(std::move(a), *link_).empty()) return disagree(op->summary, op, src);
   } catch (const TransportError& e) { return lost(src, e.what()); }  // its buffer cannot be read
@@ -32,7 +33,8 @@ void Engine::data(Arrival a) {
 }
 std::byte* Engine::place(const Header& h) {
   auto found = active_.find({h.group, h.seq});
-  return found == active_.end() || h.fingerprint != found->second->summary.fingerprint ? nullptr : found->second->place(h);
+  return found == active_.end() || h.fingerprint != found->second->summary.fingerprint ? nullptr
+                                                                                       : found->second->place(h);
 }
 void Engine::make_room(int rank) {
   for (auto& [key, arrivals] : early_)

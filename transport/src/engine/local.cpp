@@ -1,4 +1,5 @@
-// local.cpp -- ranks as threads of one process: a message is a pointer to the sender's buffer, read straight by the receiver.
+// local.cpp -- ranks as threads of one process: a message is a pointer to the sender's buffer, read straight by the
+// receiver.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -11,7 +12,7 @@ namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 
-/// What has been sent to one rank. Its own lock, below every engine's.
+/// The messages sent to one rank. Has its own lock, taken inside any engine's.
 class Inbox final : public Bell {
  public:
   struct Item {
@@ -23,7 +24,7 @@ class Inbox final : public Bell {
     if (closed_ && item.control.empty()) return;
     items_.push_back(std::move(item));
     filled_ = true;
-    // Data for collectives that have not started wakes nobody.
+    // Data for collectives that have not started wakes no thread.
     if (parked_[0]) cv_[0].notify_one();
     else if (!leading_ && (busy_ || !items_.back().control.empty())) cv_[1].notify_one();
   }
@@ -35,7 +36,7 @@ class Inbox final : public Bell {
     filled_ = false;
     return items;
   }
-  /// From now on data is dropped, what waits here included: nobody would read it, and its sender waits until it is let go.
+  /// Drops data from now on, queued data included: it would never be read, while its sender waits for its release.
   void close() {
     std::vector<Item> data;
     std::lock_guard lock(m_);
@@ -76,7 +77,7 @@ class Inbox final : public Bell {
 };
 std::string thread_name(int rank) { return "rank " + std::to_string(rank) + " (thread)"; }
 
-/// What the ranks share.
+/// The state shared by the ranks.
 struct Hub {
   explicit Hub(int n)
       : coordinator(names(n), [this](int rank, std::string m) {
@@ -153,8 +154,9 @@ std::vector<ContextPtr> local(int n, const std::string& algorithms) {
   auto hub = std::make_shared<Hub>(n);
   std::vector<ContextPtr> contexts;
   for (int r = 0; r < n; ++r)
-    contexts.push_back(
-        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n, .ranks_on_host = n, .tuning = {.forced = read_algorithms(algorithms)}}, std::make_unique<LocalLink>(hub, r)));
+    contexts.push_back(std::make_shared<Engine>(
+        EngineOptions{.rank = r, .size = n, .ranks_on_host = n, .tuning = {.forced = read_algorithms(algorithms)}},
+        std::make_unique<LocalLink>(hub, r)));
   return contexts;
 }
 }  // namespace bora::transport

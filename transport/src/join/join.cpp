@@ -6,7 +6,7 @@
 
 namespace bora::transport {
 namespace {
-/// All ranks measure; rank 0 says what was found, and keeps it.
+/// All ranks measure; rank 0 prints the costs and keeps them.
 void calibrate(Engine& engine, const std::string& key) {
   auto tuning = engine.options().tuning;
   tuning.measure = false;
@@ -28,12 +28,13 @@ ContextPtr join(const Config& c) {
   check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
   check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ",
                      c.heartbeat_s, " s, suspect ", c.suspect_s, " s and dead ", c.dead_s, " s must increase");
-  check<ConfigError>(c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm" || c.carrier == "mpi",
-                     "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq, shm and mpi");
+  check<ConfigError>(
+      c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm" || c.carrier == "mpi",
+      "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq, shm and mpi");
   if (c.size == 1) return local(1).front();
   if (c.carrier == "mpi") check_mpi();
-  check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off", "BORA_CALIBRATE: there are auto, on and off, not '",
-                     c.calibrate, "'");
+  check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off",
+                     "BORA_CALIBRATE: there are auto, on and off, not '", c.calibrate, "'");
   read_algorithms(c.algorithms);  // a wrong one ends every rank at once
   auto strangers = check_limits(c);
   auto rendezvous = c.rank == 0 ? make_root_rendezvous(c, strangers) : make_member_rendezvous(c, strangers);

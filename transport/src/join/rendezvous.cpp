@@ -1,4 +1,4 @@
-// rendezvous.cpp -- what all ranks do before they meet: they open their sockets and describe themselves.
+// rendezvous.cpp -- the part common to all ranks: each opens its sockets and describes itself.
 #include "join/rendezvous.h"
 #include <unistd.h>
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace bora::transport {
 namespace {
 static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
 
-/// "bool u8 i32 ...": what reduce_in_order takes in this build.
+/// "bool u8 i32 ...": the dtypes that reduce_in_order takes in this build.
 std::string reduced_dtypes() {
   std::string names;
   for (std::size_t d = 0; d < kDtypes; ++d)
@@ -20,16 +20,22 @@ std::string reduced_dtypes() {
 }
 }  // namespace
 
-Rendezvous::Rendezvous(const Config& c, std::size_t strangers) : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
+Rendezvous::Rendezvous(const Config& c, std::size_t strangers)
+    : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
   j_.strangers = strangers;
   auto ip = own_address(root_, c.interface_name);
-  auto& open = is_loopback(ip) ? root_.ip : ip;  // 0.0.0.0 is reached from here by way of loopback, and from elsewhere as well
+  // 0.0.0.0 is reached from here over loopback, and from elsewhere as well.
+  auto& open = is_loopback(ip) ? root_.ip : ip;
   check<ConfigError>(!c.secret.empty() || is_loopback(open) || c.insecure_private_network, "rank ", c.rank, " would ",
                      c.rank == 0 || &open == &ip ? "listen on " : "trust who listens on ", open,
-                     " without a secret, and whoever reaches it could join: give all ranks one (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE; "
-                     "BORA_SECRET_FILE=FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)");
+                     " without a secret, and whoever reaches it could join: give all ranks one (head -c 32 "
+                     "/dev/urandom | base64 > FILE; chmod 600 FILE; "
+                     "BORA_SECRET_FILE=FILE), or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, "
+                     "--insecure-private-network)");
   if (c.secret.empty() && !is_loopback(open) && c.rank == 0)
-    std::fprintf(stderr, "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n", open.c_str());
+    std::fprintf(stderr,
+                 "warning: NO SECRET: whoever reaches %s can join this job, and read and change what its ranks send\n",
+                 open.c_str());
   if (!c.secret.empty()) j_.keys = derive_keys(c.secret);
   j_.authenticator = std::make_unique<Authenticator>(j_.context, j_.keys);
   if (c.carrier == "mpi") j_.mpi = {.rank = c.rank, .size = c.size, .timeout_s = c.join_timeout_s};
@@ -46,7 +52,9 @@ Rendezvous::Rendezvous(const Config& c, std::size_t strangers) : c_(c), start_(C
          .build = c.build,
          .host = host,
          .machine = boot + host,
-         .address = j_.mpi ? c.insecure_private_network ? kMpiAnywhere : kMpiHere : j_.data ? zmq_address_ : j_.tcp.address,
+         .address = j_.mpi    ? c.insecure_private_network ? kMpiAnywhere : kMpiHere
+                    : j_.data ? zmq_address_
+                              : j_.tcp.address,
          .nonce = random_bytes(32),
          .shm_host = {},
          .shm_name = {},
@@ -75,7 +83,8 @@ Rendezvous::Rendezvous(const Config& c, std::size_t strangers) : c_(c), start_(C
 EngineOptions Rendezvous::options() const {
   EngineOptions o{.rank = c_.rank,
                   .size = c_.size,
-                  .ranks_on_host = static_cast<int>(std::count_if(places_.begin(), places_.end(), [&](auto& p) { return p.rfind(me_.machine + "/", 0) == 0; })),
+                  .ranks_on_host = static_cast<int>(std::count_if(
+                      places_.begin(), places_.end(), [&](auto& p) { return p.rfind(me_.machine + "/", 0) == 0; })),
                   .tuning = tuning_,
                   .stuck_warn_s = c_.stuck_warn_s,
                   .stuck_abort_s = c_.stuck_abort_s,

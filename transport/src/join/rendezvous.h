@@ -1,5 +1,6 @@
-// rendezvous.h -- how ranks find each other. Rank 0 listens at config.root (rendezvous_root.cpp); the others tell it who they are and where
-// they listen (rendezvous_member.cpp); when all have arrived, or at the timeout, it sends all of them one verdict.
+// rendezvous.h -- how ranks find each other. Rank 0 listens at config.root (rendezvous_root.cpp); the others send it a
+// handshake with their names and addresses (rendezvous_member.cpp); when all have arrived, or at the timeout, it sends
+// all of them one verdict.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +11,7 @@
 #include "wire/address.h"
 
 namespace bora::transport {
-/// In place of an address: where data may go over MPI, which does not encrypt it.
+/// In place of an address: how far data may go over MPI, which does not encrypt it.
 inline constexpr const char *kMpiAnywhere = "mpi:anywhere", *kMpiHere = "mpi:here";
 
 class Rendezvous {

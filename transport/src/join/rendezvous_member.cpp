@@ -1,24 +1,26 @@
-// rendezvous_member.cpp -- the other ranks' part of the rendezvous: each sends rank 0 its handshake and waits for the verdict.
+// rendezvous_member.cpp -- the other ranks' part of the rendezvous: each sends rank 0 its handshake and waits for the
+// verdict.
 #include <sstream>
 #include "join/rendezvous.h"
 
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
-constexpr int kClosed = 5;              // attempts that rank 0 ended without a word, until that means another secret: it may be crowded, or just leaving
+// Attempts that rank 0 closes without a word before they mean another secret: it may be crowded, or just leaving.
+constexpr int kClosed = 5;
 
 class Member final : public Rendezvous {
  public:
   Member(const Config& c, std::size_t strangers) : Rendezvous(c, strangers) {}
   void run() override {
     auto endpoint = root_.endpoint();
-    check<ConfigError>(attach(zmq_connect, j_.control.socket.get(), endpoint.c_str()), "cannot connect to ", root_.text(), ": ",
-                       zmq_strerror(zmq_errno()));
+    check<ConfigError>(attach(zmq_connect, j_.control.socket.get(), endpoint.c_str()), "cannot connect to ",
+                       root_.text(), ": ", zmq_strerror(zmq_errno()));
     std::string absent;
     bool known = false, connected = false;
     int closed = 0;
     auto look_again = Clock::now() + 1s;
-    // Rank 0 counts from its own start: it gets a little longer to give its verdict to all.
+    // Rank 0 counts from its own start: allow it a little longer to send its verdict to all.
     while (elapsed() < c_.join_timeout_s + 1) {
       wait_for_news();
       if (c_.root_may_lag && !known && Clock::now() >= look_again) {
@@ -27,20 +29,24 @@ class Member final : public Rendezvous {
           zmq_disconnect(j_.control.socket.get(), endpoint.c_str());
           root_ = now;
           endpoint = root_.endpoint();
-          check<ConfigError>(attach(zmq_connect, j_.control.socket.get(), endpoint.c_str()), "cannot connect to ", root_.text(),
-                             ": ", zmq_strerror(zmq_errno()));
+          check<ConfigError>(attach(zmq_connect, j_.control.socket.get(), endpoint.c_str()), "cannot connect to ",
+                             root_.text(), ": ", zmq_strerror(zmq_errno()));
         }
       }
       while (auto e = next_event(j_.control.monitor)) {
-        if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED || e->event == ZMQ_EVENT_DISCONNECTED) connected = e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+        if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED || e->event == ZMQ_EVENT_DISCONNECTED)
+          connected = e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
         if (e->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {  // again after every new connection
           j_.control.socket.send(me_.bytes(), false);
           known = true;
         } else if (e->event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH || e->event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
-                   ((e->event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL || (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED)) && ++closed > kClosed)) {
-          fail<ConfigError>("refused by ", root_.text(), ": ",
-                            j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
-                            "; is BORA_SECRET_FILE the same everywhere?");
+                   ((e->event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ||
+                     (j_.keys && !known && e->event == ZMQ_EVENT_DISCONNECTED)) &&
+                    ++closed > kClosed)) {
+          fail<ConfigError>(
+              "refused by ", root_.text(), ": ",
+              j_.keys ? "this rank's secret is not the job's" : "the job has a secret and this rank has none",
+              "; is BORA_SECRET_FILE the same everywhere?");
         }
       }
       Frame f;

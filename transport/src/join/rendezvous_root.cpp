@@ -33,7 +33,7 @@ class Root final : public Rendezvous {
     j_.control.socket.set(ZMQ_ROUTER_MANDATORY, 1);
     j_.gate = std::make_unique<Gate>(listen_at_root(), j_.control.socket, j_.strangers);
     if (j_.keys) check_that_strangers_are_refused(root_.endpoint(), *j_.keys);
-    if (j_.keys) strangers_ = -1;  // that one
+    if (j_.keys) strangers_ = -1;  // of that check
     arrived_.assign(static_cast<std::size_t>(c_.size), std::nullopt);
     j_.control.ids.assign(static_cast<std::size_t>(c_.size), {});
     arrived_[0] = me_;
@@ -59,7 +59,7 @@ class Root final : public Rendezvous {
     everybody.insert(everybody.end(), extra_ids_.begin(), extra_ids_.end());
     for (auto& id : everybody)
       if (!id.empty()) tell(id, verdict_);
-    // Those who are just arriving hear it as well.
+    // Ranks that are just arriving get it as well.
     for (auto end = Clock::now() + 200ms; Clock::now() < end;) {
       wait_for_news();
       serve();
@@ -69,7 +69,7 @@ class Root final : public Rendezvous {
   }
 
  private:
-  /// What the launcher has bound, or a socket of our own.
+  /// The socket that the launcher has bound, or one of our own.
   Descriptor listen_at_root() {
     if (c_.root_socket >= 0) {
       Descriptor socket(c_.root_socket);
@@ -80,17 +80,18 @@ class Root final : public Rendezvous {
     for (;;) {
       if (auto socket = listen_at(root_.ip, std::stoi(root_.port))) return socket;
       auto e = errno;
-      // A name that was given to this host a moment ago may lead to where it was before.
+      // A name given to this host a moment ago may still resolve to its previous address.
       if (e == EADDRNOTAVAIL && c_.root_may_lag && elapsed() < c_.join_timeout_s) {
         std::this_thread::sleep_for(500ms);
         root_ = resolve(c_, start_);
         continue;
       }
-      fail<ConfigError>("cannot listen on ", root_.text(), ": ",
-                        e == EADDRINUSE ? "the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)"
-                        : e == EADDRNOTAVAIL || e == ENODEV
-                            ? "it is not an address of this host (" + me_.host + "); rank 0 must run on the root's host"
-                            : std::string(std::strerror(e)));
+      fail<ConfigError>(
+          "cannot listen on ", root_.text(), ": ",
+          e == EADDRINUSE ? "the port is in use; is another job running there? choose another one (BORA_ROOT=host:port)"
+          : e == EADDRNOTAVAIL || e == ENODEV
+              ? "it is not an address of this host (" + me_.host + "); rank 0 must run on the root's host"
+              : std::string(std::strerror(e)));
     }
   }
   std::vector<int> missing() const {
@@ -115,8 +116,8 @@ class Root final : public Rendezvous {
       j_.control.socket.skip_rest(f);
       if (handshake) received.push_back({id, connection, *handshake});  // else a stranger
     }
-    // Events after messages: what began the connection of a handshake is among them. A descriptor that was closed before belonged to another
-    // connection, a stranger's perhaps.
+    // Reads events after messages: they include the start of each handshake's connection. A descriptor closed before
+    // that belonged to another connection, perhaps a stranger's.
     bool news = false;
     std::set<int> closed;
     while (auto e = next_event(j_.control.monitor)) {
@@ -135,7 +136,7 @@ class Root final : public Rendezvous {
         continue;
       }
       auto r = static_cast<std::size_t>(handshake.rank);
-      if (handshake.rank >= c_.size) {  // its size differs: it takes part in the verdict
+      if (handshake.rank >= c_.size) {  // its size differs: the verdict names it
         if (extra_.size() >= kMostExtra) continue;
         j_.gate->keep(connection);
         extra_.push_back(handshake);
@@ -153,7 +154,7 @@ class Root final : public Rendezvous {
     for (auto& id : j_.control.ids)
       if (!id.empty()) tell(id, message);
   }
-  /// A rank died, or its connection did: it may come again. False: it was no rank's.
+  /// A rank died, or its connection did: it may come again. False: the connection was no rank's.
   bool forget(int connection) {
     auto found = j_.control.connections.find(connection);
     if (found == j_.control.connections.end()) return false;
@@ -162,7 +163,7 @@ class Root final : public Rendezvous {
     j_.control.connections.erase(found);
     return true;
   }
-  /// Why this one cannot be a rank of the job, whatever the others are.
+  /// Why this process cannot be a rank of the job, whatever the others are; empty if it can.
   std::string objection(const Handshake& h) const {
     if (h.protocol == kProtocol && h.job != c_.job)
       return "it belongs to job '" + h.job + "', the job at " + root_.text() + " is '" + c_.job + "'";
@@ -185,7 +186,8 @@ class Root final : public Rendezvous {
   /// Every difference between rank 0 and the others.
   std::string compare() const {
     std::string text;
-    bool several = std::any_of(arrived_.begin(), arrived_.end(), [&](auto& h) { return h && h->place() != me_.place(); });
+    bool several =
+        std::any_of(arrived_.begin(), arrived_.end(), [&](auto& h) { return h && h->place() != me_.place(); });
     auto differ = [&](const char* what, const Handshake& h, const std::string& mine, const std::string& other) {
       if (mine != other)
         text += (text.empty() ? "" : "; ") + std::string(what) + ": rank 0 has '" + mine + "', rank " +
@@ -205,9 +207,12 @@ class Root final : public Rendezvous {
                 ", and BORA_CARRIER=shm wants it";
       differ("carrier of data", h, scheme(me_.address), scheme(h.address));
       if (h.address == kMpiHere && j_.keys && several)
-        text += (text.empty() ? "" : "; ") + h.who() + " would send data to another host over MPI, which does not encrypt, and the job has a secret: "
-                "use another BORA_CARRIER, or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, --insecure-private-network)";
-      if (h.machine != me_.machine && (h.address.find("//127.") != std::string::npos || h.address.find("//[::1]") != std::string::npos))
+        text += (text.empty() ? "" : "; ") + h.who() +
+                " would send data to another host over MPI, which does not encrypt, and the job has a secret: "
+                "use another BORA_CARRIER, or say that the network is private (BORA_INSECURE_PRIVATE_NETWORK=1, "
+                "--insecure-private-network)";
+      if (h.machine != me_.machine &&
+          (h.address.find("//127.") != std::string::npos || h.address.find("//[::1]") != std::string::npos))
         text += (text.empty() ? "" : "; ") + h.who() + " listens on loopback, where " + me_.who() +
                 " cannot reach it: set BORA_INTERFACE to one of its network interfaces";
     };
@@ -231,7 +236,7 @@ class Root final : public Rendezvous {
     auto verdict = all.bytes();
     for (std::size_t r = 1; r < j_.control.ids.size(); ++r)
       tell(j_.control.ids[r], verdict);
-    j_.gate->close();  // nobody else is to come
+    j_.gate->close();  // the job is complete
   }
 
   void tune() {
@@ -240,13 +245,15 @@ class Root final : public Rendezvous {
     auto away = std::find_if(places_.begin(), places_.end(), [&](auto& p) { return p != places_[0]; });
     bool several = away != places_.end();
     auto& other = *arrived_[several ? static_cast<std::size_t>(away - places_.begin()) : 0];
-    // Hosts that are parts of one machine (containers, emulated networks) may be something else next time.
+    // Hosts that are parts of one machine (containers, emulated networks) may differ next time.
     constexpr std::size_t kBoot = 36;  // characters of a boot id
     if (!several || other.machine.compare(0, kBoot, me_.machine, 0, kBoot) != 0) {
-      std::ostringstream key;  // all that makes a link another one: both ends, how data goes, how many share them
+      // All that distinguishes links: both ends, the carrier, the number of ranks that share them.
+      std::ostringstream key;
       for (auto* end : {&me_, &other})
         key << end->host << "," << end->address.substr(0, end->address.rfind(':')) << ","
-            << std::count_if(arrived_.begin(), arrived_.end(), [&](auto& h) { return h->place() == end->place(); }) << ",";
+            << std::count_if(arrived_.begin(), arrived_.end(), [&](auto& h) { return h->place() == end->place(); })
+            << ",";
       key << c_.carrier << (j_.keys ? ",sealed" : "");
       links_ = key.str();
     }

@@ -8,7 +8,9 @@ namespace bora::transport {
 Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts) {
   Layout l;
   l.size = static_cast<int>(ranks.size());
-  auto host = [&](int position) { return hosts.empty() ? 0 : hosts[static_cast<std::size_t>(ranks[static_cast<std::size_t>(position)])]; };
+  auto host = [&](int position) {
+    return hosts.empty() ? 0 : hosts[static_cast<std::size_t>(ranks[static_cast<std::size_t>(position)])];
+  };
   std::vector<std::pair<int, int>> found;  // host, members
   bool side_by_side = true;
   for (int p = 0; p < l.size; ++p) {
@@ -26,7 +28,7 @@ Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts) {
   return l;
 }
 
-// ---- what rank 0 decides ----
+// ---- rank 0's decisions ----
 namespace {
 constexpr Op kOps[] = {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::gather,
                        Op::scatter,    Op::all_to_all, Op::permute,        Op::send_recv, Op::barrier};
@@ -38,12 +40,14 @@ std::vector<std::pair<Op, Algorithm>> read_algorithms(const std::string& text) {
     auto equal = item.find('=');
     auto name = item.substr(0, equal), wanted = equal == std::string::npos ? "" : item.substr(equal + 1);
     auto op = std::find_if(std::begin(kOps), std::end(kOps), [&](Op o) { return op_name(o) == name; });
-    check<ConfigError>(op != std::end(kOps), "BORA_ALGORITHMS: '", name, "' is not a collective; expected all_reduce=chain,...");
+    check<ConfigError>(op != std::end(kOps), "BORA_ALGORITHMS: '", name,
+                       "' is not a collective; expected all_reduce=chain,...");
     auto all = algorithms_for(*op, true, true);
     auto a = std::find_if(all.begin(), all.end(), [&](Algorithm x) { return algorithm_name(x) == wanted; });
     std::string names;
     for (auto x : all) names += (names.empty() ? "" : ", ") + std::string(algorithm_name(x));
-    check<ConfigError>(a != all.end(), "BORA_ALGORITHMS: ", name, " has no algorithm '", wanted, "'; there are ", names);
+    check<ConfigError>(a != all.end(), "BORA_ALGORITHMS: ", name, " has no algorithm '", wanted, "'; there are ",
+                       names);
     found.emplace_back(*op, *a);
   }
   return found;
@@ -76,7 +80,8 @@ double Estimate::seconds(const Costs& c) const {
   return time(here, c.here) + time(wire, c.wire) + c.gamma * reduced;
 }
 namespace {
-constexpr double kIncast = 32;  // senders to one rank at a time that a switch's buffers bear; with more, two bytes' time for each
+// Senders to one rank at a time that a switch's buffers can hold; beyond it a byte takes the time of two.
+constexpr double kIncast = 32;
 
 /// Fills in an Estimate for a group's layout; bytes are per stream.
 struct Model {
@@ -92,7 +97,7 @@ struct Model {
     return std::min(bytes, static_cast<double>(chunk_elements(static_cast<std::int64_t>(bytes), 1, chunk)));
   }
   Estimate::Part& slow() { return l.hosts > 1 ? e.wire : e.here; }
-  /// Everybody to everybody.
+  /// All pairs.
   void pairs(double bytes) {
     double away = n - most, near = most - 1;
     slow().hops += n > 1;
@@ -101,26 +106,28 @@ struct Model {
     e.here.messages += near * chunks(bytes);
     e.here.bytes += near * bytes;
   }
-  /// The same, with what a host has for a member of another one in one stream.
+  /// All pairs, with one stream per host and receiver.
   void pairs_by_host(double bytes) {
     double away = n - most, near = (most - 1) * (1 + away / most);
     e.here = {1, near * chunks(bytes), near * bytes, 0};
     e.wire = {1, away / most * chunks(bytes * most), most * away * bytes, 0};
   }
-  /// To or from one member, every other host's through one of its members.
+  /// To or from one member; other hosts' parts pass through one of their members.
   void by_door(double bytes) {
     e.here = {1, (most - 1) * chunks(bytes), (most - 1) * bytes, 0};
     e.wire = {1, (hosts - 1) * chunks(bytes * most), (n - most) * bytes, 0};
   }
-  /// From one to the next in group order, in a pipeline; `streams` of `bytes` each on every link.
+  /// From member to member in group order, in a pipeline; `streams` of `bytes` each on every link.
   void chain(double hops, double streams, double bytes) {
     double across = l.hosts == 1 ? 0 : side_by_side ? hops * (hosts - 1) / std::max(1.0, n - 1) : hops;
     e.wire.hops += across, e.here.hops += hops - across;
     slow().messages += streams * chunks(bytes);
     slow().bytes += streams * bytes * (side_by_side ? 1 : most);
-    if (hops > 1) e.wire.fill += std::max(0.0, across - (hops == across)) * piece(bytes), e.here.fill += (hops - across - (across == 0)) * piece(bytes);
+    if (hops > 1)
+      e.wire.fill += std::max(0.0, across - (hops == across)) * piece(bytes),
+          e.here.fill += (hops - across - (across == 0)) * piece(bytes);
   }
-  /// Rounds that wait for one another, with so many bytes in all.
+  /// Rounds that wait for one another, with `bytes` in all.
   void rounds(double hops, double messages, double bytes, double ranks_that_send) {
     slow().hops += hops;
     slow().messages += messages;
@@ -134,10 +141,10 @@ void all_reduce(Model& m, Algorithm a, double S) {
   if (a == A::one_shot) m.pairs(S);
   if (a == A::two_shot) {
     m.pairs(S / n), m.pairs(S / n);
-    m.slow().hops -= n > 1 && m.piece(S / n) < S / n;  // the second one hides behind the chunks of the first
+    m.slow().hops -= n > 1 && m.piece(S / n) < S / n;  // the second hop overlaps the chunks of the first
   }
   if (a == A::chain) m.chain(2 * (n - 1), n > 2 ? 2 : 1, S);
-  if (a == A::bruck) {  // everything lies in between before it is summed
+  if (a == A::bruck) {  // all inputs are stored before they are summed
     m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(S * (n - 1)), S * (n - 1), L);
     m.e.reduced += S * (n - 1);
   }
@@ -250,7 +257,7 @@ Algorithm from_table(const Size& s, const Layout& l) {
       if (blocks && l.least > 2) return A::hierarchical;
       return l.size > 32 && !upto(1024) ? A::chain : A::direct;
     case Op::broadcast:
-      if (l.size <= (l.hosts == 1 ? 8 : 2)) return A::direct;  // within a host all read the root's buffer where it is
+      if (l.size <= (l.hosts == 1 ? 8 : 2)) return A::direct;  // within a host all read the root's buffer in place
       if (blocks && !upto(64)) return A::hierarchical;
       if (upto(64)) return A::binomial;
       return l.size <= 16 ? A::chain : l.size < 64 ? A::scatter_gather : A::double_tree;

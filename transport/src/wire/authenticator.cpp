@@ -62,7 +62,8 @@ void check_that_strangers_are_refused(const std::string& endpoint, const JobKeys
   bool watching = attach(zmq_connect, events.get(), address) && attach(zmq_connect, s.get(), endpoint.c_str());
   check<TransportError>(watching, "cannot connect to ", endpoint, ": ", zmq_strerror(zmq_errno()));
   bool refused = false, admitted = false;
-  for (auto end = std::chrono::steady_clock::now() + 5s; !refused && !admitted && std::chrono::steady_clock::now() < end;) {
+  for (auto end = std::chrono::steady_clock::now() + 5s;
+       !refused && !admitted && std::chrono::steady_clock::now() < end;) {
     zmq_pollitem_t item{events.get(), 0, ZMQ_POLLIN, 0};
     if (zmq_poll(&item, 1, 100) <= 0) continue;
     Frame f;

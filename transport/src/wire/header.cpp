@@ -17,7 +17,7 @@ Header sealed(Header h) {
 bool parse_header(const void* data, std::size_t n, Header& h) {
   if (n < sizeof h) return false;
   std::memcpy(static_cast<void*>(&h), data, sizeof h);
-  return h.magic == kMagic && h.version == kProtocol && h.type >= MessageType::handshake && h.type <= MessageType::credit &&
-         h.crc == crc32c(&h, offsetof(Header, crc));
+  return h.magic == kMagic && h.version == kProtocol && h.type >= MessageType::handshake &&
+         h.type <= MessageType::credit && h.crc == crc32c(&h, offsetof(Header, crc));
 }
 }  // namespace bora::transport

@@ -36,7 +36,8 @@ JobKeys derive_keys(const std::string& secret) {
 }
 std::string random_bytes(int n) {
   std::string bytes(static_cast<std::size_t>(n), '\0');
-  check<TransportError>(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), n) == 1, "OpenSSL has no random numbers");
+  check<TransportError>(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), n) == 1,
+                        "OpenSSL has no random numbers");
   return bytes;
 }
 void listen_with(Socket& s, const std::optional<JobKeys>& k) {
