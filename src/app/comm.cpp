@@ -96,7 +96,7 @@ int comm(const Arguments& a) {
   if (a.explain) {
     int hosts = a.hosts_explained > 0 ? a.hosts_explained : a.ranks;
     std::printf(
-        "%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-17s %5s %8s %12s "
+        "%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-21s %5s %8s %12s "
         "%12s %s\n",
         a.ranks, hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams",
         "rank sends", "host sends", hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");

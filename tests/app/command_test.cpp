@@ -193,7 +193,7 @@ TEST_F(CommandTest, CommMeasuresTheCollectivesOfAJob) {
   auto explained = run("comm --explain -n 4 --max-bytes 65536");
   EXPECT_EQ(explained.code, 0);
   EXPECT_NE(explained.out.find("two_shot"), std::string::npos) << explained.out;
-  EXPECT_NE(run("comm --explain -n 4 --on 2 --max-bytes 4096").out.find("one_shot_by_host"), std::string::npos);
+  EXPECT_NE(run("comm --explain -n 4 --on 2 --max-bytes 4096").out.find("one_shot_hierarchical"), std::string::npos);
   is_bad_input("comm --explain -n 4 --on 3", "--on: 4 ranks cannot be spread evenly over 3 hosts");
   is_bad_input("comm", "one rank has nobody to talk to");
   is_bad_input("comm --max-bytes 1", "--max-bytes");

@@ -1,4 +1,4 @@
-// A peer of the job that sends nonsense: control messages to the judge and to a rank, data messages for a collective in
+// A peer of the job that sends nonsense: control messages to the coordinator and to a rank, data messages for a collective in
 // flight. Items of the input: kind and sender (1 byte), length (2), bytes. Errors are welcome; the rank ends its job
 // and nothing else happens.
 #include <sched.h>
@@ -31,7 +31,7 @@ class Scripted final : public Link {
   explicit Scripted(std::vector<Item> items) : items_(std::move(items)) {}
   void open(int) override {}
   void send(int, const Header& h, const std::byte*, Owner*) override { like_ = h; }
-  void to_judge(std::string) override {}
+  void to_coordinator(std::string) override {}
   bool receive(Sink& sink) override {
     if (next_ == items_.size()) return false;
     auto [what, bytes] = items_[next_++];
@@ -80,10 +80,10 @@ class Scripted final : public Link {
 }  // namespace
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   auto items = items_of({reinterpret_cast<const char*>(data), n});
-  Judge judge({"rank 0", "rank 1", "rank 2"}, [](int, std::string) {});
+  Coordinator coordinator({"rank 0", "rank 1", "rank 2"}, [](int, std::string) {});
   for (auto& i : items) try {
-      judge.handle((i.what & 3) % kRanks, i.bytes);
-      judge.tick(Clock::now());
+      coordinator.handle((i.what & 3) % kRanks, i.bytes);
+      coordinator.tick(Clock::now());
     } catch (const bora::TransportError&) {}
   auto count = items.size();
   std::vector<float> in(1024, 1), out(1024);

@@ -1,16 +1,16 @@
-// Rendezvous: a rank's greeting at rank 0, rank 0's answer at a rank. A message that is accepted is the same when it is
+// Rendezvous: a rank's handshake at rank 0, rank 0's answer at a rank. A message that is accepted is the same when it is
 // written and read again.
 #include <cstdlib>
 #include "bora/base/error.h"
-#include "control/hello.h"
+#include "control/handshake.h"
 #include "schedule/select.h"
 
 using namespace bora::transport;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   std::string_view message(reinterpret_cast<const char*>(data), n);
-  if (auto hello = read_hello(message)) {
-    auto again = read_hello(hello->bytes());
-    if (!again || again->bytes() != hello->bytes() || hello->who().empty()) std::abort();
+  if (auto handshake = read_handshake(message)) {
+    auto again = read_handshake(handshake->bytes());
+    if (!again || again->bytes() != handshake->bytes() || handshake->who().empty()) std::abort();
   }
   for (int size : {1, 2, 5}) try {
       auto answer = read_answer(message, size);

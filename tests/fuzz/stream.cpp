@@ -1,4 +1,4 @@
-// Data over tcp: anything that a connection can send. The first byte says whether a true greeting comes first, and
+// Data over tcp: anything that a connection can send. The first byte says whether a true handshake comes first, and
 // whether headers get the magic number, version and checksum without which they are not read; payloads follow them, as
 // long as they say.
 #include <arpa/inet.h>
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   std::string text;
   if (data[0] & 1) {
     Header h;
-    h.type = MessageType::hello;
+    h.type = MessageType::handshake;
     h.epoch = kEpoch;
     h.src = 1 + (data[0] >> 2 & 1);
     h = sealed(h);

@@ -1,4 +1,5 @@
-// Every algorithm over every carrier and over several hosts: the same bits, whatever the algorithm; and what the model and the table choose.
+// Every algorithm over every carrier and over several hosts: the same bits from each; and the choices of the model and
+// of the table.
 #include <cstdlib>
 #include <filesystem>
 #include "engine/engine.h"
@@ -24,7 +25,9 @@ class Algorithms : public testing::TestWithParam<Setting> {
     auto n = static_cast<int>(hosts.size());
     expect_no_errors(run_ranks(
         carrier, n, [&](Context& c) { body(c, everybody(n)); },
-        [&, &hosts = hosts](Config& c) { c.algorithms = algorithms, c.host_id = hosts[at(c.rank)], c.stuck_abort_s = 30, c.calibrate = "off"; }));
+        [&, &hosts = hosts](Config& c) {
+          c.algorithms = algorithms, c.host_id = hosts[at(c.rank)], c.stuck_abort_s = 30, c.calibrate = "off";
+        }));
   }
 };
 INSTANTIATE_TEST_SUITE_P(Threads, Algorithms, testing::Values(Setting{Carrier::local, {"", "", "", "", ""}}));
@@ -54,39 +57,44 @@ TEST_P(Algorithms, AllReduceHasTheSameBits) {
 }
 TEST_P(Algorithms, SumsThatTravelAsBf16) {
   std::int64_t n = 40001;
-  for (std::string a : {"two_shot", "chain", "by_host", "one_shot"})
-    job("all_reduce=" + a + ",reduce_scatter=" + (a == "chain" || a == "by_host" ? a : "direct"), [&](Context& c, const Group& g) {
-      std::vector<std::vector<bfloat16>> parts;
-      std::vector<const std::byte*> p;
-      std::vector<float> mine(at(n)), out(at(n));
-      for (int r = 0; r < c.size(); ++r) {
-        parts.emplace_back();
-        for (std::int64_t i = 0; i < n; ++i) {
-          auto x = static_cast<float>((r * 7919 + i * 104729) % 1000) * 0.371f - 150;
-          if (r == c.rank()) mine[at(i)] = x;
-          parts.back().push_back(bfloat16(x));
-        }
-      }
-      for (auto& v : parts) p.push_back(reinterpret_cast<const std::byte*>(v.data()));
-      std::vector<bfloat16> sum(at(n));
-      reduce_in_order(Reduce::sum, bf16, p, reinterpret_cast<std::byte*>(sum.data()), at(n));
-      std::vector<float> expected(sum.begin(), sum.end());
-      c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = out.data(), .send_counts = {n}, .wire = bf16});
-      EXPECT_EQ(out, expected) << a;
-      Counts counts(at(c.size()), n / c.size());
-      auto begin = counts[0] * c.rank();
-      std::vector<float> piece(at(counts[0]));
-      auto whole = mine;
-      c.run(g, {.op = Op::reduce_scatter, .in = whole.data(), .out = piece.data(), .recv_counts = counts, .wire = bf16});
-      EXPECT_EQ(piece, std::vector<float>(expected.begin() + begin, expected.begin() + begin + counts[0])) << a;
-      c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16});
-      EXPECT_EQ(mine, expected) << a << " in place";
-      if (a == std::string("two_shot")) { EXPECT_LT(c.traffic().bytes_sent, 3u * 2 * 2 * at(n)); }
-      EXPECT_THROW(c.run(g, {.op = Op::broadcast, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16}), DtypeError);
-    });
+  for (std::string a : {"two_shot", "chain", "hierarchical", "one_shot"})
+    job("all_reduce=" + a + ",reduce_scatter=" + (a == "chain" || a == "hierarchical" ? a : "direct"),
+        [&](Context& c, const Group& g) {
+          std::vector<std::vector<bfloat16>> parts;
+          std::vector<const std::byte*> p;
+          std::vector<float> mine(at(n)), out(at(n));
+          for (int r = 0; r < c.size(); ++r) {
+            parts.emplace_back();
+            for (std::int64_t i = 0; i < n; ++i) {
+              auto x = static_cast<float>((r * 7919 + i * 104729) % 1000) * 0.371f - 150;
+              if (r == c.rank()) mine[at(i)] = x;
+              parts.back().push_back(bfloat16(x));
+            }
+          }
+          for (auto& v : parts) p.push_back(reinterpret_cast<const std::byte*>(v.data()));
+          std::vector<bfloat16> sum(at(n));
+          reduce_in_order(Reduce::sum, bf16, p, reinterpret_cast<std::byte*>(sum.data()), at(n));
+          std::vector<float> expected(sum.begin(), sum.end());
+          c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = out.data(), .send_counts = {n}, .wire = bf16});
+          EXPECT_EQ(out, expected) << a;
+          Counts counts(at(c.size()), n / c.size());
+          auto begin = counts[0] * c.rank();
+          std::vector<float> piece(at(counts[0]));
+          auto whole = mine;
+          c.run(
+              g,
+              {.op = Op::reduce_scatter, .in = whole.data(), .out = piece.data(), .recv_counts = counts, .wire = bf16});
+          EXPECT_EQ(piece, std::vector<float>(expected.begin() + begin, expected.begin() + begin + counts[0])) << a;
+          c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16});
+          EXPECT_EQ(mine, expected) << a << " in place";
+          if (a == std::string("two_shot")) { EXPECT_LT(c.traffic().bytes_sent, 3u * 2 * 2 * at(n)); }
+          EXPECT_THROW(
+              c.run(g, {.op = Op::broadcast, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16}),
+              DtypeError);
+        });
 }
 TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
-  for (auto a : {"direct", "chain", "ring", "bruck", "by_host", "binomial"}) {
+  for (auto a : {"direct", "chain", "ring", "bruck", "hierarchical", "binomial"}) {
     std::string list;
     for (auto op : {Op::all_gather, Op::reduce_scatter, Op::gather, Op::scatter})
       for (auto k : algorithms_for(op, true))
@@ -102,7 +110,8 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
           auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
           auto begin = std::accumulate(counts.begin(), counts.begin() + c.rank(), std::int64_t{0});
           auto mine = counts[at(c.rank())];
-          Bytes all, in = made(d, c.rank(), mine, salt), out(at(total) * dtype_size(d)), piece(in.size()), got(in.size());
+          Bytes all, in = made(d, c.rank(), mine, salt), out(at(total) * dtype_size(d)), piece(in.size()),
+                     got(in.size());
           for (int p = 0; p < P; ++p) {
             auto b = made(d, p, counts[at(p)], salt);
             all.insert(all.end(), b.begin(), b.end());
@@ -110,12 +119,18 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
           c.run(g, {.op = Op::all_gather, .dtype = d, .in = in.data(), .out = out.data(), .recv_counts = counts});
           EXPECT_TRUE(out == all) << a << " " << d << " all_gather " << scale;
           auto whole = made(d, c.rank(), total, salt);
-          c.run(g, {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
+          c.run(g,
+                {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
           EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d))
               << a << " " << d << " reduce_scatter " << scale;
           bool is_root = c.rank() == root;
           Bytes gathered(is_root ? all.size() : 0);
-          c.run(g, {.op = Op::gather, .dtype = d, .in = in.data(), .out = gathered.data(), .recv_counts = counts, .root = root});
+          c.run(g, {.op = Op::gather,
+                    .dtype = d,
+                    .in = in.data(),
+                    .out = gathered.data(),
+                    .recv_counts = counts,
+                    .root = root});
           EXPECT_TRUE(!is_root || gathered == all) << a << " " << d << " gather " << scale;
           c.run(g, {.op = Op::scatter, .dtype = d, .in = is_root ? all.data() : nullptr, .out = got.data(),
                     .recv_counts = counts, .root = root});
@@ -126,31 +141,39 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
 }
 TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
   for (auto a : algorithms_for(Op::broadcast, true))
-    job((a == Algorithm::by_host ? "all_to_all=by_host,broadcast=" : "all_to_all=bruck,broadcast=") + std::string(algorithm_name(a)), [&](Context& c, const Group& g) {
-      for (auto n : kSizes) {
-        for (int root : {0, c.size() - 2}) {
-          auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
-          c.run(g, {.op = Op::broadcast, .in = buffer.data(), .out = buffer.data(), .send_counts = {n}, .root = root});
-          EXPECT_TRUE(buffer == expected) << algorithm_name(a) << " " << n << " from " << root;
-        }
-        Counts parts(at(c.size()), n);
-        for (bool in_place : {false, true}) {
-          if (in_place && a == Algorithm::by_host) continue;  // only Bruck's can
-          auto in = made(i32, c.rank(), n * c.size(), 7);
-          Bytes out(in.size()), expected;
-          for (int p = 0; p < c.size(); ++p) {
-            auto b = part(made(i32, p, n * c.size(), 7), n * c.rank(), n, i32);
-            expected.insert(expected.end(), b.begin(), b.end());
+    job((a == Algorithm::hierarchical ? "all_to_all=hierarchical,broadcast=" : "all_to_all=bruck,broadcast=") +
+            std::string(algorithm_name(a)),
+        [&](Context& c, const Group& g) {
+          for (auto n : kSizes) {
+            for (int root : {0, c.size() - 2}) {
+              auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
+              c.run(g,
+                    {.op = Op::broadcast, .in = buffer.data(), .out = buffer.data(), .send_counts = {n}, .root = root});
+              EXPECT_TRUE(buffer == expected) << algorithm_name(a) << " " << n << " from " << root;
+            }
+            Counts parts(at(c.size()), n);
+            for (bool in_place : {false, true}) {
+              if (in_place && a == Algorithm::hierarchical) continue;  // only Bruck's can
+              auto in = made(i32, c.rank(), n * c.size(), 7);
+              Bytes out(in.size()), expected;
+              for (int p = 0; p < c.size(); ++p) {
+                auto b = part(made(i32, p, n * c.size(), 7), n * c.rank(), n, i32);
+                expected.insert(expected.end(), b.begin(), b.end());
+              }
+              auto& to = in_place ? in : out;
+              c.run(g, {.op = Op::all_to_all,
+                        .dtype = i32,
+                        .in = in.data(),
+                        .out = to.data(),
+                        .send_counts = parts,
+                        .recv_counts = parts,
+                        .uniform = true});
+              EXPECT_TRUE(to == expected) << "all_to_all " << n << " in place " << in_place;
+            }
           }
-          auto& to = in_place ? in : out;
-          c.run(g, {.op = Op::all_to_all, .dtype = i32, .in = in.data(), .out = to.data(), .send_counts = parts,
-                    .recv_counts = parts, .uniform = true});
-          EXPECT_TRUE(to == expected) << "all_to_all " << n << " in place " << in_place;
-        }
-      }
-    });
+        });
 }
-/// What the table chooses for many ranks: Bruck's for small, chains, rings, trees and scatter + all-gather for large.
+/// The table's choices for many ranks: Bruck's for small, chains, rings, trees and scatter + all-gather for large.
 TEST(AlgorithmsOfManyRanks, GiveTheSameBits) {
   constexpr int P = 36;
   auto g = everybody(P);
@@ -167,17 +190,29 @@ TEST(AlgorithmsOfManyRanks, GiveTheSameBits) {
       auto mine = made(i32, c.rank(), n / 5, 3);
       Bytes all(mine.size() * P), piece(mine.size());
       c.run(g, {.op = Op::all_gather, .dtype = i32, .in = mine.data(), .out = all.data(), .recv_counts = counts});
-      for (int p = 0; p < P; p += 7) EXPECT_TRUE(part(all, p * (n / 5), n / 5, i32) == made(i32, p, n / 5, 3)) << "all_gather " << n;
-      c.run(g, {.op = Op::scatter, .dtype = i32, .in = c.rank() == 2 ? all.data() : nullptr, .out = piece.data(), .recv_counts = counts, .root = 2});
+      for (int p = 0; p < P; p += 7)
+        EXPECT_TRUE(part(all, p * (n / 5), n / 5, i32) == made(i32, p, n / 5, 3)) << "all_gather " << n;
+      c.run(g, {.op = Op::scatter,
+                .dtype = i32,
+                .in = c.rank() == 2 ? all.data() : nullptr,
+                .out = piece.data(),
+                .recv_counts = counts,
+                .root = 2});
       EXPECT_TRUE(piece == mine) << "scatter " << n;
-      c.run(g, {.op = Op::reduce_scatter, .reduce = Reduce::max, .dtype = i32, .in = all.data(), .out = piece.data(), .recv_counts = counts});
+      c.run(g, {.op = Op::reduce_scatter,
+                .reduce = Reduce::max,
+                .dtype = i32,
+                .in = all.data(),
+                .out = piece.data(),
+                .recv_counts = counts});
       EXPECT_TRUE(piece == mine) << "reduce_scatter " << n;
     }
   }));
 }
 TEST(AlgorithmChoice, NamesAreChecked) {
   EXPECT_EQ(read_algorithms("all_reduce=chain,broadcast=double_tree"),
-            (std::vector<std::pair<Op, Algorithm>>{{Op::all_reduce, Algorithm::chain}, {Op::broadcast, Algorithm::double_tree}}));
+            (std::vector<std::pair<Op, Algorithm>>{{Op::all_reduce, Algorithm::chain},
+                                                   {Op::broadcast, Algorithm::double_tree}}));
   EXPECT_THROW(read_algorithms("all_reduce=ring"), ConfigError);
   EXPECT_THROW(read_algorithms("all_reduce"), ConfigError);
   EXPECT_THROW(read_algorithms("sum=chain"), ConfigError);
@@ -187,15 +222,17 @@ TEST(AlgorithmChoice, NamesAreChecked) {
   EXPECT_EQ(again.forced, t.forced);
   EXPECT_THROW(read_tuning("x"), TransportError);
 }
-/// The model's numbers are those of the schedules it speaks of.
+/// The model's numbers match the schedules.
 TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
-  for (auto [ranks, hosts] : {std::pair{2, 1}, {5, 1}, {16, 1}, {33, 1}, {4, 4}, {17, 17}, {4, 2}, {12, 3}, {16, 2}, {16, 4}}) {
+  for (auto [ranks, hosts] :
+       {std::pair{2, 1}, {5, 1}, {16, 1}, {33, 1}, {4, 4}, {17, 17}, {4, 2}, {12, 3}, {16, 2}, {16, 4}}) {
     std::vector<int> all(at(ranks)), host_of;
     std::iota(all.begin(), all.end(), 0);
     for (int r : all) host_of.push_back(r / (ranks / hosts));
     auto layout = layout_of(all, host_of);
     std::int64_t part = 96, count = part * ranks;
-    for (auto op : {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::gather, Op::scatter, Op::all_to_all})
+    for (auto op :
+         {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::gather, Op::scatter, Op::all_to_all})
       for (auto a : algorithms_for(op, !layout.blocks.empty(), true)) {
         std::vector<Schedule> schedules;
         for (int r = 0; r < ranks; ++r) {
@@ -206,18 +243,24 @@ TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
         }
         auto s = simulate(schedules, std::vector<Counts>(at(ranks), Counts(at(count), 1)), Counts(at(ranks), count));
         auto e = estimate({op, count, true}, layout, a, kMaxChunkBytes);
-        auto what = std::string(op_name(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) + " on " + std::to_string(hosts);
-        // Trees of numbers that are no power of two are a little lower, and rings begin while the tree before them still works.
-        auto lower = a == Algorithm::scatter_gather ? 6 : a == Algorithm::by_host || a == Algorithm::double_tree ? 2 : a == Algorithm::binomial;
+        auto what = std::string(op_name(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) +
+                    " on " + std::to_string(hosts);
+        // Trees of numbers that are no power of two are a little lower, and rings begin while the tree before them is
+        // still running.
+        auto lower = a == Algorithm::scatter_gather                                ? 6
+                     : a == Algorithm::hierarchical || a == Algorithm::double_tree ? 2
+                                                                                   : a == Algorithm::binomial;
         EXPECT_LE(std::abs(e.here.hops + e.wire.hops - s.hops), lower) << what;
         std::vector<double> moved(at(2 * ranks), 0), crossed(at(2 * hosts), 0);  // sent, then received
         for (auto& [pair, n] : s.between) {
           auto [from, to] = pair;
           moved[at(from)] += static_cast<double>(n), moved[at(ranks + to)] += static_cast<double>(n);
           if (host_of[at(from)] == host_of[at(to)]) continue;
-          crossed[at(host_of[at(from)])] += static_cast<double>(n), crossed[at(hosts + host_of[at(to)])] += static_cast<double>(n);
+          crossed[at(host_of[at(from)])] += static_cast<double>(n),
+              crossed[at(hosts + host_of[at(to)])] += static_cast<double>(n);
         }
-        auto most = *std::max_element(moved.begin(), moved.end()), wire = *std::max_element(crossed.begin(), crossed.end());
+        auto most = *std::max_element(moved.begin(), moved.end()),
+             wire = *std::max_element(crossed.begin(), crossed.end());
         bool tree = a == Algorithm::double_tree || a == Algorithm::binomial;
         if (hosts == 1) {
           EXPECT_LE(e.here.bytes, 1.6 * most) << what;
@@ -237,20 +280,20 @@ TEST(AlgorithmModel, ChoosesByLatencyAndBandwidth) {
   EXPECT_EQ(all_reduce(64 << 10, 4), Algorithm::two_shot);
   EXPECT_EQ(all_reduce(16 << 20, 4), Algorithm::two_shot);
   EXPECT_EQ(all_reduce(4 << 10, 2), Algorithm::one_shot);
-  EXPECT_EQ(all_reduce(1 << 20, 2), Algorithm::two_shot);  // the same bytes, but sums while they come
+  EXPECT_EQ(all_reduce(1 << 20, 2), Algorithm::two_shot);  // the same bytes, but sums overlap them
   EXPECT_EQ(all_reduce(64, 64), Algorithm::one_shot);
   EXPECT_EQ(all_reduce(64 << 20, 64), Algorithm::chain);
   auto hosts = layout_of({0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 1, 1, 1, 1});
-  EXPECT_EQ(choose_algorithm({Op::all_reduce, 16 << 20}, hosts, slow), Algorithm::by_host);
-  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts, slow), Algorithm::by_host);
-  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts), Algorithm::by_host);
+  EXPECT_EQ(choose_algorithm({Op::all_reduce, 16 << 20}, hosts, slow), Algorithm::hierarchical);
+  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts, slow), Algorithm::hierarchical);
+  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts), Algorithm::hierarchical);
   EXPECT_EQ(chunk_limit(flat(4), slow), 128 << 10);
   EXPECT_EQ(chunk_limit(flat(4), {.costs = Costs{}}), 256 << 10);
   EXPECT_EQ(chunk_limit({.size = 4}, slow), 256 << 10);
-  // What is forced is used where it can be.
-  slow.forced = {{Op::all_reduce, Algorithm::by_host}};
+  // A forced algorithm is used where it can be.
+  slow.forced = {{Op::all_reduce, Algorithm::hierarchical}};
   EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
-  EXPECT_EQ(choose_algorithm({Op::all_reduce, 4}, hosts, slow), Algorithm::by_host);
+  EXPECT_EQ(choose_algorithm({Op::all_reduce, 4}, hosts, slow), Algorithm::hierarchical);
 }
 TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
   auto folder = std::filesystem::temp_directory_path() / ("bora-links-" + std::to_string(getpid()));

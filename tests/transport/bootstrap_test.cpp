@@ -1,4 +1,4 @@
-// Which rank of which job: what each launcher says in the environment, and what is refused.
+// Which rank of which job: the environment of each launcher, and refused settings.
 #include <map>
 #include "jobs.h"
 #include "wire/address.h"
@@ -25,7 +25,8 @@ void refused(const Variables& v, const std::string& words) {
     ADD_FAILURE() << "accepted as " << c.launcher << " " << c.rank << " of " << c.size;
   } catch (const ConfigError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
 }
-const Variables slurm{{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_NODELIST", "n[001-003,7],gpu5"}};
+const Variables slurm{
+    {"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_NODELIST", "n[001-003,7],gpu5"}};
 const Variables ompi{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
 Variables operator+(Variables a, const Variables& b) {
   for (auto& [k, v] : b) a[k] = v;
@@ -47,8 +48,8 @@ TEST(Bootstrap, EachLauncher) {
                       {"OMPI_MCA_orte_hnp_uri", "2034.0;tcp://10.0.0.1,192.168.0.1:45213"}},
      "Open MPI", 1, 2, "10.0.0.1:29650");
   is({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"BORA_ROOT", "h:9"}}, "PMI", 1, 2, "h:9");
-  is({{"JOB_COMPLETION_INDEX", "3"}, {"BORA_SIZE", "4"}, {"HOSTNAME", "train-3"}, {"BORA_SERVICE", "ranks"}}, "Kubernetes",
-     3, 4, "train-0.ranks:29650");
+  is({{"JOB_COMPLETION_INDEX", "3"}, {"BORA_SIZE", "4"}, {"HOSTNAME", "train-3"}, {"BORA_SERVICE", "ranks"}},
+     "Kubernetes", 3, 4, "train-0.ranks:29650");
 }
 TEST(Bootstrap, JobsOfOneClusterDiffer) {
   EXPECT_EQ(from(slurm).job, "");
@@ -67,7 +68,8 @@ TEST(Bootstrap, ASocketIsInheritedOnce) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   auto socket_of = [&](const char* rank, const std::string& at) {
-    return from({{"BORA_RANK", rank}, {"BORA_SIZE", "2"}, {"BORA_ROOT", at}, {"BORA_ROOT_FD", std::to_string(fd)}}).root_socket;
+    return from({{"BORA_RANK", rank}, {"BORA_SIZE", "2"}, {"BORA_ROOT", at}, {"BORA_ROOT_FD", std::to_string(fd)}})
+        .root_socket;
   };
   EXPECT_EQ(socket_of("1", root), -1);
   EXPECT_EQ(socket_of("0", "127.0.0.1:" + std::to_string(port - 1)), -1);  // another job's, or a descriptor used again
@@ -107,7 +109,8 @@ TEST(Bootstrap, OneOfSeveral) {
   is(slurm + ompi + Variables{{"BORA_LAUNCHER", "ompi"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
   is(slurm + Variables{{"BORA_LAUNCHER", "none"}}, "a single process", 0, 1, Config().root);
   // A shell inside an allocation is one task.
-  is(slurm + ompi + Variables{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, "Open MPI", 1, 2, "127.0.0.1:29650");
+  is(slurm + ompi + Variables{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, "Open MPI", 1, 2,
+     "127.0.0.1:29650");
   is(ompi + Variables{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, "Open MPI", 1, 2, "127.0.0.1:29650");  // they agree
 }
 TEST(Bootstrap, Refused) {

@@ -1,4 +1,5 @@
-// Every collective over threads and over ZeroMQ: all sizes around a chunk, dtypes, reductions, ragged parts; bit for bit the sum in rank order.
+// Every collective over threads and over ZeroMQ: all sizes around a chunk, dtypes, reductions, ragged parts; bit for
+// bit the sum in rank order.
 #include <atomic>
 #include "jobs.h"
 #include "schedule/schedule.h"
@@ -88,7 +89,12 @@ TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
         int root = salt % P;
         bool is_root = c.rank() == root;
         Bytes gathered(is_root ? all.size() : 0), got(in.size());
-        c.run(g, {.op = Op::gather, .dtype = d, .in = in.data(), .out = gathered.data(), .recv_counts = counts, .root = root});
+        c.run(g, {.op = Op::gather,
+                  .dtype = d,
+                  .in = in.data(),
+                  .out = gathered.data(),
+                  .recv_counts = counts,
+                  .root = root});
         EXPECT_TRUE(!is_root || gathered == all) << d << " gather " << scale;
         c.run(g, {.op = Op::scatter,
                   .dtype = d,
@@ -180,7 +186,8 @@ TEST_P(Collectives, ManyAtOnceInAnyOrderOfWaiting) {
     if (P > 1) { EXPECT_GT(c.traffic().bytes_sent, 0u); }
   });
 }
-/// One group's collective starts early here and late there, and what it sends is more than a carrier keeps: it must not stand in the way.
+/// A group's collective starts early on one rank and late on another, and sends more than a carrier keeps: it must not
+/// block other groups.
 TEST_P(Collectives, GroupsStartInAnotherOrderOnEveryRank) {
   job([&](Context& c, const Group& g, int P) {
     constexpr std::int64_t n = 1 << 20;

@@ -1,4 +1,4 @@
-// Messages that are not of this job, now: an earlier epoch's, a stranger's, malformed ones. They are dropped and counted.
+// Messages from outside the present job: of an earlier epoch, of strangers, malformed. They are dropped and counted.
 #include "wire/bytes.h"
 #include "carrier/tcp_data.h"
 #include "carrier/zmq_data.h"
@@ -15,7 +15,7 @@ struct Counts final : Sink {
   Header last = {};
   int messages = 0, stale = 0, refused = 0;
 };
-/// Rank 0 of two, or another process that says it is rank 1.
+/// Rank 0 of two, or another process that claims to be rank 1.
 struct End {
   ZmqContext context;
   std::string address;
@@ -29,9 +29,10 @@ struct End {
     auto monitor = router.monitor("data");
     zmq_bind(router.get(), "tcp://127.0.0.1:*");
     address = router.last_endpoint();
-    data = std::make_unique<ZmqData>(context, std::move(router), std::move(monitor),
-                                     ZmqData::Options{.rank = rank, .epoch = epoch, .addresses = {peer, address}, .keys = {}},
-                                     [this](int) { ++ups; });
+    data = std::make_unique<ZmqData>(
+        context, std::move(router), std::move(monitor),
+        ZmqData::Options{.rank = rank, .epoch = epoch, .addresses = {peer, address}, .keys = {}},
+        [this](int) { ++ups; });
   }
 };
 void until(End& e, const std::function<bool()>& done) {
@@ -54,7 +55,7 @@ TEST(Epoch, AnEarlierOnesMessagesAreDroppedAndCounted) {
   End old(1, 999, root.address);  // a rank of the attempt before, late
   old.data->connect(0);
   for (std::uint32_t n : {0u, 100u, 40000u}) old.data->send(0, to_rank_0(n), bytes.data(), nullptr);
-  until(root, [&] { return root.counts.stale == 4; });  // its hello as well
+  until(root, [&] { return root.counts.stale == 4; });  // its handshake as well
   EXPECT_EQ(root.counts.stale, 4);
   EXPECT_EQ(root.ups, 0);
   EXPECT_EQ(root.counts.messages, 0);
@@ -75,11 +76,14 @@ TEST(Epoch, TheSameOnOurOwnSockets) {
   auto address = listener.address;
   int ups = 0;
   Counts counts;
-  auto root = make_tcp_data(std::move(listener), {.rank = 0, .epoch = 1000, .addresses = {address, ""}, .nonces = {"a", "b"}}, [&](int) { ++ups; });
+  auto root =
+      make_tcp_data(std::move(listener), {.rank = 0, .epoch = 1000, .addresses = {address, ""}, .nonces = {"a", "b"}},
+                    [&](int) { ++ups; });
   auto rank_1 = [&](std::uint32_t epoch) {
     auto other = listen_on_tcp("127.0.0.1");
     auto addresses = std::vector<std::string>{address, other.address};
-    auto d = make_tcp_data(std::move(other), {.rank = 1, .epoch = epoch, .addresses = addresses, .nonces = {"a", "b"}}, [](int) {});
+    auto d = make_tcp_data(std::move(other), {.rank = 1, .epoch = epoch, .addresses = addresses, .nonces = {"a", "b"}},
+                           [](int) {});
     d->connect(0);
     std::vector<std::byte> bytes(40000);
     d->send(0, to_rank_0(40000), bytes.data(), nullptr);
@@ -91,7 +95,7 @@ TEST(Epoch, TheSameOnOurOwnSockets) {
     while (!done() && seconds_since(start) < 5) root->receive(counts), sender->receive(nothing);
   };
   auto old = rank_1(999);
-  until(old, [&] { return counts.stale == 1; });  // its hello: the connection ends
+  until(old, [&] { return counts.stale == 1; });  // its handshake: the connection ends
   EXPECT_EQ(counts.stale, 1);
   EXPECT_EQ(ups, 0);
   auto now = rank_1(1000);

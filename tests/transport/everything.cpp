@@ -6,23 +6,27 @@
 
 namespace bora::transport {
 namespace {
-/// Element i of what rank r gives: whole numbers, so that any order of sums is exact.
+/// Element i of rank r's input: whole numbers, so that any order of sums is exact.
 float given(int r, std::int64_t i) { return static_cast<float>((r + 1) * (i % 97 + 1)); }
 /// A hash of sums that every order of their terms rounds differently.
 std::uint64_t bits_of_sums(Context& c, const Group& all) {
   auto P = static_cast<std::int64_t>(all.ranks.size());
   std::vector<float> in(static_cast<std::size_t>(40000 * P)), out(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = std::ldexp(1 + static_cast<float>(i % 1013) / 1013, static_cast<int>(i * 7 + static_cast<std::size_t>(c.rank()) * 11) % 24);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = std::ldexp(1 + static_cast<float>(i % 1013) / 1013,
+                       static_cast<int>(i * 7 + static_cast<std::size_t>(c.rank()) * 11) % 24);
   std::uint64_t hash = 0xcbf29ce484222325ull;
   auto run = [&](Collective x, std::int64_t got) {
     x.in = in.data();
     x.out = out.data();
     c.run(all, x);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) hash = (hash ^ std::bit_cast<std::uint32_t>(out[i])) * 0x100000001b3ull;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i)
+      hash = (hash ^ std::bit_cast<std::uint32_t>(out[i])) * 0x100000001b3ull;
   };
   for (Reduce how : {Reduce::sum, Reduce::mean}) {
     run({.op = Op::all_reduce, .reduce = how, .send_counts = {40000 * P}}, 40000 * P);
-    run({.op = Op::reduce_scatter, .reduce = how, .recv_counts = std::vector<std::int64_t>(all.ranks.size(), 40000)}, 40000);
+    run({.op = Op::reduce_scatter, .reduce = how, .recv_counts = std::vector<std::int64_t>(all.ranks.size(), 40000)},
+        40000);
   }
   run({.op = Op::all_reduce, .send_counts = {40000}, .wire = Dtype::bf16}, 40000);
   return hash;
@@ -36,8 +40,9 @@ int everything(Context& c, const Group& all) {
     std::vector<float> in, out;
     std::vector<std::int64_t> each(all.ranks.size(), n);
     const char* what = "";
-    /// Gives `in` elements, expects out[i] == expected(i) for `got` elements.
-    auto run = [&](const char* name, Collective x, std::int64_t giving, std::int64_t got, const std::function<float(std::int64_t)>& expected) {
+    /// Inputs `giving` elements; expects out[i] == expected(i) for `got` elements.
+    auto run = [&](const char* name, Collective x, std::int64_t giving, std::int64_t got,
+                   const std::function<float(std::int64_t)>& expected) {
       what = name;
       in.resize(static_cast<std::size_t>(giving));
       for (std::int64_t i = 0; i < giving; ++i) in[static_cast<std::size_t>(i)] = given(me, i);
@@ -47,30 +52,37 @@ int everything(Context& c, const Group& all) {
       c.run(all, x);
       for (std::int64_t i = 0; i < got; ++i)
         if (out[static_cast<std::size_t>(i)] != expected(i))
-          return std::printf("%s of %lld: element %lld is %g instead of %g\n", what, static_cast<long long>(n), static_cast<long long>(i),
-                             static_cast<double>(out[static_cast<std::size_t>(i)]), static_cast<double>(expected(i))),
+          return std::printf("%s of %lld: element %lld is %g instead of %g\n", what, static_cast<long long>(n),
+                             static_cast<long long>(i), static_cast<double>(out[static_cast<std::size_t>(i)]),
+                             static_cast<double>(expected(i))),
                  false;
       return true;
     };
     float all_ranks = static_cast<float>(P * (P + 1) / 2);  // sum of r + 1
     auto sum = [&](std::int64_t i) { return all_ranks * given(0, i); };
     int last = ranks - 1, left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
-    bool ok =
-        run("all_reduce", {.op = Op::all_reduce, .send_counts = {n}}, n, n, sum) &&
-        run("maximum", {.op = Op::all_reduce, .reduce = Reduce::max, .send_counts = {n}}, n, n, [&](auto i) { return given(last, i); }) &&
-        run("reduce_scatter", {.op = Op::reduce_scatter, .recv_counts = each}, n * P, n, [&](auto i) { return sum(me * n + i); }) &&
-        run("all_gather", {.op = Op::all_gather, .recv_counts = each}, n, n * P, [&](auto i) { return given(static_cast<int>(i / n), i % n); }) &&
-        run("broadcast", {.op = Op::broadcast, .send_counts = {n}, .root = last}, n, n, [&](auto i) { return given(last, i); }) &&
-        run("gather", {.op = Op::gather, .recv_counts = each, .root = last}, n, me == last ? n * P : 0,
-            [&](auto i) { return given(static_cast<int>(i / n), i % n); }) &&
-        run("scatter", {.op = Op::scatter, .recv_counts = each, .root = last}, me == last ? n * P : 0, n, [&](auto i) { return given(last, me * n + i); }) &&
-        run("all_to_all", {.op = Op::all_to_all, .send_counts = each, .recv_counts = each}, n * P, n * P,
-            [&](auto i) { return given(static_cast<int>(i / n), me * n + i % n); }) &&
-        run("permute", {.op = Op::permute, .send_counts = {n}, .source = left, .target = right}, n, n, [&](auto i) { return given(left, i); });
+    bool ok = run("all_reduce", {.op = Op::all_reduce, .send_counts = {n}}, n, n, sum) &&
+              run("maximum", {.op = Op::all_reduce, .reduce = Reduce::max, .send_counts = {n}}, n, n,
+                  [&](auto i) { return given(last, i); }) &&
+              run("reduce_scatter", {.op = Op::reduce_scatter, .recv_counts = each}, n * P, n,
+                  [&](auto i) { return sum(me * n + i); }) &&
+              run("all_gather", {.op = Op::all_gather, .recv_counts = each}, n, n * P,
+                  [&](auto i) { return given(static_cast<int>(i / n), i % n); }) &&
+              run("broadcast", {.op = Op::broadcast, .send_counts = {n}, .root = last}, n, n,
+                  [&](auto i) { return given(last, i); }) &&
+              run("gather", {.op = Op::gather, .recv_counts = each, .root = last}, n, me == last ? n * P : 0,
+                  [&](auto i) { return given(static_cast<int>(i / n), i % n); }) &&
+              run("scatter", {.op = Op::scatter, .recv_counts = each, .root = last}, me == last ? n * P : 0, n,
+                  [&](auto i) { return given(last, me * n + i); }) &&
+              run("all_to_all", {.op = Op::all_to_all, .send_counts = each, .recv_counts = each}, n * P, n * P,
+                  [&](auto i) { return given(static_cast<int>(i / n), me * n + i % n); }) &&
+              run("permute", {.op = Op::permute, .send_counts = {n}, .source = left, .target = right}, n, n,
+                  [&](auto i) { return given(left, i); });
     if (!ok) return 1;
     c.barrier(all);
   }
-  std::printf("rank %d: bits of sums %016llx\neverything is right\n", me, static_cast<unsigned long long>(bits_of_sums(c, all)));
+  std::printf("rank %d: bits of sums %016llx\neverything is right\n", me,
+              static_cast<unsigned long long>(bits_of_sums(c, all)));
   return 0;
 }
 }  // namespace bora::transport

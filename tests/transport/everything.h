@@ -1,4 +1,4 @@
-// everything.h -- every collective once, on sizes around what is sent in one message; for jobs of processes.
+// everything.h -- every collective once, on sizes around that of one message; for jobs of processes.
 #pragma once
 #include "bora/transport/transport.h"
 

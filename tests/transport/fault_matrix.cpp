@@ -1,4 +1,5 @@
-// Every rank is lost in every phase of a job, in every way, on every carrier: all others end in time, name it, and leave nothing behind.
+// Every rank is lost in every phase of a job, in every way, on every carrier: all others end in time, name it, and
+// leave nothing behind.
 #include <algorithm>
 #include <filesystem>
 #include "jobs.h"
@@ -6,17 +7,19 @@
 namespace bora::transport {
 namespace {
 namespace fs = std::filesystem;
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "text: " << (text) << "\nshould contain: " << (part)
+#define EXPECT_HAS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "text: " << (text) << "\nshould contain: " << (part)
 constexpr int kRanks = 3;
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Names in the folders where a job could leave something.
+/// Files in the folders where a job could leave some.
 std::vector<std::string> files(const std::string& own) {
   std::vector<std::string> names;
   for (fs::path folder : {fs::path("/dev/shm"), fs::path(own)})
     for (auto& entry : fs::directory_iterator(folder))
-      // Other programs have files there too; a name of ours would say so.
-      if (folder == own || entry.path().filename().string().find("bora") != std::string::npos) names.push_back(entry.path());
+      // Other programs have files there too; the names of ours contain "bora".
+      if (folder == own || entry.path().filename().string().find("bora") != std::string::npos)
+        names.push_back(entry.path());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -78,7 +81,8 @@ std::vector<Case> cases() {
 }
 INSTANTIATE_TEST_SUITE_P(All, Losses, testing::ValuesIn(cases()), [](auto& info) {
   auto& c = info.param;
-  return std::string(c.signal == SIGKILL ? "kill" : "stop") + "_" + c.phase + "_" + std::to_string(c.victim) + "_" + c.carrier;
+  return std::string(c.signal == SIGKILL ? "kill" : "stop") + "_" + c.phase + "_" + std::to_string(c.victim) + "_" +
+         c.carrier;
 });
 TEST_P(Losses, AreNamedByAllInTime) {
   auto& c = GetParam();

@@ -1,4 +1,5 @@
-// What goes wrong ends on every rank, soon, with the rank that caused it named: disagreements, departures, deaths, missing and strange ranks.
+// Every failure soon ends all ranks and names the rank that caused it: disagreements, departures, deaths, missing and
+// strange ranks.
 #include <sys/syscall.h>
 #include <atomic>
 #include <random>
@@ -100,7 +101,7 @@ TEST_P(Faults, ARankInAnExchangeAndOneInACollective) {
   for (auto& e : errors) EXPECT_HAS(e, "exchange of ");
 }
 TEST_P(Faults, ASenderThatWentOnIsNotMissed) {
-  // Rank 1 takes part in a permutation that needs nobody, where rank 0 waits for its broadcast.
+  // Rank 1 runs a permutation without peers, where rank 0 waits for its broadcast.
   auto errors = job(2, [&](Context& c) {
     float x = 1, y = 0;
     if (c.rank() == 0) c.run(everybody(2), {.op = Op::broadcast, .in = &x, .out = &y, .send_counts = {1}, .root = 1});
@@ -295,7 +296,8 @@ TEST(Joining, GarbageOnThePortsDoesNotDisturbTheJob) {
       a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       if (connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) == 0) {
         // Noise, sometimes behind the signature of ZMTP and a revision.
-        std::string junk = random() % 2 ? std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10) + static_cast<char>(random() % 5) : "";
+        std::string junk =
+            random() % 2 ? std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10) + static_cast<char>(random() % 5) : "";
         for (int i = 0; i < 200; ++i) junk += static_cast<char>(random() % 4 ? random() : 0);
         [[maybe_unused]] auto n = send(fd, junk.data(), junk.size(), MSG_NOSIGNAL);
       }
@@ -377,7 +379,8 @@ TEST(Processes, KilledRankIsNamedByAllWithinASecond) {
     EXPECT_LT(seconds_since(start), 1.0 * crowded());
   }
 }
-/// Ends the n-th connection over TCP of another process, as a router that has forgotten it would; false if there are fewer.
+/// Ends the n-th connection over TCP of another process, as a router that has forgotten it would; false if there are
+/// fewer.
 bool cut_connection(pid_t pid, int n) {
   Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   for (int fd = 0; fd < 256; ++fd) {
@@ -398,7 +401,8 @@ TEST(Processes, AConnectionThatIsCutIsNamedByAll) {
         Job job(2, "loop", {{"BORA_CARRIER", carrier}});
         job.ready();
         auto start = std::chrono::steady_clock::now();
-        ASSERT_TRUE(cut_connection(job.ranks[static_cast<std::size_t>(victim)]->pid(), connection)) << carrier << " has no connection " << connection;
+        ASSERT_TRUE(cut_connection(job.ranks[static_cast<std::size_t>(victim)]->pid(), connection))
+            << carrier << " has no connection " << connection;
         for (auto& p : job.ranks) {
           EXPECT_EQ(p->finish(), 86) << p->output();
           EXPECT_HAS(p->output(), ") lost: ");

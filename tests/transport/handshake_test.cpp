@@ -1,8 +1,8 @@
 // One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes.
 #include <fstream>
-#include "control/hello.h"
-#include "control/judge.h"
-#include "control/star.h"
+#include "control/control_plane.h"
+#include "control/coordinator.h"
+#include "control/handshake.h"
 #include "jobs.h"
 #include "wire/bytes.h"
 #include "wire/header.h"
@@ -12,7 +12,7 @@ namespace {
 void has(const std::string& text, const std::string& words) {
   EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
 }
-/// What a rank says about its machine, as join does.
+/// A rank's machine, as join describes it.
 std::string machine() {
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
@@ -28,9 +28,9 @@ struct Stranger {
     s.set(ZMQ_LINGER, 0);
     zmq_connect(s.get(), ("tcp://127.0.0.1:" + std::to_string(port)).c_str());
   }
-  /// It says `hello` and waits for the verdict: why it is refused, or "accepted".
-  std::string verdict(const std::string& hello) {
-    s.send(hello, false);
+  /// Sends `handshake` and waits for the verdict: why it is refused, or "accepted".
+  std::string verdict(const std::string& handshake) {
+    s.send(handshake, false);
     auto start = std::chrono::steady_clock::now();
     for (Frame f; seconds_since(start) < 10; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
       while (s.receive(f)) {
@@ -43,10 +43,10 @@ struct Stranger {
   }
 };
 constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64";
-std::string hello(std::uint32_t protocol, int rank, int size, const std::string& dtypes, const std::string& on = "machine",
-                  const std::string& address = "data://127.0.0.1:1") {
+std::string handshake(std::uint32_t protocol, int rank, int size, const std::string& dtypes,
+                      const std::string& on = "machine", const std::string& address = "data://127.0.0.1:1") {
   Writer w;
-  w.num(JoinMessage::hello).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
+  w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
   if (protocol != kProtocol) return w.text("something else").num(1.5).take();
   for (std::string text : {"", "", "elsewhere", on.c_str(), address.c_str(), "nonce", "", ""}) w.text(text);
   return w.text(dtypes).text("").take();
@@ -64,8 +64,8 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
         join(c);
       } catch (const ConfigError& e) { said[static_cast<std::size_t>(r)] = e.what(); }
     });
-  threads.emplace_back([&] { said[2] = Stranger(port).verdict(hello(99, 2, 4, "")); });
-  threads.emplace_back([&] { said[3] = Stranger(port).verdict(hello(kProtocol, 3, 5, "f32")); });
+  threads.emplace_back([&] { said[2] = Stranger(port).verdict(handshake(99, 2, 4, "")); });
+  threads.emplace_back([&] { said[3] = Stranger(port).verdict(handshake(kProtocol, 3, 5, "f32")); });
   for (auto& t : threads) t.join();
   for (auto& text : said) {
     has(text, "the ranks do not fit together: ");
@@ -79,7 +79,13 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
 TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
   auto cut = Writer().num(Control::waiting).num(std::uint64_t{1}).take();
   auto many = Writer().num(Control::leave).num(~std::uint64_t{0}).take();
-  auto nobody = Writer().num(Control::mismatch).num(std::int32_t{-7}).num(std::uint32_t{1}).num(std::uint64_t{1}).text("x").take();
+  auto nobody = Writer()
+                    .num(Control::mismatch)
+                    .num(std::int32_t{-7})
+                    .num(std::uint32_t{1})
+                    .num(std::uint64_t{1})
+                    .text("x")
+                    .take();
   auto unknown = Writer().num(std::uint8_t{99}).take();
   for (auto& nonsense : {cut, many, nobody, unknown}) {
     int port = free_port();
@@ -94,14 +100,14 @@ TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
       }
     });
     Stranger rank(port);
-    EXPECT_EQ(rank.verdict(hello(kProtocol, 1, 2, all_dtypes, machine(), "tcp://127.0.0.1:1")), "accepted");
+    EXPECT_EQ(rank.verdict(handshake(kProtocol, 1, 2, all_dtypes, machine(), "tcp://127.0.0.1:1")), "accepted");
     rank.s.send(nonsense, true);
     rank.s.send("and another frame", false);
     root.join();
     has(error, "rank 1 (host elsewhere, pid 4711) lost: said what makes no sense: ");
   }
 }
-TEST(Handshake, GreetingsThatEndTooEarlyAreNobody) {
+TEST(Handshake, HandshakesThatEndTooEarlyAreIgnored) {
   int port = free_port();
   std::vector<std::string> errors(2);
   std::vector<std::thread> threads;
@@ -110,13 +116,13 @@ TEST(Handshake, GreetingsThatEndTooEarlyAreNobody) {
       join(config_for(0, 2, port))->leave();
     } catch (const std::exception& e) { errors[0] = e.what(); }
   });
-  auto whole = hello(kProtocol, 1, 2, "f32");
+  auto whole = handshake(kProtocol, 1, 2, "f32");
   {
     ZmqContext context;
     Socket s(context, ZMQ_DEALER);
     zmq_connect(s.get(), ("tcp://127.0.0.1:" + std::to_string(port)).c_str());
     for (std::size_t n = 0; n < whole.size(); n += 3) s.send(std::string_view(whole).substr(0, n), false);
-    auto far = hello(kProtocol, -1, 2, "f32");
+    auto far = handshake(kProtocol, -1, 2, "f32");
     s.send(far, false);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }

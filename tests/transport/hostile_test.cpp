@@ -1,5 +1,5 @@
-// Strangers at the ports of a job whose processes may have few files open: they connect by hundreds and say nothing, nonsense, or a byte
-// now and then, before, while and after the ranks meet. The job ends well, and soon.
+// Strangers at the ports of a job whose processes may have few files open: hundreds connect and send nothing, nonsense,
+// or a byte now and then, before, while and after the ranks meet. The job ends well, and soon.
 #include <fstream>
 #include <atomic>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "carrier/gate.h"
 #include "jobs.h"
 #include "wire/address.h"
-#include "wire/secret.h"
+#include "wire/authenticator.h"
 
 namespace bora::transport {
 namespace {
@@ -35,8 +35,8 @@ std::set<int> ports_of(pid_t pid) {
   }
   return ports;
 }
-/// Up to 900 connections at a time to each of some ports, one after the other and again and again; of three one is silent, one says
-/// nonsense and one a byte in every round.
+/// Opens connections again and again, up to 900 at a time, to each of some ports in turn; of three one is silent, one
+/// sends nonsense and one sends a byte in every round.
 class Strangers {
  public:
   Strangers() : thread_([this] { run(); }) {}
@@ -65,7 +65,10 @@ class Strangers {
           Descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
           auto at = socket_address("127.0.0.1", port);
           if (::connect(s.get(), at.get(), at.size) != 0 && errno != EINPROGRESS) break;
-          std::string says = k % 3 == 0 ? "" : k % 3 == 1 ? "\xff" : "GET / HTTP/1.0\r\nHost: somewhere, and more than the 64 bytes of a header\r\n\r\n";
+          std::string says = k % 3 == 0 ? ""
+                             : k % 3 == 1
+                                 ? "\xff"
+                                 : "GET / HTTP/1.0\r\nHost: somewhere, and more than the 64 bytes of a header\r\n\r\n";
           [[maybe_unused]] auto n = ::send(s.get(), says.data(), says.size(), MSG_NOSIGNAL);
           open.push_back(std::move(s));
           any = true, ++came_;
@@ -96,8 +99,11 @@ TEST_P(Hostile, StrangersNeitherEndNorStopAJobWithFewFiles) {
   strangers.come_to({port});
   std::vector<std::unique_ptr<Process>> ranks;
   for (int r = 0; r < 3; ++r) {
-    std::vector<std::pair<std::string, std::string>> env{
-        {"TEST_FILES", "96"}, {"TEST_SUMS", "60"}, {"TEST_OPENS", "1"}, {"BORA_CARRIER", carrier}, {"BORA_JOIN_TIMEOUT", "30"}};
+    std::vector<std::pair<std::string, std::string>> env{{"TEST_FILES", "96"},
+                                                         {"TEST_SUMS", "60"},
+                                                         {"TEST_OPENS", "1"},
+                                                         {"BORA_CARRIER", carrier},
+                                                         {"BORA_JOIN_TIMEOUT", "30"}};
     if (secret) env.emplace_back("BORA_SECRET_FILE", path);
     ranks.push_back(std::make_unique<Process>(r, 3, port, std::vector<std::string>{"lingers", "300"}, env));
     std::this_thread::sleep_for(300ms);
@@ -107,13 +113,16 @@ TEST_P(Hostile, StrangersNeitherEndNorStopAJobWithFewFiles) {
   EXPECT_GT(strangers.came(), 200);
   unlink(path.c_str());
 }
-INSTANTIATE_TEST_SUITE_P(, Hostile, testing::Values(std::tuple{"auto", true}, std::tuple{"tcp", false}, std::tuple{"zmq", true}),
-                         [](auto& info) { return std::get<0>(info.param) + (std::get<1>(info.param) ? "_secret" : "_open"); });
+INSTANTIATE_TEST_SUITE_P(, Hostile,
+                         testing::Values(std::tuple{"auto", true}, std::tuple{"tcp", false}, std::tuple{"zmq", true}),
+                         [](auto& info) {
+                           return std::get<0>(info.param) + (std::get<1>(info.param) ? "_secret" : "_open");
+                         });
 
 /// A gate in front of an echo, with room for few strangers.
 struct Guarded {
   ZmqContext context;
-  Doorkeeper door{context, std::nullopt};
+  Authenticator authenticator{context, std::nullopt};
   Socket router{context, ZMQ_ROUTER};
   int port = 0;
   std::unique_ptr<Gate> gate;
@@ -139,7 +148,8 @@ bool closed(const Descriptor& s) {
   return n == 0 || (errno != EAGAIN && errno != EINTR);
 }
 template <class F> bool soon(F f) {
-  for (auto end = std::chrono::steady_clock::now() + 5s; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(2ms))
+  for (auto end = std::chrono::steady_clock::now() + 5s; std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(2ms))
     if (f()) return true;
   return false;
 }
@@ -165,7 +175,7 @@ TEST(GateTest, FewStrangersAtATimeAndThoseWhoAreKnownStay) {
   auto nonsense = connection(g.port);
   ASSERT_EQ(::send(nonsense.get(), "GET /", 5, MSG_NOSIGNAL), 5);
   EXPECT_TRUE(soon([&] { return closed(nonsense); }));
-  // Large messages both ways, to a reader who takes his time.
+  // Large messages both ways, to a slow reader.
   std::string big(8 << 20, 'b');
   g.router.send(id.view(), true);
   g.router.send(big, false);

@@ -19,7 +19,7 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// A port nobody listens on at the moment, below the range from which the kernel gives ports to connections.
+/// A port that is unused at the moment, below the range from which the kernel gives ports to connections.
 inline int free_port() {
   static int next = 20000 + getpid() * 7 % 8000;
   for (;;) {
@@ -50,8 +50,8 @@ inline Config config_for(int rank, int size, int port, Carrier carrier = Carrier
           .join_timeout_s = 20,
           .carrier = carrier_name(carrier == Carrier::registered ? Carrier::shm : carrier)};
 }
-/// Runs body on every rank, each a thread; returns each rank's error text, empty if it ended well. `change` sees each rank's Config, of which
-/// threads know `algorithms` alone.
+/// Runs body on every rank, each a thread; returns each rank's error text, empty if it ended well. `change` edits each
+/// rank's Config, of which threads use only `algorithms`.
 inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::function<void(Context&)>& body,
                                           const std::function<void(Config&)>& change = [](Config&) {}) {
   std::vector<std::string> errors(static_cast<std::size_t>(n));
@@ -77,7 +77,8 @@ inline std::vector<std::string> run_ranks(Carrier carrier, int n, const std::fun
 inline void expect_no_errors(const std::vector<std::string>& errors) {
   for (std::size_t r = 0; r < errors.size(); ++r) EXPECT_EQ(errors[r], "") << "rank " << r;
 }
-/// A real process of a job: bora_transport_rank ARGS with BORA_* set, after `before` has run in it. Its output is read at the end.
+/// A real process of a job: bora_transport_rank ARGS with BORA_* set, after `before` has run in it. Its output is read
+/// at the end.
 class Process {
  public:
   Process(int rank, int size, int port, std::vector<std::string> args,
@@ -137,7 +138,7 @@ class Process {
   int out_ = -1;
   std::string output_;
 };
-/// How much longer everything takes because this machine has other work: a rank cannot end while it does not run.
+/// How much longer everything takes under this machine's other load: a rank cannot end while it does not run.
 inline double crowded() {
   double load = 0;
   getloadavg(&load, 1);

@@ -1,5 +1,5 @@
-// rank.cpp -- one rank as a process, for fault tests: bora_transport_rank COMMAND. Prints "ready" once all ranks have met; exit codes 0,
-// 2 (settings, a rank missing), 86 (a rank lost; the line says which).
+// rank.cpp -- one rank as a process, for fault tests: bora_transport_rank COMMAND. Prints "ready" once all ranks have
+// met; exit codes 0, 2 (settings, a rank missing), 86 (a rank lost; the line names it).
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,10 +36,13 @@ int main(int argc, char** argv) {
       c->on_lost([](const RankLost& e) { std::printf("callback: %s\n", e.what()); }, 0.3);
     c->barrier(all);
     std::printf("ready\n");
-    if (command == "large") {  // pieces above what is under way at once: credits flow
+    if (command == "large") {  // pieces above the window: credits flow
       std::vector<float> x(4 << 20, 1.0f), y(x.size());
       for (int k = 0; k < 3; ++k)
-        c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {static_cast<std::int64_t>(x.size())}});
+        c->run(all, {.op = Op::all_reduce,
+                     .in = x.data(),
+                     .out = y.data(),
+                     .send_counts = {static_cast<std::int64_t>(x.size())}});
       bool right = y.front() == static_cast<float>(c->size()) && y.back() == y.front();
       c->leave();
       return right ? 0 : 1;
@@ -60,8 +63,10 @@ int main(int argc, char** argv) {
       auto child = ::fork();
       if (child == 0) {
         int refused = 0;
-        for (auto call : {+[](Context& k, const Group& g) { k.barrier(g); }, +[](Context& k, const Group&) { k.exchange("x", "texts"); },
-                          +[](Context& k, const Group&) { k.traffic(); }, +[](Context& k, const Group&) { k.leave(); }}) try {
+        for (auto call : {+[](Context& k, const Group& g) { k.barrier(g); },
+                          +[](Context& k, const Group&) { k.exchange("x", "texts"); },
+                          +[](Context& k, const Group&) { k.traffic(); }, +[](Context& k, const Group&) { k.leave(); }})
+          try {
             call(*c, all);
           } catch (const bora::TransportError& e) {
             ++refused;
@@ -87,10 +92,11 @@ int main(int argc, char** argv) {
       }
       std::printf("sums done\n");
     }
-    if (command == "lingers") {  // the last one comes late to the good-bye
+    if (command == "lingers") {  // the last rank leaves late
       c->on_lost({}, 0.1);
-      if (c->rank() == c->size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(argc > 2 ? std::atoi(argv[2]) : 30000));
-      if (argc > 3 && c->rank() == c->size() - 1) c->barrier(all);  // nobody else comes
+      if (c->rank() == c->size() - 1)
+        std::this_thread::sleep_for(std::chrono::milliseconds(argc > 2 ? std::atoi(argv[2]) : 30000));
+      if (argc > 3 && c->rank() == c->size() - 1) c->barrier(all);  // the others do not come
       c->leave();
       return 0;
     }

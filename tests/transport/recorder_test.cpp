@@ -1,4 +1,4 @@
-// The flight recorder: what it keeps, when it is written, and the sentence that says who waits for whom.
+// The flight recorder: its entries, when it is written, and the sentence that names the waiting and the awaited ranks.
 #include "engine/recorder.h"
 #include <atomic>
 #include <filesystem>
@@ -31,8 +31,8 @@ TEST(Recorder, KeepsTheLast4096) {
   EXPECT_EQ(r.lines("\"rank\":0", none), "{\"rank\":0}\n");
   auto now = Clock::now();
   for (std::uint64_t i = 0; i < 5000; ++i)
-    r.add({.summary = {.op = Op::barrier, .group = 7, .seq = i, .members = group}, .enqueued = now, .started = now})->ended =
-        i == 4999 ? Clock::time_point{} : now + std::chrono::microseconds(i);
+    r.add({.summary = {.op = Op::barrier, .group = 7, .seq = i, .members = group}, .enqueued = now, .started = now})
+        ->ended = i == 4999 ? Clock::time_point{} : now + std::chrono::microseconds(i);
   EXPECT_EQ(r.find(7, 4999)->summary.seq, 4999u);
   EXPECT_EQ(r.find(7, 904)->summary.seq, 904u);
   EXPECT_EQ(r.find(7, 903), nullptr);
@@ -44,19 +44,24 @@ TEST(Recorder, KeepsTheLast4096) {
   EXPECT_HAS(text, "\"start_us\":0,\"first_byte_us\":null,\"end_us\":4998,\"state\":\"done\"}\n{\"seq\":4999,");
   EXPECT_HAS(text, "\"end_us\":null,\"state\":\"aborted\"}\n");
   r.note(*r.add({.summary = {.members = group}, .enqueued = now}), {{}, {30, 4}});
-  EXPECT_HAS(r.lines("", none), "\"bytes_out\":30,\"bytes_in\":4,\"peers\":{\"1\":{\"out\":30,\"in\":4}},\"enqueued\":");
+  EXPECT_HAS(r.lines("", none),
+             "\"bytes_out\":30,\"bytes_in\":4,\"peers\":{\"1\":{\"out\":30,\"in\":4}},\"enqueued\":");
 }
 TEST(Recorder, OneSentenceSaysWhoWaitsForWhom) {
-  std::vector<std::string> who{"rank 0 (host a, pid 1)", "rank 1 (host a, pid 2)", "rank 2 (host b, pid 3)", "rank 3 (host b, pid 812)"};
+  std::vector<std::string> who{"rank 0 (host a, pid 1)", "rank 1 (host a, pid 2)", "rank 2 (host b, pid 3)",
+                               "rank 3 (host b, pid 812)"};
   std::vector<bool> left(4, false);
   std::vector<std::optional<Activity>> all(4);
-  auto waits = [](std::vector<int> awaited, std::int64_t done, std::string text = "all_reduce seq 812 axis data", std::uint64_t seq = 812) {
+  auto waits = [](std::vector<int> awaited, std::int64_t done, std::string text = "all_reduce seq 812 axis data",
+                  std::uint64_t seq = 812) {
     return Activity::Wait{5, seq, std::move(text), done, 4, std::move(awaited)};
   };
-  for (int r : {0, 1, 2}) all[static_cast<std::size_t>(r)] = Activity{.last = "x", .waits = {waits({3, (r + 1) % 3}, r == 2 ? 1 : 3)}};
+  for (int r : {0, 1, 2})
+    all[static_cast<std::size_t>(r)] = Activity{.last = "x", .waits = {waits({3, (r + 1) % 3}, r == 2 ? 1 : 3)}};
   all[3] = Activity{.last = "all_reduce seq 811 axis data at 12:01:02", .waits = {}};
   EXPECT_EQ(who_waits_for_whom(all, who, left),
-            "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis data at 12:01:02; "
+            "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis "
+            "data at 12:01:02; "
             "in no collective); rank 2 has 1 of 4 chunks, ranks 0, 1 have 3 of 4 chunks");
   all[3].reset();
   EXPECT_HAS(who_waits_for_whom(all, who, left), "waiting for rank 3 (host b, pid 812; it does not answer)");
@@ -69,14 +74,17 @@ TEST(Recorder, OneSentenceSaysWhoWaitsForWhom) {
   all[2] = Activity{.last = "x", .waits = {two}};
   all[3] = Activity{};
   EXPECT_EQ(who_waits_for_whom(all, who, left),
-            "broadcast seq 9 axis b: waiting for rank 3 (host b, pid 812; it has finished no collective; in no collective); rank 2 has 0 of 4 "
+            "broadcast seq 9 axis b: waiting for rank 3 (host b, pid 812; it has finished no collective; in no "
+            "collective); rank 2 has 0 of 4 "
             "chunks; 1 more under way");
   // All are in it: a link does not deliver.
   for (auto& a : all) a = Activity{.last = "x", .waits = {waits({1}, 2)}};
-  EXPECT_HAS(who_waits_for_whom(all, who, left), "waiting for rank 1 (host a, pid 2; last finished x; in all_reduce seq 812 axis data)");
+  EXPECT_HAS(who_waits_for_whom(all, who, left),
+             "waiting for rank 1 (host a, pid 2; last finished x; in all_reduce seq 812 axis data)");
   for (auto& a : all) a = Activity{.last = "barrier seq 1 at 10:00:00"};
   all[2].reset();
-  EXPECT_HAS(who_waits_for_whom(all, who, left), "no rank waits; rank 0 last finished barrier seq 1 at 10:00:00, rank 1 last");
+  EXPECT_HAS(who_waits_for_whom(all, who, left),
+             "no rank waits; rank 0 last finished barrier seq 1 at 10:00:00, rank 1 last");
   EXPECT_HAS(who_waits_for_whom(all, who, left), ", rank 2 does not answer");
 }
 TEST(Recorder, AFolderThatCannotBeIsAWarning) {
@@ -93,8 +101,10 @@ TEST(Recorder, SignalsAllTheTimeDisturbNothing) {
     int port = free_port();
     std::vector<std::unique_ptr<Process>> ranks;
     for (int r = 0; r < 3; ++r)
-      ranks.push_back(std::make_unique<Process>(r, 3, port, std::vector<std::string>{"lingers", "300"},
-                                                std::vector<std::pair<std::string, std::string>>{{"BORA_CARRIER", carrier}, {"TEST_SUMS", "200"}, {"BORA_JOIN_TIMEOUT", "20"}}));
+      ranks.push_back(
+          std::make_unique<Process>(r, 3, port, std::vector<std::string>{"lingers", "300"},
+                                    std::vector<std::pair<std::string, std::string>>{
+                                        {"BORA_CARRIER", carrier}, {"TEST_SUMS", "200"}, {"BORA_JOIN_TIMEOUT", "20"}}));
     std::atomic<bool> stop{false};
     std::thread storm([&] {
       while (!stop) {
@@ -114,13 +124,15 @@ TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
   int port = free_port();
   std::vector<std::unique_ptr<Process>> ranks;
   for (int r = 0; r < 3; ++r)
-    ranks.push_back(std::make_unique<Process>(r, 3, port, std::vector<std::string>{"late"},
-                                              std::vector<std::pair<std::string, std::string>>{{"BORA_FLIGHT_DIR", folder.path}}));
+    ranks.push_back(
+        std::make_unique<Process>(r, 3, port, std::vector<std::string>{"late"},
+                                  std::vector<std::pair<std::string, std::string>>{{"BORA_FLIGHT_DIR", folder.path}}));
   for (auto& p : ranks) ASSERT_TRUE(p->wait_for_text("ready")) << p->output();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   ranks[1]->signal(SIGUSR2);
   ASSERT_TRUE(ranks[0]->wait_for_text("chunks\n")) << ranks[0]->output();
-  EXPECT_HAS(ranks[0]->output(), "flight recorder: SIGUSR2 to rank 1: all_reduce seq 1 axis data: waiting for rank 2 (host ");
+  EXPECT_HAS(ranks[0]->output(),
+             "flight recorder: SIGUSR2 to rank 1: all_reduce seq 1 axis data: waiting for rank 2 (host ");
   EXPECT_HAS(ranks[0]->output(), "; last finished barrier seq 0 axis data at ");
   for (int r = 0; r < 3; ++r) {
     auto text = slurp(folder.path + "/rank-" + std::to_string(r) + ".jsonl");
@@ -129,9 +141,10 @@ TEST(Recorder, Sigusr2ToAnyRankMakesAllWriteAndRank0Say) {
     EXPECT_HAS(text, "{\"seq\":0,\"group\":\"axis data\",\"op\":\"barrier\"");
     if (r == 2) continue;
     EXPECT_HAS(text, "\"state\":\"running\",\"chunks\":");
-    EXPECT_HAS(text, "\"peers\":{\"" + std::to_string(1 - r) + "\":{\"out\":");  // of the one that runs: the barrier has no bytes
+    // Of the running collective: the barrier has no bytes.
+    EXPECT_HAS(text, "\"peers\":{\"" + std::to_string(1 - r) + "\":{\"out\":");
   }
-  // The loss of a rank is written as well, by all that are left.
+  // The loss of a rank is written as well, by all remaining ranks.
   ranks[2]->signal(SIGKILL);
   for (int r : {0, 1}) {
     EXPECT_EQ(ranks[static_cast<std::size_t>(r)]->finish(), 86);

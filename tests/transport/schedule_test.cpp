@@ -1,4 +1,5 @@
-// Every schedule, for 1 to 17 ranks and ragged counts, run in memory: right results in group order, nothing left over, known hops and bytes.
+// Every schedule, for 1 to 17 ranks and ragged counts, run in memory: right results in group order, nothing left over,
+// known hops and bytes.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -60,7 +61,8 @@ std::int64_t log2_up(int P) {
   return k;
 }
 /// Groups over hosts: their members' numbers.
-const std::vector<std::vector<int>> kHosts = {{2, 2}, {1, 2}, {3, 1, 2}, {4, 4}, {1, 3}, {2, 2, 2, 2}, {4, 3, 4}, {5, 1, 1, 6, 2}};
+const std::vector<std::vector<int>> kHosts = {{2, 2}, {1, 2},       {3, 1, 2}, {4, 4},
+                                              {1, 3}, {2, 2, 2, 2}, {4, 3, 4}, {5, 1, 1, 6, 2}};
 std::vector<int> blocks_of(const std::vector<int>& members) {
   std::vector<int> blocks{0};
   for (int m : members) blocks.push_back(blocks.back() + m);
@@ -150,8 +152,11 @@ TEST_P(Schedules, BroadcastFromEveryRoot) {
                    static_cast<unsigned>(root));
       for (auto& out : s.out) ASSERT_EQ(out, input(root, n)) << algorithm_name(a);
       auto most = *std::max_element(s.sent.begin(), s.sent.end());
-      if (a != Algorithm::scatter_gather) { EXPECT_EQ(std::accumulate(s.sent.begin(), s.sent.end(), std::int64_t{0}), n * (P - 1)); }
-      else { EXPECT_LE(most, 2 * n); }
+      if (a != Algorithm::scatter_gather) {
+        EXPECT_EQ(std::accumulate(s.sent.begin(), s.sent.end(), std::int64_t{0}), n * (P - 1));
+      } else {
+        EXPECT_LE(most, 2 * n);
+      }
       if (a == Algorithm::binomial) { EXPECT_LE(s.hops, log2_up(P)); }
       if (a == Algorithm::double_tree) {
         EXPECT_LE(s.hops, log2_up(P) + 2);
@@ -238,7 +243,7 @@ TEST(SchedulesByHost, SumInGroupOrderAndCrossOnce) {
   for (auto& members : kHosts) {
     auto blocks = blocks_of(members);
     int P = blocks.back(), H = static_cast<int>(members.size());
-    for (auto a : {Algorithm::by_host, Algorithm::one_shot_by_host})
+    for (auto a : {Algorithm::hierarchical, Algorithm::one_shot_hierarchical})
       for (std::int64_t n : {0, 1, 17, 1000})
         for (unsigned seed : {0u, 1u}) {
           auto s = run(build(P, a,
@@ -250,11 +255,12 @@ TEST(SchedulesByHost, SumInGroupOrderAndCrossOnce) {
             for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], in_order(P, i));
           auto wire = leaving(s, blocks);
           for (int h = 0; h < H; ++h)
-            EXPECT_EQ(wire[at(h)], a == Algorithm::by_host ? (h == 0 || h + 1 == H ? n : 2 * n) : n * members[at(h)] * (H - 1));
-          EXPECT_LE(s.hops, a == Algorithm::by_host ? 2 * H : 2);
+            EXPECT_EQ(wire[at(h)],
+                      a == Algorithm::hierarchical ? (h == 0 || h + 1 == H ? n : 2 * n) : n * members[at(h)] * (H - 1));
+          EXPECT_LE(s.hops, a == Algorithm::hierarchical ? 2 * H : 2);
         }
     auto counts = ragged(P);
-    auto s = run(build(P, Algorithm::by_host,
+    auto s = run(build(P, Algorithm::hierarchical,
                        [&](Problem& p, auto& in, auto& out) {
                          p.op = Op::reduce_scatter, p.recv_counts = counts, p.blocks = blocks, in = total(counts),
                          out = counts[at(p.rank)];
@@ -277,7 +283,7 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
       auto part = input(r, counts[at(r)]);
       expected.insert(expected.end(), part.begin(), part.end());
     }
-    auto s = run(build(P, Algorithm::by_host,
+    auto s = run(build(P, Algorithm::hierarchical,
                        [&](Problem& p, auto& in, auto& out) {
                          p.op = Op::all_gather, p.recv_counts = counts, p.blocks = blocks, in = counts[at(p.rank)],
                          out = total(counts);
@@ -291,7 +297,7 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
       EXPECT_EQ(wire[at(h)], own * (H - 1));
     }
     for (int root = 0; root < P; ++root) {
-      s = run(build(P, Algorithm::by_host,
+      s = run(build(P, Algorithm::hierarchical,
                     [&](Problem& p, auto& in, auto& out) {
                       p.op = Op::broadcast, p.send_counts = {333}, p.root = root, p.blocks = blocks, out = 333,
                       in = p.rank == root ? 333 : 0;
@@ -307,7 +313,9 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
     auto blocks = blocks_of(members);
     int P = blocks.back(), H = static_cast<int>(members.size());
     auto counts = ragged(P);
-    auto own = [&](int h) { return std::accumulate(counts.begin() + blocks[at(h)], counts.begin() + blocks[at(h + 1)], std::int64_t{0}); };
+    auto own = [&](int h) {
+      return std::accumulate(counts.begin() + blocks[at(h)], counts.begin() + blocks[at(h + 1)], std::int64_t{0});
+    };
     for (int root = 0; root < P; ++root) {
       int home = static_cast<int>(std::upper_bound(blocks.begin(), blocks.end(), root) - blocks.begin()) - 1;
       auto problem = [&](Op op) {
@@ -317,8 +325,8 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
           in = op == Op::gather ? mine : whole, out = op == Op::gather ? whole : mine;
         };
       };
-      auto up = run(build(P, Algorithm::by_host, problem(Op::gather)), static_cast<unsigned>(root));
-      auto down = run(build(P, Algorithm::by_host, problem(Op::scatter)), static_cast<unsigned>(root + 1));
+      auto up = run(build(P, Algorithm::hierarchical, problem(Op::gather)), static_cast<unsigned>(root));
+      auto down = run(build(P, Algorithm::hierarchical, problem(Op::scatter)), static_cast<unsigned>(root + 1));
       auto sent = input(root, total(counts));
       std::vector<std::int64_t> parts;
       for (int r = 0; r < P; ++r) {
@@ -337,7 +345,7 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
       for (int h = 0; h < H; ++h) EXPECT_EQ(wire[at(h)], h == home ? 0 : own(h));
     }
     for (unsigned seed : {0u, 6u}) {
-      auto s = run(build(P, Algorithm::by_host,
+      auto s = run(build(P, Algorithm::hierarchical,
                          [&](Problem& p, auto& in, auto& out) {
                            p.op = Op::all_to_all, p.blocks = blocks;
                            p.send_counts.assign(at(P), 3), p.recv_counts = p.send_counts;
@@ -414,7 +422,8 @@ TEST(Sum, HasTheSameBitsInStretches) {
     std::vector<std::vector<bfloat16>> parts;
     for (int p = 0; p < 7; ++p) {
       parts.emplace_back();
-      for (int i = 0; i < 1000; ++i) parts.back().push_back(bfloat16(static_cast<float>((p * 7919 + i * 104729) % 1000) * 0.37f - 150));
+      for (int i = 0; i < 1000; ++i)
+        parts.back().push_back(bfloat16(static_cast<float>((p * 7919 + i * 104729) % 1000) * 0.37f - 150));
     }
     auto pointer = [&](int p) { return reinterpret_cast<const std::byte*>(parts[at(p)].data()); };
     std::vector<float> first(1000), second(1000);
@@ -422,7 +431,8 @@ TEST(Sum, HasTheSameBitsInStretches) {
     std::vector<bfloat16> out(1000);
     reduce_in_order(r, bf16, {pointer(0), pointer(1)}, bytes(first), 1000, {});
     reduce_in_order(r, bf16, {pointer(2)}, bytes(second), 1000, {.before = bytes(first)});
-    reduce_in_order(r, bf16, {pointer(3), pointer(4), pointer(5), pointer(6)}, bytes(out), 1000, {.before = bytes(second), .ends = 7});
+    reduce_in_order(r, bf16, {pointer(3), pointer(4), pointer(5), pointer(6)}, bytes(out), 1000,
+                    {.before = bytes(second), .ends = 7});
     auto whole = reduced(r, bf16, parts);
     EXPECT_TRUE(std::memcmp(whole.data(), out.data(), 2000) == 0);
   }

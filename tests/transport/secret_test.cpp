@@ -1,9 +1,10 @@
-// A job's secret: who has it takes part, whoever has another one or none is refused and told so, and the test of that at the start can fail.
+// A job's secret: ranks that have it take part, ranks with another one or none are refused and told so, and the test of
+// that at the start can fail.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <fstream>
 #include "jobs.h"
-#include "wire/secret.h"
+#include "wire/authenticator.h"
 
 namespace bora::transport {
 namespace {
@@ -57,32 +58,34 @@ TEST(Secret, KeysFollowFromItAlone) {
   EXPECT_NE(a.client.open, c.client.open);
   EXPECT_NE(a.server.open, c.server.open);
 }
-/// A listening socket of a context with or without somebody at the door.
-void check_door(bool doorkeeper) {
+/// A listening socket of a context with or without an authenticator.
+void check_refusal(bool authenticated) {
   ZmqContext context;
   auto keys = derive_keys("a secret of some length");
-  std::unique_ptr<Doorkeeper> door;
-  if (doorkeeper) door = std::make_unique<Doorkeeper>(context, keys);
+  std::unique_ptr<Authenticator> authenticator;
+  if (authenticated) authenticator = std::make_unique<Authenticator>(context, keys);
   Socket s(context, ZMQ_ROUTER);
   s.set(ZMQ_LINGER, 0);
   listen_with(s, keys);
   ASSERT_EQ(zmq_bind(s.get(), "tcp://127.0.0.1:*"), 0);
   check_that_strangers_are_refused(s.last_endpoint(), keys);
 }
-TEST(Secret, TheTestAtTheStartNoticesAnOpenDoor) {
-  EXPECT_NO_THROW(check_door(true));
-  EXPECT_THROW(check_door(false), TransportError);
+TEST(Secret, TheTestAtTheStartNoticesAMissingAuthenticator) {
+  EXPECT_NO_THROW(check_refusal(true));
+  EXPECT_THROW(check_refusal(false), TransportError);
 }
 TEST(Secret, ComesFromAFileOfItsOwnerOrADescriptor) {
   auto path = "/tmp/bora_secret_" + std::to_string(getpid());
   auto from = [&](std::string name, std::string value) {
-    return config_from_environment([=](const char* n) -> const char* { return name == n ? value.c_str() : nullptr; }).secret;
+    return config_from_environment([=](const char* n) -> const char* { return name == n ? value.c_str() : nullptr; })
+        .secret;
   };
   std::ofstream(path) << "sixteen bytes or more\n";
   chmod(path.c_str(), 0600);
   EXPECT_EQ(from("BORA_SECRET_FILE", path), "sixteen bytes or more");
   int fd = open(path.c_str(), O_RDONLY);
-  for (int twice = 0; twice < 2; ++twice) EXPECT_EQ(from("BORA_SECRET_FD", std::to_string(fd)), "sixteen bytes or more");
+  for (int twice = 0; twice < 2; ++twice)
+    EXPECT_EQ(from("BORA_SECRET_FD", std::to_string(fd)), "sixteen bytes or more");
   EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
   close(fd);
   EXPECT_THROW(from("BORA_SECRET_FD", std::to_string(fd)), ConfigError);
@@ -116,7 +119,7 @@ TEST(Secret, WithoutOneNoRootListensEverywhere) {
         }
       }
 }
-/// An address of this host for others, with the data plane on loopback: the root's port is what counts.
+/// An address of this host for others, with the data plane on loopback: the root's port decides.
 TEST(Secret, WithoutOneNothingListensBeyondThisHost) {
   // Any address that is not loopback will do; the check comes before the socket.
   int fd = socket(AF_INET, SOCK_DGRAM, 0);

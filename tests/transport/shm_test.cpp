@@ -1,4 +1,5 @@
-// Rings in shared memory: every message arrives whole, in order, whatever is released when; nothing a peer writes there is believed.
+// Rings in shared memory: every message arrives whole, in order, whatever the order of releases; nothing that a peer
+// writes there is trusted.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,7 +34,9 @@ TEST(ShmRing, MessagesArriveWholeAndInOrderWhateverIsReleasedWhen) {
     std::uint32_t sent = 0, got = 0;
     std::vector<std::shared_ptr<const void>> held;
     RingReader::Message m;
-    auto size_of = [&](std::uint32_t k) { return std::mt19937(k + seed * 1000)() % (k % 5 == 0 ? kMaxChunkBytes + 1 : 3000); };
+    auto size_of = [&](std::uint32_t k) {
+      return std::mt19937(k + seed * 1000)() % (k % 5 == 0 ? kMaxChunkBytes + 1 : 3000);
+    };
     for (int round = 0; round < 2000; ++round) {
       if (random() % 2) {
         std::vector<std::byte> bytes(size_of(sent), std::byte(sent));
@@ -95,7 +98,7 @@ TEST(ShmRing, NonsenseOfThePeerIsAnError) {
     Header h = data_header(0, 4000);  // more than has been written
     std::memcpy(b, &h, sizeof h);
   });
-  // Counts of the reader's: the writer waits, it does not overwrite.
+  // Wrong counts of the reader: the writer waits, and does not overwrite.
   Pair p;
   std::byte payload[100] = {};
   while (p.writer.put(data_header(0, 100), payload)) {}
@@ -122,13 +125,16 @@ TEST(ShmData, StrangersGetNothing) {
   auto name = listener.name;
   ASSERT_FALSE(name.empty());
   int ups = 0;
-  auto path = make_shm_data(0, 77, std::move(listener), {"", "x", "y"}, [&](int) { ++ups; }, [](int, const std::string&) {});
+  auto path =
+      make_shm_data(0, 77, std::move(listener), {"", "x", "y"}, [&](int) { ++ups; }, [](int, const std::string&) {});
   auto stranger = [&](std::string_view bytes, bool with_memory, bool known = false) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     sockaddr_un a{};
     a.sun_family = AF_UNIX;
     std::memcpy(a.sun_path + 1, name.data(), name.size());
-    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&a), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())), 0);
+    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&a),
+                      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())),
+              0);
     iovec part{const_cast<char*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr m{};
@@ -161,21 +167,21 @@ TEST(ShmData, StrangersGetNothing) {
     }
     close(fd);
   };
-  auto greeting = [](std::uint32_t magic, std::uint32_t epoch, std::uint32_t from, std::uint32_t to) {
+  auto handshake = [](std::uint32_t magic, std::uint32_t epoch, std::uint32_t from, std::uint32_t to) {
     std::uint32_t words[] = {magic, epoch, from, to};
     return std::string(reinterpret_cast<char*>(words), sizeof words);
   };
   stranger("", false);
   stranger("GET / HTTP/1.0\r\n\r\n", true);
-  stranger(greeting(kMagic, 77, 1, 0), false, true);  // no memory: it is told
-  stranger(greeting(kMagic, 78, 1, 0), true);         // another job
-  stranger(greeting(kMagic, 77, 1, 2), true);         // for somebody else
-  stranger(greeting(kMagic, 77, 0, 0), true);         // a rank that does not connect
-  stranger(greeting(kMagic, 77, 1000000, 0), true);   // no such rank
+  stranger(handshake(kMagic, 77, 1, 0), false, true);  // no memory: the answer says so
+  stranger(handshake(kMagic, 78, 1, 0), true);         // another job
+  stranger(handshake(kMagic, 77, 1, 2), true);         // for another rank
+  stranger(handshake(kMagic, 77, 0, 0), true);         // a rank that does not connect
+  stranger(handshake(kMagic, 77, 1000000, 0), true);   // no such rank
   EXPECT_EQ(ups, 0);
-  stranger(greeting(kMagic, 77, 2, 0), true, true);  // a peer
+  stranger(handshake(kMagic, 77, 2, 0), true, true);  // a peer
   EXPECT_EQ(ups, 1);
-  stranger(greeting(kMagic, 77, 2, 0), true);  // the same once more
+  stranger(handshake(kMagic, 77, 2, 0), true);  // the same once more
   EXPECT_EQ(ups, 1);
 }
 /// Counts its pins.
@@ -183,7 +189,7 @@ struct Lender final : Owner {
   std::shared_ptr<const void> pin() override { return lent; }
   std::shared_ptr<const void> lent = std::make_shared<int>();
 };
-/// Keeps what has arrived.
+/// Keeps arrived messages.
 struct Keeper final : Sink {
   void data(Arrival a) override {
     a.keep();
@@ -200,7 +206,8 @@ TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
   std::vector<std::string> names{listener.name, unused.name};
   int ups = 0;
   auto end = [&](int rank, ShmListener l) {
-    return make_shm_data(rank, 77, std::move(l), names, [&](int) { ++ups; }, [](int, const std::string& why) { ADD_FAILURE() << why; });
+    return make_shm_data(
+        rank, 77, std::move(l), names, [&](int) { ++ups; }, [](int, const std::string& why) { ADD_FAILURE() << why; });
   };
   auto reader = end(0, std::move(listener)), writer = end(1, std::move(unused));
   ASSERT_TRUE(Arena::mine());
@@ -212,9 +219,10 @@ TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
   h.src = 1;
   Keeper there, here;
   for (int k = 0; k < 1000 && ups < 2; ++k)
-    for (auto& [path, sink] : {std::pair{reader.get(), &there}, {writer.get(), &here}}) path->asleep(), path->receive(*sink);
+    for (auto& [path, sink] : {std::pair{reader.get(), &there}, {writer.get(), &here}})
+      path->asleep(), path->receive(*sink);
   ASSERT_EQ(ups, 2);
-  for (std::size_t sent : {1, 2}) {  // with the first one it maps our memory
+  for (std::size_t sent : {1, 2}) {  // the first one makes it map our memory
     writer->send(0, h, static_cast<const std::byte*>(buffer.get()), &lender);
     for (int k = 0; k < 1000 && there.held.size() < sent; ++k) reader->asleep(), reader->receive(there);
     ASSERT_EQ(there.held.size(), sent);
@@ -226,7 +234,8 @@ TEST(ShmData, WhatALostJobHadLentComesBackWhenThePeerLetsGo) {
   writer->receive(here);
   EXPECT_EQ(lender.lent.use_count(), 1) << "a wait for it would last until all are given up";
 }
-/// Who accepts has no descriptor left for the memory, or not even one for the connection: the other one learns why, and nobody waits.
+/// The accepting rank has no descriptor left for the memory, or not even one for the connection: the other one gets the
+/// reason, and neither waits.
 TEST(ShmData, APairWithoutDescriptorsIsToldToGoAnotherWay) {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
@@ -242,7 +251,8 @@ TEST(ShmData, APairWithoutDescriptorsIsToldToGoAnotherWay) {
     };
     auto lower = end(0, std::move(listener)), higher = end(1, std::move(unused));
     higher->connect(0);
-    rlim_t free = static_cast<rlim_t>(Descriptor(dup(0)).get());  // the lowest that is not used; all above are not either
+    // The lowest unused one; all above are unused too.
+    rlim_t free = static_cast<rlim_t>(Descriptor(dup(0)).get());
     rlimit few{free + spare, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &few);
     Nothing sink;
@@ -254,12 +264,14 @@ TEST(ShmData, APairWithoutDescriptorsIsToldToGoAnotherWay) {
     for (auto& text : why) { EXPECT_NE(text.find("descriptor was lost"), std::string::npos) << text; }
   }
 }
-/// Rank 0 calls when the others sleep, and afterwards nobody does anything: only a wake-up lets rank 3, to which rank 2 passes on what rank 0
-/// sent, look before the tenth of a second is over after which sleepers look by themselves.
+/// Rank 0 starts while the others sleep, and afterwards all are idle: only a wake-up makes rank 3, to which rank 2
+/// forwards rank 0's data, poll before the tenth of a second after which sleeping threads poll by themselves.
 TEST(ShmData, WhatAnotherCarrierBroughtIsPassedOnToSleepers) {
   constexpr int n = 4, rounds = 15;
   std::array<std::array<double, rounds>, n> begin{}, end{};
-  auto now = [] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+  auto now = [] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
   auto body = [&](Context& c) {
     auto me = static_cast<std::size_t>(c.rank());
     for (std::size_t k = 0; k < rounds; ++k) {
@@ -274,7 +286,7 @@ TEST(ShmData, WhatAnotherCarrierBroughtIsPassedOnToSleepers) {
     c.leave();
   };
   expect_no_errors(run_ranks(Carrier::automatic, n, body, [](Config& c) {
-    c.algorithms = "all_reduce=one_shot_by_host", c.host_id = c.rank < 2 ? "a" : "b", c.calibrate = "off";
+    c.algorithms = "all_reduce=one_shot_hierarchical", c.host_id = c.rank < 2 ? "a" : "b", c.calibrate = "off";
   }));
   int late = 0;  // rounds; without the wake-up 6 to 9, for as long as 60 ms
   for (std::size_t k = 0; k < rounds; ++k) {

@@ -1,6 +1,7 @@
-// soak.cpp -- one rank of a soak: random collectives over random groups, several under way, random stalls of up to 50 ms, every result
-// checked. All ranks draw the same numbers, so all know what to expect. bora_transport_soak SECONDS SEED [STALL_MS]
-// Memory must not grow: fails if it does by more than 16 MiB after the first fifth of the time (64 rounds at least).
+// soak.cpp -- one rank of a soak: bora_transport_soak SECONDS SEED [STALL_MS]. Random collectives over random groups,
+// several under way, random stalls of up to 50 ms, every result checked. All ranks draw the same numbers, so all know
+// the expected results. Memory must not grow: fails if it does by more than 16 MiB after the first fifth of the time
+// (64 rounds at least).
 #include <malloc.h>
 #include <unistd.h>
 #include <algorithm>
@@ -24,8 +25,10 @@ long resident() {
   std::ifstream("/proc/self/statm") >> pages >> in_memory;
   return in_memory * ::sysconf(_SC_PAGESIZE);
 }
-/// Element i of what rank r gives to collective k: whole numbers, so that sums are exact.
-float given(std::uint32_t k, int r, std::int64_t i) { return static_cast<float>((static_cast<std::uint32_t>(i) * 31 + k * 7 + static_cast<std::uint32_t>(r) * 3) % 1001); }
+/// Element i of rank r's input to collective k: whole numbers, so that sums are exact.
+float given(std::uint32_t k, int r, std::int64_t i) {
+  return static_cast<float>((static_cast<std::uint32_t>(i) * 31 + k * 7 + static_cast<std::uint32_t>(r) * 3) % 1001);
+}
 
 struct UnderWay {
   std::string what;
@@ -35,7 +38,7 @@ struct UnderWay {
 };
 }  // namespace
 
-/// AddressSanitizer keeps what was freed: less of it than memory may grow by here. Nobody else asks.
+/// AddressSanitizer keeps freed memory: less of it here than memory may grow by. Other builds do not ask.
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=1:thread_local_quarantine_size_kb=16"; }
 
 int main(int argc, char** argv) {
@@ -43,13 +46,14 @@ int main(int argc, char** argv) {
   double seconds = number(1, 60);
   auto seed = static_cast<unsigned>(number(2, 1));
   int stall = static_cast<int>(number(3, 50));
-  // The payloads of this program go back to the system when they are freed, so that what stays is the library's: in the heap they
-  // would leave up to the 70 MiB that are under way at once.
+  // Freed payloads of this program go back to the system, so that the remaining memory is the library's: in the heap
+  // they would leave up to the 70 MiB that are under way at once.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 16);
   try {
     auto c = join(config_from_environment());
     int P = c->size(), me = c->rank();
-    std::mt19937 random(seed), mine(seed * 7919 + static_cast<unsigned>(me));  // the same on all; this rank's own, for stalls
+    // The same on all ranks; this rank's own, for stalls.
+    std::mt19937 random(seed), mine(seed * 7919 + static_cast<unsigned>(me));
     auto begin = Steady::now();
     auto elapsed = [&] { return std::chrono::duration<double>(Steady::now() - begin).count(); };
     Group all{.ranks = std::vector<int>(static_cast<std::size_t>(P)), .name = "all"};
@@ -62,7 +66,9 @@ int main(int argc, char** argv) {
       auto out = static_cast<const float*>(u.out.get());
       for (std::size_t i = 0; i < u.expected.size(); ++i)
         if (out[i] != u.expected[i])
-          return std::printf("%s: element %zu is %g instead of %g\n", u.what.c_str(), i, static_cast<double>(out[i]), static_cast<double>(u.expected[i])), false;
+          return std::printf("%s: element %zu is %g instead of %g\n", u.what.c_str(), i, static_cast<double>(out[i]),
+                             static_cast<double>(u.expected[i])),
+                 false;
       ++done;
       return true;
     };
@@ -84,7 +90,8 @@ int main(int argc, char** argv) {
         g.ranks.resize(2 + random() % static_cast<unsigned>(P - 1));
         g.name = "some";
       }
-      constexpr Op ops[] = {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::all_to_all, Op::permute, Op::gather, Op::scatter};
+      constexpr Op ops[] = {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast,
+                            Op::all_to_all, Op::permute,    Op::gather,         Op::scatter};
       auto op = ops[random() % std::size(ops)];
       constexpr std::int64_t sizes[] = {0, 1, 17, 1000, 5000, 70000, 300000};
       auto n = std::min(sizes[random() % std::size(sizes)], 600000 / static_cast<std::int64_t>(g.ranks.size()));
@@ -93,10 +100,13 @@ int main(int argc, char** argv) {
       int root = static_cast<int>(random() % g.ranks.size()), shift = 1 + static_cast<int>(random() % g.ranks.size());
       auto found = std::find(g.ranks.begin(), g.ranks.end(), me);
       if (found == g.ranks.end()) continue;
-      if (stall > 0 && mine() % 8 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(mine() % static_cast<unsigned>(stall + 1)));
+      if (stall > 0 && mine() % 8 == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(mine() % static_cast<unsigned>(stall + 1)));
       auto p = static_cast<int>(found - g.ranks.begin());
-      bool parts = op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all || op == Op::gather || op == Op::scatter;
-      bool gives_all = op == Op::reduce_scatter || op == Op::all_to_all || op == Op::scatter, gets_all = op == Op::all_gather || op == Op::all_to_all || op == Op::gather;
+      bool parts = op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all || op == Op::gather ||
+                   op == Op::scatter;
+      bool gives_all = op == Op::reduce_scatter || op == Op::all_to_all || op == Op::scatter,
+           gets_all = op == Op::all_gather || op == Op::all_to_all || op == Op::gather;
       std::vector<std::int64_t> each(g.ranks.size(), n);
       auto in_count = gives_all ? n * size : n, out_count = gets_all ? n * size : n;
       if ((op == Op::gather && p != root)) out_count = 0;
@@ -104,7 +114,9 @@ int main(int argc, char** argv) {
       u.what = std::string(op_name(op)) + " number " + std::to_string(k) + " of " + std::to_string(n);
       auto buffer = [&](std::int64_t count) {
         auto bytes = static_cast<std::size_t>(count) * 4;
-        return shared ? c->allocate(bytes) : std::shared_ptr<void>(new std::byte[bytes + 1], [](void* q) { delete[] static_cast<std::byte*>(q); });
+        return shared ? c->allocate(bytes) : std::shared_ptr<void>(new std::byte[bytes + 1], [](void* q) {
+          delete[] static_cast<std::byte*>(q);
+        });
       };
       u.in = buffer(in_count);
       u.out = buffer(out_count);
@@ -147,7 +159,8 @@ int main(int argc, char** argv) {
         under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    std::printf("rank %d: %llu collectives right in %.0f s, %ld MiB in memory, at most %ld\n", me, static_cast<unsigned long long>(done), elapsed(), first >> 20, most >> 20);
+    std::printf("rank %d: %llu collectives right in %.0f s, %ld MiB in memory, at most %ld\n", me,
+                static_cast<unsigned long long>(done), elapsed(), first >> 20, most >> 20);
     if (most > first + (16 << 20)) return std::printf("rank %d: memory grows\n", me), 1;
     c->leave();
     return 0;

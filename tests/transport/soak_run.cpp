@@ -1,4 +1,5 @@
-// Jobs of bora_transport_soak: random collectives, every result checked, stalls, memory that does not grow; few ranks and many.
+// Jobs of bora_transport_soak: random collectives, every result checked, stalls, memory that does not grow; few ranks
+// and many.
 #include "jobs.h"
 
 namespace bora::transport {
@@ -7,8 +8,9 @@ void soak(int ranks, const std::string& carrier, const std::string& seconds, con
   int port = free_port();
   std::vector<std::unique_ptr<Process>> all;
   for (int r = 0; r < ranks; ++r)
-    all.push_back(std::make_unique<Process>(r, ranks, port, std::vector<std::string>{seconds, std::to_string(port), stall},
-                                            std::vector<std::pair<std::string, std::string>>{{"BORA_CARRIER", carrier}}));
+    all.push_back(
+        std::make_unique<Process>(r, ranks, port, std::vector<std::string>{seconds, std::to_string(port), stall},
+                                  std::vector<std::pair<std::string, std::string>>{{"BORA_CARRIER", carrier}}));
   for (auto& p : all) {
     EXPECT_EQ(p->finish(), 0) << p->output();
     EXPECT_NE(p->output().find("collectives right"), std::string::npos) << "seed " << port << ": " << p->output();

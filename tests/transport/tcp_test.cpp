@@ -1,4 +1,5 @@
-// Data connections over tcp as others on the network see them: sealed messages that somebody changes, repeats or cuts, and strangers.
+// Data connections over tcp as others on the network see them: sealed messages that are changed, repeated or cut on the
+// way, and strangers.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -25,10 +26,12 @@ std::vector<std::byte> text(std::size_t n) {
 }
 const Key kKey{1, 2, 3};
 /// n bytes and the tag, in pieces of `piece` bytes.
-std::vector<std::byte> seal(Sealer& s, const Header& h, const std::vector<std::byte>& plain, std::size_t piece = 1 << 20) {
+std::vector<std::byte> seal(Sealer& s, const Header& h, const std::vector<std::byte>& plain,
+                            std::size_t piece = 1 << 20) {
   std::vector<std::byte> out(plain.size() + kTagBytes);
   s.begin(h);
-  for (std::size_t i = 0; i < plain.size(); i += piece) s.update(plain.data() + i, std::min(piece, plain.size() - i), out.data() + i);
+  for (std::size_t i = 0; i < plain.size(); i += piece)
+    s.update(plain.data() + i, std::min(piece, plain.size() - i), out.data() + i);
   s.end(out.data() + plain.size());
   return out;
 }
@@ -72,11 +75,12 @@ TEST(Seal, NoTwoDirectionsConnectionsOrJobsShareAKey) {
   for (auto& data_key : {Key{1}, Key{2}})
     for (std::uint32_t epoch : {1, 2})
       for (auto [from, to] : {std::pair{0, 1}, {1, 0}, {1, 2}})
-        for (auto& [x, y] : {std::pair{a, b}, {b, a}, {a, a}}) keys.insert(direction_key(data_key, epoch, from, to, x, y));
+        for (auto& [x, y] : {std::pair{a, b}, {b, a}, {a, a}})
+          keys.insert(direction_key(data_key, epoch, from, to, x, y));
   EXPECT_EQ(keys.size(), 2u * 2 * 3 * 3);
 }
 
-/// What has arrived, as bytes; nothing is ever lost or commanded here.
+/// Arrived payloads, as bytes; no losses or control messages occur here.
 struct Received final : Sink {
   void data(Arrival a) override { bytes.insert(bytes.end(), a.bytes, a.bytes + a.header.bytes), ++messages; }
   void make_room(int) override {}
@@ -86,7 +90,7 @@ struct Received final : Sink {
   std::vector<std::byte> bytes;
   int messages = 0;
 };
-/// Passes what comes to `port` on to `to`, after `change` has seen the bytes and their place in the stream.
+/// Forwards bytes from `port` to `to`, after `change` has seen them and their place in the stream.
 class Proxy {
  public:
   using Change = std::function<void(std::vector<char>& bytes, std::size_t place)>;
@@ -137,13 +141,16 @@ class Pair {
     port = port_of(l0.address);
     std::vector<std::string> addresses{l0.address, l1.address}, nonces{std::string(32, 'x'), std::string(32, 'y')};
     auto keys = [](const std::string& s) { return s.empty() ? std::nullopt : std::optional(derive_keys(s)); };
-    zero = make_tcp_data(std::move(l0), {.rank = 0, .epoch = 9, .addresses = addresses, .nonces = nonces, .keys = keys(secret0)},
+    zero = make_tcp_data(std::move(l0),
+                         {.rank = 0, .epoch = 9, .addresses = addresses, .nonces = nonces, .keys = keys(secret0)},
                          [this](int r) { up.push_back(r); });
     if (change) {
       proxy = std::make_unique<Proxy>(port, change);
       addresses[0] = proxy->address();
     }
-    one = make_tcp_data(std::move(l1), {.rank = 1, .epoch = 9, .addresses = addresses, .nonces = nonces, .keys = keys(secret1)}, [](int) {});
+    one = make_tcp_data(std::move(l1),
+                        {.rank = 1, .epoch = 9, .addresses = addresses, .nonces = nonces, .keys = keys(secret1)},
+                        [](int) {});
     one->connect(0);
   }
   void send(std::uint32_t chunk, const std::vector<std::byte>& bytes) {
@@ -184,14 +191,15 @@ TEST(TcpData, MessagesOfAllSizesArriveInOrder) {
   }
 }
 TEST(TcpData, AChangedBitEndsTheConnection) {
-  // Beyond the greeting: in a header, in a payload, in a tag.
+  // Beyond the handshake: in a header, in a payload, in a tag.
   for (std::size_t at : {64 + 16 + 40, 64 + 16 + 64 + 500, 64 + 16 + 64 + 1000 + 3}) {
     Pair p(kSecret, kSecret, [&](std::vector<char>& bytes, std::size_t place) {
       if (at >= place && at < place + bytes.size()) bytes[at - place] ^= 1;
     });
     p.send(0, text(1000));
     EXPECT_TRUE(p.run([&] { return !p.how.empty(); }));
-    EXPECT_TRUE(p.how == "sent a message that is not authentic" || p.how == "sent a message that makes no sense") << p.how;
+    EXPECT_TRUE(p.how == "sent a message that is not authentic" || p.how == "sent a message that makes no sense")
+        << p.how;
     EXPECT_EQ(p.received.messages, 0);
   }
 }
@@ -199,8 +207,8 @@ TEST(TcpData, ARepeatedMessageEndsTheConnection) {
   std::vector<char> seen;
   Pair p(kSecret, kSecret, [&](std::vector<char>& bytes, std::size_t) {
     seen.insert(seen.end(), bytes.begin(), bytes.end());
-    constexpr std::size_t kGreeting = 64 + 16, kMessage = 64 + 100 + 16;
-    if (seen.size() == kGreeting + kMessage) bytes.insert(bytes.end(), seen.begin() + kGreeting, seen.end());
+    constexpr std::size_t kHandshake = 64 + 16, kMessage = 64 + 100 + 16;
+    if (seen.size() == kHandshake + kMessage) bytes.insert(bytes.end(), seen.begin() + kHandshake, seen.end());
   });
   p.send(0, text(100));
   EXPECT_TRUE(p.run([&] { return !p.how.empty(); }));
@@ -225,11 +233,12 @@ TEST(TcpData, StrangersAreClosedAndTheJobGoesOn) {
   auto stranger = [&](std::string_view says) {
     strangers.emplace_back(::socket(AF_INET, SOCK_STREAM, 0));
     ASSERT_EQ(::connect(strangers.back().get(), at.get(), at.size), 0);
-    ASSERT_EQ(::send(strangers.back().get(), says.data(), says.size(), MSG_NOSIGNAL), static_cast<ssize_t>(says.size()));
+    ASSERT_EQ(::send(strangers.back().get(), says.data(), says.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(says.size()));
   };
   auto header = [](auto change) {
     Header h;
-    h.type = MessageType::hello;
+    h.type = MessageType::handshake;
     h.epoch = 9;
     h.src = 1;
     change(h);

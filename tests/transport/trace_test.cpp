@@ -1,4 +1,4 @@
-// Spans of all ranks in one file on one clock, and what they add up to.
+// Spans of all ranks in one file on one clock, and their totals.
 #include "bora/transport/trace.h"
 #include <filesystem>
 #include <fstream>
@@ -8,12 +8,15 @@
 namespace bora::transport {
 namespace {
 using trace::Kind;
-trace::Span span(Kind kind, std::int64_t begin, std::int64_t end) { return {kind, 0, 0, trace::label("x"), begin, end}; }
+trace::Span span(Kind kind, std::int64_t begin, std::int64_t end) {
+  return {kind, 0, 0, trace::label("x"), begin, end};
+}
 constexpr std::int64_t ms = 1000000;
 
 TEST(Trace, TotalsCountWhatOverlapsOnceAndOnlyWithinSteps) {
-  auto t = trace::totals({span(Kind::step, 0, 10 * ms), span(Kind::step, 20 * ms, 30 * ms), span(Kind::kernel, 1 * ms, 3 * ms),
-                          span(Kind::kernel, 2 * ms, 5 * ms), span(Kind::kernel, 12 * ms, 15 * ms), span(Kind::collective, 8 * ms, 22 * ms),
+  auto t = trace::totals({span(Kind::step, 0, 10 * ms), span(Kind::step, 20 * ms, 30 * ms),
+                          span(Kind::kernel, 1 * ms, 3 * ms), span(Kind::kernel, 2 * ms, 5 * ms),
+                          span(Kind::kernel, 12 * ms, 15 * ms), span(Kind::collective, 8 * ms, 22 * ms),
                           span(Kind::collective, 9 * ms, 21 * ms), span(Kind::wait, 29 * ms, 40 * ms)});
   EXPECT_EQ(t.steps, 2);
   EXPECT_DOUBLE_EQ(t.step, 0.020);
@@ -56,9 +59,10 @@ TEST(Trace, OneFileForAllRanks) {
     for (int r = 0; r < 3; ++r) {
       auto pid = "{\"pid\":" + std::to_string(r);
       EXPECT_NE(s.find(pid + ",\"ph\":\"M\""), std::string::npos) << s;
-      EXPECT_NE(s.find("\"cat\":\"collective\",\"name\":\"all_reduce sum f32[5000] seq 0 axis data\",\"ph\":\"b\",\"id\":\"" +
-                       std::to_string(r) + ".0\""),
-                std::string::npos)
+      EXPECT_NE(
+          s.find("\"cat\":\"collective\",\"name\":\"all_reduce sum f32[5000] seq 0 axis data\",\"ph\":\"b\",\"id\":\"" +
+                 std::to_string(r) + ".0\""),
+          std::string::npos)
           << s;
     }
     EXPECT_NE(s.find("\"name\":\"step \\\"1\\\"\",\"ph\":\"X\""), std::string::npos) << s;

@@ -1,4 +1,4 @@
-// values.h -- what ranks hold in tests of collectives, and what must come out.
+// values.h -- inputs of ranks in tests of collectives, and the expected results.
 #pragma once
 #include <atomic>
 #include <cstring>
@@ -27,7 +27,7 @@ template <class T> struct Memory {
 };
 using Bytes = std::vector<std::byte, Memory<std::byte>>;
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-/// What rank r holds for test `salt`: numbers whose sums round differently in every order.
+/// Rank r's input for test `salt`: numbers whose sums round differently in every order.
 inline Bytes made(Dtype d, int rank, std::int64_t n, int salt = 0) {
   auto state = static_cast<std::uint32_t>(rank * 7919 + salt + 1);
   auto g = [&] { return state = state * 1664525u + 1013904223u; };

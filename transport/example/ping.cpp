@@ -1,5 +1,7 @@
-// ping.cpp -- the transport alone: every rank says who it is, sums a vector with the others, and times small and large sums.
-//   BORA_ROOT=127.0.0.1:29650 BORA_SIZE=2 BORA_RANK=0 ./bora_ping &   BORA_ROOT=127.0.0.1:29650 BORA_SIZE=2 BORA_RANK=1 ./bora_ping
+// ping.cpp -- the transport alone: every rank prints its name, sums a vector with the others, and times small and large
+// sums.
+//   BORA_ROOT=127.0.0.1:29650 BORA_SIZE=2 BORA_RANK=0 ./bora_ping &
+//   BORA_ROOT=127.0.0.1:29650 BORA_SIZE=2 BORA_RANK=1 ./bora_ping
 //   ./bora_ping --threads N      ranks as threads of this process
 #include <unistd.h>
 #include <algorithm>
@@ -15,7 +17,8 @@
 
 namespace bt = bora::transport;
 
-/// Microseconds of f: the median of batches of ten back to back, so that ranks that leave a barrier at different times do not matter.
+/// Microseconds of f: the median of batches of ten calls back to back, so that ranks leaving a barrier at different
+/// times do not matter.
 template <class F> double median_us(bt::Context& c, const bt::Group& all, int batches, F f) {
   std::vector<double> times;
   for (int i = 0; i < batches; ++i) {

@@ -10,7 +10,7 @@ std::size_t up_to(std::size_t n, std::size_t unit) { return (n + unit - 1) / uni
 }  // namespace
 
 Arena* Arena::mine() {
-  // Never destroyed: what was allocated in it may outlive static storage.
+  // Never destroyed: its allocations may outlive static storage.
   static Arena* arena = []() -> Arena* {
     try {
       made_ = new Arena;
@@ -24,20 +24,21 @@ Arena* Arena::mine() {
 std::atomic<Arena*> Arena::made_{nullptr};
 Arena::Arena()
     : fd_(::memfd_create("bora-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING)),
-      bytes_(up_to(static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)),
-                   kHugePage)) {
-  // Pages come when they are touched. Sealed: a peer need not fear that the memory goes away under it.
+      bytes_(
+          up_to(static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)),
+                kHugePage)) {
+  // Pages are allocated when touched. Sealed: the memory cannot shrink under a peer.
   bool made = ::ftruncate(fd_.get(), static_cast<off_t>(bytes_)) == 0 &&
               ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
   check<TransportError>(made, "cannot make shared memory: ", std::strerror(errno));
   auto whole = ::mmap(nullptr, bytes_ + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   check<TransportError>(whole != MAP_FAILED, "cannot map shared memory: ", std::strerror(errno));
   auto aligned = up_to(reinterpret_cast<std::uintptr_t>(whole), kHugePage);
-  auto p = ::mmap(reinterpret_cast<void*>(aligned), bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                  fd_.get(), 0);
+  auto p = ::mmap(reinterpret_cast<void*>(aligned), bytes_, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd_.get(), 0);
   check<TransportError>(p != MAP_FAILED, "cannot map shared memory: ", std::strerror(errno));
   ::madvise(p, bytes_, MADV_HUGEPAGE);  // advice: refusal changes speed only
-  ::madvise(p, bytes_, MADV_DONTFORK);  // a child must not write what the parent's peers read
+  ::madvise(p, bytes_, MADV_DONTFORK);  // a child must not write memory that the parent's peers read
   base_ = static_cast<std::byte*>(p);
   free_.emplace(0, bytes_);
 }
@@ -62,7 +63,8 @@ std::shared_ptr<void> Arena::allocate(std::size_t bytes) {
 }
 void Arena::give(std::uint64_t offset, std::size_t bytes) noexcept {
   std::lock_guard lock(m_);
-  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(bytes));
   auto next = free_.lower_bound(offset);
   if (next != free_.end() && offset + bytes == next->first) {
     bytes += next->second;
@@ -77,7 +79,7 @@ void Arena::give(std::uint64_t offset, std::size_t bytes) noexcept {
   }
   try {
     free_.emplace(offset, bytes);
-  } catch (const std::bad_alloc&) {}  // no room to remember it
+  } catch (const std::bad_alloc&) {}  // no memory to record the hole: it is lost
 }
 
 ArenaView::ArenaView(const Descriptor& fd) {

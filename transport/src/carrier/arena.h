@@ -1,4 +1,5 @@
-// arena.h -- memory of this process that its peers on the host can read: one file in memory, mapped by whoever was sent its descriptor.
+// arena.h -- memory of this process that its peers on the host can read: one memfd, mapped by the peers that got its
+// descriptor.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -15,9 +16,10 @@ class Arena {
   /// The process's own, made at the first call and kept to its end; null where the kernel refuses.
   static Arena* mine();
   static Arena* there_is() { return made_.load(std::memory_order_acquire); }
-  /// 64-byte aligned (2 MiB and more: to 2 MiB), zero at first. Error if it is full: it is as large as the machine's memory.
+  /// 64-byte aligned (2 MiB and more: to 2 MiB), zero at first. Error if the arena is full: it is as large as the
+  /// machine's memory.
   std::shared_ptr<void> allocate(std::size_t bytes);
-  /// Where n bytes at p lie in it; nothing if they do not.
+  /// The offset of the n bytes at p; nullopt if they are not in the arena.
   std::optional<std::uint64_t> offset_of(const std::byte* p, std::size_t n) const {
     auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(base_));
     if (at >= bytes_ || n > bytes_ - at) return std::nullopt;

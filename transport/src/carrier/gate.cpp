@@ -14,12 +14,13 @@
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
-constexpr std::uint32_t kListener = 0, kBell = 1, kFirst = 2;  // the outer side of passage n is 2 n, the inner one 2 n + 1
-constexpr auto kPatience = 6s;                                 // ZeroMQ's own, with a handshake, is 5 s
-constexpr auto kPause = 100ms;                                 // without descriptors
+// Indices of epoll: passage n has 2 n for its outer side and 2 n + 1 for its inner one.
+constexpr std::uint32_t kListener = 0, kBell = 1, kFirst = 2;
+constexpr auto kPatience = 6s;  // ZeroMQ's own limit, for a handshake, is 5 s
+constexpr auto kPause = 100ms;  // without descriptors
 constexpr auto kLastWords = 1s;
-constexpr std::size_t kSignature = 10;  // bytes: 0xff, a length, 0x7f
-constexpr std::size_t kGreeting = 64;  // bytes that ZeroMQ answers to everybody
+constexpr std::size_t kSignature = 10;    // bytes: 0xff, a length, 0x7f
+constexpr std::size_t kGreeting = 64;     // bytes of ZMTP's greeting, which ZeroMQ sends to every peer
 constexpr int kAccepts = 16, kReads = 4;  // before others have their turn
 constexpr unsigned kUserTimeout = 10000;  // ms that the kernel tries to send
 
@@ -42,10 +43,12 @@ std::string host_of(const SocketAddress& a) {
 
 Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers)
     : name_("bora-gate-" + hex(random_bytes(16))), most_(strangers), listener_(std::move(listener)) {
-  inside.set(ZMQ_IPC_FILTER_UID, static_cast<int>(::geteuid()));  // abstract names are seen by all users of a host
+  // Abstract names are visible to all users of a host.
+  inside.set(ZMQ_IPC_FILTER_UID, static_cast<int>(::geteuid()));
   auto endpoint = "ipc://@" + name_;
-  check<TransportError>(attach(zmq_bind, inside.get(), endpoint.c_str()), "cannot make a gate: ", zmq_strerror(zmq_errno()));
-  int seconds = 5;  // until then the kernel keeps to itself who says nothing
+  check<TransportError>(attach(zmq_bind, inside.get(), endpoint.c_str()),
+                        "cannot make a gate: ", zmq_strerror(zmq_errno()));
+  int seconds = 5;  // for so long the kernel hides a silent connection
   setsockopt(listener_.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
   epoll_.add(listener_.get(), kListener);
   epoll_.add(bell_.get(), kBell);
@@ -60,8 +63,9 @@ void Gate::keep(int descriptor) {
   UnixAddress peer("");
   peer.size = sizeof peer.text;
   if (descriptor < 0 || ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer.text), &peer.size) != 0) return;
-  // What take_in called itself.
-  std::string_view name(peer.text.sun_path + 1, peer.size - std::min<std::size_t>(peer.size, offsetof(sockaddr_un, sun_path) + 1));
+  // The name bound by connect_inner.
+  std::string_view name(peer.text.sun_path + 1,
+                        peer.size - std::min<std::size_t>(peer.size, offsetof(sockaddr_un, sun_path) + 1));
   if (!name.starts_with(name_ + "-")) return;
   std::uint32_t id = 0;
   std::from_chars(name.data() + name_.size() + 1, name.data() + name.size(), id);
@@ -96,10 +100,10 @@ void Gate::run() {
       auto found = passages_.find(index / 2);
       if (index >= kFirst && found != passages_.end() && !serve(found->first, found->second)) passages_.erase(found);
     }
-    if (news && listening_) accept();  // last: what has come may tell who is a rank
+    if (news && listening_) accept();  // last: bytes forwarded before may show which connections are ranks'
   }
 }
-/// Takes what others have asked for.
+/// Carries out the requests of other threads.
 void Gate::obey() {
   std::vector<std::uint32_t> keep;
   bool close = false;
@@ -137,15 +141,15 @@ void Gate::accept() {
     auto error = errno;
     if (fd >= 0 && take_in(Descriptor(fd), host_of(from))) continue;
     if (fd < 0 && !out_of_descriptors(error)) return;
-    if (evict()) continue;  // in favour of who comes
-    // All there are are ranks', or the program's: it need not be told of every connection that waits.
+    if (evict()) continue;  // in favour of the new connection
+    // All descriptors are the ranks' or the program's: do not poll for waiting connections.
     epoll_.remove(listener_.get());
     listening_ = false;
     again_ = Clock::now() + kPause;
     return;
   }
 }
-/// False if there is no descriptor for its way in.
+/// False if the system lacks resources for it.
 bool Gate::take_in(Descriptor outer, std::string from) {
   auto strangers = std::count_if(passages_.begin(), passages_.end(), [](auto& p) { return !p.second.kept; });
   if (static_cast<std::size_t>(strangers) >= most_) evict();
@@ -158,10 +162,11 @@ bool Gate::take_in(Descriptor outer, std::string from) {
     epoll_.add(outer.get(), 2 * id);
   } catch (const TransportError&) { return false; }
   auto p = passages_.emplace(id, Passage{.outer = {std::move(outer)}, .from = std::move(from)}).first;
-  if (!serve(id, p->second)) passages_.erase(p);  // the kernel shows a connection when it has said something
+  // The kernel hides a connection until bytes have arrived, so there are some to read.
+  if (!serve(id, p->second)) passages_.erase(p);
   return true;
 }
-/// Once a connection has said what each one of ZeroMQ's begins with. False if it said something else, or cannot be passed on.
+/// Connects to ZeroMQ once the peer has sent ZMTP's signature. False if it sent other bytes, or cannot be connected.
 bool Gate::open_inner(std::uint32_t id, Passage& p) {
   auto& said = p.inner.waiting;
   char bytes[kSignature];
@@ -172,7 +177,7 @@ bool Gate::open_inner(std::uint32_t id, Passage& p) {
   if (said[0] != '\xff' || (said.size() == kSignature && !(said.back() & 1))) return false;
   return said.size() < kSignature || connect_inner(id, p);
 }
-/// False if ZeroMQ has gone; where the system is short of something, or ZeroMQ is busy, it is tried again soon.
+/// False if ZeroMQ has gone; if the system lacks resources, or ZeroMQ is busy, the connection is retried soon.
 bool Gate::connect_inner(std::uint32_t id, Passage& p) {
   UnixAddress me(name_ + "-" + std::to_string(id)), inside(name_);
   Descriptor inner(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -186,14 +191,17 @@ bool Gate::connect_inner(std::uint32_t id, Passage& p) {
   p.inner.socket = std::move(inner);
   return true;
 }
-/// Ends one that is not known: of those who got least far (without the job's secret that is a greeting), and where most of them come from.
-/// False if there is none.
+/// Ends a stranger's connection: one of those that got least far (without the job's secret: to ZMTP's greeting), from
+/// the address that has most of them. False if there is none.
 bool Gate::evict() {
   std::map<std::string, int> count;
   for (auto& [id, p] : passages_)
     if (!p.kept) ++count[p.from];
-  auto rank = [&](const Passage& p) { return std::pair{(p.inner.socket ? 0 : 1) + (p.answered <= kGreeting ? 1 : 0), count[p.from]}; };
-  std::vector<Passages::iterator> worst;  // of them any: how long it takes to get farther is not the same for all
+  auto rank = [&](const Passage& p) {
+    return std::pair{(p.inner.socket ? 0 : 1) + (p.answered <= kGreeting ? 1 : 0), count[p.from]};
+  };
+  // A random one of these: connections differ in how long they take to get farther.
+  std::vector<Passages::iterator> worst;
   for (auto it = passages_.begin(); it != passages_.end(); ++it) {
     if (it->second.kept) continue;
     if (!worst.empty() && rank(it->second) > rank(worst[0]->second)) worst.clear();
@@ -206,18 +214,20 @@ bool Gate::evict() {
 bool Gate::serve(std::uint32_t id, Passage& p) {
   std::size_t asked = 0;
   try {
-    if (!p.inner.socket && !(p.inner.waiting.size() == kSignature ? connect_inner(id, p) : open_inner(id, p))) return false;
+    if (!p.inner.socket && !(p.inner.waiting.size() == kSignature ? connect_inner(id, p) : open_inner(id, p)))
+      return false;
   } catch (const TransportError&) { starved_ = true; }
   if (!p.inner.socket) return true;
   auto both = [&] { return pass(p.outer, p.inner, asked) && pass(p.inner, p.outer, p.answered); };
-  if (!both()) return both(), false;  // one has gone: its last words, and those to it
+  if (!both()) return both(), false;  // one side has gone: forward its last bytes, and those to it
   try {
     watch(2 * id, p.outer, p.inner.waiting.empty());
     watch(2 * id + 1, p.inner, p.outer.waiting.empty());
   } catch (const TransportError&) { return false; }
   return true;
 }
-/// Passes on what has come; false if the connection has ended. What the other side does not take waits, and nothing is read meanwhile.
+/// Forwards arrived bytes; false if the connection has ended. Bytes that the other side does not take wait, and nothing
+/// is read meanwhile.
 bool Gate::pass(Side& from, Side& to, std::size_t& bytes) {
   auto put = [&](const char* data, std::size_t n) -> ssize_t {
     ssize_t sent = 0;

@@ -1,5 +1,5 @@
-// gate.h -- the door in front of a ZeroMQ socket. ZeroMQ accepts as many connections as come, until there are no descriptors left; the gate
-// accepts for it, few that are not known at a time and none of them for long, and passes bytes on through a unix socket.
+// gate.h -- a proxy in front of a ZeroMQ socket. ZeroMQ accepts connections until no descriptors are left; the gate
+// accepts for it, limits the number and the age of unknown connections, and forwards bytes through a unix socket.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -18,26 +18,28 @@
 namespace bora::transport {
 class Gate {
  public:
-  /// Connections to `listener` (which listens) become connections to `inside`, a ROUTER that nothing else may reach: it is bound here.
-  /// At most `strangers` that are not kept are open, and none longer than a few seconds. TransportError.
+  /// Forwards connections to `listener` (which listens) to `inside`, a ROUTER that must not be reachable otherwise: it
+  /// is bound here. At most `strangers` connections that are not kept are open, and none longer than a few seconds.
+  /// TransportError.
   Gate(Descriptor listener, Socket& inside, std::size_t strangers);
-  /// When `inside` has been closed, and its context with it: what it said last still leaves.
+  /// To be called after `inside` and its context have been closed: their last messages are still forwarded.
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
-  /// The connection on which ZeroMQ received a message, by its descriptor (Frame::connection), is a rank's: it stays.
+  /// The connection on which ZeroMQ received a message, given by its descriptor (Frame::connection), is a rank's: it
+  /// stays.
   void keep(int descriptor);
-  /// Nobody comes in any more.
+  /// Accepts no more connections.
   void close();
 
  private:
   struct Side {
     Descriptor socket;
-    std::vector<char> waiting = {};  // for this side, which takes nothing now
+    std::vector<char> waiting = {};  // bytes for this side, which takes none now
     std::uint32_t events = EPOLLIN;
   };
   struct Passage {
-    Side outer = {}, inner = {};  // inner: once ZeroMQ's signature has come
+    Side outer = {}, inner = {};  // inner: once ZMTP's signature has arrived
     Clock::time_point since = Clock::now();
     std::string from = {};     // address, without port
     std::size_t answered = 0;  // bytes that ZeroMQ sent
@@ -64,11 +66,11 @@ class Gate {
   Passages passages_;
   std::uint32_t last_ = 0;
   std::minstd_rand random_{std::random_device{}()};
-  bool listening_ = true, starved_ = false;  // starved: of what an inner side needs
-  Clock::time_point again_ = {};  // when it listens again, after there was no descriptor
+  bool listening_ = true, starved_ = false;  // starved: of resources for an inner side
+  Clock::time_point again_ = {};             // when to listen again, after a lack of descriptors
   std::vector<char> buffer_ = std::vector<char>(64 << 10);
   std::mutex mutex_;
-  std::vector<std::uint32_t> keep_;  // what others asked for
+  std::vector<std::uint32_t> keep_;  // requests of other threads
   bool close_ = false;
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -1,11 +1,12 @@
-// mpi_data.h -- data over MPI (BORA_CARRIER=mpi), for clusters with a fast fabric. Builds without BORA_MPI have mpi/none.cpp.
+// mpi_data.h -- data over MPI (BORA_CARRIER=mpi), for clusters with a fast fabric. Builds without BORA_MPI have
+// mpi/none.cpp.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include "carrier/data_path.h"
 
 namespace bora::transport {
-/// ConfigError if this build has no MPI, or if nobody started this process as a rank of an MPI job.
+/// ConfigError if this build has no MPI, or if this process was not started as a rank of an MPI job.
 void check_mpi();
 
 struct MpiOptions {
@@ -13,7 +14,8 @@ struct MpiOptions {
   std::uint32_t epoch = 0;
   double timeout_s = 120;  // for all ranks to meet
 };
-/// Begins MPI if the program has not; it then ends with the process, but not after a loss. All ranks of the MPI job call it, and they are
-/// those of this one. ConfigError if they are not, or if MPI may not be used from several threads; JoinTimeout.
+/// Initialises MPI if the program has not; it is then finalised at the end of the process, but not after a loss. All
+/// ranks of the MPI job call it, and they must be the ranks of this job. ConfigError if they are not, or if MPI may not
+/// be used from several threads; JoinTimeout.
 std::unique_ptr<DataPath> make_mpi_data(const MpiOptions&, Up);
 }  // namespace bora::transport

@@ -7,8 +7,8 @@
 
 namespace bora::transport {
 namespace {
-constexpr int kMemoryFirst = 64;  // looks at memory for each look at sockets, which takes a system call
-/// This thread takes in what has come, and afterwards looks itself at what has ended.
+constexpr int kMemoryFirst = 64;  // polls of memory for each poll of sockets, which takes a system call
+/// This thread is inside receive, and checks afterwards itself which collectives have ended.
 thread_local bool receiving = false;
 struct Receiving {
   Receiving() { receiving = true; }
@@ -30,21 +30,30 @@ std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, in
   if (j.mpi) return make_mpi_data(*j.mpi, std::move(up));
   if (j.data)
     return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
-                                     ZmqData::Options{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .keys = j.keys, .gate = j.data_gate.get()},
+                                     ZmqData::Options{.rank = rank,
+                                                      .epoch = j.epoch,
+                                                      .addresses = std::move(j.addresses),
+                                                      .keys = j.keys,
+                                                      .gate = j.data_gate.get()},
                                      std::move(up));
-  TcpOptions o{.rank = rank, .epoch = j.epoch, .addresses = std::move(j.addresses), .nonces = std::move(j.nonces), .keys = j.keys, .strangers = j.strangers};
+  TcpOptions o{.rank = rank,
+               .epoch = j.epoch,
+               .addresses = std::move(j.addresses),
+               .nonces = std::move(j.nonces),
+               .keys = j.keys,
+               .strangers = j.strangers};
   return make_tcp_data(std::move(j.tcp), std::move(o), std::move(up));
 }
 
 class NetLink final : public Link {
  public:
-  NetLink(const StarOptions& o, Joined j)
+  NetLink(const ControlOptions& o, Joined j)
       : rank_(o.rank),
         gate_(std::move(j.gate)),
         data_gate_(std::move(j.data_gate)),
         context_(j.context),
-        doorkeeper_(std::move(j.doorkeeper)),
-        star_(o, std::move(j.star), std::move(j.who), [this] { progress_bell_.ring(); }),
+        authenticator_(std::move(j.authenticator)),
+        control_(o, std::move(j.control), std::move(j.who), [this] { progress_bell_.ring(); }),
         wire_(between_hosts(j, context_, o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
@@ -55,8 +64,9 @@ class NetLink final : public Link {
     progress_epoll_.add(progress_bell_.get(), 0);
     for (auto* e : {&leader_epoll_, &progress_epoll_}) {
       auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
-      // While another thread leads, news is that one's: the progress thread is told of it once and does not stay awake until it is taken.
-      e->add(star_.descriptor(), 1, e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : EPOLLIN | EPOLLET);
+      // While another thread leads, it takes the events: the progress thread is woken once and does not stay awake
+      // until they are taken.
+      e->add(control_.descriptor(), 1, e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : EPOLLIN | EPOLLET);
       e->add(wire_->descriptor(), 2, events);
       if (shm_) e->add(shm_->descriptor(), 3, events);
     }
@@ -85,7 +95,7 @@ class NetLink final : public Link {
     else if (h.payload() > 0) w.copy.assign(bytes, bytes + h.payload());
     p.waiting.push_back(std::move(w));
   }
-  void to_judge(std::string message) override { star_.to_judge(std::move(message)); }
+  void to_coordinator(std::string message) override { control_.to_coordinator(std::move(message)); }
   bool receive(Sink& sink) override {
     Receiving here;
     bool any = shm_ && shm_->receive(sink);
@@ -93,21 +103,21 @@ class NetLink final : public Link {
     if (by_memory() && ++without_sockets_ < kMemoryFirst && !slept_.load(std::memory_order_relaxed)) return any;
     slept_ = false;
     without_sockets_ = 0;
-    any = star_.receive(sink) || any;
+    any = control_.receive(sink) || any;
     if (stopped_ || !wire_->receive(sink)) return any;
-    if (shm_) shm_->receive(sink);  // who sleeps is told of what that passed on, or let go of, by memory
+    if (shm_) shm_->receive(sink);  // wakes sleeping peers for data forwarded or buffers released through memory
     return true;
   }
   void tick(Clock::time_point now, Sink& sink) override {
     without_sockets_ = kMemoryFirst;
-    star_.tick(now, sink);
+    control_.tick(now, sink);
     if (stopped_) return;
     for (auto& [r, how] : wire_->broken(now))
-      to_judge(Writer()
-                   .num(Control::aborted)
-                   .num(static_cast<std::int32_t>(r))
-                   .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)
-                   .take());
+      to_coordinator(Writer()
+                         .num(Control::aborted)
+                         .num(static_cast<std::int32_t>(r))
+                         .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)
+                         .take());
   }
   void watch(bool leading, bool busy) override {
     bool armed = !leading && (busy || wire_->sending());
@@ -125,7 +135,7 @@ class NetLink final : public Link {
   bool ready() override {
     if (shm_) {
       if (shm_->ready()) return true;
-      if (++looks_ % kMemoryFirst != 0) return false;  // memory is looked at often, the rest now and then
+      if (++looks_ % kMemoryFirst != 0) return false;  // memory is polled often, the rest now and then
     }
     epoll_event e;
     return leader_epoll_.wait(&e, 1, 0) > 0;
@@ -139,7 +149,7 @@ class NetLink final : public Link {
     }
     epoll_event e[4];
     (leader ? leader_epoll_ : progress_epoll_).wait(e, 4, static_cast<int>(limit.count()));
-    slept_ = true;  // and something other than data may have ended it
+    slept_ = true;  // and an event other than data may have ended it
     if (leader) leader_bell_->clear();
     else progress_bell_.clear();
   }
@@ -159,7 +169,7 @@ class NetLink final : public Link {
     return private_memory(bytes);
   }
   bool must_meet() const override { return true; }
-  std::string who(int r) const override { return star_.who(r); }
+  std::string who(int r) const override { return control_.who(r); }
 
  private:
   struct Waiting final : Owner {
@@ -178,7 +188,8 @@ class NetLink final : public Link {
   };
   Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
   void without_memory(int r, const std::string& why) {
-    std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(), why.c_str());
+    std::fprintf(stderr, "warning: no shared memory with %s, so data goes as between hosts: %s\n", who(r).c_str(),
+                 why.c_str());
     wire_->connect(r);
     up(r, wire_.get());
   }
@@ -187,7 +198,8 @@ class NetLink final : public Link {
     if (p.path) return;
     p.path = path;
     only_memory_ = std::all_of(peers_.begin(), peers_.end(), [&](auto& q) { return !q.path || q.path == shm_.get(); });
-    for (auto& w : std::exchange(p.waiting, {})) path->send(r, w.header, w.hold ? w.bytes : w.copy.data(), w.hold ? &w : nullptr);
+    for (auto& w : std::exchange(p.waiting, {}))
+      path->send(r, w.header, w.hold ? w.bytes : w.copy.data(), w.hold ? &w : nullptr);
   }
 
   int rank_;
@@ -196,8 +208,8 @@ class NetLink final : public Link {
   Epoll leader_epoll_, progress_epoll_;
   std::unique_ptr<Gate> gate_, data_gate_;
   ZmqContext context_;
-  std::unique_ptr<Doorkeeper> doorkeeper_;
-  Star star_;
+  std::unique_ptr<Authenticator> authenticator_;
+  ControlPlane control_;
   std::unique_ptr<DataPath> wire_;  // between hosts
   std::vector<std::string> shm_names_;
   std::unique_ptr<DataPath> shm_;
@@ -210,7 +222,7 @@ class NetLink final : public Link {
 };
 }  // namespace
 
-std::unique_ptr<Link> make_net_link(const StarOptions& o, Joined j) {
+std::unique_ptr<Link> make_net_link(const ControlOptions& o, Joined j) {
   return std::make_unique<NetLink>(o, std::move(j));
 }
 }  // namespace bora::transport

@@ -7,25 +7,27 @@
 #include "carrier/shm_data.h"
 #include "carrier/tcp_data.h"
 #include "carrier/zmq_data.h"
-#include "control/star.h"
+#include "control/control_plane.h"
+#include "wire/authenticator.h"
 #include "wire/link.h"
 
 namespace bora::transport {
-/// What joining a job leaves behind.
+/// The results of joining a job.
 struct Joined {
-  std::unique_ptr<Gate> gate, data_gate;  // rank 0: of the root's port; with BORA_CARRIER=zmq: of that of data. Longer than the context
-  std::size_t strangers = 64;             // at a time on each port
+  // Of rank 0's root port; of the data port with BORA_CARRIER=zmq. Outlive the context.
+  std::unique_ptr<Gate> gate, data_gate;
+  std::size_t strangers = 64;  // open at a time on each port
   ZmqContext context;
   std::optional<JobKeys> keys;
-  std::unique_ptr<Doorkeeper> doorkeeper;
-  TcpListener tcp;            // for data between hosts, or with BORA_CARRIER=zmq
-  Socket data, data_monitor;  // a ROUTER instead, or
+  std::unique_ptr<Authenticator> authenticator;
+  TcpListener tcp;            // for data between hosts, or
+  Socket data, data_monitor;  // with BORA_CARRIER=zmq: a ROUTER, or
   std::optional<MpiOptions> mpi;
-  StarSockets star;
+  ControlSockets control;
   ShmListener shm;
   std::uint32_t epoch = 0;
   std::vector<std::string> who, addresses, nonces;  // by rank
   std::vector<std::string> shm_names;       // by rank; empty: not on this host, or not wanted
 };
-std::unique_ptr<Link> make_net_link(const StarOptions&, Joined);
+std::unique_ptr<Link> make_net_link(const ControlOptions&, Joined);
 }  // namespace bora::transport

@@ -1,4 +1,4 @@
-// pool.h -- memory for messages on their way.
+// pool.h -- memory for messages under way.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -7,7 +7,7 @@
 #include "schedule/schedule.h"
 
 namespace bora::transport {
-/// Memory for messages: the large buffers are used again, because fresh ones cost page faults.
+/// Memory for messages: large buffers are reused, because fresh ones cost page faults.
 class Pool {
  public:
   using Buffer = std::shared_ptr<std::byte>;

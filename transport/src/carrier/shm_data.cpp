@@ -12,17 +12,18 @@
 namespace bora::transport {
 namespace {
 constexpr std::uint32_t kListener = 0xffffffffu;
-// A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied, or kCopiedAhead
-// where that lets the sender go on (docs/transport.md).
+// A payload below kLent is copied into the ring, a larger one if the receiver cannot map it and it is at most kCopied,
+// or kCopiedAhead where that lets the sender go on (docs/transport.md).
 constexpr std::uint32_t kLent = 4 << 10, kCopiedAhead = 64 << 10;
-/// The first message of a connection, with the memory's descriptor beside it. The other side answers with kTaken, and gets the same back, or
-/// with why the pair must do without; nothing is said in the memory before.
-struct Greeting {
+/// The first message of a connection, with the memory's descriptor attached. The receiver answers kTaken, which the
+/// sender returns, or the reason why the pair cannot share memory; before that nothing is written to the memory.
+struct ShmHandshake {
   std::uint32_t magic = kMagic, epoch = 0, from = 0, to = 0;
 };
 constexpr char kTaken = 'y';
 constexpr std::size_t kWords = 256;  // of an answer
-constexpr auto kLastReads = std::chrono::seconds(1);  // once the job is lost, peers let go of our buffers within this time
+// Once the job is lost, peers release our buffers within this time.
+constexpr auto kLastReads = std::chrono::seconds(1);
 
 class ShmData final : public DataPath {
  public:
@@ -44,10 +45,12 @@ class ShmData final : public DataPath {
     check<TransportError>(::connect(socket.get(), address.get(), address.size) == 0 && same_user(socket.get()),
                           "cannot connect to rank ", r, " on this host: ", std::strerror(errno));
     auto memory = PairMemory::make();
-    Greeting g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
+    ShmHandshake g{.epoch = epoch_, .from = static_cast<std::uint32_t>(rank_), .to = static_cast<std::uint32_t>(r)};
     epoll_.add(socket.get(), static_cast<std::uint32_t>(r));
-    check<TransportError>(pass(socket.get(), &g, sizeof g, memory->descriptor()), "rank ", r, " does not take connections");
-    meeting_[static_cast<std::size_t>(r)] = std::make_unique<Meeting>(Meeting{std::move(socket), std::move(memory), true});
+    check<TransportError>(pass(socket.get(), &g, sizeof g, memory->descriptor()), "rank ", r,
+                          " does not take connections");
+    meeting_[static_cast<std::size_t>(r)] =
+        std::make_unique<Meeting>(Meeting{std::move(socket), std::move(memory), true});
     ++meetings_;
   }
   void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
@@ -58,7 +61,7 @@ class ShmData final : public DataPath {
       auto lent = h;
       auto place = place_for(p, bytes, h.payload());
       if (place) lent.flags |= kInArena;
-      // What is summed is better read from the ring, which is in the cache.
+      // Summands are better read from the ring, which is in the cache.
       bool copied = h.payload() <= (h.flags & kOneWay ? kCopiedAhead : kCopied);
       if (!place && !copied && !(h.flags & kSummed) && p.writer.read()) {
         place = reinterpret_cast<std::uint64_t>(bytes);
@@ -85,12 +88,12 @@ class ShmData final : public DataPath {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       auto p = peers_[r].get();
       if (!p) continue;
-      any = p->writer.take_back() || any;  // also of a job that is lost: its users wait for their buffers
+      any = p->writer.take_back() || any;  // also after a loss: callers wait for their buffers
       if (stopped_) continue;
       if (!p->queue.empty()) any = flush(*p) || any;
       try {
         RingReader::Message m;
-        // One of each: the next may be for a collective that starts when this one has ended.
+        // One message of each peer: the next may be for a collective that starts when this one has ended.
         if (p->reader->next(m)) {
           any = true;
           if (m.header.payload() > kCopied) wake_readers();
@@ -101,7 +104,7 @@ class ShmData final : public DataPath {
         }
       } catch (const TransportError& e) { sink.lost(static_cast<int>(r), e.what()); }
     }
-    for (auto& p : peers_)  // behind all of them: a sum lets go of what came from others
+    for (auto& p : peers_)  // after all of them: a sum releases messages of other peers
       if (!stopped_ && p && p->reader->must_wake()) wake(*p);
     wake_readers();
     return any;
@@ -109,11 +112,12 @@ class ShmData final : public DataPath {
   int descriptor() const override { return epoll_.get(); }
   bool ready() override {
     for (std::size_t i = 0, n = open_.load(std::memory_order_acquire); i < n; ++i)
-      if (auto& p = *open_peers_[i].load(std::memory_order_relaxed); p.reader->ready() || p.writer.returned()) return true;
+      if (auto& p = *open_peers_[i].load(std::memory_order_relaxed); p.reader->ready() || p.writer.returned())
+        return true;
     return false;
   }
   void asleep() override {
-    news_ = true;  // whatever ends the sleep, the sockets are looked at
+    news_ = true;  // after any sleep the sockets are polled
     for (std::size_t i = 0, n = open_.load(std::memory_order_acquire); i < n; ++i) {
       auto& p = *open_peers_[i].load(std::memory_order_relaxed);
       p.reader->asleep();
@@ -150,7 +154,7 @@ class ShmData final : public DataPath {
     bool posted = false;  // among posted_
     std::unique_ptr<ArenaView> arena = nullptr;  // the peer's
   };
-  /// Where the peer can read these bytes itself; nothing if it cannot (yet).
+  /// The place where the peer can read these bytes itself; nullopt if it cannot (yet).
   std::optional<std::uint64_t> place_for(Peer& p, const std::byte* bytes, std::size_t n) {
     auto arena = Arena::there_is();
     auto place = arena ? arena->offset_of(bytes, n) : std::nullopt;
@@ -161,7 +165,7 @@ class ShmData final : public DataPath {
     }
     return std::nullopt;
   }
-  /// A message whose bytes in the ring are few: copied at once, or kept until there is room.
+  /// Sends a message with few bytes in the ring: copied at once, or queued until there is room.
   void post(Peer& p, const Header& h, const std::byte* bytes, std::shared_ptr<const void> pin) {
     Queued q{h, nullptr, {}, std::move(pin)};
     if (auto n = bytes_in_ring(h); n > 0) q.copy.assign(bytes, bytes + n);
@@ -175,7 +179,7 @@ class ShmData final : public DataPath {
     open_peers_[n] = p.get();
     open_.store(n + 1, std::memory_order_release);
     news_ = true;
-    p->reader->asleep();  // until somebody looks
+    p->reader->asleep();  // until a thread polls
   }
   void hand_over(Peer& p, const RingReader::Message& m, Sink& sink) {
     Arrival a{.header = m.header, .bytes = m.payload, .owner = p.reader.get()};
@@ -189,7 +193,7 @@ class ShmData final : public DataPath {
     }
     sink.data(std::move(a));
   }
-  /// New peers and wake-ups; the rings themselves say what has come.
+  /// Handles new peers and wake-ups; messages are found in the rings.
   void take_news() {
     epoll_event e[32];
     int n = epoll_.wait(e, 32, 0);
@@ -203,7 +207,7 @@ class ShmData final : public DataPath {
       else if (peers_[r]) take_from_socket(*peers_[r]);
     }
   }
-  /// Wake-ups, and the peer's arena.
+  /// Reads wake-ups, and takes the peer's arena.
   void take_from_socket(Peer& p) {
     char byte;
     ssize_t got = 0;
@@ -220,7 +224,7 @@ class ShmData final : public DataPath {
       }
     }
     if (p.gone || (got < 0 && (errno == EAGAIN || errno == EINTR))) return;
-    p.gone = true;  // the control plane says so
+    p.gone = true;  // the control plane reports it
     epoll_.remove(p.socket.get());
     p.writer.forget();
   }
@@ -230,26 +234,28 @@ class ShmData final : public DataPath {
   }
   void accept() {
     int fd = ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {  // it is told why with the descriptor kept for this
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {  // to say so, use the descriptor kept for this
       reserve_ = Descriptor();
       fd = ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
     }
     if (fd < 0) return;
     Descriptor socket(fd);
-    if (!same_user(fd)) return;  // at once: a stranger gets none of our time
-    // It has greeted before or is about to: nobody of this user connects and then thinks about it.
+    if (!same_user(fd)) return;  // before any wait: a stranger costs no time
+    // Its handshake is here or about to arrive: peers send it right after they connect.
     pollfd ready{fd, POLLIN, 0};
     int readable = 0;
     while ((readable = ::poll(&ready, 1, 200)) < 0 && errno == EINTR) {}  // signals must not turn a peer away
-    Greeting g;
+    ShmHandshake g;
     Descriptor memory;
     auto got = readable == 1 ? take(fd, &g, sizeof g, memory) : 0;
-    bool known = got >= static_cast<ssize_t>(sizeof g) && g.magic == kMagic && g.epoch == epoch_ && g.to == static_cast<std::uint32_t>(rank_) &&
-                 g.from > g.to && g.from < peers_.size() && !peers_[g.from] && !meeting_[g.from];
+    bool known = got >= static_cast<ssize_t>(sizeof g) && g.magic == kMagic && g.epoch == epoch_ &&
+                 g.to == static_cast<std::uint32_t>(rank_) && g.from > g.to && g.from < peers_.size() &&
+                 !peers_[g.from] && !meeting_[g.from];
     if (!known) return;
     std::string answer(1, kTaken);
     try {
-      check<TransportError>(memory && got == sizeof g, "the memory's descriptor was lost on its way: this process can have no more files open");
+      check<TransportError>(memory && got == sizeof g,
+                            "the memory's descriptor was lost on its way: this process can have no more files open");
       auto m = std::make_unique<Meeting>(Meeting{{}, PairMemory::map(std::move(memory)), false});
       epoll_.add(fd, g.from);
       if (!pass(fd, answer.data(), answer.size())) return;
@@ -262,10 +268,10 @@ class ShmData final : public DataPath {
     }
     if (!reserve_) try {
         reserve_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
-      } catch (const TransportError&) {}  // the next one may have to wait
+      } catch (const TransportError&) {}  // the next peer may have to wait
   }
-  /// What the other side says about the memory. Who made it knows then which way messages take, the other one when they begin, or when
-  /// they come another way.
+  /// Reads the other side's answer about the memory. Then the maker knows which path messages take; the other side
+  /// knows it when they begin, here or on another path.
   void meet(int r) {
     auto& m = meeting_[static_cast<std::size_t>(r)];
     char answer[kWords];
@@ -275,7 +281,8 @@ class ShmData final : public DataPath {
     auto over = std::move(m);
     --meetings_;
     bool taken = got == 1 && answer[0] == kTaken;
-    std::string why = got > 1 ? std::string(answer, std::min(static_cast<std::size_t>(got), sizeof answer)) : "it was not taken";
+    std::string why =
+        got > 1 ? std::string(answer, std::min(static_cast<std::size_t>(got), sizeof answer)) : "it was not taken";
     try {
       if (taken && over->maker) taken = pass(over->socket.get(), &kTaken, 1);
     } catch (const TransportError& e) { taken = false, why = e.what(); }
@@ -302,8 +309,8 @@ class ShmData final : public DataPath {
   void posted(Peer& p) {
     if (!std::exchange(p.posted, true)) posted_.push_back(&p);
   }
-  /// Asking whether a reader sleeps waits until it can see what was written, so first there is a look at what has come; `receive` follows
-  /// every send before the lock is given up.
+  /// Asking whether a reader sleeps waits until the reader can see the bytes written, so arrived messages are read
+  /// first; `receive` follows every send before the lock is released.
   void wake_readers() {
     for (auto* p : posted_) {
       p->posted = false;
@@ -323,13 +330,14 @@ class ShmData final : public DataPath {
   Up up_;
   Without without_;
   Epoll epoll_;
-  Descriptor reserve_{::eventfd(0, EFD_CLOEXEC)};  // to say that there is none
+  Descriptor reserve_{::eventfd(0, EFD_CLOEXEC)};          // kept to accept and refuse a peer when there are no others
   std::vector<std::unique_ptr<Meeting>> meeting_;          // by rank
   int meetings_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;               // by rank
-  std::unique_ptr<std::atomic<Peer*>[]> open_peers_;       // those there are, in the order they came: read without the lock
+  // The existing peers, in order of arrival: read without the lock.
+  std::unique_ptr<std::atomic<Peer*>[]> open_peers_;
   std::atomic<std::size_t> open_{0};
-  std::vector<Peer*> posted_;  // were sent something, and may sleep
+  std::vector<Peer*> posted_;  // got messages, and may sleep
   std::atomic<bool> news_{true};
   bool stopped_ = false;
   Clock::time_point last_read_ = {};
@@ -363,6 +371,7 @@ std::string shm_host() {
 }
 std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener listener,
                                         std::vector<std::string> names, Up up, Without without) {
-  return std::make_unique<ShmData>(rank, epoch, std::move(listener), std::move(names), std::move(up), std::move(without));
+  return std::make_unique<ShmData>(rank, epoch, std::move(listener), std::move(names), std::move(up),
+                                   std::move(without));
 }
 }  // namespace bora::transport

@@ -1,5 +1,5 @@
-// shm_data.h -- data between processes of one host: rings in shared memory, and a unix socket for each pair that passes the memory's
-// descriptor, wakes a sleeper, and is checked for the peer's user.
+// shm_data.h -- data between processes of one host: rings in shared memory, and a unix socket for each pair that passes
+// the memory's descriptor, wakes a sleeper, and is checked for the peer's user.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,8 +17,10 @@ ShmListener listen_for_shm();
 /// Two ranks with equal texts can share memory: boot, network namespace (of abstract sockets) and user.
 std::string shm_host();
 std::string network_namespace();
-/// A lower rank to which `connect` was called cannot share memory, and why: data must go another way, which it waits for.
+/// Called when a lower rank given to `connect` cannot share memory, with the reason: that rank waits for data on
+/// another path.
 using Without = std::function<void(int peer, const std::string& why)>;
 /// `names`: each rank's socket. Up is called on both sides of a pair.
-std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener, std::vector<std::string> names, Up, Without);
+std::unique_ptr<DataPath> make_shm_data(int rank, std::uint32_t epoch, ShmListener, std::vector<std::string> names, Up,
+                                        Without);
 }  // namespace bora::transport

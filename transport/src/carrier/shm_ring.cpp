@@ -33,7 +33,7 @@ std::shared_ptr<PairMemory> PairMemory::make() {
   int fd = ::memfd_create("bora", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   check<TransportError>(fd >= 0, "cannot make shared memory: ", std::strerror(errno));
   Descriptor owner(fd);
-  // Sealed: the other side need not fear that the memory goes away under it.
+  // Sealed: the memory cannot shrink under the other side.
   bool made = ::ftruncate(fd, kBytes) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
   check<TransportError>(made, "cannot make shared memory: ", std::strerror(errno));
   return std::shared_ptr<PairMemory>(new PairMemory(std::move(owner)));
@@ -48,15 +48,15 @@ std::shared_ptr<PairMemory> PairMemory::map(Descriptor fd) {
 
 // ---- writing ----
 bool RingWriter::has_room(std::uint64_t n) {
-  // What was seen last is enough mostly: looking takes the counter away from the reader.
+  // The cached counter usually suffices; reading the shared one steals its cache line.
   if (written_ + n - released_ <= kCapacity) return true;
   auto released = counts_.released.load(std::memory_order_acquire);
-  if (written_ - released <= written_ - released_) released_ = released;  // anything else is nonsense of the reader's
+  if (written_ - released <= written_ - released_) released_ = released;  // other values of the reader's are invalid
   return written_ + n - released_ <= kCapacity;
 }
 bool RingWriter::put(const Header& h, const std::byte* payload) {
   auto n = footprint(bytes_in_ring(h));
-  auto left = kCapacity - written_ % kCapacity;  // until the end of the ring; a message does not go around it
+  auto left = kCapacity - written_ % kCapacity;  // until the end of the ring; a message does not wrap around it
   auto skip = n > left ? left : 0;
   if (!has_room(n + skip)) {
     needed_ = n + skip;
@@ -75,12 +75,13 @@ bool RingWriter::put(const Header& h, const std::byte* payload) {
   counts_.written.store(written_, std::memory_order_release);
   return true;
 }
-// Who goes to sleep exchanges the flag and then looks once more; who brings something exchanges it afterwards. Of two exchanges one sees
-// the other, with all that came before it.
+// A reader that goes to sleep exchanges the flag and then polls once more; a writer exchanges it after writing. One of
+// the two exchanges sees the other, with all writes before it.
 bool RingWriter::must_wake() {
   bool sleeps = counts_.asleep.exchange(0) != 0;
   // The next message is often as long as this one.
-  if (auto n = std::min({last_, kAhead, kCapacity - written_ % kCapacity}); last_ <= kAhead) prefetch_to_write(bytes_ + written_ % kCapacity, n);
+  if (auto n = std::min({last_, kAhead, kCapacity - written_ % kCapacity}); last_ <= kAhead)
+    prefetch_to_write(bytes_ + written_ % kCapacity, n);
   return sleeps;
 }
 bool RingWriter::await_room() {
@@ -89,7 +90,7 @@ bool RingWriter::await_room() {
   return has_room(needed_);
 }
 
-/// A random word at a known place shows the reader that it reads this process and no other of the same number.
+/// A random word at a known place shows the reader that it reads this process and not another one with the same pid.
 void RingWriter::introduce() {
   static const std::uint64_t word = [] {
     std::random_device random;
@@ -128,7 +129,7 @@ void RingReader::recognize() {
   try {
     if (read(counts_.word_at.load(), reinterpret_cast<std::byte*>(&word), sizeof word) && word == counts_.word.load())
       counts_.reads.store(1, std::memory_order_release);
-  } catch (const TransportError&) {}  // another process of this number, in another namespace: payloads go through the ring
+  } catch (const TransportError&) {}  // another process with this pid, in another namespace: payloads take the ring
 }
 bool RingReader::next(Message& m) {
   if (!recognized_) recognize();
@@ -142,7 +143,8 @@ bool RingReader::next(Message& m) {
     std::memcpy(static_cast<void*>(&m.header), bytes_ + at % kCapacity, sizeof m.header);
     bool filler = m.header.type == MessageType::filler;
     auto n = filler ? left : footprint(bytes_in_ring(m.header));
-    bool known = m.header.magic == kMagic && m.header.version == kProtocol && m.header.type >= MessageType::data && m.header.type <= MessageType::socket;
+    bool known = m.header.magic == kMagic && m.header.version == kProtocol && m.header.type >= MessageType::data &&
+                 m.header.type <= MessageType::socket;
     check<TransportError>(known && m.header.payload() <= kMaxChunkBytes && n <= left && n <= there - at,
                           "a peer's message in shared memory makes no sense");
     m.payload = bytes_ + at % kCapacity + kLine;

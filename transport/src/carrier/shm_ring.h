@@ -1,4 +1,5 @@
-// shm_ring.h -- messages between two processes of one host: a pair of byte rings in one memfd, each written by one side and read by the other.
+// shm_ring.h -- messages between two processes of one host: a pair of byte rings in one memfd, each written by one side
+// and read by the other.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -10,11 +11,12 @@
 #include "wire/link.h"
 
 namespace bora::transport {
-/// Bytes that lie in the ring behind the header.
+/// Bytes in the ring after the header.
 inline std::uint64_t bytes_in_ring(const Header& h) {
   return h.payload() > 0 && (h.flags & (kInArena | kInProcess)) ? sizeof(std::uint64_t) : h.payload();
 }
-/// What the two sides of a ring share beside its bytes. Counts of bytes only grow; the other side's are checked, never trusted.
+/// The state of a ring shared by its two sides, beside its bytes. Counts of bytes only grow; the other side's are
+/// checked, never trusted.
 struct RingCounts {
   alignas(64) std::atomic<std::uint64_t> written;   // by the producer
   alignas(64) std::atomic<std::uint64_t> released;  // by the consumer
@@ -32,9 +34,9 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 class PairMemory {
  public:
   static constexpr std::size_t kRingBytes = 1 << 20;
-  /// Makes it; TransportError if the memory cannot be had.
+  /// Throws TransportError if the memory is not available.
   static std::shared_ptr<PairMemory> make();
-  /// Maps what the peer has made; TransportError if it is not of the form expected.
+  /// Maps the peer's memory; TransportError if it is not of the form expected.
   static std::shared_ptr<PairMemory> map(Descriptor);
   ~PairMemory();
   PairMemory(const PairMemory&) = delete;
@@ -57,7 +59,8 @@ class RingWriter {
       : memory_(std::move(m)), counts_(memory_->counts(maker)), bytes_(memory_->bytes(maker)) {
     introduce();
   }
-  /// Copies header and payload (with kInArena and kInProcess: its place); false if there is no room now (the reader will tell).
+  /// Copies header and payload (with kInArena and kInProcess: its place); false if there is no room now (the reader
+  /// will wake this side).
   bool put(const Header&, const std::byte* payload);
   /// Whether the reader sleeps and must be woken; asked once after put.
   bool must_wake();
@@ -66,19 +69,19 @@ class RingWriter {
   /// Whether the reader has the arena of this process, and whether it can read the rest of it.
   bool mapped() const { return counts_.mapped.load(std::memory_order_acquire) != 0; }
   bool read() const { return counts_.reads.load(std::memory_order_acquire) != 0; }
-  /// The owner's buffer is part of the last message, until the reader has released that.
+  /// Keeps the owner's buffer, which is part of the last message, until the reader has released that message.
   void lend(std::shared_ptr<const void> pin) {
     lent_.push_back({written_, std::move(pin)});
     awaited_.store(lent_.front().end, std::memory_order_relaxed);
   }
-  /// Whether take_back would find something; callable without the lock.
+  /// Whether take_back would drop any pins; callable without the lock.
   bool returned() const {
     auto end = awaited_.load(std::memory_order_relaxed);
     return end != 0 && counts_.released.load(std::memory_order_acquire) >= end;
   }
-  /// Lets go of what the reader has released. True if there was anything.
+  /// Drops the pins of released messages. True if there were any.
   bool take_back();
-  /// Wants to be woken when something comes back; callable without the lock.
+  /// Asks to be woken when a buffer is released; callable without the lock.
   void asleep() {
     if (awaited_.load(std::memory_order_relaxed) != 0) counts_.starved.exchange(1);
   }
@@ -100,7 +103,7 @@ class RingWriter {
     std::shared_ptr<const void> pin;
   };
   std::deque<Lent> lent_;
-  std::atomic<std::uint64_t> awaited_{0};  // the first one's end; 0: none
+  std::atomic<std::uint64_t> awaited_{0};  // end of the first lent buffer; 0: none
 };
 
 /// The reading end. Messages may be released in any order.
@@ -118,20 +121,20 @@ class RingReader : public Remote, public Owner, public std::enable_shared_from_t
     __builtin_prefetch(bytes_ + at % PairMemory::kRingBytes);
     return true;
   }
-  /// The next message, after done(); false if there is none. TransportError if what is there cannot be one.
+  /// The next message, after done(); false if there is none. TransportError if the bytes there are not a message.
   bool next(Message&);
-  /// The bytes of the message taken last are not needed any more, but for its pin if there is one.
+  /// Releases the bytes of the last message, unless a pin holds them.
   void done() {
     if (std::exchange(taken_, false)) release(first_ + parts_.size() - 1);
   }
-  /// Holds the bytes of the message taken last; nothing if there are none.
+  /// Holds the bytes of the last message; null if it has none.
   std::shared_ptr<const void> pin() override;
-  /// Held messages fill much of the ring: they should be copied out, or what comes behind them could not pass.
+  /// Held messages fill much of the ring: copy them out, or later messages cannot pass.
   bool crowded() const;
   void asleep() { counts_.asleep.exchange(1); }
   bool read(std::uint64_t address, std::byte* to, std::size_t n) const override;
   void mapped() { counts_.mapped.store(1, std::memory_order_release); }
-  /// Whether the writer waits for room and some has come since this was asked.
+  /// Whether the writer waits for room and some has been released since the last call.
   bool must_wake();
 
  private:
@@ -149,6 +152,6 @@ class RingReader : public Remote, public Owner, public std::enable_shared_from_t
   std::uint64_t first_ = 0;  // number of parts_.front()
   bool taken_ = false;  // the last of parts_ is not released and has no pin
   bool recognized_ = false;
-  bool released_ = false;    // something, since must_wake
+  bool released_ = false;    // some bytes, since must_wake
 };
 }  // namespace bora::transport

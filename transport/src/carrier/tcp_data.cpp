@@ -4,25 +4,19 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
-#include "carrier/pool.h"
+#include "carrier/tcp_connection.h"
 #include "schedule/schedule.h"
 #include "wire/address.h"
-#include "wire/seal.h"
 
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 constexpr std::uint32_t kListener = 0;
-constexpr std::size_t kStaged = 16 << 10;    // bytes read at once beyond a payload
-constexpr std::size_t kSealed = 64 << 10;    // bytes sealed before they are written
 constexpr int kReads = 4;                    // from one connection before others have their turn
-constexpr int kGather = 32;                  // pieces written at once
-constexpr auto kPatience = 5s;               // with a connection that has not said yet whose it is
+constexpr auto kPatience = 5s;               // with a connection before its handshake
 constexpr int kAccepts = 16;                 // before others have their turn
 constexpr int kUnsent = 128 << 10;           // bytes that wait in the kernel, for each connection
 constexpr unsigned kUserTimeout = 30000;     // ms that the kernel tries to send
@@ -37,11 +31,15 @@ void set_options(int socket) {
 class TcpData final : public DataPath {
  public:
   TcpData(TcpListener listener, TcpOptions o, Up up)
-      : listener_(std::move(listener.socket)), options_(std::move(o)), up_(std::move(up)), by_rank_(options_.addresses.size()) {
+      : listener_(std::move(listener.socket)),
+        options_(std::move(o)),
+        up_(std::move(up)),
+        by_rank_(options_.addresses.size()) {
     epoll_.add(listener_.get(), kListener);
   }
   void connect(int r) override {
-    auto &text = options_.addresses[static_cast<std::size_t>(r)], &own = options_.addresses[static_cast<std::size_t>(options_.rank)];
+    auto &text = options_.addresses[static_cast<std::size_t>(r)],
+         &own = options_.addresses[static_cast<std::size_t>(options_.rank)];
     auto colon = text.rfind(':');
     auto ip = text.substr(7, colon - 7);  // behind data://
     if (ip.front() == '[') ip = ip.substr(1, ip.size() - 2);
@@ -53,11 +51,11 @@ class TcpData final : public DataPath {
     check<TransportError>(ok, "cannot connect to rank ", r, " at ", text.substr(7), ": ", std::strerror(errno));
     auto& c = add(std::move(socket));
     adopt(c, r);
-    send(r, greeting(options_.rank, r), nullptr, nullptr);
+    send(r, handshake_header(options_.rank, r), nullptr, nullptr);
   }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     auto c = by_rank_[static_cast<std::size_t>(r)];
-    if (stopped_ || !c) return;  // it has gone: the control plane will say so
+    if (stopped_ || !c) return;  // the peer has gone: the control plane will report it
     Queued q{header, bytes, header.payload(), {}};
     q.header.epoch = options_.epoch;
     q.header = sealed(q.header);
@@ -67,7 +65,7 @@ class TcpData final : public DataPath {
     c->queue.push_back(std::move(q));
     turns_.push_back(c);
     if (!first) return;
-    // What the kernel takes at once needs no keeper.
+    // Bytes that the kernel takes at once need not be kept.
     flush();
     if (!c->queue.empty()) keep(c->queue.front(), owner);
   }
@@ -94,7 +92,7 @@ class TcpData final : public DataPath {
   bool sending() const override { return !turns_.empty(); }
   void stop() override {
     if (std::exchange(stopped_, true)) return;
-    for (auto& [id, c] : connections_) {  // they may be in use further up in this thread
+    for (auto& [id, c] : connections_) {  // callers further up in this thread may use them
       c->queue.clear();
       c->socket = Descriptor();
     }
@@ -115,36 +113,8 @@ class TcpData final : public DataPath {
   }
 
  private:
-  struct Queued {
-    Header header;
-    const std::byte* bytes;
-    std::size_t size;                  // of the bytes
-    std::shared_ptr<const void> hold;  // keeps them
-  };
-  struct Connection {
-    std::uint32_t id = 0;
-    Descriptor socket;
-    int peer = -1;     // unknown
-    int claimed = -1;  // its greeting is being read
-    Clock::time_point since = Clock::now();
-    std::optional<Sealer> seal;
-    std::optional<Opener> open;
-    // reading: header, payload, and with keys a tag
-    std::array<std::byte, kStaged> staged;
-    std::size_t begin = 0, end = 0;  // of what is staged
-    Header header;
-    bool in_body = false;
-    Pool::Buffer body;  // none: its bytes go where they belong at once
-    std::byte* body_at = nullptr;
-    std::size_t body_size = 0, body_read = 0, body_opened = 0;
-    // writing
-    std::deque<Queued> queue;
-    std::size_t sent = 0;  // bytes of the first; with keys:
-    std::vector<std::byte> out;               // sealed
-    std::size_t out_begin = 0, out_end = 0;   // what of it has not been written
-    std::size_t complete = 0, in_part = 0;    // messages of the queue that are in it to their end; bytes of the next one
-    bool begun = false;                       // that one
-  };
+  using Connection = TcpConnection;
+  using Queued = TcpConnection::Queued;
   static void keep_copy(const std::shared_ptr<Pool>& pool, Queued& q) {
     auto to = Pool::get(pool, q.size);
     std::memcpy(to.get(), q.bytes, q.size);
@@ -163,7 +133,7 @@ class TcpData final : public DataPath {
     epoll_.add(c->socket.get(), c->id);
     return *(connections_[c->id] = std::move(c));
   }
-  /// A credit does not wait behind data, only behind a message that has begun: its peer may be out of them.
+  /// A credit does not wait behind data, only behind a message that has begun: its peer may be out of credits.
   void overtake(Connection& c, const Queued& q) {
     auto begun = c.seal ? c.complete + (c.begun ? 1 : 0) : std::size_t{c.sent > 0};
     c.queue.insert(c.queue.begin() + static_cast<std::ptrdiff_t>(begun), q);
@@ -177,7 +147,7 @@ class TcpData final : public DataPath {
     std::stable_partition(turns_.begin(), turns_.end(), [&](auto* c) { return c != head; });
     flush();
   }
-  /// From now on it is this rank's.
+  /// Assigns the connection to rank r.
   void adopt(Connection& c, int r) {
     c.peer = r;
     by_rank_[static_cast<std::size_t>(r)] = &c;
@@ -195,19 +165,22 @@ class TcpData final : public DataPath {
       auto error = errno;
       if (fd < 0 && (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)) {
         if (forget_oldest_stranger()) continue;
-        if (!std::exchange(starved_, true)) std::fprintf(stderr, "warning: who connects to this rank has to wait: %s\n", std::strerror(error));
-        epoll_.remove(listener_.get());  // until the next tick: it need not be told again and again
+        if (!std::exchange(starved_, true))
+          std::fprintf(stderr, "warning: who connects to this rank has to wait: %s\n", std::strerror(error));
+        epoll_.remove(listener_.get());  // until the next tick, which avoids a busy loop
         resting_ = true;
       }
       if (fd < 0) return;
       Descriptor socket(fd);
-      auto strangers = std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
+      auto strangers =
+          std::count_if(connections_.begin(), connections_.end(), [](auto& c) { return c.second->peer < 0; });
       if (static_cast<std::size_t>(strangers) >= options_.strangers) forget_oldest_stranger();
       set_options(fd);
       leave_bbr_within_host(fd);
       auto& c = add(std::move(socket));
       auto id = c.id;
-      read(c, sink);  // the kernel shows a connection when it has said something: a rank is no stranger for a moment
+      // The kernel hides a connection until bytes have arrived: a rank is never counted as a stranger.
+      read(c, sink);
       if (!c.socket && !stopped_) connections_.erase(id);
     }
   }
@@ -217,8 +190,8 @@ class TcpData final : public DataPath {
     connections_.erase(stranger);
     return true;
   }
-  /// The connection ends. `wait`: how long its peer may go on without it before that counts as its loss: after the last collective
-  /// connections close while the control plane still says good-bye.
+  /// Ends the connection. `wait`: how long its peer may go on without it before that counts as its loss: after the last
+  /// collective connections close while the ranks still leave over the control plane.
   void drop(Connection& c, const std::string& why, Clock::duration wait) {
     if (c.peer >= 0) {
       by_rank_[static_cast<std::size_t>(c.peer)] = nullptr;
@@ -229,20 +202,27 @@ class TcpData final : public DataPath {
     c.queue.clear();
     c.socket = Descriptor();
   }
-  /// Writes messages in the order in which they were sent, over all connections: each member then gets its chunk in its turn, and no two
-  /// ranks whose turns agree fill the switch's queue in front of a third one. True if the kernel took something.
+  /// Writes messages in the order in which they were sent, over all connections: each member gets its chunk in its
+  /// turn, and two ranks in step do not fill the switch's queue in front of a third one. True if the kernel took any
+  /// bytes.
   bool flush() {
     bool any = false;
     while (!turns_.empty()) {
       auto& c = *turns_.front();
       std::size_t n = 1;
-      while (n < turns_.size() && n < kGather / 2 && turns_[n] == &c) ++n;
+      while (n < turns_.size() && n < TcpConnection::kMessages && turns_[n] == &c) ++n;
       auto before = c.queue.size();
-      bool all = c.seal ? write_sealed(c, n, any) : write(c, n, any);
-      if (!c.socket) continue;  // dropped, with its turns
-      auto it = turns_.begin();  // its turns need not be side by side any more: a credit may have come between
+      auto wrote = c.write(n);
+      any = any || wrote.bytes > 0;
+      written_ += wrote.bytes;
+      if (wrote.error != 0) {
+        drop(c, std::string("was closed: ") + std::strerror(wrote.error), 1s);  // with its turns
+        continue;
+      }
+      // Its turns need not be adjacent any more: a credit may have come between.
+      auto it = turns_.begin();
       for (auto gone = before - c.queue.size(); gone > 0; --gone) it = turns_.erase(std::find(it, turns_.end(), &c));
-      if (!all) break;  // it is full
+      if (!wrote.all) break;  // the socket is full
     }
     auto head = turns_.empty() ? nullptr : turns_.front();
     if (head != awaited_) {
@@ -252,84 +232,15 @@ class TcpData final : public DataPath {
     }
     return any;
   }
-  /// Writes of the first n messages of a connection what the kernel takes; true if that was all. `any`: it took something.
-  bool write(Connection& c, std::size_t n, bool& any) {
-    iovec parts[kGather];
-    int used = 0;
-    std::size_t skip = c.sent, asked = 0;
-    auto piece = [&](const void* p, std::size_t size) {
-      auto off = std::min(skip, size);
-      skip -= off;
-      if (size > off) parts[used++] = {const_cast<char*>(static_cast<const char*>(p) + off), size - off}, asked += size - off;
-    };
-    for (std::size_t i = 0; i < n; ++i) {
-      piece(&c.queue[i].header, sizeof(Header));
-      piece(c.queue[i].bytes, c.queue[i].size);
-    }
-    msghdr m{};
-    m.msg_iov = parts;
-    m.msg_iovlen = static_cast<std::size_t>(used);
-    ssize_t wrote = 0;
-    while ((wrote = ::sendmsg(c.socket.get(), &m, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR) {}
-    if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
-    auto taken = wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
-    any = any || taken > 0;
-    written_ += taken;
-    bool all = taken == asked;
-    for (taken += c.sent; !c.queue.empty() && taken >= sizeof(Header) + c.queue.front().size; c.queue.pop_front())
-      taken -= sizeof(Header) + c.queue.front().size;
-    c.sent = taken;
-    return all;
-  }
-  /// The same, sealed piece by piece shortly before.
-  bool write_sealed(Connection& c, std::size_t n, bool& any) {
-    for (;;) {
-      if (c.out_begin == c.out_end) {
-        for (; c.complete > 0; --c.complete, n -= n > 0) c.queue.pop_front();
-        if (n == 0) return true;
-        seal_some(c, n);
-      }
-      auto wrote = ::send(c.socket.get(), c.out.data() + c.out_begin, c.out_end - c.out_begin, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0 && errno != EAGAIN) return drop(c, std::string("was closed: ") + std::strerror(errno), 1s), false;
-      if (wrote < 0) return false;
-      any = true;
-      written_ += static_cast<std::size_t>(wrote);
-      c.out_begin += static_cast<std::size_t>(wrote);
-      if (c.out_begin < c.out_end) return false;
-    }
-  }
-  /// Of the first n messages of the queue as much as has room.
-  void seal_some(Connection& c, std::size_t n) {
-    c.out.resize(kSealed);
-    c.out_begin = c.out_end = 0;
-    while (c.complete < n) {
-      auto& q = c.queue[c.complete];
-      if (c.out.size() - c.out_end < 2 * sizeof(Header) + kTagBytes) return;
-      if (!std::exchange(c.begun, true)) {
-        c.seal->begin(q.header);
-        std::memcpy(c.out.data() + c.out_end, &q.header, sizeof(Header));
-        c.out_end += sizeof(Header);
-      }
-      auto room = (c.out.size() - c.out_end - kTagBytes) / 16 * 16, size = std::min(q.size - c.in_part, room);
-      c.seal->update(q.bytes + c.in_part, size, c.out.data() + c.out_end);
-      c.in_part += size;
-      c.out_end += size;
-      if (c.in_part < q.size) return;
-      c.seal->end(c.out.data() + c.out_end);
-      c.out_end += kTagBytes;
-      ++c.complete;
-      c.in_part = 0;
-      c.begun = false;
-    }
-  }
   bool read(Connection& c, Sink& sink) {
     bool any = false;
     for (int k = 0; k < kReads && c.socket; ++k) {
       auto missing = c.in_body ? c.body_size - c.body_read : 0;
-      iovec parts[2] = {{missing > 0 ? c.body_at + c.body_read : nullptr, missing}, {c.staged.data() + c.end, c.staged.size() - c.end}};
+      iovec parts[2] = {{missing > 0 ? c.body_at + c.body_read : nullptr, missing},
+                        {c.staged.data() + c.end, c.staged.size() - c.end}};
       auto asked = missing + parts[1].iov_len;
-      auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2) : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
+      auto n = missing > 0 ? ::readv(c.socket.get(), parts, 2)
+                           : ::recv(c.socket.get(), parts[1].iov_base, parts[1].iov_len, 0);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return any;
       if (n <= 0) {
@@ -345,7 +256,7 @@ class TcpData final : public DataPath {
     }
     return any;
   }
-  /// Hands over all messages that are complete. False if the connection, or everything, has ended.
+  /// Hands over all complete messages. False if the connection, or the job, has ended.
   bool take(Connection& c, Sink& sink) {
     for (;;) {
       if (!c.in_body) {
@@ -368,7 +279,7 @@ class TcpData final : public DataPath {
       if (n > 0) std::memcpy(c.body_at + c.body_read, c.staged.data() + c.begin, n);
       c.body_read += n;
       c.begin += n;
-      if (c.open) open_some(c);
+      if (c.open) c.open_some();
       if (c.body_read < c.body_size || (c.open && c.end - c.begin < kTagBytes)) break;
       c.in_body = false;
       if (c.open && !c.open->end(c.staged.data() + std::exchange(c.begin, c.begin + kTagBytes))) {
@@ -377,31 +288,25 @@ class TcpData final : public DataPath {
       }
       if (!deliver(c, sink)) return false;
     }
-    // What is left begins at the front, so that a whole header always has room.
+    // Moves the rest to the front, so that a whole header always has room.
     std::memmove(c.staged.data(), c.staged.data() + c.begin, c.end - c.begin);
     c.end -= std::exchange(c.begin, 0);
     return true;
-  }
-  /// Opens, in its place, what has come of a payload while it is in the cache.
-  void open_some(Connection& c) {
-    auto ready = c.body_read < c.body_size ? c.body_read / 16 * 16 : c.body_size;
-    if (ready > c.body_opened) c.open->update(c.body_at + c.body_opened, ready - c.body_opened, c.body_at + c.body_opened);
-    c.body_opened = std::max(c.body_opened, ready);
   }
   bool ends(Connection& c, const char* why) {
     drop(c, why, 0s);
     return false;
   }
-  /// Whether this rank can have been sent such a header on such a connection.
+  /// Whether such a header is valid on this connection.
   bool fits(Connection& c) {
     auto& h = c.header;
     auto src = static_cast<int>(h.src);
     if (h.epoch != options_.epoch || h.dst != static_cast<std::uint32_t>(options_.rank) || h.src >= by_rank_.size() ||
         h.payload() > kMaxChunkBytes)
       return false;
-    if (c.peer >= 0) return src == c.peer && h.type != MessageType::hello;
-    // The greeting: of a higher rank that has not come before.
-    if (h.type != MessageType::hello || src <= options_.rank || by_rank_[h.src] || met_.contains(src)) return false;
+    if (c.peer >= 0) return src == c.peer && h.type != MessageType::handshake;
+    // The handshake: of a higher rank that has not connected before.
+    if (h.type != MessageType::handshake || src <= options_.rank || by_rank_[h.src] || met_.contains(src)) return false;
     c.claimed = src;
     if (options_.keys) set_keys(c, src);
     return true;
@@ -428,20 +333,21 @@ class TcpData final : public DataPath {
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;
   std::vector<Connection*> by_rank_;
-  std::deque<Connection*> turns_;    // whose message is next, one for each message that is queued
-  Connection* awaited_ = nullptr;    // the first of them, when it is full
+  std::deque<Connection*> turns_;  // the connections of queued messages in order, one entry for each message
+  Connection* awaited_ = nullptr;  // the first of them, while its socket is full
   std::uint64_t written_ = 0, written_before_ = 0;  // bytes; a tick ago
   std::set<int> met_;  // higher ranks that have connected
-  std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when it counts
+  std::vector<std::pair<Broken, Clock::time_point>> broken_;  // and when the loss counts
   std::uint32_t last_id_ = kListener;
-  bool stopped_ = false, resting_ = false, starved_ = false;  // resting: does not listen until the next tick
+  // Resting: does not listen until the next tick.
+  bool stopped_ = false, resting_ = false, starved_ = false;
 };
 }  // namespace
 
 TcpListener listen_on_tcp(const std::string& ip) {
   TcpListener l{listen_at(ip, 0)};
   check<ConfigError>(static_cast<bool>(l.socket), "cannot listen on ", ip, ": ", std::strerror(errno));
-  int seconds = 5;  // until then the kernel keeps to itself who says nothing
+  int seconds = 5;  // for so long the kernel hides a silent connection
   setsockopt(l.socket.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
   l.address = "data://" + bracketed(ip) + ":" + std::to_string(port_of(l.socket.get()));
   return l;

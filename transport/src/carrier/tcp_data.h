@@ -1,5 +1,5 @@
-// tcp_data.h -- data over tcp between hosts, on sockets of our own: every rank listens, and of each pair that is used the higher rank
-// connects to the lower one. The thread that waits for data reads and writes them itself.
+// tcp_data.h -- data over tcp between hosts, on sockets of our own: every rank listens, and of each pair in use the
+// higher rank connects to the lower one. The thread that waits for data reads and writes the sockets itself.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ struct TcpOptions {
   std::uint32_t epoch = 0;
   std::vector<std::string> addresses = {}, nonces = {};  // by rank
   std::optional<JobKeys> keys = {};                      // messages are sealed with them
-  std::size_t strangers = 64;                            // connections that have not said yet whose they are
+  std::size_t strangers = 64;                            // limit of connections before their handshake
 };
 std::unique_ptr<DataPath> make_tcp_data(TcpListener, TcpOptions, Up);
 }  // namespace bora::transport

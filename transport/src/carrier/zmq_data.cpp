@@ -1,6 +1,6 @@
 #include "carrier/zmq_data.h"
 #include <atomic>
-#include "control/star.h"
+#include "control/control_plane.h"
 #include "schedule/schedule.h"
 #include "wire/bytes.h"
 
@@ -11,8 +11,8 @@ constexpr std::size_t kInlineBytes = 16 << 10;  // up to here the payload rides 
 constexpr int kBatch = 32;                      // messages taken from a socket before others have their turn
 constexpr std::uint32_t kMonitor = 0x80000000u;  // added to a rank: its connection's events
 
-/// Keeps a buffer until ZeroMQ's thread has sent it. The flag orders that thread after the sender also for ThreadSanitizer, which cannot see
-/// into libzmq.
+/// Keeps a buffer until ZeroMQ's thread has sent it. The flag orders that thread after the sender also for
+/// ThreadSanitizer, which cannot see into libzmq.
 struct Hold {
   std::shared_ptr<const void> owner;
   std::atomic<bool> made{false};
@@ -49,12 +49,14 @@ void ZmqData::connect(int r) {
   epoll_.add(p.monitor.descriptor(), index | kMonitor);
   epoll_.add(p.dealer.descriptor(), index);
   auto& address = options_.addresses[static_cast<std::size_t>(r)];
-  check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to rank ", r, " at ", address,
-                        ": ", zmq_strerror(zmq_errno()));
-  look(p);  // only a socket that has been read once makes its descriptor readable
-  send(r, greeting(options_.rank, r), nullptr, nullptr);
+  check<TransportError>(zmq_connect(p.dealer.get(), address.c_str()) == 0, "cannot connect to rank ", r, " at ",
+                        address, ": ", zmq_strerror(zmq_errno()));
+  // A socket's descriptor becomes readable only once the socket has been read.
+  look(p);
+  send(r, handshake_header(options_.rank, r), nullptr, nullptr);
 }
-/// Frames of one message. Sending may take news off a socket's descriptor, so the socket counts as dirty afterwards.
+/// Sends the frames of one message. That may clear the readiness of the socket's descriptor, so the socket counts as
+/// dirty afterwards.
 void ZmqData::send(int r, const Header& header, const std::byte* bytes, Owner* owner) {
   if (stopped_) return;
   auto h = header;
@@ -65,7 +67,7 @@ void ZmqData::send(int r, const Header& header, const std::byte* bytes, Owner* o
   auto& p = peer(r);
   auto& s = higher ? router_ : p.dealer;
   (higher ? router_dirty_ : p.dirty) = true;
-  if (higher && !s.send(p.id, true)) return;  // it has gone: the control plane will say so
+  if (higher && !s.send(p.id, true)) return;  // the peer has gone: the control plane will report it
   std::string_view head(reinterpret_cast<const char*>(&h), sizeof h);
   if (n == 0) {
     s.send(head, false);
@@ -120,7 +122,8 @@ void ZmqData::look(Peer& p) {
 std::vector<Broken> ZmqData::broken(Clock::time_point now) {
   std::vector<Broken> ranks;
   for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].broken != Clock::time_point{} && now - peers_[r].broken > 1s) ranks.push_back({static_cast<int>(r), "was closed"});
+    if (peers_[r].broken != Clock::time_point{} && now - peers_[r].broken > 1s)
+      ranks.push_back({static_cast<int>(r), "was closed"});
   return ranks;
 }
 void ZmqData::stop() {
@@ -170,7 +173,7 @@ bool ZmqData::take(int index, Socket& s, Sink& sink) {
     sink.dropped(stale);
     return true;
   }
-  if (a.header.type == MessageType::hello) {
+  if (a.header.type == MessageType::handshake) {
     if (index == me) {
       if (options_.gate) options_.gate->keep(frame->connection());
       up_(static_cast<int>(a.header.src));
@@ -204,7 +207,7 @@ void set_data_options(Socket& s) {
   s.set(ZMQ_TCP_MAXRT, 30000);
   s.set(ZMQ_HANDSHAKE_IVL, 5000);
   s.set(ZMQ_MAXMSGSIZE, std::int64_t{kMaxChunkBytes + 4096});
-  s.set(ZMQ_SNDHWM, 0);  // what is under way is bounded by each collective's window
+  s.set(ZMQ_SNDHWM, 0);  // messages under way are bounded by each collective's window
   s.set(ZMQ_RCVHWM, 0);
 }
 }  // namespace bora::transport

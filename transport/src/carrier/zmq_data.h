@@ -1,5 +1,5 @@
-// zmq_data.h -- data over ZeroMQ tcp (BORA_CARRIER=zmq): every rank binds one ROUTER, and of each pair that is used the higher rank connects a DEALER to the
-// lower one's ROUTER.
+// zmq_data.h -- data over ZeroMQ tcp (BORA_CARRIER=zmq): every rank binds one ROUTER, and of each pair in use the
+// higher rank connects a DEALER to the lower one's ROUTER.
 #pragma once
 #include <optional>
 #include <string>

@@ -8,8 +8,8 @@ namespace {
 using Key = std::pair<std::uint32_t, std::uint64_t>;
 struct Stuck {
   std::string text;
-  std::map<int, const Activity::Wait*> members;  // who is in it
-  std::set<int> missing;                         // whom they wait for: those who are not in it, if there are any
+  std::map<int, const Activity::Wait*> members;  // the ranks inside it
+  std::set<int> missing;                         // the ranks they wait for: those not inside it, if there are any
 };
 }  // namespace
 
@@ -59,7 +59,7 @@ std::string who_waits_for_whom(const std::vector<std::optional<Activity>>& all, 
     }
   }
   auto waits = [&](int r) { return all[at(r)] && !all[at(r)]->waits.empty(); };
-  const Stuck* root = nullptr;  // the one whose missing ranks wait for nobody themselves
+  const Stuck* root = nullptr;  // the collective whose missing ranks do not wait themselves
   bool sure = false;
   for (auto& [key, s] : stuck) {
     std::set<int> outside;

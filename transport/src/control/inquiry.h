@@ -1,4 +1,4 @@
-// inquiry.h -- what every rank is doing, asked of all at once, and the one sentence that says who waits for whom.
+// inquiry.h -- the activity of all ranks at one moment, and the sentence that names the waiting and the awaited ranks.
 #pragma once
 #include <map>
 #include <optional>
@@ -7,13 +7,13 @@
 #include "wire/link.h"
 
 namespace bora::transport {
-/// Why the judge asks all ranks what they are doing.
+/// Why the coordinator asks all ranks for their activity.
 enum class Ask : std::uint8_t {
-  dump,     // somebody wants to know (SIGUSR2, Context::dump): ranks write their flight recorders too
+  dump,     // on request (SIGUSR2, Context::dump): ranks write their flight recorders too
   warning,  // a wait takes long
   overdue   // a wait takes too long: the job ends with the answer
 };
-/// What a rank says. A wait that is no collective (an exchange, leaving) is one of group 0.
+/// A rank's activity. A wait outside of collectives (an exchange, leaving) has group 0.
 struct Activity {
   struct Wait {
     std::uint32_t group = 0;
@@ -26,11 +26,12 @@ struct Activity {
   std::vector<Wait> waits = {};  // collectives under way, oldest first
 };
 void write(class Writer&, const Activity&);
-/// Throws TransportError if the bytes end too early or name a rank there is not.
+/// Throws TransportError if the bytes end too early or name a rank that does not exist.
 Activity read_activity(class Reader&, int size);
 
-/// "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis data at 12:01:02; in no
-/// collective); ranks 0, 1, 2 have 3 of 4 chunks". `who` names the ranks; no activity: it did not answer; `left`: it has left the job.
+/// "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis data at
+/// 12:01:02; in no collective); ranks 0, 1, 2 have 3 of 4 chunks". `who` names the ranks; no activity: the rank did not
+/// answer; `left`: it has left the job.
 std::string who_waits_for_whom(const std::vector<std::optional<Activity>>&, const std::vector<std::string>& who,
                                const std::vector<bool>& left);
 /// "rank 3", "ranks 0, 1, 2".

@@ -7,17 +7,19 @@
 #include "bora/base/threads.h"
 #include "bora/base/trace.h"
 #include "wire/bytes.h"
+#include "wire/forks.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;
 namespace {
 constexpr auto kTick = 100ms;
 constexpr auto kSpin = 50us;          // a wait yields this long before it parks
-constexpr auto kGone = 200us;         // without a core for so long: others want it
-constexpr auto kCrowded = 100ms;      // and from then on waits park at once: whoever yields waits for a turn of theirs
-constexpr auto kFirstReport = 300ms;  // a wait this long is told to the judge
+constexpr auto kGone = 200us;         // without a core for so long: other programs want it
+// After that, waits park at once for so long: a thread that yields would wait for the other programs' time slices.
+constexpr auto kCrowded = 100ms;
+constexpr auto kFirstReport = 300ms;    // a wait this long is reported to the coordinator
 constexpr std::size_t kPlans = 64;      // kept for each group
-constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds what an unready peer must keep
+constexpr std::size_t kMaxActive = 64;  // collectives under way; bounds the messages an unready peer must keep
 
 class Handle final : public Work {
  public:
@@ -32,29 +34,11 @@ class Handle final : public Work {
   std::shared_ptr<Operation> operation_;
 };
 }  // namespace
+
 [[noreturn]] void end_process(const std::string& why) {
   std::fprintf(stderr, "bora: %s\n", why.c_str());
   std::_Exit(86);
 }
-
-std::string_view op_name(Op op) {
-  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
-                                               "scatter",    "all_to_all", "permute",        "send_recv", "barrier"};
-  return names[static_cast<std::size_t>(op)];
-}
-
-namespace {
-Group pair_of(int a, int b) { return {{std::min(a, b), std::max(a, b)}, "send_recv"}; }
-}  // namespace
-void Context::send(int to, const void* data, std::int64_t n, Dtype d) {
-  check<ValueError>(to != rank(), "send: rank ", to, " is this rank itself");
-  run(pair_of(rank(), to), {.op = Op::send_recv, .dtype = d, .in = data, .send_counts = {n}, .target = to > rank()});
-}
-void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
-  check<ValueError>(from != rank(), "receive: rank ", from, " is this rank itself");
-  run(pair_of(rank(), from), {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
-}
-
 std::shared_ptr<void> private_memory(std::size_t bytes) {
   auto p = std::aligned_alloc(64, std::max<std::size_t>(64, (bytes + 63) / 64 * 64));
   if (!p) throw std::bad_alloc();
@@ -79,7 +63,7 @@ Engine::~Engine() {
     Lock lock(m_);
     depart(lock, link_->must_meet());
   } catch (const std::exception&) {
-    // The job is lost; whoever waited has been told.
+    // The job is lost; its waits have thrown.
   }
   {
     Lock lock(m_);
@@ -136,14 +120,14 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   Lock lock(m_);
   auto op = begin(lock, g, c);
   while (pump()) {}
-  if (leading_) link_->wake(Side::leader);  // it may sleep without waiting for the peers that this one needs
+  if (leading_) link_->wake(Side::leader);  // it may sleep without polling the peers that this collective needs
   watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
 void Engine::run(const Group& g, const Collective& c) {
   check_process();
   Lock lock(m_);
-  auto op = begin(lock, g, c);  // the progress thread need not be called: this one stays
+  auto op = begin(lock, g, c);  // no need to wake the progress thread: this thread stays
   if (leading_) {  // by another thread, which may sleep; else the wait does it
     while (pump()) {}
     link_->wake(Side::leader);
@@ -156,7 +140,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   auto& m = members(g);
   check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
-  plan_for(m, c);  // or why it cannot be
+  plan_for(m, c);  // throws if the collective cannot be
   check_thread();
   auto enqueued = Clock::now(), started = enqueued;
   if (state_ != State::running) {
@@ -178,9 +162,10 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   op->order = traffic_.collectives++;
   for (int p : plan->peers) link_->open(p);
   ++m.next;
-  op->advance(*link_);  // peers wait for it; the rest can be done meanwhile
+  op->advance(*link_);  // first, because peers wait for it
   started_[m.id] = m.next;
-  op->record = recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
+  op->record =
+      recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
   Key key{m.id, op->summary.seq};
   if (spare_.empty()) active_[key] = op;
   else {
@@ -197,62 +182,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
 }
 
 // ---- progress ----
-void Engine::data(Arrival a) {
-  if (state_ != State::running) return;
-  Key key{a.header.group, a.header.seq};
-  auto found = active_.find(key);
-  if (found == active_.end()) {
-    auto m = groups_.find(key.first);
-    if (m == groups_.end() || key.second >= m->second.next) {
-      a.keep();
-      early_[key].push_back(std::move(a));
-      return;
-    }
-    // A message for a collective that has ended here: a last credit, or a collective that was another one there.
-    if (a.header.type != MessageType::data || disagreed_) return;
-    auto* ended = recorder_.find(key.first, key.second);
-    if (!ended || ended->summary.fingerprint == a.header.fingerprint) return;
-    disagreed_ = true;
-    link_->to_judge(Writer()
-                        .num(Control::mismatch)
-                        .num(static_cast<std::int32_t>(a.header.src))
-                        .num(key.first)
-                        .num(key.second)
-                        .text(ended->summary.text())
-                        .take());
-    return;
-  }
-  auto op = found->second.get();
-  if (a.header.fingerprint != op->summary.fingerprint) return disagree(*op, static_cast<int>(a.header.src));
-  auto src = static_cast<int>(a.header.src);
-  if (a.header.type == MessageType::data && op->record->first_byte == Clock::time_point{}) op->record->first_byte = Clock::now();
-  try {
-    if (!op->accept(std::move(a), *link_).empty()) return disagree(*op, src);
-  } catch (const TransportError& e) { return lost(src, e.what()); }  // its buffer cannot be read
-  op->advance(*link_);
-}
-std::byte* Engine::place(const Header& h) {
-  auto found = active_.find({h.group, h.seq});
-  return found == active_.end() || h.fingerprint != found->second->summary.fingerprint ? nullptr : found->second->place(h);
-}
-void Engine::make_room(int rank) {
-  for (auto& [key, arrivals] : early_)
-    for (auto& a : arrivals)
-      if (a.header.src == static_cast<std::uint32_t>(rank)) a.copy();
-  for (auto& [key, op] : active_) op->make_room(rank);
-}
-void Engine::disagree(const Operation& op, int peer) {
-  if (disagreed_) return;
-  disagreed_ = true;
-  link_->to_judge(Writer()
-                      .num(Control::mismatch)
-                      .num(static_cast<std::int32_t>(peer))
-                      .num(op.summary.group)
-                      .num(op.summary.seq)
-                      .text(op.describe())
-                      .take());
-}
-/// Takes what has arrived and ends what is complete. True if there was any of either: waits look again before they park.
+/// Takes arrived messages and ends complete collectives. True if there were any: waits poll again before they park.
 bool Engine::pump() {
   bool any = false;
   try {
@@ -260,18 +190,19 @@ bool Engine::pump() {
   } catch (const std::exception& e) { give_up(e.what()); }
   auto now = now_ = Clock::now();
   any = sweep(now) || any;
-  // Whoever has the lock keeps time: under a stream of collectives the progress thread may not get it for long.
+  // The thread with the lock keeps time: under a stream of collectives the progress thread may not get the lock for
+  // long.
   if (now >= next_tick_) {
     next_tick_ = now + kTick;
     try {
       if (state_ == State::running || state_ == State::left) link_->tick(now, *this);
       if (state_ == State::running) check_waits(now);
     } catch (const std::exception& e) { give_up(e.what()); }
-    any = true;  // sending may have taken news off a descriptor: look again before parking
+    any = true;  // sending may have cleared a descriptor's readiness: poll again before parking
   }
   return any;
 }
-/// Counts it and lets go of it: from here on it may be read by any thread.
+/// Counts and completes the collective: from here on any thread may read it.
 void Engine::end(Operation& o, Clock::time_point now) {
   auto& r = *o.record;
   recorder_.note(r, o.moved);
@@ -279,7 +210,8 @@ void Engine::end(Operation& o, Clock::time_point now) {
   traffic_.bytes_received += static_cast<std::uint64_t>(r.all.in);
   r.ended = now;
   if (trace::on())
-    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started), trace::nanoseconds(r.ended));
+    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started),
+               trace::nanoseconds(r.ended));
   o.complete();
 }
 bool Engine::sweep(Clock::time_point now) {
@@ -298,7 +230,7 @@ bool Engine::sweep(Clock::time_point now) {
   if (ended) notify();
   return ended;
 }
-/// Something that waits may look for has changed.
+/// Makes waits look at their conditions again.
 void Engine::notify() {
   if (waiting_.size() > 1) cv_.notify_all();
   if (leading_ && leader_ != std::this_thread::get_id()) link_->wake(Side::leader);
@@ -311,7 +243,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
   waiting_.push_back(&w);
   auto over = [&] { return state_ == State::lost || state_ == State::left || done(); };
   while (!over()) {
-    if (leading_) {  // somebody else makes progress and tells
+    if (leading_) {  // another thread makes progress and notifies
       cv_.wait_until(lock, WaitClock::now() + kTick);
       continue;
     }
@@ -354,7 +286,7 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     trace::add(trace::Kind::wait, options_.rank, trace::label(w.operation ? w.operation->summary.short_text() : w.text),
                trace::nanoseconds(w.since), trace::now());
   if (done()) return;
-  // Nothing may read the caller's buffers once it has been told.
+  // Once the wait throws, nothing may read the caller's buffers.
   if (w.operation)
     for (auto end = Clock::now() + 10s; w.operation->pins() > 0;) {
       if (Clock::now() > end)
@@ -384,7 +316,7 @@ void Engine::wait(Operation& op) {
   Waiting w{.operation = &op};
   await(lock, w, [&] { return op.done.load(); });
 }
-/// The progress thread: takes over whenever nobody waits, keeps time, and brings bad news.
+/// The progress thread: makes progress while no thread waits, keeps time, and announces failures.
 void Engine::run() {
   Lock lock(m_);
   while (!stop_) {
@@ -409,9 +341,10 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   check_thread();
   auto number = exchanges_++;
   started_[kExchangeGroup] = exchanges_;
-  auto name = what.substr(0, what.find('\n'));  // ranks must agree on it; further lines only say more of this rank's wait
+  // Ranks must agree on the first line; further lines only describe this rank's wait.
+  auto name = what.substr(0, what.find('\n'));
   if (state_ == State::running)
-    link_->to_judge(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
+    link_->to_coordinator(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
   Waiting w{.text = "exchange of " + std::string(name), .number = number};
   if (name.size() < what.size()) w.text += " (" + std::string(what.substr(name.size() + 1)) + ")";
   await(lock, w, [&] { return exchanged_.count(number) > 0; });
@@ -430,15 +363,15 @@ void Engine::depart(Lock& lock, bool meet) {
     Writer m;
     m.num(Control::leave);
     write_started(m, started_);
-    link_->to_judge(m.take());
+    link_->to_coordinator(m.take());
   }
   if (meet || state_ != State::running) {
     Waiting w{.text = "leaving", .reports = false};
     auto end = Clock::now() + 10s;
     await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
-    // Whoever is late is on its own from here, without a control plane; that this process ends is not a loss for it.
+    // Late ranks go on without a control plane; the end of this process is not a loss for them.
     if (!all_left_ && state_ == State::running && options_.rank == 0 && link_->must_meet())
-      link_->to_judge(Writer().num(Control::close).take());
+      link_->to_coordinator(Writer().num(Control::close).take());
   }
   state_ = State::left;
 }

@@ -1,11 +1,11 @@
-// engine.h -- the Context over any Link: matches messages with collectives, waits, and brings failures to every wait.
+// engine.h -- the Context over any Link: matches messages with collectives, waits, and ends every wait on a failure.
 #pragma once
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
-#include "control/judge.h"
+#include "control/coordinator.h"
 #include "engine/recorder.h"
 #include "wire/link.h"
 
@@ -18,8 +18,8 @@ struct EngineOptions {
   std::string flight_dir = {};
 };
 
-/// One lock guards all; whoever needs progress makes it: the thread in start(), a thread in a wait (the leader), or the progress thread
-/// while nobody waits.
+/// One lock guards all state. Progress is made by the thread in start(), by a thread in a wait (the leader), or by the
+/// progress thread while no thread waits.
 class Engine final : public Context, public std::enable_shared_from_this<Engine>, private Sink {
  public:
   Engine(EngineOptions, std::unique_ptr<Link>);
@@ -40,7 +40,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   }
   void on_lost(std::function<void(const RankLost&)>, double grace_s) override;
   const EngineOptions& options() const { return options_; }
-  void tune(const Tuning&);  // before anybody but measure_links has used it; on all ranks, the same
+  void tune(const Tuning&);  // before any use but that of measure_links; the same on all ranks
   bool test(Operation&);
   void wait(Operation&);
 
@@ -56,7 +56,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     std::uint64_t next = 0;
     struct Planned {
       std::shared_ptr<const Plan> plan;
-      std::shared_ptr<Operation> last = nullptr;  // taken again once it is nobody else's
+      std::shared_ptr<Operation> last = nullptr;  // reused once nothing else refers to it
     };
     std::vector<Planned> plans = {};
   };
@@ -66,7 +66,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
     Operation* operation = nullptr;  // none: an exchange or leave
     std::string text = {};
     std::uint64_t number = 0;
-    bool reports = true;  // to the judge, when it takes long
+    bool reports = true;  // to the coordinator, when it takes long
     bool warned = false;
     Clock::time_point next_report = {};
   };
@@ -96,7 +96,7 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void watch(bool leading, bool busy);
   void announce(Lock&);
   RankLost during(const Waiting&) const;
-  void disagree(const Operation&, int peer);
+  void disagree(const Summary&, const Operation*, int peer);
   void depart(Lock&, bool meet);
   void notify();
   void check_thread();
@@ -108,21 +108,22 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   mutable std::mutex m_;
   std::condition_variable cv_;
   std::unique_ptr<Link> link_;
-  int spins_;  // looks before a wait begins to yield; none where ranks outnumber cores
+  int spins_;                             // polls before a wait begins to yield; none where ranks outnumber cores
   Clock::time_point crowded_until_ = {};  // other programs want the cores
   State state_ = State::running;
   std::map<std::uint32_t, Members> groups_;
-  Members* last_ = nullptr;  // of the collective before
+  Members* last_ = nullptr;  // of the previous collective
   Started started_;
   std::map<Key, std::shared_ptr<Operation>> active_;
-  decltype(active_)::node_type spare_;  // for the next one's entry
+  decltype(active_)::node_type spare_;  // for the next entry
   std::map<Key, std::vector<Arrival>> early_;
   Recorder recorder_;
   std::uint64_t dumps_ = dumps_asked_for();
   std::vector<Waiting*> waiting_;
   std::uint64_t generation_ = 0;
   bool leading_ = false, disagreed_ = false;
-  bool unseen_ = false;  // something woke the progress thread and was left to the leader, who may have stopped looking
+  // The progress thread was woken and left the events to the leader, which may have stopped polling.
+  bool unseen_ = false;
   std::thread::id user_thread_, leader_;
   bool several_threads_ = false;
   std::map<std::uint64_t, std::vector<std::string>> exchanged_;
@@ -133,15 +134,13 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   bool says_during_ = false;
   std::function<void(const RankLost&)> callback_;
   double grace_s_ = 0;
-  Clock::time_point now_ = {};  // when pump looked
+  Clock::time_point now_ = {};  // when pump last ran
   Clock::time_point grace_end_ = {}, next_tick_ = {};
   int exceptions_ = 0;
   bool stop_ = false;
-  unsigned forks_;  // this process's when it joined
+  unsigned forks_;  // of this process when it joined
   std::thread thread_;
 };
-/// How many forks made this process since the first of its ancestors that had this library.
-unsigned forks();
-/// A loss that nobody is there to be told of: the line, and exit code 86.
+/// Ends the process on a loss that no caller can be told of: prints the line; exit code 86.
 [[noreturn]] void end_process(const std::string& why);
 }  // namespace bora::transport

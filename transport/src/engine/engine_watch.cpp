@@ -1,32 +1,31 @@
-// engine_watch.cpp -- the engine's other half: waits that take long, what the judge says, failures.
-#include <pthread.h>
+// engine_watch.cpp -- the engine's slow paths: long waits, the coordinator's messages, failures.
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <sstream>
 #include <utility>
 #include "engine/engine.h"
 #include "wire/bytes.h"
+#include "wire/forks.h"
 #include "wire/text.h"
 
 namespace bora::transport {
 namespace {
 constexpr auto kNextReport = std::chrono::milliseconds(200);
-std::atomic<unsigned> forks_so_far{0};
-[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { ++forks_so_far; });
 }  // namespace
 // ---- forked children ----
-unsigned forks() { return forks_so_far.load(std::memory_order_relaxed); }
 void Engine::check_process() const {
-  check<TransportError>(forks() == forks_, "this process was forked from ", link_->who(options_.rank),
-                        " after that had joined its job, and cannot use it; fork before joining, or exec another program");
+  check<TransportError>(
+      forks() == forks_, "this process was forked from ", link_->who(options_.rank),
+      " after that had joined its job, and cannot use it; fork before joining, or exec another program");
 }
-/// A forked child has neither the threads nor the locks, and shares sockets and memory with its parent: all of it is left alone.
+/// A forked child has neither the threads nor the locks, and shares sockets and memory with its parent: all of it is
+/// left alone.
 void Engine::leave_to_parent() {
   new auto(std::move(active_));
   new auto(std::move(early_));
   [[maybe_unused]] auto* link = link_.release();
-  new (&cv_) std::condition_variable;  // the parent's threads wait in the old one: destroying it would wait for them
+  // The parent's threads wait in the old one: destroying it would wait for them.
+  new (&cv_) std::condition_variable;
   thread_.detach();
 }
 
@@ -41,7 +40,8 @@ void Engine::check_waits(Clock::time_point now) {
     auto first = awaited.empty() ? -1 : awaited.front();
     if (!w->warned && seconds > options_.stuck_warn_s) {
       w->warned = true;
-      ask(Ask::warning, first, "rank " + std::to_string(options_.rank) + " has waited " + std::to_string(static_cast<int>(seconds)) + " s");
+      ask(Ask::warning, first,
+          "rank " + std::to_string(options_.rank) + " has waited " + std::to_string(static_cast<int>(seconds)) + " s");
     }
     if (seconds > options_.stuck_abort_s) {
       std::ostringstream s;
@@ -54,7 +54,8 @@ void Engine::check_waits(Clock::time_point now) {
     if (!several_threads_ && w->reports) report(*w);
   }
 }
-/// Tells the judge what this rank waits in: it sees who waits for whom, and lets the awaited compare fingerprints.
+/// Reports this rank's wait to the coordinator, which finds ranks that wait for each other and lets the awaited ones
+/// compare fingerprints.
 void Engine::report(Waiting& w) {
   Writer m;
   m.num(Control::waiting).num(w.generation);
@@ -71,11 +72,11 @@ void Engine::report(Waiting& w) {
   m.num(static_cast<std::uint64_t>(awaited.size()));
   for (int r : awaited) m.num(static_cast<std::int32_t>(r));
   write_started(m, started_);
-  link_->to_judge(m.take());
+  link_->to_coordinator(m.take());
 }
 
 void Engine::ask(Ask why, int rank, const std::string& text) {
-  link_->to_judge(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
+  link_->to_coordinator(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
 }
 void Engine::dump(const std::string& why) {
   check_process();
@@ -84,7 +85,8 @@ void Engine::dump(const std::string& why) {
 }
 Activity Engine::activity() const {
   Activity a;
-  if (auto* last = recorder_.last_ended()) a.last = last->summary.short_text() + " at " + wall_time(last->ended).substr(11, 8);
+  if (auto* last = recorder_.last_ended())
+    a.last = last->summary.short_text() + " at " + wall_time(last->ended).substr(11, 8);
   std::vector<const Operation*> open;
   for (auto& [key, o] : active_) open.push_back(o.get());
   std::sort(open.begin(), open.end(), [](auto* x, auto* y) { return x->order < y->order; });
@@ -104,8 +106,9 @@ Activity Engine::activity() const {
 void Engine::write_recorder(const std::string& why) {
   if (options_.flight_dir.empty()) return;
   std::ostringstream header;
-  header << "\"rank\":" << options_.rank << ",\"who\":" << quoted(link_->who(options_.rank)) << ",\"why\":" << quoted(why)
-         << ",\"written\":\"" << wall_time(Clock::now()) << "\",\"collectives\":" << traffic_.collectives << ",\"stale\":" << traffic_.stale
+  header << "\"rank\":" << options_.rank << ",\"who\":" << quoted(link_->who(options_.rank))
+         << ",\"why\":" << quoted(why) << ",\"written\":\"" << wall_time(Clock::now())
+         << "\",\"collectives\":" << traffic_.collectives << ",\"stale\":" << traffic_.stale
          << ",\"refused\":" << traffic_.refused;
   for (auto& [key, o] : active_) recorder_.note(*o->record, o->moved);
   auto state = [&](const Record& r) {
@@ -113,12 +116,14 @@ void Engine::write_recorder(const std::string& why) {
     if (found == active_.end()) return std::string("\"aborted\"");
     auto [done, all] = found->second->chunks();
     std::ostringstream s;
-    s << (state_ == State::running ? "\"running\"" : "\"aborted\"") << ",\"chunks\":" << done << ",\"of\":" << all << ",\"waiting_for\":[";
+    s << (state_ == State::running ? "\"running\"" : "\"aborted\"") << ",\"chunks\":" << done << ",\"of\":" << all
+      << ",\"waiting_for\":[";
     for (auto first = true; int p : found->second->waiting_for()) s << (std::exchange(first, false) ? "" : ",") << p;
     s << "]";
     return s.str();
   };
-  auto problem = write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl", recorder_.lines(header.str(), state));
+  auto problem = write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl",
+                             recorder_.lines(header.str(), state));
   if (!problem.empty()) std::fprintf(stderr, "warning: the flight recorder: %s\n", problem.c_str());
 }
 
@@ -144,7 +149,7 @@ void Engine::control(std::string_view message) {
       Writer w;
       w.num(Control::activity).num(number);
       write(w, activity());
-      link_->to_judge(w.take());
+      link_->to_coordinator(w.take());
       break;
     }
     case Control::say: std::fprintf(stderr, "%s\n", r.text().c_str()); break;
@@ -154,7 +159,7 @@ void Engine::control(std::string_view message) {
       std::string text = "no such collective";
       if (auto* r = recorder_.find(group, seq)) text = r->summary.text();
       if (auto found = active_.find({group, seq}); found != active_.end()) text = found->second->describe();
-      link_->to_judge(Writer().num(Control::description).text(text).take());
+      link_->to_coordinator(Writer().num(Control::description).text(text).take());
       break;
     }
     case Control::compare: {
@@ -163,18 +168,16 @@ void Engine::control(std::string_view message) {
       auto text = r.text();
       auto rank = r.num<std::int32_t>();
       auto* r = recorder_.find(group, seq);
-      if (!r || r->summary.fingerprint == fingerprint || disagreed_) break;
-      disagreed_ = true;
+      if (!r || r->summary.fingerprint == fingerprint) break;
       auto found = active_.find({group, seq});
-      auto mine = found != active_.end() ? found->second->describe() : r->summary.text();
-      link_->to_judge(Writer().num(Control::mismatch).num(rank).num(group).num(seq).text(mine).take());
+      disagree(r->summary, found == active_.end() ? nullptr : found->second.get(), rank);
       break;
     }
     default: break;  // pings
   }
   notify();
 }
-/// Tells the link who looks for news. It never throws: callers are inside of waits.
+/// Tells the link which thread polls. Never throws: callers are inside of waits.
 void Engine::watch(bool leading, bool busy) {
   try {
     link_->watch(leading, busy);
@@ -194,7 +197,8 @@ void Engine::give_up(const std::string& why) {
   std::string text;
   try {
     text = link_->who(options_.rank) + " ended the job: " + why;
-    link_->to_judge(Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+    link_->to_coordinator(
+        Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
   } catch (const std::exception&) {}  // without memory it fails all the same
   fail(options_.rank, text);
 }
@@ -205,7 +209,7 @@ void Engine::on_lost(std::function<void(const RankLost&)> f, double grace_s) {
   grace_s_ = grace_s;
 }
 void Engine::lost(int rank, const std::string& how) { fail(rank, link_->who(rank) + " lost: " + how); }
-/// The first failure counts. Waits learn of it after the callback has run on the progress thread.
+/// The first failure counts. Waits throw after the callback has run on the progress thread.
 void Engine::fail(int rank, const std::string& text) {
   if (state_ != State::running || all_left_) return;
   state_ = State::failing;
@@ -234,7 +238,7 @@ void Engine::announce(Lock& lock) {
   cv_.notify_all();
   notify();
 }
-/// The verdict; the loss of a rank also says what this one was doing.
+/// The verdict; for the loss of a rank also this rank's wait.
 RankLost Engine::during(const Waiting& w) const {
   std::string text = lost_->what();
   if (says_during_) text += " during " + (w.operation ? w.operation->summary.short_text() : w.text);

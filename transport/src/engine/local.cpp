@@ -1,4 +1,5 @@
-// local.cpp -- ranks as threads of one process: a message is a pointer to the sender's buffer, read straight by the receiver.
+// local.cpp -- ranks as threads of one process: a message is a pointer to the sender's buffer, read straight by the
+// receiver.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -11,19 +12,19 @@ namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 
-/// What has been sent to one rank. Its own lock, below every engine's.
+/// The messages sent to one rank. Has its own lock, taken inside any engine's.
 class Inbox final : public Bell {
  public:
   struct Item {
     Arrival arrival;
-    std::string control;  // if not empty: from the judge
+    std::string control;  // if not empty: from the coordinator
   };
   void push(Item item) {
     std::lock_guard lock(m_);
     if (closed_ && item.control.empty()) return;
     items_.push_back(std::move(item));
     filled_ = true;
-    // Data for collectives that have not started wakes nobody.
+    // Data for collectives that have not started wakes no thread.
     if (parked_[0]) cv_[0].notify_one();
     else if (!leading_ && (busy_ || !items_.back().control.empty())) cv_[1].notify_one();
   }
@@ -35,7 +36,7 @@ class Inbox final : public Bell {
     filled_ = false;
     return items;
   }
-  /// From now on data is dropped, what waits here included: nobody would read it, and its sender waits until it is let go.
+  /// Drops data from now on, queued data included: it would never be read, while its sender waits for its release.
   void close() {
     std::vector<Item> data;
     std::lock_guard lock(m_);
@@ -76,10 +77,10 @@ class Inbox final : public Bell {
 };
 std::string thread_name(int rank) { return "rank " + std::to_string(rank) + " (thread)"; }
 
-/// What the ranks share.
+/// The state shared by the ranks.
 struct Hub {
   explicit Hub(int n)
-      : judge(names(n), [this](int rank, std::string m) {
+      : coordinator(names(n), [this](int rank, std::string m) {
           inboxes[static_cast<std::size_t>(rank)]->push({{}, std::move(m)});
         }) {
     for (int r = 0; r < n; ++r) inboxes.push_back(std::make_shared<Inbox>());
@@ -90,8 +91,8 @@ struct Hub {
     return who;
   }
   std::vector<std::shared_ptr<Inbox>> inboxes;
-  std::mutex m;  // of the judge
-  Judge judge;
+  std::mutex m;  // of the coordinator
+  Coordinator coordinator;
 };
 
 class LocalLink final : public Link {
@@ -111,9 +112,9 @@ class LocalLink final : public Link {
     }
     hub_->inboxes[static_cast<std::size_t>(peer)]->push({{h, bytes, std::move(hold)}, {}});
   }
-  void to_judge(std::string message) override {
+  void to_coordinator(std::string message) override {
     std::lock_guard lock(hub_->m);
-    hub_->judge.handle(rank_, message);
+    hub_->coordinator.handle(rank_, message);
   }
   bool receive(Sink& sink) override {
     auto items = inbox_->take();
@@ -124,7 +125,7 @@ class LocalLink final : public Link {
   }
   void tick(Clock::time_point now, Sink&) override {
     std::lock_guard lock(hub_->m);
-    hub_->judge.tick(now);
+    hub_->coordinator.tick(now);
   }
   void watch(bool leading, bool busy) override { inbox_->watch(leading, busy); }
   bool by_memory() const override { return true; }
@@ -153,8 +154,9 @@ std::vector<ContextPtr> local(int n, const std::string& algorithms) {
   auto hub = std::make_shared<Hub>(n);
   std::vector<ContextPtr> contexts;
   for (int r = 0; r < n; ++r)
-    contexts.push_back(
-        std::make_shared<Engine>(EngineOptions{.rank = r, .size = n, .ranks_on_host = n, .tuning = {.forced = read_algorithms(algorithms)}}, std::make_unique<LocalLink>(hub, r)));
+    contexts.push_back(std::make_shared<Engine>(
+        EngineOptions{.rank = r, .size = n, .ranks_on_host = n, .tuning = {.forced = read_algorithms(algorithms)}},
+        std::make_unique<LocalLink>(hub, r)));
   return contexts;
 }
 }  // namespace bora::transport

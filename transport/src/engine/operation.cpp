@@ -143,16 +143,19 @@ bool Operation::has_room(int peer, std::int64_t bytes) const {
   auto flying = peers_[static_cast<std::size_t>(peer)].in_flight;
   return flying == 0 || flying + bytes <= kWindow;
 }
-/// Whether the first `chunks` messages of every stream from `in` have been sent, so that `out` may be written where the two are the same.
+/// Whether the first `chunks` messages of every stream from `in` have been sent, so that `out` may be written where the
+/// two are the same.
 bool Operation::may_overwrite(std::int64_t chunks) const {
   if (!copies_) return true;
   for (std::size_t i = 0; i < steps_.size(); ++i)
-    if (steps_[i].kind == Kind::send && steps_[i].source == Place::in && done_[i] < std::min(chunks, plan_->messages[i].chunks))
+    if (steps_[i].kind == Kind::send && steps_[i].source == Place::in &&
+        done_[i] < std::min(chunks, plan_->messages[i].chunks))
       return false;
   return true;
 }
 /// Sends the next message of a step.
-void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byte* bytes, std::int64_t n, Owner* owner, Link& link) {
+void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byte* bytes, std::int64_t n, Owner* owner,
+                    Link& link) {
   Header h = header(peer, steps_[i]);
   h.chunk = static_cast<std::uint32_t>(done_[i]);
   h.offset = static_cast<std::uint64_t>(offset);
@@ -205,7 +208,7 @@ bool Operation::advance(Link& link) {
   }
   return any;
 }
-/// Copies, folds, and sums that do not wait for a message but for room, for own sends, or for nobody.
+/// Runs copies, folds, and sums that wait for no message, but for room, for own sends, or for nothing.
 bool Operation::run_here(std::size_t i, Link& link) {
   auto& s = steps_[i];
   auto& m = plan_->messages[i];
@@ -232,7 +235,7 @@ int Operation::position_of(std::uint32_t rank) const {
   auto found = std::find(ranks.begin(), ranks.end(), static_cast<int>(rank));
   return found == ranks.end() ? -1 : static_cast<int>(found - ranks.begin());
 }
-/// The stream whose next message this is. Empty, or why there is none.
+/// Finds the stream whose next message this is. Empty, or the reason why there is none.
 std::string Operation::find_slot(const Header& h, int peer, Slot& slot) const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (!receives(steps_[i]) || steps_[i].tag != h.step) continue;
@@ -294,7 +297,7 @@ struct Chunk final : Owner {
   std::shared_ptr<const void> pin() override { return bytes; }
 };
 }  // namespace
-/// Sums every chunk of which all parts are here, straight from the messages. True if there was one.
+/// Sums every chunk whose parts have all arrived, straight from the messages. True if there was one.
 bool Operation::sum_chunks(std::size_t i, Link& link) {
   auto& s = steps_[i];
   auto& m = plan_->messages[i];
@@ -302,7 +305,8 @@ bool Operation::sum_chunks(std::size_t i, Link& link) {
   auto size = static_cast<int>(peers_.size());
   bool ends = s.last == size, any = false;
   auto element = ends ? element_ : running_element_;
-  auto begin = streams_.begin() + static_cast<std::ptrdiff_t>(m.first), end = streams_.begin() + static_cast<std::ptrdiff_t>(m.last);
+  auto begin = streams_.begin() + static_cast<std::ptrdiff_t>(m.first),
+       end = streams_.begin() + static_cast<std::ptrdiff_t>(m.last);
   auto here = [&] { return std::none_of(begin, end, [](auto& t) { return t.held.empty(); }); };
   while (next < m.chunks && here() && may_overwrite(next + 1)) {
     auto n = chunk_size(i, next), first = next * m.chunk;
@@ -312,7 +316,8 @@ bool Operation::sum_chunks(std::size_t i, Link& link) {
     if (s.peer >= 0) stretch.before = (stream++)->held.front().bytes;
     parts_.clear();
     for (int k = s.first; k < s.last; ++k)
-      parts_.push_back(k == rank_ ? memory(Place::in) + (s.from.begin + first) * element_ : (stream++)->held.front().bytes);
+      parts_.push_back(k == rank_ ? memory(Place::in) + (s.from.begin + first) * element_
+                                  : (stream++)->held.front().bytes);
     if (s.next < 0) {
       reduce_in_order(summary.reduce, plan_->dtype, parts_, out_ + (s.to.begin + first) * element_,
                       static_cast<std::size_t>(n), stretch);

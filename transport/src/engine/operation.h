@@ -1,4 +1,4 @@
-// operation.h -- one collective of one rank under way: its steps, what has arrived for them, what may be sent.
+// operation.h -- one collective of one rank under way: its steps, its arrived messages, and those it may send.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -24,17 +24,17 @@ struct Summary {
   std::string short_text() const;
 };
 
-/// Bytes of payload that went to a member, and that came from it.
+/// Bytes of payload sent to a member, and received from it.
 struct Moved {
   std::int64_t out = 0, in = 0;
 };
 
-/// What the flight recorder keeps of a collective. Times that have not come yet are zero.
+/// The flight recorder's entry for a collective. Times of events that have not happened are zero.
 struct Record {
   Summary summary = {};
   Algorithm algorithm = Algorithm::direct;
-  Moved all = {};  // of one under way only when it is asked for
-  std::uint64_t moved_at = 0;  // the members' in the recorder, by position
+  Moved all = {};              // of a running collective only on request
+  std::uint64_t moved_at = 0;  // the members' bytes in the recorder, by position
   Clock::time_point enqueued = {}, started = {}, first_byte = {}, ended = {};
 };
 
@@ -43,28 +43,28 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
  public:
   /// `rank`: position in the group.
   Operation(std::shared_ptr<const Plan>, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
-  /// Makes it a collective that begins, the first one or after one that nobody knows any more.
+  /// Begins a collective: the first one, or the next one once nothing refers to the last any more.
   void renew(const Summary&, const Collective&);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
   std::string accept(Arrival, Link&);
-  /// Where the payload of a message goes that is the next of its stream and only copied; else nullptr.
+  /// The final place of a payload that is the next of its stream and is only copied; else nullptr.
   std::byte* place(const Header&);
   /// Sends what may be sent, then makes local copies and sums. True if anything moved.
   bool advance(Link&);
   bool finished() const { return open_steps_ == 0 && pins_.load() == 0 && (!meets_ || unread() < 0); }
-  /// Ranks from which something is missing.
+  /// The ranks that this one waits for.
   std::vector<int> waiting_for() const;
-  /// Messages that have come, or have gone where none are to come, of how many.
+  /// Chunks done of all: received ones, or sent ones for a rank that only sends.
   std::pair<std::int64_t, std::int64_t> chunks() const;
   std::string describe() const;    // summary and the program's own words
-  void make_room(int rank);        // copies what is held of its messages
-  void drop();                     // the job is lost: forgets what has arrived and the program's words
-  void complete();                 // finished: may be read by any thread from now on
+  void make_room(int rank);        // copies the held messages of this rank
+  void drop();                     // the job is lost: drops arrived messages and the program's words
+  void complete();                 // finished: any thread may read it from now on
   std::atomic<bool> done{false};
   Summary summary;
   std::vector<Moved> moved;  // by position
   Record* record = nullptr;  // the engine's
-  std::uint64_t order = 0;  // among all this rank has started
+  std::uint64_t order = 0;   // among all collectives of this rank
   int pins() const { return pins_.load(); }
   std::shared_ptr<const void> pin() override;
 
@@ -78,7 +78,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
     std::int64_t owed = 0;       // bytes consumed and not credited to the peer
     std::int64_t expected = 0;   // bytes the peer still has to send
   };
-  int unread() const;  // a member that has not read all that was sent to it; -1: none
+  int unread() const;  // a member that has not read all messages sent to it; -1: none
   bool over(std::size_t step) const { return done_[step] == plan_->messages[step].chunks; }
   bool over(int step) const { return step < 0 || over(static_cast<std::size_t>(step)); }  // -1: none
   struct Slot {
@@ -117,7 +117,8 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   float* wide_ = nullptr;               // the caller's out then
   std::int64_t wide_count_ = 0;
   bool copies_ = false;  // sends must be copies
-  bool meets_ = false;   // ends when all that was sent has been read: now and then, or a rank that only sends would run far ahead
+  // Ends when all sent messages have been read: now and then, or a rank that only sends would run far ahead.
+  bool meets_ = false;
   std::vector<std::int64_t> done_;  // by step: chunks sent, received or summed
   std::vector<Stream> streams_;
   std::vector<const std::byte*> parts_;  // of a chunk that is summed

@@ -1,4 +1,5 @@
-// recorder.h -- the flight recorder: the last 4096 collectives of this rank, always kept; written out when something is wrong.
+// recorder.h -- the flight recorder: the last 4096 collectives of this rank, always kept; written to a file on a
+// failure or on request.
 #pragma once
 #include <functional>
 #include <string>
@@ -6,21 +7,22 @@
 #include "engine/operation.h"
 
 namespace bora::transport {
-/// Under the engine's lock. A collective costs one slot and two looks at the clock: 60 to 110 ns.
+/// Used under the engine's lock. A collective costs one slot and two readings of the clock: 60 to 110 ns.
 class Recorder {
  public:
   static constexpr std::size_t kKept = 4096;
-  static constexpr std::size_t kMoves = 16 * kKept;  // members' bytes: of that many collectives of 16 members, of fewer larger ones
+  // Bytes by member: of kKept collectives of 16 members, or of fewer larger ones.
+  static constexpr std::size_t kMoves = 16 * kKept;
   Recorder() : moved_(kMoves) { ring_.reserve(kKept); }
-  /// Stays where it is until kKept more have been added: far more than may be under way.
+  /// The pointer stays valid until kKept more have been added: far more than may be under way.
   Record* add(Record);
-  /// What went to and came from every member, by position; replaces what was said before.
+  /// Sets the bytes sent to and received from every member, by position.
   void note(Record&, const std::vector<Moved>&);
   const Record* find(std::uint32_t group, std::uint64_t seq) const;
-  /// The one that ended last, or none.
+  /// The record that ended last, or null.
   const Record* last_ended() const;
-  /// One JSON object a line: `header` (an object's members), then a line for each collective, oldest first. `state` says what one that has
-  /// not ended is up to, as more members.
+  /// One JSON object a line: `header` (an object's members), then a line for each collective, oldest first. `state`
+  /// gives further members for a collective that has not ended.
   std::string lines(const std::string& header, const std::function<std::string(const Record&)>& state) const;
 
  private:
@@ -29,10 +31,10 @@ class Recorder {
   std::uint64_t moves_ = 0;   // ever written to it
   std::size_t next_ = 0;  // the slot that is written next, once the ring is full
 };
-/// "2026-11-22T12:01:02.123456Z": when a moment of the steady clock was, by the clock on the wall as it is now.
+/// "2026-11-22T12:01:02.123456Z": a moment of the steady clock by the present wall clock.
 std::string wall_time(Clock::time_point);
-/// Writes a whole file, or leaves the one that was there before; in a thread of its own, because a file system may hang. Waits for it for a
-/// fifth of a second. Empty, or what went wrong.
+/// Writes a whole file, or leaves the previous one; in a thread of its own, because a file system may hang. Waits for
+/// it for a fifth of a second. Empty, or the error.
 std::string write_whole(const std::string& folder, const std::string& name, const std::string& text);
 
 /// How often SIGUSR2 has come since dump_on_sigusr2(); its handler counts and does nothing else.

@@ -10,7 +10,7 @@
 
 namespace bora::transport {
 namespace {
-/// Which steady clock this is: this boot of this host, and its offset in this container.
+/// Identifies the steady clock: this boot of this host, and its offset in this container.
 std::string clock_name() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -36,11 +36,12 @@ std::string events_of(const std::vector<trace::Span>& spans, int rank, std::int6
   auto time = [&](std::int64_t t) { return microseconds(t + offset - origin); };
   std::int64_t id = 0;
   for (auto& s : spans) {
-    auto head = pid + ",\"tid\":" + std::to_string(s.thread) + ",\"cat\":\"" + trace::kind_name(s.kind) + "\",\"name\":" +
-                quoted(s.label->name);
+    auto head = pid + ",\"tid\":" + std::to_string(s.thread) + ",\"cat\":\"" + trace::kind_name(s.kind) +
+                "\",\"name\":" + quoted(s.label->name);
     if (s.kind == trace::Kind::collective) {  // they overlap: asynchronous events have a row each
       auto which = ",\"id\":\"" + std::to_string(rank) + "." + std::to_string(id++) + "\",\"ts\":";
-      o << head << ",\"ph\":\"b\"" << which << time(s.begin) << "}" << head << ",\"ph\":\"e\"" << which << time(s.end) << "}";
+      o << head << ",\"ph\":\"b\"" << which << time(s.begin) << "}" << head << ",\"ph\":\"e\"" << which << time(s.end)
+        << "}";
       continue;
     }
     o << head << ",\"ph\":\"X\",\"ts\":" << time(s.begin) << ",\"dur\":" << microseconds(s.end - s.begin);
@@ -49,12 +50,14 @@ std::string events_of(const std::vector<trace::Span>& spans, int rank, std::int6
   }
   return o.str();
 }
-/// Every rank's text, on rank 0: texts may be long.
+/// Gathers every rank's text on rank 0: texts may be long.
 std::vector<std::string> gather_texts(Context& c, const std::string& mine) {
   std::vector<std::int64_t> sizes;
   for (auto& n : c.exchange(std::to_string(mine.size()), "trace: sizes")) sizes.push_back(std::stoll(n));
-  std::string all(c.rank() == 0 ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})) : 0, '\0');
-  c.run(everyone(c), {.op = Op::gather, .dtype = Dtype::u8, .in = mine.data(), .out = all.data(), .recv_counts = sizes});
+  std::string all(
+      c.rank() == 0 ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})) : 0, '\0');
+  c.run(everyone(c),
+        {.op = Op::gather, .dtype = Dtype::u8, .in = mine.data(), .out = all.data(), .recv_counts = sizes});
   std::vector<std::string> texts;
   if (c.rank() != 0) return texts;
   for (std::size_t r = 0, at = 0; r < sizes.size(); at += static_cast<std::size_t>(sizes[r++]))
@@ -69,7 +72,7 @@ std::int64_t clock_offset(Context& c) {
   for (int r = 1; r < c.size(); ++r) {
     if (clocks[static_cast<std::size_t>(r)] == clocks[0] || (c.rank() != 0 && c.rank() != r)) continue;
     std::int64_t quickest = -1;
-    for (int k = 0; k < 8; ++k) {  // rank r asks, rank 0 says what time it is
+    for (int k = 0; k < 8; ++k) {  // rank r asks, rank 0 answers with its time
       std::int64_t begin = trace::now(), time = 0;
       if (c.rank() == 0) {
         c.receive(r, &time, 1, Dtype::i64);
@@ -89,7 +92,7 @@ std::int64_t clock_offset(Context& c) {
 }
 
 std::vector<trace::Totals> write_trace(Context& c, const std::string& path) {
-  auto offset = clock_offset(c);  // all have ended their steps: they meet here
+  auto offset = clock_offset(c);  // all ranks have ended their steps: they meet here
   trace::stop();
   std::uint64_t dropped = 0;
   auto spans = trace::take(c.rank(), dropped);

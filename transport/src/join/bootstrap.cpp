@@ -16,7 +16,7 @@
 namespace bora::transport {
 namespace {
 using Environment = std::function<const char*(const char*)>;
-constexpr std::string_view kPort = ":29650";  // below the range from which kernels give ports away
+constexpr std::string_view kPort = ":29650";  // below the range from which kernels assign ports
 
 template <class T> T number(const char* name, std::string_view s) {
   T x{};
@@ -62,7 +62,7 @@ std::string read_secret(const Environment& env) {
   char bytes[4096];
   auto n = ::fstat(fd, &s) == 0 ? ::pread(fd, bytes, sizeof bytes, 0) : -1;
   auto error = errno;
-  if (path.empty()) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // what this process starts need not have it
+  if (path.empty()) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // not for children of this process
   else ::close(fd);
   check<ConfigError>(n >= 0, name, ": cannot read ", path.empty() ? inherited : path, ": ", std::strerror(error));
   check<ConfigError>(path.empty() || (s.st_mode & 077) == 0, name, ": others can read ", path, "; chmod 600 it");
@@ -72,7 +72,8 @@ std::string read_secret(const Environment& env) {
   return {bytes, static_cast<std::size_t>(n)};
 }
 
-/// The socket that the launcher has bound to rank 0's address and left open. -1 if there is none, or if this process has used it already.
+/// The socket that the launcher has bound to rank 0's address and left open. -1 if there is none, or if this process
+/// has used it already.
 int read_root_socket(const Environment& env, const std::string& root) {
   auto inherited = text(env, "BORA_ROOT_FD");
   if (inherited.empty()) return -1;
@@ -82,18 +83,19 @@ int read_root_socket(const Environment& env, const std::string& root) {
   bool untouched = ::getsockname(fd, reinterpret_cast<::sockaddr*>(&bound), &size) == 0 &&
                    ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 0;
   char port[NI_MAXSERV] = "";
-  if (!untouched || ::getnameinfo(reinterpret_cast<::sockaddr*>(&bound), size, nullptr, 0, port, sizeof port, NI_NUMERICSERV) != 0 ||
+  if (!untouched ||
+      ::getnameinfo(reinterpret_cast<::sockaddr*>(&bound), size, nullptr, 0, port, sizeof port, NI_NUMERICSERV) != 0 ||
       !root.ends_with(":" + std::string(port)))
     return -1;
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return fd;
 }
 
-/// One kind of launcher: where it says what.
+/// One kind of launcher and the variables it sets.
 struct Launcher {
   const char *key, *name, *rank, *size;
-  std::string (*root)(const Environment&);  // host:port of rank 0, empty if it does not say
-  std::string (*job)(const Environment&);   // what tells its jobs apart, empty if it does not say
+  std::string (*root)(const Environment&);  // host:port of rank 0, empty if unknown
+  std::string (*job)(const Environment&);   // identifies the job, empty if unknown
 };
 std::string nothing(const Environment&) { return {}; }
 const Launcher launchers[] = {
@@ -103,7 +105,7 @@ const Launcher launchers[] = {
        return host.empty() || port.empty() ? std::string() : host + ":" + port;
      },
      [](const Environment& env) { return text(env, "TORCHELASTIC_RUN_ID"); }},
-    // Of a step, which srun starts: the script of a batch job has a SLURM_PROCID too.
+    // Of a step, started by srun: the script of a batch job has a SLURM_PROCID too.
     {"slurm", "Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
      [](const Environment& env) {
        auto list = text(env, "SLURM_STEP_NODELIST");
@@ -166,8 +168,8 @@ Config config_from_environment(const Environment& env) {
   bool kubernetes = env("JOB_COMPLETION_INDEX") != nullptr;
   static const Launcher own{"bora", "bora", "BORA_RANK", "BORA_SIZE", nothing, nothing};
   check<ConfigError>((env("BORA_RANK") != nullptr) == (env("BORA_SIZE") != nullptr) || kubernetes,
-                     "BORA_RANK and BORA_SIZE must be set together; only ", env("BORA_RANK") ? "BORA_RANK" : "BORA_SIZE",
-                     " is");
+                     "BORA_RANK and BORA_SIZE must be set together; only ",
+                     env("BORA_RANK") ? "BORA_RANK" : "BORA_SIZE", " is");
   std::vector<Found> found;
   std::string names = "bora, ";
   if (wanted.empty() || wanted == "bora") {
@@ -175,7 +177,7 @@ Config config_from_environment(const Environment& env) {
   }
   for (auto& l : launchers) {
     names += std::string(l.key) + ", ";
-    if (!found.empty() && found[0].by == &own) break;  // explicit: what else started this shell does not matter
+    if (!found.empty() && found[0].by == &own) break;  // explicit: other launchers around this process do not matter
     if (!wanted.empty() && wanted != l.key) continue;
     if (auto f = ask(l, env)) found.push_back(*f);
   }
@@ -186,7 +188,7 @@ Config config_from_environment(const Environment& env) {
     c.launcher = "a single process";
     return c;
   }
-  // A launcher of one process (a shell inside an allocation) contradicts nobody.
+  // A launcher of one process (a shell inside an allocation) contradicts no other.
   auto first = found[0];
   for (auto& f : found) {
     if (f.size == 1 || (f.rank == first.rank && f.size == first.size)) continue;

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kLargest = 16 << 20;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
-/// What rank 0 asks its partner to take before it answers; no messages: the end.
+/// The messages that rank 0's partner receives before it answers; none: the end.
 struct Request {
   std::int64_t messages = 0, bytes = 0;
 };
@@ -97,7 +97,8 @@ std::optional<Costs> cached_links(const std::string& file, const std::string& ke
     std::istringstream words(line);
     std::string name;
     Costs c;
-    if (words >> name >> c.here.alpha >> c.here.message >> c.here.beta >> c.wire.alpha >> c.wire.message >> c.wire.beta >> c.gamma &&
+    if (words >> name >> c.here.alpha >> c.here.message >> c.here.beta >> c.wire.alpha >> c.wire.message >>
+            c.wire.beta >> c.gamma &&
         name == key)
       return c;
   }
@@ -111,7 +112,8 @@ void cache_links(const std::string& file, const std::string& key, const Costs& c
   for (std::string line; std::getline(in, line);)
     if (line.rfind(key + " ", 0) != 0) text << line << "\n";
   text << key << std::setprecision(9);
-  for (double x : {c.here.alpha, c.here.message, c.here.beta, c.wire.alpha, c.wire.message, c.wire.beta, c.gamma}) text << " " << x;
+  for (double x : {c.here.alpha, c.here.message, c.here.beta, c.wire.alpha, c.wire.message, c.wire.beta, c.gamma})
+    text << " " << x;
   text << "\n";
   // Other jobs read it at any time.
   auto fresh = file + "." + std::to_string(getpid());

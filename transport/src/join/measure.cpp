@@ -50,7 +50,8 @@ double bus_factor(Op op, double n) {
 }  // namespace
 
 std::string explain(Op op, int ranks, int hosts, std::int64_t bytes) {
-  check<ValueError>(hosts >= 1 && ranks % hosts == 0, "explain: ", ranks, " ranks cannot be spread evenly over ", hosts, " hosts");
+  check<ValueError>(hosts >= 1 && ranks % hosts == 0, "explain: ", ranks, " ranks cannot be spread evenly over ", hosts,
+                    " hosts");
   std::vector<int> all(static_cast<std::size_t>(ranks)), host_of;
   std::iota(all.begin(), all.end(), 0);
   for (int r : all) host_of.push_back(r / (ranks / hosts));
@@ -84,7 +85,8 @@ std::string explain(Op op, int ranks, int hosts, std::int64_t bytes) {
         if (to < 0) continue;
         auto n = 4 * (s.kind == Step::Kind::send ? s.from.size() : s.to.size());
         ++streams, mine += n;
-        if (auto h = static_cast<std::size_t>(r / (ranks / hosts)); h != static_cast<std::size_t>(to / (ranks / hosts))) leaving[h] += n;
+        if (auto h = static_cast<std::size_t>(r / (ranks / hosts)); h != static_cast<std::size_t>(to / (ranks / hosts)))
+          leaving[h] += n;
       }
       messages = std::max(messages, streams), sent = std::max(sent, mine);
     }
@@ -95,11 +97,12 @@ std::string explain(Op op, int ranks, int hosts, std::int64_t bytes) {
       times += line;
     }
     auto e = estimate(size, layout, a, kMaxChunkBytes);
-    std::snprintf(line, sizeof line, "%-15s %10lld %-17s %5.0f %8lld %12lld %12lld%s%s\n", std::string(op_name(op)).c_str(),
-                  static_cast<long long>(bytes), std::string(algorithm_name(a)).c_str(), e.here.hops + e.wire.hops,
-                  static_cast<long long>(messages), static_cast<long long>(sent),
-                  static_cast<long long>(hosts > 1 ? *std::max_element(leaving.begin(), leaving.end()) : 0), times.c_str(),
-                  a == table ? "  table" : "");
+    std::snprintf(line, sizeof line, "%-15s %10lld %-21s %5.0f %8lld %12lld %12lld%s%s\n",
+                  std::string(op_name(op)).c_str(), static_cast<long long>(bytes),
+                  std::string(algorithm_name(a)).c_str(), e.here.hops + e.wire.hops, static_cast<long long>(messages),
+                  static_cast<long long>(sent),
+                  static_cast<long long>(hosts > 1 ? *std::max_element(leaving.begin(), leaving.end()) : 0),
+                  times.c_str(), a == table ? "  table" : "");
     text += line;
   }
   return text;
@@ -127,7 +130,12 @@ std::vector<Measured> measure(Context& context, const Group& g, Op op, const std
     /// The slowest rank's time.
     auto agreed = [&](double mine) {
       double all = 0;
-      context.run(g, {.op = Op::all_reduce, .reduce = Reduce::max, .dtype = Dtype::f64, .in = &mine, .out = &all, .send_counts = {1}});
+      context.run(g, {.op = Op::all_reduce,
+                      .reduce = Reduce::max,
+                      .dtype = Dtype::f64,
+                      .in = &mine,
+                      .out = &all,
+                      .send_counts = {1}});
       return all;
     };
     times(2);

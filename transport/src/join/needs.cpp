@@ -7,17 +7,18 @@
 namespace bora::transport {
 std::size_t check_limits(const Config& c) {
   constexpr std::uint64_t kMost = 64, kFewest = 2;  // strangers on a port
-  constexpr std::uint64_t kFiles = 4;               // for each: three at the gate of ZeroMQ's port, one at that of data
-  check_threads(5, "meeting the other ranks");      // ZeroMQ's two, who may connect, the gate, progress
+  constexpr std::uint64_t kFiles = 4;  // files of each: three at the gate of ZeroMQ's port, one at the data port
+  check_threads(5, "meeting the other ranks");  // ZeroMQ's two, the authenticator, the gate, progress
   ::rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur == RLIM_INFINITY) return kMost;
   std::error_code error;
-  auto open = static_cast<std::uint64_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd", error), {}));
-  auto each = c.rank > 0 ? 4u : c.carrier == "zmq" ? 7u : 5u;  // rank 0 passes on what the others say
+  auto open =
+      static_cast<std::uint64_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd", error), {}));
+  auto each = c.rank > 0 ? 4u : c.carrier == "zmq" ? 7u : 5u;  // rank 0's gate forwards the others' connections
   auto wanted = open + 32 + each * static_cast<std::uint64_t>(c.size - 1) + kFewest * kFiles;
-  check<ConfigError>(limit.rlim_cur >= wanted, "this process may have ", limit.rlim_cur, " files open, and a rank of ", c.size, " needs ", wanted,
-                     "; allow it more: ulimit -n ", wanted);
+  check<ConfigError>(limit.rlim_cur >= wanted, "this process may have ", limit.rlim_cur, " files open, and a rank of ",
+                     c.size, " needs ", wanted, "; allow it more: ulimit -n ", wanted);
   return static_cast<std::size_t>(std::clamp((limit.rlim_cur - wanted) / (2 * kFiles), kFewest, kMost));
 }
 }  // namespace bora::transport

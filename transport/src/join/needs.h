@@ -1,10 +1,10 @@
-// needs.h -- what a rank needs of the system, asked before it joins: libzmq ends the process where it does not get it.
+// needs.h -- checks a rank's needs of the system before it joins: libzmq aborts the process where they are not met.
 #pragma once
 #include <cstddef>
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// Files and threads for this rank. ConfigError, Error. Returns how many connections of strangers may be open on each of its ports: fewer
-/// where files are few.
+/// Checks files and threads for this rank. ConfigError, Error. Returns the limit of strangers' open connections on each
+/// of its ports: lower where files are few.
 std::size_t check_limits(const Config&);
 }  // namespace bora::transport

@@ -32,8 +32,11 @@ void validate(const Collective& c, const Group& g, int rank) {
     auto me = static_cast<std::size_t>(rank);
     check<ValueError>(c.send_counts[me] == c.recv_counts[me], name, ": sends ", c.send_counts[me],
                       " elements to itself and expects ", c.recv_counts[me]);
-    auto same = [&](auto& counts) { return std::all_of(counts.begin(), counts.end(), [&](auto k) { return k == c.send_counts[0]; }); };
-    check<ValueError>(!c.uniform || (same(c.send_counts) && same(c.recv_counts)), name, ": uniform, but its parts differ in length");
+    auto same = [&](auto& counts) {
+      return std::all_of(counts.begin(), counts.end(), [&](auto k) { return k == c.send_counts[0]; });
+    };
+    check<ValueError>(!c.uniform || (same(c.send_counts) && same(c.recv_counts)), name,
+                      ": uniform, but its parts differ in length");
   }
   for (auto* counts : {&c.send_counts, &c.recv_counts})
     for (auto k : *counts) check<ValueError>(k >= 0, name, ": a count is negative: ", k);
@@ -43,13 +46,15 @@ void validate(const Collective& c, const Group& g, int rank) {
   check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target,
                     " is not a position in a group of ", n);
   if (c.wire)
-    check<DtypeError>(reduces(c.op) && c.dtype == Dtype::f32 && *c.wire == Dtype::bf16, name, ": ", c.dtype, " cannot travel as ", *c.wire,
-                      "; only f32 sums can, as bf16");
+    check<DtypeError>(reduces(c.op) && c.dtype == Dtype::f32 && *c.wire == Dtype::bf16, name, ": ", c.dtype,
+                      " cannot travel as ", *c.wire, "; only f32 sums can, as bf16");
   if (!reduces(c.op)) return;
   check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
-  bool known = c.reduce == Reduce::sum || c.reduce == Reduce::mean || c.reduce == Reduce::max || c.reduce == Reduce::min;
+  auto r = c.reduce;
+  bool known = r == Reduce::sum || r == Reduce::mean || r == Reduce::max || r == Reduce::min;
   check<ValueError>(known, name, ": ranks combine by sum, mean, max or min");
-  check<DtypeError>(c.reduce != Reduce::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ", c.dtype);
+  check<DtypeError>(c.reduce != Reduce::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ",
+                    c.dtype);
 }
 }  // namespace
 
@@ -73,20 +78,27 @@ std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
 
 bool same_but_buffers(const Collective& a, const Collective& b) {
   auto rest = [](const Collective& c) {
-    return std::tie(c.op, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.wire, c.fingerprint, c.send_counts, c.recv_counts);
+    return std::tie(c.op, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.wire, c.fingerprint,
+                    c.send_counts, c.recv_counts);
   };
   return rest(a) == rest(b);
 }
 Plan make_plan(const Group& group, const Collective& c, const Layout& layout, const Tuning& tuning, int rank) {
   validate(c, group, rank);
-  Plan plan{.like = c, .group = group.name, .count = count_of(c), .dtype = c.wire.value_or(c.dtype), .fingerprint = fingerprint_of(group, c)};
+  Plan plan{.like = c,
+            .group = group.name,
+            .count = count_of(c),
+            .dtype = c.wire.value_or(c.dtype),
+            .fingerprint = fingerprint_of(group, c)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;
   auto size = static_cast<int>(group.ranks.size());
-  auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)), running = static_cast<std::int64_t>(running_size(plan.dtype));
+  auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)),
+       running = static_cast<std::int64_t>(running_size(plan.dtype));
   plan.algorithm = choose_algorithm({c.op, plan.count * element, c.uniform}, layout, tuning);
   auto limit = chunk_limit(layout, tuning);
-  plan.schedule = make_schedule({c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);
+  plan.schedule = make_schedule(
+      {c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);
   plan.schedule.in_turns = plan.schedule.in_turns && layout.hosts > 1;  // memory has no switch
   // Within a host the receiver fetches such a stream itself, and cutting it finer only costs system calls.
   bool whole = layout.hosts == 1 && plan.algorithm == Algorithm::direct && !reduces(c.op);
@@ -100,7 +112,8 @@ Plan make_plan(const Group& group, const Collective& c, const Layout& layout, co
     m.chunk = !travels ? std::max<std::int64_t>(n, 1)
               : whole  ? limit / element
                        : chunk_elements(n, static_cast<std::size_t>(plan.schedule.running ? running : element), limit);
-    m.chunks = std::max<std::int64_t>(1, (n + m.chunk - 1) / m.chunk);  // an empty range is one empty message: ranks still meet
+    // An empty range is one empty message: ranks still synchronise.
+    m.chunks = std::max<std::int64_t>(1, (n + m.chunk - 1) / m.chunk);
     auto expect = [&](int peer, std::int64_t bytes) {
       plan.streams.push_back({peer, bytes});
       plan.expected[static_cast<std::size_t>(peer)] += n * bytes;
@@ -114,7 +127,10 @@ Plan make_plan(const Group& group, const Collective& c, const Layout& layout, co
       if (step.next >= 0) talks_to(step.next);
     }
     if (step.kind == Kind::send) talks_to(step.peer);
-    if (int to = step.kind == Kind::send ? step.peer : step.kind == Kind::sum ? step.next : -1; to >= 0 && plan.schedule.in_order)
+    if (int to = step.kind == Kind::send  ? step.peer
+                 : step.kind == Kind::sum ? step.next
+                                          : -1;
+        to >= 0 && plan.schedule.in_order)
       m.before = std::exchange(latest[static_cast<std::size_t>(to)], static_cast<int>(plan.messages.size()));
     m.last = plan.streams.size();
     plan.messages.push_back(m);

@@ -1,4 +1,5 @@
-// plan.h -- one rank's part in a collective, all but the buffers: made once, used by every equal collective of the group.
+// plan.h -- one rank's part in a collective, without the buffers: made once, used by every equal collective of the
+// group.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,8 +20,8 @@ struct Plan {
   Collective like = {};  // without buffers and words
   std::string group = {};  // its name, which the fingerprint covers
   std::int64_t count = 0;
-  Dtype dtype = Dtype::f32;  // of what is sent
-  std::uint64_t fingerprint = 0;  // what every member must agree on
+  Dtype dtype = Dtype::f32;       // of the elements sent
+  std::uint64_t fingerprint = 0;  // must be equal on all members
   Algorithm algorithm = Algorithm::direct;
   Schedule schedule = {};
   std::vector<Messages> messages = {};  // by step
@@ -30,7 +31,7 @@ struct Plan {
 };
 /// Throws ValueError / DtypeError when the collective does not fit the group.
 Plan make_plan(const Group&, const Collective&, const Layout&, const Tuning&, int rank);
-/// Whether a plan of one is a plan of the other.
+/// Whether one plan serves both collectives.
 bool same_but_buffers(const Collective&, const Collective&);
 std::int64_t count_of(const Collective&);
 inline bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce_scatter; }

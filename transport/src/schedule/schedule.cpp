@@ -23,7 +23,7 @@ void all_gather_ring(Builder& b) {
     got = b.receive(b.at(-1), part(b.at(-t - 1)), t);
   }
 }
-/// log2 P rounds, in each twice as much; afterwards the parts are put where they belong.
+/// log2 P rounds with twice the bytes in each; then the parts are copied to their places.
 void all_gather_bruck(Builder& b) {
   int got = bruck_into_work(b, b.p.recv_counts), r = b.p.rank;
   Parts part(b.p.recv_counts);
@@ -31,9 +31,10 @@ void all_gather_bruck(Builder& b) {
   b.copy_after(Place::work, {0, up.size()}, Place::out, up, got);
   b.copy_after(Place::work, {up.size(), b.s.work}, Place::out, low, got);
 }
-/// Where v members counted from the root stand in a binomial tree: v's children are v + mask, each the root of `mask` members or fewer.
+/// Position v, counted from the root, in a binomial tree: its children are v + mask, each the root of at most `mask`
+/// members.
 struct Binomial {
-  int parent = -1, span = 1;  // span: members below it, itself included
+  int parent = -1, span = 1;  // span: members of its subtree, itself included
   std::vector<int> children = {};
   Binomial(int v, int P) {
     int mask = 1;
@@ -44,7 +45,7 @@ struct Binomial {
       if (v + mask < P) children.push_back(v + mask);
   }
 };
-/// Whole or in pieces from the root to everybody, by the tree of `a`.
+/// From the root to all members, along the tree of `a`.
 void broadcast(Builder& b, Algorithm a) {
   Range all{0, b.p.send_counts[0]};
   int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;  // position counted from the root
@@ -68,7 +69,7 @@ void broadcast(Builder& b, Algorithm a) {
   int got = b.receive(member(parent), all);
   for (int c : children) b.forward(member(c), Place::out, all, got, 0);
 }
-/// Pieces down a binomial tree, then round a ring.
+/// Scatters pieces down a binomial tree, then all-gathers them round a ring.
 void broadcast_scatter_gather(Builder& b) {
   int P = b.p.size, v = (b.p.rank - b.p.root + P) % P;
   auto n = b.p.send_counts[0];
@@ -80,7 +81,7 @@ void broadcast_scatter_gather(Builder& b) {
   int got = v == 0 ? -1 : b.receive(member(tree.parent), pieces(v, v + tree.span));
   for (int c : tree.children) b.send_after(member(c), source, pieces(c, c + Binomial(c, P).span), got, 0);
   if (v == 0) b.copy({0, n}, {0, n});
-  // The root has all pieces and needs none; the member before it has nobody to send to.
+  // The root has all pieces and receives none; the member before it sends none.
   for (int t = 0; t + 1 < P; ++t) {
     auto tag = t + 1;
     if (v + 1 < P && (v == 0 || t == 0)) b.send_after(member(v + 1), source, piece(v - t), got, tag);
@@ -88,7 +89,7 @@ void broadcast_scatter_gather(Builder& b) {
     if (v > 0) got = b.receive(member(v - 1), piece(v - t - 1), tag);
   }
 }
-/// Where member r of n stands in a binary tree with root 0, whose one child has all others below it; odd ones are leaves.
+/// Member r of n in a binary tree whose root 0 has one child, above all others; odd members are leaves.
 struct Binary {
   int parent = -1;
   std::vector<int> children = {};
@@ -108,14 +109,16 @@ struct Binary {
     if (low > 0) children.push_back(r + low);
   }
 };
-/// Half of the bytes down each of two binary trees; whoever has children in one is a leaf of the other, or nearly so. The root feeds both.
+/// Half of the bytes down each of two binary trees; a member with children in one is a leaf of the other, or nearly so.
+/// The root feeds both.
 void broadcast_double_tree(Builder& b) {
   int P = b.p.size, v = (b.p.rank - b.p.root + P) % P, n = P - 1;
   auto member = [&](int position) { return (position + b.p.root) % P; };
   auto count = b.p.send_counts[0];
   for (int tree = 0; tree < 2 && n > 0; ++tree) {
     Range half = part_of(count, tree, 2);
-    // Positions 1..n of the others; the second tree has them in reverse, or turned by one where reversing would not swap leaves.
+    // Positions 1..n are the other members; the second tree has them in reverse, or rotated by one where reversing
+    // would not swap leaves.
     auto other = [&](int k) { return 1 + (tree == 0 ? k : n % 2 == 0 ? n - 1 - k : (k + 1) % n); };
     if (v == 0) {
       b.send(member(other(0)), half, tree);
@@ -148,13 +151,14 @@ void scatter_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part(b.at(k)));
   b.copy(mine, out);
 }
-/// Parts on a binomial tree: every member holds those of its subtree, its own first. Positions count from the root.
+/// Parts on a binomial tree: every member holds the parts of its subtree, its own first. Positions count from the root.
 struct PartsOnTree {
   int P, root, v;
   Parts part;
   Binomial tree;
   Range own{0, part(v).size()};
-  explicit PartsOnTree(const Problem& p) : P(p.size), root(p.root), v((p.rank - root + P) % P), part(turned(p)), tree(v, P) {}
+  explicit PartsOnTree(const Problem& p)
+      : P(p.size), root(p.root), v((p.rank - root + P) % P), part(turned(p)), tree(v, P) {}
   static Parts turned(const Problem& p) {
     auto counts = p.recv_counts;
     std::rotate(counts.begin(), counts.begin() + p.root, counts.end());
@@ -163,13 +167,13 @@ struct PartsOnTree {
   int member(int position) const { return (position + root) % P; }
   int parent() const { return member(tree.parent); }
   bool leaf() const { return tree.children.empty() && v != 0; }
-  /// What the subtree of position c holds, in the memory of this one.
+  /// The range of the subtree of position c in this member's memory.
   Range held(int c) const {
     auto r = part.over(c, c + Binomial(c, P).span);
     return {r.begin - part(v).begin, r.end - part(v).begin};
   }
 };
-/// Up a binomial tree; the root puts all parts where they belong.
+/// Up a binomial tree; the root copies all parts to their places.
 void gather_binomial(Builder& b) {
   PartsOnTree at(b.p);
   if (at.leaf()) {
@@ -215,8 +219,8 @@ void all_to_all_direct(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), in(b.at(-k)));
   b.s.in_turns = true;
 }
-/// In the round of bit d everything that still has to go d members further on goes there in one message: log2 P rounds, in each half of the
-/// bytes. All parts have the same length.
+/// In the round of bit d all parts that still have to travel d members further go there in one message: log2 P rounds,
+/// each with half of the bytes. All parts have the same length.
 void all_to_all_bruck(Builder& b) {
   int P = b.p.size;
   auto n = b.p.send_counts[0];
@@ -225,7 +229,7 @@ void all_to_all_bruck(Builder& b) {
     Place place;
     std::int64_t block;
   };
-  std::vector<Where> at;  // the part that goes, or came, k members further on
+  std::vector<Where> at;  // where the part that travels k members lies
   for (int k = 0; k < P; ++k) at.push_back({Place::in, b.at(k)});
   std::int64_t used = 0;
   int got = -1;
@@ -256,7 +260,7 @@ void permute_direct(Builder& b) {
   else if (b.p.source >= 0) b.receive(b.p.source, all);
   else if (b.p.op == Op::permute) b.add({.kind = Kind::zero, .to = all});
 }
-/// In round k everybody tells the member 2^k further on; log2 P rounds.
+/// In round k every member signals the member 2^k further on; log2 P rounds.
 void barrier_dissemination(Builder& b) {
   int got = -1;
   for (int d = 1, tag = 0; d < b.p.size; d *= 2, ++tag) {
@@ -276,30 +280,30 @@ constexpr Entry kEntries[] = {
     {Op::all_reduce, A::two_shot, all_reduce_two_shot},
     {Op::all_reduce, A::chain, all_reduce_chain},
     {Op::all_reduce, A::bruck, all_reduce_bruck},
-    {Op::all_reduce, A::by_host, all_reduce_by_host},
-    {Op::all_reduce, A::one_shot_by_host, all_reduce_one_shot_by_host},
+    {Op::all_reduce, A::hierarchical, all_reduce_hierarchical},
+    {Op::all_reduce, A::one_shot_hierarchical, all_reduce_one_shot_hierarchical},
     {Op::all_gather, A::direct, all_gather_direct},
     {Op::all_gather, A::ring, all_gather_ring},
     {Op::all_gather, A::bruck, all_gather_bruck},
-    {Op::all_gather, A::by_host, all_gather_by_host},
+    {Op::all_gather, A::hierarchical, all_gather_hierarchical},
     {Op::reduce_scatter, A::direct, reduce_scatter_direct},
     {Op::reduce_scatter, A::chain, reduce_scatter_chain},
-    {Op::reduce_scatter, A::by_host, reduce_scatter_by_host},
+    {Op::reduce_scatter, A::hierarchical, reduce_scatter_hierarchical},
     {Op::broadcast, A::direct, [](Builder& b) { broadcast(b, A::direct); }},
     {Op::broadcast, A::binomial, [](Builder& b) { broadcast(b, A::binomial); }},
     {Op::broadcast, A::chain, [](Builder& b) { broadcast(b, A::chain); }},
     {Op::broadcast, A::scatter_gather, broadcast_scatter_gather},
     {Op::broadcast, A::double_tree, broadcast_double_tree},
-    {Op::broadcast, A::by_host, broadcast_by_host},
+    {Op::broadcast, A::hierarchical, broadcast_hierarchical},
     {Op::gather, A::direct, gather_direct},
     {Op::gather, A::binomial, gather_binomial},
-    {Op::gather, A::by_host, gather_by_host},
+    {Op::gather, A::hierarchical, gather_hierarchical},
     {Op::scatter, A::direct, scatter_direct},
     {Op::scatter, A::binomial, scatter_binomial},
-    {Op::scatter, A::by_host, scatter_by_host},
+    {Op::scatter, A::hierarchical, scatter_hierarchical},
     {Op::all_to_all, A::direct, all_to_all_direct},
     {Op::all_to_all, A::bruck, all_to_all_bruck},
-    {Op::all_to_all, A::by_host, all_to_all_by_host},
+    {Op::all_to_all, A::hierarchical, all_to_all_hierarchical},
     {Op::permute, A::direct, permute_direct},
     {Op::send_recv, A::direct, permute_direct},
     {Op::barrier, A::dissemination, barrier_dissemination},
@@ -307,16 +311,17 @@ constexpr Entry kEntries[] = {
 }  // namespace
 
 std::string_view algorithm_name(Algorithm a) {
-  static constexpr std::string_view names[] = {"direct",        "one_shot", "two_shot",       "ring",        "binomial", "chain",
-                                               "dissemination", "bruck",    "scatter_gather", "double_tree", "by_host",  "one_shot_by_host"};
+  static constexpr std::string_view names[] = {
+      "direct",        "one_shot", "two_shot",       "ring",        "binomial",     "chain",
+      "dissemination", "bruck",    "scatter_gather", "double_tree", "hierarchical", "one_shot_hierarchical"};
   return names[static_cast<std::size_t>(a)];
 }
 std::vector<Algorithm> algorithms_for(Op op, bool blocks, bool uniform) {
   std::vector<Algorithm> found;
   for (auto& e : kEntries) {
-    bool by_host = e.algorithm == A::by_host || e.algorithm == A::one_shot_by_host;
+    bool needs_blocks = e.algorithm == A::hierarchical || e.algorithm == A::one_shot_hierarchical;
     bool needs_uniform = e.op == Op::all_to_all && e.algorithm != A::direct;
-    if (e.op == op && (blocks || !by_host) && (uniform || !needs_uniform)) found.push_back(e.algorithm);
+    if (e.op == op && (blocks || !needs_blocks) && (uniform || !needs_uniform)) found.push_back(e.algorithm);
   }
   return found;
 }

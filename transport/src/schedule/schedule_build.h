@@ -1,4 +1,4 @@
-// schedule_build.h -- what the builders of schedules share (schedule.cpp, schedule_sum.cpp, schedule_host.cpp).
+// schedule_build.h -- shared by the builders of schedules (schedule.cpp, schedule_sum.cpp, schedule_hierarchical.cpp).
 #pragma once
 #include <numeric>
 #include "schedule/schedule.h"
@@ -35,7 +35,8 @@ struct Builder {
                 .tag = static_cast<std::uint16_t>(tag)});
   }
   int receive(int peer, Range to, int tag = 0, Place target = Place::out) {
-    return add({.kind = Kind::receive, .peer = peer, .target = target, .to = to, .tag = static_cast<std::uint16_t>(tag)});
+    return add(
+        {.kind = Kind::receive, .peer = peer, .target = target, .to = to, .tag = static_cast<std::uint16_t>(tag)});
   }
   int copy(Range from, Range to, Place target = Place::out) {
     return add({.kind = Kind::copy, .target = target, .from = from, .to = to});
@@ -44,7 +45,7 @@ struct Builder {
     return add({.kind = Kind::copy, .source = source, .target = target, .from = from, .to = to, .after = after});
   }
   int sum(Range from, Range to) { return add({.kind = Kind::sum, .from = from, .to = to, .last = p.size}); }
-  /// Members first..last-1 come on top of what `peer` (-1: nobody) sends; the result goes to `next` (-1: out[to]).
+  /// Adds members first..last-1 to the running sum from `peer` (-1: none); the result goes to `next` (-1: out[to]).
   int running_sum(int peer, int first, int last, int next, Range from, Range to, int tag) {
     s.running = true;
     return add({.kind = Kind::sum,
@@ -56,12 +57,12 @@ struct Builder {
                 .last = last,
                 .next = next});
   }
-  /// Everybody's blocks of n elements lie in work, the first one that of member `first`.
+  /// Reduces the members' blocks of n elements in work, of which the first one is member `first`'s.
   int fold(std::int64_t n, int first, int after) {
     return add({.kind = Kind::fold, .from = {0, n * p.size}, .to = {0, n}, .after = after, .first = first});
   }
 };
-/// Parts of these lengths, one after the other.
+/// The ranges of consecutive parts of these lengths.
 class Parts {
  public:
   explicit Parts(const std::vector<std::int64_t>& counts) : o_(counts.size() + 1, 0) {
@@ -82,15 +83,15 @@ void all_reduce_bruck(Builder&);
 void all_reduce_chain(Builder&);
 void reduce_scatter_direct(Builder&);
 void reduce_scatter_chain(Builder&);
-/// All parts in rotated order in work, this rank's first; the index of the last step that puts something there.
+/// Gathers all parts into work in rotated order, this rank's first; returns the last step that writes there.
 int bruck_into_work(Builder&, const std::vector<std::int64_t>& counts);
-/// schedule_host.cpp
-void all_gather_by_host(Builder&);
-void all_reduce_by_host(Builder&);
-void all_reduce_one_shot_by_host(Builder&);
-void reduce_scatter_by_host(Builder&);
-void broadcast_by_host(Builder&);
-void gather_by_host(Builder&);
-void scatter_by_host(Builder&);
-void all_to_all_by_host(Builder&);
+/// schedule_hierarchical.cpp
+void all_gather_hierarchical(Builder&);
+void all_reduce_hierarchical(Builder&);
+void all_reduce_one_shot_hierarchical(Builder&);
+void reduce_scatter_hierarchical(Builder&);
+void broadcast_hierarchical(Builder&);
+void gather_hierarchical(Builder&);
+void scatter_hierarchical(Builder&);
+void all_to_all_hierarchical(Builder&);
 }  // namespace bora::transport

@@ -5,14 +5,14 @@
 namespace bora::transport {
 using Kind = Step::Kind;
 
-/// Everybody sends everything to everybody and sums in group order: one hop.
+/// Every member sends its input to all others and sums in group order: one hop.
 void all_reduce_one_shot(Builder& b) {
   Range all{0, b.p.send_counts[0]};
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), all);
   b.sum(all, all);
   b.s.overwrites = true;
 }
-/// Piece p is summed by member p in group order, then sent to everybody: two hops, 2 (P-1)/P of the bytes.
+/// Piece p is summed by member p in group order, then sent to all: two hops, 2 (P-1)/P of the bytes.
 void all_reduce_two_shot(Builder& b) {
   auto n = b.p.send_counts[0];
   for (int k = 1; k < b.p.size; ++k) b.send(b.at(k), part_of(n, b.at(k), b.p.size));
@@ -22,13 +22,13 @@ void all_reduce_two_shot(Builder& b) {
   for (int k = 1; k < b.p.size; ++k) b.receive(b.at(-k), part_of(n, b.at(-k), b.p.size), 1);
   b.s.in_turns = true;
 }
-/// Everybody gathers everything in log2 P rounds and sums in group order.
+/// Every member gathers all inputs in log2 P rounds and sums in group order.
 void all_reduce_bruck(Builder& b) {
   auto n = b.p.send_counts[0];
   int got = bruck_into_work(b, std::vector<std::int64_t>(static_cast<std::size_t>(b.p.size), n));
   b.fold(n, b.p.rank, got);
 }
-/// The running sum goes up from member to member and the result comes back down at the same time: 2 (P-1) hops in a pipeline; every
+/// The running sum goes up from member to member while the result comes back down: 2 (P-1) hops in a pipeline; every
 /// member sends and receives twice the bytes, to and from two neighbours.
 void all_reduce_chain(Builder& b) {
   Range all{0, b.p.send_counts[0]};

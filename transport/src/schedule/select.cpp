@@ -8,7 +8,9 @@ namespace bora::transport {
 Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts) {
   Layout l;
   l.size = static_cast<int>(ranks.size());
-  auto host = [&](int position) { return hosts.empty() ? 0 : hosts[static_cast<std::size_t>(ranks[static_cast<std::size_t>(position)])]; };
+  auto host = [&](int position) {
+    return hosts.empty() ? 0 : hosts[static_cast<std::size_t>(ranks[static_cast<std::size_t>(position)])];
+  };
   std::vector<std::pair<int, int>> found;  // host, members
   bool side_by_side = true;
   for (int p = 0; p < l.size; ++p) {
@@ -26,7 +28,7 @@ Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts) {
   return l;
 }
 
-// ---- what rank 0 decides ----
+// ---- rank 0's decisions ----
 namespace {
 constexpr Op kOps[] = {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::gather,
                        Op::scatter,    Op::all_to_all, Op::permute,        Op::send_recv, Op::barrier};
@@ -38,12 +40,14 @@ std::vector<std::pair<Op, Algorithm>> read_algorithms(const std::string& text) {
     auto equal = item.find('=');
     auto name = item.substr(0, equal), wanted = equal == std::string::npos ? "" : item.substr(equal + 1);
     auto op = std::find_if(std::begin(kOps), std::end(kOps), [&](Op o) { return op_name(o) == name; });
-    check<ConfigError>(op != std::end(kOps), "BORA_ALGORITHMS: '", name, "' is not a collective; expected all_reduce=chain,...");
+    check<ConfigError>(op != std::end(kOps), "BORA_ALGORITHMS: '", name,
+                       "' is not a collective; expected all_reduce=chain,...");
     auto all = algorithms_for(*op, true, true);
     auto a = std::find_if(all.begin(), all.end(), [&](Algorithm x) { return algorithm_name(x) == wanted; });
     std::string names;
     for (auto x : all) names += (names.empty() ? "" : ", ") + std::string(algorithm_name(x));
-    check<ConfigError>(a != all.end(), "BORA_ALGORITHMS: ", name, " has no algorithm '", wanted, "'; there are ", names);
+    check<ConfigError>(a != all.end(), "BORA_ALGORITHMS: ", name, " has no algorithm '", wanted, "'; there are ",
+                       names);
     found.emplace_back(*op, *a);
   }
   return found;
@@ -76,7 +80,8 @@ double Estimate::seconds(const Costs& c) const {
   return time(here, c.here) + time(wire, c.wire) + c.gamma * reduced;
 }
 namespace {
-constexpr double kIncast = 32;  // senders to one rank at a time that a switch's buffers bear; with more, two bytes' time for each
+// Senders to one rank at a time that a switch's buffers can hold; beyond it a byte takes the time of two.
+constexpr double kIncast = 32;
 
 /// Fills in an Estimate for a group's layout; bytes are per stream.
 struct Model {
@@ -92,7 +97,7 @@ struct Model {
     return std::min(bytes, static_cast<double>(chunk_elements(static_cast<std::int64_t>(bytes), 1, chunk)));
   }
   Estimate::Part& slow() { return l.hosts > 1 ? e.wire : e.here; }
-  /// Everybody to everybody.
+  /// All pairs.
   void pairs(double bytes) {
     double away = n - most, near = most - 1;
     slow().hops += n > 1;
@@ -101,26 +106,28 @@ struct Model {
     e.here.messages += near * chunks(bytes);
     e.here.bytes += near * bytes;
   }
-  /// The same, with what a host has for a member of another one in one stream.
+  /// All pairs, with one stream per host and receiver.
   void pairs_by_host(double bytes) {
     double away = n - most, near = (most - 1) * (1 + away / most);
     e.here = {1, near * chunks(bytes), near * bytes, 0};
     e.wire = {1, away / most * chunks(bytes * most), most * away * bytes, 0};
   }
-  /// To or from one member, every other host's through one of its members.
+  /// To or from one member; other hosts' parts pass through one of their members.
   void by_door(double bytes) {
     e.here = {1, (most - 1) * chunks(bytes), (most - 1) * bytes, 0};
     e.wire = {1, (hosts - 1) * chunks(bytes * most), (n - most) * bytes, 0};
   }
-  /// From one to the next in group order, in a pipeline; `streams` of `bytes` each on every link.
+  /// From member to member in group order, in a pipeline; `streams` of `bytes` each on every link.
   void chain(double hops, double streams, double bytes) {
     double across = l.hosts == 1 ? 0 : side_by_side ? hops * (hosts - 1) / std::max(1.0, n - 1) : hops;
     e.wire.hops += across, e.here.hops += hops - across;
     slow().messages += streams * chunks(bytes);
     slow().bytes += streams * bytes * (side_by_side ? 1 : most);
-    if (hops > 1) e.wire.fill += std::max(0.0, across - (hops == across)) * piece(bytes), e.here.fill += (hops - across - (across == 0)) * piece(bytes);
+    if (hops > 1)
+      e.wire.fill += std::max(0.0, across - (hops == across)) * piece(bytes),
+          e.here.fill += (hops - across - (across == 0)) * piece(bytes);
   }
-  /// Rounds that wait for one another, with so many bytes in all.
+  /// Rounds that wait for one another, with `bytes` in all.
   void rounds(double hops, double messages, double bytes, double ranks_that_send) {
     slow().hops += hops;
     slow().messages += messages;
@@ -130,22 +137,22 @@ struct Model {
 void all_reduce(Model& m, Algorithm a, double S) {
   using A = Algorithm;
   double L = m.most, H = m.hosts, n = m.n;
-  m.e.reduced = a == A::two_shot ? S * (n - 1) / n : a == A::chain || a == A::by_host ? S : S * (n - 1);
+  m.e.reduced = a == A::two_shot ? S * (n - 1) / n : a == A::chain || a == A::hierarchical ? S : S * (n - 1);
   if (a == A::one_shot) m.pairs(S);
   if (a == A::two_shot) {
     m.pairs(S / n), m.pairs(S / n);
-    m.slow().hops -= n > 1 && m.piece(S / n) < S / n;  // the second one hides behind the chunks of the first
+    m.slow().hops -= n > 1 && m.piece(S / n) < S / n;  // the second hop overlaps the chunks of the first
   }
   if (a == A::chain) m.chain(2 * (n - 1), n > 2 ? 2 : 1, S);
-  if (a == A::bruck) {  // everything lies in between before it is summed
+  if (a == A::bruck) {  // all inputs are stored before they are summed
     m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(S * (n - 1)), S * (n - 1), L);
     m.e.reduced += S * (n - 1);
   }
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     m.e.here = {2, 2 * (L - 1) * m.chunks(S / L), 2 * S * (L - 1) / L, m.piece(S / L)};
     m.e.wire = {2 * (H - 1), (H > 2 ? 2 : 1) * m.chunks(S / L), (H > 2 ? 2 : 1) * S, L * (2 * H - 3) * m.piece(S / L)};
   }
-  if (a == A::one_shot_by_host) {
+  if (a == A::one_shot_hierarchical) {
     double forwards = (L - 1) * (1 + (n - L) / L);
     m.e.here = {1, forwards * m.chunks(S), forwards * S, 0};
     m.e.wire = {1, (H - 1) * m.chunks(S), L * (H - 1) * S, 0};
@@ -160,7 +167,7 @@ void all_gather(Model& m, Algorithm a, double S) {
     m.rounds(m.log_n(), m.log_n() - 1 + m.chunks(part * (n - 1)), part * (n - 1), L);
     m.e.reduced = part * (n - 1);  // copied once more
   }
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     double forwards = (L - 1) * (1 + (n - L) / L);
     m.e.here = {1, forwards * m.chunks(part), forwards * part, 0};
     m.e.wire = {1, (H - 1) * m.chunks(part), L * (H - 1) * part, 0};
@@ -172,7 +179,7 @@ void reduce_scatter(Model& m, Algorithm a, double S) {
   m.e.reduced = a == A::direct ? part * (n - 1) : S;
   if (a == A::direct) m.pairs(part);
   if (a == A::chain) m.chain(n, n, part);
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     m.e.here = {1, (n - n / L) * m.chunks(part), S * (L - 1) / L, 0};
     m.e.wire = {H, n / L * m.chunks(part), S, (H - 1) * m.piece(part)};
   }
@@ -191,7 +198,7 @@ void broadcast(Model& m, Algorithm a, double S) {
     m.rounds(m.log_n() + 1, 3 * m.chunks(S / 2), S * 1.5, L);
     m.slow().fill += 2 * m.log_n() * m.piece(S / 2);
   }
-  if (a == A::by_host) {
+  if (a == A::hierarchical) {
     m.e.here = {2, L * m.chunks(S / L), S, m.piece(S / L)};
     m.e.wire = {H - 1, m.chunks(S / L), S, L * (H - 2) * m.piece(S / L)};
   }
@@ -233,33 +240,33 @@ namespace {
 Algorithm from_table(const Size& s, const Layout& l) {
   using A = Algorithm;
   auto upto = [&](std::int64_t kib) { return s.bytes <= kib << 10; };
-  bool by_host = !l.blocks.empty();
+  bool blocks = !l.blocks.empty();
   switch (s.op) {
     case Op::all_reduce:
-      if (by_host) return upto(4) ? A::one_shot_by_host : A::by_host;
+      if (blocks) return upto(4) ? A::one_shot_hierarchical : A::hierarchical;
       // Two ranks send the same bytes either way, but one-shot sums all of them twice.
       if (l.size == 2) return upto(256) ? A::one_shot : A::two_shot;
       if (l.size >= 16 && upto(4)) return A::bruck;
       if (l.size > 32) return upto(1024) ? A::two_shot : A::chain;
       return upto(32) ? A::one_shot : A::two_shot;
     case Op::all_gather:
-      if (by_host) return A::by_host;
+      if (blocks) return A::hierarchical;
       if (l.size >= 16 && s.bytes <= std::int64_t{4096} * l.size) return A::bruck;
       return l.size > 32 ? A::ring : A::direct;
     case Op::reduce_scatter:
-      if (by_host && l.least > 2) return A::by_host;
+      if (blocks && l.least > 2) return A::hierarchical;
       return l.size > 32 && !upto(1024) ? A::chain : A::direct;
     case Op::broadcast:
-      if (l.size <= (l.hosts == 1 ? 8 : 2)) return A::direct;  // within a host all read the root's buffer where it is
-      if (by_host && !upto(64)) return A::by_host;
+      if (l.size <= (l.hosts == 1 ? 8 : 2)) return A::direct;  // within a host all read the root's buffer in place
+      if (blocks && !upto(64)) return A::hierarchical;
       if (upto(64)) return A::binomial;
       return l.size <= 16 ? A::chain : l.size < 64 ? A::scatter_gather : A::double_tree;
     case Op::gather:
     case Op::scatter:
-      if (by_host && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::by_host;
+      if (blocks && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::hierarchical;
       return l.size >= 16 && s.bytes <= std::int64_t{4096} * l.size ? A::binomial : A::direct;
     case Op::all_to_all:
-      if (by_host && s.uniform && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::by_host;
+      if (blocks && s.uniform && s.bytes <= (std::int64_t{16} << 10) * l.size) return A::hierarchical;
       return s.uniform && l.size >= 8 && s.bytes < std::int64_t{256} * l.size ? A::bruck : A::direct;
     case Op::barrier: return A::dissemination;
     default: return A::direct;

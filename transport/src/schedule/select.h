@@ -1,4 +1,5 @@
-// select.h -- which algorithm a collective uses: a model of what each would cost on measured links, or a fixed table.
+// select.h -- the choice of an algorithm for a collective: by a model of its cost on measured links, or by a fixed
+// table.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,24 +8,26 @@
 #include "schedule/schedule.h"
 
 namespace bora::transport {
-/// Where the members of a group are.
+/// The distribution of a group's members over hosts.
 struct Layout {
   int size = 1;
-  int hosts = 1;                 // that have members
+  int hosts = 1;                 // with members
   int most = 1, least = 1;       // members of a host
-  std::vector<int> blocks = {};  // position of every host's first member, then size; empty unless the members of each host are side by side,
-                                 // there are several hosts, and some have several members
+  // Position of every host's first member, then size; empty unless the members of each host are side by side, there are
+  // several hosts, and some have several members.
+  std::vector<int> blocks = {};
 };
-/// `hosts`: of every rank of the job, any numbers; empty: all on one.
+/// `hosts`: a host number for every rank of the job; empty: all on one.
 Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts);
 
-/// What every member knows of a collective.
+/// The properties of a collective that every member knows.
 struct Size {
   Op op = Op::barrier;
   std::int64_t bytes = 0;
   bool uniform = false;
 };
-/// A link between two ranks, in seconds: until a message arrives, of the processor for each further one, for each byte.
+/// Costs of a link between two ranks, in seconds: latency of a message, processor time of each further one, time of
+/// each byte.
 struct LinkCost {
   double alpha = 0, message = 0, beta = 0;
 };
@@ -33,7 +36,7 @@ struct Costs {
   LinkCost wire = {100e-6, 8e-6, 0.9e-9};    // between hosts: tcp on 10 Gbit/s
   double gamma = 0.05e-9;                    // seconds for each byte summed
 };
-/// What rank 0 decides for all ranks.
+/// Rank 0's decisions for all ranks.
 struct Tuning {
   std::optional<Costs> costs = {};  // none: the fixed table
   std::vector<std::pair<Op, Algorithm>> forced = {};
@@ -45,7 +48,8 @@ Tuning read_tuning(std::string_view);
 /// "all_reduce=chain,broadcast=double_tree". Throws ConfigError on names that do not exist.
 std::vector<std::pair<Op, Algorithm>> read_algorithms(const std::string&);
 
-/// What the busiest rank, and the host with most to send, do for one collective. Source: the cost model of Thakur et al. 2005.
+/// The work of the busiest rank, and of the host that sends most, for one collective. Source: the cost model of Thakur
+/// et al. 2005.
 struct Estimate {
   struct Part {
     double hops = 0, messages = 0, bytes = 0, fill = 0;  // fill: bytes that pass before a pipeline is full
@@ -55,7 +59,7 @@ struct Estimate {
   double seconds(const Costs&) const;
 };
 Estimate estimate(const Size&, const Layout&, Algorithm, std::int64_t chunk_limit);
-/// Depends only on what every member knows.
+/// Depends only on values that every member knows.
 Algorithm choose_algorithm(const Size&, const Layout&, const Tuning& = {});
 /// Bytes of the largest message of a group.
 std::int64_t chunk_limit(const Layout&, const Tuning&);

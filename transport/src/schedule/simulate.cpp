@@ -26,9 +26,10 @@ class Run {
     for (auto* v : {&result.messages, &result.sent, &result.reduced}) v->assign(all.size(), 0);
     for (auto n : out_sizes) result.out.emplace_back(at(n), -1);
     for (auto& s : all)
-      ranks_.push_back({std::vector<bool>(s.steps.size(), false), std::vector<int>(s.steps.size(), 0), Values(at(s.work), -1)});
+      ranks_.push_back(
+          {std::vector<bool>(s.steps.size(), false), std::vector<int>(s.steps.size(), 0), Values(at(s.work), -1)});
   }
-  /// False if what the step needs is not there yet.
+  /// False if the step's inputs are not there yet.
   bool step(int r, int i) {
     auto& steps = all_[at(r)].steps;
     const Step& s = steps[at(i)];
@@ -40,8 +41,8 @@ class Run {
       depth = std::max(depth, mine.depth[at(k)]);
     }
     if (s.needs >= 0)
-      check<TransportError>(steps[at(s.needs)].to == s.from && steps[at(s.needs)].target == s.source, "rank ", r, " step ",
-                            i, " needs another range than step ", s.needs, " makes");
+      check<TransportError>(steps[at(s.needs)].to == s.from && steps[at(s.needs)].target == s.source, "rank ", r,
+                            " step ", i, " needs another range than step ", s.needs, " makes");
     switch (s.kind) {
       case Kind::copy: put(r, i, cut_of(r, s.source, s.from)); break;
       case Kind::zero: put(r, i, Values(at(s.to.size()), 0)); break;
@@ -90,7 +91,8 @@ class Run {
     std::copy(data.begin(), data.end(), memory(r, s.target).begin() + s.to.begin);
   }
   void add(int r, Values& acc, const Values& part) {
-    check<TransportError>(acc.size() == part.size(), "rank ", r, " sums ", acc.size(), " and ", part.size(), " elements");
+    check<TransportError>(acc.size() == part.size(), "rank ", r, " sums ", acc.size(), " and ", part.size(),
+                          " elements");
     for (std::size_t k = 0; k < acc.size(); ++k) acc[k] = fold_in(acc[k], part[k]);
     result.reduced[at(r)] += static_cast<std::int64_t>(acc.size());
   }
@@ -134,7 +136,8 @@ class Run {
 };
 }  // namespace
 
-Simulation simulate(const std::vector<Schedule>& all, const std::vector<Values>& in, const Values& out_sizes, unsigned seed) {
+Simulation simulate(const std::vector<Schedule>& all, const std::vector<Values>& in, const Values& out_sizes,
+                    unsigned seed) {
   Run run(all, in, out_sizes);
   std::vector<std::pair<int, int>> open;  // (rank, step)
   for (int r = 0; r < static_cast<int>(all.size()); ++r)
@@ -143,7 +146,8 @@ Simulation simulate(const std::vector<Schedule>& all, const std::vector<Values>&
   while (!open.empty()) {
     if (seed != 0) std::shuffle(open.begin(), open.end(), order);
     auto before = open.size();
-    open.erase(std::remove_if(open.begin(), open.end(), [&](auto& s) { return run.step(s.first, s.second); }), open.end());
+    open.erase(std::remove_if(open.begin(), open.end(), [&](auto& s) { return run.step(s.first, s.second); }),
+               open.end());
     check<TransportError>(open.size() < before, "the schedules wait for each other: rank ", open.front().first,
                           " step ", open.front().second);
   }

@@ -1,4 +1,4 @@
-// simulate.h -- runs the schedules of all ranks in memory: what arrives where, how many hops, messages and bytes.
+// simulate.h -- runs the schedules of all ranks in memory: results, hops, messages and bytes.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,9 +16,9 @@ struct Simulation {
 inline std::int64_t fold_in(std::int64_t acc, std::int64_t x) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(acc) * 31 + static_cast<std::uint64_t>(x));
 }
-/// Runs every rank's schedule to its end on these inputs; `out_sizes` are the lengths of the outputs. Reductions are fold_in. `seed` chooses the order in which
-/// messages arrive. Throws TransportError when no rank can go on, when a message is
-/// left over, or when lengths do not fit.
+/// Runs every rank's schedule to its end on these inputs; `out_sizes` are the lengths of the outputs. Reductions are
+/// fold_in. `seed` chooses the order in which messages arrive. Throws TransportError when no rank can go on, when a
+/// message is left over, or when lengths do not fit.
 Simulation simulate(const std::vector<Schedule>&, const std::vector<std::vector<std::int64_t>>& in,
                     const std::vector<std::int64_t>& out_sizes, unsigned seed = 0);
 }  // namespace bora::transport

@@ -13,7 +13,8 @@ template <class T> T load(const std::byte* p) {
 }
 /// `Stored` in memory, `Acc` while summing.
 template <class Stored, class Acc, class F>
-void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s, F f, bool mean = false) {
+void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s, F f,
+          bool mean = false) {
   Acc acc[kBlock];
   for (std::size_t i = 0; i < n; i += kBlock) {
     auto m = std::min(kBlock, n - i);
@@ -46,7 +47,8 @@ void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out
   switch (r) {
     case Reduce::sum:
     case Reduce::mean:
-      return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduce::mean);
+      return fold<Stored, Acc>(
+          parts, out, n, s, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduce::mean);
     case Reduce::max: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
     case Reduce::min: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a < b || a != a ? a : b; });
     default: fail<ValueError>("ranks combine by sum, mean, max or min");
@@ -58,7 +60,8 @@ std::size_t running_size(Dtype d) { return d == Dtype::bf16 ? sizeof(float) : dt
 void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   reduce_in_order(r, d, parts, out, n, {.ends = static_cast<int>(parts.size())});
 }
-void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s) {
+void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n,
+                     Stretch s) {
   if (n == 0) return;
   check<DtypeError>(r != Reduce::mean || is_float(d), "a mean needs a floating dtype, got ", d);
   switch (d) {

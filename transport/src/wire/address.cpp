@@ -46,8 +46,9 @@ int find(const std::string& host, std::string& ip) {
   return error;
 }
 const unsigned char* bytes_of(const sockaddr* a) {
-  return a->sa_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr.s6_addr
-                                  : reinterpret_cast<const unsigned char*>(&reinterpret_cast<const sockaddr_in*>(a)->sin_addr);
+  return a->sa_family == AF_INET6
+             ? reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr.s6_addr
+             : reinterpret_cast<const unsigned char*>(&reinterpret_cast<const sockaddr_in*>(a)->sin_addr);
 }
 /// An address or a network: its bytes and how many bits count.
 struct Network {
@@ -61,8 +62,9 @@ Network network(const std::string& word, int family) {
   if (inet_pton(family, word.substr(0, slash).c_str(), n.bytes) != 1) return n;
   if (slash != std::string::npos) {
     auto [end, error] = std::from_chars(word.data() + slash + 1, word.data() + word.size(), bits);
-    check<ConfigError>(error == std::errc{} && end == word.data() + word.size() && bits >= 0 && bits <= all, "BORA_INTERFACE: '", word,
-                       "' is no network: behind the / there must be a number from 0 to ", all);
+    check<ConfigError>(error == std::errc{} && end == word.data() + word.size() && bits >= 0 && bits <= all,
+                       "BORA_INTERFACE: '", word, "' is no network: behind the / there must be a number from 0 to ",
+                       all);
   }
   n.bits = bits;
   return n;
@@ -88,7 +90,8 @@ Address resolve(const Config& c, Clock::time_point start) {
   Address a{text.substr(0, colon), text.substr(colon + 1), {}};
   if (a.host.size() > 2 && a.host.front() == '[' && a.host.back() == ']') a.host = a.host.substr(1, a.host.size() - 2);
   else
-    check<ConfigError>(!is_ipv6(a.host), "root: an IPv6 address stands in brackets, [", a.host, "]:", a.port, "; got '", text, "'");
+    check<ConfigError>(!is_ipv6(a.host), "root: an IPv6 address stands in brackets, [", a.host, "]:", a.port, "; got '",
+                       text, "'");
   int port = 0;
   auto [end, error] = std::from_chars(a.port.data(), a.port.data() + a.port.size(), port);
   check<ConfigError>(error == std::errc{} && end == a.port.data() + a.port.size() && port > 0 && port < 65536,
@@ -115,8 +118,10 @@ std::string own_address(const Address& root, const std::string& interfaces) {
     for (auto* i = all.get(); i; i = i->ifa_next) {
       if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP)) continue;
       names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
-      bool named = std::any_of(words.begin(), words.end(), [&](auto& w) { return w == i->ifa_name || is_in(w, i->ifa_addr); });
-      if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:"))) ip = text_of(i->ifa_addr);
+      bool named =
+          std::any_of(words.begin(), words.end(), [&](auto& w) { return w == i->ifa_name || is_in(w, i->ifa_addr); });
+      if (named != others && !(others && is_loopback(text_of(i->ifa_addr))) && (ip.empty() || ip.starts_with("fe80:")))
+        ip = text_of(i->ifa_addr);
     }
     check<ConfigError>(!ip.empty(), "BORA_INTERFACE: no network interface '", interfaces, "' with an ",
                        family == AF_INET6 ? "IPv6" : "IPv4", " address; there are: ", names);
@@ -160,7 +165,8 @@ int port_of(int socket) {
   SocketAddress at;
   at.size = sizeof at.bytes;
   if (::getsockname(socket, at.get(), &at.size) != 0) return 0;
-  return ntohs(at.bytes.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at.bytes).sin6_port : reinterpret_cast<sockaddr_in&>(at.bytes).sin_port);
+  return ntohs(at.bytes.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at.bytes).sin6_port
+                                              : reinterpret_cast<sockaddr_in&>(at.bytes).sin_port);
 }
 void leave_bbr(int socket) {
   for (const char* name : {"cubic", "reno"})

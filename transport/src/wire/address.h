@@ -7,7 +7,8 @@
 #include "wire/link.h"
 
 namespace bora::transport {
-inline constexpr int kBacklog = 1024;  // connections that wait to be accepted: a rank's stands behind those of strangers
+// Connections waiting to be accepted: a rank's may queue behind those of strangers.
+inline constexpr int kBacklog = 1024;
 struct Address {
   std::string host, port, ip;  // as written, without brackets; the ip resolved
   /// "host:port"
@@ -18,10 +19,11 @@ struct Address {
 /// "10.0.0.1", or "[fd77::1]" in front of a port.
 std::string bracketed(const std::string& ip);
 bool is_loopback(const std::string& ip);
-/// config.root, found by name; waits for a name that may become known later. ConfigError.
+/// Resolves config.root; waits for a name that may become known later. ConfigError.
 Address resolve(const Config&, Clock::time_point start);
-/// The address of this host from which the root is reached. Else, of the root's family, the first address that `interfaces` names: names of
-/// interfaces, addresses and networks (10.1.0.0/16), with commas; after a ^ those that are not to be used, nor is loopback. ConfigError.
+/// The address of this host from which the root is reached. With `interfaces`: the first address of the root's family
+/// that it names (names of interfaces, addresses, networks (10.1.0.0/16), with commas; after a ^ all but those and
+/// loopback). ConfigError.
 std::string own_address(const Address& root, const std::string& interfaces);
 
 /// A socket's address from its text, "ip" and port.
@@ -32,9 +34,9 @@ struct SocketAddress {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
 };
 SocketAddress socket_address(const std::string& ip, int port);
-/// Moves a connection off BBR, which costs loopback 2-5x.
+/// Switches a connection off BBR congestion control, which makes loopback 2-5x slower.
 void leave_bbr(int socket);
-/// A socket that listens there, at a port that the kernel chooses if it is 0, and does not block. No socket: errno says why.
+/// A non-blocking socket that listens at ip:port; port 0: the kernel chooses one. No socket: errno has the reason.
 Descriptor listen_at(const std::string& ip, int port);
 int port_of(int socket);
 void leave_bbr_within_host(int connected_socket);

@@ -32,7 +32,7 @@ class Reader {
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
   template <class T> T num() {
     check<TransportError>(rest_.size() >= sizeof(T), "a control message ends too early");
-    // A bool is what one byte says: any other than 0 and 1 in memory would not be one.
+    // A bool is read through a byte: a bool object may hold only 0 or 1.
     std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T> x;
     std::memcpy(&x, rest_.data(), sizeof x);
     rest_.remove_prefix(sizeof x);

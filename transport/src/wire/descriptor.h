@@ -1,4 +1,4 @@
-// descriptor.h -- owners of what the kernel hands out.
+// descriptor.h -- owners of file descriptors.
 #pragma once
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -30,7 +30,7 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
-/// Descriptors to wait for; itself a descriptor that another one can watch.
+/// Waits for descriptors; its own descriptor can be watched by another Epoll.
 class Epoll {
  public:
   void add(int fd, std::uint32_t index, std::uint32_t events = EPOLLIN) { control(EPOLL_CTL_ADD, fd, index, events); }
@@ -55,7 +55,7 @@ class Event {
  public:
   void ring() {
     std::uint64_t one = 1;
-    [[maybe_unused]] auto n = ::write(fd_.get(), &one, sizeof one);  // full means rung already
+    [[maybe_unused]] auto n = ::write(fd_.get(), &one, sizeof one);  // full: rung already
   }
   void clear() {
     std::uint64_t count;

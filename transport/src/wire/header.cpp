@@ -3,9 +3,9 @@
 #include "bora/base/crc32c.h"
 
 namespace bora::transport {
-Header greeting(int from, int to) {
+Header handshake_header(int from, int to) {
   Header h;
-  h.type = MessageType::hello;
+  h.type = MessageType::handshake;
   h.src = static_cast<std::uint32_t>(from);
   h.dst = static_cast<std::uint32_t>(to);
   return h;
@@ -17,7 +17,7 @@ Header sealed(Header h) {
 bool parse_header(const void* data, std::size_t n, Header& h) {
   if (n < sizeof h) return false;
   std::memcpy(static_cast<void*>(&h), data, sizeof h);
-  return h.magic == kMagic && h.version == kProtocol && h.type >= MessageType::hello && h.type <= MessageType::credit &&
-         h.crc == crc32c(&h, offsetof(Header, crc));
+  return h.magic == kMagic && h.version == kProtocol && h.type >= MessageType::handshake &&
+         h.type <= MessageType::credit && h.crc == crc32c(&h, offsetof(Header, crc));
 }
 }  // namespace bora::transport

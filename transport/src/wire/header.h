@@ -1,4 +1,4 @@
-// header.h -- the 64 bytes in front of every data message, little-endian, checked before anything they say is believed.
+// header.h -- the 64-byte header of every data message, little-endian; checked before any field is used.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,10 @@ inline constexpr std::uint32_t kMagic = 0x41524f42;  // "BORA"
 inline constexpr std::uint8_t kProtocol = 1;
 
 /// filler, socket: only in shared memory. socket: the sender's descriptors wait in the pair's socket.
-enum class MessageType : std::uint8_t { hello = 1, data, credit, filler, socket };
-/// Header::flags, only within a host. The receiver sums the payload; instead of the payload there is its place in the sender's arena, or
-/// its address in the sender's process (a u64); the sender goes on without an answer, if the payload has been copied.
+enum class MessageType : std::uint8_t { handshake = 1, data, credit, filler, socket };
+/// Header::flags, only within a host. kSummed: the receiver sums the payload. kInArena, kInProcess: instead of the
+/// payload, its offset in the sender's arena, or its address in the sender's process (a u64). kOneWay: the sender goes
+/// on without an answer once the payload has been copied.
 inline constexpr std::uint16_t kSummed = 1, kInArena = 2, kInProcess = 4, kOneWay = 8;
 
 struct Header {
@@ -34,8 +35,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64 && alignof(Header) == 8);
 
-/// What the one who connects sends first.
-Header greeting(int from, int to);
+/// The first message of the connecting rank.
+Header handshake_header(int from, int to);
 /// The header with its crc set.
 Header sealed(Header);
 /// Reads a header from raw bytes. False if length, magic, version, type or crc are wrong.

@@ -1,5 +1,5 @@
-// link.h -- what carries messages between the ranks of a job. One implementation a carrier (zmq_link.cpp, local.cpp); the engine above
-// knows no sockets.
+// link.h -- carries messages between the ranks of a job: one implementation between processes (net_link.cpp), one
+// between threads (local.cpp). The engine above knows no sockets.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -12,14 +12,16 @@
 
 namespace bora::transport {
 using Clock = std::chrono::steady_clock;
-/// Of condition variables. ThreadSanitizer of g++ 12 does not know waits on the steady clock; without it no clock is used that can be set.
+/// Clock of condition variables. ThreadSanitizer of g++ 12 does not know waits on the steady clock; other builds use no
+/// clock that can be set.
 #ifdef __SANITIZE_THREAD__
 using WaitClock = std::chrono::system_clock;
 #else
 using WaitClock = Clock;
 #endif
 
-/// A payload up to this size is copied when it is sent, but where peers read it for nothing: cheaper than keeping track of the buffer.
+/// A payload up to this size is copied when it is sent, unless peers read it in place for free: a copy is cheaper than
+/// tracking the buffer.
 inline constexpr std::uint32_t kCopied = 16 << 10;
 
 /// Another process's memory.
@@ -29,23 +31,25 @@ class Remote {
   /// False if the process has gone: the collective must not end then. TransportError if there are no such bytes.
   virtual bool read(std::uint64_t address, std::byte* to, std::size_t n) const = 0;
 };
-/// Whoever owns the bytes of a message. A carrier that reads them after send has returned asks for a pin and keeps it as long.
+/// The owner of a message's bytes. A carrier that reads them after send has returned takes a pin and keeps it until
+/// then.
 class Owner {
  public:
   virtual ~Owner() = default;
   virtual std::shared_ptr<const void> pin() = 0;
 };
-/// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the sender's own buffer.
+/// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the
+/// sender's own buffer.
 struct Arrival {
   Header header;
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
-  Owner* owner = nullptr;  // gives the hold to whoever wants one; without, the bytes are gone when Sink::data returns
-  const Remote* remote = nullptr;  // where the bytes still are, at `address`; valid as `hold` is
+  Owner* owner = nullptr;  // gives out the hold on request; without a hold the bytes are gone when Sink::data returns
+  const Remote* remote = nullptr;  // holds the bytes still, at `address`; valid as long as `hold`
   std::uint64_t address = 0;
-  bool copied = false;  // the bytes are hold's alone
+  bool copied = false;  // `hold` alone owns the bytes
 
-  /// Copies the payload; false if it went with its sender.
+  /// Copies the payload; false if it is gone with its sender.
   bool read(std::byte* to) const {
     if (remote) return remote->read(address, to, header.payload());
     if (header.payload() > 0 && to != bytes) std::memcpy(to, bytes, header.payload());
@@ -54,7 +58,8 @@ struct Arrival {
   void keep() {
     if (owner) hold = std::exchange(owner, nullptr)->pin();
   }
-  /// Afterwards nothing of the carrier's is held. False as for read, and then nothing has changed.
+  /// Copies the payload to memory of its own, so that nothing of the carrier's is held. False as for read, and then
+  /// nothing has changed.
   bool copy() {
     if (copied || header.payload() == 0) return true;
     std::shared_ptr<std::byte[]> own(new std::byte[header.payload()]);
@@ -66,18 +71,18 @@ struct Arrival {
     return copied = true;
   }
 };
-/// Where a Link hands over what has arrived.
+/// Takes the messages that a Link hands over.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void data(Arrival) = 0;
-  /// Where the payload of a message that is about to arrive will be copied to, if it is known: then the carrier may put it there itself.
+  /// The final place of an arriving payload, if known: the carrier may then write it there itself.
   virtual std::byte* place(const Header&) { return nullptr; }
-  /// The carrier runs out of room: messages of this rank that could not be used yet are to be copied.
+  /// The carrier runs out of room: copies the held messages of this rank.
   virtual void make_room(int rank) = 0;
-  virtual void control(std::string_view message) = 0;       // from the judge
+  virtual void control(std::string_view message) = 0;       // from the coordinator
   virtual void lost(int rank, const std::string& how) = 0;  // noticed by the link itself
-  virtual void dropped(bool stale) = 0;                     // a message: of an earlier epoch, or a stranger's
+  virtual void dropped(bool stale) = 0;  // a message of an earlier epoch (stale), or a malformed or a stranger's one
 };
 /// Wakes a parked waiter from any thread, also after the Link has gone.
 class Bell {
@@ -85,30 +90,32 @@ class Bell {
   virtual ~Bell() = default;
   virtual void ring() = 0;
 };
-/// For Links whose peers read no memory of this process's.
+/// For Links whose peers do not read this process's memory.
 std::shared_ptr<void> private_memory(std::size_t bytes);
 enum class Side { leader, progress };  // a thread inside a wait; the progress thread
 
-/// All calls are made under the engine's lock, if they do not say otherwise.
+/// All calls are made under the engine's lock, unless noted.
 class Link {
  public:
   virtual ~Link() = default;
   virtual void open(int peer) = 0;  // before the first message to or from this peer
   /// Sends header and bytes in order. Without an owner the bytes are copied at once; with one they may be.
   virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
-  virtual void to_judge(std::string message) = 0;  // the judge of the job, wherever it is (judge.h)
-  /// Hands over some of what has arrived; true if there was anything.
+  virtual void to_coordinator(std::string message) = 0;  // the coordinator of the job, wherever it is (coordinator.h)
+  /// Hands over some of the arrived messages; true if there were any.
   virtual bool receive(Sink&) = 0;
   virtual void tick(Clock::time_point now, Sink&) = 0;  // heartbeats; about ten times a second
-  /// The progress thread sleeps through data while a thread that waits takes it (leading), and while nothing is under way.
+  /// Data does not wake the progress thread while a waiting thread takes it (leading), or while no collective is under
+  /// way (not busy).
   virtual void watch(bool leading, bool busy) = 0;
-  virtual bool by_memory() const = 0;  // data comes without another thread of this process; callable without the lock
+  // All data comes through memory, without another thread of this process; callable without the lock.
+  virtual bool by_memory() const = 0;
   virtual bool ready() = 0;  // has anything arrived? Cheap, without the lock.
   virtual void park(
       Side, std::chrono::milliseconds) = 0;  // without the lock; returns early when something arrives or on wake
   virtual void wake(Side) = 0;
   virtual std::shared_ptr<Bell> bell() = 0;     // rings the leader
-  virtual void stop_data() = 0;                 // drops all data; `receive` lets go of buffers as peers do
+  virtual void stop_data() = 0;                 // drops all data; `receive` releases buffers as peers release them
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;  // as Context::allocate; without the lock
   virtual bool must_meet() const = 0;           // peers need this rank's process until they have left as well
   virtual std::string who(int rank) const = 0;  // "rank 3 (host b, pid 812)"

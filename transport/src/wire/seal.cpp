@@ -13,8 +13,10 @@ unsigned char* raw(std::byte* p) { return reinterpret_cast<unsigned char*>(p); }
 void must(bool ok) { check<TransportError>(ok, "OpenSSL cannot encrypt with AES-256-GCM"); }
 }  // namespace
 
-Key direction_key(const Key& data_key, std::uint32_t epoch, int from, int to, std::string_view from_nonce, std::string_view to_nonce) {
-  auto text = Writer().text("bora transport 1 data").num(epoch).num(from).num(to).text(from_nonce).text(to_nonce).take();
+Key direction_key(const Key& data_key, std::uint32_t epoch, int from, int to, std::string_view from_nonce,
+                  std::string_view to_nonce) {
+  auto text =
+      Writer().text("bora transport 1 data").num(epoch).num(from).num(to).text(from_nonce).text(to_nonce).take();
   Key k;
   unsigned n = 0;
   HMAC(EVP_sha256(), data_key.data(), static_cast<int>(data_key.size()), raw(text.data()), text.size(), k.data(), &n);
@@ -30,7 +32,8 @@ void Cipher::begin(const Header& h) {
   ++number_;
   int n = 0;
   auto c = context_.get();
-  must(EVP_CipherInit_ex(c, nullptr, nullptr, nullptr, nonce, encrypts_) == 1 && EVP_CipherUpdate(c, nullptr, &n, raw(&h), sizeof h) == 1);
+  must(EVP_CipherInit_ex(c, nullptr, nullptr, nullptr, nonce, encrypts_) == 1 &&
+       EVP_CipherUpdate(c, nullptr, &n, raw(&h), sizeof h) == 1);
 }
 void Cipher::update(const std::byte* bytes, std::size_t n, std::byte* to) {
   int done = 0;

@@ -1,5 +1,5 @@
-// seal.h -- AES-256-GCM for one direction of one connection. The nonce is the message's number, so a message that was changed, repeated,
-// left out or sent by somebody else does not open.
+// seal.h -- AES-256-GCM for one direction of one connection. The nonce is the message's number, so a changed, repeated,
+// missing or forged message does not open.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,12 +13,13 @@ namespace bora::transport {
 inline constexpr std::size_t kTagBytes = 16;  // behind every sealed message
 using Key = std::array<std::uint8_t, 32>;
 
-/// The key for what rank `from` sends to rank `to`: no two connections of any two jobs share one, because every process adds a random
-/// number of its own (`from_nonce`, `to_nonce`), exchanged over the encrypted control plane.
-Key direction_key(const Key& data_key, std::uint32_t epoch, int from, int to, std::string_view from_nonce, std::string_view to_nonce);
+/// The key for messages from rank `from` to rank `to`. No two connections of any two jobs share one: every process adds
+/// a random number of its own (`from_nonce`, `to_nonce`), exchanged over the encrypted control plane.
+Key direction_key(const Key& data_key, std::uint32_t epoch, int from, int to, std::string_view from_nonce,
+                  std::string_view to_nonce);
 
-/// One message after the other: begin with its header, which is not hidden but cannot be changed either, then its bytes in pieces (16 k
-/// bytes each but the last), then end.
+/// Messages in sequence: begin with the header, which is authenticated but not encrypted, then update with the payload
+/// in pieces (multiples of 16 bytes except the last), then end.
 class Cipher {
  public:
   void begin(const Header&);
@@ -42,7 +43,7 @@ class Sealer : public Cipher {
 class Opener : public Cipher {
  public:
   explicit Opener(const Key& k) : Cipher(k, 0) {}
-  /// False if this is not the next message of the sender: then nothing of it is to be believed.
+  /// False if this is not the next message of the sender: then none of it may be used.
   bool end(const std::byte* tag);
 };
 }  // namespace bora::transport

@@ -23,7 +23,7 @@ class Frame {
  private:
   zmq::message_t m_;
 };
-/// Shared by those who hold it and by its sockets: the last one ends it, which waits for what is still to be sent.
+/// Shared by its holders and its sockets; the last of them ends it, which waits for unsent messages.
 class ZmqContext {
  public:
   ZmqContext() : context_(std::make_shared<zmq::context_t>(1)) {}  // one I/O thread
@@ -33,7 +33,7 @@ class ZmqContext {
   explicit ZmqContext(std::shared_ptr<zmq::context_t> c) : context_(std::move(c)) {}
   std::shared_ptr<zmq::context_t> context_;
 };
-/// zmq_bind or zmq_connect, again while signals interrupt it.
+/// zmq_bind or zmq_connect, retried while signals interrupt it.
 inline bool attach(int (*how)(void*, const char*), void* socket, const char* where) {
   int r = 0;
   while ((r = how(socket, where)) != 0 && zmq_errno() == EINTR) {}
@@ -71,7 +71,7 @@ class Socket {
     check<TransportError>(zmq_setsockopt(handle_, option, value.data(), value.size()) == 0, "socket option ", option,
                           ": ", zmq_strerror(zmq_errno()));
   }
-  /// Readable when there may be news; stays so until everything has been read.
+  /// Readable when there may be messages; stays so until everything has been read.
   int descriptor() const {
     int fd = -1;
     std::size_t n = sizeof fd;
@@ -98,13 +98,13 @@ class Socket {
     while ((r = zmq_msg_send(f.get(), handle_, ZMQ_DONTWAIT)) < 0 && zmq_errno() == EINTR) {}
     return r >= 0;
   }
-  /// Next frame of what has arrived, without waiting.
+  /// The next arrived frame, without waiting.
   bool receive(Frame& f) {
     int r = 0;
     while ((r = zmq_msg_recv(f.get(), handle_, ZMQ_DONTWAIT)) < 0 && zmq_errno() == EINTR) {}
     return r >= 0;
   }
-  /// Reads and forgets the frames left of a message whose last read frame was f.
+  /// Discards the remaining frames of the message whose last read frame was f.
   void skip_rest(Frame& f) {
     while (f.more() && receive(f)) {}
   }

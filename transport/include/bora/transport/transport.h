@@ -1,4 +1,5 @@
-// transport.h -- ranks that talk: joining a job, and collectives over groups of ranks. Knows bytes, dtypes and reductions, not Arrays.
+// transport.h -- communication between ranks: joining a job, and collectives over groups of ranks. Knows bytes, dtypes
+// and reductions, not Arrays.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -12,13 +13,13 @@
 #include "bora/base/error.h"
 
 namespace bora::transport {
-/// A rank was lost, or the ranks disagree, or a deadline passed. `rank`: the first rank concerned, -1 if none. Every rank that shares
-/// the job gets one that names the same rank; nothing can be sent afterwards.
+/// A rank was lost, the ranks disagree, or a deadline passed. `rank`: the first rank concerned, -1 if none. Every rank
+/// of the job gets one that names the same rank; nothing can be sent afterwards.
 struct RankLost : TransportError {
   RankLost(const std::string& what, int r) : TransportError(what), rank(r) {}
   int rank;
 };
-/// Not every rank arrived within join_timeout; names those that did not.
+/// Not every rank arrived within join_timeout; names the missing ones.
 struct JoinTimeout : TransportError {
   using TransportError::TransportError;
 };
@@ -26,36 +27,44 @@ struct JoinTimeout : TransportError {
 struct Config {
   int rank = 0, size = 1;
   std::string root = "127.0.0.1:29650";  // host:port or [IPv6]:port that rank 0 listens on; the only fixed port
-  int root_socket = -1;                  // rank 0: a socket bound to that address, which nobody else can take meanwhile; taken over. -1: none
+  // Rank 0: a socket bound to that address, which reserves it; the library takes it over. -1: none.
+  int root_socket = -1;
   double join_timeout_s = 120;
   double heartbeat_s = 1, suspect_s = 3, dead_s = 10;
-  double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank alive but not in a collective the others wait in
+  double stuck_warn_s = 30, stuck_abort_s = 300;  // a rank lives but does not enter a collective that others wait in
   std::string job = {};                           // ranks with another job name are refused
-  std::string build = {};        // compared across ranks in the handshake, line by line: library build, mesh shape, settings
-  /// Of data: auto (shared memory within a host, tcp between hosts), mpi (shared memory within a host, MPI between hosts: not encrypted, in
-  /// builds with BORA_MPI), or for all pairs tcp, zmq (tcp by ZeroMQ) or shm.
+  // Compared across ranks in the handshake, line by line: library build, mesh shape, settings.
+  std::string build = {};
+  /// Carrier of data: auto (shared memory within a host, tcp between hosts), mpi (shared memory within a host, MPI
+  /// between hosts: not encrypted, in builds with BORA_MPI), or for all pairs tcp, zmq (tcp by ZeroMQ) or shm.
   std::string carrier = "auto";
-  /// What all ranks of the job were given, and nobody else: connections are encrypted, and those without it are refused. Empty: neither,
-  /// and only the loopback interface is used, unless `insecure_private_network` says that nobody else reaches this network.
+  /// Shared by all ranks of the job and kept from others: connections are encrypted, and peers without it are refused.
+  /// Empty: neither, and only the loopback interface is used, unless `insecure_private_network` says that no stranger
+  /// reaches this network.
   std::string secret = {};
   bool insecure_private_network = false;
-  bool root_may_lag = false;            // the root's name may become known only while we wait (Kubernetes)
-  std::string launcher = "the caller";  // who said so, for messages
-  std::string flight_dir = {};  // folder for rank-<r>.jsonl, this rank's last 4096 collectives, written when the job is lost or somebody asks
-  std::string host_id = {};     // ranks of one machine with different ones count as on different hosts (containers; tests)
-  /// Whether links are measured when the job meets, for the choice of algorithms (rank 0 decides): auto (if there are several hosts and
-  /// their costs are not in the user's cache; half a second), on (always, and kept), off (a fixed table chooses).
+  bool root_may_lag = false;            // the root's name may resolve only after a while (Kubernetes)
+  std::string launcher = "the caller";  // the source of these settings, for messages
+  // Folder for rank-<r>.jsonl, this rank's last 4096 collectives, written when the job is lost or on request.
+  std::string flight_dir = {};
+  // Ranks of one machine with different ids count as on different hosts (containers; tests).
+  std::string host_id = {};
+  /// Whether links are measured when the job starts, for the choice of algorithms (rank 0 decides): auto (if there are
+  /// several hosts and their costs are not in the user's cache; half a second), on (always, and kept), off (a fixed
+  /// table chooses).
   std::string calibrate = "auto";
-  std::string algorithms = {};  // "all_reduce=chain,broadcast=double_tree": instead of the best one, where it can be used; rank 0's counts
-  /// Network interfaces to listen on, the first that fits: names, addresses, networks ("eth1", "10.1.0.0/16"), with commas; "^docker0,10.9.0.0/16":
-  /// any but those and loopback. Empty: the one that routes to the root.
+  // "all_reduce=chain,broadcast=double_tree": used instead of the best one where possible; rank 0's value counts.
+  std::string algorithms = {};
+  /// Network interfaces to listen on, the first that fits: names, addresses, networks ("eth1", "10.1.0.0/16"), with
+  /// commas; "^docker0,10.9.0.0/16": any but those and loopback. Empty: the interface that routes to the root.
   std::string interface_name = {};
 };
-/// What the launcher says: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed Kubernetes Job's
-/// variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun, slurm, ompi, pmi, kubernetes, none) chooses
-/// among several; BORA_ROOT names the address where the launcher does not, BORA_ROOT_FD a socket bound to it. Also BORA_JOB,
-/// BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER, BORA_HOST_ID, BORA_ALGORITHMS, BORA_CALIBRATE, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read
-/// only by its owner) or BORA_SECRET_FD, BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
+/// The launcher's settings: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed
+/// Kubernetes Job's variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun,
+/// slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names the address where the launcher does not,
+/// BORA_ROOT_FD a socket bound to it. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER, BORA_HOST_ID,
+/// BORA_ALGORITHMS, BORA_CALIBRATE, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD,
+/// BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
@@ -69,19 +78,21 @@ struct Group {
   std::string name = {};
 };
 
-/// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made in group order,
-/// element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once; integers wrap; a mean is the sum
-/// divided by the number of members before it is rounded (floating dtypes only).
-///   all_reduce      in [n], out [n] (may be the same memory)             send_counts = {n}
-///   all_gather      in [mine], out [sum of recv_counts]                  recv_counts: every member's part, in group order
-///   reduce_scatter  in [sum of recv_counts], out [mine]                  recv_counts: every member's part, in group order
-///   broadcast       root's in [n] to out [n] everywhere                  send_counts = {n}; root: position in the group
-///   gather          in [mine], root's out [sum of recv_counts]           recv_counts as for all_gather; root
-///   scatter         root's in [sum of recv_counts], out [mine]           recv_counts as for reduce_scatter; root
-///   all_to_all      in: one part for each member, out: one part from each  send_counts, recv_counts; `uniform` if all parts of all members
-///                   have one length (each rank knows only its own; small ones then take fewer messages)
-///   permute         in [n] to member target, out [n] from member source  send_counts = {n}; source or target -1: nothing (out = 0)
-///   send_recv       permute that leaves out as it is without a source; between two members `send` and `receive` say it shorter
+/// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made
+/// in group order, element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded
+/// once; integers wrap; a mean is the sum divided by the number of members before it is rounded (floating dtypes only).
+///   all_reduce      in [n], out [n] (may be the same memory)          send_counts = {n}
+///   all_gather      in [mine], out [sum of recv_counts]               recv_counts: every member's part, in group order
+///   reduce_scatter  in [sum of recv_counts], out [mine]               recv_counts: every member's part, in group order
+///   broadcast       root's in [n] to out [n] on all members           send_counts = {n}; root: position in the group
+///   gather          in [mine], root's out [sum of recv_counts]        recv_counts as for all_gather; root
+///   scatter         root's in [sum of recv_counts], out [mine]        recv_counts as for reduce_scatter; root
+///   all_to_all      in: a part for each member, out: one from each    send_counts, recv_counts; `uniform` if all parts
+///                                                                     of all members have one length (each rank knows
+///                                                                     only its own; small ones take fewer messages)
+///   permute         in [n] to member target, out [n] from source      send_counts = {n}; source or target -1: none
+///                                                                     (out = 0)
+///   send_recv       permute that keeps out as it is without a source; for two members `send` and `receive` are shorter
 ///   barrier         no buffers
 struct Collective {
   Op op = Op::barrier;
@@ -92,15 +103,16 @@ struct Collective {
   std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;
   bool uniform = false;
-  /// bf16, of an f32 all_reduce or reduce_scatter: half the bytes. The result is that of bf16 numbers, as f32: every rank's are rounded, summed
-  /// in f32, and rounded once. It has other bits than without, the same ones with every algorithm.
+  /// bf16 for an f32 all_reduce or reduce_scatter: half the bytes. Every rank's numbers are rounded to bf16, summed in
+  /// f32, rounded once, and returned as f32. Other bits than without, but the same ones with every algorithm.
   std::optional<Dtype> wire = {};
-  std::uint64_t fingerprint = 0;  // of the operation as the program sees it; rides in every data header and must agree
+  std::uint64_t fingerprint = 0;  // of the operation as the program sees it; sent in every data header, must agree
   std::function<std::string()> describe =
       {};  // the operation in words, asked for only when the ranks disagree or one is lost
 };
 
-/// A collective under way. wait() returns when the buffers may be used, or throws RankLost; it never waits without a deadline.
+/// A collective under way. wait() returns when the buffers may be used, or throws RankLost; it never waits without a
+/// deadline.
 class Work {
  public:
   virtual ~Work() = default;
@@ -109,15 +121,16 @@ class Work {
 };
 using WorkPtr = std::shared_ptr<Work>;
 
-/// What this rank has sent and received, for plans and reports.
+/// Totals of this rank, for plans and reports.
 struct Traffic {
   std::uint64_t collectives = 0, bytes_sent = 0, bytes_received = 0;
-  /// Data messages that were dropped: of an earlier epoch of the job, and malformed ones or a stranger's.
+  /// Dropped data messages: `stale` ones of an earlier epoch of the job; `refused` ones, malformed or from strangers.
   std::uint64_t stale = 0, refused = 0;
 };
 
-/// One rank's end of a job. Collectives of one group must be started in the same order on every member, by one thread at a time.
-/// In a child that was forked after joining every call but the destructor throws TransportError: the job is the parent's.
+/// One rank of a job. Collectives of one group must be started in the same order on every member, by one thread at a
+/// time. In a child forked after joining, every call but the destructor throws TransportError: the job belongs to the
+/// parent.
 class Context {
  public:
   virtual ~Context() = default;
@@ -130,20 +143,22 @@ class Context {
   /// n elements from this rank to another, which calls receive with the same n and dtype.
   void send(int to, const void* data, std::int64_t n, Dtype = Dtype::f32);
   void receive(int from, void* data, std::int64_t n, Dtype = Dtype::f32);
-  /// At least `bytes` bytes, 64-byte aligned, for buffers of collectives: peers on this host read them where they are, so that nothing is
-  /// copied to be sent. Any other memory may be used too. Not for a forked child.
+  /// At least `bytes` bytes, 64-byte aligned, for buffers of collectives: peers on this host read them in place, so
+  /// that sending copies nothing. Any other memory may be used too. Not for a forked child.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
-  /// Small texts: every rank gets every rank's, in rank order. For handshakes, digests and fingerprints.
+  /// All-gathers small texts: every rank gets all of them, in rank order. For handshakes, digests and fingerprints.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
-  /// Every rank writes its flight recorder (Config::flight_dir), and rank 0 says on stderr who waits for whom. Returns at once.
+  /// Every rank writes its flight recorder (Config::flight_dir), and rank 0 prints on stderr which ranks wait for
+  /// which. Returns at once.
   virtual void dump(const std::string& why) = 0;
   /// Ends the job everywhere, naming this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;
   /// Meets the others at a barrier (at most 10 s) and leaves. Called by the destructor if nothing failed.
   virtual void leave() = 0;
   virtual Traffic traffic() const = 0;
-  /// Called on the progress thread when the job is lost, once, before any wait throws: message and first rank. Default: nothing.
-  /// grace_s > 0: if the process still runs that long after (a rank inside a long kernel), it is ended with exit code 86 and the message.
+  /// Sets a callback for the loss of the job: it runs on the progress thread, once, before any wait throws, with the
+  /// message and the first rank. Default: none. grace_s > 0: a process that still runs that long afterwards (inside a
+  /// long kernel) is ended with the message and exit code 86.
   virtual void on_lost(std::function<void(const RankLost&)>, double grace_s) = 0;
 };
 using ContextPtr = std::shared_ptr<Context>;
@@ -151,10 +166,11 @@ using ContextPtr = std::shared_ptr<Context>;
 /// From now on SIGUSR2 makes every Context of this process dump(); without this call the library leaves signals alone.
 void dump_on_sigusr2();
 
-/// Joins the job: rendezvous at config.root over ZeroMQ (tcp), then links to peers as they are needed, through shared memory within a
-/// host. size 1 needs no sockets.
-/// Throws JoinTimeout, ConfigError (contradictions, port in use, refused), TransportError.
+/// Joins the job: rendezvous at config.root over ZeroMQ (tcp), then links to peers as they are needed, through shared
+/// memory within a host. size 1 needs no sockets. Throws JoinTimeout, ConfigError (contradictions, port in use,
+/// refused), TransportError.
 ContextPtr join(const Config&);
-/// n ranks as threads of this process: buffers are read directly. The Contexts fail together. `algorithms` as in Config.
+/// n ranks as threads of this process, which read each other's buffers directly. The Contexts fail together.
+/// `algorithms` as in Config.
 std::vector<ContextPtr> local(int n, const std::string& algorithms = {});
 }  // namespace bora::transport

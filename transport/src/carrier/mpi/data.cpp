@@ -11,15 +11,16 @@
 #include "carrier/mpi_data.h"
 #include "schedule/schedule.h"
 #include "wire/descriptor.h"
+#include "wire/forks.h"
 
 namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 constexpr int kTag = 0;
 constexpr int kBatch = 32;             // messages taken before others have their turn
-constexpr long kNap = 50'000;          // ns; MPI wakes nobody, so that a sleeper looks again after that
+constexpr long kNap = 50'000;          // ns; MPI wakes no thread, so a sleeping one polls again after this time
 constexpr auto kLastSends = 1s;        // of a rank that leaves
-constexpr auto kLastMeeting = 5s;      // of processes that end: beyond it MPI stays as it is
+constexpr auto kLastMeeting = 5s;      // of processes that end: afterwards MPI is not finalised
 
 std::string text_of(int error) {
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -27,7 +28,9 @@ std::string text_of(int error) {
   MPI_Error_string(error, text, &n);
   return {text, static_cast<std::size_t>(n)};
 }
-void check_call(int error, const char* what) { check<TransportError>(error == MPI_SUCCESS, what, " failed: ", text_of(error)); }
+void check_call(int error, const char* what) {
+  check<TransportError>(error == MPI_SUCCESS, what, " failed: ", text_of(error));
+}
 /// False if it has not ended by then.
 bool ends(MPI_Request& request, Clock::time_point until) {
   for (int done = 0;; sched_yield()) {
@@ -37,30 +40,32 @@ bool ends(MPI_Request& request, Clock::time_point until) {
   }
 }
 
-/// A message in memory of the carrier's own. MPI cannot take back what has begun, and once a job is lost nobody may touch the caller's buffers.
+/// A message in the carrier's own memory. MPI cannot take back a transfer that has begun, and once a job is lost the
+/// caller's buffers must not be touched.
 struct Message {
   MPI_Request request = MPI_REQUEST_NULL;
   std::shared_ptr<std::byte[]> bytes = {};
   std::size_t size = 0;
-  std::shared_ptr<const void> hold = {};  // of a message that is sent: keeps its collective, which makes progress, until it has gone
+  // Of a sent message: keeps its collective, which makes progress, until the message has gone.
+  std::shared_ptr<const void> hold = {};
 };
 
-/// MPI as this process has it, from its first job over MPI until it ends.
+/// This process's MPI, from its first job over MPI to its end.
 struct Library {
   MPI_Comm comm = MPI_COMM_NULL;  // of our own, with all ranks
   unsigned forks_then = 0;
   int users = 0;
   bool lost = false;                    // some rank may never answer
-  std::vector<Message> abandoned = {};  // that MPI may still read or write, like these:
+  std::vector<Message> abandoned = {};  // buffers that MPI may still read or write, like these:
   MPI_Comm copy = MPI_COMM_NULL;
   int mine = 0;
   std::vector<int> all = {};
   static Library& get() {
-    static auto* library = new Library;  // buffers stay until the very end
+    static auto* library = new Library;  // never destroyed: MPI may still use the buffers
     return *library;
   }
 };
-/// At exit. MPI_Finalize waits for all ranks without a limit: it is called only after all have been seen to come.
+/// At exit. MPI_Finalize waits for all ranks without a limit: it is called only after all have reached a barrier.
 void finalize() {
   auto& l = Library::get();
   int finalized = 0;
@@ -70,7 +75,7 @@ void finalize() {
   try {
     if (MPI_Ibarrier(l.comm, &all) == MPI_SUCCESS && ends(all, Clock::now() + kLastMeeting)) MPI_Finalize();
   } catch (const TransportError&) {
-    // A rank has gone: the control plane has said so.
+    // A rank has gone: the control plane has reported it.
   }
 }
 void begin(Library& l) {
@@ -85,20 +90,24 @@ void begin(Library& l) {
     l.forks_then = forks();
     std::atexit(finalize);
   }
-  check<ConfigError>(level == MPI_THREAD_MULTIPLE, "BORA_CARRIER=mpi: MPI was begun for fewer threads than MPI_THREAD_MULTIPLE, which Bora's progress thread needs: ",
+  check<ConfigError>(level == MPI_THREAD_MULTIPLE,
+                     "BORA_CARRIER=mpi: MPI was begun for fewer threads than MPI_THREAD_MULTIPLE, which Bora's "
+                     "progress thread needs: ",
                      begun ? "the program must call MPI_Init_thread with it" : "this MPI does not have it");
 }
-/// All ranks of the MPI job meet; the result: by rank of ours, the rank in `comm`.
+/// Meets all ranks of the MPI job; returns, by rank of ours, the rank in `comm`.
 std::vector<int> meet(Library& l, const MpiOptions& o) {
   int size = 0;
   if (l.comm == MPI_COMM_NULL) begin(l);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  check<ConfigError>(size == o.size, "BORA_CARRIER=mpi: the MPI job has ", size, " ranks, this one ", o.size, "; start all of them, and nobody else, with one mpirun");
+  check<ConfigError>(size == o.size, "BORA_CARRIER=mpi: the MPI job has ", size, " ranks, this one ", o.size,
+                     "; start all of them, and nobody else, with one mpirun");
   auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(o.timeout_s));
   auto wait = [&](MPI_Request& request) {
     if (ends(request, until)) return;
     l.lost = true;
-    throw JoinTimeout("the ranks of the MPI job did not meet within " + std::to_string(static_cast<int>(o.timeout_s)) + " s");
+    throw JoinTimeout("the ranks of the MPI job did not meet within " + std::to_string(static_cast<int>(o.timeout_s)) +
+                      " s");
   };
   MPI_Request request;
   if (l.comm == MPI_COMM_NULL) {
@@ -116,7 +125,8 @@ std::vector<int> meet(Library& l, const MpiOptions& o) {
   for (int i = 0; i < size; ++i) {
     auto r = l.all[static_cast<std::size_t>(i)];
     bool once = r >= 0 && r < size && where[static_cast<std::size_t>(r)] < 0;
-    check<ConfigError>(once, "BORA_CARRIER=mpi: rank ", i, " of the MPI job is rank ", r, " of this one, and so is another: each must have one of its own");
+    check<ConfigError>(once, "BORA_CARRIER=mpi: rank ", i, " of the MPI job is rank ", r,
+                       " of this one, and so is another: each must have one of its own");
     where[static_cast<std::size_t>(r)] = i;
   }
   return where;
@@ -124,7 +134,8 @@ std::vector<int> meet(Library& l, const MpiOptions& o) {
 
 class MpiData final : public DataPath {
  public:
-  MpiData(const MpiOptions& o, Up up) : options_(o), up_(std::move(up)), where_(meet(library_, o)), rank_at_(where_.size()), failed_(where_.size()) {
+  MpiData(const MpiOptions& o, Up up)
+      : options_(o), up_(std::move(up)), where_(meet(library_, o)), rank_at_(where_.size()), failed_(where_.size()) {
     for (std::size_t r = 0; r < where_.size(); ++r) rank_at_[static_cast<std::size_t>(where_[r])] = static_cast<int>(r);
     ++library_.users;
     nap(1);
@@ -135,9 +146,7 @@ class MpiData final : public DataPath {
     for (auto& [from, messages] : arriving_) stop_using(messages);
     --library_.users;
   }
-  void connect(int r) override {
-    send(r, greeting(options_.rank, r), nullptr, nullptr);
-  }
+  void connect(int r) override { send(r, handshake_header(options_.rank, r), nullptr, nullptr); }
   void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
     if (stopped_) return;
     auto h = header;
@@ -147,7 +156,8 @@ class MpiData final : public DataPath {
     Message m{.bytes = std::shared_ptr<std::byte[]>(new std::byte[sizeof h + n]), .size = sizeof h + n};
     std::memcpy(m.bytes.get(), &h, sizeof h);
     if (n > 0) std::memcpy(m.bytes.get() + sizeof h, bytes, n);
-    int done = 0, error = MPI_Isend(m.bytes.get(), static_cast<int>(m.size), MPI_BYTE, where_[static_cast<std::size_t>(r)], kTag, library_.comm, &m.request);
+    int done = 0, error = MPI_Isend(m.bytes.get(), static_cast<int>(m.size), MPI_BYTE,
+                                    where_[static_cast<std::size_t>(r)], kTag, library_.comm, &m.request);
     if (error == MPI_SUCCESS) error = MPI_Test(&m.request, &done, MPI_STATUS_IGNORE);
     if (error != MPI_SUCCESS) return failed(r, text_of(error));
     if (done) return;
@@ -167,7 +177,7 @@ class MpiData final : public DataPath {
   int descriptor() const override { return timer_.get(); }
   void asleep() override { nap(kNap); }
   bool sending() const override { return !sending_.empty(); }
-  void stop() override {  // of a job that is lost; what is on its way stays where it is
+  void stop() override {  // the job is lost; transfers under way keep their buffers
     if (std::exchange(stopped_, true)) return;
     library_.lost = true;
     for (auto& m : sending_) m.hold.reset();
@@ -184,18 +194,18 @@ class MpiData final : public DataPath {
     std::string how = {};
     Clock::time_point counts = {};
   };
-  /// The timer's descriptor becomes readable then, and stays so until the next nap.
+  /// Makes the timer's descriptor readable after this time, until the next nap.
   void nap(long nanoseconds) {
     itimerspec t{};
     t.it_value.tv_nsec = nanoseconds;
     timerfd_settime(timer_.get(), 0, &t, nullptr);
   }
-  /// If the rank has gone, the control plane says so first, and better.
+  /// If the rank has gone, the control plane reports it first, and better.
   void failed(int r, const std::string& why, Clock::duration wait = 1s) {
     auto& f = failed_[static_cast<std::size_t>(r)];
     if (f.how.empty()) f = {"failed: " + why, Clock::now() + wait};
   }
-  /// Keeps for ever what MPI has not given back.
+  /// Keeps for ever the buffers that MPI has not given back.
   template <class Messages> void stop_using(Messages& messages) {
     for (auto& m : messages) {
       m.hold.reset();
@@ -205,20 +215,22 @@ class MpiData final : public DataPath {
   bool finish_sends() {
     auto gone = std::remove_if(sending_.begin(), sending_.end(), [](Message& m) {
       int done = 0;
-      return MPI_Test(&m.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;  // that its receiver has gone is said elsewhere
+      // The loss of its receiver is reported elsewhere.
+      return MPI_Test(&m.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
     });
     bool any = gone != sending_.end();
     sending_.erase(gone, sending_.end());
     return any;
   }
-  /// Begins to receive what has been announced.
+  /// Begins to receive announced messages.
   bool match() {
     bool any = false;
     for (int k = 0; k < kBatch; ++k) {
       int there = 0, size = 0;
       MPI_Message announced;
       MPI_Status status;
-      if (MPI_Improbe(MPI_ANY_SOURCE, kTag, library_.comm, &there, &announced, &status) != MPI_SUCCESS || !there) return any;
+      if (MPI_Improbe(MPI_ANY_SOURCE, kTag, library_.comm, &there, &announced, &status) != MPI_SUCCESS || !there)
+        return any;
       any = true;
       MPI_Get_count(&status, MPI_BYTE, &size);
       auto r = rank_at_[static_cast<std::size_t>(status.MPI_SOURCE)];
@@ -226,14 +238,15 @@ class MpiData final : public DataPath {
         failed(r, "it sent a message of " + std::to_string(size) + " bytes", 0s);
         continue;
       }
-      Message m{.bytes = std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(size)]), .size = static_cast<std::size_t>(size)};
+      Message m{.bytes = std::shared_ptr<std::byte[]>(new std::byte[static_cast<std::size_t>(size)]),
+                .size = static_cast<std::size_t>(size)};
       auto error = MPI_Imrecv(m.bytes.get(), size, MPI_BYTE, &announced, &m.request);
       if (error != MPI_SUCCESS) failed(r, text_of(error));
       else arriving_[status.MPI_SOURCE].push_back(std::move(m));
     }
     return any;
   }
-  /// Hands over what has come from one rank, in the order in which it was sent.
+  /// Hands over the arrived messages of one rank, in the order in which they were sent.
   bool deliver(int from, std::deque<Message>& messages, Sink& sink) {
     bool any = false;
     auto r = rank_at_[static_cast<std::size_t>(from)];
@@ -251,7 +264,7 @@ class MpiData final : public DataPath {
         if (!stale) failed(r, "it sent a message that makes no sense", 0s);
         continue;
       }
-      if (a.header.type == MessageType::hello) {
+      if (a.header.type == MessageType::handshake) {
         up_(r);
         continue;
       }
@@ -262,11 +275,11 @@ class MpiData final : public DataPath {
     }
     return any;
   }
-  /// Whether rank r can have sent this rank such a header.
+  /// Whether such a header from rank r is valid.
   bool fits(const Header& h, int r, std::size_t size) const {
-    bool greets = h.type == MessageType::hello;
-    return h.src == static_cast<std::uint32_t>(r) && h.dst == static_cast<std::uint32_t>(options_.rank) && size == sizeof(Header) + h.payload() &&
-           (!greets || r > options_.rank);
+    bool handshake = h.type == MessageType::handshake;
+    return h.src == static_cast<std::uint32_t>(r) && h.dst == static_cast<std::uint32_t>(options_.rank) &&
+           size == sizeof(Header) + h.payload() && (!handshake || r > options_.rank);
   }
 
   Library& library_ = Library::get();
@@ -276,15 +289,18 @@ class MpiData final : public DataPath {
   std::vector<Failure> failed_;       // by rank
   Descriptor timer_{timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)};
   std::vector<Message> sending_;
-  std::map<int, std::deque<Message>> arriving_;  // by rank of MPI's
+  std::map<int, std::deque<Message>> arriving_;  // by MPI's rank
   bool stopped_ = false;
 };
 }  // namespace
 
 void check_mpi() {
   auto started = [](const char* name) { return std::getenv(name) != nullptr; };
-  check<ConfigError>(started("PMIX_RANK") || started("PMI_RANK") || started("OMPI_COMM_WORLD_RANK"),
-                     "BORA_CARRIER=mpi: nobody started this process as a rank of an MPI job; use mpirun, or srun --mpi=pmix");
+  check<ConfigError>(
+      started("PMIX_RANK") || started("PMI_RANK") || started("OMPI_COMM_WORLD_RANK"),
+      "BORA_CARRIER=mpi: nobody started this process as a rank of an MPI job; use mpirun, or srun --mpi=pmix");
 }
-std::unique_ptr<DataPath> make_mpi_data(const MpiOptions& o, Up up) { return std::make_unique<MpiData>(o, std::move(up)); }
+std::unique_ptr<DataPath> make_mpi_data(const MpiOptions& o, Up up) {
+  return std::make_unique<MpiData>(o, std::move(up));
+}
 }  // namespace bora::transport

@@ -3,7 +3,11 @@
 #include "bora/base/error.h"
 
 namespace bora::transport {
-void check_mpi() { fail<ConfigError>("BORA_CARRIER=mpi: this build of Bora has no MPI; build it with cmake -DBORA_MPI=ON, or choose auto, tcp, zmq or shm"); }
+void check_mpi() {
+  fail<ConfigError>(
+      "BORA_CARRIER=mpi: this build of Bora has no MPI; build it with cmake -DBORA_MPI=ON, or choose auto, tcp, zmq or "
+      "shm");
+}
 std::unique_ptr<DataPath> make_mpi_data(const MpiOptions&, Up) {
   check_mpi();
   return nullptr;

@@ -1,4 +1,4 @@
-// hello.h -- what ranks and rank 0 tell each other until all have met.
+// handshake.h -- messages between rank 0 and the others until all ranks have arrived.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,25 +9,26 @@
 
 namespace bora::transport {
 /// First byte of a message.
-enum class JoinMessage : std::uint8_t { hello = 200, missing, accepted, refused };
+enum class JoinMessage : std::uint8_t { handshake = 200, missing, accepted, refused };
 
-/// What a rank says about itself.
-struct Hello {
+/// A rank's description of itself.
+struct Handshake {
   std::uint32_t protocol = kProtocol;
   std::int32_t rank = 0, size = 1, pid = 0;  // up to here the same in every protocol, so that one verdict can name all
   std::string job = {}, build = {}, host = {}, machine = {}, address = {};  // machine: this boot of this host
   std::string nonce = {};                   // random bytes, for the keys of data connections
-  std::string shm_host = {}, shm_name = {}; // empty: shared memory is not wanted, or not to be had
-  std::string dtypes = {};                  // that it can reduce
-  std::string part = {};                    // host_id|network namespace: of the machine, what counts as a host of its own
+  std::string shm_host = {}, shm_name = {};  // empty: shared memory is unwanted or unavailable
+  std::string dtypes = {};                   // that this rank can reduce
+  // host_id|network namespace: ranks of one machine with different parts count as on different hosts.
+  std::string part = {};
   std::string bytes() const;
   std::string place() const { return machine + "/" + part; }
   std::string who() const;  // "rank 3 (host b, pid 812)"
 };
-/// Nothing if it is not a greeting. Of another protocol only the numbers are read.
-std::optional<Hello> read_hello(std::string_view message);
+/// nullopt if it is not a handshake. Of another protocol's only the numbers are read.
+std::optional<Handshake> read_handshake(std::string_view message);
 
-/// What every rank learns of all when they have met.
+/// Rank 0's message to every rank when all have arrived.
 struct Welcome {
   struct Rank {
     std::string who = {}, place = {}, address = {}, nonce = {}, shm_host = {}, shm_name = {};
@@ -37,11 +38,12 @@ struct Welcome {
   std::string tuning = {};  // as Tuning::bytes
   std::string bytes() const;
 };
-/// What rank 0 has said: one of these, or nothing that is known.
+/// An answer of rank 0: one of these, or none if the message is unknown.
 struct Answer {
-  std::string absent = {};              // who is still missing
+  std::string absent = {};  // the missing ranks
   std::optional<std::string> refused = {};
-  bool final = false;                   // refused for what this rank is, not for who did not come
+  // Refused for this rank's own properties, not for missing ranks.
+  bool final = false;
   std::optional<Welcome> welcome = {};
 };
 /// Throws TransportError if it ends too early.

@@ -1,5 +1,5 @@
-// schedule_host.cpp -- schedules for groups over several hosts with several members each, side by side in group order: within a host
-// everybody talks to everybody, and each member speaks to other hosts for its slice only.
+// schedule_hierarchical.cpp -- schedules for groups over several hosts with several members each, side by side in group
+// order: members of a host exchange with each other, and each member exchanges only its slice with other hosts.
 #include <algorithm>
 #include "schedule/schedule_build.h"
 
@@ -20,13 +20,14 @@ struct Hosts {
   }
   int first(int h) const { return begin[static_cast<std::size_t>(h)]; }
   int members(int h) const { return first(h + 1) - first(h); }
-  /// Which member of host h looks after slice, or part, k.
+  /// The member of host h that handles slice, or part, k.
   int owner(int h, int k) const { return first(h) + k % members(h); }
   template <class F> void others(int rank, F f) const {  // of this host, this rank's successor first
     for (int k = 1, n = members(mine); k < n; ++k) f(first(mine) + (rank - first(mine) + k) % n);
   }
 };
-/// Every part crosses to each other host once, to the member with the sender's number there, which passes it on. `got`: the last step.
+/// Every part crosses to each other host once, to the member with the sender's local number, which forwards it. Returns
+/// the last step.
 int gather(Builder& b, const std::vector<std::int64_t>& counts, Place target) {
   Hosts hosts(b.p);
   Parts part(counts);
@@ -48,17 +49,17 @@ int gather(Builder& b, const std::vector<std::int64_t>& counts, Place target) {
 }
 }  // namespace
 
-void all_gather_by_host(Builder& b) { gather(b, b.p.recv_counts, Place::out); }
-void all_reduce_one_shot_by_host(Builder& b) {
+void all_gather_hierarchical(Builder& b) { gather(b, b.p.recv_counts, Place::out); }
+void all_reduce_one_shot_hierarchical(Builder& b) {
   auto n = b.p.send_counts[0];
   b.s.work = n * b.p.size;
   int got = gather(b, std::vector<std::int64_t>(static_cast<std::size_t>(b.p.size), n), Place::work);
   b.fold(n, 0, got);
   b.s.overwrites = true;
 }
-/// Slice k is summed host after host by their members k: each adds its host's members, in order, to the running sum; the result goes back
-/// the same way. Between hosts go 2 S, whatever the number of members.
-void all_reduce_by_host(Builder& b) {
+/// Slice k is summed host by host by their members k: each adds its host's members, in order, to the running sum; the
+/// result returns the same way. 2 S cross between hosts, whatever the number of members.
+void all_reduce_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   auto n = b.p.send_counts[0];
   int r = b.p.rank, h = hosts.mine;
@@ -80,7 +81,7 @@ void all_reduce_by_host(Builder& b) {
   b.s.running = true;
 }
 /// As above, but the last host sends each part to its owner.
-void reduce_scatter_by_host(Builder& b) {
+void reduce_scatter_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   Parts part(b.p.recv_counts);
   int r = b.p.rank, h = hosts.mine, top = hosts.count - 1;
@@ -98,8 +99,8 @@ void reduce_scatter_by_host(Builder& b) {
   b.s.in_order = true;
   b.s.running = true;
 }
-/// The root deals slices to its host's members; each goes from host to host, and round every host.
-void broadcast_by_host(Builder& b) {
+/// The root scatters slices to its host's members; each slice goes from host to host, and to all members of every host.
+void broadcast_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   auto n = b.p.send_counts[0];
   int r = b.p.rank, h = hosts.mine, home = 0;
@@ -124,7 +125,7 @@ void broadcast_by_host(Builder& b) {
   if (root) b.copy({0, n}, {0, n});
 }
 namespace {
-/// Gather and scatter pass through one member of each host, its door: the root on its own host.
+/// Gather and scatter pass through one member of each host, its door (on the root's host: the root).
 struct Doors {
   Hosts hosts;
   Parts part;
@@ -135,7 +136,7 @@ struct Doors {
   }
   int door(int h) const { return h == home ? root : hosts.owner(h, root - hosts.first(home)); }
   Range of_host(int h) const { return part.over(hosts.first(h), hosts.first(h + 1)); }
-  /// Where a door has the part of member p: the root among all parts, another one among those of its host.
+  /// Where a door holds member p's part: the root among all parts, other doors among those of their host.
   Range placed(int p) const {
     auto begin = mine == root ? 0 : of_host(hosts.mine).begin;
     return {part(p).begin - begin, part(p).end - begin};
@@ -145,8 +146,8 @@ struct Doors {
   }
 };
 }  // namespace
-/// A door collects what its host has, and sends it in one stream.
-void gather_by_host(Builder& b) {
+/// A door collects its host's parts and sends them in one stream.
+void gather_hierarchical(Builder& b) {
   Doors at(b.p);
   int r = b.p.rank;
   Range own{0, at.part(r).size()};
@@ -165,8 +166,8 @@ void gather_by_host(Builder& b) {
     b.send_after(at.root, Place::work, {0, b.s.work}, got, 1);
   }
 }
-/// The way back.
-void scatter_by_host(Builder& b) {
+/// The reverse.
+void scatter_hierarchical(Builder& b) {
   Doors at(b.p);
   int r = b.p.rank, got = -1;
   Range own{0, at.part(r).size()};
@@ -185,9 +186,9 @@ void scatter_by_host(Builder& b) {
   at.hosts.others(r, [&](int p) { b.send_after(p, source, at.placed(p), got, 0); });
   b.copy_after(source, at.placed(r), Place::out, own, got);
 }
-/// What a host has for a member of another host is collected by the member with that one's number, and crosses in one stream: per host and
-/// receiver one instead of one for each sender. All parts have the same length.
-void all_to_all_by_host(Builder& b) {
+/// A host's parts for a member of another host are collected by the member with the receiver's local number and cross
+/// in one stream: one per host and receiver instead of one per sender. All parts have the same length.
+void all_to_all_hierarchical(Builder& b) {
   Hosts hosts(b.p);
   Parts part(b.p.send_counts);
   int r = b.p.rank, h = hosts.mine;
@@ -213,7 +214,7 @@ void all_to_all_by_host(Builder& b) {
       b.s.work += block;
     }
   }
-  for (int k = 1; k < hosts.count; ++k) {  // behind all sends, none of which is to wait for these
+  for (int k = 1; k < hosts.count; ++k) {  // after all sends, none of which may wait for these
     int from = (h - k + hosts.count) % hosts.count;
     b.receive(hosts.owner(from, hosts.local), part.over(hosts.first(from), hosts.first(from + 1)));
   }

@@ -1,4 +1,4 @@
-#include "control/judge.h"
+#include "control/coordinator.h"
 #include <algorithm>
 #include "wire/bytes.h"
 
@@ -18,19 +18,19 @@ Started read_started(Reader& r) {
   return s;
 }
 
-Judge::Judge(std::vector<std::string> who, std::function<void(int, std::string)> send)
+Coordinator::Coordinator(std::vector<std::string> who, std::function<void(int, std::string)> send)
     : who_(std::move(who)), send_(std::move(send)), ranks_(who_.size()) {}
 
-void Judge::abort(int rank, const std::string& text) {
+void Coordinator::abort(int rank, const std::string& text) {
   if (over_) return;
   over_ = true;
   auto message = Writer().num(Control::abort).num(static_cast<std::int32_t>(rank)).text(text).take();
   for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) send_(r, message);
 }
-void Judge::lost(int rank, const std::string& how) {
+void Coordinator::lost(int rank, const std::string& how) {
   if (!at(rank).leaving) abort(rank, who_[static_cast<std::size_t>(rank)] + " lost: " + how);
 }
-void Judge::handle(int from, std::string_view message) {
+void Coordinator::handle(int from, std::string_view message) {
   if (over_) return;
   auto size = static_cast<int>(ranks_.size());
   Reader r(message);
@@ -87,7 +87,7 @@ void Judge::handle(int from, std::string_view message) {
       return conclude();
     }
     case Control::mismatch: {
-      if (mismatch_) return;  // the first one is being asked about
+      if (mismatch_) return;  // the first one is still being resolved
       auto peer = r.num<std::int32_t>();
       check<TransportError>(peer >= 0 && peer < size, "a control message names rank ", peer, " of ", size);
       auto group = r.num<std::uint32_t>();
@@ -103,11 +103,11 @@ void Judge::handle(int from, std::string_view message) {
       return abort(a, "the ranks disagree: rank " + std::to_string(a) + ": " + text + "; rank " + std::to_string(b) +
                           ": " + other + "; every rank must start the same collectives in the same order");
     }
-    default: fail<TransportError>("rank ", from, " sent a control message that is not for the judge");
+    default: fail<TransportError>("rank ", from, " sent a control message that is not for the coordinator");
   }
 }
-/// Asks all ranks. One inquiry at a time, and several ranks that ask for the same get one answer.
-void Judge::ask(Ask why, int rank, const std::string& text) {
+/// Asks all ranks for their activity. One inquiry at a time; ranks that ask for the same share one answer.
+void Coordinator::ask(Ask why, int rank, const std::string& text) {
   if (inquiry_) {
     if (why == Ask::overdue && inquiry_->why != Ask::overdue)
       inquiry_->why = why, inquiry_->rank = rank, inquiry_->text = text;
@@ -121,7 +121,7 @@ void Judge::ask(Ask why, int rank, const std::string& text) {
   for (int r = 0; r < static_cast<int>(ranks_.size()); ++r)
     if (!at(r).leaving) send_(r, message);
 }
-void Judge::conclude() {
+void Coordinator::conclude() {
   auto q = std::move(*inquiry_);
   inquiry_.reset();
   concluded_[q.why] = Clock::now();
@@ -129,9 +129,12 @@ void Judge::conclude() {
   for (auto& r : ranks_) left.push_back(r.leaving);
   auto sentence = who_waits_for_whom(q.answers, who_, left);
   if (q.why == Ask::overdue) return abort(q.rank, q.text + "; " + sentence);
-  send_(0, Writer().num(Control::say).text((q.why == Ask::warning ? "warning: " : "flight recorder: ") + q.text + ": " + sentence).take());
+  send_(0, Writer()
+               .num(Control::say)
+               .text((q.why == Ask::warning ? "warning: " : "flight recorder: ") + q.text + ": " + sentence)
+               .take());
 }
-void Judge::waiting(int from, Reader& r) {
+void Coordinator::waiting(int from, Reader& r) {
   auto& k = at(from);
   auto now = Clock::now();
   if (auto g = r.num<std::uint64_t>(); g != k.generation || k.reports == 0)
@@ -161,14 +164,14 @@ void Judge::waiting(int from, Reader& r) {
                    .take());
   look_for_deadlock(from);
 }
-bool Judge::has_not_started(int rank, std::uint32_t group, std::uint64_t seq) {
+bool Coordinator::has_not_started(int rank, std::uint32_t group, std::uint64_t seq) {
   auto& s = at(rank).started;
   auto found = s.find(group);
   return found == s.end() || found->second <= seq;
 }
-/// Follows `from` to ranks it waits for that have not started the collective and wait themselves, in something else, or have left.
-/// Waits are facts only while they last, so all must have overlapped: two reports of the same wait each.
-void Judge::look_for_deadlock(int from) {
+/// Follows `from` to the ranks it waits for that have not started the collective and wait in another one, or have left.
+/// A wait is known only while it lasts, so all waits of a cycle must overlap: two reports of each.
+void Coordinator::look_for_deadlock(int from) {
   auto now = Clock::now();
   auto blocked = [&](int r) { return at(r).reports >= 2 && now - at(r).last < 1s && !at(r).leaving; };
   if (!blocked(from)) return;
@@ -208,7 +211,7 @@ void Judge::look_for_deadlock(int from) {
   };
   walk(from);
 }
-void Judge::tick(Clock::time_point now) {
+void Coordinator::tick(Clock::time_point now) {
   if (inquiry_ && !over_ && now >= inquiry_->deadline) conclude();
   if (!mismatch_ || over_ || now < mismatch_->deadline) return;
   abort(std::min(mismatch_->a, mismatch_->b), "the ranks disagree: rank " + std::to_string(mismatch_->a) + ": " +

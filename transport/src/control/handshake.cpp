@@ -1,31 +1,32 @@
-#include "control/hello.h"
+#include "control/handshake.h"
 #include <array>
 #include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
 template <class H> auto texts(H& h) {
-  return std::array{&h.job, &h.build, &h.host, &h.machine, &h.address, &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes, &h.part};
+  return std::array{&h.job,   &h.build,    &h.host,     &h.machine, &h.address,
+                    &h.nonce, &h.shm_host, &h.shm_name, &h.dtypes,  &h.part};
 }
 template <class R> auto texts_of(R& r) {
   return std::array{&r.who, &r.place, &r.address, &r.nonce, &r.shm_host, &r.shm_name};
 }
 }  // namespace
 
-std::string Hello::bytes() const {
+std::string Handshake::bytes() const {
   Writer w;
-  w.num(JoinMessage::hello).num(kMagic).num(protocol).num(rank).num(size).num(pid);
+  w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(pid);
   for (auto* t : texts(*this)) w.text(*t);
   return w.take();
 }
-std::string Hello::who() const {
+std::string Handshake::who() const {
   return "rank " + std::to_string(rank) + " (host " + host + ", pid " + std::to_string(pid) + ")";
 }
-std::optional<Hello> read_hello(std::string_view message) {
+std::optional<Handshake> read_handshake(std::string_view message) {
   try {
     Reader r(message);
-    if (r.num<JoinMessage>() != JoinMessage::hello || r.num<std::uint32_t>() != kMagic) return std::nullopt;
-    Hello h;
+    if (r.num<JoinMessage>() != JoinMessage::handshake || r.num<std::uint32_t>() != kMagic) return std::nullopt;
+    Handshake h;
     h.protocol = r.num<std::uint32_t>();
     h.rank = r.num<std::int32_t>();
     h.size = r.num<std::int32_t>();
@@ -59,7 +60,7 @@ Answer read_answer(std::string_view message, int size) {
         for (auto* t : texts_of(rank)) *t = r.text();
       a.welcome->tuning = r.text();
       break;
-    case JoinMessage::hello: break;
+    case JoinMessage::handshake: break;
   }
   return a;
 }

@@ -1,5 +1,6 @@
-// judge.h -- one a job, beside rank 0 (or between the threads of a process): gathers exchanges and departures, decides who was lost first,
-// finds ranks that wait for each other, and tells everybody the same verdict once. It knows messages, not carriers.
+// coordinator.h -- one for each job, beside rank 0 (or between the threads of a process): gathers exchanges and
+// departures, decides which rank was lost first, finds ranks that wait for each other, and sends all ranks the same
+// verdict once. It knows messages, not carriers.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,24 +13,24 @@
 namespace bora::transport {
 /// Control messages: first byte of the body, then fields as Writer writes them.
 enum class Control : std::uint8_t {
-  // to the judge
+  // to the coordinator
   waiting,      // u64 generation, u32 group, u64 seq, u64 fingerprint, text, list of ranks, started
   exchange,     // u64 number, text what, text mine
   leave,        // started
-  close,        // rank 0 waits for the others no longer: without it there is no control plane
+  close,        // rank 0 stops waiting for the others: without it there is no control plane
   aborted,      // i32 rank, text
-  ask,          // Ask, i32 rank, text: why all are to be asked what they do
+  ask,          // Ask, i32 rank, text: why all ranks are asked for their activity
   activity,     // u64 number, Activity
   mismatch,     // i32 peer, u32 group, u64 seq, text mine
   description,  // text
-  // from the judge
+  // from the coordinator
   abort,      // i32 rank, text
   exchanged,  // u64 number, u64 n, texts
-  left,       // everybody has left
+  left,       // all ranks have left
   describe,   // u32 group, u64 seq
-  report,     // u64 number, Ask, text why: say what you do
+  report,     // u64 number, Ask, text why: asks for an Activity
   say,        // text: a line for rank 0's stderr
-  compare,    // u32 group, u64 seq, u64 fingerprint, text, i32 rank that waits
+  compare,    // u32 group, u64 seq, u64 fingerprint, text, i32 waiting rank
   ping,       // nothing; between links
 };
 /// How many collectives a rank has started in each group.
@@ -37,12 +38,12 @@ using Started = std::map<std::uint32_t, std::uint64_t>;
 /// The group number under which exchanges are counted.
 inline constexpr std::uint32_t kExchangeGroup = 0;
 
-class Judge {
+class Coordinator {
  public:
   /// `who` names the ranks; `send` carries a message to a rank.
-  Judge(std::vector<std::string> who, std::function<void(int, std::string)> send);
+  Coordinator(std::vector<std::string> who, std::function<void(int, std::string)> send);
   void handle(int from, std::string_view message);
-  void lost(int rank, const std::string& how);  // its connection or its heartbeat
+  void lost(int rank, const std::string& how);  // how: its connection or its heartbeat
   void tick(Clock::time_point now);
   bool left(int rank) const { return ranks_[static_cast<std::size_t>(rank)].leaving; }
   bool over() const { return over_; }
@@ -51,7 +52,7 @@ class Judge {
   struct Rank {
     bool leaving = false;
     Started started = {};
-    // what it waits in, if it does
+    // its wait, if any
     std::uint64_t generation = 0, seq = 0;
     std::uint32_t group = 0;
     std::string text = {};
@@ -95,7 +96,7 @@ class Judge {
   std::map<Ask, Clock::time_point> concluded_;  // of each kind, the last one
   bool over_ = false;
 };
-/// Started as a message part.
+/// Started as a part of a message.
 void write_started(class Writer&, const Started&);
 Started read_started(class Reader&);
 }  // namespace bora::transport

@@ -1,7 +1,7 @@
-#include "control/star.h"
+#include "control/control_plane.h"
 #include <algorithm>
 #include <cstdio>
-#include "control/hello.h"
+#include "control/handshake.h"
 #include "wire/address.h"
 #include "wire/bytes.h"
 
@@ -27,59 +27,60 @@ bool failed_handshake(int event) {
          event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 }
 
-Star::Star(const StarOptions& o, StarSockets s, std::vector<std::string> who, std::function<void()> wake)
+ControlPlane::ControlPlane(const ControlOptions& o, ControlSockets s, std::vector<std::string> who,
+                           std::function<void()> wake)
     : options_(o),
       s_(std::move(s)),
       who_(std::move(who)),
       wake_(std::move(wake)),
       heard_(static_cast<std::size_t>(o.size), Clock::now()),
       suspected_(static_cast<std::size_t>(o.size), false) {
-  epoll_.add(s_.control.descriptor(), 0);
+  epoll_.add(s_.socket.descriptor(), 0);
   epoll_.add(s_.monitor.descriptor(), 0);
-  if (o.rank == 0) judge_.emplace(who_, [this](int r, std::string m) { from_judge(r, std::move(m)); });
+  if (o.rank == 0) coordinator_.emplace(who_, [this](int r, std::string m) { from_coordinator(r, std::move(m)); });
 }
-Star::~Star() {
-  int linger = 1000;  // the last words (an abort, the leave of all) must get out
-  zmq_setsockopt(s_.control.get(), ZMQ_LINGER, &linger, sizeof linger);
-  zmq_socket_monitor(s_.control.get(), nullptr, 0);
+ControlPlane::~ControlPlane() {
+  int linger = 1000;  // the last messages (an abort, the end of the job) must still be sent
+  zmq_setsockopt(s_.socket.get(), ZMQ_LINGER, &linger, sizeof linger);
+  zmq_socket_monitor(s_.socket.get(), nullptr, 0);
 }
-void Star::to_judge(std::string message) {
-  if (judge_) judge_->handle(0, message);
+void ControlPlane::to_coordinator(std::string message) {
+  if (coordinator_) coordinator_->handle(0, message);
   else send(0, message);
 }
-void Star::send(int r, const std::string& message) {
-  dirty_ = true;  // sending may take news off a socket's descriptor
-  if (options_.rank == 0 && !s_.control.send(s_.ids[static_cast<std::size_t>(r)], true)) return;
-  s_.control.send(message, false);
+void ControlPlane::send(int r, const std::string& message) {
+  dirty_ = true;  // sending may clear the readiness of the socket's descriptor
+  if (options_.rank == 0 && !s_.socket.send(s_.ids[static_cast<std::size_t>(r)], true)) return;
+  s_.socket.send(message, false);
 }
-void Star::from_judge(int r, std::string message) {
+void ControlPlane::from_coordinator(int r, std::string message) {
   if (r != 0) return send(r, message);
   self_.push_back(std::move(message));
   wake_();
 }
-void Star::gone(int r, const std::string& how, Sink& sink) {
-  if (judge_) judge_->lost(r, how);
+void ControlPlane::gone(int r, const std::string& how, Sink& sink) {
+  if (coordinator_) coordinator_->lost(r, how);
   else sink.lost(r, how);
 }
-bool Star::receive(Sink& sink) {
+bool ControlPlane::receive(Sink& sink) {
   epoll_event e[2];
   dirty_ = epoll_.wait(e, 2, 0) > 0 || dirty_;
   if (!dirty_ && self_.empty()) return false;
   bool any = false;
-  // Events first, then messages, then what the events mean: a rank's last words are read before it counts as lost.
+  // Reads events, then messages, and then acts on the events: a rank's last messages are read before it counts as lost.
   std::vector<int> closed;
   if (std::exchange(s_.closed, false)) closed.push_back(-1);
   while (auto event = next_event(s_.monitor))
     if (event->event == ZMQ_EVENT_DISCONNECTED) closed.push_back(event->descriptor);
   dirty_ = false;
   Frame f;
-  while (s_.control.receive(f)) {
+  while (s_.socket.receive(f)) {
     any = true;
     int from = 0;
     if (options_.rank == 0) {
       std::string id(f.view());
       auto found = std::find(s_.ids.begin(), s_.ids.end(), id);
-      if (!f.more() || !s_.control.receive(f)) continue;
+      if (!f.more() || !s_.socket.receive(f)) continue;
       if (found == s_.ids.end()) {
         refuse(id, f);
         continue;
@@ -88,12 +89,13 @@ bool Star::receive(Sink& sink) {
     }
     auto message = f.view();
     heard_[static_cast<std::size_t>(from)] = Clock::now();
-    bool ping = message.size() == 1 && static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping);
+    bool ping =
+        message.size() == 1 && static_cast<std::uint8_t>(message[0]) == static_cast<std::uint8_t>(Control::ping);
     try {
-      if (!ping && judge_) judge_->handle(from, message);
+      if (!ping && coordinator_) coordinator_->handle(from, message);
       else if (!ping) sink.control(message);
     } catch (const TransportError& e) { gone(from, std::string("said what makes no sense: ") + e.what(), sink); }
-    s_.control.skip_rest(f);
+    s_.socket.skip_rest(f);
   }
   for (int fd : closed) {
     any = true;
@@ -107,9 +109,9 @@ bool Star::receive(Sink& sink) {
   for (auto& m : std::exchange(self_, {})) sink.control(m), any = true;
   return any;
 }
-void Star::tick(Clock::time_point now, Sink& sink) {
-  if (judge_) judge_->tick(now);
-  // Time in which this process was stopped is not the others' silence.
+void ControlPlane::tick(Clock::time_point now, Sink& sink) {
+  if (coordinator_) coordinator_->tick(now);
+  // Time in which this process was stopped does not count as the others' silence.
   if (auto gap = now - last_tick_; gap > 1s)
     for (auto& t : heard_) t += gap;
   last_tick_ = now;
@@ -118,7 +120,8 @@ void Star::tick(Clock::time_point now, Sink& sink) {
     last_ping_ = now;
     auto ping = Writer().num(Control::ping).take();
     for (int r = 0; r < options_.size; ++r)
-      if (r != options_.rank && (r == 0 || options_.rank == 0)) send(r, ping);  // also to one that leaves: it listens until all do
+      // A leaving rank too gets pings: it listens until all have left.
+      if (r != options_.rank && (r == 0 || options_.rank == 0)) send(r, ping);
   }
   for (int r = 0; r < options_.size; ++r) {
     if (r == options_.rank || !hears(r)) continue;
@@ -133,15 +136,15 @@ void Star::tick(Clock::time_point now, Sink& sink) {
     gone(r, text, sink);
   }
 }
-/// Somebody who comes when all ranks are there.
-void Star::refuse(const std::string& id, Frame& f) {
+/// Refuses a rank that connects when the job is complete.
+void ControlPlane::refuse(const std::string& id, Frame& f) {
   auto m = f.view();
-  bool hello = !m.empty() && static_cast<std::uint8_t>(m[0]) == static_cast<std::uint8_t>(JoinMessage::hello);
-  s_.control.skip_rest(f);
-  if (!hello) return;
+  bool handshake = !m.empty() && static_cast<std::uint8_t>(m[0]) == static_cast<std::uint8_t>(JoinMessage::handshake);
+  s_.socket.skip_rest(f);
+  if (!handshake) return;
   dirty_ = true;
-  if (!s_.control.send(id, true)) return;
-  s_.control.send(Writer()
+  if (!s_.socket.send(id, true)) return;
+  s_.socket.send(Writer()
                       .num(JoinMessage::refused)
                       .text("the job already has all its " + std::to_string(options_.size) +
                             " ranks; was a rank started twice, or is another job using this port?")

@@ -1,0 +1,24 @@
+// context.cpp -- functions of every Context that need only its collectives: send and receive between two ranks.
+#include <algorithm>
+#include "bora/transport/transport.h"
+
+namespace bora::transport {
+std::string_view op_name(Op op) {
+  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
+                                               "scatter",    "all_to_all", "permute",        "send_recv", "barrier"};
+  return names[static_cast<std::size_t>(op)];
+}
+
+namespace {
+Group pair_of(int a, int b) { return {{std::min(a, b), std::max(a, b)}, "send_recv"}; }
+}  // namespace
+void Context::send(int to, const void* data, std::int64_t n, Dtype d) {
+  check<ValueError>(to != rank(), "send: rank ", to, " is this rank itself");
+  run(pair_of(rank(), to), {.op = Op::send_recv, .dtype = d, .in = data, .send_counts = {n}, .target = to > rank()});
+}
+void Context::receive(int from, void* data, std::int64_t n, Dtype d) {
+  check<ValueError>(from != rank(), "receive: rank ", from, " is this rank itself");
+  run(pair_of(rank(), from),
+      {.op = Op::send_recv, .dtype = d, .out = data, .send_counts = {n}, .source = from > rank()});
+}
+}  // namespace bora::transport

@@ -1,0 +1,49 @@
+// join.cpp -- from a Config to a Context: rendezvous, links, engine, and the costs of the links.
+#include <cstdio>
+#include "join/calibrate.h"
+#include "join/needs.h"
+#include "join/rendezvous.h"
+
+namespace bora::transport {
+namespace {
+/// All ranks measure; rank 0 prints the costs and keeps them.
+void calibrate(Engine& engine, const std::string& key) {
+  auto tuning = engine.options().tuning;
+  tuning.measure = false;
+  tuning.costs = measure_links(engine, engine.options().hosts);
+  engine.tune(tuning);
+  if (engine.rank() != 0) return;
+  std::string kept;
+  auto file = cache_of_links();
+  try {
+    if (!file.empty() && !key.empty()) cache_links(file, key, *tuning.costs), kept = "; kept in " + file;
+  } catch (const IoError& e) { kept = std::string("; not kept: ") + e.what(); }
+  std::fprintf(stderr, "links: %s%s\n", text_of(*tuning.costs, engine.options().hosts).c_str(), kept.c_str());
+}
+}  // namespace
+
+ContextPtr join(const Config& c) {
+  check<ConfigError>(c.size >= 1 && c.rank >= 0 && c.rank < c.size, "rank ", c.rank, " of ", c.size,
+                     " ranks: ranks count from 0 to size - 1");
+  check<ConfigError>(c.join_timeout_s > 0, "join_timeout: must be above 0, got ", c.join_timeout_s);
+  check<ConfigError>(c.heartbeat_s > 0 && c.suspect_s > c.heartbeat_s && c.dead_s > c.suspect_s, "heartbeat ",
+                     c.heartbeat_s, " s, suspect ", c.suspect_s, " s and dead ", c.dead_s, " s must increase");
+  check<ConfigError>(
+      c.carrier == "auto" || c.carrier == "tcp" || c.carrier == "zmq" || c.carrier == "shm" || c.carrier == "mpi",
+      "BORA_CARRIER: unknown carrier '", c.carrier, "'; there are auto, tcp, zmq, shm and mpi");
+  if (c.size == 1) return local(1).front();
+  if (c.carrier == "mpi") check_mpi();
+  check<ConfigError>(c.calibrate == "auto" || c.calibrate == "on" || c.calibrate == "off",
+                     "BORA_CALIBRATE: there are auto, on and off, not '", c.calibrate, "'");
+  read_algorithms(c.algorithms);  // a wrong one ends every rank at once
+  auto strangers = check_limits(c);
+  auto rendezvous = c.rank == 0 ? make_root_rendezvous(c, strangers) : make_member_rendezvous(c, strangers);
+  rendezvous->run();
+  auto link = make_net_link(
+      {.rank = c.rank, .size = c.size, .heartbeat_s = c.heartbeat_s, .suspect_s = c.suspect_s, .dead_s = c.dead_s},
+      rendezvous->take());
+  auto engine = std::make_shared<Engine>(rendezvous->options(), std::move(link));
+  if (engine->options().tuning.measure) calibrate(*engine, rendezvous->links());
+  return engine;
+}
+}  // namespace bora::transport
