@@ -36,7 +36,7 @@ int finish(int code) {
 /// Libraries end the process where the system refuses what they cannot do without. Then there is still the one line.
 void on_abort(int) {
   constexpr char line[] = "bora: a library ended the process, because of what is said above\n";
-  [[maybe_unused]] auto n = ::write(2, line, sizeof line - 1);
+  for (int attempt = 0; attempt < 10 && ::write(2, line, sizeof line - 1) < 0;) ++attempt;
   ::_exit(2);
 }
 int out_of_memory() {
