@@ -37,7 +37,7 @@ int finish(int code) {
 /// Some libraries abort when the system refuses a resource. The one error line is printed even then.
 void on_abort(int) {
   constexpr char line[] = "bora: a library ended the process, because of what is said above\n";
-  [[maybe_unused]] auto n = ::write(2, line, sizeof line - 1);
+  for (int attempt = 0; attempt < 10 && ::write(2, line, sizeof line - 1) < 0;) ++attempt;
   ::_exit(2);
 }
 int out_of_memory() {

@@ -67,6 +67,16 @@ template <class T> void load(Bounded& a, cereal::BinaryData<T>& x) { a.read(x.da
 template <class T> void load(Bounded& a, cereal::SizeTag<T>& x) { x.size = a.length(); }
 template <class T> void load(Bounded& a, cereal::NameValuePair<T>& x) { a(x.value); }
 
+/// A name that is there twice would lose one of its values without a word.
+template <class K, class V> void load(Bounded& a, std::map<K, V>& x) {
+  for (auto n = a.length(); n > 0; --n) {
+    std::pair<K, V> entry;
+    a(entry.first, entry.second);
+    check<CheckpointError>(!x.contains(entry.first), "it has the note '", entry.first, "' twice");
+    x.insert(std::move(entry));
+  }
+}
+
 template <class T> std::string archive_of(const T& x) {
   std::ostringstream out;
   {

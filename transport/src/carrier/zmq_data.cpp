@@ -8,6 +8,7 @@ namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 constexpr std::size_t kInlineBytes = 16 << 10;  // up to here the payload rides in the header's frame
+constexpr auto kPatience = 30s;                 // with a connection that is not up
 constexpr int kBatch = 32;                      // messages taken from a socket before others have their turn
 constexpr std::uint32_t kMonitor = 0x80000000u;  // added to a rank: its connection's events
 
@@ -44,7 +45,8 @@ void ZmqData::connect(int r) {
   set_data_options(p.dealer);
   if (options_.keys) connect_with(p.dealer, *options_.keys);
   p.dealer.set(ZMQ_ROUTING_ID, peer(options_.rank).id);
-  p.dealer.set(ZMQ_RECONNECT_IVL, -1);
+  p.dealer.set(ZMQ_RECONNECT_IVL, -1);  // what was under way is lost with a connection
+  p.since = Clock::now();
   p.monitor = p.dealer.monitor("data-" + std::to_string(r));
   epoll_.add(p.monitor.descriptor(), index | kMonitor);
   epoll_.add(p.dealer.descriptor(), index);
@@ -116,14 +118,19 @@ bool ZmqData::receive(Sink& sink) {
 }
 /// Reads the events of a connection.
 void ZmqData::look(Peer& p) {
-  while (auto event = next_event(p.monitor))
+  while (auto event = next_event(p.monitor)) {
+    if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) p.up = true;
     if (event->event == ZMQ_EVENT_DISCONNECTED || failed_handshake(event->event)) p.broken = Clock::now();
+  }
 }
 std::vector<Broken> ZmqData::broken(Clock::time_point now) {
   std::vector<Broken> ranks;
-  for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].broken != Clock::time_point{} && now - peers_[r].broken > 1s)
-      ranks.push_back({static_cast<int>(r), "was closed"});
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    auto& p = peers_[r];
+    auto rank = static_cast<int>(r);
+    if (p.broken != Clock::time_point{} && now - p.broken > 1s) ranks.push_back({rank, "was closed"});
+    if (p.dealer && !p.up && now - p.since > kPatience) ranks.push_back({rank, "could not be made within 30 s"});
+  }
   return ranks;
 }
 void ZmqData::stop() {

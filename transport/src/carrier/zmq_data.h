@@ -37,7 +37,8 @@ class ZmqData final : public DataPath {
     bool dirty = false;
     std::string id;          // of a higher rank
     Socket dealer, monitor;  // to a lower rank
-    Clock::time_point broken = {};
+    bool up = false;         // its handshake has succeeded
+    Clock::time_point since = {}, broken = {};
   };
   Peer& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
   bool drain(int index, Socket&, bool& dirty, Sink&);
