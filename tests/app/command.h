@@ -10,6 +10,7 @@
 #include <functional>
 #include <sstream>
 #include <thread>
+#include "bora/train/metrics.h"
 
 namespace bora {
 inline std::string slurp(const std::string& path) {
