@@ -96,10 +96,9 @@ struct Eval final : Interpreter {
   Eval() : Interpreter(nullptr) {}
   Arrays process(const PrimitivePtr& p, const Arrays& in) override {
     for (auto& a : in)
-      check<TraceError>(
-          is_buffer(a), p->name(), ": ", a.type(),
-          " is a traced or sharded value that was used after the transform or mesh that made it had ended; return it from the "
-          "function that is transformed instead of storing it outside");
+      check<TraceError>(is_buffer(a), p->name(), ": ", a.type(),
+                        " is a traced or sharded value that was used after the transform or mesh that made it had "
+                        "ended; return it from the function that is transformed instead of storing it outside");
     return p->run(in, p->infer(types_of(in)));
   }
 };

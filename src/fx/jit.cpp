@@ -29,7 +29,8 @@ struct Difference {
   std::string path = {}, words = "the mesh, an axis mapping, or the types of the arguments";
   std::string remedy() const {
     if (kind == Kind::number) return ". A number that changes every step belongs in an Array.\n";
-    if (kind == Kind::shape) return ". Each shape is staged once: pad to one shape, or to a few, and mask what does not count.\n";
+    if (kind == Kind::shape)
+      return ". Each shape is staged once: pad to one shape, or to a few, and mask what does not count.\n";
     return ".\n";
   }
 };
@@ -78,8 +79,8 @@ std::uint64_t shard_in_force() {
 }
 /// Numbers that outlive a transformation: a buffer, or a block of the mesh in force.
 bool lasts(const Array& a) { return is_buffer(a) || a.owner() == shard_in_force(); }
-/// Is it worth a word that an argument's memory cannot be reused? Of what is small, or no result could have taken, nobody is short; also
-/// temporaries that only hold handles, std::pair{a, b}, are rvalues.
+/// Is it worth a word that an argument's memory cannot be reused? Of what is small, or no result could have taken,
+/// nobody is short; also temporaries that only hold handles, std::pair{a, b}, are rvalues.
 bool missed(const Program& p, const Type& t) {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
   auto same = [&](int v) { return p.vars[static_cast<std::size_t>(v)] == t; };
@@ -88,8 +89,8 @@ bool missed(const Program& p, const Type& t) {
 }  // namespace
 
 struct JitCache::State {
-  /// What one rank staged. Ranks that are threads share the function, but what goes from the cache of one may not depend on how far the
-  /// others are: staging again is an exchange between all of them.
+  /// What one rank staged. Ranks that are threads share the function, but what goes from the cache of one may not
+  /// depend on how far the others are: staging again is an exchange between all of them.
   struct Place {
     std::list<TracedPtr> entries;  // the most recently used first
     std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
@@ -174,16 +175,18 @@ TracedPtr JitCache::keep(Traced t) {
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   auto expected = t.program->in.size() - t.captures.size();
-  check<ValueError>(in.size() == expected, [&] { return state_->name(); }, ": ", expected - in.size(), " of ", expected,
-                    " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
-                    "it is, or a copy, in one of the places");
+  check<ValueError>(
+      in.size() == expected, [&] { return state_->name(); }, ": ", expected - in.size(), " of ", expected,
+      " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
+      "it is, or a copy, in one of the places");
   Mask donated(in.size() + t.captures.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;
     donated[i] = in[i].sole();
     if (donated[i] || !lasts(in[i]) || !missed(*t.program, in[i].type())) continue;
     auto here = std::count_if(in.begin(), in.end(), [&](auto& a) { return a.value() == in[i].value(); });
-    if (in[i].value().use_count() == here) continue;  // results of one call that are equal are one buffer: held by this call only
+    // results of one call that are equal are one buffer: held by this call only
+    if (in[i].value().use_count() == here) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
       std::cerr << "warning: bora: " << state_->name() << ": the donated "

@@ -52,7 +52,8 @@ struct KeepCarry {
   Factors factors(const Types& in) const { return elementwise_factors(in, {0}); }
   KeepCarry lift(std::int64_t) const { return {}; }
 };
-/// A carry that the backward pass reads: let the body give it back as a y, so that it is stacked like any other residual.
+/// A carry that the backward pass reads: let the body give it back as a y, so that it is stacked like any other
+/// residual.
 ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& carries) {
   std::string key = "kept carries";
   for (int i : carries) key += ' ' + std::to_string(i);

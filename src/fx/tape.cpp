@@ -19,9 +19,10 @@ struct TapeValue final : Value {
     check<TraceError>(tape != nullptr, "this ", type,
                       " belongs to a grad, jvp or vjp that has ended; return it from the function (beside the loss, as "
                       "std::pair{loss, aux}) and read it outside");
-    fail<TraceError>("this ", type,
-                     " carries a derivative, which would be lost in the number read; read stop_gradient(x).item<float>() "
-                     "if it is meant as a constant, else compute with Arrays (where(), cond())");
+    fail<TraceError>(
+        "this ", type,
+        " carries a derivative, which would be lost in the number read; read stop_gradient(x).item<float>() "
+        "if it is meant as a constant, else compute with Arrays (where(), cond())");
   }
   const Array* primal_value() const override { return &primal; }
 };
@@ -175,10 +176,11 @@ bool kept_by_policy(const Instruction& i, const Residuals& policy) {
 bool fuses(const Primitive& p) {
   return p.element() || as<ops::Cast>(p) || as<ops::Reduce>(p) || as<ops::BroadcastInDim>(p);
 }
-constexpr int kRepeat = 48;  // instructions an element: about what a value written forward and read backward costs (a tanh is 34)
-/// Which instructions of the forward part (the first `boundary`) the backward part repeats although the policy would keep them: short
-/// chains of elementwise operations on what it has anyway, where only elementwise operations and reductions read them. `kept`: values
-/// that the backward part would be handed.
+// instructions an element: about what a value written forward and read backward costs (a tanh is 34)
+constexpr int kRepeat = 48;
+/// Which instructions of the forward part (the first `boundary`) the backward part repeats although the policy would
+/// keep them: short chains of elementwise operations on what it has anyway, where only elementwise operations and
+/// reductions read them. `kept`: values that the backward part would be handed.
 Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies, const Mask& kept, const Mask& live,
                      const std::vector<int>& in) {
   auto at = [](int v) { return static_cast<std::size_t>(v); };
@@ -210,8 +212,9 @@ Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies,
   }
   return repeat;
 }
-/// One joint Program (inputs, cotangents) -> (outputs, gradients): Tape over Stage records the forward instructions first. What the
-/// backward part reads of the forward part is a residual if the policy keeps it, else its instruction is repeated in the backward Program.
+/// One joint Program (inputs, cotangents) -> (outputs, gradients): Tape over Stage records the forward instructions
+/// first. What the backward part reads of the forward part is a residual if the policy keeps it, else its instruction
+/// is repeated in the backward Program.
 Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
   Stage s(current());
   Tape tape(&s);

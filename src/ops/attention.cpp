@@ -1,5 +1,5 @@
-// Attention and its gradient: primitives over the tiled kernel (kernels/attention.h), and the public function. The gradient's own
-// derivative is a composite with the scores in memory.
+// Attention and its gradient: primitives over the tiled kernel (kernels/attention.h), and the public function. The
+// gradient's own derivative is a composite with the scores in memory.
 #include "bora/kernels/attention.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
@@ -95,7 +95,8 @@ std::vector<Dims> input_labels(const Attention& p, const Types& in, std::vector<
   put(x.row, {l.k, l.g});
   return main;
 }
-/// One more leading dimension: the first `n` inputs (and those of `whole`) have it, an optional one that is not mapped is 1 there.
+/// One more leading dimension: the first `n` inputs (and those of `whole`) have it, an optional one that is not mapped
+/// is 1 there.
 std::vector<Mapped> lifted(const PrimitivePtr& p, const std::vector<Mapped>& in, std::size_t n, std::size_t whole,
                            const BatchRules& rules) {
   Arrays a;
@@ -186,7 +187,8 @@ Cost Attention::cost(const Types& in, const Types& out) const { return cost_of(*
 Arrays Attention::vjp(const Vjp& v) const {
   auto dtype = v.out[1].dtype();
   auto d_out = v.ct[0].defined() ? v.ct[0] : zeros(v.out[0].shape(), v.out[0].dtype());
-  // Of a weight w comes back w (d_w - delta), where delta = sum of w d_w = d_out . out; lse takes part as one more weight.
+  // Of a weight w comes back w (d_w - delta), where delta = sum of w d_w = d_out . out; lse takes part as one more
+  // weight.
   auto delta = moveaxis(sum(d_out.astype(dtype) * v.out[0].astype(dtype), -1), v.in[0].ndim() - 4, -1);
   if (v.ct[1].defined()) delta = delta - v.ct[1];
   Extras x(*this, 3);
@@ -273,8 +275,8 @@ Array summed_to(Array x, const Shape& shape) {
   return over.empty() ? x : sum(x, over, {.keepdims = true});
 }
 }  // namespace
-/// The gradient is <d_out, tangent of the output> differentiated by the inputs, lse and delta being inputs of their own. With
-/// a = the tangent of the scores, h = d (weights), ds = w (h - delta): L = <a, ds> + <dropped w, d_out cv>.
+/// The gradient is <d_out, tangent of the output> differentiated by the inputs, lse and delta being inputs of their
+/// own. With a = the tangent of the scores, h = d (weights), ds = w (h - delta): L = <a, ds> + <dropped w, d_out cv>.
 Arrays AttentionGrad::vjp(const Vjp& v) const {
   constexpr double inf = std::numeric_limits<double>::infinity();
   Extras x(of, 6);
@@ -306,7 +308,8 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
     };
     also(lift(v.in[x.query_segments], -1) == lift(v.in[x.key_segments], -2));
   }
-  auto below = t - where(lse == -inf, 0, lse);  // masked before exp: above lse that is inf, which no derivative of where hides
+  // masked before exp: above lse that is inf, which no derivative of where hides
+  auto below = t - where(lse == -inf, 0, lse);
   auto w = exp(attends.defined() ? where(attends, below, -inf) : below);
   Array drop;
   if (x.key) {  // what attention itself draws, made visible: equal weights, and values that each point at one key
@@ -351,7 +354,7 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   return r;
 }
 
-// ---- samples: every option, in f64 --------------------------------------------------------------------------------------
+// ---- samples: every option, in f64 ----------------------------------------------------------------------------------
 namespace {
 struct Case {
   Attention p;

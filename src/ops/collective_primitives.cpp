@@ -1,4 +1,5 @@
-// Collectives as primitives; each owns its start, its scratch memory and its layout on the wire. Eval talks to the other ranks; a vmap with that axis_name turns them into array operations.
+// Collectives as primitives; each owns its start, its scratch memory and its layout on the wire. Eval talks to the
+// other ranks; a vmap with that axis_name turns them into array operations.
 #include "bora/ops/collective_primitives.h"
 #include <algorithm>
 #include <numeric>
@@ -91,7 +92,9 @@ struct AllReduce {
     Array y = in[0].value;
     if (in[0].axis < 0) y = kind.value == Reduction::sum ? y * b.size : y;
     else
-      y = kind.value == Reduction::sum ? sum(y, in[0].axis) : kind.value == Reduction::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
+      y = kind.value == Reduction::sum   ? sum(y, in[0].axis)
+          : kind.value == Reduction::max ? amax(y, in[0].axis)
+                                         : amin(y, in[0].axis);
     return {{rest.empty() ? y : all_reduce(y, rest, kind.value, of), -1}};
   }
   std::optional<CollectiveParams> params() const {

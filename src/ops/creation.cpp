@@ -82,7 +82,8 @@ Array from_range(double start, double stop, double step, Dtype dtype) {
 namespace {
 const Shape& checked(std::string_view what, const Shape& shape, Dtype dtype) {
   for (auto n : shape) check<ShapeError>(n >= 0, what, ": sizes must not be negative, got ", shape);
-  check<DtypeError>(dtype != Dtype::key, what, ": a random key is not a number; use random::split(random::key(seed), n)");
+  check<DtypeError>(dtype != Dtype::key, what,
+                    ": a random key is not a number; use random::split(random::key(seed), n)");
   return shape;
 }
 }  // namespace

@@ -42,7 +42,8 @@ Type DotGeneral::infer(const Types& in) const {
 }
 
 namespace {
-/// Some dimensions of an operand, walked row-major in the given order, as one dimension with one stride; none where that is impossible.
+/// Some dimensions of an operand, walked row-major in the given order, as one dimension with one stride; none where
+/// that is impossible.
 struct Group {
   std::int64_t size, stride;
 };
@@ -104,7 +105,8 @@ Strides tidy(const Group& rows, const Group& columns) {
   if (rows.size == 1 && columns.size == 1) s = {1, 1};
   return s;
 }
-/// A product as one call of gemm for each index of `outer`, the batch dimensions that are not one dimension for both operands.
+/// A product as one call of gemm for each index of `outer`, the batch dimensions that are not one dimension for both
+/// operands.
 struct Calls {
   Operand a, b;
   Shape outer;
@@ -116,7 +118,8 @@ Calls calls_of(const DotGeneral& p, const Type& a, const Type& b) {
           {},
           {}};
   auto sizes = pick(a.shape, p.batch_a);
-  // The longest tail of batch dimensions that is one dimension for both operands goes into one call; the rest is walked.
+  // The longest tail of batch dimensions that is one dimension for both operands goes into one call; the rest is
+  // walked.
   std::size_t inner = sizes.size();
   Group ga{1, 0}, gb{1, 0};
   for (; inner > 0; --inner) {
@@ -171,8 +174,8 @@ Cost DotGeneral::cost(const Types& in, const Types& out) const {
   return c;
 }
 namespace {
-/// The derivative with respect to x, one of the operands: ct contracted with the other over the other's free dimensions. ct holds batch,
-/// free of x, free of other (x_first) or batch, free of other, free of x.
+/// The derivative with respect to x, one of the operands: ct contracted with the other over the other's free
+/// dimensions. ct holds batch, free of x, free of other (x_first) or batch, free of other, free of x.
 Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Array& other, const Dims& batch_x,
                        const Dims& batch_o, const Dims& contract_x, const Dims& contract_o) {
   auto nb = static_cast<std::int64_t>(batch_x.size());
@@ -183,7 +186,8 @@ Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Arra
   auto sorted = contract_o;
   std::sort(sorted.begin(), sorted.end());
   auto ct_free_o = range_of(no, x_first ? nb + nx : nb);
-  /// Where dimension d of x is in a product whose free dimensions of x begin at fx and whose contracted ones begin at fc.
+  /// Where dimension d of x is in a product whose free dimensions of x begin at fx and whose contracted ones begin at
+  /// fc.
   auto order = [&](std::int64_t fx, std::int64_t fc) {
     Dims perm;
     for (std::int64_t d = 0; d < x.ndim(); ++d) {
@@ -247,7 +251,8 @@ Dims normalized(const Dims& dims, std::int64_t ndim) {
   for (auto d : dims) r.push_back(normalize_axis("dot_general", d, ndim));
   return r;
 }
-/// Nothing is contracted: every element of one with every element of the other. Elementwise operations fuse with what reads the product.
+/// Nothing is contracted: every element of one with every element of the other. Elementwise operations fuse with what
+/// reads the product.
 Array product_of_all(const Array& a, const Array& b, const ops::DotGeneral& p) {
   auto free_a = p.free_a(a.ndim()), free_b = p.free_b(b.ndim());
   auto with_ones = [](const Array& x, const Dims& batch, const Dims& free, std::size_t before, std::size_t after) {
@@ -259,9 +264,9 @@ Array product_of_all(const Array& a, const Array& b, const ops::DotGeneral& p) {
   };
   return with_ones(a, p.batch_a, free_a, 0, free_b.size()) * with_ones(b, p.batch_b, free_b, free_a.size(), 0);
 }
-/// p with the contracted pairs in the order in which most of an operand is walked straight on: that of a, or of b. It is chosen here, where
-/// the product is written, and kept from then on: the sum runs over the pairs in this order, also where a pass lets the product read an
-/// operand as it lies before a transpose, so that the bits stay.
+/// p with the contracted pairs in the order in which most of an operand is walked straight on: that of a, or of b. It
+/// is chosen here, where the product is written, and kept from then on: the sum runs over the pairs in this order, also
+/// where a pass lets the product read an operand as it lies before a transpose, so that the bits stay.
 ops::DotGeneral in_good_order(const ops::DotGeneral& p, const Type& a, const Type& b) {
   auto by = [&](const Dims& key) {
     auto order = range_of(static_cast<std::int64_t>(key.size()));
@@ -299,7 +304,8 @@ Array matmul(const Array& a, const Array& b) {
                     b.shape(), "; use *");
   auto inner_a = na - 1, inner_b = std::max<std::int64_t>(0, nb - 2);
   if (na <= 2 || nb <= 2) {
-    // No batch on one side: its dimensions are free ones of the product. It checks the sizes: it knows whose parameters they are.
+    // No batch on one side: its dimensions are free ones of the product. It checks the sizes: it knows whose parameters
+    // they are.
     auto y = dot_general(a, b, {{}, {}, {inner_a}, {inner_b}});
     return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
   }

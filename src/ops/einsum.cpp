@@ -1,4 +1,5 @@
-// einsum: labels, diagonals, sums over what nobody needs, then pairs of operands, the pair with the smallest result first.
+// einsum: labels, diagonals, sums over what nobody needs, then pairs of operands, the pair with the smallest result
+// first.
 #include <map>
 #include <sstream>
 #include "bora/ops/elementwise.h"
@@ -195,7 +196,8 @@ Array spread(const Term& t, const Labels& labels) {
   }
   return reshape(transpose(t.value, perm), s);
 }
-/// The product of two terms, summed over what nobody else needs. `wanted`: the order of the result, where there is a choice.
+/// The product of two terms, summed over what nobody else needs. `wanted`: the order of the result, where there is a
+/// choice.
 Term contracted(Term x, Term y, const Labels& keep, const Labels& wanted) {
   x = unstretched(std::move(x), y);
   y = unstretched(std::move(y), x);

@@ -20,8 +20,8 @@ struct IndexLabels {
   Dims x, indices, taken;
 };
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims);
-/// Indices counted from where this rank's block of the indexed dimension begins; none if that dimension is not split, or if one of its
-/// mesh axes splits another operand too.
+/// Indices counted from where this rank's block of the indexed dimension begins; none if that dimension is not split,
+/// or if one of its mesh axes splits another operand too.
 struct OwnIndices {
   Sharded indices;
   Array local;

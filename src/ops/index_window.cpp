@@ -40,7 +40,7 @@ bool any_mapped(const std::vector<Mapped>& in, std::size_t from) {
 Array zero_start() { return constant(0, i32); }
 }  // namespace
 
-// ---- dynamic_slice ----------------------------------------------------------------------------------------------------
+// ---- dynamic_slice --------------------------------------------------------------------------------------------------
 Type DynamicSlice::infer(const Types& in) const {
   check_window("dynamic_slice", in, window_sizes, 1);
   return with_shape(in[0], window_sizes);
@@ -96,7 +96,7 @@ Samples<DynamicSlice> DynamicSlice::samples() {
           {{{0, 2}}, {random_values({3, 4}, -1, 1, 3), s(1), s(-1)}}};
 }
 
-// ---- dynamic_update_slice ---------------------------------------------------------------------------------------------
+// ---- dynamic_update_slice -------------------------------------------------------------------------------------------
 Type DynamicUpdateSlice::infer(const Types& in) const {
   check<DtypeError>(in.at(0).dtype == in.at(1).dtype, "dynamic_update_slice: dtypes differ: ", in[0].dtype, " and ",
                     in[1].dtype);

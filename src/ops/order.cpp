@@ -38,7 +38,9 @@ struct Argsort {
   }
   Argsort lift(std::int64_t) const { return {}; }
   static Samples<Argsort> samples() {
-    return {{{}, {random_values({2, 5}, -1, 1, 1)}}, {{}, {values({4}, {3, 1, 3, 1}, i32)}}, {{}, {random_values({2, 0}, -1, 1, 2)}}};
+    return {{{}, {random_values({2, 5}, -1, 1, 1)}},
+            {{}, {values({4}, {3, 1, 3, 1}, i32)}},
+            {{}, {random_values({2, 0}, -1, 1, 2)}}};
   }
 };
 /// Ascending along the last dimension, stable, NaN last.

@@ -1,5 +1,5 @@
-// random_bits: JAX's partitionable Threefry stream (jax/_src/prng.py). The counter of an element is its row-major position in the
-// GLOBAL shape of the draw, so a block draws exactly its part.
+// random_bits: JAX's partitionable Threefry stream (jax/_src/prng.py). The counter of an element is its row-major
+// position in the GLOBAL shape of the draw, so a block draws exactly its part.
 #include "bora/kernels/loop.h"
 #include "bora/ops/collective_primitives.h"
 #include "ops/dims.h"

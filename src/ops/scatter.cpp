@@ -123,7 +123,8 @@ std::vector<Mapped> Scatter::batch(const std::vector<Mapped>& in, const BatchRul
     return {{call_one(Scatter{how, axis + 1, 0}, {b.front(in[0]), in[1].value, b.front(in[2])}), 0}};
   return {{call_one(Scatter{how, axis + 1, batch_dims + 1}, {b.front(in[0]), b.front(in[1]), b.front(in[2])}), 0}};
 }
-/// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and updates must be whole.
+/// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and
+/// updates must be whole.
 std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   if (in[0].spec[at(axis)].empty() || !in[0].partial.empty()) return {};
   auto own = own_indices(in, s, axis);

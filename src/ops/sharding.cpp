@@ -27,7 +27,8 @@ struct Reshard {
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
   static Samples<Reshard> samples() { return {{{Spec{"data", none}}, {random_values({3, 2}, -1, 1, 1)}}}; }
 };
-/// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand instead.
+/// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand
+/// instead.
 struct ReshardLike {
   bool complete;
   static constexpr std::string_view name = "reshard_like";
@@ -46,8 +47,8 @@ struct ReshardLike {
     return r;
   }
 };
-/// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An accumulator wants the
-/// opposite: stay pending through the whole loop, complete once behind it.
+/// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An
+/// accumulator wants the opposite: stay pending through the whole loop, complete once behind it.
 struct Accumulate {
   static constexpr std::string_view name = "accumulate";
   static constexpr bool takes_symbolic = true;

@@ -5,7 +5,7 @@
 #include "ops/keys.h"
 
 namespace bora::ops {
-// ---- slice ------------------------------------------------------------------------------------------------------------
+// ---- slice ----------------------------------------------------------------------------------------------------------
 Type Slice::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
@@ -68,7 +68,7 @@ Samples<Slice> Slice::samples() {
           {{{0, 1}, {0, 2}, {1, 1}}, {random_values({0, 3}, -1, 1, 3)}}};
 }
 
-// ---- pad --------------------------------------------------------------------------------------------------------------
+// ---- pad ------------------------------------------------------------------------------------------------------------
 namespace {
 struct PadFit {
   std::int64_t size, first, count,
@@ -96,7 +96,8 @@ Type Pad::infer(const Types& in) const {
   }
   return with_shape(in[0], s);
 }
-/// Everything but the window [where, where + count): below and above it along each dimension, within the window of those before.
+/// Everything but the window [where, where + count): below and above it along each dimension, within the window of
+/// those before.
 static void fill_around(const OutputView& out, const Dims& where, const Dims& count, std::uint64_t bits) {
   auto strides = strides_of(out.type.shape);
   auto size = dtype_size(out.type.dtype);
@@ -169,7 +170,7 @@ Samples<Pad> Pad::samples() {
           {{{2}, {1}, {1}, 0.0}, {random_values({0}, -1, 1, 4)}}};
 }
 
-// ---- concatenate ------------------------------------------------------------------------------------------------------
+// ---- concatenate ----------------------------------------------------------------------------------------------------
 Type Concatenate::infer(const Types& in) const {
   check<ValueError>(!in.empty(), "concatenate: no arrays were given");
   Type t = in[0];

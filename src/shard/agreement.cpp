@@ -6,7 +6,8 @@
 namespace bora {
 namespace fx {
 std::string fact(const std::string& what, const std::string& value) { return what + '\t' + value + '\n'; }
-std::string facts_of(std::string_view kind, const std::vector<std::string>& values, const std::vector<std::string>& labels) {
+std::string facts_of(std::string_view kind, const std::vector<std::string>& values,
+                     const std::vector<std::string>& labels) {
   std::string r;
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto label = k < labels.size() ? labels[k] : std::string();

@@ -1,4 +1,5 @@
-// agreement.h -- what ranks say to each other before they rely on it: the types and Specs of what they compute with. Private.
+// agreement.h -- what ranks say to each other before they rely on it: the types and Specs of what they compute with.
+// Private.
 #pragma once
 #include "bora/array/rules.h"
 
@@ -15,15 +16,15 @@ enum class Whole : std::uint8_t {
 };
 /// What is compared of each value.
 std::vector<std::string> said_of(const std::vector<Sharded>&, Whole);
-/// The ranks' lines, in rank order. Throws ShardError that quotes the first line in which they differ with every rank under what it has:
-/// the same words on every rank. `title`: what is compared; `remedy`: what to do.
+/// The ranks' lines, in rank order. Throws ShardError that quotes the first line in which they differ with every rank
+/// under what it has: the same words on every rank. `title`: what is compared; `remedy`: what to do.
 void check_agreement(const std::vector<std::string>& texts, std::string_view title, std::string_view remedy);
 }  // namespace bora::fx
 
 namespace bora {
-/// Global types and Specs from which a value was computed by operations whose result no longer shows them (a sum, a slice, a product).
-/// They ride in the fingerprint of every collective about it, so that ranks whose arrays differ in size are told so. A set: loops come to
-/// an end of it, and a rank may compute other numbers of the same types.
+/// Global types and Specs from which a value was computed by operations whose result no longer shows them (a sum, a
+/// slice, a product). They ride in the fingerprint of every collective about it, so that ranks whose arrays differ in
+/// size are told so. A set: loops come to an end of it, and a rank may compute other numbers of the same types.
 class Origin {
  public:
   static std::shared_ptr<const Origin> of(std::vector<std::string> types);
@@ -37,7 +38,8 @@ class Origin {
 };
 using OriginPtr = std::shared_ptr<const Origin>;
 
-/// While it lives, collectives on this thread are about what `origin` says, and what the scopes around it say. Asked only when one starts.
+/// While it lives, collectives on this thread are about what `origin` says, and what the scopes around it say. Asked
+/// only when one starts.
 class About {
  public:
   explicit About(std::function<OriginPtr()> origin);

@@ -1,5 +1,6 @@
-// Shard: local block + Spec + pending partial sums. Decisions read global shapes and Specs only, never a rank's own sizes, so that every
-// rank takes the same ones and emits the same instructions: the rank is a value (axis_index, block_start), a local size only a type.
+// Shard: local block + Spec + pending partial sums. Decisions read global shapes and Specs only, never a rank's own
+// sizes, so that every rank takes the same ones and emits the same instructions: the rank is a value (axis_index,
+// block_start), a local size only a type.
 #include "shard/interpreter.h"
 #include <algorithm>
 #include "bora/compile/control.h"
@@ -24,7 +25,8 @@ struct ShardValue final : Value {
   mutable std::vector<Made>
       made;  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
   const OriginPtr origin;
-  ShardValue(Sharded s, const Shard* i, OriginPtr o) : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
+  ShardValue(Sharded s, const Shard* i, OriginPtr o)
+      : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
   bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
@@ -239,8 +241,9 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   return r;
 }
 
-/// In a Program a stretched value stays what it is made of until somebody needs a block of it: zeros of sharded state are born local, and
-/// a bias is stretched over this rank's rows only. Eager values are plain: users print and keep them.
+/// In a Program a stretched value stays what it is made of until somebody needs a block of it: zeros of sharded state
+/// are born local, and a bias is stretched over this rank's rows only. Eager values are plain: users print and keep
+/// them.
 Sharded Shard::stretched(const ops::BroadcastInDim& p, const Array& operand) const {
   auto x = view(operand);
   auto type = p.infer({x.type});
@@ -269,8 +272,8 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
     }
     return parent->process(p, blocks);
   }
-  // Eagerly no Program is compared between the ranks: the operands' types are, with every collective about them. Of what is not split
-  // there is nothing to compare: it may be a rank's own block.
+  // Eagerly no Program is compared between the ranks: the operands' types are, with every collective about them. Of
+  // what is not split there is nothing to compare: it may be a rank's own block.
   bool compares = parent == eval_interpreter() && mesh_.size() > 1;
   bool agreed = compares && !p->programs().empty();  // on all that it takes: see note()
   auto origin = [&](const Type* result) {

@@ -1,4 +1,5 @@
-// interpreter.h -- Shard: the interpreter whose values are blocks. A value nobody split is simply a plain value one level out. Private.
+// interpreter.h -- Shard: the interpreter whose values are blocks. A value nobody split is simply a plain value one
+// level out. Private.
 #pragma once
 #include <map>
 #include "bora/compile/program.h"

@@ -28,10 +28,13 @@ class OverTransport final : public Communicator {
     t.out = c.out;
     t.send_counts = c.send_counts;
     t.recv_counts = c.recv_counts;
-    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the receiver's.
+    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the
+    // receiver's.
     if (t.op == transport::Op::all_to_all && !t.send_counts.empty()) {
       auto n = t.send_counts[0];
-      auto same = [n](const std::vector<std::int64_t>& counts) { return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; }); };
+      auto same = [n](const std::vector<std::int64_t>& counts) {
+        return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; });
+      };
       t.uniform = n > 0 && same(t.send_counts) && same(t.recv_counts);
     }
     t.source = c.source;
@@ -40,7 +43,9 @@ class OverTransport final : public Communicator {
     t.describe = c.describe;
     if (auto origin = About::now()) {
       t.fingerprint = (t.fingerprint ^ origin->hash()) * 1099511628211ull;
-      t.describe = [words = c.describe, origin] { return (words ? words() : std::string()) + " from " + origin->text(); };
+      t.describe = [words = c.describe, origin] {
+        return (words ? words() : std::string()) + " from " + origin->text();
+      };
     }
     return std::make_shared<Started>(context_->start(group(c.axes), t));
   }

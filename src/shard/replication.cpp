@@ -21,7 +21,8 @@ Same meet(const std::vector<Same>& v) {
 std::vector<Same> slice(const std::vector<Same>& v, std::int64_t from, std::int64_t n) {
   return {v.begin() + from, v.begin() + from + n};
 }
-/// A loop's carries: what they have before it and after every round. `round`: carries -> carries (and what else it gives).
+/// A loop's carries: what they have before it and after every round. `round`: carries -> carries (and what else it
+/// gives).
 template <class F> std::vector<Same> fixed_point(std::vector<Same> carry, const F& round) {
   for (;;) {
     auto out = round(carry);

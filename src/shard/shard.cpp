@@ -210,7 +210,8 @@ void check_replicated(const Program& body, const std::vector<Spec>& in, const st
   }
 }
 }  // namespace
-/// f is staged, so that what it closes over is known: an argument that every rank has whole, whose gradient is summed over the ranks.
+/// f is staged, so that what it closes over is known: an argument that every rank has whole, whose gradient is summed
+/// over the ranks.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
                       const std::function<std::vector<OutSpec>()>& specs_of, const ShardMapOptions& options) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");
@@ -236,7 +237,8 @@ Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>
   for (std::size_t i = 0; i < in.size(); ++i) given.push_back({{}, in[i].type(), in_specs[i]});
   for (auto& closed_over : stage.captures) given.push_back({{}, closed_over.type(), {}});
   auto agreed = facts_of("argument", said_of(given, Whole::same));
-  for (auto& o : out_specs) agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is", to_string(o.spec));
+  for (auto& o : out_specs)
+    agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is", to_string(o.spec));
   auto shapes = global_shapes(body->out_types(), out_specs, agreed, mesh);
   auto out = interpret(*body, local);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i].spec);

@@ -85,7 +85,8 @@ std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, c
   for (auto& c : info.collective_uses) collectives += c.times, bytes += c.times * c.bytes;
   if (collectives == 0) return o.str() + ", no collectives\n";
   o << ", " << collectives << " collectives with " << bytes_text(static_cast<std::int64_t>(bytes));
-  if (info.overlap_bytes) o << "; " << bytes_text(static_cast<std::int64_t>(info.overlap_bytes)) << " for those beside other layers";
+  if (info.overlap_bytes)
+    o << "; " << bytes_text(static_cast<std::int64_t>(info.overlap_bytes)) << " for those beside other layers";
   o << '\n';
   for (auto& c : info.collective_uses)
     o << "    " << c.times << " x " << c.what << "  " << bytes_text(static_cast<std::int64_t>(c.bytes)) << '\n';

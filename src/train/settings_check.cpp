@@ -147,8 +147,10 @@ namespace {
 /// Paths are kept in config.yaml, and stand in lines that scripts read.
 void check_path(std::string_view key, const std::string& path) {
   auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '", path,
-                     "' has control characters or is not UTF-8, which config.yaml cannot keep; give it another name, with a link for instance");
+  check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '",
+                     path,
+                     "' has control characters or is not UTF-8, which config.yaml cannot keep; give it another name, "
+                     "with a link for instance");
 }
 }  // namespace
 void check_job(const Settings& s, int ranks) {
@@ -163,8 +165,9 @@ void check_job(const Settings& s, int ranks) {
   if (!s.trace.empty()) {
     check<ConfigError>(fs::is_directory(fs::absolute(s.trace).parent_path(), error), "trace: no folder for ", s.trace);
     auto there = fs::status(s.trace, error);
-    check<ConfigError>(there.type() == fs::file_type::regular || there.type() == fs::file_type::not_found, "trace: cannot write ", s.trace,
-                       ": ", there.type() == fs::file_type::none ? error.message() : "it is no file");
+    check<ConfigError>(there.type() == fs::file_type::regular || there.type() == fs::file_type::not_found,
+                       "trace: cannot write ", s.trace, ": ",
+                       there.type() == fs::file_type::none ? error.message() : "it is no file");
   }
   for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
   check_run_folder(s.out);

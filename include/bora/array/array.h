@@ -28,14 +28,15 @@ inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to
 
 class Array;
 class Spec;
-/// `owner` says which interpreter may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be recognised but
-/// never mistaken for a live one.
+/// `owner` says which interpreter may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be
+/// recognised but never mistaken for a live one.
 struct Value {
   Type type;
   std::uint64_t owner = 0;
   Value(const Type& t, std::uint64_t o) : type(t), owner(o) {}
   virtual ~Value() = default;
-  /// The numbers as a buffer, where this value has any (a sharded value is gathered: every rank must ask). Throws TraceError.
+  /// The numbers as a buffer, where this value has any (a sharded value is gathered: every rank must ask). Throws
+  /// TraceError.
   virtual Array concrete() const;
   /// Is the caller's handle the only one, all the way down to the memory? Then the memory may be reused (donation).
   virtual bool sole() const { return false; }
@@ -67,8 +68,9 @@ namespace detail {
 template <class...> inline constexpr bool never = false;
 }
 
-/// An immutable array of numbers: a handle to a value of whichever interpreter made it. Copying shares; safe to share between threads.
-/// A default-constructed Array is empty: any use of it throws TraceError. Inside rules an empty Array is a zero cotangent.
+/// An immutable array of numbers: a handle to a value of whichever interpreter made it. Copying shares; safe to share
+/// between threads. A default-constructed Array is empty: any use of it throws TraceError. Inside rules an empty Array
+/// is a zero cotangent.
 class [[nodiscard]] Array : public detail::Spellings {
  public:
   Array() = default;
@@ -85,8 +87,8 @@ class [[nodiscard]] Array : public detail::Spellings {
 
   Array astype(Dtype) const;  // the same numbers as another dtype (ops)
   template <class T> __attribute__((unavailable("write x.astype(f32)"))) Array astype() const;
-  /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is gathered: every
-  /// rank must ask.
+  /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is
+  /// gathered: every rank must ask.
   template <Number T> T item() const { return read_one<T>(); }
   __attribute__((unavailable("write x.item<float>()"))) double item() const;
   /// All elements in row-major order, converted to T. As item().
@@ -106,7 +108,8 @@ class [[nodiscard]] Array : public detail::Spellings {
   __attribute__((unavailable("write x.to_vector<float>()"))) std::vector<double> to_vector() const;
   Array concrete() const;  // the same numbers as a buffer of this process
   Spec spec() const;       // how it is split over the mesh in force (shard)
-  /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its type.
+  /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its
+  /// type.
   template <class T> const T* data() const { return static_cast<const T*>(data(dtype_of<T>)); }
   const void* bytes() const;
 
@@ -190,9 +193,9 @@ Array from_bytes(const Type&, const void*);
 class Primitive;
 using PrimitivePtr = std::shared_ptr<const Primitive>;
 
-/// One meaning of "an operation happens". Interpreters form a chain from the innermost (current) to Eval; each handles what it owns and
-/// hands the rest one level out. A rule runs with current() == parent, so the public operations it calls go one level out: that is all
-/// there is to nesting.
+/// One meaning of "an operation happens". Interpreters form a chain from the innermost (current) to Eval; each handles
+/// what it owns and hands the rest one level out. A rule runs with current() == parent, so the public operations it
+/// calls go one level out: that is all there is to nesting.
 class Interpreter {
  public:
   explicit Interpreter(Interpreter* parent);

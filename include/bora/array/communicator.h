@@ -35,7 +35,8 @@ class Communicator {
   /// Every rank's text, in rank order.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
 };
-/// This thread's place in a mesh; mesh is null outside of one. in_blocks: inside shard_map, where values are this rank's blocks.
+/// This thread's place in a mesh; mesh is null outside of one. in_blocks: inside shard_map, where values are this
+/// rank's blocks.
 struct Here {
   const MeshShape* mesh = nullptr;
   int rank = 0;

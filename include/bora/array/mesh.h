@@ -11,7 +11,8 @@
 #include <vector>
 
 namespace bora {
-/// Not `const char*`: a literal 0 would be a null pointer. And nothing that converts to everything: field reflection probes with such.
+/// Not `const char*`: a literal 0 would be a null pointer. And nothing that converts to everything: field reflection
+/// probes with such.
 template <class T> concept Text = std::convertible_to<T, std::string_view> && !std::convertible_to<T, int>;
 
 /// An interned name: compared and hashed as a pointer.
@@ -55,7 +56,8 @@ class MeshAxes {
 std::string to_string(const MeshAxes&);  // "data", "data*model", "-"
 std::size_t hash_value(const MeshAxes&);
 
-/// For each dimension the mesh axes that split it; dimensions not mentioned are not split. Spec{"data", none}, Spec{{"data", "model"}}.
+/// For each dimension the mesh axes that split it; dimensions not mentioned are not split. Spec{"data", none},
+/// Spec{{"data", "model"}}.
 class Spec {
  public:
   Spec() = default;
@@ -81,8 +83,8 @@ std::string to_string(const Spec&);  // "{data, -}"
 std::size_t hash_value(const Spec&);
 inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to_string(s); }
 
-/// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Of any size, for any number of ranks, and they NEST: the blocks over
-/// (data, model) tile the blocks over data exactly.
+/// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Of any size, for any number of ranks, and they NEST:
+/// the blocks over (data, model) tile the blocks over data exactly.
 struct BlockRange {
   std::int64_t begin, end;
   std::int64_t size() const { return end - begin; }

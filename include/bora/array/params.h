@@ -1,4 +1,5 @@
-// params.h -- parameters of primitives compare, hash and print by field reflection: nothing to write, nothing to forget.
+// params.h -- parameters of primitives compare, hash and print by field reflection: nothing to write, nothing to
+// forget.
 #pragma once
 #include <array>
 #include <bit>

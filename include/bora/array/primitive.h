@@ -1,25 +1,27 @@
 // primitive.h -- everything true about one operation in one place.
 //
 // A primitive is a plain aggregate of its parameters whose member functions are its rules:
-//     struct Transpose { Dims perm;  static constexpr std::string_view name = "transpose";  Type infer(const Types&) const; ... };
+//     struct Transpose { Dims perm;  static constexpr std::string_view name = "transpose";  Type infer(const Types&)
+//     const; ... };
 // PrimitiveOf<P> erases the type and derives what can be derived. Which rules exist is detected. Rules of P:
 //   Type|Types infer(const Types& in)                    shape and dtype; throws the user's error
 //   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
-//   Arrays run(const Arrays& in, const Types& out)       instead of eval where the result is not fresh memory (held Programs)
-//   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
+//   Arrays run(const Arrays& in, const Types& out)       instead of eval where the result is not fresh memory (held
+//   Programs) Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
 //   optional<Linearized> linearize(in, needs)                higher-order primitives only
 //   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass
 //   P resized(local_in, local_out)                       the same operation on blocks, where parameters hold sizes
 //   P lift(n)                                            the same operation with one more leading dimension
 //   vector<Mapped> batch(in, const BatchRules&)          only where lift cannot say it
-//   optional<vector<Sharded>> shard(in, ShardRules&)     only where factors cannot say it; nullopt: use factors after all
-//   Cost cost(const Types& in, const Types& out)         default: bytes of inputs and outputs, one FLOP an output element
-//   kernels::OpId element()                              elementwise operations: their lane function
+//   optional<vector<Sharded>> shard(in, ShardRules&)     only where factors cannot say it; nullopt: use factors after
+//   all Cost cost(const Types& in, const Types& out)         default: bytes of inputs and outputs, one FLOP an output
+//   element kernels::OpId element()                              elementwise operations: their lane function
 //   static Samples<P> samples()                          what the laws try it on
-// Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value is the rank's: no
-// pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on plain inputs), takes_symbolic (its
-// shard rule reshards all that it uses), view (output 0 is input 0's memory), random (draws). With values: `bool flat` (its derivative is
-// zero everywhere, so that its results need none) and `int in_place = k` (eval may be given out[0] == in[k]). has_shard is derived.
+// Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value is
+// the rank's: no pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on
+// plain inputs), takes_symbolic (its shard rule reshards all that it uses), view (output 0 is input 0's memory), random
+// (draws). With values: `bool flat` (its derivative is zero everywhere, so that its results need none) and `int
+// in_place = k` (eval may be given out[0] == in[k]). has_shard is derived.
 #pragma once
 #include <span>
 #include <sstream>

@@ -1,4 +1,5 @@
-// rules.h -- what the rules of a primitive take and give. Plain data, and the abstract services that fx (Batch) and shard implement.
+// rules.h -- what the rules of a primitive take and give. Plain data, and the abstract services that fx (Batch) and
+// shard implement.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,7 +12,7 @@
 namespace bora {
 struct Program;
 using ProgramPtr = std::shared_ptr<const Program>;
-// ---- derivatives ------------------------------------------------------------------------------------------------------
+// ---- derivatives ----------------------------------------------------------------------------------------------------
 /// An empty ct is zero; rules return an empty Array for a zero gradient. needs: which inputs want one.
 struct Vjp {
   const Arrays& in;
@@ -25,9 +26,10 @@ struct Linearized {
   std::function<Arrays(const Arrays& ct)> pullback;
 };
 
-// ---- sharding rules ---------------------------------------------------------------------------------------------------
-/// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only: reduced over it.
-/// kNone: the operation needs the whole dimension. Propagation of Specs and pending sums follow from it.
+// ---- sharding rules -------------------------------------------------------------------------------------------------
+/// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only:
+/// reduced over it. kNone: the operation needs the whole dimension. Propagation of Specs and pending sums follow from
+/// it.
 inline constexpr std::int64_t kNone = -1;
 struct Factors {
   std::vector<Dims> in, out;
@@ -35,9 +37,9 @@ struct Factors {
   bool joint = false;                 // linear in all of `linear` together (add) rather than in each alone (mul)
   Reduction reduce = Reduction::sum;  // sum, max or min
 };
-/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A stretched value stays symbolic until
-/// somebody needs its block: then `fill` is what broadcast_in_dim stretches, fill_dims say how, and local is empty. Rules get such inputs
-/// made real, unless they say takes_symbolic.
+/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A stretched value stays
+/// symbolic until somebody needs its block: then `fill` is what broadcast_in_dim stretches, fill_dims say how, and
+/// local is empty. Rules get such inputs made real, unless they say takes_symbolic.
 struct Sharded {
   Array local;
   Type type;
@@ -52,7 +54,8 @@ class ShardRules {
   virtual ~ShardRules() = default;
   virtual const MeshShape& mesh() const = 0;
   virtual int rank() const = 0;
-  /// x moved to `spec`. Pending sums over axes outside `keep` are completed: reduce_scatter where spec asks for that split, else all_reduce.
+  /// x moved to `spec`. Pending sums over axes outside `keep` are completed: reduce_scatter where spec asks for that
+  /// split, else all_reduce.
   virtual Sharded reshard(const Sharded& x, const Spec& spec, const MeshAxes& keep = {}) const = 0;
   Sharded resolve(const Sharded& x) const { return reshard(x, x.spec); }
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
@@ -64,7 +67,7 @@ class ShardRules {
   bool same_blocks(std::int64_t n, std::int64_t m, const MeshAxes&) const;
 };
 
-// ---- batching rules ---------------------------------------------------------------------------------------------------
+// ---- batching rules -------------------------------------------------------------------------------------------------
 struct Mapped {
   Array value;
   std::int64_t axis = -1;  // -1: not mapped

@@ -1,4 +1,5 @@
-// source.h -- where in the user's program an operation was written. Captured as return addresses, turned into text only in errors.
+// source.h -- where in the user's program an operation was written. Captured as return addresses, turned into text only
+// in errors.
 #pragma once
 #include <array>
 #include <memory>
@@ -13,7 +14,8 @@ struct Source {
 using SourcePtr = std::shared_ptr<const Source>;
 /// The call stack from here outwards, without text; within a SourceScope the place it names.
 SourcePtr current_source();
-/// While it lives, operations on this thread count as written at `source` (a Program that is run again). Null changes nothing.
+/// While it lives, operations on this thread count as written at `source` (a Program that is run again). Null changes
+/// nothing.
 class SourceScope {
  public:
   explicit SourceScope(const SourcePtr& source);

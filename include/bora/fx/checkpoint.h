@@ -46,7 +46,8 @@ template <class F> struct Checkpointed {
   }
 };
 }  // namespace fx
-/// f with the same values and gradients; when differentiated it keeps its inputs and what the policy says, and computes the rest again.
+/// f with the same values and gradients; when differentiated it keeps its inputs and what the policy says, and computes
+/// the rest again.
 template <class F> auto checkpoint(F f, remat::Policy policy = remat::nothing) {
   return fx::Checkpointed<F>{std::move(f), std::move(policy)};
 }

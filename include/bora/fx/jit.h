@@ -4,8 +4,8 @@
 #include "bora/fx/shell.h"
 
 namespace bora {
-/// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is left alone. One
-/// Spec stands for all.
+/// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is
+/// left alone. One Spec stands for all.
 class Specs {
  public:
   Specs() = default;
@@ -45,8 +45,8 @@ class JitCache {
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
   TracedPtr find(const tree::Key&);
-  /// Keeps the entry if what it closed over lasts (buffers, blocks of the mesh in force); says on stderr when a function is staged again
-  /// and again, and what differed.
+  /// Keeps the entry if what it closed over lasts (buffers, blocks of the mesh in force); says on stderr when a
+  /// function is staged again and again, and what differed.
   TracedPtr keep(Traced);
   Arrays run(const Traced&, Arrays in, const Mask& given_up);
   const Jit& options() const;
@@ -138,9 +138,10 @@ template <class T> inline constexpr bool is_jitted = false;
 template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
 }  // namespace fx
 
-/// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program from then on.
-/// What f captured is read when it is staged: pass what changes as an argument. An argument given as an rvalue is donated: it is left
-/// empty and its memory is reused for results; where somebody else still holds that memory it is copied, and that is said once.
+/// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program
+/// from then on. What f captured is read when it is staged: pass what changes as an argument. An argument given as an
+/// rvalue is donated: it is left empty and its memory is reused for results; where somebody else still holds that
+/// memory it is copied, and that is said once.
 template <class F> auto jit(F f, Jit options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
 template <class F, class X, class... More>
 requires(!std::convertible_to<X, Jit>)

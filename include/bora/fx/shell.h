@@ -1,5 +1,5 @@
-// shell.h -- what the typed transforms share: trees in, a flat function of leaves, trees out. Everything that needs no type of the
-// user's is compiled once, in src/fx/shells.cpp.
+// shell.h -- what the typed transforms share: trees in, a flat function of leaves, trees out. Everything that needs no
+// type of the user's is compiled once, in src/fx/shells.cpp.
 #pragma once
 #include "bora/fx/core.h"
 #include "bora/tree/tree.h"
@@ -35,7 +35,8 @@ template <class T> T take_tree(const T& like, const Array*& at, const Array* end
   at += tree::replace(tree::node(t), at, static_cast<std::size_t>(end - at));
   return t;
 }
-/// f of trees as a function of their leaves. `out` receives the result, for its structure: its leaves are stale once f's tracers are.
+/// f of trees as a function of their leaves. `out` receives the result, for its structure: its leaves are stale once
+/// f's tracers are.
 template <class R, class F, class... A> FlatFn flat_fn(const F& f, std::optional<R>& out, const A&... like) {
   return [&f, &out, &like...](const Arrays& leaves) {
     std::tuple<A...> args{like...};

@@ -77,8 +77,8 @@ template <class F> class Vmapped {
   Vmap how;
 };
 }  // namespace fx
-/// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for all), .out where
-/// the axis appears in the results. Throws ShapeError where sizes differ.
+/// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for
+/// all), .out where the axis appears in the results. Throws ShapeError where sizes differ.
 template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
 template <class F, class Out, class... More>
 __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, Vmap, Out, More...);

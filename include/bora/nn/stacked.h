@@ -69,7 +69,8 @@ struct Fold {
   remat::Policy checkpoint = remat::nothing;  // what is kept of each layer for the backward pass, besides its input
   bool reverse = false;
 };
-/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in per_layer(..) are sliced.
+/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in
+/// per_layer(..) are sliced.
 template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& x, Fold options = {}) {
   return [&stack, x, options](const auto&... args) {
     auto arguments = std::tuple<std::remove_cvref_t<decltype(args)>...>{args...};

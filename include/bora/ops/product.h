@@ -5,7 +5,7 @@
 #include "bora/ops/primitives.h"
 
 namespace bora::ops {
-/// The product of operands of these types as one call of a kernel, without addresses; nothing where an operand must be copied first or
-/// batch dimensions need several calls.
+/// The product of operands of these types as one call of a kernel, without addresses; nothing where an operand must be
+/// copied first or batch dimensions need several calls.
 std::optional<kernels::Gemm> as_gemm(const DotGeneral&, const Types&);
 }  // namespace bora::ops

@@ -18,8 +18,9 @@ struct MeshAxis {
 /// A rank's handle on a mesh. Copies share it; the ranks part when the last copy dies.
 class Mesh {
  public:
-  /// Joins the job that the environment describes (BORA_RANK, ..). One size may be -1. Alone every axis has size 1, which is said if more is
-  /// asked for. `build`: compared across ranks when they meet. Throws ConfigError if sizes do not give the job's, TransportError.
+  /// Joins the job that the environment describes (BORA_RANK, ..). One size may be -1. Alone every axis has size 1,
+  /// which is said if more is asked for. `build`: compared across ranks when they meet. Throws ConfigError if sizes do
+  /// not give the job's, TransportError.
   static Mesh from_environment(const std::vector<MeshAxis>& axes, const std::string& build = {});
   /// The same over a Context that has joined already.
   static Mesh over(std::shared_ptr<transport::Context> context, const std::vector<MeshAxis>& axes);
@@ -42,11 +43,12 @@ class Mesh {
 /// The axes with -1 filled in for `ranks` ranks. Throws ConfigError saying what does not fit.
 MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks);
 
-/// Runs f on as many threads as the mesh has ranks, each with its mesh in force. They share this process's cores. Rethrows the first
-/// failure after all have ended: one rank's failure ends the others.
+/// Runs f on as many threads as the mesh has ranks, each with its mesh in force. They share this process's cores.
+/// Rethrows the first failure after all have ended: one rank's failure ends the others.
 void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f);
 
-/// While it lives, constraints, named rules and random draws on this thread refer to this mesh. Throws TraceError inside of transforms.
+/// While it lives, constraints, named rules and random draws on this thread refer to this mesh. Throws TraceError
+/// inside of transforms.
 class [[nodiscard]] UseMesh {
  public:
   [[nodiscard]] explicit UseMesh(const Mesh&);

@@ -9,7 +9,8 @@ namespace bora {
 /// OUT/metrics.jsonl: one JSON object a line, on disk when write() returns.
 class Metrics {
  public:
-  /// Continues `path` after `step`: lines of later steps, and a line that a crash cut off, are removed. -1: a new file. IoError.
+  /// Continues `path` after `step`: lines of later steps, and a line that a crash cut off, are removed. -1: a new file.
+  /// IoError.
   Metrics(const std::string& path, std::int64_t step);
   ~Metrics();
   Metrics(const Metrics&) = delete;

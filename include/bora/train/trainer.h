@@ -1,5 +1,6 @@
-// trainer.h -- a training step over any model, and the run around it. The model says how it begins and what its losses are; everything
-// else (gradients, accumulation, optimizer, where arrays live, checkpoints, evaluation, reports) is here and knows no model.
+// trainer.h -- a training step over any model, and the run around it. The model says how it begins and what its losses
+// are; everything else (gradients, accumulation, optimizer, where arrays live, checkpoints, evaluation, reports) is
+// here and knows no model.
 #pragma once
 #include <functional>
 #include <memory>
@@ -161,24 +162,26 @@ struct StepReport {
   std::int64_t step = 0;  // updates made
   double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
 };
-/// What a run continues in a folder that has checkpoints: the newest, and if that is damaged it is an error which names an older one that
-/// is whole; the newest that is whole; nothing, and what is there gets other names.
+/// What a run continues in a folder that has checkpoints: the newest, and if that is damaged it is an error which names
+/// an older one that is whole; the newest that is whole; nothing, and what is there gets other names.
 enum class Resume : std::uint8_t { latest, good, none };
 struct RunOptions {
   std::vector<std::function<void(const StepReport&)>> hooks = {};
   Resume resume = Resume::latest;
   double quiet_s = 60;  // so long at one place, and a line on stderr says at which
 };
-/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping). Continues a checkpoint in
-/// OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws what the settings, the text or the
-/// checkpoint deserve, and ValueError if the loss is not finite.
+/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).
+/// Continues a checkpoint in OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own
+/// is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws what the
+/// settings, the text or the checkpoint deserve, and ValueError if the loss is not finite.
 int run_training(Trainable&, const Settings&, const Mesh&, const RunOptions& = {});
 /// Mean loss per token over held-out text (all ranks).
 double evaluate(Trainable&, const Settings&, const Mesh&);
 
 /// The optimizer that the settings describe, and its learning rate.
 std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings&);
-/// Rules of a layout for axes named as models name them: batch, embed, heads, mlp, vocab. Mesh axes of one rank split nothing.
+/// Rules of a layout for axes named as models name them: batch, embed, heads, mlp, vocab. Mesh axes of one rank split
+/// nothing.
 struct LayoutMappings {
   AxisMapping storage, compute;
 };
@@ -187,7 +190,8 @@ LayoutMappings layout_mappings(const Layout&, const MeshShape&);
 io::Place place_of(const Mesh&);
 /// Digest of the parameters (all ranks).
 std::string parameter_digest(tree::Node parameters, const Mesh&);
-/// What a step will need, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
+/// What a step will need, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All
+/// ranks.
 std::string plan_text(Trainable&, const Batch&, const Settings&, const Mesh&, std::int64_t bytes_at_start);
 /// This rank's rows of a batch as part of the global one.
 Batch make_batch(const data::Rows&, const Settings&, const Mesh&, bool stop = false);
