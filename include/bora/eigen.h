@@ -19,8 +19,8 @@ template <class T> Eigen::Map<const RowMajorMatrix<T>> eigen_map(const Array& co
 }
 }  // namespace detail
 
-/// The numbers of an Eigen matrix or expression: [rows, columns], of a vector [size]. Copied (Eigen's default order is
-/// column-major).
+/// The numbers of an Eigen matrix or expression: [rows, columns], or [size] for a vector. Copied (Eigen's default order
+/// is column-major).
 template <EigenExpression E> Array asarray(const E& e) {
   using V = typename E::Scalar;
   static_assert(dtype_or_none<V>().has_value(),
@@ -34,8 +34,8 @@ template <EigenExpression E> Array asarray(const E& e) {
   else Eigen::Map<detail::RowMajorMatrix<V>>(static_cast<V*>(to.data), e.rows(), e.cols()) = e.derived();
   return to.done();
 }
-/// A matrix [rows, columns] (of a vector [n, 1], of a scalar [1, 1]) by value: nothing to dangle. Throws DtypeError
-/// unless x holds T, ShapeError for more than two dimensions, TraceError inside transforms.
+/// A matrix [rows, columns] ([n, 1] for a vector, [1, 1] for a scalar) by value, so that nothing dangles. Throws
+/// DtypeError unless x holds T, ShapeError for more than two dimensions, TraceError inside transforms.
 template <Number T> Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> as_eigen(const Array& x) {
   return detail::eigen_map<T>(x.concrete(), "as_eigen");
 }

@@ -78,8 +78,8 @@ template <Number T> auto as_xarray(const Array& x) {
       detail::XtBuffer<T>(data, n, std::move(keep)), shape);
 }
 
-// xtensor takes an Array for a scalar and would build a lazy expression of Arrays: `a * xs` must not compile. Write a *
-// asarray(xs).
+// xtensor takes an Array for a scalar and would build a lazy expression of Arrays: `a * xs` must not compile.
+// Write a * asarray(xs).
 template <class A, class E> concept MixedWithXt = std::same_as<std::remove_cvref_t<A>, Array> && XtExpression<E>;
 template <class A, class E>
 requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator+(A&&, E&&) = delete;
@@ -104,8 +104,8 @@ requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator&&(A&&, E&&) = del
 template <class A, class E>
 requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator||(A&&, E&&) = delete;
 
-/// Parameters and results of host functions (custom_op): containers are views' copies, results may be lazy over the
-/// parameters.
+/// xtensor parameters and results of host functions (custom_op): parameters are copies of views, results may be lazy
+/// expressions over the parameters.
 template <class E>
 requires(XtExpression<E>) struct host_arg<E> {
   using V = typename E::value_type;

@@ -18,8 +18,8 @@ struct CollectiveCall {
   MeshAxes axes;
   const void* in = nullptr;
   void* out = nullptr;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements a member, in part order; see transport.h
-  int source = -1, target = -1;                                  // permute: parts
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements per member, in part order; see transport.h
+  int source = -1, target = -1;                                  // permute: part numbers
   std::uint64_t fingerprint = 0;
   std::function<std::string()> describe = {};
 };
@@ -44,6 +44,6 @@ struct Here {
   bool in_blocks = false;
 };
 Here& here();
-/// here().mesh, or ShardError saying that `what` needs a mesh.
+/// here().mesh, or a ShardError saying that `what` needs a mesh.
 const MeshShape& this_mesh(std::string_view what);
 }  // namespace bora
