@@ -1,4 +1,4 @@
-// Windows whose place is data: dynamic_slice and dynamic_update_slice.
+// Windows at positions given as data: dynamic_slice and dynamic_update_slice.
 #include "bora/kernels/move.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
@@ -8,7 +8,7 @@
 
 namespace bora::ops {
 namespace {
-/// Elements from the beginning of x to that of the window.
+/// Elements from the beginning of x to the beginning of the window.
 std::int64_t window_offset(Inputs starts, const Shape& x, const Shape& window) {
   auto strides = strides_of(x);
   std::int64_t offset = 0;
@@ -144,7 +144,7 @@ std::vector<Mapped> DynamicUpdateSlice::batch(const std::vector<Mapped>& in, con
             auto n = a[1].shape(d);
             if (n == x.shape(d)) continue;
             auto own = iota({x.shape(d)}, 0) -
-                       clamped(a[at(d) + 2], x.shape(d) - n + 1);  // where x's positions are in the window
+                       clamped(a[at(d) + 2], x.shape(d) - n + 1);  // positions of x within the window
             u = call_one(Take{d, true}, {u, own});
             inside = inside && broadcast_in_dim(own >= 0 && own < constant(n, i32), x.shape(), {d});
           }

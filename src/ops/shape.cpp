@@ -1,5 +1,4 @@
-// Primitives that give elements another place without choosing among them: broadcast_in_dim, reshape, transpose, rev,
-// iota.
+// Primitives that move or repeat elements without choosing among them: broadcast_in_dim, reshape, transpose, rev, iota.
 #include "bora/ops/shape.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/move.h"
@@ -99,7 +98,7 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
       }
       if (!x.spec[i0].empty() && s.same_blocks(old[i0], shape[j0], x.spec[i0])) from[i0] = to[j0] = x.spec[i0];
     }
-  } else {  // nothing to cut: only dimensions in front that stay as they are
+  } else {  // no elements: only leading dimensions that do not change keep their splits
     for (std::size_t d = 0; d < old.size() && d < shape.size() && old[d] == shape[d]; ++d) from[d] = to[d] = x.spec[d];
     if (volume(s.local_shape(old, from)) != volume(s.local_shape(shape, to)))
       from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());

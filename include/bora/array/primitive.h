@@ -9,7 +9,7 @@
 // PrimitiveOf<P> erases the type, detects which rules exist and derives the others. Rules of P:
 //   Type|Types infer(const Types& in)                    shape and dtype; throws the user's error
 //   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
-//   Arrays run(const Arrays& in, const Types& out)       instead of eval if the result is no fresh memory (held Programs)
+//   Arrays run(const Arrays& in, const Types& out)       instead of eval: the result is no fresh memory (held Programs)
 //   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
 //   optional<Linearized> linearize(in, needs)            higher-order primitives only
 //   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass

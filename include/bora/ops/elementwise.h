@@ -67,11 +67,11 @@ Array divide(Scalar a, const Array& b);
 Array floor_divide(const Array& a, const Array& b);
 Array floor_divide(const Array& a, Scalar b);
 Array floor_divide(Scalar a, const Array& b);
-/// What floor_divide leaves: it has the sign of b (NumPy's and Python's %).
+/// The remainder of floor_divide, with the sign of b (NumPy's and Python's %).
 Array remainder(const Array& a, const Array& b);
 Array remainder(const Array& a, Scalar b);
 Array remainder(Scalar a, const Array& b);
-/// What division towards zero leaves: it has the sign of a (C's fmod and %).
+/// The remainder of division towards zero, with the sign of a (C's fmod and %).
 Array fmod(const Array& a, const Array& b);
 Array fmod(const Array& a, Scalar b);
 Array fmod(Scalar a, const Array& b);

@@ -1,9 +1,9 @@
-// index.h -- reading and writing at positions that are data. Indices are i32 (other integers are cast).
+// index.h -- reading and writing at indices given as data. Indices are i32 (other integers are cast).
 #pragma once
 #include "bora/ops/axes.h"
 
 namespace bora {
-/// What a read outside of [0, size) gives. Writes outside are dropped.
+/// The result of a read outside of [0, size). Writes outside are dropped.
 enum class IndexMode : std::uint8_t { clamp, fill };
 /// x with `indices` in place of dimension `axis`: x[.., indices, ..]. Negative indices count from the end. Out of
 /// range: NaN (0 for integers) with fill, the nearest element with clamp.

@@ -1,10 +1,10 @@
-// linalg.h -- dense linear algebra on the last two dimensions; leading dimensions are batches. f32 and f64. Eigen
-// computes, one thread a matrix.
+// linalg.h -- dense linear algebra on the last two dimensions; leading dimensions are batches. f32 and f64. Computed by
+// Eigen, one thread per matrix.
 #pragma once
 #include "bora/array/array.h"
 
 namespace bora::linalg {
-/// L, lower triangular, with L L^T = (a + a^T) / 2, positive definite, a [.., n, n]; NaN where it is not. Throws
+/// The lower triangular L with L L^T = (a + a^T) / 2, a [.., n, n]; NaN where that is not positive definite. Throws
 /// ShapeError, DtypeError.
 Array cholesky(const Array& a);
 struct TriangularSolve {

@@ -1,6 +1,6 @@
-// primitives.h -- the parameters of the primitives that passes and other layers look inside. Rules are in src/ops,
-// beside the public functions; `as<Transpose>(primitive)` gives the parameters. Elementwise operations are recognised
-// by Primitive::element().
+// primitives.h -- parameters of the primitives that passes and other layers inspect. Rules are in src/ops, beside the
+// public functions; `as<Transpose>(primitive)` gives the parameters. Elementwise operations are recognised by
+// Primitive::element().
 #pragma once
 #include "bora/array/primitive.h"
 
@@ -80,7 +80,7 @@ struct Bitcast {
   Bitcast lift(std::int64_t) const;
   static Samples<Bitcast> samples();
 };
-/// x, whose derivative is zero by decree.
+/// x, with its derivative defined as zero.
 struct StopGradient {
   static constexpr std::string_view name = "stop_gradient";
   static constexpr bool view = true, flat = true;
@@ -103,8 +103,8 @@ struct Name {
   Name lift(std::int64_t) const;
   static Samples<Name> samples();
 };
-/// Its inputs. Nothing computed from them is merged with what is computed elsewhere, made a constant, or moved out of a
-/// loop. Once that is decided it is gone: kernels are fused across it.
+/// Its inputs. Nothing computed from them is merged with the same computation elsewhere, folded to a constant, or moved
+/// out of a loop. Removed after those passes: kernels fuse across it.
 struct OptimizationBarrier {
   static constexpr std::string_view name = "optimization_barrier";
   Types infer(const Types&) const;
@@ -200,7 +200,7 @@ struct Attention {
 /// The weights are exp(score - lse); d (score) = weight * (d (weight) - delta).
 struct AttentionGrad {
   Attention of;
-  bool bias;  // its gradient is wanted
+  bool bias;  // the gradient of the bias is wanted
   static constexpr std::string_view name = "attention_grad";
   Types infer(const Types&) const;
   void eval(Inputs, Outputs) const;
@@ -227,7 +227,7 @@ struct Take {
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Take> samples();
 };
-/// How a scatter combines what is there with an update. set: the last update wins.
+/// How a scatter combines an element with an update. set: the last update wins.
 enum class Write : std::uint8_t { add, set, multiply, min, max };
 /// Inputs x, indices, updates (of the type that Take{axis, .., batch_dims} gives): x with updates combined at the
 /// indices. Updates whose index is outside are dropped.

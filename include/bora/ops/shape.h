@@ -47,7 +47,7 @@ concatenate(const Array&, const Array&, const A&...);
 template <std::same_as<Array>... A>
 __attribute__((unavailable("Arrays stand in braces: stack({a, b})"))) Array
 stack(const Array&, const Array&, const A&...);
-/// x in so many equal parts. (A Dim, so that beside `using random::split` split(k, n) is the split of keys.)
+/// x in `parts` equal parts. (A Dim, so that beside `using random::split` split(k, n) is the split of keys.)
 Arrays split(const Array& x, Dim parts, std::int64_t axis = 0);
 /// i32 0, 1, .. along dim, in the given shape (or another dtype).
 Array iota(const Shape& shape, std::int64_t dim, Dtype dtype = i32);

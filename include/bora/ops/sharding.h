@@ -6,7 +6,7 @@
 namespace bora {
 /// x constrained to `spec`: resharded on the mesh in force. Its gradient goes back to x's own Spec.
 Array with_sharding_constraint(const Array& x, const Spec& spec);
-/// x moved to whatever Spec and pending sums `like` turns out to have; reads nothing else of it.
+/// x resharded to the Spec and pending sums of `like`, whose numbers are not read.
 Array reshard_like(const Array& x, const Array& like);
 /// The same with pending sums completed, once for all that follows: for values that several nonlinear operations read
 /// (gradients).

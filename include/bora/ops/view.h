@@ -50,8 +50,8 @@ using Slices = std::vector<Slice>;
 /// outside reads the nearest element, which gets the derivative too (JAX drops it). Throws IndexError for an integer
 /// outside, for too many slices and for boolean masks.
 Array view_of(const Array& x, const Slices& slices);
-/// Same template head as xt::view, but constrained: it wins where an argument drags namespace xt in, and then says what
-/// is wrong.
+/// Same template head as xt::view, but constrained: it wins overload resolution where an argument brings in namespace
+/// xt, and its error names the mistake.
 template <class A, class... S>
 requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... slices) {
   constexpr bool ok = (std::convertible_to<S, Slice> && ...);
