@@ -41,7 +41,7 @@ Array spread_over(const Array& condition, const Array& like) {
 }
 }  // namespace
 
-/// Keeps the operands only; the taken branch is repeated backward.
+/// Saves the operands only; the backward pass repeats the taken branch.
 Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
   Mask wrt(needs.begin() + 1, needs.end());
   return {call(*this, in), [self = *this, in, wrt](const Arrays& ct) {

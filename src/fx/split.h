@@ -4,8 +4,8 @@
 #include "bora/fx/core.h"
 
 namespace bora::fx {
-/// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the inputs that have
-/// one.
+/// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the differentiated
+/// inputs.
 struct Split {
   ProgramPtr fwd, bwd;
   std::vector<int> residual;  // >= 0: that input of fwd; -1: the next extra output of fwd; else that output: -2, -3, ..
@@ -19,8 +19,8 @@ struct Residuals {
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
-/// Which outputs have a derivative by the inputs `in`: not what came through a step function or stop_gradient, also
-/// inside held Programs.
+/// The outputs that have a derivative by the inputs `in`: none passes a step function or stop_gradient. Looks inside
+/// held Programs.
 Mask depends(const Program&, const Mask& in);
 Mask depends(const Primitive&, const Mask& in, const Types& out);
 /// The inputs of the body that are differentiated: a carry that a differentiated value reaches is one too.
@@ -36,7 +36,7 @@ inline Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
   return {a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(from + n)};
 }
 template <class T> void append(std::vector<T>& a, const std::vector<T>& b) { a.insert(a.end(), b.begin(), b.end()); }
-/// For keys of what is kept: "0110".
+/// For cache keys: "0110".
 inline std::string bits(const Mask& m) {
   std::string r;
   for (bool b : m) r += b ? '1' : '0';

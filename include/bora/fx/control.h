@@ -31,7 +31,7 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
 
 /// body(carry, x) -> std::pair{carry, y}, once for each element of the leading axis of xs: {last carry, ys stacked}. xs
 /// may be none with .length; y may be none. The carry keeps structure, shapes and dtypes. Throws ShapeError naming the
-/// path that does not.
+/// path of a leaf that changes.
 template <class F, class C, class X> auto scan(const F& body, const C& init, const X& xs, const Scan& options = {}) {
   static_assert(
       fx::Callable<F, C, X>,

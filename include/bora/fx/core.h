@@ -4,8 +4,8 @@
 #include "bora/array/saveable.h"
 
 namespace bora::fx {
-/// One gradient per primal: zeros where none flows, empty for primals that are not floating. Entries of ct may be
-/// empty: zero.
+/// One gradient per primal: zeros where none flows, empty for primals that are not floating. Empty entries of ct are
+/// zero.
 struct VjpFlat {
   Arrays out;
   std::function<Arrays(const Arrays& ct)> pullback;
@@ -32,7 +32,7 @@ Arrays checkpoint_flat(const FlatFn&, const Arrays& in, Saveable keep, const std
 /// bwd: (residuals, cotangents of floating results) -> a gradient for each floating input.
 Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in);
 
-/// An inner jit: a call of a staged Program under the current interpreter. donated[i]: the caller gave up in[i], whose
+/// An inner jit: a call of a staged Program under the current interpreter. donated[i]: the caller gave up in[i]; its
 /// memory may be reused.
 Arrays run_jit(const ProgramPtr&, Arrays in, const Mask& donated = {});
 /// Size of a mesh axis, or of the vmap whose axis_name it is; the product for several. Throws ShardError for an unbound

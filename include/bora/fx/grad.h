@@ -1,7 +1,7 @@
 // grad.h -- derivatives of functions of trees: grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian.
-// Outside of jit the function runs as it is called, and may read numbers (item, to_vector, gather, as_xtensor ..) on
-// which no derivative depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`.
-// Reading x itself throws TraceError: the number would silently be a constant.
+// Outside of jit the function runs eagerly, and may read numbers (item, to_vector, gather, as_xtensor ..) on which no
+// derivative depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`. Reading x
+// itself throws TraceError: the number would silently be a constant.
 #pragma once
 #include "bora/fx/vmap.h"
 
@@ -13,8 +13,8 @@ template <class L, class A> struct Loss<std::pair<L, A>> { static constexpr bool
 VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
 /// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
 Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
-/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; where
-/// `given` has an empty leaf: zero.
+/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; empty leaves
+/// of `given` are zero.
 Arrays cotangents(tree::Node out, tree::Node given, const Types& types);
 Arrays tangents(tree::Node arguments, tree::Node given);
 /// Outputs and their tangents, zeros where none flows (empty for outputs that are not floating).
@@ -52,7 +52,7 @@ template <class F> struct Grad {
   ValueAndGrad<F> both;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     using V = decltype(both(p, rest...));
-    if constexpr (!std::is_void_v<V>) {  // otherwise a static_assert has said why
+    if constexpr (!std::is_void_v<V>) {  // otherwise a static_assert has reported it
       V r = both(p, rest...);
       if constexpr (std::tuple_size_v<V> == 3) return std::pair{std::move(std::get<2>(r)), std::move(std::get<1>(r))};
       else return std::move(std::get<1>(r));

@@ -1,5 +1,5 @@
-// shell.h -- what the typed transforms share: trees in, a flat function of leaves, trees out. Everything that needs no
-// type of the user's is compiled once, in src/fx/shells.cpp.
+// shell.h -- shared by the typed transforms: trees in, a flat function of leaves, trees out. All code that needs no
+// type of the user's is compiled once, in src/fx/shell.cpp.
 #pragma once
 #include "bora/fx/core.h"
 #include "bora/tree/tree.h"
@@ -8,7 +8,7 @@ namespace bora::fx {
 template <class F, class... A> using result_t = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
 template <class F, class... A> concept Callable = std::is_invocable_v<const F&, const A&...>;
 
-/// Says which argument of a transformed function is no tree.
+/// A compile error that names the argument of a transformed function that is no tree.
 template <std::size_t Number, class Argument> struct check_argument {
   static constexpr bool ok = tree::Tree<Argument>;
   static_assert(ok,
@@ -61,6 +61,6 @@ template <class... A> std::vector<std::string> labels_of(const A&... a) {
   (append_labels(tree::node(a), i++, r), ...);
   return r;
 }
-/// Throws unless the value that a loop or branch gives has the structure and types of `want`.
+/// Throws unless the value that a loop or branch returns has the structure and types of `want`.
 void check_same(std::string_view what, tree::Node want, tree::Node got);
 }  // namespace bora::fx

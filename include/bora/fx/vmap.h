@@ -3,7 +3,7 @@
 #include "bora/fx/shell.h"
 
 namespace bora {
-/// Which axis of a leaf is mapped, by pattern of its path; the first match counts.
+/// The mapped axis of each leaf, by pattern of its path; the first match counts.
 struct ByPath {
   std::vector<std::pair<std::string, std::optional<std::int64_t>>> rules;
 };
@@ -30,7 +30,7 @@ struct MapAxes {
   MapAxes(std::initializer_list<MapAxis> l) : axes(l), each(true) {}
 };
 namespace fx {
-/// Stands before the options: without their names {0, none} would be .in = 0, .out = none, not JAX's in_axes.
+/// Must precede the options: without their names {0, none} would be .in = 0, .out = none, not JAX's in_axes.
 struct Named {
   Named() = default;
   template <class T> __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) Named(T);
