@@ -1,4 +1,4 @@
-// Control primitives under Shard: the held Program is run again under Shard over a new Stage, and out comes the local
+// Control primitives under Shard: the held Program is run again under Shard over a new Stage, which gives the local
 // one.
 #include <algorithm>
 #include "bora/array/communicator.h"
@@ -12,7 +12,7 @@ Sharded without_local(Sharded v) {
   v.local = {};
   return v;
 }
-/// Does it, or a Program it holds, speak of blocks of a rank's own (shard_map)?
+/// Does it, or a Program it holds, work on blocks of each rank's own (shard_map)?
 bool speaks_of_blocks(const Program& p) {
   return std::any_of(p.code.begin(), p.code.end(), [](auto& i) {
     auto& t = i.primitive->traits;
@@ -21,8 +21,8 @@ bool speaks_of_blocks(const Program& p) {
            std::any_of(held.begin(), held.end(), [](auto& h) { return speaks_of_blocks(*h); });
   });
 }
-/// Before a partitioned Program runs for the first time, the ranks compare what it takes and gives and what they are
-/// going to say to each other. The arguments as they were compared.
+/// Before a partitioned Program runs for the first time, the ranks compare its arguments, results and collectives.
+/// Returns the arguments as compared.
 OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std::vector<Sharded>& in, const Shard& s) {
   if (s.mesh().size() == 1) return nullptr;
   auto split = [](auto& x) { return !x.spec.trivial() || !x.partial.empty(); };
@@ -160,7 +160,7 @@ std::vector<Sharded> Call::shard(const std::vector<Sharded>& in, ShardRules& s) 
   local.program = q.program;
   return with_locals(q.out, call(local, locals(in)));
 }
-/// Tape is outside of Shard: it has been here already.
+/// Tape comes before Shard: derivatives have been taken already.
 std::vector<Sharded> CustomVjp::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   return Call{program}.shard(in, s);
 }

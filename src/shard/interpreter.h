@@ -1,5 +1,5 @@
-// interpreter.h -- Shard: the interpreter whose values are blocks. A value nobody split is simply a plain value one
-// level out. Private.
+// interpreter.h -- Shard: the interpreter whose values are blocks. A value that is not split is simply a plain value
+// one level out. Private.
 #pragma once
 #include <map>
 #include "bora/compile/program.h"
@@ -20,9 +20,9 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded view(const Array&) const;    // a plain value is replicated; may be symbolic
   Array wrap(const Sharded&, OriginPtr = {}) const;  // replicated and complete: back to a plain value
   OriginPtr origin(const Array&) const;
-  /// For the results of the operation under way: what the ranks have agreed on for the Program that it runs.
+  /// For the results of the current operation: the types that the ranks compared for the Program that it runs.
   void note(const OriginPtr& agreed) const { noted_ = Origin::joined({noted_, agreed}); }
-  Sharded real(const Sharded&) const;  // a symbolic value made at its local shape
+  Sharded real(const Sharded&) const;  // a symbolic value materialized at its local shape
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
                                      const Arrays* sources);
@@ -38,7 +38,7 @@ namespace fx {
 struct ShardedProgram {
   ProgramPtr program;
   std::vector<Sharded> out;  // local is empty
-  OriginPtr agreed = {};     // what the ranks have said to each other about its arguments
+  OriginPtr agreed = {};     // its arguments' types, as the ranks compared them
 };
 using Forced = std::vector<std::optional<Sharded>>;  // outputs whose Spec and pending sums are given
 ShardedProgram shard_program(const ProgramPtr&, const std::vector<Sharded>& in, const Shard&, const Forced& force = {});

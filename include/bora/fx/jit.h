@@ -142,7 +142,7 @@ template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
 /// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program
 /// from then on. f's captures are read when it is staged: pass values that change as arguments. An argument given as an
 /// rvalue is donated: it is left empty and its memory is reused for results; memory that another handle still holds is
-/// copied, with one warning.
+/// not reused, with one warning.
 template <class F> auto jit(F f, Jit options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
 template <class F, class X, class... More>
 requires(!std::convertible_to<X, Jit>)
