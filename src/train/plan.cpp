@@ -13,7 +13,7 @@ std::int64_t block_bytes(tree::Node t) {
     if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_block(slot.leaf.get()).block.nbytes());
   return n;
 }
-/// What one rank says of itself, in the order of the table's columns.
+/// One rank's numbers, in the order of the table's columns.
 struct Numbers {
   std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;
   std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start; }

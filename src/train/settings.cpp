@@ -9,7 +9,7 @@
 
 namespace bora {
 namespace {
-/// One value as somebody wrote it, and where.
+/// One value as written, and its place.
 struct Item {
   std::string key, value, where;
   enum class Form : std::uint8_t { scalar, list, group } form = Form::scalar;
@@ -51,7 +51,7 @@ template <class T> std::string print_value(const T& v) {
   }
 }
 
-/// Letters to insert, drop, change or swap with their neighbour.
+/// Insertions, deletions, changes and swaps of neighbouring letters.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -80,8 +80,7 @@ std::string members_of(const std::string& group, Settings& s) {
   });
   return members;
 }
-/// How far a word is from a known one; none if nobody would mean it: more than a third of it differs, and it is not its
-/// beginning.
+/// Edit distance to a known word; none if a slip is unlikely: more than a third differs, and neither begins the other.
 std::optional<std::size_t> distance(const std::string& written, const std::string& known) {
   auto shorter = std::min(written.size(), known.size());
   if (written.size() > 64) return none;
@@ -91,8 +90,8 @@ std::optional<std::size_t> distance(const std::string& written, const std::strin
   if (shorter >= 4 && (begins(written, known) || begins(known, written))) return d;
   return none;
 }
-/// What to write instead of an unknown key: the one that is near, as a whole or in its last word (written outside of
-/// its group); in a group what it has.
+/// Advice for an unknown key: the nearest key, compared as a whole or by its last word (written outside of its group);
+/// else, inside a group, the group's members.
 std::string advice(const std::string& key, Settings& all) {
   std::string best;
   auto least = static_cast<std::size_t>(-1);

@@ -26,10 +26,10 @@ std::vector<std::string> split(const std::string& text, char at) {
   }
   return parts;
 }
-/// A folder that can be written or made, as far as looking at it tells.
+/// Checks that a folder can be written or made, without trying to.
 void check_folder(const std::string& path) {
   std::error_code error;
-  auto there = fs::absolute(path);  // what exists of it
+  auto there = fs::absolute(path);  // its part that exists
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
                      " is a file");
@@ -144,7 +144,7 @@ void check_outside_text(const Settings& s, std::string_view what, const std::str
 }
 
 namespace {
-/// Paths are kept in config.yaml, and stand in lines that scripts read.
+/// Paths are kept in config.yaml and appear in lines that scripts read.
 void check_path(std::string_view key, const std::string& path) {
   auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '",

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-/// Rank 0 does it; all go on, or all throw its error.
+/// Runs f on rank 0; then all ranks go on, or all throw its error.
 template <class E = IoError, class F> void on_first_rank(const Mesh& mesh, std::string_view what, const F& f) {
   std::string problem;
   try {
@@ -32,8 +32,8 @@ Texts open_texts(const Settings& s) {
   auto text = data::open_text(s.data, s.hold_out, s.model.positions + 1);
   return {{text.train, s.model.positions}, {text.held_out, s.model.positions}};
 }
-/// Batches of a new run's first evaluation: enough to see what an untrained model must have, and the first step is
-/// soon.
+/// Batches of a new run's first evaluation: enough to check an untrained model's loss, few enough to reach the first
+/// step soon.
 constexpr std::int64_t kFirstBatches = 4;
 double evaluate_on(Trainable& model, const data::Windows& windows, const Settings& s, const Mesh& mesh,
                    bool first = false) {
@@ -88,7 +88,7 @@ class Run {
         done_ = stored->step;
         say("continuing from step " + std::to_string(done_) + " (" + stored->folder + ")");
       }
-      // Only now: settings that do not fit what is there leave it as it was.
+      // Only now: settings that do not fit must leave existing files as they were.
       on_first_rank(mesh_, "run: begin its files", [&] { begin_files(stored.has_value()); });
       watchdog_.at("planning a step");
       say_plan(at_start);
@@ -109,7 +109,7 @@ class Run {
     if (!problem.empty()) say("warning: " + one_line(problem));
   }
   std::string root() const { return out_ + "/checkpoints"; }
-  /// The checkpoint to continue from. Rank 0 looks, so that all agree whatever a file system shows to whom.
+  /// The checkpoint to continue from. Rank 0 looks, so that all agree even if ranks see different files.
   std::optional<io::Checkpoint> to_continue() {
     if (options_.resume == Resume::none) return std::nullopt;
     std::string mine;
@@ -130,7 +130,7 @@ class Run {
                            damaged_.empty() ? "" : damaged_[0].second);
     return found.checkpoint;
   }
-  /// Does it on all ranks. A damaged checkpoint is an error that names an older one, if that is whole.
+  /// Runs f on all ranks. The error for a damaged checkpoint names an older whole one, if there is one.
   template <class F> void offering_older(const F& f) const {
     std::string text, older;
     try {
@@ -143,7 +143,7 @@ class Run {
     older = mesh_.exchange(older, "run: an older checkpoint")[0];
     throw CheckpointError(older.empty() ? text : text + "; " + older + " is whole: --resume good continues from there");
   }
-  /// On the first rank. What an earlier run has left here keeps other names.
+  /// On the first rank. Files that an earlier run left here are kept under other names.
   void begin_files(bool continued) {
     auto aside = [&](const std::string& name) {
       if (auto kept = put_aside(out_ + "/" + name); !kept.empty()) say(name + " of an earlier run is kept as " + kept);
@@ -159,7 +159,7 @@ class Run {
     }
     for (auto& line : write_config(out_, s_)) say(one_line(line));
   }
-  /// Where a checkpoint is to be written: the run's folder, or if it is gone a new one beside it. All ranks.
+  /// Before a checkpoint is written: if the run's folder is gone, makes a new one beside it. All ranks.
   void look_after_folder() {
     on_first_rank(mesh_, "run: look after its folder", [&] {
       if (folder_->there()) return;
@@ -303,7 +303,8 @@ class Run {
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<RunFolder> folder_;  // on the first rank
   Texts texts_;
-  std::vector<std::pair<io::Checkpoint, std::string>> damaged_ = {};  // newer than what is continued; on the first rank
+  // newer than the checkpoint that the run continues; on the first rank
+  std::vector<std::pair<io::Checkpoint, std::string>> damaged_ = {};
   std::int64_t done_ = 0;
 };
 }  // namespace

@@ -48,7 +48,7 @@ struct Mlp {
   static Mlp init(const Axis& embed, const Axis& hidden, const Array& key, double down_stddev = 0.02);
   NamedArray operator()(const NamedArray& x) const;  // tanh-GELU (Hendrycks & Gimpel 2016)
 };
-/// What a position may attend to: all that every field allows. A position that may attend to nothing gets 0.
+/// The keys that a position may attend to: those that every field allows. A position without any gets 0.
 struct AttentionMask {
   bool causal = true;
   std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend

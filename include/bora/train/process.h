@@ -1,4 +1,4 @@
-// process.h -- what a run asks of its process: memory, signals.
+// process.h -- a run's process: memory, signals.
 #pragma once
 #include <cstdint>
 
