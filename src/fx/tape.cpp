@@ -166,8 +166,8 @@ bool kept_by_policy(const Instruction& i, const Residuals& policy) {
       auto* n = as<ops::Name>(p);
       return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
     }
-    case Saveable::
-        everything:  // but gathered parameters are gathered again (what is cheaper to repeat: cheap_to_repeat)
+    // Gathered parameters are still gathered again; values that are cheaper to repeat: see cheap_to_repeat.
+    case Saveable::everything:
       return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
   }
   return false;

@@ -318,8 +318,8 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   }
   auto dropped = [&](const Array& a) { return drop.defined() ? a * drop : a; };
   auto h = dropped(m.scores(d_out, val)), ds = w * (h - delta);
-  auto product =
-      plus(cq.defined() ? m.scores(cq, k) : Array(), ck.defined() ? m.scores(q, ck) : Array());  // of the tangents
+  // scores of the tangents
+  auto product = plus(cq.defined() ? m.scores(cq, k) : Array(), ck.defined() ? m.scores(q, ck) : Array());
   if (product.defined()) product = product * of.scale;
   auto a = product.defined() && slope.defined() ? product * slope : product;
   if (cb.defined()) a = plus(a, broadcast_to(cb, score.shape()));

@@ -216,8 +216,8 @@ struct AllToAll {
     if (!captures(axes, b)) return b.lifted(primitive(lift(b.size)), in);
     only(name, axes, b);
     auto x = b.front(in[0]);
-    auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1,
-                      0);  // new row, old row, ...
+    // new row, old row, ...
+    auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1, 0);
     return {{merged(moveaxis(y, 1, 1 + concat_dim), 1 + concat_dim), 0}};
   }
   bool packs_operand(const Types&) const { return true; }

@@ -143,8 +143,8 @@ std::vector<Mapped> DynamicUpdateSlice::batch(const std::vector<Mapped>& in, con
           for (std::int64_t d = 0; d < x.ndim(); ++d) {
             auto n = a[1].shape(d);
             if (n == x.shape(d)) continue;
-            auto own = iota({x.shape(d)}, 0) -
-                       clamped(a[at(d) + 2], x.shape(d) - n + 1);  // positions of x within the window
+            // positions of x within the window
+            auto own = iota({x.shape(d)}, 0) - clamped(a[at(d) + 2], x.shape(d) - n + 1);
             u = call_one(Take{d, true}, {u, own});
             inside = inside && broadcast_in_dim(own >= 0 && own < constant(n, i32), x.shape(), {d});
           }

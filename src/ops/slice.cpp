@@ -71,8 +71,8 @@ Samples<Slice> Slice::samples() {
 // ---- pad ------------------------------------------------------------------------------------------------------------
 namespace {
 struct PadFit {
-  std::int64_t size, first, count,
-      to;  // output size; input elements [first, first + count) begin at output position to
+  // output size; input elements [first, first + count) begin at output position to
+  std::int64_t size, first, count, to;
 };
 PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interior) {
   auto step = interior + 1, spread = n == 0 ? 0 : (n - 1) * step + 1, size = lo + spread + hi;

@@ -187,8 +187,8 @@ Array positions(const Gathering& g, const Flat& f, IndexMode mode) {
 }
 Array gathered(const Array& x, const Gathering& g) {
   if (g.dims.size() == 1 && (g.common.empty() || g.dims[0] == g.place)) {
-    auto i =
-        ops::clamped(g.indices[0], x.shape(g.dims[0]));  // counted from the front: negative ones are outside by now
+    // counted from the front: negative ones are outside by now
+    auto i = ops::clamped(g.indices[0], x.shape(g.dims[0]));
     return g.common.empty() ? dynamic_index_in_dim(x, i, g.dims[0]) : take(x, i, g.place, IndexMode::clamp);
   }
   auto f = flat_of(x, g);

@@ -22,8 +22,8 @@ struct ShardValue final : Value {
     MeshAxes keep;
     Sharded block;
   };
-  mutable std::vector<Made>
-      made;  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
+  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
+  mutable std::vector<Made> made;
   const OriginPtr origin;
   ShardValue(Sharded s, const Shard* i, OriginPtr o)
       : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}

@@ -26,10 +26,10 @@ class Shard final : public Interpreter, public ShardRules {
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
                                      const Arrays* sources);
-  Sharded stretched(const ops::BroadcastInDim&,
-                    const Array& operand) const;  // symbolic; no fill if it is better made at once
-  Dims part_sizes(std::int64_t n, const MeshAxes& prefix,
-                  const MeshAxes& suffix) const;  // how my block over prefix divides over suffix
+  /// symbolic; no fill if it is better made at once
+  Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;
+  /// how this rank's block over prefix divides over suffix
+  Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;
   const MeshShape mesh_;
   const int rank_;
   mutable OriginPtr noted_;

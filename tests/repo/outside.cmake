@@ -1,6 +1,6 @@
-# Installs the build, moves what was installed, and uses it there as programs of others do: find_package, pkg-config, a
-# debugger's look-up. SOURCE: outside/  BUILD: what is installed  WORK: a folder of our own  LIBDIR: lib or what
-# CMAKE_INSTALL_LIBDIR says
+# Installs the build, moves the installation, and uses it there as other programs do: find_package, pkg-config, a
+# debugger's look-up. SOURCE: outside/  BUILD: the build to install  WORK: a folder of our own  LIBDIR: lib or
+# CMAKE_INSTALL_LIBDIR
 function(run result output)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
   set(${result} "${rc}" PARENT_SCOPE)
@@ -32,7 +32,7 @@ foreach(program outside with_eigen with_xtensor)
   must(${program_build}/${program})
 endforeach()
 
-# Lines are asked for, except where the user's flags speak of -g or the target declines.
+# Line tables (-g1) are on, except where the user's flags set -g or the target declines.
 function(count_g1 expected)
   file(REMOVE_RECURSE ${WORK}/flags)
   must(${configure} -B ${WORK}/flags ${ARGN})
@@ -46,7 +46,7 @@ count_g1(3 -DCMAKE_BUILD_TYPE=Release)
 count_g1(0 -DCMAKE_BUILD_TYPE=RelWithDebInfo)
 count_g1(0 -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-g3)
 
-# A component that is not there is named, with what to do.
+# The error for a missing component names it, with a remedy.
 run(rc out ${configure} -B ${WORK}/none -DNEEDED=numpy)
 expect("a component that does not exist:\n${out}"
   NOT rc EQUAL 0 AND out MATCHES "component numpy: there are[ \n]+eigen[ \n]+and[ \n]+xtensor")
@@ -55,7 +55,7 @@ expect("a component without its package:\n${out}"
   NOT rc EQUAL 0 AND out MATCHES "component eigen: Eigen3[ \n]+was[ \n]+not[ \n]+found: [^)]*libeigen3-dev")
 must(${configure} -B ${WORK}/none -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON -DNEEDED=)
 
-# A user needs neither headers nor package files of what the library is made with.
+# A user needs neither headers nor package files of the library's own dependencies.
 file(GLOB package ${installed}/${LIBDIR}/cmake/bora/bora-config.cmake
   ${installed}/${LIBDIR}/cmake/bora/bora_targets*.cmake)
 expect("no package file in ${installed}/${LIBDIR}/cmake/bora" package)
@@ -80,7 +80,7 @@ foreach(file LICENSE README.md docs/numerics.md examples/quickstart.cpp)
   expect("not installed: ${file}" EXISTS ${installed}/share/doc/bora/${file})
 endforeach()
 
-# The library is stripped; with its debug file it still has lines.
+# The library is stripped; its debug file still gives lines.
 find_program(readelf readelf REQUIRED)
 find_program(addr2line addr2line REQUIRED)
 file(GLOB library ${installed}/${LIBDIR}/libbora.so.*.*)

@@ -103,8 +103,8 @@ struct MeshShape {
   int coordinate(int rank, AxisName) const;
   int parts(const MeshAxes&) const;           // product of their sizes
   int part(int rank, const MeshAxes&) const;  // row-major over the listed axes
-  std::vector<int> group(int rank,
-                         const MeshAxes&) const;  // ranks that differ from `rank` in these axes only, in part order
+  /// Ranks that differ from `rank` in these axes only, in part order.
+  std::vector<int> group(int rank, const MeshAxes&) const;
   bool operator==(const MeshShape&) const = default;
 };
 std::string to_string(const MeshShape&);  // "data=2,model=1"

@@ -125,9 +125,8 @@ template <class Params> class TrainableTask final : public Trainable {
     auto whole = [&]() -> Sum {
       if (options.accumulate == 1) return gradient(b.windows, b.weights, full_of({{}, i32}, 0));
       Axis parts{"accumulate", options.accumulate}, few{"batch", rows / options.accumulate};
-      auto cut = [&](const NamedArray& x) {
-        return unflatten_axis(x, "batch", {few, parts});
-      };  // every rank keeps its rows
+      // every rank keeps its rows
+      auto cut = [&](const NamedArray& x) { return unflatten_axis(x, "batch", {few, parts}); };
       auto body = [&](const Sum& total, const std::tuple<NamedArray, NamedArray, NamedArray>& part) {
         auto [windows, weights, index] = part;
         auto one = gradient(windows, weights, index.array());
