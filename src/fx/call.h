@@ -13,6 +13,6 @@ Arrays residuals(const Split&, const Arrays& in, const Arrays& extra);
 Arrays cotangents(const Split&, const Arrays& ct, const Types& out);
 /// Gradients at their inputs' places.
 Arrays spread(const Split&, const Arrays& grads, std::size_t inputs);
-/// Two functions staged over the same explicit inputs, both given the union of what they captured.
+/// Two functions staged over the same explicit inputs, both given the union of their captures.
 std::pair<ProgramPtr, ProgramPtr> stage_both(const FlatFn& f, const FlatFn& g, const Types& t, Arrays& captures);
 }  // namespace bora::fx

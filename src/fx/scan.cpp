@@ -90,7 +90,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
 
   auto all = call(Scan{s.fwd, consts, carries, length, reverse}, in);
   auto ny = outs.size();
-  Arrays res_const, res_x;  // a const stays a const, an x or y is the one we already have, anything else was stacked
+  Arrays res_const, res_x;  // a const stays a const, an x or y exists already, all others were stacked
   std::vector<Place> where;
   std::size_t extra = ny;
   for (int r : s.residual) {

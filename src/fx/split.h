@@ -15,7 +15,7 @@ struct Split {
 struct Residuals {
   Saveable keep = Saveable::everything;
   std::vector<std::string> names = {};
-  Mask invariant = {};  // inputs that are the same in every iteration: what depends on them alone is not kept
+  Mask invariant = {};  // inputs equal in every iteration: values that depend on them alone are not kept
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);

@@ -1,4 +1,4 @@
-// Tape: reverse mode. Also the one place where a Program is split into a forward and a backward Program.
+// Tape: reverse mode. Also the only place where a Program is split into a forward and a backward Program.
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "bora/ops/creation.h"
@@ -61,7 +61,7 @@ class Tape final : public Interpreter {
     nodes_.push_back(std::move(n));
     return out;
   }
-  /// Runs under whatever interpreter is current: cotangents may themselves be traced. Empty where no gradient flows.
+  /// Runs under the current interpreter: cotangents may themselves be traced. Empty where no gradient flows.
   Arrays backward(const Arrays& out, const Arrays& ct, const Arrays& wrt) const {
     Arrays sums(static_cast<std::size_t>(values_));
     auto push = [&](int n, const Array& g) {

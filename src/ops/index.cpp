@@ -76,7 +76,7 @@ Arrays Take::vjp(const Vjp& v) const {
   auto where_to = fill ? v.in[1] : clamped(v.in[1], n);
   return {call_one(Scatter{Write::add, axis, batch_dims}, {zeros_like(v.in[0]), where_to, v.ct[0]}), {}};
 }
-/// Labels of x, of the indices and of what is taken. Only the indexed dimension must be whole.
+/// Labels of x, of the indices and of the result. Only the indexed dimension must be whole.
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims) {
   IndexLabels l{range_of(in[0].ndim()), range_of(batch_dims), {}};
   auto fresh = range_of(in[1].ndim() - batch_dims, in[0].ndim());

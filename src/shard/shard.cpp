@@ -20,7 +20,7 @@ Shard& in_force(std::string_view what) {
 }
 /// This rank's part of x; under a derivative, of the value at which it is taken.
 Sharded held(std::string_view what, const Shard& s, Array x) {
-  (void)x.type();  // an empty Array says so
+  (void)x.type();  // throws for an empty Array
   while (auto* primal = x.get()->primal_value()) x = Array(*primal);
   check<TraceError>(
       is_buffer(x) || s.owns(x), what, ": ", [&] { return x.get()->describe(); },

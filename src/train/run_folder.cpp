@@ -118,7 +118,7 @@ std::vector<std::string> write_config(const std::string& path, const Settings& s
     if (before != to_yaml(s)) {  // else an earlier version wrote it
       try {
         said = changes(parse_settings(before, file), s);
-      } catch (const ConfigError&) {}  // of another version: kept whatever it holds
+      } catch (const ConfigError&) {}  // of another version: kept all the same
       auto kept = numbered(file);
       io::write_file(kept, before);
       said.push_back("the settings before are kept in " + kept);

@@ -8,7 +8,7 @@
 
 namespace bora {
 /// A line on stderr when a run has been at one place for `seconds`, and for four times as long as at any place before;
-/// again whenever that time has doubled. It ends nothing: a long step may be what the user wants.
+/// again whenever that time has doubled. It ends nothing: a long step may be intended.
 class Watchdog {
  public:
   /// `who`: "rank 0". If no thread can be started there is no watchdog.

@@ -13,7 +13,7 @@
 #include "bora/base/shape.h"
 
 namespace bora {
-/// What an operation can know without computing: the GLOBAL shape and the dtype.
+/// The properties known without computing: the GLOBAL shape and the dtype.
 struct Type {
   Shape shape;
   Dtype dtype = Dtype::f32;
@@ -28,7 +28,7 @@ inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to
 
 class Array;
 class Spec;
-/// `owner` says which interpreter may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be
+/// `owner`: id of the interpreter that may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be
 /// recognised but never mistaken for a live one.
 struct Value {
   Type type;

@@ -25,7 +25,7 @@ struct Jit {
 };
 namespace fx {
 class Prepared;
-/// What jit keeps of one staging.
+/// The cache entry of one staging.
 struct Traced {
   tree::Key key;
   ProgramPtr program;

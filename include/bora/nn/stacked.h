@@ -66,7 +66,7 @@ template <class Block> struct Stacked {
   }
 };
 struct Fold {
-  remat::Policy checkpoint = remat::nothing;  // what is kept of each layer for the backward pass, besides its input
+  remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input
   bool reverse = false;
 };
 /// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in

@@ -37,7 +37,7 @@ Array erfc(const Array& x);  // 1 - erf(x), exact in the tail
 Array erf_inv(const Array& x);
 Array abs(const Array& x);    // derivative at 0: 1
 Array sign(const Array& x);   // -1, 0, 1; NaN stays
-Array floor(const Array& x);  // floor, ceil, round, trunc: integers stay what they are; derivative 0
+Array floor(const Array& x);  // floor, ceil, round, trunc: integers do not change; derivative 0
 Array ceil(const Array& x);
 Array round(const Array& x);  // halves to even
 Array trunc(const Array& x);
