@@ -28,8 +28,8 @@ inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to
 
 class Array;
 class Spec;
-/// `owner`: id of the interpreter that may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be
-/// recognised but never mistaken for a live one.
+/// `owner`: id of the interpreter that may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value
+/// can be recognised but never mistaken for a live one.
 struct Value {
   Type type;
   std::uint64_t owner = 0;

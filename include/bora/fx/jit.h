@@ -5,7 +5,7 @@
 
 namespace bora {
 /// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is
-/// left alone. One Spec stands for all.
+/// left alone. A single Spec applies to all.
 class Specs {
  public:
   Specs() = default;

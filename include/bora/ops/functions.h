@@ -39,9 +39,9 @@ struct AttentionOptions {
   Array key = {};
 };
 /// Scaled dot-product attention (Vaswani et al. 2017).
-///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple). Returns [B..,
-///   S, H, E] in q's dtype. Softmax in f32 (f64 for f64). A key takes part only if all options allow it; a query
-///   without any key gives 0.
+///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple).
+///   Returns [B.., S, H, E] in q's dtype. Softmax in f32 (f64 for f64). A query attends only to positions that all
+///   options allow; a query that may attend to none gives 0.
 ///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (jvp and derivatives of the
 ///   gradient hold [B.., H, S, T]). Dropout keeps the weights where random::bernoulli(key, 1 - dropout, {B.., H, S, T})
 ///   does, sharded or not.

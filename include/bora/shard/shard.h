@@ -6,8 +6,8 @@
 namespace bora {
 /// x, whose numbers every rank has, placed as `spec` says: each rank keeps its block.
 Array shard(const Array& x, const Spec& spec);
-/// The global array of which this rank read its own block, with the shape of its block of global_shape under spec.
-/// Throws ShapeError.
+/// The global array of which this rank read its own block. Throws ShapeError unless block has the shape of this rank's
+/// block of global_shape under spec.
 Array from_local_block(const Array& block, const Shape& global_shape, const Spec& spec);
 /// x on every rank. Every rank must call this.
 Array gather(const Array& x);
@@ -34,7 +34,7 @@ struct OutSpec {
   Spec spec;
 };
 /// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts
-/// that split them. out_specs is asked once f has run.
+/// that split them. out_specs is called once f has run.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
                       const std::function<std::vector<OutSpec>()>& out_specs, const ShardMapOptions& options = {});
 /// The local Program that a call with these arguments runs on this rank; p itself outside of a mesh. Every rank must
