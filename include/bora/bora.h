@@ -1,5 +1,5 @@
-// bora.h -- everything a program needs: arrays, trees, transforms, random numbers, meshes, named axes, layers, optimizers, files. None of
-// xtensor, Eigen or ZeroMQ: <bora/xtensor.h> and <bora/eigen.h> are one include away.
+// bora.h -- everything a program needs: arrays, trees, transforms, random numbers, meshes, named axes, layers,
+// optimizers, files. Includes none of xtensor, Eigen or ZeroMQ: for those see <bora/xtensor.h> and <bora/eigen.h>.
 #pragma once
 #include "bora/array/array.h"
 #include "bora/fx/transforms.h"

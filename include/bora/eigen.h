@@ -1,5 +1,5 @@
-// eigen.h -- Eigen matrices as Arrays and back, and host functions written with Eigen. Names of Eigen stay qualified beside `using
-// namespace bora` (both have Array and all).
+// eigen.h -- Eigen matrices as Arrays and back, and host functions written with Eigen. Names of Eigen stay qualified
+// beside `using namespace bora` (both have Array and all).
 #pragma once
 #include <Eigen/Core>
 #include "bora/ops/creation.h"
@@ -19,7 +19,8 @@ template <class T> Eigen::Map<const RowMajorMatrix<T>> eigen_map(const Array& co
 }
 }  // namespace detail
 
-/// The numbers of an Eigen matrix or expression: [rows, columns], of a vector [size]. Copied (Eigen's default order is column-major).
+/// The numbers of an Eigen matrix or expression: [rows, columns], or [size] for a vector. Copied (Eigen's default order
+/// is column-major).
 template <EigenExpression E> Array asarray(const E& e) {
   using V = typename E::Scalar;
   static_assert(dtype_or_none<V>().has_value(),
@@ -33,8 +34,8 @@ template <EigenExpression E> Array asarray(const E& e) {
   else Eigen::Map<detail::RowMajorMatrix<V>>(static_cast<V*>(to.data), e.rows(), e.cols()) = e.derived();
   return to.done();
 }
-/// A matrix [rows, columns] (of a vector [n, 1], of a scalar [1, 1]) by value: nothing to dangle. Throws DtypeError unless x holds T,
-/// ShapeError for more than two dimensions, TraceError inside transforms.
+/// A matrix [rows, columns] ([n, 1] for a vector, [1, 1] for a scalar) by value, so that nothing dangles. Throws
+/// DtypeError unless x holds T, ShapeError for more than two dimensions, TraceError inside transforms.
 template <Number T> Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> as_eigen(const Array& x) {
   return detail::eigen_map<T>(x.concrete(), "as_eigen");
 }

@@ -1,5 +1,5 @@
-// xtensor.h -- xtensor expressions as Arrays, Arrays as xtensor adaptors, and host functions written with xtensor. Names of xtensor stay
-// qualified beside `using namespace bora` (all(), arange(10), mean(x, {0}) would be ambiguous).
+// xtensor.h -- xtensor expressions as Arrays, Arrays as xtensor adaptors, and host functions written with xtensor.
+// Names of xtensor stay qualified beside `using namespace bora` (all(), arange(10), mean(x, {0}) would be ambiguous).
 #pragma once
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
@@ -33,8 +33,8 @@ template <class T> std::shared_ptr<const Array> held(const Array& x) {
 template <class T> using XtBuffer = xt::xbuffer_adaptor<const T*, xt::smart_ownership, std::shared_ptr<const Array>>;
 }  // namespace detail
 
-/// The numbers of any xtensor expression, of its value type. An lvalue or a lazy expression is copied; the memory of an rvalue
-/// container (row-major) is adopted.
+/// The numbers of any xtensor expression, of its value type. An lvalue or a lazy expression is copied; the memory of an
+/// rvalue container (row-major) is adopted.
 template <XtExpression E> Array asarray(E&& e) {
   using X = std::remove_cvref_t<E>;
   using V = typename X::value_type;
@@ -54,8 +54,8 @@ template <XtExpression E> Array asarray(E&& e) {
     return to.done();
   }
 }
-/// A const N-dimensional xtensor adaptor over x's memory, which it keeps alive: as_xtensor<float, 2>(a + b) is safe. Throws DtypeError
-/// unless x holds T, ShapeError unless it has N dimensions, TraceError inside transforms.
+/// A const N-dimensional xtensor adaptor over x's memory, which it keeps alive: as_xtensor<float, 2>(a + b) is safe.
+/// Throws DtypeError unless x holds T, ShapeError unless it has N dimensions, TraceError inside transforms.
 template <Number T, std::size_t N> auto as_xtensor(const Array& x) {
   check<ShapeError>(x.ndim() == static_cast<std::int64_t>(N), "as_xtensor: the array has ", x.ndim(),
                     " dimensions, not ", N);
@@ -78,7 +78,8 @@ template <Number T> auto as_xarray(const Array& x) {
       detail::XtBuffer<T>(data, n, std::move(keep)), shape);
 }
 
-// xtensor takes an Array for a scalar and would build a lazy expression of Arrays: `a * xs` must not compile. Write a * asarray(xs).
+// xtensor takes an Array for a scalar and would build a lazy expression of Arrays: `a * xs` must not compile.
+// Write a * asarray(xs).
 template <class A, class E> concept MixedWithXt = std::same_as<std::remove_cvref_t<A>, Array> && XtExpression<E>;
 template <class A, class E>
 requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator+(A&&, E&&) = delete;
@@ -103,7 +104,8 @@ requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator&&(A&&, E&&) = del
 template <class A, class E>
 requires(MixedWithXt<A, E> || MixedWithXt<E, A>) void operator||(A&&, E&&) = delete;
 
-/// Parameters and results of host functions (custom_op): containers are views' copies, results may be lazy over the parameters.
+/// xtensor parameters and results of host functions (custom_op): parameters are copies of views, results may be lazy
+/// expressions over the parameters.
 template <class E>
 requires(XtExpression<E>) struct host_arg<E> {
   using V = typename E::value_type;

@@ -61,7 +61,7 @@ template <std::size_t N> struct SmallBuffer final : Buffer {
   explicit SmallBuffer(const Type& t) : Buffer(t, room) {}
   alignas(64) std::byte room[N];
 };
-/// Straight into its handle: a pair of pointers that is moved on right after it was written waits for memory.
+/// Builds the handle in place: moving a shared_ptr right after it was written stalls on the two pointers' stores.
 template <class B> void* handed(std::shared_ptr<B> b, Array& to) {
   auto* data = b->data;
   to = Array(std::move(b));
@@ -96,10 +96,9 @@ struct Eval final : Interpreter {
   Eval() : Interpreter(nullptr) {}
   Arrays process(const PrimitivePtr& p, const Arrays& in) override {
     for (auto& a : in)
-      check<TraceError>(
-          is_buffer(a), p->name(), ": ", a.type(),
-          " is a traced or sharded value that was used after the transform or mesh that made it had ended; return it from the "
-          "function that is transformed instead of storing it outside");
+      check<TraceError>(is_buffer(a), p->name(), ": ", a.type(),
+                        " is a traced or sharded value that was used after the transform or mesh that made it had "
+                        "ended; return it from the function that is transformed instead of storing it outside");
     return p->run(in, p->infer(types_of(in)));
   }
 };
@@ -152,7 +151,7 @@ Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types&
   p.eval(i, o);
   return r;
 }
-/// A primitive that makes its own Arrays, asked to write into given memory.
+/// For a primitive that returns its own Arrays: runs it and copies its results into the given memory.
 void eval_by_run(const Primitive& p, Inputs in, Outputs out) {
   Arrays a;
   Types t;

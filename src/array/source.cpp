@@ -15,7 +15,7 @@ thread_local SourcePtr scoped_source;
 [[maybe_unused]] const bool errors_know_places = (
     CallError::call_site = [] { return describe(*current_source()); }, true);
 
-/// Addresses of the shared object that holds this code; nothing if it is linked into the program itself.
+/// Addresses of the shared object that holds this code; none if it is linked into the program itself.
 struct Library {
   std::uintptr_t from = 0, to = 0;
   bool holds(const void* p) const {
@@ -66,7 +66,7 @@ struct Line {
   std::string file;
   int line = 0;
 };
-/// A frame of the C or C++ run-time, which has lines where its debug information is installed.
+/// Is the frame in the C or C++ runtime? With its debug information installed it has lines too.
 bool of_run_time(const void* frame) {
   Dl_info object{};
   if (::dladdr(frame, &object) == 0 || !object.dli_fname) return false;
@@ -74,14 +74,14 @@ bool of_run_time(const void* frame) {
   auto named = [&](std::string_view library) { return name.starts_with(library); };
   return named("libc.so") || named("libstdc++.so") || named("libc++.so") || named("libgomp.so") || named("ld-linux");
 }
-/// Templates of our headers and of the standard library's are compiled into the user's code.
+/// Is it a header of ours or of the standard library? Their templates are compiled into the user's code.
 bool of_header(std::string_view file) {
   return file.find("include/bora/") != file.npos || file.find("include/c++/") != file.npos;
 }
 int on_frame(void* data, std::uintptr_t, const char* file, int line, const char*) {
   if (!file || line == 0 || of_header(file)) return 0;
   *static_cast<Line*>(data) = {file, line};
-  return 1;  // the innermost of inlined frames that is the user's
+  return 1;  // the innermost inlined frame of the user's code
 }
 void ignore_error(void*, const char*, int) {}
 }  // namespace

@@ -173,7 +173,7 @@ std::int64_t ops::named_axis_size(const MeshAxes& axes) {
     if (!found) {
       check<ShardError>(here().mesh != nullptr, "unbound axis name: '", a.str(),
                         "'; it is neither the axis_name of a vmap nor a mesh axis in force");
-      (void)here().mesh->axis_size(a);  // names the axes there are
+      (void)here().mesh->axis_size(a);  // throws, listing the axes that exist
       check<ShardError>(here().in_blocks, "axis '", a.str(),
                         "' of the mesh is not bound here: collectives act on blocks; call them inside shard_map");
     }

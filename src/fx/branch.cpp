@@ -41,7 +41,7 @@ Array spread_over(const Array& condition, const Array& like) {
 }
 }  // namespace
 
-/// Keeps the operands only; the taken branch is repeated backward.
+/// Saves the operands only; the backward pass repeats the taken branch.
 Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
   Mask wrt(needs.begin() + 1, needs.end());
   return {call(*this, in), [self = *this, in, wrt](const Arrays& ct) {
@@ -93,8 +93,8 @@ std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules&
     for (auto& y : call(Cond{t, f}, x)) r.push_back({y, 0});
     return r;
   }
-  // A mapped predicate: both branches run. An operand enters a branch with its derivative stopped in the lanes that do not take it, so
-  // that an infinite or undefined derivative of the untaken branch cannot leak (0 * inf).
+  // A mapped predicate: both branches run. An operand enters a branch with its derivative stopped in the lanes that do
+  // not take it, so that an infinite or undefined derivative of the untaken branch cannot leak (0 * inf).
   auto side = [&](const ProgramPtr& p, const Array& taken) {
     Arrays o = part(x, 1, x.size() - 1);
     Mask mapped = ops;

@@ -65,7 +65,7 @@ Arrays run_jit(const ProgramPtr& p, Arrays in, const Mask& donated) {
 }
 Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, Saveable keep, const std::vector<std::string>& names) {
   auto* outer = nearest<Stage>();
-  std::vector<std::string> labels;  // errors inside name what the arguments are outside
+  std::vector<std::string> labels;  // errors inside use the arguments' outer names
   for (auto a : in) {
     while (auto* primal = a.get()->primal_value()) a = Array(*primal);
     labels.push_back(outer && outer->owns(a) ? outer->scope(a) : std::string());
@@ -95,7 +95,7 @@ Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, co
     check<TraceError>(owner, "custom_vjp: bwd uses a value of fwd, or of another function that has ended, ", a.type(),
                       "; return it from fwd as a residual");
   }
-  if (auto n = b.captures.size()) {  // what bwd closes over: inputs that fwd hands on as residuals
+  if (auto n = b.captures.size()) {  // bwd's captures: inputs that fwd hands on as residuals
     auto append_inputs = [&](ProgramPtr& program) {
       std::vector<int> order;
       auto types = program->in_types();

@@ -7,12 +7,12 @@
 namespace bora::fx {
 /// The mapped axis first; an unmapped value is broadcast if `mapped`, else left alone.
 Mapped mapped_front(const Mapped&, const BatchRules&, bool mapped);
-/// What the backward Program reads, from the inputs and the extra outputs of the forward one.
+/// The residuals for the backward Program, from the inputs and the extra outputs of the forward one.
 Arrays residuals(const Split&, const Arrays& in, const Arrays& extra);
-/// Cotangents of the outputs that take one, zeros made real.
+/// Cotangents of the outputs that take one, zeros materialized.
 Arrays cotangents(const Split&, const Arrays& ct, const Types& out);
 /// Gradients at their inputs' places.
 Arrays spread(const Split&, const Arrays& grads, std::size_t inputs);
-/// Two functions staged over the same explicit inputs, both given the union of what they captured.
+/// Two functions staged over the same explicit inputs, both given the union of their captures.
 std::pair<ProgramPtr, ProgramPtr> stage_both(const FlatFn& f, const FlatFn& g, const Types& t, Arrays& captures);
 }  // namespace bora::fx

@@ -27,7 +27,8 @@ Arrays straight_line(const FlatFn& body, const Arrays& init, const Arrays& xs, s
   }
   return carry;
 }
-/// `unroll` iterations a round: the loop runs over groups of elements; what is left over comes where the order puts it.
+/// `unroll` iterations per round: the loop runs over groups of elements; the remainder runs first in reverse, else
+/// last.
 Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const Scan& o,
                 const std::vector<std::string>& labels) {
   auto c = init.size();

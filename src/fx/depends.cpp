@@ -1,5 +1,5 @@
-// Which results have a derivative: decided from the operations alone, before any of them is differentiated. What has none is a plain
-// value to Tape, so that loops without a derivative take it.
+// The results that have a derivative, found from the operations alone before any of them is differentiated. A result
+// without one is a plain value to Tape, so that loops without a derivative accept it.
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "bora/ops/primitives.h"
@@ -36,7 +36,8 @@ Mask depends(const Primitive& p, const Mask& in, const Types& out) {
   if (auto* s = as<ops::Scan>(p)) {
     auto wrt = with_reached_carries(*s, in);
     r = depends(*s->body, wrt);
-    merge(r, Mask(wrt.begin() + s->consts, wrt.begin() + s->consts + s->carries));  // no round leaves the carry as it came
+    // after zero rounds the result is the initial carry
+    merge(r, Mask(wrt.begin() + s->consts, wrt.begin() + s->consts + s->carries));
     return r;
   }
   for (std::size_t k = 0; k < out.size(); ++k) r[k] = is_float(out[k].dtype);

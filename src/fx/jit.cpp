@@ -1,4 +1,4 @@
-// jit's cache: who was staged before, what goes, and what is said about it.
+// jit's cache: lookup, eviction and its warnings.
 #include "bora/fx/jit.h"
 #include <algorithm>
 #include <iostream>
@@ -29,7 +29,8 @@ struct Difference {
   std::string path = {}, words = "the mesh, an axis mapping, or the types of the arguments";
   std::string remedy() const {
     if (kind == Kind::number) return ". A number that changes every step belongs in an Array.\n";
-    if (kind == Kind::shape) return ". Each shape is staged once: pad to one shape, or to a few, and mask what does not count.\n";
+    if (kind == Kind::shape)
+      return ". Each shape is staged once: pad to one shape, or to a few, and mask what does not count.\n";
     return ".\n";
   }
 };
@@ -78,8 +79,8 @@ std::uint64_t shard_in_force() {
 }
 /// Numbers that outlive a transformation: a buffer, or a block of the mesh in force.
 bool lasts(const Array& a) { return is_buffer(a) || a.owner() == shard_in_force(); }
-/// Is it worth a word that an argument's memory cannot be reused? Of what is small, or no result could have taken, nobody is short; also
-/// temporaries that only hold handles, std::pair{a, b}, are rvalues.
+/// Is a missed reuse of an argument's memory worth a warning? Not if it is small or no result could have used it;
+/// temporaries that only hold handles, std::pair{a, b}, are rvalues too.
 bool missed(const Program& p, const Type& t) {
   constexpr std::size_t kMuch = std::size_t{1} << 20;
   auto same = [&](int v) { return p.vars[static_cast<std::size_t>(v)] == t; };
@@ -88,13 +89,13 @@ bool missed(const Program& p, const Type& t) {
 }  // namespace
 
 struct JitCache::State {
-  /// What one rank staged. Ranks that are threads share the function, but what goes from the cache of one may not depend on how far the
-  /// others are: staging again is an exchange between all of them.
+  /// One rank's stagings. Ranks that are threads share the function, but evictions for one must not depend on the
+  /// progress of the others: staging again is a collective of all ranks.
   struct Place {
     std::list<TracedPtr> entries;  // the most recently used first
     std::unordered_multimap<std::size_t, std::list<TracedPtr>::iterator> index;
     std::vector<tree::Part> last;  // of the latest staging
-    std::string changing;          // the number that the latest stagings differ in, and how many did
+    std::string changing;          // the number in which the latest stagings differ, and how many of them
     int changes = 0;
     int traces = 0;
     TracedPtr find(const tree::Key& key) {
@@ -150,7 +151,7 @@ TracedPtr JitCache::keep(Traced t) {
   bool number = changed.kind == Difference::Kind::number;
   p.changes = !number ? 0 : p.changing == changed.path ? p.changes + 1 : 1;
   p.changing = number ? changed.path : std::string();
-  constexpr int enough = 3;  // one number, other in each of so many stagings: nobody means that
+  constexpr int enough = 3;  // a number with another value in so many stagings is surely not meant
   if (p.changes == enough || (p.traces > 8 && is_power_of_two_times_8(p.traces - 1))) {
     std::cerr << "warning: bora: " << s.name() << " was staged " << p.traces << " times; ";
     if (passing)
@@ -174,16 +175,18 @@ TracedPtr JitCache::keep(Traced t) {
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   auto expected = t.program->in.size() - t.captures.size();
-  check<ValueError>(in.size() == expected, [&] { return state_->name(); }, ": ", expected - in.size(), " of ", expected,
-                    " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
-                    "it is, or a copy, in one of the places");
+  check<ValueError>(
+      in.size() == expected, [&] { return state_->name(); }, ": ", expected - in.size(), " of ", expected,
+      " Arrays became empty during the call: the same variable was given up (std::move) twice; pass it as "
+      "it is, or a copy, in one of the places");
   Mask donated(in.size() + t.captures.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!given_up[i]) continue;
     donated[i] = in[i].sole();
     if (donated[i] || !lasts(in[i]) || !missed(*t.program, in[i].type())) continue;
     auto here = std::count_if(in.begin(), in.end(), [&](auto& a) { return a.value() == in[i].value(); });
-    if (in[i].value().use_count() == here) continue;  // results of one call that are equal are one buffer: held by this call only
+    // equal results of one call share a buffer: held by this call only
+    if (in[i].value().use_count() == here) continue;
     std::lock_guard l(state_->mutex);
     if (!std::exchange(state_->copied, true))
       std::cerr << "warning: bora: " << state_->name() << ": the donated "
@@ -193,7 +196,7 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   }
   in.insert(in.end(), t.captures.begin(), t.captures.end());
   if (current() != eval_interpreter()) return run_jit(t.program, std::move(in), donated);
-  // Buffers only: no handle but ours, so that donated memory is the Executable's.
+  // Only buffers, and no handle but ours, so that the Executable owns donated memory.
   try {
     return t.prepared->get(t.program, donated)->run(std::move(in), donated);
   } catch (Error& e) {

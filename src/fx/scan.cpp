@@ -43,7 +43,7 @@ Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::
 namespace bora::ops {
 using namespace fx;
 namespace {
-/// Identity that counts as computed: its output is a residual of its own.
+/// An identity that counts as computed, so that its output is a residual of its own.
 struct KeepCarry {
   static constexpr std::string_view name = "keep";
   static constexpr bool view = true;
@@ -52,7 +52,7 @@ struct KeepCarry {
   Factors factors(const Types& in) const { return elementwise_factors(in, {0}); }
   KeepCarry lift(std::int64_t) const { return {}; }
 };
-/// A carry that the backward pass reads: let the body give it back as a y, so that it is stacked like any other residual.
+/// Makes the body return the carries that the backward pass reads as ys, so that they are stacked like other residuals.
 ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& carries) {
   std::string key = "kept carries";
   for (int i : carries) key += ' ' + std::to_string(i);
@@ -68,7 +68,7 @@ ProgramPtr with_kept_carries(const ProgramPtr& body, const std::vector<int>& car
         .program;
   });
 }
-/// Where the backward body finds a residual.
+/// The place of a residual in the backward body.
 struct Place {
   enum { constant, stacked } kind;
   std::size_t index;
@@ -90,7 +90,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
 
   auto all = call(Scan{s.fwd, consts, carries, length, reverse}, in);
   auto ny = outs.size();
-  Arrays res_const, res_x;  // a const stays a const, an x or y is the one we already have, anything else was stacked
+  Arrays res_const, res_x;  // a const stays a const, an x or y exists already, all others were stacked
   std::vector<Place> where;
   std::size_t extra = ny;
   for (int r : s.residual) {

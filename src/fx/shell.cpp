@@ -1,9 +1,9 @@
-// What the typed transforms share: abstract values, paths of arguments, checks of structure.
+// Shared by the typed transforms: abstract values, paths of arguments, checks of structure.
 #include "bora/fx/shell.h"
 
 namespace bora::fx {
 namespace {
-/// The interpreter that owns it never exists, so that using it is an error everywhere but in a structure.
+/// Its owner is an interpreter that never exists: any use but as a leaf of a structure is an error.
 struct Abstract final : Value {
   explicit Abstract(const Type& t) : Value(t, ~std::uint64_t{0}) {}
   Array concrete() const override {

@@ -4,7 +4,8 @@
 #include "bora/fx/core.h"
 
 namespace bora::fx {
-/// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the inputs that have one.
+/// fwd: inputs -> outputs, residuals.  bwd: residuals, cotangents of float outputs -> gradients of the differentiated
+/// inputs.
 struct Split {
   ProgramPtr fwd, bwd;
   std::vector<int> residual;  // >= 0: that input of fwd; -1: the next extra output of fwd; else that output: -2, -3, ..
@@ -14,11 +15,12 @@ struct Split {
 struct Residuals {
   Saveable keep = Saveable::everything;
   std::vector<std::string> names = {};
-  Mask invariant = {};  // inputs that are the same in every iteration: what depends on them alone is not kept
+  Mask invariant = {};  // inputs equal in every iteration: values that depend on them alone are not kept
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
-/// Which outputs have a derivative by the inputs `in`: not what came through a step function or stop_gradient, also inside held Programs.
+/// The outputs that have a derivative by the inputs `in`: none passes a step function or stop_gradient. Looks inside
+/// held Programs.
 Mask depends(const Program&, const Mask& in);
 Mask depends(const Primitive&, const Mask& in, const Types& out);
 /// The inputs of the body that are differentiated: a carry that a differentiated value reaches is one too.
@@ -34,7 +36,7 @@ inline Arrays part(const Arrays& a, std::size_t from, std::size_t n) {
   return {a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(from + n)};
 }
 template <class T> void append(std::vector<T>& a, const std::vector<T>& b) { a.insert(a.end(), b.begin(), b.end()); }
-/// For keys of what is kept: "0110".
+/// For cache keys: "0110".
 inline std::string bits(const Mask& m) {
   std::string r;
   for (bool b : m) r += b ? '1' : '0';
@@ -43,6 +45,7 @@ inline std::string bits(const Mask& m) {
 /// A leaf in messages.
 inline std::string where(const std::string& path) { return path.empty() ? std::string("the value") : "'" + path + "'"; }
 Array or_zero(const Array& a, const Type& t);
-/// The same Program with its inputs in another order: the i-th is old input order[i], or an unused one of type extra[i] where order[i] < 0.
+/// The same Program with its inputs in another order: the i-th is old input order[i], or an unused one of type extra[i]
+/// where order[i] < 0.
 ProgramPtr rewired(const ProgramPtr&, const std::vector<int>& order, const Types& extra = {});
 }  // namespace bora::fx

@@ -1,4 +1,4 @@
-// Tape: reverse mode. Also the one place where a Program is split into a forward and a backward Program.
+// Tape: reverse mode. Also the only place where a Program is split into a forward and a backward Program.
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "bora/ops/creation.h"
@@ -12,16 +12,17 @@ struct TapeValue final : Value {
   Array primal;
   int number;
   TapeValue(Array p, std::uint64_t o, int n) : Value(p.type(), o), primal(std::move(p)), number(n) {}
-  /// Numbers that are read carry no derivative: who reads one must say that it is meant as a constant.
+  /// A number that is read carries no derivative: the reader must mark it as a constant.
   Array concrete() const override {
     auto* tape = current();
     while (tape && tape->id != owner) tape = tape->parent;
     check<TraceError>(tape != nullptr, "this ", type,
                       " belongs to a grad, jvp or vjp that has ended; return it from the function (beside the loss, as "
                       "std::pair{loss, aux}) and read it outside");
-    fail<TraceError>("this ", type,
-                     " carries a derivative, which would be lost in the number read; read stop_gradient(x).item<float>() "
-                     "if it is meant as a constant, else compute with Arrays (where(), cond())");
+    fail<TraceError>(
+        "this ", type,
+        " carries a derivative, which would be lost in the number read; read stop_gradient(x).item<float>() "
+        "if it is meant as a constant, else compute with Arrays (where(), cond())");
   }
   const Array* primal_value() const override { return &primal; }
 };
@@ -60,7 +61,7 @@ class Tape final : public Interpreter {
     nodes_.push_back(std::move(n));
     return out;
   }
-  /// Runs under whatever interpreter is current: cotangents may themselves be traced. Empty where no gradient flows.
+  /// Runs under the current interpreter: cotangents may themselves be traced. Empty where no gradient flows.
   Arrays backward(const Arrays& out, const Arrays& ct, const Arrays& wrt) const {
     Arrays sums(static_cast<std::size_t>(values_));
     auto push = [&](int n, const Array& g) {
@@ -123,7 +124,7 @@ VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
 }
 std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
   auto v = vjp_flat(f, primals, Mask(primals.size(), true));
-  Arrays dummy;  // cotangents that nobody reads the value of: the pullback is linear in them
+  Arrays dummy;  // cotangents whose values do not matter: the pullback is linear in them
   for (auto& y : v.out) dummy.push_back(differentiable(y) ? zeros_like(y) : Array{});
   std::vector<std::size_t> live;
   for (std::size_t i = 0; i < dummy.size(); ++i)
@@ -165,26 +166,27 @@ bool kept_by_policy(const Instruction& i, const Residuals& policy) {
       auto* n = as<ops::Name>(p);
       return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
     }
-    case Saveable::
-        everything:  // but gathered parameters are gathered again (what is cheaper to repeat: cheap_to_repeat)
+    // Gathered parameters are still gathered again; values that are cheaper to repeat: see cheap_to_repeat.
+    case Saveable::everything:
       return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
   }
   return false;
 }
-/// What may follow a repeated value within one loop.
+/// May the operation be in one loop with a repeated value that it reads?
 bool fuses(const Primitive& p) {
   return p.element() || as<ops::Cast>(p) || as<ops::Reduce>(p) || as<ops::BroadcastInDim>(p);
 }
-constexpr int kRepeat = 48;  // instructions an element: about what a value written forward and read backward costs (a tanh is 34)
-/// Which instructions of the forward part (the first `boundary`) the backward part repeats although the policy would keep them: short
-/// chains of elementwise operations on what it has anyway, where only elementwise operations and reductions read them. `kept`: values
-/// that the backward part would be handed.
+// instructions per element: about the cost of a value written forward and read backward (a tanh is 34)
+constexpr int kRepeat = 48;
+/// Instructions of the forward part (the first `boundary`) that the backward part repeats although the policy would
+/// keep them: short chains of elementwise operations on values it has anyway, read only by elementwise operations and
+/// reductions. `kept`: values handed to the backward part.
 Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies, const Mask& kept, const Mask& live,
                      const std::vector<int>& in) {
   auto at = [](int v) { return static_cast<std::size_t>(v); };
   constexpr int never = 1 << 20;
   std::vector<int> price(p.vars.size(), never);
-  Mask apart(p.vars.size()), repeat(boundary);  // apart: read by what is no loop
+  Mask apart(p.vars.size()), repeat(boundary);  // apart: read by an operation outside of loops
   for (std::size_t v = 0; v < price.size(); ++v)
     if (!varies[v]) price[v] = 0;
   for (int v : in)
@@ -210,8 +212,9 @@ Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies,
   }
   return repeat;
 }
-/// One joint Program (inputs, cotangents) -> (outputs, gradients): Tape over Stage records the forward instructions first. What the
-/// backward part reads of the forward part is a residual if the policy keeps it, else its instruction is repeated in the backward Program.
+/// One joint Program (inputs, cotangents) -> (outputs, gradients): Tape over Stage records the forward instructions
+/// first. A forward value that the backward part reads is a residual if the policy keeps it; else its instruction is
+/// repeated in the backward Program.
 Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) {
   Stage s(current());
   Tape tape(&s);

@@ -1,5 +1,5 @@
-// Attention and its gradient: primitives over the tiled kernel (kernels/attention.h), and the public function. The gradient's own
-// derivative is a composite with the scores in memory.
+// Attention and its gradient: primitives over the tiled kernel (kernels/attention.h), and the public function. The
+// gradient's own derivative is a composite with the scores in memory.
 #include "bora/kernels/attention.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
@@ -11,7 +11,7 @@
 namespace bora::ops {
 namespace {
 Dtype computed_in(Dtype d) { return d == f64 ? f64 : f32; }
-/// Where the optional inputs are, behind the first `n`; 0: absent.
+/// Positions of the optional inputs, after the first `n`; 0: absent.
 struct Extras {
   std::size_t mask = 0, bias = 0, query_segments = 0, key_segments = 0, key = 0, row = 0, end;
   Extras(const Attention& p, std::size_t n) : end(n) {
@@ -54,14 +54,14 @@ struct Labels {
   Dims q() const { return (*this)({kNone, k, g, kNone}); }
   Dims kv() const { return (*this)({kNone, k, kNone}); }
   Dims rows() const { return (*this)({k, g, kNone}); }
-  /// Dimensions of size 1 of an optional input stand for all.
+  /// An optional input is broadcast along its dimensions of size 1.
   static Dims of(const Type& t, Dims d) {
     for (std::size_t i = 0; i < d.size(); ++i)
       if (t.shape[i] == 1) d[i] = kNone;
     return d;
   }
 };
-/// Calls f(input, its type must have this dtype, sizes it may have) for every optional input.
+/// Calls f(input, required dtype, allowed sizes) for every optional input.
 template <class F> void for_each_extra(const Extras& x, const Sizes& s, Dtype bias, F f) {
   Dims all{s.K, s.G, s.S, s.T};
   if (x.mask) f(x.mask, boolean, all);
@@ -95,7 +95,7 @@ std::vector<Dims> input_labels(const Attention& p, const Types& in, std::vector<
   put(x.row, {l.k, l.g});
   return main;
 }
-/// One more leading dimension: the first `n` inputs (and those of `whole`) have it, an optional one that is not mapped is 1 there.
+/// Adds a leading dimension: the first `n` inputs (and `whole`) get it in full, an unmapped optional input has size 1.
 std::vector<Mapped> lifted(const PrimitivePtr& p, const std::vector<Mapped>& in, std::size_t n, std::size_t whole,
                            const BatchRules& rules) {
   Arrays a;
@@ -106,7 +106,7 @@ std::vector<Mapped> lifted(const PrimitivePtr& p, const std::vector<Mapped>& in,
   return r;
 }
 
-/// What the kernel is told. Lives beside its offsets.
+/// The kernel's arguments. Lives beside its offsets.
 struct Prepared {
   kernels::AttentionCall call{};
   std::vector<Dims> offsets;
@@ -133,7 +133,7 @@ struct Prepared {
     Extras x(p, n);
     offsets.reserve(6);
     using Extra = kernels::AttentionCall::Extra;
-    /// steps: the strides that the dimensions behind the batch have.
+    /// steps: the strides of the dimensions after the batch.
     auto put = [&](std::size_t i, Extra& e, std::initializer_list<std::int64_t Extra::*> steps) {
       if (!i) return;
       auto strides = strides_of(in[i].type.shape);
@@ -186,7 +186,7 @@ Cost Attention::cost(const Types& in, const Types& out) const { return cost_of(*
 Arrays Attention::vjp(const Vjp& v) const {
   auto dtype = v.out[1].dtype();
   auto d_out = v.ct[0].defined() ? v.ct[0] : zeros(v.out[0].shape(), v.out[0].dtype());
-  // Of a weight w comes back w (d_w - delta), where delta = sum of w d_w = d_out . out; lse takes part as one more weight.
+  // A weight w propagates w (d_w - delta), where delta = sum of w d_w = d_out . out; lse counts as one more weight.
   auto delta = moveaxis(sum(d_out.astype(dtype) * v.out[0].astype(dtype), -1), v.in[0].ndim() - 4, -1);
   if (v.ct[1].defined()) delta = delta - v.ct[1];
   Extras x(*this, 3);
@@ -242,7 +242,7 @@ std::optional<std::vector<Sharded>> AttentionGrad::shard(const std::vector<Shard
   return r;
 }
 std::vector<Mapped> AttentionGrad::batch(const std::vector<Mapped>& in, const BatchRules& rules) const {
-  return lifted(primitive(*this), in, 6, bias ? Extras(of, 6).bias : 0, rules);  // each its own gradient of the bias
+  return lifted(primitive(*this), in, 6, bias ? Extras(of, 6).bias : 0, rules);  // each with its own bias gradient
 }
 
 namespace {
@@ -264,7 +264,7 @@ struct Dense {
                     lead + 1);
   }
 };
-/// a + b, where either may be zero, which is undefined.
+/// a + b; an undefined operand is zero.
 Array plus(const Array& a, const Array& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 Array summed_to(Array x, const Shape& shape) {
   Dims over;
@@ -273,8 +273,8 @@ Array summed_to(Array x, const Shape& shape) {
   return over.empty() ? x : sum(x, over, {.keepdims = true});
 }
 }  // namespace
-/// The gradient is <d_out, tangent of the output> differentiated by the inputs, lse and delta being inputs of their own. With
-/// a = the tangent of the scores, h = d (weights), ds = w (h - delta): L = <a, ds> + <dropped w, d_out cv>.
+/// The gradient is <d_out, tangent of the output> differentiated by the inputs, lse and delta being inputs of their
+/// own. With a = the tangent of the scores, h = d (weights), ds = w (h - delta): L = <a, ds> + <dropped w, d_out cv>.
 Arrays AttentionGrad::vjp(const Vjp& v) const {
   constexpr double inf = std::numeric_limits<double>::infinity();
   Extras x(of, 6);
@@ -306,10 +306,11 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
     };
     also(lift(v.in[x.query_segments], -1) == lift(v.in[x.key_segments], -2));
   }
-  auto below = t - where(lse == -inf, 0, lse);  // masked before exp: above lse that is inf, which no derivative of where hides
+  // masked before exp: for scores above lse exp is inf, which the derivative of where does not hide
+  auto below = t - where(lse == -inf, 0, lse);
   auto w = exp(attends.defined() ? where(attends, below, -inf) : below);
   Array drop;
-  if (x.key) {  // what attention itself draws, made visible: equal weights, and values that each point at one key
+  if (x.key) {  // recovers attention's own draw: equal weights, and one-hot values
     auto unit = eye(s.T, type), one = broadcast_to(reshape(unit, {s.T, 1, s.T}), Sizes::with(s.batch, {s.T, s.K, s.T}));
     Attention plain{.scale = 0, .keep = of.keep};
     auto drawn = call(plain, {q, k, one, v.in[x.key], v.in[x.row]})[0];  // [B.., S, K, G, T]
@@ -317,8 +318,8 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   }
   auto dropped = [&](const Array& a) { return drop.defined() ? a * drop : a; };
   auto h = dropped(m.scores(d_out, val)), ds = w * (h - delta);
-  auto product =
-      plus(cq.defined() ? m.scores(cq, k) : Array(), ck.defined() ? m.scores(q, ck) : Array());  // of tangents
+  // scores of the tangents
+  auto product = plus(cq.defined() ? m.scores(cq, k) : Array(), ck.defined() ? m.scores(q, ck) : Array());
   if (product.defined()) product = product * of.scale;
   auto a = product.defined() && slope.defined() ? product * slope : product;
   if (cb.defined()) a = plus(a, broadcast_to(cb, score.shape()));
@@ -351,7 +352,7 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   return r;
 }
 
-// ---- samples: every option, in f64 --------------------------------------------------------------------------------------
+// ---- samples: every option, in f64 ----------------------------------------------------------------------------------
 namespace {
 struct Case {
   Attention p;
@@ -372,7 +373,7 @@ std::vector<Case> cases() {
           {{.scale = 1, .left = 1, .right = 0, .soft_cap = 0.8}, plain()},
           {{.scale = 1, .mask = true}, with({random_values({1, 1, 3, 3}, 0, 2, 7, boolean)})},
           {{.scale = 1, .right = 0, .soft_cap = 1.5, .bias = true}, with({some({2, 1, 1, 3}, 8)})},
-          {{.scale = 1, .bias = true},  // a bias that batch and queries share
+          {{.scale = 1, .bias = true},  // a bias shared by batch and queries
            {some({2, 3, 1, 2, 2}, 4), some({2, 4, 1, 2}, 5), some({2, 4, 1, 3}, 6), some({1, 1, 2, 1, 4}, 9)}},
           {{.scale = 1, .segments = true}, with({values({3}, {0, 0, 1}, i32), values({3}, {0, 1, 1}, i32)})},
           {{.scale = 1, .keep = 0.7f}, with({from_bytes({{}, Dtype::key}, words), values({2, 1}, {0, 1}, i64)})}};
@@ -418,7 +419,7 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   auto dtype = q.dtype(), computed = dtype == f64 ? f64 : f32;
   auto G = H / K;
   auto batch = Shape(Dims(q.type().shape.begin(), q.type().shape.begin() + lead));
-  /// `batch` of ones where x has fewer dimensions, then `tail`; the dimension of heads becomes two.
+  /// x as `batch` (ones where x has fewer dimensions), then `tail`; the dimension of heads is split in two.
   auto shaped = [&](const Array& x, std::string_view what, const Dims& tail, bool heads) {
     auto full = batch;
     full.append(Shape(tail));

@@ -34,13 +34,13 @@ Array Cast::vjp(const Vjp& v) const {
   auto from = v.in[0].dtype();
   return is_float(from) && is_float(dtype) ? v.ct[0].astype(from) : Array{};
 }
-/// Pending sums pass where the cast rounds nothing: else they would be rounded before they are added.
+/// Pending sums pass only through exact casts: others would round before the addition.
 Factors Cast::factors(const Types& in) const {
   bool exact = is_float(in[0].dtype) && is_float(dtype) && dtype_size(dtype) >= dtype_size(in[0].dtype);
   return elementwise_factors(in, exact ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
 }
 Cast Cast::lift(std::int64_t) const { return *this; }
-/// f64 stays f64 where derivatives are tested: differences of rounded numbers say nothing.
+/// Samples with derivatives stay f64: finite differences of rounded numbers are useless.
 Samples<Cast> Cast::samples() {
   return {{{f64}, {random_values({2, 3}, -4, 4, 1)}},
           {{i32}, {random_values({2, 3}, -4, 4, 2)}},

@@ -1,4 +1,5 @@
-// Collectives as primitives; each owns its start, its scratch memory and its layout on the wire. Eval talks to the other ranks; a vmap with that axis_name turns them into array operations.
+// Collectives as primitives; each owns its start, its scratch memory and its layout on the wire. Eval communicates with
+// the other ranks; a vmap with that axis_name turns them into array operations.
 #include "bora/ops/collective_primitives.h"
 #include <algorithm>
 #include <numeric>
@@ -21,7 +22,7 @@ void only(std::string_view op, const MeshAxes& axes, const BatchRules& b) {
   check<ShardError>(axes.size() == 1, op, ": axis '", b.axis_name,
                     "' of a vmap cannot be combined with other axes here");
 }
-/// Dimension dim of size a * b as two, and back.
+/// Splits dimension dim of size a * b in two, and merges it again.
 Array with_dim(const Array& x, std::int64_t dim, std::int64_t a, std::int64_t b) {
   auto s = x.shape();
   s[at(dim)] = a;
@@ -43,7 +44,7 @@ std::uint64_t hash_text(const std::string& s) {  // FNV-1a: the same on every ra
   for (unsigned char c : s) h = (h ^ c) * 1099511628211ull;
   return h;
 }
-/// A collective that is about to start: kind and counts are to be set, memory may be moved to scratch.
+/// A collective being set up: its primitive sets kind and counts, and may move memory to scratch.
 struct Start {
   Communicator& communicator;
   CollectiveCall call;
@@ -62,7 +63,7 @@ void run_collective(const Primitive& p, Inputs in, Outputs out) {
   start_collective(p, collective_words(p, ti[0].dtype), in, out, scratch.get()).wait();
 }
 
-/// How members are combined, in words: it is quoted when ranks disagree.
+/// The reduction, as quoted in errors when ranks disagree.
 struct Kind {
   Reduction value;
   operator std::string_view() const {
@@ -91,7 +92,9 @@ struct AllReduce {
     Array y = in[0].value;
     if (in[0].axis < 0) y = kind.value == Reduction::sum ? y * b.size : y;
     else
-      y = kind.value == Reduction::sum ? sum(y, in[0].axis) : kind.value == Reduction::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
+      y = kind.value == Reduction::sum   ? sum(y, in[0].axis)
+          : kind.value == Reduction::max ? amax(y, in[0].axis)
+                                         : amin(y, in[0].axis);
     return {{rest.empty() ? y : all_reduce(y, rest, kind.value, of), -1}};
   }
   std::optional<CollectiveParams> params() const {
@@ -213,14 +216,14 @@ struct AllToAll {
     if (!captures(axes, b)) return b.lifted(primitive(lift(b.size)), in);
     only(name, axes, b);
     auto x = b.front(in[0]);
-    auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1,
-                      0);  // new row, old row, ...
+    // new row, old row, ...
+    auto y = moveaxis(with_dim(x, split_dim + 1, b.size, x.shape(split_dim + 1) / b.size), split_dim + 1, 0);
     return {{merged(moveaxis(y, 1, 1 + concat_dim), 1 + concat_dim), 0}};
   }
   bool packs_operand(const Types&) const { return true; }
   bool unpacks_result(const Types&) const { return true; }
   std::size_t scratch_bytes(const Types& in, const Types& out) const { return in[0].nbytes() + out[0].nbytes(); }
-  /// What goes to member k is split part k of dimension split_dim; what comes from k fills its part of concat_dim.
+  /// Member k is sent part k of split_dim; its data fills part k of concat_dim.
   StartedCollective start(Start s) const {
     auto part = my_part(name, axes);
     auto sv = around(s.in.type.shape, split_dim);
@@ -271,7 +274,7 @@ struct Permute {
     return s.now();
   }
 };
-/// The two ways in which the rank enters a Program: scalars that are known when it runs and not before.
+/// The two primitives through which the rank enters a Program: scalars known only when it runs.
 struct AxisIndex {
   MeshAxes axes;
   static constexpr std::string_view name = "axis_index";
@@ -298,7 +301,7 @@ struct BlockStart {
     *out[0].as<std::int32_t>() = static_cast<std::int32_t>(begin(axes, next) - begin(within, 0));
   }
 };
-/// f(p as the collective it is); `otherwise` if it is none.
+/// f(p as its collective type); `otherwise` if p is no collective.
 template <class R, class F> R as_collective(const Primitive& p, R otherwise, F f) {
   if (auto* c = as<AllReduce>(p)) return f(*c);
   if (auto* c = as<AllGather>(p)) return f(*c);

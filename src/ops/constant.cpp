@@ -59,7 +59,7 @@ Samples<Constant> Constant::samples() {
 namespace bora {
 Array constant(Scalar value, Dtype dtype) { return call_one(ops::Constant{ops::checked(value, dtype), dtype}, {}); }
 Array full_of(const Type& type, Scalar value) {
-  if (current() == eval_interpreter()) {  // nobody is watching: one fill instead of two operations
+  if (current() == eval_interpreter()) {  // no transform is active: one fill instead of two operations
     auto bits = ops::bits_of(ops::checked(value, type.dtype), type.dtype);
     auto b = new_buffer(type);
     kernels::fill(b.data, type.size(), dtype_size(type.dtype), bits);

@@ -20,7 +20,7 @@ Literal::Literal(std::initializer_list<Literal> rows) : shape{rows.size()} {
 }
 void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
   auto n = static_cast<std::int64_t>(size);
-  if (to.shape.size() == depth) to.shape.push_back(n);  // the first list at this depth says the size
+  if (to.shape.size() == depth) to.shape.push_back(n);  // the first list at this depth sets the size
   else
     check<ShapeError>(to.shape[depth] == n, "array: rows of different lengths: ", to.shape[depth], " and ", n,
                       " at depth ", depth);
@@ -51,7 +51,7 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
 constexpr std::string_view kTooMany = " are more numbers than any memory holds";
 Array from_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Dtype dtype) {
   check<ValueError>(step != 0, "arange: the step is 0");
-  // Unsigned: from the smallest to the largest i64 is a distance that i64 does not hold.
+  // Unsigned: the distance from the smallest to the largest i64 overflows i64.
   auto U = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
   bool empty = step > 0 ? start >= stop : start <= stop;
   auto last = empty ? 0 : step > 0 ? (U(stop) - U(start) - 1) / U(step) : (U(start) - U(stop) - 1) / (0 - U(step));
@@ -82,7 +82,8 @@ Array from_range(double start, double stop, double step, Dtype dtype) {
 namespace {
 const Shape& checked(std::string_view what, const Shape& shape, Dtype dtype) {
   for (auto n : shape) check<ShapeError>(n >= 0, what, ": sizes must not be negative, got ", shape);
-  check<DtypeError>(dtype != Dtype::key, what, ": a random key is not a number; use random::split(random::key(seed), n)");
+  check<DtypeError>(dtype != Dtype::key, what,
+                    ": a random key is not a number; use random::split(random::key(seed), n)");
   return shape;
 }
 }  // namespace
@@ -127,7 +128,7 @@ Array one_hot(const Array& indices, std::int64_t n, Dtype dtype) {
   check<ValueError>(n >= 0, "one_hot: n is the number of classes and must not be negative, got ", n);
   auto shape = indices.shape();
   shape.push_back(n);
-  auto wide = promote(indices.dtype(), i32);  // u8 does not count to n
+  auto wide = promote(indices.dtype(), i32);  // u8 cannot count to n
   auto i = broadcast_in_dim(indices.astype(wide), shape, ops::range_of(indices.ndim()));
   return (i == iota(shape, indices.ndim(), wide)).astype(dtype);
 }

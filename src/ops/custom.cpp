@@ -10,7 +10,7 @@ struct Definition {
   std::string name;
   CustomOp op;
 };
-/// Prints and hashes as its name, is equal to itself only.
+/// Prints and hashes as its name, is equal only to itself.
 class Handle {
  public:
   explicit Handle(std::shared_ptr<const Definition> d) : d_(std::move(d)) {}

@@ -22,7 +22,7 @@ inline Dims pick(const Dims& s, const Dims& d) {
 }
 inline Shape pick(const Shape& s, const Dims& d) { return pick(s.dims(), d); }
 inline std::int64_t product(const Dims& s, std::int64_t from, std::int64_t to) {
-  std::int64_t n = 1;  // overflows beside a dimension of size 0 only, where the whole is 0
+  std::int64_t n = 1;  // overflows only beside a dimension of size 0, where the whole is 0
   for (auto i = from; i < to; ++i) __builtin_mul_overflow(n, s[at(i)], &n);
   return n;
 }
@@ -45,7 +45,7 @@ inline Around around(const Shape& s, std::int64_t axis) {
   if (volume(s) == 0) return {0, s[at(axis)], 0};
   return {product(s, 0, axis), s[at(axis)], product(s, axis + 1, nd)};
 }
-/// Where a mapped axis ends up when the dimensions of an operation are numbered without it.
+/// Dimension d of an operation without the mapped axis, numbered with it.
 inline std::int64_t past(std::int64_t d, std::int64_t mapped) { return mapped >= 0 && d >= mapped ? d + 1 : d; }
 inline Dims past(Dims d, std::int64_t mapped) {
   for (auto& x : d) x = past(x, mapped);

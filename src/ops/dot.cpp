@@ -42,7 +42,8 @@ Type DotGeneral::infer(const Types& in) const {
 }
 
 namespace {
-/// Some dimensions of an operand, walked row-major in the given order, as one dimension with one stride; none where that is impossible.
+/// Dimensions of an operand, row-major in the given order, collapsed into one with one stride; none if they do not
+/// collapse.
 struct Group {
   std::int64_t size, stride;
 };
@@ -58,10 +59,11 @@ std::optional<Group> collapse(const Shape& shape, const Dims& strides, const Dim
   return g;
 }
 bool lie_together(const Shape& shape, const Dims& dims) { return collapse(shape, strides_of(shape), dims).has_value(); }
-/// A matrix with rows x and columns y can be read where it lies if one of the strides is 1, or its extent is.
+/// gemm reads a matrix with rows x and columns y in place if one of the strides is 1, or its extent is.
 bool readable(const Group& x, const Group& y) { return x.stride == 1 || y.stride == 1 || x.size == 1 || y.size == 1; }
 
-/// One operand as batch x rows x columns. Batch dimensions that do not collapse stay a list that the caller walks.
+/// One operand as batch x rows x columns. Batch dimensions that do not collapse stay a list for the caller to iterate
+/// over.
 struct Operand {
   Dims batch_strides;
   Group rows{1, 0}, columns{1, 0};
@@ -83,7 +85,7 @@ Operand operand(const Shape& shape, const Dims& batch, const Dims& rows, const D
   o.batch_strides.assign(s.begin(), s.begin() + nb);
   return o;
 }
-/// The memory of an operand as gemm reads it: its own or, kept by `copy`, a copy in another order.
+/// The memory of an operand as gemm reads it: its own, or a copy in another order, which `copy` owns.
 const void* memory_of(const Operand& o, const InputView& x, std::shared_ptr<void>& copy) {
   if (o.moved.empty()) return x.data;
   auto& shape = x.type.shape;
@@ -93,7 +95,7 @@ const void* memory_of(const Operand& o, const InputView& x, std::shared_ptr<void
                 dtype_size(x.type.dtype));
   return copy.get();
 }
-/// Strides that gemm accepts: an extent of 1 leaves its stride open, and an unreadable pair cannot occur.
+/// Strides that gemm accepts: a dimension of extent 1 may have any stride; unreadable pairs do not occur.
 struct Strides {
   std::int64_t row, col;
 };
@@ -104,7 +106,7 @@ Strides tidy(const Group& rows, const Group& columns) {
   if (rows.size == 1 && columns.size == 1) s = {1, 1};
   return s;
 }
-/// A product as one call of gemm for each index of `outer`, the batch dimensions that are not one dimension for both operands.
+/// A product as one call of gemm per index of `outer`, the batch dimensions that do not collapse in both operands.
 struct Calls {
   Operand a, b;
   Shape outer;
@@ -116,7 +118,8 @@ Calls calls_of(const DotGeneral& p, const Type& a, const Type& b) {
           {},
           {}};
   auto sizes = pick(a.shape, p.batch_a);
-  // The longest tail of batch dimensions that is one dimension for both operands goes into one call; the rest is walked.
+  // The longest tail of batch dimensions that collapses in both operands goes into one call; the others are iterated
+  // over.
   std::size_t inner = sizes.size();
   Group ga{1, 0}, gb{1, 0};
   for (; inner > 0; --inner) {
@@ -171,8 +174,8 @@ Cost DotGeneral::cost(const Types& in, const Types& out) const {
   return c;
 }
 namespace {
-/// The derivative with respect to x, one of the operands: ct contracted with the other over the other's free dimensions. ct holds batch,
-/// free of x, free of other (x_first) or batch, free of other, free of x.
+/// The gradient of operand x: ct contracted with the other operand over its free dimensions. ct holds batch, free of x,
+/// free of other (x_first) or batch, free of other, free of x.
 Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Array& other, const Dims& batch_x,
                        const Dims& batch_o, const Dims& contract_x, const Dims& contract_o) {
   auto nb = static_cast<std::int64_t>(batch_x.size());
@@ -183,7 +186,8 @@ Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Arra
   auto sorted = contract_o;
   std::sort(sorted.begin(), sorted.end());
   auto ct_free_o = range_of(no, x_first ? nb + nx : nb);
-  /// Where dimension d of x is in a product whose free dimensions of x begin at fx and whose contracted ones begin at fc.
+  /// The position of each dimension of x in a product whose free dimensions of x begin at fx and whose contracted ones
+  /// begin at fc.
   auto order = [&](std::int64_t fx, std::int64_t fc) {
     Dims perm;
     for (std::int64_t d = 0; d < x.ndim(); ++d) {
@@ -193,7 +197,7 @@ Array operand_gradient(const Array& ct, bool x_first, const Array& x, const Arra
     }
     return perm;
   };
-  // Whichever order of operands needs no transpose.
+  // Take the order of operands that needs no transpose.
   if (auto perm = order(nb + nc, nb); identity(perm))
     return dot_general(other, ct, {batch_o, range_of(nb), free_o, ct_free_o});
   return transpose(dot_general(ct, other, {range_of(nb), batch_o, ct_free_o, free_o}), order(nb, nb + nx));
@@ -213,7 +217,7 @@ Factors DotGeneral::factors(const Types& in) const {
   for (auto d : fb) b[at(d)] = fresh[at(d)];
   return {{a, b}, {joined(joined(batch_a, free_a(na)), pick(fresh, fb))}, {0, 1}};
 }
-/// Nothing moves: both mapped, it is one more batch dimension; one mapped, one more free dimension.
+/// No transpose: the axis is one more batch dimension if both operands are mapped, one more free dimension if one is.
 std::vector<Mapped> DotGeneral::batch(const std::vector<Mapped>& in, const BatchRules&) const {
   auto ma = in[0].axis, mb = in[1].axis;
   DotGeneral d{past(batch_a, ma), past(batch_b, mb), past(contract_a, ma), past(contract_b, mb)};
@@ -247,7 +251,7 @@ Dims normalized(const Dims& dims, std::int64_t ndim) {
   for (auto d : dims) r.push_back(normalize_axis("dot_general", d, ndim));
   return r;
 }
-/// Nothing is contracted: every element of one with every element of the other. Elementwise operations fuse with what reads the product.
+/// An outer product: no dimension is contracted. Written elementwise, so that it fuses with its readers.
 Array product_of_all(const Array& a, const Array& b, const ops::DotGeneral& p) {
   auto free_a = p.free_a(a.ndim()), free_b = p.free_b(b.ndim());
   auto with_ones = [](const Array& x, const Dims& batch, const Dims& free, std::size_t before, std::size_t after) {
@@ -259,9 +263,9 @@ Array product_of_all(const Array& a, const Array& b, const ops::DotGeneral& p) {
   };
   return with_ones(a, p.batch_a, free_a, 0, free_b.size()) * with_ones(b, p.batch_b, free_b, free_a.size(), 0);
 }
-/// p with the contracted pairs in the order in which most of an operand is walked straight on: that of a, or of b. It is chosen here, where
-/// the product is written, and kept from then on: the sum runs over the pairs in this order, also where a pass lets the product read an
-/// operand as it lies before a transpose, so that the bits stay.
+/// p with the contracted pairs in the order of a or of b, whichever makes more of the operands contiguous. The order is
+/// chosen here, where the product is written, and kept: sums run over the pairs in it even where a pass lets the
+/// product read an operand from before a transpose, so that results stay bit-identical.
 ops::DotGeneral in_good_order(const ops::DotGeneral& p, const Type& a, const Type& b) {
   auto by = [&](const Dims& key) {
     auto order = range_of(static_cast<std::int64_t>(key.size()));
@@ -283,7 +287,7 @@ Array dot_general(const Array& a, const Array& b, const DotDims& d) {
                     normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
   auto x = a.astype(in), z = b.astype(in);
   if (p.contract_a.empty() && is_float(in)) {
-    p.infer({x.type(), z.type()});  // refuses what does not fit
+    p.infer({x.type(), z.type()});  // throws if sizes differ
     return product_of_all(x, z, p);
   }
   if (p.contract_a.size() > 1) {
@@ -291,7 +295,7 @@ Array dot_general(const Array& a, const Array& b, const DotDims& d) {
     p = in_good_order(p, x.type(), z.type());
   }
   auto y = call_one(p, {x, z});
-  return y.astype(dtype);  // NumPy: of booleans any of all, not how many
+  return y.astype(dtype);  // NumPy: booleans give any(..), not a count
 }
 Array matmul(const Array& a, const Array& b) {
   auto na = a.ndim(), nb = b.ndim();
@@ -299,7 +303,8 @@ Array matmul(const Array& a, const Array& b) {
                     b.shape(), "; use *");
   auto inner_a = na - 1, inner_b = std::max<std::int64_t>(0, nb - 2);
   if (na <= 2 || nb <= 2) {
-    // No batch on one side: its dimensions are free ones of the product. It checks the sizes: it knows whose parameters they are.
+    // One side has no batch: the other's batch dimensions are free ones. The sizes are checked in dot_general, whose
+    // errors name the parameters.
     auto y = dot_general(a, b, {{}, {}, {inner_a}, {inner_b}});
     return nb > 2 ? moveaxis(y, 0, na == 1 ? 0 : -2) : y;
   }

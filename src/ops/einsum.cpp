@@ -1,4 +1,5 @@
-// einsum: labels, diagonals, sums over what nobody needs, then pairs of operands, the pair with the smallest result first.
+// einsum: labels, diagonals, sums over labels used only once, then pairs of operands, the pair with the smallest result
+// first.
 #include <map>
 #include <sstream>
 #include "bora/ops/elementwise.h"
@@ -75,7 +76,7 @@ Equation parse(std::string_view equation, const Arrays& operands) {
       as_words = as_words && std::find(known.begin(), known.end(), w) != known.end();
   auto split = as_words ? words : letters;
   Equation e;
-  std::int64_t most = 0;  // dimensions under the dots; they are counted from the last
+  std::int64_t most = 0;  // dimensions under the ellipsis, numbered from the last
   auto dotted = [&](std::int64_t from_last) { return e.label("..." + std::to_string(from_last)); };
   for (std::size_t i = 0; i < terms.size(); ++i) {
     auto axes = split(terms[i]);
@@ -91,7 +92,7 @@ Equation parse(std::string_view equation, const Arrays& operands) {
     if (std::count(axes.begin(), axes.end(), kDots)) most = std::max(most, under);
     e.in.push_back(l);
   }
-  if (arrow == equation.npos) {  // NumPy's rule: dots, then what occurs once, in alphabetical order
+  if (arrow == equation.npos) {  // NumPy's rule: the ellipsis, then labels that occur once, in alphabetical order
     for (auto k = most; k-- > 0;) e.out.push_back(dotted(k));
     std::map<std::string, Label> once;
     for (std::size_t n = 0; n < e.names.size(); ++n) {
@@ -118,7 +119,7 @@ Equation parse(std::string_view equation, const Arrays& operands) {
   return e;
 }
 
-/// Dimensions a < b of equal size as one, in place of a: elements i, i of a square are n + 1 apart.
+/// Merges dimensions a < b of equal size n, in place of a: elements (i, i) of a square are n + 1 apart.
 Array diagonal_of(const Array& x, std::int64_t a, std::int64_t b) {
   auto n = x.shape(a);
   auto y = moveaxis(moveaxis(x, b, -1), a, -2);
@@ -132,7 +133,7 @@ void drop(Term& t, const Dims& dims) {
   for (auto d : ops::others(static_cast<std::int64_t>(t.labels.size()), dims)) l.push_back(t.labels[at(d)]);
   t.labels = l;
 }
-/// Sums over what is not kept.
+/// Sums over labels that are not in `keep`.
 Term summed(Term t, const Labels& keep) {
   Dims gone;
   for (std::size_t i = 0; i < t.labels.size(); ++i)
@@ -143,7 +144,7 @@ Term summed(Term t, const Labels& keep) {
   }
   return t;
 }
-/// Diagonals, and sums over what is not kept.
+/// Diagonals, and sums over labels that are not in `keep`.
 Term simplified(Term t, const Labels& keep) {
   for (std::size_t i = 0; i < t.labels.size(); ++i) {
     for (std::size_t j = i + 1; j < t.labels.size();) {
@@ -160,7 +161,7 @@ Term simplified(Term t, const Labels& keep) {
 std::int64_t size_of(const Term& t, Label l) {
   return contains(t.labels, l) ? t.value.shape(position(t.labels, l)) : 1;
 }
-/// x without the dimensions of size 1 that y has longer.
+/// x without its dimensions of size 1 that are larger in y.
 Term unstretched(Term x, const Term& y) {
   Dims ones;
   for (std::size_t i = 0; i < x.labels.size(); ++i)
@@ -185,7 +186,7 @@ Dims places(const Term& t, const Labels& labels) {
   for (auto l : labels) d.push_back(position(t.labels, l));
   return d;
 }
-/// Dimensions in the order of `labels`, with 1 for those it lacks.
+/// Dimensions in the order of `labels`, 1 for missing ones.
 Array spread(const Term& t, const Labels& labels) {
   Dims perm;
   Shape s;
@@ -195,12 +196,13 @@ Array spread(const Term& t, const Labels& labels) {
   }
   return reshape(transpose(t.value, perm), s);
 }
-/// The product of two terms, summed over what nobody else needs. `wanted`: the order of the result, where there is a choice.
+/// The product of two terms, summed over labels that no other term needs. `wanted`: the order of the result, where
+/// there is a choice.
 Term contracted(Term x, Term y, const Labels& keep, const Labels& wanted) {
   x = unstretched(std::move(x), y);
   y = unstretched(std::move(y), x);
   auto needed = [&](const Term& other) { return ops::joined(keep, other.labels); };
-  x = summed(std::move(x), needed(y));  // a dimension that only one of them has, now that 1s have gone
+  x = summed(std::move(x), needed(y));  // labels that only one term has, now that 1s are gone
   y = summed(std::move(y), needed(x));
   Labels batch, gone, free_x, free_y;
   for (auto l : x.labels) (contains(y.labels, l) ? contains(keep, l) ? batch : gone : free_x).push_back(l);
@@ -211,7 +213,7 @@ Term contracted(Term x, Term y, const Labels& keep, const Labels& wanted) {
     auto all = in_order_of(ops::joined(ops::joined(batch, free_x), free_y), wanted);
     return {spread(x, all) * spread(y, all), all};
   }
-  auto first = [&](const Labels& l) {  // where the result wants a term's own dimensions
+  auto first = [&](const Labels& l) {  // position of a term's own dimensions in the result
     auto p = position(wanted, l.empty() ? -1 : l.front());
     return l.empty() ? static_cast<std::ptrdiff_t>(wanted.size()) : p;
   };
@@ -243,7 +245,7 @@ Array einsum_flat(std::string_view equation, const Arrays& operands) {
       if (known == 1) known = n;
     }
   }
-  bool logical = dtype == boolean;  // NumPy: any of all; counted on the way
+  bool logical = dtype == boolean;  // NumPy: any(..); sums count in between
   if (logical) dtype = i32;
   std::vector<Term> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {

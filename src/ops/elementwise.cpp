@@ -1,4 +1,4 @@
-// What elementwise primitives share, and those of one operand: one block each.
+// Shared code of elementwise primitives, and the primitives of one operand: one block each.
 #include "bora/ops/elementwise.h"
 #include <mutex>
 #include <numbers>
@@ -27,7 +27,7 @@ Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in)
 }
 
 void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const OutputView& out) {
-  static thread_local kernels::LoopArgs args;  // large: cleared once, then only the used corner is written
+  static thread_local kernels::LoopArgs args;  // large: zeroed once, then only the entries in use are written
   args.ndim = 1;
   args.extent[0] = n;
   std::size_t o = 0;
@@ -174,7 +174,7 @@ struct Bell : Defaults {
   static constexpr double lo = -2;
   static Array dx(A x, A y, A ct) { return -(ct * (x * y)); }
 };
-/// exp(-x^2), which exp() would get from a rounded x^2.
+/// exp(-x^2), more exact than exp() of a rounded x^2.
 Array bell_squared(A x) {
   auto y = apply<Bell>(x);
   return y * y;

@@ -49,7 +49,7 @@ struct Pow : Defaults {
   static Array da(A a, A b, A, A ct) { return ct * (b * power(a, b - 1)); }
   static Array db(A a, A, A y, A ct) { return ct * (log(select(a == 0, ones_like(a), a)) * y); }
 };
-/// a^b where b holds whole numbers, though of a's dtype: the derivative of a^0 is 0, also at a = 0.
+/// a^b for whole numbers b stored in a's dtype: the derivative of a^0 is 0, also at a = 0.
 struct PowWhole : Pow {
   static constexpr std::string_view name = "pow_whole";
   static Array da(A a, A b, A, A ct) {
@@ -170,7 +170,7 @@ struct Clamp : Defaults {
 
 // ---- operands become alike
 // ----------------------------------------------------------------------------------------------
-/// Two operands that are alike: the caller's own (a handle is not copied for nothing), or what was made of them.
+/// Two operands of one type: the caller's own (no handle is copied), or conversions of them.
 struct Two {
   Array made_a, made_b;
   const Array &a, &b;
@@ -223,7 +223,7 @@ Array floor_quotient(const Two& t) {
   auto &a = t.a, &b = t.b;
   auto r = apply<Rem>(a, b);
   auto q = is_float(a.dtype()) ? (a - r) / b : apply<Div>(a, b);
-  auto low = (r != 0) & ((r < 0) != (b < 0));  // rounded towards zero, from above
+  auto low = (r != 0) & ((r < 0) != (b < 0));  // a negative quotient was rounded up, towards zero
   q = select(low, q - 1, q);
   return is_float(a.dtype()) ? round(select(b == 0, a / b, q)) : q;
 }
@@ -263,8 +263,8 @@ Array to_power(Scalar a, A b) {
   auto t = meet("power", a, b);
   return apply<Pow>(t.a, t.b);
 }
-/// hi + log1p(exp(lo - hi)): equal operands get half the derivative each, at every order. Equal infinities have no
-/// difference: finite numbers take their place, so that no derivative becomes NaN. At inf it is 1 each (JAX's).
+/// hi + log1p(exp(lo - hi)): equal operands get half the derivative each, at every order. The difference of equal
+/// infinities is NaN: finite numbers take their place, so that no derivative becomes NaN. At inf it is 1 each (JAX's).
 Array log_add_exp(const Two& t) {
   auto zero = zeros_like(t.a), half = full_of(t.a.type(), 0.5);
   auto apart = t.a == t.b && !isfinite(t.a);

@@ -31,7 +31,8 @@ Array softplus(const Array& x) {
 Array gelu(const Array& x, const Gelu& options) {
   return in_f32(x, [&](const Array& v) {
     if (!options.approximate) return v * normal_cdf(v);
-    // Hendrycks & Gimpel 2016, arXiv:1606.08415. (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh is nearly -1.
+    // Hendrycks & Gimpel 2016, arXiv:1606.08415. (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh is
+    // nearly -1.
     return v * sigmoid(2 * std::sqrt(2 * std::numbers::inv_pi) * (v + 0.044715 * (v * v * v)));
   });
 }

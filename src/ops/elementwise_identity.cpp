@@ -1,4 +1,4 @@
-// Operations that leave numbers as they are and speak to transforms and passes.
+// Identity operations that act on transforms and passes.
 #include "bora/kernels/move.h"
 #include "ops/support.h"
 
@@ -14,7 +14,7 @@ void StopGradient::eval(Inputs in, Outputs out) const { copy_bytes(in[0], out[0]
 Array StopGradient::vjp(const Vjp&) const { return {}; }
 Factors StopGradient::factors(const Types& in) const { return elementwise_factors(in, {0}); }
 StopGradient StopGradient::lift(std::int64_t) const { return *this; }
-/// Integers: its derivative is zero by decree, which no finite difference confirms.
+/// Integers: the derivative is defined as zero, which finite differences would contradict.
 Samples<StopGradient> StopGradient::samples() { return {{{}, {random_values({2, 3}, -4, 4, 1, i32)}}}; }
 
 Type Name::infer(const Types& in) const { return in[0]; }
@@ -37,7 +37,7 @@ std::vector<Mapped> OptimizationBarrier::batch(const std::vector<Mapped>& in, co
   for (std::size_t i = 0; i < in.size(); ++i) out[i].value = x[i];
   return out;
 }
-/// Blocks and pending sums stay what they are.
+/// Specs and pending sums stay.
 std::optional<std::vector<Sharded>> OptimizationBarrier::shard(const std::vector<Sharded>& in, ShardRules&) const {
   Arrays x;
   for (auto& s : in) x.push_back(s.local);

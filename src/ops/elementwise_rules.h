@@ -1,5 +1,5 @@
 // elementwise_rules.h -- everything that elementwise primitives have in common. A primitive is Elementwise<Tag>; the
-// tag's block says what is its own: name (= the kernel's name), derivatives, what it is linear in, where tests may
+// tag's block holds its own part: name (= the kernel's name), derivatives, the inputs it is linear in, where tests may
 // sample. Private.
 #pragma once
 #include <array>
@@ -9,7 +9,7 @@
 namespace bora::ops {
 /// Checks operands (equal types; the first may be a condition) and gives the result's type.
 Type infer_elementwise(kernels::OpId, std::string_view name, const Types& in);
-/// The kernel of a loop once it has been made. Looking at one takes no lock.
+/// The kernel of a loop, once it has been made. Reading a slot takes no lock.
 using KernelSlot = std::atomic<const kernels::LoopKernel*>;
 /// Makes the kernel, puts it into the slot and keeps it for ever.
 const kernels::LoopKernel& keep_kernel(KernelSlot&, const kernels::Loop&);
@@ -27,7 +27,7 @@ void run_flat(const kernels::LoopKernel&, std::int64_t n, Inputs in, const Outpu
 enum class LinearIn : std::uint8_t { nothing, first, each, all, branches };  // branches: select's two values together
 using A = const Array&;
 
-/// What a tag has unless it says otherwise.
+/// A tag's defaults.
 struct Defaults {
   static constexpr int in_place = 0;  // comparisons, whose result is smaller, say -1
   static constexpr auto linear = LinearIn::nothing;
@@ -89,7 +89,7 @@ template <class F> const PrimitivePtr& the() {
   static const PrimitivePtr p = primitive(Elementwise<F>{});
   return p;
 }
-/// The result of an operation on buffers of one type; empty where that is not so: call() knows what to do or to say.
+/// The result of an operation on buffers of one type; empty for other operands, which call() handles or rejects.
 Array at_once(kernels::OpId, OneOpKernels&, Inputs);
 template <class F, class... X> Array apply(const X&... x) {
   if (evaluates() && (is_buffer(x) && ...)) {
@@ -101,7 +101,7 @@ template <class F, class... X> Array apply(const X&... x) {
 
 /// The dtype of an operation between an Array and a weak number.
 Dtype weak_dtype(Dtype array, Scalar number);
-/// x as a fraction: integers and booleans become f32.
+/// x in a floating dtype: integers and booleans become f32.
 inline Array inexact(A x) { return is_float(x.dtype()) ? x : x.astype(f32); }
 /// The distribution function of the normal distribution, to the last digits on both sides.
 Array normal_cdf(A x);

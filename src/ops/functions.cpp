@@ -12,7 +12,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const Reduce kKeep{.keepdims = true};
-/// exp(x - max): overflow free, and the maximum carries no derivative. Of nothing it is 0: any number would do.
+/// The maximum to subtract before exp, against overflow; it carries no derivative. 0 for no elements: any number would
+/// do.
 Array top(std::string_view what, const Array& x, const Dimensions& axes) {
   auto dims = axes.resolve(what, x.ndim());
   auto shape = x.shape();
@@ -22,7 +23,7 @@ Array top(std::string_view what, const Array& x, const Dimensions& axes) {
 }
 Array finite_or_zero(const Array& x) { return where(isfinite(x), x, 0); }
 Array wide(const Array& x) { return x.dtype() == f64 ? x : x.astype(f32); }
-/// x's numbers, under a derivative too: for answers that have none.
+/// x's numbers, even under a derivative: for results that have none.
 Array numbers(const Array& x) {
   return x.defined() && x.get()->primal_value() ? stop_gradient(x).concrete() : x.concrete();
 }

@@ -35,7 +35,7 @@ Type Take::infer(const Types& in) const {
   return with_shape(in[0], taken_shape(in[0].shape, in[1].shape, axis, batch_dims));
 }
 namespace {
-/// One element per row: no call per row.
+/// Rows of one element: no call per row.
 template <class T>
 void take_elements(const T* in, const std::int32_t* indices, T* out, const IndexDims& d, bool fill, T missing) {
   parallel_for(d.batch * d.m, grain_for(2), [&](std::int64_t begin, std::int64_t end) {
@@ -71,12 +71,12 @@ void Take::eval(Inputs in, Outputs out) const {
   });
 }
 Arrays Take::vjp(const Vjp& v) const {
-  // The gradient of a clamped read lands on the element that was read; what fill made up has none.
+  // The gradient of a clamped read goes to the element read; a filled value has none.
   auto n = v.in[0].shape(axis);
   auto where_to = fill ? v.in[1] : clamped(v.in[1], n);
   return {call_one(Scatter{Write::add, axis, batch_dims}, {zeros_like(v.in[0]), where_to, v.ct[0]}), {}};
 }
-/// Labels of x, of the indices and of what is taken. Only the indexed dimension must be whole.
+/// Labels of x, of the indices and of the result. Only the indexed dimension must be whole.
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims) {
   IndexLabels l{range_of(in[0].ndim()), range_of(batch_dims), {}};
   auto fresh = range_of(in[1].ndim() - batch_dims, in[0].ndim());
@@ -92,7 +92,7 @@ Factors Take::factors(const Types& in) const {
 std::vector<Mapped> Take::batch(const std::vector<Mapped>& in, const BatchRules& b) const {
   auto mx = in[0].axis, mi = in[1].axis;
   auto k = in[1].value.ndim() - batch_dims;  // indices' own dimensions, and the mapped one if there is one
-  if (mi < 0 && mx >= batch_dims) {          // nothing moves
+  if (mi < 0 && mx >= batch_dims) {          // no transpose
     Take t{past(axis, mx), fill, batch_dims};
     return {{call_one(t, {in[0].value, in[1].value}), mx < t.axis ? mx : mx - 1 + k}};
   }
@@ -110,14 +110,16 @@ std::optional<OwnIndices> own_indices(const std::vector<Sharded>& in, ShardRules
   r.local = r.indices.local - block_start(in[0].type.shape[at(axis)], axes);
   return r;
 }
-/// A table split along the taken dimension: each rank takes what it has, and the sum over the ranks is pending.
+/// A table split along the taken dimension: each rank takes the elements of its block, and the sum over the ranks is
+/// pending.
 std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   auto dtype = in[0].type.dtype;
   if (dtype == boolean || dtype == Dtype::key) return {};
   auto own = own_indices(in, s, axis);
   if (!own) return {};
   auto n = in[0].type.shape[at(axis)];
-  // One mesh axis, one use: dimensions of the table and of the indices that are not shared must not meet in the result.
+  // A mesh axis splits one dimension only: unshared dimensions of the table and of the indices must not use the same
+  // one.
   Spec table = in[0].spec, index = own->indices.spec;
   MeshAxes used = own->axes;
   for (std::size_t d = 0; d < table.size(); ++d) {
@@ -135,7 +137,7 @@ std::optional<std::vector<Sharded>> Take::shard(const std::vector<Sharded>& in, 
     local = global - block_start(n, own->axes);
   }
   auto y = call_one(Take{axis, true, batch_dims}, {x.local, local});
-  // Mine, or nobody's: fill's NaN comes from every rank alike.
+  // In this rank's block, or out of range: every rank gives the NaN of fill.
   auto end = block_start(n, own->axes, {}, 1);
   auto mine = (local >= 0 && global < end) || global < 0 || global >= constant(n, i32);
   Dims place = joined(range_of(batch_dims), range_of(own->indices.type.ndim() - batch_dims, axis));
@@ -161,7 +163,7 @@ Array from_front(std::string_view what, const Array& indices, std::int64_t n) {
   check<DtypeError>(is_integer(indices.dtype()), what, ": indices must be integers, got ", indices.dtype());
   check<ShapeError>(n <= std::numeric_limits<std::int32_t>::max(), what, ": positions are i32, and the dimension has ",
                     n, " elements");
-  // Unsigned and 64-bit indices are brought into range before they lose bits.
+  // Unsigned and 64-bit indices are clipped before the cast drops bits.
   auto i = indices;
   if (i.dtype() == u32) i = i.astype(i64);
   if (i.dtype() == i64) i = clip(i, Scalar(-n - 1), Scalar(n));

@@ -1,4 +1,4 @@
-// index_support.h -- what reads and writes at positions have in common. Private.
+// index_support.h -- shared by reads and writes at indices. Private.
 #pragma once
 #include <limits>
 #include <optional>
@@ -20,8 +20,8 @@ struct IndexLabels {
   Dims x, indices, taken;
 };
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims);
-/// Indices counted from where this rank's block of the indexed dimension begins; none if that dimension is not split, or if one of its
-/// mesh axes splits another operand too.
+/// Indices counted from where this rank's block of the indexed dimension begins; none if that dimension is not split,
+/// or if one of its mesh axes splits another operand too.
 struct OwnIndices {
   Sharded indices;
   Array local;
@@ -32,7 +32,7 @@ std::optional<OwnIndices> own_indices(const std::vector<Sharded>& in, ShardRules
 Array clamped(const Array& indices, std::int64_t n);
 /// Indices as i32, negative ones counted from the end.
 Array from_front(std::string_view what, const Array& indices, std::int64_t n);
-/// f(b) for every batch, over threads: each call runs its own loops on the thread that calls.
+/// f(b) for every batch, in parallel: loops inside each call run on its own thread.
 template <class F> void for_each_batch(const IndexDims& d, F&& f) {
   if (d.batch == 1) return f(0);
   parallel_for(d.batch, grain_for(0.5 * static_cast<double>(d.outer * d.m * d.inner)),

@@ -1,4 +1,4 @@
-// Windows whose place is data: dynamic_slice and dynamic_update_slice.
+// Windows at positions given as data: dynamic_slice and dynamic_update_slice.
 #include "bora/kernels/move.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
@@ -8,7 +8,7 @@
 
 namespace bora::ops {
 namespace {
-/// Elements from the beginning of x to that of the window.
+/// Elements from the beginning of x to the beginning of the window.
 std::int64_t window_offset(Inputs starts, const Shape& x, const Shape& window) {
   auto strides = strides_of(x);
   std::int64_t offset = 0;
@@ -40,7 +40,7 @@ bool any_mapped(const std::vector<Mapped>& in, std::size_t from) {
 Array zero_start() { return constant(0, i32); }
 }  // namespace
 
-// ---- dynamic_slice ----------------------------------------------------------------------------------------------------
+// ---- dynamic_slice --------------------------------------------------------------------------------------------------
 Type DynamicSlice::infer(const Types& in) const {
   check_window("dynamic_slice", in, window_sizes, 1);
   return with_shape(in[0], window_sizes);
@@ -96,7 +96,7 @@ Samples<DynamicSlice> DynamicSlice::samples() {
           {{{0, 2}}, {random_values({3, 4}, -1, 1, 3), s(1), s(-1)}}};
 }
 
-// ---- dynamic_update_slice ---------------------------------------------------------------------------------------------
+// ---- dynamic_update_slice -------------------------------------------------------------------------------------------
 Type DynamicUpdateSlice::infer(const Types& in) const {
   check<DtypeError>(in.at(0).dtype == in.at(1).dtype, "dynamic_update_slice: dtypes differ: ", in[0].dtype, " and ",
                     in[1].dtype);
@@ -143,8 +143,8 @@ std::vector<Mapped> DynamicUpdateSlice::batch(const std::vector<Mapped>& in, con
           for (std::int64_t d = 0; d < x.ndim(); ++d) {
             auto n = a[1].shape(d);
             if (n == x.shape(d)) continue;
-            auto own = iota({x.shape(d)}, 0) -
-                       clamped(a[at(d) + 2], x.shape(d) - n + 1);  // where x's positions are in the window
+            // positions of x within the window
+            auto own = iota({x.shape(d)}, 0) - clamped(a[at(d) + 2], x.shape(d) - n + 1);
             u = call_one(Take{d, true}, {u, own});
             inside = inside && broadcast_in_dim(own >= 0 && own < constant(n, i32), x.shape(), {d});
           }

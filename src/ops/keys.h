@@ -11,8 +11,8 @@ inline void no_keys(std::string_view what, Dtype dtype) {
 }
 /// promote(a, b), whose error names `what`.
 inline Dtype promoted(std::string_view what, Dtype a, Dtype b) {
-  check<DtypeError>((a == Dtype::key) == (b == Dtype::key), what, ": random keys and numbers have no common dtype, got ",
-                    a, " and ", b);
+  check<DtypeError>((a == Dtype::key) == (b == Dtype::key), what,
+                    ": random keys and numbers have no common dtype, got ", a, " and ", b);
   return promote(a, b);
 }
 }  // namespace bora::ops

@@ -53,7 +53,7 @@ template <class T> Out<T> matrix(const OutputView& out, Index k) {
   auto r = rows(out.type), c = columns(out.type);
   return {out.as<T>() + k * r * c, r, c};
 }
-/// f(T{}, k) for every matrix k of the batch. Of empty matrices all results are empty (Eigen would stop the program).
+/// f(T{}, k) for every matrix k of the batch. Empty matrices give empty results (Eigen would abort).
 template <class F> void each(const Type& t, F f) {
   if (t.size() == 0) return;
   const auto grain = grain_for(100 + 0.5 * static_cast<double>(rows(t) * columns(t)));
@@ -64,13 +64,13 @@ template <class F> void each(const Type& t, F f) {
     }
   });
 }
-/// The decomposition f succeeded; else its results are not set (of numbers that are not finite, or too many steps).
+/// Did the decomposition f succeed? If not (numbers that are not finite, too many iterations) its results are not set.
 template <class F, class M> bool succeeded(const F& f, const M& of) {
   return f.info() == Eigen::Success && of.allFinite();
 }
 Array t(const Array& x) { return swapaxes(x, -1, -2); }
 Array symmetric(const Array& a) { return (a + t(a)) * 0.5; }
-/// The derivative by the entries that are read, of which those below the diagonal stand for two.
+/// The derivative by the entries that are read: each of those below the diagonal stands for two.
 Array of_lower_half(const Array& both) { return tril(both) * (1 - 0.5 * eye(both.shape(-1), both.dtype())); }
 }  // namespace
 

@@ -16,7 +16,7 @@ void check_rows(std::string_view what, const Type& x) {
   check<ShapeError>(x.ndim() > 0, what, ": a scalar has no order");
   check<DtypeError>(is_numeric(x.dtype), what, ": keys have no order");
 }
-/// Gradients of chosen elements, back where they came from.
+/// Gradients of chosen elements, put back at their positions.
 Array put_back(const Array& ct, const Array& x, const Array& positions) {
   return call_one(Scatter{Write::add, x.ndim() - 1, x.ndim() - 1}, {zeros_like(x), positions, ct});
 }
@@ -38,7 +38,9 @@ struct Argsort {
   }
   Argsort lift(std::int64_t) const { return {}; }
   static Samples<Argsort> samples() {
-    return {{{}, {random_values({2, 5}, -1, 1, 1)}}, {{}, {values({4}, {3, 1, 3, 1}, i32)}}, {{}, {random_values({2, 0}, -1, 1, 2)}}};
+    return {{{}, {random_values({2, 5}, -1, 1, 1)}},
+            {{}, {values({4}, {3, 1, 3, 1}, i32)}},
+            {{}, {random_values({2, 0}, -1, 1, 2)}}};
   }
 };
 /// Ascending along the last dimension, stable, NaN last.
@@ -64,7 +66,7 @@ struct Sort {
             {{}, {random_values({2, 0}, -1, 1, 2)}}};
   }
 };
-/// The k largest of the last dimension, descending; and where they were.
+/// The k largest of the last dimension, descending, and their positions.
 struct TopK {
   std::int64_t k;
   static constexpr std::string_view name = "top_k";

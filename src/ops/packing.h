@@ -1,4 +1,4 @@
-// packing.h -- parts of an array, packed one after the other as they go to other ranks.
+// packing.h -- parts of an array, packed contiguously for sending to other ranks.
 #pragma once
 #include <algorithm>
 #include "bora/kernels/move.h"
@@ -20,7 +20,7 @@ inline Dims times(const Dims& parts, std::int64_t k) {
   for (auto& x : r) x *= k;
   return r;
 }
-/// Parts of dimension dim lie one after the other already.
+/// Are the parts of dimension dim contiguous already?
 inline bool leads(const Shape& s, std::int64_t dim) {
   return std::all_of(s.begin(), s.begin() + dim, [](auto n) { return n == 1; });
 }

@@ -6,7 +6,7 @@
 
 namespace bora {
 namespace {
-/// Positions of one dimension that are shown; -1 stands for "...".
+/// The positions shown of one dimension; -1 stands for "...".
 Dims shown(std::int64_t n, bool summarize, std::int64_t edge) {
   if (!summarize || n <= 2 * edge) return ops::range_of(n);
   Dims r = ops::range_of(edge);
@@ -50,7 +50,7 @@ int after_point(const std::string& s) {
   auto e = s.find('e');
   return static_cast<int>((e == std::string::npos ? s.size() : e) - point) - 1;
 }
-/// Texts of equal width: points aligned, what has none (integers, nan) to the right.
+/// Texts of equal width: points aligned, texts without one (integers, nan) to the right.
 void align(std::vector<std::string>& texts) {
   std::size_t left = 0, right = 0, width = 0;
   for (auto& s : texts) {

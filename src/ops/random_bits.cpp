@@ -1,5 +1,5 @@
-// random_bits: JAX's partitionable Threefry stream (jax/_src/prng.py). The counter of an element is its row-major position in the
-// GLOBAL shape of the draw, so a block draws exactly its part.
+// random_bits: JAX's partitionable Threefry stream (jax/_src/prng.py). The counter of an element is its row-major
+// position in the GLOBAL shape of the draw, so a block draws exactly its part.
 #include "bora/kernels/loop.h"
 #include "bora/ops/collective_primitives.h"
 #include "ops/dims.h"
@@ -36,7 +36,7 @@ void RandomBits::eval(Inputs in, Outputs out) const {
   auto counter = strides_of(shape);
   std::int64_t base = 0;
   for (std::size_t d = 0; d + 1 < in.size(); ++d) base += *in[d + 1].as<std::int32_t>() * counter[d];
-  // Neighbouring dimensions become one where both the block and the counter go straight on.
+  // Merges neighbouring dimensions that are contiguous in both the block and the counter.
   Dims extent, step;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 1) continue;
@@ -49,7 +49,7 @@ void RandomBits::eval(Inputs in, Outputs out) const {
     }
   }
   if (extent.empty()) extent = {1}, step = {1};
-  // The loop takes kMaxDims dimensions, one of them for keys; what is more is walked here.
+  // The kernel takes kMaxDims dimensions, one of them for keys; the outer ones are iterated over here.
   auto inner = std::min<std::size_t>(extent.size(), kernels::kMaxDims - 1), outer = extent.size() - inner;
   auto kernel = bits_kernel(dtype);
   kernels::LoopArgs a;

@@ -28,8 +28,9 @@ std::vector<Run> runs_of(const Shape& x, const Dims& dims) {
   }
   return r;
 }
-/// For each element the product of the others along dimension d: halves are multiplied together, and what is found for
-/// that half as long array goes back down. No division: right at zeros and infinities, in derivatives of any order.
+/// For each element the product of all others along dimension d: the halves are multiplied, the array of half the
+/// length is solved by recursion, and its result is multiplied with the other half. No division: right at zeros and
+/// infinities, in derivatives of any order.
 Array product_of_others(const Array& x, std::int64_t d) {
   auto n = x.shape(d), half = n / 2;
   if (half == 0) return ones_like(x);
@@ -44,7 +45,7 @@ Array product_of_others(const Array& x, std::int64_t d) {
   auto pair = part(rest, 0, half);
   return concatenate({pair * b, pair * a, part(rest, half, half + 1)}, d);
 }
-/// The operand stretched back over the reduced dimensions.
+/// A reduced array broadcast back over the reduced dimensions.
 Array back(const Array& a, const Array& like, const Dims& dims) {
   return broadcast_in_dim(a, like.shape(), others(like.ndim(), dims));
 }
@@ -79,7 +80,7 @@ void Reduce::eval(Inputs in, Outputs out) const {
                     product(shape, to, nd));
     return;
   }
-  // Several runs: bring them to the end, then one reduction along rows, so that bf16 rounds once.
+  // Several runs: transposed to the end, then one reduction along rows, so that bf16 rounds once.
   auto perm = joined(others(nd, dims), dims);
   auto moved = pick(shape, perm);
   auto scratch = kernels::allocate(in[0].type.nbytes());
@@ -97,7 +98,8 @@ Array Reduce::vjp(const Vjp& v) const {
     return hit * back(v.ct[0] / sum(hit, dims), x, dims);
   }
   check<TraceError>(kind == Reduction::prod, operation_name(kind), " has no derivative");
-  // One dimension after the other: the others in this one, times the whole products of the others in those before.
+  // One dimension at a time, from the last: the product of the others along it, of x already multiplied over the later
+  // ones.
   Array y = x.dtype() == bf16 ? x.astype(f32) : x, g = back(v.ct[0], x, dims).astype(y.dtype());
   for (auto i = dims.size(); i-- > 0;) {
     g = g * broadcast_to(product_of_others(y, dims[i]), x.shape());
@@ -115,7 +117,7 @@ Factors Reduce::factors(const Types& in) const {
     case Reduction::min:
     case Reduction::all: return {{l}, {kept}, {}, false, Reduction::min};
     case Reduction::prod:
-    case Reduction::mean: break;  // no collective multiplies: whole dimensions
+    case Reduction::mean: break;  // no collective multiplies: dimensions stay whole
   }
   for (auto d : dims) l[at(d)] = kNone;
   return {{l}, {kept}};
@@ -203,7 +205,7 @@ Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& op
   }
   return y;
 }
-/// What a sum or product is computed in: small integers would overflow at once.
+/// The dtype in which sums and products are computed: small integers would overflow at once.
 Dtype wide(Dtype d) { return d == boolean ? i32 : d == u8 ? u32 : d; }
 Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimensions& axes, const Reduce& options) {
   auto dims = axes.resolve(what, x.ndim());

@@ -1,4 +1,4 @@
-// Writing at positions that are data.
+// Writing at indices.
 #include "bora/kernels/index.h"
 #include "bora/ops/collective_primitives.h"
 #include "bora/ops/elementwise.h"
@@ -20,7 +20,7 @@ Array taken(const Array& x, const Array& indices, const Scatter& s) {
 Array scattered(Write how, const Array& x, const Array& indices, const Array& updates, const Scatter& s) {
   return call_one(Scatter{how, s.axis, s.batch_dims}, {x, indices, updates});
 }
-/// taken(), with 0 where the index is outside: what a dropped update gets.
+/// taken(), with 0 where the index is outside: the gradient of a dropped update.
 Array taken_or_zero(const Array& x, const Array& indices, const Scatter& s) {
   auto y = taken(x, indices, s);
   auto n = x.shape(s.axis);
@@ -28,7 +28,7 @@ Array taken_or_zero(const Array& x, const Array& indices, const Scatter& s) {
   auto place = joined(range_of(s.batch_dims), range_of(indices.ndim() - s.batch_dims, s.axis));
   return select(broadcast_in_dim(inside, y.shape(), place), y, zeros_like(y));
 }
-/// 1 for the updates that are still there after a `set`, 0 for those another one overwrote.
+/// 1 for updates that survive a `set`, 0 for overwritten ones.
 Array survivors(const Array& x, const Array& indices, const Array& updates, const Scatter& s) {
   auto number = reshape(iota({updates.size()}, 0), updates.shape());
   auto stamped = scattered(Write::set, full_of({x.shape(), i32}, -1), indices, number, s);
@@ -84,7 +84,7 @@ Arrays Scatter::vjp(const Vjp& v) const {
     case Write::multiply:
       if (v.needs[0]) dx = scattered(Write::multiply, ct, i, u, *this);
       if (v.needs[2]) {
-        // The product of everything else that met at the element.
+        // The product of all other factors at the element.
         auto others_product = select(u == 0, ones_like(u), u);
         auto whole = taken_or_zero(scattered(Write::multiply, x, i, others_product, *this), i, *this) / others_product;
         auto zeros_there =
@@ -104,7 +104,7 @@ Arrays Scatter::vjp(const Vjp& v) const {
   }
   return {dx, {}, du};
 }
-/// Sums may be split over the updates; what depends on order or on all updates at once needs them whole.
+/// Sums may be split over the updates; modes that depend on order or on all updates at once need them whole.
 Factors Scatter::factors(const Types& in) const {
   auto l = index_labels(in, axis, batch_dims);
   if (how == Write::add) return {{l.x, l.indices, l.taken}, {l.x}, {0, 2}, true};
@@ -123,7 +123,8 @@ std::vector<Mapped> Scatter::batch(const std::vector<Mapped>& in, const BatchRul
     return {{call_one(Scatter{how, axis + 1, 0}, {b.front(in[0]), in[1].value, b.front(in[2])}), 0}};
   return {{call_one(Scatter{how, axis + 1, batch_dims + 1}, {b.front(in[0]), b.front(in[1]), b.front(in[2])}), 0}};
 }
-/// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and updates must be whole.
+/// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and
+/// updates must be whole.
 std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   if (in[0].spec[at(axis)].empty() || !in[0].partial.empty()) return {};
   auto own = own_indices(in, s, axis);

@@ -1,4 +1,4 @@
-// Primitives that give elements another place without choosing among them: broadcast_in_dim, reshape, transpose, rev, iota.
+// Primitives that move or repeat elements without choosing among them: broadcast_in_dim, reshape, transpose, rev, iota.
 #include "bora/ops/shape.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/move.h"
@@ -16,7 +16,7 @@ Dims checked_permutation(std::string_view what, Dims perm, std::int64_t ndim) {
   return perm;
 }
 
-// ---- broadcast_in_dim -------------------------------------------------------------------------------------------------
+// ---- broadcast_in_dim -----------------------------------------------------------------------------------------------
 Type BroadcastInDim::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(x.size() == dims.size(), "broadcast_in_dim: ", x,
@@ -66,7 +66,7 @@ Samples<BroadcastInDim> BroadcastInDim::samples() {
           {{{2, 2}, {}}, {random_values({}, -1, 1, 4)}}};
 }
 
-// ---- reshape ----------------------------------------------------------------------------------------------------------
+// ---- reshape --------------------------------------------------------------------------------------------------------
 Type Reshape::infer(const Types& in) const {
   check<ShapeError>(volume(in.at(0).shape) == volume(shape), "reshape: ", in[0].shape, " has ", volume(in[0].shape),
                     " elements, ", shape, " has ", volume(shape),
@@ -78,8 +78,8 @@ void Reshape::eval(Inputs in, Outputs out) const {
 }
 Array Reshape::vjp(const Vjp& v) const { return reshape(v.ct[0], v.in[0].shape()); }
 Reshape Reshape::lift(std::int64_t n) const { return {prepend(n, shape)}; }
-/// A split dimension survives when it leads its group of merged or divided dimensions and its blocks cut at the same elements. Reads
-/// global shapes only.
+/// A split dimension survives when it leads its group of merged or divided dimensions and its blocks cut at the same
+/// elements. Reads global shapes only.
 std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   const auto& x = in[0];
   const auto& old = x.type.shape;
@@ -98,7 +98,7 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
       }
       if (!x.spec[i0].empty() && s.same_blocks(old[i0], shape[j0], x.spec[i0])) from[i0] = to[j0] = x.spec[i0];
     }
-  } else {  // nothing to cut: only dimensions in front that stay as they are
+  } else {  // no elements: only leading dimensions that do not change keep their splits
     for (std::size_t d = 0; d < old.size() && d < shape.size() && old[d] == shape[d]; ++d) from[d] = to[d] = x.spec[d];
     if (volume(s.local_shape(old, from)) != volume(s.local_shape(shape, to)))
       from = Spec::replicated(old.size()), to = Spec::replicated(shape.size());
@@ -112,7 +112,7 @@ Samples<Reshape> Reshape::samples() {
           {{{0, 2}}, {random_values({3, 0}, -1, 1, 5)}}, {{{}}, {random_values({1, 1}, -1, 1, 6)}}};
 }
 
-// ---- transpose --------------------------------------------------------------------------------------------------------
+// ---- transpose ------------------------------------------------------------------------------------------------------
 Type Transpose::infer(const Types& in) const {
   checked_permutation("transpose", perm, in.at(0).ndim());
   return with_shape(in[0], pick(in[0].shape, perm));
@@ -131,7 +131,7 @@ Samples<Transpose> Transpose::samples() {
           {{{}}, {random_values({}, -1, 1, 3)}}};
 }
 
-// ---- rev --------------------------------------------------------------------------------------------------------------
+// ---- rev ------------------------------------------------------------------------------------------------------------
 namespace {
 /// The elements of dims in reverse order.
 struct Rev {
@@ -166,7 +166,7 @@ struct Rev {
 };
 }  // namespace
 
-// ---- iota -------------------------------------------------------------------------------------------------------------
+// ---- iota -----------------------------------------------------------------------------------------------------------
 Type Iota::infer(const Types&) const {
   (void)volume(shape);
   auto n = shape[at(dim)];
@@ -179,10 +179,11 @@ void Iota::eval(Inputs, Outputs out) const {
   dispatch(dtype, "iota", [&](auto t) {
     using T = decltype(t);
     auto* y = out[0].as<T>();
-    parallel_for(a.outer * a.n, grain_for(1 + 0.05 * static_cast<double>(a.inner)), [&](std::int64_t begin, std::int64_t end) {
-      for (auto row = begin, i = begin % a.n; row < end; ++row, i = i + 1 < a.n ? i + 1 : 0)
-        std::fill_n(y + row * a.inner, a.inner, static_cast<T>(i));
-    });
+    parallel_for(a.outer * a.n, grain_for(1 + 0.05 * static_cast<double>(a.inner)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (auto row = begin, i = begin % a.n; row < end; ++row, i = i + 1 < a.n ? i + 1 : 0)
+                     std::fill_n(y + row * a.inner, a.inner, static_cast<T>(i));
+                 });
   });
 }
 Samples<Iota> Iota::samples() { return {{{{2, 3}, 1, i32}, {}}, {{{3, 2}, 0, f64}, {}}, {{{0}, 0, i32}, {}}}; }

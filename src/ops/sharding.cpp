@@ -1,4 +1,4 @@
-// Primitives that speak of Specs: reshard, reshard_like, accumulate, and the two views that make shard_map.
+// Primitives on Specs: reshard, reshard_like, accumulate, and the two ends of shard_map.
 #include "bora/ops/collective_primitives.h"
 #include "bora/array/communicator.h"
 #include "bora/ops/elementwise.h"
@@ -27,7 +27,8 @@ struct Reshard {
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
   static Samples<Reshard> samples() { return {{{Spec{"data", none}}, {random_values({3, 2}, -1, 1, 1)}}}; }
 };
-/// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand instead.
+/// The operand's Spec is not known while a Program is staged (Programs are global), so the vjp names the operand
+/// instead.
 struct ReshardLike {
   bool complete;
   static constexpr std::string_view name = "reshard_like";
@@ -46,8 +47,8 @@ struct ReshardLike {
     return r;
   }
 };
-/// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An accumulator wants the
-/// opposite: stay pending through the whole loop, complete once behind it.
+/// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An
+/// accumulator wants the opposite: stay pending through the whole loop, complete once behind it.
 struct Accumulate {
   static constexpr std::string_view name = "accumulate";
   static constexpr bool takes_symbolic = true;
@@ -95,7 +96,7 @@ struct ToLocal {
   static constexpr std::string_view name = "to_local";
   static constexpr bool enters_shard = true, takes_symbolic = true, view = true;
   Type infer(const Types& in) const { return {local_sizes, in[0].dtype}; }
-  /// What every rank got of a replicated operand: the cotangents add up.
+  /// Every rank got the replicated operand: the cotangents add up.
   Array vjp(const Vjp& v) const { return to_global(v.ct[0], v.in[0].shape(), spec, unmentioned(name, spec, {})); }
   ToLocal lift(std::int64_t n) const { return {prepend_unsplit(spec), prepend(n, local_sizes)}; }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
@@ -110,7 +111,7 @@ struct ToGlobal {
   static constexpr std::string_view name = "to_global";
   static constexpr bool enters_shard = true, view = true;
   Type infer(const Types& in) const { return {shape, in[0].dtype}; }
-  /// Replicated by assertion = the mean over the axes not named.
+  /// Asserting that it is replicated takes the mean over the axes not named.
   Array vjp(const Vjp& v) const {
     auto copies = this_mesh(name).parts(unmentioned(name, spec, partial));
     auto g = to_local(v.ct[0], spec);

@@ -5,7 +5,7 @@
 #include "ops/keys.h"
 
 namespace bora::ops {
-// ---- slice ------------------------------------------------------------------------------------------------------------
+// ---- slice ----------------------------------------------------------------------------------------------------------
 Type Slice::infer(const Types& in) const {
   const auto& x = in.at(0).shape;
   check<ShapeError>(start.size() == x.size() && limit.size() == x.size() && stride.size() == x.size(), "slice: ", x,
@@ -68,16 +68,16 @@ Samples<Slice> Slice::samples() {
           {{{0, 1}, {0, 2}, {1, 1}}, {random_values({0, 3}, -1, 1, 3)}}};
 }
 
-// ---- pad --------------------------------------------------------------------------------------------------------------
+// ---- pad ------------------------------------------------------------------------------------------------------------
 namespace {
 struct PadFit {
-  std::int64_t size, first, count,
-      to;  // output size; input elements [first, first + count) begin at output position to
+  // output size; input elements [first, first + count) begin at output position to
+  std::int64_t size, first, count, to;
 };
 PadFit fit(std::int64_t n, std::int64_t lo, std::int64_t hi, std::int64_t interior) {
   auto step = interior + 1, spread = n == 0 ? 0 : (n - 1) * step + 1, size = lo + spread + hi;
   auto first = lo >= 0 ? 0 : (-lo + step - 1) / step;
-  auto last = size <= 0 ? -1 : std::min(n - 1, (size - 1 - lo) / step);  // the last position that lies inside
+  auto last = size <= 0 ? -1 : std::min(n - 1, (size - 1 - lo) / step);  // the last element that lies inside
   if (size - 1 - lo < 0) last = -1;
   return {size, first, std::max<std::int64_t>(0, last - first + 1), lo + first * step};
 }
@@ -96,7 +96,8 @@ Type Pad::infer(const Types& in) const {
   }
   return with_shape(in[0], s);
 }
-/// Everything but the window [where, where + count): below and above it along each dimension, within the window of those before.
+/// Fills everything but the window [where, where + count): below and above it along each dimension, inside the window
+/// of the dimensions before.
 static void fill_around(const OutputView& out, const Dims& where, const Dims& count, std::uint64_t bits) {
   auto strides = strides_of(out.type.shape);
   auto size = dtype_size(out.type.dtype);
@@ -138,7 +139,7 @@ void Pad::eval(Inputs in, Outputs out) const {
                 static_cast<const char*>(in[0].data) + first * bytes, from, count, size);
 }
 Array Pad::vjp(const Vjp& v) const {
-  // Positive padding is sliced off; what was cut comes back as zeros.
+  // Positive padding is sliced off; elements that were cut come back as zeros.
   Array ct = v.ct[0];
   Dims start, limit, stride, back_lo, back_hi;
   for (std::size_t d = 0; d < lo.size(); ++d) {
@@ -169,7 +170,7 @@ Samples<Pad> Pad::samples() {
           {{{2}, {1}, {1}, 0.0}, {random_values({0}, -1, 1, 4)}}};
 }
 
-// ---- concatenate ------------------------------------------------------------------------------------------------------
+// ---- concatenate ----------------------------------------------------------------------------------------------------
 Type Concatenate::infer(const Types& in) const {
   check<ValueError>(!in.empty(), "concatenate: no arrays were given");
   Type t = in[0];

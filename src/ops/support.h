@@ -17,7 +17,7 @@ inline Dims range_of(std::int64_t n, std::int64_t from = 0) {
   for (std::size_t i = 0; i < d.size(); ++i) d[i] = from + static_cast<std::int64_t>(i);
   return d;
 }
-/// Every dimension number moved by one: what lift() does to parameters.
+/// Every dimension number plus one: lift() applied to parameters.
 inline Dims shifted(Dims d) {
   for (auto& x : d) ++x;
   return d;
@@ -34,8 +34,8 @@ inline bool contains(const Dims& d, std::int64_t x) { return std::find(d.begin()
 inline Type with_shape(const Type& t, Shape s) { return {std::move(s), t.dtype}; }
 /// Is n a number of this dtype? (For floating dtypes and booleans always.)
 bool holds(Dtype, std::int64_t n);
-/// The number in the one form it has in this dtype, so that equal constants are equal primitives. Throws ValueError for an integer
-/// that the dtype does not hold.
+/// The number in its canonical form for this dtype, so that equal constants are equal primitives. Throws ValueError for
+/// an integer that the dtype cannot hold.
 Scalar checked(Scalar value, Dtype dtype);
 /// One element of `value` as dtype, in the low bytes.
 std::uint64_t bits_of(Scalar value, Dtype dtype);
@@ -55,7 +55,7 @@ template <class F> void for_each_index(const Shape& s, F&& f) {
   }
 }
 
-// ---- arrays for samples() and for rules (support.cpp; BatchRules::front is defined there too) ------------------------------
+// ---- arrays for samples() and for rules (support.cpp; BatchRules::front is defined there too) -----------------------
 /// Fixed pseudo-random numbers in [lo, hi); integers in [lo, hi) for integer dtypes; boolean: either.
 Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dtype = f64);
 /// The given numbers, row-major.

@@ -75,8 +75,8 @@ std::vector<Item> resolve(std::string_view what, const Array& x, const Slices& s
   return items;
 }
 
-/// The part of a view that is known without data: a box of x with steps, its reversed dimensions, and the shape with
-/// numbers dropped and fresh dimensions added (index Arrays' dimensions still whole).
+/// The part of a view that is known without data: a box of x with steps, its reversed dimensions, and its shape without
+/// integer-indexed dimensions and with new ones (dimensions of index Arrays still whole).
 struct Box {
   Dims start, limit, stride, reversed;
   Shape sliced, shape;
@@ -158,7 +158,7 @@ Dims placed(const Gathering& g, std::int64_t ndim) {
   return perm;
 }
 Array permuted(const Array& x, const Dims& perm) { return ops::identity(perm) ? x : transpose(x, perm); }
-/// The indexed dimensions in front, as one.
+/// The indexed dimensions in front, merged into one.
 struct Flat {
   Dims perm;
   Shape moved, flat;
@@ -187,8 +187,8 @@ Array positions(const Gathering& g, const Flat& f, IndexMode mode) {
 }
 Array gathered(const Array& x, const Gathering& g) {
   if (g.dims.size() == 1 && (g.common.empty() || g.dims[0] == g.place)) {
-    auto i =
-        ops::clamped(g.indices[0], x.shape(g.dims[0]));  // counted from the front: a negative one is outside by now
+    // counted from the front: negative ones are outside by now
+    auto i = ops::clamped(g.indices[0], x.shape(g.dims[0]));
     return g.common.empty() ? dynamic_index_in_dim(x, i, g.dims[0]) : take(x, i, g.place, IndexMode::clamp);
   }
   auto f = flat_of(x, g);

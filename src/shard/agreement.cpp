@@ -6,7 +6,8 @@
 namespace bora {
 namespace fx {
 std::string fact(const std::string& what, const std::string& value) { return what + '\t' + value + '\n'; }
-std::string facts_of(std::string_view kind, const std::vector<std::string>& values, const std::vector<std::string>& labels) {
+std::string facts_of(std::string_view kind, const std::vector<std::string>& values,
+                     const std::vector<std::string>& labels) {
   std::string r;
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto label = k < labels.size() ? labels[k] : std::string();
@@ -30,7 +31,7 @@ void check_agreement(const std::vector<std::string>& texts, std::string_view tit
   if (std::all_of(texts.begin(), texts.end(), [&](auto& t) { return t == texts[0]; })) return;
   std::vector<std::istringstream> lines;
   for (auto& t : texts) lines.emplace_back(t);
-  std::map<std::string, std::string> ranks;  // line -> who has it
+  std::map<std::string, std::string> ranks;  // line -> the ranks that have it
   do {
     ranks.clear();
     for (std::size_t r = 0; r < lines.size(); ++r) {

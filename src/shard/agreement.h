@@ -1,4 +1,4 @@
-// agreement.h -- what ranks say to each other before they rely on it: the types and Specs of what they compute with. Private.
+// agreement.h -- checks that the ranks agree on the types and Specs of the values they compute with. Private.
 #pragma once
 #include "bora/array/rules.h"
 
@@ -13,17 +13,17 @@ enum class Whole : std::uint8_t {
   ranked,  // dtype and number of dimensions: it may be a block of each rank's own, as inside of shard_map
   own,     // not at all: a computation that knows nothing of the mesh is the rank's own
 };
-/// What is compared of each value.
+/// The compared text of each value.
 std::vector<std::string> said_of(const std::vector<Sharded>&, Whole);
-/// The ranks' lines, in rank order. Throws ShardError that quotes the first line in which they differ with every rank under what it has:
-/// the same words on every rank. `title`: what is compared; `remedy`: what to do.
+/// Compares the ranks' texts, in rank order. Throws a ShardError, the same on every rank, that quotes each rank's
+/// version of the first line in which they differ. `title`: the subject of the comparison; `remedy`: advice.
 void check_agreement(const std::vector<std::string>& texts, std::string_view title, std::string_view remedy);
 }  // namespace bora::fx
 
 namespace bora {
-/// Global types and Specs from which a value was computed by operations whose result no longer shows them (a sum, a slice, a product).
-/// They ride in the fingerprint of every collective about it, so that ranks whose arrays differ in size are told so. A set: loops come to
-/// an end of it, and a rank may compute other numbers of the same types.
+/// Global types and Specs from which a value was computed by operations whose result no longer shows them (a sum, a
+/// slice, a product). They are part of the fingerprint of every collective on it, so that ranks whose arrays differ in
+/// size get an error. A set: loops reach a fixed point, and a rank may compute other numbers of the same types.
 class Origin {
  public:
   static std::shared_ptr<const Origin> of(std::vector<std::string> types);
@@ -37,7 +37,8 @@ class Origin {
 };
 using OriginPtr = std::shared_ptr<const Origin>;
 
-/// While it lives, collectives on this thread are about what `origin` says, and what the scopes around it say. Asked only when one starts.
+/// While it lives, collectives on this thread carry the types that `origin` returns, joined with those of enclosing
+/// scopes. It is called only when one starts.
 class About {
  public:
   explicit About(std::function<OriginPtr()> origin);

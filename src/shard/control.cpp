@@ -1,4 +1,5 @@
-// Control primitives under Shard: the held Program is run again under Shard over a new Stage, and out comes the local one.
+// Control primitives under Shard: the held Program is run again under Shard over a new Stage, which gives the local
+// one.
 #include <algorithm>
 #include "bora/array/communicator.h"
 #include "bora/compile/control.h"
@@ -11,7 +12,7 @@ Sharded without_local(Sharded v) {
   v.local = {};
   return v;
 }
-/// Does it, or a Program it holds, speak of blocks of a rank's own (shard_map)?
+/// Does it, or a Program it holds, work on blocks of each rank's own (shard_map)?
 bool speaks_of_blocks(const Program& p) {
   return std::any_of(p.code.begin(), p.code.end(), [](auto& i) {
     auto& t = i.primitive->traits;
@@ -20,8 +21,8 @@ bool speaks_of_blocks(const Program& p) {
            std::any_of(held.begin(), held.end(), [](auto& h) { return speaks_of_blocks(*h); });
   });
 }
-/// Before a partitioned Program runs for the first time, the ranks compare what it takes and gives and what they are going to say to each
-/// other. The arguments as they were compared.
+/// Before a partitioned Program runs for the first time, the ranks compare its arguments, results and collectives.
+/// Returns the arguments as compared.
 OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std::vector<Sharded>& in, const Shard& s) {
   if (s.mesh().size() == 1) return nullptr;
   auto split = [](auto& x) { return !x.spec.trivial() || !x.partial.empty(); };
@@ -39,9 +40,10 @@ OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std:
   mine += facts_of("result", said_of(made.out, whole));
   auto agreed = Origin::of(arguments);
   auto what = "fingerprint\na Program runs for the first time, with " + agreed->text();
-  check_agreement(here().communicator->exchange(mine, what), "the ranks' programs",
-                  "every rank must run the same operations on arrays of the same shapes, dtypes and Specs (do their data "
-                  "differ in length? is there a branch on the rank?)");
+  check_agreement(
+      here().communicator->exchange(mine, what), "the ranks' programs",
+      "every rank must run the same operations on arrays of the same shapes, dtypes and Specs (do their data "
+      "differ in length? is there a branch on the rank?)");
   return agreed;
 }
 }  // namespace
@@ -91,9 +93,9 @@ Arrays locals(const std::vector<Sharded>& v) {
   for (auto& x : v) a.push_back(x.local);
   return a;
 }
-/// Fixed point of the carry's Spec and pending sums: a carry takes the split its body gives it, and stays a pending sum through the whole
-/// loop when it can. x: all inputs of the body; carries are the n from `first` on, which may be symbolic: a zero accumulator is born as
-/// the block that the loop wants.
+/// Fixed point of the carry's Spec and pending sums: a carry takes the split its body gives it, and stays a pending sum
+/// through the whole loop when it can. x: all inputs of the body; carries are the n from `first` on, which may be
+/// symbolic: a zero accumulator is born as the block that the loop wants.
 std::pair<ShardedProgram, std::vector<Sharded>> shard_loop(const ProgramPtr& body, std::vector<Sharded> x,
                                                            std::size_t first, std::size_t n, const Shard& s) {
   std::vector<bool> no_partial(n);
@@ -158,7 +160,7 @@ std::vector<Sharded> Call::shard(const std::vector<Sharded>& in, ShardRules& s) 
   local.program = q.program;
   return with_locals(q.out, call(local, locals(in)));
 }
-/// Tape is outside of Shard: it has been here already.
+/// Tape comes before Shard: derivatives have been taken already.
 std::vector<Sharded> CustomVjp::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   return Call{program}.shard(in, s);
 }

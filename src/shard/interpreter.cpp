@@ -1,5 +1,6 @@
-// Shard: local block + Spec + pending partial sums. Decisions read global shapes and Specs only, never a rank's own sizes, so that every
-// rank takes the same ones and emits the same instructions: the rank is a value (axis_index, block_start), a local size only a type.
+// Shard: local block + Spec + pending partial sums. Decisions read only global shapes and Specs, never a rank's own
+// sizes, so that every rank decides alike and emits the same instructions: the rank is a value (axis_index,
+// block_start), a local size only a type.
 #include "shard/interpreter.h"
 #include <algorithm>
 #include "bora/compile/control.h"
@@ -21,10 +22,11 @@ struct ShardValue final : Value {
     MeshAxes keep;
     Sharded block;
   };
-  mutable std::vector<Made>
-      made;  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
+  // a pending sum is completed, a symbolic value stretched, once per target, not once per use
+  mutable std::vector<Made> made;
   const OriginPtr origin;
-  ShardValue(Sharded s, const Shard* i, OriginPtr o) : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
+  ShardValue(Sharded s, const Shard* i, OriginPtr o)
+      : Value(s.type, i->id), x(std::move(s)), shard(i), origin(std::move(o)) {}
   bool sole() const override { return made.empty() && x.local.sole(); }
   std::string describe() const override { return bora::describe(x); }
   Array concrete() const override {
@@ -57,7 +59,7 @@ Array Shard::wrap(const Sharded& x, OriginPtr origin) const {
 Sharded Shard::real(const Sharded& x) const {
   if (!x.fill.defined()) return x;
   auto fill = view(x.fill);
-  Spec want;  // what is stretched has nothing to split
+  Spec want;  // stretched dimensions have nothing to split
   for (std::size_t i = 0; i < x.fill_dims.size(); ++i) {
     auto d = static_cast<std::size_t>(x.fill_dims[i]);
     want.push_back(fill.type.shape[i] == x.type.shape[d] ? x.spec[d] : MeshAxes{});
@@ -76,7 +78,7 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   Sharded y = real(x);
   y.partial.append(axes);
   if (mesh_.parts(axes) == 1) return y;
-  auto first = ops::block_start(mesh_.parts(axes), axes) == 0;  // as many blocks of one as there are parts
+  auto first = ops::block_start(mesh_.parts(axes), axes) == 0;  // true on the first rank: one element per part
   y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
   return y;
 }
@@ -84,7 +86,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
   Spec target = want;
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
-  if (x.fill.defined()) {  // simply make the block that is wanted
+  if (x.fill.defined()) {  // simply make the wanted block
     Sharded y = x;
     y.spec = target;
     return real(y);
@@ -125,7 +127,7 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
       y.spec[d] = target[d];
       y.spec[e] = target[e];
     }
-  // 3. gather what is no longer split   4. slice what newly is
+  // 3. gather dimensions that are no longer split   4. slice those that newly are
   for (std::size_t d = 0; d < target.size(); ++d) {
     auto k = common_prefix(y.spec[d], target[d]);
     if (k == y.spec[d].size()) continue;
@@ -239,8 +241,8 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   return r;
 }
 
-/// In a Program a stretched value stays what it is made of until somebody needs a block of it: zeros of sharded state are born local, and
-/// a bias is stretched over this rank's rows only. Eager values are plain: users print and keep them.
+/// In a Program a broadcast value stays symbolic until an operation needs its block: zeros of sharded state are born
+/// local, and a bias is stretched over this rank's rows only. Eager values are plain: users print and keep them.
 Sharded Shard::stretched(const ops::BroadcastInDim& p, const Array& operand) const {
   auto x = view(operand);
   auto type = p.infer({x.type});
@@ -269,13 +271,13 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
     }
     return parent->process(p, blocks);
   }
-  // Eagerly no Program is compared between the ranks: the operands' types are, with every collective about them. Of what is not split
-  // there is nothing to compare: it may be a rank's own block.
+  // Eagerly there is no Program to compare between the ranks: every collective compares its operands' types. Values
+  // that are not split are not compared: they may be a rank's own blocks.
   bool compares = parent == eval_interpreter() && mesh_.size() > 1;
-  bool agreed = compares && !p->programs().empty();  // on all that it takes: see note()
+  bool agreed = compares && !p->programs().empty();  // on all its arguments: see note()
   auto origin = [&](const Type* result) {
     std::vector<OriginPtr> from{noted_};
-    std::vector<std::string> lost;  // a result of the same type shows it itself
+    std::vector<std::string> lost;  // types that the result does not show itself
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (!owns(in[i])) continue;
       from.push_back(this->origin(in[i]));
@@ -298,7 +300,7 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   }
   if (!out) {
     auto f = p->factors(types_of(in));
-    if (!f) {  // no rule: it needs everything whole
+    if (!f) {  // no rule: it needs whole operands
       f = Factors{};
       for (auto& x : v) f->in.emplace_back(x.type.shape.size(), kNone);
       for (auto& t : p->infer(types_of(in))) f->out.emplace_back(t.shape.size(), kNone);

@@ -1,4 +1,5 @@
-// interpreter.h -- Shard: the interpreter whose values are blocks. A value nobody split is simply a plain value one level out. Private.
+// interpreter.h -- Shard: the interpreter whose values are blocks. A value that is not split is simply a plain value
+// one level out. Private.
 #pragma once
 #include <map>
 #include "bora/compile/program.h"
@@ -19,16 +20,16 @@ class Shard final : public Interpreter, public ShardRules {
   Sharded view(const Array&) const;    // a plain value is replicated; may be symbolic
   Array wrap(const Sharded&, OriginPtr = {}) const;  // replicated and complete: back to a plain value
   OriginPtr origin(const Array&) const;
-  /// For the results of the operation under way: what the ranks have agreed on for the Program that it runs.
+  /// For the results of the current operation: the types that the ranks compared for the Program that it runs.
   void note(const OriginPtr& agreed) const { noted_ = Origin::joined({noted_, agreed}); }
-  Sharded real(const Sharded&) const;  // a symbolic value made at its local shape
+  Sharded real(const Sharded&) const;  // a symbolic value materialized at its local shape
  private:
   std::vector<Sharded> by_factors_of(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&,
                                      const Arrays* sources);
-  Sharded stretched(const ops::BroadcastInDim&,
-                    const Array& operand) const;  // symbolic; no fill if it is better made at once
-  Dims part_sizes(std::int64_t n, const MeshAxes& prefix,
-                  const MeshAxes& suffix) const;  // how my block over prefix divides over suffix
+  /// symbolic; no fill if it is better made at once
+  Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;
+  /// how this rank's block over prefix divides over suffix
+  Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;
   const MeshShape mesh_;
   const int rank_;
   mutable OriginPtr noted_;
@@ -37,7 +38,7 @@ namespace fx {
 struct ShardedProgram {
   ProgramPtr program;
   std::vector<Sharded> out;  // local is empty
-  OriginPtr agreed = {};     // what the ranks have said to each other about its arguments
+  OriginPtr agreed = {};     // its arguments' types, as the ranks compared them
 };
 using Forced = std::vector<std::optional<Sharded>>;  // outputs whose Spec and pending sums are given
 ShardedProgram shard_program(const ProgramPtr&, const std::vector<Sharded>& in, const Shard&, const Forced& force = {});

@@ -28,10 +28,13 @@ class OverTransport final : public Communicator {
     t.out = c.out;
     t.send_counts = c.send_counts;
     t.recv_counts = c.recv_counts;
-    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the receiver's.
+    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the
+    // receiver's.
     if (t.op == transport::Op::all_to_all && !t.send_counts.empty()) {
       auto n = t.send_counts[0];
-      auto same = [n](const std::vector<std::int64_t>& counts) { return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; }); };
+      auto same = [n](const std::vector<std::int64_t>& counts) {
+        return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; });
+      };
       t.uniform = n > 0 && same(t.send_counts) && same(t.recv_counts);
     }
     t.source = c.source;
@@ -40,7 +43,9 @@ class OverTransport final : public Communicator {
     t.describe = c.describe;
     if (auto origin = About::now()) {
       t.fingerprint = (t.fingerprint ^ origin->hash()) * 1099511628211ull;
-      t.describe = [words = c.describe, origin] { return (words ? words() : std::string()) + " from " + origin->text(); };
+      t.describe = [words = c.describe, origin] {
+        return (words ? words() : std::string()) + " from " + origin->text();
+      };
     }
     return std::make_shared<Started>(context_->start(group(c.axes), t));
   }
@@ -74,7 +79,7 @@ class OverTransport final : public Communicator {
   const int rank_;
   std::mutex mutex_;
   std::thread::id issuer_{};
-  std::deque<std::pair<MeshAxes, transport::Group>> groups_;  // few: those that have been used
+  std::deque<std::pair<MeshAxes, transport::Group>> groups_;  // few: only groups used so far
 };
 }  // namespace
 
@@ -96,7 +101,7 @@ std::string to_text(const std::vector<MeshAxis>& axes) {
   for (auto& a : axes) text += (text.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
   return text;
 }
-/// What holds for a job of any size.
+/// Checks that hold for a job of any size.
 void check_axes(const std::vector<MeshAxis>& axes) {
   auto given = to_text(axes);
   int open = 0;
@@ -133,7 +138,7 @@ Mesh Mesh::over(transport::ContextPtr context, const std::vector<MeshAxis>& axes
   return Mesh(std::make_shared<State>(std::move(context), std::move(shape)));
 }
 namespace {
-/// A program that runs alone runs as it does in a job: every axis is there, of size 1. Asked for more, that is said.
+/// A program that runs alone runs as it does in a job: every axis exists, with size 1. Warns if more was requested.
 std::vector<MeshAxis> axes_of_job(std::vector<MeshAxis> axes, int ranks) {
   check_axes(axes);
   if (ranks > 1) return axes;
@@ -181,7 +186,7 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
   auto contexts = transport::local(n);
   struct Failure {
     std::exception_ptr error;
-    bool secondary;  // only says that another rank failed
+    bool secondary;  // only reports that another rank failed
   };
   std::mutex mutex;
   std::vector<Failure> failures;
@@ -211,7 +216,7 @@ void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(cons
   };
   try {
     for (auto& c : contexts) run(c);
-  } catch (const Error& e) {  // those there are wait for the others no longer
+  } catch (const Error& e) {  // ranks already started must not wait for the others
     for (auto& c : contexts) c->abort(e.text());
     std::lock_guard l(mutex);
     failures.insert(failures.begin(), {std::current_exception(), false});

@@ -1,4 +1,4 @@
-// What is replicated inside of shard_map, inferred over the staged function and the Programs that it holds.
+// Infers replication inside of shard_map, over the staged function and the Programs that it holds.
 #include "shard/replication.h"
 #include <algorithm>
 #include "bora/compile/control.h"
@@ -21,7 +21,8 @@ Same meet(const std::vector<Same>& v) {
 std::vector<Same> slice(const std::vector<Same>& v, std::int64_t from, std::int64_t n) {
   return {v.begin() + from, v.begin() + from + n};
 }
-/// A loop's carries: what they have before it and after every round. `round`: carries -> carries (and what else it gives).
+/// A loop's carries: the axes over which they are the same before it and after every round. `round`: carries -> carries
+/// (and its other results).
 template <class F> std::vector<Same> fixed_point(std::vector<Same> carry, const F& round) {
   for (;;) {
     auto out = round(carry);
@@ -64,7 +65,7 @@ std::vector<Same> results(const Primitive& p, const std::vector<Same>& in, std::
       auto c = slice(in, 0, w->cond_consts), b = slice(in, w->cond_consts, w->body_consts);
       c.insert(c.end(), carry.begin(), carry.end());
       b.insert(b.end(), carry.begin(), carry.end());
-      auto rounds = same_results(*w->cond, c, mesh)[0];  // ranks that go on for longer have other results
+      auto rounds = same_results(*w->cond, c, mesh)[0];  // ranks that run more rounds have other results
       auto r = same_results(*w->body, b, mesh);
       for (auto& x : r) x &= rounds;
       return r;

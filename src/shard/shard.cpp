@@ -1,4 +1,4 @@
-// What users ask of sharded arrays.
+// Public functions on sharded arrays.
 #include "bora/shard/shard.h"
 #include <algorithm>
 #include "bora/array/communicator.h"
@@ -18,9 +18,9 @@ Shard& in_force(std::string_view what) {
   check<ShardError>(s != nullptr, what, ": no mesh is active; open one with UseMesh or local_mesh");
   return *s;
 }
-/// What this rank has of x; under a derivative, of the value at which it is taken.
+/// This rank's part of x; under a derivative, of the value at which it is taken.
 Sharded held(std::string_view what, const Shard& s, Array x) {
-  (void)x.type();  // an empty Array says so
+  (void)x.type();  // throws for an empty Array
   while (auto* primal = x.get()->primal_value()) x = Array(*primal);
   check<TraceError>(
       is_buffer(x) || s.owns(x), what, ": ", [&] { return x.get()->describe(); },
@@ -101,7 +101,7 @@ std::string visualize_sharding(const Array& x) {
 }
 namespace fx {
 namespace {
-/// Marks what runs in its scope as speaking of blocks.
+/// Code in its scope works on blocks.
 struct InBlocks {
   InBlocks() { here().in_blocks = true; }
   ~InBlocks() { here().in_blocks = false; }
@@ -118,7 +118,7 @@ void check_speaks_of_blocks(const Program& p) {
     for (auto& held : i.primitive->programs()) check_speaks_of_blocks(*held);
   }
 }
-/// The shapes of the arrays whose blocks these are, from what every rank has.
+/// The shapes of the arrays that these blocks make up, from every rank's blocks.
 std::vector<Shape> global_shapes(const Types& local, const std::vector<OutSpec>& specs, const std::string& arguments,
                                  const MeshShape& mesh) {
   auto* talk = here().communicator;
@@ -181,7 +181,7 @@ std::vector<Shape> global_shapes(const Types& local, const std::vector<OutSpec>&
   }
   return r;
 }
-/// Throws where a result that all ranks of an axis are said to have may differ between them.
+/// Throws if a result that should be the same on all ranks of an axis may differ between them.
 void check_replicated(const Program& body, const std::vector<Spec>& in, const std::vector<OutSpec>& out,
                       const MeshShape& mesh) {
   auto axes_of = [&](const Spec& s) {
@@ -192,7 +192,7 @@ void check_replicated(const Program& body, const std::vector<Spec>& in, const st
   };
   std::vector<Same> same;
   for (auto& s : in) same.push_back(same_over_all_but(axes_of(s), mesh));
-  same.resize(body.in.size(), ~Same{0});  // what f closes over is whole on every rank
+  same.resize(body.in.size(), ~Same{0});  // f's captures are whole on every rank
   auto has = same_results(body, same, mesh);
   for (std::size_t k = 0; k < has.size(); ++k) {
     auto missing = same_over_all_but(axes_of(out[k].spec), mesh) & ~has[k];
@@ -210,7 +210,8 @@ void check_replicated(const Program& body, const std::vector<Spec>& in, const st
   }
 }
 }  // namespace
-/// f is staged, so that what it closes over is known: an argument that every rank has whole, whose gradient is summed over the ranks.
+/// f is staged to find its captures: each becomes an argument that every rank has whole, whose gradient is summed over
+/// the ranks.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
                       const std::function<std::vector<OutSpec>()>& specs_of, const ShardMapOptions& options) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");
@@ -236,7 +237,8 @@ Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>
   for (std::size_t i = 0; i < in.size(); ++i) given.push_back({{}, in[i].type(), in_specs[i]});
   for (auto& closed_over : stage.captures) given.push_back({{}, closed_over.type(), {}});
   auto agreed = facts_of("argument", said_of(given, Whole::same));
-  for (auto& o : out_specs) agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is", to_string(o.spec));
+  for (auto& o : out_specs)
+    agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is", to_string(o.spec));
   auto shapes = global_shapes(body->out_types(), out_specs, agreed, mesh);
   auto out = interpret(*body, local);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i].spec);

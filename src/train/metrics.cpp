@@ -54,11 +54,11 @@ void Metrics::write(std::int64_t step, const std::vector<std::pair<std::string, 
   }
   line += "}\n";
   struct ::stat s {};
-  if (::fstat(fd_, &s) == 0 && s.st_nlink == 0) {  // removed: what comes now is in a new one, if its folder is there
+  if (::fstat(fd_, &s) == 0 && s.st_nlink == 0) {  // the file was removed: goes on in a new one if its folder exists
     int fresh = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fresh >= 0) ::close(std::exchange(fd_, fresh));
   }
-  for (std::size_t done = 0; done < line.size();) {  // a part of it now, and the reason with the next part
+  for (std::size_t done = 0; done < line.size();) {  // a partial write; the next one reports the error
     auto written = ::write(fd_, line.data() + done, line.size() - done);
     check<IoError>(written >= 0 || errno == EINTR, "cannot write ", path_, ": ", std::strerror(errno));
     if (written > 0) done += static_cast<std::size_t>(written);

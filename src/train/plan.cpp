@@ -13,7 +13,7 @@ std::int64_t block_bytes(tree::Node t) {
     if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_block(slot.leaf.get()).block.nbytes());
   return n;
 }
-/// What one rank says of itself, in the order of the table's columns.
+/// One rank's numbers, in the order of the table's columns.
 struct Numbers {
   std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;
   std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start; }
@@ -85,7 +85,8 @@ std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, c
   for (auto& c : info.collective_uses) collectives += c.times, bytes += c.times * c.bytes;
   if (collectives == 0) return o.str() + ", no collectives\n";
   o << ", " << collectives << " collectives with " << bytes_text(static_cast<std::int64_t>(bytes));
-  if (info.overlap_bytes) o << "; " << bytes_text(static_cast<std::int64_t>(info.overlap_bytes)) << " for those beside other layers";
+  if (info.overlap_bytes)
+    o << "; " << bytes_text(static_cast<std::int64_t>(info.overlap_bytes)) << " for those beside other layers";
   o << '\n';
   for (auto& c : info.collective_uses)
     o << "    " << c.times << " x " << c.what << "  " << bytes_text(static_cast<std::int64_t>(c.bytes)) << '\n';

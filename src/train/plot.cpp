@@ -10,7 +10,7 @@ namespace {
 struct Point {
   double step, value;
 };
-/// At most `n` points: means of runs of neighbours, so that a long run stays a small picture.
+/// At most `n` points: means of runs of neighbours, so that a long run remains a small picture.
 std::vector<Point> thinned(const std::vector<Point>& all, std::size_t n) {
   if (all.size() <= n) return all;
   std::vector<Point> r;

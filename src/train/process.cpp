@@ -23,7 +23,7 @@ std::int64_t peak_rss() { return status_bytes("VmHWM:"); }
 namespace {
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
-/// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores what was.
+/// Runs of one process (ranks as threads) share the handlers: the first installs them, the last restores the old ones.
 std::mutex stop_mutex;
 int stop_users = 0;
 constexpr int stopping[] = {SIGTERM, SIGINT, SIGHUP};
@@ -35,7 +35,7 @@ StopSignals::StopSignals() {
   struct ::sigaction action {};
   action.sa_handler = [](int) { stop_requested = true; };
   for (std::size_t i = 0; i < std::size(stopping); ++i) {
-    // A terminal that goes away may say so twice, and nohup says not at all.
+    // A closing terminal may send SIGHUP twice, and nohup ignores it.
     action.sa_flags = SA_RESTART | (stopping[i] == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
     ::sigaction(stopping[i], nullptr, &before_stop[i]);
     if (stopping[i] != SIGHUP || before_stop[i].sa_handler != SIG_IGN) ::sigaction(stopping[i], &action, nullptr);

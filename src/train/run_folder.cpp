@@ -16,7 +16,7 @@ namespace bora {
 namespace {
 constexpr std::string_view kMark = "# Written by bora: the settings of the run in this folder.\n";
 
-bool is_there(const fs::path& path) {  // a link to nothing too
+bool is_there(const fs::path& path) {  // a dangling link counts
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
@@ -26,7 +26,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
 }
-/// All lines are lines of a dump of the settings in them, and few of these are missing: settings that are newer than the dump.
+/// Does a fresh dump of the text's settings hold all of its lines, and few others? Those are settings newer than the
+/// text.
 bool is_dump(const std::string& text) {
   try {
     auto mine = lines_of(text), dump = lines_of(to_yaml(parse_settings(text, "config.yaml")));
@@ -48,7 +49,8 @@ std::vector<std::string> changes(const Settings& before, const Settings& now) {
     if (b[i].ends_with(":")) group = b[i].substr(0, colon) + ".";
     else if (b[i][0] != ' ') group.clear();
     auto name = b[i].substr(b[i].find_first_not_of(' '), colon - b[i].find_first_not_of(' '));
-    if (a[i] != b[i]) found.push_back("changed: " + group + name + ":" + a[i].substr(colon + 1) + " ->" + b[i].substr(colon + 1));
+    if (a[i] != b[i])
+      found.push_back("changed: " + group + name + ":" + a[i].substr(colon + 1) + " ->" + b[i].substr(colon + 1));
   }
   return found;
 }
@@ -104,7 +106,8 @@ void check_run_folder(const std::string& path) {
   bool plain = ::lstat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode);
   auto text = plain ? read_file<ConfigError>(file) : std::string();
   check<ConfigError>(plain && (text.starts_with(kMark) || is_dump(text)), "out: ", file,
-                     " is not of a run: Bora did not write it and would overwrite it; choose another out, or give that file another name");
+                     " is not of a run: Bora did not write it and would overwrite it; choose another out, or give that "
+                     "file another name");
 }
 std::vector<std::string> write_config(const std::string& path, const Settings& s) {
   auto file = path + "/config.yaml", text = std::string(kMark) + to_yaml(s);
@@ -115,7 +118,7 @@ std::vector<std::string> write_config(const std::string& path, const Settings& s
     if (before != to_yaml(s)) {  // else an earlier version wrote it
       try {
         said = changes(parse_settings(before, file), s);
-      } catch (const ConfigError&) {}  // of another version: it is kept, whatever it says
+      } catch (const ConfigError&) {}  // of another version: kept all the same
       auto kept = numbered(file);
       io::write_file(kept, before);
       said.push_back("the settings before are kept in " + kept);

@@ -1,4 +1,4 @@
-// run_folder.h -- the folder of a run: in the hands of one run at a time, and nothing in it that somebody else wrote is overwritten.
+// run_folder.h -- the folder of a run: locked by one run at a time, and no file of another writer in it is overwritten.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,14 +7,14 @@
 namespace bora {
 class RunFolder {
  public:
-  /// Makes the folder if it is missing and locks it: the folder itself, which no removal of a file undoes; where folders have no locks
-  /// (NFS) a file .lock in it. The kernel releases the lock of a process that was killed. ConfigError if the folder cannot be written,
-  /// another run has it, or check_run_folder finds something.
+  /// Makes the folder if it is missing and locks it: the folder itself, so that removing a file cannot undo the lock;
+  /// where folders have no locks (NFS) a file .lock in it. The kernel releases the lock of a process that was killed.
+  /// ConfigError if the folder cannot be written, another run has it, or check_run_folder throws.
   explicit RunFolder(const std::string& path);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
-  /// False: it was moved or removed, and what is written into it is lost.
+  /// False: it was moved or removed, and further writes into it are lost.
   bool there() const;
 
  private:
@@ -22,15 +22,15 @@ class RunFolder {
   std::string path_;
   int fd_ = -1, file_ = -1;
 };
-/// Throws ConfigError if there is a config.yaml that Bora did not write: one without the first line that it writes, which is also no
-/// dump of all settings, as earlier versions wrote it.
+/// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of
+/// all settings, as earlier versions wrote it.
 void check_run_folder(const std::string& path);
-/// Writes PATH/config.yaml. If another one was there it stays as config.<n>.yaml. Returns what is to be said: a line for each setting
-/// that has changed, and where the old ones are. Rank 0 calls it. IoError.
+/// Writes PATH/config.yaml. Another one that was there stays as config.<n>.yaml. Returns messages: a line for each
+/// setting that has changed, and the place of the old ones. Rank 0 calls it. IoError.
 std::vector<std::string> write_config(const std::string& path, const Settings&);
-/// Gives what is at a path the next free number, as metrics.jsonl -> metrics.1.jsonl. Returns the new name; empty if nothing, or only an
-/// empty file, is there. IoError.
+/// Renames a file to the next free number, as metrics.jsonl -> metrics.1.jsonl. Returns the new name; empty if there is
+/// no file, or only an empty one. IoError.
 std::string put_aside(const std::string& path);
-/// The path, or with the first number at its end that makes it a name of nothing.
+/// The path if it is free, else with the first number appended that makes it free.
 std::string free_path(const std::string& path);
 }  // namespace bora

@@ -9,7 +9,7 @@
 
 namespace bora {
 namespace {
-/// One value as somebody wrote it, and where.
+/// One value as written, and its place.
 struct Item {
   std::string key, value, where;
   enum class Form : std::uint8_t { scalar, list, group } form = Form::scalar;
@@ -51,7 +51,7 @@ template <class T> std::string print_value(const T& v) {
   }
 }
 
-/// Letters to insert, drop, change or swap with their neighbour.
+/// Insertions, deletions, changes and swaps of neighbouring letters.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -61,7 +61,8 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
         continue;
       }
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
   return d[a.size()][b.size()];
@@ -79,7 +80,7 @@ std::string members_of(const std::string& group, Settings& s) {
   });
   return members;
 }
-/// How far a word is from a known one; none if nobody would mean it: more than a third of it differs, and it is not its beginning.
+/// Edit distance to a known word; none if a slip is unlikely: more than a third differs, and neither begins the other.
 std::optional<std::size_t> distance(const std::string& written, const std::string& known) {
   auto shorter = std::min(written.size(), known.size());
   if (written.size() > 64) return none;
@@ -89,15 +90,16 @@ std::optional<std::size_t> distance(const std::string& written, const std::strin
   if (shorter >= 4 && (begins(written, known) || begins(known, written))) return d;
   return none;
 }
-/// What to write instead of an unknown key: the one that is near, as a whole or in its last word (written outside of its group); in a
-/// group what it has.
+/// Advice for an unknown key: the nearest key, compared as a whole or by its last word (written outside of its group);
+/// else, inside a group, the group's members.
 std::string advice(const std::string& key, Settings& all) {
   std::string best;
   auto least = static_cast<std::size_t>(-1);
   auto group_of = [](const std::string& k) { return k.substr(0, k.find('.') + 1); };  // "model.", or nothing
   auto consider = [&](const std::string& k) {
     auto word = distance(last_word(key), last_word(k));
-    auto group = group_of(key).empty() || group_of(k).empty() ? std::optional<std::size_t>(group_of(key) != group_of(k)) : distance(group_of(key), group_of(k));
+    auto group = group_of(key).empty() || group_of(k).empty() ? std::optional<std::size_t>(group_of(key) != group_of(k))
+                                                              : distance(group_of(key), group_of(k));
     if (word && group && 2 * *word + *group < least) best = k, least = 2 * *word + *group;
   };
   each_setting(all, "", [&](const std::string& k, auto&) {
@@ -122,8 +124,8 @@ void assign(Settings& s, const Item& item) {
     fail<ConfigError>(item.where, ": ", key, ": expected ", type_words<T>(), ", got ", got);
   });
   if (group && item.form == Item::Form::group) return;  // `model:` with nothing below it
-  check<ConfigError>(!group, item.where, ": ", item.key, ": expected keys below it (", members_of(item.key, s), "), got ",
-                     item.form == Item::Form::list ? "a list" : "'" + item.value + "'");
+  check<ConfigError>(!group, item.where, ": ", item.key, ": expected keys below it (", members_of(item.key, s),
+                     "), got ", item.form == Item::Form::list ? "a list" : "'" + item.value + "'");
   check<ConfigError>(known, item.where, ": unknown key '", item.key, "'; ", [&] { return advice(item.key, s); });
 }
 
@@ -158,7 +160,8 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
   std::vector<Item> items;
   try {
     auto root = YAML::Load(yaml);
-    check<ConfigError>(root.IsNull() || root.IsMap(), name, ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
+    check<ConfigError>(root.IsNull() || root.IsMap(), name,
+                       ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
     if (root.IsMap()) flatten(root, "", name, s, items);
   } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg); }
   for (auto& text : overrides) {
@@ -219,7 +222,9 @@ template <class T> void help_lines(T& group, const std::string& prefix, const st
     else {
       if (!which.empty() && key != which && !key.starts_with(which + ".")) return;
       auto value = print_value(field);
-      auto pad = [](std::string text, std::size_t width) { return text + std::string(std::max(width, text.size() + 1) - text.size(), ' '); };
+      auto pad = [](std::string text, std::size_t width) {
+        return text + std::string(std::max(width, text.size() + 1) - text.size(), ' ');
+      };
       out += "  " + pad(key, 24) + pad(value.empty() ? "-" : value, 9) + std::string(meaning.words) + "\n";
     }
   });

@@ -26,10 +26,10 @@ std::vector<std::string> split(const std::string& text, char at) {
   }
   return parts;
 }
-/// A folder that can be written or made, as far as looking at it tells.
+/// Checks that a folder can be written or made, without trying to.
 void check_folder(const std::string& path) {
   std::error_code error;
-  auto there = fs::absolute(path);  // what exists of it
+  auto there = fs::absolute(path);  // its part that exists
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
   check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
                      " is a file");
@@ -144,11 +144,13 @@ void check_outside_text(const Settings& s, std::string_view what, const std::str
 }
 
 namespace {
-/// Paths are kept in config.yaml, and stand in lines that scripts read.
+/// Paths are kept in config.yaml and appear in lines that scripts read.
 void check_path(std::string_view key, const std::string& path) {
   auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '", path,
-                     "' has control characters or is not UTF-8, which config.yaml cannot keep; give it another name, with a link for instance");
+  check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '",
+                     path,
+                     "' has control characters or is not UTF-8, which config.yaml cannot keep; give it another name, "
+                     "with a link for instance");
 }
 }  // namespace
 void check_job(const Settings& s, int ranks) {
@@ -163,8 +165,9 @@ void check_job(const Settings& s, int ranks) {
   if (!s.trace.empty()) {
     check<ConfigError>(fs::is_directory(fs::absolute(s.trace).parent_path(), error), "trace: no folder for ", s.trace);
     auto there = fs::status(s.trace, error);
-    check<ConfigError>(there.type() == fs::file_type::regular || there.type() == fs::file_type::not_found, "trace: cannot write ", s.trace,
-                       ": ", there.type() == fs::file_type::none ? error.message() : "it is no file");
+    check<ConfigError>(there.type() == fs::file_type::regular || there.type() == fs::file_type::not_found,
+                       "trace: cannot write ", s.trace, ": ",
+                       there.type() == fs::file_type::none ? error.message() : "it is no file");
   }
   for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
   check_run_folder(s.out);

@@ -1,4 +1,4 @@
-// A training state as blocks: what checkpoints, digests and batches need of arrays that live on a mesh.
+// A training state as blocks: for checkpoints, digests and batches of arrays on a mesh.
 #include <set>
 #include "bora/array/communicator.h"
 #include "bora/train/trainer.h"

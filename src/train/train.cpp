@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-/// Rank 0 does it; all go on, or all throw its error.
+/// Runs f on rank 0; then all ranks go on, or all throw its error.
 template <class E = IoError, class F> void on_first_rank(const Mesh& mesh, std::string_view what, const F& f) {
   std::string problem;
   try {
@@ -32,9 +32,11 @@ Texts open_texts(const Settings& s) {
   auto text = data::open_text(s.data, s.hold_out, s.model.positions + 1);
   return {{text.train, s.model.positions}, {text.held_out, s.model.positions}};
 }
-/// Batches of a new run's first evaluation: enough to see what an untrained model must have, and the first step is soon.
+/// Batches of a new run's first evaluation: enough to check an untrained model's loss, few enough to reach the first
+/// step soon.
 constexpr std::int64_t kFirstBatches = 4;
-double evaluate_on(Trainable& model, const data::Windows& windows, const Settings& s, const Mesh& mesh, bool first = false) {
+double evaluate_on(Trainable& model, const data::Windows& windows, const Settings& s, const Mesh& mesh,
+                   bool first = false) {
   auto count = (windows.stream.size() - 1) / windows.positions;
   if (s.eval_rows > 0) count = std::min(count, s.eval_rows);
   if (first) count = std::min(count, kFirstBatches * s.batch);
@@ -73,17 +75,20 @@ class Run {
     if (s_.digest && (!stored || s_.steps == 0))
       say("init digest " + to_string(mesh_.shape()) + " " + s_.layout + ": " +
           parameter_digest(model_.parameters(), mesh_));
-    if (stored) watchdog_.at("reading " + stored->folder), offering_older([&] { io::restore_leaves(model_.state(), stored->folder, place_of(mesh_)); });
+    if (stored)
+      watchdog_.at("reading " + stored->folder),
+          offering_older([&] { io::restore_leaves(model_.state(), stored->folder, place_of(mesh_)); });
     auto code = 0;
     if (stored && s_.steps > 0 && stored->step >= s_.steps) {  // nothing is written
-      say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s_.steps) + " leaves nothing to do");
+      say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s_.steps) +
+          " leaves nothing to do");
       say("checkpoint: " + stored->folder);
     } else {
       if (stored && s_.steps > 0) {
         done_ = stored->step;
         say("continuing from step " + std::to_string(done_) + " (" + stored->folder + ")");
       }
-      // Only now: settings that do not fit what is there leave it as it was.
+      // Only now: settings that do not fit must leave existing files as they were.
       on_first_rank(mesh_, "run: begin its files", [&] { begin_files(stored.has_value()); });
       watchdog_.at("planning a step");
       say_plan(at_start);
@@ -104,7 +109,7 @@ class Run {
     if (!problem.empty()) say("warning: " + one_line(problem));
   }
   std::string root() const { return out_ + "/checkpoints"; }
-  /// The checkpoint to continue from. Rank 0 looks, so that all agree whatever a file system shows to whom.
+  /// The checkpoint to continue from. Rank 0 looks, so that all agree even if ranks see different files.
   std::optional<io::Checkpoint> to_continue() {
     if (options_.resume == Resume::none) return std::nullopt;
     std::string mine;
@@ -125,7 +130,7 @@ class Run {
                            damaged_.empty() ? "" : damaged_[0].second);
     return found.checkpoint;
   }
-  /// Does it on all ranks. A damaged checkpoint is an error that names an older one, if that is whole.
+  /// Runs f on all ranks. The error for a damaged checkpoint names an older whole one, if there is one.
   template <class F> void offering_older(const F& f) const {
     std::string text, older;
     try {
@@ -138,7 +143,7 @@ class Run {
     older = mesh_.exchange(older, "run: an older checkpoint")[0];
     throw CheckpointError(older.empty() ? text : text + "; " + older + " is whole: --resume good continues from there");
   }
-  /// On the first rank. What an earlier run has left here keeps other names.
+  /// On the first rank. Files that an earlier run left here are kept under other names.
   void begin_files(bool continued) {
     auto aside = [&](const std::string& name) {
       if (auto kept = put_aside(out_ + "/" + name); !kept.empty()) say(name + " of an earlier run is kept as " + kept);
@@ -154,7 +159,7 @@ class Run {
     }
     for (auto& line : write_config(out_, s_)) say(one_line(line));
   }
-  /// Where a checkpoint is to be written: the run's folder, or if it is gone a new one beside it. All ranks.
+  /// Before a checkpoint is written: if the run's folder is gone, makes a new one beside it. All ranks.
   void look_after_folder() {
     on_first_rank(mesh_, "run: look after its folder", [&] {
       if (folder_->there()) return;
@@ -186,8 +191,10 @@ class Run {
   /// For people; the lines in bytes below it are for scripts.
   void say_peak(const std::vector<std::string>& bytes) const {
     std::int64_t least = std::stoll(bytes[0]), most = least;
-    for (auto& rank : bytes) least = std::min<std::int64_t>(least, std::stoll(rank)), most = std::max<std::int64_t>(most, std::stoll(rank));
-    say("peak memory: " + (bytes.size() > 1 ? bytes_text(least) + " to " + bytes_text(most) + " a rank" : bytes_text(most)));
+    for (auto& rank : bytes)
+      least = std::min<std::int64_t>(least, std::stoll(rank)), most = std::max<std::int64_t>(most, std::stoll(rank));
+    say("peak memory: " +
+        (bytes.size() > 1 ? bytes_text(least) + " to " + bytes_text(most) + " a rank" : bytes_text(most)));
   }
   void save(Progress& progress) {
     look_after_folder();
@@ -195,12 +202,13 @@ class Run {
     Arrays keep;
     std::string warning;
     auto leaves = io::leaves_of(model_.state(), "", keep);
-    auto folder = io::save_checkpoint(
-        root(), done_, leaves, place_of(mesh_), {{"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep, &warning);
+    auto folder =
+        io::save_checkpoint(root(), done_, leaves, place_of(mesh_),
+                            {{"seed", std::to_string(s_.seed)}, {"settings", to_yaml(s_)}}, s_.keep, &warning);
     progress.line("checkpoint: " + folder);
     if (!warning.empty()) progress.line("warning: " + one_line(warning));
-    check<IoError>(out_ == s_.out, "out: ", s_.out, " was moved or removed while this run wrote into it; step ", done_, " is saved as ", folder,
-                   " (--out ", out_, " continues from there)");
+    check<IoError>(out_ == s_.out, "out: ", s_.out, " was moved or removed while this run wrote into it; step ", done_,
+                   " is saved as ", folder, " (--out ", out_, " continues from there)");
   }
 
   int train(bool continued) {
@@ -218,7 +226,8 @@ class Run {
         if (!s_.trace.empty() && done_ == first_traced) trace::start();
         watchdog_.at("reading the text of step " + std::to_string(done_ + 1) + " from " + s_.data);
         auto r = step(rows.next(), metrics.get(), progress, stopped);
-        if (trace::on() && (done_ == first_traced + s_.trace_steps || done_ == s_.steps || stopped)) write_trace(progress);
+        if (trace::on() && (done_ == first_traced + s_.trace_steps || done_ == s_.steps || stopped))
+          write_trace(progress);
         for (auto& hook : options_.hooks) hook(r);
         bool last = done_ == s_.steps || stopped;
         if (s_.eval_every > 0 && done_ % s_.eval_every == 0 && !last) {
@@ -246,14 +255,15 @@ class Run {
   void write_trace(Progress& progress) const {
     auto all = transport::write_trace(mesh_.context(), s_.trace);
     trace::Totals t;
-    for (auto& x : all) t.steps += x.steps, t.step += x.step, t.kernel += x.kernel, t.collective += x.collective, t.wait += x.wait;
+    for (auto& x : all)
+      t.steps += x.steps, t.step += x.step, t.kernel += x.kernel, t.collective += x.collective, t.wait += x.wait;
     auto ms = [&](double seconds) {
       char text[32];
       std::snprintf(text, sizeof text, "%.2f", seconds * 1e3 / static_cast<double>(t.steps));
       return std::string(text);
     };
-    progress.line("trace: " + s_.trace + " (a step " + ms(t.step) + " ms: kernels " + ms(t.kernel) + ", collectives under way " +
-                  ms(t.collective) + ", waiting " + ms(t.wait) + "; mean of the ranks)");
+    progress.line("trace: " + s_.trace + " (a step " + ms(t.step) + " ms: kernels " + ms(t.kernel) +
+                  ", collectives under way " + ms(t.collective) + ", waiting " + ms(t.wait) + "; mean of the ranks)");
   }
   StepReport step(data::Rows rows, Metrics* metrics, Progress& progress, bool& stopped) {
     watchdog_.at("step " + std::to_string(done_ + 1));
@@ -293,7 +303,8 @@ class Run {
   std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<RunFolder> folder_;  // on the first rank
   Texts texts_;
-  std::vector<std::pair<io::Checkpoint, std::string>> damaged_ = {};  // newer than what is continued; on the first rank
+  // newer than the checkpoint that the run continues; on the first rank
+  std::vector<std::pair<io::Checkpoint, std::string>> damaged_ = {};
   std::int64_t done_ = 0;
 };
 }  // namespace

@@ -33,8 +33,8 @@ void Watchdog::run() {
     auto quiet = std::chrono::duration<double>(Clock::now() - since_);
     if (quiet < next_) continue;
     next_ = 2 * quiet;
-    std::fprintf(stderr, "%swarning: %s has made no progress for %.3g s: it is at %s\n", terminal_columns() > 0 ? "\r\033[K" : "", who_.c_str(),
-                 quiet.count(), what_.c_str());
+    std::fprintf(stderr, "%swarning: %s has made no progress for %.3g s: it is at %s\n",
+                 terminal_columns() > 0 ? "\r\033[K" : "", who_.c_str(), quiet.count(), what_.c_str());
   }
 }
 }  // namespace bora

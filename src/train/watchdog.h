@@ -1,4 +1,4 @@
-// watchdog.h -- says where a run stands when nothing has happened for a long time.
+// watchdog.h -- reports a run's place when nothing has happened for a long time.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -7,16 +7,16 @@
 #include <thread>
 
 namespace bora {
-/// A line on stderr when a run has been at one place for `seconds`, and for four times as long as at any place before; again whenever that
-/// time has doubled. It ends nothing: a long step may be what the user wants.
+/// A line on stderr when a run has been at one place for `seconds`, and for four times as long as at any place before;
+/// again whenever that time has doubled. It ends nothing: a long step may be intended.
 class Watchdog {
  public:
-  /// `who`: "rank 0". Without a thread to be had there is no watchdog.
+  /// `who`: "rank 0". If no thread can be started there is no watchdog.
   Watchdog(std::string who, double seconds);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
-  /// From here on the run does this: "step 7".
+  /// The run's place from here on: "step 7".
   void at(std::string what);
 
  private:

@@ -1,5 +1,6 @@
-# Installs the build, moves what was installed, and uses it there as programs of others do: find_package, pkg-config, a debugger's look-up.
-# SOURCE: outside/  BUILD: what is installed  WORK: a folder of our own  LIBDIR: lib or what CMAKE_INSTALL_LIBDIR says
+# Installs the build, moves the installation, and uses it there as other programs do: find_package, pkg-config, a
+# debugger's look-up. SOURCE: outside/  BUILD: the build to install  WORK: a folder of our own  LIBDIR: lib or
+# CMAKE_INSTALL_LIBDIR
 function(run result output)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
   set(${result} "${rc}" PARENT_SCOPE)
@@ -22,7 +23,8 @@ file(REMOVE_RECURSE ${WORK})
 must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/installed)
 set(installed ${WORK}/installed)
-set(configure ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -DCMAKE_PREFIX_PATH=${installed} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+set(configure ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -DCMAKE_PREFIX_PATH=${installed}
+  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
 set(program_build ${WORK}/build)
 must(${configure} -B ${program_build} -DNEEDED=eigen)
 must(${CMAKE_COMMAND} --build ${program_build})
@@ -30,7 +32,7 @@ foreach(program outside with_eigen with_xtensor)
   must(${program_build}/${program})
 endforeach()
 
-# Lines are asked for, except where the user's flags speak of -g or the target declines.
+# Line tables (-g1) are on, except where the user's flags set -g or the target declines.
 function(count_g1 expected)
   file(REMOVE_RECURSE ${WORK}/flags)
   must(${configure} -B ${WORK}/flags ${ARGN})
@@ -44,19 +46,23 @@ count_g1(3 -DCMAKE_BUILD_TYPE=Release)
 count_g1(0 -DCMAKE_BUILD_TYPE=RelWithDebInfo)
 count_g1(0 -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-g3)
 
-# A component that is not there is named, with what to do.
+# The error for a missing component names it, with a remedy.
 run(rc out ${configure} -B ${WORK}/none -DNEEDED=numpy)
-expect("a component that does not exist:\n${out}" NOT rc EQUAL 0 AND out MATCHES "component numpy: there are[ \n]+eigen[ \n]+and[ \n]+xtensor")
+expect("a component that does not exist:\n${out}"
+  NOT rc EQUAL 0 AND out MATCHES "component numpy: there are[ \n]+eigen[ \n]+and[ \n]+xtensor")
 run(rc out ${configure} -B ${WORK}/none -DNEEDED=eigen -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON)
-expect("a component without its package:\n${out}" NOT rc EQUAL 0 AND out MATCHES "component eigen: Eigen3[ \n]+was[ \n]+not[ \n]+found: [^)]*libeigen3-dev")
+expect("a component without its package:\n${out}"
+  NOT rc EQUAL 0 AND out MATCHES "component eigen: Eigen3[ \n]+was[ \n]+not[ \n]+found: [^)]*libeigen3-dev")
 must(${configure} -B ${WORK}/none -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON -DNEEDED=)
 
-# A user needs neither headers nor package files of what the library is made with.
-file(GLOB package ${installed}/${LIBDIR}/cmake/bora/bora-config.cmake ${installed}/${LIBDIR}/cmake/bora/bora_targets*.cmake)
+# A user needs neither headers nor package files of the library's own dependencies.
+file(GLOB package ${installed}/${LIBDIR}/cmake/bora/bora-config.cmake
+  ${installed}/${LIBDIR}/cmake/bora/bora_targets*.cmake)
 expect("no package file in ${installed}/${LIBDIR}/cmake/bora" package)
 foreach(file ${package})
   file(READ ${file} text)
-  expect("${file} speaks of what only Bora's build needs" NOT text MATCHES "dnnl|OpenCL|OpenMP|ZMQ|INTERFACE_LINK_LIBRARIES")
+  expect("${file} speaks of what only Bora's build needs"
+    NOT text MATCHES "dnnl|OpenCL|OpenMP|ZMQ|INTERFACE_LINK_LIBRARIES")
 endforeach()
 
 # pkg-config
@@ -74,14 +80,15 @@ foreach(file LICENSE README.md docs/numerics.md examples/quickstart.cpp)
   expect("not installed: ${file}" EXISTS ${installed}/share/doc/bora/${file})
 endforeach()
 
-# The library is stripped; with its debug file it still has lines.
+# The library is stripped; its debug file still gives lines.
 find_program(readelf readelf REQUIRED)
 find_program(addr2line addr2line REQUIRED)
 file(GLOB library ${installed}/${LIBDIR}/libbora.so.*.*)
 must(${readelf} -SW ${library})
 expect("the library is not stripped" NOT out MATCHES "debug_info" AND NOT out MATCHES "[.]symtab")
 must(${readelf} -sW --dyn-syms ${library})
-string(REGEX MATCH "([0-9a-f]+) +[0-9]+ FUNC +GLOBAL +DEFAULT +[0-9]+ _ZN4bora8describe[A-Za-z0-9]*ERKNS_6SourceE" found "${out}")
+string(REGEX MATCH "([0-9a-f]+) +[0-9]+ FUNC +GLOBAL +DEFAULT +[0-9]+ _ZN4bora8describe[A-Za-z0-9]*ERKNS_6SourceE"
+  found "${out}")
 expect("no function 'describe' in ${library}" found)
 set(address ${CMAKE_MATCH_1})
 must(${addr2line} -e ${library} ${address})

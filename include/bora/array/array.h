@@ -1,4 +1,4 @@
-// array.h -- the value every interpreter shares, and the one entry through which every operation goes.
+// array.h -- the value that all interpreters share, and call(), the only entry point of operations.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "bora/base/shape.h"
 
 namespace bora {
-/// What an operation can know without computing: the GLOBAL shape and the dtype.
+/// The properties known without computing: the GLOBAL shape and the dtype.
 struct Type {
   Shape shape;
   Dtype dtype = Dtype::f32;
@@ -28,20 +28,21 @@ inline std::ostream& operator<<(std::ostream& o, const Type& t) { return o << to
 
 class Array;
 class Spec;
-/// `owner` says which interpreter may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value can be recognised but
-/// never mistaken for a live one.
+/// `owner`: id of the interpreter that may look inside; 0 is Eval (a buffer). Ids are never reused, so a leaked value
+/// can be recognised but never mistaken for a live one.
 struct Value {
   Type type;
   std::uint64_t owner = 0;
   Value(const Type& t, std::uint64_t o) : type(t), owner(o) {}
   virtual ~Value() = default;
-  /// The numbers as a buffer, where this value has any (a sharded value is gathered: every rank must ask). Throws TraceError.
+  /// The numbers as a buffer, if this value has any. A sharded value is gathered: every rank must call this. Throws
+  /// TraceError.
   virtual Array concrete() const;
   /// Is the caller's handle the only one, all the way down to the memory? Then the memory may be reused (donation).
   virtual bool sole() const { return false; }
-  /// The value that this one stands for while a derivative is taken; null for any other.
+  /// The primal value that this one stands for while a derivative is taken; null for any other value.
   virtual const Array* primal_value() const { return nullptr; }
-  /// What printing shows where there are no numbers at hand: "traced f32[2, 3]".
+  /// Printed when the numbers are not available: "traced f32[2, 3]".
   virtual std::string describe() const { return "traced " + to_string(type); }
 };
 
@@ -67,8 +68,9 @@ namespace detail {
 template <class...> inline constexpr bool never = false;
 }
 
-/// An immutable array of numbers: a handle to a value of whichever interpreter made it. Copying shares; safe to share between threads.
-/// A default-constructed Array is empty: any use of it throws TraceError. Inside rules an empty Array is a zero cotangent.
+/// An immutable array of numbers: a handle to a value of any interpreter. Copying shares; safe to share between
+/// threads. A default-constructed Array is empty: any use of it throws TraceError. Inside rules an empty Array is a
+/// zero cotangent.
 class [[nodiscard]] Array : public detail::Spellings {
  public:
   Array() = default;
@@ -85,8 +87,8 @@ class [[nodiscard]] Array : public detail::Spellings {
 
   Array astype(Dtype) const;  // the same numbers as another dtype (ops)
   template <class T> __attribute__((unavailable("write x.astype(f32)"))) Array astype() const;
-  /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is gathered: every
-  /// rank must ask.
+  /// The only element as T. Throws ShapeError unless there is one, TraceError inside transforms. A sharded Array is
+  /// gathered: every rank must call this.
   template <Number T> T item() const { return read_one<T>(); }
   __attribute__((unavailable("write x.item<float>()"))) double item() const;
   /// All elements in row-major order, converted to T. As item().
@@ -105,8 +107,9 @@ class [[nodiscard]] Array : public detail::Spellings {
   }
   __attribute__((unavailable("write x.to_vector<float>()"))) std::vector<double> to_vector() const;
   Array concrete() const;  // the same numbers as a buffer of this process
-  Spec spec() const;       // how it is split over the mesh in force (shard)
-  /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its type.
+  Spec spec() const;       // its Spec on the mesh in force (shard)
+  /// This process's memory of a concrete array, row-major. Throws TraceError if traced, DtypeError if T is not its
+  /// type.
   template <class T> const T* data() const { return static_cast<const T*>(data(dtype_of<T>)); }
   const void* bytes() const;
 
@@ -158,7 +161,7 @@ using FlatFn = std::function<Arrays(const Arrays&)>;
 using Mask = std::vector<bool>;
 Types types_of(const Arrays&);
 
-/// Eval's value: contiguous, row-major memory of this process, which small results have within themselves.
+/// Eval's value: contiguous, row-major memory of this process. Small results hold it inline.
 struct Buffer : Value {
   Buffer(const Type& t, std::shared_ptr<void> m) : Value(t, 0), data(m.get()), memory(std::move(m)) {}
   Buffer(const Type& t, void* within) : Value(t, 0), data(within) {}
@@ -167,11 +170,11 @@ struct Buffer : Value {
   bool sole() const override { return memory.use_count() <= 1; }
 };
 inline bool is_buffer(const Array& a) { return a.defined() && a.owner() == 0; }
-/// A share in the memory of a buffer.
+/// Shared ownership of a buffer's memory.
 std::shared_ptr<void> memory_of(const Array& buffer);
-/// Puts a buffer that is still to be filled into `to`, and gives its memory.
+/// Puts an uninitialized buffer into `to` and returns its memory.
 void* new_buffer(const Type&, Array& to);
-/// A buffer that is being filled: `data` is its memory until it becomes an Array.
+/// An uninitialized buffer: the caller fills `data`, then done() gives the Array.
 struct NewBuffer {
   Array array;
   void* data;
@@ -182,7 +185,7 @@ inline NewBuffer new_buffer(const Type& t) {
   b.data = new_buffer(t, b.array);
   return b;
 }
-/// A buffer over memory that somebody else owns (adopted containers, blocks of a slab).
+/// A buffer over memory of another owner (adopted containers, blocks of a slab).
 Array adopt(const Type&, std::shared_ptr<void> memory);
 /// A copy of `type.nbytes()` bytes.
 Array from_bytes(const Type&, const void*);
@@ -190,9 +193,9 @@ Array from_bytes(const Type&, const void*);
 class Primitive;
 using PrimitivePtr = std::shared_ptr<const Primitive>;
 
-/// One meaning of "an operation happens". Interpreters form a chain from the innermost (current) to Eval; each handles what it owns and
-/// hands the rest one level out. A rule runs with current() == parent, so the public operations it calls go one level out: that is all
-/// there is to nesting.
+/// An interpretation of operations. Interpreters form a chain from the innermost (current) to Eval; each handles the
+/// values it owns and passes all others one level out. A rule runs with current() == parent, so the public operations
+/// it calls go one level out: nesting needs nothing more.
 class Interpreter {
  public:
   explicit Interpreter(Interpreter* parent);
@@ -229,6 +232,6 @@ class Within {
  private:
   Interpreter* saved_;
 };
-/// The one entry: every operation on Arrays is a call. An error is given the user's source line on its way out.
+/// The only entry point: every operation on Arrays goes through it. Adds the user's source line to errors.
 Arrays call(const PrimitivePtr&, const Arrays&);
 }  // namespace bora

@@ -18,8 +18,8 @@ struct CollectiveCall {
   MeshAxes axes;
   const void* in = nullptr;
   void* out = nullptr;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements a member, in part order; see transport.h
-  int source = -1, target = -1;                                  // permute: parts
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements per member, in part order; see transport.h
+  int source = -1, target = -1;                                  // permute: part numbers
   std::uint64_t fingerprint = 0;
   std::function<std::string()> describe = {};
 };
@@ -35,7 +35,8 @@ class Communicator {
   /// Every rank's text, in rank order.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
 };
-/// This thread's place in a mesh; mesh is null outside of one. in_blocks: inside shard_map, where values are this rank's blocks.
+/// This thread's place in a mesh; mesh is null outside of one. in_blocks: inside shard_map, where values are this
+/// rank's blocks.
 struct Here {
   const MeshShape* mesh = nullptr;
   int rank = 0;
@@ -43,6 +44,6 @@ struct Here {
   bool in_blocks = false;
 };
 Here& here();
-/// here().mesh, or ShardError saying that `what` needs a mesh.
+/// here().mesh, or a ShardError saying that `what` needs a mesh.
 const MeshShape& this_mesh(std::string_view what);
 }  // namespace bora

@@ -11,7 +11,8 @@
 #include <vector>
 
 namespace bora {
-/// Not `const char*`: a literal 0 would be a null pointer. And nothing that converts to everything: field reflection probes with such.
+/// Text but not int: a literal 0 would be a null `const char*`, and field reflection probes with types that convert to
+/// everything.
 template <class T> concept Text = std::convertible_to<T, std::string_view> && !std::convertible_to<T, int>;
 
 /// An interned name: compared and hashed as a pointer.
@@ -24,7 +25,7 @@ class AxisName {
  private:
   const std::string* name_;
 };
-/// Mesh axes that split one dimension, major first. none, "data" or {"data", "model"}.
+/// Mesh axes that split one dimension, major first: none, "data" or {"data", "model"}.
 class MeshAxes {
  public:
   MeshAxes() = default;
@@ -55,7 +56,8 @@ class MeshAxes {
 std::string to_string(const MeshAxes&);  // "data", "data*model", "-"
 std::size_t hash_value(const MeshAxes&);
 
-/// For each dimension the mesh axes that split it; dimensions not mentioned are not split. Spec{"data", none}, Spec{{"data", "model"}}.
+/// The mesh axes that split each dimension; dimensions not listed are not split. Spec{"data", none}, Spec{{"data",
+/// "model"}}.
 class Spec {
  public:
   Spec() = default;
@@ -81,8 +83,8 @@ std::string to_string(const Spec&);  // "{data, -}"
 std::size_t hash_value(const Spec&);
 inline std::ostream& operator<<(std::ostream& o, const Spec& s) { return o << to_string(s); }
 
-/// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Of any size, for any number of ranks, and they NEST: the blocks over
-/// (data, model) tile the blocks over data exactly.
+/// Block b of n elements over `parts`: [n*b/parts, n*(b+1)/parts). Any n, any number of parts, and blocks NEST: those
+/// over (data, model) tile those over data exactly.
 struct BlockRange {
   std::int64_t begin, end;
   std::int64_t size() const { return end - begin; }
@@ -97,12 +99,12 @@ struct MeshShape {
   std::vector<std::pair<AxisName, int>> axes;
   int size() const;
   bool has(AxisName) const;
-  int axis_size(AxisName) const;  // throws ShardError naming the axes there are
+  int axis_size(AxisName) const;  // throws ShardError listing the axes that exist
   int coordinate(int rank, AxisName) const;
   int parts(const MeshAxes&) const;           // product of their sizes
   int part(int rank, const MeshAxes&) const;  // row-major over the listed axes
-  std::vector<int> group(int rank,
-                         const MeshAxes&) const;  // ranks that differ from `rank` in these axes only, in part order
+  /// Ranks that differ from `rank` in these axes only, in part order.
+  std::vector<int> group(int rank, const MeshAxes&) const;
   bool operator==(const MeshShape&) const = default;
 };
 std::string to_string(const MeshShape&);  // "data=2,model=1"

@@ -1,4 +1,5 @@
-// params.h -- parameters of primitives compare, hash and print by field reflection: nothing to write, nothing to forget.
+// params.h -- comparison, hashing and printing of primitives' parameters by field reflection: nothing to write, nothing
+// to forget.
 #pragma once
 #include <array>
 #include <bit>
@@ -20,11 +21,11 @@ template <class T> concept Optional = requires(const T& x) {
   x.has_value();
   *x;
 };
-/// The class says it itself: operator<< to print, operator== to compare, hash_value to hash.
+/// Types that bring operator<< to print, operator== to compare and hash_value to hash.
 template <class T> concept Opaque =
     std::is_same_v<T, Dtype> || std::is_same_v<T, Spec> || std::is_same_v<T, MeshAxes> || std::is_same_v<T, Shape>;
 
-void print_program_name(std::ostream&, const ProgramPtr&);  // compile
+void print_program_name(std::ostream&, const ProgramPtr&);  // defined in compile
 template <class T> void print(std::ostream& o, const T& x) {
   if constexpr (std::is_same_v<T, bool>) o << (x ? "true" : "false");
   else if constexpr (std::is_same_v<T, MeshAxes>) o << to_string(x);

@@ -1,25 +1,30 @@
-// primitive.h -- everything true about one operation in one place.
+// primitive.h -- everything about one operation in one place.
 //
 // A primitive is a plain aggregate of its parameters whose member functions are its rules:
-//     struct Transpose { Dims perm;  static constexpr std::string_view name = "transpose";  Type infer(const Types&) const; ... };
-// PrimitiveOf<P> erases the type and derives what can be derived. Which rules exist is detected. Rules of P:
+//     struct Transpose {
+//       Dims perm;
+//       static constexpr std::string_view name = "transpose";
+//       Type infer(const Types&) const; ..
+//     };
+// PrimitiveOf<P> erases the type, detects which rules exist and derives the others. Rules of P:
 //   Type|Types infer(const Types& in)                    shape and dtype; throws the user's error
 //   void eval(Inputs in, Outputs out)                    the kernel: writes into given memory, row-major
-//   Arrays run(const Arrays& in, const Types& out)       instead of eval where the result is not fresh memory (held Programs)
+//   Arrays run(const Arrays& in, const Types& out)       instead of eval: the result is no fresh memory (held Programs)
 //   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
-//   optional<Linearized> linearize(in, needs)                higher-order primitives only
+//   optional<Linearized> linearize(in, needs)            higher-order primitives only
 //   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass
-//   P resized(local_in, local_out)                       the same operation on blocks, where parameters hold sizes
+//   P resized(local_in, local_out)                       the same operation on blocks, if parameters hold sizes
 //   P lift(n)                                            the same operation with one more leading dimension
-//   vector<Mapped> batch(in, const BatchRules&)          only where lift cannot say it
-//   optional<vector<Sharded>> shard(in, ShardRules&)     only where factors cannot say it; nullopt: use factors after all
-//   Cost cost(const Types& in, const Types& out)         default: bytes of inputs and outputs, one FLOP an output element
+//   vector<Mapped> batch(in, const BatchRules&)          only if lift cannot express it
+//   optional<vector<Sharded>> shard(in, ShardRules&)     only if factors cannot express it; nullopt: use factors
+//   Cost cost(const Types& in, const Types& out)         default: bytes in and out, one FLOP per output element
 //   kernels::OpId element()                              elementwise operations: their lane function
-//   static Samples<P> samples()                          what the laws try it on
-// Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value is the rank's: no
-// pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on plain inputs), takes_symbolic (its
-// shard rule reshards all that it uses), view (output 0 is input 0's memory), random (draws). With values: `bool flat` (its derivative is
-// zero everywhere, so that its results need none) and `int in_place = k` (eval may be given out[0] == in[k]). has_shard is derived.
+//   static Samples<P> samples()                          inputs for the tests of its rules (tests/laws)
+// Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value
+// differs by rank: no pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on
+// plain inputs), takes_symbolic (its shard rule reshards all that it uses), view (output 0 is input 0's memory), random
+// (draws). With values: `bool flat` (its derivative is zero everywhere, so its results need none) and `int in_place =
+// k` (eval may be given out[0] == in[k]). has_shard is derived.
 #pragma once
 #include <span>
 #include <sstream>
@@ -57,7 +62,7 @@ class Primitive {
   virtual bool equals(const Primitive&) const = 0;
   virtual std::size_t hash() const = 0;
   virtual std::vector<ProgramPtr> programs() const = 0;  // held Programs
-  /// Its parameters without local sizes: what all ranks must agree on. Of a collective: its line in the fingerprint.
+  /// Its parameters without local sizes, on which all ranks must agree; for a collective, its line in the fingerprint.
   virtual std::string facts() const = 0;
   virtual MeshAxes named_axes() const = 0;  // axis names that a vmap(axis_name) may capture
   virtual std::optional<kernels::OpId> element() const = 0;
@@ -77,7 +82,7 @@ struct PrimitiveSample {
   PrimitivePtr primitive;
   Arrays in;
 };
-/// All primitives that exist in this program, for the laws. Nobody keeps it by hand.
+/// All primitives linked into this program, for tests/laws. They register themselves.
 struct RegistryEntry {
   std::string name;
   std::function<std::vector<PrimitiveSample>()> samples;
@@ -146,7 +151,7 @@ template <class P> class PrimitiveOf final : public Primitive {
   std::string facts() const override {
     std::ostringstream o;
     fields::for_each(p, [&](std::string_view field, const auto& m) {
-      if (field.ends_with("sizes")) return;  // the one convention: fields named ..sizes hold local sizes
+      if (field.ends_with("sizes")) return;  // by convention fields named ..sizes hold local sizes
       o << ' ' << field << '=';
       params::print(o, m);
     });

@@ -1,4 +1,5 @@
-// rules.h -- what the rules of a primitive take and give. Plain data, and the abstract services that fx (Batch) and shard implement.
+// rules.h -- arguments and results of primitives' rules: plain data, and the abstract services that fx (Batch) and
+// shard implement.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,33 +12,33 @@
 namespace bora {
 struct Program;
 using ProgramPtr = std::shared_ptr<const Program>;
-// ---- derivatives ------------------------------------------------------------------------------------------------------
-/// An empty ct is zero; rules return an empty Array for a zero gradient. needs: which inputs want one.
+// ---- derivatives ----------------------------------------------------------------------------------------------------
+/// An empty ct is zero; rules return an empty Array for a zero gradient. needs: inputs whose gradient is wanted.
 struct Vjp {
   const Arrays& in;
   const Arrays& out;
   const Arrays& ct;
   const Mask& needs;
 };
-/// What a higher-order primitive gives instead: its forward pass changes to save residuals.
+/// The counterpart of vjp for higher-order primitives: the forward pass changes to save residuals.
 struct Linearized {
   Arrays out;
   std::function<Arrays(const Arrays& ct)> pullback;
 };
 
-// ---- sharding rules ---------------------------------------------------------------------------------------------------
-/// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only: reduced over it.
-/// kNone: the operation needs the whole dimension. Propagation of Specs and pending sums follow from it.
+// ---- sharding rules -------------------------------------------------------------------------------------------------
+/// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only:
+/// reduced over it. kNone: the operation needs the whole dimension. Determines how Specs and pending sums propagate.
 inline constexpr std::int64_t kNone = -1;
 struct Factors {
   std::vector<Dims> in, out;
-  std::vector<std::size_t> linear{};  // inputs the result is linear in: pending sums may pass through them
+  std::vector<std::size_t> linear{};  // inputs in which the result is linear: pending sums may pass through them
   bool joint = false;                 // linear in all of `linear` together (add) rather than in each alone (mul)
   Reduction reduce = Reduction::sum;  // sum, max or min
 };
-/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A stretched value stays symbolic until
-/// somebody needs its block: then `fill` is what broadcast_in_dim stretches, fill_dims say how, and local is empty. Rules get such inputs
-/// made real, unless they say takes_symbolic.
+/// Shard's view of a value; type is global, partial: mesh axes over which it is a pending sum. A broadcast value stays
+/// symbolic until an operation needs its block: `fill` is then broadcast_in_dim's operand, fill_dims its dims, and
+/// local is empty. Rules get such inputs materialized unless they say takes_symbolic.
 struct Sharded {
   Array local;
   Type type;
@@ -52,19 +53,20 @@ class ShardRules {
   virtual ~ShardRules() = default;
   virtual const MeshShape& mesh() const = 0;
   virtual int rank() const = 0;
-  /// x moved to `spec`. Pending sums over axes outside `keep` are completed: reduce_scatter where spec asks for that split, else all_reduce.
+  /// x moved to `spec`. Pending sums over axes outside `keep` are completed: reduce_scatter where spec asks for that
+  /// split, else all_reduce.
   virtual Sharded reshard(const Sharded& x, const Spec& spec, const MeshAxes& keep = {}) const = 0;
   Sharded resolve(const Sharded& x) const { return reshard(x, x.spec); }
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
   virtual Sharded to_partial(const Sharded& x, const MeshAxes&) const = 0;
   virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) = 0;
-  /// This rank's block of such an array. ShardError if the Spec names an axis twice or one that does not exist.
+  /// The shape of this rank's block. ShardError if the Spec names an axis twice or one that does not exist.
   Shape local_shape(const Shape&, const Spec&) const;
   /// Does splitting n and m over these axes cut at the same fractions, on every rank?
   bool same_blocks(std::int64_t n, std::int64_t m, const MeshAxes&) const;
 };
 
-// ---- batching rules ---------------------------------------------------------------------------------------------------
+// ---- batching rules -------------------------------------------------------------------------------------------------
 struct Mapped {
   Array value;
   std::int64_t axis = -1;  // -1: not mapped
@@ -77,7 +79,7 @@ class BatchRules {
   const std::string axis_name;
   /// The operation with one more leading dimension, on inputs that all have it (unmapped ones are broadcast).
   virtual std::vector<Mapped> lifted(const PrimitivePtr&, const std::vector<Mapped>&) const = 0;
-  /// `f`, written with other operations, under a vmap of its own.
+  /// `f`, composed of other operations, under a vmap of its own.
   virtual std::vector<Mapped> composite(const FlatFn& f, const std::vector<Mapped>&) const = 0;
   Array front(const Mapped&) const;  // mapped axis first; an unmapped value is broadcast (ops)
 };

@@ -1,4 +1,5 @@
-// source.h -- where in the user's program an operation was written. Captured as return addresses, turned into text only in errors.
+// source.h -- the place in the user's program where an operation was called. Captured as return addresses, turned into
+// text only for errors.
 #pragma once
 #include <array>
 #include <memory>
@@ -11,9 +12,10 @@ struct Source {
   std::string scope = {};  // tree path of the parameters among the operands, as far as known
 };
 using SourcePtr = std::shared_ptr<const Source>;
-/// The call stack from here outwards, without text; within a SourceScope the place it names.
+/// The current call stack as addresses, without text; within a SourceScope, the scope's source.
 SourcePtr current_source();
-/// While it lives, operations on this thread count as written at `source` (a Program that is run again). Null changes nothing.
+/// While it lives, operations on this thread count as called at `source` (a Program that is run again). Null changes
+/// nothing.
 class SourceScope {
  public:
   explicit SourceScope(const SourcePtr& source);
@@ -23,6 +25,6 @@ class SourceScope {
  private:
   SourcePtr saved_;
 };
-/// "mlp.up, train.cpp:41": the scope, and the innermost frame that is not the library's. Empty if neither is known.
+/// "mlp.up, train.cpp:41": the scope, and the innermost frame outside of the library. Empty if neither is known.
 std::string describe(const Source&);
 }  // namespace bora

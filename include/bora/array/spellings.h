@@ -1,16 +1,16 @@
-// spellings.h -- what an Array is asked for by those who know NumPy, JAX, xtensor or PyTorch. Operations are functions
-// here: each of these is a compile error, and says at once how it is written.
+// spellings.h -- spellings of NumPy, JAX, xtensor and PyTorch that Array does not have. Operations are functions here:
+// each of these members is a compile error that names the right call.
 #pragma once
 
 namespace bora {
 class Array;
 namespace detail {
-/// Whatever stands between brackets.
+/// Any index expression.
 struct AnyIndex {
   template <class... I> AnyIndex(I&&...);
 };
 struct Spellings {
-  // Deleted, so that concepts that ask for [], () and begin() find none.
+  // Deleted, so that concepts that look for [], () and begin() find none.
   void operator[](AnyIndex) const = delete;  // write view(x, i), view(x, range(a, b)); to change a part at(x, i).set(v)
   template <class... I> void operator()(I&&...) const = delete;  // write view(x, i, j); a number: x.item<float>()
   void begin() const = delete;  // write for (int i = 0; i < x.shape(0); ++i) with view(x, i), or x.to_vector<float>()

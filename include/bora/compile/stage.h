@@ -1,4 +1,4 @@
-// stage.h -- a function as a Program: staging it, and what can be asked of the result without knowing how it is made.
+// stage.h -- staging a function as a Program, and queries on the result that need no definition of Program.
 #pragma once
 #include <cstddef>
 #include <iosfwd>

@@ -1,10 +1,10 @@
-// checkpoint.h -- memory for time: what the backward pass may keep of a function, the rest is computed again.
+// checkpoint.h -- time for memory: the backward pass keeps some values of a function and computes the others again.
 #pragma once
 #include "bora/fx/shell.h"
 
 namespace bora {
 namespace remat {
-/// What is kept for the backward pass.
+/// The values kept for the backward pass.
 struct Policy {
   Saveable keep = Saveable::nothing;
   std::vector<std::string> names = {};
@@ -46,7 +46,8 @@ template <class F> struct Checkpointed {
   }
 };
 }  // namespace fx
-/// f with the same values and gradients; when differentiated it keeps its inputs and what the policy says, and computes the rest again.
+/// f with the same values and gradients; when differentiated it keeps its inputs and the values that the policy
+/// selects, and computes the others again.
 template <class F> auto checkpoint(F f, remat::Policy policy = remat::nothing) {
   return fx::Checkpointed<F>{std::move(f), std::move(policy)};
 }

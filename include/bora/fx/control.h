@@ -29,8 +29,9 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
                   const std::vector<std::string>& labels);
 }  // namespace fx
 
-/// body(carry, x) -> std::pair{carry, y}, once for each element of the leading axis of xs: {last carry, ys stacked}. xs may be none with
-/// .length; y may be none. The carry keeps structure, shapes and dtypes. Throws ShapeError naming the path that does not.
+/// body(carry, x) -> std::pair{carry, y}, once for each element of the leading axis of xs: {last carry, ys stacked}. xs
+/// may be none with .length; y may be none. The carry keeps structure, shapes and dtypes. Throws ShapeError naming the
+/// path of a leaf that changes.
 template <class F, class C, class X> auto scan(const F& body, const C& init, const X& xs, const Scan& options = {}) {
   static_assert(
       fx::Callable<F, C, X>,
@@ -59,7 +60,8 @@ template <class F, class C, class X> auto scan(const F& body, const C& init, con
     }
   }
 }
-/// on_true(operands...) or on_false(operands...); inside transforms and jit both are staged and one of them runs. predicate: a scalar.
+/// on_true(operands...) or on_false(operands...); inside transforms and jit both are staged and one of them runs.
+/// predicate: a scalar.
 template <class T, class F, class... A>
 auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&... operands) {
   static_assert(fx::Callable<T, A...> && fx::Callable<F, A...>,
@@ -81,8 +83,8 @@ auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&.
     }
   }
 }
-/// body(body(.. init)) while condition(value) holds: a boolean scalar. No derivative, reverse or forward: it takes values that have none
-/// (stop_gradient, floor, counters); where the number of rounds is known use fori_loop or scan.
+/// body(body(.. init)) while condition(value) holds: a boolean scalar. No derivative, reverse or forward: it takes
+/// values that have none (stop_gradient, floor, counters); where the number of rounds is known use fori_loop or scan.
 template <class P, class F, class C> C while_loop(const P& condition, const F& body, const C& init) {
   static_assert(fx::Callable<P, C> && fx::Callable<F, C>,
                 "while_loop: condition and body are called with the value; they take it by value or const&");
@@ -101,7 +103,8 @@ template <class P, class F, class C> C while_loop(const P& condition, const F& b
     return tree::unflatten(init, fx::while_shell(fx::flat_fn<Array>(condition, p, init), checked, fx::pack(init)));
   }
 }
-/// body(i, .. body(lower, init)) for i in [lower, upper), i an i32 scalar. Integer bounds make it a scan, which has a reverse mode.
+/// body(i, .. body(lower, init)) for i in [lower, upper), i an i32 scalar. Integer bounds make it a scan, which has a
+/// reverse mode.
 template <class F, class C> C fori_loop(const LoopBound& lower, const LoopBound& upper, const F& body, const C& init) {
   static_assert(fx::Callable<F, Array, C>,
                 "fori_loop: body is called with (i, value); it takes them by value or const&");

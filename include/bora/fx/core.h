@@ -4,7 +4,8 @@
 #include "bora/array/saveable.h"
 
 namespace bora::fx {
-/// One gradient per primal: zeros where none flows, empty for primals that are not floating. Entries of ct may be empty: zero.
+/// One gradient per primal: zeros where none flows, empty for primals that are not floating. Empty entries of ct are
+/// zero.
 struct VjpFlat {
   Arrays out;
   std::function<Arrays(const Arrays& ct)> pullback;
@@ -21,7 +22,8 @@ struct VmapFlat {
 };
 Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how);
 
-/// body: (carry, x) -> (carry, y). xs have a leading dimension of `length`. labels: tree paths of the carry, for errors.
+/// body: (carry, x) -> (carry, y). xs have a leading dimension of `length`. labels: tree paths of the carry, for
+/// errors.
 Arrays scan_flat(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t length, bool reverse,
                  const std::vector<std::string>& labels = {});
 Arrays cond_flat(const Array& pred, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
@@ -30,8 +32,10 @@ Arrays checkpoint_flat(const FlatFn&, const Arrays& in, Saveable keep, const std
 /// bwd: (residuals, cotangents of floating results) -> a gradient for each floating input.
 Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in);
 
-/// An inner jit: a call of a staged Program under the current interpreter. donated[i]: the caller gave up in[i], whose memory may be reused.
+/// An inner jit: a call of a staged Program under the current interpreter. donated[i]: the caller gave up in[i]; its
+/// memory may be reused.
 Arrays run_jit(const ProgramPtr&, Arrays in, const Mask& donated = {});
-/// Size of a mesh axis, or of the vmap whose axis_name it is; the product for several. Throws ShardError for an unbound name.
+/// Size of a mesh axis, or of the vmap whose axis_name it is; the product for several. Throws ShardError for an unbound
+/// name.
 std::int64_t axis_size(const MeshAxes&);
 }  // namespace bora::fx

@@ -1,10 +1,11 @@
-// custom.h -- a function with a backward pass of the user's.
+// custom.h -- a function with a user-defined backward pass.
 #pragma once
 #include "bora/fx/shell.h"
 
 namespace bora {
 namespace fx {
-/// Gradients of the floating leaves of the argument; zeros where none was given. Throws where a gradient's type is not its input's.
+/// Gradients of the floating leaves of the argument; zeros where none was given. Throws if a gradient's type is not its
+/// input's.
 void append_gradients(tree::Node argument, tree::Node gradient, Arrays&);
 void append_zero_gradients(tree::Node argument, Arrays&);
 /// Cotangents of the floating leaves of `out`; the others stay empty.
@@ -65,10 +66,10 @@ template <class F, class Fwd, class Bwd> struct CustomVjp {
   }
 };
 }  // namespace fx
-/// f, differentiated by the user's rule: fwd(args...) -> std::pair{f's result, residuals}; bwd(residuals, cotangent) -> the gradient of
-/// the argument, or a tuple with one per argument (none: zero). Leaves that are not floating have neither cotangent nor gradient: the first
-/// are empty, the second are not looked at. What f, fwd and bwd close over is constant: throws TraceError where it is
-/// differentiated.
+/// f, differentiated by the user's rule: fwd(args...) -> std::pair{f's result, residuals}; bwd(residuals, cotangent) ->
+/// the gradient of the argument, or a tuple with one per argument (none: zero). Leaves that are not floating have
+/// neither: their cotangents are empty, their gradients ignored. Values that f, fwd and bwd close over are constants:
+/// throws TraceError where one is differentiated.
 template <class F, class Fwd, class Bwd> auto custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return fx::CustomVjp<F, Fwd, Bwd>{std::move(f), std::move(fwd), std::move(bwd)};
 }

@@ -1,7 +1,7 @@
 // grad.h -- derivatives of functions of trees: grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian.
-// Outside of jit the function runs as it is called, and may read numbers (item, to_vector, gather, as_xtensor ..) on which no derivative
-// depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`. Reading x itself throws TraceError: the
-// number would silently be a constant.
+// Outside of jit the function runs eagerly, and may read numbers (item, to_vector, gather, as_xtensor ..) on which no
+// derivative depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`. Reading x
+// itself throws TraceError: the number would silently be a constant.
 #pragma once
 #include "bora/fx/vmap.h"
 
@@ -13,8 +13,8 @@ template <class L, class A> struct Loss<std::pair<L, A>> { static constexpr bool
 VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
 /// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
 Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
-/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; where
-/// `given` has an empty leaf: zero.
+/// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; empty leaves
+/// of `given` are zero.
 Arrays cotangents(tree::Node out, tree::Node given, const Types& types);
 Arrays tangents(tree::Node arguments, tree::Node given);
 /// Outputs and their tangents, zeros where none flows (empty for outputs that are not floating).
@@ -52,7 +52,7 @@ template <class F> struct Grad {
   ValueAndGrad<F> both;
   template <class P, class... Rest> auto operator()(const P& p, const Rest&... rest) const {
     using V = decltype(both(p, rest...));
-    if constexpr (!std::is_void_v<V>) {  // otherwise a static_assert has said why
+    if constexpr (!std::is_void_v<V>) {  // otherwise a static_assert has reported it
       V r = both(p, rest...);
       if constexpr (std::tuple_size_v<V> == 3) return std::pair{std::move(std::get<2>(r)), std::move(std::get<1>(r))};
       else return std::move(std::get<1>(r));
@@ -89,8 +89,9 @@ template <class F, class... A> auto vjp_of(const F& f, const A&... a) {
 }
 }  // namespace fx
 
-/// A function of the same arguments that returns {f's loss, its gradient}: the gradient has the type of the first argument, with respect
-/// to its floating leaves (others are empty Arrays). Where f returns std::pair{loss, aux}: {loss, aux, gradient}. The loss is a scalar.
+/// A function of the same arguments that returns {f's loss, its gradient}: the gradient has the type of the first
+/// argument, with respect to its floating leaves (others are empty Arrays). Where f returns std::pair{loss, aux}:
+/// {loss, aux, gradient}. The loss is a scalar.
 template <class F> auto value_and_grad(F f) { return fx::ValueAndGrad<F>{std::move(f)}; }
 /// As value_and_grad, without the value: the gradient, or std::pair{gradient, aux}.
 template <class F> auto grad(F f) { return fx::Grad<F>{{std::move(f)}}; }
@@ -100,13 +101,13 @@ grad(F f, const X& x, const More&... more);
 template <class F, class X, class... More>
 __attribute__((unavailable("write value_and_grad(f)(x, ..); it is by the first argument"))) void
 value_and_grad(F f, const X& x, const More&... more);
-/// {f(args...), pull}: pull maps a tree like f's result (its cotangent; empty leaves are zero) to the gradient of the argument, or to a
-/// tuple of them.
+/// {f(args...), pull}: pull maps a tree like f's result (its cotangent; empty leaves are zero) to the gradient of the
+/// argument, or to a tuple of them.
 template <class F, class X, class... More> auto vjp(const F& f, const X& x, const More&... more) {
   return fx::vjp_of(f, x, more...);
 }
-/// {f(x), its derivative along dx}. Several arguments are tuples: jvp(f, std::tuple{m, x}, std::tuple{dm, dx}). Leaves of dx that are
-/// empty are zero.
+/// {f(x), its derivative along dx}. Several arguments are tuples: jvp(f, std::tuple{m, x}, std::tuple{dm, dx}). Leaves
+/// of dx that are empty are zero.
 template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
   if constexpr (fx::Callable<F, X>) return fx::jvp_of<fx::result_t<F, X>>(f, std::tuple<X>{x}, std::tuple<X>{dx});
   else {
@@ -120,8 +121,8 @@ template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
     }
   }
 }
-/// Array -> Array: the derivative of every element of f(x) by every element of x, [f(x)'s shape..., x's shape...]. jacrev: one pullback
-/// per element of f(x); jacfwd: one push-forward per element of x.
+/// Array -> Array: the derivative of every element of f(x) by every element of x, [f(x)'s shape..., x's shape...].
+/// jacrev: one pullback per element of f(x); jacfwd: one push-forward per element of x.
 template <class F> auto jacrev(F f) {
   return [f = std::move(f)](const Array& x) -> Array {
     auto v = vjp(f, x);

@@ -4,8 +4,8 @@
 #include "bora/fx/shell.h"
 
 namespace bora {
-/// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is left alone. One
-/// Spec stands for all.
+/// Specs of the leaves of a tree by pattern of their paths; the first match counts, and a leaf that no pattern fits is
+/// left alone. A single Spec applies to all.
 class Specs {
  public:
   Specs() = default;
@@ -21,18 +21,18 @@ class Specs {
 struct Jit {
   Specs out = {};          // constraints on the results
   std::string name = {};   // for messages
-  std::size_t cache = 64;  // Programs kept; the least recently used goes first, and that is said
+  std::size_t cache = 64;  // Programs kept; the least recently used is evicted, with a warning
 };
 namespace fx {
 class Prepared;
-/// What jit keeps of one staging.
+/// The cache entry of one staging.
 struct Traced {
   tree::Key key;
   ProgramPtr program;
   Arrays captures;                          // closed-over values: its last inputs
   std::shared_ptr<const void> like;         // the result, its leaves without numbers
   Arrays shells;                            // those leaves, which `like` only points to
-  std::vector<tree::Part> parts;            // what the key is made of, to say why a later call was staged again
+  std::vector<tree::Part> parts;            // parts of the key, to explain why a later call was staged again
   std::shared_ptr<Prepared> prepared = {};  // the Executable of the latest donations
   std::uint64_t shard = 0;                  // the mesh that closed-over blocks belong to; 0: buffers only
 };
@@ -45,8 +45,8 @@ class JitCache {
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
   TracedPtr find(const tree::Key&);
-  /// Keeps the entry if what it closed over lasts (buffers, blocks of the mesh in force); says on stderr when a function is staged again
-  /// and again, and what differed.
+  /// Keeps the entry if its captures last (buffers, blocks of the mesh in force); warns on stderr if a function is
+  /// staged again and again, with the difference.
   TracedPtr keep(Traced);
   Arrays run(const Traced&, Arrays in, const Mask& given_up);
   const Jit& options() const;
@@ -55,15 +55,16 @@ class JitCache {
   struct State;
   std::unique_ptr<State> state_;
 };
-/// Whatever else a staged function may read: mesh, rank and what later layers register (the axis mapping in force ...).
+/// All other state that a staged function may read: mesh, rank, and state of later layers (the axis mapping in force
+/// ...).
 void append_context(tree::Key&);
 /// Adds a hash of thread-local state to every jit key from now on. Call it once, before any jit.
 void register_context(std::size_t (*hash)());
 void constrain(tree::Node result, const Specs&);
 void append_parts(tree::Node argument, std::size_t number, std::vector<tree::Part>&);
-/// Copies the leaves into `in`; where the caller gave the argument up its leaves are left empty.
+/// Copies the leaves into `in`; if the caller gave the argument up, its leaves are left empty.
 void take_leaves(tree::Node argument, bool given_up, Arrays& in, Mask& donated);
-/// The tree's leaves, which it goes on showing without a share in them: copying such a tree touches no counts.
+/// The tree's leaves, which it keeps showing through non-owning handles: copying such a tree touches no counts.
 Arrays lend_leaves(tree::Node);
 template <class...> inline constexpr char type_tag = 0;
 
@@ -138,9 +139,10 @@ template <class T> inline constexpr bool is_jitted = false;
 template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
 }  // namespace fx
 
-/// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program from then on.
-/// What f captured is read when it is staged: pass what changes as an argument. An argument given as an rvalue is donated: it is left
-/// empty and its memory is reused for results; where somebody else still holds that memory it is copied, and that is said once.
+/// f, staged on the first call with arguments of a structure, statics, shapes and dtypes, and run as a compiled Program
+/// from then on. f's captures are read when it is staged: pass values that change as arguments. An argument given as an
+/// rvalue is donated: it is left empty and its memory is reused for results; memory that another handle still holds is
+/// not reused, with one warning.
 template <class F> auto jit(F f, Jit options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
 template <class F, class X, class... More>
 requires(!std::convertible_to<X, Jit>)

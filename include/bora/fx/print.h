@@ -4,7 +4,7 @@
 #include "bora/tree/tree.h"
 
 namespace bora {
-/// Writes x and a newline to standard output; of a tree each leaf after its path.
+/// Writes x and a newline to standard output; for a tree, each leaf after its path.
 template <class T> void print(const T& x) {
   if constexpr (requires(std::ostream & o) { o << x; }) {
     std::ostringstream text;

@@ -8,7 +8,7 @@ namespace bora::fx {
 template <class F, class... A> using result_t = std::remove_cvref_t<std::invoke_result_t<const F&, const A&...>>;
 template <class F, class... A> concept Callable = std::is_invocable_v<const F&, const A&...>;
 
-/// Says which argument of a transformed function is no tree.
+/// A compile error that names the argument of a transformed function that is no tree.
 template <std::size_t Number, class Argument> struct check_argument {
   static constexpr bool ok = tree::Tree<Argument>;
   static_assert(ok,
@@ -35,7 +35,8 @@ template <class T> T take_tree(const T& like, const Array*& at, const Array* end
   at += tree::replace(tree::node(t), at, static_cast<std::size_t>(end - at));
   return t;
 }
-/// f of trees as a function of their leaves. `out` receives the result, for its structure: its leaves are stale once f's tracers are.
+/// f of trees as a function of their leaves. `out` receives the result, for its structure: its leaves are stale once
+/// f's tracers are.
 template <class R, class F, class... A> FlatFn flat_fn(const F& f, std::optional<R>& out, const A&... like) {
   return [&f, &out, &like...](const Arrays& leaves) {
     std::tuple<A...> args{like...};
@@ -60,6 +61,6 @@ template <class... A> std::vector<std::string> labels_of(const A&... a) {
   (append_labels(tree::node(a), i++, r), ...);
   return r;
 }
-/// Throws unless the value that a loop or branch gives has the structure and types of `want`.
+/// Throws unless the value that a loop or branch returns has the structure and types of `want`.
 void check_same(std::string_view what, tree::Node want, tree::Node got);
 }  // namespace bora::fx

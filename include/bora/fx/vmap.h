@@ -3,7 +3,7 @@
 #include "bora/fx/shell.h"
 
 namespace bora {
-/// Which axis of a leaf is mapped, by pattern of its path; the first match counts.
+/// The mapped axis of each leaf, by pattern of its path; the first match counts.
 struct ByPath {
   std::vector<std::pair<std::string, std::optional<std::int64_t>>> rules;
 };
@@ -30,7 +30,7 @@ struct MapAxes {
   MapAxes(std::initializer_list<MapAxis> l) : axes(l), each(true) {}
 };
 namespace fx {
-/// Stands before the options: without their names {0, none} would be .in = 0, .out = none, not JAX's in_axes.
+/// Must precede the options: without their names {0, none} would be .in = 0, .out = none, not JAX's in_axes.
 struct Named {
   Named() = default;
   template <class T> __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) Named(T);
@@ -77,8 +77,8 @@ template <class F> class Vmapped {
   Vmap how;
 };
 }  // namespace fx
-/// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for all), .out where
-/// the axis appears in the results. Throws ShapeError where sizes differ.
+/// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for
+/// all), .out where the axis appears in the results. Throws ShapeError where sizes differ.
 template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
 template <class F, class Out, class... More>
 __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, Vmap, Out, More...);

@@ -1,5 +1,5 @@
-// layers.h -- layers: plain aggregates of NamedArrays with a static init and a call. Axes: B batch, S sequence (position), T key position,
-// E embed, H heads, D head size.
+// layers.h -- layers: plain aggregates of NamedArrays with a static init and a call. Axes: B batch, S sequence
+// (position), T key position, E embed, H heads, D head size.
 #pragma once
 #include "bora/named/mapping.h"
 #include "bora/named/random.h"
@@ -28,14 +28,16 @@ struct Embedding {
   /// x [..., embed] -> scores [..., vocab].
   NamedArray unembed(const NamedArray& x) const;
 };
-/// (x - mean) / sqrt(var + eps) * weight + bias over the axes of weight, computed in f32 and rounded once (Ba, Kiros, Hinton 2016).
+/// (x - mean) / sqrt(var + eps) * weight + bias over the axes of weight, computed in f32 and rounded once (Ba, Kiros,
+/// Hinton 2016).
 struct LayerNorm {
   NamedArray weight, bias;  // [embed]
   float eps = 1e-5F;
   static LayerNorm init(const Axis& embed, float eps = 1e-5F);
   NamedArray operator()(const NamedArray& x) const;
 };
-/// x with elements zeroed with probability `rate` and the others scaled by 1 / (1 - rate); x itself without a key (evaluation).
+/// x with elements zeroed with probability `rate` and the others scaled by 1 / (1 - rate); x itself without a key
+/// (evaluation).
 struct Dropout {
   float rate = 0;
   NamedArray operator()(const NamedArray& x, const std::optional<Array>& key) const;
@@ -46,15 +48,16 @@ struct Mlp {
   static Mlp init(const Axis& embed, const Axis& hidden, const Array& key, double down_stddev = 0.02);
   NamedArray operator()(const NamedArray& x) const;  // tanh-GELU (Hendrycks & Gimpel 2016)
 };
-/// What a position may attend to: all that every field allows. A position that may attend to nothing gets 0.
+/// The keys that a position may attend to: those that every field allows. A position without any gets 0.
 struct AttentionMask {
   bool causal = true;
   std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend
   std::optional<std::int64_t> window = none;       // the last so many positions, its own included: at least 1
   std::optional<NamedArray> segments = none;       // i32 or u8 over position (and batch axes): only equal ones meet
 };
-/// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; scores and softmax in f32, never in
-/// memory as a whole (bora::attention). Keys and values may lack axes of heads that queries have: those share them (Ainslie et al. 2023).
+/// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; scores and softmax
+/// in f32, never in memory as a whole (bora::attention). Keys and values may lack axes of heads that queries have:
+/// those share them (Ainslie et al. 2023).
 struct Attention {
   Linear q, k, v, out;
   static Attention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,

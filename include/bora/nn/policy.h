@@ -6,7 +6,8 @@
 #include "bora/tree/tree.h"
 
 namespace bora {
-/// Dtypes of parameters, computation and results, as jmp writes them: "p=f32,c=bf16,o=f32", "params=..,compute=..,output=..", "bf16".
+/// Dtypes of parameters, computation and results, as jmp writes them: "p=f32,c=bf16,o=f32",
+/// "params=..,compute=..,output=..", "bf16".
 struct Policy {
   Dtype parameter = Dtype::f32, compute = Dtype::f32, output = Dtype::f32;
   static Policy parse(std::string_view text);  // throws ConfigError

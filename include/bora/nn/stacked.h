@@ -5,7 +5,7 @@
 #include "bora/named/transforms.h"
 
 namespace bora::nn {
-/// An argument of which each layer gets its own slice: an Array's leading dimension, a NamedArray's layer axis.
+/// An argument with one slice per layer: along an Array's leading dimension, a NamedArray's layer axis.
 template <class T> struct PerLayer { T value; };
 template <class T> PerLayer<T> per_layer(T v) { return {std::move(v)}; }
 
@@ -17,7 +17,7 @@ template <class T> const T& slice_of(const T& x) { return x; }
 template <class T> T bare(const PerLayer<T>&);
 template <class T> T bare(const T&);
 template <class T> using bare_t = decltype(bare(std::declval<T>()));
-/// Where the layer axis is in the leaves of an argument, which loses it: per_layer's plain Arrays have it first.
+/// The layer axis' position in each leaf of an argument, which loses it: per_layer's plain Arrays have it first.
 template <class T> Dims take_layer_axis(T& one, const Axis& axis) {
   if constexpr (is_per_layer<T>) {
     auto where = fx::remove_axis(tree::node(one.value), axis, "per_layer");
@@ -66,10 +66,11 @@ template <class Block> struct Stacked {
   }
 };
 struct Fold {
-  remat::Policy checkpoint = remat::nothing;  // what is kept of each layer for the backward pass, besides its input
+  remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input
   bool reverse = false;
 };
-/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in per_layer(..) are sliced.
+/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in
+/// per_layer(..) are sliced.
 template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& x, Fold options = {}) {
   return [&stack, x, options](const auto&... args) {
     auto arguments = std::tuple<std::remove_cvref_t<decltype(args)>...>{args...};

@@ -9,7 +9,7 @@ class Dimensions {
   Dimensions(std::nullopt_t) {}
   template <std::integral T>
   requires(!std::same_as<T, bool>) Dimensions(T a) : axes_{{static_cast<std::int64_t>(a)}} {}
-  /// (No int: g++ 12 reads sum(x, {.keepdims = true}) as axis 1 where a list of int is asked for.)
+  /// (No int: g++ 12 reads sum(x, {.keepdims = true}) as axis 1 where a list of int is expected.)
   struct One {
     std::int64_t n;
     template <std::integral T>

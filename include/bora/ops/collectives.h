@@ -16,12 +16,12 @@ struct Gather {
 };
 /// Every member's x: a new dimension `axis` (concatenated along it if tiled).
 Array all_gather(const Array& x, const MeshAxes& axes, const Gather& options = {});
-/// The sum over the members, of which each keeps its part of dimension `axis` (tiled: the dimension is split; else it must have one
-/// element a member and disappears).
+/// The sum over the members, of which each keeps its part of dimension `axis` (tiled: the dimension is split; else it
+/// must have one element a member and disappears).
 Array psum_scatter(const Array& x, const MeshAxes& axes, const Gather& options = {});
-/// Splits split_axis over the members and concatenates what arrives along concat_axis.
+/// Splits split_axis over the members and concatenates the received parts along concat_axis.
 Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_axis, std::int64_t concat_axis);
-/// x of member `source` goes to member `target`, for each pair; who receives nothing gets zeros.
+/// x of member `source` goes to member `target`, for each pair; members without a source get zeros.
 Array ppermute(const Array& x, const MeshAxes& axis, const std::vector<std::pair<int, int>>& source_target);
 /// This rank's part over the axes, i32.
 Array axis_index(const MeshAxes& axes);

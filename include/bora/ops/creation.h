@@ -12,8 +12,8 @@
 
 namespace bora {
 namespace detail {
-/// Row-major numbers of a literal with the shape its braces say. Braces whose numbers are of several types make it by
-/// themselves, row by row.
+/// Row-major numbers of a literal, with the shape of its braces. Braces with numbers of several types build it row by
+/// row.
 struct Literal {
   Shape shape;
   std::vector<Scalar> numbers;
@@ -72,8 +72,8 @@ requires(!Number<T>) Array array(const T&, std::optional<Dtype> = none) {
                 "keeps its type, and asarray(v).astype(f32) for another");
   return {};
 }
-/// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if it does
-/// not hold as many.
+/// The numbers of a vector (copied), of T's dtype, in `shape` (default: one dimension). Throws ShapeError if the sizes
+/// differ.
 template <Number T> Array asarray(const std::vector<T>& numbers, std::optional<Shape> shape = none) {
   static_assert(dtype_or_none<T>().has_value(),
                 "asarray: no dtype stores this type; use float, double, std::int32_t, std::int64_t, ..");

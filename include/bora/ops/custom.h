@@ -11,7 +11,7 @@
 #include "bora/array/primitive.h"
 
 namespace bora {
-/// How a parameter or result type of a host function is made from an Array, and back. <bora/xtensor.h> and
+/// Conversion of a host function's parameter or result type from an Array, and back. <bora/xtensor.h> and
 /// <bora/eigen.h> specialise it for theirs; `static constexpr std::optional<Dtype> dtype`, where present, is the dtype
 /// of its elements.
 template <class T> struct host_arg {
@@ -37,7 +37,7 @@ class HostFn {
   Array operator()(const Arrays& in) const { return call_(in); }
   explicit operator bool() const { return call_ != nullptr; }
   std::size_t arity() const { return arity_; }
-  std::optional<Dtype> dtype() const { return dtype_; }  // of its result, where the type says it
+  std::optional<Dtype> dtype() const { return dtype_; }  // of its result, if its type determines it
  private:
   template <class R, class... P> void bind_pointer(R (*f)(P...)) {
     auto g = [f](P... p) -> R { return f(p...); };
@@ -78,7 +78,7 @@ class VjpRule {
   }
   Arrays operator()(const Arrays& ct_and_inputs) const { return call_(ct_and_inputs); }
   explicit operator bool() const { return call_ != nullptr; }
-  std::size_t arity() const { return arity_; }  // the cotangent counts
+  std::size_t arity() const { return arity_; }  // counts the cotangent
  private:
   static Arrays list(Array a) { return {std::move(a)}; }
   static Arrays list(Arrays a) { return a; }
@@ -114,7 +114,7 @@ class HostOp {
  public:
   HostOp(std::string name, CustomOp definition);
   template <std::same_as<Array>... A> Array operator()(const A&... inputs) const { return on(Arrays{inputs...}); }
-  /// Throws ValueError for a wrong number of inputs; ShapeError or DtypeError if eval gives what was not promised.
+  /// Throws ValueError for a wrong number of inputs; ShapeError or DtypeError if eval's result is not as declared.
   Array on(const Arrays& inputs) const;
  private:
   PrimitivePtr primitive_;

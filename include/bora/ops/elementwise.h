@@ -1,16 +1,17 @@
 // elementwise.h -- operations on each element, and the operators.
 //
-// Two Arrays are promoted (JAX's lattice, base/dtype.h) and broadcast by NumPy's rules. A number beside an Array is weak: it takes the
-// Array's dtype, except that a fraction makes integers and booleans f32 and an integer makes booleans i32. Functions whose result is a
-// fraction (exp, sqrt, /, ..) take integers and booleans as f32. Errors: ShapeError for shapes that do not broadcast, DtypeError for a
-// dtype the operation does not take, ValueError for a number that the Array's integer dtype cannot hold.
+// Two Arrays are promoted (JAX's lattice, base/dtype.h) and broadcast by NumPy's rules. A number beside an Array is
+// weak: it takes the Array's dtype, except that a fraction makes integers and booleans f32 and an integer makes
+// booleans i32. Functions whose result is a fraction (exp, sqrt, /, ..) take integers and booleans as f32. Errors:
+// ShapeError for shapes that do not broadcast, DtypeError for a dtype the operation does not take, ValueError for a
+// number that the Array's integer dtype cannot hold.
 #pragma once
 #include <math.h>  // with these two, abs(-1.5) and sqrt(2.f) of plain numbers are std's also without std::, not C's
 #include <stdlib.h>
 #include "bora/array/array.h"
 
 namespace bora {
-// ---- one operand ------------------------------------------------------------------------------------------------------
+// ---- one operand ----------------------------------------------------------------------------------------------------
 Array negative(const Array& x);
 Array exp(const Array& x);
 Array expm1(const Array& x);  // exp(x) - 1, exact near 0
@@ -36,7 +37,7 @@ Array erfc(const Array& x);  // 1 - erf(x), exact in the tail
 Array erf_inv(const Array& x);
 Array abs(const Array& x);    // derivative at 0: 1
 Array sign(const Array& x);   // -1, 0, 1; NaN stays
-Array floor(const Array& x);  // floor, ceil, round, trunc: integers stay what they are; derivative 0
+Array floor(const Array& x);  // floor, ceil, round, trunc: integers do not change; derivative 0
 Array ceil(const Array& x);
 Array round(const Array& x);  // halves to even
 Array trunc(const Array& x);
@@ -48,7 +49,7 @@ Array bitwise_not(const Array& x);  // integers and booleans
 /// The same bits as another dtype of the same size. Throws DtypeError if sizes differ.
 Array bitcast(const Array& x, Dtype dtype);
 
-// ---- two operands -----------------------------------------------------------------------------------------------------
+// ---- two operands ---------------------------------------------------------------------------------------------------
 Array add(const Array& a, const Array& b);
 Array add(const Array& a, Scalar b);
 Array add(Scalar a, const Array& b);
@@ -66,11 +67,11 @@ Array divide(Scalar a, const Array& b);
 Array floor_divide(const Array& a, const Array& b);
 Array floor_divide(const Array& a, Scalar b);
 Array floor_divide(Scalar a, const Array& b);
-/// What floor_divide leaves: it has the sign of b (NumPy's and Python's %).
+/// The remainder of floor_divide, with the sign of b (NumPy's and Python's %).
 Array remainder(const Array& a, const Array& b);
 Array remainder(const Array& a, Scalar b);
 Array remainder(Scalar a, const Array& b);
-/// What division towards zero leaves: it has the sign of a (C's fmod and %).
+/// The remainder of division towards zero, with the sign of a (C's fmod and %).
 Array fmod(const Array& a, const Array& b);
 Array fmod(const Array& a, Scalar b);
 Array fmod(Scalar a, const Array& b);
@@ -135,11 +136,11 @@ Array right_shift(const Array& a, const Array& b);
 Array right_shift(const Array& a, Scalar b);
 Array right_shift(Scalar a, const Array& b);
 
-// ---- three operands ---------------------------------------------------------------------------------------------------
+// ---- three operands -------------------------------------------------------------------------------------------------
 /// a * b + c with one rounding.
 Array fma(const Array& a, const Array& b, const Array& c);
-/// on_true where the condition holds (is not 0), else on_false. Both are computed: a derivative that is infinite in the branch not
-/// taken gives NaN, so guard its argument with another where.
+/// on_true where the condition holds (is not 0), else on_false. Both are computed: a derivative that is infinite in the
+/// branch not taken gives NaN, so guard its argument with another where.
 Array where(const Array& condition, const Array& on_true, const Array& on_false);
 Array where(const Array& condition, const Array& on_true, Scalar on_false);
 Array where(const Array& condition, Scalar on_true, const Array& on_false);
@@ -150,7 +151,7 @@ Array clip(const Array& x, Scalar lo, Scalar hi);
 /// As clip, with the whole derivative on one side at a bound (lax.clamp): x gets it strictly between lo and hi only.
 Array clamp(const Array& lo, const Array& x, const Array& hi);
 
-// ---- activations: bf16 is computed in f32 and rounded once ------------------------------------------------------------
+// ---- activations: bf16 is computed in f32 and rounded once ----------------------------------------------------------
 Array sigmoid(const Array& x);
 Array relu(const Array& x);      // derivative 0 at 0
 Array silu(const Array& x);      // x * sigmoid(x)
@@ -160,7 +161,7 @@ struct Gelu {
 };
 Array gelu(const Array& x, const Gelu& options = {});
 
-// ---- operators --------------------------------------------------------------------------------------------------------
+// ---- operators ------------------------------------------------------------------------------------------------------
 Array operator-(const Array& x);
 Array operator!(const Array& x);
 Array operator~(const Array& x);

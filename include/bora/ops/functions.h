@@ -1,5 +1,5 @@
-// functions.h -- functions of neural networks, and comparisons of whole arrays. All but attention are composites: fusion
-// makes one pass over memory of them. bf16 is computed in f32 and rounded once, at the end.
+// functions.h -- functions of neural networks, and comparisons of whole arrays. All but attention are composites:
+// fusion makes one pass over memory of them. bf16 is computed in f32 and rounded once, at the end.
 //   Shape letters: B batch, S queries, T keys, H heads, D head size, V classes
 #pragma once
 #include "bora/ops/axes.h"
@@ -39,11 +39,14 @@ struct AttentionOptions {
   Array key = {};
 };
 /// Scaled dot-product attention (Vaswani et al. 2017).
-///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple). Returns [B.., S, H, E] in q's
-///   dtype. Softmax in f32 (f64 for f64); what several options forbid is forbidden; a query that may attend to nothing gives 0.
-///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (jvp and derivatives of the gradient hold
-///   [B.., H, S, T]). Dropout keeps the weights where random::bernoulli(key, 1 - dropout, {B.., H, S, T}) does, sharded or not.
-///   Throws ShapeError naming the dimension that differs, DtypeError naming the dtype, ValueError for options out of range.
+///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple).
+///   Returns [B.., S, H, E] in q's dtype. Softmax in f32 (f64 for f64). A query attends only to positions that all
+///   options allow; a query that may attend to none gives 0.
+///   Memory grows with S + T: scores and weights exist by tiles, also in the gradient (jvp and derivatives of the
+///   gradient hold [B.., H, S, T]). Dropout keeps the weights where random::bernoulli(key, 1 - dropout, {B.., H, S, T})
+///   does, sharded or not.
+///   Throws ShapeError naming the dimension that differs, DtypeError naming the dtype, ValueError for options out of
+///   range.
 Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options = {});
 
 /// |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing, equal infinities are close. Reads values: not

@@ -1,9 +1,11 @@
-// linalg.h -- dense linear algebra on the last two dimensions; leading dimensions are batches. f32 and f64. Eigen computes, one thread a matrix.
+// linalg.h -- dense linear algebra on the last two dimensions; leading dimensions are batches. f32 and f64. Computed by
+// Eigen, one thread per matrix.
 #pragma once
 #include "bora/array/array.h"
 
 namespace bora::linalg {
-/// L, lower triangular, with L L^T = (a + a^T) / 2, positive definite, a [.., n, n]; NaN where it is not. Throws ShapeError, DtypeError.
+/// The lower triangular L with L L^T = (a + a^T) / 2, a [.., n, n]; NaN where that is not positive definite. Throws
+/// ShapeError, DtypeError.
 Array cholesky(const Array& a);
 struct TriangularSolve {
   bool lower = true;        // which half of a is read
@@ -13,7 +15,8 @@ struct TriangularSolve {
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& options = {});
 /// x with a x = b, a [.., n, n], b [.., n, k] (by LU with partial pivoting); inf or NaN where a is singular.
 Array solve(const Array& a, const Array& b);
-/// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular. No derivative.
+/// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular. No
+/// derivative.
 struct Qr {
   Array q, r;
 };
@@ -23,8 +26,8 @@ struct Svd {
   Array u, s, vt;
 };
 Svd svd(const Array& a);
-/// Eigenvalues [.., n], ascending, and eigenvectors (columns) of (a + a^T) / 2, a [.., n, n]. The derivative of the vectors is infinite
-/// where eigenvalues are equal.
+/// Eigenvalues [.., n], ascending, and eigenvectors (columns) of (a + a^T) / 2, a [.., n, n]. The derivative of the
+/// vectors is infinite where eigenvalues are equal.
 struct Eigh {
   Array values, vectors;
 };

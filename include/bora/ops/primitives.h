@@ -1,5 +1,6 @@
-// primitives.h -- the parameters of the primitives that passes and other layers look inside. Rules are in src/ops, beside the public
-// functions; `as<Transpose>(primitive)` gives the parameters. Elementwise operations are recognised by Primitive::element().
+// primitives.h -- parameters of the primitives that passes and other layers inspect. Rules are in src/ops, beside the
+// public functions; `as<Transpose>(primitive)` gives the parameters. Elementwise operations are recognised by
+// Primitive::element().
 #pragma once
 #include "bora/array/primitive.h"
 
@@ -79,7 +80,7 @@ struct Bitcast {
   Bitcast lift(std::int64_t) const;
   static Samples<Bitcast> samples();
 };
-/// x, whose derivative is zero by decree.
+/// x, with its derivative defined as zero.
 struct StopGradient {
   static constexpr std::string_view name = "stop_gradient";
   static constexpr bool view = true, flat = true;
@@ -102,8 +103,8 @@ struct Name {
   Name lift(std::int64_t) const;
   static Samples<Name> samples();
 };
-/// Its inputs. Nothing computed from them is merged with what is computed elsewhere, made a constant, or moved out of a loop. Once that
-/// is decided it is gone: kernels are fused across it.
+/// Its inputs. Nothing computed from them is merged with the same computation elsewhere, folded to a constant, or moved
+/// out of a loop. Removed after those passes: kernels fuse across it.
 struct OptimizationBarrier {
   static constexpr std::string_view name = "optimization_barrier";
   Types infer(const Types&) const;
@@ -159,8 +160,8 @@ struct Reduce {
   Reduce lift(std::int64_t) const;
   static Samples<Reduce> samples();
 };
-/// Output: batch dimensions, free dimensions of a, free dimensions of b, each in order of the operand. Accumulates in f32 (f64, integers:
-/// their own dtype) and rounds once.
+/// Output: batch dimensions, free dimensions of a, free dimensions of b, each in order of the operand. Accumulates in
+/// f32 (f64, integers: their own dtype) and rounds once.
 struct DotGeneral {
   Dims batch_a, batch_b, contract_a, contract_b;
   static constexpr std::string_view name = "dot_general";
@@ -174,11 +175,12 @@ struct DotGeneral {
   Dims free_a(std::int64_t ndim) const;
   Dims free_b(std::int64_t ndim) const;
 };
-/// q [B.., S, K, G, D] (G heads for each of k and v), k [B.., T, K, D], v [B.., T, K, E], of one floating dtype -> out [B.., S, K, G, E]
-/// and lse [B.., K, G, S] (f32; f64 for f64), the log of the sum of exp(score). No [S, T] is ever in memory. Computed in f32 (f64).
-/// Further inputs, each of the full size or 1 in every dimension: mask (boolean) and bias (lse's dtype) [B.., K, G, S, T]; segments of
-/// queries [B.., S] and of keys [B.., T] (i32); for keep < 1 a random key [B..] and the number of each head in the whole array [B.., K, G]
-/// (i64): the weight of (row, s, t) draws number (row S + s) T + t, so that a block of heads draws what the whole array would.
+/// q [B.., S, K, G, D] (G heads for each of k and v), k [B.., T, K, D], v [B.., T, K, E], of one floating dtype -> out
+/// [B.., S, K, G, E] and lse [B.., K, G, S] (f32; f64 for f64), the log of the sum of exp(score). No [S, T] is ever in
+/// memory. Computed in f32 (f64). Further inputs, each of the full size or 1 in every dimension: mask (boolean) and
+/// bias (lse's dtype) [B.., K, G, S, T]; segments of queries [B.., S] and of keys [B.., T] (i32); for keep < 1 a random
+/// key [B..] and the number of each head in the whole array [B.., K, G] (i64): the weight of (row, s, t) draws number
+/// (row S + s) T + t, so that a block of heads draws what the whole array would.
 struct Attention {
   double scale;
   std::optional<std::int64_t> left = none, right = none;  // query s meets keys s - left .. s + right
@@ -194,11 +196,11 @@ struct Attention {
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   static Samples<Attention> samples();
 };
-/// q, k, v, d_out, lse, delta [B.., K, G, S], then the further inputs of Attention -> dq, dk, dv and, if wanted, dbias. The weights are
-/// exp(score - lse); d (score) = weight * (d (weight) - delta).
+/// q, k, v, d_out, lse, delta [B.., K, G, S], then the further inputs of Attention -> dq, dk, dv and, if wanted, dbias.
+/// The weights are exp(score - lse); d (score) = weight * (d (weight) - delta).
 struct AttentionGrad {
   Attention of;
-  bool bias;  // its gradient is wanted
+  bool bias;  // the gradient of the bias is wanted
   static constexpr std::string_view name = "attention_grad";
   Types infer(const Types&) const;
   void eval(Inputs, Outputs) const;
@@ -209,8 +211,9 @@ struct AttentionGrad {
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   static Samples<AttentionGrad> samples();
 };
-/// x with `indices` in place of dimension axis. The first `batch` dimensions of x and of indices go together (batch <= axis): x [b.., p..,
-/// n, q..], indices i32 [b.., k..] -> [b.., p.., k.., q..]. Indices are already counted from the front; outside of [0, n): see fill.
+/// x with `indices` in place of dimension axis. The first `batch` dimensions of x and of indices go together (batch <=
+/// axis): x [b.., p.., n, q..], indices i32 [b.., k..] -> [b.., p.., k.., q..]. Indices are already counted from the
+/// front; outside of [0, n): see fill.
 struct Take {
   std::int64_t axis;
   bool fill;  // out of range: false clamps, true gives NaN (0 for integers)
@@ -224,10 +227,10 @@ struct Take {
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Take> samples();
 };
-/// How a scatter combines what is there with an update. set: the last update wins.
+/// How a scatter combines an element with an update. set: the last update wins.
 enum class Write : std::uint8_t { add, set, multiply, min, max };
-/// Inputs x, indices, updates (of the type that Take{axis, .., batch_dims} gives): x with updates combined at the indices. Updates whose
-/// index is outside are dropped.
+/// Inputs x, indices, updates (of the type that Take{axis, .., batch_dims} gives): x with updates combined at the
+/// indices. Updates whose index is outside are dropped.
 struct Scatter {
   Write how;
   std::int64_t axis;
@@ -242,7 +245,8 @@ struct Scatter {
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Scatter> samples();
 };
-/// The window of `window_sizes` of x that begins at i32 scalars (inputs 1, 2, ..; one a dimension), clamped to lie inside.
+/// The window of `window_sizes` of x that begins at i32 scalars (inputs 1, 2, ..; one a dimension), clamped to lie
+/// inside.
 struct DynamicSlice {
   Shape window_sizes;
   static constexpr std::string_view name = "dynamic_slice";
@@ -265,8 +269,9 @@ struct DynamicUpdateSlice {
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   static Samples<DynamicUpdateSlice> samples();
 };
-/// The block [start, start + sizes) of a draw of `shape` from the stream of a key. Inputs: keys [b...], then for a block one i32 start a
-/// dimension. Output: [b..., sizes...] of dtype u8, u32 or i64 (8, 32, 64 random bits). `spec`: how the draw is to be split.
+/// The block [start, start + sizes) of a draw of `shape` from the stream of a key. Inputs: keys [b...], then for a
+/// block one i32 start a dimension. Output: [b..., sizes...] of dtype u8, u32 or i64 (8, 32, 64 random bits). `spec`:
+/// how the draw is to be split.
 struct RandomBits {
   Shape shape;
   Dtype dtype;

@@ -4,8 +4,9 @@
 #include "bora/ops/axes.h"
 
 namespace bora {
-// Reductions over axes (default: all), which disappear unless keepdims. Sums and means of bf16 accumulate in f32 and round once; sums of
-// bool are i32, of u8 u32. max and min take NaN. Gradients of amax and amin are shared equally by ties.
+// Reductions over axes (default: all), which disappear unless keepdims. Sums and means of bf16 accumulate in f32 and
+// round once; sums of bool are i32, of u8 u32. max and min propagate NaN. Ties share the gradients of amax and amin
+// equally.
 Array sum(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array mean(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
 Array prod(const Array& x, const Dimensions& axes = none, const Reduce& options = {});

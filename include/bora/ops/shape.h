@@ -3,7 +3,8 @@
 #include "bora/ops/axes.h"
 
 namespace bora {
-/// x with input dimension i as output dimension dims[i] (increasing); dimensions of size 1 are stretched. Throws ShapeError.
+/// x with input dimension i as output dimension dims[i] (increasing); dimensions of size 1 are stretched. Throws
+/// ShapeError.
 Array broadcast_in_dim(const Array& x, const Shape& shape, const Dims& dims);
 /// x stretched to `shape` by NumPy's rules.
 Array broadcast_to(const Array& x, const Shape& shape);
@@ -12,7 +13,8 @@ Array reshape(const Array& x, const Shape& shape);
 template <std::integral... N>
 __attribute__((unavailable("sizes stand in braces: reshape(x, {2, 3})"))) Array
 reshape(const Array&, std::int64_t, std::int64_t, N...);
-/// Dimensions in another order (output dimension d is input dimension perm[d]); without perm reversed. Negative axes count from the end.
+/// Dimensions in another order (output dimension d is input dimension perm[d]); without perm reversed. Negative axes
+/// count from the end.
 Array transpose(const Array& x);
 Array transpose(const Array& x, const Dims& perm);
 template <std::integral... N>
@@ -45,7 +47,7 @@ concatenate(const Array&, const Array&, const A&...);
 template <std::same_as<Array>... A>
 __attribute__((unavailable("Arrays stand in braces: stack({a, b})"))) Array
 stack(const Array&, const Array&, const A&...);
-/// x in so many equal parts. (A Dim, so that beside `using random::split` split(k, n) is the split of keys.)
+/// x in `parts` equal parts. (A Dim, so that beside `using random::split` split(k, n) is the split of keys.)
 Arrays split(const Array& x, Dim parts, std::int64_t axis = 0);
 /// i32 0, 1, .. along dim, in the given shape (or another dtype).
 Array iota(const Shape& shape, std::int64_t dim, Dtype dtype = i32);

@@ -6,9 +6,10 @@
 namespace bora {
 /// x constrained to `spec`: resharded on the mesh in force. Its gradient goes back to x's own Spec.
 Array with_sharding_constraint(const Array& x, const Spec& spec);
-/// x moved to whatever Spec and pending sums `like` turns out to have; reads nothing else of it.
+/// x resharded to the Spec and pending sums of `like`, whose numbers are not read.
 Array reshard_like(const Array& x, const Array& like);
-/// The same with pending sums completed, once for all that follows: for values that several nonlinear operations read (gradients).
+/// The same with pending sums completed, once for all that follows: for values that several nonlinear operations read
+/// (gradients).
 Array complete_like(const Array& x, const Array& like);
 /// The block of x that `spec` gives this rank, as a value of its own; the two ends of shard_map.
 Array to_local(const Array& x, const Spec& spec);

@@ -1,11 +1,11 @@
-// transform.h -- operations that speak to transformations rather than to numbers.
+// transform.h -- operations that act on transformations, not on numbers.
 #pragma once
 #include "bora/array/array.h"
 
 namespace bora {
-/// x, whose derivative is zero by decree.
+/// x, with its derivative defined as zero.
 Array stop_gradient(const Array& x);
-/// xs; what is computed from them is neither merged with the same computation elsewhere nor moved out of a loop.
+/// xs; computations on them are neither merged with equal ones elsewhere nor moved out of a loop.
 Arrays optimization_barrier(const Arrays& xs);
 /// x under a name that checkpoint(remat::names) may keep.
 Array checkpoint_name(const Array& x, const std::string& name);

@@ -27,13 +27,13 @@ inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t
 __attribute__((unavailable("write range(0, stop), or range(start, none) for an open end"))) Range
 range(std::optional<std::int64_t> one);
 
-/// What happens to one dimension. An integer drops it (negative: from the end). An integer Array gathers.
+/// The index of one dimension. An integer drops it (negative: from the end). An integer Array gathers.
 struct Slice {
   enum class Kind : std::uint8_t { number, all, newaxis, ellipsis, range, array };
   Kind kind;
   std::int64_t number = 0;
   Range range = {};
-  Array array = {};  // plain members: of a variant g++ 12 says in users' code that it may be uninitialized
+  Array array = {};  // plain members: for a variant g++ 12 warns in users' code of uninitialized use
   template <std::integral T>
   requires(!std::same_as<T, bool>) Slice(T i) : kind(Kind::number), number(static_cast<std::int64_t>(i)) {}
   Slice(All) : kind(Kind::all) {}
@@ -50,8 +50,8 @@ using Slices = std::vector<Slice>;
 /// outside reads the nearest element, which gets the derivative too (JAX drops it). Throws IndexError for an integer
 /// outside, for too many slices and for boolean masks.
 Array view_of(const Array& x, const Slices& slices);
-/// Same template head as xt::view, but constrained: it wins where an argument drags namespace xt in, and then says what
-/// is wrong.
+/// Same template head as xt::view, but constrained: it wins overload resolution where an argument brings in namespace
+/// xt, and its error names the mistake.
 template <class A, class... S>
 requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... slices) {
   constexpr bool ok = (std::convertible_to<S, Slice> && ...);
@@ -61,7 +61,7 @@ requires std::same_as<std::remove_cvref_t<A>, Array> Array view(A&& x, S&&... sl
 
 /// x with a part changed, as a new value. The update is broadcast to the shape of view(x, slices...); its dtype must
 /// fit into x's. Updates at positions of an index Array that lie outside are dropped; where positions repeat, set keeps
-/// the last and the others combine all of them. Throws what view throws, ShapeError, DtypeError.
+/// the last and the others combine all of them. Throws view's errors, ShapeError, DtypeError.
 class [[nodiscard]] At {
  public:
   At(Array x, Slices slices) : x_(std::move(x)), slices_(std::move(slices)) {}

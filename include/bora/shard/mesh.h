@@ -13,13 +13,14 @@ class Context;
 }
 struct MeshAxis {
   std::string name;
-  int size;  // -1: what is left
+  int size;  // -1: the remaining ranks
 };
-/// A rank's handle on a mesh. Copies share it; the ranks part when the last copy dies.
+/// A rank's handle on a mesh. Copies share it; the rank leaves when the last copy is destroyed.
 class Mesh {
  public:
-  /// Joins the job that the environment describes (BORA_RANK, ..). One size may be -1. Alone every axis has size 1, which is said if more is
-  /// asked for. `build`: compared across ranks when they meet. Throws ConfigError if sizes do not give the job's, TransportError.
+  /// Joins the job that the environment describes (BORA_RANK, ..). One size may be -1. Alone every axis has size 1,
+  /// with a warning if more is requested. `build`: compared across ranks when they meet. Throws ConfigError if sizes do
+  /// not give the job's, TransportError.
   static Mesh from_environment(const std::vector<MeshAxis>& axes, const std::string& build = {});
   /// The same over a Context that has joined already.
   static Mesh over(std::shared_ptr<transport::Context> context, const std::vector<MeshAxis>& axes);
@@ -27,10 +28,10 @@ class Mesh {
   const MeshShape& shape() const;
   int rank() const;
   int size() const { return shape().size(); }
-  /// Every rank's text, in rank order; every rank must ask.
+  /// Every rank's text, in rank order; every rank must call this.
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) const;
   transport::Context& context() const;
-  /// Meets the other ranks and leaves. Arrays of this mesh can be read no more.
+  /// Meets the other ranks and leaves. Arrays of this mesh can no longer be read.
   void leave() const;
 
   struct State;
@@ -39,14 +40,15 @@ class Mesh {
   explicit Mesh(std::shared_ptr<State> s) : state_(std::move(s)) {}
   std::shared_ptr<State> state_;
 };
-/// The axes with -1 filled in for `ranks` ranks. Throws ConfigError saying what does not fit.
+/// The axes with -1 filled in for `ranks` ranks. Throws ConfigError if they do not fit.
 MeshShape mesh_shape(const std::vector<MeshAxis>& axes, int ranks);
 
-/// Runs f on as many threads as the mesh has ranks, each with its mesh in force. They share this process's cores. Rethrows the first
-/// failure after all have ended: one rank's failure ends the others.
+/// Runs f on as many threads as the mesh has ranks, each with its mesh in force. They share this process's cores.
+/// Rethrows the first failure after all have ended: one rank's failure ends the others.
 void local_mesh(const std::vector<MeshAxis>& axes, const std::function<void(const Mesh&)>& f);
 
-/// While it lives, constraints, named rules and random draws on this thread refer to this mesh. Throws TraceError inside of transforms.
+/// While it lives, constraints, named rules and random draws on this thread refer to this mesh. Throws TraceError
+/// inside of transforms.
 class [[nodiscard]] UseMesh {
  public:
   [[nodiscard]] explicit UseMesh(const Mesh&);

@@ -6,13 +6,15 @@
 namespace bora {
 /// x, whose numbers every rank has, placed as `spec` says: each rank keeps its block.
 Array shard(const Array& x, const Spec& spec);
-/// The global array of which this rank read its own block. block: shape of this rank's block of global_shape under spec. ShapeError.
+/// The global array of which this rank read its own block. Throws ShapeError unless block has the shape of this rank's
+/// block of global_shape under spec.
 Array from_local_block(const Array& block, const Shape& global_shape, const Spec& spec);
-/// x on every rank. Every rank must ask.
+/// x on every rank. Every rank must call this.
 Array gather(const Array& x);
-/// How x is split over the mesh in force: none of its dimensions if it is not. TraceError inside jit, where it is not known yet.
+/// How x is split over the mesh in force: none of its dimensions if it is not. TraceError inside jit, where it is not
+/// known yet.
 Spec spec_of(const Array& x);
-/// This rank's block of x, pending sums completed, and where it lies: begin of each dimension in the global array.
+/// This rank's block of x, pending sums completed, and its place: begin of each dimension in the global array.
 struct LocalBlock {
   Array block;
   Shape global_shape;
@@ -20,7 +22,7 @@ struct LocalBlock {
   Spec spec;
 };
 LocalBlock local_block(const Array& x);
-/// Text: which ranks hold which part of a 1- or 2-dimensional array.
+/// Text: the ranks that hold each part of a 1- or 2-dimensional array.
 std::string visualize_sharding(const Array& x);
 
 struct ShardMapOptions {
@@ -31,15 +33,15 @@ struct OutSpec {
   std::string path;  // of the result
   Spec spec;
 };
-/// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts that split them.
-/// out_specs is asked once f has run.
+/// f sees this rank's blocks and may call collectives by mesh axis name. out_shapes are derived: blocks times the parts
+/// that split them. out_specs is called once f has run.
 Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
                       const std::function<std::vector<OutSpec>()>& out_specs, const ShardMapOptions& options = {});
-/// The local Program that a call with these arguments runs on this rank; p itself outside of a mesh. Every rank must ask: they compare
-/// their Programs.
+/// The local Program that a call with these arguments runs on this rank; p itself outside of a mesh. Every rank must
+/// call this: they compare their Programs.
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in);
 }  // namespace fx
-/// What a staged Program does with these arguments on this rank, as text: bytes by kind, collectives with bytes and axes, steps.
-/// Nothing is donated in it. Every rank must ask.
+/// A staged Program's work with these arguments on this rank, as text: bytes by kind, collectives with bytes and axes,
+/// steps. Nothing is donated in it. Every rank must call this.
 std::string explain_program(const ProgramPtr& p, const Arrays& in);
 }  // namespace bora

@@ -1,4 +1,4 @@
-// transforms.h -- shard_map, and text about what a step does on a mesh.
+// transforms.h -- shard_map, and a step's work on a mesh as text.
 #pragma once
 #include "bora/fx/jit.h"
 #include "bora/shard/shard.h"
@@ -46,17 +46,18 @@ template <class F> struct ShardMapped {
   }
 };
 }  // namespace fx
-/// f over this rank's blocks: in says how each argument is split, out how the blocks that f returns lie in the results. A result must be
-/// the same on all ranks of an axis that its out Spec does not name: inferred from the operations, as in JAX (ShardError where it may
-/// differ; {.check = false} takes your word). Inside f collectives name mesh axes: psum(x, "data"). Derivatives as in JAX.
+/// f over this rank's blocks: in says how each argument is split, out how the blocks that f returns lie in the results.
+/// A result must be the same on all ranks of an axis that its out Spec does not name: inferred from the operations, as
+/// in JAX (ShardError where it may differ; {.check = false} skips the check). Inside f collectives name mesh axes:
+/// psum(x, "data"). Derivatives as in JAX.
 template <class F>
 auto shard_map(F f, const Mesh& mesh, const InSpecs& in, const Specs& out, const ShardMapOptions& options = {}) {
   check<ShardError>(here().mesh && *here().mesh == mesh.shape(),
                     "shard_map: the mesh given is not the one in force; open it with UseMesh");
   return fx::ShardMapped<F>{std::move(f), in.list(), out, options};
 }
-/// What step(args...) does on this rank: bytes by kind, collectives with bytes and axes, the steps with what was fused into each; of an
-/// operand that another loop makes or reads too, why the two are not one.
+/// The work of step(args...) on this rank: bytes by kind, collectives with bytes and axes, the steps with the
+/// operations fused into each; for an operand that another loop makes or reads too, why the two are not one.
 template <class F, class... A> std::string explain(const F& step, const A&... args) {
   return explain_program(program_of(step, args...), fx::pack(args...));
 }

@@ -1,4 +1,4 @@
-// metrics.h -- what a run writes about itself: metrics.jsonl and loss.svg.
+// metrics.h -- a run's own record: metrics.jsonl and loss.svg.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,12 +9,14 @@ namespace bora {
 /// OUT/metrics.jsonl: one JSON object a line, on disk when write() returns.
 class Metrics {
  public:
-  /// Continues `path` after `step`: lines of later steps, and a line that a crash cut off, are removed. -1: a new file. IoError.
+  /// Continues `path` after `step`: lines of later steps, and a line that a crash cut off, are removed. -1: a new file.
+  /// IoError.
   Metrics(const std::string& path, std::int64_t step);
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
-  /// {"step": 12, "train/loss": 2.31, ...}. Numbers that are f32 come back as the same f32; what is not finite is null.
+  /// {"step": 12, "train/loss": 2.31, ...}. f32 numbers read back as the same f32; numbers that are not finite are
+  /// null.
   void write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
   /// Step of the last line with eval/loss; -1: there is none.
   std::int64_t evaluated() const { return evaluated_; }

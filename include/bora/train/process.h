@@ -1,4 +1,4 @@
-// process.h -- what a run asks of its process: memory, signals.
+// process.h -- a run's process: memory, signals.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,8 @@ namespace bora {
 std::int64_t resident_bytes();
 std::int64_t peak_rss();
 
-/// While it lives the first SIGTERM or SIGINT, and any SIGHUP unless it is ignored, asks for an orderly stop instead of ending the process.
+/// While it lives the first SIGTERM or SIGINT, and any SIGHUP unless it is ignored, asks for an orderly stop instead of
+/// ending the process.
 class StopSignals {
  public:
   StopSignals();

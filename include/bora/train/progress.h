@@ -15,14 +15,14 @@ class Progress {
     bool quiet = false;  // not rank 0
   };
   explicit Progress(Options options);
-  ~Progress() { end(); }  // also when an error passes: its line begins a line
+  ~Progress() { end(); }  // also on an error, whose message then begins a line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   /// After step `step` (counted from 1).
   void step(std::int64_t step, double loss, double tokens_per_second);
-  /// A line on stdout, whatever is drawn.
+  /// A line on stdout, also while a bar is drawn.
   void line(const std::string& text);
-  void end();  // takes the bar away
+  void end();  // removes the bar
 
  private:
   Options options_;

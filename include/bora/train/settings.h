@@ -1,5 +1,6 @@
-// settings.h -- everything a person sets for a run, as one typed aggregate. YAML, command line and OUT/config.yaml follow from its
-// fields by reflection: a new setting is a field and its meaning here and, where it has a domain, one line in check_settings.
+// settings.h -- all settings of a run, as one typed aggregate. YAML, command line and OUT/config.yaml follow from its
+// fields by reflection: a new setting is a field and its meaning here and, where it has a domain, one line in
+// check_settings.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,7 +9,7 @@
 #include "bora/array/rules.h"
 
 namespace bora {
-/// What a field is for, in the words of `bora help`. Each group says it of its own fields, in their order.
+/// A field's description in `bora help`. Each group describes its own fields, in their order.
 struct Meaning {
   std::string_view field, words;
 };
@@ -26,12 +27,13 @@ struct ModelSettings {
 };
 struct OptimizerSettings {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1, clip = 1, final_lr = 0.1;
-  static constexpr Meaning meanings[] = {{"beta1", "AdamW: decay of the mean of gradients"},
-                                         {"beta2", "AdamW: decay of the mean of their squares"},
-                                         {"eps", "AdamW: added to the root of that mean"},
-                                         {"weight_decay", "AdamW: of all but biases and norms (paths that end with bias or contain ln_)"},
-                                         {"clip", "largest global norm of the gradient; 0: not clipped"},
-                                         {"final_lr", "the cosine ends at final_lr * lr"}};
+  static constexpr Meaning meanings[] = {
+      {"beta1", "AdamW: decay of the mean of gradients"},
+      {"beta2", "AdamW: decay of the mean of their squares"},
+      {"eps", "AdamW: added to the root of that mean"},
+      {"weight_decay", "AdamW: of all but biases and norms (paths that end with bias or contain ln_)"},
+      {"clip", "largest global norm of the gradient; 0: not clipped"},
+      {"final_lr", "the cosine ends at final_lr * lr"}};
 };
 struct Settings {
   std::int64_t seed = 0, steps = 1000, warmup = 100, batch = 8, accumulate = 1;
@@ -84,30 +86,32 @@ struct Layout {
   bool tp = false;    // heads, hidden units and vocabulary split over model
 };
 
-/// Settings from a YAML text, then `key.sub=value` items in order. `name` is how errors call the file. Values are not checked yet.
-/// Throws ConfigError: broken YAML (with its line), unknown key (with the nearest one), wrong type.
+/// Settings from a YAML text, then `key.sub=value` items in order. `name`: the text's name in errors. Values are not
+/// checked yet. Throws ConfigError: broken YAML (with its line), unknown key (with the nearest one), wrong type.
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides = {});
-/// The same from a file, or from defaults if `path` is empty; an empty `out` becomes runs/<stem of the file, or of the text>.
+/// The same from a file, or from defaults if `path` is empty; an empty `out` becomes runs/<stem of the file, or of the
+/// text>.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides = {});
 /// YAML that parse_settings reads back to the same value.
 std::string to_yaml(const Settings&);
-/// Text for people: settings with their defaults and meanings. `which`: empty for all, a group ("model") or one key. Throws ConfigError
-/// for what is neither.
+/// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model") or one key; throws
+/// ConfigError for others.
 std::string settings_help(const std::string& which = {});
-/// Every setting that has a domain lies in it. Throws ConfigError naming the key, the value and the domain.
+/// Checks that every setting that has a domain lies in it. Throws ConfigError naming the key, the value and the domain.
 void check_settings(const Settings&);
-/// What a job of `ranks` processes needs besides: mesh and layout that fit, a text with enough bytes, a folder that can
-/// be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before it
-/// starts any.
+/// Checks the further needs of a job of `ranks` processes: mesh and layout that fit, a text with enough bytes, a folder
+/// that can be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before
+/// it starts any.
 void check_job(const Settings&, int ranks);
-/// What a run writes must not lie in the folder of its text: the text would be another one when the run continues.
-/// Throws ConfigError beginning with `what`.
+/// A run must not write into the folder of its text: the text would differ when the run continues. Throws ConfigError
+/// beginning with `what`.
 void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
 
-/// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError naming the layouts there are.
+/// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError listing the layouts.
 Layout parse_layout(const std::string&);
-/// The mesh with axes data and model, in this order, for so many ranks. Axes not named have size 1; with an empty `mesh` the layout
-/// decides. Throws ConfigError: unknown axis, sizes that do not multiply to `ranks`, an axis larger than 1 the layout does not use.
+/// The mesh with axes data and model, in this order, for `ranks` ranks. Axes not named have size 1; with an empty
+/// `mesh` the layout decides. Throws ConfigError: unknown axis, sizes that do not multiply to `ranks`, an axis larger
+/// than 1 that the layout does not use.
 MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks);
 }  // namespace bora

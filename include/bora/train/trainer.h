@@ -1,5 +1,6 @@
-// trainer.h -- a training step over any model, and the run around it. The model says how it begins and what its losses are; everything
-// else (gradients, accumulation, optimizer, where arrays live, checkpoints, evaluation, reports) is here and knows no model.
+// trainer.h -- a training step over any model, and the run around it. The model gives its first parameters and its
+// losses; everything else (gradients, accumulation, optimizer, placement of arrays, checkpoints, evaluation, reports)
+// is here and knows no model.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,13 +19,13 @@
 #include "bora/train/settings.h"
 
 namespace bora {
-/// What is trained. B batch, W window = positions + 1, S position.
+/// A model to train. B batch, W window = positions + 1, S position.
 template <class Params> struct Task {
-  std::function<Params(const Array& key)> init;  // in the dtypes in which parameters are kept
+  std::function<Params(const Array& key)> init;  // in the dtypes of stored parameters
   /// Losses of the tokens of windows i32 {batch, window}: f32 {batch, position}. key: for dropout; none in evaluation.
   std::function<NamedArray(const Params&, const NamedArray& windows, const std::optional<Array>& key)> losses;
 };
-/// One global batch; a rank gave the rows it read.
+/// One global batch; each rank gave the rows it read.
 struct Batch {
   NamedArray windows;  // u8 {batch, window}
   NamedArray weights;  // f32 {batch}: 1, or 0 for a row that does not count
@@ -41,14 +42,14 @@ struct StepOptions {
   optim::Schedule learning_rate;  // as the optimizer uses it: for the reports
   std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
   bool dropout = false;
-  AxisMapping storage = {};  // how parameters and what goes with them are kept
+  AxisMapping storage = {};  // placement of parameters and optimizer state
 };
 
 /// A model in training, without its type.
 class Trainable {
  public:
   virtual ~Trainable() = default;
-  virtual void init(const Array& key) = 0;  // parameters and optimizer state, born where they are kept
+  virtual void init(const Array& key) = 0;  // parameters and optimizer state, born in their storage
   virtual tree::Node state() = 0;
   virtual tree::Node parameters() = 0;
   virtual tree::Node optimizer_state() = 0;
@@ -58,11 +59,11 @@ class Trainable {
   virtual Arrays step_arguments(const Batch&) = 0;
 };
 
-/// Gives every leaf memory of its own (equal constants may share theirs), so that all of it can be donated.
+/// Gives every leaf memory of its own (equal constants may share theirs), so that all of them can be donated.
 void unshare(tree::Node);
 namespace detail {
 inline NamedArray scalar(const Array& x) { return NamedArray(x, {}); }
-/// Every leaf of t where the same leaf of `like` is.
+/// t with every leaf placed like the same leaf of `like`.
 template <class T> T placed_like(const T& t, const T& like) {
   return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like);
 }
@@ -112,7 +113,8 @@ template <class Params> class TrainableTask final : public Trainable {
     auto rows = b.windows.axis("batch").size;
     auto tokens = sum(b.weights) * static_cast<double>(b.windows.axis("window").size - 1);
     auto key = random::fold_in(s.key, s.step);
-    // The gradient of a sum of losses over the number of all tokens of the batch: parts of the batch add up exactly.
+    // The gradient of a sum of losses, divided by the number of all tokens of the batch: parts of the batch add up
+    // exactly.
     auto gradient = [&](const NamedArray& windows, const NamedArray& weights, const Array& part) -> Sum {
       std::optional<Array> mine = none;
       if (options.dropout) mine = random::fold_in(key, part);
@@ -123,9 +125,8 @@ template <class Params> class TrainableTask final : public Trainable {
     auto whole = [&]() -> Sum {
       if (options.accumulate == 1) return gradient(b.windows, b.weights, full_of({{}, i32}, 0));
       Axis parts{"accumulate", options.accumulate}, few{"batch", rows / options.accumulate};
-      auto cut = [&](const NamedArray& x) {
-        return unflatten_axis(x, "batch", {few, parts});
-      };  // every rank keeps its rows
+      // every rank keeps its rows
+      auto cut = [&](const NamedArray& x) { return unflatten_axis(x, "batch", {few, parts}); };
       auto body = [&](const Sum& total, const std::tuple<NamedArray, NamedArray, NamedArray>& part) {
         auto [windows, weights, index] = part;
         auto one = gradient(windows, weights, index.array());
@@ -156,29 +157,30 @@ template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, 
   return std::make_unique<detail::TrainableTask<Params>>(std::move(task), std::move(options));
 }
 
-/// What hooks see after each step.
+/// Given to hooks after each step.
 struct StepReport {
   std::int64_t step = 0;  // updates made
   double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
 };
-/// What a run continues in a folder that has checkpoints: the newest, and if that is damaged it is an error which names an older one that
-/// is whole; the newest that is whole; nothing, and what is there gets other names.
+/// The checkpoint that a run continues in a folder that has some. latest: the newest; if it is damaged, an error names
+/// an older whole one. good: the newest whole one. none: no checkpoint; existing files get other names.
 enum class Resume : std::uint8_t { latest, good, none };
 struct RunOptions {
   std::vector<std::function<void(const StepReport&)>> hooks = {};
   Resume resume = Resume::latest;
-  double quiet_s = 60;  // so long at one place, and a line on stderr says at which
+  double quiet_s = 60;  // seconds at one place before a line on stderr names it
 };
-/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping). Continues a checkpoint in
-/// OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws what the settings, the text or the
-/// checkpoint deserve, and ValueError if the loss is not finite.
+/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).
+/// Continues a checkpoint in OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own
+/// is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws the errors of
+/// settings, text and checkpoint, and ValueError if the loss is not finite.
 int run_training(Trainable&, const Settings&, const Mesh&, const RunOptions& = {});
 /// Mean loss per token over held-out text (all ranks).
 double evaluate(Trainable&, const Settings&, const Mesh&);
 
 /// The optimizer that the settings describe, and its learning rate.
 std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings&);
-/// Rules of a layout for axes named as models name them: batch, embed, heads, mlp, vocab. Mesh axes of one rank split nothing.
+/// Rules of a layout for the models' axis names: batch, embed, heads, mlp, vocab. Mesh axes of one rank split nothing.
 struct LayoutMappings {
   AxisMapping storage, compute;
 };
@@ -187,7 +189,7 @@ LayoutMappings layout_mappings(const Layout&, const MeshShape&);
 io::Place place_of(const Mesh&);
 /// Digest of the parameters (all ranks).
 std::string parameter_digest(tree::Node parameters, const Mesh&);
-/// What a step will need, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
+/// A step's needs, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
 std::string plan_text(Trainable&, const Batch&, const Settings&, const Mesh&, std::int64_t bytes_at_start);
 /// This rank's rows of a batch as part of the global one.
 Batch make_batch(const data::Rows&, const Settings&, const Mesh&, bool stop = false);
