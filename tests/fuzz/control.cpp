@@ -1,5 +1,6 @@
-// A peer of the job that sends nonsense: control messages to the coordinator and to a rank, data messages for a collective in
-// flight. Items of the input: kind and sender (1 byte), length (2), bytes. Errors are welcome; the rank ends its job
+// A peer of the job that sends nonsense: control messages to the coordinator and to a rank, data messages for a
+// collective in flight. Items of the input: kind and sender (1 byte), length (2), bytes. Errors are welcome; the
+// rank ends its job
 // and nothing else happens.
 #include <sched.h>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Rendezvous: a rank's handshake at rank 0, rank 0's answer at a rank. A message that is accepted is the same when it is
-// written and read again.
+// Rendezvous: a rank's handshake at rank 0, rank 0's answer at a rank. A message that is accepted is the same when
+// it is written and read again.
 #include <cstdlib>
 #include "bora/base/error.h"
 #include "control/handshake.h"

@@ -1,5 +1,5 @@
-// shell.h -- the common part of the typed transforms: trees in, a flat function of leaves, trees out. Code that needs no
-// type of the user's is compiled once, in src/fx.
+// shell.h -- the common part of the typed transforms: trees in, a flat function of leaves, trees out. Code that
+// needs no type of the user's is compiled once, in src/fx.
 #pragma once
 #include "bora/fx/core.h"
 #include "bora/tree/tree.h"
