@@ -302,7 +302,7 @@ TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   auto job = [&](const std::string& how, bool two_hosts) {
     std::vector<Costs> found(4);
-    std::vector<bool> any(4, false);
+    std::vector<char> any(4, 0);  // not bool: ranks are threads
     expect_no_errors(run_ranks(
         Carrier::automatic, 4,
         [&](Context& c) {
@@ -317,7 +317,7 @@ TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
         },
         [&](Config& c) { c.host_id = two_hosts && c.rank < 2 ? "a" : "b", c.calibrate = how; }));
     for (int r = 1; r < 4; ++r) EXPECT_EQ(std::memcmp(&found[0], &found[at(r)], sizeof(Costs)), 0);
-    EXPECT_EQ(any, std::vector<bool>(4, any[0]));
+    EXPECT_EQ(any, std::vector<char>(4, any[0]));
     return any[0] ? std::optional(found[0]) : std::nullopt;
   };
   EXPECT_FALSE(job("off", true).has_value());

@@ -75,18 +75,24 @@ void broadcast_scatter_gather(Builder& b) {
   auto n = b.p.send_counts[0];
   auto member = [&](int position) { return (position + b.p.root) % P; };
   auto pieces = [&](int first, int last) { return Range{part_of(n, first, P).begin, part_of(n, last - 1, P).end}; };
-  auto piece = [&](int k) { return part_of(n, (k % P + P) % P, P); };
+  auto piece = [&](int k) { return part_of(n, k, P); };
   Binomial tree(v, P);
   auto source = v == 0 ? Place::in : Place::out;
   int got = v == 0 ? -1 : b.receive(member(tree.parent), pieces(v, v + tree.span));
   for (int c : tree.children) b.send_after(member(c), source, pieces(c, c + Binomial(c, P).span), got, 0);
   if (v == 0) b.copy({0, n}, {0, n});
-  // The root has all pieces and receives none; the member before it sends none.
+  // Pieces that the tree brought do not go round the ring to that member again: it may still be sending them from the
+  // memory that they would be written to. The root has all pieces; the member before it sends none.
+  auto from_tree = [P](int member, int k) { return k >= member && k < member + Binomial(member, P).span; };
+  int brought = got;
   for (int t = 0; t + 1 < P; ++t) {
     auto tag = t + 1;
-    if (v + 1 < P && (v == 0 || t == 0)) b.send_after(member(v + 1), source, piece(v - t), got, tag);
-    else if (v + 1 < P) b.forward(member(v + 1), Place::out, piece(v - t), got, tag);
-    if (v > 0) got = b.receive(member(v - 1), piece(v - t - 1), tag);
+    int mine = (v - t + P) % P, next = (v - t - 1 + P) % P;
+    if (v + 1 < P && !from_tree(v + 1, mine)) {
+      if (from_tree(v, mine)) b.send_after(member(v + 1), source, piece(mine), brought, tag);
+      else b.forward(member(v + 1), Place::out, piece(mine), got, tag);
+    }
+    if (v > 0 && !from_tree(v, next)) got = b.receive(member(v - 1), piece(next), tag);
   }
 }
 /// Member r of n in a binary tree whose root 0 has one child, above all others; odd members are leaves.

@@ -88,6 +88,15 @@ class Run {
     auto& s = all_[at(r)].steps[at(i)];
     check<TransportError>(static_cast<std::int64_t>(data.size()) == s.to.size(), "rank ", r, " step ", i,
                           ": a message of ", data.size(), " elements for a range of ", s.to.size());
+    if (s.kind == Kind::receive && s.target == Place::out) {
+      // What a rank has received it may be sending on, from where it lies.
+      auto& received = received_[r];
+      received.resize(memory(r, s.target).size());
+      for (auto k = s.to.begin; k < s.to.end; ++k) {
+        check<TransportError>(!received[at(k)], "rank ", r, " step ", i, " receives element ", k, " a second time");
+        received[at(k)] = true;
+      }
+    }
     std::copy(data.begin(), data.end(), memory(r, s.target).begin() + s.to.begin);
   }
   void add(int r, Values& acc, const Values& part) {
@@ -133,6 +142,7 @@ class Run {
   std::vector<Rank> ranks_;
   std::map<std::tuple<int, int, int>, Message> wire_;  // (from, to, tag)
   std::set<std::tuple<int, int, int>> used_;
+  std::map<int, std::vector<bool>> received_;  // elements of a rank's output
 };
 }  // namespace
 
