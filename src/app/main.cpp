@@ -11,6 +11,7 @@
 #include <new>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
+#include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
 #include "remote.h"
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   std::signal(SIGABRT, on_abort);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit (ulimit -f) returns an error
   bora::transport::dump_on_sigusr2();
+  bora::take_short_turns();
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
     if (arguments && arguments->insecure_private_network) ::setenv("BORA_INSECURE_PRIVATE_NETWORK", "1", 1);

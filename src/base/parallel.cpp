@@ -1,9 +1,13 @@
 #include "bora/base/parallel.h"
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include "base/cores.h"
 #include "base/team.h"
 #include "bora/base/error.h"
+#include "bora/base/threads.h"
 
 namespace bora {
 namespace {
@@ -20,6 +24,19 @@ void set_thread_count(int n) {
   check<ValueError>(n >= 0, "threads: must be at least 1 (or 0 for all cores), got ", n);
   process_threads = n == 0 ? usable_cores() : n;
   detail::Team::try_again();
+}
+void take_short_turns() {
+  struct {  // sched_attr of the kernel, which glibc 2.36 does not declare
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime, deadline, period;  // ns
+    std::uint32_t least, most;
+  } a = {};
+  if (::syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) != 0 || a.policy != SCHED_OTHER) return;
+  a.runtime = 100'000;
+  ::syscall(SYS_sched_setattr, 0, &a, 0);
 }
 ThreadScope::ThreadScope(int n) : saved_(scope_threads) { scope_threads = std::max(1, n); }
 ThreadScope::~ThreadScope() { scope_threads = saved_; }

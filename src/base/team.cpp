@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 #include "bora/base/error.h"
+#include "bora/base/threads.h"
 
 namespace bora::detail {
 namespace {
@@ -148,6 +149,7 @@ void* Team::serve(void* worker) {
   const auto process = w.team->process_;
   ::pthread_setname_np(::pthread_self(), "bora-kernels");
   within_range() = true;
+  take_short_turns();
   for (;;) {
     w.team->await_part(w);
     w.team->left_.fetch_sub(kNotBegun, std::memory_order_relaxed);

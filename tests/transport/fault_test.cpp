@@ -410,6 +410,13 @@ TEST(Processes, AConnectionThatIsCutIsNamedByAll) {
         EXPECT_LT(seconds_since(start), 3.0 * crowded()) << carrier;
       }
 }
+/// For 6 s a connection may be a stranger's; later only those of ranks are open.
+TEST(Processes, AJobOutlivesThePatienceWithStrangers) {
+  Job job(3, "loop", {{"BORA_CARRIER", "zmq"}});
+  job.ready();
+  std::this_thread::sleep_for(std::chrono::milliseconds(7500));
+  for (auto& p : job.ranks) EXPECT_EQ(::waitpid(p->pid(), nullptr, WNOHANG), 0) << p->output();
+}
 TEST(Processes, ALongKernelIsEndedByTheProgressThread) {
   Job job(2, "busy");
   job.ready();

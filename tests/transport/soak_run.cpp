@@ -18,6 +18,7 @@ void soak(int ranks, const std::string& carrier, const std::string& seconds, con
 }
 TEST(Soak, ThreeRanksThroughMemory) { soak(3, "shm", "15", "50"); }
 TEST(Soak, ThreeRanksOverTcp) { soak(3, "tcp", "15", "50"); }
+TEST(Soak, ThreeRanksOverZeroMQ) { soak(3, "zmq", "15", "50"); }
 TEST(Soak, FiveRanksInAHurry) { soak(5, "auto", "10", "0"); }
 TEST(Soak, SixtyFourRanks) { soak(64, "auto", "3", "5"); }
 }  // namespace

@@ -34,4 +34,8 @@ inline void check_threads(int n, const char* what) {
   }
   end();
 }
+/// Asks the scheduler for turns of 0.1 ms (usually 3) for this thread and those that it starts from now on: on crowded
+/// cores a thread for whose range others wait runs again sooner. The pool's own threads do it. Without effect before
+/// Linux 6.12.
+void take_short_turns();
 }  // namespace bora

@@ -26,7 +26,7 @@ class EventBell final : public Bell {
   Event event_;
 };
 
-std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, int rank, Up up) {
+std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, Gate* gate, int rank, Up up) {
   if (j.mpi) return make_mpi_data(*j.mpi, std::move(up));
   if (j.data)
     return std::make_unique<ZmqData>(context, std::move(j.data), std::move(j.data_monitor),
@@ -34,7 +34,7 @@ std::unique_ptr<DataPath> between_hosts(Joined& j, const ZmqContext& context, in
                                                       .epoch = j.epoch,
                                                       .addresses = std::move(j.addresses),
                                                       .keys = j.keys,
-                                                      .gate = j.data_gate.get()},
+                                                      .gate = gate},
                                      std::move(up));
   TcpOptions o{.rank = rank,
                .epoch = j.epoch,
@@ -54,7 +54,7 @@ class NetLink final : public Link {
         context_(j.context),
         authenticator_(std::move(j.authenticator)),
         control_(o, std::move(j.control), std::move(j.who), [this] { progress_bell_.ring(); }),
-        wire_(between_hosts(j, context_, o.rank, [this](int r) { up(r, wire_.get()); })),
+        wire_(between_hosts(j, context_, data_gate_.get(), o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
     if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
