@@ -29,7 +29,11 @@ def end():
     for d in reversed(daemons):
         d.terminate()
     for d in daemons:
-        d.wait()
+        try:
+            d.wait(15)
+        except subprocess.TimeoutExpired:   # now and then one of Slurm's does not end with its jobs
+            d.kill()
+            d.wait()
 
 
 def start_cluster():
