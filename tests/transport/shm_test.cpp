@@ -266,7 +266,8 @@ TEST(ShmData, APairWithoutDescriptorsIsToldToGoAnotherWay) {
 }
 /// Rank 0 starts while the others sleep, and afterwards all are idle: only a wake-up makes rank 3, to which rank 2
 /// forwards rank 0's data, poll before the tenth of a second after which sleeping threads poll by themselves.
-TEST(ShmData, WhatAnotherCarrierBroughtIsPassedOnToSleepers) {
+/// Returns the rounds of 15 that were late: without the wake-up 6 to 9, by as much as 60 ms.
+int late_rounds() {
   constexpr int n = 4, rounds = 15;
   std::array<std::array<double, rounds>, n> begin{}, end{};
   auto now = [] {
@@ -288,12 +289,17 @@ TEST(ShmData, WhatAnotherCarrierBroughtIsPassedOnToSleepers) {
   expect_no_errors(run_ranks(Carrier::automatic, n, body, [](Config& c) {
     c.algorithms = "all_reduce=one_shot_hierarchical", c.host_id = c.rank < 2 ? "a" : "b", c.calibrate = "off";
   }));
-  int late = 0;  // rounds; without the wake-up 6 to 9, for as long as 60 ms
+  int late = 0;
   for (std::size_t k = 0; k < rounds; ++k) {
     double last = 0;
     for (auto& e : end) last = std::max(last, e[k]);
-    late += last - begin[0][k] > 25;
+    late += last - begin[0][k] > 25 * crowded();
   }
+  return late;
+}
+TEST(ShmData, WhatAnotherCarrierBroughtIsPassedOnToSleepers) {
+  int late = 15;
+  for (int attempt = 0; attempt < 4 && late > 2; ++attempt) late = late_rounds();
   EXPECT_LE(late, 2) << "other programs may take a core now and then";
 }
 TEST(ShmData, CarriersAreChosenByTheSettings) {
