@@ -11,11 +11,11 @@
 namespace {
 using namespace bora;
 using I = std::int64_t;
-struct Shape {
+struct Case {
   std::string name;
   I batch, heads, length, size;
 };
-template <class T> void measure(benchmark::State& state, const Shape& s, Dtype dtype, int threads, bool backward) {
+template <class T> void measure(benchmark::State& state, const Case& s, Dtype dtype, int threads, bool backward) {
   auto n = static_cast<std::size_t>(s.batch * s.heads * s.length * s.size);
   std::vector<T> x[8];
   for (auto& v : x) {
@@ -39,7 +39,7 @@ template <class T> void measure(benchmark::State& state, const Shape& s, Dtype d
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const auto& s : std::vector<Shape>{{"gpt2/4x1024x12x64", 4, 12, 1024, 64}, {"demo/32x128x6x32", 32, 6, 128, 32}})
+  for (const auto& s : std::vector<Case>{{"gpt2/4x1024x12x64", 4, 12, 1024, 64}, {"demo/32x128x6x32", 32, 6, 128, 32}})
     for (bool backward : {false, true})
       for (auto dtype : {f32, bf16})
         for (int threads : {1, 0}) {

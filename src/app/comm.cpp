@@ -24,7 +24,7 @@ std::string json(const std::vector<Measured>& all, int ranks, double link) {
   std::ostringstream o;
   o << "{\"ranks\": " << ranks << ", \"link_bytes_per_second\": " << link << ", \"collectives\": [";
   for (std::size_t i = 0; i < all.size(); ++i)
-    o << (i ? ",\n" : "\n") << "  {\"op\": \"" << transport::op_name(all[i].op) << "\", \"bytes\": " << all[i].bytes
+    o << (i ? ",\n" : "\n") << "  {\"op\": \"" << word(all[i].op) << "\", \"bytes\": " << all[i].bytes
       << ", \"seconds\": " << all[i].seconds << ", \"bus_bytes_per_second\": " << all[i].bus_bandwidth << "}";
   o << "\n]}\n";
   return o.str();
@@ -73,7 +73,7 @@ std::string svg(const std::vector<Measured>& all, double link) {
     for (auto& m : all)
       if (m.op == ops[k]) o << x(static_cast<double>(m.bytes)) << ',' << y(m.bus_bandwidth) << ' ';
     o << "\"/>\n";
-    text(at, 20, "start", colours[k], std::string(transport::op_name(ops[k])));
+    text(at, 20, "start", colours[k], std::string(word(ops[k])));
     at += (width - left - right) / static_cast<double>(std::size(ops));
   }
   o << "<g paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\">";  // readable over the curves
@@ -127,7 +127,7 @@ int comm(const Arguments& a) {
     for (auto& m : transport::measure(*context, all, op, sizes)) {
       found.push_back(m);
       if (!first) continue;
-      std::printf("%-15s %10s %12.1f %10.3f", std::string(transport::op_name(op)).c_str(), bytes_text(m.bytes).c_str(),
+      std::printf("%-15s %10s %12.1f %10.3f", std::string(word(op)).c_str(), bytes_text(m.bytes).c_str(),
                   m.seconds * 1e6, m.bus_bandwidth / 1e9);
       if (apart) std::printf(" %7.0f%%", 100 * m.bus_bandwidth / link);
       std::printf("\n");

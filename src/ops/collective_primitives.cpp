@@ -66,9 +66,7 @@ void run_collective(const Primitive& p, Inputs in, Outputs out) {
 /// The reduction, as quoted in errors when ranks disagree.
 struct Kind {
   Reduction value;
-  operator std::string_view() const {
-    return value == Reduction::sum ? "sum" : value == Reduction::max ? "max" : "min";
-  }
+  operator std::string_view() const { return word(value); }
   bool operator==(const Kind&) const = default;
   friend std::ostream& operator<<(std::ostream& o, const Kind& k) { return o << std::string_view(k); }
 };

@@ -10,8 +10,7 @@
 namespace bora::ops {
 namespace {
 std::string_view operation_name(Reduction kind) {
-  constexpr std::string_view names[] = {"sum", "amax", "amin", "prod", "all", "any"};
-  return names[static_cast<std::size_t>(kind)];
+  return kind == Reduction::max ? "amax" : kind == Reduction::min ? "amin" : word(kind);
 }
 /// A run of neighbouring dimensions that are reduced.
 struct Run {

@@ -98,7 +98,7 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
     std::string list;
     for (auto op : {Op::all_gather, Op::reduce_scatter, Op::gather, Op::scatter})
       for (auto k : algorithms_for(op, true))
-        if (algorithm_name(k) == a) list += (list.empty() ? "" : ",") + std::string(op_name(op)) + "=" + a;
+        if (algorithm_name(k) == a) list += (list.empty() ? "" : ",") + std::string(word(op)) + "=" + a;
     job(list, [&](Context& c, const Group& g) {
       int P = c.size(), root = P / 2, salt = 0;
       for (std::int64_t scale : {0, 17, 4097, 400001})
@@ -243,7 +243,7 @@ TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
         }
         auto s = simulate(schedules, std::vector<Counts>(at(ranks), Counts(at(count), 1)), Counts(at(ranks), count));
         auto e = estimate({op, count, true}, layout, a, kMaxChunkBytes);
-        auto what = std::string(op_name(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) +
+        auto what = std::string(word(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) +
                     " on " + std::to_string(hosts);
         // Trees of numbers that are no power of two are a little lower, and rings begin while the tree before them is
         // still running.

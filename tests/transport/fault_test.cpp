@@ -66,6 +66,23 @@ TEST_P(Faults, AnotherCountDtypeOrFingerprintIsAnError) {
       EXPECT_HAS(e, "the ranks disagree: rank 0: all_reduce sum f32[2999] seq 0 axis data; rank 1: all_reduce sum");
   }
 }
+TEST_P(Faults, EveryReductionIsNamedOrRefused) {
+  for (auto r : {Reduction::sum, Reduction::max, Reduction::min, Reduction::prod, Reduction::all, Reduction::any,
+                 Reduction::mean}) {
+    auto errors = job(2, [&](Context& c) {
+      std::vector<float> x(30), y(30);
+      c.run(everybody(2), {.op = Op::all_reduce,
+                           .reduce = r,
+                           .in = x.data(),
+                           .out = y.data(),
+                           .send_counts = {c.rank() == 0 ? 29 : 30}});
+    });
+    bool known = r == Reduction::sum || r == Reduction::max || r == Reduction::min || r == Reduction::mean;
+    for (auto& e : errors)
+      EXPECT_HAS(e, known ? "all_reduce " + std::string(word(r)) + " f32[30] seq 0 axis data"
+                          : "all_reduce: ranks combine by sum, mean, max or min");
+  }
+}
 TEST_P(Faults, AllToAllWithCountsThatDoNotFit) {
   auto errors = job(2, [&](Context& c) {
     std::vector<float> x(100), y(100);

@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
       auto in_count = gives_all ? n * size : n, out_count = gets_all ? n * size : n;
       if ((op == Op::gather && p != root)) out_count = 0;
       UnderWay u;
-      u.what = std::string(op_name(op)) + " number " + std::to_string(k) + " of " + std::to_string(n);
+      u.what = std::string(word(op)) + " number " + std::to_string(k) + " of " + std::to_string(n);
       auto buffer = [&](std::int64_t count) {
         auto bytes = static_cast<std::size_t>(count) * 4;
         return shared ? c->allocate(bytes) : std::shared_ptr<void>(new std::byte[bytes + 1], [](void* q) {

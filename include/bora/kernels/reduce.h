@@ -11,7 +11,6 @@ namespace bora::kernels {
 /// as in a fused loop), or blocks of rows combined in order (inner > 1); the same bits for every number of threads.
 /// n = 0 gives the identity; for max that is -inf (the smallest integer).
 void reduce(Reduction, Dtype, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner);
-std::string_view reduction_name(Reduction);
 /// The same reduction over the rows of [n, columns] piece by piece, for a caller that produces the rows as it goes:
 /// begin each block of kBlockRows rows (the last may be shorter), add its rows in order, in any portions, then combine
 /// the blocks. The same bits.

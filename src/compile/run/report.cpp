@@ -153,7 +153,7 @@ struct Printer {
     for (auto& a : x.fused->apart)
       text += tab() + "  apart from the loop that makes or reads %" + std::to_string(a.var) + ": " + a.why + "\n";
     for (auto& s : x.fused->sums)
-      text += tab() + "  | %" + std::to_string(s.var) + " = " + std::string(kernels::reduction_name(s.kind)) + " of #" +
+      text += tab() + "  | %" + std::to_string(s.var) + " = " + std::string(word(s.kind)) + " of #" +
               std::to_string(s.operand) + " over rows" +
               (s.operand >= x.fused->kept() ? ", which is not kept" : "") + "\n";
   }

@@ -76,7 +76,7 @@ struct Checker {
         const bool logic = r == Reduction::all || r == Reduction::any;
         need(in[0] == i.dtype, k, "reduces ", dtype_name(in[0]), " to ", dtype_name(i.dtype));
         need(logic ? in[0] == boolean : in[0] != boolean || r == Reduction::max || r == Reduction::min, k,
-             reduction_name(static_cast<Reduction>(i.imm)), " of ", dtype_name(in[0]), " is not defined");
+             word(static_cast<Reduction>(i.imm)), " of ", dtype_name(in[0]), " is not defined");
         same_width(k, in[0]);
         column[k] = false;
         break;
@@ -116,10 +116,6 @@ bool check_loop(const Loop& loop) {
   for (std::size_t k = 0; k < loop.code.size(); ++k) c.one(k);
   return c.width == 8;
 }
-std::string_view reduction_name(Reduction r) {
-  constexpr std::string_view names[] = {"sum", "max", "min", "prod", "all", "any"};
-  return r <= Reduction::any ? names[static_cast<std::size_t>(r)] : "?";
-}
 std::string print(const Loop& loop) {
   std::ostringstream s;
   for (std::size_t k = 0; k < loop.operands.size(); ++k)
@@ -147,7 +143,7 @@ std::string print(const Loop& loop) {
         break;
       case Kind::cast: s << "cast " << in(0); break;
       case Kind::bitcast: s << "bitcast " << in(0); break;
-      case Kind::reduce: s << reduction_name(static_cast<Reduction>(i.imm)) << " " << in(0); break;
+      case Kind::reduce: s << word(static_cast<Reduction>(i.imm)) << " " << in(0); break;
       case Kind::linear: s << "linear form " << i.imm; break;
       case Kind::random_bits: s << "random_bits form " << i.imm << ", key #" << i.operand; break;
       case Kind::store: s << "store " << in(0) << " -> #" << i.imm; break;

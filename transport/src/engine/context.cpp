@@ -3,12 +3,6 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-std::string_view op_name(Op op) {
-  static constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "gather",
-                                               "scatter",    "all_to_all", "permute",        "send_recv", "barrier"};
-  return names[static_cast<std::size_t>(op)];
-}
-
 namespace {
 Group pair_of(int a, int b) { return {{std::min(a, b), std::max(a, b)}, "send_recv"}; }
 }  // namespace

@@ -138,7 +138,7 @@ void Engine::run(const Group& g, const Collective& c) {
 std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
   check_here();
   auto& m = members(g);
-  check<ValueError>(m.position >= 0, op_name(c.op), ": rank ", options_.rank, " is not in the group",
+  check<ValueError>(m.position >= 0, word(c.op), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
   plan_for(m, c);  // throws if the collective cannot be
   check_thread();

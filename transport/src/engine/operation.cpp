@@ -19,14 +19,13 @@ bool overlap(const Collective& c, std::int64_t bytes) {
 
 std::string Summary::short_text() const {
   std::ostringstream s;
-  s << op_name(op) << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
+  s << word(op) << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
   return s.str();
 }
 std::string Summary::text() const {
-  static constexpr std::string_view names[] = {"sum", "max", "min", "mean"};
   std::ostringstream s;
-  s << op_name(op);
-  if (reduces(op)) s << " " << names[static_cast<std::size_t>(reduce)];
+  s << word(op);
+  if (reduces(op)) s << " " << word(reduce);
   if (op != Op::barrier) s << " " << dtype << "[" << count << "]";
   s << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
   return s.str();

@@ -98,7 +98,7 @@ std::string explain(Op op, int ranks, int hosts, std::int64_t bytes) {
     }
     auto e = estimate(size, layout, a, kMaxChunkBytes);
     std::snprintf(line, sizeof line, "%-15s %10lld %-21s %5.0f %8lld %12lld %12lld%s%s\n",
-                  std::string(op_name(op)).c_str(), static_cast<long long>(bytes),
+                  std::string(word(op)).c_str(), static_cast<long long>(bytes),
                   std::string(algorithm_name(a)).c_str(), e.here.hops + e.wire.hops, static_cast<long long>(messages),
                   static_cast<long long>(sent),
                   static_cast<long long>(hosts > 1 ? *std::max_element(leaving.begin(), leaving.end()) : 0),

@@ -19,7 +19,7 @@ bool part_counts(Op op) { return all_parts(op) || op == Op::all_to_all; }
 
 void validate(const Collective& c, const Group& g, int rank) {
   auto n = g.ranks.size();
-  auto name = op_name(c.op);
+  auto name = word(c.op);
   if (one_count(c.op))
     check<ValueError>(c.send_counts.size() == 1, name, ": send_counts must be {n}, it has ", c.send_counts.size(),
                       " entries");

@@ -338,7 +338,7 @@ Schedule make_schedule(const Problem& p, Algorithm a) {
     e.build(b);
     return std::move(b.s);
   }
-  fail<ValueError>(op_name(p.op), ": there is no algorithm ", algorithm_name(a));
+  fail<ValueError>(word(p.op), ": there is no algorithm ", algorithm_name(a));
 }
 Range part_of(std::int64_t n, int p, int P) {
   auto cut = [&](int k) { return k == P ? n : n * k / P / 16 * 16; };

@@ -39,7 +39,7 @@ std::vector<std::pair<Op, Algorithm>> read_algorithms(const std::string& text) {
   for (std::string item; std::getline(in, item, ',');) {
     auto equal = item.find('=');
     auto name = item.substr(0, equal), wanted = equal == std::string::npos ? "" : item.substr(equal + 1);
-    auto op = std::find_if(std::begin(kOps), std::end(kOps), [&](Op o) { return op_name(o) == name; });
+    auto op = std::find_if(std::begin(kOps), std::end(kOps), [&](Op o) { return word(o) == name; });
     check<ConfigError>(op != std::end(kOps), "BORA_ALGORITHMS: '", name,
                        "' is not a collective; expected all_reduce=chain,...");
     auto all = algorithms_for(*op, true, true);

@@ -70,7 +70,6 @@ Config config_from_environment(const std::function<const char*(const char*)>& va
 
 using Op = CollectiveKind;
 using Reduce = Reduction;  // sum, max, min or mean
-std::string_view op_name(Op);
 
 /// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").
 struct Group {
