@@ -153,29 +153,8 @@ std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const
 }
 
 namespace {
-bool kept_by_policy(const Instruction& i, const Residuals& policy) {
-  auto& p = *i.primitive;
-  switch (policy.keep) {
-    case Saveable::nothing: return false;
-    case Saveable::dots: return as<ops::DotGeneral>(p) || as<ops::Attention>(p);
-    case Saveable::dots_no_batch: {
-      auto* d = as<ops::DotGeneral>(p);
-      return d && d->batch_a.empty();
-    }
-    case Saveable::names: {
-      auto* n = as<ops::Name>(p);
-      return n && std::find(policy.names.begin(), policy.names.end(), n->label) != policy.names.end();
-    }
-    // Gathered parameters are still gathered again; values that are cheaper to repeat: see cheap_to_repeat.
-    case Saveable::everything:
-      return p.name() != "reshard" && !as<ops::BroadcastInDim>(p) && !as<ops::Reshape>(p) && !as<ops::Iota>(p);
-  }
-  return false;
-}
-/// May the operation be in one loop with a repeated value that it reads?
-bool fuses(const Primitive& p) {
-  return p.element() || as<ops::Cast>(p) || as<ops::Reduce>(p) || as<ops::BroadcastInDim>(p);
-}
+/// May the operation be in one loop with a repeated value that it reads? Random bits read their key from memory.
+bool fuses(const Primitive& p) { return p.traits.loop != LoopRole::alone && p.traits.loop != LoopRole::random; }
 // instructions per element: about the cost of a value written forward and read backward (a tanh is 34)
 constexpr int kRepeat = 48;
 /// Instructions of the forward part (the first `boundary`) that the backward part repeats although the policy would
@@ -197,9 +176,9 @@ Mask cheap_to_repeat(const Program& p, std::size_t boundary, const Mask& varies,
   for (std::size_t k = 0; k < boundary; ++k) {
     auto& i = p.code[k];
     auto v = at(i.out[0]);
-    auto op = i.primitive->element();
-    if (op || as<ops::Cast>(i.primitive) || as<ops::BroadcastInDim>(i.primitive)) {
-      int sum = op ? kernels::element_op(*op).cost : as<ops::Cast>(i.primitive) ? 1 : 0;
+    auto role = i.primitive->traits.loop;
+    if (role == LoopRole::op || role == LoopRole::cast || role == LoopRole::broadcast) {
+      int sum = role == LoopRole::op ? kernels::element_op(*i.primitive->element()).cost : role == LoopRole::cast;
       for (int x : i.in) sum = std::min(never, sum + price[at(x)]);
       if (sum <= kRepeat && !(kept[v] && apart[v])) {
         price[v] = sum;
@@ -274,7 +253,7 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     for (std::size_t k = code.size(); k-- > 0;) {
       auto& i = code[k];
       if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
-      if (k < boundary && varies[at(i.out[0])] && !repeat[k] && kept_by_policy(i, policy)) {
+      if (k < boundary && varies[at(i.out[0])] && !repeat[k] && i.primitive->saved(policy.keep, policy.names)) {
         for (int v : i.out)
           if (live[at(v)]) residual[at(v)] = true;
         continue;

@@ -171,6 +171,9 @@ Cost cost_of(const Attention& p, const Types& in, const Types& out, double produ
 }
 }  // namespace
 
+bool Attention::saved(Saveable keep, const std::vector<std::string>&) const {
+  return keep == Saveable::dots || keep == Saveable::everything;
+}
 Types Attention::infer(const Types& in) const {
   check<ShapeError>(in.size() >= 3, "attention: needs q, k and v, got ", in.size(), " inputs");
   Sizes s(in[0], in[1], in[2]);

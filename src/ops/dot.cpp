@@ -10,6 +10,9 @@
 namespace bora::ops {
 Dims DotGeneral::free_a(std::int64_t ndim) const { return others(ndim, joined(batch_a, contract_a)); }
 Dims DotGeneral::free_b(std::int64_t ndim) const { return others(ndim, joined(batch_b, contract_b)); }
+bool DotGeneral::saved(Saveable keep, const std::vector<std::string>&) const {
+  return keep == Saveable::dots || keep == Saveable::everything || (keep == Saveable::dots_no_batch && batch_a.empty());
+}
 Type DotGeneral::infer(const Types& in) const {
   const auto &a = in.at(0), &b = in.at(1);
   check<DtypeError>(a.dtype == b.dtype && is_numeric(a.dtype) && a.dtype != boolean,

@@ -40,6 +40,7 @@ template <class F> struct Elementwise {
   static constexpr int in_place = F::in_place;
   static constexpr bool flat = !requires(A x) { F::dx(x, x, x); } && !requires(A x) { F::da(x, x, x, x); } &&
                                !requires(const Vjp& v) { F::vjp(v); };
+  static constexpr bool chooses = F::linear == LinearIn::branches;
   static kernels::OpId op() {
     static const kernels::OpId id = kernels::find_op(F::name);
     return id;

@@ -17,7 +17,7 @@ bool speaks_of_blocks(const Program& p) {
   return std::any_of(p.code.begin(), p.code.end(), [](auto& i) {
     auto& t = i.primitive->traits;
     auto held = i.primitive->programs();
-    return t.collective || t.opaque || i.primitive->name() == "to_local" || i.primitive->name() == "to_global" ||
+    return t.collective || t.opaque || t.blocks ||
            std::any_of(held.begin(), held.end(), [](auto& h) { return speaks_of_blocks(*h); });
   });
 }

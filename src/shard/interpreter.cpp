@@ -274,7 +274,7 @@ Arrays Shard::process(const PrimitivePtr& p, const Arrays& in) {
   // Eagerly there is no Program to compare between the ranks: every collective compares its operands' types. Values
   // that are not split are not compared: they may be a rank's own blocks.
   bool compares = parent == eval_interpreter() && mesh_.size() > 1;
-  bool agreed = compares && !p->programs().empty();  // on all its arguments: see note()
+  bool agreed = compares && p->traits.holds;  // on all its arguments: see note()
   auto origin = [&](const Type* result) {
     std::vector<OriginPtr> from{noted_};
     std::vector<std::string> lost;  // types that the result does not show itself

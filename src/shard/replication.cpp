@@ -3,7 +3,6 @@
 #include <algorithm>
 #include "bora/compile/control.h"
 #include "bora/ops/collective_primitives.h"
-#include "bora/ops/primitives.h"
 
 namespace bora::fx {
 namespace {
@@ -43,35 +42,36 @@ std::vector<Same> results(const Primitive& p, const std::vector<Same>& in, std::
     bool joins = params && params->kind != CollectiveKind::reduce_scatter;  // every member gets the same
     return std::vector<Same>(outs, joins ? meet(in) | own : meet(in) & ~own);
   }
-  if (as<ops::OptimizationBarrier>(p)) return in;
-  if (auto* c = as<ops::Call>(p)) return same_results(*c->program, in, mesh);
-  if (auto* c = as<ops::CustomVjp>(p)) return same_results(*c->program, in, mesh);
-  if (auto* c = as<ops::Cond>(p)) {
-    std::vector<Same> operands(in.begin() + 1, in.end());
-    auto r = same_results(*c->on_true, operands, mesh), other = same_results(*c->on_false, operands, mesh);
-    for (std::size_t k = 0; k < r.size(); ++k) r[k] &= other[k] & in[0];
-    return r;
-  }
-  if (auto* s = as<ops::Scan>(p)) {
-    return fixed_point(slice(in, s->consts, s->carries), [&](const std::vector<Same>& carry) {
+  if (p.traits.barrier) return in;
+  if (p.traits.calls) return same_results(*p.programs().front(), in, mesh);
+  std::vector<Same> r(outs, p.traits.holds ? Same{0} : meet(in));
+  auto scan = [&](const ops::Scan& s) {
+    r = fixed_point(slice(in, s.consts, s.carries), [&](const std::vector<Same>& carry) {
       auto x = in;
-      std::copy(carry.begin(), carry.end(), x.begin() + s->consts);
-      return same_results(*s->body, x, mesh);
+      std::copy(carry.begin(), carry.end(), x.begin() + s.consts);
+      return same_results(*s.body, x, mesh);
     });
-  }
-  if (auto* w = as<ops::While>(p)) {
-    auto first = w->cond_consts + w->body_consts, n = static_cast<std::int64_t>(in.size()) - first;
-    return fixed_point(slice(in, first, n), [&](const std::vector<Same>& carry) {
-      auto c = slice(in, 0, w->cond_consts), b = slice(in, w->cond_consts, w->body_consts);
+  };
+  auto cond = [&](const ops::Cond& c) {
+    std::vector<Same> operands(in.begin() + 1, in.end());
+    r = same_results(*c.on_true, operands, mesh);
+    auto other = same_results(*c.on_false, operands, mesh);
+    for (std::size_t k = 0; k < r.size(); ++k) r[k] &= other[k] & in[0];
+  };
+  auto loop = [&](const ops::While& w) {
+    auto first = w.cond_consts + w.body_consts, n = static_cast<std::int64_t>(in.size()) - first;
+    r = fixed_point(slice(in, first, n), [&](const std::vector<Same>& carry) {
+      auto c = slice(in, 0, w.cond_consts), b = slice(in, w.cond_consts, w.body_consts);
       c.insert(c.end(), carry.begin(), carry.end());
       b.insert(b.end(), carry.begin(), carry.end());
-      auto rounds = same_results(*w->cond, c, mesh)[0];  // ranks that run more rounds have other results
-      auto r = same_results(*w->body, b, mesh);
-      for (auto& x : r) x &= rounds;
-      return r;
+      auto rounds = same_results(*w.cond, c, mesh)[0];  // ranks that run more rounds have other results
+      auto made = same_results(*w.body, b, mesh);
+      for (auto& x : made) x &= rounds;
+      return made;
     });
-  }
-  return std::vector<Same>(outs, p.programs().empty() ? meet(in) : Same{0});
+  };
+  ops::visit_control(p, scan, cond, loop);
+  return r;
 }
 }  // namespace
 

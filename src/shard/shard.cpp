@@ -111,8 +111,7 @@ struct InBlocks {
 void check_speaks_of_blocks(const Program& p) {
   for (auto& i : p.code) {
     auto* bits = as<ops::RandomBits>(i.primitive);
-    bool global =
-        i.primitive->traits.enters_shard && i.primitive->programs().empty() && !(bits && bits->spec.trivial());
+    bool global = i.primitive->traits.enters_shard && !i.primitive->traits.holds && !(bits && bits->spec.trivial());
     check<ShardError>(!global, bits ? "a draw with a Spec" : i.primitive->name(),
                       " inside shard_map: there values are this rank's blocks; place global arrays outside of it");
     for (auto& held : i.primitive->programs()) check_speaks_of_blocks(*held);

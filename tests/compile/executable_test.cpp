@@ -365,6 +365,28 @@ TEST(While, RunsUntilTheConditionFails) {
     same_bits(executable(p)->run(in), {constant(limit, i32), x, y}, executable(p)->explain());
   }
 }
+TEST(Held, EveryProgramOfAPrimitiveIsReplaced) {
+  std::size_t holders = 0;
+  for (auto& entry : registry())
+    for (auto& sample : entry.samples()) {
+      auto& p = sample.primitive;
+      auto held = p->programs();
+      std::vector<ProgramPtr> seen, made;
+      auto q = with_programs(p, [&](const ProgramPtr& program) {
+        seen.push_back(program);
+        made.push_back(std::make_shared<const Program>(*program));
+        return made.back();
+      });
+      EXPECT_EQ(seen, held) << entry.name;
+      EXPECT_EQ(q->programs(), made) << entry.name;
+      EXPECT_EQ(p->traits.holds, !held.empty()) << entry.name;
+      EXPECT_EQ(q == p, held.empty()) << entry.name;
+      std::size_t k = 0;
+      EXPECT_TRUE(with_programs(q, [&](const ProgramPtr&) { return held[k++]; })->equals(*p)) << entry.name;
+      holders += !held.empty();
+    }
+  EXPECT_GE(holders, 5u);
+}
 TEST(Prune, WhatNobodyReadsIsNotComputed) {
   Type t{{3}, f32}, n{{}, i32};
   auto pruned = [](const FlatFn& f, const Arrays& in, std::size_t inputs, std::size_t outputs) {

@@ -19,16 +19,26 @@
 //   optional<vector<Sharded>> shard(in, ShardRules&)     only if factors cannot express it; nullopt: use factors
 //   Cost cost(const Types& in, const Types& out)         default: bytes in and out, one FLOP per output element
 //   kernels::OpId element()                              elementwise operations: their lane function
+//   bool saved(Saveable, names)                          is its result kept for a backward pass under that policy?
+//                                                        default: everything keeps what is not `recomputed`
 //   static Samples<P> samples()                          inputs for the tests of its rules (tests/laws)
 // Traits of P, each a static constexpr bool that is present: collective (talks to other ranks), opaque (its value
 // differs by rank: no pass evaluates it), sized (parameters hold sizes), enters_shard (means something to Shard even on
 // plain inputs), takes_symbolic (its shard rule reshards all that it uses), view (output 0 is input 0's memory), random
-// (draws). With values: `bool flat` (its derivative is zero everywhere, so its results need none) and `int in_place =
-// k` (eval may be given out[0] == in[k]). has_shard is derived.
+// (draws), blocks (an end of shard_map: one side are blocks of each rank's own), barrier (its results are its inputs,
+// and no pass merges, folds or moves it), calls (computes what the first Program that it holds computes), keeps_scope
+// (a parameter stays a parameter: its tree path names the result too), moves (moves or creates data and computes
+// nothing, so it may run twice; views and opaque primitives are such), recomputed (its result is computed again where
+// it is read, which is cheaper than to keep it).
+// With values: `bool flat` (its derivative is zero everywhere, so its results need none), `bool chooses` (input 1 where
+// input 0 is true, else input 2), `int in_place = k` (eval may be given out[0] == in[k]), `LoopRole loop` (how a fused
+// loop computes it; op where there is an element()) and `string_view memory` (its results in the list of what a plan's
+// memory holds; else its name). Derived: has_shard, and holds (it has Programs among its parameters).
 #pragma once
 #include <span>
 #include <sstream>
 #include "bora/array/params.h"
+#include "bora/array/saveable.h"
 #include "bora/kernels/loop.h"
 
 namespace bora {
@@ -48,13 +58,22 @@ struct Cost {
   double flops = 0, bytes = 0;
 };
 
+/// How a fused loop computes an operation; alone: it runs outside of loops.
+enum class LoopRole : std::uint8_t { alone, op, cast, bitcast, broadcast, iota, reduce, random };
+using ProgramMap = std::function<ProgramPtr(const ProgramPtr&)>;
+
 class Primitive {
  public:
   virtual ~Primitive() = default;
   struct Traits {
     bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false,
-         takes_symbolic = false, view = false, random = false, flat = false;
+         takes_symbolic = false, view = false, random = false, flat = false, blocks = false, barrier = false,
+         calls = false, keeps_scope = false, moves = false, recomputed = false, chooses = false, holds = false;
+    LoopRole loop = LoopRole::alone;
     int in_place = -1;
+    std::string_view memory;
+    /// Gives its results and does nothing else; may be merged with its like.
+    bool plain() const { return !collective && !holds && !barrier; }
   };
   Traits traits;
   virtual std::string_view name() const = 0;
@@ -62,10 +81,13 @@ class Primitive {
   virtual bool equals(const Primitive&) const = 0;
   virtual std::size_t hash() const = 0;
   virtual std::vector<ProgramPtr> programs() const = 0;  // held Programs
+  /// The same with f of every held Program in its place.
+  virtual PrimitivePtr with_programs(const ProgramMap& f) const = 0;
   /// Its parameters without local sizes, on which all ranks must agree; for a collective, its line in the fingerprint.
   virtual std::string facts() const = 0;
   virtual MeshAxes named_axes() const = 0;  // axis names that a vmap(axis_name) may capture
   virtual std::optional<kernels::OpId> element() const = 0;
+  virtual bool saved(Saveable, const std::vector<std::string>& names) const = 0;
   virtual Types infer(const Types&) const = 0;
   virtual void eval(Inputs, Outputs) const = 0;
   virtual Arrays run(const Arrays&, const Types& out) const = 0;
@@ -77,6 +99,11 @@ class Primitive {
   virtual std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const = 0;
   virtual std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const = 0;
 };
+
+/// p with f of every Program that it holds in its place; p itself if it holds none.
+inline PrimitivePtr with_programs(const PrimitivePtr& p, const ProgramMap& f) {
+  return p->traits.holds ? p->with_programs(f) : p;
+}
 
 struct PrimitiveSample {
   PrimitivePtr primitive;
@@ -114,8 +141,19 @@ template <class P> consteval Primitive::Traits traits_of() {
   t.takes_symbolic = requires { P::takes_symbolic; };
   t.view = requires { P::view; };
   t.random = requires { P::random; };
+  t.blocks = requires { P::blocks; };
+  t.barrier = requires { P::barrier; };
+  t.calls = requires { P::calls; };
+  t.keeps_scope = requires { P::keeps_scope; };
+  t.moves = t.view || t.opaque || requires { P::moves; };
+  t.recomputed = requires { P::recomputed; };
   if constexpr (requires { P::flat; }) t.flat = P::flat;
+  if constexpr (requires { P::chooses; }) t.chooses = P::chooses;
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;
+  if constexpr (requires { P::loop; }) t.loop = P::loop;
+  else if constexpr (requires(const P& p) { p.element(); }) t.loop = LoopRole::op;
+  t.memory = P::name;
+  if constexpr (requires { P::memory; }) t.memory = P::memory;
   return t;
 }
 }  // namespace detail
@@ -126,7 +164,8 @@ template <class P> class PrimitiveOf final : public Primitive {
     (void)registered;
     static constexpr Traits t = detail::traits_of<P>();
     traits = t;
-    traits.enters_shard = t.enters_shard || !programs().empty();  // a held Program may reshard, or draw its block
+    traits.holds = !programs().empty();
+    traits.enters_shard = t.enters_shard || traits.holds;  // a held Program may reshard, or draw its block
   }
   const P p;
   std::string_view name() const override { return P::name; }
@@ -147,6 +186,14 @@ template <class P> class PrimitiveOf final : public Primitive {
         if (m) r.push_back(m);
     });
     return r;
+  }
+  PrimitivePtr with_programs(const ProgramMap& f) const override {
+    auto q = p;
+    fields::for_each(q, [&](std::string_view, auto& m) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(m)>, ProgramPtr>)
+        if (m) m = f(m);
+    });
+    return primitive(std::move(q));
   }
   std::string facts() const override {
     std::ostringstream o;
@@ -173,6 +220,10 @@ template <class P> class PrimitiveOf final : public Primitive {
   std::optional<kernels::OpId> element() const override {
     if constexpr (requires { p.element(); }) return p.element();
     else return std::nullopt;
+  }
+  bool saved(Saveable keep, const std::vector<std::string>& names) const override {
+    if constexpr (requires { p.saved(keep, names); }) return p.saved(keep, names);
+    else return keep == Saveable::everything && !traits.recomputed;
   }
   Types infer(const Types& in) const override { return detail::list(p.infer(in)); }
   void eval(Inputs in, Outputs out) const override {

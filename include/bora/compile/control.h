@@ -20,6 +20,7 @@ struct Call {
   bool protect = false;
   Mask donated = {};  // inputs whose memory may be reused: for a call that runs, not for a staged one
   static constexpr std::string_view name = "call";
+  static constexpr bool calls = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
@@ -34,6 +35,7 @@ struct Scan {
   bool reverse;
   static constexpr std::string_view name = "scan";
   static constexpr bool takes_symbolic = true;
+  static constexpr std::string_view memory = "stacked";
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
@@ -73,6 +75,7 @@ struct CustomVjp {
   ProgramPtr program, fwd, bwd;
   std::int64_t differentiable;
   static constexpr std::string_view name = "custom_vjp";
+  static constexpr bool calls = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
@@ -80,4 +83,14 @@ struct CustomVjp {
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<CustomVjp> samples();
 };
+/// Calls the function for p's type if p is a loop or a branch: what an Executable runs as a step of its own, unlike
+/// calls, which are inlined. Else returns false.
+template <class OnScan, class OnCond, class OnWhile>
+bool visit_control(const Primitive& p, const OnScan& on_scan, const OnCond& on_cond, const OnWhile& on_while) {
+  if (auto* s = as<Scan>(p)) on_scan(*s);
+  else if (auto* c = as<Cond>(p)) on_cond(*c);
+  else if (auto* w = as<While>(p)) on_while(*w);
+  else return false;
+  return true;
+}
 }  // namespace bora::ops

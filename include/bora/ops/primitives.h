@@ -11,6 +11,7 @@ struct Constant {
   Scalar value;
   Dtype dtype;
   static constexpr std::string_view name = "constant";
+  static constexpr bool moves = true, recomputed = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Factors factors(const Types&) const;
@@ -21,6 +22,8 @@ struct BroadcastInDim {
   Shape shape;
   Dims dims;
   static constexpr std::string_view name = "broadcast_in_dim";
+  static constexpr bool moves = true, recomputed = true;
+  static constexpr auto loop = LoopRole::broadcast;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -32,7 +35,7 @@ struct BroadcastInDim {
 struct Reshape {
   Shape shape;
   static constexpr std::string_view name = "reshape";
-  static constexpr bool sized = true, view = true;
+  static constexpr bool sized = true, view = true, recomputed = true, keeps_scope = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -43,6 +46,7 @@ struct Reshape {
 struct Transpose {
   Dims perm;  // output dimension d is input dimension perm[d]
   static constexpr std::string_view name = "transpose";
+  static constexpr bool moves = true, keeps_scope = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -55,7 +59,8 @@ struct Iota {
   std::int64_t dim;
   Dtype dtype;
   static constexpr std::string_view name = "iota";
-  static constexpr bool sized = true;
+  static constexpr bool sized = true, moves = true, recomputed = true;
+  static constexpr auto loop = LoopRole::iota;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   static Samples<Iota> samples();
@@ -63,6 +68,8 @@ struct Iota {
 struct Cast {
   Dtype dtype;
   static constexpr std::string_view name = "cast";
+  static constexpr bool moves = true, keeps_scope = true;
+  static constexpr auto loop = LoopRole::cast;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -73,6 +80,7 @@ struct Cast {
 struct Bitcast {
   Dtype dtype;
   static constexpr std::string_view name = "bitcast";
+  static constexpr auto loop = LoopRole::bitcast;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -99,6 +107,7 @@ struct Name {
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
+  bool saved(Saveable, const std::vector<std::string>& names) const;
   Factors factors(const Types&) const;
   Name lift(std::int64_t) const;
   static Samples<Name> samples();
@@ -107,6 +116,7 @@ struct Name {
 /// out of a loop. Removed after those passes: kernels fuse across it.
 struct OptimizationBarrier {
   static constexpr std::string_view name = "optimization_barrier";
+  static constexpr bool barrier = true;
   Types infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays vjp(const Vjp&) const;
@@ -118,6 +128,7 @@ struct OptimizationBarrier {
 struct Slice {
   Dims start, limit, stride;
   static constexpr std::string_view name = "slice";
+  static constexpr bool moves = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -131,6 +142,7 @@ struct Pad {
   Dims lo, hi, interior;
   Scalar value;
   static constexpr std::string_view name = "pad";
+  static constexpr bool moves = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -141,6 +153,7 @@ struct Pad {
 struct Concatenate {
   std::int64_t axis;
   static constexpr std::string_view name = "concatenate";
+  static constexpr bool moves = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays vjp(const Vjp&) const;
@@ -153,6 +166,7 @@ struct Reduce {
   Reduction kind;
   Dims dims;
   static constexpr std::string_view name = "reduce";
+  static constexpr auto loop = LoopRole::reduce;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -165,10 +179,12 @@ struct Reduce {
 struct DotGeneral {
   Dims batch_a, batch_b, contract_a, contract_b;
   static constexpr std::string_view name = "dot_general";
+  static constexpr std::string_view memory = "products";
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
+  bool saved(Saveable, const std::vector<std::string>& names) const;
   Factors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   static Samples<DotGeneral> samples();
@@ -192,6 +208,7 @@ struct Attention {
   void eval(Inputs, Outputs) const;
   Cost cost(const Types& in, const Types& out) const;
   Arrays vjp(const Vjp&) const;
+  bool saved(Saveable, const std::vector<std::string>& names) const;
   Factors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   static Samples<Attention> samples();
@@ -250,6 +267,7 @@ struct Scatter {
 struct DynamicSlice {
   Shape window_sizes;
   static constexpr std::string_view name = "dynamic_slice";
+  static constexpr bool moves = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays vjp(const Vjp&) const;
@@ -279,6 +297,7 @@ struct RandomBits {
   Shape sizes;
   static constexpr std::string_view name = "random_bits";
   static constexpr bool enters_shard = true, sized = true, random = true;
+  static constexpr auto loop = LoopRole::random;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   RandomBits lift(std::int64_t) const;

@@ -164,26 +164,17 @@ struct Coalescer {
   ProgramPtr run() {
     for (std::size_t k = 0; k < p.code.size();) {
       auto members = communicates(p.code[k]) ? run_from(k) : std::vector<std::size_t>{k};
-      if (members.size() < 2) append(inside(p.code[k++]));
-      else {
+      if (members.size() < 2) {
+        auto i = p.code[k++];
+        i.primitive = with_programs(i.primitive, coalesce);
+        append(std::move(i));
+      } else {
         pack(members);
         k = members.back() + 1;
       }
     }
     for (int& v : r->out) v = number[idx(v)];
     return r;
-  }
-  static Instruction inside(Instruction i) {
-    if (auto* s = as<ops::Scan>(i.primitive)) {
-      auto q = *s;
-      q.body = coalesce(q.body);
-      i.primitive = primitive(std::move(q));
-    } else if (auto* c = as<ops::Cond>(i.primitive)) {
-      i.primitive = primitive(ops::Cond{coalesce(c->on_true), coalesce(c->on_false)});
-    } else if (auto* w = as<ops::While>(i.primitive)) {
-      i.primitive = primitive(ops::While{coalesce(w->cond), coalesce(w->body), w->cond_consts, w->body_consts});
-    }
-    return i;
   }
 };
 }  // namespace

@@ -6,35 +6,7 @@
 #include "compile/passes/graph.h"
 
 namespace bora {
-namespace {
 using exec::idx;
-
-PrimitivePtr with_flat_bodies(const PrimitivePtr& p) {
-  if (auto* s = as<ops::Scan>(p)) {
-    auto q = *s;
-    q.body = flatten(q.body);
-    return primitive(std::move(q));
-  }
-  if (auto* c = as<ops::Cond>(p)) {
-    auto q = *c;
-    q.on_true = flatten(q.on_true);
-    q.on_false = flatten(q.on_false);
-    return primitive(std::move(q));
-  }
-  if (auto* w = as<ops::While>(p)) {
-    auto q = *w;
-    q.cond = flatten(q.cond);
-    q.body = flatten(q.body);
-    return primitive(std::move(q));
-  }
-  return p;
-}
-const Program* inlined(const PrimitivePtr& p) {
-  if (auto* c = as<ops::Call>(p)) return c->program.get();
-  if (auto* c = as<ops::CustomVjp>(p)) return c->program.get();
-  return nullptr;
-}
-}  // namespace
 
 std::vector<int> exec::inline_into(Program& to, const Program& from, const std::vector<int>& in) {
   std::vector<int> number(from.vars.size(), -1);
@@ -46,12 +18,12 @@ std::vector<int> exec::inline_into(Program& to, const Program& from, const std::
   for (auto& i : from.code) {
     std::vector<int> args;
     for (int v : i.in) args.push_back(number[idx(v)]);
-    if (auto* held = inlined(i.primitive)) {
-      auto out = inline_into(to, *held, args);
+    if (i.primitive->traits.calls) {
+      auto out = inline_into(to, *i.primitive->programs().front(), args);
       for (std::size_t k = 0; k < out.size(); ++k) number[idx(i.out[k])] = out[k];
       continue;
     }
-    Instruction j{with_flat_bodies(i.primitive), std::move(args), {}, i.source};
+    Instruction j{with_programs(i.primitive, flatten), std::move(args), {}, i.source};
     for (int v : i.out) j.out.push_back(fresh(v));
     to.code.push_back(std::move(j));
   }
@@ -83,8 +55,8 @@ namespace exec {
 namespace {
 /// Values that are cheaper to recompute in a loop than to read.
 bool leaf(const Instruction& i) {
-  return as<ops::Constant>(i.primitive) || as<ops::Iota>(i.primitive) || as<ops::BroadcastInDim>(i.primitive) ||
-         i.primitive->traits.view;
+  auto& t = i.primitive->traits;
+  return t.recomputed || t.view;
 }
 struct Moved {
   ops::Scan scan;
@@ -103,8 +75,7 @@ Moved split(const ops::Scan& s) {
   for (std::size_t k = 0; k < b.code.size(); ++k) {
     auto& i = b.code[k];
     auto& t = i.primitive->traits;
-    bool ok = !t.collective && !t.opaque && !t.random && i.primitive->programs().empty() &&
-              !as<ops::OptimizationBarrier>(i.primitive);
+    bool ok = t.plain() && !t.opaque && !t.random;
     for (int v : i.in) ok = ok && fixed[idx(v)];
     std::size_t made = 0;
     for (int v : i.out) made += b.vars[idx(v)].nbytes();
@@ -193,13 +164,9 @@ ProgramPtr hoist(const ProgramPtr& p) {
   auto r = std::make_shared<Program>(*p);
   r->code.clear();
   for (auto i : p->code) {
-    if (auto* c = as<ops::Cond>(i.primitive)) i.primitive = primitive(ops::Cond{hoist(c->on_true), hoist(c->on_false)});
-    else if (auto* w = as<ops::While>(i.primitive))
-      i.primitive = primitive(ops::While{hoist(w->cond), hoist(w->body), w->cond_consts, w->body_consts});
+    i.primitive = with_programs(i.primitive, hoist);
     if (auto* s = as<ops::Scan>(i.primitive)) {
-      auto inner = *s;
-      inner.body = hoist(s->body);
-      inner = turned(inner);
+      auto inner = turned(*s);
       auto m = split(inner);
       if (!m.results.empty()) {
         const Program& b = *inner.body;

@@ -22,6 +22,7 @@ struct Item {
   int to_width = 0;           // cast: of the result
   int cost = 1;
   kernels::OpId op = 0;
+  Reduction reduction = Reduction::sum;
   bool crosses() const { return kind == Kind::cast && width && to_width && width != to_width; }
 };
 /// A variable as an instruction reads it, through broadcasts.

@@ -142,7 +142,7 @@ class Builder {
     if (it.kind == K::bitcast) i.kind = Instr::Kind::bitcast;
     if (reduces) {
       i.kind = Instr::Kind::reduce;
-      i.imm = static_cast<std::uint64_t>(as<ops::Reduce>(code.primitive)->kind);
+      i.imm = static_cast<std::uint64_t>(it.reduction);
     }
     values_.push_back(push(i));
     return true;
@@ -212,7 +212,7 @@ class Builder {
         store(idx(made));
         ++fused_->unkept;
       }
-      fused_->sums.push_back({as<ops::Reduce>(it.code->primitive)->kind, k, it.code->out[0]});
+      fused_->sums.push_back({it.reduction, k, it.code->out[0]});
     }
     auto &f = *fused_;
     if (f.sums.empty()) return true;

@@ -6,6 +6,22 @@ namespace bora::exec {
 namespace {
 int width_of(Dtype d) { return d == Dtype::boolean ? 0 : dtype_size(d) == 8 ? 8 : 4; }
 
+/// Reductions over the last dimensions, or over the first.
+void describe_reduction(Item& it, const ops::Reduce& r, const Type& in) {
+  auto first = in.ndim() - static_cast<std::int64_t>(r.dims.size());
+  bool trailing = true, leading = true;
+  for (std::size_t k = 0; k < r.dims.size(); ++k) {
+    trailing = trailing && r.dims[k] == first + static_cast<std::int64_t>(k);
+    leading = leading && r.dims[k] == static_cast<std::int64_t>(k);
+  }
+  auto reduced = in.size() / it.elements;
+  if (reduced <= 1 || !(trailing || leading)) return;
+  it.kind = trailing ? Item::Kind::reduce : Item::Kind::sum;
+  it.reduction = r.kind;
+  it.columns = trailing ? reduced : it.elements;
+  it.elements = in.size();
+  it.width = width_of(in.dtype);
+}
 Item describe_item(const Graph& g, const Instruction& i) {
   Item it{.code = &i};
   if (i.out.size() != 1) return it;
@@ -14,42 +30,35 @@ Item describe_item(const Graph& g, const Instruction& i) {
   it.elements = out.size();
   if (it.elements == 0) return it;
   using K = Item::Kind;
-  if (as<ops::BroadcastInDim>(p)) it.kind = K::lazy;
-  else if (auto* iota = as<ops::Iota>(p)) it.kind = iota->dtype == Dtype::boolean ? K::other : K::lazy;
-  else if (auto op = p.element()) {
-    it.kind = K::op;
-    it.op = *op;
-    it.cost = kernels::element_op(*op).cost;
-    it.width = width_of(out.dtype);
-    for (int v : i.in) it.width = std::max(it.width, width_of(g.type(v).dtype));
-  } else if (auto* c = as<ops::Cast>(p); c && c->dtype != g.type(i.in[0]).dtype) {
-    it.kind = K::cast;
-    it.width = width_of(g.type(i.in[0]).dtype);
-    it.to_width = width_of(c->dtype);
-  } else if (auto* b = as<ops::Bitcast>(p); b && b->dtype != Dtype::boolean &&
-                                            g.type(i.in[0]).dtype != Dtype::boolean &&
-                                            g.type(i.in[0]).dtype != Dtype::key && b->dtype != Dtype::key) {
-    it.kind = K::bitcast;
-    it.width = width_of(b->dtype);
-  } else if (auto* r = as<ops::Reduce>(p)) {
-    auto& in = g.type(i.in[0]);
-    auto first = in.ndim() - static_cast<std::int64_t>(r->dims.size());
-    bool trailing = true, leading = true;
-    for (std::size_t k = 0; k < r->dims.size(); ++k) {
-      trailing = trailing && r->dims[k] == first + static_cast<std::int64_t>(k);
-      leading = leading && r->dims[k] == static_cast<std::int64_t>(k);
-    }
-    auto reduced = in.size() / it.elements;
-    if (reduced > 1 && (trailing || leading)) {
-      it.kind = trailing ? K::reduce : K::sum;
-      it.columns = trailing ? reduced : it.elements;
-      it.elements = in.size();
-      it.width = width_of(in.dtype);
-    }
-  } else if (auto* d = as<ops::RandomBits>(p)) {
-    it.kind = K::random;
-    it.width = width_of(d->dtype);
-    it.cost = 60;
+  auto of_lanes = [](Dtype d) { return d != Dtype::boolean && d != Dtype::key; };
+  switch (p.traits.loop) {
+    case LoopRole::alone: break;
+    case LoopRole::broadcast: it.kind = K::lazy; break;
+    case LoopRole::iota: it.kind = out.dtype == Dtype::boolean ? K::other : K::lazy; break;
+    case LoopRole::op:
+      it.kind = K::op;
+      it.op = *p.element();
+      it.cost = kernels::element_op(it.op).cost;
+      it.width = width_of(out.dtype);
+      for (int v : i.in) it.width = std::max(it.width, width_of(g.type(v).dtype));
+      break;
+    case LoopRole::cast:
+      if (out.dtype == g.type(i.in[0]).dtype) break;
+      it.kind = K::cast;
+      it.width = width_of(g.type(i.in[0]).dtype);
+      it.to_width = width_of(out.dtype);
+      break;
+    case LoopRole::bitcast:
+      if (!of_lanes(out.dtype) || !of_lanes(g.type(i.in[0]).dtype)) break;
+      it.kind = K::bitcast;
+      it.width = width_of(out.dtype);
+      break;
+    case LoopRole::reduce: describe_reduction(it, *as<ops::Reduce>(p), g.type(i.in[0])); break;
+    case LoopRole::random:
+      it.kind = K::random;
+      it.width = width_of(out.dtype);
+      it.cost = 60;
+      break;
   }
   return it;
 }

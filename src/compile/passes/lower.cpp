@@ -23,8 +23,8 @@ Mask live_instructions(const Program& p) {
 }
 /// Each output has the same bytes as the input of the same number.
 bool shares_memory(const Instruction& i, const Graph& g) {
-  if (i.primitive->traits.view || as<ops::OptimizationBarrier>(i.primitive)) return true;
-  return as<ops::BroadcastInDim>(i.primitive) && g.type(i.in[0]).size() == g.type(i.out[0]).size();
+  auto& t = i.primitive->traits;
+  return t.view || t.barrier || (t.loop == LoopRole::broadcast && g.type(i.in[0]).size() == g.type(i.out[0]).size());
 }
 std::uint64_t bits_of(const Instruction& i, const Type& t) {
   std::uint64_t bits = 0;

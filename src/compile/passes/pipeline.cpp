@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <utility>
 #include "bora/ops/collective_primitives.h"
-#include "bora/ops/primitives.h"
 #include "compile/passes/graph.h"
 
 namespace bora::exec {
@@ -23,17 +22,7 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr std::size_t kMost = 24;  // collectives, early and late each; the transport takes 64 at once
 
-/// Moves or creates data and computes nothing: may run twice.
-bool moves_only(const Instruction& i) {
-  auto& p = i.primitive;
-  return p->traits.view || p->traits.opaque || as<ops::Constant>(p) || as<ops::Iota>(p) || as<ops::BroadcastInDim>(p) ||
-         as<ops::Reshape>(p) || as<ops::Transpose>(p) || as<ops::Slice>(p) || as<ops::DynamicSlice>(p) ||
-         as<ops::Concatenate>(p) || as<ops::Pad>(p) || as<ops::Cast>(p);
-}
-bool plain(const Instruction& i) {
-  return !i.primitive->traits.collective && i.primitive->programs().empty() &&
-         !as<ops::OptimizationBarrier>(i.primitive);
-}
+bool plain(const Instruction& i) { return i.primitive->traits.plain(); }
 
 struct Splitter {
   const Program& b;
@@ -63,7 +52,7 @@ struct Splitter {
   }
   /// May run in two iterations. Values of constants count as well: local sizes decide whether they have been moved out
   /// of the loop, which must not matter here.
-  bool repeats(const Instruction& i) const { return moves_only(i) || fixed[idx(i.out[0])]; }
+  bool repeats(const Instruction& i) const { return i.primitive->traits.moves || fixed[idx(i.out[0])]; }
   /// Chooses candidates in the order of the Program while there is room.
   template <class Ok> void choose(Mask& chosen, const Ok& ok) const {
     std::size_t bytes = 0, n = 0;

@@ -49,39 +49,42 @@ Mask with_carries(const Program& body, Mask outputs, std::size_t first, std::siz
 /// Removes the results of the instruction that are not read.
 void narrow(Instruction& i, const Mask& read) {
   Mask in, out = read;
-  if (auto* s = as<ops::Scan>(i.primitive)) {
-    auto nc = idx(s->consts), nk = idx(s->carries);
-    out = with_carries(*s->body, out, nc, nk);
-    in = needed_inputs(*s->body, out);
+  PrimitivePtr narrower;
+  auto scan = [&](const ops::Scan& s) {
+    auto nc = idx(s.consts), nk = idx(s.carries);
+    out = with_carries(*s.body, out, nc, nk);
+    in = needed_inputs(*s.body, out);
     for (std::size_t c = 0; c < nk; ++c) in[nc + c] = out[c];
-    i.primitive = primitive(ops::Scan{cut(*s->body, in, out), count(first(in, s->consts)),
-                                      count(first(out, s->carries)), s->length, s->reverse});
-  } else if (auto* c = as<ops::Cond>(i.primitive)) {
-    in = needed_inputs(*c->on_true, out);
-    auto other = needed_inputs(*c->on_false, out);
+    narrower = primitive(ops::Scan{cut(*s.body, in, out), count(first(in, s.consts)), count(first(out, s.carries)),
+                                   s.length, s.reverse});
+  };
+  auto cond = [&](const ops::Cond& c) {
+    in = needed_inputs(*c.on_true, out);
+    auto other = needed_inputs(*c.on_false, out);
     for (std::size_t k = 0; k < in.size(); ++k) in[k] = in[k] || other[k];
-    i.primitive = primitive(ops::Cond{cut(*c->on_true, in, out), cut(*c->on_false, in, out)});
+    narrower = primitive(ops::Cond{cut(*c.on_true, in, out), cut(*c.on_false, in, out)});
     in.insert(in.begin(), true);
-  } else if (auto* w = as<ops::While>(i.primitive)) {
-    auto cc = idx(w->cond_consts), bc = idx(w->body_consts);
-    auto cond = needed_inputs(*w->cond, {true});
+  };
+  auto loop = [&](const ops::While& w) {
+    auto cc = idx(w.cond_consts), bc = idx(w.body_consts);
+    auto cond = needed_inputs(*w.cond, {true});
     for (std::size_t c = 0; c < out.size(); ++c) out[c] = out[c] || cond[cc + c];
-    out = with_carries(*w->body, out, bc, out.size());
-    auto body = needed_inputs(*w->body, out);
-    auto of_cond = first(cond, w->cond_consts), of_body = first(body, w->body_consts);
-    i.primitive = primitive(ops::While{cut(*w->cond, joined(of_cond, out), {true}),
-                                       cut(*w->body, joined(of_body, out), out), count(of_cond), count(of_body)});
+    out = with_carries(*w.body, out, bc, out.size());
+    auto body = needed_inputs(*w.body, out);
+    auto of_cond = first(cond, w.cond_consts), of_body = first(body, w.body_consts);
+    narrower = primitive(ops::While{cut(*w.cond, joined(of_cond, out), {true}), cut(*w.body, joined(of_body, out), out),
+                                    count(of_cond), count(of_body)});
     in = joined(joined(of_cond, of_body), out);
-  } else {
-    return;
-  }
+  };
+  if (!ops::visit_control(*i.primitive, scan, cond, loop)) return;
+  i.primitive = std::move(narrower);
   i.in = chosen(i.in, in);
   i.out = chosen(i.out, out);
 }
 }  // namespace
 
 ProgramPtr prune(const ProgramPtr& p) {
-  if (std::all_of(p->code.begin(), p->code.end(), [](auto& i) { return i.primitive->programs().empty(); })) return p;
+  if (std::all_of(p->code.begin(), p->code.end(), [](auto& i) { return !i.primitive->traits.holds; })) return p;
   auto r = std::make_shared<Program>(*p);
   Mask live(p->vars.size());
   for (int v : p->out) live[idx(v)] = true;

@@ -40,7 +40,7 @@ void schedule(Graph& g) {
   auto talks = [](const Node& x) { return x.primitive && communicates({x.primitive, x.in, x.out}); };
   auto splits = [](const Node& x) {
     return x.kind == Node::Kind::eval && x.when != Node::When::early && x.primitive->traits.collective &&
-           x.primitive->programs().empty();
+           !x.primitive->traits.holds;
   };
   if (std::none_of(g.nodes.begin(), g.nodes.end(), splits)) return;
   std::vector<std::size_t> made(g.vars.size()), first_use(g.vars.size(), n);  // by root: the node behind its maker

@@ -52,9 +52,8 @@ std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code
   return r;
 }
 bool mergeable(const Instruction& i, bool by_size) {
-  auto& p = *i.primitive;
-  return p.name() != "optimization_barrier" && p.programs().empty() && !p.traits.collective &&
-         (by_size || !p.traits.sized);
+  auto& t = i.primitive->traits;
+  return t.plain() && (by_size || !t.sized);
 }
 /// One known element, as the bits of its dtype.
 using Bits = std::array<std::byte, 8>;
@@ -88,9 +87,8 @@ class Simplifier {
         for (int v : i->in) ++readers_[at(v)];
   }
   std::shared_ptr<Program> run() {
-    bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(), [](auto& i) {
-      return i.primitive->name() == "to_local" || communicates(i);
-    });
+    bool by_size = !p_.local && std::none_of(p_.code.begin(), p_.code.end(),
+                                             [](auto& i) { return i.primitive->traits.blocks || communicates(i); });
     for (auto& original : p_.code) {
       Instruction i = original;
       for (int& v : i.in) v = same_[at(v)];
@@ -112,7 +110,13 @@ class Simplifier {
   }
 
  private:
-  const Instruction* made_by(int v) const { return maker_[at(v)] < 0 ? nullptr : &code_[at(maker_[at(v)])]; }
+  /// The instruction that makes v, with its parameters, if it is a P; else null.
+  template <class P> std::pair<const Instruction*, const P*> made(int v) const {
+    if (maker_[at(v)] < 0) return {};
+    auto& i = code_[at(maker_[at(v)])];
+    auto* p = as<P>(i.primitive);
+    return {p ? &i : nullptr, p};
+  }
   const Bits* known(int v) const {
     auto it = known_.find(v);
     return it == known_.end() ? nullptr : &it->second;
@@ -124,14 +128,13 @@ class Simplifier {
       same_[at(i.out[0])] = v;
       return true;
     };
-    if (i.primitive->name() == "select")
+    if (i.primitive->traits.chooses)
       if (auto* c = known(i.in[0])) return forward(i.in[(*c)[0] != std::byte{0} ? 1 : 2]);
     if (auto* t = as<ops::Transpose>(i.primitive))
-      if (auto* m = made_by(i.in[0]); m && as<ops::Transpose>(m->primitive)) {
-        auto& inner = as<ops::Transpose>(m->primitive)->perm;
+      if (auto [m, inner] = made<ops::Transpose>(i.in[0]); m) {
         bool identity = true;
-        for (std::size_t d = 0; d < inner.size(); ++d)
-          identity = identity && inner[static_cast<std::size_t>(t->perm[d])] == static_cast<std::int64_t>(d);
+        for (std::size_t d = 0; d < inner->perm.size(); ++d)
+          identity = identity && inner->perm[static_cast<std::size_t>(t->perm[d])] == static_cast<std::int64_t>(d);
         if (identity) return forward(m->in[0]);
       }
     return false;
@@ -139,10 +142,10 @@ class Simplifier {
   /// Scalars of known value become constants; a broadcast constant is known too (select on it needs no array).
   void fold(Instruction& i) {
     auto& p = *i.primitive;
-    if (as<ops::BroadcastInDim>(p) && known(i.in[0])) known_[i.out[0]] = *known(i.in[0]);
-    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || p.traits.opaque || p.traits.enters_shard ||
-        p.traits.collective || p.traits.random || !p.programs().empty() || type(i.out[0]).dtype == Dtype::key ||
-        p.name() == "optimization_barrier")
+    auto& t = p.traits;
+    if (t.loop == LoopRole::broadcast && known(i.in[0])) known_[i.out[0]] = *known(i.in[0]);
+    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || type(i.out[0]).dtype == Dtype::key || !t.plain() ||
+        t.opaque || t.enters_shard || t.random)
       return;
     std::vector<InputView> in;
     for (int v : i.in) {
@@ -160,9 +163,8 @@ class Simplifier {
   /// the product has no other reader.
   void absorb_transposes(Instruction& i) {
     if (auto* t = as<ops::Transpose>(i.primitive)) {
-      auto* m = made_by(i.in[0]);
-      auto* d = m ? as<ops::DotGeneral>(m->primitive) : nullptr;
-      if (!d || readers_[at(i.in[0])] > 1) return;
+      auto [m, d] = made<ops::DotGeneral>(i.in[0]);
+      if (!m || readers_[at(i.in[0])] > 1) return;
       auto nb = static_cast<std::int64_t>(d->batch_a.size()),
            na = static_cast<std::int64_t>(d->free_a(type(m->in[0]).ndim()).size());
       auto n = static_cast<std::int64_t>(t->perm.size());
@@ -182,9 +184,8 @@ class Simplifier {
     ops::DotGeneral r = *d;
     bool changed = false;
     for (int side = 0; side < 2; ++side) {
-      auto* m = made_by(i.in[at(side)]);
-      auto* t = m ? as<ops::Transpose>(m->primitive) : nullptr;
-      if (!t) continue;
+      auto [m, t] = made<ops::Transpose>(i.in[at(side)]);
+      if (!m) continue;
       auto n = static_cast<std::int64_t>(t->perm.size());
       Dims free;
       for (auto f : side == 0 ? r.free_a(n) : r.free_b(n)) free.push_back(t->perm[static_cast<std::size_t>(f)]);

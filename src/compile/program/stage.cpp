@@ -1,6 +1,5 @@
 // Stage: records instead of computing. interpret: the basis of every transformation of a Program.
 #include "bora/compile/program.h"
-#include "bora/ops/primitives.h"
 
 namespace bora {
 namespace {
@@ -9,10 +8,6 @@ struct Variable final : Value {
   int number;
   Variable(const Type& t, std::uint64_t o, int n) : Value(t, o), number(n) {}
 };
-/// Operations that keep a parameter a parameter: its path names the result too.
-bool keeps_scope(const Primitive& p) {
-  return as<ops::Cast>(p) || as<ops::Reshape>(p) || as<ops::Transpose>(p) || p.name() == "reshard";
-}
 }  // namespace
 
 Stage::Stage(Interpreter* parent, bool local) : Interpreter(parent) { program_.local = local; }
@@ -74,7 +69,7 @@ Arrays Stage::process(const PrimitivePtr& p, const Arrays& in) {
     int n;
     out.push_back(fresh(o, &n));
     i.out.push_back(n);
-    if (keeps_scope(*p)) scopes_.back() = scope;
+    if (p->traits.keeps_scope) scopes_.back() = scope;
   }
   program_.code.push_back(std::move(i));
   return out;

@@ -28,19 +28,10 @@ void copy(char* to, const char* from, std::size_t bytes) {
 struct Maker {
   State& s;
   void visit(const Block& b) {
-    for (auto& step : b.steps) std::visit([&](auto& x) { held(x); }, step);
+    auto held = [&](const Block& inner, std::string_view) { visit(inner); };
+    for (auto& step : b.steps) std::visit([&](auto& x) { each_block(x, held); }, step);
     for (auto& step : b.steps) std::visit([&](auto& x) { own(x); }, step);
   }
-  void held(const ScanStep& x) { visit(*x.body); }
-  void held(const CondStep& x) {
-    visit(*x.on_true);
-    visit(*x.on_false);
-  }
-  void held(const WhileStep& x) {
-    visit(*x.cond);
-    visit(*x.body);
-  }
-  template <class T> void held(const T&) {}
   void own(const EvalStep& x) {
     for (auto& t : x.in_types) s.inputs.push_back({t, nullptr});
     for (auto& t : x.out_types) s.outputs.push_back({t, nullptr});

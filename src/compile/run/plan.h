@@ -94,6 +94,19 @@ struct WaitStep {
   std::size_t handle;
 };
 using Step = std::variant<EvalStep, LoopStep, CopyStep, ScanStep, CondStep, WhileStep, StartStep, WaitStep>;
+/// Calls f with each block that the step holds and its name in a report.
+template <class F> void each_block(const ScanStep& s, const F& f) {
+  f(*s.body, "body, " + std::to_string(s.length) + (s.reverse ? " times backwards" : " times"));
+}
+template <class F> void each_block(const CondStep& s, const F& f) {
+  f(*s.on_true, "true");
+  f(*s.on_false, "false");
+}
+template <class F> void each_block(const WhileStep& s, const F& f) {
+  f(*s.cond, "while");
+  f(*s.body, "do");
+}
+template <class S, class F> void each_block(const S&, const F&) {}
 
 /// A planned block: its slots in the table are slab, inputs, outputs, in this order.
 struct Block {

@@ -24,33 +24,33 @@ Held hold(const Node& n, Table& t) {
   Held h;
   if (n.fused && !n.fused->sums.empty()) h.workspaces = {partial_bytes(*n.fused)};
   if (!n.primitive || n.kind != Node::Kind::eval) return h;
-  if (auto* s = as<ops::Scan>(n.primitive)) {
-    h.first = compile_body(*s, carries_in_place(s->body->in.size(), idx(s->consts), idx(s->carries)), t);
+  auto scan = [&](const ops::Scan& s) {
+    h.first = compile_body(s, carries_in_place(s.body->in.size(), idx(s.consts), idx(s.carries)), t);
     h.workspaces = {h.first->bytes};
-    add_others(h, *h.first, *s->body, idx(s->carries));
+    add_others(h, *h.first, *s.body, idx(s.carries));
     if (h.first->ahead)
       for (auto bytes : h.first->ahead->results) h.workspaces.insert(h.workspaces.end(), 2, bytes);
-  } else if (auto* c = as<ops::Cond>(n.primitive)) {
+  };
+  auto cond = [&](const ops::Cond& c) {
     std::vector<int> none(n.in.size() - 1, kNever);
-    h.first = compile_block(*c->on_true, true, none, t);
-    h.second = compile_block(*c->on_false, true, none, t);
+    h.first = compile_block(*c.on_true, true, none, t);
+    h.second = compile_block(*c.on_false, true, none, t);
     h.workspaces = {std::max(h.first->bytes, h.second->bytes)};
-  } else if (auto* w = as<ops::While>(n.primitive)) {
-    h.first = compile_block(*w->cond, true, std::vector<int>(w->cond->in.size(), kNever), t);
-    h.second =
-        compile_block(*w->body, true, carries_in_place(w->body->in.size(), idx(w->body_consts), carries_of(*w)), t);
+  };
+  auto loop = [&](const ops::While& w) {
+    h.first = compile_block(*w.cond, true, std::vector<int>(w.cond->in.size(), kNever), t);
+    h.second = compile_block(*w.body, true, carries_in_place(w.body->in.size(), idx(w.body_consts), carries_of(w)), t);
     h.workspaces = {h.first->bytes, h.second->bytes, sizeof(bool)};
-    add_others(h, *h.second, *w->body, carries_of(*w));
-  }
+    add_others(h, *h.second, *w.body, carries_of(w));
+  };
+  ops::visit_control(*n.primitive, scan, cond, loop);
   return h;
 }
 
 std::string kind_of(const Node& n) {
   if (n.fused) return "loops";
   if (n.kind != Node::Kind::eval || !n.primitive) return n.kind == Node::Kind::copy ? "copies" : "collectives";
-  if (n.primitive->traits.collective) return "collectives";
-  if (as<ops::DotGeneral>(n.primitive)) return "products";
-  return as<ops::Scan>(n.primitive) ? "stacked" : std::string(n.primitive->name());
+  return std::string(n.primitive->traits.collective ? "collectives" : n.primitive->traits.memory);
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const Held& h, const Graph& g) {
@@ -76,12 +76,15 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
       for (std::size_t i = 0; i < loads; ++i)
         if (same(i, loads + o)) pair(i, o);
   } else if (n.kind == Node::Kind::eval) {
-    if (auto* s = as<ops::Scan>(n.primitive)) {
-      for (std::size_t i = 0; i < idx(s->carries); ++i)
-        if (stays(*h.first, i) || s->length % 2 == 0) pair(idx(s->consts) + i, i);
-    } else if (auto* w = as<ops::While>(n.primitive)) {
-      for (std::size_t i = 0; i < carries_of(*w); ++i) pair(idx(w->cond_consts + w->body_consts) + i, i);
-    } else if (n.primitive->traits.in_place >= 0) pair(idx(n.primitive->traits.in_place), 0);
+    auto scan = [&](const ops::Scan& s) {
+      for (std::size_t i = 0; i < idx(s.carries); ++i)
+        if (stays(*h.first, i) || s.length % 2 == 0) pair(idx(s.consts) + i, i);
+    };
+    auto loop = [&](const ops::While& w) {
+      for (std::size_t i = 0; i < carries_of(w); ++i) pair(idx(w.cond_consts + w.body_consts) + i, i);
+    };
+    ops::visit_control(*n.primitive, scan, [](const ops::Cond&) {}, loop);
+    if (n.primitive->traits.in_place >= 0) pair(idx(n.primitive->traits.in_place), 0);
   }
   return r;
 }
@@ -196,10 +199,11 @@ struct Maker {
       case Node::Kind::wait: return WaitStep{n.handle};
       case Node::Kind::eval: break;
     }
-    if (auto* s = as<ops::Scan>(n.primitive)) return scan(*s);
-    if (as<ops::Cond>(n.primitive)) return cond();
-    if (auto* w = as<ops::While>(n.primitive)) return loop(*w);
-    return eval();
+    Step r;
+    bool held = ops::visit_control(
+        *n.primitive, [&](const ops::Scan& s) { r = scan(s); }, [&](const ops::Cond&) { r = cond(); },
+        [&](const ops::While& w) { r = loop(w); });
+    return held ? std::move(r) : eval();
   }
 };
 }  // namespace

@@ -77,15 +77,9 @@ struct Counter {
       for (auto bytes : x.body->ahead->results) info.overlap_bytes += 2 * bytes;
     visit(*x.body, static_cast<double>(x.length));
   }
-  void add(const CondStep& x) {
-    visit(*x.on_true, 1);
-    visit(*x.on_false, 1);
+  template <class S> void add(const S& x) {
+    each_block(x, [&](const Block& b, std::string_view) { visit(b, 1); });
   }
-  void add(const WhileStep& x) {
-    visit(*x.cond, 1);
-    visit(*x.body, 1);
-  }
-  void add(const WaitStep&) {}
 };
 
 struct Printer {
@@ -119,7 +113,7 @@ struct Printer {
             (n.fused ? "" : names_of(n));
     for (int v : n.in) text += " %" + std::to_string(v) + "@" + place(block->places[idx(v)]);
     if (n.fused) text += "   {" + names_of(n) + "}";
-    else if (n.primitive && n.primitive->programs().empty() && !n.primitive->params().empty())
+    else if (n.primitive && !n.primitive->traits.holds && !n.primitive->params().empty())
       text += "   [" + n.primitive->params() + "]";
     text += "\n";
   }
@@ -133,6 +127,8 @@ struct Printer {
     for (std::size_t k = 0; k < block->steps.size(); ++k) {
       line(block->nodes[k]);
       std::visit([&](auto& x) { more(x); }, block->steps[k]);
+      auto inner = [&](const Block& b, std::string_view what) { held(what, b); };
+      std::visit([&](auto& x) { each_block(x, inner); }, block->steps[k]);
     }
     text += tab() + "return";
     for (std::size_t k = 0; k < block->out_vars.size(); ++k) {
@@ -156,17 +152,6 @@ struct Printer {
       text += tab() + "  | %" + std::to_string(s.var) + " = " + std::string(word(s.kind)) + " of #" +
               std::to_string(s.operand) + " over rows" +
               (s.operand >= x.fused->kept() ? ", which is not kept" : "") + "\n";
-  }
-  void more(const ScanStep& x) {
-    held("body, " + std::to_string(x.length) + (x.reverse ? " times backwards" : " times"), *x.body);
-  }
-  void more(const CondStep& x) {
-    held("true", *x.on_true);
-    held("false", *x.on_false);
-  }
-  void more(const WhileStep& x) {
-    held("while", *x.cond);
-    held("do", *x.body);
   }
   template <class T> void more(const T&) {}
 };
