@@ -69,6 +69,7 @@ function(bora_app)
   set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora)
   target_include_directories(bora_cli PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(bora_cli PRIVATE BORA_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(bora_cli PRIVATE bora bora_transport bora_flags bora_warnings yaml-cpp OpenMP::OpenMP_CXX)
+  target_link_libraries(bora_cli PRIVATE
+    bora bora_launch bora_transport bora_flags bora_warnings yaml-cpp OpenMP::OpenMP_CXX)
   bora_use_pch(bora_cli)
 endfunction()

@@ -1,5 +1,4 @@
 #include "commands.h"
-#include "cores.h"
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +8,8 @@
 #include "bora/train/progress.h"
 #include "bora/transport/transport.h"
 #include "gpt_task.h"
-#include "launch.h"
+#include "launch/cores.h"
+#include "launch/launch.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -49,7 +49,7 @@ void set_threads(const Settings& s, int ranks_here) {
   // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding.
   if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE");
       rank && size && ranks_here > 1)
-    share = std::min(share, bind_to_share(std::atoi(rank), std::atoi(size)));
+    share = std::min(share, launch::bind_to_share(std::atoi(rank), std::atoi(size)));
   set_thread_count(share);
 }
 Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides) {
@@ -102,17 +102,22 @@ int train(const Arguments& a) {
 
 int launch_ranks(const Arguments& a, const std::string& program) {
   auto text = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-  Launch l{.ranks = a.ranks, .log_dir = a.log_dir, .max_restarts = a.max_restarts, .root = text("BORA_ROOT"),
-           .ssh = a.ssh.empty() ? text("BORA_SSH") : a.ssh, .agent = program, .variables = a.variables};
+  launch::Options l{.ranks = a.ranks,
+                    .log_dir = a.log_dir,
+                    .max_restarts = a.max_restarts,
+                    .root = text("BORA_ROOT"),
+                    .ssh = a.ssh.empty() ? text("BORA_SSH") : a.ssh,
+                    .agent = program,
+                    .variables = a.variables};
   if (!a.hosts.empty()) {
-    auto hosts = read_hosts(a.hosts);
-    if (!a.ranks_given) l.ranks = count_slots(hosts);
-    l.hosts = first_slots(std::move(hosts), l.ranks);
+    auto hosts = launch::read_hosts(a.hosts);
+    if (!a.ranks_given) l.ranks = launch::count_slots(hosts);
+    l.hosts = launch::first_slots(std::move(hosts), l.ranks);
   }
   if (!a.program.empty()) {
     if (a.program[0] == "comm") l.command = {program};
     l.command.insert(l.command.end(), a.program.begin(), a.program.end());
-    return launch(l);
+    return launch::run(l);
   }
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_job(s, l.ranks);
@@ -123,7 +128,7 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   l.restarted = {"--resume", "good"};
   if (!a.resume.empty()) l.command.insert(l.command.end(), {"--resume", a.resume});
-  return launch(l);
+  return launch::run(l);
 }
 
 int plan(const Arguments& a) {

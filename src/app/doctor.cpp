@@ -4,7 +4,7 @@
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
-#include "ranks.h"
+#include "launch/ranks.h"
 
 namespace bora::app {
 namespace {
@@ -25,7 +25,7 @@ bool has_flag(const std::string& flags, const std::string& flag) {
 /// Two ranks, as threads over real sockets, compute a sum.
 std::string check_sockets() {
   std::string problems[2];
-  auto root = RootSocket("").address();
+  auto root = launch::RootSocket("").address();
   auto rank = [&](int r) {
     try {
       auto context = transport::join({.rank = r, .size = 2, .root = root, .join_timeout_s = 5, .job = "doctor"});

@@ -14,7 +14,7 @@
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
-#include "remote.h"
+#include "launch/agent.h"
 
 namespace {
 using bora::one_line;
@@ -60,7 +60,7 @@ int run(const bora::app::Arguments& a) {
     case C::inspect: return bora::app::inspect(a);
     case C::doctor: return bora::app::doctor();
     case C::comm: return bora::app::comm(a);
-    case C::agent: return bora::app::serve_launcher(a.interface_name);
+    case C::agent: return bora::launch::serve_launcher(a.interface_name);
   }
   return 2;
 }

@@ -1,17 +1,17 @@
 // A file of hosts. A file that is accepted has as many slots as its hosts, and gives any number of them up to that.
 #include <cstdint>
 #include <cstdlib>
-#include "app/hosts.h"
+#include "launch/hosts.h"
 #include "bora/base/error.h"
 
 using namespace bora;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   try {
-    auto hosts = app::parse_hosts({reinterpret_cast<const char*>(data), n}, "hosts");
-    auto slots = app::count_slots(hosts);
+    auto hosts = launch::parse_hosts({reinterpret_cast<const char*>(data), n}, "hosts");
+    auto slots = launch::count_slots(hosts);
     if (hosts.empty() || slots < static_cast<int>(hosts.size())) std::abort();
     for (int k : {1, slots / 2, slots})
-      if (k > 0 && app::count_slots(app::first_slots(hosts, k)) != k) std::abort();
+      if (k > 0 && launch::count_slots(launch::first_slots(hosts, k)) != k) std::abort();
   } catch (const ConfigError&) {}
   return 0;
 }

@@ -1,5 +1,5 @@
 // Messages from outside the present job: of an earlier epoch, of strangers, malformed. They are dropped and counted.
-#include "wire/bytes.h"
+#include "bora/base/bytes.h"
 #include "carrier/tcp_data.h"
 #include "carrier/zmq_data.h"
 #include "jobs.h"
@@ -110,7 +110,7 @@ TEST(Epoch, HostileFramesAreDroppedAndCounted) {
   ZmqContext context;
   Socket stranger(context, ZMQ_DEALER);
   stranger.set(ZMQ_LINGER, 0);
-  stranger.set(ZMQ_ROUTING_ID, Writer().num(std::uint32_t{1000}).num(std::uint32_t{5}).take());  // of no rank
+  stranger.set(ZMQ_ROUTING_ID, ByteWriter().num(std::uint32_t{1000}).num(std::uint32_t{5}).take());  // of no rank
   ASSERT_EQ(zmq_connect(stranger.get(), root.address.c_str()), 0);
   auto frame = [&](Header h, const std::string& payload, bool seal = true) {
     h.epoch = 1000;

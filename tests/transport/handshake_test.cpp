@@ -1,10 +1,10 @@
 // One verdict for all ranks lists every difference: builds, sizes, protocols, dtypes.
 #include <fstream>
+#include "bora/base/bytes.h"
 #include "control/control_plane.h"
 #include "control/coordinator.h"
 #include "control/handshake.h"
 #include "jobs.h"
-#include "wire/bytes.h"
 #include "wire/header.h"
 
 namespace bora::transport {
@@ -34,7 +34,7 @@ struct Stranger {
     auto start = std::chrono::steady_clock::now();
     for (Frame f; seconds_since(start) < 10; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
       while (s.receive(f)) {
-        Reader r(f.view());
+        ByteReader r(f.view());
         auto type = r.num<JoinMessage>();
         if (type == JoinMessage::refused) return r.text();
         if (type == JoinMessage::accepted) return "accepted";
@@ -45,7 +45,7 @@ struct Stranger {
 constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64";
 std::string handshake(std::uint32_t protocol, int rank, int size, const std::string& dtypes,
                       const std::string& on = "machine", const std::string& address = "data://127.0.0.1:1") {
-  Writer w;
+  ByteWriter w;
   w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(std::int32_t{4711});
   if (protocol != kProtocol) return w.text("something else").num(1.5).take();
   for (std::string text : {"", "", "elsewhere", on.c_str(), address.c_str(), "nonce", "", ""}) w.text(text);
@@ -77,16 +77,16 @@ TEST(Handshake, OneVerdictAlsoNamesOtherProtocolsAndDtypes) {
   }
 }
 TEST(Handshake, NonsenseOnTheControlPlaneIsTheEndOfItsRank) {
-  auto cut = Writer().num(Control::waiting).num(std::uint64_t{1}).take();
-  auto many = Writer().num(Control::leave).num(~std::uint64_t{0}).take();
-  auto nobody = Writer()
+  auto cut = ByteWriter().num(Control::waiting).num(std::uint64_t{1}).take();
+  auto many = ByteWriter().num(Control::leave).num(~std::uint64_t{0}).take();
+  auto nobody = ByteWriter()
                     .num(Control::mismatch)
                     .num(std::int32_t{-7})
                     .num(std::uint32_t{1})
                     .num(std::uint64_t{1})
                     .text("x")
                     .take();
-  auto unknown = Writer().num(std::uint8_t{99}).take();
+  auto unknown = ByteWriter().num(std::uint8_t{99}).take();
   for (auto& nonsense : {cut, many, nobody, unknown}) {
     int port = free_port();
     std::string error;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include "bora/base/bytes.h"
 #include "carrier/arena.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -113,7 +113,7 @@ class NetLink final : public Link {
     control_.tick(now, sink);
     if (stopped_) return;
     for (auto& [r, how] : wire_->broken(now))
-      to_coordinator(Writer()
+      to_coordinator(ByteWriter()
                          .num(Control::aborted)
                          .num(static_cast<std::int32_t>(r))
                          .text(who(r) + " lost: its data connection with rank " + std::to_string(rank_) + " " + how)

@@ -7,7 +7,6 @@
 #include "carrier/arena.h"
 #include "carrier/shm_ring.h"
 #include "carrier/shm_socket.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {

@@ -1,8 +1,8 @@
 #include "carrier/zmq_data.h"
 #include <atomic>
+#include "bora/base/bytes.h"
 #include "control/control_plane.h"
 #include "schedule/schedule.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -22,7 +22,7 @@ void release(void*, void* hint) {
   auto h = static_cast<Hold*>(hint);
   if (h->made.load(std::memory_order_acquire)) delete h;
 }
-std::string routing_id(std::uint32_t epoch, std::uint32_t rank) { return Writer().num(epoch).num(rank).take(); }
+std::string routing_id(std::uint32_t epoch, std::uint32_t rank) { return ByteWriter().num(epoch).num(rank).take(); }
 }  // namespace
 
 ZmqData::ZmqData(ZmqContext context, Socket router, Socket monitor, Options o, Up up)

@@ -1,9 +1,9 @@
 #include "control/control_plane.h"
 #include <algorithm>
 #include <cstdio>
+#include "bora/base/bytes.h"
 #include "control/handshake.h"
 #include "wire/address.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;
@@ -118,7 +118,7 @@ void ControlPlane::tick(Clock::time_point now, Sink& sink) {
   auto seconds = [&](Clock::time_point t) { return std::chrono::duration<double>(now - t).count(); };
   if (seconds(last_ping_) >= options_.heartbeat_s) {
     last_ping_ = now;
-    auto ping = Writer().num(Control::ping).take();
+    auto ping = ByteWriter().num(Control::ping).take();
     for (int r = 0; r < options_.size; ++r)
       // A leaving rank too gets pings: it listens until all have left.
       if (r != options_.rank && (r == 0 || options_.rank == 0)) send(r, ping);
@@ -144,7 +144,7 @@ void ControlPlane::refuse(const std::string& id, Frame& f) {
   if (!handshake) return;
   dirty_ = true;
   if (!s_.socket.send(id, true)) return;
-  s_.socket.send(Writer()
+  s_.socket.send(ByteWriter()
                       .num(JoinMessage::refused)
                       .text("the job already has all its " + std::to_string(options_.size) +
                             " ranks; was a rank started twice, or is another job using this port?")

@@ -1,15 +1,14 @@
 #include "control/coordinator.h"
 #include <algorithm>
-#include "wire/bytes.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;
 
-void write_started(Writer& w, const Started& s) {
+void write_started(ByteWriter& w, const Started& s) {
   w.num(static_cast<std::uint64_t>(s.size()));
   for (auto& [group, count] : s) w.num(group).num(count);
 }
-Started read_started(Reader& r) {
+Started read_started(ByteReader& r) {
   Started s;
   for (auto n = r.num<std::uint64_t>(); n > 0; --n) {
     auto group = r.num<std::uint32_t>();
@@ -24,7 +23,7 @@ Coordinator::Coordinator(std::vector<std::string> who, std::function<void(int, s
 void Coordinator::abort(int rank, const std::string& text) {
   if (over_) return;
   over_ = true;
-  auto message = Writer().num(Control::abort).num(static_cast<std::int32_t>(rank)).text(text).take();
+  auto message = ByteWriter().num(Control::abort).num(static_cast<std::int32_t>(rank)).text(text).take();
   for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) send_(r, message);
 }
 void Coordinator::lost(int rank, const std::string& how) {
@@ -33,7 +32,7 @@ void Coordinator::lost(int rank, const std::string& how) {
 void Coordinator::handle(int from, std::string_view message) {
   if (over_) return;
   auto size = static_cast<int>(ranks_.size());
-  Reader r(message);
+  ByteReader r(message);
   switch (r.num<Control>()) {
     case Control::waiting: return waiting(from, r);
     case Control::exchange: {
@@ -47,7 +46,7 @@ void Coordinator::handle(int from, std::string_view message) {
       e.texts[from] = mine;
       at(from).started[kExchangeGroup] = number + 1;
       if (static_cast<int>(e.texts.size()) < size) return;
-      Writer w;
+      ByteWriter w;
       w.num(Control::exchanged).num(number).num(static_cast<std::uint64_t>(size));
       for (auto& [rank, text] : e.texts) w.text(text);
       exchanges_.erase(number);
@@ -62,12 +61,12 @@ void Coordinator::handle(int from, std::string_view message) {
         if (at(k).reports > 0) look_for_deadlock(k);
       if (over_ || !std::all_of(ranks_.begin(), ranks_.end(), [](auto& k) { return k.leaving; })) return;
       over_ = true;
-      for (int k = 0; k < size; ++k) send_(k, Writer().num(Control::left).take());
+      for (int k = 0; k < size; ++k) send_(k, ByteWriter().num(Control::left).take());
       return;
     }
     case Control::close: {
       over_ = true;
-      for (int k = 0; k < size; ++k) send_(k, Writer().num(Control::left).take());
+      for (int k = 0; k < size; ++k) send_(k, ByteWriter().num(Control::left).take());
       return;
     }
     case Control::aborted: {
@@ -93,7 +92,7 @@ void Coordinator::handle(int from, std::string_view message) {
       auto group = r.num<std::uint32_t>();
       auto seq = r.num<std::uint64_t>();
       mismatch_ = Mismatch{from, peer, r.text(), Clock::now() + 2s};
-      return send_(peer, Writer().num(Control::describe).num(group).num(seq).take());
+      return send_(peer, ByteWriter().num(Control::describe).num(group).num(seq).take());
     }
     case Control::description: {
       if (!mismatch_ || from != mismatch_->b) return;
@@ -117,7 +116,7 @@ void Coordinator::ask(Ask why, int rank, const std::string& text) {
   auto quiet = why == Ask::warning ? 5s : 1s;
   if (auto last = concluded_.find(why); last != concluded_.end() && now - last->second < quiet) return;
   inquiry_ = Inquiry{++inquiries_, why, rank, text, std::vector<std::optional<Activity>>(ranks_.size()), now + 500ms};
-  auto message = Writer().num(Control::report).num(inquiries_).num(why).text(text).take();
+  auto message = ByteWriter().num(Control::report).num(inquiries_).num(why).text(text).take();
   for (int r = 0; r < static_cast<int>(ranks_.size()); ++r)
     if (!at(r).leaving) send_(r, message);
 }
@@ -129,12 +128,12 @@ void Coordinator::conclude() {
   for (auto& r : ranks_) left.push_back(r.leaving);
   auto sentence = who_waits_for_whom(q.answers, who_, left);
   if (q.why == Ask::overdue) return abort(q.rank, q.text + "; " + sentence);
-  send_(0, Writer()
+  send_(0, ByteWriter()
                .num(Control::say)
                .text((q.why == Ask::warning ? "warning: " : "flight recorder: ") + q.text + ": " + sentence)
                .take());
 }
-void Coordinator::waiting(int from, Reader& r) {
+void Coordinator::waiting(int from, ByteReader& r) {
   auto& k = at(from);
   auto now = Clock::now();
   if (auto g = r.num<std::uint64_t>(); g != k.generation || k.reports == 0)
@@ -154,7 +153,7 @@ void Coordinator::waiting(int from, Reader& r) {
   k.started = read_started(r);
   if (k.group != kExchangeGroup)
     for (int p : k.awaited)
-      send_(p, Writer()
+      send_(p, ByteWriter()
                    .num(Control::compare)
                    .num(k.group)
                    .num(k.seq)

@@ -8,10 +8,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "bora/base/bytes.h"
 #include "control/inquiry.h"
 
 namespace bora::transport {
-/// Control messages: first byte of the body, then fields as Writer writes them.
+/// Control messages: first byte of the body, then fields as ByteWriter writes them.
 enum class Control : std::uint8_t {
   // to the coordinator
   waiting,      // u64 generation, u32 group, u64 seq, u64 fingerprint, text, list of ranks, started
@@ -75,7 +76,7 @@ class Coordinator {
   };
   Rank& at(int r) { return ranks_[static_cast<std::size_t>(r)]; }
   void abort(int rank, const std::string& text);
-  void waiting(int from, class Reader& r);
+  void waiting(int from, ByteReader& r);
   void look_for_deadlock(int from);
   void ask(Ask why, int rank, const std::string& text);
   void conclude();
@@ -97,6 +98,6 @@ class Coordinator {
   bool over_ = false;
 };
 /// Started as a part of a message.
-void write_started(class Writer&, const Started&);
-Started read_started(class Reader&);
+void write_started(ByteWriter&, const Started&);
+Started read_started(ByteReader&);
 }  // namespace bora::transport

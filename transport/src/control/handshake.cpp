@@ -1,6 +1,6 @@
 #include "control/handshake.h"
 #include <array>
-#include "wire/bytes.h"
+#include "bora/base/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -14,7 +14,7 @@ template <class R> auto texts_of(R& r) {
 }  // namespace
 
 std::string Handshake::bytes() const {
-  Writer w;
+  ByteWriter w;
   w.num(JoinMessage::handshake).num(kMagic).num(protocol).num(rank).num(size).num(pid);
   for (auto* t : texts(*this)) w.text(*t);
   return w.take();
@@ -24,7 +24,7 @@ std::string Handshake::who() const {
 }
 std::optional<Handshake> read_handshake(std::string_view message) {
   try {
-    Reader r(message);
+    ByteReader r(message);
     if (r.num<JoinMessage>() != JoinMessage::handshake || r.num<std::uint32_t>() != kMagic) return std::nullopt;
     Handshake h;
     h.protocol = r.num<std::uint32_t>();
@@ -37,14 +37,14 @@ std::optional<Handshake> read_handshake(std::string_view message) {
   } catch (const TransportError&) { return std::nullopt; }
 }
 std::string Welcome::bytes() const {
-  Writer w;
+  ByteWriter w;
   w.num(JoinMessage::accepted).num(epoch);
   for (auto& rank : ranks)
     for (auto* t : texts_of(rank)) w.text(*t);
   return w.text(tuning).take();
 }
 Answer read_answer(std::string_view message, int size) {
-  Reader r(message);
+  ByteReader r(message);
   Answer a;
   switch (r.num<JoinMessage>()) {
     case JoinMessage::missing: a.absent = r.text(); break;

@@ -1,7 +1,6 @@
 #include "control/inquiry.h"
 #include <algorithm>
 #include <set>
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -18,14 +17,14 @@ std::string list_of(const std::vector<int>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
   return text;
 }
-void write(Writer& w, const Activity& a) {
+void write(ByteWriter& w, const Activity& a) {
   w.text(a.last).num(static_cast<std::uint64_t>(a.waits.size()));
   for (auto& x : a.waits) {
     w.num(x.group).num(x.seq).text(x.text).num(x.done).num(x.all).num(static_cast<std::uint64_t>(x.awaited.size()));
     for (int r : x.awaited) w.num(static_cast<std::int32_t>(r));
   }
 }
-Activity read_activity(Reader& r, int size) {
+Activity read_activity(ByteReader& r, int size) {
   Activity a;
   a.last = r.text();
   for (auto n = r.num<std::uint64_t>(); n > 0; --n) {

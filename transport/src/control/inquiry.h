@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <vector>
+#include "bora/base/bytes.h"
 #include "wire/link.h"
 
 namespace bora::transport {
@@ -25,9 +26,9 @@ struct Activity {
   std::string last = {};  // "all_reduce seq 811 axis data at 12:01:02"
   std::vector<Wait> waits = {};  // collectives under way, oldest first
 };
-void write(class Writer&, const Activity&);
+void write(ByteWriter&, const Activity&);
 /// Throws TransportError if the bytes end too early or name a rank that does not exist.
-Activity read_activity(class Reader&, int size);
+Activity read_activity(ByteReader&, int size);
 
 /// "all_reduce seq 812 axis data: waiting for rank 3 (host b, pid 812; last finished all_reduce seq 811 axis data at
 /// 12:01:02; in no collective); ranks 0, 1, 2 have 3 of 4 chunks". `who` names the ranks; no activity: the rank did not

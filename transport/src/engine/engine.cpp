@@ -4,10 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include "bora/base/bytes.h"
 #include "bora/base/threads.h"
 #include "bora/base/trace.h"
-#include "wire/bytes.h"
 #include "wire/forks.h"
+#include "wire/hash.h"
 
 namespace bora::transport {
 using namespace std::chrono_literals;
@@ -344,7 +345,7 @@ std::vector<std::string> Engine::exchange(const std::string& mine, std::string_v
   // Ranks must agree on the first line; further lines only describe this rank's wait.
   auto name = what.substr(0, what.find('\n'));
   if (state_ == State::running)
-    link_->to_coordinator(Writer().num(Control::exchange).num(number).text(name).text(mine).take());
+    link_->to_coordinator(ByteWriter().num(Control::exchange).num(number).text(name).text(mine).take());
   Waiting w{.text = "exchange of " + std::string(name), .number = number};
   if (name.size() < what.size()) w.text += " (" + std::string(what.substr(name.size() + 1)) + ")";
   await(lock, w, [&] { return exchanged_.count(number) > 0; });
@@ -360,7 +361,7 @@ void Engine::leave() {
 void Engine::depart(Lock& lock, bool meet) {
   if (state_ == State::left) return;
   if (state_ == State::running) {
-    Writer m;
+    ByteWriter m;
     m.num(Control::leave);
     write_started(m, started_);
     link_->to_coordinator(m.take());
@@ -371,7 +372,7 @@ void Engine::depart(Lock& lock, bool meet) {
     await(lock, w, [&] { return state_ == State::running && (all_left_ || Clock::now() > end); });
     // Late ranks go on without a control plane; the end of this process is not a loss for them.
     if (!all_left_ && state_ == State::running && options_.rank == 0 && link_->must_meet())
-      link_->to_coordinator(Writer().num(Control::close).take());
+      link_->to_coordinator(ByteWriter().num(Control::close).take());
   }
   state_ = State::left;
 }

@@ -1,7 +1,7 @@
 // engine_match.cpp -- the engine's Sink: finds the collective that an arrived message belongs to.
 #include <utility>
+#include "bora/base/bytes.h"
 #include "engine/engine.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 void Engine::data(Arrival a) {
@@ -47,6 +47,6 @@ void Engine::disagree(const Summary& s, const Operation* o, int peer) {
   if (std::exchange(disagreed_, true)) return;
   auto mine = o ? o->describe() : s.text();
   auto rank = static_cast<std::int32_t>(peer);
-  link_->to_coordinator(Writer().num(Control::mismatch).num(rank).num(s.group).num(s.seq).text(mine).take());
+  link_->to_coordinator(ByteWriter().num(Control::mismatch).num(rank).num(s.group).num(s.seq).text(mine).take());
 }
 }  // namespace bora::transport

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <sstream>
 #include <utility>
+#include "bora/base/bytes.h"
 #include "engine/engine.h"
-#include "wire/bytes.h"
 #include "wire/forks.h"
 #include "wire/text.h"
 
@@ -57,7 +57,7 @@ void Engine::check_waits(Clock::time_point now) {
 /// Reports this rank's wait to the coordinator, which finds ranks that wait for each other and lets the awaited ones
 /// compare fingerprints.
 void Engine::report(Waiting& w) {
-  Writer m;
+  ByteWriter m;
   m.num(Control::waiting).num(w.generation);
   std::vector<int> awaited;
   if (w.operation) {
@@ -76,7 +76,7 @@ void Engine::report(Waiting& w) {
 }
 
 void Engine::ask(Ask why, int rank, const std::string& text) {
-  link_->to_coordinator(Writer().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
+  link_->to_coordinator(ByteWriter().num(Control::ask).num(why).num(static_cast<std::int32_t>(rank)).text(text).take());
 }
 void Engine::dump(const std::string& why) {
   check_process();
@@ -129,7 +129,7 @@ void Engine::write_recorder(const std::string& why) {
 
 // ---- control ----
 void Engine::control(std::string_view message) {
-  Reader r(message);
+  ByteReader r(message);
   switch (r.num<Control>()) {
     case Control::abort: {
       auto rank = r.num<std::int32_t>();
@@ -146,7 +146,7 @@ void Engine::control(std::string_view message) {
       auto number = r.num<std::uint64_t>();
       auto why = r.num<Ask>();
       if (why == Ask::dump) write_recorder(r.text());
-      Writer w;
+      ByteWriter w;
       w.num(Control::activity).num(number);
       write(w, activity());
       link_->to_coordinator(w.take());
@@ -159,7 +159,7 @@ void Engine::control(std::string_view message) {
       std::string text = "no such collective";
       if (auto* r = recorder_.find(group, seq)) text = r->summary.text();
       if (auto found = active_.find({group, seq}); found != active_.end()) text = found->second->describe();
-      link_->to_coordinator(Writer().num(Control::description).text(text).take());
+      link_->to_coordinator(ByteWriter().num(Control::description).text(text).take());
       break;
     }
     case Control::compare: {
@@ -198,7 +198,7 @@ void Engine::give_up(const std::string& why) {
   try {
     text = link_->who(options_.rank) + " ended the job: " + why;
     link_->to_coordinator(
-        Writer().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
+        ByteWriter().num(Control::aborted).num(static_cast<std::int32_t>(options_.rank)).text(text).take());
   } catch (const std::exception&) {}  // without memory it fails all the same
   fail(options_.rank, text);
 }

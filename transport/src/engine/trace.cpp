@@ -5,7 +5,7 @@
 #include <fstream>
 #include <numeric>
 #include <sstream>
-#include "wire/bytes.h"
+#include "bora/base/bytes.h"
 #include "wire/text.h"
 
 namespace bora::transport {
@@ -100,10 +100,10 @@ std::vector<trace::Totals> write_trace(Context& c, const std::string& path) {
   auto first = spans.empty() ? trace::now() : spans.front().begin;
   std::vector<trace::Totals> totals;
   std::int64_t origin = 0;
-  auto kept = c.exchange(Writer().num(first + offset).num(mine).num(dropped).take(), "trace: totals");
+  auto kept = c.exchange(ByteWriter().num(first + offset).num(mine).num(dropped).take(), "trace: totals");
   dropped = 0;
   for (auto& text : kept) {
-    Reader r(text);
+    ByteReader r(text);
     auto begin = r.num<std::int64_t>();
     origin = totals.empty() ? begin : std::min(origin, begin);
     totals.push_back(r.num<trace::Totals>());

@@ -8,8 +8,8 @@
 #include <iomanip>
 #include <sstream>
 #include <unistd.h>
+#include "bora/base/bytes.h"
 #include "schedule/sum.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -84,7 +84,7 @@ Costs measure_links(Context& c, const std::vector<int>& hosts) {
     if (there > 0) found.wire = ask(c, there, room);
     found.gamma = seconds_per_byte_summed();
   }
-  return Reader(c.exchange(Writer().num(found).take(), "costs of links").front()).num<Costs>();
+  return ByteReader(c.exchange(ByteWriter().num(found).take(), "costs of links").front()).num<Costs>();
 }
 std::string cache_of_links() {
   if (auto cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/bora/links";

@@ -8,11 +8,11 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include "bora/base/bytes.h"
 #include "control/inquiry.h"
 #include "join/calibrate.h"
 #include "join/rendezvous.h"
 #include "wire/authenticator.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -54,7 +54,7 @@ class Root final : public Rendezvous {
       text << "; " << strangers_ << (strangers_ == 1 ? " connection" : " connections")
            << " had another secret, or none: is BORA_SECRET_FILE the same everywhere?";
     if (!differences.empty()) text << (absent.empty() ? "" : "; ") << "the ranks do not fit together: " << differences;
-    verdict_ = Writer().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
+    verdict_ = ByteWriter().num(JoinMessage::refused).text(text.str()).num(absent.empty()).take();
     auto everybody = j_.control.ids;
     everybody.insert(everybody.end(), extra_ids_.begin(), extra_ids_.end());
     for (auto& id : everybody)
@@ -150,7 +150,7 @@ class Root final : public Rendezvous {
       news = true;
     }
     if (!news || !verdict_.empty()) return;
-    auto message = Writer().num(JoinMessage::missing).text(list_of(missing())).take();
+    auto message = ByteWriter().num(JoinMessage::missing).text(list_of(missing())).take();
     for (auto& id : j_.control.ids)
       if (!id.empty()) tell(id, message);
   }
@@ -175,7 +175,7 @@ class Root final : public Rendezvous {
   }
   void refuse(const std::string& id, const std::string& why) {
     auto text = "refused by the job at " + root_.text() + ": " + why;
-    tell(id, Writer().num(JoinMessage::refused).text(text).num(true).take());
+    tell(id, ByteWriter().num(JoinMessage::refused).text(text).num(true).take());
   }
   void tell(const std::string& id, const std::string& message) {
     if (j_.control.socket.send(id, true)) j_.control.socket.send(message, false);

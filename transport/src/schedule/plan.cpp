@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 #include "schedule/sum.h"
-#include "wire/bytes.h"
+#include "wire/hash.h"
 
 namespace bora::transport {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include "wire/bytes.h"
+#include "bora/base/bytes.h"
 
 namespace bora::transport {
 Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts) {
@@ -53,13 +53,13 @@ std::vector<std::pair<Op, Algorithm>> read_algorithms(const std::string& text) {
   return found;
 }
 std::string Tuning::bytes() const {
-  Writer w;
+  ByteWriter w;
   w.num(measure).num(costs.has_value()).num(costs.value_or(Costs{})).num(static_cast<std::uint64_t>(forced.size()));
   for (auto& [op, algorithm] : forced) w.num(op).num(algorithm);
   return w.take();
 }
 Tuning read_tuning(std::string_view bytes) {
-  Reader r(bytes);
+  ByteReader r(bytes);
   Tuning t;
   t.measure = r.num<bool>();
   bool measured = r.num<bool>();

@@ -2,8 +2,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <cstring>
+#include "bora/base/bytes.h"
 #include "bora/base/error.h"
-#include "wire/bytes.h"
 
 namespace bora::transport {
 namespace {
@@ -16,7 +16,7 @@ void must(bool ok) { check<TransportError>(ok, "OpenSSL cannot encrypt with AES-
 Key direction_key(const Key& data_key, std::uint32_t epoch, int from, int to, std::string_view from_nonce,
                   std::string_view to_nonce) {
   auto text =
-      Writer().text("bora transport 1 data").num(epoch).num(from).num(to).text(from_nonce).text(to_nonce).take();
+      ByteWriter().text("bora transport 1 data").num(epoch).num(from).num(to).text(from_nonce).text(to_nonce).take();
   Key k;
   unsigned n = 0;
   HMAC(EVP_sha256(), data_key.data(), static_cast<int>(data_key.size()), raw(text.data()), text.size(), k.data(), &n);

@@ -2,7 +2,7 @@
 #include <sched.h>
 #include "base/cores.h"
 
-namespace bora::app {
+namespace bora::launch {
 int bind_to_share(int part, int parts) {
   auto cores = cores_of(allowed_cpus());
   int n = static_cast<int>(cores.size());
@@ -15,4 +15,4 @@ int bind_to_share(int part, int parts) {
   sched_setaffinity(0, sizeof share, &share);  // a refusal changes speed only
   return end - begin;
 }
-}  // namespace bora::app
+}  // namespace bora::launch

@@ -17,7 +17,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 
-namespace bora::app {
+namespace bora::launch {
 namespace {
 /// A memory file with these bytes, closed on exec.
 int file_of(const std::string& bytes) {
@@ -246,4 +246,4 @@ std::vector<int> Signals::take() {
     if (s.ssi_signo != SIGCHLD) found.push_back(static_cast<int>(s.ssi_signo));
   return found;
 }
-}  // namespace bora::app
+}  // namespace bora::launch

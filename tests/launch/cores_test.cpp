@@ -1,6 +1,6 @@
 // The cores to compute on, read from trees like those of other machines, and shares of them: disjoint, together all,
 // and none where there are too few.
-#include "app/cores.h"
+#include "launch/cores.h"
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "bora/compile/program.h"
 
 namespace {
-using bora::app::bind_to_share;
+using bora::launch::bind_to_share;
 cpu_set_t cores() {
   cpu_set_t set;
   EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);

@@ -18,7 +18,7 @@
 #include "ranks.h"
 #include "remote.h"
 
-namespace bora::app {
+namespace bora::launch {
 namespace {
 /// The secret in the user's BORA_SECRET_FILE, or a new one. ConfigError.
 std::string secret_of_job() {
@@ -47,7 +47,7 @@ struct Rank {
 class Job final : private RankEvents {
  public:
   /// Connects to the hosts; a signal during that interrupts the job.
-  Job(const Launch& options, Signals& signals)
+  Job(const Options& options, Signals& signals)
       : options_(options), signals_(signals), ranks_(static_cast<std::size_t>(options.ranks)) {
     std::error_code error;
     if (!options.log_dir.empty()) std::filesystem::create_directories(options.log_dir, error);
@@ -249,7 +249,7 @@ class Job final : private RankEvents {
     each([](Ranks& some) { some.end(); });
   }
 
-  const Launch& options_;
+  const Options& options_;
   Signals& signals_;
   std::unique_ptr<LocalRanks> local_ = {};
   std::vector<std::unique_ptr<RemoteRanks>> remote_ = {};
@@ -262,7 +262,7 @@ class Job final : private RankEvents {
 };
 }  // namespace
 
-int launch(const Launch& options) {
+int run(const Options& options) {
   check<ConfigError>(options.ranks >= 1, "launch: -n must be 1 or more, got ", options.ranks);
   std::cout.flush();
   Signals signals;
@@ -281,4 +281,4 @@ int launch(const Launch& options) {
                      ")\n");
   }
 }
-}  // namespace bora::app
+}  // namespace bora::launch

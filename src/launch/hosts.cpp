@@ -5,7 +5,7 @@
 #include <sstream>
 #include "bora/base/file.h"
 
-namespace bora::app {
+namespace bora::launch {
 namespace {
 constexpr int most_slots = 4096, most_ranks = 65536;
 constexpr std::string_view form = "; a line is: host slots=N iface=NAME (the last two may be left out)";
@@ -83,4 +83,4 @@ std::vector<Host> first_slots(std::vector<Host> hosts, int n) {
   }
   return hosts;
 }
-}  // namespace bora::app
+}  // namespace bora::launch

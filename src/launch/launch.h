@@ -4,8 +4,8 @@
 #include <vector>
 #include "hosts.h"
 
-namespace bora::app {
-struct Launch {
+namespace bora::launch {
+struct Options {
   int ranks = 1;
   std::vector<std::string> command = {};  // argv of every rank
   std::vector<std::string> restarted = {};  // words added to it when the job is restarted
@@ -29,5 +29,5 @@ struct Launch {
 /// print which rank waits for which.
 /// Returns the job's exit code: 0; 2 a rank reported bad input; 86 a rank was lost (one line on stderr names it); 130
 /// interrupted. Throws ConfigError if the port is taken, a host cannot be reached or the logs cannot be written.
-int launch(const Launch&);
-}  // namespace bora::app
+int run(const Options&);
+}  // namespace bora::launch

@@ -1,12 +1,12 @@
 // Host files, and what other hosts are given.
-#include "app/hosts.h"
+#include "launch/hosts.h"
 #include <gtest/gtest.h>
 #include <algorithm>
-#include "app/remote.h"
+#include "launch/remote.h"
 #include "bora/base/error.h"
 
 using namespace bora;
-using namespace bora::app;
+using namespace bora::launch;
 namespace {
 std::string error_of(const std::string& text) {
   try {

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 #include "hosts.h"
+#include "messages.h"
 #include "ranks.h"
 
-namespace bora::app {
+namespace bora::launch {
 /// The variables that ranks on other machines get from the launcher: BORA_*, OMP_*, GOMP_*, LC_*, MALLOC_*, ONEDNN_*,
 /// PATH, LD_LIBRARY_PATH, LD_PRELOAD, LANG, TZ, the sanitizers' options, and the given names. Not the variables that
 /// the launcher sets itself.
@@ -28,8 +29,8 @@ class RemoteRanks final : public Ranks {
   RemoteRanks& operator=(const RemoteRanks&) = delete;
 
   const Host& host() const { return host_; }
-  bool ready() const { return ready_; }                      // the agent has answered
-  const std::string& failure() const { return failure_; }    // not empty: why the agent is missing or started nothing
+  bool ready() const { return ready_; }                    // the agent has answered
+  const std::string& failure() const { return failure_; }  // not empty: why the agent is missing or started nothing
   /// A free host:port there, at the address at which the launcher reached it, or of its interface; may be empty.
   const std::string& address() const { return address_; }
   /// Once ready: starts the ranks with these variables (NAME=VALUE) in this folder.
@@ -42,7 +43,7 @@ class RemoteRanks final : public Ranks {
   void end() override;
 
  private:
-  void send(char type, std::string_view payload);
+  void send(Message type, std::string_view payload);
   void flush();
   void take_frames(RankEvents&);
   void closed(RankEvents&);
@@ -55,7 +56,4 @@ class RemoteRanks final : public Ranks {
   int first_ = 0;
   std::vector<bool> ended_ = {};  // of its ranks
 };
-
-/// `bora agent`, the other end. Returns its exit code.
-int serve_launcher(const std::string& interface_name);
-}  // namespace bora::app
+}  // namespace bora::launch

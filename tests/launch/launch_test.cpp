@@ -1,5 +1,5 @@
 // The launcher, with small shell commands as ranks.
-#include "app/launch.h"
+#include "launch/launch.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace fs = std::filesystem;
 using namespace bora;
-using namespace bora::app;
+using namespace bora::launch;
 namespace {
 struct Result {
   int code = 0;
@@ -39,7 +39,7 @@ struct LaunchTest : testing::Test {
   LaunchTest() { fs::remove_all(folder()), fs::create_directories(folder()); }
   ~LaunchTest() override { fs::remove_all(folder()); }
   /// launch() in a process of its own, as the command runs it; `meanwhile` gets its pid.
-  static Result run(Launch options, const std::string& script, const std::function<void(pid_t)>& meanwhile = {}) {
+  static Result run(Options options, const std::string& script, const std::function<void(pid_t)>& meanwhile = {}) {
     options.command = {"/bin/sh", "-c", script};
     auto begin = std::chrono::steady_clock::now();
     std::fflush(nullptr);  // the child must not write it again
@@ -47,7 +47,7 @@ struct LaunchTest : testing::Test {
     if (pid == 0) {
       auto to = [](const std::string& name, int fd) { ::dup2(::creat((folder() + name).c_str(), 0666), fd); };
       to("/out", 1), to("/err", 2);
-      ::_exit(launch(options));
+      ::_exit(launch::run(options));
     }
     if (meanwhile) meanwhile(pid);
     int status = 0;
@@ -124,7 +124,7 @@ TEST_F(LaunchTest, BadInputIsSaidOnce) {
   EXPECT_NE(r.err.find("bora: batch: must be 1 or more rows, got 0\n"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("[rank 3] note\n"), std::string::npos) << r.err;
   EXPECT_EQ(run({.ranks = 1}, "exit 2").err, "bora: rank 0 ended with exit code 2\n");
-  Launch missing{.ranks = 2};
+  Options missing{.ranks = 2};
   EXPECT_EQ(run(missing, "exec /no/such/program").code, 86);  // the shell's 126 or 127
 }
 TEST_F(LaunchTest, SignalsStopInOrder) {
@@ -221,7 +221,7 @@ TEST_F(LaunchTest, TheUsersSecretIsTheJobs) {
   std::string script = "test -z \"$BORA_SECRET_FILE\" && cat /proc/self/fd/$BORA_SECRET_FD && echo";
   for (bool readable : {false, true}) {
     fs::permissions(path, readable ? fs::perms(0644) : fs::perms(0600));
-    if (readable) EXPECT_THROW(launch({.ranks = 1, .command = {"true"}}), ConfigError);
+    if (readable) EXPECT_THROW(launch::run({.ranks = 1, .command = {"true"}}), ConfigError);
     else {
       auto r = run({.ranks = 2}, script);
       EXPECT_EQ(r.code, 0) << r.err;
@@ -249,7 +249,7 @@ TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
   ::getsockname(fd, reinterpret_cast<::sockaddr*>(&address), &size);
   auto root = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
   try {
-    launch({.ranks = 2, .command = {"touch", folder() + "/started"}, .root = root});
+    launch::run({.ranks = 2, .command = {"touch", folder() + "/started"}, .root = root});
     ADD_FAILURE() << "no error";
   } catch (const ConfigError& e) {
     EXPECT_EQ(std::string(e.what()), "cannot listen on " + root + ": the port is in use");
@@ -257,6 +257,6 @@ TEST_F(LaunchTest, ATakenPortIsFoundBeforeRanksStart) {
   EXPECT_FALSE(fs::exists(folder() + "/started"));
   ::close(fd);
   for (auto root : {"nowhere", "::1", "fd77::1:29650", "127.0.0.1:0", "no host:29650"})
-    EXPECT_THROW(launch({.ranks = 2, .command = {"true"}, .root = root}), ConfigError) << root;
-  EXPECT_THROW(launch({.ranks = 0, .command = {"true"}}), ConfigError);
+    EXPECT_THROW(launch::run({.ranks = 2, .command = {"true"}, .root = root}), ConfigError) << root;
+  EXPECT_THROW(launch::run({.ranks = 0, .command = {"true"}}), ConfigError);
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bora::app {
+namespace bora::launch {
 /// How a rank's process ended.
 struct Ending {
   int status = 0;         // from waitpid
@@ -113,4 +113,4 @@ class RootSocket {
   int fd_ = -1;
   std::string address_ = {};
 };
-}  // namespace bora::app
+}  // namespace bora::launch

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bora::app {
+namespace bora::launch {
 /// A line of a host file: it gets as many ranks as it has slots, in the order of the file.
 struct Host {
   std::string name;                 // as given to ssh
@@ -24,4 +24,4 @@ std::vector<Host> first_slots(std::vector<Host> hosts, int n);
 int count_slots(const std::vector<Host>&);
 /// Whether it is a name or address by which a machine reaches itself.
 bool is_loopback(std::string_view host);
-}  // namespace bora::app
+}  // namespace bora::launch

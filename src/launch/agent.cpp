@@ -1,0 +1,131 @@
+#include "agent.h"
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include "messages.h"
+#include "ranks.h"
+
+namespace bora::launch {
+namespace {
+/// An interface's address, preferably IPv4. Without a name: the address at which ssh reached this machine, or empty.
+std::string own_address(const std::string& interface_name) {
+  if (interface_name.empty()) {
+    auto connection = std::getenv("SSH_CONNECTION");  // client's address and port, then this machine's
+    std::istringstream words(connection ? connection : "");
+    std::string theirs, port, mine;
+    words >> theirs >> port >> mine;
+    return mine;
+  }
+  ::ifaddrs* all = nullptr;
+  check<ConfigError>(::getifaddrs(&all) == 0, "cannot list network interfaces: ", std::strerror(errno));
+  std::string names, ip;
+  bool is_ipv4 = false;
+  for (auto* i = all; i; i = i->ifa_next) {
+    if (!i->ifa_addr || (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6)) continue;
+    bool ipv4 = i->ifa_addr->sa_family == AF_INET;
+    char text[NI_MAXHOST] = "";
+    ::getnameinfo(i->ifa_addr, ipv4 ? sizeof(::sockaddr_in) : sizeof(::sockaddr_in6), text, sizeof text, nullptr, 0,
+                  NI_NUMERICHOST);
+    if ((" " + names + ",").find(" " + std::string(i->ifa_name) + ",") == std::string::npos)
+      names += (names.empty() ? "" : ", ") + std::string(i->ifa_name);
+    if (interface_name != i->ifa_name || is_ipv4 || (!ipv4 && !ip.empty() && !ip.starts_with("fe80:"))) continue;
+    ip = text;
+    is_ipv4 = ipv4;
+  }
+  ::freeifaddrs(all);
+  check<ConfigError>(!ip.empty(), "no network interface '", interface_name, "' with an address; there are: ", names);
+  return ip;
+}
+/// Reports events of ranks as messages to the launcher.
+struct Reporter final : RankEvents {
+  int first = 0, count = 0;
+  bool heard = true;  // the launcher still reads
+  void say(Message type, std::string_view payload) { heard = heard && write_all(1, frame(type, payload)); }
+  void printed(int rank, bool errors, std::string_view bytes) override {
+    say(Message::printed, ByteWriter().num<std::int64_t>(rank - first).num<std::int64_t>(errors).take().append(bytes));
+  }
+  void ended(int rank, const Ending& e) override {
+    say(Message::ended, ByteWriter().num<std::int64_t>(rank - first).num<std::int64_t>(e.status).take());
+  }
+};
+RanksToStart read_job(ByteReader& u, Reporter& to) {
+  RanksToStart r;
+  to.first = r.first = count(u, 1 << 20), to.count = r.count = count(u, 1 << 16), r.size = count(u, 1 << 20);
+  r.command = u.texts();
+  for (auto* field : {&r.root, &r.job, &r.secret, &r.interface_name}) *field = u.text();
+  r.columns = count(u, 1 << 16);
+  for (auto& variable : u.texts()) {
+    auto equals = variable.find('=');
+    if (equals != std::string::npos) ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  auto folder = u.text();
+  check<ConfigError>(::chdir(folder.c_str()) == 0, "no folder ", folder, ": ", std::strerror(errno),
+                     "; the launcher's working directory must exist on every host");
+  check<ConfigError>(!r.command.empty(), "nothing to run");
+  return r;
+}
+/// Runs until the ranks or the launcher have ended.
+void run_job(const std::string& interface_name, Reporter& to) {
+  auto ip = own_address(interface_name);
+  ::signal(SIGPIPE, SIG_IGN);
+  Signals signals;
+  RootSocket socket;  // in case rank 0 is started here
+  if (!ip.empty()) socket = RootSocket::at(ip);
+  to.say(Message::hello, ByteWriter().text(socket.address()).take());
+  ::fcntl(0, F_SETFL, O_NONBLOCK);
+  std::string received;
+  std::optional<LocalRanks> ranks;
+  for (bool open = true; open && to.heard && (!ranks || ranks->running());) {
+    std::vector<::pollfd> files{{0, POLLIN, 0}, {signals.file(), POLLIN, 0}};
+    if (ranks) ranks->add_files(files);
+    // Sends a sign of life now and then: TCP notices the loss of the launcher's machine only when it has data to send.
+    if (::poll(files.data(), files.size(), 10'000) == 0) to.say(Message::alive, {});
+    auto asked = signals.take();
+    if (!ranks && !asked.empty()) return;
+    for (int s : asked) ranks->signal(s == SIGHUP ? SIGTERM : s);
+    if (ranks) ranks->serve(to);
+    if (files[0].revents != 0) open = read_some(0, received);
+    while (auto f = next_frame(received)) {
+      if (f->type == Message::end_all) open = false;
+      auto fields = f->fields();
+      if (f->type == Message::signal_all && ranks) ranks->signal(count(fields, 65));
+      if (f->type != Message::job || ranks) continue;
+      auto start = read_job(fields, to);
+      if (start.root == socket.address()) start.root_socket = socket.file();
+      ranks.emplace(start, signals.before());
+      socket = {};  // rank 0 listens on it now
+    }
+  }
+  if (!ranks) return;
+  ranks->end();  // also processes that ranks started
+  while (ranks->running() && to.heard) ranks->serve(to), ::poll(nullptr, 0, 1);
+  ranks->serve(to);
+}
+}  // namespace
+
+int serve_launcher(const std::string& interface_name) {
+  Reporter to;
+  write_all(1, kGreeting);
+  try {
+    run_job(interface_name, to);
+  } catch (const Error& e) {
+    if (to.count == 0) to.say(Message::failed, ByteWriter().text(e.text()).take());
+    // Reported as bad input found by the ranks.
+    char host[256] = "?";
+    ::gethostname(host, sizeof host - 1);
+    for (int r = to.first; r < to.first + to.count; ++r) {
+      to.printed(r, true, std::string("bora: ") + host + ": " + e.text() + "\n");
+      to.ended(r, {.status = 2 << 8});
+    }
+    return 2;
+  }
+  return 0;
+}
+}  // namespace bora::launch

@@ -1,0 +1,35 @@
+// messages.h -- the messages between a launcher and its agent on another machine: a type, a length, fields. Private.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include "bora/base/bytes.h"
+
+namespace bora::launch {
+// Separates the agent's messages from output of a login shell. The number changes with the message format.
+inline constexpr std::string_view kGreeting = "\nbora agent 1\n";
+inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
+enum class Message : char {
+  hello = 'H',
+  job = 'J',
+  failed = 'F',
+  printed = 'P',
+  ended = 'E',
+  signal_all = 'S',
+  end_all = 'K',
+  alive = 'A'
+};
+std::string frame(Message type, std::string_view payload);
+struct Frame {
+  Message type;
+  std::string payload;
+  ByteReader fields() const { return ByteReader(payload, "a message between the launcher and its agent"); }
+};
+/// Removes the next whole message from `bytes`. Throws TransportError if it is too long.
+std::optional<Frame> next_frame(std::string& bytes);
+/// A number of 64 bits from 0 to below - 1. Throws TransportError.
+int count(ByteReader&, std::int64_t below);
+/// Appends all available bytes; false at the end.
+bool read_some(int fd, std::string& bytes);
+}  // namespace bora::launch
