@@ -50,12 +50,13 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
                                      targets);
           }};
 }
-std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh) {
+std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh, const CompileOptions& compile) {
   auto [optimizer, rate] = make_optimizer(s);
   return trainable(gpt_task(s), {.optimizer = optimizer,
                                  .learning_rate = rate,
                                  .accumulate = s.accumulate,
                                  .dropout = s.model.dropout > 0,
-                                 .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
+                                 .storage = layout_mappings(parse_layout(s.layout), mesh).storage,
+                                 .compile = compile});
 }
 }  // namespace bora::app

@@ -9,5 +9,5 @@ models::Gpt2Config gpt_config(const Settings&);
 /// Throws ConfigError if the layout splits a dimension into more parts than it has: some ranks would have no work.
 void check_parts(const Settings&, const MeshShape&);
 Task<models::Gpt2> gpt_task(const Settings&);
-std::unique_ptr<Trainable> gpt_trainable(const Settings&, const MeshShape&);
+std::unique_ptr<Trainable> gpt_trainable(const Settings&, const MeshShape&, const CompileOptions& = {});
 }  // namespace bora::app

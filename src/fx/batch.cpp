@@ -133,7 +133,7 @@ std::int64_t axis_size(const MeshAxes& axes) { return ops::named_axis_size(axes)
 BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRules& c, const Mask& force) {
   std::string key = "batch " + std::to_string(c.size) + " " + c.axis_name + " " + bits(in) + " " + bits(force);
   return p->memo.get<BatchedProgram>(key, [&] {
-    Stage s(current());
+    Stage s(current(), false, p->compile);
     Batch b(&s, c);
     Arrays x;
     auto types = p->in_types();

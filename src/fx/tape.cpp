@@ -293,6 +293,7 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
   bwd.in.insert(bwd.in.end(), ct_var.begin(), ct_var.end());
   bwd.labels.resize(bwd.in.size());
   bwd.out = grad_var;
+  fwd.compile = bwd.compile = p->compile;
   r.fwd = simplify(fwd);
   r.bwd = simplify(bwd);
   return r;

@@ -2,6 +2,7 @@
 // one.
 #include <algorithm>
 #include "bora/array/communicator.h"
+#include "bora/base/fields.h"
 #include "bora/compile/control.h"
 #include "shard/agreement.h"
 #include "shard/interpreter.h"
@@ -38,6 +39,10 @@ OriginPtr agree(const ProgramPtr& global, const ShardedProgram& made, const std:
   for (auto& line : fingerprint(*made.program)) collective(line);
   collective("nothing more");
   mine += facts_of("result", said_of(made.out, whole));
+  if (whole != Whole::own)
+    fields::for_each(global->compile, [&](std::string_view name, bool on) {
+      mine += fact("compile option " + std::string(name) + " is", on ? "true" : "false");
+    });
   auto agreed = Origin::of(arguments);
   auto what = "fingerprint\na Program runs for the first time, with " + agreed->text();
   check_agreement(
@@ -54,7 +59,7 @@ ShardedProgram shard_program(const ProgramPtr& p, const std::vector<Sharded>& in
   for (auto& x : in) key += ' ' + describe(x);
   for (auto& f : force) key += " >" + (f ? describe(*f) : std::string());
   return p->memo.get<ShardedProgram>(key, [&] {
-    Stage stage(current(), true);
+    Stage stage(current(), true, p->compile);
     Shard s(&stage, outer.mesh(), outer.rank());
     Arrays x, out;
     for (std::size_t i = 0; i < in.size(); ++i) {

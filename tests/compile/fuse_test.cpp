@@ -179,11 +179,12 @@ TEST(Fuse, BroadcastsOfEveryKind) {
       {numbers({3, 4, 5}, 1), numbers({4}, 2), numbers({3, 5}, 3), numbers({5}, 4)});
 }
 TEST(Fuse, CanBeSwitchedOff) {
-  auto p = stage([](const Arrays& a) { return Arrays{softmax(a[0])}; }, {{{4, 7}, f32}}).program;
-  auto fused = executable(p)->run({numbers({4, 7}, 1)});
-  ::setenv("BORA_FUSE", "off", 1);
-  auto plain = executable(p);
-  ::unsetenv("BORA_FUSE");
+  auto compiled = [](const CompileOptions& options) {
+    auto f = [](const Arrays& a) { return Arrays{softmax(a[0])}; };
+    return executable(stage(f, {{{4, 7}, f32}}, {}, options).program);
+  };
+  auto fused = compiled({})->run({numbers({4, 7}, 1)});
+  auto plain = compiled({.fuse = false});
   EXPECT_EQ(plain->info().fused, 0u);
   EXPECT_GT(plain->info().kernels, 3u);
   same_bits(plain->run({numbers({4, 7}, 1)}), fused);

@@ -57,6 +57,9 @@ TEST(Agreement, ProgramsAreComparedWithWhatTheyTakeAndGive) {
     (void)jit([&](const Array& x) { return m.rank() ? x : zeros({8}, f64); })(
         with_sharding_constraint(rnd({8}, 2), Spec{"data"}));
   });
+  disagree("compile options", {"compile option pipeline is false on rank 1, true on rank 0"}, [&](const Mesh& m) {
+    (void)jit(squares, {.compile = {.pipeline = m.rank() == 0}})(uneven(m, 8 - 2 * m.rank()));
+  });
   disagree("a scan called eagerly", kBoth, [&](const Mesh& m) {
     auto x = uneven(m);
     (void)scan([&](const Array& c, const Array&) { return std::pair{c + sum(x), none}; }, zeros({}, f64), arange(3));

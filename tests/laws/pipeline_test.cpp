@@ -1,7 +1,6 @@
 // A pipelined scan gives the bits of one whose collectives run in turn: random bodies, any length, any mesh; and FSDP
 // with checkpoints.
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include "bora/compile/control.h"
@@ -14,10 +13,6 @@
 
 namespace bora::laws {
 namespace {
-struct InTurn {
-  explicit InTurn(bool on) { ::setenv("BORA_PIPELINE", on ? "off" : "on", 1); }
-  ~InTurn() { ::unsetenv("BORA_PIPELINE"); }
-};
 const MeshAxes kData{"data"};
 
 /// Bodies over three kinds of values: whole, split by rows, split by columns. Equal on every rank but for the sizes of
@@ -112,7 +107,7 @@ struct Case {
   ProgramPtr program;
   Arrays in;
 };
-Case random_case(std::uint64_t seed, int ranks, int rank) {
+Case random_case(std::uint64_t seed, int ranks, int rank, bool in_turn) {
   Bodies bodies(seed, ranks, rank);
   auto s = bodies.scan(0);
   auto in = bodies.values(bodies.consts());
@@ -120,6 +115,7 @@ Case random_case(std::uint64_t seed, int ranks, int rank) {
   for (auto& x : bodies.values(bodies.scanned(), s.length)) in.push_back(x);
   auto p = std::make_shared<Program>(*stage([&](const Arrays& a) { return call(s, a); }, types_of(in)).program);
   p->local = true;
+  p->compile.pipeline = !in_turn;
   return {p, in};
 }
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -130,12 +126,11 @@ TEST(Pipeline, GivesTheBitsOfCollectivesInTurn) {
   for (int ranks = 1; ranks <= 4; ++ranks) {
     std::vector<std::vector<Arrays>> want(static_cast<std::size_t>(ranks));
     for (bool in_turn : {true, false}) {
-      InTurn scope(in_turn);
       local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
         auto& mine = want[static_cast<std::size_t>(mesh.rank())];
         Within blocks(eval_interpreter());
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-          auto [p, in] = random_case(seed * 7919 + static_cast<std::uint64_t>(ranks), ranks, mesh.rank());
+          auto [p, in] = random_case(seed * 7919 + static_cast<std::uint64_t>(ranks), ranks, mesh.rank(), in_turn);
           auto e = executable(p);
           auto got = e->run(in);
           if (in_turn) {
@@ -179,10 +174,9 @@ TEST(Pipeline, OperandsAndResultsAreLeftAloneFromStartToWait) {
   auto saved = here();
   here() = {&mesh, 0, &communicator};
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    auto [p, in] = random_case(seed, 1, 0);
     Arrays want, got;
     for (bool in_turn : {true, false}) {
-      InTurn scope(in_turn);
+      auto [p, in] = random_case(seed, 1, 0, in_turn);
       auto e = executable(p);
       (in_turn ? want : got) = e->run(in);
       if (!in_turn) testing::same_bits(got, want, "seed " + std::to_string(seed) + "\n" + e->explain());
@@ -196,7 +190,6 @@ TEST(Pipeline, MoreCollectivesThanAreTaken) {
   constexpr int ranks = 3, many = 30;
   std::array<Arrays, ranks> want;
   for (bool in_turn : {true, false}) {
-    InTurn scope(in_turn);
     local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
       Within blocks(eval_interpreter());
       Dims parts{2, 2, 3};
@@ -237,6 +230,7 @@ TEST(Pipeline, MoreCollectivesThanAreTaken) {
       auto scanned = block;
       scanned.shape.insert(0, 4);
       auto p = local([&](const Arrays& a) { return call(ops::Scan{outer, 0, 1, 4, true}, a); }, {whole, scanned});
+      p->compile.pipeline = !in_turn;
       auto e = executable(p);
       auto got = e->run({testing::numbers(whole.shape, 1), testing::numbers(scanned.shape, 2)});
       auto& mine = want[static_cast<std::size_t>(mesh.rank())];
@@ -260,12 +254,13 @@ TEST(Pipeline, LayersShardedOverTheBatchAxisWithCheckpoints) {
     for (int ranks : {2, 3}) {
       std::vector<Arrays> want(static_cast<std::size_t>(ranks));
       for (bool in_turn : {true, false}) {
-        InTurn scope(in_turn);
-        local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
-          auto step = jit([&](const Layers& p, const Array& x) {
-            return tree::map([](const Array& g) { return with_sharding_constraint(g, Spec{none, "data"}); },
-                             grad(loss)(p, x));
-          });
+          local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+          auto step = jit(
+              [&](const Layers& p, const Array& x) {
+                return tree::map([](const Array& g) { return with_sharding_constraint(g, Spec{none, "data"}); },
+                                 grad(loss)(p, x));
+              },
+              {.compile = {.pipeline = !in_turn}});
           Spec rows{none, "data"};
           Layers p{with_sharding_constraint(testing::numbers({length, 7, 7}, 1), rows),
                    with_sharding_constraint(testing::numbers({length, 7}, 2), rows)};

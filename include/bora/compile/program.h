@@ -43,6 +43,7 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<std::string> labels = {};  // of inputs, where known: tree paths of the arguments
   bool local = false;                    // has the shapes of one rank's blocks: made by Shard
+  CompileOptions compile = {};           // of its Executable; derived Programs inherit them
   Memo memo = {};
   Types in_types() const;
   Types out_types() const;
@@ -52,7 +53,7 @@ struct Program {
 /// interpreter (a closed-over tracer, sharded value or buffer) is lifted to an input.
 class Stage final : public Interpreter {
  public:
-  explicit Stage(Interpreter* parent, bool local = false);
+  explicit Stage(Interpreter* parent, bool local = false, const CompileOptions& = {});
   ~Stage() override;
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   Array input(const Type&, std::string label = {});

@@ -13,8 +13,15 @@ struct Staged {
   ProgramPtr program;
   Arrays captures;
 };
+/// How a Program is compiled. All choices give the same bits; they are for tests and measurements. Every rank must make
+/// the same ones. Programs held by another one are compiled as the outermost says.
+struct CompileOptions {
+  bool fuse = true;      // elementwise operations and reductions of rows share loops
+  bool pipeline = true;  // collectives of one iteration of a scan run while others compute
+};
 /// f staged on inputs of these types under the current interpreter.
-Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels = {});
+Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels = {},
+             const CompileOptions& = {});
 /// Instructions with this name, held Programs included.
 std::size_t count(const Program&, std::string_view primitive);
 /// The collectives in order, held Programs included: (name, axes, global shape, dtype, reduction), and nothing else.

@@ -22,6 +22,7 @@ struct Jit {
   Specs out = {};          // constraints on the results
   std::string name = {};   // for messages
   std::size_t cache = 64;  // Programs kept; the least recently used is evicted, with a warning
+  CompileOptions compile = {};
 };
 namespace fx {
 class Prepared;
@@ -118,7 +119,8 @@ template <class F> class Jitted {
       constrain(tree::node(*out), specs);
       return tree::leaves(*out);
     };
-    auto staged = stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...));
+    auto staged = stage(specs.empty() ? flat : constrained, types_of(pack(a...)), labels_of(a...),
+                        cache_->options().compile);
     Traced t{.key = std::move(key),
              .program = std::move(staged.program),
              .captures = std::move(staged.captures),

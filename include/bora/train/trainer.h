@@ -43,6 +43,7 @@ struct StepOptions {
   std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
   bool dropout = false;
   AxisMapping storage = {};  // placement of parameters and optimizer state
+  CompileOptions compile = {};
 };
 
 /// A model in training, without its type.
@@ -83,7 +84,7 @@ template <class Params> class TrainableTask final : public Trainable {
                         }),
                         {.out = options.storage})),
         step_(jit(StepFn([task, options](const State& s, const Batch& b) { return next(task, options, s, b); }),
-                  {.name = "train step"})),
+                  {.name = "train step", .compile = options.compile})),
         evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {
                         auto losses = task.losses(p, b.windows.astype(i32), none);
                         auto tokens = sum(b.weights) * static_cast<double>(losses.axis("position").size);

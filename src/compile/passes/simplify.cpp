@@ -20,6 +20,7 @@ std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code
                                  bool effects) {
   auto r = std::make_shared<Program>();
   r->local = p.local;
+  r->compile = p.compile;
   r->labels = p.labels;
   r->in = p.in;
   for (int v : p.out) r->out.push_back(same[at(v)]);

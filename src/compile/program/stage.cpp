@@ -10,7 +10,10 @@ struct Variable final : Value {
 };
 }  // namespace
 
-Stage::Stage(Interpreter* parent, bool local) : Interpreter(parent) { program_.local = local; }
+Stage::Stage(Interpreter* parent, bool local, const CompileOptions& options) : Interpreter(parent) {
+  program_.local = local;
+  program_.compile = options;
+}
 Stage::~Stage() = default;
 Array Stage::fresh(const Type& t, int* number) {
   *number = static_cast<int>(program_.vars.size());
@@ -84,8 +87,8 @@ ProgramPtr Stage::finish(const Arrays& out) {
   auto p = raw(out);
   return simplify(p->local ? *sweep(*p, false) : *p);
 }
-Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels) {
-  Stage s(current());
+Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels, const CompileOptions& options) {
+  Stage s(current(), false, options);
   Arrays args;
   for (std::size_t i = 0; i < in.size(); ++i)
     args.push_back(s.input(in[i], i < labels.size() ? labels[i] : std::string()));

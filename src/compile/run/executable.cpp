@@ -1,8 +1,6 @@
 // executable.cpp -- a planned Program with its constant pool, the memory of one run, and the cost of a run.
 #include "bora/compile/executable.h"
 #include "bora/array/communicator.h"
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include "compile/run/executable_run.h"
 #include "compile/run/report.h"
@@ -13,10 +11,9 @@ namespace exec {
 namespace {
 class Planned final : public Executable {
  public:
-  Planned(const Program& p, const Mask& donated, bool fused, bool pipelines)
+  Planned(const Program& p, const CompileOptions& options, const Mask& donated)
       : in_types_(p.in_types()), out_types_(p.out_types()) {
-    table_.fused = fused;
-    table_.pipelines = pipelines;
+    table_.options = options;
     std::vector<int> may_take(p.in.size(), kNever);
     for (std::size_t i = 0; i < donated.size(); ++i)
       if (donated[i]) may_take[i] = kAnyOutput;
@@ -90,25 +87,15 @@ class Planned final : public Executable {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<State>> states_;  // at most as many as runs at the same time
 };
-/// A switch for tests and measurements: on unless the environment says off.
-bool on(const char* name) {
-  auto* v = std::getenv(name);
-  check<ValueError>(!v || !*v || std::strcmp(v, "off") == 0 || std::strcmp(v, "on") == 0, name, " is on or off, not '",
-                    v ? v : "", "'");
-  return !v || std::strcmp(v, "off") != 0;
-}
 }  // namespace
 }  // namespace exec
 
 ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
-  bool fused = exec::on("BORA_FUSE"), pipelines = exec::on("BORA_PIPELINE");
-  std::string key = fused ? "executable " : "executable unfused ";
-  if (!pipelines) key += "in turn ";
+  std::string key = "executable ";
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), donated, fused,
-                                                 pipelines);
+    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), p->compile, donated);
   });
 }
 }  // namespace bora

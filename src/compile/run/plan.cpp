@@ -273,12 +273,12 @@ class Planner {
 
 BlockPtr plan(Graph g, const std::vector<int>& may_take, Table& t) { return Planner(std::move(g), may_take, t).run(); }
 BlockPtr compile_block(const Program& p, bool nested, const std::vector<int>& may_take, Table& t) {
-  auto g = lower(p, nested, t.fused);
+  auto g = lower(p, nested, t.options.fuse);
   schedule(g);
   return plan(std::move(g), may_take, t);
 }
 BlockPtr compile_body(const ops::Scan& s, std::vector<int> may_take, Table& t) {
-  auto g = t.pipelines ? pipelined(s, t.fused) : std::nullopt;
+  auto g = t.options.pipeline ? pipelined(s, t.options.fuse) : std::nullopt;
   if (!g) return compile_block(*s.body, true, may_take, t);
   may_take.resize(g->in.size(), kNever);
   return plan(std::move(*g), may_take, t);

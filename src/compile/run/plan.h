@@ -133,7 +133,7 @@ inline constexpr int kNever = -1, kAnyOutput = -2;
 
 /// Shared by all blocks of an Executable while they are planned.
 struct Table {
-  bool fused = true, pipelines = true;
+  CompileOptions options = {};
   int bases = 1;  // entry 0: the constant pool
   std::vector<std::uint64_t> pool;
   std::size_t inputs = 0, outputs = 0, loops = 0, handles = 0;
