@@ -92,7 +92,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given")
                    ->default_str("");
   launch->add_option("--hosts", a.hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
-  launch->add_option("--ssh", a.ssh, "command and options instead of ssh (or BORA_SSH)");
+  launch->add_option("--ssh", a.ssh, "command and options instead of ssh");
   launch
       ->add_option("--env", a.variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
       ->allow_extra_args(false);
@@ -120,7 +120,9 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   comm->add_option("--json", a.json, "a file for the numbers");
   comm->add_option("--svg", a.svg, "a file for a plot");
   comm->add_flag("--explain", a.explain, "what each algorithm would do and cost instead, for -n ranks");
-  comm->add_flag("--calibrate", a.calibrate, "measure the links again first, and keep what they cost for later jobs");
+  comm->add_flag_callback(
+      "--calibrate", [&a] { a.transport.push_back({"calibrate", "on", "--calibrate"}); },
+      "measure the links again first, and keep what they cost for later jobs");
   comm->add_option("--on", a.hosts_explained, "hosts to explain for; default: one for each rank");
   comm->add_option("-n,--ranks", a.ranks, "ranks to explain");
   for (auto* command : {train, launch})
@@ -131,8 +133,14 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
         ->check(CLI::IsMember({"latest", "good", "none"}))
         ->take_last();
   for (auto* command : {train, comm})
-    command->add_flag("--insecure-private-network", a.insecure_private_network,
-                      "ranks of several hosts need no secret: only where nobody else reaches their network");
+    command->add_flag_callback(
+        "--insecure-private-network",
+        [&a] { a.transport.push_back({"insecure_private_network", "true", "--insecure-private-network"}); },
+        "ranks of several hosts need no secret: only where nobody else reaches their network");
+  for (auto* command : {train, launch, plan})
+    command->add_flag_callback(
+        "--no-pipeline", [&a] { a.pipeline = false; },
+        "communication of a layer only beside its own compute, on every rank: to compare");
   auto agent = app.add_subcommand("agent", "the part of a launch that ssh starts on other hosts")->group("");
   agent->add_option("--interface", a.interface_name, "network interface that ranks listen on");
   auto doctor = app.add_subcommand("doctor", "what this machine offers");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <vector>
+#include "bora/transport/transport.h"
 
 namespace bora::app {
 struct Arguments {
@@ -18,10 +19,11 @@ struct Arguments {
     comm,
     agent
   } command = Command::train;
-  std::string path = {};                   // configuration file (empty: none), run folder or checkpoint
-  std::vector<std::string> settings = {};  // key=value, short forms included
-  bool insecure_private_network = false;   // train, comm
-  std::string resume = {};                 // train, launch: latest, good, none; empty: latest
+  std::string path = {};                          // configuration file (empty: none), run folder or checkpoint
+  std::vector<std::string> settings = {};         // key=value, short forms included
+  std::vector<transport::Option> transport = {};  // flags of train and comm
+  bool pipeline = true;                           // train, launch, plan: see CompileOptions
+  std::string resume = {};                        // train, launch: latest, good, none; empty: latest
   // launch
   int ranks = 1, max_restarts = 0;
   bool ranks_given = false;
@@ -36,7 +38,7 @@ struct Arguments {
   bool details = false;  // inspect: every block
   // comm
   std::int64_t most_bytes = 16 << 20;
-  bool explain = false, calibrate = false;
+  bool explain = false;
   int hosts_explained = 0;  // 0: one for each rank
   std::string json = {}, svg = {};
 };

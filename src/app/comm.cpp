@@ -104,8 +104,7 @@ int comm(const Arguments& a) {
       for (auto n : sizes) std::printf("%s", transport::explain(op, a.ranks, hosts, n).c_str());
     return 0;
   }
-  auto config = transport::config_from_environment();
-  if (a.calibrate) config.calibrate = "on";
+  auto config = transport::with_options(transport::config_from_environment(), a.transport);
   config.build = "bora " BORA_VERSION " comm " + std::to_string(a.most_bytes);
   auto context = transport::join(config);
   check<ConfigError>(context->size() > 1,

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -32,6 +33,13 @@ std::string common_ground(const Settings& settings, const MeshShape& mesh) {
   s.log_every = defaults.log_every;
   s.mesh = defaults.mesh;
   return "bora " BORA_VERSION "\nmesh " + to_string(mesh) + "\n" + to_yaml(s);
+}
+/// The transport's options among the settings: those that are not at their defaults, over the environment's.
+std::vector<transport::Option> options_in(const Settings& s) {
+  if (s.join_timeout == Settings().join_timeout) return {};
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof text, s.join_timeout).ptr;
+  return {{"join_timeout", {text, end}, "join_timeout"}};
 }
 }  // namespace
 
@@ -69,7 +77,7 @@ int train(const Arguments& a) {
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_job(s, config.size);
   auto axes = mesh_axes(s, config.size);
-  if (!std::getenv("BORA_JOIN_TIMEOUT")) config.join_timeout_s = s.join_timeout;
+  config = transport::with_options(transport::with_options(config, options_in(s)), a.transport);
   config.build = common_ground(s, mesh_shape(axes, config.size));
   auto context = transport::join(config);
   set_threads(s, context->ranks_on_host());
@@ -85,7 +93,7 @@ int train(const Arguments& a) {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
     UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
-    auto model = gpt_trainable(s, mesh.shape());
+    auto model = gpt_trainable(s, mesh.shape(), {.pipeline = a.pipeline});
     auto resume = a.resume == "good" ? Resume::good : a.resume == "none" ? Resume::none : Resume::latest;
     auto code = run_training(*model, s, mesh, {.resume = resume});
     model.reset();
@@ -101,12 +109,11 @@ int train(const Arguments& a) {
 }
 
 int launch_ranks(const Arguments& a, const std::string& program) {
-  auto text = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
   launch::Options l{.ranks = a.ranks,
                     .log_dir = a.log_dir,
                     .max_restarts = a.max_restarts,
-                    .root = text("BORA_ROOT"),
-                    .ssh = a.ssh.empty() ? text("BORA_SSH") : a.ssh,
+                    .root = std::getenv("BORA_ROOT") ? std::getenv("BORA_ROOT") : "",
+                    .ssh = a.ssh,
                     .agent = program,
                     .variables = a.variables};
   if (!a.hosts.empty()) {
@@ -128,6 +135,7 @@ int launch_ranks(const Arguments& a, const std::string& program) {
   l.command.insert(l.command.end(), a.settings.begin(), a.settings.end());
   l.restarted = {"--resume", "good"};
   if (!a.resume.empty()) l.command.insert(l.command.end(), {"--resume", a.resume});
+  if (!a.pipeline) l.command.emplace_back("--no-pipeline");
   return launch::run(l);
 }
 
@@ -145,7 +153,7 @@ int plan(const Arguments& a) {
   auto at_start = resident_bytes();
   local_mesh(axes, [&](const Mesh& mesh) {
     UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
-    auto model = gpt_trainable(s, mesh.shape());
+    auto model = gpt_trainable(s, mesh.shape(), {.pipeline = a.pipeline});
     model->init(random::key(s.seed));
     auto mine = rows_of_rank(s, mesh);
     data::Rows rows{0, mine.begin, mine.end,

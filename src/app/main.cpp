@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <new>
 #include "bora/base/error.h"
@@ -74,7 +73,6 @@ int main(int argc, char** argv) {
   bora::take_short_turns();
   try {
     auto arguments = bora::app::parse_arguments(argc, argv);
-    if (arguments && arguments->insecure_private_network) ::setenv("BORA_INSECURE_PRIVATE_NETWORK", "1", 1);
     return finish(arguments ? run(*arguments) : 0);
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);

@@ -22,9 +22,9 @@ std::string quoted(const std::string& word) {  // for any shell
 }  // namespace
 
 std::vector<std::string> environment_for_ranks(char** environment, const std::vector<std::string>& names) {
-  constexpr std::string_view ours[] = {"BORA_RANK",        "BORA_SIZE", "BORA_ROOT",     "BORA_LOCAL_RANK",
-                                       "BORA_LOCAL_SIZE",  "BORA_JOB",  "BORA_LAUNCHER", "BORA_SECRET_FD",
-                                       "BORA_SECRET_FILE", "BORA_SSH",  "BORA_TERMINAL", "BORA_HOST_ID"};
+  constexpr std::string_view ours[] = {"BORA_RANK",        "BORA_SIZE",     "BORA_ROOT",     "BORA_LOCAL_RANK",
+                                       "BORA_LOCAL_SIZE",  "BORA_JOB",      "BORA_LAUNCHER", "BORA_SECRET_FD",
+                                       "BORA_SECRET_FILE", "BORA_TERMINAL", "BORA_HOST_ID"};
   constexpr std::string_view families[] = {"BORA_", "OMP_", "GOMP_", "LC_", "MALLOC_", "ONEDNN_"};
   constexpr std::string_view single[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",   "LANG",
                                          "TZ",   "ASAN_OPTIONS",    "TSAN_OPTIONS", "UBSAN_OPTIONS"};
@@ -44,7 +44,7 @@ std::vector<std::string> ssh_words(const std::string& command) {
   std::istringstream in(command.empty() ? "ssh" : command);
   std::vector<std::string> words;
   for (std::string w; in >> w;) words.push_back(w);
-  check<ConfigError>(!words.empty(), "BORA_SSH: expected a command, got '", command, "'");
+  check<ConfigError>(!words.empty(), "--ssh: expected a command, got '", command, "'");
   if (words[0].substr(words[0].rfind('/') + 1) == "ssh")
     for (auto option : {"-T", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=3",
                         "-oServerAliveCountMax=3", "-oLogLevel=ERROR"})

@@ -27,6 +27,14 @@ TEST(Arguments, Train) {
   EXPECT_EQ(a.settings,
             (Words{"steps=3", "model.layers=2", "mesh=data=2,model=1", "layout=fsdp+tp", "threads=2", "out=o"}));
   EXPECT_EQ(parse({"train", "gpt.yaml", "steps=-3"})->settings, (Words{"steps=-3"}));
+  EXPECT_TRUE(a.pipeline && a.transport.empty());
+}
+TEST(Arguments, FlagsAreOptions) {
+  auto a = parse({"train", "gpt.yaml", "--no-pipeline", "--insecure-private-network"}).value();
+  EXPECT_FALSE(a.pipeline);
+  EXPECT_TRUE(transport::with_options({}, a.transport).insecure_private_network);
+  EXPECT_EQ(transport::with_options({}, parse({"comm", "--calibrate"})->transport).calibrate, "on");
+  EXPECT_FALSE(parse({"launch", "-n", "2", "gpt.yaml", "--no-pipeline"})->pipeline);
 }
 TEST(Arguments, LaunchInEveryForm) {
   for (auto& words : std::vector<std::vector<const char*>>{{"launch", "-n", "4", "--", "train", "gpt.yaml", "steps=3"},

@@ -159,7 +159,7 @@ TEST_F(CommandTest, APortInUseAndARankThatNeverArrives) {
   ::close(fd);
   EXPECT_FALSE(fs::exists(folder + "/o"));
   auto r = run("train " + config + " join_timeout=1 --out " + folder + "/o", {},
-               "BORA_RANK=0 BORA_SIZE=2 BORA_ROOT=" + root);
+               "BORA_RANK=0 BORA_SIZE=2 BORA_JOIN_TIMEOUT=60 BORA_ROOT=" + root);  // the setting goes over it
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("rank 1 of 2"), std::string::npos) << r.err;
   EXPECT_TRUE(r.err.starts_with("bora: ")) << r.err;

@@ -27,10 +27,10 @@ command = ssh.command("")
 
 
 def launch(*words, where="h1 slots=2\nh2 slots=2\n", meanwhile=None, **environment):
-    env = clean_environment(**environment, BORA_SSH=command)
+    env = clean_environment(**environment)
     with open("hosts", "w") as f:
         f.write(where)
-    r = run([bora, "launch", "--hosts", "hosts", *words], meanwhile, env=env)
+    r = run([bora, "launch", "--hosts", "hosts", "--ssh", command, *words], meanwhile, env=env)
     ours = (bora, rank_program)
     wait_until("no process is left", lambda: not [line for _, line in processes(bora) if line.startswith(ours)], 3)
     return r

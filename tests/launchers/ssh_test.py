@@ -42,9 +42,9 @@ def script(text):
     return path
 
 
-def launch(*words, where="alpha slots=2\nbeta slots=2\n", meanwhile=None, **environment):
-    env = clean_environment(BORA_SSH=command, BORA_TEST=mark, **environment)
-    r = run([bora, "launch", "--hosts", hosts(where), *words], meanwhile, env=env, cwd=folder)
+def launch(*words, where="alpha slots=2\nbeta slots=2\n", meanwhile=None, by=command, **environment):
+    env = clean_environment(BORA_TEST=mark, **environment)
+    r = run([bora, "launch", "--hosts", hosts(where), "--ssh", by, *words], meanwhile, env=env, cwd=folder)
     # Agents have the connection's port in their environment, ranks inherit it. They outlive a killed launcher for a
     # moment.
     wait_until("no process is left",
@@ -193,14 +193,14 @@ def mistakes_are_one_line():
             "there are: ")
     refused(launch("--", program, where="alpha\nlocalhost\n"), "hosts:2: localhost is another machine for alpha")
     refused(launch("-n", "5", "--", program), "-n 5: the hosts have 4 slots")
-    refused(launch("--ssh", "/no/such/ssh", "--", program), "hosts:1", "cannot run /no/such/ssh")
+    refused(launch("--", program, by="/no/such/ssh"), "hosts:1", "cannot run /no/such/ssh")
     refused(launch("--", script("echo 'bora: batch: no' >&2; exit 2\n")), "bora: batch: no")
     # A wrapper that is no ssh: the agent is missing there.
     wrapper = f"{folder}/wrapper"
     with open(wrapper, "w") as f:
         f.write("#!/bin/sh\necho no such file, says $1 >&2; exit 127\n")
     os.chmod(wrapper, 0o755)
-    refused(launch("--ssh", wrapper, "--", script("true\n")), "hosts:1", "no such file, says alpha", "hosts:2")
+    refused(launch("--", script("true\n"), by=wrapper), "hosts:1", "no such file, says alpha", "hosts:2")
 
 
 run_all([collectives_between_hosts, places_environment_and_folder, the_secret_is_nowhere_to_be_read,

@@ -31,17 +31,17 @@ std::string slurp(const fs::path& path) {
   return text.str();
 }
 /// FSDP on two hosts with a link of 100 Mbit/s.
-Training train(const fs::path& folder, const std::string& pipeline) {
-  auto out = folder / pipeline;
-  auto command = "BORA_PIPELINE=" + pipeline + " " BORA_NET " 2 --mbit 100 -- " BORA_CLI " train " +
-                 (folder / "config.yaml").string() + " out=" + out.string() +
-                 " trace=" + (folder / (pipeline + ".json")).string() + " > " + (folder / "log").string() + " 2>&1";
+Training train(const fs::path& folder, const std::string& run, const std::string& flag) {
+  auto out = folder / run;
+  auto command = BORA_NET " 2 --mbit 100 -- " BORA_CLI " train " + (folder / "config.yaml").string() + flag +
+                 " out=" + out.string() + " trace=" + (folder / (run + ".json")).string() + " > " +
+                 (folder / "log").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << slurp(folder / "log");
   Training r;
   std::ifstream lines(out / "metrics.jsonl");
   for (std::string line; std::getline(lines, line);)
     if (auto loss = value(line, "train/loss"); !loss.empty()) r.loss.push_back(loss);
-  auto trace = slurp(folder / (pipeline + ".json"));
+  auto trace = slurp(folder / (run + ".json"));
   auto totals = trace.find("\"totals\"");
   EXPECT_NE(totals, std::string::npos);
   for (auto [name, to] : {std::pair{"kernel", &r.kernel}, {"collective", &r.collective}, {"wait", &r.wait}})
@@ -58,7 +58,7 @@ TEST(Overlap, AStepHidesWhatItCan) {
   std::ofstream(folder / "config.yaml")
       << "steps: 10\nbatch: 16\nthreads: 1\nlayout: fsdp\ndigest: false\neval_rows: 8\ndata: " +
              (folder / "text").string() + "\nmodel: {layers: 8, embed: 96, heads: 4, positions: 64}\n";
-  auto on = train(folder, "on"), off = train(folder, "off");
+  auto on = train(folder, "on", ""), off = train(folder, "off", " --no-pipeline");
   EXPECT_EQ(on.loss.size(), 10u);
   EXPECT_EQ(on.loss, off.loss);
   EXPECT_GT(on.kernel, 0);

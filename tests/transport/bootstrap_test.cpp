@@ -124,7 +124,38 @@ TEST(Bootstrap, Refused) {
   refused({{"JOB_COMPLETION_INDEX", "0"}, {"BORA_SIZE", "2"}, {"HOSTNAME", "train-0"}}, "BORA_SERVICE is not set");
   refused({{"BORA_LAUNCHER", "pbs"}}, "BORA_LAUNCHER=pbs");
   refused({{"BORA_LAUNCHER", "slurm"}}, "BORA_LAUNCHER=slurm");
-  refused({{"BORA_JOIN_TIMEOUT", "0"}}, "BORA_JOIN_TIMEOUT");
+  refused({{"BORA_JOIN_TIMEOUT", "0"}}, "BORA_JOIN_TIMEOUT: must be above 0, got 0");
+  refused({{"BORA_JOIN_TIMEOUT", "soon"}}, "BORA_JOIN_TIMEOUT: expected a number, got 'soon'");
+  refused({{"BORA_INSECURE_PRIVATE_NETWORK", "maybe"}}, "BORA_INSECURE_PRIVATE_NETWORK: expected true or false");
+}
+TEST(Bootstrap, OptionsComeFromTheEnvironmentAndFromOthersOverIt) {
+  auto c = from({{"BORA_JOIN_TIMEOUT", "7"},
+                 {"BORA_STUCK_ABORT", "1.5"},
+                 {"BORA_CARRIER", "tcp"},
+                 {"BORA_INTERFACE", ""},
+                 {"BORA_INSECURE_PRIVATE_NETWORK", "1"},
+                 {"BORA_SECRET", "seen by everybody"},
+                 {"BORA_BUILD", "another"}});
+  EXPECT_EQ(c.join_timeout_s, 7);
+  EXPECT_EQ(c.stuck_abort_s, 1.5);
+  EXPECT_EQ(c.carrier, "tcp");
+  EXPECT_EQ(c.interface, "");
+  EXPECT_TRUE(c.insecure_private_network);
+  EXPECT_EQ(c.secret + c.build, "");
+  c = with_options(
+      c, {{"join_timeout", "9", "a.yaml:3"}, {"carrier", "shm", "a.yaml:4"}, {"carrier", "zmq", "--carrier"}});
+  EXPECT_EQ(c.join_timeout_s, 9);
+  EXPECT_EQ(c.carrier, "zmq");
+  EXPECT_EQ(c.stuck_abort_s, 1.5);
+  for (auto& [option, words] : std::vector<std::pair<Option, std::string>>{
+           {{"carier", "tcp", "a.yaml:3"}, "a.yaml:3: the transport has no option 'carier'; there are join_timeout, "},
+           {{"rank", "1", "a.yaml:3"}, "no option 'rank'"},
+           {{"dead", "-1", "a.yaml:3"}, "a.yaml:3: must be above 0, got -1"}}) {
+    try {
+      (void)with_options({}, {option});
+      ADD_FAILURE() << option.name;
+    } catch (const ConfigError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+  }
 }
 }  // namespace
 }  // namespace bora::transport

@@ -296,7 +296,7 @@ TEST(Joining, APortInUseAndBadAddresses) {
   c.root = "8.8.8.8:29650";
   EXPECT_HAS(join_error(c), "config: ");
   c = config_for(0, 2, port);
-  c.interface_name = "nosuch0";
+  c.interface = "nosuch0";
   EXPECT_HAS(join_error(c), "no network interface 'nosuch0'");
   EXPECT_HAS(join_error(config_for(2, 2, port)), "rank 2 of 2");
 }

@@ -103,7 +103,7 @@ TEST(Secret, WithoutOneNoRootListensEverywhere) {
       for (std::string interface : {"", "lo"}) {
         auto c = config_for(rank, 2, free_port());
         c.root = host + c.root.substr(c.root.find(':'));
-        c.interface_name = interface;
+        c.interface = interface;
         c.join_timeout_s = 0.2;
         EXPECT_THROW(join(c), ConfigError) << host << " " << rank;
         if (host == "*" || host == "") continue;

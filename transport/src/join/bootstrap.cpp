@@ -11,11 +11,10 @@
 #include <optional>
 #include <vector>
 #include "bora/base/file.h"
-#include "bora/transport/transport.h"
+#include "join/options.h"
 
 namespace bora::transport {
 namespace {
-using Environment = std::function<const char*(const char*)>;
 constexpr std::string_view kPort = ":29650";  // below the range from which kernels assign ports
 
 template <class T> T number(const char* name, std::string_view s) {
@@ -152,18 +151,8 @@ std::optional<Found> ask(const Launcher& l, const Environment& env) {
 }  // namespace
 
 Config config_from_environment(const Environment& env) {
-  Config c;
-  if (auto job = env("BORA_JOB")) c.job = job;
-  if (auto s = env("BORA_JOIN_TIMEOUT")) c.join_timeout_s = number<double>("BORA_JOIN_TIMEOUT", s);
-  if (auto i = env("BORA_INTERFACE")) c.interface_name = i;
-  if (auto folder = env("BORA_FLIGHT_DIR")) c.flight_dir = folder;
-  if (auto name = env("BORA_CARRIER")) c.carrier = name;
-  c.host_id = text(env, "BORA_HOST_ID");
-  if (auto how = text(env, "BORA_CALIBRATE"); !how.empty()) c.calibrate = how;
-  c.algorithms = text(env, "BORA_ALGORITHMS");
+  auto c = with_options({}, options_from(env));
   c.secret = read_secret(env);
-  c.insecure_private_network = text(env, "BORA_INSECURE_PRIVATE_NETWORK") == "1";
-  check<ConfigError>(c.join_timeout_s > 0, "BORA_JOIN_TIMEOUT: must be above 0, got ", c.join_timeout_s);
   auto wanted = text(env, "BORA_LAUNCHER"), root = text(env, "BORA_ROOT");
   bool kubernetes = env("JOB_COMPLETION_INDEX") != nullptr;
   static const Launcher own{"bora", "bora", "BORA_RANK", "BORA_SIZE", nothing, nothing};

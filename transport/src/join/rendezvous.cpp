@@ -23,7 +23,7 @@ std::string reduced_dtypes() {
 Rendezvous::Rendezvous(const Config& c, std::size_t strangers)
     : c_(c), start_(Clock::now()), root_(resolve(c, start_)) {
   j_.strangers = strangers;
-  auto ip = own_address(root_, c.interface_name);
+  auto ip = own_address(root_, c.interface);
   // 0.0.0.0 is reached from here over loopback, and from elsewhere as well.
   auto& open = is_loopback(ip) ? root_.ip : ip;
   check<ConfigError>(!c.secret.empty() || is_loopback(open) || c.insecure_private_network, "rank ", c.rank, " would ",

@@ -57,14 +57,22 @@ struct Config {
   std::string algorithms = {};
   /// Network interfaces to listen on, the first that fits: names, addresses, networks ("eth1", "10.1.0.0/16"), with
   /// commas; "^docker0,10.9.0.0/16": any but those and loopback. Empty: the interface that routes to the root.
-  std::string interface_name = {};
+  std::string interface = {};
 };
+/// An option of Config as somebody wrote it. `place` begins its errors: a variable, a flag, a line of a file.
+struct Option {
+  std::string name, text, place;
+};
+/// The config with these options, each over the ones before it. Every field is an option but those that the launcher
+/// decides (rank, size, root, ...), the build and the secret; its name is the field's, without the unit: join_timeout.
+/// ConfigError: an unknown option, a text of another type, a time that is not above 0.
+Config with_options(Config, const std::vector<Option>&);
 /// The launcher's settings: BORA_RANK, BORA_SIZE, BORA_ROOT, else torchrun's, Slurm's, Open MPI's, PMI's or an indexed
 /// Kubernetes Job's variables, else one process (docs/transport.md has the table). BORA_LAUNCHER (bora, torchrun,
 /// slurm, ompi, pmi, kubernetes, none) chooses among several; BORA_ROOT names the address where the launcher does not,
-/// BORA_ROOT_FD a socket bound to it. Also BORA_JOB, BORA_JOIN_TIMEOUT, BORA_INTERFACE, BORA_CARRIER, BORA_HOST_ID,
-/// BORA_ALGORITHMS, BORA_CALIBRATE, BORA_FLIGHT_DIR, BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD,
-/// BORA_INSECURE_PRIVATE_NETWORK=1. ConfigError if inconsistent.
+/// BORA_ROOT_FD a socket bound to it. The secret is in BORA_SECRET_FILE (read only by its owner) or BORA_SECRET_FD.
+/// Each option comes from the variable of its name, if it is not empty: BORA_CARRIER, BORA_JOIN_TIMEOUT. ConfigError if
+/// inconsistent.
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
