@@ -62,8 +62,9 @@ int main(int argc, char** argv) {
   double bytes = tokens * width * 4;
   add("take/8192x768", 2 * bytes,
       [=] { take(table.get(), at.data(), rows.get(), 1, vocabulary, tokens, width, 4, OutOfRange::clamp, 0); });
-  add("scatter_add/8192x768", 3 * bytes,
-      [=] { scatter_add(f32, table.get(), at.data(), rows.get(), table.get(), 1, vocabulary, tokens, width); });
+  add("scatter_add/8192x768", 3 * bytes, [=] {
+    scatter(ScatterMode::add, f32, table.get(), at.data(), rows.get(), table.get(), 1, vocabulary, tokens, width);
+  });
   auto best = numbers(64), where = numbers(64);
   add("top_k/50257", vocabulary * 4.0,
       [=] { top_k(f32, table.get(), best.get(), static_cast<std::int32_t*>(where.get()), 1, vocabulary, 40); });

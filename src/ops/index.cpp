@@ -74,7 +74,7 @@ Arrays Take::vjp(const Vjp& v) const {
   // The gradient of a clamped read goes to the element read; a filled value has none.
   auto n = v.in[0].shape(axis);
   auto where_to = fill ? v.in[1] : clamped(v.in[1], n);
-  return {call_one(Scatter{Write::add, axis, batch_dims}, {zeros_like(v.in[0]), where_to, v.ct[0]}), {}};
+  return {call_one(Scatter{kernels::ScatterMode::add, axis, batch_dims}, {zeros_like(v.in[0]), where_to, v.ct[0]}), {}};
 }
 /// Labels of x, of the indices and of the result. Only the indexed dimension must be whole.
 IndexLabels index_labels(const Types& in, std::int64_t axis, std::int64_t batch_dims) {

@@ -18,7 +18,7 @@ void check_rows(std::string_view what, const Type& x) {
 }
 /// Gradients of chosen elements, put back at their positions.
 Array put_back(const Array& ct, const Array& x, const Array& positions) {
-  return call_one(Scatter{Write::add, x.ndim() - 1, x.ndim() - 1}, {zeros_like(x), positions, ct});
+  return call_one(Scatter{kernels::ScatterMode::add, x.ndim() - 1, x.ndim() - 1}, {zeros_like(x), positions, ct});
 }
 /// The positions that bring the last dimension into ascending order, i32; stable, NaN last.
 struct Argsort {

@@ -10,15 +10,16 @@
 
 namespace bora::ops {
 namespace {
-std::string_view what(Write how) {
-  constexpr std::string_view names[] = {"scatter_add", "scatter", "scatter_multiply", "scatter_min", "scatter_max"};
-  return names[static_cast<std::size_t>(how)];
+using kernels::ScatterMode;
+/// The public function, as messages name it.
+std::string what(ScatterMode mode) {
+  return mode == ScatterMode::set ? "scatter" : "scatter_" + std::string(word(mode));
 }
 Array taken(const Array& x, const Array& indices, const Scatter& s) {
   return call_one(Take{s.axis, true, s.batch_dims}, {x, indices});
 }
-Array scattered(Write how, const Array& x, const Array& indices, const Array& updates, const Scatter& s) {
-  return call_one(Scatter{how, s.axis, s.batch_dims}, {x, indices, updates});
+Array scattered(ScatterMode mode, const Array& x, const Array& indices, const Array& updates, const Scatter& s) {
+  return call_one(Scatter{mode, s.axis, s.batch_dims}, {x, indices, updates});
 }
 /// taken(), with 0 where the index is outside: the gradient of a dropped update.
 Array taken_or_zero(const Array& x, const Array& indices, const Scatter& s) {
@@ -31,16 +32,17 @@ Array taken_or_zero(const Array& x, const Array& indices, const Scatter& s) {
 /// 1 for updates that survive a `set`, 0 for overwritten ones.
 Array survivors(const Array& x, const Array& indices, const Array& updates, const Scatter& s) {
   auto number = reshape(iota({updates.size()}, 0), updates.shape());
-  auto stamped = scattered(Write::set, full_of({x.shape(), i32}, -1), indices, number, s);
+  auto stamped = scattered(ScatterMode::set, full_of({x.shape(), i32}, -1), indices, number, s);
   return (taken(stamped, indices, s) == number).astype(updates.dtype());
 }
 }  // namespace
 
 Type Scatter::infer(const Types& in) const {
-  check_indexing(what(how), in.at(0), in.at(1), axis, batch_dims);
+  auto function = what(mode);
+  check_indexing(function, in.at(0), in.at(1), axis, batch_dims);
   auto wanted = with_shape(in[0], taken_shape(in[0].shape, in[1].shape, axis, batch_dims));
-  check<ShapeError>(in.at(2) == wanted, what(how), ": updates must be ", wanted, ", got ", in[2]);
-  check<DtypeError>(how == Write::set || (is_numeric(in[0].dtype) && in[0].dtype != boolean), what(how),
+  check<ShapeError>(in.at(2) == wanted, function, ": updates must be ", wanted, ", got ", in[2]);
+  check<DtypeError>(mode == ScatterMode::set || (is_numeric(in[0].dtype) && in[0].dtype != boolean), function,
                     ": not defined for ", in[0].dtype);
   return in[0];
 }
@@ -56,48 +58,39 @@ void Scatter::eval(Inputs in, Outputs out) const {
     auto *from = x + b * part, *u = updates + b * step;
     auto* to = y + b * part;
     auto* i = indices + b * d.m;
-    switch (how) {
-      case Write::add: return kernels::scatter_add(dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::set:
-        return kernels::scatter(kernels::Combine::set, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::multiply:
-        return kernels::scatter(kernels::Combine::multiply, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::min:
-        return kernels::scatter(kernels::Combine::min, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-      case Write::max:
-        return kernels::scatter(kernels::Combine::max, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
-    }
+    kernels::scatter(mode, dtype, from, i, u, to, d.outer, d.n, d.m, d.inner);
   });
 }
 Arrays Scatter::vjp(const Vjp& v) const {
   const auto &x = v.in[0], &i = v.in[1], &u = v.in[2], &ct = v.ct[0];
   Array dx, du;
-  switch (how) {
-    case Write::add:
+  switch (mode) {
+    case ScatterMode::add:
       dx = ct;
       if (v.needs[2]) du = taken_or_zero(ct, i, *this);
       break;
-    case Write::set:
-      if (v.needs[0]) dx = scattered(Write::set, ct, i, zeros_like(u), *this);
+    case ScatterMode::set:
+      if (v.needs[0]) dx = scattered(ScatterMode::set, ct, i, zeros_like(u), *this);
       if (v.needs[2]) du = taken_or_zero(ct, i, *this) * survivors(x, i, u, *this);
       break;
-    case Write::multiply:
-      if (v.needs[0]) dx = scattered(Write::multiply, ct, i, u, *this);
+    case ScatterMode::multiply:
+      if (v.needs[0]) dx = scattered(ScatterMode::multiply, ct, i, u, *this);
       if (v.needs[2]) {
         // The product of all other factors at the element.
         auto others_product = select(u == 0, ones_like(u), u);
-        auto whole = taken_or_zero(scattered(Write::multiply, x, i, others_product, *this), i, *this) / others_product;
+        auto whole =
+            taken_or_zero(scattered(ScatterMode::multiply, x, i, others_product, *this), i, *this) / others_product;
         auto zeros_there =
-            taken_or_zero(scattered(Write::add, zeros_like(x), i, (u == 0).astype(u.dtype()), *this), i, *this);
+            taken_or_zero(scattered(ScatterMode::add, zeros_like(x), i, (u == 0).astype(u.dtype()), *this), i, *this);
         auto zeros_elsewhere = zeros_there - (u == 0).astype(u.dtype());
         du = taken_or_zero(ct, i, *this) * select(zeros_elsewhere == 0, whole, zeros_like(u));
       }
       break;
-    case Write::min:
-    case Write::max: {  // shared equally by all that equal the extreme
+    case ScatterMode::min:
+    case ScatterMode::max: {  // shared equally by all that equal the extreme
       auto winner = taken_or_zero(v.out[0], i, *this);
       auto hit_u = (u == winner).astype(u.dtype()), hit_x = (x == v.out[0]).astype(x.dtype());
-      auto share = ct / scattered(Write::add, hit_x, i, hit_u, *this);
+      auto share = ct / scattered(ScatterMode::add, hit_x, i, hit_u, *this);
       if (v.needs[0]) dx = share * hit_x;
       if (v.needs[2]) du = taken_or_zero(share, i, *this) * hit_u;
     }
@@ -107,12 +100,12 @@ Arrays Scatter::vjp(const Vjp& v) const {
 /// Sums may be split over the updates; modes that depend on order or on all updates at once need them whole.
 Factors Scatter::factors(const Types& in) const {
   auto l = index_labels(in, axis, batch_dims);
-  if (how == Write::add) return {{l.x, l.indices, l.taken}, {l.x}, {0, 2}, true};
+  if (mode == ScatterMode::add) return {{l.x, l.indices, l.taken}, {l.x}, {0, 2}, true};
   for (auto* labels : {&l.indices, &l.taken})
     for (auto& d : *labels)
       if (d >= in[0].ndim()) d = kNone;
   Factors f{{l.x, l.indices, l.taken}, {l.x}};
-  if (how == Write::set && in[0].dtype != boolean && is_numeric(in[0].dtype)) {
+  if (mode == ScatterMode::set && in[0].dtype != boolean && is_numeric(in[0].dtype)) {
     f.linear = {0, 2};
     f.joint = true;
   }
@@ -120,8 +113,8 @@ Factors Scatter::factors(const Types& in) const {
 }
 std::vector<Mapped> Scatter::batch(const std::vector<Mapped>& in, const BatchRules& b) const {
   if (in[1].axis < 0 && batch_dims == 0)
-    return {{call_one(Scatter{how, axis + 1, 0}, {b.front(in[0]), in[1].value, b.front(in[2])}), 0}};
-  return {{call_one(Scatter{how, axis + 1, batch_dims + 1}, {b.front(in[0]), b.front(in[1]), b.front(in[2])}), 0}};
+    return {{call_one(Scatter{mode, axis + 1, 0}, {b.front(in[0]), in[1].value, b.front(in[2])}), 0}};
+  return {{call_one(Scatter{mode, axis + 1, batch_dims + 1}, {b.front(in[0]), b.front(in[1]), b.front(in[2])}), 0}};
 }
 /// A target split along the indexed dimension: each rank keeps the updates that fall into its block. Indices and
 /// updates must be whole.
@@ -142,45 +135,46 @@ std::optional<std::vector<Sharded>> Scatter::shard(const std::vector<Sharded>& i
 Samples<Scatter> Scatter::samples() {
   auto x = random_values({2, 4, 2}, -1, 1, 1), u = random_values({2, 3, 2}, -1, 1, 2);
   auto i = values({3}, {3, 0, 3}, i32), outside = values({3}, {-1, 2, 4}, i32);
-  return {{{Write::add, 1}, {x, i, u}},
-          {{Write::add, 1}, {x, outside, u}},
-          {{Write::set, 1}, {x, i, u}},
-          {{Write::multiply, 1}, {x, i, u}},
-          {{Write::min, 1}, {x, i, u}},
-          {{Write::max, 1}, {x, i, u}},
-          {{Write::add, 1, 1},
+  return {{{ScatterMode::add, 1}, {x, i, u}},
+          {{ScatterMode::add, 1}, {x, outside, u}},
+          {{ScatterMode::set, 1}, {x, i, u}},
+          {{ScatterMode::multiply, 1}, {x, i, u}},
+          {{ScatterMode::min, 1}, {x, i, u}},
+          {{ScatterMode::max, 1}, {x, i, u}},
+          {{ScatterMode::add, 1, 1},
            {random_values({3, 4}, -1, 1, 3), values({3, 2}, {0, 0, 3, 1, 2, 5}, i32), random_values({3, 2}, -1, 1, 4)}},
-          {{Write::add, 0}, {random_values({3}, -1, 1, 5), values({0}, {}, i32), random_values({0}, -1, 1, 6)}}};
+          {{ScatterMode::add, 0}, {random_values({3}, -1, 1, 5), values({0}, {}, i32), random_values({0}, -1, 1, 6)}}};
 }
 }  // namespace bora::ops
 
 namespace bora {
 namespace {
-Array write_at(ops::Write how, const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
-  auto what = ops::what(how);
+Array write_at(kernels::ScatterMode mode, const Array& x, const Array& indices, const Array& updates,
+               std::int64_t axis) {
+  auto what = ops::what(mode);
   axis = normalize_axis(what, axis, x.ndim());
   Type wanted{ops::taken_shape(x.shape(), indices.shape(), axis, 0), x.dtype()};
   check<DtypeError>(updates.dtype() == x.dtype() || ops::promoted(what, updates.dtype(), x.dtype()) == x.dtype(), what,
                     ": updates of ", updates.dtype(), " do not fit into ", x.dtype(), "; use astype()");
   check<ShapeError>(broadcast_shapes(what, updates.shape(), wanted.shape) == wanted.shape, what, ": updates of ",
                     updates.shape(), " do not stretch to ", wanted.shape);
-  return call_one(ops::Scatter{how, axis}, {x, ops::from_front(what, indices, x.shape(axis)),
-                                            broadcast_to(updates.astype(x.dtype()), wanted.shape)});
+  return call_one(ops::Scatter{mode, axis}, {x, ops::from_front(what, indices, x.shape(axis)),
+                                             broadcast_to(updates.astype(x.dtype()), wanted.shape)});
 }
 }  // namespace
 Array scatter_add(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
-  return write_at(ops::Write::add, x, indices, updates, axis);
+  return write_at(kernels::ScatterMode::add, x, indices, updates, axis);
 }
 Array scatter_set(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
-  return write_at(ops::Write::set, x, indices, updates, axis);
+  return write_at(kernels::ScatterMode::set, x, indices, updates, axis);
 }
 Array scatter_multiply(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
-  return write_at(ops::Write::multiply, x, indices, updates, axis);
+  return write_at(kernels::ScatterMode::multiply, x, indices, updates, axis);
 }
 Array scatter_min(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
-  return write_at(ops::Write::min, x, indices, updates, axis);
+  return write_at(kernels::ScatterMode::min, x, indices, updates, axis);
 }
 Array scatter_max(const Array& x, const Array& indices, const Array& updates, std::int64_t axis) {
-  return write_at(ops::Write::max, x, indices, updates, axis);
+  return write_at(kernels::ScatterMode::max, x, indices, updates, axis);
 }
 }  // namespace bora

@@ -61,17 +61,15 @@ TYPED_TEST(IndexTest, Take) {
           }
     }
 }
-enum class How { add, set, multiply, min, max };
-template <class T> void run(How how, const T* in, const std::int32_t* at, const T* x, T* out, Sizes s) {
-  if (how == How::add) return scatter_add(dtype_of<T>, in, at, x, out, s.outer, s.n, s.m, s.inner);
-  scatter(static_cast<Combine>(static_cast<int>(how) - 1), dtype_of<T>, in, at, x, out, s.outer, s.n, s.m, s.inner);
+template <class T> void run(ScatterMode how, const T* in, const std::int32_t* at, const T* x, T* out, Sizes s) {
+  scatter(how, dtype_of<T>, in, at, x, out, s.outer, s.n, s.m, s.inner);
 }
 TYPED_TEST(IndexTest, ScattersCombineInOrder) {
   using T = TypeParam;
   using A = std::conditional_t<std::is_same_v<T, bfloat16>, float,
                                std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>>;
   for (auto s : sizes)
-    for (auto how : {How::add, How::set, How::multiply, How::min, How::max}) {
+    for (auto how : {ScatterMode::add, ScatterMode::set, ScatterMode::multiply, ScatterMode::min, ScatterMode::max}) {
       auto in = numbers<T>(s.outer * s.n * s.inner, 1), x = numbers<T>(s.outer * s.m * s.inner, 2), want = in;
       auto at = positions(s.m, s.n);
       for (I o = 0; o < s.outer; ++o)
@@ -82,9 +80,10 @@ TYPED_TEST(IndexTest, ScattersCombineInOrder) {
             for (I i = 0; i < s.m; ++i) {
               if (at[u(i)] != row) continue;
               T v = x[u((o * s.m + i) * s.inner + j)];
-              if (how == How::add) sum = sum + static_cast<A>(v);
-              else if (how == How::multiply) sum = sum * static_cast<A>(v);
-              else if (how == How::set || (how == How::min ? v < static_cast<T>(sum) : v > static_cast<T>(sum)))
+              if (how == ScatterMode::add) sum = sum + static_cast<A>(v);
+              else if (how == ScatterMode::multiply) sum = sum * static_cast<A>(v);
+              else if (how == ScatterMode::set ||
+                       (how == ScatterMode::min ? v < static_cast<T>(sum) : v > static_cast<T>(sum)))
                 sum = static_cast<A>(v);
             }
             to = static_cast<T>(sum);
@@ -97,7 +96,7 @@ TYPED_TEST(IndexTest, ScattersCombineInOrder) {
         set_thread_count(0);
         if (out.empty()) continue;
         ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(T)), 0)
-            << static_cast<int>(how) << " " << s.n << " " << s.m << " " << s.inner;
+            << word(how) << " " << s.n << " " << s.m << " " << s.inner;
         ASSERT_EQ(std::memcmp(same.data(), want.data(), out.size() * sizeof(T)), 0) << "in place";
       }
     }
@@ -107,24 +106,23 @@ TEST(Index, ManyNumbersCombineInOrder) {
   for (I n : {1, 8192, 100003}) {
     auto in = numbers<float>(n, 1), x = numbers<float>(m, 2);
     auto at = positions(m, n);
-    for (auto how : {How::add, How::set, How::multiply, How::min, How::max}) {
+    for (auto how : {ScatterMode::add, ScatterMode::set, ScatterMode::multiply, ScatterMode::min, ScatterMode::max}) {
       auto want = in;
       for (I i = 0; i < m; ++i) {
         if (at[u(i)] < 0 || at[u(i)] >= n) continue;
         float& to = want[u(at[u(i)])];
         float v = x[u(i)];
-        to = how == How::add                                          ? to + v
-             : how == How::multiply                                   ? to * v
-             : how == How::set || (how == How::min ? v < to : v > to) ? v
-                                                                      : to;
+        to = how == ScatterMode::add                                                  ? to + v
+             : how == ScatterMode::multiply                                           ? to * v
+             : how == ScatterMode::set || (how == ScatterMode::min ? v < to : v > to) ? v
+                                                                                      : to;
       }
       for (int threads : {1, 2, 3}) {
         std::vector<float> out(in.size());
         set_thread_count(threads);
         run<float>(how, in.data(), at.data(), x.data(), out.data(), {1, n, m, 1});
         set_thread_count(0);
-        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(float)), 0)
-            << static_cast<int>(how) << " " << n;
+        ASSERT_EQ(std::memcmp(out.data(), want.data(), out.size() * sizeof(float)), 0) << word(how) << " " << n;
       }
     }
   }
@@ -132,7 +130,7 @@ TEST(Index, ManyNumbersCombineInOrder) {
 TEST(Index, NanWinsInMinAndMax) {
   float in[1] = {1}, x[2] = {NAN, 5}, out[1];
   std::int32_t at[2] = {0, 0};
-  for (auto how : {Combine::min, Combine::max}) {
+  for (auto how : {ScatterMode::min, ScatterMode::max}) {
     scatter(how, f32, in, at, x, out, 1, 1, 2, 1);
     EXPECT_TRUE(std::isnan(out[0]));
   }
@@ -140,17 +138,17 @@ TEST(Index, NanWinsInMinAndMax) {
 TEST(Index, BoolsAndKeysAreSet) {
   bool in[3] = {}, x[2] = {true, true}, out[3];
   std::int32_t at[2] = {2, -1};
-  scatter(Combine::set, boolean, in, at, x, out, 1, 3, 2, 1);
+  scatter(ScatterMode::set, boolean, in, at, x, out, 1, 3, 2, 1);
   EXPECT_EQ(out[0] + 2 * out[1] + 4 * out[2], 4);
   std::uint64_t keys[2] = {1, 2}, one[1] = {9}, result[2];
-  scatter(Combine::set, Dtype::key, keys, at + 1, one, result, 1, 2, 1, 1);
+  scatter(ScatterMode::set, Dtype::key, keys, at + 1, one, result, 1, 2, 1, 1);
   EXPECT_EQ(result[0] * 10 + result[1], 12u);
 }
 TEST(Index, Refusals) {
   float x[2] = {};
   std::int32_t at[1] = {0};
   EXPECT_THROW(take(x, at, x, 1, 0, 1, 1, 4, OutOfRange::clamp, 0), IndexError);
-  EXPECT_THROW(scatter_add(boolean, x, at, x, x, 1, 1, 1, 1), DtypeError);
+  EXPECT_THROW(scatter(ScatterMode::add, boolean, x, at, x, x, 1, 1, 1, 1), DtypeError);
 }
 }  // namespace
 }  // namespace bora::kernels

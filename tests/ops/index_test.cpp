@@ -85,7 +85,7 @@ TEST(Scatter, EveryWay) {
 TEST(Scatter, GradientOfSetFollowsTheWinner) {
   auto x = array({1., 2.}, f64), u = array({3., 4.}, f64);
   auto i = array({1, 1});
-  auto p = primitive(ops::Scatter{ops::Write::set, 0});
+  auto p = primitive(ops::Scatter{kernels::ScatterMode::set, 0});
   auto out = call(p, {x, i, u});
   auto g = p->vjp({{x, i, u}, out, {array({10., 20.}, f64)}, {true, false, true}});
   expect_values(g[0], {10, 0});

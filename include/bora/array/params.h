@@ -39,6 +39,7 @@ template <class T> void print(std::ostream& o, const T& x) {
     o << x;
     o.precision(p);
   } else if constexpr (Opaque<T> || std::is_arithmetic_v<T> || std::is_convertible_v<T, std::string_view>) o << x;
+  else if constexpr (requires { word(x); }) o << word(x);
   else if constexpr (std::is_enum_v<T>) o << static_cast<int>(x);
   else if constexpr (Optional<T>) {
     if (x) print(o, *x);

@@ -3,6 +3,7 @@
 // Primitive::element().
 #pragma once
 #include "bora/array/primitive.h"
+#include "bora/kernels/index.h"
 
 namespace bora::ops {
 // Every struct here declares the rules it has (see primitive.h); src/ops defines them.
@@ -244,12 +245,10 @@ struct Take {
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Take> samples();
 };
-/// How a scatter combines an element with an update. set: the last update wins.
-enum class Write : std::uint8_t { add, set, multiply, min, max };
 /// Inputs x, indices, updates (of the type that Take{axis, .., batch_dims} gives): x with updates combined at the
 /// indices. Updates whose index is outside are dropped.
 struct Scatter {
-  Write how;
+  kernels::ScatterMode mode;
   std::int64_t axis;
   std::int64_t batch_dims = 0;
   static constexpr std::string_view name = "scatter";

@@ -169,41 +169,25 @@ void take(const void* in, const std::int32_t* indices, void* out, std::int64_t o
   else fail<ValueError>("take: elements have 1, 2, 4 or 8 bytes, got ", size);
 }
 
-void scatter_add(Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out,
-                 std::int64_t outer, std::int64_t n, std::int64_t m, std::int64_t inner) {
-  check<DtypeError>(d != boolean, "scatter_add: sums of bool are not defined; cast to i32 first");
-  if (outer == 0 || n == 0 || inner == 0) return;
-  dispatch(d, "scatter_add", [&](auto t) {
-    using T = decltype(t);
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {  // integers wrap
-      using U = std::make_unsigned_t<T>;
-      scatter_as<Add>(static_cast<const U*>(in), indices, static_cast<const U*>(updates), static_cast<U*>(out), outer,
-                      n, m, inner);
-    } else if constexpr (!std::is_same_v<T, bool>) {
-      scatter_as<Add>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out), outer,
-                      n, m, inner);
-    }
-  });
-}
-
-void scatter(Combine how, Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out,
+void scatter(ScatterMode mode, Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out,
              std::int64_t outer, std::int64_t n, std::int64_t m, std::int64_t inner) {
+  check<DtypeError>(mode != ScatterMode::add || d != boolean,
+                    "scatter_add: sums of bool are not defined; cast to i32 first");
   if (outer == 0 || n == 0 || inner == 0) return;
   auto run = [&](auto op, auto t) {
     using T = decltype(t);
     scatter_as<decltype(op)>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out),
                              outer, n, m, inner);
   };
-  if (how == Combine::set) return dispatch_size(d, [&](auto t) { run(Set{}, t); });
+  if (mode == ScatterMode::set) return dispatch_size(d, [&](auto t) { run(Set{}, t); });
   dispatch(d, "scatter", [&](auto t) {
     using T = decltype(t);
-    if (how == Combine::min) return run(Min{}, t);
-    if (how == Combine::max) return run(Max{}, t);
+    if (mode == ScatterMode::min) return run(Min{}, t);
+    if (mode == ScatterMode::max) return run(Max{}, t);
+    auto wrap_in = [&](auto u) { return mode == ScatterMode::add ? run(Add{}, u) : run(Multiply{}, u); };
     if constexpr (std::is_same_v<T, bool>) run(Min{}, t);  // the product of bools is `and`
-    else if constexpr (std::is_integral_v<T>) {
-      if constexpr (sizeof(T) < 4) run(Multiply{}, t);
-      else run(Multiply{}, std::make_unsigned_t<T>{});
-    } else run(Multiply{}, t);
+    else if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) wrap_in(std::make_unsigned_t<T>{});
+    else wrap_in(t);
   });
 }
 }  // namespace bora::kernels
