@@ -8,16 +8,17 @@
 #include "loop.h"
 
 using namespace bora::transport;
+using bora::CollectiveKind;
 int main(int argc, char** argv) {
   Asked asked(argc, argv);
   auto context = join(config_from_environment());
   Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
-  const std::map<std::string, Op> ops{{"all_reduce", Op::all_reduce},
-                                      {"reduce_scatter", Op::reduce_scatter},
-                                      {"all_gather", Op::all_gather},
-                                      {"broadcast", Op::broadcast},
-                                      {"all_to_all", Op::all_to_all}};
+  const std::map<std::string, CollectiveKind> ops{{"all_reduce", CollectiveKind::all_reduce},
+                                                  {"reduce_scatter", CollectiveKind::reduce_scatter},
+                                                  {"all_gather", CollectiveKind::all_gather},
+                                                  {"broadcast", CollectiveKind::broadcast},
+                                                  {"all_to_all", CollectiveKind::all_to_all}};
   for (auto& name : asked.ops) {
     auto dot = name.find('.');
     auto kind = name.substr(std::min(dot, name.size()));

@@ -11,12 +11,13 @@
 #include "loop.h"
 
 using namespace bora::transport;
+using bora::CollectiveCall, bora::CollectiveKind;
 int main(int argc, char** argv) {
   auto context = join(config_from_environment());
   Group all{.ranks = std::vector<int>(static_cast<std::size_t>(context->size())), .name = "all"};
   std::iota(all.ranks.begin(), all.ranks.end(), 0);
   constexpr std::size_t most = 8;
-  std::vector<Collective> list;
+  std::vector<CollectiveCall> list;
   std::int64_t longest = 1;
   for (int i = 1; i < argc; ++i) {
     char name[32];
@@ -28,11 +29,12 @@ int main(int argc, char** argv) {
     for (int r = 0; r < context->size(); ++r)
       parts.push_back(count * (r + 1) / context->size() - count * r / context->size());
     for (long k = 0; k < times; ++k)
-      list.push_back(op == "all_reduce"
-                         ? Collective{.op = Op::all_reduce, .dtype = bora::Dtype::f32, .send_counts = {count}}
-                         : Collective{.op = op == "all_gather" ? Op::all_gather : Op::reduce_scatter,
-                                      .dtype = bora::Dtype::f32,
-                                      .recv_counts = parts});
+      list.push_back(
+          op == "all_reduce"
+              ? CollectiveCall{.kind = CollectiveKind::all_reduce, .dtype = bora::Dtype::f32, .send_counts = {count}}
+              : CollectiveCall{.kind = op == "all_gather" ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter,
+                               .dtype = bora::Dtype::f32,
+                               .recv_counts = parts});
     longest = std::max<std::int64_t>(longest, count);
   }
   std::vector<std::vector<float>> in(most, std::vector<float>(static_cast<std::size_t>(longest), 1.0F)), out = in;

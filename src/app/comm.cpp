@@ -11,8 +11,8 @@
 namespace bora::app {
 namespace {
 using transport::Measured;
-using transport::Op;
-const Op ops[] = {Op::all_reduce, Op::reduce_scatter, Op::all_gather, Op::broadcast, Op::all_to_all, Op::permute};
+const CollectiveKind ops[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
+                              CollectiveKind::broadcast,  CollectiveKind::all_to_all,     CollectiveKind::permute};
 const char* colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#444444"};
 
 std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
@@ -24,7 +24,7 @@ std::string json(const std::vector<Measured>& all, int ranks, double link) {
   std::ostringstream o;
   o << "{\"ranks\": " << ranks << ", \"link_bytes_per_second\": " << link << ", \"collectives\": [";
   for (std::size_t i = 0; i < all.size(); ++i)
-    o << (i ? ",\n" : "\n") << "  {\"op\": \"" << word(all[i].op) << "\", \"bytes\": " << all[i].bytes
+    o << (i ? ",\n" : "\n") << "  {\"op\": \"" << word(all[i].kind) << "\", \"bytes\": " << all[i].bytes
       << ", \"seconds\": " << all[i].seconds << ", \"bus_bytes_per_second\": " << all[i].bus_bandwidth << "}";
   o << "\n]}\n";
   return o.str();
@@ -71,7 +71,7 @@ std::string svg(const std::vector<Measured>& all, double link) {
   for (std::size_t k = 0; k < std::size(ops); ++k) {
     o << "<polyline fill=\"none\" stroke=\"" << colours[k] << "\" stroke-width=\"1.5\" points=\"";
     for (auto& m : all)
-      if (m.op == ops[k]) o << x(static_cast<double>(m.bytes)) << ',' << y(m.bus_bandwidth) << ' ';
+      if (m.kind == ops[k]) o << x(static_cast<double>(m.bytes)) << ',' << y(m.bus_bandwidth) << ' ';
     o << "\"/>\n";
     text(at, 20, "start", colours[k], std::string(word(ops[k])));
     at += (width - left - right) / static_cast<double>(std::size(ops));
@@ -114,7 +114,7 @@ int comm(const Arguments& a) {
   bool first = context->rank() == 0;
   // Every rank sends to the next one: the rate of a link. Between ranks that share a host the link is memory, and a
   // share of the link has no meaning.
-  auto link = transport::measure(*context, all, Op::permute, {sizes.back()}).front().bus_bandwidth;
+  auto link = transport::measure(*context, all, CollectiveKind::permute, {sizes.back()}).front().bus_bandwidth;
   auto together = context->exchange(std::to_string(context->ranks_on_host()), "comm: ranks on each host");
   bool apart = std::all_of(together.begin(), together.end(), [](auto& ranks) { return ranks == "1"; });
   if (first)

@@ -31,7 +31,7 @@ std::string check_sockets() {
       auto context = transport::join({.rank = r, .size = 2, .root = root, .join_timeout_s = 5, .job = "doctor"});
       float one = 1, sum = 0;
       context->run({{0, 1}, "doctor"},
-                   {.op = transport::Op::all_reduce, .dtype = f32, .in = &one, .out = &sum, .send_counts = {1}});
+                   {.kind = CollectiveKind::all_reduce, .dtype = f32, .in = &one, .out = &sum, .send_counts = {1}});
       if (sum != 2) problems[r] = "the sum of two ones is " + std::to_string(sum);
       context->leave();
     } catch (const std::exception& e) { problems[r] = e.what(); }

@@ -47,12 +47,15 @@ std::uint64_t hash_text(const std::string& s) {  // FNV-1a: the same on every ra
 /// A collective being set up: its primitive sets kind and counts, and may move memory to scratch.
 struct Start {
   Communicator& communicator;
+  MeshAxes axes;
   CollectiveCall call;
   const InputView& in;
   const OutputView& out;
   std::byte* scratch;
   std::size_t size;  // of an element, bytes
-  StartedCollective now() { return {communicator.start(call)}; }
+  StartedCollective now(std::function<void()> finish = {}) {
+    return {communicator.start(axes, call), std::move(finish)};
+  }
 };
 
 void run_collective(const Primitive& p, Inputs in, Outputs out) {
@@ -63,24 +66,17 @@ void run_collective(const Primitive& p, Inputs in, Outputs out) {
   start_collective(p, collective_words(p, ti[0].dtype), in, out, scratch.get()).wait();
 }
 
-/// The reduction, as quoted in errors when ranks disagree.
-struct Kind {
-  Reduction value;
-  operator std::string_view() const { return word(value); }
-  bool operator==(const Kind&) const = default;
-  friend std::ostream& operator<<(std::ostream& o, const Kind& k) { return o << std::string_view(k); }
-};
 struct AllReduce {
   MeshAxes axes;
-  Kind kind;
+  Reduction kind;
   Shape of;
   static constexpr std::string_view name = "all_reduce";
   static constexpr bool collective = true;
   Type infer(const Types& in) const { return in[0]; }
   void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {
-    check<TraceError>(kind.value == Reduction::sum, "pmax and pmin cannot be differentiated");
-    return all_reduce(v.ct[0], axes, kind.value, of);
+    check<TraceError>(kind == Reduction::sum, "pmax and pmin cannot be differentiated");
+    return all_reduce(v.ct[0], axes, kind, of);
   }
   AllReduce lift(std::int64_t) const { return *this; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
@@ -88,19 +84,19 @@ struct AllReduce {
     auto rest = axes;
     rest.remove(AxisName(b.axis_name));
     Array y = in[0].value;
-    if (in[0].axis < 0) y = kind.value == Reduction::sum ? y * b.size : y;
+    if (in[0].axis < 0) y = kind == Reduction::sum ? y * b.size : y;
     else
-      y = kind.value == Reduction::sum   ? sum(y, in[0].axis)
-          : kind.value == Reduction::max ? amax(y, in[0].axis)
-                                         : amin(y, in[0].axis);
-    return {{rest.empty() ? y : all_reduce(y, rest, kind.value, of), -1}};
+      y = kind == Reduction::sum   ? sum(y, in[0].axis)
+          : kind == Reduction::max ? amax(y, in[0].axis)
+                                   : amin(y, in[0].axis);
+    return {{rest.empty() ? y : all_reduce(y, rest, kind, of), -1}};
   }
   std::optional<CollectiveParams> params() const {
-    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = axes, .reduce = kind.value, .of = of};
+    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = axes, .reduce = kind, .of = of};
   }
   StartedCollective start(Start s) const {
     s.call.kind = CollectiveKind::all_reduce;
-    s.call.reduce = kind.value;
+    s.call.reduce = kind;
     s.call.send_counts = {s.in.type.size()};
     return s.now();
   }
@@ -129,9 +125,7 @@ struct AllGather {
     return CollectiveParams{.kind = CollectiveKind::all_gather, .axes = axes, .dim = dim, .sizes = sizes, .of = of};
   }
   bool unpacks_result(const Types& out) const { return !leads(out[0].shape, dim); }
-  std::size_t scratch_bytes(const Types&, const Types& out) const {
-    return unpacks_result(out) ? out[0].nbytes() : 0;
-  }
+  std::size_t scratch_bytes(const Types&, const Types& out) const { return unpacks_result(out) ? out[0].nbytes() : 0; }
   StartedCollective start(Start s) const {
     auto& shape = s.out.type.shape;
     auto v = around(shape, dim);
@@ -139,10 +133,9 @@ struct AllGather {
     s.call.recv_counts = times(sizes, v.outer * v.inner);
     if (leads(shape, dim)) return s.now();
     s.call.out = s.scratch;
-    return {s.communicator.start(s.call),
-            [shape, dim = dim, sizes = sizes, result = s.out.data, packed = s.scratch, size = s.size] {
-              move_parts(result, shape, dim, sizes, packed, size, false);
-            }};
+    return s.now([shape, dim = dim, sizes = sizes, result = s.out.data, packed = s.scratch, size = s.size] {
+      move_parts(result, shape, dim, sizes, packed, size, false);
+    });
   }
 };
 struct ReduceScatter {
@@ -170,8 +163,7 @@ struct ReduceScatter {
     return {{with_dim(y, dim, b.size, y.shape(dim) / b.size), dim}};
   }
   std::optional<CollectiveParams> params() const {
-    return CollectiveParams{
-        .kind = CollectiveKind::reduce_scatter, .axes = axes, .dim = dim, .sizes = sizes, .of = of};
+    return CollectiveParams{.kind = CollectiveKind::reduce_scatter, .axes = axes, .dim = dim, .sizes = sizes, .of = of};
   }
   bool packs_operand(const Types& in) const { return !leads(in[0].shape, dim); }
   std::size_t scratch_bytes(const Types& in, const Types&) const { return packs_operand(in) ? in[0].nbytes() : 0; }
@@ -233,12 +225,18 @@ struct AllToAll {
     s.call.kind = CollectiveKind::all_to_all;
     s.call.send_counts = times(split_sizes, sv.outer * sv.inner);
     s.call.recv_counts = times(parts, cv.outer * cv.inner);
+    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the
+    // receiver's.
+    auto n = s.call.send_counts[0];
+    auto same = [n](const Dims& counts) {
+      return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; });
+    };
+    s.call.uniform = n > 0 && same(s.call.send_counts) && same(s.call.recv_counts);
     s.call.in = s.scratch;
     s.call.out = incoming;
-    return {s.communicator.start(s.call),
-            [shape, dim = concat_dim, parts, result = s.out.data, incoming, size = s.size] {
-              move_parts(result, shape, dim, parts, incoming, size, false);
-            }};
+    return s.now([shape, dim = concat_dim, parts, result = s.out.data, incoming, size = s.size] {
+      move_parts(result, shape, dim, parts, incoming, size, false);
+    });
   }
 };
 struct Permute {
@@ -347,11 +345,8 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
   check<ShardError>(c != nullptr, p.name(),
                     ": no mesh is active; collectives run inside of shard_map on a mesh, or under vmap(axis_name)");
   Start s{.communicator = *c,
-          .call = {.kind = CollectiveKind::all_reduce,
-                   .dtype = in[0].type.dtype,
-                   .axes = p.named_axes(),
-                   .in = in[0].data,
-                   .out = out[0].data},
+          .axes = p.named_axes(),
+          .call = {.dtype = in[0].type.dtype, .in = in[0].data, .out = out[0].data},
           .in = in[0],
           .out = out[0],
           .scratch = static_cast<std::byte*>(scratch),
@@ -365,7 +360,7 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
 }
 
 Array all_reduce(const Array& x, const MeshAxes& a, Reduction kind, const Shape& of) {
-  return call_one(AllReduce{a, {kind}, of}, {x});
+  return call_one(AllReduce{a, kind, of}, {x});
 }
 Array all_gather(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) {
   return call_one(AllGather{a, dim, sizes, of}, {x});
@@ -385,4 +380,3 @@ Array block_start(std::int64_t n, const MeshAxes& axes, const MeshAxes& within, 
   return call_one(BlockStart{n, axes, within, next}, {});
 }
 }  // namespace bora::ops
-

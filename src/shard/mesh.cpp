@@ -18,36 +18,16 @@ class OverTransport final : public Communicator {
  public:
   OverTransport(transport::ContextPtr c, const MeshShape& m)
       : context_(std::move(c)), mesh_(m), rank_(context_->rank()) {}
-  std::shared_ptr<Handle> start(const CollectiveCall& c) override {
+  std::shared_ptr<Handle> start(const MeshAxes& axes, const CollectiveCall& c) override {
     only_one_thread(c);
-    transport::Collective t;
-    t.op = c.kind;
-    t.reduce = c.reduce;
-    t.dtype = c.dtype;
-    t.in = c.in;
-    t.out = c.out;
-    t.send_counts = c.send_counts;
-    t.recv_counts = c.recv_counts;
-    // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the
-    // receiver's.
-    if (t.op == transport::Op::all_to_all && !t.send_counts.empty()) {
-      auto n = t.send_counts[0];
-      auto same = [n](const std::vector<std::int64_t>& counts) {
-        return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; });
-      };
-      t.uniform = n > 0 && same(t.send_counts) && same(t.recv_counts);
-    }
-    t.source = c.source;
-    t.target = c.target;
-    t.fingerprint = c.fingerprint;
-    t.describe = c.describe;
-    if (auto origin = About::now()) {
-      t.fingerprint = (t.fingerprint ^ origin->hash()) * 1099511628211ull;
-      t.describe = [words = c.describe, origin] {
-        return (words ? words() : std::string()) + " from " + origin->text();
-      };
-    }
-    return std::make_shared<Started>(context_->start(group(c.axes), t));
+    auto origin = About::now();
+    if (!origin) return std::make_shared<Started>(context_->start(group(axes), c));
+    auto call = c;
+    call.fingerprint = (c.fingerprint ^ origin->hash()) * 1099511628211ull;
+    call.describe = [words = c.describe, origin] {
+      return (words ? words() : std::string()) + " from " + origin->text();
+    };
+    return std::make_shared<Started>(context_->start(group(axes), call));
   }
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override {
     return context_->exchange(mine, what);

@@ -18,13 +18,12 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
                            [&](const void* in, std::int64_t n, void* out, const std::vector<std::int64_t>& counts) {
                              CollectiveCall call{.kind = CollectiveKind::all_gather,
                                                  .dtype = u8,
-                                                 .axes = all,
                                                  .in = in,
                                                  .out = out,
                                                  .send_counts = {n},
                                                  .recv_counts = counts};
                              call.describe = [] { return std::string("all_gather of parameters for the digest"); };
-                             here().communicator->start(call)->wait();
+                             here().communicator->start(all, call)->wait();
                            });
 }
 

@@ -37,7 +37,7 @@ class Meeting {
         rank.meeting.finish(rank.rank, which);
       }
     };
-    std::shared_ptr<Handle> start(const CollectiveCall& c) override {
+    std::shared_ptr<Handle> start(const MeshAxes&, const CollectiveCall& c) override {
       log.push_back("start " + std::to_string(started) + " " + c.describe());
       meeting.publish(rank, c);
       return std::make_shared<Pending>(*this, started++);

@@ -92,7 +92,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
     auto engine = std::make_shared<Engine>(EngineOptions{.rank = 0, .size = kRanks},
                                            std::make_unique<Scripted>(std::move(items)));
     auto w = engine->start({.ranks = {0, 1, 2}},
-                           {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {1024}});
+                           {.kind = bora::CollectiveKind::all_reduce,
+                            .in = in.data(),
+                            .out = out.data(),
+                            .send_counts = {1024}});
     for (std::size_t k = 0; k < count + 2 && !w->test(); ++k) {}
     engine->abort("the input is over");
     w.reset();

@@ -39,19 +39,27 @@ INSTANTIATE_TEST_SUITE_P(Hosts, Algorithms,
 const std::vector<std::int64_t> kSizes = {0, 17, 70001};
 
 TEST_P(Algorithms, AllReduceHasTheSameBits) {
-  for (auto a : algorithms_for(Op::all_reduce, true))
-    job("all_reduce=" + std::string(algorithm_name(a)), [&](Context& c, const Group& g) {
+  for (auto* a : algorithms_for(CollectiveKind::all_reduce, true))
+    job("all_reduce=" + std::string(a->name), [&](Context& c, const Group& g) {
       for (std::int64_t n : {0, 17, 70001, 600001})  // the last one needs credits
-        for (auto [d, r] : {std::pair{f32, Reduce::sum}, {bf16, Reduce::mean}, {bf16, Reduce::sum}, {i32, Reduce::sum},
-                            {f64, Reduce::mean}, {u8, Reduce::max}})
+        for (auto [d, r] : {std::pair{f32, Reduction::sum},
+                            {bf16, Reduction::mean},
+                            {bf16, Reduction::sum},
+                            {i32, Reduction::sum},
+                            {f64, Reduction::mean},
+                            {u8, Reduction::max}})
           for (bool in_place : {false, true}) {
             if (n > 70001 && (d != f32 || !in_place)) continue;
             auto expected = reduced(r, d, c.size(), n, 1), in = made(d, c.rank(), n, 1);
             Bytes out(in_place ? 0 : in.size());
-            c.run(g, {.op = Op::all_reduce, .reduce = r, .dtype = d, .in = in.data(),
-                      .out = in_place ? in.data() : out.data(), .send_counts = {n}});
+            c.run(g, {.kind = CollectiveKind::all_reduce,
+                      .reduce = r,
+                      .dtype = d,
+                      .in = in.data(),
+                      .out = in_place ? in.data() : out.data(),
+                      .send_counts = {n}});
             EXPECT_TRUE((in_place ? in : out) == expected)
-                << algorithm_name(a) << " " << d << " n=" << n << " in place " << in_place << " rank " << c.rank();
+                << a->name << " " << d << " n=" << n << " in place " << in_place << " rank " << c.rank();
           }
     });
 }
@@ -73,32 +81,46 @@ TEST_P(Algorithms, SumsThatTravelAsBf16) {
           }
           for (auto& v : parts) p.push_back(reinterpret_cast<const std::byte*>(v.data()));
           std::vector<bfloat16> sum(at(n));
-          reduce_in_order(Reduce::sum, bf16, p, reinterpret_cast<std::byte*>(sum.data()), at(n));
+          reduce_in_order(Reduction::sum, bf16, p, reinterpret_cast<std::byte*>(sum.data()), at(n));
           std::vector<float> expected(sum.begin(), sum.end());
-          c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = out.data(), .send_counts = {n}, .wire = bf16});
+          c.run(g, {.kind = CollectiveKind::all_reduce,
+                    .in = mine.data(),
+                    .out = out.data(),
+                    .send_counts = {n},
+                    .wire = bf16});
           EXPECT_EQ(out, expected) << a;
           Counts counts(at(c.size()), n / c.size());
           auto begin = counts[0] * c.rank();
           std::vector<float> piece(at(counts[0]));
           auto whole = mine;
-          c.run(
-              g,
-              {.op = Op::reduce_scatter, .in = whole.data(), .out = piece.data(), .recv_counts = counts, .wire = bf16});
+          c.run(g, {.kind = CollectiveKind::reduce_scatter,
+                    .in = whole.data(),
+                    .out = piece.data(),
+                    .recv_counts = counts,
+                    .wire = bf16});
           EXPECT_EQ(piece, std::vector<float>(expected.begin() + begin, expected.begin() + begin + counts[0])) << a;
-          c.run(g, {.op = Op::all_reduce, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16});
+          c.run(g, {.kind = CollectiveKind::all_reduce,
+                    .in = mine.data(),
+                    .out = mine.data(),
+                    .send_counts = {n},
+                    .wire = bf16});
           EXPECT_EQ(mine, expected) << a << " in place";
           if (a == std::string("two_shot")) { EXPECT_LT(c.traffic().bytes_sent, 3u * 2 * 2 * at(n)); }
-          EXPECT_THROW(
-              c.run(g, {.op = Op::broadcast, .in = mine.data(), .out = mine.data(), .send_counts = {n}, .wire = bf16}),
-              DtypeError);
+          EXPECT_THROW(c.run(g, {.kind = CollectiveKind::broadcast,
+                                 .in = mine.data(),
+                                 .out = mine.data(),
+                                 .send_counts = {n},
+                                 .wire = bf16}),
+                       DtypeError);
         });
 }
 TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
   for (auto a : {"direct", "chain", "ring", "bruck", "hierarchical", "binomial"}) {
     std::string list;
-    for (auto op : {Op::all_gather, Op::reduce_scatter, Op::gather, Op::scatter})
-      for (auto k : algorithms_for(op, true))
-        if (algorithm_name(k) == a) list += (list.empty() ? "" : ",") + std::string(word(op)) + "=" + a;
+    for (auto op :
+         {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::gather, CollectiveKind::scatter})
+      for (auto* k : algorithms_for(op, true))
+        if (k->name == a) list += (list.empty() ? "" : ",") + std::string(word(op)) + "=" + a;
     job(list, [&](Context& c, const Group& g) {
       int P = c.size(), root = P / 2, salt = 0;
       for (std::int64_t scale : {0, 17, 4097, 400001})
@@ -116,44 +138,58 @@ TEST_P(Algorithms, ScatterAndGatherHaveTheSameBits) {
             auto b = made(d, p, counts[at(p)], salt);
             all.insert(all.end(), b.begin(), b.end());
           }
-          c.run(g, {.op = Op::all_gather, .dtype = d, .in = in.data(), .out = out.data(), .recv_counts = counts});
+          c.run(g, {.kind = CollectiveKind::all_gather,
+                    .dtype = d,
+                    .in = in.data(),
+                    .out = out.data(),
+                    .recv_counts = counts});
           EXPECT_TRUE(out == all) << a << " " << d << " all_gather " << scale;
           auto whole = made(d, c.rank(), total, salt);
-          c.run(g,
-                {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
-          EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d))
+          c.run(g, {.kind = CollectiveKind::reduce_scatter,
+                    .dtype = d,
+                    .in = whole.data(),
+                    .out = piece.data(),
+                    .recv_counts = counts});
+          EXPECT_TRUE(piece == part(reduced(Reduction::sum, d, P, total, salt), begin, mine, d))
               << a << " " << d << " reduce_scatter " << scale;
           bool is_root = c.rank() == root;
           Bytes gathered(is_root ? all.size() : 0);
-          c.run(g, {.op = Op::gather,
+          c.run(g, {.kind = CollectiveKind::gather,
                     .dtype = d,
                     .in = in.data(),
                     .out = gathered.data(),
                     .recv_counts = counts,
                     .root = root});
           EXPECT_TRUE(!is_root || gathered == all) << a << " " << d << " gather " << scale;
-          c.run(g, {.op = Op::scatter, .dtype = d, .in = is_root ? all.data() : nullptr, .out = got.data(),
-                    .recv_counts = counts, .root = root});
+          c.run(g, {.kind = CollectiveKind::scatter,
+                    .dtype = d,
+                    .in = is_root ? all.data() : nullptr,
+                    .out = got.data(),
+                    .recv_counts = counts,
+                    .root = root});
           EXPECT_TRUE(got == in) << a << " " << d << " scatter " << scale;
         }
     });
   }
 }
 TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
-  for (auto a : algorithms_for(Op::broadcast, true))
-    job((a == Algorithm::hierarchical ? "all_to_all=hierarchical,broadcast=" : "all_to_all=bruck,broadcast=") +
-            std::string(algorithm_name(a)),
+  for (auto* a : algorithms_for(CollectiveKind::broadcast, true))
+    job((a->name == "hierarchical" ? "all_to_all=hierarchical,broadcast=" : "all_to_all=bruck,broadcast=") +
+            std::string(a->name),
         [&](Context& c, const Group& g) {
           for (auto n : kSizes) {
             for (int root : {0, c.size() - 2}) {
               auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
-              c.run(g,
-                    {.op = Op::broadcast, .in = buffer.data(), .out = buffer.data(), .send_counts = {n}, .root = root});
-              EXPECT_TRUE(buffer == expected) << algorithm_name(a) << " " << n << " from " << root;
+              c.run(g, {.kind = CollectiveKind::broadcast,
+                        .in = buffer.data(),
+                        .out = buffer.data(),
+                        .send_counts = {n},
+                        .root = root});
+              EXPECT_TRUE(buffer == expected) << a->name << " " << n << " from " << root;
             }
             Counts parts(at(c.size()), n);
             for (bool in_place : {false, true}) {
-              if (in_place && a == Algorithm::hierarchical) continue;  // only Bruck's can
+              if (in_place && a->name == "hierarchical") continue;  // only Bruck's can
               auto in = made(i32, c.rank(), n * c.size(), 7);
               Bytes out(in.size()), expected;
               for (int p = 0; p < c.size(); ++p) {
@@ -161,7 +197,7 @@ TEST_P(Algorithms, BroadcastAndAllToAllBringTheSame) {
                 expected.insert(expected.end(), b.begin(), b.end());
               }
               auto& to = in_place ? in : out;
-              c.run(g, {.op = Op::all_to_all,
+              c.run(g, {.kind = CollectiveKind::all_to_all,
                         .dtype = i32,
                         .in = in.data(),
                         .out = to.data(),
@@ -181,26 +217,32 @@ TEST(AlgorithmsOfManyRanks, GiveTheSameBits) {
     for (std::int64_t n : {5, 290000}) {
       auto in = made(bf16, c.rank(), n, 1);
       Bytes out(in.size());
-      c.run(g, {.op = Op::all_reduce, .dtype = bf16, .in = in.data(), .out = out.data(), .send_counts = {n}});
-      if (c.rank() % 9 == 0) { EXPECT_TRUE(out == reduced(Reduce::sum, bf16, P, n, 1)) << "all_reduce " << n; }
+      c.run(
+          g,
+          {.kind = CollectiveKind::all_reduce, .dtype = bf16, .in = in.data(), .out = out.data(), .send_counts = {n}});
+      if (c.rank() % 9 == 0) { EXPECT_TRUE(out == reduced(Reduction::sum, bf16, P, n, 1)) << "all_reduce " << n; }
       auto root = made(f32, 7, n, 2), got = c.rank() == 7 ? root : Bytes(root.size());
-      c.run(g, {.op = Op::broadcast, .in = got.data(), .out = got.data(), .send_counts = {n}, .root = 7});
+      c.run(g, {.kind = CollectiveKind::broadcast, .in = got.data(), .out = got.data(), .send_counts = {n}, .root = 7});
       EXPECT_TRUE(got == root) << "broadcast " << n;
       Counts counts(at(P), n / 5);
       auto mine = made(i32, c.rank(), n / 5, 3);
       Bytes all(mine.size() * P), piece(mine.size());
-      c.run(g, {.op = Op::all_gather, .dtype = i32, .in = mine.data(), .out = all.data(), .recv_counts = counts});
+      c.run(g, {.kind = CollectiveKind::all_gather,
+                .dtype = i32,
+                .in = mine.data(),
+                .out = all.data(),
+                .recv_counts = counts});
       for (int p = 0; p < P; p += 7)
         EXPECT_TRUE(part(all, p * (n / 5), n / 5, i32) == made(i32, p, n / 5, 3)) << "all_gather " << n;
-      c.run(g, {.op = Op::scatter,
+      c.run(g, {.kind = CollectiveKind::scatter,
                 .dtype = i32,
                 .in = c.rank() == 2 ? all.data() : nullptr,
                 .out = piece.data(),
                 .recv_counts = counts,
                 .root = 2});
       EXPECT_TRUE(piece == mine) << "scatter " << n;
-      c.run(g, {.op = Op::reduce_scatter,
-                .reduce = Reduce::max,
+      c.run(g, {.kind = CollectiveKind::reduce_scatter,
+                .reduce = Reduction::max,
                 .dtype = i32,
                 .in = all.data(),
                 .out = piece.data(),
@@ -211,16 +253,36 @@ TEST(AlgorithmsOfManyRanks, GiveTheSameBits) {
 }
 TEST(AlgorithmChoice, NamesAreChecked) {
   EXPECT_EQ(read_algorithms("all_reduce=chain,broadcast=double_tree"),
-            (std::vector<std::pair<Op, Algorithm>>{{Op::all_reduce, Algorithm::chain},
-                                                   {Op::broadcast, Algorithm::double_tree}}));
+            (std::vector{&algorithm(CollectiveKind::all_reduce, "chain"),
+                         &algorithm(CollectiveKind::broadcast, "double_tree")}));
   EXPECT_THROW(read_algorithms("all_reduce=ring"), ConfigError);
   EXPECT_THROW(read_algorithms("all_reduce"), ConfigError);
   EXPECT_THROW(read_algorithms("sum=chain"), ConfigError);
-  Tuning t{.costs = Costs{.gamma = 3e-10}, .forced = {{Op::broadcast, Algorithm::chain}}};
+  Tuning t{.costs = Costs{.gamma = 3e-10}, .forced = {&algorithm(CollectiveKind::broadcast, "chain")}};
   auto again = read_tuning(t.bytes());
   EXPECT_EQ(again.costs->gamma, 3e-10);
   EXPECT_EQ(again.forced, t.forced);
   EXPECT_THROW(read_tuning("x"), TransportError);
+  auto other_build = t.bytes();
+  other_build.back() = 'm';
+  EXPECT_THROW(read_tuning(other_build), TransportError);
+}
+TEST(AlgorithmChoice, EveryCollectiveHasATable) {
+  for (int k = 0; k <= static_cast<int>(CollectiveKind::barrier); ++k) {
+    auto kind = static_cast<CollectiveKind>(k);
+    auto rows = algorithm_table(kind).rows;
+    EXPECT_FALSE(rows[0].traits.by_host || rows[0].traits.equal_parts) << word(kind);
+    for (auto& a : rows) EXPECT_EQ(&algorithm(kind, a.name), &a);
+    // Names that the table does not have throw.
+    for (int n : {1, 2, 8, 16, 33, 64})
+      for (int per_host : {1, 4, n})
+        for (std::int64_t bytes = 1; bytes < std::int64_t{1} << 31; bytes *= 2) {
+          std::vector<int> all(at(n)), hosts;
+          std::iota(all.begin(), all.end(), 0);
+          for (int r : all) hosts.push_back(r / per_host);
+          EXPECT_EQ(choose_algorithm(kind, bytes, true, layout_of(all, hosts)).kind, kind);
+        }
+  }
 }
 /// The model's numbers match the schedules.
 TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
@@ -232,24 +294,25 @@ TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
     auto layout = layout_of(all, host_of);
     std::int64_t part = 96, count = part * ranks;
     for (auto op :
-         {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast, Op::gather, Op::scatter, Op::all_to_all})
-      for (auto a : algorithms_for(op, !layout.blocks.empty(), true)) {
+         {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+          CollectiveKind::broadcast, CollectiveKind::gather, CollectiveKind::scatter, CollectiveKind::all_to_all})
+      for (auto* a : algorithms_for(op, !layout.blocks.empty(), true)) {
         std::vector<Schedule> schedules;
         for (int r = 0; r < ranks; ++r) {
-          Problem p{.op = op, .rank = r, .size = ranks, .blocks = layout.blocks};
+          CollectiveCall p{.kind = op};
           p.recv_counts.assign(at(ranks), part);
-          p.send_counts = op == Op::all_to_all ? p.recv_counts : Counts{count};
-          schedules.push_back(make_schedule(p, a));
+          p.send_counts = op == CollectiveKind::all_to_all ? p.recv_counts : Counts{count};
+          schedules.push_back(make_schedule(*a, p, layout, r));
         }
         auto s = simulate(schedules, std::vector<Counts>(at(ranks), Counts(at(count), 1)), Counts(at(ranks), count));
-        auto e = estimate({op, count, true}, layout, a, kMaxChunkBytes);
-        auto what = std::string(word(op)) + " " + std::string(algorithm_name(a)) + " of " + std::to_string(ranks) +
-                    " on " + std::to_string(hosts);
+        auto e = estimate(*a, count, layout, kMaxChunkBytes);
+        auto what = std::string(word(op)) + " " + std::string(a->name) + " of " + std::to_string(ranks) + " on " +
+                    std::to_string(hosts);
         // Trees of numbers that are no power of two are a little lower, and rings begin while the tree before them is
         // still running.
-        auto lower = a == Algorithm::scatter_gather                                ? 6
-                     : a == Algorithm::hierarchical || a == Algorithm::double_tree ? 2
-                                                                                   : a == Algorithm::binomial;
+        auto lower = a->name == "scatter_gather"                             ? 6
+                     : a->name == "hierarchical" || a->name == "double_tree" ? 2
+                                                                             : a->name == "binomial";
         EXPECT_LE(std::abs(e.here.hops + e.wire.hops - s.hops), lower) << what;
         std::vector<double> moved(at(2 * ranks), 0), crossed(at(2 * hosts), 0);  // sent, then received
         for (auto& [pair, n] : s.between) {
@@ -261,7 +324,7 @@ TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
         }
         auto most = *std::max_element(moved.begin(), moved.end()),
              wire = *std::max_element(crossed.begin(), crossed.end());
-        bool tree = a == Algorithm::double_tree || a == Algorithm::binomial;
+        bool tree = a->name == "double_tree" || a->name == "binomial";
         if (hosts == 1) {
           EXPECT_LE(e.here.bytes, 1.6 * most) << what;
           EXPECT_GE(e.here.bytes, 0.6 * most) << what;
@@ -275,25 +338,27 @@ TEST(AlgorithmModel, CountsWhatTheSchedulesDo) {
 TEST(AlgorithmModel, ChoosesByLatencyAndBandwidth) {
   auto flat = [](int n) { return Layout{.size = n, .hosts = n}; };
   Tuning slow{.costs = Costs{.wire = {250e-6, 8e-6, 8.5e-9}}};  // 1 Gbit/s
-  auto all_reduce = [&](std::int64_t bytes, int n) { return choose_algorithm({Op::all_reduce, bytes}, flat(n), slow); };
-  EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
-  EXPECT_EQ(all_reduce(64 << 10, 4), Algorithm::two_shot);
-  EXPECT_EQ(all_reduce(16 << 20, 4), Algorithm::two_shot);
-  EXPECT_EQ(all_reduce(4 << 10, 2), Algorithm::one_shot);
-  EXPECT_EQ(all_reduce(1 << 20, 2), Algorithm::two_shot);  // the same bytes, but sums overlap them
-  EXPECT_EQ(all_reduce(64, 64), Algorithm::one_shot);
-  EXPECT_EQ(all_reduce(64 << 20, 64), Algorithm::chain);
+  auto all_reduce = [&](std::int64_t bytes, int n) {
+    return choose_algorithm(CollectiveKind::all_reduce, bytes, false, flat(n), slow).name;
+  };
+  EXPECT_EQ(all_reduce(4 << 10, 4), "one_shot");
+  EXPECT_EQ(all_reduce(64 << 10, 4), "two_shot");
+  EXPECT_EQ(all_reduce(16 << 20, 4), "two_shot");
+  EXPECT_EQ(all_reduce(4 << 10, 2), "one_shot");
+  EXPECT_EQ(all_reduce(1 << 20, 2), "two_shot");  // the same bytes, but sums overlap them
+  EXPECT_EQ(all_reduce(64, 64), "one_shot");
+  EXPECT_EQ(all_reduce(64 << 20, 64), "chain");
   auto hosts = layout_of({0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 1, 1, 1, 1});
-  EXPECT_EQ(choose_algorithm({Op::all_reduce, 16 << 20}, hosts, slow), Algorithm::hierarchical);
-  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts, slow), Algorithm::hierarchical);
-  EXPECT_EQ(choose_algorithm({Op::all_gather, 16 << 20}, hosts), Algorithm::hierarchical);
+  EXPECT_EQ(choose_algorithm(CollectiveKind::all_reduce, 16 << 20, false, hosts, slow).name, "hierarchical");
+  EXPECT_EQ(choose_algorithm(CollectiveKind::all_gather, 16 << 20, false, hosts, slow).name, "hierarchical");
+  EXPECT_EQ(choose_algorithm(CollectiveKind::all_gather, 16 << 20, false, hosts).name, "hierarchical");
   EXPECT_EQ(chunk_limit(flat(4), slow), 128 << 10);
   EXPECT_EQ(chunk_limit(flat(4), {.costs = Costs{}}), 256 << 10);
   EXPECT_EQ(chunk_limit({.size = 4}, slow), 256 << 10);
   // A forced algorithm is used where it can be.
-  slow.forced = {{Op::all_reduce, Algorithm::hierarchical}};
-  EXPECT_EQ(all_reduce(4 << 10, 4), Algorithm::one_shot);
-  EXPECT_EQ(choose_algorithm({Op::all_reduce, 4}, hosts, slow), Algorithm::hierarchical);
+  slow.forced = {&algorithm(CollectiveKind::all_reduce, "hierarchical")};
+  EXPECT_EQ(all_reduce(4 << 10, 4), "one_shot");
+  EXPECT_EQ(choose_algorithm(CollectiveKind::all_reduce, 4, false, hosts, slow).name, "hierarchical");
 }
 TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
   auto folder = std::filesystem::temp_directory_path() / ("bora-links-" + std::to_string(getpid()));
@@ -312,7 +377,8 @@ TEST(LinkCosts, AreMeasuredOnceAgreedAndKept) {
           if (tuning.costs) found[at(c.rank())] = *tuning.costs;
           EXPECT_EQ(c.traffic().collectives, 0u);
           std::int32_t one = 1, sum = 0;
-          c.run(everybody(4), {.op = Op::all_reduce, .dtype = i32, .in = &one, .out = &sum, .send_counts = {1}});
+          c.run(everybody(4),
+                {.kind = CollectiveKind::all_reduce, .dtype = i32, .in = &one, .out = &sum, .send_counts = {1}});
           EXPECT_EQ(sum, 4);
         },
         [&](Config& c) { c.host_id = two_hosts && c.rank < 2 ? "a" : "b", c.calibrate = how; }));

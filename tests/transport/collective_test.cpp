@@ -40,9 +40,12 @@ TEST_P(Collectives, AllReduceOfEverySizeIsTheSumInRankOrder) {
   job([&](Context& c, const Group& g, int P) {
     for (auto n : kSizes)
       for (bool in_place : {false, true}) {
-        auto expected = reduced(Reduce::sum, f32, P, n, 1), in = made(f32, c.rank(), n, 1);
+        auto expected = reduced(Reduction::sum, f32, P, n, 1), in = made(f32, c.rank(), n, 1);
         Bytes out(in_place ? 0 : in.size());
-        c.run(g, {.op = Op::all_reduce, .in = in.data(), .out = in_place ? in.data() : out.data(), .send_counts = {n}});
+        c.run(g, {.kind = CollectiveKind::all_reduce,
+                  .in = in.data(),
+                  .out = in_place ? in.data() : out.data(),
+                  .send_counts = {n}});
         EXPECT_TRUE((in_place ? in : out) == expected) << "n=" << n << " in place " << in_place << " rank " << c.rank();
       }
   });
@@ -50,14 +53,17 @@ TEST_P(Collectives, AllReduceOfEverySizeIsTheSumInRankOrder) {
 TEST_P(Collectives, AllReduceOfEveryDtypeAndReduction) {
   job([&](Context& c, const Group& g, int P) {
     for (auto d : {boolean, u8, i32, i64, u32, bf16, f32, f64})
-      for (auto r : {Reduce::sum, Reduce::max, Reduce::min, Reduce::mean})
+      for (auto r : {Reduction::sum, Reduction::max, Reduction::min, Reduction::mean})
         for (std::int64_t n : {33, 9000}) {
-          if (r == Reduce::mean && !is_float(d)) continue;
+          if (r == Reduction::mean && !is_float(d)) continue;
           auto in = made(d, c.rank(), n, 2);
           Bytes out(in.size());
-          c.run(
-              g,
-              {.op = Op::all_reduce, .reduce = r, .dtype = d, .in = in.data(), .out = out.data(), .send_counts = {n}});
+          c.run(g, {.kind = CollectiveKind::all_reduce,
+                    .reduce = r,
+                    .dtype = d,
+                    .in = in.data(),
+                    .out = out.data(),
+                    .send_counts = {n}});
           EXPECT_TRUE(out == reduced(r, d, P, n, 2)) << d << " n=" << n;
         }
   });
@@ -78,25 +84,32 @@ TEST_P(Collectives, GatherAndScatterOfRaggedParts) {
           auto b = made(d, p, counts[at(p)], salt);
           all.insert(all.end(), b.begin(), b.end());
         }
-        c.run(g, {.op = Op::all_gather, .dtype = d, .in = in.data(), .out = out.data(), .recv_counts = counts});
+        c.run(g, {.kind = CollectiveKind::all_gather,
+                  .dtype = d,
+                  .in = in.data(),
+                  .out = out.data(),
+                  .recv_counts = counts});
         EXPECT_TRUE(out == all) << d << " all_gather " << scale;
         auto whole = made(d, c.rank(), total, salt);
         Bytes piece(at(mine) * dtype_size(d));
-        c.run(g,
-              {.op = Op::reduce_scatter, .dtype = d, .in = whole.data(), .out = piece.data(), .recv_counts = counts});
-        EXPECT_TRUE(piece == part(reduced(Reduce::sum, d, P, total, salt), begin, mine, d))
+        c.run(g, {.kind = CollectiveKind::reduce_scatter,
+                  .dtype = d,
+                  .in = whole.data(),
+                  .out = piece.data(),
+                  .recv_counts = counts});
+        EXPECT_TRUE(piece == part(reduced(Reduction::sum, d, P, total, salt), begin, mine, d))
             << d << " reduce_scatter " << scale;
         int root = salt % P;
         bool is_root = c.rank() == root;
         Bytes gathered(is_root ? all.size() : 0), got(in.size());
-        c.run(g, {.op = Op::gather,
+        c.run(g, {.kind = CollectiveKind::gather,
                   .dtype = d,
                   .in = in.data(),
                   .out = gathered.data(),
                   .recv_counts = counts,
                   .root = root});
         EXPECT_TRUE(!is_root || gathered == all) << d << " gather " << scale;
-        c.run(g, {.op = Op::scatter,
+        c.run(g, {.kind = CollectiveKind::scatter,
                   .dtype = d,
                   .in = is_root ? all.data() : nullptr,
                   .out = got.data(),
@@ -111,13 +124,17 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
     for (auto n : kSizes) {
       for (int root = 0; root < P; ++root) {
         auto expected = made(f32, root, n, 5), buffer = c.rank() == root ? expected : Bytes(expected.size());
-        c.run(g, {.op = Op::broadcast, .in = buffer.data(), .out = buffer.data(), .send_counts = {n}, .root = root});
+        c.run(g, {.kind = CollectiveKind::broadcast,
+                  .in = buffer.data(),
+                  .out = buffer.data(),
+                  .send_counts = {n},
+                  .root = root});
         EXPECT_TRUE(buffer == expected) << "broadcast " << n << " from " << root;
       }
       auto in = made(f32, c.rank(), n, 6);
       Bytes out(in.size(), std::byte{1});
       int source = c.rank() > 0 ? c.rank() - 1 : -1, target = c.rank() + 1 < P ? c.rank() + 1 : -1;
-      c.run(g, {.op = Op::permute,
+      c.run(g, {.kind = CollectiveKind::permute,
                 .in = in.data(),
                 .out = out.data(),
                 .send_counts = {n},
@@ -130,7 +147,7 @@ TEST_P(Collectives, BroadcastPermuteAllToAll) {
       auto total = [](const Counts& k) { return std::accumulate(k.begin(), k.end(), std::int64_t{0}); };
       auto mine = made(i32, c.rank(), total(send), 7);
       Bytes got(at(total(receive)) * 4), expected;
-      c.run(g, {.op = Op::all_to_all,
+      c.run(g, {.kind = CollectiveKind::all_to_all,
                 .dtype = i32,
                 .in = mine.data(),
                 .out = got.data(),
@@ -174,14 +191,15 @@ TEST_P(Collectives, ManyAtOnceInAnyOrderOfWaiting) {
           out.emplace_back(in.back().size());
     for (int i = 0; i < kWorks; ++i) {
       auto k = at(i);
-      works.push_back(
-          c.start(g, {.op = Op::all_reduce, .in = in[k].data(), .out = out[k].data(), .send_counts = {sizes[k]}}));
+      works.push_back(c.start(
+          g,
+          {.kind = CollectiveKind::all_reduce, .in = in[k].data(), .out = out[k].data(), .send_counts = {sizes[k]}}));
       if (c.rank() == i % P && i % 9 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     for (int i = kWorks - 1; i >= 0; i -= 2) works[at(i)]->wait();
     for (auto& w : works)
       while (!w->test()) std::this_thread::yield();
-    for (int i = 0; i < kWorks; ++i) EXPECT_TRUE(out[at(i)] == reduced(Reduce::sum, f32, P, sizes[at(i)], i)) << i;
+    for (int i = 0; i < kWorks; ++i) EXPECT_TRUE(out[at(i)] == reduced(Reduction::sum, f32, P, sizes[at(i)], i)) << i;
     EXPECT_EQ(c.traffic().collectives, static_cast<std::uint64_t>(kWorks));
     if (P > 1) { EXPECT_GT(c.traffic().bytes_sent, 0u); }
   });
@@ -193,18 +211,18 @@ TEST_P(Collectives, GroupsStartInAnotherOrderOnEveryRank) {
     constexpr std::int64_t n = 1 << 20;
     Group other{.ranks = {g.ranks.rbegin(), g.ranks.rend()}, .name = "reversed"};
     for (int round = 0; round < 2; ++round)
-      for (auto op : {Op::broadcast, Op::all_reduce}) {
-        auto a = made(f32, c.rank(), n, 1), b = made(f32, c.rank(), n, 2), want = reduced(Reduce::sum, f32, P, n, 1);
+      for (auto op : {CollectiveKind::broadcast, CollectiveKind::all_reduce}) {
+        auto a = made(f32, c.rank(), n, 1), b = made(f32, c.rank(), n, 2), want = reduced(Reduction::sum, f32, P, n, 1);
         Bytes sum(a.size());
-        Collective first{.op = Op::all_reduce, .in = a.data(), .out = sum.data(), .send_counts = {n}},
-            second{.op = op, .in = b.data(), .out = b.data(), .send_counts = {n}};
+        CollectiveCall first{.kind = CollectiveKind::all_reduce, .in = a.data(), .out = sum.data(), .send_counts = {n}},
+            second{.kind = op, .in = b.data(), .out = b.data(), .send_counts = {n}};
         bool early = c.rank() % 2 == round % 2;
         auto w = early ? c.start(other, second) : nullptr;
         c.run(g, first);
         if (w) w->wait();
         else c.run(other, second);
         EXPECT_TRUE(sum == want);
-        if (op == Op::broadcast) { EXPECT_TRUE(b == made(f32, P - 1, n, 2)); }
+        if (op == CollectiveKind::broadcast) { EXPECT_TRUE(b == made(f32, P - 1, n, 2)); }
       }
   });
 }
@@ -212,11 +230,12 @@ TEST_P(Collectives, ProgressWithoutWaiting) {
   job([&](Context& c, const Group& g, int P) {
     auto in = made(f32, c.rank(), 600000, 3);
     Bytes out(in.size());
-    auto w = c.start(g, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {600000}});
+    auto w =
+        c.start(g, {.kind = CollectiveKind::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {600000}});
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!w->test() && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_TRUE(out == reduced(Reduce::sum, f32, P, 600000, 3));
+    EXPECT_TRUE(out == reduced(Reduction::sum, f32, P, 600000, 3));
   });
 }
 TEST_P(Collectives, SubgroupsInterleaveAndTextsAreExchanged) {
@@ -231,7 +250,7 @@ TEST_P(Collectives, SubgroupsInterleaveAndTextsAreExchanged) {
       for (int p = P - 1; p >= 0; --p)
         if (p % 2 == c.rank() % 2) mine.ranks.push_back(p);
       std::vector<float> in = {c.rank() == 0 ? 1e8f : 1.0f}, out(1);
-      c.run(mine, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {1}});
+      c.run(mine, {.kind = CollectiveKind::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {1}});
       float expected = 0;
       for (std::size_t k = 0; k < mine.ranks.size(); ++k) {
         float x = mine.ranks[k] == 0 ? 1e8f : 1.0f;
@@ -246,12 +265,14 @@ TEST(CollectiveArguments, AreCheckedAtTheCall) {
   auto c = local(2).front();
   float x = 0;
   auto g = everybody(2);
-  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .in = &x, .out = &x}), ValueError);
-  EXPECT_THROW(c->run(g, {.op = Op::all_gather, .in = &x, .out = &x, .recv_counts = {1}}), ValueError);
-  EXPECT_THROW(c->run(g, {.op = Op::broadcast, .in = &x, .out = &x, .send_counts = {1}, .root = 2}), ValueError);
-  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .dtype = Dtype::key, .in = &x, .out = &x, .send_counts = {1}}),
-               DtypeError);
-  EXPECT_THROW(c->run(g, {.op = Op::all_reduce, .in = &x, .out = &x, .send_counts = {-1}}), ValueError);
+  EXPECT_THROW(c->run(g, {.kind = CollectiveKind::all_reduce, .in = &x, .out = &x}), ValueError);
+  EXPECT_THROW(c->run(g, {.kind = CollectiveKind::all_gather, .in = &x, .out = &x, .recv_counts = {1}}), ValueError);
+  EXPECT_THROW(c->run(g, {.kind = CollectiveKind::broadcast, .in = &x, .out = &x, .send_counts = {1}, .root = 2}),
+               ValueError);
+  EXPECT_THROW(
+      c->run(g, {.kind = CollectiveKind::all_reduce, .dtype = Dtype::key, .in = &x, .out = &x, .send_counts = {1}}),
+      DtypeError);
+  EXPECT_THROW(c->run(g, {.kind = CollectiveKind::all_reduce, .in = &x, .out = &x, .send_counts = {-1}}), ValueError);
   EXPECT_THROW(c->run({.ranks = {1}}, {}), ValueError);
   EXPECT_THROW(local(0), ValueError);
 }

@@ -24,13 +24,14 @@ INSTANTIATE_TEST_SUITE_P(Carriers, Faults, testing::Values(Carrier::local, Carri
                          [](auto& info) { return carrier_name(info.param); });
 void sum(Context& c, const Group& g, std::int64_t n, std::string note = {}) {
   std::vector<float> x(static_cast<std::size_t>(n), 1.0f), y(x.size());
-  c.run(g, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {n}, .describe = [note] {
-              return note;
-            }});
+  c.run(g,
+        {.kind = CollectiveKind::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {n}, .describe = [note] {
+           return note;
+         }});
 }
 void gather(Context& c, const Group& g, std::int64_t n) {
   std::vector<float> x(static_cast<std::size_t>(n), 1.0f), y(x.size() * g.ranks.size());
-  c.run(g, {.op = Op::all_gather,
+  c.run(g, {.kind = CollectiveKind::all_gather,
             .in = x.data(),
             .out = y.data(),
             .recv_counts = std::vector<std::int64_t>(g.ranks.size(), n)});
@@ -55,7 +56,7 @@ TEST_P(Faults, AnotherCountDtypeOrFingerprintIsAnError) {
     auto errors = job(2, [&](Context& c) {
       std::vector<double> x(3000), y(3000);
       bool other = c.rank() == 1;
-      c.run(everybody(2), {.op = Op::all_reduce,
+      c.run(everybody(2), {.kind = CollectiveKind::all_reduce,
                            .dtype = what == 1 && other ? f64 : f32,
                            .in = x.data(),
                            .out = y.data(),
@@ -71,7 +72,7 @@ TEST_P(Faults, EveryReductionIsNamedOrRefused) {
                  Reduction::mean}) {
     auto errors = job(2, [&](Context& c) {
       std::vector<float> x(30), y(30);
-      c.run(everybody(2), {.op = Op::all_reduce,
+      c.run(everybody(2), {.kind = CollectiveKind::all_reduce,
                            .reduce = r,
                            .in = x.data(),
                            .out = y.data(),
@@ -88,8 +89,11 @@ TEST_P(Faults, AllToAllWithCountsThatDoNotFit) {
     std::vector<float> x(100), y(100);
     std::vector<std::int64_t> send{10, 10}, receive{10, 10};
     if (c.rank() == 0) receive[1] = 20;
-    c.run(everybody(2),
-          {.op = Op::all_to_all, .in = x.data(), .out = y.data(), .send_counts = send, .recv_counts = receive});
+    c.run(everybody(2), {.kind = CollectiveKind::all_to_all,
+                         .in = x.data(),
+                         .out = y.data(),
+                         .send_counts = send,
+                         .recv_counts = receive});
   });
   EXPECT_HAS(errors[0], "the ranks disagree");
 }
@@ -121,8 +125,9 @@ TEST_P(Faults, ASenderThatWentOnIsNotMissed) {
   // Rank 1 runs a permutation without peers, where rank 0 waits for its broadcast.
   auto errors = job(2, [&](Context& c) {
     float x = 1, y = 0;
-    if (c.rank() == 0) c.run(everybody(2), {.op = Op::broadcast, .in = &x, .out = &y, .send_counts = {1}, .root = 1});
-    else c.run(everybody(2), {.op = Op::permute, .in = &x, .out = &y, .send_counts = {1}});
+    if (c.rank() == 0)
+      c.run(everybody(2), {.kind = CollectiveKind::broadcast, .in = &x, .out = &y, .send_counts = {1}, .root = 1});
+    else c.run(everybody(2), {.kind = CollectiveKind::permute, .in = &x, .out = &y, .send_counts = {1}});
     sum(c, everybody(2), 5);
   });
   for (auto& e : errors) {

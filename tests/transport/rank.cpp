@@ -15,6 +15,7 @@
 #include "everything.h"
 
 using namespace bora::transport;
+using bora::CollectiveKind;
 int main(int argc, char** argv) {
   if (const char* files = std::getenv("TEST_FILES")) {
     rlimit limit{static_cast<rlim_t>(std::atoi(files)), static_cast<rlim_t>(std::atoi(files))};
@@ -39,7 +40,7 @@ int main(int argc, char** argv) {
     if (command == "large") {  // pieces above the window: credits flow
       std::vector<float> x(4 << 20, 1.0f), y(x.size());
       for (int k = 0; k < 3; ++k)
-        c->run(all, {.op = Op::all_reduce,
+        c->run(all, {.kind = CollectiveKind::all_reduce,
                      .in = x.data(),
                      .out = y.data(),
                      .send_counts = {static_cast<std::int64_t>(x.size())}});
@@ -80,7 +81,7 @@ int main(int argc, char** argv) {
       ::waitpid(child, &status, 0);
       std::printf("child's code: %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
       std::vector<float> x(300000, 1.0f), y(x.size());
-      c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {300000}});
+      c->run(all, {.kind = CollectiveKind::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {300000}});
       return y[0] == static_cast<float>(c->size()) ? 0 : 1;
     }
     if (const char* sums = std::getenv("TEST_SUMS")) {
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
       for (int k = std::atoi(sums); k > 0; --k) {
         // Whatever strangers do, the program can open a file.
         if (std::getenv("TEST_OPENS") && !std::ifstream("/dev/null")) return std::printf("no file can be opened\n"), 1;
-        c->run(all, {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {100000}});
+        c->run(all, {.kind = CollectiveKind::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {100000}});
       }
       std::printf("sums done\n");
     }
@@ -104,10 +105,11 @@ int main(int argc, char** argv) {
     std::vector<float> in(static_cast<std::size_t>(n), 1.0f), out(in.size());
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(command == "loop_5s" ? 5 : 30);
     for (bool more = true; more;) {
-      c->run(all, {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {n}});
+      c->run(all, {.kind = CollectiveKind::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {n}});
       if (out[0] != static_cast<float>(c->size())) return std::printf("wrong sum\n"), 1;
       std::int32_t again = std::chrono::steady_clock::now() < end;  // rank 0 decides
-      c->run(all, {.op = Op::broadcast, .dtype = bora::i32, .in = &again, .out = &again, .send_counts = {1}});
+      c->run(all,
+             {.kind = CollectiveKind::broadcast, .dtype = bora::i32, .in = &again, .out = &again, .send_counts = {1}});
       more = again != 0;
     }
     c->leave();

@@ -31,7 +31,9 @@ TEST(Recorder, KeepsTheLast4096) {
   EXPECT_EQ(r.lines("\"rank\":0", none), "{\"rank\":0}\n");
   auto now = Clock::now();
   for (std::uint64_t i = 0; i < 5000; ++i)
-    r.add({.summary = {.op = Op::barrier, .group = 7, .seq = i, .members = group}, .enqueued = now, .started = now})
+    r.add({.summary = {.kind = CollectiveKind::barrier, .group = 7, .seq = i, .members = group},
+           .enqueued = now,
+           .started = now})
         ->ended = i == 4999 ? Clock::time_point{} : now + std::chrono::microseconds(i);
   EXPECT_EQ(r.find(7, 4999)->summary.seq, 4999u);
   EXPECT_EQ(r.find(7, 904)->summary.seq, 904u);

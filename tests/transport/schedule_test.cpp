@@ -37,14 +37,20 @@ struct Case {
   std::vector<std::vector<std::int64_t>> in;
   Counts out;
 };
-/// Makes one case; `problem` fills in a rank's problem, input and output length.
-template <class F> Case build(int P, Algorithm a, F problem) {
+/// One member's call, with its place in the group.
+struct Member : CollectiveCall {
+  int rank = 0, size = 1;
+  std::vector<int> blocks = {};
+};
+/// Makes one case; `fill` sets a member's call, the blocks, and the lengths of input and output.
+template <class F> Case build(int P, std::string_view algorithm_name, F fill) {
   Case c;
   for (int r = 0; r < P; ++r) {
-    Problem p{.rank = r, .size = P};
+    Member p;
+    p.rank = r, p.size = P;
     std::int64_t in = 0, out = 0;
-    problem(p, in, out);
-    c.schedules.push_back(make_schedule(p, a));
+    fill(p, in, out);
+    c.schedules.push_back(make_schedule(algorithm(p.kind, algorithm_name), p, {.size = P, .blocks = p.blocks}, r));
     c.in.push_back(input(r, in));
     c.out.push_back(out);
   }
@@ -79,35 +85,38 @@ std::vector<std::int64_t> leaving(const Simulation& s, const std::vector<int>& b
 
 TEST_P(Schedules, AllReduceSumsInGroupOrder) {
   int P = GetParam();
-  for (auto a : algorithms_for(Op::all_reduce))
+  for (auto* a : algorithms_for(CollectiveKind::all_reduce))
     for (std::int64_t n : {0, 1, 15, 16, 17, 1000})
       for (unsigned seed : P > 17 ? std::vector<unsigned>{5} : std::vector<unsigned>{0, 1, 2}) {
-        auto s = run(
-            build(P, a,
-                  [&](Problem& p, auto& in, auto& out) { p.op = Op::all_reduce, p.send_counts = {n}, in = out = n; }),
-            seed);
+        auto s = run(build(P, a->name,
+                           [&](Member& p, auto& in, auto& out) {
+                             p.kind = CollectiveKind::all_reduce, p.send_counts = {n}, in = out = n;
+                           }),
+                     seed);
         for (auto& out : s.out)
           for (std::int64_t i = 0; i < n; ++i)
-            ASSERT_EQ(out[static_cast<std::size_t>(i)], in_order(P, i)) << algorithm_name(a) << " n=" << n;
-        std::map<Algorithm, std::pair<std::int64_t, std::int64_t>> known = {  // hops, most elements sent
-            {Algorithm::one_shot, {1, (P - 1) * n}},
-            {Algorithm::two_shot, {2, 2 * (P - 1) * (n / P + 32)}},
-            {Algorithm::bruck, {log2_up(P), (P - 1) * n}},
-            {Algorithm::chain, {2 * (P - 1), 2 * n}}};
-        ASSERT_TRUE(known.count(a)) << algorithm_name(a);
-        EXPECT_EQ(s.hops, P == 1 ? 0 : known[a].first) << algorithm_name(a);
-        for (auto sent : s.sent) EXPECT_LE(sent, known[a].second) << algorithm_name(a);
-        if (a == Algorithm::bruck) { EXPECT_EQ(s.messages[0], log2_up(P)); }
+            ASSERT_EQ(out[static_cast<std::size_t>(i)], in_order(P, i)) << a->name << " n=" << n;
+        std::map<std::string_view, std::pair<std::int64_t, std::int64_t>> known = {
+            // hops, most elements sent
+            {"one_shot", {1, (P - 1) * n}},
+            {"two_shot", {2, 2 * (P - 1) * (n / P + 32)}},
+            {"bruck", {log2_up(P), (P - 1) * n}},
+            {"chain", {2 * (P - 1), 2 * n}}};
+        ASSERT_TRUE(known.count(a->name)) << a->name;
+        EXPECT_EQ(s.hops, P == 1 ? 0 : known[a->name].first) << a->name;
+        for (auto sent : s.sent) EXPECT_LE(sent, known[a->name].second) << a->name;
+        if (a->name == "bruck") { EXPECT_EQ(s.messages[0], log2_up(P)); }
       }
 }
 TEST_P(Schedules, AllGatherOfRaggedParts) {
   int P = GetParam();
   auto counts = ragged(P);
-  for (auto a : algorithms_for(Op::all_gather))
+  for (auto* a : algorithms_for(CollectiveKind::all_gather))
     for (unsigned seed : {0u, 3u}) {
-      auto s = run(build(P, a,
-                         [&](Problem& p, auto& in, auto& out) {
-                           p.op = Op::all_gather, p.recv_counts = counts, in = counts[at(p.rank)], out = total(counts);
+      auto s = run(build(P, a->name,
+                         [&](Member& p, auto& in, auto& out) {
+                           p.kind = CollectiveKind::all_gather, p.recv_counts = counts, in = counts[at(p.rank)],
+                           out = total(counts);
                          }),
                    seed);
       std::vector<std::int64_t> expected;
@@ -115,17 +124,17 @@ TEST_P(Schedules, AllGatherOfRaggedParts) {
         auto part = input(r, counts[at(r)]);
         expected.insert(expected.end(), part.begin(), part.end());
       }
-      for (auto& out : s.out) ASSERT_EQ(out, expected) << algorithm_name(a);
-      EXPECT_EQ(s.hops, P == 1 ? 0 : a == Algorithm::ring ? P - 1 : a == Algorithm::bruck ? log2_up(P) : 1);
+      for (auto& out : s.out) ASSERT_EQ(out, expected) << a->name;
+      EXPECT_EQ(s.hops, P == 1 ? 0 : a->name == "ring" ? P - 1 : a->name == "bruck" ? log2_up(P) : 1);
     }
 }
 TEST_P(Schedules, ReduceScatterOfRaggedParts) {
   int P = GetParam();
   auto counts = ragged(P);
-  for (auto a : algorithms_for(Op::reduce_scatter)) {
-    auto s = run(build(P, a,
-                       [&](Problem& p, auto& in, auto& out) {
-                         p.op = Op::reduce_scatter, p.recv_counts = counts, in = total(counts),
+  for (auto* a : algorithms_for(CollectiveKind::reduce_scatter)) {
+    auto s = run(build(P, a->name,
+                       [&](Member& p, auto& in, auto& out) {
+                         p.kind = CollectiveKind::reduce_scatter, p.recv_counts = counts, in = total(counts),
                          out = counts[at(p.rank)];
                        }),
                  static_cast<unsigned>(P));
@@ -134,28 +143,28 @@ TEST_P(Schedules, ReduceScatterOfRaggedParts) {
       for (std::int64_t i = 0; i < counts[at(r)]; ++i)
         ASSERT_EQ(s.out[at(r)][static_cast<std::size_t>(i)], in_order(P, begin + i));
     for (int r = 0; r < P; ++r)
-      if (a == Algorithm::direct) EXPECT_EQ(s.sent[at(r)], total(counts) - counts[at(r)]);
+      if (a->name == "direct") EXPECT_EQ(s.sent[at(r)], total(counts) - counts[at(r)]);
       else EXPECT_LE(s.sent[at(r)], total(counts));
-    EXPECT_EQ(s.hops, P == 1 ? 0 : a == Algorithm::direct ? 1 : P == 2 && counts[0] == 0 ? 1 : P);
+    EXPECT_EQ(s.hops, P == 1 ? 0 : a->name == "direct" ? 1 : P == 2 && counts[0] == 0 ? 1 : P);
   }
 }
 TEST_P(Schedules, BroadcastFromEveryRoot) {
   int P = GetParam();
-  for (auto a : algorithms_for(Op::broadcast))
+  for (auto* a : algorithms_for(CollectiveKind::broadcast))
     for (int root = 0; root < P; root += P > 17 ? 13 : 1) {
       std::int64_t n = 32 * P + 21;
-      auto s = run(build(P, a,
-                         [&](Problem& p, auto& in, auto& out) {
-                           p.op = Op::broadcast, p.send_counts = {n}, p.root = root, out = n,
+      auto s = run(build(P, a->name,
+                         [&](Member& p, auto& in, auto& out) {
+                           p.kind = CollectiveKind::broadcast, p.send_counts = {n}, p.root = root, out = n,
                            in = p.rank == root ? n : 0;
                          }),
                    static_cast<unsigned>(root));
-      for (auto& out : s.out) ASSERT_EQ(out, input(root, n)) << algorithm_name(a);
+      for (auto& out : s.out) ASSERT_EQ(out, input(root, n)) << a->name;
       auto most = *std::max_element(s.sent.begin(), s.sent.end());
       EXPECT_EQ(std::accumulate(s.sent.begin(), s.sent.end(), std::int64_t{0}), n * (P - 1));
-      if (a == Algorithm::scatter_gather) { EXPECT_LE(most, 2 * n); }
-      if (a == Algorithm::binomial) { EXPECT_LE(s.hops, log2_up(P)); }
-      if (a == Algorithm::double_tree) {
+      if (a->name == "scatter_gather") { EXPECT_LE(most, 2 * n); }
+      if (a->name == "binomial") { EXPECT_LE(s.hops, log2_up(P)); }
+      if (a->name == "double_tree") {
         EXPECT_LE(s.hops, log2_up(P) + 2);
         EXPECT_LE(most, n + n / 2 + 16);
       }
@@ -164,14 +173,15 @@ TEST_P(Schedules, BroadcastFromEveryRoot) {
 TEST_P(Schedules, GatherAndScatterWithEveryRoot) {
   int P = GetParam();
   auto counts = ragged(P);
-  for (auto op : {Op::gather, Op::scatter})
-    for (auto a : algorithms_for(op))
+  for (auto op : {CollectiveKind::gather, CollectiveKind::scatter})
+    for (auto* a : algorithms_for(op))
       for (int root = 0; root < P; root += P > 17 ? 13 : 1) {
-        auto s = run(build(P, a,
-                           [&](Problem& p, auto& in, auto& out) {
-                             p.op = op, p.recv_counts = counts, p.root = root;
+        auto s = run(build(P, a->name,
+                           [&](Member& p, auto& in, auto& out) {
+                             p.kind = op, p.recv_counts = counts, p.root = root;
                              auto whole = p.rank == root ? total(counts) : 0, mine = counts[at(p.rank)];
-                             in = op == Op::gather ? mine : whole, out = op == Op::gather ? whole : mine;
+                             in = op == CollectiveKind::gather ? mine : whole,
+                             out = op == CollectiveKind::gather ? whole : mine;
                            }),
                      static_cast<unsigned>(root + 1));
         std::vector<std::int64_t> parts;
@@ -179,13 +189,13 @@ TEST_P(Schedules, GatherAndScatterWithEveryRoot) {
         for (int r = 0; r < P; begin += counts[at(r)], ++r) {
           auto part = input(r, counts[at(r)]);
           parts.insert(parts.end(), part.begin(), part.end());
-          if (op == Op::gather) continue;
+          if (op == CollectiveKind::gather) continue;
           auto whole = input(root, total(counts));
           ASSERT_EQ(s.out[at(r)],
                     std::vector<std::int64_t>(whole.begin() + begin, whole.begin() + begin + counts[at(r)]));
         }
-        if (op == Op::gather) { ASSERT_EQ(s.out[at(root)], parts); }
-        if (a == Algorithm::direct) {
+        if (op == CollectiveKind::gather) { ASSERT_EQ(s.out[at(root)], parts); }
+        if (a->name == "direct") {
           EXPECT_EQ(std::accumulate(s.sent.begin(), s.sent.end(), std::int64_t{0}), total(counts) - counts[at(root)]);
         } else {
           EXPECT_LE(s.hops, log2_up(P));
@@ -196,9 +206,9 @@ TEST_P(Schedules, GatherAndScatterWithEveryRoot) {
 TEST_P(Schedules, AllToAllPermuteAndBarrier) {
   int P = GetParam();
   auto part = [&](int from, int to) { return std::int64_t{(from * 3 + to * 5) % 4}; };
-  auto s = run(build(P, Algorithm::direct,
-                     [&](Problem& p, auto& in, auto& out) {
-                       p.op = Op::all_to_all;
+  auto s = run(build(P, "direct",
+                     [&](Member& p, auto& in, auto& out) {
+                       p.kind = CollectiveKind::all_to_all;
                        for (int k = 0; k < P; ++k)
                          p.send_counts.push_back(part(p.rank, k)), p.recv_counts.push_back(part(k, p.rank));
                        in = total(p.send_counts), out = total(p.recv_counts);
@@ -214,9 +224,9 @@ TEST_P(Schedules, AllToAllPermuteAndBarrier) {
     ASSERT_EQ(s.out[at(r)], expected);
   }
   // Equal parts.
-  s = run(build(P, Algorithm::bruck,
-                [&](Problem& p, auto& in, auto& out) {
-                  p.op = Op::all_to_all;
+  s = run(build(P, "bruck",
+                [&](Member& p, auto& in, auto& out) {
+                  p.kind = CollectiveKind::all_to_all;
                   p.send_counts.assign(at(P), 3), p.recv_counts = p.send_counts;
                   in = out = 3 * P;
                 }),
@@ -226,26 +236,27 @@ TEST_P(Schedules, AllToAllPermuteAndBarrier) {
       for (int i = 0; i < 3; ++i) ASSERT_EQ(s.out[at(r)][at(3 * k + i)], value(k, 3 * r + i));
   EXPECT_EQ(s.messages[0], log2_up(P));
   // A shift by two that does not wrap: the first two get zeros, the last two send nothing.
-  s = run(build(P, Algorithm::direct,
-                [&](Problem& p, auto& in, auto& out) {
-                  p.op = Op::permute, p.send_counts = {5}, in = out = 5;
+  s = run(build(P, "direct",
+                [&](Member& p, auto& in, auto& out) {
+                  p.kind = CollectiveKind::permute, p.send_counts = {5}, in = out = 5;
                   p.target = p.rank + 2 < P ? p.rank + 2 : -1, p.source = p.rank >= 2 ? p.rank - 2 : -1;
                 }),
           8);
   for (int r = 0; r < P; ++r) ASSERT_EQ(s.out[at(r)], r >= 2 ? input(r - 2, 5) : std::vector<std::int64_t>(5, 0));
-  s = run(build(P, Algorithm::dissemination, [&](Problem& p, auto&, auto&) { p.op = Op::barrier; }), 9);
+  s = run(build(P, "dissemination", [&](Member& p, auto&, auto&) { p.kind = CollectiveKind::barrier; }), 9);
   EXPECT_EQ(s.hops, static_cast<int>(std::ceil(std::log2(P))));
 }
 TEST(SchedulesByHost, SumInGroupOrderAndCrossOnce) {
   for (auto& members : kHosts) {
     auto blocks = blocks_of(members);
     int P = blocks.back(), H = static_cast<int>(members.size());
-    for (auto a : {Algorithm::hierarchical, Algorithm::one_shot_hierarchical})
+    for (std::string_view a : {"hierarchical", "one_shot_hierarchical"})
       for (std::int64_t n : {0, 1, 17, 1000})
         for (unsigned seed : {0u, 1u}) {
           auto s = run(build(P, a,
-                             [&](Problem& p, auto& in, auto& out) {
-                               p.op = Op::all_reduce, p.send_counts = {n}, p.blocks = blocks, in = out = n;
+                             [&](Member& p, auto& in, auto& out) {
+                               p.kind = CollectiveKind::all_reduce, p.send_counts = {n}, p.blocks = blocks,
+                               in = out = n;
                              }),
                        seed);
           for (auto& out : s.out)
@@ -253,14 +264,14 @@ TEST(SchedulesByHost, SumInGroupOrderAndCrossOnce) {
           auto wire = leaving(s, blocks);
           for (int h = 0; h < H; ++h)
             EXPECT_EQ(wire[at(h)],
-                      a == Algorithm::hierarchical ? (h == 0 || h + 1 == H ? n : 2 * n) : n * members[at(h)] * (H - 1));
-          EXPECT_LE(s.hops, a == Algorithm::hierarchical ? 2 * H : 2);
+                      a == "hierarchical" ? (h == 0 || h + 1 == H ? n : 2 * n) : n * members[at(h)] * (H - 1));
+          EXPECT_LE(s.hops, a == "hierarchical" ? 2 * H : 2);
         }
     auto counts = ragged(P);
-    auto s = run(build(P, Algorithm::hierarchical,
-                       [&](Problem& p, auto& in, auto& out) {
-                         p.op = Op::reduce_scatter, p.recv_counts = counts, p.blocks = blocks, in = total(counts),
-                         out = counts[at(p.rank)];
+    auto s = run(build(P, "hierarchical",
+                       [&](Member& p, auto& in, auto& out) {
+                         p.kind = CollectiveKind::reduce_scatter, p.recv_counts = counts, p.blocks = blocks,
+                         in = total(counts), out = counts[at(p.rank)];
                        }),
                  4);
     std::int64_t begin = 0;
@@ -280,10 +291,10 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
       auto part = input(r, counts[at(r)]);
       expected.insert(expected.end(), part.begin(), part.end());
     }
-    auto s = run(build(P, Algorithm::hierarchical,
-                       [&](Problem& p, auto& in, auto& out) {
-                         p.op = Op::all_gather, p.recv_counts = counts, p.blocks = blocks, in = counts[at(p.rank)],
-                         out = total(counts);
+    auto s = run(build(P, "hierarchical",
+                       [&](Member& p, auto& in, auto& out) {
+                         p.kind = CollectiveKind::all_gather, p.recv_counts = counts, p.blocks = blocks,
+                         in = counts[at(p.rank)], out = total(counts);
                        }),
                  2);
     for (auto& out : s.out) ASSERT_EQ(out, expected);
@@ -294,10 +305,10 @@ TEST(SchedulesByHost, GatherAndBroadcastCrossOnce) {
       EXPECT_EQ(wire[at(h)], own * (H - 1));
     }
     for (int root = 0; root < P; ++root) {
-      s = run(build(P, Algorithm::hierarchical,
-                    [&](Problem& p, auto& in, auto& out) {
-                      p.op = Op::broadcast, p.send_counts = {333}, p.root = root, p.blocks = blocks, out = 333,
-                      in = p.rank == root ? 333 : 0;
+      s = run(build(P, "hierarchical",
+                    [&](Member& p, auto& in, auto& out) {
+                      p.kind = CollectiveKind::broadcast, p.send_counts = {333}, p.root = root, p.blocks = blocks,
+                      out = 333, in = p.rank == root ? 333 : 0;
                     }),
               static_cast<unsigned>(root));
       for (auto& out : s.out) ASSERT_EQ(out, input(root, 333));
@@ -315,15 +326,15 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
     };
     for (int root = 0; root < P; ++root) {
       int home = static_cast<int>(std::upper_bound(blocks.begin(), blocks.end(), root) - blocks.begin()) - 1;
-      auto problem = [&](Op op) {
-        return [&, op](Problem& p, auto& in, auto& out) {
-          p.op = op, p.recv_counts = counts, p.root = root, p.blocks = blocks;
+      auto problem = [&](CollectiveKind op) {
+        return [&, op](Member& p, auto& in, auto& out) {
+          p.kind = op, p.recv_counts = counts, p.root = root, p.blocks = blocks;
           auto whole = p.rank == root ? total(counts) : 0, mine = counts[at(p.rank)];
-          in = op == Op::gather ? mine : whole, out = op == Op::gather ? whole : mine;
+          in = op == CollectiveKind::gather ? mine : whole, out = op == CollectiveKind::gather ? whole : mine;
         };
       };
-      auto up = run(build(P, Algorithm::hierarchical, problem(Op::gather)), static_cast<unsigned>(root));
-      auto down = run(build(P, Algorithm::hierarchical, problem(Op::scatter)), static_cast<unsigned>(root + 1));
+      auto up = run(build(P, "hierarchical", problem(CollectiveKind::gather)), static_cast<unsigned>(root));
+      auto down = run(build(P, "hierarchical", problem(CollectiveKind::scatter)), static_cast<unsigned>(root + 1));
       auto sent = input(root, total(counts));
       std::vector<std::int64_t> parts;
       for (int r = 0; r < P; ++r) {
@@ -342,9 +353,9 @@ TEST(SchedulesByHost, GatherScatterAndAllToAllCrossInOneStream) {
       for (int h = 0; h < H; ++h) EXPECT_EQ(wire[at(h)], h == home ? 0 : own(h));
     }
     for (unsigned seed : {0u, 6u}) {
-      auto s = run(build(P, Algorithm::hierarchical,
-                         [&](Problem& p, auto& in, auto& out) {
-                           p.op = Op::all_to_all, p.blocks = blocks;
+      auto s = run(build(P, "hierarchical",
+                         [&](Member& p, auto& in, auto& out) {
+                           p.kind = CollectiveKind::all_to_all, p.blocks = blocks;
                            p.send_counts.assign(at(P), 3), p.recv_counts = p.send_counts;
                            in = out = 3 * P;
                          }),
@@ -374,8 +385,8 @@ TEST(Layouts, KnowWhereMembersAre) {
 }
 TEST(ScheduleSimulator, SeesBrokenSchedules) {
   auto make = [] {
-    return build(3, Algorithm::direct, [](Problem& p, auto& in, auto& out) {
-      p.op = Op::all_gather, p.recv_counts = {2, 3, 4}, in = p.recv_counts[at(p.rank)], out = 9;
+    return build(3, "direct", [](Member& p, auto& in, auto& out) {
+      p.kind = CollectiveKind::all_gather, p.recv_counts = {2, 3, 4}, in = p.recv_counts[at(p.rank)], out = 9;
     });
   };
   EXPECT_NO_THROW(run(make(), 0));
@@ -407,7 +418,7 @@ TEST(Chunks, CoverEveryRangeWithinTheLimit) {
     }
 }
 
-template <class T> std::vector<T> reduced(Reduce r, Dtype d, const std::vector<std::vector<T>>& parts) {
+template <class T> std::vector<T> reduced(Reduction r, Dtype d, const std::vector<std::vector<T>>& parts) {
   std::vector<const std::byte*> p;
   for (auto& v : parts) p.push_back(reinterpret_cast<const std::byte*>(v.data()));
   std::vector<T> out(parts[0].size());
@@ -415,7 +426,7 @@ template <class T> std::vector<T> reduced(Reduce r, Dtype d, const std::vector<s
   return out;
 }
 TEST(Sum, HasTheSameBitsInStretches) {
-  for (auto r : {Reduce::sum, Reduce::mean, Reduce::max}) {
+  for (auto r : {Reduction::sum, Reduction::mean, Reduction::max}) {
     std::vector<std::vector<bfloat16>> parts;
     for (int p = 0; p < 7; ++p) {
       parts.emplace_back();
@@ -435,18 +446,20 @@ TEST(Sum, HasTheSameBitsInStretches) {
   }
 }
 TEST(Sum, IsMadeFromLeftToRight) {
-  EXPECT_EQ(reduced<float>(Reduce::sum, f32, {{1e8f}, {1}, {-1e8f}, {1}}), std::vector<float>{((1e8f + 1) - 1e8f) + 1});
-  EXPECT_EQ(reduced<float>(Reduce::sum, f32, {{1}, {1e8f}, {-1e8f}, {1}}), std::vector<float>{1});
+  EXPECT_EQ(reduced<float>(Reduction::sum, f32, {{1e8f}, {1}, {-1e8f}, {1}}),
+            std::vector<float>{((1e8f + 1) - 1e8f) + 1});
+  EXPECT_EQ(reduced<float>(Reduction::sum, f32, {{1}, {1e8f}, {-1e8f}, {1}}), std::vector<float>{1});
   // bf16: 256 + 1 + 1 in bf16 steps would stay 256; in f32 with one rounding it is 258.
-  EXPECT_EQ(static_cast<float>(reduced<bfloat16>(Reduce::sum, bf16, {{256.0f}, {1.0f}, {1.0f}})[0]), 258.0f);
-  EXPECT_EQ(reduced<std::int32_t>(Reduce::sum, i32, {{2147483647}, {1}}), std::vector<std::int32_t>{-2147483647 - 1});
-  EXPECT_EQ(reduced<std::int64_t>(Reduce::max, i64, {{-5, 3}, {2, -9}}), (std::vector<std::int64_t>{2, 3}));
-  EXPECT_TRUE(std::isnan(reduced<float>(Reduce::max, f32, {{1}, {NAN}, {2}})[0]));
-  EXPECT_TRUE(std::isnan(reduced<double>(Reduce::min, f64, {{NAN}, {2}})[0]));
-  EXPECT_EQ(reduced<float>(Reduce::mean, f32, {{1, 6}, {2, 7}}), (std::vector<float>{1.5f, 6.5f}));
-  EXPECT_EQ(static_cast<float>(reduced<bfloat16>(Reduce::mean, bf16, {{256.0f}, {1.0f}, {1.0f}})[0]), 86.0f);
-  EXPECT_THROW(reduced<std::int32_t>(Reduce::mean, i32, {{1}, {2}}), DtypeError);
-  EXPECT_THROW(reduce_in_order(Reduce::sum, Dtype::key, {nullptr}, nullptr, 1), DtypeError);
+  EXPECT_EQ(static_cast<float>(reduced<bfloat16>(Reduction::sum, bf16, {{256.0f}, {1.0f}, {1.0f}})[0]), 258.0f);
+  EXPECT_EQ(reduced<std::int32_t>(Reduction::sum, i32, {{2147483647}, {1}}),
+            std::vector<std::int32_t>{-2147483647 - 1});
+  EXPECT_EQ(reduced<std::int64_t>(Reduction::max, i64, {{-5, 3}, {2, -9}}), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_TRUE(std::isnan(reduced<float>(Reduction::max, f32, {{1}, {NAN}, {2}})[0]));
+  EXPECT_TRUE(std::isnan(reduced<double>(Reduction::min, f64, {{NAN}, {2}})[0]));
+  EXPECT_EQ(reduced<float>(Reduction::mean, f32, {{1, 6}, {2, 7}}), (std::vector<float>{1.5f, 6.5f}));
+  EXPECT_EQ(static_cast<float>(reduced<bfloat16>(Reduction::mean, bf16, {{256.0f}, {1.0f}, {1.0f}})[0]), 86.0f);
+  EXPECT_THROW(reduced<std::int32_t>(Reduction::mean, i32, {{1}, {2}}), DtypeError);
+  EXPECT_THROW(reduce_in_order(Reduction::sum, Dtype::key, {nullptr}, nullptr, 1), DtypeError);
 }
 }  // namespace
 }  // namespace bora::transport

@@ -21,7 +21,8 @@ std::vector<std::string> meet(Carrier carrier, const std::string& secret0, const
         c.secret = r == 0 ? secret0 : secret1;
         auto context = join(c);
         std::vector<float> in(100000, 1), out(100000);
-        context->run(everybody(2), {.op = Op::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {100000}});
+        context->run(everybody(2),
+                     {.kind = CollectiveKind::all_reduce, .in = in.data(), .out = out.data(), .send_counts = {100000}});
         if (out != std::vector<float>(100000, 2)) errors[static_cast<std::size_t>(r)] = "wrong sum";
         context->leave();
       } catch (const ConfigError& e) { errors[static_cast<std::size_t>(r)] = std::string("config: ") + e.what();

@@ -279,7 +279,7 @@ int late_rounds() {
       std::this_thread::sleep_for(std::chrono::milliseconds(me == 0 ? 40 : 0));
       float one = 1, sum = 0;
       begin[me][k] = now();
-      c.run(everybody(n), {.op = Op::all_reduce, .in = &one, .out = &sum, .send_counts = {1}});
+      c.run(everybody(n), {.kind = CollectiveKind::all_reduce, .in = &one, .out = &sum, .send_counts = {1}});
       end[me][k] = now();
       EXPECT_EQ(sum, n);
       std::this_thread::sleep_for(std::chrono::milliseconds(me == 0 ? 120 : 160));
@@ -320,7 +320,7 @@ TEST(ShmData, CarriersAreChosenByTheSettings) {
         mine.carrier = r == 0 ? "tcp" : "auto";
         auto context = join(mine);
         float one = 1, sum = 0;
-        context->run(everybody(2), {.op = Op::all_reduce, .in = &one, .out = &sum, .send_counts = {1}});
+        context->run(everybody(2), {.kind = CollectiveKind::all_reduce, .in = &one, .out = &sum, .send_counts = {1}});
         if (sum != 2) errors[static_cast<std::size_t>(r)] = "wrong sum";
         context->leave();
       } catch (const std::exception& e) { errors[static_cast<std::size_t>(r)] = e.what(); }

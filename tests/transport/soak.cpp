@@ -17,6 +17,7 @@
 #include "bora/transport/transport.h"
 
 using namespace bora::transport;
+using bora::CollectiveCall, bora::CollectiveKind;
 namespace {
 using Steady = std::chrono::steady_clock;
 /// Bytes of this process in memory that are its own or shared with peers.
@@ -78,7 +79,8 @@ int main(int argc, char** argv) {
           if (!finish(u)) return 1;
         under_way.clear();
         std::int32_t more = elapsed() < seconds;
-        c->run(all, {.op = Op::broadcast, .dtype = bora::i32, .in = &more, .out = &more, .send_counts = {1}});
+        c->run(all,
+               {.kind = CollectiveKind::broadcast, .dtype = bora::i32, .in = &more, .out = &more, .send_counts = {1}});
         if (!more) break;
         auto now = resident();
         if (elapsed() < seconds / 5 || k <= 64) first = std::max(first, now);
@@ -90,8 +92,10 @@ int main(int argc, char** argv) {
         g.ranks.resize(2 + random() % static_cast<unsigned>(P - 1));
         g.name = "some";
       }
-      constexpr Op ops[] = {Op::all_reduce, Op::all_gather, Op::reduce_scatter, Op::broadcast,
-                            Op::all_to_all, Op::permute,    Op::gather,         Op::scatter};
+      constexpr CollectiveKind ops[] = {CollectiveKind::all_reduce,     CollectiveKind::all_gather,
+                                        CollectiveKind::reduce_scatter, CollectiveKind::broadcast,
+                                        CollectiveKind::all_to_all,     CollectiveKind::permute,
+                                        CollectiveKind::gather,         CollectiveKind::scatter};
       auto op = ops[random() % std::size(ops)];
       constexpr std::int64_t sizes[] = {0, 1, 17, 1000, 5000, 70000, 300000};
       auto n = std::min(sizes[random() % std::size(sizes)], 600000 / static_cast<std::int64_t>(g.ranks.size()));
@@ -103,13 +107,15 @@ int main(int argc, char** argv) {
       if (stall > 0 && mine() % 8 == 0)
         std::this_thread::sleep_for(std::chrono::milliseconds(mine() % static_cast<unsigned>(stall + 1)));
       auto p = static_cast<int>(found - g.ranks.begin());
-      bool parts = op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all || op == Op::gather ||
-                   op == Op::scatter;
-      bool gives_all = op == Op::reduce_scatter || op == Op::all_to_all || op == Op::scatter,
-           gets_all = op == Op::all_gather || op == Op::all_to_all || op == Op::gather;
+      bool parts = op == CollectiveKind::all_gather || op == CollectiveKind::reduce_scatter ||
+                   op == CollectiveKind::all_to_all || op == CollectiveKind::gather || op == CollectiveKind::scatter;
+      bool gives_all = op == CollectiveKind::reduce_scatter || op == CollectiveKind::all_to_all ||
+                       op == CollectiveKind::scatter,
+           gets_all =
+               op == CollectiveKind::all_gather || op == CollectiveKind::all_to_all || op == CollectiveKind::gather;
       std::vector<std::int64_t> each(g.ranks.size(), n);
       auto in_count = gives_all ? n * size : n, out_count = gets_all ? n * size : n;
-      if ((op == Op::gather && p != root)) out_count = 0;
+      if ((op == CollectiveKind::gather && p != root)) out_count = 0;
       UnderWay u;
       u.what = std::string(word(op)) + " number " + std::to_string(k) + " of " + std::to_string(n);
       auto buffer = [&](std::int64_t count) {
@@ -122,27 +128,27 @@ int main(int argc, char** argv) {
       u.out = buffer(out_count);
       auto in = static_cast<float*>(u.in.get());
       for (std::int64_t i = 0; i < in_count; ++i) in[i] = given(k, me, i);
-      Collective x{.op = op, .in = u.in.get(), .out = u.out.get(), .root = root};
+      CollectiveCall x{.kind = op, .in = u.in.get(), .out = u.out.get(), .root = root};
       if (parts) x.recv_counts = each;
       else x.send_counts = {n};
-      if (op == Op::all_to_all) x.send_counts = each;
+      if (op == CollectiveKind::all_to_all) x.send_counts = each;
       auto member = [&](int position) { return g.ranks[static_cast<std::size_t>(position)]; };
       int source = static_cast<int>((p + size - shift % size) % size);
-      if (op == Op::permute) x.source = source, x.target = static_cast<int>((p + shift) % size);
+      if (op == CollectiveKind::permute) x.source = source, x.target = static_cast<int>((p + shift) % size);
       u.expected.resize(static_cast<std::size_t>(out_count));
       for (std::int64_t i = 0; i < out_count; ++i) {
         float v = 0;
         switch (op) {
-          case Op::all_reduce:
+          case CollectiveKind::all_reduce:
             for (int r : g.ranks) v += given(k, r, i);
             break;
-          case Op::reduce_scatter:
+          case CollectiveKind::reduce_scatter:
             for (int r : g.ranks) v += given(k, r, p * n + i);
             break;
-          case Op::broadcast: v = given(k, member(root), i); break;
-          case Op::permute: v = given(k, member(source), i); break;
-          case Op::scatter: v = given(k, member(root), p * n + i); break;
-          case Op::all_to_all: v = given(k, member(static_cast<int>(i / n)), p * n + i % n); break;
+          case CollectiveKind::broadcast: v = given(k, member(root), i); break;
+          case CollectiveKind::permute: v = given(k, member(source), i); break;
+          case CollectiveKind::scatter: v = given(k, member(root), p * n + i); break;
+          case CollectiveKind::all_to_all: v = given(k, member(static_cast<int>(i / n)), p * n + i % n); break;
           default: v = given(k, member(static_cast<int>(i / n)), i % n); break;
         }
         u.expected[static_cast<std::size_t>(i)] = v;

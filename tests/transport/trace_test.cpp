@@ -39,7 +39,8 @@ TEST(Trace, OneFileForAllRanks) {
       std::vector<float> x(5000, 1), y(5000);
       {
         trace::Scope step(Kind::step, c.rank(), "step \"1\"");
-        c.run(everybody(3), {.op = Op::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {5000}});
+        c.run(everybody(3),
+              {.kind = CollectiveKind::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {5000}});
       }
       auto totals = write_trace(c, path);
       EXPECT_EQ(totals.size(), 3u);

@@ -48,7 +48,7 @@ inline Bytes made(Dtype d, int rank, std::int64_t n, int salt = 0) {
   }
   return b;
 }
-inline Bytes reduced(Reduce r, Dtype d, int P, std::int64_t n, int salt) {
+inline Bytes reduced(Reduction r, Dtype d, int P, std::int64_t n, int salt) {
   std::vector<Bytes> parts;
   std::vector<const std::byte*> p;
   for (int k = 0; k < P; ++k) parts.push_back(made(d, k, n, salt));

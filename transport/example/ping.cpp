@@ -44,17 +44,17 @@ void ping(bt::Context& c) {
     std::vector<std::int64_t> parts;
     for (std::int64_t p = 0; p < P; ++p) parts.push_back(n * (p + 1) / P - n * p / P);
     int batches = bytes > 1 << 20 ? 3 : 15;
-    auto time = [&](bt::Collective k) {
+    auto time = [&](bora::CollectiveCall k) {
       k.in = in.data();
       k.out = out.data();
       return median_us(c, all, batches, [&] { c.run(all, k); });
     };
-    double sum = time({.op = bt::Op::all_reduce, .send_counts = {n}});
+    double sum = time({.kind = bora::CollectiveKind::all_reduce, .send_counts = {n}});
     if (out.front() != static_cast<float>(P) || out.back() != static_cast<float>(P))
       std::printf("rank %d: wrong sum %g\n", c.rank(), out.front());
-    double gather = time({.op = bt::Op::all_gather, .recv_counts = parts});
-    double scatter = time({.op = bt::Op::reduce_scatter, .recv_counts = parts});
-    double cast = time({.op = bt::Op::broadcast, .send_counts = {n}});
+    double gather = time({.kind = bora::CollectiveKind::all_gather, .recv_counts = parts});
+    double scatter = time({.kind = bora::CollectiveKind::reduce_scatter, .recv_counts = parts});
+    double cast = time({.kind = bora::CollectiveKind::broadcast, .send_counts = {n}});
     if (c.rank() == 0)
       std::printf("%10lld %9.0f us %9.0f us %12.0f us %9.0f us\n", static_cast<long long>(bytes), sum, gather, scatter,
                   cast);

@@ -1,28 +1,14 @@
 // communicator.h -- this thread's place in a mesh, and the service that moves bytes between its ranks.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 #include "bora/array/mesh.h"
 #include "bora/base/collective.h"
-#include "bora/base/dtype.h"
 
 namespace bora {
 /// Moves bytes between the ranks of a mesh, for collectives' eval rules. shard implements it over the transport.
-struct CollectiveCall {
-  CollectiveKind kind;
-  Reduction reduce = Reduction::sum;
-  Dtype dtype = Dtype::f32;
-  MeshAxes axes;
-  const void* in = nullptr;
-  void* out = nullptr;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // elements per member, in part order; see transport.h
-  int source = -1, target = -1;                                  // permute: part numbers
-  std::uint64_t fingerprint = 0;
-  std::function<std::string()> describe = {};
-};
 class Communicator {
  public:
   class Handle {
@@ -31,7 +17,8 @@ class Communicator {
     virtual void wait() = 0;
   };
   virtual ~Communicator() = default;
-  virtual std::shared_ptr<Handle> start(const CollectiveCall&) = 0;
+  /// Over this rank's group of `axes`; positions in the call are part numbers.
+  virtual std::shared_ptr<Handle> start(const MeshAxes& axes, const CollectiveCall&) = 0;
   /// Every rank's text, in rank order.
   virtual std::vector<std::string> exchange(const std::string& mine, std::string_view what) = 0;
 };

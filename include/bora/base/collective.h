@@ -1,7 +1,13 @@
-// collective.h -- the words for communication between ranks, from operations down to the wire.
+// collective.h -- communication between ranks in words and as a call, the same from operations down to the wire.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
 #include <string_view>
+#include <vector>
+#include "bora/base/dtype.h"
 
 namespace bora {
 enum class CollectiveKind : std::uint8_t {
@@ -47,4 +53,37 @@ constexpr std::string_view word(Reduction reduction) {
   }
   return "?";
 }
+
+/// One collective of one rank. Buffers are contiguous and must live until it has completed. All sums are made in group
+/// order, element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded once;
+/// integers wrap; a mean is the sum divided by the number of members before it is rounded (floating dtypes only).
+///   all_reduce      in [n], out [n] (may be the same memory)          send_counts = {n}
+///   all_gather      in [mine], out [sum of recv_counts]               recv_counts: every member's part, in group order
+///   reduce_scatter  in [sum of recv_counts], out [mine]               recv_counts: every member's part, in group order
+///   broadcast       root's in [n] to out [n] on all members           send_counts = {n}; root: position in the group
+///   gather          in [mine], root's out [sum of recv_counts]        recv_counts as for all_gather; root
+///   scatter         root's in [sum of recv_counts], out [mine]        recv_counts as for reduce_scatter; root
+///   all_to_all      in: a part for each member, out: one from each    send_counts, recv_counts; `uniform` if all parts
+///                                                                     of all members have one length (each rank knows
+///                                                                     only its own; small ones take fewer messages)
+///   permute         in [n] to member target, out [n] from source      send_counts = {n}; source or target -1: none
+///                                                                     (out = 0)
+///   send_recv       permute that keeps out as it is without a source
+///   barrier         no buffers
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::barrier;
+  Reduction reduce = Reduction::sum;  // sum, max, min or mean
+  Dtype dtype = Dtype::f32;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
+  int root = 0, source = -1, target = -1;                        // positions in the group
+  bool uniform = false;
+  /// bf16 for an f32 all_reduce or reduce_scatter: half the bytes. Every rank's numbers are rounded to bf16, summed in
+  /// f32, rounded once, and returned as f32. Other bits than without, but the same ones with every algorithm.
+  std::optional<Dtype> wire = {};
+  std::uint64_t fingerprint = 0;  // of the operation as the program sees it; sent in every data header, must agree
+  /// The operation in words, asked for only when the ranks disagree or one is lost.
+  std::function<std::string()> describe = {};
+};
 }  // namespace bora

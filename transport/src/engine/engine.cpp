@@ -93,7 +93,7 @@ Engine::Members& Engine::members(const Group& g) {
   last_ = &m;
   return m;
 }
-Engine::Members::Planned& Engine::plan_for(Members& m, const Collective& c) {
+Engine::Members::Planned& Engine::plan_for(Members& m, const CollectiveCall& c) {
   for (auto k = m.plans.size(); k-- > 0;)
     if (m.plans[k].plan->group == m.group->name && same_but_buffers(m.plans[k].plan->like, c)) return m.plans[k];
   if (m.plans.size() == kPlans) m.plans.erase(m.plans.begin());
@@ -116,7 +116,7 @@ void Engine::check_thread() {
   if (user_thread_ == std::thread::id{}) user_thread_ = me;
   several_threads_ = several_threads_ || user_thread_ != me;
 }
-WorkPtr Engine::start(const Group& g, const Collective& c) {
+WorkPtr Engine::start(const Group& g, const CollectiveCall& c) {
   check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);
@@ -125,7 +125,7 @@ WorkPtr Engine::start(const Group& g, const Collective& c) {
   watch(leading_, !active_.empty());
   return std::make_shared<Handle>(shared_from_this(), op);
 }
-void Engine::run(const Group& g, const Collective& c) {
+void Engine::run(const Group& g, const CollectiveCall& c) {
   check_process();
   Lock lock(m_);
   auto op = begin(lock, g, c);  // no need to wake the progress thread: this thread stays
@@ -136,16 +136,16 @@ void Engine::run(const Group& g, const Collective& c) {
   Waiting w{.since = op->record->started, .operation = op.get()};
   await(lock, w, [&] { return op->done.load(); });
 }
-std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Collective& c) {
+std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const CollectiveCall& c) {
   check_here();
   auto& m = members(g);
-  check<ValueError>(m.position >= 0, word(c.op), ": rank ", options_.rank, " is not in the group",
+  check<ValueError>(m.position >= 0, word(c.kind), ": rank ", options_.rank, " is not in the group",
                     g.name.empty() ? "" : " ", g.name);
   plan_for(m, c);  // throws if the collective cannot be
   check_thread();
   auto enqueued = Clock::now(), started = enqueued;
   if (state_ != State::running) {
-    Waiting w{.text = Summary{.op = c.op, .seq = m.next, .members = m.group}.short_text()};
+    Waiting w{.text = Summary{.kind = c.kind, .seq = m.next, .members = m.group}.short_text()};
     await(lock, w, [] { return false; });
   }
   while (active_.size() >= kMaxActive) {
@@ -159,14 +159,14 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   auto& [plan, op] = plan_for(m, c);
   if (!op || op.use_count() > 1)
     op = std::make_shared<Operation>(plan, m.position, static_cast<std::uint32_t>(options_.rank), link_->bell());
-  op->renew({c.op, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group}, c);
+  op->renew({c.kind, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group}, c);
   op->order = traffic_.collectives++;
   for (int p : plan->peers) link_->open(p);
   ++m.next;
   op->advance(*link_);  // first, because peers wait for it
   started_[m.id] = m.next;
-  op->record =
-      recorder_.add({.summary = op->summary, .algorithm = plan->algorithm, .enqueued = enqueued, .started = started});
+  op->record = recorder_.add(
+      {.summary = op->summary, .algorithm = plan->algorithm->name, .enqueued = enqueued, .started = started});
   Key key{m.id, op->summary.seq};
   if (spare_.empty()) active_[key] = op;
   else {

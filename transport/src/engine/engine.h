@@ -27,8 +27,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
   int ranks_on_host() const override { return options_.ranks_on_host; }
-  WorkPtr start(const Group&, const Collective&) override;
-  void run(const Group&, const Collective&) override;
+  WorkPtr start(const Group&, const CollectiveCall&) override;
+  void run(const Group&, const CollectiveCall&) override;
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) override;
   void abort(const std::string& reason) noexcept override;
   void dump(const std::string& why) override;
@@ -79,8 +79,8 @@ class Engine final : public Context, public std::enable_shared_from_this<Engine>
   void dropped(bool stale) override { ++(stale ? traffic_.stale : traffic_.refused); }
 
   Members& members(const Group&);
-  Members::Planned& plan_for(Members&, const Collective&);
-  std::shared_ptr<Operation> begin(Lock&, const Group&, const Collective&);
+  Members::Planned& plan_for(Members&, const CollectiveCall&);
+  std::shared_ptr<Operation> begin(Lock&, const Group&, const CollectiveCall&);
   bool pump();
   bool sweep(Clock::time_point now);
   void end(Operation&, Clock::time_point now);

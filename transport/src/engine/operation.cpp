@@ -9,9 +9,11 @@ using Kind = Step::Kind;
 constexpr std::int64_t kWindow = 2 << 20;  // bytes under way from one member to another, for each collective
 constexpr std::uint64_t kMeetEvery = 16;
 /// Whether some member may only send.
-bool one_way(Op op) { return op != Op::barrier && op != Op::all_gather && !reduces(op); }
+bool one_way(CollectiveKind kind) {
+  return kind != CollectiveKind::barrier && kind != CollectiveKind::all_gather && !reduces(kind);
+}
 /// Whether in and out share memory.
-bool overlap(const Collective& c, std::int64_t bytes) {
+bool overlap(const CollectiveCall& c, std::int64_t bytes) {
   auto a = static_cast<const std::byte*>(c.in), b = static_cast<const std::byte*>(c.out);
   return a && b && a < b + bytes && b < a + bytes;
 }
@@ -19,14 +21,14 @@ bool overlap(const Collective& c, std::int64_t bytes) {
 
 std::string Summary::short_text() const {
   std::ostringstream s;
-  s << word(op) << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
+  s << word(kind) << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
   return s.str();
 }
 std::string Summary::text() const {
   std::ostringstream s;
-  s << word(op);
-  if (reduces(op)) s << " " << word(reduce);
-  if (op != Op::barrier) s << " " << dtype << "[" << count << "]";
+  s << word(kind);
+  if (reduces(kind)) s << " " << word(reduce);
+  if (kind != CollectiveKind::barrier) s << " " << dtype << "[" << count << "]";
   s << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
   return s.str();
 }
@@ -42,13 +44,13 @@ Operation::Operation(std::shared_ptr<const Plan> plan, int rank, std::uint32_t m
       streams_(plan_->streams.size()),
       peers_(plan_->expected.size()),
       bell_(std::move(bell)) {}
-void Operation::renew(const Summary& s, const Collective& c) {
+void Operation::renew(const Summary& s, const CollectiveCall& c) {
   summary = s;
   in_ = static_cast<const std::byte*>(c.in);
   out_ = static_cast<std::byte*>(c.out);
   words_ = c.describe;
   copies_ = plan_->schedule.overwrites && overlap(c, plan_->count * element_);
-  meets_ = one_way(c.op) && s.seq % kMeetEvery == kMeetEvery - 1;
+  meets_ = one_way(c.kind) && s.seq % kMeetEvery == kMeetEvery - 1;
   std::fill(done_.begin(), done_.end(), 0);
   for (auto& stream : streams_) stream.arrived = 0;
   for (std::size_t k = 0; k < peers_.size(); ++k) peers_[k] = {.expected = plan_->expected[k]};
@@ -57,7 +59,7 @@ void Operation::renew(const Summary& s, const Collective& c) {
   done = false;
   if (plan_->dtype != summary.dtype) {
     auto n = plan_->count;
-    wide_count_ = summary.op == Op::all_reduce ? n : c.recv_counts[static_cast<std::size_t>(rank_)];
+    wide_count_ = summary.kind == CollectiveKind::all_reduce ? n : c.recv_counts[static_cast<std::size_t>(rank_)];
     wide_ = static_cast<float*>(c.out);
     narrow_.reset(new bfloat16[static_cast<std::size_t>(n + wide_count_)]);
     auto from = static_cast<const float*>(c.in);
@@ -159,8 +161,8 @@ void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byt
   h.chunk = static_cast<std::uint32_t>(done_[i]);
   h.offset = static_cast<std::uint64_t>(offset);
   h.bytes = static_cast<std::uint32_t>(n);
-  if (reduces(summary.op) && steps_[i].source == Place::in) h.flags |= kSummed;
-  if (one_way(summary.op) && peers_.size() == 2) h.flags |= kOneWay;
+  if (reduces(summary.kind) && steps_[i].source == Place::in) h.flags |= kSummed;
+  if (one_way(summary.kind) && peers_.size() == 2) h.flags |= kOneWay;
   link.send(static_cast<int>(h.dst), h, n > 0 ? bytes : nullptr, n > 0 ? owner : nullptr);
   peers_[static_cast<std::size_t>(peer)].in_flight += n;
   moved[static_cast<std::size_t>(peer)].out += n;

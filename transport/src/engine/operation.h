@@ -11,8 +11,8 @@
 namespace bora::transport {
 /// A collective in words and numbers, also kept after it has ended.
 struct Summary {
-  Op op = Op::barrier;
-  Reduce reduce = Reduce::sum;
+  CollectiveKind kind = CollectiveKind::barrier;
+  Reduction reduce = Reduction::sum;
   Dtype dtype = Dtype::f32;
   std::int64_t count = 0;
   std::uint32_t group = 0;
@@ -32,7 +32,7 @@ struct Moved {
 /// The flight recorder's entry for a collective. Times of events that have not happened are zero.
 struct Record {
   Summary summary = {};
-  Algorithm algorithm = Algorithm::direct;
+  std::string_view algorithm = {};  // its name
   Moved all = {};              // of a running collective only on request
   std::uint64_t moved_at = 0;  // the members' bytes in the recorder, by position
   Clock::time_point enqueued = {}, started = {}, first_byte = {}, ended = {};
@@ -44,7 +44,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   /// `rank`: position in the group.
   Operation(std::shared_ptr<const Plan>, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
   /// Begins a collective: the first one, or the next one once nothing refers to the last any more.
-  void renew(const Summary&, const Collective&);
+  void renew(const Summary&, const CollectiveCall&);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
   std::string accept(Arrival, Link&);
   /// The final place of a payload that is the next of its stream and is only copied; else nullptr.

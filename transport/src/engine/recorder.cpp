@@ -69,10 +69,10 @@ std::string Recorder::lines(const std::string& header, const std::function<std::
       if (auto [out, in] = moved_[(r.moved_at + p) % kMoves]; out > 0 || in > 0)
         peers << (peers.tellp() > 0 ? "," : "") << "\"" << s.members->ranks[p] << "\":{\"out\":" << out
               << ",\"in\":" << in << "}";
-    o << "{\"seq\":" << s.seq << ",\"group\":" << quoted(s.members->name) << ",\"op\":\"" << word(s.op)
-      << "\",\"dtype\":\"" << s.dtype << "\",\"count\":" << s.count << ",\"algorithm\":\""
-      << algorithm_name(r.algorithm) << "\",\"bytes_out\":" << r.all.out << ",\"bytes_in\":" << r.all.in
-      << ",\"peers\":{" << peers.str() << "},\"enqueued\":\"" << wall_time(r.enqueued) << "\"";
+    o << "{\"seq\":" << s.seq << ",\"group\":" << quoted(s.members->name) << ",\"op\":\"" << word(s.kind)
+      << "\",\"dtype\":\"" << s.dtype << "\",\"count\":" << s.count << ",\"algorithm\":\"" << r.algorithm
+      << "\",\"bytes_out\":" << r.all.out << ",\"bytes_in\":" << r.all.in << ",\"peers\":{" << peers.str()
+      << "},\"enqueued\":\"" << wall_time(r.enqueued) << "\"";
     after("start_us", r.started);
     after("first_byte_us", r.first_byte);
     after("end_us", r.ended);

@@ -56,8 +56,9 @@ std::vector<std::string> gather_texts(Context& c, const std::string& mine) {
   for (auto& n : c.exchange(std::to_string(mine.size()), "trace: sizes")) sizes.push_back(std::stoll(n));
   std::string all(
       c.rank() == 0 ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})) : 0, '\0');
-  c.run(everyone(c),
-        {.op = Op::gather, .dtype = Dtype::u8, .in = mine.data(), .out = all.data(), .recv_counts = sizes});
+  c.run(
+      everyone(c),
+      {.kind = CollectiveKind::gather, .dtype = Dtype::u8, .in = mine.data(), .out = all.data(), .recv_counts = sizes});
   std::vector<std::string> texts;
   if (c.rank() != 0) return texts;
   for (std::size_t r = 0, at = 0; r < sizes.size(); at += static_cast<std::size_t>(sizes[r++]))

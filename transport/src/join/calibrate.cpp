@@ -62,7 +62,7 @@ double seconds_per_byte_summed() {
   double best = 1;
   for (int k = 0; k < 5; ++k) {
     auto start = Clock::now();
-    reduce_in_order(Reduce::sum, Dtype::f32, {a.data(), b.data()}, a.data(), a.size() / 4);
+    reduce_in_order(Reduction::sum, Dtype::f32, {a.data(), b.data()}, a.data(), a.size() / 4);
     best = std::min(best, since(start));
   }
   return best / static_cast<double>(a.size());

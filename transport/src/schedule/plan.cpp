@@ -8,25 +8,29 @@ namespace bora::transport {
 namespace {
 using Kind = Step::Kind;
 std::int64_t total(const std::vector<std::int64_t>& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{0}); }
-bool rooted(Op op) { return op == Op::broadcast || op == Op::gather || op == Op::scatter; }
-bool one_count(Op op) {
-  return op == Op::all_reduce || op == Op::broadcast || op == Op::permute || op == Op::send_recv;
+bool rooted(CollectiveKind kind) {
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
 }
-bool all_parts(Op op) {  // every member knows every part
-  return op == Op::all_gather || op == Op::reduce_scatter || op == Op::gather || op == Op::scatter;
+bool one_count(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast || kind == CollectiveKind::permute ||
+         kind == CollectiveKind::send_recv;
 }
-bool part_counts(Op op) { return all_parts(op) || op == Op::all_to_all; }
+bool all_parts(CollectiveKind kind) {  // every member knows every part
+  return kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter ||
+         kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
+}
+bool part_counts(CollectiveKind kind) { return all_parts(kind) || kind == CollectiveKind::all_to_all; }
 
-void validate(const Collective& c, const Group& g, int rank) {
+void validate(const CollectiveCall& c, const Group& g, int rank) {
   auto n = g.ranks.size();
-  auto name = word(c.op);
-  if (one_count(c.op))
+  auto name = word(c.kind);
+  if (one_count(c.kind))
     check<ValueError>(c.send_counts.size() == 1, name, ": send_counts must be {n}, it has ", c.send_counts.size(),
                       " entries");
-  if (part_counts(c.op))
+  if (part_counts(c.kind))
     check<ValueError>(c.recv_counts.size() == n, name, ": recv_counts has ", c.recv_counts.size(),
                       " entries for a group of ", n);
-  if (c.op == Op::all_to_all) {
+  if (c.kind == CollectiveKind::all_to_all) {
     check<ValueError>(c.send_counts.size() == n, name, ": send_counts has ", c.send_counts.size(),
                       " entries for a group of ", n);
     auto me = static_cast<std::size_t>(rank);
@@ -41,49 +45,49 @@ void validate(const Collective& c, const Group& g, int rank) {
   for (auto* counts : {&c.send_counts, &c.recv_counts})
     for (auto k : *counts) check<ValueError>(k >= 0, name, ": a count is negative: ", k);
   auto member = [&](int p) { return p >= -1 && p < static_cast<int>(n); };
-  if (rooted(c.op))
+  if (rooted(c.kind))
     check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
   check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target,
                     " is not a position in a group of ", n);
   if (c.wire)
-    check<DtypeError>(reduces(c.op) && c.dtype == Dtype::f32 && *c.wire == Dtype::bf16, name, ": ", c.dtype,
+    check<DtypeError>(reduces(c.kind) && c.dtype == Dtype::f32 && *c.wire == Dtype::bf16, name, ": ", c.dtype,
                       " cannot travel as ", *c.wire, "; only f32 sums can, as bf16");
-  if (!reduces(c.op)) return;
+  if (!reduces(c.kind)) return;
   check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
   auto r = c.reduce;
-  bool known = r == Reduce::sum || r == Reduce::mean || r == Reduce::max || r == Reduce::min;
+  bool known = r == Reduction::sum || r == Reduction::mean || r == Reduction::max || r == Reduction::min;
   check<ValueError>(known, name, ": ranks combine by sum, mean, max or min");
-  check<DtypeError>(c.reduce != Reduce::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ",
+  check<DtypeError>(c.reduce != Reduction::mean || is_float(c.dtype), name, ": a mean needs a floating dtype, got ",
                     c.dtype);
 }
 }  // namespace
 
-std::int64_t count_of(const Collective& c) {
-  if (c.op == Op::barrier) return 0;
-  if (c.op == Op::all_to_all) return total(c.send_counts);
-  return one_count(c.op) ? c.send_counts.empty() ? 0 : c.send_counts[0] : total(c.recv_counts);
+std::int64_t count_of(const CollectiveCall& c) {
+  if (c.kind == CollectiveKind::barrier) return 0;
+  if (c.kind == CollectiveKind::all_to_all) return total(c.send_counts);
+  return one_count(c.kind) ? c.send_counts.empty() ? 0 : c.send_counts[0] : total(c.recv_counts);
 }
 namespace {
-std::uint64_t fingerprint_of(const Group& g, const Collective& c) {
+std::uint64_t fingerprint_of(const Group& g, const CollectiveCall& c) {
   Hash h;
-  h.text(g.name).list(g.ranks).num(c.op).num(c.dtype).num(c.wire.value_or(c.dtype)).num(c.fingerprint);
-  if (reduces(c.op)) h.num(c.reduce);
-  if (one_count(c.op)) h.num(count_of(c));
-  if (all_parts(c.op)) h.list(c.recv_counts);
-  if (rooted(c.op)) h.num(c.root);
-  if (c.op == Op::all_to_all) h.num(c.uniform && !c.send_counts.empty() ? c.send_counts[0] : -1);
+  h.text(g.name).list(g.ranks).num(c.kind).num(c.dtype).num(c.wire.value_or(c.dtype)).num(c.fingerprint);
+  if (reduces(c.kind)) h.num(c.reduce);
+  if (one_count(c.kind)) h.num(count_of(c));
+  if (all_parts(c.kind)) h.list(c.recv_counts);
+  if (rooted(c.kind)) h.num(c.root);
+  if (c.kind == CollectiveKind::all_to_all) h.num(c.uniform && !c.send_counts.empty() ? c.send_counts[0] : -1);
   return h.value();
 }
 }  // namespace
 
-bool same_but_buffers(const Collective& a, const Collective& b) {
-  auto rest = [](const Collective& c) {
-    return std::tie(c.op, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.wire, c.fingerprint,
+bool same_but_buffers(const CollectiveCall& a, const CollectiveCall& b) {
+  auto rest = [](const CollectiveCall& c) {
+    return std::tie(c.kind, c.reduce, c.dtype, c.root, c.source, c.target, c.uniform, c.wire, c.fingerprint,
                     c.send_counts, c.recv_counts);
   };
   return rest(a) == rest(b);
 }
-Plan make_plan(const Group& group, const Collective& c, const Layout& layout, const Tuning& tuning, int rank) {
+Plan make_plan(const Group& group, const CollectiveCall& c, const Layout& layout, const Tuning& tuning, int rank) {
   validate(c, group, rank);
   Plan plan{.like = c,
             .group = group.name,
@@ -92,16 +96,13 @@ Plan make_plan(const Group& group, const Collective& c, const Layout& layout, co
             .fingerprint = fingerprint_of(group, c)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;
-  auto size = static_cast<int>(group.ranks.size());
   auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)),
        running = static_cast<std::int64_t>(running_size(plan.dtype));
-  plan.algorithm = choose_algorithm({c.op, plan.count * element, c.uniform}, layout, tuning);
+  plan.algorithm = &choose_algorithm(c.kind, plan.count * element, c.uniform, layout, tuning);
   auto limit = chunk_limit(layout, tuning);
-  plan.schedule = make_schedule(
-      {c.op, rank, size, c.send_counts, c.recv_counts, c.root, c.source, c.target, layout.blocks}, plan.algorithm);
+  plan.schedule = make_schedule(*plan.algorithm, c, layout, rank);
   plan.schedule.in_turns = plan.schedule.in_turns && layout.hosts > 1;  // memory has no switch
-  // Within a host the receiver fetches such a stream itself, and cutting it finer only costs system calls.
-  bool whole = layout.hosts == 1 && plan.algorithm == Algorithm::direct && !reduces(c.op);
+  bool whole = layout.hosts == 1 && plan.algorithm->traits.whole;  // cutting it finer only costs system calls
   plan.expected.resize(group.ranks.size());
   auto talks_to = [&](int position) { plan.peers.push_back(group.ranks[static_cast<std::size_t>(position)]); };
   std::vector<int> latest(group.ranks.size(), -1);  // step that sends to each

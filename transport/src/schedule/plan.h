@@ -17,12 +17,12 @@ struct Plan {
     std::size_t first = 0, last = 0;     // its streams
     int before = -1;                     // step that must be over before this one sends
   };
-  Collective like = {};  // without buffers and words
-  std::string group = {};  // its name, which the fingerprint covers
+  CollectiveCall like = {};  // without buffers and words
+  std::string group = {};    // its name, which the fingerprint covers
   std::int64_t count = 0;
   Dtype dtype = Dtype::f32;       // of the elements sent
   std::uint64_t fingerprint = 0;  // must be equal on all members
-  Algorithm algorithm = Algorithm::direct;
+  const Algorithm* algorithm = nullptr;
   Schedule schedule = {};
   std::vector<Messages> messages = {};  // by step
   std::vector<Stream> streams = {};
@@ -30,10 +30,14 @@ struct Plan {
   std::vector<int> peers = {};              // ranks it exchanges messages with, ascending
 };
 /// Throws ValueError / DtypeError when the collective does not fit the group.
-Plan make_plan(const Group&, const Collective&, const Layout&, const Tuning&, int rank);
+Plan make_plan(const Group&, const CollectiveCall&, const Layout&, const Tuning&, int rank);
 /// Whether one plan serves both collectives.
-bool same_but_buffers(const Collective&, const Collective&);
-std::int64_t count_of(const Collective&);
-inline bool reduces(Op op) { return op == Op::all_reduce || op == Op::reduce_scatter; }
+bool same_but_buffers(const CollectiveCall&, const CollectiveCall&);
+/// Elements of the vector that a rank holds (all_reduce, broadcast, permute), of all parts (all_gather, reduce_scatter,
+/// gather, scatter), or of the parts that a rank sends (all_to_all).
+std::int64_t count_of(const CollectiveCall&);
+inline bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+}
 inline bool receives(const Step& s) { return s.kind == Step::Kind::receive || s.kind == Step::Kind::sum; }
 }  // namespace bora::transport

@@ -1,7 +1,8 @@
-// schedule.h -- a collective algorithm is data: a pure function (op, rank, size) -> steps, executed, simulated and
-// costed by code that is written once. Positions are positions in the group, ranges are in elements.
+// schedule.h -- a collective algorithm is data: a pure function (call, layout, rank) -> steps, executed and simulated
+// by code that is written once, and a cost. Positions are positions in the group, ranges are in elements.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 #include "bora/transport/transport.h"
@@ -43,7 +44,7 @@ struct Schedule {
   std::vector<Step> steps;
   /// `out` is written while `in` is still being sent: a send must copy where both are the same memory.
   bool overwrites = false;
-  bool running = false;   // some rank's schedule sends running sums
+  bool running = false;  // some rank's schedule sends running sums
   /// Streams from one rank to another are sent one after the other, in the order of the steps. Where a rank makes
   /// several sums out of several streams each, all senders must keep one order: otherwise a peer's window could fill
   /// with chunks that wait for chunks that cannot be sent.
@@ -54,38 +55,50 @@ struct Schedule {
   bool in_turns = false;
   std::int64_t work = 0;  // elements
 };
-enum class Algorithm : std::uint8_t {
-  direct,
-  one_shot,
-  two_shot,
-  ring,
-  binomial,
-  chain,
-  dissemination,
-  bruck,
-  scatter_gather,
-  double_tree,
-  hierarchical,
-  one_shot_hierarchical
+/// The distribution of a group's members over hosts.
+struct Layout {
+  int size = 1;
+  int hosts = 1;            // with members
+  int most = 1, least = 1;  // members of a host
+  // Position of every host's first member, then size; empty unless the members of each host are side by side, there are
+  // several hosts, and some have several members.
+  std::vector<int> blocks = {};
 };
-std::string_view algorithm_name(Algorithm);
-
-/// The inputs of a schedule, in elements; counts as in Collective.
-struct Problem {
-  Op op = Op::barrier;
-  int rank = 0, size = 1;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};
-  int root = 0, source = -1, target = -1;
-  std::vector<int> blocks = {};  // as in Layout
+/// `hosts`: a host number for every rank of the job; empty: all on one.
+Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts);
+struct Builder;  // build.h
+struct Model;    // cost.h
+struct AlgorithmTraits {
+  bool by_host = false;      // needs several hosts with several members each, side by side (Layout::blocks)
+  bool equal_parts = false;  // needs parts of one length (CollectiveCall::uniform)
+  bool whole = false;        // within a host the receiver fetches each stream itself, so that it is not cut finer
 };
-/// The steps of one rank. All algorithms sum in group order, so large ones pass a running sum along a chain of ranks
-/// where other libraries use a ring. Sources: one-shot, two-shot, ring all-gather, binomial trees and scatter +
+/// One algorithm of one collective. All of them sum in group order, so large ones pass a running sum along a chain of
+/// ranks where other libraries use a ring. Sources: one-shot, two-shot, ring all-gather, binomial trees and scatter +
 /// all-gather broadcast (Thakur et al. 2005); Bruck all-gather and all-to-all (Bruck et al. 1997); two trees (Sanders,
 /// Speck & Traff 2009); dissemination barrier (Hensgen, Finkel & Manber 1988).
-Schedule make_schedule(const Problem&, Algorithm);
-/// The algorithms for op; `hierarchical` ones need blocks, and those of all_to_all except `direct` need equal parts
-/// (`uniform`).
-std::vector<Algorithm> algorithms_for(Op, bool blocks = false, bool uniform = false);
+struct Algorithm {
+  CollectiveKind kind;
+  std::string_view name;
+  void (*steps)(Builder&);  // the steps of one rank
+  void (*cost)(Model&);     // the work of the busiest rank
+  AlgorithmTraits traits = {};
+};
+/// The algorithms of one collective; the first one can always be used. `unmeasured`: the name of the one to use where
+/// links were not measured, for `bytes` in all elements (count_of). Without it, or where that one cannot be used, the
+/// first one is.
+struct AlgorithmTable {
+  std::span<const Algorithm> rows;
+  std::string_view (*unmeasured)(std::int64_t bytes, const Layout&) = nullptr;
+};
+std::span<const AlgorithmTable* const> algorithm_tables();
+const AlgorithmTable& algorithm_table(CollectiveKind);
+/// Throws ValueError if there is none.
+const Algorithm& algorithm(CollectiveKind, std::string_view name);
+/// The algorithms that can be used: with blocks as in Layout, with parts of one length.
+std::vector<const Algorithm*> algorithms_for(CollectiveKind, bool blocks = false, bool uniform = false);
+/// The steps of one rank; `rank` is its position in the group.
+Schedule make_schedule(const Algorithm&, const CollectiveCall&, const Layout&, int rank);
 /// Part p of n elements in P parts, cut at multiples of 16 elements.
 Range part_of(std::int64_t n, int p, int P);
 inline constexpr std::int64_t kMaxChunkBytes = 256 << 10;

@@ -43,36 +43,40 @@ void fold(const std::vector<const std::byte*>& parts, std::byte* out, std::size_
   }
 }
 template <class Stored, class Acc = Stored>
-void reduce(Reduce r, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s) {
+void reduce(Reduction r, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n, Stretch s) {
   switch (r) {
-    case Reduce::sum:
-    case Reduce::mean:
+    case Reduction::sum:
+    case Reduction::mean:
       return fold<Stored, Acc>(
-          parts, out, n, s, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduce::mean);
-    case Reduce::max: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
-    case Reduce::min: return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a < b || a != a ? a : b; });
+          parts, out, n, s, [](Acc a, Acc b) { return static_cast<Acc>(a + b); }, r == Reduction::mean);
+    case Reduction::max:
+      return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a > b || a != a ? a : b; });
+    case Reduction::min:
+      return fold<Stored, Acc>(parts, out, n, s, [](Acc a, Acc b) { return a < b || a != a ? a : b; });
     default: fail<ValueError>("ranks combine by sum, mean, max or min");
   }
 }
 }  // namespace
 
 std::size_t running_size(Dtype d) { return d == Dtype::bf16 ? sizeof(float) : dtype_size(d); }
-void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
+void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   reduce_in_order(r, d, parts, out, n, {.ends = static_cast<int>(parts.size())});
 }
-void reduce_in_order(Reduce r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n,
+void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n,
                      Stretch s) {
   if (n == 0) return;
-  check<DtypeError>(r != Reduce::mean || is_float(d), "a mean needs a floating dtype, got ", d);
+  check<DtypeError>(r != Reduction::mean || is_float(d), "a mean needs a floating dtype, got ", d);
   switch (d) {
-    case Dtype::boolean: return reduce<std::uint8_t>(r == Reduce::sum ? Reduce::max : r, parts, out, n, s);
+    case Dtype::boolean: return reduce<std::uint8_t>(r == Reduction::sum ? Reduction::max : r, parts, out, n, s);
     case Dtype::u8: return reduce<std::uint8_t>(r, parts, out, n, s);
     case Dtype::u32: return reduce<std::uint32_t>(r, parts, out, n, s);
     // Signed sums wrap: they are made in unsigned numbers.
     case Dtype::i32:
-      return r == Reduce::sum ? reduce<std::uint32_t>(r, parts, out, n, s) : reduce<std::int32_t>(r, parts, out, n, s);
+      return r == Reduction::sum ? reduce<std::uint32_t>(r, parts, out, n, s)
+                                 : reduce<std::int32_t>(r, parts, out, n, s);
     case Dtype::i64:
-      return r == Reduce::sum ? reduce<std::uint64_t>(r, parts, out, n, s) : reduce<std::int64_t>(r, parts, out, n, s);
+      return r == Reduction::sum ? reduce<std::uint64_t>(r, parts, out, n, s)
+                                 : reduce<std::int64_t>(r, parts, out, n, s);
     case Dtype::bf16: return reduce<bfloat16, float>(r, parts, out, n, s);
     case Dtype::f32: return reduce<float>(r, parts, out, n, s);
     case Dtype::f64: return reduce<double>(r, parts, out, n, s);

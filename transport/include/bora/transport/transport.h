@@ -76,46 +76,10 @@ Config with_options(Config, const std::vector<Option>&);
 Config config_from_environment();
 Config config_from_environment(const std::function<const char*(const char*)>& variable);
 
-using Op = CollectiveKind;
-using Reduce = Reduction;  // sum, max, min or mean
-
 /// Ranks of a job in the order in which their parts are concatenated. `name` appears in errors ("axis data").
 struct Group {
   std::vector<int> ranks = {};
   std::string name = {};
-};
-
-/// One collective of one rank. Buffers are contiguous and must live until the handle has completed. All sums are made
-/// in group order, element by element, whatever the size, chunking or algorithm; bf16 is summed in f32 and rounded
-/// once; integers wrap; a mean is the sum divided by the number of members before it is rounded (floating dtypes only).
-///   all_reduce      in [n], out [n] (may be the same memory)          send_counts = {n}
-///   all_gather      in [mine], out [sum of recv_counts]               recv_counts: every member's part, in group order
-///   reduce_scatter  in [sum of recv_counts], out [mine]               recv_counts: every member's part, in group order
-///   broadcast       root's in [n] to out [n] on all members           send_counts = {n}; root: position in the group
-///   gather          in [mine], root's out [sum of recv_counts]        recv_counts as for all_gather; root
-///   scatter         root's in [sum of recv_counts], out [mine]        recv_counts as for reduce_scatter; root
-///   all_to_all      in: a part for each member, out: one from each    send_counts, recv_counts; `uniform` if all parts
-///                                                                     of all members have one length (each rank knows
-///                                                                     only its own; small ones take fewer messages)
-///   permute         in [n] to member target, out [n] from source      send_counts = {n}; source or target -1: none
-///                                                                     (out = 0)
-///   send_recv       permute that keeps out as it is without a source; for two members `send` and `receive` are shorter
-///   barrier         no buffers
-struct Collective {
-  Op op = Op::barrier;
-  Reduce reduce = Reduce::sum;
-  Dtype dtype = Dtype::f32;
-  const void* in = nullptr;
-  void* out = nullptr;
-  std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
-  int root = 0, source = -1, target = -1;
-  bool uniform = false;
-  /// bf16 for an f32 all_reduce or reduce_scatter: half the bytes. Every rank's numbers are rounded to bf16, summed in
-  /// f32, rounded once, and returned as f32. Other bits than without, but the same ones with every algorithm.
-  std::optional<Dtype> wire = {};
-  std::uint64_t fingerprint = 0;  // of the operation as the program sees it; sent in every data header, must agree
-  std::function<std::string()> describe =
-      {};  // the operation in words, asked for only when the ranks disagree or one is lost
 };
 
 /// A collective under way. wait() returns when the buffers may be used, or throws RankLost; it never waits without a
@@ -144,8 +108,8 @@ class Context {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual int ranks_on_host() const = 0;  // of this job, this one included
-  virtual WorkPtr start(const Group&, const Collective&) = 0;
-  virtual void run(const Group&, const Collective&) = 0;  // start and wait
+  virtual WorkPtr start(const Group&, const CollectiveCall&) = 0;
+  virtual void run(const Group&, const CollectiveCall&) = 0;  // start and wait
   void barrier(const Group& g) { run(g, {}); }
   /// n elements from this rank to another, which calls receive with the same n and dtype.
   void send(int to, const void* data, std::int64_t n, Dtype = Dtype::f32);

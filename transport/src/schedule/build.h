@@ -1,4 +1,5 @@
-// schedule_build.h -- shared by the builders of schedules (schedule.cpp, schedule_sum.cpp, schedule_hierarchical.cpp).
+// build.h -- parts shared by the builders of schedules (all_reduce.cpp, all_gather.cpp, ...), and the list of their
+// tables.
 #pragma once
 #include <numeric>
 #include "schedule/schedule.h"
@@ -7,10 +8,12 @@ namespace bora::transport {
 /// Builds one rank's steps; each call returns the step's index, for `needs` and `after`.
 struct Builder {
   using Kind = Step::Kind;
-  const Problem& p;
+  const CollectiveCall& call;
+  const Layout& layout;
+  int rank, size = layout.size;
   Schedule s = {};
 
-  int at(int distance) const { return ((p.rank + distance) % p.size + p.size) % p.size; }
+  int at(int distance) const { return ((rank + distance) % size + size) % size; }
   int add(Step step) {
     s.steps.push_back(step);
     return static_cast<int>(s.steps.size()) - 1;
@@ -44,7 +47,7 @@ struct Builder {
   int copy_after(Place source, Range from, Place target, Range to, int after) {
     return add({.kind = Kind::copy, .source = source, .target = target, .from = from, .to = to, .after = after});
   }
-  int sum(Range from, Range to) { return add({.kind = Kind::sum, .from = from, .to = to, .last = p.size}); }
+  int sum(Range from, Range to) { return add({.kind = Kind::sum, .from = from, .to = to, .last = size}); }
   /// Adds members first..last-1 to the running sum from `peer` (-1: none); the result goes to `next` (-1: out[to]).
   int running_sum(int peer, int first, int last, int next, Range from, Range to, int tag) {
     s.running = true;
@@ -59,7 +62,7 @@ struct Builder {
   }
   /// Reduces the members' blocks of n elements in work, of which the first one is member `first`'s.
   int fold(std::int64_t n, int first, int after) {
-    return add({.kind = Kind::fold, .from = {0, n * p.size}, .to = {0, n}, .after = after, .first = first});
+    return add({.kind = Kind::fold, .from = {0, n * size}, .to = {0, n}, .after = after, .first = first});
   }
 };
 /// The ranges of consecutive parts of these lengths.
@@ -76,22 +79,37 @@ class Parts {
  private:
   std::vector<std::int64_t> o_;
 };
-/// schedule_sum.cpp
-void all_reduce_one_shot(Builder&);
-void all_reduce_two_shot(Builder&);
-void all_reduce_bruck(Builder&);
-void all_reduce_chain(Builder&);
-void reduce_scatter_direct(Builder&);
-void reduce_scatter_chain(Builder&);
-/// Gathers all parts into work in rotated order, this rank's first; returns the last step that writes there.
+/// Position v, counted from the root, in a binomial tree: its children are v + mask, each the root of at most `mask`
+/// members.
+struct Binomial {
+  int parent = -1, span = 1;  // span: members of its subtree, itself included
+  std::vector<int> children = {};
+  Binomial(int v, int P);
+};
+/// This rank's place among hosts, for groups over several hosts with several members each, side by side in group order
+/// (algorithms `by_host`): members of a host exchange with each other, and each member exchanges only its slice with
+/// other hosts.
+struct Hosts {
+  const std::vector<int>& begin;
+  int count, mine = 0, local = 0, slices;
+
+  explicit Hosts(const Builder&);
+  int first(int h) const { return begin[static_cast<std::size_t>(h)]; }
+  int members(int h) const { return first(h + 1) - first(h); }
+  /// The member of host h that handles slice, or part, k.
+  int owner(int h, int k) const { return first(h) + k % members(h); }
+  template <class F> void others(int rank, F f) const {  // of this host, this rank's successor first
+    for (int k = 1, n = members(mine); k < n; ++k) f(first(mine) + (rank - first(mine) + k) % n);
+  }
+};
+/// Gathers all parts into work in rotated order, this rank's first: log2 P rounds with twice the bytes in each. Returns
+/// the last step that writes there.
 int bruck_into_work(Builder&, const std::vector<std::int64_t>& counts);
-/// schedule_hierarchical.cpp
-void all_gather_hierarchical(Builder&);
-void all_reduce_hierarchical(Builder&);
-void all_reduce_one_shot_hierarchical(Builder&);
-void reduce_scatter_hierarchical(Builder&);
-void broadcast_hierarchical(Builder&);
-void gather_hierarchical(Builder&);
-void scatter_hierarchical(Builder&);
-void all_to_all_hierarchical(Builder&);
+/// Every part crosses to each other host once, to the member with the sender's local number, which forwards it. Returns
+/// the last step.
+int gather_by_host(Builder&, const std::vector<std::int64_t>& counts, Place target);
+
+inline constexpr std::int64_t kKiB = 1 << 10;
+extern const AlgorithmTable kAllReduce, kAllGather, kReduceScatter, kBroadcast, kGather, kScatter, kAllToAll, kPermute,
+    kSendRecv, kBarrier;
 }  // namespace bora::transport
