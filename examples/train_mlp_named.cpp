@@ -16,8 +16,8 @@ struct Model {
   nn::Linear up, down;
   static Model init(const Array& key) {
     auto keys = random::split<2>(key);
-    return {nn::Linear::init(In, Hidden, keys[0], {.stddev = 0.3}),
-            nn::Linear::init(Hidden, Out, keys[1], {.stddev = 0.1})};
+    return {nn::Linear::init(In, Hidden, keys[0], {nn::Init::normal(0.3)}),
+            nn::Linear::init(Hidden, Out, keys[1], {nn::Init::normal(0.1)})};
   }
   NamedArray operator()(const NamedArray& x) const { return down(auto_sharded(relu(up(auto_sharded(x))))); }
 };

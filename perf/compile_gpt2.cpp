@@ -36,13 +36,13 @@ template <class Model> std::pair<State<Model>, Array> step(const State<Model>& s
   auto optimizer =
       optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
   auto [loss, gradient] = value_and_grad(
-      [&](const Model& m) { return mean(nn::cross_entropy(m(tokens), "vocab", tokens)); })(s.model);
+      [&](const Model& m) { return mean(nn::cross_entropy(m(tokens), nn::kVocab, tokens)); })(s.model);
   auto [updates, next] = optimizer.update(gradient, s.optimizer, s.model);
   return {{optim::apply_updates(s.model, updates), next}, loss.array()};
 }
 template <class Model> void compile(benchmark::State& state) {
   models::Gpt2Config c;
-  std::vector<Axis> axes{{"batch", 4}, {std::string(nn::kPosition), 256}};
+  std::vector<Axis> axes{{nn::kBatch, 4}, {nn::kPosition, 256}};
   State<Model> like;
   auto optimizer =
       optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));

@@ -88,12 +88,12 @@ class Training {
   }
   NamedArray tokens(std::uint32_t seed) const {
     return NamedArray(integers(seed, {job_.batch, job_.tokens}, static_cast<std::uint32_t>(job_.config.vocab)),
-                      {{"batch", job_.batch}, {"position", job_.tokens}});
+                      {{nn::kBatch, job_.batch}, {nn::kPosition, job_.tokens}});
   }
   std::tuple<Gpt2, optim::State, Array> next(const Gpt2& m, const optim::State& s, const NamedArray& x,
                                              const NamedArray& y) const {
     auto [loss, gradients] = value_and_grad([&](const Gpt2& q) {
-      return mean(nn::cross_entropy(q(x, none, remat::everything), "vocab", y)).array();
+      return mean(nn::cross_entropy(q(x, none, remat::everything), nn::kVocab, y)).array();
     })(m);
     auto like = [](const auto& t, const auto& place) {
       return tree::map([](const Array& a, const Array& l) { return reshard_like(a, l); }, t, place);
@@ -118,8 +118,8 @@ struct Ranks {
 };
 Case on_ranks(Job job, bool fsdp) {
   static Ranks ranks;  // until the process ends
-  if (fsdp) job.storage = {{"embed", "data"}};
-  job.compute = {{"batch", "data"}};
+  if (fsdp) job.storage = {{nn::kEmbed, "data"}};
+  job.compute = {{nn::kBatch, "data"}};
   return training(job);
 }
 }  // namespace

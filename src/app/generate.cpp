@@ -44,8 +44,7 @@ int generate(const Arguments& a) {
       for (std::int64_t p = 0; p < n; ++p)
         window[static_cast<std::size_t>(p)] =
             static_cast<unsigned char>(text[text.size() - static_cast<std::size_t>(n - p)]);
-      auto tokens =
-          NamedArray(asarray(window, Shape{1, positions}), {{"batch", 1}, {std::string(nn::kPosition), positions}});
+      auto tokens = NamedArray(asarray(window, Shape{1, positions}), {{nn::kBatch, 1}, {nn::kPosition, positions}});
       auto byte = static_cast<char>(
           next(model, tokens, array(static_cast<std::int32_t>(n - 1)), random::fold_in(key, i)).item<std::int32_t>());
       text += byte;

@@ -16,11 +16,11 @@ void check_parts(const Settings& s, const MeshShape& mesh) {
     std::string_view noun, of;
   };
   const Size sizes[] = {
-      {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""},
-      {"heads", "model.heads", s.model.heads, "head", ""},
-      {"mlp", "model.embed", gpt_config(s).mlp_axis().size, "hidden unit", ""},
-      {"vocab", "vocabulary", kVocab, "byte", ""},
-      {"embed", "model.embed", s.model.embed, "number", " of a vector"}};
+      {nn::kBatch, "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""},
+      {nn::kHeads, "model.heads", s.model.heads, "head", ""},
+      {nn::kMlp, "model.embed", gpt_config(s).mlp_axis().size, "hidden unit", ""},
+      {nn::kVocab, "vocabulary", kVocab, "byte", ""},
+      {nn::kEmbed, "model.embed", s.model.embed, "number", " of a vector"}};
   auto counted = [](std::int64_t n, std::string_view noun) {
     return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
   };
@@ -44,10 +44,10 @@ Task<models::Gpt2> gpt_task(const Settings& s) {
             return policy.cast_to_parameter(models::Gpt2::init(config, key));
           },
           [=](const models::Gpt2& model, const NamedArray& windows, const std::optional<Array>& key) {
-            auto inputs = rename(windows[{"window", range(0, positions)}], {{"window", nn::kPosition}});
-            auto targets = rename(windows[{"window", range(1, positions + 1)}], {{"window", nn::kPosition}});
-            return nn::cross_entropy(policy.cast_to_output(policy.cast_to_compute(model)(inputs, key, remat)), "vocab",
-                                     targets);
+            auto inputs = rename(windows[{nn::kWindow, range(0, positions)}], {{nn::kWindow, nn::kPosition}});
+            auto targets = rename(windows[{nn::kWindow, range(1, positions + 1)}], {{nn::kWindow, nn::kPosition}});
+            return nn::cross_entropy(policy.cast_to_output(policy.cast_to_compute(model)(inputs, key, remat)),
+                                     nn::kVocab, targets);
           }};
 }
 std::unique_ptr<Trainable> gpt_trainable(const Settings& s, const MeshShape& mesh, const CompileOptions& compile) {

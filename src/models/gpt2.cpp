@@ -2,6 +2,9 @@
 #include <cmath>
 
 namespace bora::models {
+namespace {
+constexpr nn::Init kWeights = nn::Init::normal(0.02);
+}  // namespace
 void Gpt2Config::validate() const {
   auto positive = [](std::string_view name, std::int64_t n) {
     check<ConfigError>(n >= 1, "model.", name, " must be at least 1, got ", n);
@@ -17,11 +20,12 @@ void Gpt2Config::validate() const {
 }
 Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
   auto keys = random::split<2>(key);
-  auto out_stddev = 0.02 / std::sqrt(2.0 * static_cast<double>(c.layers));  // residual paths, scaled as in GPT-2
+  nn::LinearOptions in{kWeights}, out = in;
+  out.weight.scale /= std::sqrt(2.0 * static_cast<double>(c.layers));  // residual paths, scaled as in GPT-2
   return {nn::LayerNorm::init(c.embed_axis(), c.eps),
-          nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0], out_stddev),
+          nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0], {in, out}),
           nn::LayerNorm::init(c.embed_axis(), c.eps),
-          nn::Mlp::init(c.embed_axis(), c.mlp_axis(), keys[1], out_stddev),
+          nn::Mlp::init(c.embed_axis(), c.mlp_axis(), keys[1], in, out),
           {c.dropout}};
 }
 NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask,
@@ -38,8 +42,8 @@ NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& m
 Gpt2 Gpt2::init(const Gpt2Config& c, const Array& key) {
   c.validate();
   auto keys = random::split<3>(key);
-  return {nn::Embedding::init(c.vocab_axis(), c.embed_axis(), keys[0]),
-          random::normal(keys[1], {c.position_axis(), c.embed_axis()}) * 0.02,
+  return {nn::Embedding::init(c.vocab_axis(), c.embed_axis(), keys[0], kWeights),
+          kWeights(keys[1], {c.position_axis(), c.embed_axis()}, c.embed),
           nn::Stacked<Gpt2Block>::init(c.layers_axis(), c, nn::per_layer(random::split(keys[2], c.layers))),
           nn::LayerNorm::init(c.embed_axis(), c.eps)};
 }

@@ -35,3 +35,8 @@ NamedArray categorical(const Array& k, const NamedArray& logits, const AxisNames
   return made(categorical(k, logits.array(), p, none, born(logits.axes())), without(logits.axes(), {p}));
 }
 }  // namespace bora::random
+namespace bora {
+NamedArray dropout(const Array& key, const NamedArray& x, double rate) {
+  return made(dropout(key, x.array(), rate, random::born(x.axes())), x.axes());
+}
+}  // namespace bora

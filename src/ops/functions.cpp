@@ -85,8 +85,9 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   // classes.
   auto classes = logits.shape(-1);
   auto index = promote(labels.dtype(), i32);  // u8 does not count to all classes
-  auto spread = broadcast_in_dim(labels.astype(index), logits.shape(), ops::range_of(labels.ndim()));
-  auto hit = spread == iota(logits.shape(), labels.ndim(), index);
+  auto spread = [&](const Array& v, const Dims& dims) { return broadcast_in_dim(v, logits.shape(), dims); };
+  auto hit =
+      spread(labels.astype(index), ops::range_of(labels.ndim())) == spread(iota({classes}, 0, index), {labels.ndim()});
   auto chosen = sum(where(hit, x, 0), -1);
   auto loss = logsumexp(x, -1) - chosen;
   return where(labels >= 0 && labels.astype(index) < constant(classes, index), loss, kNan);

@@ -185,10 +185,10 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
 }  // namespace bora::random
 
 namespace bora {
-Array dropout(const Array& key, const Array& x, double rate) {
+Array dropout(const Array& key, const Array& x, double rate, const random::Draw& draw) {
   check<ValueError>(rate >= 0 && rate <= 1, "dropout: the rate is a probability, got ", rate);
   if (rate == 0) return x;
   if (rate == 1) return zeros_like(x);
-  return where(random::bernoulli(key, 1 - rate, x.shape()), x / (1 - rate), 0);
+  return where(random::bernoulli(key, 1 - rate, x.shape(), draw), x / (1 - rate), 0);
 }
 }  // namespace bora

@@ -1,6 +1,7 @@
 // A training state as blocks: for checkpoints, digests and batches of arrays on a mesh.
 #include <set>
 #include "bora/array/communicator.h"
+#include "bora/nn/axes.h"
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -45,7 +46,8 @@ Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bo
   auto windows =
       from_local_block(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec({over_data}));
   auto weights = from_local_block(from_bytes({{mine}, f32}, rows.weights.data()), {s.batch}, Spec({over_data}));
-  return {NamedArray(windows, {{"batch", s.batch}, {"window", window}}), NamedArray(weights, {{"batch", s.batch}}),
+  return {NamedArray(windows, {{nn::kBatch, s.batch}, {nn::kWindow, window}}),
+          NamedArray(weights, {{nn::kBatch, s.batch}}),
           from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
 }
 
@@ -69,10 +71,10 @@ std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
 LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {
   std::vector<Rule> storage, compute;
   bool data = mesh.axis_size(AxisName("data")) > 1, model = mesh.axis_size(AxisName("model")) > 1;
-  if (layout.tp && model) storage = {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
-  if (data) compute.push_back({"batch", "data"});
+  if (layout.tp && model) storage = {{nn::kHeads, "model"}, {nn::kMlp, "model"}, {nn::kVocab, "model"}};
+  if (data) compute.push_back({nn::kBatch, "data"});
   compute.insert(compute.end(), storage.begin(), storage.end());
-  if (layout.fsdp && data) storage.push_back({"embed", "data"});
+  if (layout.fsdp && data) storage.push_back({nn::kEmbed, "data"});
   return {AxisMapping(storage), AxisMapping(compute)};
 }
 

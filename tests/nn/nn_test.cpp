@@ -22,7 +22,37 @@ TEST(Layers, LinearOverSeveralAxes) {
   auto bare = nn::Linear::init(Embed, heads, random::key(1), {.use_bias = false});
   EXPECT_EQ(tree::paths(bare), (std::vector<std::string>{"weight"}));
   EXPECT_EQ(bare(input()).axes().back(), heads);
-  EXPECT_THROW((void)l(named(zeros({3}), Axis{"other", 3})), AxisError);
+}
+TEST(Layers, LinearKnowsItsAxes) {
+  Axis heads{"heads", 2}, size{"head_size", 4};
+  auto says = [](const auto& f, const std::string& words) {
+    try {
+      (void)f();
+      ADD_FAILURE() << "no error: " << words;
+    } catch (const AxisError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+  };
+  for (bool bias : {true, false}) {
+    auto l = nn::Linear::init(Embed, {heads, size}, random::key(0), {.use_bias = bias});
+    says([&] { return l(zeros(Axis{"other", 3})); },
+         "Linear: the input {other:3} has no axis 'embed'; this layer maps {embed:8} to {heads:2, head_size:4}");
+    says([&] { return l(zeros({Batch, heads, Embed})); }, "has axis 'heads' already; this layer maps {embed:8}");
+    says([&] { return l(zeros({Batch, Axis{"embed", 5}})); },
+         "axis 'embed' has size 5 in the array {batch:2, embed:5} and 8 as given");
+  }
+  says([&] { return nn::Linear::init(Embed, {heads, Embed}, random::key(0)); }, "Linear: axis 'embed' is named twice");
+}
+TEST(Layers, InitialValuesAreOfTheirDistribution) {
+  Axis in{"in", 50}, out{"out", 400};
+  auto deviation = [&](const NamedArray& w) { return std::sqrt(mean(square(w)).item<double>()); };
+  auto weight = [&](const nn::Init& init) { return nn::Linear::init(in, out, random::key(1), {init}).weight; };
+  const double cut = 0.98658;  // of a standard normal distribution between -3 and 3
+  EXPECT_NEAR(deviation(nn::Linear::init(in, out, random::key(0)).weight), cut / std::sqrt(50), 2e-3);
+  EXPECT_NEAR(deviation(weight(nn::Init::fan_in(2))), 2 * cut / std::sqrt(50), 4e-3);
+  EXPECT_NEAR(deviation(weight(nn::Init::normal(0.02))), 0.02, 4e-4);
+  EXPECT_LT(amax(abs(weight(nn::Init::truncated_normal(0.02)))).item<double>(), 0.06);
+  EXPECT_EQ(deviation(weight(nn::Init::ones())), 1);
+  EXPECT_EQ(deviation(weight(nn::Init::zeros())), 0);
+  EXPECT_NEAR(deviation(nn::Embedding::init(out, in, random::key(2)).weight), cut / 50, 4e-4);
 }
 TEST(Layers, LayerNormHasMeanZeroAndVarianceOne) {
   auto y = nn::LayerNorm::init(Embed)(input() * 5 + 3);
@@ -68,13 +98,16 @@ TEST(Layers, AttentionHidesWhatTheMaskSays) {
 TEST(Layers, HeadsThatShareKeysEqualHeadsWithCopies) {
   Axis heads{"heads", 2}, group{"group", 3}, size{"head_size", 4};
   auto keys = random::split<4>(random::key(1));
-  auto make = [&](const Axes& out, const Array& key) { return nn::Linear::init(Embed, out, key, {.stddev = 0.5}); };
+  auto make = [&](const Axes& out, const Array& key) {
+    return nn::Linear::init(Embed, out, key, {nn::Init::normal(0.5)});
+  };
   nn::Attention shared{make({heads, group, size}, keys[0]), make({heads, size}, keys[1]), make({heads, size}, keys[2]),
-                       nn::Linear::init({heads, group, size}, Embed, keys[3], {.stddev = 0.5})};
+                       nn::Linear::init({heads, group, size}, Embed, keys[3], {nn::Init::normal(0.5)})};
   auto copied = shared;
   for (auto* l : {&copied.k, &copied.v}) {
     l->weight = broadcast_to(l->weight, {Embed, heads, group, size});
     l->bias = broadcast_to(*l->bias, {heads, group, size});
+    l->out = {heads, group, size};
   }
   EXPECT_TRUE(allclose(shared(input()).array(), copied(input()).array(), 1e-5, 1e-6));
 }
@@ -89,7 +122,7 @@ TEST(Layers, DropoutKeepsTheMeanAndNeedsAKey) {
 struct Layer {
   nn::Linear linear;
   static Layer init(const Axis& embed, const Array& key) {
-    return {nn::Linear::init(embed, embed.alias("out"), key, {.stddev = 0.3})};
+    return {nn::Linear::init(embed, embed.alias("out"), key, {nn::Init::normal(0.3)})};
   }
   NamedArray operator()(const NamedArray& x, const NamedArray& scale) const {
     return x + rename(tanh(linear(x)), {{"out", "embed"}}) * scale;
@@ -114,7 +147,9 @@ TEST(Stacked, FoldIsALoopOverLayers) {
   auto by_loop = [&](const nn::Stacked<Layer>& s, const NamedArray& x) {
     auto y = x;
     for (int i = 0; i < 3; ++i) {
-      Layer one{{s.layer.linear.weight[{"layers", i}], (*s.layer.linear.bias)[{"layers", i}]}};
+      auto one = s.layer;
+      one.linear.weight = one.linear.weight[{"layers", i}];
+      one.linear.bias = (*one.linear.bias)[{"layers", i}];
       y = one(y, scale[{"layers", i}]);
     }
     return y;

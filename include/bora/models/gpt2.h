@@ -11,13 +11,13 @@ struct Gpt2Config {
   float eps = 1e-5F, dropout = 0;
   /// Throws ConfigError for invalid sizes.
   void validate() const;
-  Axis layers_axis() const { return {"layers", layers}; }
-  Axis embed_axis() const { return {"embed", embed}; }
-  Axis heads_axis() const { return {"heads", heads}; }
-  Axis head_size_axis() const { return {"head_size", embed / heads}; }
-  Axis mlp_axis() const { return {"mlp", embed * mlp_ratio}; }
-  Axis vocab_axis() const { return {"vocab", vocab}; }
-  Axis position_axis() const { return {std::string(nn::kPosition), positions}; }
+  Axis layers_axis() const { return {nn::kLayers, layers}; }
+  Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  Axis heads_axis() const { return {nn::kHeads, heads}; }
+  Axis head_size_axis() const { return {nn::kHeadSize, embed / heads}; }
+  Axis mlp_axis() const { return {nn::kMlp, embed * mlp_ratio}; }
+  Axis vocab_axis() const { return {nn::kVocab, vocab}; }
+  Axis position_axis() const { return {nn::kPosition, positions}; }
 };
 struct Gpt2Block {
   nn::LayerNorm ln_1;

@@ -16,3 +16,7 @@ NamedArray exponential(const Array& key, const Axes& axes, Dtype dtype = f32);
 /// i32 position along `axis`, with probability softmax(logits).
 NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNames::One& axis);
 }  // namespace bora::random
+namespace bora {
+/// x / (1 - rate) where random::bernoulli keeps the element, else 0. ValueError unless 0 <= rate <= 1.
+NamedArray dropout(const Array& key, const NamedArray& x, double rate);
+}  // namespace bora

@@ -104,5 +104,5 @@ template <std::size_t N> std::array<Array, N> split(const Array& k) {
 namespace bora {
 /// x / (1 - rate) where random::bernoulli keeps the element (probability 1 - rate), else 0. ValueError unless 0 <= rate
 /// <= 1.
-Array dropout(const Array& key, const Array& x, double rate);
+Array dropout(const Array& key, const Array& x, double rate, const random::Draw& draw = {});
 }  // namespace bora

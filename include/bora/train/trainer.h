@@ -9,6 +9,7 @@
 #include "bora/io/tree.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
+#include "bora/nn/axes.h"
 #include "bora/nn/loss.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/shape.h"
@@ -87,7 +88,7 @@ template <class Params> class TrainableTask final : public Trainable {
                   {.name = "train step", .compile = options.compile})),
         evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {
                         auto losses = task.losses(p, b.windows.astype(i32), none);
-                        auto tokens = sum(b.weights) * static_cast<double>(losses.axis("position").size);
+                        auto tokens = sum(b.weights) * static_cast<double>(losses.axis(nn::kPosition).size);
                         return stack({sum(losses * b.weights).array(), tokens.array()});
                       }),
                       {.name = "evaluation"})) {}
@@ -111,8 +112,8 @@ template <class Params> class TrainableTask final : public Trainable {
   using Sum = std::pair<NamedArray, Params>;  // loss and its gradient
   static std::pair<State, Array> next(const Task<Params>& task, const StepOptions& options, const State& s,
                                       const Batch& b) {
-    auto rows = b.windows.axis("batch").size;
-    auto tokens = sum(b.weights) * static_cast<double>(b.windows.axis("window").size - 1);
+    auto rows = b.windows.axis(nn::kBatch).size;
+    auto tokens = sum(b.weights) * static_cast<double>(b.windows.axis(nn::kWindow).size - 1);
     auto key = random::fold_in(s.key, s.step);
     // The gradient of a sum of losses, divided by the number of all tokens of the batch: parts of the batch add up
     // exactly.
@@ -125,9 +126,9 @@ template <class Params> class TrainableTask final : public Trainable {
     };
     auto whole = [&]() -> Sum {
       if (options.accumulate == 1) return gradient(b.windows, b.weights, full_of({{}, i32}, 0));
-      Axis parts{"accumulate", options.accumulate}, few{"batch", rows / options.accumulate};
+      Axis parts{"accumulate", options.accumulate}, few{nn::kBatch, rows / options.accumulate};
       // every rank keeps its rows
-      auto cut = [&](const NamedArray& x) { return unflatten_axis(x, "batch", {few, parts}); };
+      auto cut = [&](const NamedArray& x) { return unflatten_axis(x, nn::kBatch, {few, parts}); };
       auto body = [&](const Sum& total, const std::tuple<NamedArray, NamedArray, NamedArray>& part) {
         auto [windows, weights, index] = part;
         auto one = gradient(windows, weights, index.array());

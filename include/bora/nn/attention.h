@@ -1,0 +1,26 @@
+// attention.h -- multi-head attention.
+#pragma once
+#include "bora/nn/linear.h"
+#include "bora/nn/mask.h"
+#include "bora/nn/rotary.h"
+
+namespace bora::nn {
+/// The options of Attention::init.
+struct AttentionInit {
+  LinearOptions in = {}, out = {};     // of q, k and v; of the output layer
+  std::optional<Axis> group = none;    // each head has so many queries, which share its keys and values
+  std::optional<double> theta = none;  // of a rotary position embedding of queries and keys
+};
+/// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; scores and softmax
+/// in f32, never in memory as a whole (bora::attention). Queries may have axes of heads that keys and values lack:
+/// those share them (Ainslie et al. 2023).
+struct Attention {
+  Linear q, k, v, out;
+  std::optional<Rotary> rotary = none;
+  static Attention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
+                        const AttentionInit& options = {});
+  /// x [..., position, embed] -> the same axes. positions: for the rotary embedding.
+  NamedArray operator()(const NamedArray& x, const AttentionMask& mask = {},
+                        const std::optional<NamedArray>& positions = none) const;
+};
+}  // namespace bora::nn

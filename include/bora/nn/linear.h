@@ -1,0 +1,20 @@
+// linear.h -- the linear layer.
+#pragma once
+#include "bora/nn/init.h"
+
+namespace bora::nn {
+/// The options of Linear::init.
+struct LinearOptions {
+  Init weight = Init::fan_in();
+  bool use_bias = true;  // starts at zero
+};
+/// y = dot(x, weight, in) + bias.
+struct Linear {
+  NamedArray weight;               // [in..., out...]
+  std::optional<NamedArray> bias;  // [out...]
+  std::vector<Axis> in = {}, out = {};
+  static Linear init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& options = {});
+  /// x [..., in...] -> [..., out...]. Throws AxisError if x lacks an axis of `in` or has one of `out`.
+  NamedArray operator()(const NamedArray& x) const;
+};
+}  // namespace bora::nn

@@ -1,0 +1,14 @@
+// mask.h -- the keys that attention may see.
+#pragma once
+#include "bora/named/named.h"
+#include "bora/nn/axes.h"
+
+namespace bora::nn {
+/// The keys that a position may attend to: those that every field allows. A position without any gets 0.
+struct AttentionMask {
+  bool causal = true;
+  std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend
+  std::optional<std::int64_t> window = none;       // the last so many positions, its own included: at least 1
+  std::optional<NamedArray> segments = none;       // i32 or u8 over position (and batch axes): only equal ones meet
+};
+}  // namespace bora::nn

@@ -1,0 +1,98 @@
+#include "bora/nn/attention.h"
+#include <algorithm>
+#include "bora/ops/functions.h"
+#include "bora/ops/shape.h"
+#include "nn/support.h"
+
+namespace bora::nn {
+namespace {
+using AxisList = std::vector<Axis>;
+AxisList all_but_last(const AxisList& axes) { return {axes.begin(), axes.end() - 1}; }
+AxisList joined(AxisList a, const AxisList& b) {
+  for (auto& axis : b)
+    if (find_axis(a, axis.name) < 0) a.push_back(axis);
+  return a;
+}
+/// x's array with a dimension for each list of axes: their product, or 1 if x has none of them. x is repeated along the
+/// axes of a list that it lacks.
+Array with_dims(const NamedArray& x, const std::vector<AxisList>& dims) {
+  AxisList order;
+  Shape shape;
+  for (auto& list : dims) {
+    bool present = std::any_of(list.begin(), list.end(), [&](auto& a) { return x.has_axis(a.name); });
+    if (present) order.insert(order.end(), list.begin(), list.end());
+    shape.push_back(present ? volume(shape_of(list)) : 1);
+  }
+  return reshape(broadcast_to(x, order).array(), shape);
+}
+/// The axes of an attention by their parts in it.
+struct Parts {
+  AxisList batch, position, key_position, few, many;  // few, many: heads of the keys, heads of the queries
+  /// One dimension for each axis of the batch, then one for each of the lists.
+  std::vector<AxisList> dims(std::initializer_list<AxisList> lists) const {
+    std::vector<AxisList> r;
+    for (auto& a : batch) r.push_back({a});
+    r.insert(r.end(), lists);
+    return r;
+  }
+};
+AttentionOptions options_of(const AttentionMask& mask, const Parts& p) {
+  AttentionOptions o{.causal = mask.causal};
+  if (mask.explicit_mask) o.mask = with_dims(*mask.explicit_mask, p.dims({p.many, p.position, p.key_position}));
+  if (mask.window) {
+    check<ValueError>(*mask.window >= 1, "Attention: a window has at least its own position, got ", *mask.window);
+    o.left = *mask.window - 1;
+  }
+  if (mask.segments) o.query_segments = o.key_segments = with_dims(*mask.segments, p.dims({p.position}));
+  return o;
+}
+}  // namespace
+
+Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
+                          const AttentionInit& o) {
+  auto keys = random::split<4>(key);
+  Axes few{heads, head_size}, many = o.group ? Axes{heads, *o.group, head_size} : few;
+  Attention a{Linear::init(embed, many, keys[0], o.in), Linear::init(embed, few, keys[1], o.in),
+              Linear::init(embed, few, keys[2], o.in), Linear::init(many, embed, keys[3], o.out)};
+  if (o.theta) a.rotary = Rotary::init(head_size, *o.theta);
+  return a;
+}
+NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask,
+                                 const std::optional<NamedArray>& positions) const {
+  auto queries = auto_sharded(q(x)), keys = auto_sharded(k(x)), values = auto_sharded(v(x));
+  if (rotary) {
+    queries = (*rotary)(queries, positions);
+    keys = (*rotary)(keys, positions);
+  }
+  auto position = x.axis(kPosition), size = q.out.back(), value_size = v.out.back();
+  Parts p{{}, {position}, {position.alias(kKeyPosition)}, all_but_last(k.out), {}};
+  p.many = joined(p.few, all_but_last(q.out));
+  for (auto& a : queries.axes())
+    if (x.has_axis(a.name) && a.name != kPosition) p.batch.push_back(a);
+  auto y = attention(with_dims(queries, p.dims({p.position, p.many, {size}})),
+                     with_dims(keys, p.dims({p.position, p.few, {size}})),
+                     with_dims(values, p.dims({p.position, p.few, {value_size}})), options_of(mask, p));
+  auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
+  return aligned(out(named(reshape(y, shape_of(axes)), axes)), x.axes());
+}
+
+namespace {
+std::vector<LayerSample> samples() {
+  Axis batch{kBatch, 4}, position{kPosition, 5}, embed{kEmbed, 8}, heads{kHeads, 4}, size{kHeadSize, 6};
+  auto make = [=](const AttentionInit& options) {
+    return [=](const Array& k) { return Attention::init(embed, heads, size, k, options); };
+  };
+  auto causal = [](const Attention& a, const NamedArray& v) { return a(v); };
+  auto in_window = [](const Attention& a, const NamedArray& v) { return a(v, {.window = 2}); };
+  auto in_segments = [segments = (arange(position) >= 2).astype(i32)](const Attention& a, const NamedArray& v) {
+    return a(v, {.causal = false, .segments = segments});
+  };
+  LinearOptions bare{.use_bias = false};
+  AttentionInit llama{.in = bare, .out = bare, .group = Axis{kHeadGroup, 2}, .theta = 10000.};
+  return {sample("causal", make({}), example({batch, position, embed}), causal),
+          sample("shared keys, rotary, a window", make(llama), example({batch, position, embed}), in_window),
+          sample("segments, position first", make({}), example({position, batch, embed}), in_segments)};
+}
+[[maybe_unused]] const bool registered = add_layer("Attention", samples);
+}  // namespace
+}  // namespace bora::nn

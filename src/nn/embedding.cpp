@@ -1,0 +1,31 @@
+#include "bora/nn/embedding.h"
+#include "nn/support.h"
+
+namespace bora::nn {
+Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key, const Init& weight) {
+  return {weight(key, {vocab, embed}, embed.size)};
+}
+Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key) {
+  return init(vocab, embed, key, Init::truncated_normal(1 / static_cast<double>(embed.size)));
+}
+NamedArray Embedding::embed(const NamedArray& indices) const {
+  return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
+}
+NamedArray Embedding::unembed(const NamedArray& x) const {
+  return dot(x, auto_sharded(weight), std::string_view(weight.axes().at(1).name));
+}
+
+namespace {
+std::vector<LayerSample> samples() {
+  Axis batch{kBatch, 4}, vocab{kVocab, 11}, embed{kEmbed, 8};
+  auto init = [=](const Array& k) { return Embedding::init(vocab, embed, k); };
+  auto lookup = [indices = (arange(batch) * 7) % 11](const Embedding& e, const NamedArray& scale) {
+    return e.embed(indices) * scale;
+  };
+  auto scores = [](const Embedding& e, const NamedArray& x) { return e.unembed(x); };
+  return {sample("lookup", init, example({batch, embed}), lookup),
+          sample("scores", init, example({batch, embed}), scores)};
+}
+[[maybe_unused]] const bool registered = add_layer("Embedding", samples);
+}  // namespace
+}  // namespace bora::nn

@@ -1,0 +1,24 @@
+#include "bora/nn/gated_mlp.h"
+#include "nn/support.h"
+
+namespace bora::nn {
+GatedMlp GatedMlp::init(const Axis& embed, const Axis& hidden, const Array& key, const LinearOptions& up,
+                        const LinearOptions& down) {
+  auto keys = random::split<3>(key);
+  return {Linear::init(embed, hidden, keys[0], up), Linear::init(embed, hidden, keys[1], up),
+          Linear::init(hidden, embed, keys[2], down)};
+}
+NamedArray GatedMlp::operator()(const NamedArray& x) const { return down(auto_sharded(silu(gate(x)) * up(x))); }
+
+namespace {
+std::vector<LayerSample> samples() {
+  Axis batch{kBatch, 4}, embed{kEmbed, 8}, hidden{kMlp, 12};
+  auto bare = [=](const Array& k) { return GatedMlp::init(embed, hidden, k); };
+  auto biased = [=](const Array& k) { return GatedMlp::init(embed, hidden, k, {}, {}); };
+  auto call = [](const GatedMlp& m, const NamedArray& x) { return m(x); };
+  return {sample("", bare, example({batch, embed}), call),
+          sample("with biases", biased, example({batch, embed}), call)};
+}
+[[maybe_unused]] const bool registered = add_layer("GatedMlp", samples);
+}  // namespace
+}  // namespace bora::nn

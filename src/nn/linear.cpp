@@ -1,0 +1,40 @@
+#include "bora/nn/linear.h"
+#include "nn/support.h"
+
+namespace bora::nn {
+Linear Linear::init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& o) {
+  auto axes = in.list();
+  std::int64_t fan_in = 1;
+  for (auto& a : in) fan_in *= a.size;
+  for (auto& a : out) {
+    check<AxisError>(find_axis(axes, a.name) < 0, "Linear: axis '", a.name,
+                     "' is named twice; rename it on one side (alias)");
+    axes.push_back(a);
+  }
+  Linear l{o.weight(key, axes, fan_in), none, in.list(), out.list()};
+  if (o.use_bias) l.bias = zeros(out);
+  return l;
+}
+NamedArray Linear::operator()(const NamedArray& x) const {
+  for (auto& a : in)
+    check<AxisError>(x.has_axis(a.name), "Linear: the input ", x.axes(), " has no axis '", a.name,
+                     "'; this layer maps ", in, " to ", out);
+  for (auto& a : out)
+    check<AxisError>(!x.has_axis(a.name), "Linear: the input ", x.axes(), " has axis '", a.name,
+                     "' already; this layer maps ", in, " to ", out);
+  auto y = dot(x, auto_sharded(weight), names_of(in));
+  return bias ? y + auto_sharded(*bias) : y;
+}
+
+namespace {
+std::vector<LayerSample> samples() {
+  Axis batch{kBatch, 4}, embed{kEmbed, 8}, heads{kHeads, 4}, size{kHeadSize, 3};
+  auto spread = [=](const Array& k) { return Linear::init(embed, {heads, size}, k); };
+  auto merge = [=](const Array& k) { return Linear::init({heads, size}, embed, k, {.use_bias = false}); };
+  auto call = [](const Linear& l, const NamedArray& x) { return l(x); };
+  return {sample("to several axes", spread, example({batch, embed}), call),
+          sample("from several axes, no bias", merge, example({heads, batch, size}), call)};
+}
+[[maybe_unused]] const bool registered = add_layer("Linear", samples);
+}  // namespace
+}  // namespace bora::nn

@@ -1,0 +1,70 @@
+// Layers against NumPy (tests/golden/make_layers.py).
+#include <gtest/gtest.h>
+#include <cmath>
+#include <fstream>
+#include "bora/bora.h"
+
+namespace bora {
+namespace {
+/// Operand k of a case.
+NamedArray operand(int k, const Axes& axes) {
+  auto shape = shape_of(axes.list());
+  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::sin(k + 0.37 * static_cast<double>(i));
+  return named(asarray(v, shape), axes);
+}
+nn::Linear linear(int k, const Axes& in, const Axes& out) {
+  auto l = nn::Linear::init(in, out, random::key(0), {.use_bias = false});
+  l.weight = operand(k, Axes(l.weight.axes()));
+  return l;
+}
+/// f on operand 0 in f64 and in f32.
+template <class F> void equals(const std::string& name, const Axes& axes, F f) {
+  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/layers.txt");
+  std::string word;
+  std::size_t n = 0;
+  while (file >> word && word != name) std::getline(file, word);
+  file >> n;
+  std::vector<double> want(n);
+  for (auto& w : want) file >> w;
+  ASSERT_GT(n, 0u) << name;
+  for (auto [dtype, tolerance] : {std::pair{f64, 1e-8}, {f32, 2e-5}}) {
+    auto d = dtype;
+    auto x = operand(0, axes);
+    auto y = f([d](const auto& layer) { return tree::map([d](const Array& a) { return a.astype(d); }, layer); })(
+        x.astype(d));
+    auto got = y.template to_vector<double>();
+    ASSERT_EQ(got.size(), n);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << i;
+  }
+}
+const Axis Rows{"batch", 2}, Position{"position", 5}, Heads{"heads", 2}, Embed{"embed", 8};
+
+TEST(LayersGolden, RmsNorm) {
+  equals("rms_norm", {Rows, Axis{"position", 3}, Embed},
+         [](auto cast) { return cast(nn::RmsNorm{operand(1, Embed) + 1}); });
+}
+TEST(LayersGolden, GatedMlp) {
+  Axis hidden{"mlp", 12};
+  equals("gated_mlp", {Axis{"batch", 3}, Embed}, [&](auto cast) {
+    return cast(nn::GatedMlp{linear(1, Embed, hidden), linear(2, Embed, hidden), linear(3, hidden, Embed)});
+  });
+}
+TEST(LayersGolden, Rotary) {
+  Axis size{"head_size", 6};
+  equals("rotary", {Rows, Position, Heads, size}, [&](auto) { return nn::Rotary::init(size); });
+  equals("rotary_later", {Rows, Position, Heads, size}, [&](auto) {
+    return [=](const NamedArray& x) { return nn::Rotary::init(size, 500000)(x, arange(Position) * 7 + 1000); };
+  });
+  EXPECT_THROW((void)nn::Rotary::init(Axis{"head_size", 5}), ValueError);
+}
+TEST(LayersGolden, AttentionWithSharedKeysAndRotaryPositions) {
+  Axis group{"head_group", 3}, size{"head_size", 4};
+  equals("attention", {Rows, Position, Embed}, [&](auto cast) {
+    return cast(nn::Attention{linear(1, Embed, {Heads, group, size}), linear(2, Embed, {Heads, size}),
+                              linear(3, Embed, {Heads, size}), linear(4, {Heads, group, size}, Embed),
+                              nn::Rotary::init(size)});
+  });
+}
+}  // namespace
+}  // namespace bora
