@@ -1,139 +1,58 @@
-// Elementwise operations and reductions by name: each calls its positional counterpart on aligned arrays.
-#include "bora/ops/creation.h"
-#include "bora/ops/functions.h"
+// Alignment of operands by name, for by_name.
+#include "bora/named/functions.h"
+#include <algorithm>
 #include "bora/ops/print.h"
-#include "bora/ops/transform.h"
-#include "named/support.h"
+#include "bora/ops/shape.h"
 
 namespace bora {
 namespace {
-template <class F> NamedArray binary(std::string_view what, const NamedArray& a, const NamedArray& b, F f) {
-  auto axes = combined(what, a, b);
-  return made(f(spread_to(a, axes), spread_to(b, axes)), axes);
+/// The axes of a result of operands with these axes.
+std::vector<Axis> combined(std::string_view what, const std::vector<Axis>& a, const std::vector<Axis>& b) {
+  auto contains = [](const std::vector<Axis>& big, const std::vector<Axis>& small) {
+    return std::all_of(small.begin(), small.end(), [&](auto& x) { return find_axis(big, x.name) >= 0; });
+  };
+  for (auto& x : a)
+    if (auto p = find_axis(b, x.name); p >= 0)
+      check<AxisError>(b[static_cast<std::size_t>(p)].size == x.size, what, ": axis '", x.name, "' has size ", x.size,
+                       " on the left and ", b[static_cast<std::size_t>(p)].size, " on the right");
+  if (contains(a, b)) return a;
+  check<AxisError>(contains(b, a), what, ": neither operand has all axes of the other: ", a, " and ", b,
+                   "; rename an axis or use broadcast_to");
+  return b;
 }
-template <class F> NamedArray reduced(std::string_view what, const NamedArray& x, const AxisNames& names, F f) {
-  auto p = positions(what, x, names);
-  return made(f(x.array(), Dimensions(p)), without(x.axes(), p));
-}
-template <class F> NamedArray along(const NamedArray& x, const AxisNames::One& axis, F f) {
-  return made(f(x.array(), x.position(axis)), x.axes());
-}
-template <class F> NamedArray pick(const NamedArray& x, const AxisNames::One& axis, F f) {
-  auto p = x.position(axis);
-  return made(f(x.array(), p), without(x.axes(), {p}));
-}
-using A = const Array&;
-using N = const NamedArray&;
 }  // namespace
-#define BORA_UNARY(f) \
-  NamedArray f(N x) { return made(f(x.array()), x.axes()); }
-BORA_UNARY(exp)
-BORA_UNARY(log)
-BORA_UNARY(log1p)
-BORA_UNARY(expm1)
-BORA_UNARY(sqrt)
-BORA_UNARY(rsqrt)
-BORA_UNARY(square)
-BORA_UNARY(abs)
-BORA_UNARY(sign)
-BORA_UNARY(floor)
-BORA_UNARY(round)
-BORA_UNARY(sin)
-BORA_UNARY(cos)
-BORA_UNARY(tanh)
-BORA_UNARY(erf)
-BORA_UNARY(erfc)
-BORA_UNARY(sigmoid)
-BORA_UNARY(relu)
-BORA_UNARY(silu)
-BORA_UNARY(stop_gradient)
-BORA_UNARY(isnan)
-BORA_UNARY(isfinite)
-BORA_UNARY(operator-)
-BORA_UNARY(operator!)
-#undef BORA_UNARY
-NamedArray gelu(N x, const Gelu& o) { return made(gelu(x.array(), o), x.axes()); }
-#define BORA_BINARY(f, text)                                     \
-  NamedArray f(N a, N b) {                                       \
-    return binary(text, a, b, [](A x, A y) { return f(x, y); }); \
-  }                                                              \
-  NamedArray f(N a, Scalar b) { return made(f(a.array(), b), a.axes()); }
-#define BORA_BINARY3(f, text) \
-  BORA_BINARY(f, text)        \
-  NamedArray f(Scalar a, N b) { return made(f(a, b.array()), b.axes()); }
-BORA_BINARY(maximum, "maximum")
-BORA_BINARY(minimum, "minimum")
-BORA_BINARY(pow, "pow")
-BORA_BINARY(operator%, "%")
-BORA_BINARY(operator==, "==")
-BORA_BINARY(operator!=, "!=")
-BORA_BINARY3(operator+, "+")
-BORA_BINARY3(operator-, "-")
-BORA_BINARY3(operator*, "*")
-BORA_BINARY3(operator/, "/")
-BORA_BINARY3(operator<, "<")
-BORA_BINARY3(operator<=, "<=")
-BORA_BINARY3(operator>, ">")
-BORA_BINARY3(operator>=, ">=")
-#undef BORA_BINARY3
-#undef BORA_BINARY
-NamedArray operator&&(N a, N b) {
-  return binary("&&", a, b, [](A x, A y) { return x && y; });
+namespace detail {
+std::vector<Axis> common_axes(std::string_view what, std::initializer_list<const NamedArray*> operands) {
+  std::optional<std::vector<Axis>> r;
+  for (auto* x : operands)
+    if (x) r = r ? combined(what, *r, x->axes()) : x->axes();
+  return r.value_or(std::vector<Axis>());
 }
-NamedArray operator||(N a, N b) {
-  return binary("||", a, b, [](A x, A y) { return x || y; });
+Array spread_to(const NamedArray& x, const std::vector<Axis>& to) {
+  if (x.axes() == to) return x.array();
+  Dims perm, dims;
+  for (std::size_t d = 0; d < to.size(); ++d)
+    if (auto p = find_axis(x.axes(), to[d].name); p >= 0) {
+      perm.push_back(p);
+      dims.push_back(static_cast<std::int64_t>(d));
+    }
+  return broadcast_in_dim(transpose(x.array(), perm), shape_of(to), dims);
 }
-NamedArray clip(N x, Scalar lo, Scalar hi) { return made(clip(x.array(), lo, hi), x.axes()); }
-NamedArray where(N c, N a, N b) {
-  std::vector<Axis> axes = combined("where", c, a);
-  axes = combined("where", made(c.axes() == axes ? c.array() : a.array(), axes),
-                  b);  // the largest axes of the three; values do not matter
-  return made(where(spread_to(c, axes), spread_to(a, axes), spread_to(b, axes)), axes);
-}
-NamedArray where(N c, N a, Scalar b) {
-  return binary("where", c, a, [&](A x, A y) { return where(x, y, b); });
-}
-NamedArray where(N c, Scalar a, N b) {
-  return binary("where", c, b, [&](A x, A y) { return where(x, a, y); });
-}
-
-#define BORA_REDUCE(f)                                                              \
-  NamedArray f(N x) { return made(f(x.array()), {}); }                              \
-  NamedArray f(N x, const AxisNames& names) {                                       \
-    return reduced(#f, x, names, [](A a, const Dimensions& d) { return f(a, d); }); \
+Dims positions(std::string_view what, const NamedArray& x, const AxisNames& names) {
+  Dims r;
+  for (auto& n : names) {
+    auto p = x.position(n);
+    check<AxisError>(std::find(r.begin(), r.end(), p) == r.end(), what, ": axis '", n.name, "' is named twice");
+    r.push_back(p);
   }
-BORA_REDUCE(sum)
-BORA_REDUCE(mean)
-BORA_REDUCE(var)
-BORA_REDUCE(prod)
-BORA_REDUCE(amax)
-BORA_REDUCE(amin)
-BORA_REDUCE(all)
-BORA_REDUCE(any)
-#undef BORA_REDUCE
-NamedArray argmax(N x, const AxisNames::One& a) {
-  return pick(x, a, [](A y, std::int64_t d) { return argmax(y, d); });
+  return r;
 }
-NamedArray argmin(N x, const AxisNames::One& a) {
-  return pick(x, a, [](A y, std::int64_t d) { return argmin(y, d); });
+std::vector<Axis> without(const std::vector<Axis>& axes, const Dims& gone) {
+  std::vector<Axis> r;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (std::find(gone.begin(), gone.end(), static_cast<std::int64_t>(i)) == gone.end()) r.push_back(axes[i]);
+  return r;
 }
-NamedArray logsumexp(N x, const AxisNames::One& a) {
-  return pick(x, a, [](A y, std::int64_t d) { return logsumexp(y, d); });
-}
-NamedArray cumsum(N x, const AxisNames::One& a) {
-  return along(x, a, [](A y, std::int64_t d) { return cumsum(y, d); });
-}
-NamedArray sort(N x, const AxisNames::One& a) {
-  return along(x, a, [](A y, std::int64_t d) { return sort(y, d); });
-}
-NamedArray argsort(N x, const AxisNames::One& a) {
-  return along(x, a, [](A y, std::int64_t d) { return argsort(y, d); });
-}
-NamedArray softmax(N x, const AxisNames::One& a) {
-  return along(x, a, [](A y, std::int64_t d) { return softmax(y, d); });
-}
-NamedArray log_softmax(N x, const AxisNames::One& a) {
-  return along(x, a, [](A y, std::int64_t d) { return log_softmax(y, d); });
-}
-std::ostream& operator<<(std::ostream& o, N x) { return o << to_string(x.axes()) << " " << x.array(); }
+}  // namespace detail
+std::ostream& operator<<(std::ostream& o, const NamedArray& x) { return o << to_string(x.axes()) << " " << x.array(); }
 }  // namespace bora

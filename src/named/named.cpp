@@ -41,45 +41,6 @@ NamedArray NamedArray::astype(Dtype d) const { return made(array_.astype(d), axe
 NamedArray& NamedArray::operator+=(const NamedArray& o) { return *this = *this + o; }
 NamedArray& NamedArray::operator*=(Scalar s) { return *this = *this * s; }
 
-std::vector<Axis> combined(std::string_view what, const NamedArray& a, const NamedArray& b) {
-  auto contains = [](const std::vector<Axis>& big, const std::vector<Axis>& small) {
-    return std::all_of(small.begin(), small.end(), [&](auto& x) { return find_axis(big, x.name) >= 0; });
-  };
-  for (auto& x : a.axes())
-    if (auto p = find_axis(b.axes(), x.name); p >= 0)
-      check<AxisError>(b.axes()[static_cast<std::size_t>(p)].size == x.size, what, ": axis '", x.name, "' has size ",
-                       x.size, " on the left and ", b.axes()[static_cast<std::size_t>(p)].size, " on the right");
-  if (contains(a.axes(), b.axes())) return a.axes();
-  check<AxisError>(contains(b.axes(), a.axes()), what, ": neither operand has all axes of the other: ", a.axes(),
-                   " and ", b.axes(), "; rename an axis or use broadcast_to");
-  return b.axes();
-}
-Array spread_to(const NamedArray& x, const std::vector<Axis>& to) {
-  if (x.axes() == to) return x.array();
-  Dims perm, dims;
-  for (std::size_t d = 0; d < to.size(); ++d)
-    if (auto p = find_axis(x.axes(), to[d].name); p >= 0) {
-      perm.push_back(p);
-      dims.push_back(static_cast<std::int64_t>(d));
-    }
-  return broadcast_in_dim(transpose(x.array(), perm), shape_of(to), dims);
-}
-Dims positions(std::string_view what, const NamedArray& x, const AxisNames& names) {
-  Dims r;
-  for (auto& n : names) {
-    auto p = x.position(n);
-    check<AxisError>(std::find(r.begin(), r.end(), p) == r.end(), what, ": axis '", n.name, "' is named twice");
-    r.push_back(p);
-  }
-  return r;
-}
-std::vector<Axis> without(const std::vector<Axis>& axes, const Dims& gone) {
-  std::vector<Axis> r;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (std::find(gone.begin(), gone.end(), static_cast<std::int64_t>(i)) == gone.end()) r.push_back(axes[i]);
-  return r;
-}
-
 NamedArray zeros(const Axes& a, Dtype d) { return made(zeros(shape_of(a.list()), d), a.list()); }
 NamedArray ones(const Axes& a, Dtype d) { return made(ones(shape_of(a.list()), d), a.list()); }
 NamedArray full(const Axes& a, Scalar v, std::optional<Dtype> d) {

@@ -21,6 +21,15 @@ TEST(Named, BinaryOperationsMatchByName) {
   EXPECT_EQ(numbers(x() * turned), numbers(square(x())));
   EXPECT_EQ(numbers(2 * x() - 1), (std::vector<float>{-1, 1, 3, 5, 7, 9}));
 }
+TEST(Named, FunctionsOfAProgramGetNamedForms) {
+  auto blend = [](const Array& a, const Array& b, Scalar t) { return a * t + b * (1 - t.value); };
+  auto bias = named(array({10., 20., 30.}), Embed);
+  auto mixed = by_name("blend", +blend, bias, x(), Scalar(0.5));
+  EXPECT_EQ(mixed.axes(), x().axes());
+  EXPECT_EQ(numbers(mixed), numbers(x() * 0.5 + bias * 0.5));
+  EXPECT_EQ(by_name("stddev", stddev, x(), AxisNames{"embed"}).axes(), (std::vector<Axis>{Batch}));
+  EXPECT_EQ(by_name("stddev", stddev, x(), none).ndim(), 0);
+}
 TEST(Named, AxesThatDoNotFitAreErrorsThatNameThem) {
   auto says = [](auto f, const std::string& words) {
     try {
