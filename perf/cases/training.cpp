@@ -27,11 +27,6 @@ std::uint32_t seed_of(const std::string& path) {
   for (unsigned char c : path) h = (h ^ c) * 16777619U;
   return h;
 }
-Array initial(const std::string& path, const Array& like) {
-  if (path.ends_with("bias")) return zeros(like.shape());
-  if (path.find("ln_") != std::string::npos) return ones(like.shape());
-  return uniform(seed_of(path), like.shape(), 0.03F);
-}
 using State = std::pair<Gpt2, optim::State>;
 
 class Training {
@@ -51,7 +46,9 @@ class Training {
     auto model = named_jit(init, {.out = job_.storage})(random::key(0));
     auto paths = tree::paths(model);
     auto leaves = tree::leaves(model);
-    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] = reshard_like(initial(paths[i], leaves[i]), leaves[i]);
+    auto drawn = tree::decays(tree::node(model));  // biases and norms keep their zeros and ones
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      if (drawn[i]) leaves[i] = reshard_like(uniform(seed_of(paths[i]), leaves[i].shape(), 0.03F), leaves[i]);
     state_.first = tree::unflatten(model, leaves);
     state_.second = tx_.init(state_.first);
   }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include "bora/base/crc32c.h"
 #include "blocks.h"
 #include "files.h"
@@ -95,6 +96,17 @@ void restore_leaf(Files& files, const std::string& folder, const StoredLeaf& sto
   check<CheckpointError>(filled == elements(wanted), "checkpoint ", folder, ": leaf '", leaf.path,
                          "': the manifest lists ", filled, " of ", elements(wanted), " elements that this rank needs");
 }
+
+/// A wanted path is never renamed: its leaf is of today.
+void give_names(Manifest& m, const std::vector<Leaf>& wanted, const Rename& rename) {
+  std::set<std::string_view> today;
+  for (auto& leaf : wanted) today.insert(leaf.path);
+  std::vector<std::string> stored;
+  for (auto& leaf : m.leaves) stored.push_back(leaf.path);
+  auto names = rename(stored);
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    if (!today.contains(stored[i])) m.leaves[i].path = names.at(i);
+}
 }  // namespace
 
 void check_leaves(const std::string& folder, const Manifest& m, const std::vector<Leaf>& wanted,
@@ -115,10 +127,11 @@ void check_leaves(const std::string& folder, const Manifest& m, const std::vecto
 }
 
 void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
-                        const std::string& subtree) {
+                        const std::string& subtree, const Rename& rename) {
   std::string problem;
   try {
     auto m = read_manifest(folder);
+    if (rename) give_names(m, leaves, rename);
     check_leaves(folder, m, leaves, subtree);
     Files files(folder);
     for (auto& leaf : leaves) {

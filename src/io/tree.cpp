@@ -40,7 +40,8 @@ std::vector<Leaf> leaves_of(tree::Node t, const std::string& below, Arrays& keep
   return leaves;
 }
 
-void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below) {
+void restore_leaves(tree::Node t, const std::string& folder, const Place& place, const std::string& below,
+                    const Rename& rename) {
   std::vector<Leaf> leaves;
   std::vector<NewBuffer> buffers;
   auto slots = tree::slots(t);
@@ -57,7 +58,7 @@ void restore_leaves(tree::Node t, const std::string& folder, const Place& place,
     buffers.push_back(new_buffer(block));
     leaves.back().data = buffers.back().data;
   }
-  restore_checkpoint(folder, leaves, place, below);
+  restore_checkpoint(folder, leaves, place, below, rename);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     auto block = buffers[i].done();
     slots[i].leaf.set(here().mesh ? from_local_block(block, leaves[i].type.shape, leaves[i].spec) : block);
@@ -83,7 +84,7 @@ void save_leaves(tree::Node t, const std::string& folder) {
   save_checkpoint(folder, 0, leaves, place);
 }
 
-void load_leaves(tree::Node t, const std::string& folder, const std::string& below) {
+void load_leaves(tree::Node t, const std::string& folder, const std::string& below, const Rename& rename) {
   auto place = place_here();
   std::string found, problem;
   try {
@@ -94,6 +95,6 @@ void load_leaves(tree::Node t, const std::string& folder, const std::string& bel
   agree<CheckpointError>(place, problem, "load_tree: find the checkpoint");
   // File systems may show ranks different states.
   if (place.exchange) found = place.exchange(found, "load_tree: which checkpoint")[0];
-  restore_leaves(t, found.empty() ? folder : found, place, below);
+  restore_leaves(t, found.empty() ? folder : found, place, below, rename);
 }
 }  // namespace bora::io

@@ -2,6 +2,7 @@
 #include <set>
 #include "bora/array/communicator.h"
 #include "bora/nn/axes.h"
+#include "bora/optim/config.h"
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -56,16 +57,8 @@ std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
   // Warm-up is a number of steps of its own: a short run may end inside of it.
   auto rate =
       optim::warmup_cosine_decay_schedule(0, s.lr, s.warmup, std::max(s.steps, s.warmup + 1), s.lr * o.final_lr);
-  auto decayed = [](const std::string& path, const Array&) {
-    return !path.ends_with("bias") && path.find("ln_") == std::string::npos;
-  };
-  auto adamw = optim::adamw({.learning_rate = rate,
-                             .b1 = o.beta1,
-                             .b2 = o.beta2,
-                             .eps = o.eps,
-                             .weight_decay = o.weight_decay,
-                             .mask = decayed});
-  return {o.clip > 0 ? optim::chain(optim::clip_by_global_norm(o.clip), adamw) : adamw, rate};
+  optim::AdamWConfig adamw{o.beta1, o.beta2, o.eps, o.weight_decay, o.clip};
+  return {adamw.make(rate), rate};
 }
 
 LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {

@@ -77,7 +77,9 @@ class Run {
           parameter_digest(model_.parameters(), mesh_));
     if (stored)
       watchdog_.at("reading " + stored->folder),
-          offering_older([&] { io::restore_leaves(model_.state(), stored->folder, place_of(mesh_)); });
+          offering_older([&] {
+            io::restore_leaves(model_.state(), stored->folder, place_of(mesh_), {}, optim::current_names);
+          });
     auto code = 0;
     if (stored && s_.steps > 0 && stored->step >= s_.steps) {  // nothing is written
       say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s_.steps) +

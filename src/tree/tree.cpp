@@ -28,7 +28,8 @@ std::size_t Key::hash() const {
 namespace detail {
 void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& name) {
   v.enter(name);
-  for (std::size_t i = 0; i < n; ++i) fields[i].walk(fields[i].at, v, {Name::Kind::field, fields[i].name, 0});
+  for (std::size_t i = 0; i < n; ++i)
+    fields[i].walk(fields[i].at, v, {Name::Kind::field, fields[i].name, 0, fields[i].decays});
   v.leave();
 }
 }  // namespace detail
@@ -138,6 +139,19 @@ std::size_t count_leaves(Node t) {
   std::size_t n = 0;
   each_leaf(t, [&](const LeafRef& l) { n += l.defined(); });
   return n;
+}
+std::vector<bool> decays(Node t) {
+  struct Collect final : Visitor {
+    bool answer(const Name& n) const { return n.decays.value_or(around.back()); }
+    void enter(const Name& n) override { around.push_back(answer(n)); }
+    void leave() override { around.pop_back(); }
+    void leaf(const Name& n, const LeafRef& l) override {
+      if (l.defined()) all.push_back(answer(n));
+    }
+    std::vector<bool> around = {true}, all = {};
+  } v;
+  t(v);
+  return std::move(v.all);
 }
 namespace {
 template <class Next> std::size_t replace_with(Node t, std::size_t n, Next next) {

@@ -47,11 +47,11 @@ Arrays adamw(const Arrays& a, bool narrow) {
   auto &p = a[0], &mu = a[1], &nu = a[2], &g = a[3], &count = a[4];
   auto o = optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1});
   optim::Leaves leaves{{"w"}, {p}};
-  optim::State s{{{"0.count", count}, {"0.mu.w", mu}, {"0.nu.w", nu}, {"2.count", count}}};
-  auto [u, next] = o.rule().update({g}, s, leaves);
+  optim::State s{{{"adam.count", count}, {"adam.mu.w", mu}, {"adam.nu.w", nu}, {"learning_rate.count", count}}};
+  auto [u, next] = o.update_flat({g}, s, leaves);
   auto r = optim::apply_updates_flat({p}, u);
-  r.push_back(next.entries.at("0.mu.w"));
-  r.push_back(next.entries.at("0.nu.w"));
+  r.push_back(next.entries.at("adam.mu.w"));
+  r.push_back(next.entries.at("adam.nu.w"));
   if (narrow) r.push_back(r[0].astype(bf16));
   return r;
 }

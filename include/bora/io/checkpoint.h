@@ -85,12 +85,15 @@ Manifest read_manifest(const std::string& folder);
 /// CheckpointError naming the first leaf that is missing, unexpected, or of another shape or dtype. Ignores Specs.
 void check_leaves(const std::string& folder, const Manifest&, const std::vector<Leaf>& wanted,
                   const std::string& subtree = {});
+/// Today's paths of the leaves of an older checkpoint, given all its paths; those without another name stay.
+using Rename = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 /// Fills every leaf's `data` from the checkpoint, whatever mesh wrote it. Strict: check_leaves must hold. Reads only
 /// the parts of files that overlap this rank's blocks, and verifies them. All ranks return or all throw the same error.
 /// Throws CheckpointError naming the leaf whose bytes are damaged or missing. subtree: only leaves below this path
-/// count, such as "params" of a training state.
+/// count, such as "params" of a training state. Stored leaves that are not wanted under their own path are looked at
+/// under the one that `rename` gives.
 void restore_checkpoint(const std::string& folder, const std::vector<Leaf>& leaves, const Place& place,
-                        const std::string& subtree = {});
+                        const std::string& subtree = {}, const Rename& rename = {});
 /// Reads everything and compares every checksum. Throws CheckpointError as restore_checkpoint. Returns the bytes read.
 std::int64_t verify_checkpoint(const std::string& folder);
 

@@ -8,6 +8,7 @@ namespace bora::nn {
 struct LayerNorm {
   NamedArray weight, bias;  // [embed...]
   float eps = 1e-5F;
+  static constexpr bool decays(std::string_view) { return false; }
   static LayerNorm init(const Axes& embed, float eps = 1e-5F);
   NamedArray operator()(const NamedArray& x) const;
 };

@@ -13,6 +13,7 @@ struct Linear {
   NamedArray weight;               // [in..., out...]
   std::optional<NamedArray> bias;  // [out...]
   std::vector<Axis> in = {}, out = {};
+  static constexpr bool decays(std::string_view field) { return field != "bias"; }
   static Linear init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& options = {});
   /// x [..., in...] -> [..., out...]. Throws AxisError if x lacks an axis of `in` or has one of `out`.
   NamedArray operator()(const NamedArray& x) const;

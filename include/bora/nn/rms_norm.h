@@ -8,6 +8,7 @@ namespace bora::nn {
 struct RmsNorm {
   NamedArray weight;  // [embed...]
   float eps = 1e-6F;
+  static constexpr bool decays(std::string_view) { return false; }
   static RmsNorm init(const Axes& embed, float eps = 1e-6F);
   NamedArray operator()(const NamedArray& x) const;
 };

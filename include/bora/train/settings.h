@@ -31,7 +31,7 @@ struct OptimizerSettings {
       {"beta1", "AdamW: decay of the mean of gradients"},
       {"beta2", "AdamW: decay of the mean of their squares"},
       {"eps", "AdamW: added to the root of that mean"},
-      {"weight_decay", "AdamW: of all but biases and norms (paths that end with bias or contain ln_)"},
+      {"weight_decay", "AdamW: of all parameters whose layers do not exempt them, as they do biases and norms"},
       {"clip", "largest global norm of the gradient; 0: not clipped"},
       {"final_lr", "the cosine ends at final_lr * lr"}};
 };

@@ -3,7 +3,8 @@
 //   2. a field is a leaf (Array), a tree (struct, vector, array, optional, map<string, .>, tuple, pair, none) or a
 //      static value;
 //   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field
-//      were absent.
+//      were absent;
+//   4. a module may say which of its fields weight decay shrinks: static constexpr bool decays(std::string_view field).
 // Each rule is a compile-time error that names struct, field and type. One virtual Visitor separates the user's types
 // from everything else, so that transforms, optimizers and checkpoints are compiled once, not per model.
 #pragma once
@@ -90,6 +91,7 @@ struct Name {
   enum class Kind : std::uint8_t { none, field, index, key } kind = Kind::none;
   std::string_view text = {};
   std::size_t index = 0;
+  std::optional<bool> decays = {};  // of a field: the answer of its owner, if that gives one
 };
 
 /// A type whose data is one Array: how to read the Array, and how to make a copy of a value around a new Array (which
@@ -171,7 +173,12 @@ struct FieldRef {
   std::string_view name;
   void* at;
   Walk walk;
+  std::optional<bool> decays;
 };
+template <class Struct> constexpr std::optional<bool> decays(std::string_view field) {
+  if constexpr (requires { Struct::decays(field); }) return Struct::decays(field);
+  else return (void)field, std::nullopt;
+}
 void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& name);
 template <std::size_t N> struct FixedString {
   char s[N]{};
@@ -206,7 +213,7 @@ template <class T> void walk(void* p, Visitor& v, const Name& name) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
           constexpr bool ok = (detail::check_field<T, detail::name_of<T, I>, M>::ok && ... && true);
           if constexpr (ok && sizeof...(M) > 0) {
-            const detail::FieldRef f[] = {{fields::name<T, I>, &m, &walk<M>}...};
+            const detail::FieldRef f[] = {{fields::name<T, I>, &m, &walk<M>, detail::decays<T>(fields::name<T, I>)}...};
             detail::walk_fields(f, sizeof...(M), v, name);
           } else detail::walk_fields(nullptr, 0, v, name);
         }
@@ -312,6 +319,8 @@ std::vector<Slot> slots(Node);  // empty leaves included
 void append_leaves(Node, Arrays&);
 void append_paths(Node, std::vector<std::string>&);
 std::size_t count_leaves(Node);
+/// Whether weight decay shrinks each leaf: the answer of the innermost struct around it that gives one; true without.
+std::vector<bool> decays(Node);
 /// Puts arrays into the leaves in order; returns the number used.
 std::size_t replace(Node, const Array* arrays, std::size_t n);
 std::size_t replace(Node, Arrays&&);  // moves them out

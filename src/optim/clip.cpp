@@ -1,0 +1,30 @@
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/reduce.h"
+#include "bora/optim/optim.h"
+
+namespace bora::optim {
+Array global_norm_of(const Arrays& arrays) {
+  Array total = constant(0.0, f32);
+  for (auto& a : arrays) total = total + sum(square(a.astype(f32)));
+  return sqrt(total);
+}
+namespace {
+struct Clip {
+  double max_norm;
+  static constexpr std::string_view name = "clip";
+  Arrays update(const Arrays& u, const Leaves&) const {
+    auto norm = global_norm_of(u);
+    auto small = norm < max_norm;
+    Arrays r;
+    for (auto& g : u) r.push_back(where(small, g, (g / norm.astype(g.dtype())) * max_norm));
+    return r;
+  }
+  static std::vector<Clip> samples() { return {{0.5}, {100}}; }
+};
+}  // namespace
+Transform clip_by_global_norm(double max_norm) {
+  check<ValueError>(max_norm > 0, "clip_by_global_norm: max_norm must be positive, got ", max_norm);
+  return Transform(Clip{max_norm});
+}
+}  // namespace bora::optim

@@ -1,0 +1,22 @@
+#include "bora/optim/optim.h"
+#include "moments.h"
+
+namespace bora::optim {
+ScaleByLion::State ScaleByLion::init(const Leaves& p) const { return {zeros_beside(p)}; }
+std::pair<Arrays, ScaleByLion::State> ScaleByLion::update(const Arrays& u, const State& s, const Leaves&) const {
+  State next;
+  Arrays r;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    r.push_back(sign(update_moment(u[i], s.mu[i], b1)));
+    next.mu.push_back(update_moment(u[i], s.mu[i], b2));
+  }
+  return {r, next};
+}
+std::vector<ScaleByLion> ScaleByLion::samples() { return {{}, {.b1 = 0.5, .b2 = 0.7}}; }
+
+Transform scale_by_lion(ScaleByLion o) { return Transform(o); }
+Transform lion(Lion o) {
+  return chain(scale_by_lion({o.b1, o.b2}), add_decayed_weights(o.weight_decay, o.mask),
+               scale_by_learning_rate(o.learning_rate));
+}
+}  // namespace bora::optim

@@ -1,0 +1,29 @@
+// moments.h -- the parts that transformations with state share, with Optax's names.
+#pragma once
+#include <limits>
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/sharding.h"
+#include "bora/optim/transform.h"
+
+namespace bora::optim {
+/// Zeros laid out as the parameters.
+inline Arrays zeros_beside(const Leaves& params) {
+  Arrays r;
+  for (auto& p : params.arrays) r.push_back(reshard_like(zeros_like(p), p));
+  return r;
+}
+/// The exponential moving average of x, one step further.
+inline Array update_moment(const Array& x, const Array& moment, double decay) {
+  return (1 - decay) * x + decay * moment;
+}
+/// The sum of the weights of a moment after `count` steps, f32: divided by it, a moment that began with 0 is a mean.
+inline Array bias_correction(double decay, const Array& count) {
+  return 1 - pow(constant(decay, f32), count.astype(f32));
+}
+/// count + 1, but the largest count stays: it never wraps to a negative one.
+inline Array safe_increment(const Array& count) {
+  return minimum(count, std::numeric_limits<std::int32_t>::max() - 1) + 1;
+}
+inline Array zero_count() { return zeros({}, i32); }
+}  // namespace bora::optim

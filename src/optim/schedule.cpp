@@ -1,0 +1,36 @@
+#include "bora/optim/schedule.h"
+#include <numbers>
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
+
+namespace bora::optim {
+Array Schedule::constant_value(Scalar v) { return constant(v, f32); }
+Schedule constant_schedule(double value) { return Schedule(value); }
+Schedule linear_schedule(double init, double end, std::int64_t steps) {
+  check<ValueError>(steps >= 0, "linear_schedule: steps must not be negative, got ", steps);
+  if (steps == 0) return Schedule(end);
+  return Schedule([=](const Array& step) {
+    auto done = clip(step.astype(f32), 0, static_cast<double>(steps)) / static_cast<double>(steps);
+    return (init - end) * (1 - done) + end;
+  });
+}
+Schedule cosine_decay_schedule(double init, std::int64_t decay_steps, double alpha) {
+  check<ValueError>(decay_steps > 0, "cosine_decay_schedule: decay_steps must be positive, got ", decay_steps);
+  return Schedule([=](const Array& step) {
+    auto done = minimum(step.astype(f32), static_cast<double>(decay_steps)) / static_cast<double>(decay_steps);
+    return init * ((1 - alpha) * (0.5 * (1 + cos(std::numbers::pi * done))) + alpha);
+  });
+}
+Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps,
+                                      double end) {
+  check<ValueError>(0 <= warmup_steps && warmup_steps < decay_steps,
+                    "warmup_cosine_decay_schedule: needs 0 <= warmup_steps < decay_steps, got ", warmup_steps, " and ",
+                    decay_steps);
+  auto warmup = linear_schedule(init, peak, warmup_steps),
+       decay = cosine_decay_schedule(peak, decay_steps - warmup_steps, peak == 0 ? 0 : end / peak);
+  return Schedule([=](const Array& step) {
+    return where(step < warmup_steps, warmup(step), decay(maximum(step - warmup_steps, 0)));
+  });
+}
+}  // namespace bora::optim

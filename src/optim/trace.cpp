@@ -1,0 +1,32 @@
+#include "bora/optim/optim.h"
+#include "moments.h"
+
+namespace bora::optim {
+namespace {
+struct Trace {
+  double decay;
+  bool nesterov = false;
+  static constexpr std::string_view name = "trace";
+  struct State {
+    Arrays trace = {};
+  };
+  State init(const Leaves& p) const { return {zeros_beside(p)}; }
+  std::pair<Arrays, State> update(const Arrays& u, const State& s, const Leaves&) const {
+    State next;
+    Arrays r;
+    for (std::size_t i = 0; i < u.size(); ++i) {
+      auto t = u[i] + decay * s.trace[i];
+      r.push_back(nesterov ? u[i] + decay * t : t);
+      next.trace.push_back(t);
+    }
+    return {r, next};
+  }
+  static std::vector<Trace> samples() { return {{0.9}, {0.8, true}}; }
+};
+}  // namespace
+Transform trace(double decay, bool nesterov) { return Transform(Trace{decay, nesterov}); }
+Transform sgd(Sgd o) {
+  return o.momentum == 0 ? scale_by_learning_rate(o.learning_rate)
+                         : chain(trace(o.momentum, o.nesterov), scale_by_learning_rate(o.learning_rate));
+}
+}  // namespace bora::optim

@@ -1,0 +1,68 @@
+#include "bora/optim/transform.h"
+#include <algorithm>
+#include "bora/ops/sharding.h"
+
+namespace bora::optim {
+std::vector<RegistryEntry>& registry() {
+  static std::vector<RegistryEntry> all;
+  return all;
+}
+
+void check_shapes(std::string_view what, const Leaves& p, const Arrays& given) {
+  for (std::size_t i = 0; i < std::min(p.arrays.size(), given.size()); ++i)
+    check<ShapeError>(given[i].shape() == p.arrays[i].shape(), what, " of '", p.paths[i], "' is ", given[i].type(),
+                      ", the parameter is ", p.arrays[i].type());
+  check<ValueError>(given.size() == p.arrays.size(), what, ": ", given.size(), " arrays for ", p.arrays.size(),
+                    " parameters");
+}
+Arrays Transform::settled(Arrays g, const Leaves& params) {
+  check_shapes("optim: the gradient", params, g);
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] = complete_like(g[i], params.arrays[i]);
+  return g;
+}
+
+State Transform::init_flat(const Leaves& params) const {
+  State all;
+  for (auto& part : parts_) part.init(part.name, params, all);
+  return all;
+}
+std::pair<Arrays, State> Transform::update_flat(Arrays updates, const State& s, const Leaves& params) const {
+  State next;
+  for (auto& part : parts_) updates = part.update(part.name, updates, s, next, params);
+  return {std::move(updates), std::move(next)};
+}
+Transform chain_of(const std::vector<Transform>& parts) {
+  Transform all;
+  for (auto& t : parts)
+    for (auto part : t.parts_) {
+      auto earlier = std::count_if(all.parts_.begin(), all.parts_.end(),
+                                   [&](auto& p) { return p.transformation == part.transformation; });
+      part.name = std::string(part.transformation) + (earlier == 0 ? "" : std::to_string(earlier + 1));
+      all.parts_.push_back(std::move(part));
+    }
+  return all;
+}
+Transform identity() { return {}; }
+
+namespace detail {
+void store(State& to, const std::string& name, const Array& value, const Leaves&) { to.entries[name] = value; }
+void store(State& to, const std::string& name, const Arrays& values, const Leaves& params) {
+  for (std::size_t i = 0; i < values.size(); ++i) to.entries[name + "." + params.paths[i]] = values[i];
+}
+void load(const State& from, const std::string& name, Array& value, const Leaves&) {
+  auto it = from.entries.find(name);
+  check<ValueError>(it != from.entries.end(), "optim: the state has no entry '", name,
+                    "'; it was made for other parameters or another optimizer");
+  value = it->second;
+}
+void load(const State& from, const std::string& name, Arrays& values, const Leaves& params) {
+  for (std::size_t i = 0; i < params.paths.size(); ++i) {
+    auto entry = name + "." + params.paths[i];
+    load(from, entry, values.emplace_back(), params);
+    check<ShapeError>(values[i].shape() == params.arrays[i].shape(), "optim: the state's entry '", entry, "' is ",
+                      values[i].type(), ", the parameter is ", params.arrays[i].type(),
+                      "; the state was made for other parameters");
+  }
+}
+}  // namespace detail
+}  // namespace bora::optim

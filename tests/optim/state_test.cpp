@@ -1,0 +1,202 @@
+// State: names of its entries, continuing with another chain, checkpoints with the names of earlier versions, and
+// which parameters decay.
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <filesystem>
+#include <limits>
+#include "bora/bora.h"
+#include "bora/models/gpt2.h"
+
+namespace bora {
+namespace {
+struct Params {
+  Array weight, bias;
+};
+Params params() { return {array({1., -2., 3.}), array({0.5})}; }
+Params gradients() { return {array({0.1, 0.2, -0.3}), array({4.})}; }
+struct TrainState {
+  Params params;
+  optim::State optimizer;
+};
+TrainState begin(const optim::Transform& tx) { return {params(), tx.init(params())}; }
+TrainState steps(const optim::Transform& tx, TrainState s, int n) {
+  for (int i = 0; i < n; ++i) {
+    auto [updates, next] = tx.update(gradients(), s.optimizer, s.params);
+    s = {optim::apply_updates(s.params, updates), next};
+  }
+  return s;
+}
+std::vector<std::string> names(const optim::State& s) {
+  std::vector<std::string> r;
+  for (auto& [name, a] : s.entries) r.push_back(name);
+  return r;
+}
+using Names = std::vector<std::string>;
+void expect_same(const TrainState& a, const TrainState& b) {
+  ASSERT_EQ(tree::paths(a), tree::paths(b));
+  auto x = tree::leaves(a), y = tree::leaves(b);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(x[i].to_vector<double>(), y[i].to_vector<double>());
+}
+struct OptimState : testing::Test {
+  std::string folder = (std::filesystem::temp_directory_path() / ("bora_state_" + std::to_string(::getpid()))).string();
+  ~OptimState() override { std::filesystem::remove_all(folder); }
+};
+optim::Transform clipped(const optim::Transform& t) { return optim::chain(optim::clip_by_global_norm(1), t); }
+
+TEST_F(OptimState, EntriesAreNamedByTransformationFieldAndParameter) {
+  Names adamw{"adam.count", "adam.mu.bias", "adam.mu.weight", "adam.nu.bias", "adam.nu.weight", "learning_rate.count"};
+  EXPECT_EQ(names(optim::adamw().init(params())), adamw);
+  EXPECT_EQ(names(clipped(optim::adamw()).init(params())), adamw);
+  EXPECT_EQ(names(optim::chain(clipped(optim::scale(2)), clipped(optim::adamw())).init(params())), adamw);
+  EXPECT_EQ(names(optim::lion().init(params())), (Names{"learning_rate.count", "lion.mu.bias", "lion.mu.weight"}));
+  EXPECT_TRUE(optim::identity().init(params()).entries.empty());
+}
+TEST_F(OptimState, TheSecondOfAChainHasANumber) {
+  auto twice = optim::chain(optim::trace(0.5), optim::chain(optim::trace(0.9), optim::trace(0.1)));
+  EXPECT_EQ(names(twice.init(params())), (Names{"trace.trace.bias", "trace.trace.weight", "trace2.trace.bias",
+                                                "trace2.trace.weight", "trace3.trace.bias", "trace3.trace.weight"}));
+  auto s = steps(twice, begin(twice), 2).optimizer;
+  auto trace = [&](const std::string& name) { return s.entries.at(name + ".trace.bias").item<double>(); };
+  EXPECT_NEAR(trace("trace"), 4 + 0.5 * 4, 1e-6);
+  EXPECT_NEAR(trace("trace2"), 6 + 0.9 * 4, 1e-6);
+  EXPECT_NEAR(trace("trace3"), 9.6 + 0.1 * 4, 1e-6);
+}
+TEST_F(OptimState, ClippingMayBeSwitchedOnBetweenRuns) {
+  auto plain = optim::adamw({.learning_rate = 0.1});
+  save_tree(folder, steps(plain, begin(plain), 2));
+  auto continued = load_tree(folder, begin(clipped(plain)));
+  expect_same(continued, steps(plain, begin(plain), 2));
+  EXPECT_EQ(steps(clipped(plain), continued, 1).optimizer.entries.at("adam.count").item<int>(), 3);
+}
+TEST_F(OptimState, ATransformationWithStateThatIsNewIsAnError) {
+  auto sgd = optim::sgd();
+  save_tree(folder, begin(sgd));
+  try {
+    (void)load_tree(folder, begin(optim::sgd({.momentum = 0.9})));
+    ADD_FAILURE() << "no error";
+  } catch (const CheckpointError& e) {
+    EXPECT_NE(e.text().find("it has no leaf 'optimizer.entries.trace.trace.bias' (f32[1] is wanted)"),
+              std::string::npos)
+        << e.text();
+  }
+  EXPECT_THROW(steps(optim::sgd({.momentum = 0.9}), begin(sgd), 1), ValueError);
+}
+TEST_F(OptimState, ACountStaysAtItsEnd) {
+  constexpr auto last = std::numeric_limits<std::int32_t>::max();
+  auto adam = optim::adam();
+  auto s = begin(adam);
+  for (auto name : {"adam.count", "learning_rate.count"}) s.optimizer.entries.at(name) = array(last - 1);
+  for (int i = 0; i < 3; ++i) {
+    s = steps(adam, s, 1);
+    EXPECT_EQ(s.optimizer.entries.at("adam.count").item<int>(), last);
+    EXPECT_EQ(s.optimizer.entries.at("learning_rate.count").item<int>(), last);
+  }
+}
+
+/// The same state with the names of earlier versions: place in the chain, field, parameter.
+TrainState old(const TrainState& s, const std::map<std::string, std::string>& places) {
+  TrainState r{s.params, {}};
+  for (auto& [name, a] : s.optimizer.entries) {
+    auto dot = name.find('.');
+    r.optimizer.entries[places.at(name.substr(0, dot)) + name.substr(dot + 1)] = a;
+  }
+  return r;
+}
+TEST_F(OptimState, OldCheckpointsAreReadUnderTodaysNames) {
+  auto adamw = optim::adamw({.learning_rate = 0.1});
+  auto sgd = optim::sgd({.momentum = 0.9});
+  auto two = optim::chain(optim::trace(0.5), optim::sgd({.momentum = 0.9}), optim::scale_by_adam());
+  struct Case {
+    optim::Transform tx;
+    std::map<std::string, std::string> places;
+  };
+  for (auto& [tx, places] : std::vector<Case>{
+           {adamw, {{"adam", "0."}, {"learning_rate", "2."}}},
+           {clipped(adamw), {{"adam", "1.0."}, {"learning_rate", "1.2."}}},
+           {sgd, {{"trace", "0."}, {"learning_rate", "1."}}},
+           {optim::sgd(), {{"learning_rate", ""}}},
+           {optim::trace(0.9), {{"trace", ""}}},
+           {optim::scale_by_adam(), {{"adam", ""}}},
+           {two, {{"trace", "0."}, {"trace2", "1.0."}, {"learning_rate", "1.1."}, {"adam", "2."}}},
+       }) {
+    auto s = steps(tx, begin(tx), 2);
+    save_tree(folder, old(s, places));
+    expect_same(load_tree(folder, begin(tx), {}, optim::current_names), s);
+    save_tree(folder, s);  // today's names stay
+    expect_same(load_tree(folder, begin(tx), {}, optim::current_names), s);
+  }
+  save_tree(folder, old(steps(adamw, begin(adamw), 2), {{"adam", "0."}, {"learning_rate", "2."}}));
+  auto continued = load_tree(folder, begin(clipped(adamw)), {}, optim::current_names);  // and clipping is new
+  expect_same(continued, steps(adamw, begin(adamw), 2));
+  EXPECT_THROW((void)load_tree(folder, begin(sgd), {}, optim::current_names), CheckpointError);
+  EXPECT_THROW((void)load_tree(folder, begin(adamw)), CheckpointError);
+}
+TEST_F(OptimState, OnlyOldNamesAreMapped) {
+  Names in{"params.entries.0.weight",      "step",
+           "optimizer.entries.1.0.count",  "optimizer.entries.1.0.mu.0.w",
+           "optimizer.entries.1.0.nu.0.w", "optimizer.entries.1.2.count",
+           "optimizer.entries.10.count",   "optimizer.entries.adam.count",
+           "more.entries.0.trace.",        "entries.trace.trace.w",
+           "optimizer.entries.3"};
+  Names out{"params.entries.0.weight",
+            "step",
+            "optimizer.entries.adam.count",
+            "optimizer.entries.adam.mu.0.w",
+            "optimizer.entries.adam.nu.0.w",
+            "optimizer.entries.learning_rate.count",
+            "optimizer.entries.learning_rate2.count",
+            "optimizer.entries.adam.count",
+            "more.entries.trace.trace.",
+            "entries.trace.trace.w",
+            "optimizer.entries.3"};
+  EXPECT_EQ(optim::current_names(in), out);
+}
+
+TEST_F(OptimState, LayersSayWhichOfTheirParametersDecay) {
+  struct Owner {
+    nn::LayerNorm norm;
+    std::vector<nn::Linear> linear;
+    Array plain, bias;
+    std::optional<NamedArray> absent = none;
+  };
+  struct Exempt {  // its word holds for what is inside, unless that says something itself
+    std::vector<Array> tables;
+    nn::Linear linear;
+    Array free;
+    static constexpr bool decays(std::string_view field) { return field == "free"; }
+  };
+  Axis in{"in", 2}, out{"out", 3};
+  auto key = random::key(0);
+  Owner owner{nn::LayerNorm::init(in), {nn::Linear::init(in, out, key)}, ones({2}), ones({2})};
+  auto decaying = [](const auto& t) {
+    Names r;
+    auto flags = tree::decays(tree::node(t));
+    auto paths = tree::paths(t);
+    EXPECT_EQ(flags.size(), paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (flags[i]) r.push_back(paths[i]);
+    return r;
+  };
+  EXPECT_EQ(decaying(owner), (Names{"linear.0.weight", "plain", "bias"}));
+  EXPECT_EQ(decaying(Exempt{{ones({2})}, owner.linear[0], ones({2})}), (Names{"linear.weight", "free"}));
+
+  const models::Gpt2Config config{.layers = 2, .embed = 8, .heads = 2, .positions = 4, .vocab = 7};
+  auto model = models::Gpt2::init(config, key);
+  Names by_path;  // the rule that GPT-2 was trained with before its layers had a word
+  for (auto& path : tree::paths(model))
+    if (!path.ends_with("bias") && path.find("ln_") == std::string::npos) by_path.push_back(path);
+  EXPECT_EQ(decaying(model), by_path);
+}
+TEST_F(OptimState, AMaskChoosesWhatDecays) {
+  nn::Linear l{named(ones({2}), {{"in", 2}}), named(ones({1}), {{"out", 1}})};
+  auto zero = tree::map([](const Array& a) { return zeros_like(a); }, l);
+  auto decay = [&](const optim::Mask& mask) {
+    auto u = optim::add_decayed_weights(0.5, mask).update(zero, {}, l).updates;
+    return std::pair{u.weight.array().to_vector<float>()[0], u.bias->array().to_vector<float>()[0]};
+  };
+  EXPECT_EQ(decay({}), std::pair(0.5F, 0.5F));
+  EXPECT_EQ(decay(optim::by_layer), std::pair(0.5F, 0.F));
+  EXPECT_EQ(decay([](const std::string& path, const Array&) { return path == "bias"; }), std::pair(0.F, 0.5F));
+}
+}  // namespace
+}  // namespace bora
