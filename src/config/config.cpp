@@ -1,0 +1,202 @@
+#include "bora/config/config.h"
+#include <algorithm>
+#include <functional>
+
+namespace bora::config {
+namespace {
+/// Insertions, deletions, changes and swaps of neighbouring letters.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+/// Edit distance to a known word; none if a slip is unlikely: more than a third differs, and neither begins the other.
+std::optional<std::size_t> distance(const std::string& written, const std::string& known) {
+  auto shorter = std::min(written.size(), known.size());
+  if (written.size() > 64) return {};
+  auto d = edit_distance(written, known);
+  if (d <= std::max<std::size_t>(1, shorter / 3)) return d;
+  auto begins = [](const std::string& a, const std::string& b) { return a.starts_with(b) && a[b.size()] != '.'; };
+  if (shorter >= 4 && (begins(written, known) || begins(known, written))) return d;
+  return {};
+}
+std::string last_word(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+std::string first_word(const std::string& key) { return key.substr(0, key.find('.')); }
+
+/// Calls f(key, setting) for every setting and group, those of all types of a Choice included.
+void each(const Schema& s, const std::string& prefix, const std::function<void(const std::string&, const Schema&)>& f) {
+  auto fields = [&](const std::vector<Schema>& list) {
+    for (auto& field : list) {
+      auto key = below(prefix, field.name);
+      f(key, field);
+      each(field, key, f);
+    }
+  };
+  fields(s.fields);
+  for (auto& [type, more] : s.types) fields(more);
+}
+/// The group or setting with this key; null if there is none.
+const Schema* find(const Schema& root, const std::string& key) {
+  const Schema* found = nullptr;
+  each(root, "", [&](const std::string& k, const Schema& s) {
+    if (k == key && !found) found = &s;
+  });
+  return found;
+}
+std::string members_of(const Schema& group) {
+  std::string list;
+  for (auto& field : group.fields) list += (list.empty() ? "" : ", ") + field.name;
+  return list;
+}
+/// Advice for an unknown key: the nearest key, compared as a whole or by its last word (written outside of its group);
+/// else, inside a group, the group's members.
+std::string advice(const std::string& key, const Schema& root) {
+  std::string best;
+  auto least = static_cast<std::size_t>(-1);
+  auto group_of = [](const std::string& k) { return k.substr(0, k.rfind('.') == k.npos ? 0 : k.rfind('.')); };
+  each(root, "", [&](const std::string& k, const Schema&) {
+    auto word = distance(last_word(key), last_word(k));
+    auto mine = group_of(key), its = group_of(k);
+    auto group = mine.empty() || its.empty() ? std::optional<std::size_t>(mine != its) : distance(mine, its);
+    if (word && group && 2 * *word + *group < least) best = k, least = 2 * *word + *group;
+  });
+  for (auto group = group_of(key); !group.empty() && best == key; group = group_of(group))
+    if (auto there = find(root, group))
+      for (auto& [type, fields] : there->types)
+        for (auto& field : fields)
+          if (below(group, field.name) == key) return "type '" + type + "' has it";
+  if (!best.empty() && best != key) return "did you mean '" + best + "'?";
+  for (auto group = group_of(key); !group.empty(); group = group_of(group))
+    if (auto there = find(root, group); there && there->group) return group + " has " + members_of(*there);
+  return "`bora help` lists the settings";
+}
+}  // namespace
+
+std::string below(const std::string& key, std::string_view field) {
+  return key.empty() ? std::string(field) : key + "." + std::string(field);
+}
+void wrong_type(const Document& d, const std::string& key, std::string_view expected) {
+  fail<ConfigError>(d.where, ": ", key, ": expected ", expected, ", got ", d.described());
+}
+void unknown_key(const Document& member, const std::string& key, const Schema& root) {
+  fail<ConfigError>(member.where, ": unknown key '", key, "'; ", advice(key, root));
+}
+void unknown_type(const Document& d, const std::string& key, const std::string& word,
+                  const std::vector<std::string>& known) {
+  std::string list, best;
+  auto least = static_cast<std::size_t>(-1);
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    list += (i == 0 ? "" : i + 1 == known.size() ? " and " : ", ") + known[i];
+    if (auto n = distance(word, known[i]); n && *n < least) best = known[i], least = *n;
+  }
+  fail<ConfigError>(d.where, ": ", key, ": unknown type '", word, "'; ",
+                    best.empty() ? "" : "did you mean '" + best + "'? ", known.size() == 1 ? "there is " : "there are ",
+                    list);
+}
+
+namespace {
+/// Moves what stands for a group's named field into it.
+void settle_groups(Document& d, const Schema& schema) {
+  if (d.form != Document::Form::group) return;
+  if (auto own = d.find(""); own && !schema.named.empty()) {
+    auto value = *own;
+    std::erase_if(d.members, [](auto& m) { return m.first.empty(); });
+    check<ConfigError>(!d.find(schema.named), value.where, ": '", schema.name, "' and '", schema.name, ".",
+                       schema.named, "' are the same setting; give one of them");
+    d.members.insert(d.members.begin(), {schema.named, value});
+  }
+  for (auto& [key, member] : d.members) {
+    auto field = std::find_if(schema.fields.begin(), schema.fields.end(), [&](auto& f) { return f.name == key; });
+    if (field == schema.fields.end() || !field->group) continue;
+    auto alone = member.form == Document::Form::scalar || member.form == Document::Form::list;
+    if (alone && !field->named.empty()) {
+      auto value = member;
+      if (value.written.empty()) value.written = key;
+      member = {.members = {{field->named, value}}, .where = member.where};
+    }
+    settle_groups(member, *field);
+  }
+}
+}  // namespace
+void settle(Document& d, const Schema& schema, const std::vector<Short>& shorts) {
+  settle_groups(d, schema);
+  for (auto& [from, to] : shorts) {
+    auto* given = &d;  // a short form may itself be inside a group: model.checkpoint
+    Document* owner = nullptr;
+    std::string name, rest(from);
+    while (given && !rest.empty()) {
+      owner = given;
+      name = first_word(rest);
+      rest = rest.size() > name.size() ? rest.substr(name.size() + 1) : "";
+      given = given->form == Document::Form::group ? given->find(name) : nullptr;
+    }
+    if (!given) continue;
+    auto value = *given;
+    value.written = from;
+    std::erase_if(owner->members, [&](auto& m) { return m.first == name; });
+    auto* place = &d;
+    for (rest = to; !rest.empty();) {
+      auto word = first_word(rest);
+      rest = rest.size() > word.size() ? rest.substr(word.size() + 1) : "";
+      check<ConfigError>(!rest.empty() || !place->find(word), value.where, ": '", from, "' and '", to,
+                         "' are the same setting; give one of them");
+      auto where = place->where;
+      place = &place->at(word);
+      if (place->form != Document::Form::group) *place = {.where = where};
+    }
+    *place = value;
+  }
+}
+
+std::string help(const Schema& root, const std::vector<Short>& shorts, const std::string& which) {
+  std::string out;
+  auto pad = [](const std::string& text, std::size_t width) {
+    return text + std::string(std::max(width, text.size() + 1) - text.size(), ' ');
+  };
+  auto short_of = [&](const std::string& key) {
+    for (auto& s : shorts)
+      if (s.to == key) return " (short: " + std::string(s.from) + ")";
+    return std::string();
+  };
+  auto line = [&](const std::string& key, const Schema& s) {
+    out += "  " + pad(key, 26) + pad(s.initial.empty() ? "-" : s.initial, 9) + s.words + short_of(key) + "\n";
+  };
+  std::function<void(const std::vector<Schema>&, const std::string&, bool)> lines =
+      [&](const std::vector<Schema>& fields, const std::string& prefix, bool shown) {
+        for (auto& field : fields) {
+          auto key = below(prefix, field.name);
+          bool mine = shown || key == which;
+          if (field.group) lines(field.fields, key, mine);
+          else if (mine) line(key, field);
+        }
+      };
+  auto full = which;
+  for (auto& s : shorts)
+    if (s.from == which) full = s.to;
+  if (full != which) return help(root, shorts, full);
+  lines(root.fields, "", which.empty());
+  if (!out.empty()) return out;
+  std::function<void(const Schema&, const std::string&)> types = [&](const Schema& s, const std::string& key) {
+    for (auto& [type, fields] : s.types)
+      if (below(key, type) == which) lines(fields, key, true);
+    for (auto& field : s.fields) types(field, below(key, field.name));
+  };
+  types(root, "");
+  if (out.empty())  // a key of a type that is not the default
+    each(root, "", [&](const std::string& key, const Schema& s) {
+      if (key == which && !s.group && out.empty()) line(key, s);
+    });
+  check<ConfigError>(!out.empty(), "no setting or group '", which, "'; ", [&] { return advice(which, root); });
+  return out;
+}
+}  // namespace bora::config

@@ -1,0 +1,123 @@
+#include "bora/config/document.h"
+#include <yaml-cpp/yaml.h>
+#include <set>
+#include "bora/base/error.h"
+
+namespace bora::config {
+namespace {
+Document from_yaml(const YAML::Node& node, const std::string& name, const std::string& where) {
+  Document d{.form = Document::Form::scalar, .where = where};
+  if (node.IsNull()) {
+    d.form = Document::Form::null;
+  } else if (node.IsSequence()) {
+    d.form = Document::Form::list;
+    for (auto item : node) d.items.push_back(from_yaml(item, name, where));
+  } else if (node.IsMap()) {
+    d.form = Document::Form::group;
+    std::set<std::string> seen;
+    for (auto it = node.begin(); it != node.end(); ++it) {
+      auto place = name + ":" + std::to_string(it->first.Mark().line + 1);
+      check<ConfigError>(it->first.IsScalar(), place, ": a key must be a word");
+      auto& key = it->first.Scalar();
+      check<ConfigError>(seen.insert(key).second, place, ": key '", key, "' is given twice");
+      d.members.emplace_back(key, from_yaml(it->second, name, place));
+    }
+  } else {
+    d.text = node.Scalar();
+  }
+  return d;
+}
+void emit(YAML::Emitter& out, const Document& d) {
+  switch (d.form) {
+    case Document::Form::null: out << YAML::Null; return;
+    case Document::Form::scalar:
+      if (d.quoted) out << YAML::DoubleQuoted;
+      out << d.text;
+      return;
+    case Document::Form::list:
+      out << YAML::BeginSeq;
+      for (auto& item : d.items) emit(out, item);
+      out << YAML::EndSeq;
+      return;
+    case Document::Form::group:
+      out << YAML::BeginMap;
+      for (auto& [key, member] : d.members) {
+        out << YAML::Key << key << YAML::Value;
+        emit(out, member);
+      }
+      out << YAML::EndMap;
+  }
+}
+}  // namespace
+
+const Document* Document::find(std::string_view key) const {
+  for (auto& [name, member] : members)
+    if (name == key) return &member;
+  return nullptr;
+}
+Document* Document::find(std::string_view key) { return const_cast<Document*>(std::as_const(*this).find(key)); }
+Document& Document::at(const std::string& key) {
+  if (auto there = find(key)) return *there;
+  return members.emplace_back(key, Document{.where = where}).second;
+}
+std::string Document::described() const {
+  switch (form) {
+    case Form::list: return "a list";
+    case Form::group: return "keys below it";
+    default: return "'" + text + "'";
+  }
+}
+Document scalar(std::string text, bool quoted) {
+  return {.form = Document::Form::scalar, .text = std::move(text), .quoted = quoted};
+}
+
+Document parse_yaml(const std::string& yaml, const std::string& name) {
+  try {
+    auto root = YAML::Load(yaml);
+    if (root.IsNull()) return {.where = name};
+    check<ConfigError>(root.IsMap(), name,
+                       ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
+    return from_yaml(root, name, name);
+  } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg); }
+}
+Document parse_flow(const Document& d) {
+  if (d.form != Document::Form::scalar || !d.text.starts_with('[')) return d;
+  try {
+    auto list = from_yaml(YAML::Load(d.text), d.where, d.where);
+    list.written = d.written;
+    return list;
+  } catch (const YAML::Exception& e) { fail<ConfigError>(d.where, ": broken list '", d.text, "': ", e.msg); }
+}
+Document parse_items(const std::vector<std::string>& items) {
+  Document all{.where = "command line"};
+  for (auto& item : items) {
+    auto equals = item.find('=');
+    check<ConfigError>(equals != std::string::npos && equals > 0, "command line: expected key=value, got '", item, "'");
+    auto* at = &all;
+    auto key = item.substr(0, equals);
+    for (std::size_t dot; (dot = key.find('.')) != std::string::npos; key = key.substr(dot + 1)) {
+      at = &at->at(key.substr(0, dot));
+      if (at->form != Document::Form::group) *at = {.members = {{"", *at}}, .where = all.where};
+    }
+    at = &at->at(key);
+    if (!at->members.empty()) at = &at->at("");  // a group's own value beside its members: model.layers=2 model=llama
+    *at = {.form = Document::Form::scalar, .text = item.substr(equals + 1), .where = all.where};
+  }
+  return all;
+}
+void lay_over(Document& base, const Document& over) {
+  if (base.form != Document::Form::group || over.form != Document::Form::group) {
+    base = over;
+    return;
+  }
+  for (auto& [key, member] : over.members) {
+    if (auto there = base.find(key)) lay_over(*there, member);
+    else base.members.emplace_back(key, member);
+  }
+}
+std::string to_yaml(const Document& d) {
+  YAML::Emitter out;
+  emit(out, d);
+  return std::string(out.c_str()) + "\n";
+}
+}  // namespace bora::config

@@ -1,0 +1,140 @@
+// Settings as aggregates: documents, short forms, choices, errors in one line, help, and the way back.
+#include <gtest/gtest.h>
+#include "bora/config/choice.h"
+
+using namespace bora;
+namespace {
+enum class Shape3 { cosine, linear, constant };
+struct Decay {
+  Shape3 shape = Shape3::cosine;
+  std::int64_t warmup = 100;
+  static constexpr config::Meaning meanings[] = {{"shape", "of the rate"}, {"warmup", "steps"}};
+  void check() const { config::domain(warmup >= 0, "warmup", warmup, "0 or more"); }
+};
+struct Method : config::Chosen {
+  static constexpr std::string_view initial = "quick";
+  virtual double rate() const = 0;
+};
+template <class T> struct MethodOf final : config::Of<T, Method> {
+  using config::Of<T, Method>::Of;
+  double rate() const override { return this->fields.lr; }
+};
+struct Quick {
+  static constexpr std::string_view type = "quick";
+  double lr = 1e-3, beta = 0.9;
+  Decay decay = {};
+  static constexpr config::Meaning meanings[] = {{"lr", "rate"}, {"beta", "mean"}, {"decay", ""}};
+  void check() const { config::domain(config::finite(lr) && lr > 0, "lr", lr, "above 0"); }
+};
+struct Slow {
+  static constexpr std::string_view type = "slow";
+  double lr = 1e-4;
+  std::optional<double> clip = {};
+  static constexpr config::Meaning meanings[] = {{"lr", "rate"}, {"clip", "norm"}};
+};
+[[maybe_unused]] const bool added = config::add<MethodOf<Quick>>() && config::add<MethodOf<Slow>>();
+struct Place {
+  std::string path = {};
+  bool keep = true;
+  static constexpr std::string_view named = "path";
+  static constexpr config::Meaning meanings[] = {{"path", "of a file"}, {"keep", "it"}};
+};
+struct All {
+  std::int64_t seed = 0;
+  std::vector<std::string> words = {"one"};
+  Place trace = {};
+  config::Choice<Method> method = {};
+  static constexpr config::Meaning meanings[] = {
+      {"seed", "of draws"}, {"words", "some"}, {"trace", ""}, {"method", ""}};
+};
+const std::vector<config::Short> kShorts = {
+    {"lr", "method.lr"}, {"warmup", "method.decay.warmup"}, {"method.warm", "method.decay.warmup"}};
+
+All read_all(const std::string& yaml, const std::vector<std::string>& items = {}) {
+  All all;
+  auto schema = config::schema(all);
+  auto file = config::parse_yaml(yaml, "a.yaml"), line = config::parse_items(items);
+  config::settle(file, schema, kShorts);
+  config::settle(line, schema, kShorts);
+  config::lay_over(file, line);
+  config::read(file, all, "", schema);
+  config::check_all(all);
+  return all;
+}
+std::string error(const std::string& yaml, const std::vector<std::string>& items = {}) {
+  try {
+    read_all(yaml, items);
+  } catch (const ConfigError& e) { return e.what(); }
+  return "no error";
+}
+}  // namespace
+
+TEST(Config, FilesThenItems) {
+  auto all = read_all("seed: 3\nmethod: {type: slow, clip: 2}\ntrace: x.json\n", {"method.lr=0.5", "words=[a, 'b c']"});
+  EXPECT_EQ(all.seed, 3);
+  EXPECT_EQ(all.method->type(), "slow");
+  EXPECT_EQ(all.method->rate(), 0.5);
+  EXPECT_EQ(all.method.as<Slow>()->clip, 2);
+  EXPECT_EQ(all.method.as<Quick>(), nullptr);
+  EXPECT_EQ(all.trace.path, "x.json");
+  EXPECT_EQ(all.words, (std::vector<std::string>{"a", "b c"}));
+}
+TEST(Config, ShortFormsStandForGroupedOnes) {
+  auto all = read_all("lr: 2\ntrace: t\n", {"method.warm=7"});
+  EXPECT_EQ(all.method->rate(), 2);
+  EXPECT_EQ(all.method.as<Quick>()->decay.warmup, 7);
+  EXPECT_EQ(all.trace.path, "t");
+  EXPECT_EQ(read_all("lr: 2\n", {"method.lr=3"}).method->rate(), 3);  // the command line goes over the file
+  EXPECT_EQ(error("lr: 2\nmethod:\n  lr: 3\n"),
+            "a.yaml:1: 'lr' and 'method.lr' are the same setting; give one of them");
+  EXPECT_EQ(error("", {"trace=a", "trace.path=b"}),
+            "command line: 'trace' and 'trace.path' are the same setting; give one of them");
+  EXPECT_EQ(error("lr: quick"), "a.yaml:1: lr: expected a number, got 'quick'");
+}
+TEST(Config, AWordAndTheKeysOfItsType) {
+  for (auto items : {std::vector<std::string>{"method=slow", "method.clip=1"}, {"method.clip=1", "method=slow"}})
+    EXPECT_EQ(read_all("", items).method.as<Slow>()->clip, 1);
+  EXPECT_EQ(read_all("method: slow", {"method.clip=1"}).method.as<Slow>()->clip, 1);
+}
+TEST(Config, ErrorsAreOneClearLine) {
+  EXPECT_EQ(error("sede: 1"), "a.yaml:1: unknown key 'sede'; did you mean 'seed'?");
+  EXPECT_EQ(error("method:\n  lt: 1"), "a.yaml:2: unknown key 'method.lt'; did you mean 'method.lr'?");
+  EXPECT_EQ(error("", {"method.size=1"}), "command line: unknown key 'method.size'; method has type, lr, beta, decay");
+  EXPECT_EQ(error("", {"method.clip=1"}), "command line: unknown key 'method.clip'; type 'slow' has it");
+  EXPECT_EQ(error("", {"trace.pth=1"}), "command line: unknown key 'trace.pth'; did you mean 'trace.path'?");
+  EXPECT_EQ(error("", {"method.decay.shape=cosin"}),
+            "command line: method.decay.shape: expected one of cosine, linear, constant, got 'cosin'");
+  EXPECT_EQ(error("", {"method=slo"}),
+            "command line: method.type: unknown type 'slo'; did you mean 'slow'? there are quick and slow");
+  EXPECT_EQ(error("", {"method=x"}), "command line: method.type: unknown type 'x'; there are quick and slow");
+  EXPECT_EQ(error("seed: [1]"), "a.yaml:1: seed: expected an integer, got a list");
+  EXPECT_EQ(error("method: [quick]"), "a.yaml:1: method.type: expected a word, got a list");
+  EXPECT_EQ(error("words: 3"), "a.yaml:1: words: expected a list, got '3'");
+  EXPECT_EQ(error("", {"words=[a"}).substr(0, 32), "command line: broken list '[a': ");
+  EXPECT_EQ(error("method: {decay: 3}"), "a.yaml:1: method.decay: expected keys below it (shape, warmup), got '3'");
+  EXPECT_EQ(error("", {"warmup=-1"}), "method.decay.warmup: must be 0 or more, got -1");
+  EXPECT_EQ(error("", {"lr=1e39"}), "method.lr: must be above 0, got 1e+39");
+  EXPECT_EQ(error("", {"seed"}), "command line: expected key=value, got 'seed'");
+}
+TEST(Config, WhatIsWrittenIsReadBack) {
+  auto all = read_all("", {"method=slow", "words=[a,b]", "trace=a: \"b\" # c", "seed=-5"});
+  auto text = config::to_yaml(config::write(all));
+  EXPECT_EQ(config::to_yaml(config::write(read_all(text))), text);
+  auto copy = all;
+  copy.method.as<Slow>()->lr = 9;
+  EXPECT_EQ(all.method->rate(), 1e-4);
+  All chosen{.method = Slow{.lr = 4}};
+  EXPECT_EQ(chosen.method->rate(), 4);
+}
+TEST(Config, HelpHasEveryKeyOfEveryType) {
+  All all;
+  auto schema = config::schema(all);
+  auto text = config::help(schema, kShorts);
+  for (auto key : {"seed", "words", "trace.path", "method.type", "method.lr", "method.decay.warmup"})
+    EXPECT_NE(text.find("  " + std::string(key) + " "), std::string::npos) << key;
+  EXPECT_NE(text.find("rate (short: lr)"), std::string::npos);
+  EXPECT_NE(config::help(schema, kShorts, "method.slow").find("method.clip"), std::string::npos);
+  EXPECT_EQ(config::help(schema, kShorts, "lr"), config::help(schema, kShorts, "method.lr"));
+  EXPECT_NE(config::help(schema, kShorts, "method.clip").find("norm"), std::string::npos);
+  EXPECT_THROW(config::help(schema, kShorts, "sede"), ConfigError);
+}
