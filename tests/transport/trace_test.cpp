@@ -2,6 +2,7 @@
 #include "bora/transport/trace.h"
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include "jobs.h"
 
@@ -56,6 +57,7 @@ TEST(Trace, OneFileForAllRanks) {
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     auto s = text.str();
+    EXPECT_TRUE(nlohmann::json::accept(s)) << s;
     EXPECT_EQ(s.find("{\"displayTimeUnit\""), 0u);
     for (int r = 0; r < 3; ++r) {
       auto pid = "{\"pid\":" + std::to_string(r);

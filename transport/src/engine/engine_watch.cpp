@@ -6,7 +6,6 @@
 #include "bora/base/bytes.h"
 #include "engine/engine.h"
 #include "wire/forks.h"
-#include "wire/text.h"
 
 namespace bora::transport {
 namespace {
@@ -105,25 +104,20 @@ Activity Engine::activity() const {
 }
 void Engine::write_recorder(const std::string& why) {
   if (options_.flight_dir.empty()) return;
-  std::ostringstream header;
-  header << "\"rank\":" << options_.rank << ",\"who\":" << quoted(link_->who(options_.rank))
-         << ",\"why\":" << quoted(why) << ",\"written\":\"" << wall_time(Clock::now())
-         << "\",\"collectives\":" << traffic_.collectives << ",\"stale\":" << traffic_.stale
-         << ",\"refused\":" << traffic_.refused;
+  JsonWriter w;
+  w.object()("rank", options_.rank)("who", link_->who(options_.rank))("why", why)("written", wall_time(Clock::now()));
+  w("collectives", traffic_.collectives)("stale", traffic_.stale)("refused", traffic_.refused).end();
   for (auto& [key, o] : active_) recorder_.note(*o->record, o->moved);
-  auto state = [&](const Record& r) {
+  recorder_.write(w, [&](JsonWriter& line, const Record& r) {
     auto found = active_.find({r.summary.group, r.summary.seq});
-    if (found == active_.end()) return std::string("\"aborted\"");
+    line("state", found != active_.end() && state_ == State::running ? "running" : "aborted");
+    if (found == active_.end()) return;
     auto [done, all] = found->second->chunks();
-    std::ostringstream s;
-    s << (state_ == State::running ? "\"running\"" : "\"aborted\"") << ",\"chunks\":" << done << ",\"of\":" << all
-      << ",\"waiting_for\":[";
-    for (auto first = true; int p : found->second->waiting_for()) s << (std::exchange(first, false) ? "" : ",") << p;
-    s << "]";
-    return s.str();
-  };
-  auto problem = write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl",
-                             recorder_.lines(header.str(), state));
+    line("chunks", done)("of", all)("waiting_for").list();
+    for (int p : found->second->waiting_for()) line.add(p);
+    line.end();
+  });
+  auto problem = write_whole(options_.flight_dir, "rank-" + std::to_string(options_.rank) + ".jsonl", w.take());
   if (!problem.empty()) std::fprintf(stderr, "warning: the flight recorder: %s\n", problem.c_str());
 }
 

@@ -5,10 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <sstream>
 #include <thread>
 #include "bora/base/threads.h"
-#include "wire/text.h"
 
 namespace bora::transport {
 namespace {
@@ -52,33 +50,25 @@ const Record* Recorder::last_ended() const {
     if (r.ended != Clock::time_point{} && (!last || r.ended > last->ended)) last = &r;
   return last;
 }
-std::string Recorder::lines(const std::string& header, const std::function<std::string(const Record&)>& state) const {
-  std::ostringstream o;
-  o << "{" << header << "}\n";
+void Recorder::write(JsonWriter& w, const std::function<void(JsonWriter&, const Record&)>& state) const {
   for (std::size_t k = 0; k < ring_.size(); ++k) {
     auto& r = ring_[(next_ + k) % ring_.size()];
     auto& s = r.summary;
-    auto after = [&](const char* name, Clock::time_point t) {
-      o << ",\"" << name << "\":";
-      if (t == Clock::time_point{}) o << "null";
-      else o << std::chrono::duration_cast<std::chrono::microseconds>(t - r.enqueued).count();
-    };
-    std::ostringstream peers;
+    w.object()("seq", s.seq)("group", s.members->name)("op", word(s.kind))("dtype", dtype_name(s.dtype));
+    w("count", s.count)("algorithm", r.algorithm)("bytes_out", r.all.out)("bytes_in", r.all.in);
+    w("peers").object();
     bool kept = (r.all.out > 0 || r.all.in > 0) && moves_ - r.moved_at <= kMoves;
     for (std::size_t p = 0; kept && p < s.members->ranks.size(); ++p)
       if (auto [out, in] = moved_[(r.moved_at + p) % kMoves]; out > 0 || in > 0)
-        peers << (peers.tellp() > 0 ? "," : "") << "\"" << s.members->ranks[p] << "\":{\"out\":" << out
-              << ",\"in\":" << in << "}";
-    o << "{\"seq\":" << s.seq << ",\"group\":" << quoted(s.members->name) << ",\"op\":\"" << word(s.kind)
-      << "\",\"dtype\":\"" << s.dtype << "\",\"count\":" << s.count << ",\"algorithm\":\"" << r.algorithm
-      << "\",\"bytes_out\":" << r.all.out << ",\"bytes_in\":" << r.all.in << ",\"peers\":{" << peers.str()
-      << "},\"enqueued\":\"" << wall_time(r.enqueued) << "\"";
-    after("start_us", r.started);
-    after("first_byte_us", r.first_byte);
-    after("end_us", r.ended);
-    o << ",\"state\":" << (r.ended == Clock::time_point{} ? state(r) : "\"done\"") << "}\n";
+        w(std::to_string(s.members->ranks[p])).object()("out", out)("in", in).end();
+    w.end()("enqueued", wall_time(r.enqueued));
+    for (auto [name, t] : {std::pair{"start_us", r.started}, {"first_byte_us", r.first_byte}, {"end_us", r.ended}})
+      if (t == Clock::time_point{}) w(name, nullptr);
+      else w(name, std::chrono::duration_cast<std::chrono::microseconds>(t - r.enqueued).count());
+    if (r.ended == Clock::time_point{}) state(w, r);
+    else w("state", "done");
+    w.end();
   }
-  return o.str();
 }
 std::string wall_time(Clock::time_point t) {
   using namespace std::chrono;

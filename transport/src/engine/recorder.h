@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <vector>
+#include "bora/base/json.h"
 #include "engine/operation.h"
 
 namespace bora::transport {
@@ -21,9 +22,9 @@ class Recorder {
   const Record* find(std::uint32_t group, std::uint64_t seq) const;
   /// The record that ended last, or null.
   const Record* last_ended() const;
-  /// One JSON object a line: `header` (an object's members), then a line for each collective, oldest first. `state`
-  /// gives further members for a collective that has not ended.
-  std::string lines(const std::string& header, const std::function<std::string(const Record&)>& state) const;
+  /// Writes one JSON object a line for each collective, oldest first. `state` writes the members that begin with
+  /// "state" for a collective that has not ended.
+  void write(JsonWriter&, const std::function<void(JsonWriter&, const Record&)>& state) const;
 
  private:
   std::vector<Record> ring_;

@@ -4,9 +4,8 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
-#include <sstream>
 #include "bora/base/bytes.h"
-#include "wire/text.h"
+#include "bora/base/json.h"
 
 namespace bora::transport {
 namespace {
@@ -23,32 +22,38 @@ Group everyone(const Context& c) {
   std::iota(g.ranks.begin(), g.ranks.end(), 0);
   return g;
 }
-/// A rank's events, each with a comma before it. Times count from `origin`, in microseconds.
+/// A rank's events, one JSON object a line. Times count from `origin`, in microseconds.
 std::string events_of(const std::vector<trace::Span>& spans, int rank, std::int64_t offset, std::int64_t origin) {
-  std::ostringstream o;
-  auto pid = ",\n{\"pid\":" + std::to_string(rank);
-  o << pid << ",\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":\"rank " << rank << "\"}}";
-  auto microseconds = [](std::int64_t ns) {
+  JsonWriter w;
+  w.object()("pid", rank)("ph", "M")("name", "process_name");
+  w("args").object()("name", "rank " + std::to_string(rank)).end().end();
+  auto time = [&](const char* name, std::int64_t ns) {
     char text[40];
     std::snprintf(text, sizeof text, "%.3f", static_cast<double>(ns) * 1e-3);
-    return std::string(text);
+    w(name, JsonWriter::Json{text});
   };
-  auto time = [&](std::int64_t t) { return microseconds(t + offset - origin); };
   std::int64_t id = 0;
   for (auto& s : spans) {
-    auto head = pid + ",\"tid\":" + std::to_string(s.thread) + ",\"cat\":\"" + trace::kind_name(s.kind) +
-                "\",\"name\":" + quoted(s.label->name);
+    auto begin = [&](const char* phase) {
+      w.object()("pid", rank)("tid", s.thread)("cat", trace::kind_name(s.kind))("name", s.label->name)("ph", phase);
+    };
     if (s.kind == trace::Kind::collective) {  // they overlap: asynchronous events have a row each
-      auto which = ",\"id\":\"" + std::to_string(rank) + "." + std::to_string(id++) + "\",\"ts\":";
-      o << head << ",\"ph\":\"b\"" << which << time(s.begin) << "}" << head << ",\"ph\":\"e\"" << which << time(s.end)
-        << "}";
+      auto which = std::to_string(rank) + "." + std::to_string(id++);
+      for (auto [phase, t] : {std::pair{"b", s.begin}, {"e", s.end}}) {
+        begin(phase);
+        w("id", which);
+        time("ts", t + offset - origin);
+        w.end();
+      }
       continue;
     }
-    o << head << ",\"ph\":\"X\",\"ts\":" << time(s.begin) << ",\"dur\":" << microseconds(s.end - s.begin);
-    if (s.label->place) o << ",\"args\":{\"place\":" << quoted(s.label->place(s.label->subject.get())) << "}";
-    o << "}";
+    begin("X");
+    time("ts", s.begin + offset - origin);
+    time("dur", s.end - s.begin);
+    if (s.label->place) w("args").object()("place", s.label->place(s.label->subject.get())).end();
+    w.end();
   }
-  return o.str();
+  return w.take();
 }
 /// Gathers every rank's text on rank 0: texts may be long.
 std::vector<std::string> gather_texts(Context& c, const std::string& mine) {
@@ -114,15 +119,22 @@ std::vector<trace::Totals> write_trace(Context& c, const std::string& path) {
   std::string problem;
   if (c.rank() == 0) {
     std::ofstream file(path);
-    file << "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"dropped\":" << dropped << ",\"totals\":[";
+    JsonWriter w;
+    using enum JsonWriter::Elements;
+    w.object()("displayTimeUnit", "ms")("otherData").object()("dropped", dropped)("totals").list(lines);
     for (std::size_t r = 0; r < totals.size(); ++r) {
       auto& t = totals[r];
-      file << (r ? "," : "") << "\n{\"rank\":" << r << ",\"steps\":" << t.steps << ",\"step\":" << t.step
-           << ",\"kernel\":" << t.kernel << ",\"collective\":" << t.collective << ",\"wait\":" << t.wait << "}";
+      w.object()("rank", r)("steps", t.steps)("step", t.step)("kernel", t.kernel)("collective", t.collective);
+      w("wait", t.wait).end();
     }
-    file << "]},\n\"traceEvents\":[";
-    for (std::size_t r = 0; r < all.size(); ++r) file << (r ? all[r] : all[r].substr(1));
-    file << "\n]}\n";
+    w.end().end()("traceEvents").list(lines);
+    for (std::string_view events : all)
+      for (std::size_t at = 0, end; at < events.size(); at = end + 1) {
+        end = events.find('\n', at);
+        w.add(JsonWriter::Json{events.substr(at, end - at)});
+        file << w.take();
+      }
+    file << w.end().end().take();
     file.close();
     if (!file) problem = "cannot write the trace to " + path + ": " + std::strerror(errno);
   }
