@@ -1,10 +1,10 @@
 // Measures the collectives of this job: a table, JSON, a plot; or explains what each algorithm would do.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <numeric>
-#include <sstream>
+#include "bora/base/json.h"
 #include "bora/base/text.h"
+#include "bora/track/chart.h"
 #include "bora/transport/measure.h"
 #include "commands.h"
 
@@ -21,13 +21,11 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
   return sizes;
 }
 std::string json(const std::vector<Measured>& all, int ranks, double link) {
-  std::ostringstream o;
-  o << "{\"ranks\": " << ranks << ", \"link_bytes_per_second\": " << link << ", \"collectives\": [";
-  for (std::size_t i = 0; i < all.size(); ++i)
-    o << (i ? ",\n" : "\n") << "  {\"op\": \"" << word(all[i].kind) << "\", \"bytes\": " << all[i].bytes
-      << ", \"seconds\": " << all[i].seconds << ", \"bus_bytes_per_second\": " << all[i].bus_bandwidth << "}";
-  o << "\n]}\n";
-  return o.str();
+  JsonWriter w(JsonWriter::Style::spaced);
+  w.object()("ranks", ranks)("link_bytes_per_second", link)("collectives").list(JsonWriter::Elements::lines);
+  for (auto& m : all)
+    w.object()("op", word(m.kind))("bytes", m.bytes)("seconds", m.seconds)("bus_bytes_per_second", m.bus_bandwidth).end();
+  return w.end().end().take();
 }
 std::string rate_text(double bytes_per_second) {
   char text[32];
@@ -35,53 +33,25 @@ std::string rate_text(double bytes_per_second) {
   return text;
 }
 /// Bus bandwidth over size, both logarithmic; the dashed line is the rate from a rank to the next.
-std::string svg(const std::vector<Measured>& all, double link) {
-  double low = link, high = link;
-  std::int64_t least = all.front().bytes, most = all.front().bytes;
-  for (auto& m : all) {
-    low = std::min(low, m.bus_bandwidth), high = std::max(high, m.bus_bandwidth);
-    least = std::min(least, m.bytes), most = std::max(most, m.bytes);
-  }
-  low /= 1.3, high *= 1.3;
-  constexpr double width = 720, height = 400, left = 80, right = 40, top = 30, bottom = 45;
-  auto part = [](double v, double a, double b) { return b > a ? std::log(v / a) / std::log(b / a) : 0.5; };
-  auto x = [&](double bytes) {
-    return left + (width - left - right) * part(bytes, static_cast<double>(least), static_cast<double>(most));
-  };
-  auto y = [&](double rate) { return height - bottom - (height - top - bottom) * part(rate, low, high); };
-  std::ostringstream o;
-  o << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height << "\" viewBox=\"0 0 "
-    << width << ' ' << height
-    << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-  auto text = [&](double px, double py, const char* anchor, const char* colour, const std::string& words) {
-    o << "<text x=\"" << px << "\" y=\"" << py << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour << "\">"
-      << words << "</text>\n";
-  };
-  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10)
-    for (double rate : {power, 2 * power, 5 * power}) {
-      if (rate < low || rate > high) continue;
-      o << "<path d=\"M" << left << ' ' << y(rate) << 'H' << width - right << "\" stroke=\"#ddd\"/>\n";
-      text(left - 8, y(rate) + 4, "end", "#444", rate_text(rate));
-    }
-  for (auto n = least; n <= most; n *= 4)
-    text(x(static_cast<double>(n)), height - bottom + 18, "middle", "#444", bytes_text(n));
-  o << "<path d=\"M" << left << ' ' << y(link) << 'H' << width - right
-    << "\" stroke=\"#444\" stroke-dasharray=\"4 3\"/>\n";
-  double at = left;
+std::string plot(const std::vector<Measured>& all, double link) {
+  auto [least, most] = std::minmax_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
+  track::Scale sizes{static_cast<double>(least->bytes), static_cast<double>(most->bytes), true},
+      rates{link, link, true};
+  for (auto& m : all)
+    rates.low = std::min(rates.low, m.bus_bandwidth), rates.high = std::max(rates.high, m.bus_bandwidth);
+  rates.low /= 1.3, rates.high *= 1.3;
+  for (auto n = least->bytes; n <= most->bytes; n *= 4) sizes.marks.emplace_back(static_cast<double>(n), bytes_text(n));
+  for (auto rate : track::logarithmic_marks(rates.low, rates.high)) rates.marks.emplace_back(rate, rate_text(rate));
+  track::Chart chart{.x = sizes,
+                     .y = rates,
+                     .caption = "bus bandwidth over size",
+                     .level = std::pair{link, "a rank to the next: " + rate_text(link)}};
   for (std::size_t k = 0; k < std::size(ops); ++k) {
-    o << "<polyline fill=\"none\" stroke=\"" << colours[k] << "\" stroke-width=\"1.5\" points=\"";
+    auto& curve = chart.curves.emplace_back(track::Curve{std::string(word(ops[k])), colours[k]});
     for (auto& m : all)
-      if (m.kind == ops[k]) o << x(static_cast<double>(m.bytes)) << ',' << y(m.bus_bandwidth) << ' ';
-    o << "\"/>\n";
-    text(at, 20, "start", colours[k], std::string(word(ops[k])));
-    at += (width - left - right) / static_cast<double>(std::size(ops));
+      if (m.kind == ops[k]) curve.points.push_back({static_cast<double>(m.bytes), m.bus_bandwidth});
   }
-  o << "<g paint-order=\"stroke\" stroke=\"white\" stroke-width=\"4\">";  // readable over the curves
-  text(left + 4, y(link) - 4, "start", "#444", "a rank to the next: " + rate_text(link));
-  o << "</g>\n";
-  text(width / 2, height - 8, "middle", "#444", "bus bandwidth over size");
-  o << "</svg>\n";
-  return o.str();
+  return track::svg(chart);
 }
 void write_text(const std::string& path, const std::string& text) {
   auto file = std::fopen(path.c_str(), "w");
@@ -133,7 +103,7 @@ int comm(const Arguments& a) {
     }
   context->leave();
   if (first && !a.json.empty()) write_text(a.json, json(found, context->size(), link));
-  if (first && !a.svg.empty()) write_text(a.svg, svg(found, link));
+  if (first && !a.svg.empty()) write_text(a.svg, plot(found, link));
   return 0;
 }
 }  // namespace bora::app

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include "bora/base/json.h"
 #include "bora/base/parallel.h"
-#include "bora/train/metrics.h"
 #include "bora/train/process.h"
 #include "bora/train/progress.h"
 #include "bora/transport/transport.h"

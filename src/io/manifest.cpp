@@ -8,7 +8,7 @@
 #include <cstring>
 #include <sstream>
 #include "bora/base/crc32c.h"
-#include "files.h"
+#include "bora/base/file.h"
 
 namespace bora {
 template <class A> void serialize(A& archive, BlockRange& b) { archive(b.begin, b.end); }

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 #include "bora/base/crc32c.h"
+#include "bora/base/file.h"
 #include "blocks.h"
-#include "files.h"
 #include "manifest.h"
 
 namespace bora::io {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include "bora/base/crc32c.h"
-#include "files.h"
+#include "bora/base/file.h"
 #include "manifest.h"
 
 namespace fs = std::filesystem;

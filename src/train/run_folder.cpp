@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <sstream>
 #include "bora/base/file.h"
-#include "io/files.h"
 
 namespace fs = std::filesystem;
 namespace bora {
@@ -120,18 +119,18 @@ std::vector<std::string> write_config(const std::string& path, const Settings& s
         said = changes(parse_settings(before, file), s);
       } catch (const ConfigError&) {}  // of another version: kept all the same
       auto kept = numbered(file);
-      io::write_file(kept, before);
+      write_file(kept, before);
       said.push_back("the settings before are kept in " + kept);
     }
   }
-  io::write_file(file, text);
+  write_file(file, text);
   return said;
 }
 std::string put_aside(const std::string& path) {
   struct ::stat s {};
   if (::lstat(path.c_str(), &s) != 0 || (S_ISREG(s.st_mode) && s.st_size == 0)) return {};
   auto kept = numbered(path);
-  io::rename_folder(path, kept);
+  rename_folder(path, kept);
   return kept;
 }
 std::string free_path(const std::string& path) {

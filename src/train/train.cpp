@@ -1,12 +1,13 @@
 #include <cmath>
 #include <cstdio>
+#include "bora/base/file.h"
+#include "bora/base/json.h"
 #include "bora/base/text.h"
-#include "bora/train/metrics.h"
+#include "bora/track/metrics.h"
 #include "bora/train/process.h"
 #include "bora/train/progress.h"
 #include "bora/train/trainer.h"
 #include "bora/transport/trace.h"
-#include "io/files.h"
 #include "run_folder.h"
 #include "watchdog.h"
 
@@ -103,6 +104,7 @@ class Run {
   }
 
  private:
+  using Trackers = std::vector<std::unique_ptr<track::Tracker>>;
   bool first() const { return mesh_.rank() == 0; }
   void say(const std::string& text) const {
     if (first()) std::printf("%s\n", text.c_str()), std::fflush(stdout);
@@ -152,11 +154,12 @@ class Run {
     };
     if (!continued && s_.steps > 0) {
       if (options_.resume == Resume::none) aside("checkpoints");
-      for (std::string name : {"metrics.jsonl", "loss.svg"}) aside(name);
+      for (auto& tracker : config::rows<track::TrackerKind>()) aside(std::string(tracker.make(nullptr)->file()));
+      aside("loss.svg");
     }
     for (auto& [checkpoint, why] : damaged_) {
       auto kept = free_path(root() + "/damaged-step-" + std::to_string(checkpoint.step));
-      io::rename_folder(checkpoint.folder, kept);
+      rename_folder(checkpoint.folder, kept);
       say("passed over, and kept as " + kept + ": " + one_line(why));
     }
     for (auto& line : write_config(out_, s_)) say(one_line(line));
@@ -181,12 +184,14 @@ class Run {
     auto text = plan_text(model_, make_batch(read(done_), s_, mesh_), s_, mesh_, at_start);
     if (first()) std::printf("%s", text.c_str()), std::fflush(stdout);
   }
-  double evaluate_now(Metrics* metrics, bool first = false) {
+  void record(const Trackers& trackers, const track::Values& values) const {
+    for (auto& tracker : trackers) tracker->write(done_, values);
+  }
+  double evaluate_now(const Trackers& trackers, bool first = false) {
     watchdog_.at("the evaluation after step " + std::to_string(done_));
     auto begin = Clock::now();
     auto loss = evaluate_on(model_, texts_.held_out, s_, mesh_, first);
-    if (metrics && metrics->evaluated() != done_)
-      metrics->write(done_, {{"eval/loss", static_cast<float>(loss)}, {"eval/seconds", seconds_since(begin)}});
+    record(trackers, {{"eval/loss", static_cast<float>(loss)}, {"eval/seconds", seconds_since(begin)}});
     return loss;
   }
   void say_loss(double loss) const { say("val loss: " + number_text(static_cast<double>(static_cast<float>(loss)))); }
@@ -214,10 +219,11 @@ class Run {
   }
 
   int train(bool continued) {
-    std::unique_ptr<Metrics> metrics;
-    on_first_rank(mesh_, "run: open metrics",
-                  [&] { metrics = std::make_unique<Metrics>(out_ + "/metrics.jsonl", continued ? done_ : -1); });
-    say_loss(evaluate_now(continued ? nullptr : metrics.get(), !continued));
+    Trackers trackers, none;  // on the first rank
+    on_first_rank(mesh_, "run: open metrics", [&] {
+      for (auto& kind : options_.trackers) trackers.push_back(kind->open(out_, continued ? done_ : -1));
+    });
+    say_loss(evaluate_now(continued ? none : trackers, !continued));
     Progress progress(
         {.first = done_, .total = s_.steps, .every = s_.log_every, .columns = terminal_columns(), .quiet = !first()});
     bool stopped = false;
@@ -227,13 +233,13 @@ class Run {
       while (done_ < s_.steps && !stopped) {
         if (!s_.trace.empty() && done_ == first_traced) trace::start();
         watchdog_.at("reading the text of step " + std::to_string(done_ + 1) + " from " + s_.data);
-        auto r = step(rows.next(), metrics.get(), progress, stopped);
+        auto r = step(rows.next(), trackers, progress, stopped);
         if (trace::on() && (done_ == first_traced + s_.trace_steps || done_ == s_.steps || stopped))
           write_trace(progress);
         for (auto& hook : options_.hooks) hook(r);
         bool last = done_ == s_.steps || stopped;
         if (s_.eval_every > 0 && done_ % s_.eval_every == 0 && !last) {
-          auto loss = evaluate_now(metrics.get());
+          auto loss = evaluate_now(trackers);
           progress.line("step " + std::to_string(done_) + "  val loss " +
                         number_text(static_cast<double>(static_cast<float>(loss))));
         }
@@ -246,12 +252,12 @@ class Run {
       say("stopped after step " + std::to_string(done_) + " of " + std::to_string(s_.steps) +
           "; the same command continues");
     } else {
-      say_loss(evaluate_now(metrics.get()));
+      say_loss(evaluate_now(trackers));
       stopped = false;
     }
     look_after_folder();
     if (out_ != s_.out) save(progress);
-    on_first_rank(mesh_, "run: plot", [&] { write_loss_plot(out_ + "/metrics.jsonl", out_ + "/loss.svg"); });
+    on_first_rank(mesh_, "run: plot", [&] { track::write_loss_plot(out_ + "/metrics.jsonl", out_ + "/loss.svg"); });
     return stopped ? 130 : 0;
   }
   void write_trace(Progress& progress) const {
@@ -267,7 +273,7 @@ class Run {
     progress.line("trace: " + s_.trace + " (a step " + ms(t.step) + " ms: kernels " + ms(t.kernel) +
                   ", collectives under way " + ms(t.collective) + ", waiting " + ms(t.wait) + "; mean of the ranks)");
   }
-  StepReport step(data::Rows rows, Metrics* metrics, Progress& progress, bool& stopped) {
+  StepReport step(data::Rows rows, const Trackers& trackers, Progress& progress, bool& stopped) {
     watchdog_.at("step " + std::to_string(done_ + 1));
     auto begin = Clock::now();
     bool stop = StopSignals::requested() || (folder_ && !folder_->there());
@@ -285,13 +291,12 @@ class Run {
                       report.gradient_norm, "; lower lr or raise warmup");
     report.tokens_per_second = static_cast<double>(s_.batch * s_.model.positions) / report.seconds;
     stopped = r[3] > 0;
-    if (metrics)
-      metrics->write(done_, {{"train/loss", report.loss},
-                             {"train/grad_norm", report.gradient_norm},
-                             {"optim/learning_rate", report.learning_rate},
-                             {"throughput/tokens_per_second", report.tokens_per_second},
-                             {"throughput/step_seconds", report.seconds},
-                             {"throughput/total_tokens", static_cast<double>(done_ * s_.batch * s_.model.positions)}});
+    record(trackers, {{"train/loss", report.loss},
+                      {"train/grad_norm", report.gradient_norm},
+                      {"optim/learning_rate", report.learning_rate},
+                      {"throughput/tokens_per_second", report.tokens_per_second},
+                      {"throughput/step_seconds", report.seconds},
+                      {"throughput/total_tokens", static_cast<double>(done_ * s_.batch * s_.model.positions)}});
     progress.step(done_, report.loss, report.tokens_per_second);
     return report;
   }

@@ -10,7 +10,7 @@
 #include <functional>
 #include <sstream>
 #include <thread>
-#include "bora/train/metrics.h"
+#include "bora/track/metrics.h"
 
 namespace bora {
 inline std::string slurp(const std::string& path) {
@@ -77,10 +77,8 @@ struct CommandTest : testing::Test {
   }
   std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") const {
     std::vector<double> r;
-    std::ifstream file(out + "/metrics.jsonl");
-    double x = 0;
-    for (std::string line; std::getline(file, line);)
-      if (metric_of(line, name, x)) r.push_back(x);
+    if (!std::filesystem::exists(out + "/metrics.jsonl")) return r;
+    for (auto& p : track::read_curve(out + "/metrics.jsonl", name)) r.push_back(p.y);
     return r;
   }
 };

@@ -1,5 +1,5 @@
 // The trainer with a model of two matrices: bytes -> vectors -> scores of the next byte.
-#include "bora/train/metrics.h"
+#include "bora/track/metrics.h"
 #include "bora/train/trainer.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 #include "bora/named/random.h"
+#include "track/event_file.h"
 
 namespace fs = std::filesystem;
 using namespace bora;
@@ -68,10 +69,7 @@ struct TrainerTest : testing::Test {
   }
   static std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") {
     std::vector<double> r;
-    std::ifstream file(out + "/metrics.jsonl");
-    double x = 0;
-    for (std::string line; std::getline(file, line);)
-      if (metric_of(line, name, x)) r.push_back(x);
+    for (auto& p : track::read_curve(out + "/metrics.jsonl", name)) r.push_back(p.y);
     return r;
   }
   std::string printed;
@@ -159,6 +157,27 @@ TEST_F(TrainerTest, ARunContinuesBitForBit) {
   EXPECT_EQ(run(s, 3), whole);
   EXPECT_EQ(losses(s.out, "eval/loss").size(), 2U);
   EXPECT_NE(printed.find("checkpoint: " + s.out + "/checkpoints/step-9"), std::string::npos) << printed;
+}
+TEST_F(TrainerTest, TrackersGetTheSameNumbers) {
+  settings.checkpoint_every = 4;
+  RunOptions both{.trackers = {"tensorboard", "jsonl"}}, cut = both;
+  cut.hooks = {[](const StepReport& r) {
+    if (r.step == 6) throw ValueError("enough");
+  }};
+  settings.steps = 9;
+  EXPECT_THROW(run(settings, 2, cut), ValueError);
+  (void)testing::internal::GetCapturedStdout();
+  auto lines = run(settings, 2, both);
+  EXPECT_EQ(lines.size(), 9U);
+  std::vector<float> events;
+  for (auto& row : event_file::scalars(settings.out + "/tensorboard"))
+    for (auto& [name, value] : row.values)
+      if (name == "train/loss") events.push_back(static_cast<float>(value));
+  EXPECT_EQ(events, std::vector<float>(lines.begin(), lines.end()));
+  both.resume = Resume::none;
+  run(settings, 1, both);  // files of the earlier run are kept
+  EXPECT_EQ(event_file::scalars(settings.out + "/tensorboard.1").size(), 11U);
+  EXPECT_EQ(event_file::scalars(settings.out + "/tensorboard").size(), 11U);
 }
 TEST_F(TrainerTest, PrintsAndWritesWhatScriptsRead) {
   settings.eval_every = 3;

@@ -17,6 +17,7 @@
 #include "bora/ops/transform.h"
 #include "bora/optim/optim.h"
 #include "bora/random/random.h"
+#include "bora/track/tracker.h"
 #include "bora/train/settings.h"
 
 namespace bora {
@@ -170,6 +171,7 @@ enum class Resume : std::uint8_t { latest, good, none };
 struct RunOptions {
   std::vector<std::function<void(const StepReport&)>> hooks = {};
   Resume resume = Resume::latest;
+  std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
   double quiet_s = 60;  // seconds at one place before a line on stderr names it
 };
 /// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).

@@ -1,16 +1,15 @@
-#include "files.h"
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include "bora/base/file.h"
+#include <cstdio>
 
-namespace bora::io {
+namespace bora {
 void File::failed(const char* verb) const { fail<IoError>("cannot ", verb, " ", path_, ": ", std::strerror(errno)); }
 File File::create(const std::string& path) {
   File f(path, ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (f.fd_ < 0) f.failed("write");
+  return f;
+}
+File File::append(const std::string& path) {
+  File f(path, ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
   if (f.fd_ < 0) f.failed("write");
   return f;
 }
@@ -49,6 +48,10 @@ std::int64_t File::size() const {
   if (::fstat(fd_, &s) != 0) failed("read");
   return s.st_size;
 }
+bool File::removed() const {
+  struct ::stat s {};
+  return ::fstat(fd_, &s) == 0 && s.st_nlink == 0;
+}
 void File::sync() const {
   if (::fsync(fd_) != 0) failed("sync");
 }
@@ -83,10 +86,9 @@ void rename_folder(const std::string& from, const std::string& to) {
 }
 void exchange_folders(const std::string& a, const std::string& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
-  if (errno != EINVAL && errno != ENOSYS)
-    fail<IoError>("cannot exchange ", a, " and ", b, ": ", std::strerror(errno));
+  if (errno != EINVAL && errno != ENOSYS) fail<IoError>("cannot exchange ", a, " and ", b, ": ", std::strerror(errno));
   rename_folder(b, a + ".old");  // NFS and other file systems cannot exchange
   rename_folder(a, b);
   rename_folder(a + ".old", a);
 }
-}  // namespace bora::io
+}  // namespace bora

@@ -1,0 +1,107 @@
+// The bytes of metrics.jsonl and of event files, the curves read back, and the plot of the loss.
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include "bora/base/error.h"
+#include "bora/track/metrics.h"
+#include "bora/track/tracker.h"
+#include "event_file.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+namespace {
+struct TrackFiles : testing::Test {
+  std::string folder = (fs::temp_directory_path() / ("bora_track_files_" + std::to_string(::getpid()))).string();
+  TrackFiles() { fs::create_directories(folder); }
+  ~TrackFiles() override { fs::remove_all(folder); }
+  std::string metrics() const { return folder + "/metrics.jsonl"; }
+  std::unique_ptr<track::Tracker> open(const char* type, std::int64_t step) const {
+    return config::Choice<track::TrackerKind>(type)->open(folder, step);
+  }
+  static std::string slurp(const std::string& p) {
+    std::stringstream s;
+    s << std::ifstream(p).rdbuf();
+    return s.str();
+  }
+};
+}  // namespace
+
+TEST_F(TrackFiles, LinesAreJson) {
+  auto m = open("jsonl", -1);
+  m->write(12, {{"train/loss", 2.3125}, {"optim/learning_rate", 0.0003F}, {"throughput/tokens_per_second", 51234}});
+  m->write(13, {{"train/loss", std::nan("")}});
+  EXPECT_EQ(slurp(metrics()),
+            "{\"step\": 12, \"train/loss\": 2.3125, \"optim/learning_rate\": 3e-04, \"throughput/tokens_per_second\": "
+            "51234}\n{\"step\": 13, \"train/loss\": null}\n");
+}
+TEST_F(TrackFiles, ContinuingKeepsTheBytesOfLines) {
+  const std::string kept = "{\"step\": 1, \"eval/loss\":   2}\n{\"step\": 3, \"other\": [\"x}\"]}\n";
+  std::ofstream(metrics()) << kept
+                           << "{\"step\": 4, \"a\": 1}\n{\"a\": 1}\nwords\n{\"step\": 2, \"tr}\n{\"step\": 2, \"t";
+  open("jsonl", 3);
+  EXPECT_EQ(slurp(metrics()), kept);
+  fs::create_symlink("/dev/full", metrics() + ".new");  // a full disk leaves what is there
+  EXPECT_THROW(open("jsonl", 3), IoError);
+  EXPECT_EQ(slurp(metrics()), kept);
+  EXPECT_FALSE(fs::is_symlink(metrics() + ".new"));
+}
+/// tests/golden/make_events.py wrote the same events with TensorBoard's own library: all bytes but times are equal.
+TEST_F(TrackFiles, EventsAreTensorBoards) {
+  auto t = open("tensorboard", 3);
+  t->write(4, {{"train/loss", 2.5}, {"eval/loss", 0.1}});
+  t->write(300, {{"train/loss", 0}, {"optim/learning_rate", 3e-4}});
+  auto golden = event_file::records(BORA_SOURCE_DIR "/tests/golden/events.tfevents");
+  auto file = fs::directory_iterator(folder + "/tensorboard")->path();
+  EXPECT_TRUE(file.filename().string().starts_with("events.out.tfevents.")) << file;
+  auto mine = event_file::records(file);
+  for (auto all : {&golden, &mine})
+    for (auto& r : *all) r.replace(1, 8, 8, '\0');  // wall_time is the first field
+  EXPECT_EQ(golden.size(), 4U);
+  EXPECT_EQ(mine, golden);
+}
+TEST_F(TrackFiles, CurvesAreReadBack) {
+  auto m = open("jsonl", -1);
+  for (int step = 0; step < 4; ++step) m->write(step, {{step % 2 == 0 ? "a" : "b", step * 0.5}});
+  m->write(4, {{"a", std::nan("")}});
+  std::ofstream(metrics(), std::ios::app) << "{\"step\": 5, \"a\": 1";
+  auto a = track::read_curve(metrics(), "a");
+  ASSERT_EQ(a.size(), 2U);
+  EXPECT_EQ(a[1].x, 2);
+  EXPECT_EQ(a[1].y, 1);
+  EXPECT_THROW(track::read_curve(folder + "/none", "a"), IoError);
+}
+TEST_F(TrackFiles, LossPlotShowsBothCurves) {
+  auto svg_path = folder + "/loss.svg";
+  track::write_loss_plot(metrics(), svg_path);
+  EXPECT_FALSE(fs::exists(svg_path));
+  auto m = open("jsonl", -1);
+  for (int step = 0; step <= 2000; ++step) {
+    if (step % 500 == 0) m->write(step, {{"eval/loss", 5.0 - step * 0.001}});
+    if (step > 0) m->write(step, {{"train/loss", 5.0 - step * 0.001}});
+  }
+  track::write_loss_plot(metrics(), svg_path);
+  auto svg = slurp(svg_path);
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+  std::size_t curves = 0, points = 0;
+  for (auto at = svg.find("<polyline"); at != std::string::npos; at = svg.find("<polyline", at + 1)) ++curves;
+  for (auto at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1)) ++points;
+  EXPECT_EQ(curves, 2U);
+  EXPECT_EQ(points, 5U);
+  for (auto mark : {">500<", ">2000<", ">3.5<", ">5<", ">train/loss<", ">eval/loss<", ">step<"})
+    EXPECT_NE(svg.find(mark), std::string::npos) << mark;
+  EXPECT_LT(svg.size(), 30000U);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  std::ofstream(metrics()) << "";
+  track::write_loss_plot(metrics(), svg_path);  // nothing to show is no error
+  EXPECT_EQ(slurp(svg_path).find("polyline"), std::string::npos);
+}
+TEST(Chart, MarksAreRoundNumbers) {
+  using V = std::vector<double>;
+  EXPECT_EQ(track::round_marks(0, 2000), (V{0, 500, 1000, 1500, 2000}));
+  EXPECT_EQ(track::round_marks(-1, 11), (V{0, 2, 4, 6, 8, 10}));
+  EXPECT_EQ(track::round_marks(0, 1, 1), (V{0, 1}));
+  EXPECT_EQ(track::logarithmic_marks(3, 60), (V{5, 10, 20, 50}));
+}
