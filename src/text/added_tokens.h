@@ -1,0 +1,35 @@
+// added_tokens.h -- tokens that are found in a text itself, such as <|endoftext|>.
+#pragma once
+#include <unordered_map>
+#include "text/tokenizer_json.h"
+
+namespace bora::text {
+/// Finds tokens from left to right, of those that begin at the same place the longest one.
+class AddedTokens {
+ public:
+  AddedTokens() = default;
+  explicit AddedTokens(std::vector<AddedToken> tokens);
+  /// Calls text(part) for the parts between tokens, without empty ones, and token(id), in order.
+  template <class Text, class Token> void split(std::string_view s, Text&& text, Token&& token) const {
+    std::size_t given = 0;
+    for (Match m; find(s, m); m.from = m.end) {
+      auto begin = std::max(given, m.begin - m.space_before);
+      if (begin > given) text(s.substr(given, begin - given));
+      token(m.id);
+      given = std::max(begin, m.end + m.space_after);
+    }
+    if (given < s.size()) text(s.substr(given));
+  }
+
+ private:
+  struct Match {
+    std::size_t from = 0, begin = 0, end = 0, space_before = 0, space_after = 0;
+    std::int32_t id = 0;
+  };
+  /// The first token at m.from or later.
+  bool find(std::string_view s, Match& m) const;
+  std::vector<AddedToken> tokens_;
+  std::unordered_map<std::uint64_t, std::uint32_t> next_;  // a trie: node * 256 + byte -> node; the root is 0
+  std::vector<std::int32_t> ends_;                         // by node: the token that ends there, or -1
+};
+}  // namespace bora::text

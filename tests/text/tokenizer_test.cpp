@@ -1,0 +1,329 @@
+// The laws of every tokenizer of the registry, the ids of Hugging Face's library, and what is refused in a file.
+#include "bora/text/tokenizer.h"
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+#include "bora/base/text.h"
+#include "text/pattern.h"
+
+using namespace bora;
+using nlohmann::json;
+namespace {
+const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+std::string file(const std::string& name) { return kGolden + "tokenizer_" + name + ".json"; }
+json read_json(const std::string& path) { return json::parse(std::ifstream(path)); }
+using Ids = std::vector<std::int32_t>;
+
+struct Sample {
+  std::string name;
+  std::vector<std::string> settings;
+  bool exact = true;  // whether decode(encode(x)) == x
+};
+/// Settings of every type; a type without any fails LawsCoverTheRegistry.
+const std::vector<Sample>& samples() {
+  static const std::vector<Sample> all = {
+      {"bytes", {"type=bytes"}},
+      {"gpt2", {"type=bpe", "path=" + file("gpt2")}},
+      {"llama3", {"type=bpe", "path=" + file("llama3")}},
+      {"qwen2", {"type=bpe", "path=" + file("qwen2")}, false},
+      {"odd", {"type=bpe", "path=" + file("odd")}, false},
+  };
+  return all;
+}
+/// Texts of all kinds, and bytes that are no text.
+const std::vector<std::string>& texts() {
+  static const auto all = [] {
+    std::vector<std::string> list;
+    auto golden = read_json(kGolden + "tokenizers.json");
+    for (auto& c : golden["cases"]) list.push_back(c["text"]);
+    std::mt19937 draw(5);
+    auto valid = list;
+    for (int k = 0; k < 300; ++k) {
+      std::string s;
+      for (auto n = draw() % 40; n-- > 0;) {
+        if (draw() % 3 == 0) s += valid[draw() % valid.size()].substr(0, draw() % 9);
+        else s += static_cast<char>(draw() % (k % 2 == 0 ? 256 : 64) + (k % 4 == 1 ? 0x80 : 0));
+      }
+      list.push_back(s);
+    }
+    for (int b = 0; b < 256; ++b) list.emplace_back(1, static_cast<char>(b));
+    for (auto s : {"\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", "\xe2\x82", "a\xe2\x82z", "\xff\xfe \xf0\x9f\x98",
+                   " \x80 \x80"})
+      list.emplace_back(s);
+    return list;
+  }();
+  return all;
+}
+class EveryTokenizer : public testing::TestWithParam<Sample> {
+ protected:
+  std::shared_ptr<const text::Tokenizer> t = text::open_tokenizer(GetParam().settings);
+};
+std::string error(const std::vector<std::string>& settings) {
+  try {
+    text::open_tokenizer(settings);
+  } catch (const Error& e) { return e.text(); }
+  return "no error";
+}
+/// The error of a file with this text, without the path.
+std::string error_of(const std::string& content) {
+  auto path = testing::TempDir() + "/bora_tokenizer_" + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << content;
+  std::string text = "no error";
+  try {
+    text::open_tokenizer({"type=bpe", "path=" + path, "add_special_tokens=true"});
+  } catch (const IoError& e) { text = e.text(); }
+  std::filesystem::remove(path);
+  return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
+}
+std::string error_of(const json& j) { return error_of(j.dump()); }
+}  // namespace
+
+// ---- laws -----------------------------------------------------------------------------------------------------------
+TEST(Tokenizers, LawsCoverTheRegistry) {
+  for (auto& row : config::rows<text::TokenizerKind>()) {
+    auto covers = [&](auto& s) { return s.settings[0] == "type=" + std::string(row.type); };
+    EXPECT_TRUE(std::any_of(samples().begin(), samples().end(), covers)) << row.type << " has no sample";
+  }
+}
+TEST_P(EveryTokenizer, AnyBytesComeBack) {
+  for (auto& s : texts()) {
+    auto ids = t->encode(s);
+    for (auto id : ids) ASSERT_TRUE(id >= 0 && id < t->size()) << id;
+    auto again = t->decode(ids);
+    EXPECT_TRUE(!GetParam().exact || again == s) << one_line(s) << " became " << one_line(again);
+  }
+}
+TEST_P(EveryTokenizer, EveryIdHasAText) {
+  std::string all;
+  Ids ids;
+  for (std::int32_t id = 0; id < t->size(); ++id) {
+    auto one = t->decode(std::span(&id, 1));
+    EXPECT_FALSE(one.empty()) << id;
+    all += one;
+    ids.push_back(id);
+  }
+  EXPECT_EQ(t->decode(ids), all);
+  EXPECT_EQ(t->decode({}), "");
+  EXPECT_EQ(t->encode(""), Ids());
+  for (std::int32_t id : {-1, static_cast<std::int32_t>(t->size())})
+    EXPECT_THROW(t->decode(std::span(&id, 1)), ValueError) << id;
+}
+TEST_P(EveryTokenizer, ThreadsGetTheSameIds) {
+  auto fresh = text::open_tokenizer(GetParam().settings);
+  std::vector<Ids> expected;
+  for (auto& s : texts()) expected.push_back(t->encode(s));
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (std::size_t k = 0; k < wrong.size(); ++k)
+    threads.emplace_back([&, k] {
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        auto at = (i + k * expected.size() / wrong.size()) % expected.size();
+        wrong[k] += fresh->encode(texts()[at]) != expected[at];
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(wrong.size()));
+}
+TEST_P(EveryTokenizer, AStreamIsTheWholeText) {
+  std::mt19937 draw(9);
+  auto stream = [&](const Ids& ids, bool is_utf8) {
+    text::StreamDecoder decoder(t);
+    std::string all;
+    for (auto id : ids) {
+      auto part = decoder.next(id);
+      EXPECT_TRUE(!is_utf8 || first_not_utf8(part) == part.npos) << one_line(part);
+      all += part;
+    }
+    EXPECT_EQ(all + decoder.finish(), t->decode(ids));
+    EXPECT_EQ(decoder.finish(), "");
+  };
+  for (auto& s : texts()) stream(t->encode(s), first_not_utf8(s) == s.npos);
+  for (int k = 0; k < 300; ++k) {
+    Ids ids(draw() % 40);
+    for (auto& id : ids) id = static_cast<std::int32_t>(draw() % static_cast<std::uint64_t>(t->size()));
+    stream(ids, false);
+  }
+}
+TEST_P(EveryTokenizer, LongTextsTakeNoLongTime) {
+  for (auto piece : {"a", " ", "\n", " a", "\xcc\x81", "\xcc\x81\xcc\xa3", "\xe8\xaa\x9e", "\xff", "1", "!", "'"}) {
+    std::string s = "x";
+    while (s.size() < 1 << 20) s += piece;
+    auto ids = t->encode(s);
+    EXPECT_TRUE(!GetParam().exact || t->decode(ids) == s) << piece;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Registry, EveryTokenizer, testing::ValuesIn(samples()),
+                         [](auto& info) { return info.param.name; });
+
+// ---- Hugging Face's library -----------------------------------------------------------------------------------------
+TEST(Bpe, IdsOfTheRealSystem) {
+  auto golden = read_json(kGolden + "tokenizers.json");
+  for (std::string name : {"gpt2", "llama3", "qwen2", "odd"}) {
+    auto t = text::open_tokenizer({"type=bpe", "path=" + file(name)});
+    auto whole = text::open_tokenizer({"type=bpe", "path=" + file(name), "add_special_tokens=true"});
+    int wholes = 0;
+    for (auto& c : golden["cases"]) {
+      std::string s = c["text"];
+      auto ids = t->encode(s);
+      EXPECT_EQ(ids, c[name].get<Ids>()) << name << ": " << c["text"];
+      auto other = c.find(name + " text");  // null: the library decodes added tokens of Latin-1 letters as bytes
+      if (other == c.end() || !other->is_null()) {
+        EXPECT_EQ(t->decode(ids), other == c.end() ? s : other->get<std::string>()) << name;
+      }
+      if (!c.contains(name + " whole")) continue;
+      EXPECT_EQ(whole->encode(s), c[name + " whole"].get<Ids>()) << name << ": " << c["text"];
+      ++wholes;
+    }
+    EXPECT_EQ(wholes > 20, name == "llama3" || name == "odd");
+  }
+}
+TEST(Bpe, EndOfText) {
+  auto end = [](const std::string& name, const std::string& setting = "") {
+    return text::open_tokenizer({"type=bpe", "path=" + file(name), "end_of_text=" + setting})->end_of_text();
+  };
+  EXPECT_EQ(end("gpt2"), 700);
+  EXPECT_EQ(end("llama3"), 701);
+  EXPECT_EQ(end("llama3", "<|eot_id|>"), 704);
+  EXPECT_EQ(end("odd"), std::nullopt);
+  EXPECT_EQ(text::open_tokenizer({})->end_of_text(), std::nullopt);
+  EXPECT_EQ(error({"type=bpe", "path=" + file("odd"), "end_of_text=<|x|>"}),
+            "end_of_text: the tokenizer has no added token '<|x|>'");
+}
+
+// ---- what is refused ------------------------------------------------------------------------------------------------
+TEST(Bpe, FilesThatAreNone) {
+  EXPECT_EQ(error({"type=bpe"}), "path: must be the path of a tokenizer.json, got ''");
+  EXPECT_EQ(error({"type=bpe", "path=/no/such"}), "tokenizer: no file at /no/such");
+  EXPECT_EQ(error({"type=bpe", "path=/tmp"}), "tokenizer: /tmp is a folder; give its tokenizer.json");
+  EXPECT_EQ(error({"type=bpe", "path=/dev/null"}), "tokenizer: /dev/null is no regular file");
+  EXPECT_EQ(error({"type=bpee"}).substr(0, 62), "command line: type: unknown type 'bpee'; did you mean 'bpe'? t");
+  auto fifo = testing::TempDir() + "/bora_fifo_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(error({"type=bpe", "path=" + fifo}), "tokenizer: " + fifo + " is no regular file");
+  std::filesystem::remove(fifo);
+}
+TEST(Bpe, BrokenJson) {
+  EXPECT_EQ(error_of(std::string()).substr(0, 48), "broken JSON: parse error at line 1, column 1: sy");
+  EXPECT_EQ(error_of(std::string("{\"a\": 1\n,, }")).substr(0, 43), "broken JSON: parse error at line 2, column ");
+  EXPECT_EQ(error_of(std::string("{\"a\": \"\xff\"}")).substr(0, 43), "broken JSON: parse error at line 1, column ");
+  EXPECT_EQ(error_of(std::string("{\"a\": 1e999}")).substr(0, 13), "broken JSON: ");
+  EXPECT_EQ(error_of(std::string(1 << 20, '[')), "nested deeper than 32 levels");
+  EXPECT_EQ(error_of(std::string("{\"model\": 1, \"model\": 2}")), "the key 'model' is given twice");
+  EXPECT_EQ(error_of(std::string("[]")), "expected an object, got array");
+  EXPECT_EQ(error_of(std::string("{}")), "'model' is missing");
+}
+TEST(Bpe, WhatIsNotSupportedIsNamed) {
+  const auto good = read_json(file("llama3"));
+  auto with = [&](const char* place, json value) {
+    auto j = good;
+    j[json::json_pointer(place)] = std::move(value);
+    return error_of(j);
+  };
+  EXPECT_EQ(error_of(good), "no error");
+  EXPECT_EQ(with("/surprise", 1), "'surprise' is not supported");
+  EXPECT_EQ(with("/version", "2.0"), "version: expected \"1.0\", got \"2.0\"");
+  EXPECT_EQ(with("/truncation", {{"max_length", 5}}), "truncation: is not supported; set it to null");
+  EXPECT_EQ(with("/padding", {{"x", 5}}), "padding: is not supported; set it to null");
+  EXPECT_EQ(with("/model/type", "WordPiece"), "model: type 'WordPiece' is not supported; supported: BPE");
+  EXPECT_EQ(with("/model/dropout", 0.1), "model.dropout: is not supported; set it to null");
+  EXPECT_EQ(with("/model/end_of_word_suffix", "</w>"), "model.end_of_word_suffix: is not supported; set it to null");
+  EXPECT_EQ(with("/model/surprise", 1), "model: 'surprise' is not supported");
+  EXPECT_EQ(with("/model/ignore_merges", 1), "model.ignore_merges: expected true or false, got number");
+  EXPECT_EQ(with("/normalizer", {{"type", "NFKC"}}), "normalizer: type 'NFKC' is not supported; supported: null, NFC");
+  EXPECT_EQ(with("/normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Lowercase"}}}}}),
+            "normalizer.normalizers[1]: type 'Lowercase' is not supported; supported: null, NFC");
+  EXPECT_EQ(with("/pre_tokenizer", nullptr), "'pre_tokenizer' is missing");
+  EXPECT_EQ(with("/pre_tokenizer", {{"type", "Metaspace"}}),
+            "pre_tokenizer: type 'Metaspace' is not supported; supported: ByteLevel, Split, Digits, Sequence");
+  EXPECT_EQ(with("/pre_tokenizer", {{"type", "Digits"}}),
+            "pre_tokenizer: has no ByteLevel: this is no byte-level tokenizer");
+  EXPECT_EQ(with("/pre_tokenizer/pretokenizers/0", good["pre_tokenizer"]["pretokenizers"][1]),
+            "pre_tokenizer.pretokenizers[1]: 'ByteLevel' after ByteLevel is not supported");
+  EXPECT_EQ(with("/pre_tokenizer/pretokenizers/0/behavior", "Removed"),
+            "pre_tokenizer.pretokenizers[0].behavior: \"Removed\" is not supported; there is Isolated");
+  EXPECT_EQ(with("/pre_tokenizer/pretokenizers/0/pattern", {{"Regex", "(a"}}),
+            "pre_tokenizer.pretokenizers[0].pattern: broken regular expression '(a': missing closing parenthesis");
+  EXPECT_EQ(with("/decoder/type", "Metaspace"), "decoder: type 'Metaspace' is not supported; supported: ByteLevel");
+  EXPECT_EQ(
+      with("/post_processor", {{"type", "BertProcessing"}}),
+      "post_processor: type 'BertProcessing' is not supported; supported: ByteLevel, TemplateProcessing, Sequence");
+  EXPECT_EQ(with("/post_processor/processors/1/single/1", json::object()),
+            "post_processor.processors[1].single[1]: 'SpecialToken' is missing");
+  EXPECT_EQ(with("/post_processor/processors/1/single/1/Sequence/id", "B"),
+            "post_processor.processors[1].single[1].Sequence: expected the text, A, once");
+  EXPECT_EQ(with("/post_processor/processors/1/special_tokens/<|begin_of_text|>/ids/0", 705),
+            "post_processor.processors[1].special_tokens.<|begin_of_text|>.ids[0]: id 705 is no token");
+  EXPECT_EQ(with("/added_tokens/0/single_word", true),
+            "added_tokens[0]: single_word is not supported ('<|begin_of_text|>')");
+  // Unless its tokens are asked for, nobody reads the post-processor.
+  auto j = good;
+  j["post_processor"] = {{"type", "BertProcessing"}};
+  auto path = testing::TempDir() + "/bora_post_" + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << j.dump();
+  EXPECT_EQ(error({"type=bpe", "path=" + path}), "no error");
+  std::filesystem::remove(path);
+}
+TEST(Bpe, ContradictionsAreNamed) {
+  const auto good = read_json(file("gpt2"));
+  auto changed = [&](auto change) {
+    auto j = good;
+    change(j);
+    return error_of(j);
+  };
+  auto vocab = [&](const char* token, json id) { return changed([&](json& j) { j["model"]["vocab"][token] = id; }); };
+  EXPECT_EQ(vocab("zz", -1), "model.vocab: the id of 'zz' is -1");
+  EXPECT_EQ(vocab("zz", 1.5), "model.vocab: the id of 'zz' is 1.5");
+  EXPECT_EQ(vocab("zz", 4000000000), "model.vocab: the id of 'zz' is 4000000000");
+  EXPECT_EQ(vocab("zz", 9000), "model.vocab: ids have gaps: 'zz' has id 9000, but there are only 701 tokens");
+  EXPECT_EQ(vocab("", 700), "model.vocab: id 700 is an empty token");
+  EXPECT_EQ(vocab("zz", 65), "model.vocab: 'b' and 'zz' both have id 65");
+  EXPECT_EQ(changed([](json& j) { j["model"].erase("vocab"); }), "model: 'vocab' is missing");
+  EXPECT_EQ(changed([](json& j) { j["model"].erase("merges"); }), "model: 'merges' is missing");
+  EXPECT_EQ(changed([](json& j) { j["model"]["vocab"].erase("q"); }), "model.vocab: byte 113 has no token ('q')");
+  EXPECT_EQ(changed([](json& j) { j["model"]["vocab"] = 3; }),
+            "model.vocab: expected an object of tokens and their ids");
+  EXPECT_EQ(changed([](json& j) { j["model"]["merges"] = 3; }), "model.merges: expected a list, got number");
+  EXPECT_EQ(changed([](json& j) { j["model"]["merges"][7] = "a"; }), "model.merges[7]: expected two tokens, got 'a'");
+  EXPECT_EQ(changed([](json& j) { j["model"]["merges"][7] = "a b c"; }),
+            "model.merges[7]: expected two tokens, got 'a b c'");
+  EXPECT_EQ(changed([](json& j) { j["model"]["merges"][7] = {1, 2}; }),
+            "model.merges[7]: expected two tokens, got [1,2]");
+  EXPECT_EQ(changed([](json& j) { j["model"]["merges"][7] = {"q", "xyz"}; }),
+            "model.merges[7]: 'xyz' is not in model.vocab");
+  EXPECT_EQ(changed([](json& j) { j["model"]["merges"][7] = "q q"; }), "model.merges[7]: 'qq' is not in model.vocab");
+  auto added = [&](json token) { return changed([&](json& j) { j["added_tokens"].push_back(token); }); };
+  EXPECT_EQ(added({{"id", 701}, {"content", "<x>"}}), "no error");
+  const std::string order = ", the next after model.vocab and the added tokens before";
+  EXPECT_EQ(added({{"id", 700}, {"content", "<x>"}}), "added_tokens: '<x>' has id 700; expected 701" + order);
+  EXPECT_EQ(added({{"id", 702}, {"content", "<x>"}}), "added_tokens: '<x>' has id 702; expected 701" + order);
+  EXPECT_EQ(added({{"content", "<x>"}}), "added_tokens[1]: 'id' is missing");
+  EXPECT_EQ(added({{"id", 701}, {"content", ""}}), "added_tokens[1]: content has 0 bytes");
+  EXPECT_EQ(added({{"id", 701}, {"content", "<|endoftext|>"}}),
+            "added_tokens[1]: '<|endoftext|>' is an added token already");
+  EXPECT_EQ(added({{"id", 700}, {"content", "q"}}), "added_tokens[1]: 'q' has id 700, but 80 in model.vocab");
+  auto e_acute = good["model"]["vocab"]["é"];
+  EXPECT_EQ(added({{"id", e_acute}, {"content", "é"}}), "added_tokens[1]: 'é' stands for other bytes in model.vocab");
+}
+TEST(Pattern, IsWrittenForPcre2) {
+  EXPECT_EQ(text::to_pcre2(R"([^\s\w]+|\S*?\d{1,3}\v)", "p"),
+            R"([^\p{White_Space}\p{L}\p{M}\p{Nd}\p{Pc}]+|\P{White_Space}*?\p{Nd}{1,3}\x0b)");
+  EXPECT_EQ(text::to_pcre2(R"(\p{Han}\p{Lu}\u4e00(?i:'s)(?!\x41))", "p"),
+            R"(\p{sc:Han}\p{Lu}\x{4e00}(?i:'s)(?!\x{41}))");
+  std::istringstream refused(
+      R"(^a a$ a{1,2}+ a{2}? {,3} a{ [[:alpha:]] [a&&b] []a] [a (?<n>a) (?i)a (?m:a) (*FAIL) \b \1 \h
+    \R \K \pL \p{^L} \xff \x{} \u12 [\W] (?i:\p{Lu}) (?i:[a]) (?i:ss) (?i:f(?:f)) (?i:é) a) \)");
+  for (std::string pattern; refused >> pattern;) try {
+      text::to_pcre2(pattern, "p");
+      ADD_FAILURE() << pattern;
+    } catch (const IoError& e) { EXPECT_TRUE(e.text().starts_with("p: the regular expression has '")) << e.text(); }
+}
+TEST(Pattern, StepsAreLimited) {
+  text::Pattern p("(a+)+[bc]", "p");
+  std::string s(3000, 'a');
+  EXPECT_THROW(p.split(s, [](std::string_view) {}), ValueError);
+}
