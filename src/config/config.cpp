@@ -116,7 +116,8 @@ void settle_groups(Document& d, const Schema& schema) {
     d.members.insert(d.members.begin(), {schema.named, value});
   }
   for (auto& [key, member] : d.members) {
-    auto field = std::find_if(schema.fields.begin(), schema.fields.end(), [&](auto& f) { return f.name == key; });
+    auto is_field = [&key = key](auto& f) { return f.name == key; };  // clang 14 does not capture a binding
+    auto field = std::find_if(schema.fields.begin(), schema.fields.end(), is_field);
     if (field == schema.fields.end() || !field->group) continue;
     auto alone = member.form == Document::Form::scalar || member.form == Document::Form::list;
     if (alone && !field->named.empty()) {

@@ -103,7 +103,7 @@ template <class T> void read(const Document& d, T& x, const std::string& key, co
     }
     for (auto& [field, member] : d.members) {
       bool known = false;
-      fields::for_each(x, [&](std::string_view f, auto& value) {
+      fields::for_each(x, [&, &field = field, &member = member](std::string_view f, auto& value) {  // clang 14
         if (f == field) known = true, read(member, value, below(key, f), root);
       });
       if (!known) unknown_key(member, below(key, field), root);
