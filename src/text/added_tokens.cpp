@@ -5,6 +5,7 @@ namespace bora::text {
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)), ends_{-1} {
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     std::uint32_t node = 0;
+    begins_[static_cast<unsigned char>(tokens_[i].content[0])] = true;
     for (unsigned char c : tokens_[i].content) {
       auto [at, is_new] = next_.try_emplace(std::uint64_t{node} * 256 + c, static_cast<std::uint32_t>(ends_.size()));
       if (is_new) ends_.push_back(-1);
@@ -16,6 +17,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
 bool AddedTokens::find(std::string_view s, Match& m) const {
   if (tokens_.empty()) return false;
   for (m.begin = m.from; m.begin < s.size(); ++m.begin) {
+    if (!begins_[static_cast<unsigned char>(s[m.begin])]) continue;
     std::int32_t best = -1;
     std::uint32_t node = 0;
     for (auto i = m.begin; i < s.size(); ++i) {

@@ -29,6 +29,7 @@ class AddedTokens {
   /// The first token at m.from or later.
   bool find(std::string_view s, Match& m) const;
   std::vector<AddedToken> tokens_;
+  std::array<bool, 256> begins_ = {};                      // whether a token begins with the byte
   std::unordered_map<std::uint64_t, std::uint32_t> next_;  // a trie: node * 256 + byte -> node; the root is 0
   std::vector<std::int32_t> ends_;                         // by node: the token that ends there, or -1
 };

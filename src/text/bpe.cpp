@@ -12,7 +12,7 @@ namespace {
 class BpeTokenizer final : public Tokenizer {
  public:
   BpeTokenizer(TokenizerJson json, std::optional<std::int32_t> end)
-      : json_(std::move(json)), end_(end), merges_(json_.byte_ids, json_.merges) {
+      : json_(std::move(json)), end_(end), merges_(json_) {
     std::vector<AddedToken> in_text, in_normalized;
     for (auto& t : json_.added) {
       (t.normalized ? in_normalized : in_text).push_back(t);
@@ -20,8 +20,6 @@ class BpeTokenizer final : public Tokenizer {
     }
     in_text_ = AddedTokens(std::move(in_text));
     in_normalized_ = AddedTokens(std::move(in_normalized));
-    if (json_.ignore_merges)
-      for (std::int32_t id = 0; id < json_.words; ++id) words_.emplace(json_.tokens[static_cast<std::size_t>(id)], id);
     json_.merges = {};
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(json_.tokens.size()); }
@@ -34,7 +32,7 @@ class BpeTokenizer final : public Tokenizer {
       in_normalized_.split(s, [&](std::string_view piece) { encode_piece(piece, 0, ids); }, token);
     };
     auto part = [&](std::string_view s, bool is_utf8) {
-      if (!is_utf8) encode_word(s, ids);
+      if (!is_utf8) merges_.append(s, ids);
       else if (json_.nfc) normalized(nfc(s));
       else normalized(s);
     };
@@ -54,22 +52,17 @@ class BpeTokenizer final : public Tokenizer {
  private:
   /// A piece of UTF-8, from this stage of pre-tokenization on.
   void encode_piece(std::string_view piece, std::size_t stage, std::vector<std::int32_t>& ids) const {
-    if (stage == json_.stages.size()) return encode_word(piece, ids);
+    if (stage == json_.stages.size()) return merges_.append(piece, ids);
     auto& s = json_.stages[stage];
     std::string with_space;
     if (s.prefix_space && !piece.starts_with(' ')) piece = with_space.append(" ").append(piece);
     if (s.pattern.empty()) return encode_piece(piece, stage + 1, ids);
     s.pattern[0].split(piece, [&](std::string_view p) { encode_piece(p, stage + 1, ids); });
   }
-  void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {
-    if (auto whole = words_.find(word); whole != words_.end()) ids.push_back(whole->second);
-    else merges_.append(word, ids);
-  }
   TokenizerJson json_;
   std::optional<std::int32_t> end_;
   Merges merges_;
   AddedTokens in_text_, in_normalized_;
-  std::unordered_map<std::string_view, std::int32_t> words_;  // with ignore_merges
 };
 
 std::string read_file(const std::string& path) {

@@ -10,10 +10,13 @@ std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
 }
 }  // namespace
 
-Merges::Merges(const std::array<std::int32_t, 256>& byte_ids, const std::vector<Merge>& merges) : byte_ids_(byte_ids) {
-  steps_.reserve(merges.size());
+Merges::Merges(const TokenizerJson& json) : byte_ids_(json.byte_ids) {
+  steps_.reserve(json.merges.size());
   std::int32_t rank = 0;
-  for (auto& m : merges) steps_[pair_of(m.left, m.right)] = {rank++, m.into};  // of equal pairs the last one counts
+  for (auto& m : json.merges)
+    steps_[pair_of(m.left, m.right)] = {rank++, m.into};  // of equal pairs the last one counts
+  if (!json.ignore_merges) return;
+  for (std::int32_t id = 0; id < json.words; ++id) words_.emplace(json.tokens[static_cast<std::size_t>(id)], id);
 }
 Merges::Step Merges::step(std::int32_t left, std::int32_t right) const {
   auto found = steps_.find(pair_of(left, right));
@@ -35,6 +38,7 @@ void Merges::append(std::string_view word, std::vector<std::int32_t>& ids) const
   known.words.try_emplace(std::string(word), ids.begin() + begin, ids.end());
 }
 void Merges::merge(std::string_view word, std::vector<std::int32_t>& ids) const {
+  if (auto whole = words_.find(word); whole != words_.end()) return ids.push_back(whole->second);
   struct Symbol {
     std::int32_t id;
     std::size_t left, right;  // its neighbours

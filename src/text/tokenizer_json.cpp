@@ -23,12 +23,12 @@ json parse(std::string_view text, const std::string& file) {
   // nlohmann's parser keeps the last of equal keys; a token that is given twice must be an error.
   std::vector<std::unordered_set<std::string>> keys;
   auto watch = [&](int depth, json::parse_event_t event, json& item) {
-    using enum json::parse_event_t;
-    if (event == object_start || event == array_start)
+    using Event = json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start)
       check<IoError>(depth < kMostDepth, file, ": nested deeper than ", kMostDepth, " levels");
-    if (event == object_start) keys.emplace_back();
-    if (event == object_end) keys.pop_back();
-    if (event == key) {
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key) {
       auto& name = item.get_ref<const std::string&>();
       check<IoError>(keys.back().insert(name).second, file, ": the key '", name, "' is given twice");
     }
