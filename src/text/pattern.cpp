@@ -199,7 +199,6 @@ void Pattern::split(std::string_view text, const std::function<void(std::string_
   auto bounds = pcre2_get_ovector_pointer(data.get());
   auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   std::size_t from = 0, given = 0;
-  bool matched = false;  // a match ended at `given`
   while (from <= text.size()) {
     std::uint32_t options = PCRE2_NO_UTF_CHECK;
     int n = pcre2_match(code_.get(), subject, text.size(), from, options, data.get(), context.get());
@@ -209,7 +208,7 @@ void Pattern::split(std::string_view text, const std::function<void(std::string_
     check<ValueError>(n >= 0, "encode: the pre-tokenizer's regular expression fails at byte ", from, " of ",
                       text.size(), ": ", [&] { return message_of(n); });
     auto begin = bounds[0], end = bounds[1];
-    if (begin == end && matched && end == given) {  // no second empty match at the same place
+    if (begin == end && end == given) {  // it cuts nothing
       do ++from;
       while (from < text.size() && (text[from] & 0xc0) == 0x80);
       continue;
@@ -217,7 +216,6 @@ void Pattern::split(std::string_view text, const std::function<void(std::string_
     if (begin > given) f(text.substr(given, begin - given));
     if (end > begin) f(text.substr(begin, end - begin));
     from = given = end;
-    matched = true;
   }
   if (given < text.size()) f(text.substr(given));
 }

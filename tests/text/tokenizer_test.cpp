@@ -24,6 +24,7 @@ struct Sample {
   std::vector<std::string> settings;
   bool exact = true;  // whether decode(encode(x)) == x
 };
+void PrintTo(const Sample& s, std::ostream* out) { *out << s.name; }
 /// Settings of every type; a type without any fails LawsCoverTheRegistry.
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = {
