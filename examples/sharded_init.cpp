@@ -6,7 +6,8 @@
 using namespace bora;
 
 int main() {
-  models::Gpt2Config config{.layers = 2, .embed = 64, .heads = 4, .positions = 32, .vocab = 256};
+  models::Gpt2Config config{.layers = 2, .embed = 64, .heads = 4, .positions = 32};
+  constexpr std::int64_t vocabulary = 256;
   struct Layout {
     const char* name;
     std::vector<MeshAxis> mesh;
@@ -23,7 +24,8 @@ int main() {
   bool same = true;
   for (auto& layout : layouts) {
     local_mesh(layout.mesh, [&](const Mesh& mesh) {
-      auto init = named_jit([&](const Array& key) { return models::Gpt2::init(config, key); }, {.out = layout.storage});
+      auto first_values = [&](const Array& key) { return models::Gpt2::init(config, vocabulary, key); };
+      auto init = named_jit(first_values, {.out = layout.storage});
       auto model = init(random::key(42));
       std::size_t mine = 0, total = 0;
       std::vector<float> all;

@@ -15,8 +15,10 @@ struct Unrolled {
   NamedArray wpe;
   std::vector<models::Gpt2Block> blocks;
   nn::LayerNorm ln_f;
-  static Unrolled init(const models::Gpt2Config& c, const Array& key) {
-    Unrolled m{nn::Embedding::init(c.vocab_axis(), c.embed_axis(), key), zeros({c.position_axis(), c.embed_axis()}), {},
+  static Unrolled init(const models::Gpt2Config& c, std::int64_t vocabulary, const Array& key) {
+    Unrolled m{nn::Embedding::init({"vocab", vocabulary}, c.embed_axis(), key),
+               zeros({c.position_axis(), c.embed_axis()}),
+               {},
                nn::LayerNorm::init(c.embed_axis(), c.eps)};
     for (std::int64_t k = 0; k < c.layers; ++k) m.blocks.push_back(models::Gpt2Block::init(c, key));
     return m;
@@ -35,20 +37,20 @@ template <class Model> struct State {
 template <class Model> std::pair<State<Model>, Array> step(const State<Model>& s, const NamedArray& tokens) {
   auto optimizer =
       optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
-  auto [loss, gradient] = value_and_grad(
-      [&](const Model& m) { return mean(nn::cross_entropy(m(tokens), nn::kVocab, tokens)); })(s.model);
+  auto [loss, gradient] =
+      value_and_grad([&](const Model& m) { return mean(nn::cross_entropy(m(tokens), nn::kVocab, tokens)); })(s.model);
   auto [updates, next] = optimizer.update(gradient, s.optimizer, s.model);
   return {{optim::apply_updates(s.model, updates), next}, loss.array()};
 }
 template <class Model> void compile(benchmark::State& state) {
-  models::Gpt2Config c;
+  models::Gpt2Config c{.layers = 12, .embed = 768, .heads = 12, .positions = 1024};
   std::vector<Axis> axes{{nn::kBatch, 4}, {nn::kPosition, 256}};
   State<Model> like;
   auto optimizer =
       optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
   auto born = stage(
       [&](const Arrays& a) {
-        like.model = Model::init(c, a[0]);
+        like.model = Model::init(c, 50257, a[0]);
         like.optimizer = optimizer.init(like.model);
         return tree::leaves(like);
       },

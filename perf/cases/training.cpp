@@ -13,13 +13,14 @@ using namespace bora;
 using models::Gpt2;
 struct Job {
   models::Gpt2Config config;
-  std::int64_t batch, tokens;
+  std::int64_t vocabulary, batch, tokens;
   double learning_rate, clip;  // clip: global norm; 0: none
   AxisMapping storage = {}, compute = {};
 };
-models::Gpt2Config gpt2_124m() { return {.vocab = 50304}; }
-Job gpt2(std::int64_t batch, std::int64_t tokens) { return {gpt2_124m(), batch, tokens, 1e-4, 0}; }
-Job demo() { return {{.layers = 4, .embed = 192, .heads = 6, .positions = 128, .vocab = 256}, 32, 128, 1e-3, 1}; }
+Job gpt2(std::int64_t batch, std::int64_t tokens) {
+  return {{.layers = 12, .embed = 768, .heads = 12, .positions = 1024}, 50304, batch, tokens, 1e-4, 0};
+}
+Job demo() { return {{.layers = 4, .embed = 192, .heads = 6, .positions = 128}, 256, 32, 128, 1e-3, 1}; }
 
 /// A number for each path, the same on the other side of the comparison.
 std::uint32_t seed_of(const std::string& path) {
@@ -42,7 +43,7 @@ class Training {
   void begin() {
     UseMapping scope(job_.compute);
     state_ = {};
-    auto init = [c = job_.config](const Array& key) { return Gpt2::init(c, key); };
+    auto init = [j = job_](const Array& key) { return Gpt2::init(j.config, j.vocabulary, key); };
     auto model = named_jit(init, {.out = job_.storage})(random::key(0));
     auto paths = tree::paths(model);
     auto leaves = tree::leaves(model);
@@ -84,13 +85,13 @@ class Training {
     return optim::adamw({.learning_rate = job_.learning_rate, .b2 = 0.95, .weight_decay = 0.1});
   }
   NamedArray tokens(std::uint32_t seed) const {
-    return NamedArray(integers(seed, {job_.batch, job_.tokens}, static_cast<std::uint32_t>(job_.config.vocab)),
-                      {{nn::kBatch, job_.batch}, {nn::kPosition, job_.tokens}});
+    return NamedArray(integers(seed, {job_.batch, job_.tokens}, static_cast<std::uint32_t>(job_.vocabulary)),
+                      {{"batch", job_.batch}, {"position", job_.tokens}});
   }
   std::tuple<Gpt2, optim::State, Array> next(const Gpt2& m, const optim::State& s, const NamedArray& x,
                                              const NamedArray& y) const {
     auto [loss, gradients] = value_and_grad([&](const Gpt2& q) {
-      return mean(nn::cross_entropy(q(x, none, remat::everything), nn::kVocab, y)).array();
+      return mean(nn::cross_entropy(q(x, none, remat::everything), "vocab", y)).array();
     })(m);
     auto like = [](const auto& t, const auto& place) {
       return tree::map([](const Array& a, const Array& l) { return reshard_like(a, l); }, t, place);
@@ -115,8 +116,8 @@ struct Ranks {
 };
 Case on_ranks(Job job, bool fsdp) {
   static Ranks ranks;  // until the process ends
-  if (fsdp) job.storage = {{nn::kEmbed, "data"}};
-  job.compute = {{nn::kBatch, "data"}};
+  if (fsdp) job.storage = {{"embed", "data"}};
+  job.compute = {{"batch", "data"}};
   return training(job);
 }
 }  // namespace

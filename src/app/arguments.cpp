@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <sstream>
-#include "bora/train/settings.h"
+#include "settings.h"
 
 namespace bora::app {
 namespace {
@@ -75,6 +75,8 @@ void take_words(const std::vector<std::string>& words, bool launched, Arguments&
 }
 }  // namespace
 
+bool is_own_command(const std::string& word) { return word == "comm" || word == "eval" || word == "generate"; }
+
 std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   Arguments a;
   std::vector<std::string> words;
@@ -88,7 +90,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   auto launch = app.add_subcommand(
       "launch",
       "train with N processes, here or on other hosts: launch -n N [--] [train] [CONFIG.yaml] [key=value ...]; "
-      "or launch -n N -- comm ..., -- PROGRAM ...");
+      "or launch -n N -- comm ..., -- eval RUN, -- generate RUN ..., -- PROGRAM ...");
   auto ranks = launch->add_option("-n,--ranks", a.ranks, "number of processes; with --hosts all slots unless given")
                    ->default_str("");
   launch->add_option("--hosts", a.hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
@@ -106,9 +108,10 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   eval->add_option("settings", a.settings, "key=value ...");
   auto generate = app.add_subcommand("generate", "text from a run's newest checkpoint");
   generate->add_option("RUN", a.path, "folder of the run")->required();
+  generate->add_option("settings", a.settings, "key=value ...");
   generate->add_option("--prompt", a.prompt, "text to begin with");
-  generate->add_option("--length", a.length, "bytes to add");
-  generate->add_option("--temperature", a.temperature, "0: the most likely byte each time");
+  generate->add_option("--length", a.length, "tokens to add");
+  generate->add_option("--temperature", a.temperature, "0: the most likely token each time");
   generate->add_option("--top-k", a.top_k, "choose among the k most likely; 0: all");
   generate->add_option("--seed", a.seed, "another seed, another text");
   auto inspect = app.add_subcommand("inspect", "what a checkpoint holds; verifies every byte");
@@ -160,8 +163,7 @@ std::optional<Arguments> parse_arguments(int argc, const char* const* argv) {
   if (argc > 1 && std::string(argv[1]) == "launch") {
     // Words after `--` are parsed as for `bora train`, unless the first names another program.
     auto dashes = std::find(given.begin(), given.end(), std::string_view("--"));
-    if (dashes != given.end() && dashes + 1 != given.end() &&
-        (std::string_view(dashes[1]) == "comm" || is_program(dashes[1]))) {
+    if (dashes != given.end() && dashes + 1 != given.end() && (is_own_command(dashes[1]) || is_program(dashes[1]))) {
       a.program.assign(dashes + 1, given.end());
       given.erase(dashes, given.end());
     }

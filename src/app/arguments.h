@@ -29,7 +29,7 @@ struct Arguments {
   bool ranks_given = false;
   std::string log_dir = {}, hosts = {}, ssh = {};
   std::vector<std::string> variables = {};  // names, sent to other hosts too
-  std::vector<std::string> program = {};  // run by every rank instead of `train`: comm or a program, and its arguments
+  std::vector<std::string> program = {};  // run by every rank instead of `train`: eval .., a program .., with arguments
   std::string interface_name = {};        // agent
   // generate
   std::string prompt = {};
@@ -42,6 +42,8 @@ struct Arguments {
   int hosts_explained = 0;  // 0: one for each rank
   std::string json = {}, svg = {};
 };
+/// Whether `launch --` runs this word as a command of bora, beside `train`: comm, eval, generate.
+bool is_own_command(const std::string& word);
 /// The arguments; none if help or the version was asked for and printed. Throws ConfigError.
 std::optional<Arguments> parse_arguments(int argc, const char* const* argv);
 }  // namespace bora::app

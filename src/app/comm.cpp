@@ -24,7 +24,8 @@ std::string json(const std::vector<Measured>& all, int ranks, double link) {
   JsonWriter w(JsonWriter::Style::spaced);
   w.object()("ranks", ranks)("link_bytes_per_second", link)("collectives").list(JsonWriter::Elements::lines);
   for (auto& m : all)
-    w.object()("op", word(m.kind))("bytes", m.bytes)("seconds", m.seconds)("bus_bytes_per_second", m.bus_bandwidth).end();
+    w.object()("op", word(m.kind))("bytes", m.bytes)("seconds", m.seconds)("bus_bytes_per_second", m.bus_bandwidth)
+        .end();
   return w.end().end().take();
 }
 std::string rate_text(double bytes_per_second) {

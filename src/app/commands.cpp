@@ -1,5 +1,5 @@
 #include "commands.h"
-#include <charconv>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,6 @@
 #include "bora/train/process.h"
 #include "bora/train/progress.h"
 #include "bora/transport/transport.h"
-#include "gpt_task.h"
 #include "launch/cores.h"
 #include "launch/launch.h"
 
@@ -17,34 +16,34 @@ namespace bora::app {
 namespace {
 /// Makes paths absolute, so that a later command may run from any folder.
 Settings with_absolute_paths(Settings s) {
-  if (!s.data.empty()) s.data = fs::absolute(s.data).lexically_normal();
-  if (!s.out.empty()) s.out = fs::absolute(s.out).lexically_normal();
-  if (!s.trace.empty()) s.trace = fs::absolute(s.trace).lexically_normal();
+  for (auto* path : {&s.out, &s.trace.path}) *path = data::absolute_path(*path);
+  s.data.edit().set_path(data::absolute_path(s.data->path()));
   return s;
 }
 /// The settings that all ranks must share, a line each; paths, threads and the like may differ between hosts.
-std::string common_ground(const Settings& settings, const MeshShape& mesh) {
+std::string common_ground(const Settings& settings, const std::string& purpose, const MeshShape& mesh) {
   Settings s = settings, defaults;
-  s.data = defaults.data;
+  s.data.edit().set_path("");
   s.out = defaults.out;
-  s.trace = s.trace.empty() ? "" : "on";
-  s.threads = defaults.threads;
-  s.join_timeout = defaults.join_timeout;
-  s.log_every = defaults.log_every;
-  s.mesh = defaults.mesh;
-  return "bora " BORA_VERSION "\nmesh " + to_string(mesh) + "\n" + to_yaml(s);
+  s.trace.path = s.trace.path.empty() ? "" : "on";
+  s.mesh.threads = defaults.mesh.threads;
+  s.transport = defaults.transport;
+  s.log.every = defaults.log.every;
+  s.mesh.axes = defaults.mesh.axes;
+  return "bora " BORA_VERSION " " + purpose + "\nmesh " + to_string(mesh) + "\n" + to_yaml(s);
 }
-/// The transport's options among the settings: those that are not at their defaults, over the environment's.
+/// The transport's options that the settings give, over the environment's.
 std::vector<transport::Option> options_in(const Settings& s) {
-  if (s.join_timeout == Settings().join_timeout) return {};
-  char text[32];
-  auto end = std::to_chars(text, text + sizeof text, s.join_timeout).ptr;
-  return {{"join_timeout", {text, end}, "join_timeout"}};
+  std::vector<transport::Option> given;
+  fields::for_each(s.transport, [&](std::string_view name, auto& value) {
+    if (value) given.push_back({std::string(name), config::print_value(*value), "transport." + std::string(name)});
+  });
+  return given;
 }
 }  // namespace
 
 std::vector<MeshAxis> mesh_axes(const Settings& s, int ranks) {
-  auto mesh = resolve_mesh(s.mesh, s.layout, ranks);
+  auto mesh = resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
   check_parts(s, mesh);
   std::vector<MeshAxis> axes;
   for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});
@@ -52,7 +51,7 @@ std::vector<MeshAxis> mesh_axes(const Settings& s, int ranks) {
 }
 void set_threads(const Settings& s, int ranks_here) {
   set_thread_count(0);  // the cores that affinity and cgroup allow
-  if (s.threads > 0) return set_thread_count(static_cast<int>(s.threads));
+  if (s.mesh.threads > 0) return set_thread_count(static_cast<int>(s.mesh.threads));
   int share = std::max(1, thread_count() / ranks_here);
   // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding.
   if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE");
@@ -72,16 +71,15 @@ std::string checkpoint_of_run(const std::string& run) {
   return found->folder;
 }
 
-int train(const Arguments& a) {
-  auto config = transport::config_from_environment();
-  auto s = with_absolute_paths(load_settings(a.path, a.settings));
-  check_job(s, config.size);
+int on_mesh(const Arguments& a, const Settings& s, const std::string& purpose,
+            const std::function<int(const Mesh&)>& f) {
+  auto config = transport::with_options(transport::config_from_environment(), options_in(s));
+  config = transport::with_options(config, a.transport);
   auto axes = mesh_axes(s, config.size);
-  config = transport::with_options(transport::with_options(config, options_in(s)), a.transport);
-  config.build = common_ground(s, mesh_shape(axes, config.size));
+  config.build = common_ground(s, purpose, mesh_shape(axes, config.size));
   auto context = transport::join(config);
   set_threads(s, context->ranks_on_host());
-  if (config.rank == 0 && config.size > 1)
+  if (config.rank == 0 && config.size > 1 && purpose == "train")
     std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
   // A rank inside a long kernel is ended after a second, with a line; the progress bar is cleared before it.
   context->on_lost(
@@ -92,11 +90,8 @@ int train(const Arguments& a) {
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
-    UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
-    auto model = gpt_trainable(s, mesh.shape(), {.pipeline = a.pipeline});
-    auto resume = a.resume == "good" ? Resume::good : a.resume == "none" ? Resume::none : Resume::latest;
-    auto code = run_training(*model, s, mesh, {.resume = resume});
-    model.reset();
+    UseMapping split(layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).compute);
+    auto code = f(mesh);
     mesh.leave();
     return code;
   } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
@@ -106,6 +101,19 @@ int train(const Arguments& a) {
     context->abort(e.what());
     throw;
   }
+}
+
+int train(const Arguments& a) {
+  auto s = with_absolute_paths(load_settings(a.path, a.settings));
+  check_job(s, transport::config_from_environment().size);
+  return on_mesh(a, s, "train", [&](const Mesh& mesh) {
+    auto options = model_options(s, mesh.shape());
+    options.step->compile.pipeline = a.pipeline;
+    auto model = s.model->trainable(options);
+    auto loop = loop_settings(s);
+    loop.resume = a.resume == "good" ? Resume::good : a.resume == "none" ? Resume::none : Resume::latest;
+    return run_training(*model, open_data(s), loop, mesh);
+  });
 }
 
 int launch_ranks(const Arguments& a, const std::string& program) {
@@ -122,7 +130,7 @@ int launch_ranks(const Arguments& a, const std::string& program) {
     l.hosts = launch::first_slots(std::move(hosts), l.ranks);
   }
   if (!a.program.empty()) {
-    if (a.program[0] == "comm") l.command = {program};
+    if (is_own_command(a.program[0])) l.command = {program};
     l.command.insert(l.command.end(), a.program.begin(), a.program.end());
     return launch::run(l);
   }
@@ -142,48 +150,50 @@ int launch_ranks(const Arguments& a, const std::string& program) {
 int plan(const Arguments& a) {
   auto s = with_absolute_paths(load_settings(a.path, a.settings));
   check_settings(s);
-  std::int64_t ranks = 1;  // the product of the mesh's axes
-  if (!s.mesh.empty() && s.mesh.find("-1") == std::string::npos) {
-    for (std::size_t at = s.mesh.find('='); at != std::string::npos; at = s.mesh.find('=', at + 1))
-      ranks = std::min<std::int64_t>(ranks, 1 << 30) * std::max(1, std::atoi(s.mesh.c_str() + at + 1));
-  }
+  auto ranks = ranks_of_mesh(s.mesh.axes);
   check<ConfigError>(ranks <= 64, "plan: ranks are threads of this process here; at most 64, the mesh has ", ranks);
   auto axes = mesh_axes(s, static_cast<int>(ranks));
   set_threads(s, 1);
   auto at_start = resident_bytes();
   local_mesh(axes, [&](const Mesh& mesh) {
-    UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
-    auto model = gpt_trainable(s, mesh.shape(), {.pipeline = a.pipeline});
+    UseMapping split(layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).compute);
+    auto options = model_options(s, mesh.shape());
+    options.step->compile.pipeline = a.pipeline;
+    auto model = s.model->trainable(options);
     model->init(random::key(s.seed));
-    auto mine = rows_of_rank(s, mesh);
-    data::Rows rows{0, mine.begin, mine.end,
-                    std::vector<std::uint8_t>(static_cast<std::size_t>(mine.size() * (s.model.positions + 1))),
-                    std::vector<float>(static_cast<std::size_t>(mine.size()), 1.0F)};
-    auto text = plan_text(*model, make_batch(rows, s, mesh), s, mesh, at_start);
+    auto mine = rows_of_rank(s.batch, mesh);
+    auto rows = data::Rows::zeros(mine.begin, mine.end, s.model->positions());
+    auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s), mesh, at_start);
     if (mesh.rank() == 0) std::printf("%s", text.c_str());
   });
   return 0;
 }
 
-int eval(const Arguments& a) {
-  for (auto& item : a.settings)
-    for (std::string_view key : {"mesh=", "layout=", "out="})
-      check<ConfigError>(!item.starts_with(key), "eval: '", item, "' cannot be set: it runs in one process, on RUN");
-  auto s = settings_of_run(a.path, a.settings);
-  s.mesh.clear();
+Settings settings_on_job(const std::string& run, const std::vector<std::string>& overrides, std::string_view command) {
+  for (auto& item : overrides)
+    check<ConfigError>(!item.starts_with("out="), command, ": '", item, "' cannot be set: RUN is the folder");
+  auto s = with_absolute_paths(settings_of_run(run, overrides));
+  auto given = [&](std::string_view key) {
+    return std::any_of(overrides.begin(), overrides.end(), [&](auto& item) { return item.starts_with(key); });
+  };
+  if (!given("mesh")) s.mesh.axes.clear();  // the run's may be of another number of ranks
+  auto ranks = transport::config_from_environment().size;
+  if (ranks == 1 && !given("layout") && !given("mesh")) s.mesh.layout = "dp";
   check_settings(s);
-  set_threads(s, 1);
+  return s;
+}
+int eval(const Arguments& a) {
+  auto s = settings_on_job(a.path, a.settings, "eval");
   auto folder = checkpoint_of_run(a.path);
-  s.layout = "dp";
-  local_mesh(mesh_axes(s, 1), [&](const Mesh& mesh) {
-    UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
-    auto model = gpt_trainable(s, mesh.shape());
+  return on_mesh(a, s, "eval " + fs::path(folder).filename().string(), [&](const Mesh& mesh) {
+    auto model = s.model->trainable(model_options(s, mesh.shape()));
     model->init(random::key(s.seed));
     io::restore_leaves(model->parameters(), folder, place_of(mesh), "params");
-    auto loss = static_cast<float>(evaluate(*model, s, mesh));
-    std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
+    auto loss = static_cast<float>(evaluate(*model, open_data(s), loop_settings(s), mesh));
+    if (mesh.rank() == 0)
+      std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
+    return 0;
   });
-  return 0;
 }
 
 namespace {

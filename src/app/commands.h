@@ -2,6 +2,7 @@
 #pragma once
 #include "arguments.h"
 #include "bora/train/trainer.h"
+#include "settings.h"
 
 namespace bora::app {
 int train(const Arguments&);
@@ -14,8 +15,14 @@ int doctor();
 int comm(const Arguments&);
 /// Settings of a run's folder. Throws ConfigError if it is not one.
 Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides = {});
+/// The same for a job on this number of ranks, whatever the run's own number was: checked, paths absolute. `command`:
+/// in errors.
+Settings settings_on_job(const std::string& run, const std::vector<std::string>& overrides, std::string_view command);
 /// The newest checkpoint of a run. Throws ConfigError if there is none.
 std::string checkpoint_of_run(const std::string& run);
+/// Joins the job that the environment describes and calls f on its mesh, inside the layout's mapping; the other ranks
+/// stop waiting for a rank whose f throws. `purpose`: must be the same on all ranks.
+int on_mesh(const Arguments&, const Settings&, const std::string& purpose, const std::function<int(const Mesh&)>& f);
 /// Axes for Mesh. Throws ConfigError if they do not fit the job, or leave a rank without a part of a split dimension.
 std::vector<MeshAxis> mesh_axes(const Settings&, int ranks);
 /// Threads of this rank: the setting, or its share of the cores.

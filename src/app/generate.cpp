@@ -1,17 +1,19 @@
-// Generates text from a trained model, one byte at a time.
+// Generates text from a trained model, one token at a time.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
 #include "commands.h"
-#include "gpt_task.h"
 
+namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
-/// Scores of the byte after position `last` -> a byte, i32.
+/// Scores of the next token, f32 [vocab] -> a token, i32.
 Array choose(const Array& scores, const Array& key, double temperature, std::int64_t k) {
   if (temperature < 1e-6) return argmax(scores, -1);  // the limit; dividing by less overflows f32
   auto s = scores / temperature;
-  if (k > 0 && k < kVocab) {
+  if (k > 0 && k < scores.shape()[0]) {
     auto least = view(top_k(s, k).values, -1);
     s = where(s < least, -1e30, s);
   }
@@ -20,39 +22,36 @@ Array choose(const Array& scores, const Array& key, double temperature, std::int
 }  // namespace
 
 int generate(const Arguments& a) {
-  auto s = settings_of_run(a.path);
+  auto s = settings_on_job(a.path, a.settings, "generate");
   auto folder = checkpoint_of_run(a.path);
-  check_settings(s);
-  set_threads(s, 1);
-  local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
-    auto model = named_jit(gpt_task(s).init)(random::key(s.seed));
-    io::restore_leaves(tree::node(model), folder, place_of(mesh), "params");
-    auto policy = Policy::parse(s.policy);
-    auto positions = s.model.positions;
-    // Runs the whole window each time: position `last` does not see later ones.
-    auto next = jit([=, temperature = a.temperature, top_k = a.top_k](const models::Gpt2& m, const NamedArray& window,
-                                                                      const Array& last, const Array& key) {
-      auto scores = policy.cast_to_output(policy.cast_to_compute(m)(window)).array();
-      return choose(take(view(scores, 0), last, 0), random::fold_in(key, last), temperature, top_k);
+  return on_mesh(a, s, "generate " + fs::path(folder).filename().string(), [&](const Mesh& mesh) {
+    auto tokenizer = s.tokenizer->open();
+    auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+    auto model = s.model->scorer(model_options(s, mesh.shape()), storage, random::key(s.seed));
+    io::restore_leaves(model->parameters(), folder, place_of(mesh), "params");
+    auto next = model->next([temperature = a.temperature, top_k = a.top_k](const Array& scores, const Array& key) {
+      return choose(scores, key, temperature, top_k);
     });
-    std::string text = a.prompt.empty() ? "\n" : a.prompt;
-    if (!a.prompt.empty()) std::printf("%s", a.prompt.c_str());
+    auto write = [&](const std::string& text) {
+      if (mesh.rank() == 0) std::fputs(text.c_str(), stdout), std::fflush(stdout);
+    };
+    auto ids = tokenizer->encode(a.prompt.empty() ? "\n" : a.prompt);
+    if (!a.prompt.empty()) write(a.prompt);
+    text::StreamDecoder decoder(tokenizer);
+    auto positions = s.model->positions();
     auto key = random::key(a.seed);
     for (std::int64_t i = 0; i < a.length; ++i) {
-      auto n = std::min<std::int64_t>(positions, static_cast<std::int64_t>(text.size()));
+      // Runs the whole window each time: its last token does not see later ones.
+      auto n = std::min<std::int64_t>(positions, static_cast<std::int64_t>(ids.size()));
       std::vector<std::int32_t> window(static_cast<std::size_t>(positions));
-      for (std::int64_t p = 0; p < n; ++p)
-        window[static_cast<std::size_t>(p)] =
-            static_cast<unsigned char>(text[text.size() - static_cast<std::size_t>(n - p)]);
-      auto tokens = NamedArray(asarray(window, Shape{1, positions}), {{nn::kBatch, 1}, {nn::kPosition, positions}});
-      auto byte = static_cast<char>(
-          next(model, tokens, array(static_cast<std::int32_t>(n - 1)), random::fold_in(key, i)).item<std::int32_t>());
-      text += byte;
-      std::fputc(byte, stdout);
-      std::fflush(stdout);
+      std::copy(ids.end() - n, ids.end(), window.begin());
+      auto tokens = NamedArray(asarray(window, Shape{1, positions}), {{"batch", 1}, {"position", positions}});
+      auto last = array(static_cast<std::int32_t>(n - 1));
+      ids.push_back(next(tokens, last, random::fold_in(random::fold_in(key, i), last)).item<std::int32_t>());
+      write(decoder.next(ids.back()));
     }
-    std::printf("\n");
+    write(decoder.finish() + "\n");
+    return 0;
   });
-  return 0;
 }
 }  // namespace bora::app

@@ -1,6 +1,8 @@
 #include "bora/config/config.h"
 #include <algorithm>
+#include <filesystem>
 #include <functional>
+#include "bora/base/file.h"
 
 namespace bora::config {
 namespace {
@@ -89,7 +91,12 @@ void wrong_type(const Document& d, const std::string& key, std::string_view expe
   fail<ConfigError>(d.where, ": ", key, ": expected ", expected, ", got ", d.described());
 }
 void unknown_key(const Document& member, const std::string& key, const Schema& root) {
-  fail<ConfigError>(member.where, ": unknown key '", key, "'; ", advice(key, root));
+  auto full = key;  // on the command line keys are written in full
+  for (auto* d = &member; d->where == kCommandLine && d->form == Document::Form::group && !d->members.empty();) {
+    if (!d->members.front().first.empty()) full = below(full, d->members.front().first);
+    d = &d->members.front().second;
+  }
+  fail<ConfigError>(member.where, ": unknown key '", full, "'; ", advice(full, root));
 }
 void unknown_type(const Document& d, const std::string& key, const std::string& word,
                   const std::vector<std::string>& known) {
@@ -106,31 +113,32 @@ void unknown_type(const Document& d, const std::string& key, const std::string& 
 
 namespace {
 /// Moves what stands for a group's named field into it.
-void settle_groups(Document& d, const Schema& schema) {
+void settle_groups(Document& d, const Schema& schema, const std::string& prefix) {
   if (d.form != Document::Form::group) return;
   if (auto own = d.find(""); own && !schema.named.empty()) {
     auto value = *own;
     std::erase_if(d.members, [](auto& m) { return m.first.empty(); });
-    check<ConfigError>(!d.find(schema.named), value.where, ": '", schema.name, "' and '", schema.name, ".",
-                       schema.named, "' are the same setting; give one of them");
+    check<ConfigError>(!d.find(schema.named), value.where, ": '", prefix, "' and '", below(prefix, schema.named),
+                       "' are the same setting; give one of them");
     d.members.insert(d.members.begin(), {schema.named, value});
   }
   for (auto& [key, member] : d.members) {
     auto is_field = [&key = key](auto& f) { return f.name == key; };  // clang 14 does not capture a binding
     auto field = std::find_if(schema.fields.begin(), schema.fields.end(), is_field);
     if (field == schema.fields.end() || !field->group) continue;
+    auto full = below(prefix, key);
     auto alone = member.form == Document::Form::scalar || member.form == Document::Form::list;
     if (alone && !field->named.empty()) {
       auto value = member;
-      if (value.written.empty()) value.written = key;
+      if (value.written.empty()) value.written = full;
       member = {.members = {{field->named, value}}, .where = member.where};
     }
-    settle_groups(member, *field);
+    settle_groups(member, *field, full);
   }
 }
 }  // namespace
 void settle(Document& d, const Schema& schema, const std::vector<Short>& shorts) {
-  settle_groups(d, schema);
+  settle_groups(d, schema, "");
   for (auto& [from, to] : shorts) {
     auto* given = &d;  // a short form may itself be inside a group: model.checkpoint
     Document* owner = nullptr;
@@ -159,6 +167,23 @@ void settle(Document& d, const Schema& schema, const std::vector<Short>& shorts)
   }
 }
 
+Document settled(const std::string& yaml, const std::string& name, const std::vector<std::string>& items,
+                 const Schema& schema, const std::vector<Short>& shorts) {
+  auto all = parse_yaml(yaml, name), line = parse_items(items);
+  settle(all, schema, shorts);
+  settle(line, schema, shorts);
+  lay_over(all, line);
+  return all;
+}
+std::string text_of(const std::string& path) {
+  std::error_code error;
+  if (path.empty()) return {};
+  check<ConfigError>(std::filesystem::exists(path, error), "no configuration file at ", path);
+  check<ConfigError>(!std::filesystem::is_directory(path, error), path,
+                     ": expected a configuration file, this is a folder");
+  return read_file<ConfigError>(path);
+}
+
 std::string help(const Schema& root, const std::vector<Short>& shorts, const std::string& which) {
   std::string out;
   auto pad = [](const std::string& text, std::size_t width) {
@@ -170,7 +195,7 @@ std::string help(const Schema& root, const std::vector<Short>& shorts, const std
     return std::string();
   };
   auto line = [&](const std::string& key, const Schema& s) {
-    out += "  " + pad(key, 26) + pad(s.initial.empty() ? "-" : s.initial, 9) + s.words + short_of(key) + "\n";
+    out += "  " + pad(key, 28) + pad(s.initial.empty() ? "-" : s.initial, 9) + s.words + short_of(key) + "\n";
   };
   std::function<void(const std::vector<Schema>&, const std::string&, bool)> lines =
       [&](const std::vector<Schema>& fields, const std::string& prefix, bool shown) {

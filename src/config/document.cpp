@@ -1,17 +1,25 @@
 #include "bora/config/document.h"
 #include <yaml-cpp/yaml.h>
+#include <algorithm>
 #include <set>
 #include "bora/base/error.h"
 
 namespace bora::config {
 namespace {
-Document from_yaml(const YAML::Node& node, const std::string& name, const std::string& where) {
+// Aliases can nest a text in itself, and double it at each level.
+constexpr int kMaxDepth = 32, kMaxValues = 100000;
+struct Limits {
+  int depth = 0, values = 0;
+};
+Document from_yaml(const YAML::Node& node, const std::string& name, const std::string& where, Limits& limits) {
+  check<ConfigError>(++limits.depth <= kMaxDepth, where, ": values are nested more than ", kMaxDepth, " deep");
+  check<ConfigError>(++limits.values <= kMaxValues, where, ": there are more than ", kMaxValues, " values");
   Document d{.form = Document::Form::scalar, .where = where};
   if (node.IsNull()) {
     d.form = Document::Form::null;
   } else if (node.IsSequence()) {
     d.form = Document::Form::list;
-    for (auto item : node) d.items.push_back(from_yaml(item, name, where));
+    for (auto item : node) d.items.push_back(from_yaml(item, name, where, limits));
   } else if (node.IsMap()) {
     d.form = Document::Form::group;
     std::set<std::string> seen;
@@ -20,11 +28,12 @@ Document from_yaml(const YAML::Node& node, const std::string& name, const std::s
       check<ConfigError>(it->first.IsScalar(), place, ": a key must be a word");
       auto& key = it->first.Scalar();
       check<ConfigError>(seen.insert(key).second, place, ": key '", key, "' is given twice");
-      d.members.emplace_back(key, from_yaml(it->second, name, place));
+      d.members.emplace_back(key, from_yaml(it->second, name, place, limits));
     }
   } else {
     d.text = node.Scalar();
   }
+  --limits.depth;
   return d;
 }
 void emit(YAML::Emitter& out, const Document& d) {
@@ -77,24 +86,28 @@ Document parse_yaml(const std::string& yaml, const std::string& name) {
     if (root.IsNull()) return {.where = name};
     check<ConfigError>(root.IsMap(), name,
                        ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
-    return from_yaml(root, name, name);
+    Limits limits;
+    return from_yaml(root, name, name, limits);
   } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg); }
 }
 Document parse_flow(const Document& d) {
   if (d.form != Document::Form::scalar || !d.text.starts_with('[')) return d;
   try {
-    auto list = from_yaml(YAML::Load(d.text), d.where, d.where);
+    Limits limits;
+    auto list = from_yaml(YAML::Load(d.text), d.where, d.where, limits);
     list.written = d.written;
     return list;
   } catch (const YAML::Exception& e) { fail<ConfigError>(d.where, ": broken list '", d.text, "': ", e.msg); }
 }
 Document parse_items(const std::vector<std::string>& items) {
-  Document all{.where = "command line"};
+  Document all{.where = std::string(kCommandLine)};
   for (auto& item : items) {
     auto equals = item.find('=');
     check<ConfigError>(equals != std::string::npos && equals > 0, "command line: expected key=value, got '", item, "'");
     auto* at = &all;
     auto key = item.substr(0, equals);
+    check<ConfigError>(std::count(key.begin(), key.end(), '.') < kMaxDepth, "command line: '", key,
+                       "' is nested more than ", kMaxDepth, " deep");
     for (std::size_t dot; (dot = key.find('.')) != std::string::npos; key = key.substr(dot + 1)) {
       at = &at->at(key.substr(0, dot));
       if (at->form != Document::Form::group) *at = {.members = {{"", *at}}, .where = all.where};

@@ -4,7 +4,7 @@
 #include <tbb/task_group.h>
 #include <algorithm>
 #include <exception>
-#include "bora/data/windows.h"
+#include "bora/data/prefetch.h"
 
 namespace bora::data {
 struct Prefetch::Pipeline {

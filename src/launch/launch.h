@@ -7,12 +7,12 @@
 namespace bora::launch {
 struct Options {
   int ranks = 1;
-  std::vector<std::string> command = {};  // argv of every rank
+  std::vector<std::string> command = {};    // argv of every rank
   std::vector<std::string> restarted = {};  // words added to it when the job is restarted
-  std::string log_dir = {};               // rank-<r>.log: everything rank r prints
-  int max_restarts = 0;                   // after a rank was lost
+  std::string log_dir = {};                 // rank-<r>.log: everything rank r prints
+  int max_restarts = 0;                     // after a rank was lost
   std::string root = {};  // host:port of rank 0; empty: a free port of the loopback interface, or of the first host
-  double grace_s = 1.5;                   // time that survivors of a failure have before they are killed
+  double grace_s = 1.5;   // time that survivors of a failure have before they are killed
   // Other machines
   std::vector<Host> hosts = {};             // empty: all ranks run here
   std::string ssh = {};                     // command instead of ssh, with options

@@ -5,18 +5,27 @@ namespace bora::models {
 namespace {
 constexpr nn::Init kWeights = nn::Init::normal(0.02);
 }  // namespace
-void Gpt2Config::validate() const {
-  auto positive = [](std::string_view name, std::int64_t n) {
-    check<ConfigError>(n >= 1, "model.", name, " must be at least 1, got ", n);
-  };
-  positive("layers", layers);
-  positive("embed", embed);
-  positive("heads", heads);
-  positive("positions", positions);
-  positive("vocab", vocab);
-  positive("mlp_ratio", mlp_ratio);
-  check<ConfigError>(embed % heads == 0, "model.embed (", embed, ") must be a multiple of model.heads (", heads, ")");
-  check<ConfigError>(0 <= dropout && dropout < 1, "model.dropout must be in [0, 1), got ", dropout);
+void Gpt2Config::check() const {
+  for (auto [name, size] : {std::pair{"layers", layers},
+                            {"embed", embed},
+                            {"heads", heads},
+                            {"positions", positions},
+                            {"mlp_ratio", mlp_ratio}}) {
+    config::domain(size >= 1, name, size, "1 or more");
+    bora::check<ConfigError>(size <= 1 << 30, name, ": ", size, " is more than 2^30");
+  }
+  bora::check<ConfigError>(embed % heads == 0, "heads: model.embed ", embed, " cannot be cut into ", heads,
+                           " equal heads");
+  config::domain(dropout >= 0 && dropout < 1, "dropout", dropout, "at least 0 and below 1");
+  config::domain(config::finite(eps) && eps > 0, "eps", eps, "above 0");
+  try {
+    (void)remat::parse(checkpoint);
+  } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
+}
+std::vector<AxisSize> Gpt2Config::axes() const {
+  return {{nn::kHeads, "model.heads", heads, "head"},
+          {nn::kMlp, "model.embed", mlp_axis().size, "hidden unit"},
+          {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
 }
 Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
   auto keys = random::split<2>(key);
@@ -26,7 +35,7 @@ Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
           nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0], {in, out}),
           nn::LayerNorm::init(c.embed_axis(), c.eps),
           nn::Mlp::init(c.embed_axis(), c.mlp_axis(), keys[1], in, out),
-          {c.dropout}};
+          {static_cast<float>(c.dropout)}};
 }
 NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask,
                                  const std::optional<Array>& key) const {
@@ -39,30 +48,34 @@ NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& m
   auto y = auto_sharded(x + dropout(attn(ln_1(x), mask), k1));
   return auto_sharded(y + dropout(mlp(ln_2(y)), k2));
 }
-Gpt2 Gpt2::init(const Gpt2Config& c, const Array& key) {
-  c.validate();
+Gpt2 Gpt2::init(const Gpt2Config& c, std::int64_t vocabulary, const Array& key) {
+  c.check();
+  bora::check<ConfigError>(vocabulary >= 1, "Gpt2: the vocabulary must have 1 token or more, got ", vocabulary);
   auto keys = random::split<3>(key);
-  return {nn::Embedding::init(c.vocab_axis(), c.embed_axis(), keys[0], kWeights),
+  return {nn::Embedding::init({nn::kVocab, vocabulary}, c.embed_axis(), keys[0], kWeights),
           kWeights(keys[1], {c.position_axis(), c.embed_axis()}, c.embed),
           nn::Stacked<Gpt2Block>::init(c.layers_axis(), c, nn::per_layer(random::split(keys[2], c.layers))),
           nn::LayerNorm::init(c.embed_axis(), c.eps)};
 }
-NamedArray Gpt2::operator()(const NamedArray& tokens, const std::optional<Array>& dropout_key,
-                            const remat::Policy& remat) const {
-  auto& position = tokens.axis(nn::kPosition);
+NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+  auto& position = e.tokens.axis(nn::kPosition);
   auto& known = wpe.axis(nn::kPosition);
   check<AxisError>(position.size <= known.size, "Gpt2: ", position.size, " positions, but the model knows ",
                    known.size);
   auto places = auto_sharded(wpe);
-  if (position.size < known.size) places = places[{known, range(0, position.size)}];
-  auto x = auto_sharded(wte.embed(auto_sharded(tokens)) + places);
-  std::optional<Array> keys;
+  if (e.positions) places = take(rename(places, {{nn::kPosition, "place"}}), "place", auto_sharded(*e.positions));
+  else if (position.size < known.size) places = places[{known, range(0, position.size)}];
+  auto x = auto_sharded(wte.embed(auto_sharded(e.tokens)) + places);
   auto layers = blocks.axis.size;
-  nn::AttentionMask mask{.causal = true};
-  if (dropout_key && blocks.layer.dropout.rate > 0)
-    x = nn::fold(blocks, x, {.checkpoint = remat})(
-        mask, nn::per_layer(std::optional<Array>(random::split(*dropout_key, layers))));
+  nn::AttentionMask mask{.causal = true, .segments = e.segments};
+  if (key && blocks.layer.dropout.rate > 0)
+    x = nn::fold(blocks, x, {.checkpoint = remat})(mask,
+                                                   nn::per_layer(std::optional<Array>(random::split(*key, layers))));
   else x = nn::fold(blocks, x, {.checkpoint = remat})(mask, std::optional<Array>());
-  return auto_sharded(wte.unembed(ln_f(x))).astype(f32);
+  return ln_f(x);
+}
+NamedArray Gpt2::scores(const NamedArray& hidden) const { return auto_sharded(wte.unembed(hidden)).astype(f32); }
+namespace {
+[[maybe_unused]] const bool added = config::add<ModelOf<Gpt2>>();
 }
 }  // namespace bora::models

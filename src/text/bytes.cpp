@@ -6,6 +6,7 @@ namespace {
 class ByteTokenizer final : public Tokenizer {
  public:
   std::int64_t size() const override { return 256; }
+  bool bytes() const override { return true; }
   std::vector<std::int32_t> encode(std::string_view text) const override {
     std::vector<std::int32_t> ids(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) ids[i] = static_cast<unsigned char>(text[i]);

@@ -44,13 +44,13 @@ std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& a
 }
 }  // namespace
 
-std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, const Mesh& mesh,
+std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
                       std::int64_t at_start) {
   Numbers mine;
   mine.parameters = block_bytes(model.parameters());
   mine.optimizer = block_bytes(model.optimizer_state());
   mine.start = at_start;
-  mine.rows = rows_of_rank(s, mesh).size();
+  mine.rows = rows_of_rank(s.batch, mesh).size();
   auto program = fx::local_program(model.step_program(batch), model.step_arguments(batch));
   Mask donated(program->in.size());
   auto state_leaves = tree::count_leaves(model.state());
@@ -67,8 +67,8 @@ std::string plan_text(Trainable& model, const Batch& batch, const Settings& s, c
     if (slot.leaf.defined()) parameters += slot.leaf.get().size(), ++leaves;
   std::ostringstream o;
   o << "plan: " << parameters << " parameters in " << leaves << " arrays, mesh " << to_string(mesh.shape())
-    << ", layout " << s.layout << ", policy " << s.policy << ", batch " << s.batch << " x " << s.model.positions
-    << " tokens\n";
+    << ", layout " << s.layout << ", policy " << s.policy << ", batch " << s.batch << " x "
+    << batch.example.tokens.axis("position").size << " tokens\n";
   o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start    peak "
        "(predicted)\n";
   for (std::size_t r = 0; r < all.size(); ++r) {

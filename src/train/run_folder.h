@@ -1,15 +1,13 @@
 // run_folder.h -- the folder of a run: locked by one run at a time, and no file of another writer in it is overwritten.
 #pragma once
 #include <string>
-#include <vector>
-#include "bora/train/settings.h"
 
 namespace bora {
 class RunFolder {
  public:
   /// Makes the folder if it is missing and locks it: the folder itself, so that removing a file cannot undo the lock;
   /// where folders have no locks (NFS) a file .lock in it. The kernel releases the lock of a process that was killed.
-  /// ConfigError if the folder cannot be written, another run has it, or check_run_folder throws.
+  /// ConfigError if the folder cannot be written or another run has it.
   explicit RunFolder(const std::string& path);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -22,12 +20,8 @@ class RunFolder {
   std::string path_;
   int fd_ = -1, file_ = -1;
 };
-/// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of
-/// all settings, as earlier versions wrote it.
-void check_run_folder(const std::string& path);
-/// Writes PATH/config.yaml. Another one that was there stays as config.<n>.yaml. Returns messages: a line for each
-/// setting that has changed, and the place of the old ones. Rank 0 calls it. IoError.
-std::vector<std::string> write_config(const std::string& path, const Settings&);
+/// The path with the first number that makes it free: metrics.jsonl -> metrics.1.jsonl.
+std::string numbered(const std::string& path);
 /// Renames a file to the next free number, as metrics.jsonl -> metrics.1.jsonl. Returns the new name; empty if there is
 /// no file, or only an empty one. IoError.
 std::string put_aside(const std::string& path);

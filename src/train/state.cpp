@@ -1,8 +1,6 @@
 // A training state as blocks: for checkpoints, digests and batches of arrays on a mesh.
 #include <set>
 #include "bora/array/communicator.h"
-#include "bora/nn/axes.h"
-#include "bora/optim/config.h"
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -29,14 +27,12 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
                            });
 }
 
-BlockRange rows_of_rank(const Settings& s, const Mesh& mesh) {
-  return block_of(s.batch, mesh.shape().axis_size(AxisName("data")),
+BlockRange rows_of_rank(std::int64_t batch, const Mesh& mesh) {
+  return block_of(batch, mesh.shape().axis_size(AxisName("data")),
                   mesh.shape().coordinate(mesh.rank(), AxisName("data")));
 }
 
-Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bool stop) {
-  auto window = s.model.positions + 1;
-  auto mine = rows.end - rows.begin;
+Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, bool stop) {
   float flag = stop ? 1.0F : 0.0F;
   MeshAxes over_data, all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes) {
@@ -44,30 +40,22 @@ Batch make_batch(const data::Rows& rows, const Settings& s, const Mesh& mesh, bo
     all.push_back(axis.first);
     if (axis.first == AxisName("data")) over_data.push_back(axis.first);
   }
-  auto windows =
-      from_local_block(from_bytes({{mine, window}, u8}, rows.tokens.data()), {s.batch, window}, Spec({over_data}));
-  auto weights = from_local_block(from_bytes({{mine}, f32}, rows.weights.data()), {s.batch}, Spec({over_data}));
-  return {NamedArray(windows, {{nn::kBatch, s.batch}, {nn::kWindow, window}}),
-          NamedArray(weights, {{nn::kBatch, s.batch}}),
+  auto global = [&](Dtype dtype, const void* mine) {
+    auto block = from_bytes({{rows.end - rows.begin, rows.positions}, dtype}, mine);
+    return NamedArray(from_local_block(block, {batch, rows.positions}, Spec({over_data})),
+                      {{"batch", batch}, {"position", rows.positions}});
+  };
+  return {{global(i32, rows.tokens.data()), global(i32, rows.targets.data()), global(f32, rows.weights.data())},
           from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
-}
-
-std::pair<optim::Transform, optim::Schedule> make_optimizer(const Settings& s) {
-  auto& o = s.optimizer;
-  // Warm-up is a number of steps of its own: a short run may end inside of it.
-  auto rate =
-      optim::warmup_cosine_decay_schedule(0, s.lr, s.warmup, std::max(s.steps, s.warmup + 1), s.lr * o.final_lr);
-  optim::AdamWConfig adamw{o.beta1, o.beta2, o.eps, o.weight_decay, o.clip};
-  return {adamw.make(rate), rate};
 }
 
 LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {
   std::vector<Rule> storage, compute;
   bool data = mesh.axis_size(AxisName("data")) > 1, model = mesh.axis_size(AxisName("model")) > 1;
-  if (layout.tp && model) storage = {{nn::kHeads, "model"}, {nn::kMlp, "model"}, {nn::kVocab, "model"}};
-  if (data) compute.push_back({nn::kBatch, "data"});
+  if (layout.tp && model) storage = {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
+  if (data) compute.push_back({"batch", "data"});
   compute.insert(compute.end(), storage.begin(), storage.end());
-  if (layout.fsdp && data) storage.push_back({nn::kEmbed, "data"});
+  if (layout.fsdp && data) storage.push_back({"embed", "data"});
   return {AxisMapping(storage), AxisMapping(compute)};
 }
 

@@ -145,16 +145,16 @@ TEST(Arguments, HelpShowsDefaultsAndSettings) {
   auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
   for (auto command : {"train", "launch", "plan"}) {
     auto text = said({command, "--help"});
-    EXPECT_TRUE(has(text, "  lr                      0.001    largest learning rate\n")) << text;
-    EXPECT_TRUE(has(text, "  model.heads             4        ")) << text;
+    EXPECT_TRUE(has(text, "  optimizer.lr                0.001    largest learning rate (short: lr)\n")) << text;
+    EXPECT_TRUE(has(text, "  model.heads                 4        ")) << text;
     EXPECT_EQ(said({"help", command}), text);
   }
   EXPECT_TRUE(has(said({"generate", "--help"}), "--length INT=300")) << said({"generate", "--help"});
   EXPECT_TRUE(has(said({"launch", "--help"}), "--max-restarts INT=0")) << said({"launch", "--help"});
-  EXPECT_TRUE(has(said({"help"}), "  optimizer.beta2         0.95     ")) << said({"help"});
+  EXPECT_TRUE(has(said({"help"}), "  optimizer.beta2             0.95     ")) << said({"help"});
   EXPECT_TRUE(has(said({"help", "model"}), "model.layers")) << said({"help", "model"});
   EXPECT_FALSE(has(said({"help", "model"}), "optimizer."));
-  EXPECT_EQ(said({"help", "lr"}), "  lr                      0.001    largest learning rate\n");
+  EXPECT_EQ(said({"help", "lr"}), "  optimizer.lr                0.001    largest learning rate (short: lr)\n");
   EXPECT_EQ(error_of({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
   EXPECT_EQ(error_of({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");
 }

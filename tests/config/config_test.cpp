@@ -1,66 +1,10 @@
 // Settings as aggregates: documents, short forms, choices, errors in one line, help, and the way back.
 #include <gtest/gtest.h>
-#include "bora/config/choice.h"
+#include "config/sample.h"
 
 using namespace bora;
+using namespace bora::sample;
 namespace {
-enum class Shape3 { cosine, linear, constant };
-struct Decay {
-  Shape3 shape = Shape3::cosine;
-  std::int64_t warmup = 100;
-  static constexpr config::Meaning meanings[] = {{"shape", "of the rate"}, {"warmup", "steps"}};
-  void check() const { config::domain(warmup >= 0, "warmup", warmup, "0 or more"); }
-};
-struct Method : config::Chosen {
-  static constexpr std::string_view initial = "quick";
-  virtual double rate() const = 0;
-};
-template <class T> struct MethodOf final : config::Of<T, Method> {
-  using config::Of<T, Method>::Of;
-  double rate() const override { return this->fields.lr; }
-};
-struct Quick {
-  static constexpr std::string_view type = "quick";
-  double lr = 1e-3, beta = 0.9;
-  Decay decay = {};
-  static constexpr config::Meaning meanings[] = {{"lr", "rate"}, {"beta", "mean"}, {"decay", ""}};
-  void check() const { config::domain(config::finite(lr) && lr > 0, "lr", lr, "above 0"); }
-};
-struct Slow {
-  static constexpr std::string_view type = "slow";
-  double lr = 1e-4;
-  std::optional<double> clip = {};
-  static constexpr config::Meaning meanings[] = {{"lr", "rate"}, {"clip", "norm"}};
-};
-[[maybe_unused]] const bool added = config::add<MethodOf<Quick>>() && config::add<MethodOf<Slow>>();
-struct Place {
-  std::string path = {};
-  bool keep = true;
-  static constexpr std::string_view named = "path";
-  static constexpr config::Meaning meanings[] = {{"path", "of a file"}, {"keep", "it"}};
-};
-struct All {
-  std::int64_t seed = 0;
-  std::vector<std::string> words = {"one"};
-  Place trace = {};
-  config::Choice<Method> method = {};
-  static constexpr config::Meaning meanings[] = {
-      {"seed", "of draws"}, {"words", "some"}, {"trace", ""}, {"method", ""}};
-};
-const std::vector<config::Short> kShorts = {
-    {"lr", "method.lr"}, {"warmup", "method.decay.warmup"}, {"method.warm", "method.decay.warmup"}};
-
-All read_all(const std::string& yaml, const std::vector<std::string>& items = {}) {
-  All all;
-  auto schema = config::schema(all);
-  auto file = config::parse_yaml(yaml, "a.yaml"), line = config::parse_items(items);
-  config::settle(file, schema, kShorts);
-  config::settle(line, schema, kShorts);
-  config::lay_over(file, line);
-  config::read(file, all, "", schema);
-  config::check_all(all);
-  return all;
-}
 std::string error(const std::string& yaml, const std::vector<std::string>& items = {}) {
   try {
     read_all(yaml, items);
@@ -115,6 +59,18 @@ TEST(Config, ErrorsAreOneClearLine) {
   EXPECT_EQ(error("", {"warmup=-1"}), "method.decay.warmup: must be 0 or more, got -1");
   EXPECT_EQ(error("", {"lr=1e39"}), "method.lr: must be above 0, got 1e+39");
   EXPECT_EQ(error("", {"seed"}), "command line: expected key=value, got 'seed'");
+  EXPECT_EQ(error("", {"methd.lr=1"}), "command line: unknown key 'methd.lr'; did you mean 'method.lr'?");
+  EXPECT_EQ(error("a: &a [*a]"), "a.yaml:1: values are nested more than 32 deep");
+  std::string deep, wide = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 0; i < 40; ++i) deep += "a.";
+  EXPECT_TRUE(error("", {deep + "a=1"}).ends_with("' is nested more than 32 deep"));
+  for (int i = 0; i < 9; ++i) {
+    auto before = "*a" + std::to_string(i);
+    wide += "a" + std::to_string(i + 1) + ": &a" + std::to_string(i + 1) + " [" + before;
+    for (int k = 0; k < 9; ++k) wide += ", " + before;
+    wide += "]\n";
+  }
+  EXPECT_TRUE(error(wide).ends_with(": there are more than 100000 values")) << error(wide);
 }
 TEST(Config, WhatIsWrittenIsReadBack) {
   auto all = read_all("", {"method=slow", "words=[a,b]", "trace=a: \"b\" # c", "seed=-5"});

@@ -9,6 +9,7 @@
 #include "bora/array/rules.h"
 #include "bora/base/error.h"
 #include "bora/compile/program.h"
+#include "bora/data/prefetch.h"
 #include "bora/data/windows.h"
 #include "bora/ops/transform.h"
 
@@ -210,32 +211,40 @@ TEST(Text, AShrunkFileIsAnError) {
 }
 
 struct WindowsTest : testing::Test {
+  static constexpr std::int64_t kPositions = 16;
   Folder f;
-  Windows w;
+  Stream stream;
+  std::shared_ptr<const Dataset> ring, line;
   std::int64_t bytes = 0;
   WindowsTest() {
     std::string text;  // two bytes that tell where they are
     for (int i = 0; i < 3000; ++i) text += static_cast<char>('0' + i / 64), text += static_cast<char>('0' + i % 64);
-    w = {open_text(f.write("t", text), 1e-9).train, 16};
-    bytes = w.stream.size();
+    stream = open_text(f.write("t", text), 1e-9).train;
+    ring = windows(byte_tokens(stream), kPositions, true);
+    line = windows(byte_tokens(stream), kPositions, false);
+    bytes = stream.size();
   }
-  std::int64_t position(const std::uint8_t* row) const {  // of a row's first byte
+  /// Place of a row's first byte in the stream; -1: the row is no part of it, or its targets are not one further.
+  std::int64_t position(const Rows& rows, std::int64_t row) const {
     std::vector<std::uint8_t> all(static_cast<std::size_t>(bytes));
-    w.stream.read(0, bytes, all.data());
+    stream.read(0, bytes, all.data());
+    auto from = static_cast<std::size_t>((row - rows.begin) * kPositions);
     for (std::int64_t p = 0; p < bytes; ++p) {
       bool same = true;
-      for (std::int64_t i = 0; i < 17 && same; ++i) same = all[static_cast<std::size_t>((p + i) % bytes)] == row[i];
+      for (std::int64_t i = 0; i < kPositions && same; ++i)
+        same = all[static_cast<std::size_t>((p + i) % bytes)] == rows.tokens[from + static_cast<std::size_t>(i)] &&
+               all[static_cast<std::size_t>((p + i + 1) % bytes)] == rows.targets[from + static_cast<std::size_t>(i)];
       if (same) return p;
     }
     return -1;
   }
 };
 TEST_F(WindowsTest, APassSeesEveryWindowOnce) {
-  ASSERT_EQ(w.size(), 375);
+  auto n = ring->size();
+  ASSERT_EQ(n, 375);
   std::set<std::int64_t> first, second;
-  auto rows = w.training_rows(0, 2 * w.size(), 0, 2 * w.size(), 7);
-  for (std::int64_t r = 0; r < 2 * w.size(); ++r)
-    (r < w.size() ? first : second).insert(position(rows.tokens.data() + r * 17));
+  auto rows = training_rows(*ring, kPositions, 0, 2 * n, 0, 2 * n, 7);
+  for (std::int64_t r = 0; r < 2 * n; ++r) (r < n ? first : second).insert(position(rows, r));
   ASSERT_EQ(first.size(), 375U);
   for (auto p : first) ASSERT_EQ(p % 16, 0);  // the first pass is cut at byte 0
   EXPECT_EQ(second.size(), 375U);
@@ -244,42 +253,27 @@ TEST_F(WindowsTest, APassSeesEveryWindowOnce) {
   for (auto p : second) residues.insert(p < 16 ? p : p % 16);
   EXPECT_LE(residues.size(), 2U);  // one cut for the whole pass (the ring closes once)
 }
-TEST_F(WindowsTest, RowsDoNotDependOnTheRanks) {
-  for (std::int64_t step : {0, 3, 1000}) {
-    auto whole = w.training_rows(step, 5, 0, 5, 1);
-    for (int ranks : {1, 2, 3, 5, 8}) {
-      std::vector<std::uint8_t> joined;
-      for (int r = 0; r < ranks; ++r) {
-        auto b = block_of(5, ranks, r);
-        auto mine = w.training_rows(step, 5, b.begin, b.end, 1);
-        EXPECT_EQ(mine.tokens.size(), static_cast<std::size_t>(b.size() * 17));
-        joined.insert(joined.end(), mine.tokens.begin(), mine.tokens.end());
-      }
-      EXPECT_EQ(joined, whole.tokens) << ranks;
-    }
-    EXPECT_NE(whole.tokens, w.training_rows(step, 5, 0, 5, 2).tokens);
-    EXPECT_NE(whole.tokens, w.training_rows(step + 1, 5, 0, 5, 1).tokens);
-  }
-}
 TEST_F(WindowsTest, EvaluationCoversWhatItIsAsked) {
-  std::int64_t n = (bytes - 1) / 16, weight = 0;
+  std::int64_t n = line->size();
+  EXPECT_EQ(n, (bytes - 1) / kPositions);  // an evaluation does not wrap around
+  float weight = 0;
   std::set<std::int64_t> seen;
   for (std::int64_t step = 0; step * 10 < n; ++step) {
-    auto rows = w.evaluation_rows(step, 10, 0, 10, 1'000'000);
-    for (std::size_t r = 0; r < 10; ++r)
-      if (rows.weights[r] == 1) ++weight, seen.insert(position(rows.tokens.data() + 17 * r));
+    auto rows = evaluation_rows(*line, kPositions, step, 10, 0, 10, 1'000'000);
+    for (std::int64_t r = 0; r < 10; ++r)
+      if (rows.weights[static_cast<std::size_t>(r * kPositions)] == 1) ++weight, seen.insert(position(rows, r));
   }
-  EXPECT_EQ(weight, n);
+  EXPECT_EQ(weight, static_cast<float>(n));
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(n));
-  auto few = w.evaluation_rows(0, 10, 0, 10, 4);
-  EXPECT_EQ(std::accumulate(few.weights.begin(), few.weights.end(), 0.0F), 4.0F);
-  EXPECT_EQ(position(few.tokens.data() + 17 * 2), n / 2 * 16);
+  auto few = evaluation_rows(*line, kPositions, 0, 10, 0, 10, 4);
+  EXPECT_EQ(std::accumulate(few.weights.begin(), few.weights.end(), 0.0F), 4.0F * kPositions);
+  EXPECT_EQ(position(few, 2), n / 2 * 16);
 }
 TEST(Prefetch, GivesStepsInTurnAndStaysOneAhead) {
   std::atomic<std::int64_t> asked{-1};
   Prefetch p([&](std::int64_t step) { return asked = step, Rows{step}; }, 5);
   for (std::int64_t step = 5; step < 200; ++step) {
-    EXPECT_EQ(p.next().step, step);
+    EXPECT_EQ(p.next().begin, step);
     EXPECT_LE(asked.load(), step + 1);
   }
 }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
-#include "bora/train/settings.h"
+#include "config/sample.h"
 
 using namespace bora;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
@@ -18,11 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
   }
   std::vector<std::string> items(parts.begin() + 1, parts.end());
   try {
-    auto s = parse_settings(parts[0], "fuzz.yaml", items);
-    if (first_not_utf8(s.data + s.out + s.trace + s.mesh + s.layout + s.policy + s.model.checkpoint) != text.npos)
-      return 0;
-    auto again = to_yaml(parse_settings(to_yaml(s), "again.yaml"));
-    if (again != to_yaml(s)) std::abort();
+    auto s = sample::read_all(parts[0], items);
+    auto text = [](const sample::All& all) { return config::to_yaml(config::write(all)); };
+    std::string all = s.trace.path;
+    for (auto& word : s.words) all += word;
+    if (first_not_utf8(all) != all.npos) return 0;
+    if (text(sample::read_all(text(s))) != text(s)) std::abort();
   } catch (const ConfigError&) {}
   return 0;
 }

@@ -10,7 +10,7 @@
 namespace bora {
 namespace {
 constexpr std::int64_t kBatch = 3;
-const models::Gpt2Config kConfig{.layers = 2, .embed = 16, .heads = 4, .positions = 8, .vocab = 19};
+const models::Gpt2Config kConfig{.layers = 2, .embed = 16, .heads = 4, .positions = 8};
 struct Golden {
   std::vector<double> losses;
   std::map<std::string, std::vector<double>> grad, after;
@@ -37,7 +37,7 @@ Golden read_golden() {
 }
 /// The same formula as the script's.
 models::Gpt2 formula_model() {
-  auto m = models::Gpt2::init(kConfig, random::key(0));
+  auto m = models::Gpt2::init(kConfig, 19, random::key(0));
   auto paths = tree::paths(m);
   auto leaves = tree::leaves(m);
   for (std::size_t k = 0; k < leaves.size(); ++k) {

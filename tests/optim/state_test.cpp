@@ -180,8 +180,8 @@ TEST_F(OptimState, LayersSayWhichOfTheirParametersDecay) {
   EXPECT_EQ(decaying(owner), (Names{"linear.0.weight", "plain", "bias"}));
   EXPECT_EQ(decaying(Exempt{{ones({2})}, owner.linear[0], ones({2})}), (Names{"linear.weight", "free"}));
 
-  const models::Gpt2Config config{.layers = 2, .embed = 8, .heads = 2, .positions = 4, .vocab = 7};
-  auto model = models::Gpt2::init(config, key);
+  const models::Gpt2Config config{.layers = 2, .embed = 8, .heads = 2, .positions = 4};
+  auto model = models::Gpt2::init(config, 7, key);
   Names by_path;  // the rule that GPT-2 was trained with before its layers had a word
   for (auto& path : tree::paths(model))
     if (!path.ends_with("bias") && path.find("ln_") == std::string::npos) by_path.push_back(path);

@@ -81,6 +81,7 @@ template <class I> class Choice {
   }
   const I* operator->() const { return held_.get(); }
   const I& operator*() const { return *held_; }
+  I& edit() { return *held_; }
   /// The aggregate, if it is a T; else null.
   template <class T> T* as() {
     auto held = dynamic_cast<Of<T, I>*>(held_.get());

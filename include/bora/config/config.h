@@ -183,8 +183,22 @@ struct Short {
 /// Puts short forms in the places they stand for, and a text that stands for a group into the group's named field.
 /// Throws ConfigError if both forms of a setting are given.
 void settle(Document&, const Schema&, const std::vector<Short>&);
-/// Lines "  key  default  meaning". `which`: empty for all settings, a group ("model"), a type ("model.llama") or a key;
-/// throws ConfigError for others.
+/// The document of a YAML text and items key=value over it, settled. `name`: the text's name in errors.
+Document settled(const std::string& yaml, const std::string& name, const std::vector<std::string>& items, const Schema&,
+                 const std::vector<Short>&);
+/// The text of a configuration file; empty without a path. ConfigError.
+std::string text_of(const std::string& path);
+/// Settings from a YAML file, if a path is given, then items key=value; checked. ConfigError.
+template <class T>
+T load(const std::string& path, const std::vector<std::string>& items = {}, const std::vector<Short>& shorts = {}) {
+  T x;
+  auto all = schema(x);
+  read(settled(text_of(path), path, items, all, shorts), x, "", all);
+  check_all(x);
+  return x;
+}
+/// Lines "  key  default  meaning". `which`: empty for all settings, a group ("model"), a type ("model.llama") or a
+/// key; throws ConfigError for others.
 std::string help(const Schema&, const std::vector<Short>&, const std::string& which = {});
 
 // ---- names of an enum's values --------------------------------------------------------------------------------------

@@ -25,11 +25,13 @@ struct Document {
   /// Text for messages: "a list", "keys below it" or the scalar in quotes.
   std::string described() const;
 };
+/// The place of items.
+inline constexpr std::string_view kCommandLine = "command line";
 /// A scalar from nowhere.
 Document scalar(std::string text, bool quoted = false);
 
-/// From YAML; `name` is the text's name in errors. Throws ConfigError for broken YAML (with its line) and for a key that
-/// is given twice. An empty text is an empty group.
+/// From YAML; `name` is the text's name in errors. Throws ConfigError for broken YAML (with its line) and for a key
+/// that is given twice. An empty text is an empty group.
 Document parse_yaml(const std::string& yaml, const std::string& name);
 /// The list that a scalar such as "[a, b]" writes out, as YAML does; the scalar itself if it is no list.
 Document parse_flow(const Document& scalar);

@@ -80,6 +80,13 @@ template <class F> class Jitted {
   template <class... A> ProgramPtr program(const A&... a) const {
     return traced<result_t<F, A...>>(a...)->program;
   }
+  /// That Program's inputs: the arguments' leaves, then the values that f closes over.
+  template <class... A> Arrays inputs(const A&... a) const {
+    auto in = pack(a...);
+    auto entry = traced<result_t<F, A...>>(a...);
+    in.insert(in.end(), entry->captures.begin(), entry->captures.end());
+    return in;
+  }
   /// How often f was staged (on a mesh: by this rank).
   int traces() const { return cache_->traces(); }
  private:

@@ -1,22 +1,35 @@
 // gpt2.h -- GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tied output. The code mentions no mesh.
 #pragma once
+#include "bora/models/lm.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/policy.h"
 #include "bora/nn/stacked.h"
 
 namespace bora::models {
+/// GPT-2 small is {.layers = 12, .embed = 768, .heads = 12, .positions = 1024}.
 struct Gpt2Config {
-  std::int64_t layers = 12, embed = 768, heads = 12, positions = 1024, vocab = 50257;
-  std::int64_t mlp_ratio = 4;
-  float eps = 1e-5F, dropout = 0;
+  static constexpr std::string_view type = "gpt2";
+  std::int64_t layers = 4, embed = 128, heads = 4, positions = 128, mlp_ratio = 4;
+  double dropout = 0;
+  std::string checkpoint = "nothing";
+  float eps = 1e-5F;
+  static constexpr config::Meaning meanings[] = {
+      {"layers", "number of blocks"},
+      {"embed", "size of the vectors between blocks"},
+      {"heads", "of attention in a block; embed is cut into as many equal parts"},
+      {"positions", "tokens that the model sees at once"},
+      {"mlp_ratio", "hidden units of a block's MLP are mlp_ratio * embed"},
+      {"dropout", "fraction of activations dropped in training"},
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
+      {"eps", "of layer norms"}};
   /// Throws ConfigError for invalid sizes.
-  void validate() const;
+  void check() const;
+  std::vector<AxisSize> axes() const;
   Axis layers_axis() const { return {nn::kLayers, layers}; }
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   Axis heads_axis() const { return {nn::kHeads, heads}; }
   Axis head_size_axis() const { return {nn::kHeadSize, embed / heads}; }
   Axis mlp_axis() const { return {nn::kMlp, embed * mlp_ratio}; }
-  Axis vocab_axis() const { return {nn::kVocab, vocab}; }
   Axis position_axis() const { return {nn::kPosition, positions}; }
 };
 struct Gpt2Block {
@@ -34,10 +47,19 @@ struct Gpt2 {
   NamedArray wpe;  // [position, embed]
   nn::Stacked<Gpt2Block> blocks;
   nn::LayerNorm ln_f;
-  static Gpt2 init(const Gpt2Config& config, const Array& key);
-  /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab]. remat: values of a block that are kept for
-  /// the backward pass, besides its input.
-  NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& dropout_key = none,
-                        const remat::Policy& remat = remat::nothing) const;
+  using Config = Gpt2Config;
+  /// vocabulary: number of tokens.
+  static Gpt2 init(const Gpt2Config& config, std::int64_t vocabulary, const Array& key);
+  /// Vectors before the head: [batch, position, embed]. key: for dropout; none: without. remat: values of a block that
+  /// are kept for the backward pass, besides its input.
+  NamedArray hidden(const training::Example&, const std::optional<Array>& key = none,
+                    const remat::Policy& remat = remat::nothing) const;
+  /// Scores of the next token, f32 [batch, position, vocab].
+  NamedArray scores(const NamedArray& hidden) const;
+  /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab].
+  NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& key = none,
+                        const remat::Policy& remat = remat::nothing) const {
+    return scores(hidden({.tokens = tokens}, key, remat));
+  }
 };
 }  // namespace bora::models

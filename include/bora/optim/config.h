@@ -1,19 +1,67 @@
 // config.h -- optimizers as settings: an aggregate's fields are the keys of the group `optimizer`, its static `type` is
 // the word that chooses it, and make() builds it.
 #pragma once
+#include "bora/config/choice.h"
 #include "bora/optim/optim.h"
 
 namespace bora::optim {
+/// The learning rate over the steps of a run, as a group of settings.
+struct ScheduleConfig {
+  enum class Shape : std::uint8_t { cosine, linear, constant } shape = Shape::cosine;
+  std::int64_t warmup = 100;
+  double final_lr = 0.1;
+  static constexpr std::string_view named = "shape";
+  static constexpr config::Meaning meanings[] = {{"shape", "of the rate after warm-up: cosine, linear, constant"},
+                                                 {"warmup", "steps until lr is reached, whatever `steps` is"},
+                                                 {"final_lr", "cosine and linear end at final_lr * lr"}};
+  void check() const;
+  /// From 0 to lr in `warmup` steps, then down until `steps`; a short run may end inside of its warm-up.
+  Schedule make(double lr, std::int64_t steps) const;
+};
 struct AdamWConfig {
   static constexpr std::string_view type = "adamw";
-  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
-  double clip = 1;  // largest global norm of the gradient; 0: not clipped
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1, clip = 1;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {{"lr", "largest learning rate"},
+                                                 {"beta1", "decay of the mean of gradients"},
+                                                 {"beta2", "decay of the mean of their squares"},
+                                                 {"eps", "added to the root of that mean"},
+                                                 {"weight_decay", "of all parameters but biases and norms"},
+                                                 {"clip", "largest global norm of the gradient; 0: not clipped"},
+                                                 {"schedule", ""}};
+  void check() const;
   Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;
 };
 struct LionConfig {
   static constexpr std::string_view type = "lion";
-  double beta1 = 0.9, beta2 = 0.99, weight_decay = 0.3;
-  double clip = 1;  // largest global norm of the gradient; 0: not clipped
+  double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay = 0.3, clip = 1;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {
+      {"lr", "largest learning rate: a third to a tenth of AdamW's"},
+      {"beta1", "share of the mean of gradients in an update"},
+      {"beta2", "decay of that mean"},
+      {"weight_decay", "of all parameters but biases and norms; 3 to 10 times AdamW's"},
+      {"clip", "largest global norm of the gradient; 0: not clipped"},
+      {"schedule", ""}};
+  void check() const;
   Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;
+};
+
+struct Built {
+  Transform transform;
+  Schedule learning_rate;
+};
+/// A kind of optimizer in the settings.
+struct Kind : config::Chosen {
+  static constexpr std::string_view initial = "adamw";
+  /// For a run of this many steps.
+  virtual Built build(std::int64_t steps) const = 0;
+};
+template <class T> struct KindOf final : config::Of<T, Kind> {
+  using config::Of<T, Kind>::Of;
+  Built build(std::int64_t steps) const override {
+    auto rate = this->fields.schedule.make(this->fields.lr, steps);
+    return {this->fields.make(rate), rate};
+  }
 };
 }  // namespace bora::optim

@@ -23,6 +23,8 @@ class Tokenizer {
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
   /// The token that separates documents, if there is one.
   virtual std::optional<std::int32_t> end_of_text() const { return {}; }
+  /// Whether ids are the bytes of the text: such texts are read from their files as they are needed.
+  virtual bool bytes() const { return false; }
 };
 
 /// Decodes ids as they come; the texts together are decode() of all ids. No text ends within a UTF-8 character.

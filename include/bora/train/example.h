@@ -1,0 +1,15 @@
+// example.h -- rows for a language model, as a tree of named arrays.
+#pragma once
+#include <optional>
+#include "bora/named/named.h"
+
+namespace bora::training {
+/// Axes: batch, position.
+struct Example {
+  NamedArray tokens = {};                             // i32
+  NamedArray targets = {};                            // i32: the token to predict at each position
+  NamedArray weights = {};                            // f32: of each target's loss; 0: does not count
+  std::optional<NamedArray> segments = std::nullopt;  // i32: documents packed into a row; attention stays inside of one
+  std::optional<NamedArray> positions = std::nullopt;  // i32: place of each token in its document
+};
+}  // namespace bora::training

@@ -1,0 +1,65 @@
+// loop.h -- the run around training steps: batches, checkpoints, evaluations, reports, and hooks of a user's program.
+#pragma once
+#include "bora/data/dataset.h"
+#include "bora/track/tracker.h"
+#include "bora/train/settings.h"
+#include "bora/train/trainable.h"
+
+namespace bora {
+/// Given to hooks after each step.
+struct StepReport {
+  std::int64_t step = 0;  // updates made
+  double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
+};
+/// The run as a hook sees it, and what a hook may ask for. All ranks must ask for the same.
+class RunView {
+ public:
+  virtual ~RunView() = default;
+  virtual tree::Node state() const = 0;  // to be read only
+  virtual void save() = 0;               // a checkpoint of this step, after the hook
+  virtual void stop() = 0;               // after this step, as if all steps were done
+};
+using Hook = std::function<void(const StepReport&, RunView&)>;
+/// The checkpoint that a run continues in a folder that has some. latest: the newest; if it is damaged, an error names
+/// an older whole one. good: the newest whole one. none: no checkpoint; existing files get other names.
+enum class Resume : std::uint8_t { latest, good, none };
+struct LoopSettings {
+  std::int64_t seed = 0, steps = 1000, batch = 8;
+  std::string out = {};                  // folder of the run
+  std::string layout = {}, policy = {};  // as reports name them
+  training::CheckpointSettings checkpoint = {};
+  training::EvalSettings eval = {};
+  training::LogSettings log = {};
+  training::TraceSettings trace = {};
+  std::string settings = {};  // all settings as YAML: a note in each checkpoint
+  /// Writes the settings into a folder, on rank 0; returns lines to print.
+  std::function<std::vector<std::string>(const std::string& folder)> write_settings = {};
+  std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
+  std::vector<Hook> hooks = {};
+  Resume resume = Resume::latest;
+  double quiet_s = 60;  // seconds at one place before a line on stderr names it
+};
+/// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).
+/// Continues a checkpoint in OUT/checkpoints. Throws IoError, with the state saved in another folder, if the run's own
+/// is moved or removed meanwhile. Returns 0, or 130 if it stopped because a rank was asked to. Throws the errors of
+/// settings, text and checkpoint, and ValueError if the loss is not finite.
+int run_training(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
+/// Mean loss per token over held-out rows (all ranks).
+double evaluate(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
+
+/// Rules of a layout for the models' axis names: batch, embed, heads, mlp, vocab. Mesh axes of one rank split nothing.
+struct LayoutMappings {
+  AxisMapping storage, compute;
+};
+LayoutMappings layout_mappings(const Layout&, const MeshShape&);
+
+io::Place place_of(const Mesh&);
+/// Digest of the parameters (all ranks).
+std::string parameter_digest(tree::Node parameters, const Mesh&);
+/// A step's needs, as text: bytes of each rank by kind, rows, collectives, and the predicted peak of memory. All ranks.
+std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const Mesh&, std::int64_t bytes_at_start);
+/// This rank's rows of a batch of `batch` rows as part of the global one.
+Batch make_batch(const data::Rows&, std::int64_t batch, const Mesh&, bool stop = false);
+/// Rows of a global batch that this rank reads: those of its place along the mesh axis data.
+BlockRange rows_of_rank(std::int64_t batch, const Mesh&);
+}  // namespace bora

@@ -1,0 +1,76 @@
+// trainable.h -- a model in training, without its type: state, staged steps and evaluations.
+#pragma once
+#include <memory>
+#include "bora/io/tree.h"
+#include "bora/named/mapping.h"
+#include "bora/train/step.h"
+
+namespace bora {
+/// One global batch; each rank gave the rows it read.
+struct Batch {
+  training::Example example;
+  Array stop;  // f32 [ranks]: 1 where a rank was asked to stop
+};
+class Trainable {
+ public:
+  virtual ~Trainable() = default;
+  virtual void init(const Array& key) = 0;  // parameters and optimizer state, born in their storage
+  virtual tree::Node state() = 0;
+  virtual tree::Node parameters() = 0;
+  virtual tree::Node optimizer_state() = 0;
+  virtual Array step(const Batch&) = 0;      // one update; f32 [4]: loss, gradient norm, learning rate, ranks to stop
+  virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
+  virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
+  virtual Arrays step_arguments(const Batch&) = 0;
+};
+
+/// Gives every leaf memory of its own (equal constants may share theirs), so that all of them can be donated.
+void unshare(tree::Node);
+namespace detail {
+template <class Params> class TrainableTask final : public Trainable {
+  using State = TrainState<Params>;
+  using InitFn = std::function<State(const Array&)>;
+  using StepFn = std::function<std::pair<State, Array>(const State&, const Batch&)>;
+  using EvaluateFn = std::function<Array(const Params&, const Batch&)>;
+
+ public:
+  TrainableTask(Task<Params> task, StepOptions options)
+      : init_(named_jit(InitFn([task, options](const Array& key) { return training::first_state(task, options, key); }),
+                        {.out = options.storage})),
+        step_(jit(StepFn([task, options](const State& s, const Batch& b) {
+                    auto [next, r] = training::step(task, options, s, b.example);
+                    return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate, sum(b.stop)})};
+                  }),
+                  {.name = "train step", .compile = options.compile})),
+        evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {
+                        auto weights = task.weights(b.example);
+                        return stack({sum(task.losses(p, b.example, none) * weights).array(), sum(weights).array()});
+                      }),
+                      {.name = "evaluation"})) {}
+  void init(const Array& key) override {
+    state_ = init_(key);
+    unshare(tree::node(state_));
+  }
+  tree::Node state() override { return tree::node(state_); }
+  tree::Node parameters() override { return tree::node(state_.params); }
+  tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
+  Array step(const Batch& b) override {
+    auto [state, report] = step_(std::move(state_), b);
+    state_ = std::move(state);
+    return report;
+  }
+  Array evaluate(const Batch& b) override { return evaluate_(state_.params, b); }
+  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, b); }
+  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, b); }
+
+ private:
+  decltype(named_jit(std::declval<InitFn>(), NamedJit{})) init_;
+  decltype(jit(std::declval<StepFn>(), Jit{})) step_;
+  decltype(jit(std::declval<EvaluateFn>(), Jit{})) evaluate_;
+  State state_ = {};
+};
+}  // namespace detail
+template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, StepOptions options) {
+  return std::make_unique<detail::TrainableTask<Params>>(std::move(task), std::move(options));
+}
+}  // namespace bora

@@ -1,0 +1,105 @@
+#include "settings.h"
+#include <filesystem>
+#include "bora/base/file.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+const std::vector<config::Short>& short_forms() {
+  static const std::vector<config::Short> forms = {{"lr", "optimizer.lr"},
+                                                   {"warmup", "optimizer.schedule.warmup"},
+                                                   {"optimizer.final_lr", "optimizer.schedule.final_lr"},
+                                                   {"policy", "precision.policy"},
+                                                   {"hold_out", "data.hold_out"},
+                                                   {"layout", "mesh.layout"},
+                                                   {"threads", "mesh.threads"},
+                                                   {"checkpoint_every", "checkpoint.every"},
+                                                   {"keep", "checkpoint.keep"},
+                                                   {"eval_every", "eval.every"},
+                                                   {"eval_rows", "eval.rows"},
+                                                   {"log_every", "log.every"},
+                                                   {"digest", "log.digest"},
+                                                   {"trace_steps", "trace.steps"},
+                                                   {"join_timeout", "transport.join_timeout"}};
+  return forms;
+}
+namespace {
+const config::Schema& all_settings() {
+  static const auto schema = config::schema(Settings{});
+  return schema;
+}
+/// `mesh: {data: 2, model: 1}` names sizes of axes: mesh.axes is data=2,model=1.
+void settle_mesh(config::Document& d) {
+  auto mesh = d.find("mesh");
+  if (!mesh || mesh->form != config::Document::Form::group) return;
+  std::string text;
+  for (auto& [axis, size] : mesh->members) {
+    if (axis.empty() || axis == "axes" || axis == "layout" || axis == "threads") return;
+    auto digits = size.text.substr(size.text.starts_with("-"));
+    if (size.form != config::Document::Form::scalar || digits.find_first_not_of("0123456789") != digits.npos) return;
+    text += (text.empty() ? "" : ",") + axis + "=" + size.text;
+  }
+  if (text.empty()) return;
+  auto where = mesh->where;
+  *mesh = config::scalar(text);
+  mesh->where = where;
+}
+}  // namespace
+
+Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides) {
+  auto& schema = all_settings();
+  auto all = config::parse_yaml(yaml, name), line = config::parse_items(overrides);
+  for (auto* part : {&all, &line}) {
+    settle_mesh(*part);
+    config::settle(*part, schema, short_forms());
+  }
+  config::lay_over(all, line);
+  Settings s;
+  config::read(all, s, "", schema);
+  return s;
+}
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
+  if (path.empty()) {
+    auto s = parse_settings("", "", overrides);
+    if (!s.out.empty() || s.data->path().empty()) return s;
+    auto text = fs::absolute(s.data->path()).lexically_normal();
+    if (!text.has_filename()) text = text.parent_path();  // "texts/"
+    s.out = "runs/" + text.stem().string();
+    return s;
+  }
+  auto s = parse_settings(config::text_of(path), path, overrides);
+  if (s.out.empty()) s.out = "runs/" + fs::path(path).stem().string();
+  return s;
+}
+std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
+std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }
+
+LoopSettings loop_settings(const Settings& s) {
+  LoopSettings loop{.seed = s.seed,
+                    .steps = s.steps,
+                    .batch = s.batch,
+                    .out = s.out,
+                    .layout = s.mesh.layout,
+                    .policy = s.precision.policy,
+                    .checkpoint = s.checkpoint,
+                    .eval = s.eval,
+                    .log = s.log,
+                    .trace = s.trace,
+                    .settings = to_yaml(s),
+                    .trackers = s.trackers};
+  loop.write_settings = [s](const std::string& folder) {
+    auto mine = s;
+    mine.out = folder;
+    return write_config(folder, mine);
+  };
+  return loop;
+}
+models::ModelOptions model_options(const Settings& s, const MeshShape& mesh) {
+  auto optimizer = s.optimizer->build(s.steps);
+  return {s.tokenizer->open()->size(), Policy::parse(s.precision.policy),
+          StepOptions{.optimizer = optimizer.transform,
+                      .learning_rate = optimizer.learning_rate,
+                      .accumulate = s.accumulate,
+                      .storage = layout_mappings(parse_layout(s.mesh.layout), mesh).storage}};
+}
+data::Datasets open_data(const Settings& s) { return s.data->open(s.tokenizer->open(), s.model->positions()); }
+}  // namespace bora::app

@@ -1,0 +1,115 @@
+// settings.h -- all settings of a run. YAML, command line, `bora help` and OUT/config.yaml follow from its fields: a
+// new setting is a field and its meaning, here or in the aggregate that it belongs to.
+#pragma once
+#include "bora/models/lm.h"
+#include "bora/optim/config.h"
+
+namespace bora::app {
+/// Options of transport::Config, by their names. One that is not given comes from its variable, BORA_<NAME>.
+struct TransportSettings {
+  std::optional<double> join_timeout = {};
+  std::optional<std::string> interface = {}, carrier = {}, algorithms = {}, calibrate = {}, flight_dir = {};
+  std::optional<double> heartbeat = {}, suspect = {}, dead = {}, stuck_warn = {}, stuck_abort = {};
+  static constexpr config::Meaning meanings[] = {
+      {"join_timeout", "seconds until a rank that has not arrived is an error; 120"},
+      {"interface", "network interfaces to listen on: names, addresses, networks, with commas"},
+      {"carrier", "of data: auto, tcp, zmq, shm, mpi"},
+      {"algorithms", "all_reduce=chain,broadcast=double_tree: instead of the best ones"},
+      {"calibrate", "measure the links first: auto, on, off"},
+      {"flight_dir", "a folder for each rank's last collectives, written when the job is lost"},
+      {"heartbeat", "seconds between signs of life; 1"},
+      {"suspect", "seconds of silence until a rank is asked; 3"},
+      {"dead", "seconds of silence until a rank is lost; 10"},
+      {"stuck_warn", "seconds in a collective until a line says that others are missing; 30"},
+      {"stuck_abort", "seconds in a collective until the job is ended; 300"}};
+  void check() const {
+    using config::domain;
+    auto time = [](std::string_view name, const std::optional<double>& t) {
+      if (t) domain(std::isfinite(*t) && *t > 0, name, *t, "above 0 seconds");
+    };
+    time("join_timeout", join_timeout);
+    time("heartbeat", heartbeat);
+    time("suspect", suspect);
+    time("dead", dead);
+    time("stuck_warn", stuck_warn);
+    time("stuck_abort", stuck_abort);
+  }
+};
+struct Settings {
+  std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
+  std::string out = {};
+  config::Choice<models::Model> model = {};
+  config::Choice<text::TokenizerKind> tokenizer = {};
+  config::Choice<data::Source> data = {};
+  config::Choice<optim::Kind> optimizer = {};
+  bora::training::PrecisionSettings precision = {};
+  bora::training::MeshSettings mesh = {};
+  bora::training::CheckpointSettings checkpoint = {};
+  bora::training::EvalSettings eval = {};
+  bora::training::LogSettings log = {};
+  std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
+  TransportSettings transport = {};
+  bora::training::TraceSettings trace = {};
+  static constexpr config::Meaning meanings[] = {
+      {"seed", "of every random draw"},
+      {"steps", "updates of the whole run; 0: initialise, plan, digest and end"},
+      {"batch", "rows in a step, over all ranks"},
+      {"accumulate", "parts the batch is cut into, one after the other"},
+      {"out", "folder of the run; empty: runs/NAME of the configuration file, without one of the text"},
+      {"model", ""},
+      {"tokenizer", ""},
+      {"data", ""},
+      {"optimizer", ""},
+      {"precision", ""},
+      {"mesh", ""},
+      {"checkpoint", ""},
+      {"eval", ""},
+      {"log", ""},
+      {"trackers", "of the run's numbers: a list of jsonl, tensorboard"},
+      {"transport", ""},
+      {"trace", ""}};
+  /// Domains of its own fields.
+  void check() const;
+};
+/// Short forms of keys.
+const std::vector<config::Short>& short_forms();
+
+/// Settings from a YAML text, then `key.sub=value` items in order. `name`: the text's name in errors. Values are not
+/// checked yet. Throws ConfigError: broken YAML (with its line), unknown key (with the nearest one), wrong type, a
+/// setting given by two names.
+Settings parse_settings(const std::string& yaml, const std::string& name,
+                        const std::vector<std::string>& overrides = {});
+/// The same from a file, or from defaults if `path` is empty; an empty `out` becomes runs/<stem of the file, or of the
+/// text>.
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides = {});
+/// YAML that parse_settings reads back to the same value.
+std::string to_yaml(const Settings&);
+/// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model"), a type
+/// ("model.gpt2") or one key; throws ConfigError for others.
+std::string settings_help(const std::string& which = {});
+/// Checks that every setting that has a domain lies in it. Throws ConfigError naming the key, the value and the domain.
+void check_settings(const Settings&);
+/// Checks the further needs of a job of `ranks` processes: mesh and layout that fit, a text with enough bytes, a folder
+/// that can be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before
+/// it starts any.
+void check_job(const Settings&, int ranks);
+/// A run must not write into the folder of its text: the text would differ when the run continues. Throws ConfigError
+/// beginning with `what`.
+void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
+/// Throws ConfigError if the layout splits a dimension into more parts than it has: some ranks would have no work.
+void check_parts(const Settings&, const MeshShape&);
+
+/// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of
+/// all settings, as earlier versions wrote it.
+void check_run_folder(const std::string& path);
+/// Writes PATH/config.yaml. Another one that was there stays as config.<n>.yaml. Returns messages: a line for each
+/// setting that has changed, and the place of the old ones. Rank 0 calls it. IoError.
+std::vector<std::string> write_config(const std::string& path, const Settings&);
+
+/// The loop's part of the settings.
+LoopSettings loop_settings(const Settings&);
+/// The model, and how it is trained, on a mesh.
+models::ModelOptions model_options(const Settings&, const MeshShape&);
+/// The rows that the settings describe.
+data::Datasets open_data(const Settings&);
+}  // namespace bora::app

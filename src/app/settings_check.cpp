@@ -1,0 +1,172 @@
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include "bora/base/file.h"
+#include "bora/base/text.h"
+#include "settings.h"
+#include "train/run_folder.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+void Settings::check() const {
+  using config::domain;
+  domain(seed >= 0, "seed", seed, "0 or more");
+  domain(steps >= 0, "steps", steps, "0 or more");
+  domain(batch >= 1, "batch", batch, "1 or more rows");
+  bora::check<ConfigError>(batch <= 1 << 30, "batch: ", batch, " is more than 2^30");
+  domain(accumulate >= 1, "accumulate", accumulate, "1 or more parts");
+  bora::check<ConfigError>(batch % accumulate == 0, "accumulate: batch ", batch, " cannot be cut into ", accumulate,
+                           " equal parts");
+  bora::check<ConfigError>(!data->path().empty(), "data: no text given; set data=FILE, or a folder of text files");
+  bora::check<ConfigError>(!out.empty(), "out: no output folder given; set out=DIR");
+}
+void check_settings(const Settings& s) { config::check_all(s); }
+
+void check_outside_text(const Settings& s, std::string_view what, const std::string& folder) {
+  std::error_code error;
+  auto text = fs::canonical(s.data->path(), error), mine = fs::weakly_canonical(fs::absolute(folder), error);
+  auto inside = std::mismatch(text.begin(), text.end(), mine.begin(), mine.end()).first == text.end() &&
+                fs::is_directory(text, error);
+  check<ConfigError>(!inside, what, ": ", folder, " lies in the folder of the text, ", s.data->path(),
+                     ": the run's own files would become text; choose another");
+}
+
+namespace {
+/// Paths are kept in config.yaml and appear in lines that scripts read.
+void check_path(std::string_view key, const std::string& path) {
+  auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  check<ConfigError>(first_not_utf8(path) == path.npos && std::none_of(path.begin(), path.end(), control), key, ": '",
+                     path,
+                     "' has control characters or is not UTF-8, which config.yaml cannot keep; give it another name, "
+                     "with a link for instance");
+}
+/// Checks that a folder can be written or made, without trying to.
+void check_folder(const std::string& path) {
+  std::error_code error;
+  auto there = fs::absolute(path);  // its part that exists
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  check<ConfigError>(fs::is_directory(there, error), "out: cannot make the folder ", path, ": ", there.string(),
+                     " is a file");
+  bool writable = ::access(there.c_str(), W_OK | X_OK) == 0;
+  check<ConfigError>(writable, "out: cannot write into ", there.string(), ": ", std::strerror(errno));
+}
+}  // namespace
+void check_job(const Settings& s, int ranks) {
+  check_path("data", s.data->path());
+  check_path("out", s.out);
+  check_path("trace", s.trace.path);
+  check_settings(s);
+  resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
+  s.data->check_files(s.model->positions());
+  check_outside_text(s, "out", s.out);
+  std::error_code error;
+  if (auto& trace = s.trace.path; !trace.empty()) {
+    check<ConfigError>(fs::is_directory(fs::absolute(trace).parent_path(), error), "trace: no folder for ", trace);
+    auto there = fs::status(trace, error);
+    check<ConfigError>(there.type() == fs::file_type::regular || there.type() == fs::file_type::not_found,
+                       "trace: cannot write ", trace, ": ",
+                       there.type() == fs::file_type::none ? error.message() : "it is no file");
+  }
+  for (auto& folder : {s.out, s.out + "/checkpoints"}) check_folder(folder);
+  check_run_folder(s.out);
+}
+
+void check_parts(const Settings& s, const MeshShape& mesh) {
+  auto sizes = s.model->axes();
+  sizes.push_back(
+      {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});
+  sizes.push_back({"vocab", "vocabulary", s.tokenizer->open()->size(), "token"});
+  auto counted = [](std::int64_t n, std::string_view noun) {
+    return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+  };
+  auto mappings = layout_mappings(parse_layout(s.mesh.layout), mesh);
+  for (auto* mapping : {&mappings.compute, &mappings.storage})
+    for (auto& rule : mapping->rules())
+      for (auto& size : sizes) {
+        if (size.axis != rule.axis) continue;
+        auto ranks = mesh.parts(rule.mesh);
+        check<ConfigError>(size.size >= ranks, size.key, ": ", counted(size.size, size.noun), size.of,
+                           " cannot be spread over ", ranks, " ranks (mesh axis '", to_string(rule.mesh), "', layout ",
+                           s.mesh.layout, "); use at most ", counted(size.size, "rank"), " there",
+                           size.key == "vocabulary" ? "" : ", or raise it");
+      }
+}
+
+// ---- OUT/config.yaml ------------------------------------------------------------------------------------------------
+namespace {
+constexpr std::string_view kMark = "# Written by bora: the settings of the run in this folder.\n";
+using Leaves = std::vector<std::pair<std::string, std::string>>;
+void append_leaves(const config::Document& d, const std::string& key, Leaves& all) {
+  if (d.form == config::Document::Form::group)
+    for (auto& [name, member] : d.members) append_leaves(member, config::below(key, name), all);
+  else {
+    auto text = d.text;
+    for (auto& item : d.items) text += (text.empty() ? "" : ", ") + item.text;
+    all.emplace_back(key, d.quoted ? "\"" + text + "\"" : text);
+  }
+}
+Leaves leaves_of(const config::Document& d) {
+  Leaves all;
+  append_leaves(d, "", all);
+  return all;
+}
+/// Whether a text without remarks gives nearly all of the settings that the first version had, which are in all later
+/// ones: it is a dump.
+bool is_dump(const std::string& text) {
+  constexpr std::size_t first = 34;
+  try {
+    auto d = config::parse_yaml(text, "config.yaml");
+    (void)parse_settings(text, "config.yaml");
+    return text.find('#') == text.npos && 4 * leaves_of(d).size() >= 3 * first;
+  } catch (const ConfigError&) { return false; }
+}
+/// "changed: optimizer.lr: 0.1 -> 0.2" for each setting that differs.
+std::vector<std::string> changes(const Settings& before, const Settings& now) {
+  std::map<std::string, std::string> old;
+  for (auto& [key, text] : leaves_of(config::write(before))) old[key] = text;
+  std::vector<std::string> found;
+  for (auto& [key, text] : leaves_of(config::write(now)))
+    if (auto there = old.find(key); there == old.end()) found.push_back("changed: " + key + ": " + text);
+    else if (there->second != text) found.push_back("changed: " + key + ": " + there->second + " -> " + text);
+  return found;
+}
+bool is_there(const std::string& file) {  // a dangling link counts
+  std::error_code error;
+  return fs::symlink_status(file, error).type() != fs::file_type::not_found;
+}
+}  // namespace
+void check_run_folder(const std::string& path) {
+  auto file = path + "/config.yaml";
+  if (!is_there(file)) return;
+  struct ::stat s {};
+  bool plain = ::lstat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode);
+  auto text = plain ? read_file<ConfigError>(file) : std::string();
+  check<ConfigError>(plain && (text.starts_with(kMark) || is_dump(text)), "out: ", file,
+                     " is not of a run: Bora did not write it and would overwrite it; choose another out, or give that "
+                     "file another name");
+}
+std::vector<std::string> write_config(const std::string& path, const Settings& s) {
+  auto file = path + "/config.yaml", text = std::string(kMark) + to_yaml(s);
+  std::vector<std::string> said;
+  if (is_there(file)) {
+    auto before = read_file(file);
+    if (before == text) return said;
+    bool same = false;  // an earlier version may have written the same settings in another form
+    try {
+      said = changes(parse_settings(before, file), s);
+      same = said.empty();
+    } catch (const ConfigError&) {}  // of another version: kept all the same
+    if (!same) {
+      auto kept = numbered(file);
+      write_file(kept, before);
+      said.push_back("the settings before are kept in " + kept);
+    }
+  }
+  write_file(file, text);
+  return said;
+}
+}  // namespace bora::app

@@ -1,0 +1,181 @@
+// Laws of language models, over their registry: the same initial bits on every mesh, one step on every layout, packed
+// rows, checkpoints, one head for every vocabulary.
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <cmath>
+#include <filesystem>
+#include "bora/models/lm.h"
+#include "bora/optim/config.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::models;
+namespace {
+constexpr std::int64_t kVocabulary = 13, kBatch = 4, kPositions = 8;
+/// Small models of every type.
+std::vector<config::Choice<Model>> small() {
+  std::vector<config::Choice<Model>> all;
+  for (auto& row : config::rows<Model>()) {
+    std::vector<std::vector<std::string>> variants{{}};
+    if (row.type == "llama") variants = {{"heads=4", "kv_heads=2", "hidden=10"}, {"tied=true", "hidden=6"}};
+    if (row.type == "gpt2") variants.push_back({"dropout=0.2", "accumulate"});
+    for (auto items : variants) {
+      std::erase(items, "accumulate");
+      for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);
+      if (std::none_of(items.begin(), items.end(), [](auto& i) { return i.starts_with("heads="); }))
+        items.emplace_back("heads=4");
+      auto d = config::parse_items(items);
+      d.at("type") = config::scalar(std::string(row.type));
+      config::Choice<Model> choice;
+      choice.read(d, "model", {});
+      choice.check("model");
+      all.push_back(choice);
+    }
+  }
+  return all;
+}
+data::Rows rows(std::int64_t begin, std::int64_t end) {
+  auto r = data::Rows::zeros(begin, end, kPositions);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(r.tokens.size()); ++i) {
+    auto at = begin * kPositions + i;
+    r.tokens[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(at * 7 % kVocabulary);
+    r.targets[static_cast<std::size_t>(i)] = static_cast<std::int32_t>((at + 1) * 7 % kVocabulary);
+    r.weights[static_cast<std::size_t>(i)] = at % 5 == 4 ? 0 : 1;
+  }
+  return r;
+}
+ModelOptions options(const std::string& layout, const MeshShape& mesh) {
+  optim::AdamWConfig adamw{.lr = 1e-2, .schedule = {.warmup = 0}};
+  auto rate = adamw.schedule.make(adamw.lr, 10);
+  return {kVocabulary,
+          {},
+          StepOptions{.optimizer = adamw.make(rate),
+                      .learning_rate = rate,
+                      .accumulate = 2,
+                      .storage = layout_mappings(parse_layout(layout), mesh).storage}};
+}
+struct Result {
+  std::string digest;
+  std::vector<float> losses;
+};
+Result train(const Model& model, const std::string& layout, int data, int parts, std::string folder = {}) {
+  Result r;
+  local_mesh({{"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout(layout), mesh.shape()).compute);
+    auto t = model.trainable(options(layout, mesh.shape()));
+    t->init(random::key(5));
+    auto digest = parameter_digest(t->parameters(), mesh);
+    if (!folder.empty()) io::restore_leaves(t->state(), folder, place_of(mesh));
+    auto mine = rows_of_rank(kBatch, mesh);
+    for (int step = 0; step < 3; ++step) {
+      auto report = t->step(make_batch(rows(mine.begin, mine.end), kBatch, mesh)).to_vector<float>();
+      if (mesh.rank() == 0) r.losses.push_back(report[0]);
+    }
+    if (mesh.rank() == 0) r.digest = digest;
+  });
+  return r;
+}
+}  // namespace
+
+TEST(ModelLaws, TheSameInitialBitsAndLossesOnEveryLayout) {
+  for (auto& model : small()) {
+    auto want = train(*model, "dp", 1, 1);
+    EXPECT_NEAR(want.losses[0], std::log(13.0), 0.4) << model->type();
+    EXPECT_LT(want.losses[2], want.losses[0]) << model->type();
+    struct Case {
+      std::string layout;
+      int data, parts;
+    };
+    for (auto& c : {Case{"dp", 2, 1}, {"fsdp", 2, 1}, {"fsdp", 3, 1}, {"tp", 1, 2}, {"fsdp+tp", 2, 2}}) {
+      auto got = train(*model, c.layout, c.data, c.parts);
+      auto name = std::string(model->type()) + " " + c.layout + " " + std::to_string(c.data * c.parts);
+      EXPECT_EQ(got.digest, want.digest) << name;
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got.losses[i], want.losses[i], 2e-5) << name << " step " << i;
+    }
+  }
+}
+TEST(ModelLaws, ACheckpointContinuesBitForBit) {
+  auto folder = (fs::temp_directory_path() / ("bora_model_" + std::to_string(::getpid()))).string();
+  for (auto& model : small()) {
+    fs::remove_all(folder);
+    std::string saved;
+    std::vector<float> want;
+    local_mesh({{"data", 2}, {"model", 1}}, [&](const Mesh& mesh) {
+      UseMapping split(layout_mappings(parse_layout("fsdp"), mesh.shape()).compute);
+      auto t = model->trainable(options("fsdp", mesh.shape()));
+      t->init(random::key(5));
+      auto mine = rows_of_rank(kBatch, mesh);
+      auto batch = make_batch(rows(mine.begin, mine.end), kBatch, mesh);
+      for (int i = 0; i < 2; ++i) (void)t->step(batch);
+      Arrays keep;
+      auto at = io::save_checkpoint(folder, 2, io::leaves_of(t->state(), "", keep), place_of(mesh), {}, 1, nullptr);
+      if (mesh.rank() == 0) saved = at;
+      for (int i = 0; i < 3; ++i) {
+        auto loss = t->step(batch).to_vector<float>()[0];
+        if (mesh.rank() == 0) want.push_back(loss);
+      }
+    });
+    EXPECT_EQ(train(*model, "fsdp", 2, 1, saved).losses, want) << model->type();
+  }
+  fs::remove_all(folder);
+}
+TEST(ModelLaws, PackedDocumentsDoNotSeeEachOther) {
+  for (auto& model : small()) {
+    local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
+      auto t = model->trainable(options("dp", mesh.shape()));
+      t->init(random::key(5));
+      // Two documents of four tokens in one row, and each in a row of its own.
+      auto loss = [&](bool packed, bool first, bool second) {
+        auto b = make_batch(rows(0, 1), 1, mesh);
+        auto& e = b.example;
+        Axis batch{"batch", 1}, position = e.tokens.axis("position");
+        auto place = arange(position);
+        auto half = (place >= 4).astype(i32);
+        auto counts = (first && second ? place >= 0 : first ? place < 4 : place >= 4).astype(f32);
+        e.weights = broadcast_to(counts, {batch, position});
+        if (packed) {
+          e.segments = broadcast_to(half, {batch, position});
+          e.positions = broadcast_to(place - half * 4, {batch, position});
+        } else if (second) {  // moved to the beginning
+          auto moved = [&](const NamedArray& x) {
+            return concatenate(Axis{"position", 8}, {x[{"position", range(4, 8)}], x[{"position", range(0, 4)}]});
+          };
+          e.tokens = moved(e.tokens);
+          e.targets = moved(e.targets);
+          e.weights = moved(e.weights);
+        }
+        return t->evaluate(b).to_vector<float>()[0];
+      };
+      auto whole = loss(true, true, true), alone = loss(false, true, false) + loss(false, false, true);
+      EXPECT_NEAR(whole, alone, 2e-5 * alone) << model->type();
+      EXPECT_GT(std::abs(loss(true, false, true) -
+                         [&] {
+                           auto b = make_batch(rows(0, 1), 1, mesh);
+                           auto place = arange(b.example.tokens.axis("position"));
+                           b.example.weights =
+                               broadcast_to((place >= 4).astype(f32), {Axis{"batch", 1}, place.axes()[0]});
+                           return t->evaluate(b).to_vector<float>()[0];
+                         }()),
+                1e-6F)
+          << model->type();  // without segments the second document sees the first
+    });
+  }
+}
+TEST(ModelLaws, ScoresOfTheNextTokenDoNotSeeLaterOnes) {
+  for (auto& model : small()) {
+    local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh&) {
+      auto scorer = model->scorer({kVocabulary, {}, {}}, {}, random::key(5));
+      auto next = scorer->next([](const Array& scores, const Array&) { return scores; });
+      auto r = rows(0, 1);
+      auto scores = [&](std::int32_t later) {
+        auto tokens = r.tokens;
+        for (std::size_t i = 5; i < tokens.size(); ++i) tokens[i] = later;
+        auto x = NamedArray(asarray(tokens, Shape{1, kPositions}), {{"batch", 1}, {"position", kPositions}});
+        return next(x, array(4), random::key(0)).to_vector<float>();
+      };
+      auto a = scores(1);
+      EXPECT_EQ(a.size(), static_cast<std::size_t>(kVocabulary));
+      EXPECT_EQ(a, scores(2)) << model->type();
+    });
+  }
+}
