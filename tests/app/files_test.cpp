@@ -87,9 +87,9 @@ TEST_F(FilesTest, ValuesForgeNoLines) {
   auto train = "train --out " + folder + "/o " + config + " ";
   is_bad_input(train + "\"batch=3\nbora: rank 1 lost\"", "batch: expected an integer, got '3\\nbora: rank 1 lost'");
   is_bad_input(train + "\"$(printf 'layout=\\033[2K\\rfine')\"", "layout: unknown layout '\\x1b[2K\\rfine'");
-  is_bad_input(
-      train + "\"$(printf 'policy=\\377')\"",
-      "bora: precision.policy '\\xff': no dtype named '\\xff'; there are bool u8 i32 i64 u32 bf16 f32 f64 key; write f32");
+  is_bad_input(train + "\"$(printf 'policy=\\377')\"",
+               "bora: precision.policy '\\xff': no dtype named '\\xff'; there are bool u8 i32 i64 u32 bf16 f32 f64 "
+               "key; write f32");
   auto long_value = "\"$(head -c 100000 /dev/zero | tr '\\0' x)\"";
   for (std::string key : {"batch", "layout", "mesh", "policy", "data", "trace", "model.checkpoint"})
     is_bad_input(train + key + "=" + long_value, "...");
@@ -124,12 +124,15 @@ TEST_F(FilesTest, ATerminalThatGoesAwayIsAnOrderlyStop) {
     EXPECT_NE(r.out.find("checkpoint: " + out + "/checkpoints/step-"), std::string::npos) << r.out;
   }
   auto before = losses(out).size();
-  auto r = run("train" + long_run, [&](pid_t pid) {  // as nohup starts it
-    until([&] { return losses(out).size() > before + 3; });
-    ::kill(pid, SIGHUP);
-    auto then = losses(out).size();
-    until([&] { return losses(out).size() > then + 20; });
-    ::kill(pid, SIGTERM);
-  }, "trap '' HUP;");
+  auto r = run(
+      "train" + long_run,
+      [&](pid_t pid) {  // as nohup starts it
+        until([&] { return losses(out).size() > before + 3; });
+        ::kill(pid, SIGHUP);
+        auto then = losses(out).size();
+        until([&] { return losses(out).size() > then + 20; });
+        ::kill(pid, SIGTERM);
+      },
+      "trap '' HUP;");
   EXPECT_EQ(r.code, 130) << r.out << r.err;
 }
