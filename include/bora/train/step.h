@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include "bora/fx/transforms.h"
+#include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/shape.h"
