@@ -173,12 +173,15 @@ Settings settings_on_job(const std::string& run, const std::vector<std::string>&
   for (auto& item : overrides)
     check<ConfigError>(!item.starts_with("out="), command, ": '", item, "' cannot be set: RUN is the folder");
   auto s = with_absolute_paths(settings_of_run(run, overrides));
-  auto given = [&](std::string_view key) {
-    return std::any_of(overrides.begin(), overrides.end(), [&](auto& item) { return item.starts_with(key); });
+  auto given = [&](std::initializer_list<std::string_view> keys) {
+    return std::any_of(overrides.begin(), overrides.end(), [&](auto& item) {
+      return std::any_of(keys.begin(), keys.end(), [&](auto key) { return item.starts_with(key); });
+    });
   };
-  if (!given("mesh")) s.mesh.axes.clear();  // the run's may be of another number of ranks
+  bool axes = given({"mesh=", "mesh.axes=", "mesh.data=", "mesh.model="}), layout = given({"layout=", "mesh.layout="});
+  if (!axes) s.mesh.axes.clear();  // the run's may be of another number of ranks
   auto ranks = transport::config_from_environment().size;
-  if (ranks == 1 && !given("layout") && !given("mesh")) s.mesh.layout = "dp";
+  if (ranks == 1 && !layout && !axes) s.mesh.layout = "dp";
   check_settings(s);
   return s;
 }

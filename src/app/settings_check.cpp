@@ -21,6 +21,11 @@ void Settings::check() const {
   domain(accumulate >= 1, "accumulate", accumulate, "1 or more parts");
   bora::check<ConfigError>(batch % accumulate == 0, "accumulate: batch ", batch, " cannot be cut into ", accumulate,
                            " equal parts");
+  for (auto& t : trackers) {
+    auto same = [&](auto& other) { return other->type() == t->type(); };
+    bora::check<ConfigError>(std::count_if(trackers.begin(), trackers.end(), same) == 1, "trackers: ", t->type(),
+                             " is given twice");
+  }
   bora::check<ConfigError>(!data->path().empty(), "data: no text given; set data=FILE, or a folder of text files");
   bora::check<ConfigError>(!out.empty(), "out: no output folder given; set out=DIR");
 }

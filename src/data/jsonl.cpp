@@ -37,7 +37,8 @@ struct JsonLines {
       {"hold_out", "fraction of the lines kept for evaluation"},
       {"text", "the field with a document"},
       {"prompt", "the field with a prompt, where completion is given"},
-      {"completion", "the field with the text to learn after a prompt; empty: documents are learned as a whole"}};
+      {"completion",
+       "the field with the text to learn after a prompt, cut at the row's end; empty: documents are learned"}};
   void check() const { config::domain(hold_out > 0 && hold_out < 1, "hold_out", hold_out, "between 0 and 1"); }
   void check_files(std::int64_t) const {
     std::string problem;
@@ -76,10 +77,15 @@ struct JsonLines {
       }
       Pair pair{tokenizer->encode(field(prompt)), 0};
       pair.prompt = pair.tokens.size();
+      bora::check<ConfigError>(pair.prompt <= static_cast<std::size_t>(positions), "data: ", path, ":", line,
+                               ": the prompt has ", pair.prompt, " tokens and leaves none of a row of ", positions,
+                               " (model.positions) to its completion; shorten it, or raise model.positions");
       auto ids = tokenizer->encode(field(completion) + (end ? "" : "\n"));
       if (end) ids.push_back(*end);
       pair.tokens.insert(pair.tokens.end(), ids.begin(), ids.end());
-      if (pair.prompt <= static_cast<std::size_t>(positions)) pairs[part].push_back(std::move(pair));
+      bora::check<ConfigError>(pair.tokens.size() >= 2, "data: ", path, ":", line,
+                               ": prompt and completion are empty; there is nothing to learn");
+      pairs[part].push_back(std::move(pair));
     }
     Datasets d{nullptr, nullptr, positions, path};
     if (completion.empty()) {

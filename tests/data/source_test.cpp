@@ -152,6 +152,13 @@ TEST_F(Sources, BadFilesAreNamed) {
   EXPECT_EQ(of("{\"text\": 3}\n"), path + ":1: there is no text in the field 'text'");
   EXPECT_TRUE(of("").starts_with(path + " has 0 documents: too few tokens")) << of("");
   EXPECT_TRUE(of("{\"text\": \"a\"}\n").starts_with(path + " has 1 documents: too few tokens"));
+  Sample pairs{"jsonl", R"({"prompt": "thirteen byte", "answer": "a"})", {"completion=answer"}};
+  EXPECT_TRUE(error_of([&] {
+                source(pairs)->open(tokenizer, kPositions);
+              }).starts_with(path + ":1: the prompt has 13 tokens and leaves none of a row of 12"));
+  pairs.file = R"({"prompt": "", "answer": ""})";
+  EXPECT_EQ(error_of([&] { source(pairs)->open(tokenizer, kPositions); }),
+            path + ":1: prompt and completion are empty; there is nothing to learn");
   for (auto& row : config::rows<Source>()) {
     auto gone = source({std::string(row.type), "x"});
     gone.edit().set_path("/none");
