@@ -1,6 +1,12 @@
 # One OBJECT library per layer: registries fill themselves at start-up; a linker would drop them from a static archive.
 set(BORA_LAYERS "" CACHE INTERNAL "")
 
+# Instrumented loops take minutes to compile at -O3.
+set(BORA_KERNEL_OPTIMIZATION -O3)
+if(BORA_SANITIZE)
+  set(BORA_KERNEL_OPTIMIZATION -O1)
+endif()
+
 function(bora_use_pch target)
   if(BORA_PCH)
     target_precompile_headers(${target} PRIVATE
@@ -23,7 +29,7 @@ function(bora_layer name)
   target_link_libraries(bora_${name} PUBLIC bora_flags PRIVATE bora_warnings OpenMP::OpenMP_CXX ${L_LINK})
   bora_use_pch(bora_${name})
   if(name STREQUAL kernels)
-    target_compile_options(bora_${name} PRIVATE -O3 -Wno-maybe-uninitialized)
+    target_compile_options(bora_${name} PRIVATE ${BORA_KERNEL_OPTIMIZATION} -Wno-maybe-uninitialized)
   endif()
   list(APPEND BORA_LAYERS ${name})
   foreach(isa v3 v4)
@@ -37,7 +43,7 @@ function(bora_layer name)
       target_link_libraries(bora_${name}_${isa} PRIVATE bora_flags bora_warnings bora_march_${isa})
       # g++ 12 reports intrinsics of AVX-512 as uninitialised.
       target_compile_options(bora_${name}_${isa} PRIVATE
-        -O3 -fno-math-errno -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)
+        ${BORA_KERNEL_OPTIMIZATION} -fno-math-errno -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)
       target_compile_definitions(bora_${name}_${isa} PRIVATE BORA_ISA=${isa})
       list(APPEND BORA_LAYERS ${name}_${isa})
     endif()
