@@ -3,7 +3,7 @@
 // archives.
 // How: fields are counted by brace initialization, bound by structured bindings, and named from __PRETTY_FUNCTION__ of
 // a pointer into an object that is never defined. Compilers: g++ 12 and clang 14.
-// Limits: at most 24 fields; no base class, no reference, const or private member.
+// Limits: at most 40 fields; no base class, no reference, const or private member.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -23,8 +23,8 @@ template <std::size_t> using AnyAt = Any;
 template <class T, std::size_t... I> consteval bool takes(std::index_sequence<I...>) {
   return requires { T{AnyAt<I>{}...}; };
 }
-inline constexpr std::size_t kMax = 24;
-template <class T, std::size_t N = kMax + 1> consteval std::size_t count() {
+inline constexpr std::size_t kMax = 40;
+template <class T, std::size_t N = sizeof(T) <= kMax ? sizeof(T) : kMax + 1> consteval std::size_t count() {
   if constexpr (N == 0) return 0;
   else if constexpr (takes<T>(std::make_index_sequence<N>{})) return N;
   else return count<T, N - 1>();
@@ -32,7 +32,7 @@ template <class T, std::size_t N = kMax + 1> consteval std::size_t count() {
 /// Calls f with references to all fields of x.
 template <class T, class F> constexpr decltype(auto) bind(T&& x, F&& f) {
   constexpr auto n = count<std::remove_cvref_t<T>>();
-  static_assert(n <= kMax, "a reflected struct may have at most 24 fields; group some into a struct of their own");
+  static_assert(n <= kMax, "a reflected struct may have at most 40 fields; group some into a struct of their own");
   static_assert(n > 0 || std::is_empty_v<std::remove_cvref_t<T>>,
                 "cannot see the fields of this struct: it has a reference, const or private member, or a constructor");
   // clang-format off
@@ -102,6 +102,93 @@ template <class T, class F> constexpr decltype(auto) bind(T&& x, F&& f) {
   else if constexpr (n == 24) {
     auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23] = x;
     return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23);
+  }
+  else if constexpr (n == 25) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24);
+  }
+  else if constexpr (n == 26) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25);
+  }
+  else if constexpr (n == 27) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26);
+  }
+  else if constexpr (n == 28) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27);
+  }
+  else if constexpr (n == 29) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,
+      a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28);
+  }
+  else if constexpr (n == 30) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
+      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
+      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29);
+  }
+  else if constexpr (n == 31) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
+      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
+      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30);
+  }
+  else if constexpr (n == 32) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
+      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
+      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31);
+  }
+  else if constexpr (n == 33) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
+      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
+      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32);
+  }
+  else if constexpr (n == 34) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
+      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
+      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33);
+  }
+  else if constexpr (n == 35) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
+      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
+      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34);
+  }
+  else if constexpr (n == 36) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
+      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
+      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35);
+  }
+  else if constexpr (n == 37) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
+      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
+      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36);
+  }
+  else if constexpr (n == 38) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
+      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
+      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37);
+  }
+  else if constexpr (n == 39) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
+      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
+      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38);
+  }
+  else if constexpr (n == 40) {
+    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,
+      a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38,a39] = x;
+    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,
+      a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38,a39);
   }
   // clang-format on
 }

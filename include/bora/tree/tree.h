@@ -1,5 +1,5 @@
 // tree.h -- a plain aggregate is a tree of Arrays; nothing is registered and no field can be forgotten.
-//   1. a module is an aggregate: no base class, no private, const or reference member, at most 24 fields;
+//   1. a module is an aggregate: no base class, no private, const or reference member, at most 40 fields;
 //   2. a field is a leaf (Array), a tree (struct, vector, array, optional, map<string, .>, tuple, pair, none) or a
 //      static value;
 //   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field
