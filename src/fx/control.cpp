@@ -29,7 +29,7 @@ Arrays straight_line(const FlatFn& body, const Arrays& init, const Arrays& xs, s
 }
 /// `unroll` iterations per round: the loop runs over groups of elements; the remainder runs first in reverse, else
 /// last.
-Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const Scan& o,
+Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const ScanOptions& o,
                 const std::vector<std::string>& labels) {
   auto c = init.size();
   auto u = static_cast<std::int64_t>(o.unroll), rounds = n / u, rest = n % u;
@@ -70,7 +70,7 @@ Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::i
 }
 }  // namespace
 Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels,
-                  const Scan& o) {
+                  const ScanOptions& o) {
   check<ValueError>(o.unroll >= 1, "scan: .unroll must be at least 1, got ", o.unroll);
   check<ValueError>(!xs.empty() || o.length,
                     "scan: there is nothing to scan over: xs has no leaves and .length is not given");

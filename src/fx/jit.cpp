@@ -115,19 +115,19 @@ struct JitCache::State {
       entries.erase(victim);
     }
   };
-  explicit State(Jit o) : options(std::move(o)) {}
-  const Jit options;
+  explicit State(JitOptions o) : options(std::move(o)) {}
+  const JitOptions options;
   std::mutex mutex;
   std::map<std::pair<std::string, int>, Place> places;  // of each rank of each mesh
   bool copied = false, evicted = false;
   std::string name() const { return options.name.empty() ? std::string("jit") : "jit(" + options.name + ")"; }
   Place& place() { return places[{here().mesh ? to_string(*here().mesh) : std::string(), here().rank}]; }
 };
-JitCache::JitCache(Jit options) : state_(std::make_unique<State>(std::move(options))) {
+JitCache::JitCache(JitOptions options) : state_(std::make_unique<State>(std::move(options))) {
   check<ValueError>(state_->options.cache > 0, "jit: .cache must be at least 1");
 }
 JitCache::~JitCache() = default;
-const Jit& JitCache::options() const { return state_->options; }
+const JitOptions& JitCache::options() const { return state_->options; }
 int JitCache::traces() const {
   std::lock_guard l(state_->mutex);
   return state_->place().traces;
@@ -170,7 +170,7 @@ TracedPtr JitCache::keep(Traced t) {
   if (!std::exchange(s.evicted, true))
     std::cerr << "warning: bora: " << s.name() << ": more than " << s.options.cache
               << " Programs; the least recently used are dropped and staged again when "
-                 "needed (Jit{.cache} sets the number)\n";
+                 "needed (jit(f, {.cache = n}) keeps more)\n";
   return entry;
 }
 Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {

@@ -11,7 +11,7 @@ std::optional<std::int64_t> axis_at(const MapAxis& m, const std::string& path, s
 }
 }  // namespace
 Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
-                  const std::vector<tree::Node>& arguments, const Vmap& how) {
+                  const std::vector<tree::Node>& arguments, const VmapOptions& how) {
   check<ValueError>(!how.in.each || how.in.axes.size() == arguments.size(), "vmap: .in has ", how.in.axes.size(),
                     " entries but f is called with ", arguments.size(),
                     arguments.size() == 1 ? " argument" : " arguments");

@@ -119,11 +119,11 @@ constexpr std::uint64_t kZipLimit = 0xfffffffeu;
 }  // namespace
 
 void save_npy(const Path& file, const Array& x) { write_all(file, npy_bytes(x)); }
-Array load_npy(const Path& file, const LoadNpy& options) {
+Array load_npy(const Path& file, const LoadNpyOptions& options) {
   return parse_npy(read_file(file.string()), options.dtype, file.string());
 }
 
-std::map<std::string, Array> load_npz(const Path& file, const LoadNpz& options) {
+std::map<std::string, Array> load_npz(const Path& file, const LoadNpzOptions& options) {
   auto bytes = read_file(file.string());
   std::map<std::string, Array> r;
   std::string names, odd, room;  // odd: error of the first entry without a dtype here

@@ -78,7 +78,7 @@ void run_job(const std::string& interface_name, Reporter& to) {
   Signals signals;
   RootSocket socket;  // in case rank 0 is started here
   if (!ip.empty()) socket = RootSocket::at(ip);
-  to.say(Message::hello, ByteWriter().text(socket.address()).take());
+  to.say(Message::handshake, ByteWriter().text(socket.address()).take());
   ::fcntl(0, F_SETFL, O_NONBLOCK);
   std::string received;
   std::optional<LocalRanks> ranks;

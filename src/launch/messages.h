@@ -11,7 +11,7 @@ namespace bora::launch {
 inline constexpr std::string_view kGreeting = "\nbora agent 1\n";
 inline constexpr std::size_t kMostBytes = 1 << 20;  // of a message
 enum class Message : char {
-  hello = 'H',
+  handshake = 'H',
   job = 'J',
   failed = 'F',
   printed = 'P',

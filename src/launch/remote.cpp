@@ -149,7 +149,7 @@ void RemoteRanks::take_frames(RankEvents& events) {
     auto whole = received_.substr(at + kGreeting.size());
     auto f = next_frame(whole);
     if (!f) return;
-    check<TransportError>(f->type == Message::hello || f->type == Message::failed, "an agent begins with '",
+    check<TransportError>(f->type == Message::handshake || f->type == Message::failed, "an agent begins with '",
                           static_cast<char>(f->type), "'");
     auto u = f->fields();
     if (f->type == Message::failed) failure_ = u.text();

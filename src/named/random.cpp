@@ -4,7 +4,7 @@
 
 namespace bora::random {
 namespace {
-Draw born(const Axes& axes) { return {.spec = spec_for(axes.list(), current_mapping())}; }
+DrawOptions born(const Axes& axes) { return {.spec = spec_for(axes.list(), current_mapping())}; }
 }  // namespace
 NamedArray bits(const Array& k, const Axes& a, Dtype d) {
   return made(bits(k, shape_of(a.list()), d, born(a)), a.list());

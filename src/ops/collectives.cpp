@@ -29,12 +29,12 @@ Array pmax(const Array& x, const MeshAxes& a) {
 Array pmin(const Array& x, const MeshAxes& a) {
   return (void)ops::named_axis_size(a), ops::all_reduce(x, a, Reduction::min, {});
 }
-Array all_gather(const Array& x, const MeshAxes& axes, const Gather& o) {
+Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& o) {
   auto dim = normalize_axis("all_gather", o.axis, x.ndim() + (o.tiled ? 0 : 1));
   auto y = o.tiled ? x : expand_dims(x, dim);
   return ops::all_gather(y, axes, dim, same(y, dim, axes), {});
 }
-Array psum_scatter(const Array& x, const MeshAxes& axes, const Gather& o) {
+Array psum_scatter(const Array& x, const MeshAxes& axes, const GatherOptions& o) {
   auto dim = normalize_axis("psum_scatter", o.axis, x.ndim());
   auto y = ops::reduce_scatter(x, axes, dim, even("psum_scatter", x, dim, axes), {});
   if (o.tiled) return y;

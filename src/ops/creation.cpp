@@ -132,7 +132,7 @@ Array one_hot(const Array& indices, std::int64_t n, Dtype dtype) {
   auto i = broadcast_in_dim(indices.astype(wide), shape, ops::range_of(indices.ndim()));
   return (i == iota(shape, indices.ndim(), wide)).astype(dtype);
 }
-Arrays meshgrid(const Arrays& vectors, const Meshgrid& options) {
+Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options) {
   Shape shape;
   for (auto& v : vectors) {
     check<ShapeError>(v.ndim() == 1, "meshgrid: needs vectors, got ", v.type());

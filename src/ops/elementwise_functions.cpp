@@ -28,7 +28,7 @@ Array silu(const Array& x) {
 Array softplus(const Array& x) {
   return in_f32(x, [](const Array& v) { return where(v >= 0, v, 0) + log1p(exp(-abs(v))); });
 }
-Array gelu(const Array& x, const Gelu& options) {
+Array gelu(const Array& x, const GeluOptions& options) {
   return in_f32(x, [&](const Array& v) {
     if (!options.approximate) return v * normal_cdf(v);
     // Hendrycks & Gimpel 2016, arXiv:1606.08415. (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh is

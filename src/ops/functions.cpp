@@ -11,7 +11,7 @@ using ops::in_f32;
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-const Reduce kKeep{.keepdims = true};
+const ReduceOptions kKeep{.keepdims = true};
 /// The maximum to subtract before exp, against overflow; it carries no derivative. 0 for no elements: any number would
 /// do.
 Array top(std::string_view what, const Array& x, const Dimensions& axes) {
@@ -41,7 +41,7 @@ Array log_softmax(const Array& x, const Dimensions& axes) {
     return shifted - log(sum(exp(shifted), axes, kKeep));
   });
 }
-Array logsumexp(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array logsumexp(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   auto r = in_f32(x, [&](const Array& v) {
     auto dims = axes.resolve("logsumexp", v.ndim());
     auto m = finite_or_zero(top("logsumexp", v, axes));

@@ -195,7 +195,7 @@ struct Cumsum {
 namespace bora {
 using ops::at;
 namespace {
-Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& options) {
+Array reduced(Reduction kind, const Array& x, const Dims& dims, const ReduceOptions& options) {
   Array y = dims.empty() ? x : call_one(ops::Reduce{kind, dims}, {x});
   if (options.keepdims && !dims.empty()) {
     auto s = x.shape();
@@ -206,7 +206,8 @@ Array reduced(Reduction kind, const Array& x, const Dims& dims, const Reduce& op
 }
 /// The dtype in which sums and products are computed: small integers would overflow at once.
 Dtype wide(Dtype d) { return d == boolean ? i32 : d == u8 ? u32 : d; }
-Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimensions& axes, const Reduce& options) {
+Array extreme(Reduction kind, std::string_view what, const Array& x, const Dimensions& axes,
+              const ReduceOptions& options) {
   auto dims = axes.resolve(what, x.ndim());
   for (auto d : dims)
     check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(),
@@ -220,7 +221,7 @@ struct Moments {
   Dtype result;
 };
 /// The dtype means are computed in, and that of their result.
-std::pair<Dtype, Dtype> mean_dtypes(std::string_view what, const Array& x, const Reduce& options) {
+std::pair<Dtype, Dtype> mean_dtypes(std::string_view what, const Array& x, const ReduceOptions& options) {
   auto result = options.dtype.value_or(is_float(x.dtype()) ? x.dtype() : f32);
   check<DtypeError>(is_float(result), what, ": the dtype must be a floating one, got ", result);
   auto in = x.dtype() == f64 || result == f64 ? f64 : f32;
@@ -233,41 +234,41 @@ double count_of(const Array& x, const Dims& dims) {
 }
 }  // namespace
 
-Array sum(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array sum(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return reduced(Reduction::sum, x.astype(options.dtype.value_or(wide(x.dtype()))), axes.resolve("sum", x.ndim()),
                  options);
 }
-Array prod(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array prod(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return reduced(Reduction::prod, x.astype(options.dtype.value_or(wide(x.dtype()))), axes.resolve("prod", x.ndim()),
                  options);
 }
-Array amax(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array amax(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return extreme(Reduction::max, "amax", x, axes, options);
 }
-Array amin(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array amin(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return extreme(Reduction::min, "amin", x, axes, options);
 }
-Array all(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array all(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return reduced(Reduction::all, x.astype(boolean), axes.resolve("all", x.ndim()), options)
       .astype(options.dtype.value_or(boolean));
 }
-Array any(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array any(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   return reduced(Reduction::any, x.astype(boolean), axes.resolve("any", x.ndim()), options)
       .astype(options.dtype.value_or(boolean));
 }
-Array mean(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array mean(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   auto [in, result] = mean_dtypes("mean", x, options);
   auto dims = axes.resolve("mean", x.ndim());
   return (reduced(Reduction::sum, x.astype(in), dims, options) / count_of(x, dims)).astype(result);
 }
-Array var(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array var(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   auto [in, result] = mean_dtypes("var", x, options);
   auto dims = axes.resolve("var", x.ndim());
   auto y = x.astype(in);
   auto centered = y - mean(y, dims, {.keepdims = true});
   return (reduced(Reduction::sum, centered * centered, dims, options) / count_of(x, dims)).astype(result);
 }
-Array stddev(const Array& x, const Dimensions& axes, const Reduce& options) {
+Array stddev(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   auto [in, result] = mean_dtypes("stddev", x, options);
   return sqrt(var(x, axes, {.keepdims = options.keepdims, .dtype = in})).astype(result);
 }

@@ -19,11 +19,11 @@ std::pair<Arrays, ScaleByAdam::State> ScaleByAdam::update(const Arrays& u, const
 std::vector<ScaleByAdam> ScaleByAdam::samples() { return {{}, {.b1 = 0.8, .b2 = 0.95, .eps = 1e-4, .eps_root = 1e-3}}; }
 
 Transform scale_by_adam(ScaleByAdam o) { return Transform(o); }
-Transform adamw(AdamW o) {
+Transform adamw(AdamWOptions o) {
   return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), add_decayed_weights(o.weight_decay, o.mask),
                scale_by_learning_rate(o.learning_rate));
 }
-Transform adam(Adam o) {
+Transform adam(AdamOptions o) {
   return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), scale_by_learning_rate(o.learning_rate));
 }
 }  // namespace bora::optim

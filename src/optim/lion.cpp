@@ -15,7 +15,7 @@ std::pair<Arrays, ScaleByLion::State> ScaleByLion::update(const Arrays& u, const
 std::vector<ScaleByLion> ScaleByLion::samples() { return {{}, {.b1 = 0.5, .b2 = 0.7}}; }
 
 Transform scale_by_lion(ScaleByLion o) { return Transform(o); }
-Transform lion(Lion o) {
+Transform lion(LionOptions o) {
   return chain(scale_by_lion({o.b1, o.b2}), add_decayed_weights(o.weight_decay, o.mask),
                scale_by_learning_rate(o.learning_rate));
 }

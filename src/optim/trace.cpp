@@ -25,7 +25,7 @@ struct Trace {
 };
 }  // namespace
 Transform trace(double decay, bool nesterov) { return Transform(Trace{decay, nesterov}); }
-Transform sgd(Sgd o) {
+Transform sgd(SgdOptions o) {
   return o.momentum == 0 ? scale_by_learning_rate(o.learning_rate)
                          : chain(trace(o.momentum, o.nesterov), scale_by_learning_rate(o.learning_rate));
 }

@@ -10,7 +10,7 @@ constexpr auto positions_of = [](const Array& x, const Array& positions, std::in
 };
 }  // namespace
 Array categorical(const Array& k, const Array& logits, std::int64_t axis, const std::optional<Shape>& shape,
-                  const Draw& draw) {
+                  const DrawOptions& draw) {
   one_key("categorical", k);
   floating("categorical", logits.dtype());
   axis = normalize_axis("categorical", axis, logits.ndim());
@@ -47,7 +47,7 @@ Array permutation(const Array& k, std::int64_t n) {
   check<ValueError>(n >= 0, "permutation: n must not be negative, got ", n);
   return shuffled(k, iota({n}, 0), 0);
 }
-Array permutation(const Array& k, const Array& x, const Permutation& options) {
+Array permutation(const Array& k, const Array& x, const PermutationOptions& options) {
   one_key("permutation", k);
   check<ShapeError>(x.ndim() > 0, "permutation: needs at least one dimension, got ", x.type(),
                     "; permutation(key, n) orders 0, 1, .., n - 1");
@@ -70,7 +70,7 @@ Array search_left(const Array& sorted, const Array& x) {
   }
   return at;
 }
-Array chosen_positions(const Array& k, std::int64_t n, const Shape& shape, const Choice& options) {
+Array chosen_positions(const Array& k, std::int64_t n, const Shape& shape, const ChoiceOptions& options) {
   auto draws = volume(shape);
   check<ValueError>(n > 0 || draws == 0, "choice: there is nothing to choose from");
   check<ValueError>(options.replace || draws <= n, "choice: cannot take ", draws, " of ", n, " without replacement");
@@ -88,11 +88,11 @@ Array chosen_positions(const Array& k, std::int64_t n, const Shape& shape, const
   return search_left(cumulative, r);
 }
 }  // namespace
-Array choice(const Array& k, std::int64_t n, const Shape& shape, const Choice& options) {
+Array choice(const Array& k, std::int64_t n, const Shape& shape, const ChoiceOptions& options) {
   one_key("choice", k);
   return chosen_positions(k, n, shape, options);
 }
-Array choice(const Array& k, const Array& x, const Shape& shape, const Choice& options) {
+Array choice(const Array& k, const Array& x, const Shape& shape, const ChoiceOptions& options) {
   one_key("choice", k);
   check<ShapeError>(x.ndim() > 0, "choice: needs at least one dimension to choose from, got ", x.type());
   auto axis = normalize_axis("choice", options.axis, x.ndim());

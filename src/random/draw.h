@@ -18,5 +18,5 @@ double rounded(double x, Dtype dtype);
 double next_after(double x, double to, Dtype dtype);
 /// The smallest normal number.
 double tiny(Dtype dtype);
-Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw);
+Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw);
 }  // namespace bora::random

@@ -100,7 +100,7 @@ struct Gamma {
   }
 };
 Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
-               const Draw& draw, bool log_space) {
+               const DrawOptions& draw, bool log_space) {
   one_key(what, k);
   check<DtypeError>(dtype == f32 || dtype == f64, what, ": the dtype must be f32 or f64, got ", dtype);
   auto s = shape.value_or(a.shape());
@@ -113,13 +113,15 @@ Array gamma_of(std::string_view what, const Array& k, const Array& a, const std:
   return call_one(Gamma{log_space}, {keys, wide});
 }
 }  // namespace
-Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const Draw& draw) {
+Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const DrawOptions& draw) {
   return gamma_of("gamma", k, a, shape, dtype, draw, false);
 }
-Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const Draw& draw) {
+Array loggamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
+               const DrawOptions& draw) {
   return gamma_of("loggamma", k, a, shape, dtype, draw, true);
 }
-Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape, Dtype dtype, const Draw& draw) {
+Array dirichlet(const Array& k, const Array& alpha, const std::optional<Shape>& shape, Dtype dtype,
+                const DrawOptions& draw) {
   check<ShapeError>(alpha.ndim() > 0, "dirichlet: alpha needs at least one dimension");
   auto s = alpha.shape();
   if (shape) {

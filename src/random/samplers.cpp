@@ -29,17 +29,17 @@ double tiny(Dtype dtype) {
   return dtype == f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
 }
 
-Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   return call_one(ops::RandomBits{shape, dtype, draw.spec, shape}, {k});
 }
-Array bits(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("bits", k);
   return draw_bits(k, shape, dtype, draw);
 }
 
 namespace {
 /// Multiples of 2^-23 (f32), 2^-52 (f64), 2^-7 (bf16) in [0, 1), exact.
-Array unit(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array unit(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   if (dtype == f32) return bitcast((draw_bits(k, shape, u32, draw) >> 9) | 0x3F800000, f32) - 1.0;
   if (dtype == f64) {  // the shift keeps the sign, the mask drops it
     auto mantissa = (draw_bits(k, shape, i64, draw) >> 12) & 0x000FFFFFFFFFFFFFll;
@@ -52,7 +52,8 @@ Array stretched(const Array& u, const Array& span, const Array& minval) {
   auto y = u.dtype() == bf16 ? u * span + minval : fma(u, span, minval);
   return maximum(minval, y);
 }
-Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval, double maxval, const Draw& draw) {
+Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval, double maxval,
+                 const DrawOptions& draw) {
   auto u = unit(k, shape, dtype, draw);
   minval = rounded(minval, dtype);
   maxval = rounded(maxval, dtype);
@@ -60,28 +61,29 @@ Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval,
   if (minval == 0 && span == 1) return u;
   return stretched(u, constant(span, dtype), constant(minval, dtype));
 }
-Array logarithm_of_uniform(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array logarithm_of_uniform(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   return log(uniform_in(k, shape, dtype, tiny(dtype), 1, draw));
 }
 }  // namespace
-Array uniform(const Array& k, const Shape& shape, Dtype dtype, Scalar minval, Scalar maxval, const Draw& draw) {
+Array uniform(const Array& k, const Shape& shape, Dtype dtype, Scalar minval, Scalar maxval, const DrawOptions& draw) {
   one_key("uniform", k);
   floating("uniform", dtype);
   return uniform_in(k, shape, dtype, minval.value, maxval.value, draw);
 }
 Array uniform(const Array& k, const Shape& shape, Dtype dtype, const Array& minval, const Array& maxval,
-              const Draw& draw) {
+              const DrawOptions& draw) {
   one_key("uniform", k);
   floating("uniform", dtype);
   auto lo = broadcast_to(minval.astype(dtype), shape), hi = broadcast_to(maxval.astype(dtype), shape);
   return stretched(unit(k, shape, dtype, draw), hi - lo, lo);
 }
-Array normal(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array normal(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("normal", k);
   floating("normal", dtype);
   return erf_inv(uniform_in(k, shape, dtype, next_after(-1, 0, dtype), 1, draw)) * rounded(std::sqrt(2.0), dtype);
 }
-Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array truncated_normal(const Array& k, double lower, double upper, const Shape& shape, Dtype dtype,
+                       const DrawOptions& draw) {
   one_key("truncated_normal", k);
   floating("truncated_normal", dtype);
   auto root = rounded(std::sqrt(2.0), dtype), lo = rounded(lower, dtype), hi = rounded(upper, dtype);
@@ -90,39 +92,39 @@ Array truncated_normal(const Array& k, double lower, double upper, const Shape& 
   auto infinity = std::numeric_limits<double>::infinity();
   return clip(x, next_after(lo, infinity, dtype), next_after(hi, -infinity, dtype));
 }
-Array bernoulli(const Array& k, double p, const Shape& shape, const Draw& draw) {
+Array bernoulli(const Array& k, double p, const Shape& shape, const DrawOptions& draw) {
   one_key("bernoulli", k);
   return unit(k, shape, f32, draw) < rounded(p, f32);
 }
-Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape, const Draw& draw) {
+Array bernoulli(const Array& k, const Array& p, const std::optional<Shape>& shape, const DrawOptions& draw) {
   one_key("bernoulli", k);
   floating("bernoulli", p.dtype());
   auto s = shape.value_or(p.shape());
   return unit(k, s, p.dtype(), draw) < broadcast_to(p, s);
 }
-Array gumbel(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array gumbel(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("gumbel", k);
   floating("gumbel", dtype);
   return -log(-logarithm_of_uniform(k, shape, dtype, draw));
 }
-Array exponential(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array exponential(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("exponential", k);
   floating("exponential", dtype);
   return -log1p(-unit(k, shape, dtype, draw));
 }
-Array laplace(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array laplace(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("laplace", k);
   floating("laplace", dtype);
   auto u = uniform_in(k, shape, dtype, next_after(-1, 0, dtype), 1, draw);
   return sign(u) * log1p(-abs(u));
 }
-Array logistic(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array logistic(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("logistic", k);
   floating("logistic", dtype);
   auto u = uniform_in(k, shape, dtype, tiny(dtype), 1, draw);
   return log(u) - log1p(-u);
 }
-Array rademacher(const Array& k, const Shape& shape, Dtype dtype, const Draw& draw) {
+Array rademacher(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("rademacher", k);
   return bernoulli(k, 0.5, shape, draw).astype(dtype) * 2 - 1;
 }
@@ -143,7 +145,7 @@ Array unsigned_remainder(const Array& x, std::uint64_t m) {
   return where(q + bit >= room, q - room + bit, q + q + bit);
 }
 template <class U, class F>
-Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, const Draw& draw, F&& remainder) {
+Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, const DrawOptions& draw, F&& remainder) {
   auto [high, low] = split<2>(k);
   U m = span ? static_cast<U>((U(1) << (4 * sizeof(U))) % span) : static_cast<U>(U(1) << (4 * sizeof(U)));
   m = static_cast<U>(m * m);
@@ -157,7 +159,7 @@ Array offset_in(const Array& k, const Shape& shape, Dtype bits_dtype, U span, co
 }
 }  // namespace
 Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int64_t maxval, Dtype dtype,
-              const Draw& draw) {
+              const DrawOptions& draw) {
   one_key("randint", k);
   check<DtypeError>(is_integer(dtype), "randint: the dtype must be an integer one, got ", dtype);
   if (dtype == u8) {  // small integers are drawn as i32
@@ -185,7 +187,7 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
 }  // namespace bora::random
 
 namespace bora {
-Array dropout(const Array& key, const Array& x, double rate, const random::Draw& draw) {
+Array dropout(const Array& key, const Array& x, double rate, const random::DrawOptions& draw) {
   check<ValueError>(rate >= 0 && rate <= 1, "dropout: the rate is a probability, got ", rate);
   if (rate == 0) return x;
   if (rate == 1) return zeros_like(x);

@@ -24,7 +24,7 @@ struct Dense {
 struct Mlp {
   Dense up, down;
 };
-TEST(Jit, StagesOncePerStructureStaticsAndTypes) {
+TEST(JitOptions, StagesOncePerStructureStaticsAndTypes) {
   int runs = 0;
   auto f = jit([&](const Settings& s) {
     ++runs;
@@ -49,7 +49,7 @@ TEST(Jit, StagesOncePerStructureStaticsAndTypes) {
   (void)copy(s);
   EXPECT_EQ(runs, 5);
 }
-TEST(Jit, GivesWhatTheFunctionGives) {
+TEST(JitOptions, GivesWhatTheFunctionGives) {
   auto body = [](const State& s, const std::vector<Array>& xs) {
     std::map<std::string, Array> m;
     for (std::size_t i = 0; i < xs.size(); ++i) m["x" + std::to_string(i)] = xs[i] * s.weight;
@@ -62,7 +62,7 @@ TEST(Jit, GivesWhatTheFunctionGives) {
   EXPECT_FALSE(nothing.has_value());
   EXPECT_EQ(three, 3);
 }
-TEST(Jit, CapturedBuffersAreInputsAndCapturedTracersAreNotKept) {
+TEST(JitOptions, CapturedBuffersAreInputsAndCapturedTracersAreNotKept) {
   Array big = ramp(1000);
   int runs = 0;
   auto f = jit([&, big](const Array& x) {
@@ -85,14 +85,14 @@ TEST(Jit, CapturedBuffersAreInputsAndCapturedTracersAreNotKept) {
             ++inner;
             return traced * y;
           },
-          Jit{});
+          JitOptions{});
     return (*kept)(x);
   };
   EXPECT_FLOAT_EQ(grad(outer)(array(3.)).item<float>(), 6.F);
   EXPECT_FLOAT_EQ(grad(outer)(array(4.)).item<float>(), 8.F);
   EXPECT_EQ(inner, 2);
 }
-TEST(Jit, NestsWithEveryTransform) {
+TEST(JitOptions, NestsWithEveryTransform) {
   auto f = [](const Array& x) { return sum(sin(x) * x); };
   auto x = ramp(5) * 0.1;
   auto same = [](const Array& a, const Array& b) {
@@ -109,7 +109,7 @@ TEST(Jit, NestsWithEveryTransform) {
   same(vmap(jit(grad(f)))(rows), want);
   same(vmap(grad(jit(f)))(rows), want);
 }
-TEST(Jit, RvaluesAreDonatedAndLeftEmpty) {
+TEST(JitOptions, RvaluesAreDonatedAndLeftEmpty) {
   auto f = jit([](State s, const Array& x) {
     s.weight = s.weight + x;
     return s;
@@ -127,7 +127,7 @@ TEST(Jit, RvaluesAreDonatedAndLeftEmpty) {
   EXPECT_EQ(sum(s.weight).item<float>(), 500500.F);  // s still held it: never clobbered
   EXPECT_EQ(sum(next.weight).item<float>(), 501500.F);
 }
-TEST(Jit, ABufferSomebodyElseHoldsIsCopiedAndThatIsSaidOnce) {
+TEST(JitOptions, ABufferSomebodyElseHoldsIsCopiedAndThatIsSaidOnce) {
   auto f = jit([](const State& s) { return s.weight * 2; }, {.name = "double"});
   State s{ramp(1 << 18), array(0)}, other = s;
   testing::internal::CaptureStderr();
@@ -141,7 +141,7 @@ TEST(Jit, ABufferSomebodyElseHoldsIsCopiedAndThatIsSaidOnce) {
   EXPECT_EQ(text.find("weight"), text.rfind("weight"));
   EXPECT_EQ(other.weight.to_vector<float>()[9], 9.F);
 }
-TEST(Jit, NothingIsSaidOfBuffersThatNobodyMisses) {
+TEST(JitOptions, NothingIsSaidOfBuffersThatNobodyMisses) {
   testing::internal::CaptureStderr();
   auto a = ramp(10), much = ones({1 << 18});
   auto dot = [](const std::pair<Array, Array>& p) { return sum(p.first * p.second); };
@@ -154,7 +154,7 @@ TEST(Jit, NothingIsSaidOfBuffersThatNobodyMisses) {
   EXPECT_EQ(next.weight.to_vector<float>()[0] + next.step.to_vector<float>()[0], 3);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
-TEST(Jit, SaysWhichFieldMakesItStageAgainAndAgain) {
+TEST(JitOptions, SaysWhichFieldMakesItStageAgainAndAgain) {
   auto f = jit([](const Settings& s) { return s.x * s.rate; }, {.name = "step"});
   testing::internal::CaptureStderr();
   for (int i = 0; i < 9; ++i) (void)f(Settings{.rate = static_cast<float>(i), .x = ramp(2)});
@@ -162,7 +162,7 @@ TEST(Jit, SaysWhichFieldMakesItStageAgainAndAgain) {
   EXPECT_NE(text.find("jit(step) was staged 9 times"), std::string::npos) << text;
   EXPECT_NE(text.find("'rate': 7, then 8"), std::string::npos) << text;
 }
-TEST(Jit, SaysWhichClosedOverValueMakesItStageAgainAndAgain) {
+TEST(JitOptions, SaysWhichClosedOverValueMakesItStageAgainAndAgain) {
   Array w;
   auto f = jit([&](const Array& x) { return x * w; }, {.name = "step"});
   testing::internal::CaptureStderr();
@@ -177,7 +177,7 @@ TEST(Jit, SaysWhichClosedOverValueMakesItStageAgainAndAgain) {
       std::string::npos)
       << text;
 }
-TEST(Jit, KeepsTheMostRecentlyUsed) {
+TEST(JitOptions, KeepsTheMostRecentlyUsed) {
   auto f = jit([](const Array& x) { return x + 1; }, {.cache = 2});
   testing::internal::CaptureStderr();
   (void)f(ramp(1));
@@ -191,7 +191,7 @@ TEST(Jit, KeepsTheMostRecentlyUsed) {
   auto text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("more than 2 Programs"), std::string::npos) << text;
 }
-TEST(Jit, ThreadsShareOneFunction) {
+TEST(JitOptions, ThreadsShareOneFunction) {
   auto f = jit([](const Array& x) { return sum(x * 2); });
   std::vector<float> got(8);
   std::vector<std::thread> threads;
@@ -202,7 +202,7 @@ TEST(Jit, ThreadsShareOneFunction) {
   for (auto& t : threads) t.join();
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i % 2 ? 20.F : 12.F);
 }
-TEST(Jit, ProgramsAreLabelledWithPaths) {
+TEST(JitOptions, ProgramsAreLabelledWithPaths) {
   auto f = jit([](const State& s, const Array& x) { return s.weight * x; });
   auto p = program_of(f, State{ramp(3), array(1)}, ramp(3));
   EXPECT_EQ(p->labels, (std::vector<std::string>{"weight", "step", "argument 1"}));
@@ -210,7 +210,7 @@ TEST(Jit, ProgramsAreLabelledWithPaths) {
   EXPECT_EQ(p->out.size(), 1u);
   EXPECT_NO_THROW(print(program_of([](const Array& x) { return x * 2; }, ramp(3))));
 }
-TEST(Jit, AnErrorNamesTheParameterAndTheLine) {
+TEST(JitOptions, AnErrorNamesTheParameterAndTheLine) {
   Mlp m{{ones({7, 3})}, {ones({3, 2})}};
   auto f = [](const Mlp& t, const Array& x) { return sum(matmul(matmul(x, t.up.weight), t.down.weight)); };
   auto message = [&](auto g) -> std::string {
@@ -225,7 +225,7 @@ TEST(Jit, AnErrorNamesTheParameterAndTheLine) {
   for (auto& m2 : {message(jit(f)), message(jit(grad(f)))})
     EXPECT_EQ(m2.substr(0, text.size() + 15 + line.size()), text + "   (up.weight, " + line);
 }
-TEST(Jit, ATracerKeptAfterItsTransformIsAnError) {
+TEST(JitOptions, ATracerKeptAfterItsTransformIsAnError) {
   Array kept;
   (void)jit([&](const Array& x) {
     kept = x;
@@ -234,13 +234,13 @@ TEST(Jit, ATracerKeptAfterItsTransformIsAnError) {
   EXPECT_THROW((void)(kept + 1), TraceError);
   EXPECT_THROW((void)kept.to_vector<float>(), TraceError);
 }
-TEST(Jit, EmptyLeavesStayEmpty) {
+TEST(JitOptions, EmptyLeavesStayEmpty) {
   auto f = jit([](const State& s) { return State{s.weight, Array()}; });
   auto r = f(State{ramp(2), Array()});
   EXPECT_TRUE(r.weight.defined());
   EXPECT_FALSE(r.step.defined());
 }
-TEST(Jit, AVariableGivenUpTwiceIsSaid) {
+TEST(JitOptions, AVariableGivenUpTwiceIsSaid) {
   auto f = jit([](const Array& a, const Array& b) { return a * 2 + b; });
   auto x = ramp(4), y = ramp(4);
   try {
@@ -253,7 +253,7 @@ TEST(Jit, AVariableGivenUpTwiceIsSaid) {
   auto shared = y;  // two variables that share memory are none
   EXPECT_TRUE(array_equal(f(std::move(y), std::move(shared)), ramp(4) * 3));
 }
-TEST(Jit, SaysWhatTheMemoryHolds) {
+TEST(JitOptions, SaysWhatTheMemoryHolds) {
   auto w = reshape(sin(ramp(48 * 48)), {48, 48}), x = reshape(cos(ramp(5 * 48)), {5, 48});
   auto loss = [](const Array& m, const Array& v) {
     auto [c, sums] =

@@ -27,7 +27,7 @@ void check_numbers(const std::map<std::string, Array>& m) {
   EXPECT_EQ(m.at("flags").to_vector<bool>(), (std::vector<bool>{true, false}));
   EXPECT_EQ(m.at("nothing").shape(), (Shape{0, 3}));
 }
-std::string error_of(const std::string& file, const LoadNpz& options = {}) {
+std::string error_of(const std::string& file, const LoadNpzOptions& options = {}) {
   try {
     (void)load_npz(file, options);
     return "no error";

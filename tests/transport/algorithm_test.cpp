@@ -271,7 +271,7 @@ TEST(AlgorithmChoice, EveryCollectiveHasATable) {
   for (int k = 0; k <= static_cast<int>(CollectiveKind::barrier); ++k) {
     auto kind = static_cast<CollectiveKind>(k);
     auto rows = algorithm_table(kind).rows;
-    EXPECT_FALSE(rows[0].traits.by_host || rows[0].traits.equal_parts) << word(kind);
+    EXPECT_FALSE(rows[0].traits.hierarchical || rows[0].traits.equal_parts) << word(kind);
     for (auto& a : rows) EXPECT_EQ(&algorithm(kind, a.name), &a);
     // Names that the table does not have throw.
     for (int n : {1, 2, 8, 16, 33, 64})

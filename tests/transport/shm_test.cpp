@@ -185,7 +185,7 @@ TEST(ShmData, StrangersGetNothing) {
   EXPECT_EQ(ups, 1);
 }
 /// Counts its pins.
-struct Lender final : Owner {
+struct Lender final : PayloadOwner {
   std::shared_ptr<const void> pin() override { return lent; }
   std::shared_ptr<const void> lent = std::make_shared<int>();
 };

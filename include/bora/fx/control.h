@@ -3,7 +3,7 @@
 #include "bora/fx/shell.h"
 
 namespace bora {
-struct Scan {
+struct ScanOptions {
   bool reverse = false;                       // from the last element to the first; ys stay in place
   std::optional<std::int64_t> length = none;  // needed where xs has no leaves
   int unroll = 1;                             // iterations per round of the loop
@@ -21,7 +21,7 @@ template <class R, class C> inline constexpr bool carries = false;
 template <class C, class Y> inline constexpr bool carries<std::pair<C, Y>, C> = true;
 /// Last carry, then ys. labels: paths of init, then of xs.
 Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels,
-                  const Scan& options);
+                  const ScanOptions& options);
 Arrays cond_shell(const Array& predicate, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands);
 Arrays while_shell(const FlatFn& condition, const FlatFn& body, const Arrays& init);
 /// body: (i, carry) -> carry.
@@ -32,7 +32,8 @@ Arrays fori_shell(const LoopBound& lower, const LoopBound& upper, const FlatFn& 
 /// body(carry, x) -> std::pair{carry, y}, once for each element of the leading axis of xs: {last carry, ys stacked}. xs
 /// may be none with .length; y may be none. The carry keeps structure, shapes and dtypes. Throws ShapeError naming the
 /// path of a leaf that changes.
-template <class F, class C, class X> auto scan(const F& body, const C& init, const X& xs, const Scan& options = {}) {
+template <class F, class C, class X>
+auto scan(const F& body, const C& init, const X& xs, const ScanOptions& options = {}) {
   static_assert(
       fx::Callable<F, C, X>,
       "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a mutable lambda");

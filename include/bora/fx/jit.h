@@ -18,7 +18,7 @@ class Specs {
  private:
   std::vector<std::pair<std::string, Spec>> v_;
 };
-struct Jit {
+struct JitOptions {
   Specs out = {};          // constraints on the results
   std::string name = {};   // for messages
   std::size_t cache = 64;  // Programs kept; the least recently used is evicted, with a warning
@@ -41,7 +41,7 @@ using TracedPtr = std::shared_ptr<const Traced>;
 /// The cache of one jitted function: safe between threads. Each rank of a mesh has its own list, limit and counts.
 class JitCache {
  public:
-  explicit JitCache(Jit options);
+  explicit JitCache(JitOptions options);
   ~JitCache();
   JitCache(const JitCache&) = delete;
   JitCache& operator=(const JitCache&) = delete;
@@ -50,7 +50,7 @@ class JitCache {
   /// staged again and again, with the difference.
   TracedPtr keep(Traced);
   Arrays run(const Traced&, Arrays in, const Mask& given_up);
-  const Jit& options() const;
+  const JitOptions& options() const;
   int traces() const;
  private:
   struct State;
@@ -71,7 +71,7 @@ template <class...> inline constexpr char type_tag = 0;
 
 template <class F> class Jitted {
  public:
-  Jitted(F f, Jit options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
+  Jitted(F f, JitOptions options) : f_(std::move(f)), cache_(std::make_shared<JitCache>(std::move(options))) {}
   template <class... A> auto operator()(A&&... a) const {
     check_trees<std::remove_cvref_t<A>...>();
     if constexpr (are_trees<std::remove_cvref_t<A>...>) return run(std::forward<A>(a)...);
@@ -152,9 +152,9 @@ template <class F> inline constexpr bool is_jitted<Jitted<F>> = true;
 /// from then on. f's captures are read when it is staged: pass values that change as arguments. An argument given as an
 /// rvalue is donated: it is left empty and its memory is reused for results; memory that another handle still holds is
 /// not reused, with one warning.
-template <class F> auto jit(F f, Jit options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
+template <class F> auto jit(F f, JitOptions options = {}) { return fx::Jitted<F>(std::move(f), std::move(options)); }
 template <class F, class X, class... More>
-requires(!std::convertible_to<X, Jit>)
+requires(!std::convertible_to<X, JitOptions>)
 __attribute__((unavailable("write jit(f)(x, ..); numbers and strings among the arguments are static anyway"))) void
 jit(F f, const X& x, const More&... more);
 /// The Program that f(args...) stages (a jitted f: the one it runs). print() shows it.

@@ -36,7 +36,7 @@ struct Named {
   template <class T> __attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) Named(T);
 };
 }  // namespace fx
-struct Vmap {
+struct VmapOptions {
   fx::Named named = {};
   MapAxes in = {};
   MapAxis out = {};
@@ -46,10 +46,10 @@ struct Vmap {
 namespace fx {
 /// Throws ValueError or ShapeError naming arguments and paths.
 Arrays vmap_shell(const FlatFn& f, const std::function<std::vector<std::string>()>& out_paths,
-                  const std::vector<tree::Node>& arguments, const Vmap& how);
+                  const std::vector<tree::Node>& arguments, const VmapOptions& how);
 template <class F> class Vmapped {
  public:
-  Vmapped(F function, Vmap options) : f(std::move(function)), how(std::move(options)) {}
+  Vmapped(F function, VmapOptions options) : f(std::move(function)), how(std::move(options)) {}
   template <class... A> auto operator()(const A&... a) const {
     check_trees<A...>();
     if constexpr (are_trees<A...>) return run(a...);
@@ -74,14 +74,15 @@ template <class F> class Vmapped {
     }
   }
   F f;
-  Vmap how;
+  VmapOptions how;
 };
 }  // namespace fx
 /// f over one more axis of its arguments: {.in = {none, 0}} says which axis of each argument (none: the same value for
 /// all), .out where the axis appears in the results. Throws ShapeError where sizes differ.
-template <class F> auto vmap(F f, Vmap how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
+template <class F> auto vmap(F f, VmapOptions how = {}) { return fx::Vmapped<F>(std::move(f), std::move(how)); }
 template <class F, class Out, class... More>
-__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, Vmap, Out, More...);
+__attribute__((unavailable("write vmap(f, {.in = {0, none}, .out = 0})"))) fx::Vmapped<F> vmap(F f, VmapOptions, Out,
+                                                                                               More...);
 template <class F, std::integral In, class... Out>
 __attribute__((unavailable("write vmap(f, {.in = 0, .out = 0})"))) fx::Vmapped<F> vmap(F f, In, const Out&...);
 template <class F, std::same_as<Array> A, class... X>

@@ -14,17 +14,17 @@ void save_npy(const std::filesystem::path& file, const Array& x);
 /// The array in a .npy file: bool, u8, i32, i64, u32, f32, f64; '<u2' as bf16 bits if `dtype` is bf16; big-endian
 /// numbers too. Narrower integers and f16 become i32 and f32, which hold them exactly; Fortran order is converted.
 /// Throws IoError for a damaged file and DtypeError for elements without a dtype here.
-struct LoadNpy {
+struct LoadNpyOptions {
   std::optional<Dtype> dtype = none;  // convert to this; bf16 reads '<u2' as bits
 };
-Array load_npy(const std::filesystem::path& file, const LoadNpy& options = {});
-struct LoadNpz {
+Array load_npy(const std::filesystem::path& file, const LoadNpyOptions& options = {});
+struct LoadNpzOptions {
   std::optional<Dtype> dtype = none;   // as in LoadNpy
   std::vector<std::string> only = {};  // names; empty: all readable arrays
 };
 /// The arrays of a .npz file by name, as numpy.savez and numpy.savez_compressed write it. Entries without a dtype here
 /// (strings, records, complex numbers) are left out; DtypeError if `only` names one, or if there is no other entry.
 /// Throws IoError for damage and for a missing name.
-std::map<std::string, Array> load_npz(const std::filesystem::path& file, const LoadNpz& options = {});
+std::map<std::string, Array> load_npz(const std::filesystem::path& file, const LoadNpzOptions& options = {});
 void save_npz(const std::filesystem::path& file, const std::map<std::string, Array>& arrays);
 }  // namespace bora

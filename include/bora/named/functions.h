@@ -114,7 +114,9 @@ inline NamedArray erfc(const NamedArray& x) { return by_name("erfc", erfc, x); }
 inline NamedArray sigmoid(const NamedArray& x) { return by_name("sigmoid", sigmoid, x); }
 inline NamedArray relu(const NamedArray& x) { return by_name("relu", relu, x); }
 inline NamedArray silu(const NamedArray& x) { return by_name("silu", silu, x); }
-inline NamedArray gelu(const NamedArray& x, const Gelu& options = {}) { return by_name("gelu", gelu, x, options); }
+inline NamedArray gelu(const NamedArray& x, const GeluOptions& options = {}) {
+  return by_name("gelu", gelu, x, options);
+}
 inline NamedArray stop_gradient(const NamedArray& x) { return by_name("stop_gradient", stop_gradient, x); }
 inline NamedArray isnan(const NamedArray& x) { return by_name("isnan", isnan, x); }
 inline NamedArray isfinite(const NamedArray& x) { return by_name("isfinite", isfinite, x); }

@@ -54,11 +54,11 @@ std::vector<std::string> diagnose(const AxisMapping& mapping,
                                   const std::vector<std::pair<std::string, std::vector<Axis>>>& arrays,
                                   const MeshShape& mesh);
 
-struct NamedJit {
+struct NamedJitOptions {
   AxisMapping out = {};  // storage mapping: splits the draws inside and constrains the results
 };
 /// jit(f) under a mapping that lays out the draws and results of f; no rank ever holds a whole array.
-template <class F> auto named_jit(F f, NamedJit options = {}) {
+template <class F> auto named_jit(F f, NamedJitOptions options = {}) {
   return jit([f = std::move(f), mapping = options.out](const auto&... a) {
     UseMapping scope(mapping);
     return sharded(std::invoke(f, a...), mapping);

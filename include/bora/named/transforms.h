@@ -44,7 +44,7 @@ template <class F> struct NamedVmapped {
 /// body as it is. xs_labels: paths of the leaves of xs.
 template <class F, class C, class X> auto scan_slices(const F& body, const C& init, const X& one, const Arrays& xs,
                                                       const std::vector<std::string>& xs_labels, const Dims& positions,
-                                                      const Axis& axis, const bora::Scan& options) {
+                                                      const Axis& axis, const bora::ScanOptions& options) {
   using R = result_t<F, C, X>;
   static_assert(carries<R, C>,
                 "scan: body must return std::pair{carry, y} with the carry's type unchanged; none for no y");
@@ -82,7 +82,7 @@ template <class F, class C, class X> auto scan_slices(const F& body, const C& in
 template <class F> struct NamedScanned {
   F f;
   Axis axis;
-  bora::Scan options;
+  bora::ScanOptions options;
   template <class C, class X> auto operator()(const C& init, const X& xs) const {
     static_assert(Callable<F, C, X>,
                   "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a "
@@ -96,7 +96,7 @@ template <class F> struct NamedScanned {
 /// f over `axis`: vmap(f, Batch)(x, w). NamedArrays without the axis and plain Arrays are the same for every element.
 template <class F> auto vmap(F f, const Axis& axis) { return fx::NamedVmapped<F>{std::move(f), axis}; }
 /// auto [last, ys] = scan(body, Layers)(init, xs): body(carry, x) for each position along the axis.
-template <class F> auto scan(F body, const Axis& axis, const Scan& options = {}) {
+template <class F> auto scan(F body, const Axis& axis, const ScanOptions& options = {}) {
   return fx::NamedScanned<F>{std::move(body), axis, options};
 }
 }  // namespace bora

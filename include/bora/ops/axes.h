@@ -24,7 +24,7 @@ class Dimensions {
  private:
   std::optional<Dims> axes_;
 };
-struct Reduce {
+struct ReduceOptions {
   bool keepdims = false;
   std::optional<Dtype> dtype = none;  // accumulate and return in this dtype
 };

@@ -10,15 +10,15 @@ Array psum(const Array& x, const MeshAxes& axes);
 Array pmean(const Array& x, const MeshAxes& axes);
 Array pmax(const Array& x, const MeshAxes& axes);
 Array pmin(const Array& x, const MeshAxes& axes);
-struct Gather {
+struct GatherOptions {
   std::int64_t axis = 0;
   bool tiled = false;
 };
 /// Every member's x: a new dimension `axis` (concatenated along it if tiled).
-Array all_gather(const Array& x, const MeshAxes& axes, const Gather& options = {});
+Array all_gather(const Array& x, const MeshAxes& axes, const GatherOptions& options = {});
 /// The sum over the members, of which each keeps its part of dimension `axis` (tiled: the dimension is split; else it
 /// must have one element a member and disappears).
-Array psum_scatter(const Array& x, const MeshAxes& axes, const Gather& options = {});
+Array psum_scatter(const Array& x, const MeshAxes& axes, const GatherOptions& options = {});
 /// Splits split_axis over the members and concatenates the received parts along concat_axis.
 Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_axis, std::int64_t concat_axis);
 /// x of member `source` goes to member `target`, for each pair; members without a source get zeros.

@@ -142,9 +142,9 @@ Array triu(const Array& x, std::int64_t k = 0);
 Array one_hot(const Array& indices, std::int64_t n, Dtype dtype = f32);
 
 enum class Indexing : std::uint8_t { xy, ij };
-struct Meshgrid {
+struct MeshgridOptions {
   Indexing indexing = Indexing::xy;  // xy: the first two dimensions are swapped, as for plots (NumPy's default)
 };
 /// Coordinate grids of vectors.
-Arrays meshgrid(const Arrays& vectors, const Meshgrid& options = {});
+Arrays meshgrid(const Arrays& vectors, const MeshgridOptions& options = {});
 }  // namespace bora

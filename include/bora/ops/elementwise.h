@@ -156,10 +156,10 @@ Array sigmoid(const Array& x);
 Array relu(const Array& x);      // derivative 0 at 0
 Array silu(const Array& x);      // x * sigmoid(x)
 Array softplus(const Array& x);  // log(1 + exp(x))
-struct Gelu {
+struct GeluOptions {
   bool approximate = true;  // the tanh form (GPT-2); false: with erf
 };
-Array gelu(const Array& x, const Gelu& options = {});
+Array gelu(const Array& x, const GeluOptions& options = {});
 
 // ---- operators ------------------------------------------------------------------------------------------------------
 Array operator-(const Array& x);

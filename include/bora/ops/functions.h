@@ -10,7 +10,7 @@ Array softmax(const Array& x, const Dimensions& axes = -1);
 /// log(softmax(x)).
 Array log_softmax(const Array& x, const Dimensions& axes = -1);
 /// log(sum(exp(x))), without overflow. A row of -inf gives -inf.
-Array logsumexp(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+Array logsumexp(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 
 struct NormOptions {
   Dimensions axes = -1;

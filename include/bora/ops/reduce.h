@@ -7,21 +7,21 @@ namespace bora {
 // Reductions over axes (default: all), which disappear unless keepdims. Sums and means of bf16 accumulate in f32 and
 // round once; sums of bool are i32, of u8 u32. max and min propagate NaN. Ties share the gradients of amax and amin
 // equally.
-Array sum(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array mean(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array prod(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array amax(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array amin(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+Array sum(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array mean(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array prod(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array amax(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array amin(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 __attribute__((unavailable("write amax(x, axes); of two Arrays maximum(a, b)"))) Array
-max(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+max(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 __attribute__((unavailable("write amin(x, axes); of two Arrays minimum(a, b)"))) Array
-min(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+min(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 __attribute__((unavailable("write maximum(a, b)"))) Array max(const Array& a, const Array& b);
 __attribute__((unavailable("write minimum(a, b)"))) Array min(const Array& a, const Array& b);
-Array all(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array any(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
-Array var(const Array& x, const Dimensions& axes = none, const Reduce& options = {});  // biased: divided by n
-Array stddev(const Array& x, const Dimensions& axes = none, const Reduce& options = {});
+Array all(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array any(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array var(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});  // biased: divided by n
+Array stddev(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
 /// i32 position of the first maximum (minimum); NaN counts as the extreme.
 Array argmax(const Array& x, std::int64_t axis = -1);
 Array argmin(const Array& x, std::int64_t axis = -1);

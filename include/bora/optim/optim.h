@@ -40,31 +40,31 @@ struct ScaleByLion {
 Transform scale_by_lion(ScaleByLion options = {});
 
 // ---- optimizers -----------------------------------------------------------------------------------------------------
-struct AdamW {
+struct AdamWOptions {
   Schedule learning_rate = 1e-3;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, weight_decay = 1e-4;
   Mask mask = {};  // parameters that decay; default: all
 };
 /// Adam with decoupled weight decay (Loshchilov & Hutter 2019).
-Transform adamw(AdamW options = {});
-struct Adam {
+Transform adamw(AdamWOptions options = {});
+struct AdamOptions {
   Schedule learning_rate = 1e-3;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
 };
-Transform adam(Adam options = {});
-struct Lion {
+Transform adam(AdamOptions options = {});
+struct LionOptions {
   Schedule learning_rate = 1e-3;  // a third to a tenth of AdamW's
   double b1 = 0.9, b2 = 0.99, weight_decay = 1e-3;
   Mask mask = {};  // parameters that decay; default: all
 };
 /// Lion with decoupled weight decay: 3 to 10 times AdamW's, for a learning rate that is as much smaller.
-Transform lion(Lion options = {});
-struct Sgd {
+Transform lion(LionOptions options = {});
+struct SgdOptions {
   Schedule learning_rate = 1e-2;
   double momentum = 0;
   bool nesterov = false;
 };
-Transform sgd(Sgd options = {});
+Transform sgd(SgdOptions options = {});
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 /// sqrt of the sum of squares of all numbers, f32.

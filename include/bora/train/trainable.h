@@ -64,9 +64,9 @@ template <class Params> class TrainableTask final : public Trainable {
   Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, b); }
 
  private:
-  decltype(named_jit(std::declval<InitFn>(), NamedJit{})) init_;
-  decltype(jit(std::declval<StepFn>(), Jit{})) step_;
-  decltype(jit(std::declval<EvaluateFn>(), Jit{})) evaluate_;
+  decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
+  decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
+  decltype(jit(std::declval<EvaluateFn>(), JitOptions{})) evaluate_;
   State state_ = {};
 };
 }  // namespace detail

@@ -19,7 +19,7 @@ class DataPath {
   virtual ~DataPath() = default;
   /// Called by the higher rank of a pair, once; `Up` tells the lower one.
   virtual void connect(int peer) = 0;
-  virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
+  virtual void send(int peer, const Header&, const std::byte* bytes, PayloadOwner*) = 0;
   virtual bool receive(Sink&) = 0;
   virtual int descriptor() const = 0;    // readable when data may have arrived for a sleeping thread
   virtual bool ready() { return true; }  // whether data may have arrived; cheap, asked of memory only

@@ -15,7 +15,7 @@ namespace bora::transport {
 namespace {
 using namespace std::chrono_literals;
 // Indices of epoll: passage n has 2 n for its outer side and 2 n + 1 for its inner one.
-constexpr std::uint32_t kListener = 0, kBell = 1, kFirst = 2;
+constexpr std::uint32_t kListener = 0, kWakeup = 1, kFirst = 2;
 constexpr auto kPatience = 6s;  // ZeroMQ's own limit, for a handshake, is 5 s
 constexpr auto kPause = 100ms;  // without descriptors
 constexpr auto kLastWords = 1s;
@@ -51,12 +51,12 @@ Gate::Gate(Descriptor listener, Socket& inside, std::size_t strangers)
   int seconds = 5;  // for so long the kernel hides a silent connection
   setsockopt(listener_.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
   epoll_.add(listener_.get(), kListener);
-  epoll_.add(bell_.get(), kBell);
+  epoll_.add(wakeup_.get(), kWakeup);
   thread_ = start_thread("the gate of its port", [this] { run(); });
 }
 Gate::~Gate() {
   stop_ = true;
-  bell_.ring();
+  wakeup_.ring();
   thread_.join();
 }
 void Gate::keep(int descriptor) {
@@ -73,14 +73,14 @@ void Gate::keep(int descriptor) {
     std::lock_guard lock(mutex_);
     keep_.push_back(id);
   }
-  bell_.ring();
+  wakeup_.ring();
 }
 void Gate::close() {
   {
     std::lock_guard lock(mutex_);
     close_ = true;
   }
-  bell_.ring();
+  wakeup_.ring();
 }
 
 void Gate::run() {
@@ -96,7 +96,7 @@ void Gate::run() {
     for (int i = 0; i < n; ++i) {
       auto index = e[i].data.u32;
       if (index == kListener) news = true;
-      if (index == kBell) bell_.clear();
+      if (index == kWakeup) wakeup_.clear();
       auto found = passages_.find(index / 2);
       if (index >= kFirst && found != passages_.end() && !serve(found->first, found->second)) passages_.erase(found);
     }

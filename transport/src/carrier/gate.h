@@ -62,7 +62,7 @@ class Gate {
   std::size_t most_;
   Descriptor listener_;
   Epoll epoll_;
-  Event bell_;
+  Event wakeup_;
   Passages passages_;
   std::uint32_t last_ = 0;
   std::minstd_rand random_{std::random_device{}()};

@@ -14,7 +14,7 @@ struct Receiving {
   Receiving() { receiving = true; }
   ~Receiving() { receiving = false; }
 };
-class EventBell final : public Bell {
+class EventWakeup final : public Wakeup {
  public:
   void ring() override {
     if (!receiving) event_.ring();
@@ -53,15 +53,15 @@ class NetLink final : public Link {
         data_gate_(std::move(j.data_gate)),
         context_(j.context),
         authenticator_(std::move(j.authenticator)),
-        control_(o, std::move(j.control), std::move(j.who), [this] { progress_bell_.ring(); }),
+        control_(o, std::move(j.control), std::move(j.who), [this] { progress_wakeup_.ring(); }),
         wire_(between_hosts(j, context_, data_gate_.get(), o.rank, [this](int r) { up(r, wire_.get()); })),
         shm_names_(std::move(j.shm_names)),
         peers_(static_cast<std::size_t>(o.size)) {
     if (std::any_of(shm_names_.begin(), shm_names_.end(), [](auto& n) { return !n.empty(); }))
       shm_ = make_shm_data(rank_, j.epoch, std::move(j.shm), shm_names_, [this](int r) { up(r, shm_.get()); },
                            [this](int r, const std::string& why) { without_memory(r, why); });
-    leader_epoll_.add(leader_bell_->descriptor(), 0);
-    progress_epoll_.add(progress_bell_.get(), 0);
+    leader_epoll_.add(leader_wakeup_->descriptor(), 0);
+    progress_epoll_.add(progress_wakeup_.get(), 0);
     for (auto* e : {&leader_epoll_, &progress_epoll_}) {
       auto events = e == &leader_epoll_ ? std::uint32_t{EPOLLIN} : 0u;
       // While another thread leads, it takes the events: the progress thread is woken once and does not stay awake
@@ -85,7 +85,7 @@ class NetLink final : public Link {
     wire_->connect(r);
     up(r, wire_.get());
   }
-  void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
+  void send(int r, const Header& h, const std::byte* bytes, PayloadOwner* owner) override {
     if (stopped_) return;
     auto& p = peer(r);
     if (p.path != shm_.get() && h.payload() <= kCopied) owner = nullptr;
@@ -129,7 +129,7 @@ class NetLink final : public Link {
     progress_epoll_.change(shm_->descriptor(), 3, events);
     if (!armed) return;
     shm_->asleep();  // the progress thread may sleep already
-    if (shm_->ready()) progress_bell_.ring();
+    if (shm_->ready()) progress_wakeup_.ring();
   }
   bool by_memory() const override { return only_memory_.load(std::memory_order_relaxed); }
   bool ready() override {
@@ -150,14 +150,14 @@ class NetLink final : public Link {
     epoll_event e[4];
     (leader ? leader_epoll_ : progress_epoll_).wait(e, 4, static_cast<int>(limit.count()));
     slept_ = true;  // and an event other than data may have ended it
-    if (leader) leader_bell_->clear();
-    else progress_bell_.clear();
+    if (leader) leader_wakeup_->clear();
+    else progress_wakeup_.clear();
   }
   void wake(Side side) override {
-    if (side == Side::leader) leader_bell_->ring();
-    else progress_bell_.ring();
+    if (side == Side::leader) leader_wakeup_->ring();
+    else progress_wakeup_.ring();
   }
-  std::shared_ptr<Bell> bell() override { return leader_bell_; }
+  std::shared_ptr<Wakeup> wakeup() override { return leader_wakeup_; }
   void stop_data() override {
     if (std::exchange(stopped_, true)) return;
     for (auto& p : peers_) p.waiting.clear();
@@ -172,7 +172,7 @@ class NetLink final : public Link {
   std::string who(int r) const override { return control_.who(r); }
 
  private:
-  struct Waiting final : Owner {
+  struct Waiting final : PayloadOwner {
     Waiting(const Header& h, const std::byte* b, std::vector<std::byte> c, std::shared_ptr<const void> p)
         : header(h), bytes(b), copy(std::move(c)), hold(std::move(p)) {}
     std::shared_ptr<const void> pin() override { return hold; }
@@ -203,8 +203,8 @@ class NetLink final : public Link {
   }
 
   int rank_;
-  std::shared_ptr<EventBell> leader_bell_ = std::make_shared<EventBell>();
-  Event progress_bell_;
+  std::shared_ptr<EventWakeup> leader_wakeup_ = std::make_shared<EventWakeup>();
+  Event progress_wakeup_;
   Epoll leader_epoll_, progress_epoll_;
   std::unique_ptr<Gate> gate_, data_gate_;
   ZmqContext context_;

@@ -52,7 +52,7 @@ class ShmData final : public DataPath {
         std::make_unique<Meeting>(Meeting{std::move(socket), std::move(memory), true});
     ++meetings_;
   }
-  void send(int r, const Header& h, const std::byte* bytes, Owner* owner) override {
+  void send(int r, const Header& h, const std::byte* bytes, PayloadOwner* owner) override {
     if (stopped_) return;
     auto& p = *peers_[static_cast<std::size_t>(r)];
     if (h.payload() < kLent || p.gone) owner = nullptr;

@@ -107,7 +107,7 @@ class RingWriter {
 };
 
 /// The reading end. Messages may be released in any order.
-class RingReader : public Remote, public Owner, public std::enable_shared_from_this<RingReader> {
+class RingReader : public Remote, public PayloadOwner, public std::enable_shared_from_this<RingReader> {
  public:
   RingReader(std::shared_ptr<PairMemory> m, bool maker)
       : memory_(std::move(m)), counts_(memory_->counts(!maker)), bytes_(memory_->bytes(!maker)) {}

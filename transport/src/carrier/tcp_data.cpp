@@ -53,7 +53,7 @@ class TcpData final : public DataPath {
     adopt(c, r);
     send(r, handshake_header(options_.rank, r), nullptr, nullptr);
   }
-  void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
+  void send(int r, const Header& header, const std::byte* bytes, PayloadOwner* owner) override {
     auto c = by_rank_[static_cast<std::size_t>(r)];
     if (stopped_ || !c) return;  // the peer has gone: the control plane will report it
     Queued q{header, bytes, header.payload(), {}};
@@ -121,7 +121,7 @@ class TcpData final : public DataPath {
     q.bytes = to.get();
     q.hold = std::move(to);
   }
-  void keep(Queued& q, Owner* owner) {
+  void keep(Queued& q, PayloadOwner* owner) {
     if (q.size == 0 || q.hold) return;
     if (owner) q.hold = owner->pin();
     else keep_copy(pool_, q);

@@ -59,7 +59,7 @@ void ZmqData::connect(int r) {
 }
 /// Sends the frames of one message. That may clear the readiness of the socket's descriptor, so the socket counts as
 /// dirty afterwards.
-void ZmqData::send(int r, const Header& header, const std::byte* bytes, Owner* owner) {
+void ZmqData::send(int r, const Header& header, const std::byte* bytes, PayloadOwner* owner) {
   if (stopped_) return;
   auto h = header;
   h.epoch = options_.epoch;

@@ -26,7 +26,7 @@ class ZmqData final : public DataPath {
   ZmqData(ZmqContext, Socket router, Socket monitor, Options, Up);
   ~ZmqData() override { stop(); }
   void connect(int peer) override;
-  void send(int peer, const Header&, const std::byte* bytes, Owner*) override;
+  void send(int peer, const Header&, const std::byte* bytes, PayloadOwner*) override;
   bool receive(Sink&) override;
   int descriptor() const override { return epoll_.get(); }
   void stop() override;

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The messages sent to one rank. Has its own lock, taken inside any engine's.
-class Inbox final : public Bell {
+class Inbox final : public Wakeup {
  public:
   struct Item {
     Arrival arrival;
@@ -101,7 +101,7 @@ class LocalLink final : public Link {
       : hub_(std::move(hub)), rank_(rank), inbox_(hub_->inboxes[static_cast<std::size_t>(rank)]) {}
   ~LocalLink() override { inbox_->close(); }
   void open(int) override {}
-  void send(int peer, const Header& h, const std::byte* bytes, Owner* owner) override {
+  void send(int peer, const Header& h, const std::byte* bytes, PayloadOwner* owner) override {
     if (stopped_) return;
     auto hold = owner && h.payload() > kCopied ? owner->pin() : nullptr;
     if (!hold && h.payload() > 0) {
@@ -132,7 +132,7 @@ class LocalLink final : public Link {
   bool ready() override { return inbox_->filled(); }
   void park(Side side, std::chrono::milliseconds limit) override { inbox_->park(side, limit); }
   void wake(Side side) override { inbox_->wake(side); }
-  std::shared_ptr<Bell> bell() override { return inbox_; }
+  std::shared_ptr<Wakeup> wakeup() override { return inbox_; }
   void stop_data() override {
     stopped_ = true;
     inbox_->close();

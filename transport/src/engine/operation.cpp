@@ -33,7 +33,7 @@ std::string Summary::text() const {
   return s.str();
 }
 
-Operation::Operation(std::shared_ptr<const Plan> plan, int rank, std::uint32_t my_rank, std::shared_ptr<Bell> bell)
+Operation::Operation(std::shared_ptr<const Plan> plan, int rank, std::uint32_t my_rank, std::shared_ptr<Wakeup> wakeup)
     : moved(plan->expected.size()),
       plan_(std::move(plan)),
       rank_(rank),
@@ -43,7 +43,7 @@ Operation::Operation(std::shared_ptr<const Plan> plan, int rank, std::uint32_t m
       done_(plan_->messages.size()),
       streams_(plan_->streams.size()),
       peers_(plan_->expected.size()),
-      bell_(std::move(bell)) {}
+      wakeup_(std::move(wakeup)) {}
 void Operation::renew(const Summary& s, const CollectiveCall& c) {
   summary = s;
   in_ = static_cast<const std::byte*>(c.in);
@@ -123,8 +123,8 @@ Header Operation::header(int peer, const Step& s) const {
 std::shared_ptr<const void> Operation::pin() {
   pins_.fetch_add(1);
   auto self = shared_from_this();
-  return std::shared_ptr<const void>(this, [self, bell = bell_](const void*) {
-    if (self->pins_.fetch_sub(1) == 1) bell->ring();
+  return std::shared_ptr<const void>(this, [self, wakeup = wakeup_](const void*) {
+    if (self->pins_.fetch_sub(1) == 1) wakeup->ring();
   });
 }
 bool Operation::ready(std::size_t i) const {
@@ -155,8 +155,8 @@ bool Operation::may_overwrite(std::int64_t chunks) const {
   return true;
 }
 /// Sends the next message of a step.
-void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byte* bytes, std::int64_t n, Owner* owner,
-                    Link& link) {
+void Operation::put(std::size_t i, int peer, std::int64_t offset, const std::byte* bytes, std::int64_t n,
+                    PayloadOwner* owner, Link& link) {
   Header h = header(peer, steps_[i]);
   h.chunk = static_cast<std::uint32_t>(done_[i]);
   h.offset = static_cast<std::uint64_t>(offset);
@@ -292,7 +292,7 @@ std::string Operation::accept(Arrival a, Link& link) {
 }
 namespace {
 /// A chunk of a running sum on its way.
-struct Chunk final : Owner {
+struct Chunk final : PayloadOwner {
   std::shared_ptr<std::byte[]> bytes;
   explicit Chunk(std::int64_t n) : bytes(new std::byte[static_cast<std::size_t>(n)]) {}
   std::shared_ptr<const void> pin() override { return bytes; }

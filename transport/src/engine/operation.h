@@ -39,10 +39,10 @@ struct Record {
 };
 
 /// Used under the engine's lock, except `done`, `pins` and `summary`.
-class Operation : public Owner, public std::enable_shared_from_this<Operation> {
+class Operation : public PayloadOwner, public std::enable_shared_from_this<Operation> {
  public:
   /// `rank`: position in the group.
-  Operation(std::shared_ptr<const Plan>, int rank, std::uint32_t my_rank, std::shared_ptr<Bell>);
+  Operation(std::shared_ptr<const Plan>, int rank, std::uint32_t my_rank, std::shared_ptr<Wakeup>);
   /// Begins a collective: the first one, or the next one once nothing refers to the last any more.
   void renew(const Summary&, const CollectiveCall&);
   /// Takes a message or a credit. Empty, or why it cannot be part of this collective.
@@ -95,7 +95,7 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   void send_chunk(std::size_t step, Link&);
   bool run_here(std::size_t step, Link&);
   bool sum_chunks(std::size_t step, Link&);
-  void put(std::size_t step, int peer, std::int64_t offset, const std::byte*, std::int64_t bytes, Owner*, Link&);
+  void put(std::size_t step, int peer, std::int64_t offset, const std::byte*, std::int64_t bytes, PayloadOwner*, Link&);
   bool may_overwrite(std::int64_t chunks) const;
   bool has_room(int peer, std::int64_t bytes) const;
   const std::byte* memory(Place) const;
@@ -125,6 +125,6 @@ class Operation : public Owner, public std::enable_shared_from_this<Operation> {
   std::vector<Peer> peers_;  // by position
   std::size_t open_steps_ = 0;
   std::atomic<int> pins_{0};
-  std::shared_ptr<Bell> bell_;
+  std::shared_ptr<Wakeup> wakeup_;
 };
 }  // namespace bora::transport

@@ -50,7 +50,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "direct", direct, direct_cost, {.whole = true}},
     {kKind, "ring", ring, ring_cost},
     {kKind, "bruck", bruck, bruck_cost},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.by_host = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
 }  // namespace
 const AlgorithmTable kAllGather{kRows, unmeasured};

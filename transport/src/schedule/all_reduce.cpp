@@ -110,8 +110,8 @@ constexpr Algorithm kRows[] = {
     {kKind, "two_shot", two_shot, two_shot_cost},
     {kKind, "chain", chain, chain_cost},
     {kKind, "bruck", bruck, bruck_cost},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.by_host = true}},
-    {kKind, "one_shot_hierarchical", one_shot_hierarchical, one_shot_hierarchical_cost, {.by_host = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
+    {kKind, "one_shot_hierarchical", one_shot_hierarchical, one_shot_hierarchical_cost, {.hierarchical = true}},
 };
 }  // namespace
 const AlgorithmTable kAllReduce{kRows, unmeasured};

@@ -93,7 +93,7 @@ constexpr auto kKind = CollectiveKind::all_to_all;
 constexpr Algorithm kRows[] = {
     {kKind, "direct", direct, direct_cost, {.whole = true}},
     {kKind, "bruck", bruck, bruck_cost, {.equal_parts = true}},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.by_host = true, .equal_parts = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true, .equal_parts = true}},
 };
 }  // namespace
 const AlgorithmTable kAllToAll{kRows, unmeasured};

@@ -159,7 +159,7 @@ constexpr Algorithm kRows[] = {
     {kKind, "chain", chain, chain_cost},
     {kKind, "scatter_gather", scatter_gather, scatter_gather_cost},
     {kKind, "double_tree", double_tree, double_tree_cost},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.by_host = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
 }  // namespace
 const AlgorithmTable kBroadcast{kRows, unmeasured};

@@ -87,7 +87,7 @@ struct Binomial {
   Binomial(int v, int P);
 };
 /// This rank's place among hosts, for groups over several hosts with several members each, side by side in group order
-/// (algorithms `by_host`): members of a host exchange with each other, and each member exchanges only its slice with
+/// (hierarchical algorithms): members of a host exchange with each other, and each member exchanges only its slice with
 /// other hosts.
 struct Hosts {
   const std::vector<int>& begin;

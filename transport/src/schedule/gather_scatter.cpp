@@ -162,12 +162,12 @@ using enum CollectiveKind;
 constexpr Algorithm kGatherRows[] = {
     {gather, "direct", gather_direct, direct_cost, {.whole = true}},
     {gather, "binomial", gather_binomial, binomial_cost},
-    {gather, "hierarchical", gather_hierarchical, hierarchical_cost, {.by_host = true}},
+    {gather, "hierarchical", gather_hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
 constexpr Algorithm kScatterRows[] = {
     {scatter, "direct", scatter_direct, direct_cost, {.whole = true}},
     {scatter, "binomial", scatter_binomial, binomial_cost},
-    {scatter, "hierarchical", scatter_hierarchical, hierarchical_cost, {.by_host = true}},
+    {scatter, "hierarchical", scatter_hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
 }  // namespace
 const AlgorithmTable kGather{kGatherRows, unmeasured}, kScatter{kScatterRows, unmeasured};

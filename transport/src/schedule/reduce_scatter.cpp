@@ -64,7 +64,7 @@ constexpr auto kKind = CollectiveKind::reduce_scatter;
 constexpr Algorithm kRows[] = {
     {kKind, "direct", direct, direct_cost},
     {kKind, "chain", chain, chain_cost},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.by_host = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
 };
 }  // namespace
 const AlgorithmTable kReduceScatter{kRows, unmeasured};

@@ -22,7 +22,7 @@ const Algorithm& algorithm(CollectiveKind kind, std::string_view name) {
 std::vector<const Algorithm*> algorithms_for(CollectiveKind kind, bool blocks, bool uniform) {
   std::vector<const Algorithm*> found;
   for (auto& a : algorithm_table(kind).rows)
-    if ((blocks || !a.traits.by_host) && (uniform || !a.traits.equal_parts)) found.push_back(&a);
+    if ((blocks || !a.traits.hierarchical) && (uniform || !a.traits.equal_parts)) found.push_back(&a);
   return found;
 }
 Schedule make_schedule(const Algorithm& a, const CollectiveCall& call, const Layout& layout, int rank) {

@@ -69,7 +69,7 @@ Layout layout_of(const std::vector<int>& ranks, const std::vector<int>& hosts);
 struct Builder;  // build.h
 struct Model;    // cost.h
 struct AlgorithmTraits {
-  bool by_host = false;      // needs several hosts with several members each, side by side (Layout::blocks)
+  bool hierarchical = false;      // needs several hosts with several members each, side by side (Layout::blocks)
   bool equal_parts = false;  // needs parts of one length (CollectiveCall::uniform)
   bool whole = false;        // within a host the receiver fetches each stream itself, so that it is not cut finer
 };

@@ -33,9 +33,9 @@ class Remote {
 };
 /// The owner of a message's bytes. A carrier that reads them after send has returned takes a pin and keeps it until
 /// then.
-class Owner {
+class PayloadOwner {
  public:
-  virtual ~Owner() = default;
+  virtual ~PayloadOwner() = default;
   virtual std::shared_ptr<const void> pin() = 0;
 };
 /// A data message that has arrived. `bytes` stay valid as long as `hold` lives; with direct pointers they are the
@@ -44,7 +44,8 @@ struct Arrival {
   Header header;
   const std::byte* bytes = nullptr;
   std::shared_ptr<const void> hold = {};
-  Owner* owner = nullptr;  // gives out the hold on request; without a hold the bytes are gone when Sink::data returns
+  // Gives out the hold on request; without a hold the bytes are gone when Sink::data returns.
+  PayloadOwner* owner = nullptr;
   const Remote* remote = nullptr;  // holds the bytes still, at `address`; valid as long as `hold`
   std::uint64_t address = 0;
   bool copied = false;  // `hold` alone owns the bytes
@@ -85,9 +86,9 @@ class Sink {
   virtual void dropped(bool stale) = 0;  // a message of an earlier epoch (stale), or a malformed or a stranger's one
 };
 /// Wakes a parked waiter from any thread, also after the Link has gone.
-class Bell {
+class Wakeup {
  public:
-  virtual ~Bell() = default;
+  virtual ~Wakeup() = default;
   virtual void ring() = 0;
 };
 /// For Links whose peers do not read this process's memory.
@@ -100,7 +101,7 @@ class Link {
   virtual ~Link() = default;
   virtual void open(int peer) = 0;  // before the first message to or from this peer
   /// Sends header and bytes in order. Without an owner the bytes are copied at once; with one they may be.
-  virtual void send(int peer, const Header&, const std::byte* bytes, Owner*) = 0;
+  virtual void send(int peer, const Header&, const std::byte* bytes, PayloadOwner*) = 0;
   virtual void to_coordinator(std::string message) = 0;  // the coordinator of the job, wherever it is (coordinator.h)
   /// Hands over some of the arrived messages; true if there were any.
   virtual bool receive(Sink&) = 0;
@@ -114,7 +115,7 @@ class Link {
   virtual void park(
       Side, std::chrono::milliseconds) = 0;  // without the lock; returns early when something arrives or on wake
   virtual void wake(Side) = 0;
-  virtual std::shared_ptr<Bell> bell() = 0;     // rings the leader
+  virtual std::shared_ptr<Wakeup> wakeup() = 0;     // rings the leader
   virtual void stop_data() = 0;                 // drops all data; `receive` releases buffers as peers release them
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;  // as Context::allocate; without the lock
   virtual bool must_meet() const = 0;           // peers need this rank's process until they have left as well

@@ -147,7 +147,7 @@ class MpiData final : public DataPath {
     --library_.users;
   }
   void connect(int r) override { send(r, handshake_header(options_.rank, r), nullptr, nullptr); }
-  void send(int r, const Header& header, const std::byte* bytes, Owner* owner) override {
+  void send(int r, const Header& header, const std::byte* bytes, PayloadOwner* owner) override {
     if (stopped_) return;
     auto h = header;
     h.epoch = options_.epoch;
