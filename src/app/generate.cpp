@@ -27,11 +27,11 @@ int generate(const Arguments& a) {
   return on_mesh(a, s, "generate " + fs::path(folder).filename().string(), [&](const Mesh& mesh) {
     auto tokenizer = s.tokenizer->open();
     auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
-    auto model = s.model->scorer(model_options(s, mesh.shape()), storage, random::key(s.seed));
-    io::restore_leaves(model->parameters(), folder, place_of(mesh), "params");
-    auto next = model->next([temperature = a.temperature, top_k = a.top_k](const Array& scores, const Array& key) {
+    auto pick = [temperature = a.temperature, top_k = a.top_k](const Array& scores, const Array& key) {
       return choose(scores, key, temperature, top_k);
-    });
+    };
+    auto model = s.model->generator(model_options(s, mesh.shape()), storage, random::key(s.seed), pick);
+    io::restore_leaves(model->parameters(), folder, place_of(mesh), "params");
     auto write = [&](const std::string& text) {
       if (mesh.rank() == 0) std::fputs(text.c_str(), stdout), std::fflush(stdout);
     };
@@ -40,14 +40,15 @@ int generate(const Arguments& a) {
     text::StreamDecoder decoder(tokenizer);
     auto positions = s.model->positions();
     auto key = random::key(a.seed);
+    std::int64_t seen = 0;  // tokens that the model has seen since it began
     for (std::int64_t i = 0; i < a.length; ++i) {
-      // Runs the whole window each time: its last token does not see later ones.
-      auto n = std::min<std::int64_t>(positions, static_cast<std::int64_t>(ids.size()));
-      std::vector<std::int32_t> window(static_cast<std::size_t>(positions));
-      std::copy(ids.end() - n, ids.end(), window.begin());
-      auto tokens = NamedArray(asarray(window, Shape{1, positions}), {{"batch", 1}, {"position", positions}});
+      auto n = std::min(positions, static_cast<std::int64_t>(ids.size()));
+      if (seen == positions) model->restart(), seen = 0;  // the window moves: every token gets another position
+      std::vector<std::int32_t> unseen(seen ? ids.end() - 1 : ids.end() - n, ids.end());
+      seen += static_cast<std::int64_t>(unseen.size());
       auto last = array(static_cast<std::int32_t>(n - 1));
-      ids.push_back(next(tokens, last, random::fold_in(random::fold_in(key, i), last)).item<std::int32_t>());
+      auto token = model->next(unseen, random::fold_in(random::fold_in(key, i), last));
+      ids.push_back(token.item<std::int32_t>());
       write(decoder.next(ids.back()));
     }
     write(decoder.finish() + "\n");

@@ -48,6 +48,12 @@ NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& m
   auto y = auto_sharded(x + dropout(attn(ln_1(x), mask), k1));
   return auto_sharded(y + dropout(mlp(ln_2(y)), k2));
 }
+std::pair<NamedArray, nn::KeyValues> Gpt2Block::decode(const NamedArray& x, const nn::KeyValues& cache,
+                                                       const Array& seen) const {
+  auto [a, kv] = attn.decode(ln_1(x), cache, seen);
+  auto y = auto_sharded(x + a);
+  return {auto_sharded(y + mlp(ln_2(y))), kv};
+}
 Gpt2 Gpt2::init(const Gpt2Config& c, std::int64_t vocabulary, const Array& key) {
   c.check();
   bora::check<ConfigError>(vocabulary >= 1, "Gpt2: the vocabulary must have 1 token or more, got ", vocabulary);
@@ -74,7 +80,21 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   else x = nn::fold(blocks, x, {.checkpoint = remat})(mask, std::optional<Array>());
   return ln_f(x);
 }
-NamedArray Gpt2::scores(const NamedArray& hidden) const { return auto_sharded(wte.unembed(hidden)).astype(f32); }
+nn::Head Gpt2::head() const { return {auto_sharded(wte.weight)}; }
+Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {
+  auto& known = wpe.axis(nn::kPosition);
+  check<AxisError>(length <= known.size, "Gpt2: a cache of ", length, " positions, but the model knows ", known.size);
+  return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
+}
+std::pair<NamedArray, Cache> Gpt2::decode(const NamedArray& tokens, const Cache& cache) const {
+  auto places = take(rename(auto_sharded(wpe), {{nn::kPosition, "place"}}), "place", cache.next(tokens));
+  auto x = auto_sharded(wte.embed(auto_sharded(tokens)) + places);
+  auto one = [](const Gpt2Block& block, const NamedArray& x, const nn::KeyValues& kv, const Array& seen) {
+    return block.decode(x, kv, seen);
+  };
+  auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen);
+  return {ln_f(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
+}
 namespace {
 [[maybe_unused]] const bool added = config::add<ModelOf<Gpt2>>();
 }

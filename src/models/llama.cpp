@@ -74,12 +74,18 @@ struct LlamaBlock {
     auto y = auto_sharded(x + attn(norm_1(x), mask, positions));
     return auto_sharded(y + mlp(norm_2(y)));
   }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,
+                                              const Array& seen) const {
+    auto [a, kv] = attn.decode(norm_1(x), cache, seen);
+    auto y = auto_sharded(x + a);
+    return {auto_sharded(y + mlp(norm_2(y))), kv};
+  }
 };
 struct Llama {
   nn::Embedding wte;
   nn::Stacked<LlamaBlock> blocks;
   nn::RmsNorm norm;
-  std::optional<nn::Linear> head;
+  std::optional<nn::Linear> lm_head;
   using Config = LlamaConfig;
   static Llama init(const LlamaConfig& c, std::int64_t vocabulary, const Array& key) {
     c.check();
@@ -89,7 +95,7 @@ struct Llama {
     Llama m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
             nn::Stacked<LlamaBlock>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
             nn::RmsNorm::init(c.embed_axis(), c.eps), none};
-    if (!c.tied) m.head = nn::Linear::init(c.embed_axis(), vocab, keys[2], {.weight = weights, .use_bias = false});
+    if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, keys[2], {.weight = weights, .use_bias = false});
     return m;
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>&, const remat::Policy& remat) const {
@@ -97,8 +103,17 @@ struct Llama {
     nn::AttentionMask mask{.causal = true, .segments = e.segments};
     return norm(nn::fold(blocks, x, {.checkpoint = remat})(mask, e.positions));
   }
-  NamedArray scores(const NamedArray& hidden) const {
-    return auto_sharded(head ? (*head)(hidden) : wte.unembed(hidden)).astype(f32);
+  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
+  Cache cache(const Axis& batch, std::int64_t length) const {
+    return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
+  }
+  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
+    auto x = auto_sharded(wte.embed(auto_sharded(tokens)));
+    auto one = [](const LlamaBlock& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen) {
+      return block.decode(v, kv, seen);
+    };
+    auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen);
+    return {norm(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
   }
 };
 [[maybe_unused]] const bool added = config::add<ModelOf<Llama>>();

@@ -1,6 +1,8 @@
 #include "bora/nn/attention.h"
 #include <algorithm>
+#include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
+#include "bora/ops/index.h"
 #include "bora/ops/shape.h"
 #include "nn/support.h"
 
@@ -46,6 +48,21 @@ AttentionOptions options_of(const AttentionMask& mask, const Parts& p) {
   if (mask.segments) o.query_segments = o.key_segments = with_dims(*mask.segments, p.dims({p.position}));
   return o;
 }
+/// Keys lie along key_position, or along position where they are those of x itself.
+NamedArray attend(const Attention& a, const NamedArray& x, const NamedArray& queries, const KeyValues& kv,
+                  const AttentionMask& mask) {
+  auto position = x.axis(kPosition), size = a.q.out.back(), value_size = a.v.out.back();
+  auto key_position = kv.keys.has_axis(kKeyPosition) ? kv.keys.axis(kKeyPosition) : position;
+  Parts p{{}, {position}, {key_position.alias(kKeyPosition)}, all_but_last(a.k.out), {}};
+  p.many = joined(p.few, all_but_last(a.q.out));
+  for (auto& axis : queries.axes())
+    if (x.has_axis(axis.name) && axis.name != kPosition) p.batch.push_back(axis);
+  auto y = attention(with_dims(queries, p.dims({p.position, p.many, {size}})),
+                     with_dims(kv.keys, p.dims({{key_position}, p.few, {size}})),
+                     with_dims(kv.values, p.dims({{key_position}, p.few, {value_size}})), options_of(mask, p));
+  auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
+  return aligned(a.out(named(reshape(y, shape_of(axes)), axes)), x.axes());
+}
 }  // namespace
 
 Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
@@ -64,16 +81,39 @@ NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask,
     queries = (*rotary)(queries, positions);
     keys = (*rotary)(keys, positions);
   }
-  auto position = x.axis(kPosition), size = q.out.back(), value_size = v.out.back();
-  Parts p{{}, {position}, {position.alias(kKeyPosition)}, all_but_last(k.out), {}};
-  p.many = joined(p.few, all_but_last(q.out));
-  for (auto& a : queries.axes())
-    if (x.has_axis(a.name) && a.name != kPosition) p.batch.push_back(a);
-  auto y = attention(with_dims(queries, p.dims({p.position, p.many, {size}})),
-                     with_dims(keys, p.dims({p.position, p.few, {size}})),
-                     with_dims(values, p.dims({p.position, p.few, {value_size}})), options_of(mask, p));
-  auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
-  return aligned(out(named(reshape(y, shape_of(axes)), axes)), x.axes());
+  return attend(*this, x, queries, {keys, values}, mask);
+}
+KeyValues Attention::cache(const Axes& rows, std::int64_t length) const {
+  auto room = [&](const Linear& l) {
+    auto axes = rows.list();
+    axes.push_back({kKeyPosition, length});
+    axes.insert(axes.end(), l.out.begin(), l.out.end());
+    return auto_sharded(zeros(axes, l.weight.dtype()));
+  };
+  return {room(k), room(v)};
+}
+std::pair<NamedArray, KeyValues> Attention::decode(const NamedArray& x, const KeyValues& cache,
+                                                   const Array& seen) const {
+  auto places = arange(x.axis(kPosition)) + NamedArray(seen, {});
+  auto queries = auto_sharded(q(x)), keys = auto_sharded(k(x)), values = auto_sharded(v(x));
+  if (rotary) {
+    queries = (*rotary)(queries, places);
+    keys = (*rotary)(keys, places);
+  }
+  auto written = [&](const NamedArray& to, const NamedArray& part) {
+    auto axes = to.axes();
+    auto at = to.position(kKeyPosition);
+    axes[static_cast<std::size_t>(at)] = x.axis(kPosition);
+    Arrays starts(axes.size(), array(0));
+    starts[static_cast<std::size_t>(at)] = seen;
+    return named(dynamic_update_slice(to.array(), aligned(part, axes).array().astype(to.dtype()), starts), to.axes());
+  };
+  KeyValues kv{written(cache.keys, keys), written(cache.values, values)};
+  auto& key_position = kv.keys.axis(kKeyPosition);
+  std::vector<Axis> pairs{x.axis(kPosition), key_position};
+  AttentionMask mask{.causal = false,
+                     .explicit_mask = broadcast_to(arange(key_position), pairs) <= broadcast_to(places, pairs)};
+  return {attend(*this, x, queries, kv, mask), kv};
 }
 
 namespace {

@@ -1,5 +1,13 @@
 #include "bora/nn/loss.h"
+#include <algorithm>
+#include "bora/array/communicator.h"
+#include "bora/fx/custom.h"
+#include "bora/fx/transforms.h"
+#include "bora/named/mapping.h"
+#include "bora/named/transforms.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
+#include "bora/ops/sharding.h"
 
 namespace bora::nn {
 NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, const NamedArray& targets) {
@@ -8,5 +16,119 @@ NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, 
   auto order = rows;
   order.push_back(scores.axis(vocab.name));
   return named(bora::cross_entropy(aligned(scores, order).array(), broadcast_to(targets, rows).array()), rows);
+}
+
+namespace {
+constexpr const char* kBlock = "block";
+struct Rows {
+  NamedArray x, targets, weights;
+};
+/// The arguments that have derivatives.
+struct Inputs {
+  Head head;
+  NamedArray x, weights;
+};
+struct Total {
+  NamedArray loss;
+  Head head;
+};
+struct OfRows {
+  NamedArray x, weights;
+};
+NamedArray loss_of(const Inputs& in, const NamedArray& targets, Dtype scores) {
+  auto s = in.head(in.x).astype(f32).astype(scores);
+  return sum(cross_entropy(s, kVocab, targets) * in.weights);
+}
+/// Positions of a block: the scores' size on a rank is within the limit, or it is one position.
+std::int64_t block_length(const Inputs& in, std::int64_t limit) {
+  std::vector<Axis> axes;
+  for (auto& a : in.x.axes())
+    if (a.name != kEmbed && a.name != kPosition) axes.push_back(a);
+  axes.push_back(in.head.weight.axis(kVocab));
+  auto spec = spec_for(axes, current_mapping());
+  double bytes = 4;  // at one position; a product of sizes may exceed an integer
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::int64_t parts = here().mesh ? here().mesh->parts(spec[i]) : 1;
+    bytes *= static_cast<double>((axes[i].size + parts - 1) / parts);
+  }
+  auto length = in.x.axis(kPosition).size;
+  if (bytes * static_cast<double>(length) <= static_cast<double>(limit)) return length;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(limit) / bytes));
+}
+/// Positions cut into blocks of equal length, along an axis of their own, and the rest behind them.
+struct Parts {
+  Axis blocks, block;
+  std::optional<Axis> rest;
+  NamedArray whole(const NamedArray& x) const {
+    auto& p = x.axis(kPosition);
+    auto most = rest ? x[{kPosition, range(0, p.size - rest->size)}] : x;
+    return unflatten_axis(most, kPosition, {blocks, block});
+  }
+  NamedArray tail(const NamedArray& x) const {
+    auto& p = x.axis(kPosition);
+    return x[{kPosition, range(p.size - rest->size, p.size)}];
+  }
+  NamedArray joined(const NamedArray& whole, const std::optional<NamedArray>& tail) const {
+    auto most = flatten_axes(whole, {kBlock, kPosition}, Axis{kPosition, blocks.size * block.size});
+    if (!tail) return most;
+    return concatenate(Axis{kPosition, blocks.size * block.size + rest->size}, {most, *tail});
+  }
+};
+Rows rows_of(const Parts& p, const Rows& r, NamedArray (Parts::*part)(const NamedArray&) const) {
+  return {(p.*part)(r.x), (p.*part)(r.targets), (p.*part)(r.weights)};
+}
+NamedArray zero() { return NamedArray(full_of({{}, f32}, 0), {}); }
+
+/// Scan over blocks; the tail is one more call.
+NamedArray blockwise(const Parts& p, const Head& head, const Rows& rows, Dtype scores) {
+  auto loss = [&](const Rows& r) { return loss_of({head, r.x, r.weights}, r.targets, scores); };
+  auto body = [&](const NamedArray& total, const Rows& r) { return std::pair{total + loss(r), none}; };
+  auto total = scan(body, p.blocks)(zero(), rows_of(p, rows, &Parts::whole)).first;
+  return p.rest ? total + loss(rows_of(p, rows, &Parts::tail)) : total;
+}
+/// The same, and its gradients. Those of the head are summed in f32.
+std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, const Rows& rows, Dtype scores) {
+  auto add = [&](const Total& total, const Rows& r) {
+    auto [loss, g] = value_and_grad([&](const Inputs& in) { return loss_of(in, r.targets, scores); })(
+        Inputs{head, r.x, r.weights});
+    auto sums = tree::map([](const Array& x, const Array& y) { return accumulate(x, y.astype(f32)); }, total.head,
+                          g.head);
+    return std::pair{Total{total.loss + loss, sums}, OfRows{g.x, g.weights}};
+  };
+  auto zeros = tree::map([](const Array& w) { return reshard_like(zeros_like(w).astype(f32), w); }, head);
+  auto [total, of] = scan(add, p.blocks)(Total{zero(), zeros}, rows_of(p, rows, &Parts::whole));
+  std::optional<NamedArray> x, weights;
+  if (p.rest) {
+    auto [last, of_tail] = add(total, rows_of(p, rows, &Parts::tail));
+    total = last;
+    x = of_tail.x;
+    weights = of_tail.weights;
+  }
+  return {total.loss, {total.head, aligned(p.joined(of.x, x), rows.x.axes()),
+                       aligned(p.joined(of.weights, weights), rows.weights.axes())}};
+}
+}  // namespace
+
+NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const NamedArray& targets,
+                                const NamedArray& weights, const LinearCrossEntropyOptions& options) {
+  check<ValueError>(options.block_bytes > 0, "linear_cross_entropy: block_bytes is ", options.block_bytes);
+  Inputs in{head, x, weights};
+  auto length = x.axis(kPosition).size, block = block_length(in, options.block_bytes);
+  if (block >= length) return loss_of(in, targets, options.scores);
+  Parts p{{kBlock, length / block}, {kPosition, block}, none};
+  if (length % block) p.rest = Axis{kPosition, length % block};
+  auto axes = x.axes();
+  std::erase_if(axes, [](auto& a) { return a.name == kEmbed; });
+  Rows rows{x, broadcast_to(targets, axes), broadcast_to(weights, axes)};
+  auto scores = options.scores;
+  auto dtype = head.weight.dtype(), bias_dtype = head.bias ? head.bias->dtype() : dtype;
+  auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, scores); };
+  auto forward = [=](const Head& h, const Rows& r) { return with_gradients(p, h, r, scores); };
+  auto backward = [=](const Inputs& g, const NamedArray& ct) {
+    Head h{(g.head.weight * ct).astype(dtype), none};
+    if (g.head.bias) h.bias = (*g.head.bias * ct).astype(bias_dtype);
+    return std::tuple{h, Rows{(g.x * ct).astype(g.x.dtype()), zeros_like(rows.targets), g.weights * ct}};
+  };
+  return custom_vjp(value, forward, backward)(head, rows);
 }
 }  // namespace bora::nn

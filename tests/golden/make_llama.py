@@ -10,7 +10,7 @@ jax.config.update("jax_enable_x64", True)
 L, E, H, G, D, M, S, V, B = 2, 16, 2, 2, 4, 24, 8, 13, 3
 SHAPES = [("wte", (V, E)), ("norm_1", (L, E)), ("q", (L, E, H, G, D)), ("k", (L, E, H, D)), ("v", (L, E, H, D)),
           ("out", (L, H, G, D, E)), ("norm_2", (L, E)), ("gate", (L, E, M)), ("up", (L, E, M)), ("down", (L, M, E)),
-          ("norm", (E,)), ("head", (E, V))]
+          ("norm", (E,)), ("lm_head", (E, V))]
 
 
 def parameters():
@@ -47,7 +47,7 @@ def loss(p, tokens, targets, weights):
         x = x + jnp.einsum("bhgst,bthd,hgde->bse", weight, v, p["out"][l])
         y = rms(x, p["norm_2"][l])
         x = x + (jax.nn.silu(y @ p["gate"][l]) * (y @ p["up"][l])) @ p["down"][l]
-    logits = rms(x, p["norm"]) @ p["head"]
+    logits = rms(x, p["norm"]) @ p["lm_head"]
     each = jax.nn.logsumexp(logits, -1) - jnp.take_along_axis(logits, targets[..., None], -1)[..., 0]
     return (each * weights).sum() / weights.sum()
 

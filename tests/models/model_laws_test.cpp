@@ -161,21 +161,80 @@ TEST(ModelLaws, PackedDocumentsDoNotSeeEachOther) {
     });
   }
 }
-TEST(ModelLaws, ScoresOfTheNextTokenDoNotSeeLaterOnes) {
-  for (auto& model : small()) {
-    local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh&) {
-      auto scorer = model->scorer({kVocabulary, {}, {}}, {}, random::key(5));
-      auto next = scorer->next([](const Array& scores, const Array&) { return scores; });
-      auto r = rows(0, 1);
-      auto scores = [&](std::int32_t later) {
-        auto tokens = r.tokens;
-        for (std::size_t i = 5; i < tokens.size(); ++i) tokens[i] = later;
-        auto x = NamedArray(asarray(tokens, Shape{1, kPositions}), {{"batch", 1}, {"position", kPositions}});
-        return next(x, array(4), random::key(0)).to_vector<float>();
-      };
-      auto a = scores(1);
-      EXPECT_EQ(a.size(), static_cast<std::size_t>(kVocabulary));
-      EXPECT_EQ(a, scores(2)) << model->type();
-    });
-  }
+namespace {
+/// The loss at each position of a row, by the forward pass of the whole row.
+std::vector<float> forward_losses(const Model& model, const std::string& layout, int data, int parts,
+                                  const Policy& policy) {
+  std::vector<float> r;
+  local_mesh({{"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings(parse_layout(layout), mesh.shape()).compute);
+    auto o = options(layout, mesh.shape());
+    o.policy = policy;
+    auto t = model.trainable(o);
+    t->init(random::key(5));
+    auto mine = rows_of_rank(data, mesh);
+    for (std::int64_t at = 0; at < kPositions; ++at) {
+      auto batch = make_batch(rows(mine.begin, mine.end), data, mesh);
+      auto& w = batch.example.weights;
+      auto row = broadcast_to(arange(w.axis("batch")), w.axes()),
+           place = broadcast_to(arange(w.axis("position")), w.axes());
+      w = (row == 0 && place == at).astype(f32);
+      auto loss = t->evaluate(batch).to_vector<float>()[0];
+      if (mesh.rank() == 0) r.push_back(loss);
+    }
+  });
+  return r;
+}
+/// The loss after each part of the row's tokens, which are decoded in parts of these lengths.
+std::vector<float> decoded_losses(const Model& model, const std::string& layout, int data, int parts,
+                                  const Policy& policy, const std::vector<std::int64_t>& lengths) {
+  std::vector<float> r;
+  auto row = rows(0, 1);
+  local_mesh({{"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
+    auto mapping = layout_mappings(parse_layout(layout), mesh.shape());
+    UseMapping split(mapping.compute);
+    auto generator = model.generator({kVocabulary, policy, {}}, mapping.storage, random::split<2>(random::key(5))[0],
+                                     [](const Array& scores, const Array&) { return scores; });
+    for (int round = 0; round < 2; ++round) {  // the second one has forgotten the first
+      std::vector<float> mine;
+      auto at = row.tokens.begin();
+      for (auto n : lengths) {
+        auto scores = generator->next({at, at + n}, random::key(0));
+        at += n;
+        auto target = row.targets[static_cast<std::size_t>(at - row.tokens.begin() - 1)];
+        mine.push_back(cross_entropy(scores, array(target)).item<float>());
+      }
+      if (mesh.rank() == 0) {
+        if (round == 1) { EXPECT_EQ(mine, r) << model.type(); }
+        r = mine;
+      }
+      EXPECT_THROW((void)generator->next({0}, random::key(0)), ValueError);  // all positions are taken
+      generator->restart();
+    }
+  });
+  return r;
+}
+}  // namespace
+TEST(ModelLaws, DecodingTokenByTokenIsTheForwardPass) {
+  struct Case {
+    std::string layout;
+    int data, parts;
+    std::string policy;
+    float tolerance;
+  };
+  for (auto& model : small())
+    for (auto& c : {Case{"dp", 1, 1, "f32", 2e-6F}, {"tp", 1, 2, "f32", 2e-6F}, {"fsdp", 2, 1, "f32", 2e-6F},
+                    {"dp", 1, 1, "p=f32,c=bf16,o=f32", 2e-2F}}) {
+      auto policy = Policy::parse(c.policy);
+      auto want = forward_losses(*model, c.layout, c.data, c.parts, policy);
+      for (auto& lengths : std::vector<std::vector<std::int64_t>>{{8}, {3, 5}, {1, 1, 1, 1, 1, 1, 1, 1}, {5, 1, 2}}) {
+        auto got = decoded_losses(*model, c.layout, c.data, c.parts, policy, lengths);
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < lengths.size(); ++i) {
+          end += static_cast<std::size_t>(lengths[i]);
+          EXPECT_NEAR(got[i], want[end - 1], c.tolerance)
+              << model->type() << " " << c.layout << " " << c.policy << " position " << end - 1;
+        }
+      }
+    }
 }

@@ -25,7 +25,8 @@ Task<Bigram> bigram() {
             return Bigram{random::normal(keys[0], {vocab, embed}) * 0.1, random::normal(keys[1], {embed, next}) * 0.1};
           },
           [](const Bigram& m, const training::Example& e, const std::optional<Array>&) {
-            return nn::cross_entropy(dot(take(m.table, "vocab", e.tokens), m.out, "embed"), "next", e.targets);
+            auto scores = dot(take(m.table, "vocab", e.tokens), m.out, "embed");
+            return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
           }};
 }
 /// A run of the loop, and how its model is trained.
@@ -323,10 +324,12 @@ TEST_F(TrainerTest, ATextWithoutTwoWindowsIsAnError) {
 }
 TEST_F(TrainerTest, AModelMayCloseOverArrays) {  // which are inputs of the step beside state and batch
   auto task = bigram();
-  auto losses = task.losses;
-  task.losses = [losses, factor = asarray(std::vector<float>(kPositions, 2))](
+  auto loss = task.loss;
+  task.loss = [loss, factor = asarray(std::vector<float>(kPositions, 2))](
                     const Bigram& m, const training::Example& e, const std::optional<Array>& key) {
-    return losses(m, e, key) * named(factor, Axis{"position", kPositions});
+    auto weighted = e;
+    weighted.weights = e.weights * named(factor, Axis{"position", kPositions});
+    return loss(m, weighted, key);
   };
   auto rate = settings.optimizer.schedule.make(settings.optimizer.lr, settings.steps);
   for (int ranks : {1, 2})

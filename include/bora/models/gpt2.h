@@ -41,6 +41,8 @@ struct Gpt2Block {
   static Gpt2Block init(const Gpt2Config& config, const Array& key);
   /// x [batch, position, embed]; key: for dropout.
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key) const;
+  /// The positions of x follow those of the cache, which `seen` counts.
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen) const;
 };
 struct Gpt2 {
   nn::Embedding wte;
@@ -54,12 +56,15 @@ struct Gpt2 {
   /// are kept for the backward pass, besides its input.
   NamedArray hidden(const training::Example&, const std::optional<Array>& key = none,
                     const remat::Policy& remat = remat::nothing) const;
-  /// Scores of the next token, f32 [batch, position, vocab].
-  NamedArray scores(const NamedArray& hidden) const;
+  nn::Head head() const;
+  /// Room for `length` tokens of each row; computed in the dtype of the parameters.
+  Cache cache(const Axis& batch, std::int64_t length) const;
+  /// hidden() of tokens [batch, position], which follow those in the cache: {vectors, the cache with them}.
+  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const;
   /// tokens i32 [batch, position] -> scores f32 [batch, position, vocab].
   NamedArray operator()(const NamedArray& tokens, const std::optional<Array>& key = none,
                         const remat::Policy& remat = remat::nothing) const {
-    return scores(hidden({.tokens = tokens}, key, remat));
+    return head()(hidden({.tokens = tokens}, key, remat)).astype(f32);
   }
 };
 }  // namespace bora::models

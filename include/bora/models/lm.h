@@ -5,14 +5,18 @@
 //     axes(): the logical axes that a layout may split, each with the key and the noun of its size
 //   static M init(const Config&, std::int64_t vocabulary, const Array& key);
 //   NamedArray hidden(const training::Example&, key, remat) const;   [batch, position, embed], before the head
-//   NamedArray scores(const NamedArray& hidden) const;      f32 [batch, position, vocab]
+//   nn::Head head() const;                                  the scores of all tokens from a vector
+//   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
+//   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
 // A line at the end of the file adds it: config::add<ModelOf<M>>().
 #pragma once
 #include "bora/fx/checkpoint.h"
 #include "bora/nn/axes.h"
+#include "bora/nn/attention.h"
 #include "bora/nn/loss.h"
 #include "bora/nn/policy.h"
-#include "bora/ops/index.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/shape.h"
 #include "bora/train/loop.h"
 
 namespace bora::models {
@@ -27,14 +31,27 @@ struct ModelOptions {
   Policy policy = {};
   std::optional<StepOptions> step = {};  // of training; dropout is the model's own
 };
-/// Scores of the next token, from parameters that were trained.
-class Scorer {
+/// The tokens that a decoder has seen: keys and values of all layers, and how many there are (i32 scalar).
+struct Cache {
+  nn::KeyValues layers;
+  Array seen;
+  /// Positions of tokens that come next.
+  NamedArray next(const NamedArray& tokens) const {
+    return arange(tokens.axis(nn::kPosition)) + NamedArray(seen, {});
+  }
+};
+/// Tokens one after another, from parameters that were trained.
+class Generator {
  public:
-  virtual ~Scorer() = default;
-  virtual tree::Node parameters() = 0;
-  /// Staged: scores f32 [vocab] at position `last` of tokens i32 {batch 1, position}, given to `choose` with the key.
+  /// From scores f32 [vocab], for example a token. Staged.
   using Choose = std::function<Array(const Array& scores, const Array& key)>;
-  virtual std::function<Array(const NamedArray& tokens, const Array& last, const Array& key)> next(Choose choose) = 0;
+  virtual ~Generator() = default;
+  virtual tree::Node parameters() = 0;
+  /// Forgets all tokens.
+  virtual void restart() = 0;
+  /// The choice after these tokens, which follow those given since restart(). Staged once for each number of tokens.
+  /// Throws ValueError if there are more than the model's positions in all.
+  virtual Array next(const std::vector<std::int32_t>& tokens, const Array& key) = 0;
 };
 /// A kind of language model in the settings.
 struct Model : config::Chosen {
@@ -43,42 +60,63 @@ struct Model : config::Chosen {
   virtual std::vector<AxisSize> axes() const = 0;
   virtual std::unique_ptr<Trainable> trainable(const ModelOptions&) const = 0;
   /// Parameters are born in `storage`.
-  virtual std::unique_ptr<Scorer> scorer(const ModelOptions&, const AxisMapping& storage, const Array& key) const = 0;
+  virtual std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
+                                               Generator::Choose) const = 0;
 };
 
-/// Losses of the targets under the model's policy: f32 [batch, position].
+/// The model's loss under its policy.
 template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
   auto remat = remat::parse(config.checkpoint);
   return {.init = [=, policy = options.policy, vocabulary = options.vocabulary](
                       const Array& key) { return policy.cast_to_parameter(M::init(config, vocabulary, key)); },
-          .losses =
+          .loss =
               [=, policy = options.policy](const M& m, const training::Example& e, const std::optional<Array>& key) {
                 auto model = policy.cast_to_compute(m);
-                auto scores = policy.cast_to_output(model.scores(model.hidden(e, key, remat)));
-                return nn::cross_entropy(scores, nn::kVocab, e.targets);
+                return nn::linear_cross_entropy(model.head(), model.hidden(e, key, remat), e.targets, e.weights,
+                                                {.scores = policy.output});
               }};
 }
-template <class M> class ScorerOf final : public Scorer {
+template <class M> class GeneratorOf final : public Generator {
  public:
-  ScorerOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage, const Array& key)
-      : policy_(options.policy), model_(named_jit(task<M>(config, options).init, {.out = storage})(key)) {}
-  tree::Node parameters() override { return tree::node(model_); }
-  std::function<Array(const NamedArray&, const Array&, const Array&)> next(Choose choose) override {
-    auto staged =
-        jit([policy = policy_, choose](const M& m, const NamedArray& tokens, const Array& last, const Array& key) {
+  GeneratorOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage,
+              const Array& key, Choose choose)
+      : model_(named_jit(task<M>(config, options).init, {.out = storage})(key)),
+        empty_(jit(EmptyFn([=, policy = options.policy](const M& m) {
+          return policy.cast_to_compute(m).cache({nn::kBatch, 1}, config.positions);
+        }))),
+        step_(jit(StepFn([=, policy = options.policy](const M& m, const NamedArray& tokens, const CacheOf& cache,
+                                                      const Array& key) {
           auto model = policy.cast_to_compute(m);
-          auto scores =
-              policy.cast_to_output(model.scores(model.hidden({.tokens = tokens}, none, remat::nothing))).array();
-          return choose(take(view(scores, 0), last, 0), key);
-        });
-    return [this, staged](const NamedArray& tokens, const Array& last, const Array& key) {
-      return staged(model_, tokens, last, key);
-    };
+          auto [x, grown] = model.decode(tokens, cache);
+          auto last = x[{nn::kPosition, -1}];
+          auto scores = policy.cast_to_output(model.head()(last).astype(f32)).array();
+          return std::pair{choose(reshape(scores, {-1}), key), grown};
+        }))),
+        positions_(config.positions) {}
+  tree::Node parameters() override { return tree::node(model_); }
+  void restart() override { cache_.reset(), seen_ = 0; }
+  Array next(const std::vector<std::int32_t>& tokens, const Array& key) override {
+    auto n = static_cast<std::int64_t>(tokens.size());
+    bora::check<ValueError>(n > 0 && seen_ + n <= positions_, "generate: ", n, " tokens after ", seen_,
+                            ", but the model sees 1 to ", positions_);
+    if (!cache_) cache_ = empty_(model_);
+    auto x = NamedArray(asarray(tokens, Shape{1, n}), {{nn::kBatch, 1}, {nn::kPosition, n}});
+    auto [chosen, cache] = step_(model_, x, std::move(*cache_), key);
+    cache_ = std::move(cache);
+    seen_ += n;
+    return chosen;
   }
 
  private:
-  Policy policy_;
+  using CacheOf = decltype(std::declval<M>().cache(Axis(), 1));
+  using EmptyFn = std::function<CacheOf(const M&)>;
+  using StepFn =
+      std::function<std::pair<Array, CacheOf>(const M&, const NamedArray&, const CacheOf&, const Array&)>;
   M model_;
+  decltype(jit(std::declval<EmptyFn>(), JitOptions{})) empty_;
+  decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
+  std::int64_t positions_, seen_ = 0;
+  std::optional<CacheOf> cache_;
 };
 template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
   using config::Of<typename M::Config, Model>::Of;
@@ -89,9 +127,9 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     if constexpr (requires { this->fields.dropout; }) step.dropout = this->fields.dropout > 0;
     return bora::trainable(task<M>(this->fields, options), step);
   }
-  std::unique_ptr<Scorer> scorer(const ModelOptions& options, const AxisMapping& storage,
-                                 const Array& key) const override {
-    return std::make_unique<ScorerOf<M>>(this->fields, options, storage, key);
+  std::unique_ptr<Generator> generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
+                                       Generator::Choose choose) const override {
+    return std::make_unique<GeneratorOf<M>>(this->fields, options, storage, key, std::move(choose));
   }
 };
 }  // namespace bora::models

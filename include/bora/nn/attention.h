@@ -11,6 +11,10 @@ struct AttentionInit {
   std::optional<Axis> group = none;    // each head has so many queries, which share its keys and values
   std::optional<double> theta = none;  // of a rotary position embedding of queries and keys
 };
+/// Keys and values of the positions seen so far: [..., key_position, heads, head_size].
+struct KeyValues {
+  NamedArray keys, values;
+};
 /// Multi-head attention (Vaswani et al. 2017): softmax(q k' / sqrt(D)) v over the `position` axis; scores and softmax
 /// in f32, never in memory as a whole (bora::attention). Queries may have axes of heads that keys and values lack:
 /// those share them (Ainslie et al. 2023).
@@ -22,5 +26,10 @@ struct Attention {
   /// x [..., position, embed] -> the same axes. positions: for the rotary embedding.
   NamedArray operator()(const NamedArray& x, const AttentionMask& mask = {},
                         const std::optional<NamedArray>& positions = none) const;
+  /// Room for the keys and values of `length` positions, with the axes of `rows` first, in the parameters' dtype.
+  KeyValues cache(const Axes& rows, std::int64_t length) const;
+  /// Causal attention of x, whose positions follow the first `seen` (i32 scalar) of the cache: {the result, the cache
+  /// with x's keys and values}. The caller sees to it that they fit.
+  std::pair<NamedArray, KeyValues> decode(const NamedArray& x, const KeyValues& cache, const Array& seen) const;
 };
 }  // namespace bora::nn

@@ -7,6 +7,7 @@
 #include "bora/nn/dropout.h"
 #include "bora/nn/embedding.h"
 #include "bora/nn/gated_mlp.h"
+#include "bora/nn/head.h"
 #include "bora/nn/layer_norm.h"
 #include "bora/nn/mlp.h"
 #include "bora/nn/rms_norm.h"

@@ -65,14 +65,15 @@ template <class Block> struct Stacked {
     return {std::move(*out), axis};
   }
 };
-struct Fold {
+struct FoldOptions {
   remat::Policy checkpoint = remat::nothing;  // values kept of each layer for the backward pass, besides its input
   bool reverse = false;
 };
-/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn. Arguments in
-/// per_layer(..) are sliced.
-template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& x, Fold options = {}) {
-  return [&stack, x, options](const auto&... args) {
+/// auto [y, each] = scan(stack, f, x)(args...): f(layer, x, args...) -> std::pair{x, a layer's result} for every layer
+/// in turn; the results are stacked along the layer axis. Arguments in per_layer(..) are sliced.
+template <class Block, class F, class X>
+auto scan(const Stacked<Block>& stack, const F& f, const X& x, const FoldOptions& options = {}) {
+  return [&stack, f, x, options](const auto&... args) {
     auto arguments = std::tuple<std::remove_cvref_t<decltype(args)>...>{args...};
     auto all = std::pair{stack.layer, arguments};
     auto one = all;
@@ -82,15 +83,18 @@ template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& 
       where.insert(where.end(), w.begin(), w.end());
     };
     std::apply([&](auto&... a) { (note(a), ...); }, one.second);
-    auto body = [](const X& carry, const auto& layer) {
-      return std::apply([&](const auto&... a) { return X(layer.first(carry, detail::slice_of(a)...)); }, layer.second);
+    auto body = [&f](const X& carry, const auto& layer) {
+      return std::apply([&](const auto&... a) { return f(layer.first, carry, detail::slice_of(a)...); }, layer.second);
     };
-    auto step = [&](const X& carry, const decltype(one)& layer) {
-      return std::pair<X, std::nullopt_t>(checkpoint(body, options.checkpoint)(carry, layer), none);
-    };
-    return fx::scan_slices(step, x, one, tree::leaves(all), fx::labels_of(stack.layer, args...), where, stack.axis,
-                           {.reverse = options.reverse})
-        .first;
+    return fx::scan_slices(checkpoint(body, options.checkpoint), x, one, tree::leaves(all),
+                           fx::labels_of(stack.layer, args...), where, stack.axis, {.reverse = options.reverse});
   };
+}
+/// y = fold(stack, x, {.checkpoint})(args...): x through layer(x, args...) for every layer in turn.
+template <class Block, class X> auto fold(const Stacked<Block>& stack, const X& x, const FoldOptions& options = {}) {
+  auto layer = [](const Block& block, const X& carry, const auto&... args) {
+    return std::pair<X, std::nullopt_t>(block(carry, args...), none);
+  };
+  return [folded = scan(stack, layer, x, options)](const auto&... args) { return folded(args...).first; };
 }
 }  // namespace bora::nn

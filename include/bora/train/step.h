@@ -17,9 +17,9 @@ namespace bora {
 /// A model to train on examples: any tree of named arrays with the axis batch.
 template <class Params, class Example = training::Example> struct Task {
   std::function<Params(const Array& key)> init;  // in the dtypes of stored parameters
-  /// A loss for each target, f32. key: for dropout; none in evaluation.
-  std::function<NamedArray(const Params&, const Example&, const std::optional<Array>& key)> losses;
-  /// The losses' weights, with the same axes.
+  /// The sum of weight * loss over the targets, an f32 scalar. key: for dropout; none in evaluation.
+  std::function<NamedArray(const Params&, const Example&, const std::optional<Array>& key)> loss;
+  /// The weights of the targets: the loss of a batch is divided by their sum.
   std::function<NamedArray(const Example&)> weights = [](const Example& e) { return e.weights; };
 };
 template <class Params> struct TrainState {
@@ -74,7 +74,7 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
     std::optional<Array> mine = none;
     if (options.dropout) mine = random::fold_in(key, part);
     auto [loss, g] = value_and_grad(
-        [&](const Params& p) { return sum(task.losses(p, e, mine) * task.weights(e)) / tokens; })(s.params);
+        [&](const Params& p) { return task.loss(p, e, mine) / tokens; })(s.params);
     return {loss, g};
   };
   auto whole = [&]() -> Sum {

@@ -43,8 +43,8 @@ template <class Params> class TrainableTask final : public Trainable {
                   }),
                   {.name = "train step", .compile = options.compile})),
         evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {
-                        auto weights = task.weights(b.example);
-                        return stack({sum(task.losses(p, b.example, none) * weights).array(), sum(weights).array()});
+                        auto loss = task.loss(p, b.example, none);
+                        return stack({loss.array(), sum(task.weights(b.example)).array()});
                       }),
                       {.name = "evaluation"})) {}
   void init(const Array& key) override {
