@@ -1,93 +1,11 @@
-// The trainer with a model of two matrices: bytes -> vectors -> scores of the next byte.
-#include "bora/track/metrics.h"
-#include "bora/train/trainer.h"
-#include <gtest/gtest.h>
-#include <unistd.h>
+// Runs of the trainer with a small model.
+#include "bigram.h"
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
-#include "bora/named/random.h"
-#include "bora/optim/config.h"
 #include "track/event_file.h"
 
 namespace fs = std::filesystem;
 using namespace bora;
-namespace {
-struct Bigram {
-  NamedArray table, out;  // [vocab, embed], [embed, next]
-};
-constexpr std::int64_t kPositions = 8;
-Task<Bigram> bigram() {
-  return {[](const Array& key) {
-            auto keys = random::split<2>(key);
-            Axis vocab{"vocab", 256}, embed{"embed", 6}, next{"next", 256};
-            return Bigram{random::normal(keys[0], {vocab, embed}) * 0.1, random::normal(keys[1], {embed, next}) * 0.1};
-          },
-          [](const Bigram& m, const training::Example& e, const std::optional<Array>&) {
-            auto scores = dot(take(m.table, "vocab", e.tokens), m.out, "embed");
-            return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
-          }};
-}
-/// A run of the loop, and how its model is trained.
-struct Job : LoopSettings {
-  std::int64_t accumulate = 1;
-  optim::AdamWConfig optimizer = {.lr = 0.05, .schedule = {.warmup = 2}};
-};
-std::unique_ptr<Trainable> bigram_trainable(const Job& s, const MeshShape& mesh) {
-  auto rate = s.optimizer.schedule.make(s.optimizer.lr, s.steps);
-  return trainable(bigram(), {.optimizer = s.optimizer.make(rate),
-                              .learning_rate = rate,
-                              .accumulate = s.accumulate,
-                              .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
-}
-struct TrainerTest : testing::Test {
-  std::string folder = (fs::temp_directory_path() / ("bora_trainer_" + std::to_string(::getpid()))).string();
-  Job settings;
-  data::Datasets data;
-  TrainerTest() {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    std::ofstream text(folder + "/text");
-    for (int i = 0; i < 600; ++i) text << "line " << i * i * 7 << " of the text\n\n";
-    text.close();
-    open();
-    settings.out = folder + "/out";
-    settings.layout = "fsdp";
-    settings.policy = "f32";
-    settings.steps = 6;
-    settings.batch = 12;
-    settings.eval.rows = 20;
-  }
-  ~TrainerTest() override { fs::remove_all(folder); }
-  void open() {
-    config::Choice<data::Source> source("text");
-    source.edit().set_path(folder + "/text");
-    config::Choice<text::TokenizerKind> tokenizer;
-    data = source->open(tokenizer->open(), kPositions);
-  }
-  /// Losses of a whole run on this mesh.
-  std::vector<double> run(const Job& s, int ranks, const std::vector<Hook>& hooks = {}) {
-    fs::create_directories(s.out);
-    testing::internal::CaptureStdout();
-    local_mesh({{"data", ranks}, {"model", 1}}, [&](const Mesh& mesh) {
-      UseMapping split(layout_mappings(parse_layout(s.layout), mesh.shape()).compute);
-      auto model = bigram_trainable(s, mesh.shape());
-      LoopSettings loop = s;
-      if (mesh.rank() == 0) loop.hooks = hooks;
-      EXPECT_EQ(run_training(*model, data, loop, mesh), 0);
-    });
-    printed = testing::internal::GetCapturedStdout();
-    return losses(s.out);
-  }
-  static std::vector<double> losses(const std::string& out, const std::string& name = "train/loss") {
-    std::vector<double> r;
-    for (auto& p : track::read_curve(out + "/metrics.jsonl", name)) r.push_back(p.y);
-    return r;
-  }
-  std::string printed;
-};
-}  // namespace
 
 TEST_F(TrainerTest, PartsOfABatchAddUpToTheBatch) {
   auto whole = run(settings, 1);
@@ -343,18 +261,4 @@ TEST_F(TrainerTest, AModelMayCloseOverArrays) {  // which are inputs of the step
       EXPECT_NE(plan_text(*model, batch, settings, mesh, 0).find("plan: "), std::string::npos);
       EXPECT_NEAR(model->step(batch).to_vector<float>()[0], 2 * std::log(256.0), 0.2);
     });
-}
-TEST_F(TrainerTest, AHookAsksForACheckpointAndForTheEnd) {
-  std::vector<double> norms;
-  auto hook = [&](const StepReport& r, RunView& view) {
-    if (r.step == 2) view.save();
-    if (r.step == 4) view.stop();
-    norms.push_back(static_cast<double>(tree::slots(view.state()).size()));
-  };
-  EXPECT_EQ(run(settings, 1, {hook}).size(), 4U);
-  auto checkpoints = io::list_checkpoints(settings.out + "/checkpoints");
-  ASSERT_EQ(checkpoints.size(), 2U);
-  EXPECT_EQ(checkpoints[0].step, 2);
-  EXPECT_EQ(checkpoints[1].step, 4);
-  EXPECT_EQ(losses(settings.out, "eval/loss").size(), 2U);  // the end counts as one
 }

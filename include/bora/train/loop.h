@@ -6,19 +6,27 @@
 #include "bora/train/trainable.h"
 
 namespace bora {
-/// Given to hooks after each step.
+/// The numbers of a step. Loss, norm and rate are the same on all ranks; the times are this rank's.
 struct StepReport {
   std::int64_t step = 0;  // updates made
   double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
 };
-/// The run as a hook sees it, and what a hook may ask for. All ranks must ask for the same.
+/// The run as a hook sees it, and what a hook may ask for. All ranks must ask for the same after the same step.
 class RunView {
  public:
   virtual ~RunView() = default;
-  virtual tree::Node state() const = 0;  // to be read only
-  virtual void save() = 0;               // a checkpoint of this step, after the hook
-  virtual void stop() = 0;               // after this step, as if all steps were done
+  /// The TrainState after this step, to be read only: tree::slots() names its leaves ("params.out", "step"). On a mesh
+  /// they are split: to_vector() gathers a leaf, so all ranks must call it; local_block() is this rank's part. An Array
+  /// that a hook keeps costs the next step a copy.
+  virtual tree::Node state() const = 0;
+  virtual void save() = 0;  // a checkpoint of this step, after all hooks
+  virtual void stop() = 0;  // after this step, as if all steps were done
 };
+/// A user's part of the loop, called on every rank after every step. What happens after a step, in this order: its
+/// numbers go to the trackers and the terminal, a trace that ends here is written, the hooks of LoopSettings run in
+/// their order, then an evaluation if one is due, then a checkpoint if one is due or was asked for. The last step has
+/// neither of these two: the end of the run writes a checkpoint, evaluates, and draws the plot. An exception of a hook
+/// ends the run, on all ranks, without any of this.
 using Hook = std::function<void(const StepReport&, RunView&)>;
 /// The checkpoint that a run continues in a folder that has some. latest: the newest; if it is damaged, an error names
 /// an older whole one. good: the newest whole one. none: no checkpoint; existing files get other names.
@@ -35,7 +43,7 @@ struct LoopSettings {
   /// Writes the settings into a folder, on rank 0; returns lines to print.
   std::function<std::vector<std::string>(const std::string& folder)> write_settings = {};
   std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
-  std::vector<Hook> hooks = {};
+  std::vector<Hook> hooks = {};  // of every rank
   Resume resume = Resume::latest;
   double quiet_s = 60;  // seconds at one place before a line on stderr names it
 };

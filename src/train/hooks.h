@@ -1,0 +1,31 @@
+// hooks.h -- what a run does around its steps, one source each in hooks/. All ranks call all of them.
+#pragma once
+#include <chrono>
+#include <memory>
+#include "run.h"
+
+namespace bora::training {
+class LoopHook {
+ public:
+  virtual ~LoopHook() = default;
+  virtual void begin(Run&) {}        // before the first step
+  virtual void before_step(Run&) {}  // the step's rows are read
+  virtual void after_step(Run&, const StepReport&) {}
+  virtual void end(Run&) {}  // after the last step; not after an error
+};
+using LoopHookPtr = std::unique_ptr<LoopHook>;
+LoopHookPtr log_hook();         // trackers, the lines or the bar, the plot
+LoopHookPtr stop_hook();        // signals, and a folder that is gone; from its making on
+LoopHookPtr trace_hook();       // a file of some steps
+LoopHookPtr user_hooks();       // LoopSettings::hooks
+LoopHookPtr evaluation_hook();  // the first, every n steps, the last
+LoopHookPtr checkpoint_hook();  // every n steps, where a user's hook asks for one, the last
+
+/// Writes the state into the run's folder; into a new one beside it, with an IoError, if the folder is gone. All ranks.
+void write_checkpoint(Run&);
+/// The same, if the folder is gone since the last checkpoint.
+void rescue_checkpoint(Run&);
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+}  // namespace bora::training

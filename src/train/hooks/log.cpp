@@ -1,0 +1,29 @@
+#include "bora/track/metrics.h"
+#include "train/hooks.h"
+
+namespace bora::training {
+namespace {
+class Log final : public LoopHook {
+ public:
+  void begin(Run& run) override {
+    run.on_first_rank("run: open metrics", [&] {
+      for (auto& kind : run.settings.trackers)
+        run.trackers.push_back(kind->open(run.out, run.continued ? run.done : -1));
+    });
+  }
+  void after_step(Run& run, const StepReport& r) override {
+    run.record({{"train/loss", r.loss},
+                {"train/grad_norm", r.gradient_norm},
+                {"optim/learning_rate", r.learning_rate},
+                {"throughput/tokens_per_second", r.tokens_per_second},
+                {"throughput/step_seconds", r.seconds},
+                {"throughput/total_tokens", static_cast<double>(r.step * run.settings.batch * run.data.positions)}});
+    run.progress->step(r.step, r.loss, r.tokens_per_second);
+  }
+  void end(Run& run) override {
+    run.on_first_rank("run: plot", [&] { track::write_loss_plot(run.out + "/metrics.jsonl", run.out + "/loss.svg"); });
+  }
+};
+}  // namespace
+LoopHookPtr log_hook() { return std::make_unique<Log>(); }
+}  // namespace bora::training

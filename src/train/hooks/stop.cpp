@@ -1,0 +1,23 @@
+#include "bora/train/process.h"
+#include "train/hooks.h"
+
+namespace bora::training {
+namespace {
+class Stop final : public LoopHook {
+ public:
+  void before_step(Run& run) override {
+    run.asked_to_stop = StopSignals::requested() || (run.folder && !run.folder->there());
+  }
+  void end(Run& run) override {
+    if (run.interrupted())
+      run.say("stopped after step " + std::to_string(run.done) + " of " + std::to_string(run.settings.steps) +
+              "; the same command continues");
+    rescue_checkpoint(run);
+  }
+
+ private:
+  StopSignals signals_;
+};
+}  // namespace
+LoopHookPtr stop_hook() { return std::make_unique<Stop>(); }
+}  // namespace bora::training

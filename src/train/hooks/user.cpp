@@ -1,0 +1,14 @@
+#include "train/hooks.h"
+
+namespace bora::training {
+namespace {
+class User final : public LoopHook {
+ public:
+  void after_step(Run& run, const StepReport& r) override {
+    run.wants_save = false;
+    for (auto& hook : run.settings.hooks) hook(r, run);
+  }
+};
+}  // namespace
+LoopHookPtr user_hooks() { return std::make_unique<User>(); }
+}  // namespace bora::training

@@ -1,0 +1,61 @@
+// run.h -- a run of the training loop: what its parts share. loop.cpp makes the steps, prepare.cpp all that comes
+// before them, hooks.h what happens around them.
+#pragma once
+#include <memory>
+#include <optional>
+#include "bora/train/loop.h"
+#include "bora/train/progress.h"
+#include "run_folder.h"
+#include "watchdog.h"
+
+namespace bora::training {
+struct Run final : RunView {
+  Run(Trainable& m, const data::Datasets& d, const LoopSettings& s, const Mesh& on)
+      : model(m), data(d), settings(s), mesh(on), out(s.out) {}
+  tree::Node state() const override { return model.state(); }
+  void save() override { wants_save = true; }
+  void stop() override { wants_stop = true; }
+
+  /// No step follows.
+  bool last() const { return done == settings.steps || stopped || wants_stop; }
+  /// Stopped from outside before its last step: the same command continues.
+  bool interrupted() const { return stopped && done < settings.steps; }
+  std::string checkpoints() const { return out + "/checkpoints"; }
+  /// A line on stdout, from rank 0; a bar is removed first.
+  void say(const std::string& text);
+  /// The same after "warning: "; nothing if there is no problem.
+  void warn(const std::string& problem);
+  /// Numbers of this step, for all trackers.
+  void record(const track::Values&) const;
+  /// Writes the settings into the folder. On the first rank.
+  void write_settings();
+  /// This rank's rows of the step after `step` others.
+  data::Rows read(std::int64_t step) const;
+  /// Runs f on rank 0; then all ranks go on, or all throw its error.
+  template <class E = IoError, class F> void on_first_rank(std::string_view what, const F& f) const {
+    std::string problem;
+    try {
+      if (mesh.rank() == 0) f();
+    } catch (const Error& e) { problem = e.text(); }
+    io::agree<E>(place_of(mesh), problem, what);
+  }
+
+  Trainable& model;
+  const data::Datasets& data;
+  const LoopSettings& settings;
+  const Mesh& mesh;
+  std::string out;  // settings.out, or a folder beside it once that is gone
+  Watchdog watchdog{"rank " + std::to_string(mesh.rank()), settings.quiet_s};
+  std::unique_ptr<RunFolder> folder = {};                      // on the first rank
+  std::vector<std::unique_ptr<track::Tracker>> trackers = {};  // on the first rank
+  std::optional<Progress> progress = std::nullopt;             // from the first step on
+  bool continued = false;                                      // a checkpoint of an earlier run
+  std::int64_t done = 0;                                       // updates made
+  bool asked_to_stop = false;                                  // this rank; the next batch tells the others
+  bool stopped = false;                                        // some rank was asked to
+  bool wants_save = false, wants_stop = false;                 // a user's hook, after this step
+};
+/// Takes the folder, initialises the model or reads the checkpoint to continue, begins the run's files, plans a step.
+/// False: there is no step to make.
+bool prepare(Run&);
+}  // namespace bora::training
