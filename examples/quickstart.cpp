@@ -19,7 +19,8 @@ int main() {
   Array x = reshape(linspace(-2, 2, 64), {64, 1}), y = sin(3 * x);
 
   auto loss = [](const Mlp& m, const Array& in, const Array& out) { return mean(square(m(in) - out)); };
-  // One training step: staged on the first call, compiled, and run as one Program from then on. Donates old parameters.
+  // One training step by hand, to show its pieces (train_mlp_named has training::step): staged on the first call,
+  // compiled, and run as one Program from then on. Donates old parameters.
   auto step = jit([=](const Mlp& m, const Array& in, const Array& out) {
     auto [l, g] = value_and_grad(loss)(m, in, out);
     return std::pair{tree::map([](const Array& p, const Array& d) { return p - 0.05 * d; }, m, g), l};

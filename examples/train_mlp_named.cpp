@@ -6,6 +6,7 @@
 #include <bora/bora.h>
 #include <bora/nn/layers.h>
 #include <bora/optim/optim.h>
+#include <bora/train/step.h>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -20,6 +21,9 @@ struct Model {
             nn::Linear::init(Hidden, Out, keys[1], {nn::Init::normal(0.1)})};
   }
   NamedArray operator()(const NamedArray& x) const { return down(auto_sharded(relu(up(auto_sharded(x))))); }
+};
+struct Rows {
+  NamedArray x, y;
 };
 
 int main(int argc, char** argv) {
@@ -40,22 +44,27 @@ int main(int argc, char** argv) {
   auto& choice = choices[layout];
   float last = 0;
   local_mesh({{choice.mesh_axis, ranks}}, [&](const Mesh& mesh) {
-    auto model = named_jit(Model::init, {.out = choice.storage})(random::key(0));
-    auto tx = optim::adamw({.learning_rate = 3e-3, .weight_decay = 0.0});
-    auto state = tx.init(model);
+    Task<Model, Rows> task{.init = Model::init,
+                           .losses =
+                               [](const Model& m, const Rows& r, const std::optional<Array>&) {
+                                 return mean(square(m(r.x) - r.y), Out);  // one for each row
+                               },
+                           .weights = [](const Rows&) { return ones({Batch}); }};
+    auto rate = 3e-3;
+    StepOptions options{.optimizer = optim::adamw({.learning_rate = rate, .weight_decay = 0.0}), .learning_rate = rate};
+    auto init =
+        named_jit([&](const Array& key) { return training::first_state(task, options, key); }, {.out = choice.storage});
+    auto state = init(random::key(0));  // parameters and optimizer state, born in their storage
     UseMapping scope(choice.compute);
     auto x = random::normal(random::key(1), {Batch, In});
-    auto y = tanh(dot(x, random::normal(random::key(2), {In, Out}), In));
-    auto step = jit([&](const Model& m, const optim::State& s, const NamedArray& a, const NamedArray& b) {
-      auto [l, g] = value_and_grad([&](const Model& q) { return mean(square(q(a) - b)).array(); })(m);
-      auto [updates, next] = tx.update(g, s, m);
-      return std::tuple{optim::apply_updates(m, updates), next, l};
-    });
+    Rows rows{x, tanh(dot(x, random::normal(random::key(2), {In, Out}), In))};
+    // The update is a pure function of state and rows; the trainer stages the same one.
+    using State = TrainState<Model>;
+    auto step = jit([&](const State& s, const Rows& r) { return training::step(task, options, s, r); });
     for (int i = 0; i < 300; ++i) {
-      auto r = step(std::move(model), std::move(state), x, y);
-      model = std::move(std::get<0>(r));
-      state = std::move(std::get<1>(r));
-      auto loss = std::get<2>(r).item<float>();
+      auto [next, report] = step(std::move(state), rows);
+      state = std::move(next);
+      auto loss = report.loss.item<float>();
       if (mesh.rank() == 0 && (i % 100 == 0 || i == 299))
         std::cout << layout << " on " << ranks << ", step " << i << ": loss " << loss << "\n";
       if (mesh.rank() == 0) last = loss;

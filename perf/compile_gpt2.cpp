@@ -5,6 +5,7 @@
 #include "bora/compile/executable.h"
 #include "bora/compile/program.h"
 #include "bora/models/gpt2.h"
+#include "bora/train/step.h"
 
 namespace {
 using namespace bora;
@@ -30,28 +31,21 @@ struct Unrolled {
     return wte.unembed(ln_f(x));
   }
 };
-template <class Model> struct State {
-  Model model;
-  optim::State optimizer;
-};
-template <class Model> std::pair<State<Model>, Array> step(const State<Model>& s, const NamedArray& tokens) {
-  auto optimizer =
-      optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
-  auto [loss, gradient] =
-      value_and_grad([&](const Model& m) { return mean(nn::cross_entropy(m(tokens), nn::kVocab, tokens)); })(s.model);
-  auto [updates, next] = optimizer.update(gradient, s.optimizer, s.model);
-  return {{optim::apply_updates(s.model, updates), next}, loss.array()};
-}
 template <class Model> void compile(benchmark::State& state) {
   models::Gpt2Config c{.layers = 12, .embed = 768, .heads = 12, .positions = 1024};
   std::vector<Axis> axes{{nn::kBatch, 4}, {nn::kPosition, 256}};
-  State<Model> like;
-  auto optimizer =
-      optim::chain(optim::clip_by_global_norm(1), optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1}));
+  Task<Model, NamedArray> task{
+      .init = [c](const Array& key) { return Model::init(c, 50257, key); },
+      .losses = [](const Model& m, const NamedArray& tokens,
+                   const std::optional<Array>&) { return nn::cross_entropy(m(tokens), nn::kVocab, tokens); },
+      .weights = [](const NamedArray& tokens) { return ones(tokens.axes()); }};
+  StepOptions options{.optimizer = optim::chain(optim::clip_by_global_norm(1),
+                                                optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1})),
+                      .learning_rate = 1e-3};
+  TrainState<Model> like;
   auto born = stage(
       [&](const Arrays& a) {
-        like.model = Model::init(c, 50257, a[0]);
-        like.optimizer = optimizer.init(like.model);
+        like = training::first_state(task, options, a[0]);
         return tree::leaves(like);
       },
       {{{}, Dtype::key}});
@@ -64,9 +58,9 @@ template <class Model> void compile(benchmark::State& state) {
                  [&](const Arrays& a) {
                    auto s = like;
                    tree::replace(tree::node(s), a.data(), a.size() - 1);
-                   auto [next, loss] = step(s, NamedArray(a.back(), axes));
+                   auto [next, report] = training::step(task, options, s, NamedArray(a.back(), axes));
                    auto out = tree::leaves(next);
-                   out.push_back(loss);
+                   out.push_back(report.loss);
                    return out;
                  },
                  types)

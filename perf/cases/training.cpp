@@ -5,6 +5,7 @@
 #include "bora/compile/executable.h"
 #include "bora/models/gpt2.h"
 #include "bora/optim/optim.h"
+#include "bora/train/step.h"
 #include "cases.h"
 
 namespace cases {
@@ -28,35 +29,42 @@ std::uint32_t seed_of(const std::string& path) {
   for (unsigned char c : path) h = (h ^ c) * 16777619U;
   return h;
 }
-using State = std::pair<Gpt2, optim::State>;
+struct Rows {
+  NamedArray tokens, targets;
+};
+using State = TrainState<Gpt2>;
 
 class Training {
  public:
-  explicit Training(Job job)
-      : job_(std::move(job)),
-        tx_(job_.clip > 0 ? optim::chain(optim::clip_by_global_norm(job_.clip), adamw()) : adamw()),
+  explicit Training(const Job& job)
+      : job_(job),
+        task_{.init = [job](const Array& key) { return Gpt2::init(job.config, job.vocabulary, key); },
+              .losses =
+                  [](const Gpt2& model, const Rows& rows, const std::optional<Array>&) {
+                    return nn::cross_entropy(model(rows.tokens, none, remat::everything), "vocab", rows.targets);
+                  },
+              .weights = [](const Rows& rows) { return ones(rows.targets.axes()); }},
+        options_{.optimizer = adamw(job), .learning_rate = job.learning_rate},
         step_(jit(stepping())),
-        inputs_(tokens(1)),
-        targets_(tokens(2)) {
+        rows_{tokens(1), tokens(2)} {
     begin();
   }
   void begin() {
     UseMapping scope(job_.compute);
     state_ = {};
-    auto init = [j = job_](const Array& key) { return Gpt2::init(j.config, j.vocabulary, key); };
-    auto model = named_jit(init, {.out = job_.storage})(random::key(0));
+    auto model = named_jit(task_.init, {.out = job_.storage})(random::key(0));
     auto paths = tree::paths(model);
     auto leaves = tree::leaves(model);
     auto drawn = tree::decays(tree::node(model));  // biases and norms keep their zeros and ones
     for (std::size_t i = 0; i < leaves.size(); ++i)
       if (drawn[i]) leaves[i] = reshard_like(uniform(seed_of(paths[i]), leaves[i].shape(), 0.03F), leaves[i]);
-    state_.first = tree::unflatten(model, leaves);
-    state_.second = tx_.init(state_.first);
+    model = tree::unflatten(model, leaves);
+    state_ = {model, options_.optimizer.init(model), full_of({{}, i32}, 0), random::key(0)};
   }
   Array run() {
     UseMapping scope(job_.compute);
-    auto [m, s, loss] = step_(std::move(state_.first), std::move(state_.second), inputs_, targets_);
-    state_ = {std::move(m), std::move(s)};
+    auto [next, loss] = step_(std::move(state_), rows_);
+    state_ = std::move(next);
     return loss;
   }
   Values losses() {
@@ -69,40 +77,31 @@ class Training {
   /// instructions; machine code belongs to neither: a loop gets it while it runs.
   void compile() const {
     auto fresh = jit(stepping());
-    auto program = program_of(fresh, state_.first, state_.second, inputs_, targets_);
+    auto program = program_of(fresh, state_, rows_);
     (void)executable(program, Mask(program->in.size(), true));
   }
 
  private:
-  using StepFn = std::function<std::tuple<Gpt2, optim::State, Array>(const Gpt2&, const optim::State&,
-                                                                     const NamedArray& x, const NamedArray& y)>;
+  using StepFn = std::function<std::pair<State, Array>(const State&, const Rows&)>;
   StepFn stepping() const {
-    return [this](const Gpt2& m, const optim::State& s, const NamedArray& x, const NamedArray& y) {
-      return next(m, s, x, y);
+    return [this](const State& s, const Rows& rows) {
+      auto [next, report] = training::step(task_, options_, s, rows);
+      return std::pair{next, report.loss};  // nobody reads the norm: it is not computed
     };
   }
-  optim::Transform adamw() const {
-    return optim::adamw({.learning_rate = job_.learning_rate, .b2 = 0.95, .weight_decay = 0.1});
+  static optim::Transform adamw(const Job& job) {
+    auto adamw = optim::adamw({.learning_rate = job.learning_rate, .b2 = 0.95, .weight_decay = 0.1});
+    return job.clip > 0 ? optim::chain(optim::clip_by_global_norm(job.clip), adamw) : adamw;
   }
   NamedArray tokens(std::uint32_t seed) const {
     return NamedArray(integers(seed, {job_.batch, job_.tokens}, static_cast<std::uint32_t>(job_.vocabulary)),
                       {{"batch", job_.batch}, {"position", job_.tokens}});
   }
-  std::tuple<Gpt2, optim::State, Array> next(const Gpt2& m, const optim::State& s, const NamedArray& x,
-                                             const NamedArray& y) const {
-    auto [loss, gradients] = value_and_grad([&](const Gpt2& q) {
-      return mean(nn::cross_entropy(q(x, none, remat::everything), "vocab", y)).array();
-    })(m);
-    auto like = [](const auto& t, const auto& place) {
-      return tree::map([](const Array& a, const Array& l) { return reshard_like(a, l); }, t, place);
-    };
-    auto [updates, state] = tx_.update(like(gradients, m), s, m);
-    return {like(optim::apply_updates(m, updates), m), state, loss};
-  }
   Job job_;
-  optim::Transform tx_;
+  Task<Gpt2, Rows> task_;
+  StepOptions options_;
   decltype(jit(std::declval<StepFn>())) step_;
-  NamedArray inputs_, targets_;
+  Rows rows_;
   State state_;
 };
 Case training(const Job& job) {
