@@ -128,9 +128,9 @@ TEST_F(HooksTest, RanksThatAskForDifferentThingsAreAnError) {
           }});
     } catch (const Error& e) { text = e.what(); }
     (void)testing::internal::GetCapturedStdout();
-    EXPECT_TRUE(
-        text.starts_with("the ranks wait for each other: rank 0: exchange of run: look after its folder; rank 1"))
-        << text;
+    for (auto part :
+         {"the ranks wait for each other: ", "rank 0: exchange of run: look after its folder; ", "rank 1: "})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
     EXPECT_TRUE(saved().empty());
   }
 }
