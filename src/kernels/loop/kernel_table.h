@@ -72,12 +72,14 @@ namespace v3 {
 void add_f32(KernelTable&);
 void add_f64(KernelTable&);
 void add_integers(KernelTable&);
+void add_wide_integers(KernelTable&);
 void add_blocks(KernelTable&);
 }  // namespace v3
 namespace v4 {
 void add_f32(KernelTable&);
 void add_f64(KernelTable&);
 void add_integers(KernelTable&);
+void add_wide_integers(KernelTable&);
 void add_blocks(KernelTable&);
 }  // namespace v4
 }  // namespace bora::kernels

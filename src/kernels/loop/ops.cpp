@@ -44,9 +44,9 @@ constexpr ElementOp kOpTable[] = {
 KernelTable make_table(Isa isa) {
   KernelTable t;
   if (isa == Isa::v4) {
-    v4::add_f32(t), v4::add_f64(t), v4::add_integers(t), v4::add_blocks(t);
+    v4::add_f32(t), v4::add_f64(t), v4::add_integers(t), v4::add_wide_integers(t), v4::add_blocks(t);
   } else {
-    v3::add_f32(t), v3::add_f64(t), v3::add_integers(t), v3::add_blocks(t);
+    v3::add_f32(t), v3::add_f64(t), v3::add_integers(t), v3::add_wide_integers(t), v3::add_blocks(t);
   }
   return t;
 }

@@ -5,8 +5,5 @@ void add_integers(KernelTable& t) {
   add_operations<S, Format::i32>(t);
   add_operations<U, Format::u32>(t);
   add_operations<B, Format::u8>(t);
-  add_operations<L, Format::i64>(t);
-  add_operations<M, Format::mask32>(t);
-  add_operations<W, Format::mask64>(t);
 }
 }  // namespace bora::kernels::BORA_ISA

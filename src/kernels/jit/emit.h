@@ -1,0 +1,328 @@
+// emit.h -- registers, constants, reductions and accesses to memory as AVX2 or AVX-512 instructions. Private to
+// assemble.cpp, the only file that includes xbyak.
+#pragma once
+#define XBYAK_NO_OP_NAMES
+#define XBYAK64
+#include <xbyak/xbyak.h>
+#include <limits>
+#include <map>
+#include "kernels/jit/allocate.h"
+#include "kernels/jit/assemble.h"
+
+namespace bora::kernels::jit {
+// Registers: rax the column, rcx the number of columns, rdx and rdi free within an instruction, ten pointers. The frame
+// begins with:
+inline constexpr int kCall = 0, kRows = 8, kColumns = 16, kLimit = 24, kRest = 32, kFormAt = 64, kFormColumn = 96,
+                     kMask = 128, kCopy = 192, kMorePointers = 256,
+                     kFrameBegin = 256 + 8 * (kMaxOperands + kMaxKept), kPointers = 10, kCodeBytes = 1 << 18;
+
+class Emitter : public Xbyak::CodeGenerator {
+ public:
+  using X = Xbyak::Xmm;
+  struct Partials {
+    Accumulator what;
+    int offset;  // 32 partial results in the frame
+    int reg;     // first of the registers that hold them in the main loop, or -1
+  };
+  Emitter(const Sections& s, Stores stores)
+      : CodeGenerator(kCodeBytes, Xbyak::DontSetProtectRWE), s_(s), stores_(stores) {
+    frame_.bytes = kFrameBegin;
+    for (const Operand& o : s.operands)
+      lazy_.push_back(o.columns && static_cast<int>(dtype_size(o.dtype)) == (s.wide ? 8 : 4));
+  }
+
+ protected:
+  const Sections& s_;
+  const Stores stores_;
+  Frame frame_;
+  std::vector<int> slot_offset_;
+  std::vector<char> lazy_;
+  std::vector<Partials> partials_;
+  Mode mode_{};
+  bool flag_nan_ = false;  // the pass has one reduction, a max or min of f32, and kNan is set if it has met a NaN
+  const Xbyak::Opmask kNan{6};
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  bool v4() const { return s_.isa == Isa::v4; }
+  int lanes() const { return s_.lanes(); }
+  int operands() const { return static_cast<int>(s_.operands.size()); }
+  int loop_operands() const { return operands() - s_.kept_rows; }
+  int vector_bytes() const { return v4() ? 64 : 32; }
+  X v(int i) const { return sized(i, vector_bytes()); }
+  static X sized(int i, int bytes) {
+    return X(bytes == 64 ? Xbyak::Operand::ZMM : bytes == 32 ? Xbyak::Operand::YMM : Xbyak::Operand::XMM, i);
+  }
+  Xbyak::Ymm y(int i) const {  // v(i), for instructions of at least 256 bits
+    if (v4()) return Xbyak::Zmm(i);
+    return Xbyak::Ymm(i);
+  }
+  static Xbyak::Opmask k(int r) { return Xbyak::Opmask(r - kFirstMask + 1); }
+  Xbyak::Reg64 pointer(int k) const {
+    const Xbyak::Reg64 r[kPointers] = {rsi, r8, r9, r10, r11, r12, r13, r14, r15, rbx};
+    return r[k];
+  }
+  /// Base register of an operand; rdx, loaded here, for operands without one of their own.
+  Xbyak::Reg64 base(int operand) {
+    if (operand < kPointers) return pointer(operand);
+    mov(rdx, ptr[rsp + kMorePointers + 8 * operand]);
+    return rdx;
+  }
+  int size_of(int operand) const { return static_cast<int>(dtype_size(s_.operands[at(operand)].dtype)); }
+
+  // Constants: one element, broadcast where it is used (AVX-512), else a whole vector.
+  Xbyak::Address constant(std::uint64_t bits, bool wide) {
+    if (!wide) bits &= 0xffffffffu;
+    Xbyak::Label& l = constants_[{bits, wide}];
+    return v4() ? ptr_b[rip + l] : ptr[rip + l];
+  }
+  Xbyak::Address lane_numbers() { return ptr[rip + lane_numbers_]; }
+  void emit_constants() {
+    align(64);
+    for (auto& [what, label] : constants_) {
+      L(label);
+      const auto [bits, wide] = what;
+      for (int b = 0; b < (v4() ? 1 : vector_bytes() / (wide ? 8 : 4)); ++b)
+        wide ? dq(bits) : dd(static_cast<std::uint32_t>(bits));
+      if (v4() && !wide) dd(0);
+    }
+    align(64);
+    L(lane_numbers_);
+    for (int j = 0; j < lanes(); ++j) s_.wide ? dq(static_cast<std::uint64_t>(j)) : dd(static_cast<std::uint32_t>(j));
+  }
+  void load_leaf(const Node& n, int r) {
+    if (n.op == P::slot) vmovaps(v(r), ptr[rsp + slot_offset_[n.imm]]);
+    else load_constant(r, n.imm, n.wide);
+  }
+  void load_constant(int r, std::uint64_t bits, bool wide) {
+    if (bits == 0) logic(P::ixor, v(r), v(r), v(r), wide);
+    else if (!v4()) vmovaps(v(r), constant(bits, wide));
+    else {
+      Xbyak::Label& l = constants_[{wide ? bits : bits & 0xffffffffu, wide}];
+      wide ? vbroadcastsd(y(r), ptr[rip + l]) : vbroadcastss(v(r), ptr[rip + l]);
+    }
+  }
+
+  // ---- operands ----
+  Xbyak::Address address(const Place& p) {
+    switch (p.kind) {
+      case Place::Kind::constant: return constant(p.bits, p.wide);
+      case Place::Kind::frame: return ptr[rsp + p.at];
+      default: return ptr[base(p.at) + rax * size_of(p.at) + static_cast<int>(p.bits) * vector_bytes()];
+    }
+  }
+  /// The operand in its register or in memory.
+  const Xbyak::Operand& rm(const Place& p) {
+    if (p.kind == Place::Kind::reg) return register_ = v(p.at);
+    return memory_ = address(p);
+  }
+  void move(const Machine& m) {
+    const Place& p = m.in[0];
+    if (m.mask) p.kind == Place::Kind::reg ? kmovw(k(m.out), k(p.at)) : kmovw(k(m.out), ptr[rsp + p.at]);
+    else if (p.kind == Place::Kind::reg) vmovaps(v(m.out), v(p.at));
+    else if (p.kind == Place::Kind::constant) load_constant(m.out, p.bits, p.wide);
+    else if (p.kind == Place::Kind::frame) vmovaps(v(m.out), ptr[rsp + p.at]);
+    else vmovups(v(m.out), address(p));
+  }
+  void logic(P op, const X& d, const X& a, const Xbyak::Operand& b, bool wide) {
+    if (!v4()) return op == P::iand ? vpand(d, a, b) : op == P::ior ? vpor(d, a, b) : vpxor(d, a, b);
+    if (wide) return op == P::iand ? vpandq(d, a, b) : op == P::ior ? vporq(d, a, b) : vpxorq(d, a, b);
+    return op == P::iand ? vpandd(d, a, b) : op == P::ior ? vpord(d, a, b) : vpxord(d, a, b);
+  }
+
+  // ---- reductions ----
+  /// The identity, in every lane.
+  void identity(const Accumulator& a, const X& d) {
+    load_constant(d.getIdx(), identity_bits(a), s_.wide);
+  }
+  static std::uint64_t identity_bits(const Accumulator& a) {
+    const bool wide = width_of(a.format) == 8, real = is_float(a.format), largest = a.kind == Reduction::min;
+    switch (a.kind) {
+      case Reduction::sum:
+      case Reduction::any: return 0;
+      case Reduction::all: return ~std::uint64_t{0};
+      case Reduction::prod: return !real ? 1 : wide ? 0x3ff0000000000000u : 0x3f800000u;
+      default: break;
+    }
+    if (is_mask(a.format)) return largest ? ~std::uint64_t{0} : 0;
+    if (real)
+      return (wide ? 0x7ff0000000000000u : 0x7f800000u) | (largest ? 0 : wide ? std::uint64_t{1} << 63 : 0x80000000u);
+    switch (a.format) {
+      case Format::i32: return largest ? 0x7fffffffu : 0x80000000u;
+      case Format::u32: return largest ? 0xffffffffu : 0;
+      case Format::u8: return largest ? 255 : 0;
+      default: return largest ? 0x7fffffffffffffffu : std::uint64_t{1} << 63;
+    }
+  }
+  /// d = d combined with x, as the interpreter adds an element to a partial result; t, u: scratch.
+  void combine(const Accumulator& a, const X& d, const X& x, const X& t, const X& u) {
+    const bool wide = width_of(a.format) == 8, real = is_float(a.format), larger = a.kind == Reduction::max;
+    switch (a.kind) {
+      case Reduction::sum:
+        if (real) wide ? vaddpd(d, d, x) : vaddps(d, d, x);
+        else wide ? vpaddq(d, d, x) : vpaddd(d, d, x);
+        return;
+      case Reduction::prod:
+        if (real) wide ? vmulpd(d, d, x) : vmulps(d, d, x);
+        else if (!wide) vpmulld(d, d, x);
+        else if (v4()) vpmullq(d, d, x);
+        else throw Uncovered{"products of i64 without AVX-512"};
+        return;
+      case Reduction::all: logic(P::iand, d, d, x, false); return;
+      case Reduction::any: logic(P::ior, d, d, x, false); return;
+      default: break;
+    }
+    if (is_mask(a.format)) return logic(larger ? P::ior : P::iand, d, d, x, false);
+    if (real) {  // a NaN in d stays; a NaN in x wins as the second operand
+      auto extreme = [&](const X& r) {
+        if (larger) wide ? vmaxpd(r, d, x) : vmaxps(r, d, x);
+        else wide ? vminpd(r, d, x) : vminps(r, d, x);
+      };
+      if (flag_nan_) {
+        extreme(d);
+      } else if (v4()) {
+        wide ? vcmppd(k7, d, d, 7) : vcmpps(k7, d, d, 7);
+        extreme(d | k7);
+      } else {
+        extreme(t);
+        wide ? vcmppd(u, d, d, 3) : vcmpps(u, d, d, 3);
+        wide ? vblendvpd(d, t, d, u) : vblendvps(d, t, d, u);
+      }
+      return;
+    }
+    if (!wide) {
+      if (a.format == Format::i32) larger ? vpmaxsd(d, d, x) : vpminsd(d, d, x);
+      else larger ? vpmaxud(d, d, x) : vpminud(d, d, x);
+    } else if (v4()) {
+      larger ? vpmaxsq(d, d, x) : vpminsq(d, d, x);
+    } else {
+      vpcmpgtq(t, d, x);
+      larger ? vblendvpd(d, x, d, t) : vblendvpd(d, d, x, t);
+    }
+  }
+
+  // ---- memory ----
+  struct Access {
+    Xbyak::RegExp at;
+    int size, lane;  // bytes of an element in memory and of its lane
+    bool masked;     // only the lanes of the tail
+    bool copied;     // through the frame, element by element: AVX2 masks whole lanes only
+  };
+  Access access(int operand, const Machine& m) {
+    const int size = size_of(operand), lane = m.wide ? 8 : 4, whole = s_.wide ? 8 : 4;
+    const bool tail = mode_ == Mode::tail, copied = tail && !v4() && size != whole;
+    const int first = mode_ == Mode::main ? m.copy * lanes() * size : 0;
+    return {copied ? Xbyak::RegExp(rsp) + kCopy : Xbyak::RegExp(base(operand)) + rax * size + first, size, lane,
+            tail && !copied, copied};
+  }
+  /// Copies kRest elements between the operand and the frame.
+  void copy_elements(int operand, bool in) {
+    const int size = size_of(operand);
+    Xbyak::Label next;
+    lea(rdi, ptr[base(operand) + rax * size]);
+    mov(rdx, ptr[rsp + kRest]);
+    L(next);
+    const auto memory = rdi + rdx * size - size, frame = rsp + rdx * size + (kCopy - size);
+    const auto from = in ? memory : frame, to = in ? frame : memory;
+    switch (size) {
+      case 1: movzx(ecx, byte[from]), mov(byte[to], cl); break;
+      case 2: movzx(ecx, word[from]), mov(word[to], cx); break;
+      case 4: mov(ecx, dword[from]), mov(dword[to], ecx); break;
+      default: mov(rcx, ptr[from]), mov(ptr[to], rcx); break;
+    }
+    dec(rdx);
+    jnz(next);
+    mov(rcx, ptr[rsp + kColumns]);
+  }
+  void load(const Machine& m) {
+    const int operand = static_cast<int>(m.imm);
+    const X d = v(m.out);
+    if (!s_.operands[at(operand)].columns) {
+      const auto p = ptr[base(operand)];
+      switch (size_of(operand)) {
+        case 8: vbroadcastsd(y(m.out), p); return;
+        case 4: vbroadcastss(d, p); return;
+        case 2: movzx(edx, word[base(operand)]); break;
+        default: movzx(edx, byte[base(operand)]); break;
+      }
+      vmovd(X(m.out), edx);
+      m.wide ? vpbroadcastq(d, X(m.out)) : vpbroadcastd(d, X(m.out));
+      return;
+    }
+    const Access a = access(operand, m);
+    if (a.copied) copy_elements(operand, true);
+    const X part = sized(m.out, lanes() * a.lane), r = a.masked && v4() ? X(part | k1 | T_z) : part;
+    if (a.masked && !v4()) {
+      vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
+      a.size == 8 ? vmaskmovpd(part, v(m.temp[0]), ptr[a.at]) : vmaskmovps(part, v(m.temp[0]), ptr[a.at]);
+    } else if (a.size == a.lane) a.size == 8 ? vmovupd(r, ptr[a.at]) : vmovups(r, ptr[a.at]);
+    else if (a.size == 2) vpmovzxwd(r, ptr[a.at]);
+    else a.lane == 8 ? vpmovzxbq(r, ptr[a.at]) : vpmovzxbd(r, ptr[a.at]);
+  }
+  void store(const Machine& m) {
+    const int operand = static_cast<int>(m.imm), r = m.in[0].at;
+    if (!s_.operands[at(operand)].columns) {
+      switch (size_of(operand)) {
+        case 8: vmovsd(ptr[base(operand)], X(r)); return;
+        case 4: vmovss(ptr[base(operand)], X(r)); return;
+        default: break;
+      }
+      vmovd(edi, X(r));
+      size_of(operand) == 2 ? mov(word[base(operand)], di) : mov(byte[base(operand)], dil);
+      return;
+    }
+    const Access a = access(operand, m);
+    const X part = sized(r, lanes() * a.lane);
+    const Xbyak::Address to = a.masked && v4() ? ptr[a.at] | k1 : ptr[a.at];
+    if (a.masked && !v4()) {
+      vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
+      a.size == 8 ? vmaskmovpd(to, v(m.temp[0]), part) : vmaskmovps(to, v(m.temp[0]), part);
+    } else if (mode_ == Mode::main && stores_ == Stores::stream && lazy_[at(operand)] != 0 &&
+               operand < loop_operands()) {
+      vmovntps(to, part);
+    } else if (a.size == a.lane) a.size == 8 ? vmovupd(to, part) : vmovups(to, part);
+    else if (v4()) a.size == 2 ? vpmovdw(to, part) : a.lane == 8 ? vpmovqb(to, part) : vpmovdb(to, part);
+    else narrow(a, r, m.temp[0]);
+    if (a.copied) copy_elements(operand, false);
+  }
+  /// AVX2: packs the low bytes of every lane; the values fit.
+  void narrow(const Access& a, int r, int temp) {
+    const X t = sized(temp, 16), x = sized(r, 16);
+    if (lanes() * a.lane == 32) vextracti128(t, Xbyak::Ymm(r), 1);
+    if (a.lane == 8) vshufps(t, x, t, 0x88), vpackusdw(t, t, t);
+    else lanes() == 8 ? vpackusdw(t, x, t) : vpackusdw(t, x, x);
+    if (a.size == 2) return lanes() == 8 ? vmovdqu(ptr[a.at], t) : vmovq(ptr[a.at], t);
+    vpackuswb(t, t, t);
+    lanes() == 8 ? vmovq(ptr[a.at], t) : vmovd(ptr[a.at], t);
+  }
+  void accumulate(const Machine& m) {
+    const Partials& p = partials_[m.imm];
+    const X x = v(m.in[0].at), acc = v(m.temp[0]), t = v(m.temp[1]), u = v(m.temp[2]);
+    if (flag_nan_) {
+      mode_ == Mode::tail ? vcmpps(k7 | k1, x, x, 3) : vcmpps(k7, x, x, 3);
+      korw(kNan, kNan, k7);
+    }
+    if (mode_ == Mode::main) {
+      if (p.reg >= 0) return combine(p.what, v(p.reg + m.copy), x, t, u);
+      const auto place = ptr[rsp + p.offset + m.copy * vector_bytes()];
+      vmovaps(acc, place);
+      combine(p.what, acc, x, t, u);
+      vmovaps(place, acc);
+      return;
+    }
+    mov(edx, eax);  // element i belongs to partial result i % 32
+    and_(edx, 31);
+    const auto place = ptr[rsp + rdx * (s_.wide ? 8 : 4) + p.offset];
+    vmovaps(acc, place);
+    combine(p.what, acc, x, t, u);
+    if (v4()) return s_.wide ? vmovapd(place | k1, acc) : vmovaps(place | k1, acc);
+    vmovaps(t, ptr[rsp + kMask]);
+    s_.wide ? vmaskmovpd(place, t, acc) : vmaskmovps(place, t, acc);
+  }
+
+ private:
+  std::map<std::pair<std::uint64_t, bool>, Xbyak::Label> constants_;
+  Xbyak::Label lane_numbers_;
+  Xbyak::Address memory_{Xbyak::Address(0, false, Xbyak::RegExp(Xbyak::Reg64(4)))};
+  X register_{0};
+};
+}  // namespace bora::kernels::jit

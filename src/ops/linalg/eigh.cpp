@@ -1,0 +1,57 @@
+// Eigenvalues and eigenvectors of symmetric matrices.
+#include "ops/linalg/matrix.h"
+#include <Eigen/Eigenvalues>
+
+namespace bora {
+namespace ops {
+using namespace linalg;
+struct Eigh {
+  static constexpr std::string_view name = "eigh";
+  Types infer(const Types& in) const {
+    check_square(name, in[0]);
+    return {with(in[0], {rows(in[0])}), in[0]};
+  }
+  void eval(Inputs in, Outputs out) const {
+    each(in[0].type, [&](auto zero, Index i) {
+      using T = decltype(zero);
+      auto a = matrix<T>(in[0], i);
+      Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, -1, -1>> f(a);
+      Eigen::Map<Eigen::Matrix<T, -1, 1>> w(out[0].as<T>() + i * a.rows(), a.rows());
+      auto x = matrix<T>(out[1], i);
+      if (succeeded(f, a)) {
+        w = f.eigenvalues();
+        x = f.eigenvectors();
+      } else {
+        w.setConstant(kNan<T>);
+        x.setConstant(kNan<T>);
+      }
+    });
+  }
+  Array vjp(const Vjp& v) const {
+    auto &w = v.out[0], &x = v.out[1];
+    auto n = w.shape(-1);
+    auto one = eye(n, w.dtype());
+    auto inner = zeros_like(x);
+    if (v.ct[0].defined()) inner = inner + one * expand_dims(v.ct[0], -1);
+    if (v.ct[1].defined()) {
+      auto gap = expand_dims(w, -2) - expand_dims(w, -1);  // w_j - w_i
+      inner = inner + (1.0 - one) / (gap + one) * matmul(t(x), v.ct[1]);
+    }
+    auto g = matmul(matmul(x, inner), t(x));
+    return of_lower_half(g + t(g));
+  }
+  Eigh lift(Index) const { return *this; }
+  static Samples<Eigh> samples() {
+    return {{Eigh{}, {array({{4., 1.}, {1., 3.}}, f64)}}, {Eigh{}, {zeros({2, 0, 0}, f64)}}};
+  }
+};
+}  // namespace ops
+
+namespace linalg {
+Eigh eigh(const Array& a) {
+  check_square("eigh", a.type());
+  auto r = call(ops::Eigh{}, {symmetric(a)});
+  return {r[0], r[1]};
+}
+}  // namespace linalg
+}  // namespace bora

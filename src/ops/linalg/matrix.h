@@ -1,0 +1,78 @@
+// Matrices as Eigen sees them, and what factorisations check. Each factorisation is a source of its own: what Eigen
+// instantiates for one of them takes up to 20 seconds to compile. Derivatives: M. Giles, "An extended collection of
+// matrix derivative results", 2008.
+#pragma once
+#define EIGEN_DONT_PARALLELIZE
+#include <Eigen/Core>
+#include <limits>
+#include "bora/array/primitive.h"
+#include "bora/base/parallel.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/elementwise.h"
+#include "bora/ops/index.h"
+#include "bora/ops/linalg.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+
+namespace bora::linalg {
+using Index = std::int64_t;
+template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class T> using In = Eigen::Map<const Matrix<T>>;
+template <class T> using Out = Eigen::Map<Matrix<T>>;
+inline Index rows(const Type& t) { return t.shape[t.shape.size() - 2]; }
+inline Index columns(const Type& t) { return t.shape.back(); }
+inline Shape batch(const Type& t) {
+  Shape s = t.shape;
+  s.pop_back();
+  s.pop_back();
+  return s;
+}
+inline Type with(const Type& like, std::initializer_list<Index> last) {
+  Type t{batch(like), like.dtype};
+  for (auto n : last) t.shape.push_back(n);
+  return t;
+}
+inline void check_matrix(std::string_view what, const Type& t) {
+  check<ShapeError>(t.ndim() >= 2, what, ": needs matrices [.., m, n], got ", t);
+  check<DtypeError>(t.dtype == f32 || t.dtype == f64, what, ": takes f32 or f64, got ", t, "; use astype(f32)");
+}
+inline void check_square(std::string_view what, const Type& t) {
+  check_matrix(what, t);
+  check<ShapeError>(rows(t) == columns(t), what, ": the matrix must be square, got ", t);
+}
+inline void check_system(std::string_view what, const Types& in) {
+  check_square(what, in[0]);
+  check_matrix(what, in[1]);
+  check<DtypeError>(in[0].dtype == in[1].dtype, what, ": dtypes differ: ", in[0], " and ", in[1]);
+  check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ",
+                    in[1], "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");
+}
+template <class T> In<T> matrix(const InputView& in, Index k) {
+  auto r = rows(in.type), c = columns(in.type);
+  return {in.as<T>() + k * r * c, r, c};
+}
+template <class T> Out<T> matrix(const OutputView& out, Index k) {
+  auto r = rows(out.type), c = columns(out.type);
+  return {out.as<T>() + k * r * c, r, c};
+}
+/// f(T{}, k) for every matrix k of the batch. Empty matrices give empty results (Eigen would abort).
+template <class F> void each(const Type& t, F f) {
+  if (t.size() == 0) return;
+  const auto grain = grain_for(100 + 0.5 * static_cast<double>(rows(t) * columns(t)));
+  parallel_for(volume(batch(t)), grain, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      if (t.dtype == f64) f(double{}, k);
+      else f(float{}, k);
+    }
+  });
+}
+/// Did the decomposition f succeed? If not (numbers that are not finite, too many iterations) its results are not set.
+template <class F, class M> bool succeeded(const F& f, const M& of) {
+  return f.info() == Eigen::Success && of.allFinite();
+}
+inline Array t(const Array& x) { return swapaxes(x, -1, -2); }
+inline Array symmetric(const Array& a) { return (a + t(a)) * 0.5; }
+/// The derivative by the entries that are read: each of those below the diagonal stands for two.
+inline Array of_lower_half(const Array& both) { return tril(both) * (1 - 0.5 * eye(both.shape(-1), both.dtype())); }
+}  // namespace bora::linalg

@@ -1,0 +1,45 @@
+// a x = b with a triangular a.
+#include "ops/linalg/matrix.h"
+
+namespace bora {
+namespace ops {
+using namespace linalg;
+struct TriangularSolve {
+  bool lower, transposed;
+  static constexpr std::string_view name = "triangular_solve";
+  Type infer(const Types& in) const {
+    check_system(name, in);
+    return in[1];
+  }
+  void eval(Inputs in, Outputs out) const {
+    each(in[0].type, [&](auto zero, Index k) {
+      using T = decltype(zero);
+      auto a = matrix<T>(in[0], k);
+      auto x = matrix<T>(out[0], k);
+      x = matrix<T>(in[1], k);
+      if (lower && !transposed) a.template triangularView<Eigen::Lower>().solveInPlace(x);
+      else if (lower) a.transpose().template triangularView<Eigen::Upper>().solveInPlace(x);
+      else if (!transposed) a.template triangularView<Eigen::Upper>().solveInPlace(x);
+      else a.transpose().template triangularView<Eigen::Lower>().solveInPlace(x);
+    });
+  }
+  Arrays vjp(const Vjp& v) const {
+    auto gb = linalg::triangular_solve(v.in[0], v.ct[0], {.lower = lower, .transposed = !transposed});
+    if (!v.needs[0]) return {Array(), gb};
+    auto ga = -(transposed ? matmul(v.out[0], t(gb)) : matmul(gb, t(v.out[0])));
+    return {lower ? tril(ga) : triu(ga), gb};
+  }
+  TriangularSolve lift(Index) const { return *this; }
+  static Samples<TriangularSolve> samples() {
+    auto a = array({{2., 0.5}, {0.3, 3.}}, f64), b = array({{1.}, {2.}}, f64);
+    return {{{true, false}, {a, b}}, {{true, true}, {a, b}}, {{false, false}, {a, b}}, {{false, true}, {a, b}}};
+  }
+};
+}  // namespace ops
+
+namespace linalg {
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& o) {
+  return call_one(ops::TriangularSolve{o.lower, o.transposed}, {a, b});
+}
+}  // namespace linalg
+}  // namespace bora
