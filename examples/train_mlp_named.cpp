@@ -45,9 +45,9 @@ int main(int argc, char** argv) {
   float last = 0;
   local_mesh({{choice.mesh_axis, ranks}}, [&](const Mesh& mesh) {
     Task<Model, Rows> task{.init = Model::init,
-                           .losses =
+                           .loss =
                                [](const Model& m, const Rows& r, const std::optional<Array>&) {
-                                 return mean(square(m(r.x) - r.y), Out);  // one for each row
+                                 return sum(mean(square(m(r.x) - r.y), Out));  // of the rows, whose weights are 1
                                },
                            .weights = [](const Rows&) { return ones({Batch}); }};
     auto rate = 3e-3;

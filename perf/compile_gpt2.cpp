@@ -36,8 +36,8 @@ template <class Model> void compile(benchmark::State& state) {
   std::vector<Axis> axes{{nn::kBatch, 4}, {nn::kPosition, 256}};
   Task<Model, NamedArray> task{
       .init = [c](const Array& key) { return Model::init(c, 50257, key); },
-      .losses = [](const Model& m, const NamedArray& tokens,
-                   const std::optional<Array>&) { return nn::cross_entropy(m(tokens), nn::kVocab, tokens); },
+      .loss = [](const Model& m, const NamedArray& tokens,
+                 const std::optional<Array>&) { return sum(nn::cross_entropy(m(tokens), nn::kVocab, tokens)); },
       .weights = [](const NamedArray& tokens) { return ones(tokens.axes()); }};
   StepOptions options{.optimizer = optim::chain(optim::clip_by_global_norm(1),
                                                 optim::adamw({.learning_rate = 1e-3, .weight_decay = 0.1})),

@@ -39,9 +39,10 @@ class Training {
   explicit Training(const Job& job)
       : job_(job),
         task_{.init = [job](const Array& key) { return Gpt2::init(job.config, job.vocabulary, key); },
-              .losses =
+              .loss =
                   [](const Gpt2& model, const Rows& rows, const std::optional<Array>&) {
-                    return nn::cross_entropy(model(rows.tokens, none, remat::everything), "vocab", rows.targets);
+                    auto x = model.hidden({.tokens = rows.tokens}, none, remat::everything);
+                    return nn::linear_cross_entropy(model.head(), x, rows.targets, ones(rows.targets.axes()));
                   },
               .weights = [](const Rows& rows) { return ones(rows.targets.axes()); }},
         options_{.optimizer = adamw(job), .learning_rate = job.learning_rate},
