@@ -7,8 +7,21 @@ if(BORA_SANITIZE)
   set(BORA_KERNEL_OPTIMIZATION -O1)
 endif()
 
-function(bora_use_pch target)
+# One precompiled header for each set of compiler flags: a target with those of `owner` uses the owner's.
+function(bora_reuse_pch target owner)
   if(BORA_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+endfunction()
+
+# The library and the command use that of base. Kernels have none: their flags are others, and g++ applies the -O of the
+# precompiled header to functions in it.
+function(bora_library_pch target)
+  if(NOT BORA_PCH OR target STREQUAL bora_kernels)
+    return()
+  elseif(NOT target STREQUAL bora_base)
+    bora_reuse_pch(${target} bora_base)
+  else()
     target_precompile_headers(${target} PRIVATE
       <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <sstream> <string>
       <string_view> <unordered_map> <utility> <variant> <vector>)
@@ -26,8 +39,8 @@ function(bora_layer name)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/transport/include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(bora_${name} PUBLIC bora_flags PRIVATE bora_warnings OpenMP::OpenMP_CXX ${L_LINK})
-  bora_use_pch(bora_${name})
+  target_link_libraries(bora_${name} PUBLIC bora_flags PRIVATE bora_warnings ${L_LINK})
+  bora_library_pch(bora_${name})
   if(name STREQUAL kernels)
     target_compile_options(bora_${name} PRIVATE ${BORA_KERNEL_OPTIMIZATION} -Wno-maybe-uninitialized)
   endif()
@@ -70,12 +83,9 @@ function(bora_finish_library)
 endfunction()
 
 function(bora_app)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/*.cpp)
-  add_executable(bora_cli ${sources})
-  set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora)
-  target_include_directories(bora_cli PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_compile_definitions(bora_cli PRIVATE BORA_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(bora_cli PRIVATE
-    bora bora_launch bora_transport bora_flags bora_warnings yaml-cpp OpenMP::OpenMP_CXX)
-  bora_use_pch(bora_cli)
+  bora_layer(app LINK yaml-cpp)
+  target_compile_definitions(bora_app PRIVATE BORA_VERSION="${PROJECT_VERSION}")
+  add_executable(bora_cli)
+  set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX)
+  target_link_libraries(bora_cli PRIVATE bora_app bora_launch bora bora_transport yaml-cpp)
 endfunction()
