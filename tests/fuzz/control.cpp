@@ -23,7 +23,7 @@ std::vector<Item> items_of(std::string_view text) {
   }
   return items;
 }
-class NoBell final : public Bell {
+class NoWakeup final : public Wakeup {
   void ring() override {}
 };
 /// Hands over the items, one at a time.
@@ -31,7 +31,7 @@ class Scripted final : public Link {
  public:
   explicit Scripted(std::vector<Item> items) : items_(std::move(items)) {}
   void open(int) override {}
-  void send(int, const Header& h, const std::byte*, Owner*) override { like_ = h; }
+  void send(int, const Header& h, const std::byte*, PayloadOwner*) override { like_ = h; }
   void to_coordinator(std::string) override {}
   bool receive(Sink& sink) override {
     if (next_ == items_.size()) return false;
@@ -67,7 +67,7 @@ class Scripted final : public Link {
   bool ready() override { return true; }
   void park(Side, std::chrono::milliseconds) override { sched_yield(); }
   void wake(Side) override {}
-  std::shared_ptr<Bell> bell() override { return std::make_shared<NoBell>(); }
+  std::shared_ptr<Wakeup> wakeup() override { return std::make_shared<NoWakeup>(); }
   void stop_data() override { next_ = items_.size(); }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return private_memory(bytes); }
   bool must_meet() const override { return false; }
