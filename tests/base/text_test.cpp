@@ -7,6 +7,18 @@ namespace {
 std::string xs(std::size_t n) { return std::string(n, 'x'); }
 }  // namespace
 
+TEST(ParseAs, WholeTextsOnly) {
+  for (auto text : {"true", "yes", "on", "1"}) EXPECT_EQ(parse_as<bool>(text), true);
+  for (auto text : {"false", "no", "off", "0"}) EXPECT_EQ(parse_as<bool>(text), false);
+  for (auto text : {"", "True", "2", "on "}) EXPECT_EQ(parse_as<bool>(text), std::nullopt) << text;
+  EXPECT_EQ(parse_as<int>("-12"), -12);
+  EXPECT_EQ(parse_as<int>("+12"), 12);
+  EXPECT_EQ(parse_as<double>("3e-4"), 3e-4);
+  EXPECT_EQ(parse_as<std::int64_t>("9223372036854775807"), 9223372036854775807);
+  for (auto text : {"", "+", "-", "+-1", "++1", "1 ", " 1", "1x", "0x1", "2147483648", "1.5"})
+    EXPECT_EQ(parse_as<int>(text), std::nullopt) << text;
+  EXPECT_EQ(parse_as<double>("1.5s"), std::nullopt);
+}
 TEST(OneLine, WhatIsFineStaysAsItIs) {
   for (std::string text : {"", "batch: must be 1 or more rows, got 0", "rank 1's peer, 'a b' and the ranks' axes",
                            "größer als 2³ → \U0001F600", "it's 'x"})

@@ -10,6 +10,7 @@
 #include <optional>
 #include "bora/base/error.h"
 #include "bora/base/fields.h"
+#include "bora/base/text.h"
 #include "bora/config/document.h"
 
 namespace bora::config {
@@ -66,17 +67,15 @@ template <class T> bool parse_value(const std::string& s, T& out) {
   if constexpr (std::is_same_v<T, std::string>) {
     out = s;
     return true;
-  } else if constexpr (std::is_same_v<T, bool>) {
-    out = s == "true" || s == "yes" || s == "on" || s == "1";
-    return out || s == "false" || s == "no" || s == "off" || s == "0";
   } else if constexpr (std::is_enum_v<T>) {
     auto words = enum_words<T>();
     for (std::size_t i = 0; i < words.size(); ++i)
       if (words[i] == s) return out = static_cast<T>(i), true;
     return false;
   } else {
-    auto [end, error] = std::from_chars(s.data() + (s.size() > 1 && s[0] == '+'), s.data() + s.size(), out);
-    return error == std::errc() && end == s.data() + s.size();
+    auto value = parse_as<T>(s);
+    if (value) out = *value;
+    return value.has_value();
   }
 }
 template <class T> std::string print_value(const T& v) {

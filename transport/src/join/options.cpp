@@ -1,10 +1,10 @@
 #include "join/options.h"
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <string_view>
 #include <type_traits>
 #include "bora/base/fields.h"
+#include "bora/base/text.h"
 
 namespace bora::transport {
 namespace {
@@ -22,15 +22,11 @@ template <class F> void each_option(Config& c, const F& f) {
   });
 }
 void read(const Option& o, std::string& field) { field = o.text; }
-void read(const Option& o, bool& field) {
-  auto is = [&](auto... words) { return ((o.text == words) || ...); };
-  field = is("1", "true", "yes", "on");
-  check<ConfigError>(field || is("0", "false", "no", "off"), o.place, ": expected true or false, got '", o.text, "'");
-}
-template <class Number> void read(const Option& o, Number& field) {
-  auto end = o.text.data() + o.text.size();
-  auto [at, error] = std::from_chars(o.text.data(), end, field);
-  check<ConfigError>(error == std::errc{} && at == end, o.place, ": expected a number, got '", o.text, "'");
+template <class T> void read(const Option& o, T& field) {
+  auto value = parse_as<T>(o.text);
+  constexpr auto expected = std::is_same_v<T, bool> ? "true or false" : "a number";
+  check<ConfigError>(value.has_value(), o.place, ": expected ", expected, ", got '", o.text, "'");
+  field = *value;
 }
 }  // namespace
 
