@@ -1,30 +1,73 @@
-// commands.h -- the commands of `bora`; each returns the exit code.
+// commands.h -- the commands of `bora`. Each is a source in commands/: an aggregate whose fields are its options, with
+//   static constexpr std::string_view name, help;   its word, and one line for `bora --help`
+//   void declare(CLI::App&);                        binds its words and flags to its fields
+//   int run() const;                                returns the exit code, throws errors
+// and, where it needs them,
+//   void before(std::vector<const char*>& words);   takes words that CLI11 must not see
+//   void settle();                                  after parsing: domains of its options; ConfigError
+// A line at the end of the source adds it: add<Inspect>({.place = 60}).
 #pragma once
-#include "arguments.h"
-#include "bora/train/trainer.h"
-#include "settings.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+#include "bora/config/config.h"
 
+namespace CLI {
+class App;
+}
 namespace bora::app {
-int train(const Arguments&);
-int launch_ranks(const Arguments&, const std::string& program);
-int plan(const Arguments&);
-int eval(const Arguments&);
-int generate(const Arguments&);
-int inspect(const Arguments&);
-int doctor();
-int comm(const Arguments&);
-/// Settings of a run's folder. Throws ConfigError if it is not one.
-Settings settings_of_run(const std::string& run, const std::vector<std::string>& overrides = {});
-/// The same for a job on this number of ranks, whatever the run's own number was: checked, paths absolute. `command`:
-/// in errors.
-Settings settings_on_job(const std::string& run, const std::vector<std::string>& overrides, std::string_view command);
-/// The newest checkpoint of a run. Throws ConfigError if there is none.
-std::string checkpoint_of_run(const std::string& run);
-/// Joins the job that the environment describes and calls f on its mesh, inside the layout's mapping; the other ranks
-/// stop waiting for a rank whose f throws. `purpose`: must be the same on all ranks.
-int on_mesh(const Arguments&, const Settings&, const std::string& purpose, const std::function<int(const Mesh&)>& f);
-/// Axes for Mesh. Throws ConfigError if they do not fit the job, or leave a rank without a part of a split dimension.
-std::vector<MeshAxis> mesh_axes(const Settings&, int ranks);
-/// Threads of this rank: the setting, or its share of the cores.
-void set_threads(const Settings&, int ranks_here);
+/// A command with its options.
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view help() const = 0;
+  virtual void declare(CLI::App&) = 0;
+  virtual void before(std::vector<const char*>& words) = 0;
+  virtual void settle() = 0;
+  virtual int run() const = 0;
+  /// The fields by their names, as tests read them.
+  virtual config::Document options() const = 0;
+};
+template <class T> class CommandOf final : public Command {
+ public:
+  std::string_view name() const override { return T::name; }
+  std::string_view help() const override { return T::help; }
+  void declare(CLI::App& app) override { fields_.declare(app); }
+  void before(std::vector<const char*>& words) override {
+    if constexpr (requires { fields_.before(words); }) fields_.before(words);
+  }
+  void settle() override {
+    if constexpr (requires { fields_.settle(); }) fields_.settle();
+  }
+  int run() const override { return fields_.run(); }
+  config::Document options() const override { return config::write(fields_); }
+
+ private:
+  T fields_ = {};
+};
+
+struct Row {
+  int place;              // in `bora --help`, which lists commands by their places
+  bool launched = false;  // whether `launch --` takes its word: every rank runs it
+  bool hidden = false;    // from help: started by Bora itself
+  std::string_view name = {};
+  std::unique_ptr<Command> (*make)() = nullptr;
+};
+/// All commands, by their places.
+const std::vector<Row>& commands();
+void add_row(const Row&);
+template <class T> bool add(Row row) {
+  row.name = T::name;
+  row.make = []() -> std::unique_ptr<Command> { return std::make_unique<CommandOf<T>>(); };
+  add_row(row);
+  return true;
+}
+
+/// The command that the words ask for, ready to run; null if help or the version was asked for and printed. Throws
+/// ConfigError.
+std::unique_ptr<Command> parse_command(int argc, const char* const* argv);
+/// The help of a command; none if there is no such command.
+std::optional<std::string> help_text(const std::string& command);
 }  // namespace bora::app

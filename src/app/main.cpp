@@ -13,7 +13,6 @@
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
 #include "commands.h"
-#include "launch/agent.h"
 
 namespace {
 using bora::one_line;
@@ -48,21 +47,6 @@ int out_of_memory() {
                  : "out of memory",
              2);
 }
-int run(const bora::app::Arguments& a) {
-  using C = bora::app::Arguments::Command;
-  switch (a.command) {
-    case C::train: return bora::app::train(a);
-    case C::launch: return bora::app::launch_ranks(a, std::filesystem::read_symlink("/proc/self/exe").string());
-    case C::plan: return bora::app::plan(a);
-    case C::eval: return bora::app::eval(a);
-    case C::generate: return bora::app::generate(a);
-    case C::inspect: return bora::app::inspect(a);
-    case C::doctor: return bora::app::doctor();
-    case C::comm: return bora::app::comm(a);
-    case C::agent: return bora::launch::serve_launcher(a.interface_name);
-  }
-  return 2;
-}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,8 +56,8 @@ int main(int argc, char** argv) {
   bora::transport::dump_on_sigusr2();
   bora::take_short_turns();
   try {
-    auto arguments = bora::app::parse_arguments(argc, argv);
-    return finish(arguments ? run(*arguments) : 0);
+    auto command = bora::app::parse_command(argc, argv);
+    return finish(command ? command->run() : 0);
   } catch (const bora::transport::RankLost& e) {
     return say(e.what(), 86);
   } catch (const bora::Error& e) {  // if several ranks report the same error, the launcher shows one

@@ -70,6 +70,11 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   if (s.out.empty()) s.out = "runs/" + fs::path(path).stem().string();
   return s;
 }
+Settings with_absolute_paths(Settings s) {
+  for (auto* path : {&s.out, &s.trace.path}) *path = data::absolute_path(*path);
+  s.data.edit().set_path(data::absolute_path(s.data->path()));
+  return s;
+}
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }
 
@@ -93,13 +98,15 @@ LoopSettings loop_settings(const Settings& s) {
   };
   return loop;
 }
-models::ModelOptions model_options(const Settings& s, const MeshShape& mesh) {
+models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto optimizer = s.optimizer->build(s.steps);
-  return {s.tokenizer->open()->size(), Policy::parse(s.precision.policy),
+  return {tokenizer.size(), Policy::parse(s.precision.policy),
           StepOptions{.optimizer = optimizer.transform,
                       .learning_rate = optimizer.learning_rate,
                       .accumulate = s.accumulate,
                       .storage = layout_mappings(parse_layout(s.mesh.layout), mesh).storage}};
 }
-data::Datasets open_data(const Settings& s) { return s.data->open(s.tokenizer->open(), s.model->positions()); }
+data::Datasets open_data(const Settings& s, const std::shared_ptr<const text::Tokenizer>& tokenizer) {
+  return s.data->open(tokenizer, s.model->positions());
+}
 }  // namespace bora::app

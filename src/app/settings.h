@@ -82,6 +82,8 @@ Settings parse_settings(const std::string& yaml, const std::string& name,
 /// The same from a file, or from defaults if `path` is empty; an empty `out` becomes runs/<stem of the file, or of the
 /// text>.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides = {});
+/// The same with absolute paths, so that a later command may run from any folder.
+Settings with_absolute_paths(Settings);
 /// YAML that parse_settings reads back to the same value.
 std::string to_yaml(const Settings&);
 /// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model"), a type
@@ -97,7 +99,7 @@ void check_job(const Settings&, int ranks);
 /// beginning with `what`.
 void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
 /// Throws ConfigError if the layout splits a dimension into more parts than it has: some ranks would have no work.
-void check_parts(const Settings&, const MeshShape&);
+void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&);
 
 /// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of
 /// all settings, as earlier versions wrote it.
@@ -109,7 +111,7 @@ std::vector<std::string> write_config(const std::string& path, const Settings&);
 /// The loop's part of the settings.
 LoopSettings loop_settings(const Settings&);
 /// The model, and how it is trained, on a mesh.
-models::ModelOptions model_options(const Settings&, const MeshShape&);
-/// The rows that the settings describe.
-data::Datasets open_data(const Settings&);
+models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
+/// The rows that the settings describe. A command opens the settings' tokenizer once and gives it to all who need it.
+data::Datasets open_data(const Settings&, const std::shared_ptr<const text::Tokenizer>&);
 }  // namespace bora::app

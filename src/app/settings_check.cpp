@@ -80,11 +80,11 @@ void check_job(const Settings& s, int ranks) {
   check_run_folder(s.out);
 }
 
-void check_parts(const Settings& s, const MeshShape& mesh) {
+void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto sizes = s.model->axes();
   sizes.push_back(
       {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});
-  sizes.push_back({"vocab", "vocabulary", s.tokenizer->open()->size(), "token"});
+  sizes.push_back({"vocab", "vocabulary", tokenizer.size(), "token"});
   auto counted = [](std::int64_t n, std::string_view noun) {
     return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
   };

@@ -2,51 +2,13 @@
 #include "bora/base/file.h"
 #include "bora/base/text.h"
 #include "bora/train/process.h"
+#include "resume.h"
 #include "run.h"
 
 namespace bora::training {
 namespace {
-/// Checkpoints newer than the one that the run continues, and why they are passed over; on the first rank.
-using Damaged = std::vector<std::pair<io::Checkpoint, std::string>>;
-
-/// Runs f on all ranks. The error for a damaged checkpoint names an older whole one, if there is one.
-template <class F> void offering_older(const Run& run, const F& f) {
-  std::string text, older;
-  try {
-    return f();
-  } catch (const CheckpointError& e) { text = e.text(); }
-  if (run.mesh.rank() == 0) try {
-      auto found = io::good_checkpoint(run.checkpoints());
-      if (found.checkpoint && !found.damaged.empty()) older = found.checkpoint->folder;
-    } catch (const Error&) {}
-  older = run.mesh.exchange(older, "run: an older checkpoint")[0];
-  throw CheckpointError(older.empty() ? text : text + "; " + older + " is whole: --resume good continues from there");
-}
-std::optional<io::Checkpoint> newest_good(const std::string& root, Damaged& damaged) {
-  auto found = io::good_checkpoint(root);
-  damaged = found.damaged;
-  check<CheckpointError>(found.checkpoint || damaged.empty(), "no checkpoint in ", root,
-                         " is whole: ", damaged.empty() ? "" : damaged[0].second);
-  return found.checkpoint;
-}
-/// The checkpoint to continue from. Rank 0 looks, so that all agree even if ranks see different files.
-std::optional<io::Checkpoint> to_continue(const Run& run, Damaged& damaged) {
-  auto resume = run.settings.resume;
-  if (resume == Resume::none) return std::nullopt;
-  auto root = run.checkpoints();
-  std::string mine;
-  offering_older(run, [&] {
-    run.on_first_rank<CheckpointError>("run: find the checkpoint", [&] {
-      auto found = resume == Resume::good ? newest_good(root, damaged) : io::newest_checkpoint(root);
-      if (found) mine = std::to_string(found->step);
-    });
-  });
-  auto step = run.mesh.exchange(mine, "run: the checkpoint")[0];
-  if (step.empty()) return std::nullopt;
-  return io::Checkpoint{std::stoll(step), root + "/step-" + step};
-}
 /// On the first rank. Files that an earlier run left here are kept under other names.
-void begin_files(Run& run, const Damaged& damaged) {
+void begin_files(Run& run, const io::GoodCheckpoint& found) {
   auto aside = [&](const std::string& name) {
     if (auto kept = put_aside(run.out + "/" + name); !kept.empty())
       run.say(name + " of an earlier run is kept as " + kept);
@@ -56,7 +18,7 @@ void begin_files(Run& run, const Damaged& damaged) {
     for (auto& tracker : config::rows<track::TrackerKind>()) aside(std::string(tracker.make(nullptr)->file()));
     aside("loss.svg");
   }
-  for (auto& [checkpoint, why] : damaged) {
+  for (auto& [checkpoint, why] : found.damaged) {  // newer than the one that the run continues
     auto kept = free_path(run.checkpoints() + "/damaged-step-" + std::to_string(checkpoint.step));
     rename_folder(checkpoint.folder, kept);
     run.say("passed over, and kept as " + kept + ": " + one_line(why));
@@ -77,16 +39,18 @@ bool prepare(Run& run) {
   run.watchdog.at("the initialisation of the model");
   run.model.init(random::key(s.seed));
   run.watchdog.at("the search for checkpoints in " + run.checkpoints());
-  Damaged damaged;
-  auto stored = to_continue(run, damaged);
+  constexpr std::string_view offer = "--resume good continues from there";
+  auto found = find_checkpoint(mesh, run.checkpoints(), s.resume, offer);
+  auto& stored = found.checkpoint;
   run.continued = stored.has_value();
   if (s.log.digest && (!stored || s.steps == 0))
     run.say("init digest " + to_string(mesh.shape()) + " " + s.layout + ": " +
             parameter_digest(run.model.parameters(), mesh));
   if (stored) {
     run.watchdog.at("reading " + stored->folder);
-    offering_older(
-        run, [&] { io::restore_leaves(run.model.state(), stored->folder, place_of(mesh), {}, optim::current_names); });
+    offering_older(mesh, run.checkpoints(), offer, [&] {
+      io::restore_leaves(run.model.state(), stored->folder, place_of(mesh), {}, optim::current_names);
+    });
   }
   if (stored && s.steps > 0 && stored->step >= s.steps) {  // nothing is written
     run.say("already at step " + std::to_string(stored->step) + ": steps=" + std::to_string(s.steps) +
@@ -99,7 +63,7 @@ bool prepare(Run& run) {
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
   // Only now: settings that do not fit must leave existing files as they were.
-  run.on_first_rank("run: begin its files", [&] { begin_files(run, damaged); });
+  run.on_first_rank("run: begin its files", [&] { begin_files(run, found); });
   run.watchdog.at("planning a step");
   auto plan = plan_text(run.model, make_batch(run.read(run.done), s.batch, mesh), s, mesh, at_start);
   plan.pop_back();  // its last newline

@@ -1,77 +1,115 @@
-#include "app/arguments.h"
 #include <gtest/gtest.h>
-#include "bora/base/error.h"
+#include <algorithm>
+#include <sstream>
+#include "app/commands.h"
+#include "bora/transport/transport.h"
 
 using namespace bora;
 using namespace bora::app;
 namespace {
-std::optional<Arguments> parse(std::vector<const char*> words) {
+using Words = std::vector<std::string>;
+std::unique_ptr<Command> command_of(std::vector<const char*> words) {
   words.insert(words.begin(), "bora");
-  return parse_arguments(static_cast<int>(words.size()), words.data());
+  return parse_command(static_cast<int>(words.size()), words.data());
+}
+/// A command's fields, by their names.
+struct Parsed {
+  std::string name;
+  config::Document options;
+  const config::Document& at(const std::string& key) const {
+    auto found = &options;
+    std::istringstream names(key);
+    for (std::string field; std::getline(names, field, '.');)
+      if (found = found->find(field); !found) throw std::out_of_range(name + " has no option " + key);
+    return *found;
+  }
+  std::string operator[](const std::string& key) const { return at(key).text; }
+  Words list(const std::string& key) const {
+    Words all;
+    for (auto& item : at(key).items) all.push_back(item.text);
+    return all;
+  }
+};
+Parsed parse(const std::vector<const char*>& words) {
+  auto command = command_of(words);
+  return {std::string(command->name()), command->options()};
+}
+/// The transport that its flags ask for.
+transport::Config transport_of(const Parsed& command) {
+  std::vector<transport::Option> given;
+  config::read(command.at("transport"), given, "transport", {});
+  return transport::with_options({}, given);
+}
+/// What help prints, or the error's text.
+std::string said(const std::vector<const char*>& words) {
+  testing::internal::CaptureStdout();
+  std::string error;
+  try {
+    auto command = command_of(words);
+    EXPECT_EQ(command ? command->run() : 0, 0);
+  } catch (const ConfigError& e) { error = e.what(); }
+  return testing::internal::GetCapturedStdout() + error;
 }
 std::string error_of(const std::vector<const char*>& words) {
   try {
-    (void)parse(words);
+    (void)command_of(words);
   } catch (const ConfigError& e) { return e.what(); }
   return "no error";
 }
-using Words = std::vector<std::string>;
 }  // namespace
 
 TEST(Arguments, Train) {
   auto a = parse({"train", "gpt.yaml", "steps=3", "model.layers=2", "--mesh", "data=2,model=1", "--layout=fsdp+tp",
-                  "--threads", "2", "--out", "o"})
-               .value();
-  EXPECT_EQ(a.command, Arguments::Command::train);
-  EXPECT_EQ(a.path, "gpt.yaml");
-  EXPECT_EQ(a.settings,
+                  "--threads", "2", "--out", "o"});
+  EXPECT_EQ(a.name, "train");
+  EXPECT_EQ(a["config.path"], "gpt.yaml");
+  EXPECT_EQ(a.list("config.settings"),
             (Words{"steps=3", "model.layers=2", "mesh=data=2,model=1", "layout=fsdp+tp", "threads=2", "out=o"}));
-  EXPECT_EQ(parse({"train", "gpt.yaml", "steps=-3"})->settings, (Words{"steps=-3"}));
-  EXPECT_TRUE(a.pipeline && a.transport.empty());
+  EXPECT_EQ(parse({"train", "gpt.yaml", "steps=-3"}).list("config.settings"), (Words{"steps=-3"}));
+  EXPECT_EQ(a["pipeline"], "true");
+  EXPECT_TRUE(a.at("transport").items.empty());
 }
 TEST(Arguments, FlagsAreOptions) {
-  auto a = parse({"train", "gpt.yaml", "--no-pipeline", "--insecure-private-network"}).value();
-  EXPECT_FALSE(a.pipeline);
-  EXPECT_TRUE(transport::with_options({}, a.transport).insecure_private_network);
-  EXPECT_EQ(transport::with_options({}, parse({"comm", "--calibrate"})->transport).calibrate, "on");
-  EXPECT_FALSE(parse({"launch", "-n", "2", "gpt.yaml", "--no-pipeline"})->pipeline);
+  auto a = parse({"train", "gpt.yaml", "--no-pipeline", "--insecure-private-network"});
+  EXPECT_EQ(a["pipeline"], "false");
+  EXPECT_TRUE(transport_of(a).insecure_private_network);
+  EXPECT_EQ(transport_of(parse({"comm", "--calibrate"})).calibrate, "on");
+  EXPECT_EQ(parse({"launch", "-n", "2", "gpt.yaml", "--no-pipeline"})["pipeline"], "false");
 }
 TEST(Arguments, LaunchInEveryForm) {
   for (auto& words : std::vector<std::vector<const char*>>{{"launch", "-n", "4", "--", "train", "gpt.yaml", "steps=3"},
                                                            {"launch", "-n", "4", "train", "gpt.yaml", "steps=3"},
                                                            {"launch", "-n", "4", "gpt.yaml", "steps=3"},
                                                            {"launch", "-n4", "--", "gpt.yaml", "steps=3"}}) {
-    auto a = parse(words).value();
-    EXPECT_EQ(a.command, Arguments::Command::launch);
-    EXPECT_EQ(a.ranks, 4);
-    EXPECT_EQ(a.path, "gpt.yaml");
-    EXPECT_EQ(a.settings, (Words{"steps=3"}));
+    auto a = parse(words);
+    EXPECT_EQ(a.name, "launch");
+    EXPECT_EQ(a["ranks"], "4");
+    EXPECT_EQ(a["config.path"], "gpt.yaml");
+    EXPECT_EQ(a.list("config.settings"), (Words{"steps=3"}));
   }
   auto a = parse({"launch", "-n", "4", "--layout", "fsdp+tp", "--mesh", "data=2,model=2", "--log-dir", "logs",
-                  "--max-restarts", "3", "gpt.yaml"})
-               .value();
-  EXPECT_EQ(a.path, "gpt.yaml");
-  EXPECT_EQ(a.settings, (Words{"mesh=data=2,model=2", "layout=fsdp+tp"}));
-  EXPECT_EQ(a.log_dir, "logs");
-  EXPECT_EQ(a.max_restarts, 3);
-  a = parse({"launch", "-n", "2", "--", "train", "gpt.yaml", "--layout", "tp", "steps=3"}).value();
-  EXPECT_EQ(a.settings, (Words{"steps=3", "layout=tp"}));
+                  "--max-restarts", "3", "gpt.yaml"});
+  EXPECT_EQ(a["config.path"], "gpt.yaml");
+  EXPECT_EQ(a.list("config.settings"), (Words{"mesh=data=2,model=2", "layout=fsdp+tp"}));
+  EXPECT_EQ(a["log_dir"], "logs");
+  EXPECT_EQ(a["max_restarts"], "3");
+  a = parse({"launch", "-n", "2", "--", "train", "gpt.yaml", "--layout", "tp", "steps=3"});
+  EXPECT_EQ(a.list("config.settings"), (Words{"steps=3", "layout=tp"}));
 }
 TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
   auto a = parse({"launch", "--hosts", "hosts", "--ssh", "ssh -F file", "--env", "PATH", "--env", "HOME", "--", "comm",
-                  "--json", "x"})
-               .value();
-  EXPECT_EQ(a.hosts, "hosts");
-  EXPECT_EQ(a.ssh, "ssh -F file");
-  EXPECT_EQ(a.variables, (Words{"PATH", "HOME"}));
-  EXPECT_EQ(a.program, (Words{"comm", "--json", "x"}));
-  EXPECT_FALSE(a.ranks_given);
-  a = parse({"launch", "-n", "3", "--hosts", "hosts", "gpt.yaml"}).value();
-  EXPECT_TRUE(a.ranks_given);
-  EXPECT_EQ(a.path, "gpt.yaml");
-  a = parse({"launch", "-n", "2", "--", "/bin/sh", "-c", "exit 3"}).value();
-  EXPECT_EQ(a.program, (Words{"/bin/sh", "-c", "exit 3"}));
-  EXPECT_EQ(parse({"launch", "-n", "2", "--", "/no/such.yaml"})->path, "/no/such.yaml");
+                  "--json", "x"});
+  EXPECT_EQ(a["hosts"], "hosts");
+  EXPECT_EQ(a["ssh"], "ssh -F file");
+  EXPECT_EQ(a.list("variables"), (Words{"PATH", "HOME"}));
+  EXPECT_EQ(a.list("program"), (Words{"comm", "--json", "x"}));
+  EXPECT_EQ(a["ranks"], "");
+  a = parse({"launch", "-n", "3", "--hosts", "hosts", "gpt.yaml"});
+  EXPECT_EQ(a["ranks"], "3");
+  EXPECT_EQ(a["config.path"], "gpt.yaml");
+  a = parse({"launch", "-n", "2", "--", "/bin/sh", "-c", "exit 3"});
+  EXPECT_EQ(a.list("program"), (Words{"/bin/sh", "-c", "exit 3"}));
+  EXPECT_EQ(parse({"launch", "-n", "2", "--", "/no/such.yaml"})["config.path"], "/no/such.yaml");
   EXPECT_EQ(error_of({"launch", "-n", "2", "--ssh", "rsh", "gpt.yaml"}),
             "--ssh and --env: they are for other hosts; give --hosts FILE");
   EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}),
@@ -79,18 +117,58 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
   EXPECT_EQ(error_of({"launch", "gpt.yaml"}), "launch: how many ranks? give -n N, or --hosts FILE");
 }
 TEST(Arguments, OtherCommands) {
-  auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"})
-               .value();
-  EXPECT_EQ(g.command, Arguments::Command::generate);
-  EXPECT_EQ(g.path, "runs/x");
-  EXPECT_EQ(g.prompt, "Love is");
-  EXPECT_EQ(g.temperature, 0.5);
-  EXPECT_EQ(g.top_k, 7);
-  EXPECT_EQ(g.seed, 3);
-  EXPECT_EQ(parse({"eval", "runs/x"})->command, Arguments::Command::eval);
-  EXPECT_EQ(parse({"plan", "gpt.yaml", "--mesh", "data=2"})->command, Arguments::Command::plan);
-  EXPECT_EQ(parse({"inspect", "runs/x/checkpoints/step-3"})->command, Arguments::Command::inspect);
-  EXPECT_EQ(parse({"doctor"})->command, Arguments::Command::doctor);
+  auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"});
+  EXPECT_EQ(g.name, "generate");
+  EXPECT_EQ(g["words.run"], "runs/x");
+  EXPECT_EQ(g["prompt"], "Love is");
+  EXPECT_EQ(g["temperature"], "0.5");
+  EXPECT_EQ(g["top_k"], "7");
+  EXPECT_EQ(g["seed"], "3");
+  EXPECT_EQ(parse({"eval", "runs/x"}).name, "eval");
+  EXPECT_EQ(parse({"plan", "gpt.yaml", "--mesh", "data=2"}).name, "plan");
+  EXPECT_EQ(parse({"inspect", "runs/x/checkpoints/step-3"}).name, "inspect");
+  EXPECT_EQ(parse({"doctor"}).name, "doctor");
+}
+TEST(Arguments, ResumeIsOneWord) {
+  EXPECT_EQ(parse({"train", "--resume", "none"})["resume"], "none");
+  EXPECT_EQ(parse({"launch", "-n", "2", "--resume", "none", "--resume", "good"})["resume"], "good");
+  for (auto command : {"eval", "generate"}) {
+    EXPECT_EQ(parse({command, "runs/x"})["words.resume"], "");
+    EXPECT_EQ(parse({command, "runs/x", "--resume", "good"})["words.resume"], "good");
+    EXPECT_EQ(error_of({command, "runs/x", "--resume", "none"}),
+              "--resume: none not in {latest,good}; see bora --help");
+  }
+}
+TEST(Arguments, EveryCommandIsListedAndExplained) {
+  auto all = said({"--help"});
+  std::size_t at = 0;
+  for (auto& row : commands()) {
+    auto command = row.make();
+    EXPECT_EQ(command->name(), row.name);
+    auto listed = all.find("\n  " + std::string(row.name) + " ");
+    EXPECT_EQ(listed == std::string::npos, row.hidden) << row.name;
+    EXPECT_TRUE(row.hidden || listed > at) << row.name << " is not at its place";
+    at = row.hidden ? at : listed;
+    auto own = said({command->name().data(), "--help"});
+    EXPECT_EQ(own.find(command->help()), 0U) << own;
+    EXPECT_EQ(said({"help", command->name().data()}), own);
+    EXPECT_EQ(std::count_if(commands().begin(), commands().end(),
+                            [&](auto& other) { return other.name == row.name || other.place == row.place; }),
+              1)
+        << row.name;
+  }
+}
+TEST(Arguments, LaunchTakesTheCommandsWhoseRowSaysSo) {
+  for (auto& row : commands()) {
+    auto name = row.name.data();
+    if (row.name == "train") {
+      EXPECT_TRUE(row.launched && parse({"launch", "-n", "2", "--", name}).list("program").empty());
+    } else if (row.launched) {
+      EXPECT_EQ(parse({"launch", "-n", "2", "--", name, "x"}).list("program"), (Words{name, "x"}));
+    } else {
+      EXPECT_NE(error_of({"launch", "-n", "2", "--", name, "--no-such-flag"}), "no error") << name;
+    }
+  }
 }
 TEST(Arguments, MistakesAreOneLine) {
   for (auto& words : std::vector<std::vector<const char*>>{{},
@@ -118,13 +196,13 @@ TEST(Arguments, NoConfigurationFileIsNeeded) {
                                              {"launch", "-n", "2", "data=my.txt", "steps=3"},
                                              {"launch", "-n", "2", "--", "data=my.txt", "steps=3"},
                                              {"launch", "-n", "2", "--", "train", "data=my.txt", "steps=3"}}) {
-    auto a = parse(words).value();
-    EXPECT_EQ(a.path, "");
-    EXPECT_EQ(a.settings, (Words{"data=my.txt", "steps=3"}));
-    EXPECT_TRUE(a.program.empty());
+    auto a = parse(words);
+    EXPECT_EQ(a["config.path"], "");
+    EXPECT_EQ(a.list("config.settings"), (Words{"data=my.txt", "steps=3"}));
+    EXPECT_TRUE(a.name != "launch" || a.list("program").empty());
   }
-  EXPECT_EQ(parse({"train"})->path, "");  // the settings say what is missing
-  EXPECT_EQ(parse({"launch", "-n", "2"})->path, "");
+  EXPECT_EQ(parse({"train"})["config.path"], "");  // the settings say what is missing
+  EXPECT_EQ(parse({"launch", "-n", "2"})["config.path"], "");
   EXPECT_EQ(error_of({"train", "data=my.txt", "steps"}), "expected key=value, got 'steps'");
 }
 TEST(Arguments, WhatIsNeitherConfigurationNorProgramIsNamed) {
@@ -134,14 +212,9 @@ TEST(Arguments, WhatIsNeitherConfigurationNorProgramIsNamed) {
     EXPECT_EQ(error_of(words),
               "launch: 'nosuchprogram' is no configuration file, no setting key=value and no program: a program is "
               "named by its path (./nosuchprogram) or lies in PATH");
-  EXPECT_EQ(parse({"launch", "-n", "2", "--", "sh", "-c", "exit 3"})->program, (Words{"sh", "-c", "exit 3"}));
+  EXPECT_EQ(parse({"launch", "-n", "2", "--", "sh", "-c", "exit 3"}).list("program"), (Words{"sh", "-c", "exit 3"}));
 }
 TEST(Arguments, HelpShowsDefaultsAndSettings) {
-  auto said = [](const std::vector<const char*>& words) {
-    testing::internal::CaptureStdout();
-    EXPECT_FALSE(parse(words).has_value());
-    return testing::internal::GetCapturedStdout();
-  };
   auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
   for (auto command : {"train", "launch", "plan"}) {
     auto text = said({command, "--help"});
@@ -155,6 +228,6 @@ TEST(Arguments, HelpShowsDefaultsAndSettings) {
   EXPECT_TRUE(has(said({"help", "model"}), "model.layers")) << said({"help", "model"});
   EXPECT_FALSE(has(said({"help", "model"}), "optimizer."));
   EXPECT_EQ(said({"help", "lr"}), "  optimizer.lr                0.001    largest learning rate (short: lr)\n");
-  EXPECT_EQ(error_of({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
-  EXPECT_EQ(error_of({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");
+  EXPECT_EQ(said({"help", "modle"}), "no setting or group 'modle'; did you mean 'model'?");
+  EXPECT_EQ(said({"help", "nothing"}), "no setting or group 'nothing'; `bora help` lists the settings");
 }

@@ -20,6 +20,11 @@ struct RunFolderTest : CommandTest {
     for (auto& x : all) text += x + "\n";
     return text;
   }
+  static void flip_first_byte(const std::string& file) {  // of a rank's file: of the parameters
+    auto bytes = slurp(file);
+    bytes.front() ^= 1;
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
   static void flip_last_byte(const std::string& file) {
     auto bytes = slurp(file);
     bytes.back() ^= 1;
@@ -134,12 +139,21 @@ TEST_F(RunFolderTest, MetricsOfAnEarlierRunAreKept) {
 TEST_F(RunFolderTest, ADamagedCheckpointIsNamedAndAnOlderOneOffered) {
   ASSERT_EQ(run(train + "steps=6 checkpoint_every=3").code, 0);
   auto newest = out + "/checkpoints/step-6", older = out + "/checkpoints/step-3";
-  flip_last_byte(newest + "/rank-0");
+  flip_first_byte(newest + "/rank-0");
   auto offer = older + " is whole: --resume good continues from there";
   is_bad_input(train + "steps=9", "leaf '");
   is_bad_input(train + "steps=9", offer);
   is_bad_input("launch -n 2 --out " + out + " " + config + " steps=9 --resume latest", offer);
   is_bad_input(train + "steps=9 model.embed=48", "is of another model");
+  for (std::string read : {"eval ", "generate "})
+    for (std::string start : {"", "launch -n 2 -- "}) {
+      is_bad_input(start + read + out, "leaf '");
+      is_bad_input(start + read + out + " --resume latest", older + " is whole: --resume good reads that one");
+      auto r = run(start + read + out + " --resume good");
+      EXPECT_EQ(r.code, 0) << r.err;
+      EXPECT_TRUE(read == "eval " ? r.line("checkpoint: ") == older : r.out.size() > 100) << r.out;
+      EXPECT_TRUE(fs::exists(newest));  // they only read
+    }
   auto r = run("launch -n 2 --out " + out + " " + config + " steps=9 --resume good");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("continuing from step 3 (" + older + ")"), std::string::npos) << r.out;
@@ -150,8 +164,10 @@ TEST_F(RunFolderTest, ADamagedCheckpointIsNamedAndAnOlderOneOffered) {
   EXPECT_EQ(run(train + "steps=10").code, 0);
   fs::remove(out + "/checkpoints/step-10/manifest");
   is_bad_input(train + "steps=12", "step-9 is whole: --resume good");
+  is_bad_input("eval " + out, "step-9 is whole: --resume good");
   flip_last_byte(out + "/checkpoints/step-9/rank-0");
   is_bad_input(train + "steps=12 --resume good", "no checkpoint in " + out + "/checkpoints is whole: ");
+  is_bad_input("eval " + out + " --resume good", "no checkpoint in " + out + "/checkpoints is whole: ");
   is_bad_input(train + "steps=12 --resume best", "--resume");
 }
 TEST_F(RunFolderTest, ACopyOfACheckpointIsNotAnotherStep) {

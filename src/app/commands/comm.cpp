@@ -1,12 +1,14 @@
 // Measures the collectives of this job: a table, JSON, a plot; or explains what each algorithm would do.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include "app/commands.h"
+#include "app/options.h"
 #include "bora/base/json.h"
 #include "bora/base/text.h"
 #include "bora/track/chart.h"
 #include "bora/transport/measure.h"
-#include "commands.h"
 
 namespace bora::app {
 namespace {
@@ -20,7 +22,7 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most) {
   for (std::int64_t n = 4 << 10; n <= most; n *= 4) sizes.push_back(n);
   return sizes;
 }
-std::string json(const std::vector<Measured>& all, int ranks, double link) {
+std::string as_json(const std::vector<Measured>& all, int ranks, double link) {
   JsonWriter w(JsonWriter::Style::spaced);
   w.object()("ranks", ranks)("link_bytes_per_second", link)("collectives").list(JsonWriter::Elements::lines);
   for (auto& m : all)
@@ -34,7 +36,7 @@ std::string rate_text(double bytes_per_second) {
   return text;
 }
 /// Bus bandwidth over size, both logarithmic; the dashed line is the rate from a rank to the next.
-std::string plot(const std::vector<Measured>& all, double link) {
+std::string as_plot(const std::vector<Measured>& all, double link) {
   auto [least, most] = std::minmax_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
   track::Scale sizes{static_cast<double>(least->bytes), static_cast<double>(most->bytes), true},
       rates{link, link, true};
@@ -60,23 +62,56 @@ void write_text(const std::string& path, const std::string& text) {
   good = (!file || std::fclose(file) == 0) && good;
   check<IoError>(good, "cannot write ", path);
 }
-}  // namespace
+void explain_algorithms(int ranks, int hosts, const std::vector<std::int64_t>& sizes) {
+  std::printf(
+      "%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-21s %5s %8s %12s "
+      "%12s %s\n",
+      ranks, hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams", "rank sends",
+      "host sends", hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");
+  for (auto op : ops)
+    for (auto n : sizes) std::printf("%s", transport::explain(op, ranks, hosts, n).c_str());
+}
 
-int comm(const Arguments& a) {
-  auto sizes = sizes_up_to(a.most_bytes);
-  if (a.explain) {
-    int hosts = a.hosts_explained > 0 ? a.hosts_explained : a.ranks;
-    std::printf(
-        "%d ranks on %d %s; *: the cheapest by the model, table: without measured links\n%-15s %10s %-21s %5s %8s %12s "
-        "%12s %s\n",
-        a.ranks, hosts, hosts == 1 ? "host" : "hosts", "collective", "bytes", "algorithm", "hops", "streams",
-        "rank sends", "host sends", hosts == 1 ? "     time" : "       1 Gbit/s      10 Gbit/s");
-    for (auto op : ops)
-      for (auto n : sizes) std::printf("%s", transport::explain(op, a.ranks, hosts, n).c_str());
+struct Comm {
+  static constexpr std::string_view name = "comm", help = "how fast collectives are on this job: launch -n N -- comm";
+  std::int64_t max_bytes = 16 << 20;
+  std::string json = {}, svg = {};
+  bool explain = false;
+  int hosts = 0, ranks = 1;  // to explain; hosts 0: one for each rank
+  std::vector<transport::Option> transport = {};
+
+  void declare(CLI::App& command) {
+    command.add_option("--max-bytes", max_bytes, "largest vector");
+    command.add_option("--json", json, "a file for the numbers");
+    command.add_option("--svg", svg, "a file for a plot");
+    command.add_flag("--explain", explain, "what each algorithm would do and cost instead, for -n ranks");
+    command.add_flag_callback(
+        "--calibrate", [this] { transport.push_back({"calibrate", "on", "--calibrate"}); },
+        "measure the links again first, and keep what they cost for later jobs");
+    command.add_option("--on", hosts, "hosts to explain for; default: one for each rank");
+    command.add_option("-n,--ranks", ranks, "ranks to explain");
+    declare_insecure(command, transport);
+  }
+  void settle() const {
+    check<ConfigError>(max_bytes >= 4096 && max_bytes <= 1 << 30, "--max-bytes: must be from 4096 to 2^30, got ",
+                       max_bytes);
+    check<ConfigError>(ranks >= 1, "-n: must be 1 or more, got ", ranks);
+    check<ConfigError>(!explain || ranks <= 256, "-n: at most 256 ranks are explained, got ", ranks);
+    check<ConfigError>(!explain || hosts == 0 || (hosts > 0 && ranks % hosts == 0), "--on: ", ranks,
+                       " ranks cannot be spread evenly over ", hosts, " hosts");
+  }
+  int run() const {
+    if (explain) explain_algorithms(ranks, hosts > 0 ? hosts : ranks, sizes_up_to(max_bytes));
+    else measure();
     return 0;
   }
-  auto config = transport::with_options(transport::config_from_environment(), a.transport);
-  config.build = "bora " BORA_VERSION " comm " + std::to_string(a.most_bytes);
+  void measure() const;
+};
+
+void Comm::measure() const {
+  auto config = transport::with_options(transport::config_from_environment(), transport);
+  config.build = "bora " BORA_VERSION " comm " + std::to_string(max_bytes);
+  auto sizes = sizes_up_to(max_bytes);
   auto context = transport::join(config);
   check<ConfigError>(context->size() > 1,
                      "comm: one rank has nobody to talk to; start it as a job: bora launch -n 2 -- comm");
@@ -103,8 +138,9 @@ int comm(const Arguments& a) {
       std::printf("\n");
     }
   context->leave();
-  if (first && !a.json.empty()) write_text(a.json, json(found, context->size(), link));
-  if (first && !a.svg.empty()) write_text(a.svg, plot(found, link));
-  return 0;
+  if (first && !json.empty()) write_text(json, as_json(found, context->size(), link));
+  if (first && !svg.empty()) write_text(svg, as_plot(found, link));
 }
+[[maybe_unused]] const bool added = add<Comm>({.place = 70, .launched = true});
+}  // namespace
 }  // namespace bora::app

@@ -1,9 +1,10 @@
+// What this machine offers.
 #include <cstdio>
 #include <fstream>
+#include "app/commands.h"
 #include "bora/base/parallel.h"
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
-#include "commands.h"
 #include "launch/ranks.h"
 
 namespace bora::app {
@@ -54,22 +55,27 @@ std::string launcher_here() {
            (c.secret.empty() ? ", no secret (BORA_SECRET_FILE): loopback only" : ", with a secret");
   } catch (const Error& e) { return e.text(); }
 }
-}  // namespace
 
-int doctor() {
-  auto flags = field_of("/proc/cpuinfo", "flags");
-  std::string isa;
-  for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"})
-    isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
-  bool ok = has_flag(flags, "avx2") && has_flag(flags, "fma");
-  std::printf("bora      " BORA_VERSION "\ncpu       %s\nisa       %s%s\n",
-              field_of("/proc/cpuinfo", "model name").c_str(), isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
-  set_thread_count(0);
-  std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),
-              field_of("/proc/meminfo", "MemTotal").c_str(), field_of("/proc/meminfo", "MemAvailable").c_str());
-  std::printf("launcher  %s\n", launcher_here().c_str());
-  auto sockets = check_sockets();
-  std::printf("sockets   %s\n", sockets.c_str());
-  return ok && sockets.starts_with("two ranks") ? 0 : 2;
-}
+struct Doctor {
+  static constexpr std::string_view name = "doctor", help = "what this machine offers";
+  void declare(CLI::App&) {}
+  int run() const {
+    auto flags = field_of("/proc/cpuinfo", "flags");
+    std::string isa;
+    for (auto flag : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"})
+      isa += has_flag(flags, flag) ? std::string(isa.empty() ? "" : " ") + flag : "";
+    bool ok = has_flag(flags, "avx2") && has_flag(flags, "fma");
+    std::printf("bora      " BORA_VERSION "\ncpu       %s\nisa       %s%s\n",
+                field_of("/proc/cpuinfo", "model name").c_str(), isa.c_str(), ok ? "" : "  (AVX2 and FMA are needed)");
+    set_thread_count(0);
+    std::printf("cores     %d for this process\nmemory    %s, %s available\n", thread_count(),
+                field_of("/proc/meminfo", "MemTotal").c_str(), field_of("/proc/meminfo", "MemAvailable").c_str());
+    std::printf("launcher  %s\n", launcher_here().c_str());
+    auto sockets = check_sockets();
+    std::printf("sockets   %s\n", sockets.c_str());
+    return ok && sockets.starts_with("two ranks") ? 0 : 2;
+  }
+};
+[[maybe_unused]] const bool added = add<Doctor>({.place = 90});
+}  // namespace
 }  // namespace bora::app

@@ -1,0 +1,32 @@
+// The loss of a run's checkpoint on its held-out text.
+#include <cstdio>
+#include "app/commands.h"
+#include "app/job.h"
+#include "app/run.h"
+#include "bora/base/json.h"
+
+namespace bora::app {
+namespace {
+struct Eval {
+  static constexpr std::string_view name = "eval", help = "loss of a run's newest checkpoint on its held-out text";
+  RunWords words = {};
+
+  void declare(CLI::App& command) { words.declare(command); }
+  int run() const {
+    auto s = settings_on_job(words, name);
+    auto tokenizer = s.tokenizer->open();
+    return on_mesh({s, *tokenizer, "eval"}, [&](const Mesh& mesh) {
+      auto folder = find_checkpoint(words, mesh);
+      auto model = s.model->trainable(model_options(s, *tokenizer, mesh.shape()));
+      model->init(random::key(s.seed));
+      read_parameters(model->parameters(), folder, words, mesh);
+      auto loss = static_cast<float>(evaluate(*model, open_data(s, tokenizer), loop_settings(s), mesh));
+      if (mesh.rank() == 0)
+        std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
+      return 0;
+    });
+  }
+};
+[[maybe_unused]] const bool added = add<Eval>({.place = 40, .launched = true});
+}  // namespace
+}  // namespace bora::app

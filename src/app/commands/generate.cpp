@@ -1,0 +1,83 @@
+// Generates text from a trained model, one token at a time.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include "app/commands.h"
+#include "app/job.h"
+#include "app/run.h"
+#include "bora/ops/index.h"
+#include "bora/ops/reduce.h"
+
+namespace bora::app {
+namespace {
+/// Scores of the next token, f32 [vocab] -> a token, i32.
+Array choose(const Array& scores, const Array& key, double temperature, std::int64_t k) {
+  if (temperature < 1e-6) return argmax(scores, -1);  // the limit; dividing by less overflows f32
+  auto s = scores / temperature;
+  if (k > 0 && k < scores.shape()[0]) {
+    auto least = view(top_k(s, k).values, -1);
+    s = where(s < least, -1e30, s);
+  }
+  return random::categorical(key, s);
+}
+
+struct Generate {
+  static constexpr std::string_view name = "generate", help = "text from a run's newest checkpoint";
+  RunWords words = {};
+  std::string prompt = {};
+  std::int64_t length = 300, top_k = 0, seed = 0;
+  double temperature = 1;
+
+  void declare(CLI::App& command) {
+    words.declare(command);
+    command.add_option("--prompt", prompt, "text to begin with");
+    command.add_option("--length", length, "tokens to add");
+    command.add_option("--temperature", temperature, "0: the most likely token each time");
+    command.add_option("--top-k", top_k, "choose among the k most likely; 0: all");
+    command.add_option("--seed", seed, "another seed, another text");
+  }
+  void settle() const {
+    check<ConfigError>(temperature >= 0, "--temperature: must be 0 or more, got ", temperature);
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();  // CLI11 gives this for larger numbers too
+    for (auto [flag, value] : {std::pair{"--top-k", top_k}, {"--length", length}, {"--seed", seed}})
+      check<ConfigError>(value >= 0 && value < most, flag, ": must be 0 or more, and below 2^63 - 1");
+  }
+  int run() const;
+};
+
+int Generate::run() const {
+  auto s = settings_on_job(words, name);
+  auto tokenizer = s.tokenizer->open();
+  return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
+    auto folder = find_checkpoint(words, mesh);
+    auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+    auto pick = [this](const Array& scores, const Array& key) { return choose(scores, key, temperature, top_k); };
+    auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed), pick);
+    read_parameters(model->parameters(), folder, words, mesh);
+    auto write = [&](const std::string& text) {
+      if (mesh.rank() == 0) std::fputs(text.c_str(), stdout), std::fflush(stdout);
+    };
+    auto ids = tokenizer->encode(prompt.empty() ? "\n" : prompt);
+    if (!prompt.empty()) write(prompt);
+    text::StreamDecoder decoder(tokenizer);
+    auto positions = s.model->positions();
+    auto key = random::key(seed);
+    std::int64_t seen = 0;  // tokens that the model has seen since it began
+    for (std::int64_t i = 0; i < length; ++i) {
+      auto n = std::min(positions, static_cast<std::int64_t>(ids.size()));
+      if (seen == positions) model->restart(), seen = 0;  // the window moves: every token gets another position
+      std::vector<std::int32_t> unseen(seen ? ids.end() - 1 : ids.end() - n, ids.end());
+      seen += static_cast<std::int64_t>(unseen.size());
+      auto last = array(static_cast<std::int32_t>(n - 1));
+      auto token = model->next(unseen, random::fold_in(random::fold_in(key, i), last));
+      ids.push_back(token.item<std::int32_t>());
+      write(decoder.next(ids.back()));
+    }
+    write(decoder.finish() + "\n");
+    return 0;
+  });
+}
+[[maybe_unused]] const bool added = add<Generate>({.place = 50, .launched = true});
+}  // namespace
+}  // namespace bora::app

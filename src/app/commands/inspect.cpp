@@ -1,0 +1,59 @@
+// What a checkpoint holds.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include "app/commands.h"
+#include "app/run.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+/// The checkpoint at this path: itself, or the newest of a run or of a folder from save_tree.
+std::string checkpoint_at(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + "/manifest", error)) return path;
+  if (fs::exists(path + "/config.yaml", error) || fs::is_directory(path + "/checkpoints", error))
+    return checkpoint_of_run(path);
+  auto saved = io::newest_checkpoint(path);
+  return saved ? saved->folder : path;
+}
+
+struct Inspect {
+  static constexpr std::string_view name = "inspect", help = "what a checkpoint holds; verifies every byte";
+  std::string path = {};
+  bool blocks = false;
+
+  void declare(CLI::App& command) {
+    command.add_option("CHECKPOINT", path, "OUT/checkpoints/step-<n>, or the folder of a run: its newest one")
+        ->required();
+    command.add_flag("--blocks", blocks, "every block");
+  }
+  int run() const {
+    auto folder = checkpoint_at(path);
+    if (folder != path) std::printf("checkpoint: %s (the newest of %s)\n", folder.c_str(), path.c_str());
+    auto m = io::read_manifest(folder);
+    std::int64_t parameters = 0, bytes = 0;
+    for (auto& leaf : m.leaves) {
+      bytes += static_cast<std::int64_t>(leaf.type.nbytes());
+      if (leaf.path.starts_with("params.")) parameters += leaf.type.size();
+      std::printf("%-48s %-22s %3zu block%s\n", leaf.path.c_str(), to_string(leaf.type).c_str(), leaf.blocks.size(),
+                  leaf.blocks.size() == 1 ? "" : "s");
+      if (!blocks) continue;
+      for (auto& b : leaf.blocks) {
+        std::string box;
+        for (auto& range : b.box)
+          box += (box.empty() ? "" : ", ") + std::to_string(range.begin) + ":" + std::to_string(range.end);
+        std::printf("    [%s]  rank-%lld  %lld bytes from %lld\n", box.c_str(), static_cast<long long>(b.file),
+                    static_cast<long long>(b.bytes), static_cast<long long>(b.offset));
+      }
+    }
+    auto step = m.notes.count("step") ? m.notes.at("step") : "?";
+    std::printf("step %s, written on mesh %s: %zu leaves, %lld parameters, %lld bytes\n", step.c_str(), m.mesh.c_str(),
+                m.leaves.size(), static_cast<long long>(parameters), static_cast<long long>(bytes));
+    std::printf("verified: %lld bytes\n", static_cast<long long>(io::verify_checkpoint(folder)));
+    return 0;
+  }
+};
+[[maybe_unused]] const bool added = add<Inspect>({.place = 60});
+}  // namespace
+}  // namespace bora::app

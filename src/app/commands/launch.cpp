@@ -1,0 +1,145 @@
+// Starts the ranks of a job, here or on other hosts.
+#include "launch/launch.h"
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include "app/commands.h"
+#include "app/job.h"
+#include "app/options.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+/// Whether `path` is an executable file.
+bool can_run(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+bool in_path(const std::string& name) {
+  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (can_run((folder.empty() ? "." : folder) + "/" + name)) return true;
+  return false;
+}
+bool is_config(const std::string& word) {
+  std::error_code error;
+  return word.ends_with(".yaml") || word.ends_with(".yml") || fs::exists(word, error);
+}
+/// Whether the word after `launch --` names a program: the path of an executable file, which no configuration is, or a
+/// name in PATH.
+bool is_program(const std::string& word) {
+  if (word.find('/') != std::string::npos) return can_run(word);
+  return word != "train" && !is_setting(word) && !is_config(word) && in_path(word);
+}
+/// Whether every rank runs this word as a command of bora, with the words that follow. Not `train`: its words are
+/// parsed here, so that mistakes are found before ranks start.
+bool is_command(const std::string& word) {
+  return word != "train" &&
+         std::any_of(commands().begin(), commands().end(), [&](auto& row) { return row.launched && row.name == word; });
+}
+
+struct Launch {
+  static constexpr std::string_view name = "launch";
+  static constexpr std::string_view help =
+      "train with N processes, here or on other hosts: launch -n N [--] [train] "
+      "[CONFIG.yaml] [key=value ...]; or launch -n N -- comm ..., -- eval RUN, "
+      "-- generate RUN ..., -- PROGRAM ...";
+  std::optional<int> ranks = {};  // none: all slots of the hosts
+  std::string hosts = {}, ssh = {};
+  std::vector<std::string> variables = {};  // names, sent to other hosts too
+  std::string log_dir = {};
+  int max_restarts = 0;
+  ConfigWords config = {};
+  std::string resume = {};
+  bool pipeline = true;
+  std::vector<std::string> program = {};  // run by every rank instead of `train`: eval .., a program .., with arguments
+
+  void declare(CLI::App& command) {
+    command.add_option("-n,--ranks", ranks, "number of processes; with --hosts all slots unless given")
+        ->default_str("");
+    command.add_option("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
+    command.add_option("--ssh", ssh, "command and options instead of ssh");
+    command
+        .add_option("--env", variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
+        ->allow_extra_args(false);
+    command.add_option("--log-dir", log_dir, "a file for each rank's output");
+    command.add_option("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
+    config.declare(command);
+    declare_resume(command, resume);
+    declare_pipeline(command, pipeline);
+  }
+  /// Words after `--` are parsed as for `bora train`, unless the first names another program.
+  void before(std::vector<const char*>& words) {
+    auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));
+    if (dashes != words.end() && dashes + 1 != words.end() && (is_command(dashes[1]) || is_program(dashes[1]))) {
+      program.assign(dashes + 1, words.end());
+      words.erase(dashes, words.end());
+    }
+    std::erase(words, std::string_view("--"));
+  }
+  void settle();
+  int run() const;
+  std::vector<std::string> training(const std::string& bora, int size) const;
+};
+
+void Launch::settle() {
+  if (program.empty()) {
+    auto& words = config.words;
+    if (!words.empty() && words[0] == "train") words.erase(words.begin());
+    else if (!words.empty() && !is_setting(words[0]))
+      check<ConfigError>(is_config(words[0]), "launch: '", words[0],
+                         "' is no configuration file, no setting key=value and no program: a program is named by its "
+                         "path (./",
+                         words[0], ") or lies in PATH");
+    config.settle();
+  }
+  check<ConfigError>(ranks || !hosts.empty(), "launch: how many ranks? give -n N, or --hosts FILE");
+  check<ConfigError>(!hosts.empty() || (ssh.empty() && variables.empty()),
+                     "--ssh and --env: they are for other hosts; give --hosts FILE");
+  for (auto& variable : variables)
+    check<ConfigError>(std::getenv(variable.c_str()), "--env ", variable, ": it is not set here");
+  check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
+  check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
+}
+/// The command of each rank that trains. Mistakes that need no rank are errors here.
+std::vector<std::string> Launch::training(const std::string& bora, int size) const {
+  auto s = config.load();
+  check_job(s, size);
+  mesh_axes(s, *s.tokenizer->open(), size);
+  if (!log_dir.empty()) check_outside_text(s, "--log-dir", log_dir);
+  std::vector<std::string> words = {bora, "train"};
+  if (!config.path.empty()) words.push_back(config.path);
+  words.insert(words.end(), config.settings.begin(), config.settings.end());
+  if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
+  if (!pipeline) words.emplace_back("--no-pipeline");
+  return words;
+}
+int Launch::run() const {
+  auto bora = fs::read_symlink("/proc/self/exe").string();
+  launch::Options l{.ranks = ranks.value_or(1),
+                    .log_dir = log_dir,
+                    .max_restarts = max_restarts,
+                    .root = std::getenv("BORA_ROOT") ? std::getenv("BORA_ROOT") : "",
+                    .ssh = ssh,
+                    .agent = bora,
+                    .variables = variables};
+  if (!hosts.empty()) {
+    auto all = launch::read_hosts(hosts);
+    if (!ranks) l.ranks = launch::count_slots(all);
+    l.hosts = launch::first_slots(std::move(all), l.ranks);
+  }
+  if (program.empty()) {
+    l.command = training(bora, l.ranks);
+    l.restarted = {"--resume", "good"};
+  } else {
+    if (is_command(program[0])) l.command = {bora};
+    l.command.insert(l.command.end(), program.begin(), program.end());
+  }
+  return launch::run(l);
+}
+[[maybe_unused]] const bool added = add<Launch>({.place = 20});
+}  // namespace
+}  // namespace bora::app

@@ -1,0 +1,46 @@
+// What a step will need on each rank, without training: the ranks are threads of this process.
+#include <cstdio>
+#include "app/commands.h"
+#include "app/job.h"
+#include "app/options.h"
+#include "bora/train/process.h"
+
+namespace bora::app {
+namespace {
+struct Plan {
+  static constexpr std::string_view name = "plan";
+  static constexpr std::string_view help = "what a step will need on each rank of the mesh, without training";
+  ConfigWords config = {};
+  bool pipeline = true;
+
+  void declare(CLI::App& command) {
+    config.declare(command);
+    declare_pipeline(command, pipeline);
+  }
+  void settle() { config.settle(); }
+  int run() const {
+    auto s = config.load();
+    check_settings(s);
+    auto ranks = ranks_of_mesh(s.mesh.axes);
+    check<ConfigError>(ranks <= 64, "plan: ranks are threads of this process here; at most 64, the mesh has ", ranks);
+    auto tokenizer = s.tokenizer->open();
+    auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
+    set_threads(s, 1);
+    auto at_start = resident_bytes();
+    local_mesh(axes, [&](const Mesh& mesh) {
+      UseMapping split(layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).compute);
+      auto options = model_options(s, *tokenizer, mesh.shape());
+      options.step->compile.pipeline = pipeline;
+      auto model = s.model->trainable(options);
+      model->init(random::key(s.seed));
+      auto mine = rows_of_rank(s.batch, mesh);
+      auto rows = data::Rows::zeros(mine.begin, mine.end, s.model->positions());
+      auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s), mesh, at_start);
+      if (mesh.rank() == 0) std::printf("%s", text.c_str());
+    });
+    return 0;
+  }
+};
+[[maybe_unused]] const bool added = add<Plan>({.place = 30});
+}  // namespace
+}  // namespace bora::app

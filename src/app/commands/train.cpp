@@ -1,0 +1,41 @@
+// Trains a model; this process is one rank.
+#include "app/commands.h"
+#include "app/job.h"
+#include "app/options.h"
+
+namespace bora::app {
+namespace {
+struct Train {
+  static constexpr std::string_view name = "train";
+  static constexpr std::string_view help =
+      "train a model: this process is one rank (BORA_RANK, BORA_SIZE, BORA_ROOT), "
+      "or all there is";
+  ConfigWords config = {};
+  std::string resume = {};
+  std::vector<transport::Option> transport = {};
+  bool pipeline = true;
+
+  void declare(CLI::App& command) {
+    config.declare(command);
+    declare_resume(command, resume);
+    declare_insecure(command, transport);
+    declare_pipeline(command, pipeline);
+  }
+  void settle() { config.settle(); }
+  int run() const {
+    auto s = config.load();
+    check_job(s, transport::config_from_environment().size);
+    auto tokenizer = s.tokenizer->open();
+    return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
+      auto options = model_options(s, *tokenizer, mesh.shape());
+      options.step->compile.pipeline = pipeline;
+      auto model = s.model->trainable(options);
+      auto loop = loop_settings(s);
+      loop.resume = resume_of(resume);
+      return run_training(*model, open_data(s, tokenizer), loop, mesh);
+    });
+  }
+};
+[[maybe_unused]] const bool added = add<Train>({.place = 10, .launched = true});
+}  // namespace
+}  // namespace bora::app

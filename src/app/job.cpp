@@ -1,0 +1,82 @@
+#include "job.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include "bora/base/parallel.h"
+#include "bora/train/progress.h"
+#include "launch/cores.h"
+
+namespace bora::app {
+namespace {
+/// The settings that all ranks must share, a line each; paths, threads and the like may differ between hosts.
+std::string common_ground(const Settings& settings, const std::string& purpose, const MeshShape& mesh) {
+  Settings s = settings, defaults;
+  s.data.edit().set_path("");
+  s.out = defaults.out;
+  s.trace.path = s.trace.path.empty() ? "" : "on";
+  s.mesh.threads = defaults.mesh.threads;
+  s.transport = defaults.transport;
+  s.log.every = defaults.log.every;
+  s.mesh.axes = defaults.mesh.axes;
+  return "bora " BORA_VERSION " " + purpose + "\nmesh " + to_string(mesh) + "\n" + to_yaml(s);
+}
+/// The transport's options that the settings give, over the environment's.
+std::vector<transport::Option> options_in(const Settings& s) {
+  std::vector<transport::Option> given;
+  fields::for_each(s.transport, [&](std::string_view name, auto& value) {
+    if (value) given.push_back({std::string(name), config::print_value(*value), "transport." + std::string(name)});
+  });
+  return given;
+}
+}  // namespace
+
+std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokenizer, int ranks) {
+  auto mesh = resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
+  check_parts(s, tokenizer, mesh);
+  std::vector<MeshAxis> axes;
+  for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});
+  return axes;
+}
+void set_threads(const Settings& s, int ranks_here) {
+  set_thread_count(0);  // the cores that affinity and cgroup allow
+  if (s.mesh.threads > 0) return set_thread_count(static_cast<int>(s.mesh.threads));
+  int share = std::max(1, thread_count() / ranks_here);
+  // Ranks that one launcher started here take separate cores; other launchers (Slurm, mpirun) do the binding.
+  if (const char *rank = std::getenv("BORA_LOCAL_RANK"), *size = std::getenv("BORA_LOCAL_SIZE");
+      rank && size && ranks_here > 1)
+    share = std::min(share, launch::bind_to_share(std::atoi(rank), std::atoi(size)));
+  set_thread_count(share);
+}
+
+int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
+  auto& s = job.settings;
+  auto config = transport::with_options(transport::config_from_environment(), options_in(s));
+  config = transport::with_options(config, job.transport);
+  auto axes = mesh_axes(s, job.tokenizer, config.size);
+  config.build = common_ground(s, job.purpose, mesh_shape(axes, config.size));
+  auto context = transport::join(config);
+  set_threads(s, context->ranks_on_host());
+  if (config.rank == 0 && config.size > 1 && job.purpose == "train")
+    std::printf("launcher: %s, %d ranks, rank 0 at %s\n", config.launcher.c_str(), config.size, config.root.c_str());
+  // A rank inside a long kernel is ended after a second, with a line; the progress bar is cleared before it.
+  context->on_lost(
+      [](const transport::RankLost&) {
+        if (terminal_columns() > 0) std::fputs("\r\033[K", stderr);
+      },
+      1.0);
+  try {
+    auto mesh = Mesh::over(context, axes);
+    UseMesh on(mesh);
+    UseMapping split(layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).compute);
+    auto code = f(mesh);
+    mesh.leave();
+    return code;
+  } catch (const transport::RankLost&) { throw; } catch (const Error& e) {
+    context->abort(e.text());  // the other ranks stop waiting for this one
+    throw;
+  } catch (const std::exception& e) {
+    context->abort(e.what());
+    throw;
+  }
+}
+}  // namespace bora::app

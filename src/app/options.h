@@ -1,0 +1,44 @@
+// options.h -- words and flags that several commands have, each declared once.
+#pragma once
+#include <string>
+#include <vector>
+#include "bora/transport/transport.h"
+#include "settings.h"
+
+namespace CLI {
+class App;
+}
+namespace bora::app {
+/// [CONFIG.yaml] [key=value ...], --mesh, --layout, --threads, --out: the settings of a run that is to be.
+struct ConfigWords {
+  std::vector<std::string> words = {};     // as they were given, until they are settled
+  std::string path = {};                   // configuration file; empty: none
+  std::vector<std::string> settings = {};  // key=value, short forms included
+  void declare(CLI::App&);
+  /// CONFIG, then key=value items, or items alone. ConfigError.
+  void settle();
+  /// Not checked yet; paths are absolute.
+  Settings load() const;
+};
+/// Whether a word is key=value and no file.
+bool is_setting(const std::string& word);
+
+/// RUN [key=value ...], --resume: a run that was trained, and which of its checkpoints is read.
+struct RunWords {
+  std::string run = {};                    // its folder
+  std::vector<std::string> settings = {};  // over the run's own
+  std::string resume = {};                 // latest, good; empty: latest
+  void declare(CLI::App&);
+};
+
+/// --resume, where the words are some of latest, good and none.
+void declare_resume(CLI::App&, std::string& resume, const std::vector<std::string>& words, const std::string& help);
+/// --resume of a run that may continue.
+void declare_resume(CLI::App&, std::string& resume);
+/// What a word of --resume means; an empty one is latest.
+Resume resume_of(const std::string& word);
+/// --insecure-private-network.
+void declare_insecure(CLI::App&, std::vector<transport::Option>& given);
+/// --no-pipeline: see CompileOptions.
+void declare_pipeline(CLI::App&, bool& pipeline);
+}  // namespace bora::app

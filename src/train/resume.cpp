@@ -1,0 +1,41 @@
+#include "resume.h"
+
+namespace bora::training {
+namespace {
+io::GoodCheckpoint newest(const std::string& root) { return {.checkpoint = io::newest_checkpoint(root)}; }
+io::GoodCheckpoint newest_good(const std::string& root) {
+  auto found = io::good_checkpoint(root);
+  check<CheckpointError>(found.checkpoint || found.damaged.empty(), "no checkpoint in ", root,
+                         " is whole: ", found.damaged.empty() ? "" : found.damaged[0].second);
+  return found;
+}
+}  // namespace
+
+void offering_older(const Mesh& mesh, const std::string& root, std::string_view offer, const std::function<void()>& f) {
+  std::string text, older;
+  try {
+    return f();
+  } catch (const CheckpointError& e) { text = e.text(); }
+  if (mesh.rank() == 0) try {
+      auto found = io::good_checkpoint(root);
+      if (found.checkpoint && !found.damaged.empty()) older = found.checkpoint->folder;
+    } catch (const Error&) {}
+  older = mesh.exchange(older, "checkpoints: an older one")[0];
+  throw CheckpointError(older.empty() ? text : text + "; " + older + " is whole: " + std::string(offer));
+}
+
+io::GoodCheckpoint find_checkpoint(const Mesh& mesh, const std::string& root, Resume resume, std::string_view offer) {
+  if (resume == Resume::none) return {};
+  io::GoodCheckpoint found;
+  offering_older(mesh, root, offer, [&] {
+    std::string problem;
+    try {
+      if (mesh.rank() == 0) found = resume == Resume::good ? newest_good(root) : newest(root);
+    } catch (const Error& e) { problem = e.text(); }
+    io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: find one");
+  });
+  auto step = mesh.exchange(found.checkpoint ? std::to_string(found.checkpoint->step) : "", "checkpoints: its step")[0];
+  if (!step.empty()) found.checkpoint = io::Checkpoint{std::stoll(step), root + "/step-" + step};
+  return found;
+}
+}  // namespace bora::training

@@ -1,0 +1,13 @@
+// resume.h -- which checkpoint of a folder is read, the same on all ranks.
+#pragma once
+#include "bora/train/loop.h"
+
+namespace bora::training {
+/// Calls f on all ranks. A CheckpointError of f names an older whole checkpoint below `root` too, if there is one, and
+/// says what to do: "; ROOT/step-3 is whole: OFFER".
+void offering_older(const Mesh&, const std::string& root, std::string_view offer, const std::function<void()>& f);
+/// The checkpoint below `root` that `resume` means, if there is one. The first rank looks, so that all agree even if
+/// ranks see different files; it alone returns those that are damaged. Throws CheckpointError as offering_older does,
+/// and for Resume::good if all are damaged.
+io::GoodCheckpoint find_checkpoint(const Mesh&, const std::string& root, Resume resume, std::string_view offer);
+}  // namespace bora::training
