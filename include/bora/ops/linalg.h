@@ -7,12 +7,12 @@ namespace bora::linalg {
 /// The lower triangular L with L L^T = (a + a^T) / 2, a [.., n, n]; NaN where that is not positive definite. Throws
 /// ShapeError, DtypeError.
 Array cholesky(const Array& a);
-struct TriangularSolve {
+struct TriangularSolveOptions {
   bool lower = true;        // which half of a is read
   bool transposed = false;  // solve a^T x = b
 };
 /// x with a x = b, a [.., n, n] triangular, b [.., n, k].
-Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& options = {});
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options = {});
 /// x with a x = b, a [.., n, n], b [.., n, k] (by LU with partial pivoting); inf or NaN where a is singular.
 Array solve(const Array& a, const Array& b);
 /// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular. No

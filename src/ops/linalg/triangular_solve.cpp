@@ -38,7 +38,7 @@ struct TriangularSolve {
 }  // namespace ops
 
 namespace linalg {
-Array triangular_solve(const Array& a, const Array& b, const TriangularSolve& o) {
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& o) {
   return call_one(ops::TriangularSolve{o.lower, o.transposed}, {a, b});
 }
 }  // namespace linalg
