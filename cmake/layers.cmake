@@ -83,7 +83,7 @@ function(bora_finish_library)
 endfunction()
 
 function(bora_app)
-  bora_layer(app LINK yaml-cpp)
+  bora_layer(app LINK yaml-cpp nlohmann_json::nlohmann_json)
   target_compile_definitions(bora_app PRIVATE BORA_VERSION="${PROJECT_VERSION}")
   add_executable(bora_cli)
   set_target_properties(bora_cli PROPERTIES OUTPUT_NAME bora LINKER_LANGUAGE CXX)

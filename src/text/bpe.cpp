@@ -91,6 +91,7 @@ struct Bpe {
       {"path", "a tokenizer.json of byte-level BPE"},
       {"add_special_tokens", "puts the post-processor's tokens around each text"},
       {"end_of_text", "the token between documents; empty: <|endoftext|>, <|end_of_text|> or </s>"}};
+  static bool reads(std::string_view file) { return file.ends_with(".json"); }
   void check() const { config::domain(!path.empty(), "path", "''", "the path of a tokenizer.json"); }
   std::shared_ptr<const Tokenizer> open() const {
     return make_bpe(parse_tokenizer_json(read_file(path), path, add_special_tokens), end_of_text);

@@ -1,5 +1,6 @@
 #include "bora/text/tokenizer.h"
 #include <algorithm>
+#include <filesystem>
 
 namespace bora::text {
 namespace {
@@ -39,5 +40,22 @@ std::shared_ptr<const Tokenizer> open_tokenizer(const std::vector<std::string>& 
   config::read(config::parse_items(settings), kind, "", config::schema(kind));
   config::check_all(kind);
   return kind->open();
+}
+std::shared_ptr<const Tokenizer> tokenizer_at(const std::string& place, bool special) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  auto file = fs::is_directory(place, error) ? (fs::path(place) / "tokenizer.json").string() : place;
+  for (auto& row : config::rows<TokenizerKind>()) {
+    auto kind = row.make(nullptr);
+    if (row.type != place) {
+      if (!kind->reads(file)) continue;
+      auto fields = config::parse_items({"path=", std::string("add_special_tokens=") + (special ? "true" : "false")});
+      fields.at("path") = config::scalar(file);
+      kind->read_fields(fields, "", kind->explain_fields());
+    }
+    kind->check_fields("");
+    return kind->open();
+  }
+  fail<ConfigError>("there is no tokenizer '", place, "': give its file, a folder with a tokenizer.json, or bytes");
 }
 }  // namespace bora::text

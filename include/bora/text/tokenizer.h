@@ -47,12 +47,21 @@ struct TokenizerKind : config::Chosen {
   static constexpr std::string_view initial = "bytes";
   /// Throws IoError for files that cannot be used.
   virtual std::shared_ptr<const Tokenizer> open() const = 0;
+  /// Whether a file of this name is one of this type, with the keys `path` and `add_special_tokens`.
+  virtual bool reads(std::string_view file) const = 0;
 };
 template <class T> struct TokenizerOf final : config::Of<T, TokenizerKind> {
   using config::Of<T, TokenizerKind>::Of;
   std::shared_ptr<const Tokenizer> open() const override { return this->fields.open(); }
+  bool reads(std::string_view file) const override {
+    if constexpr (requires { T::reads(file); }) return T::reads(file);
+    else return false;
+  }
 };
 /// The tokenizer of settings such as {"type=bpe", "path=tokenizer.json"}. Throws ConfigError for settings that do not
 /// exist, IoError for files.
 std::shared_ptr<const Tokenizer> open_tokenizer(const std::vector<std::string>& settings);
+/// The tokenizer of a file, of a folder that holds one, or of a type that needs none (bytes). special: encode adds the
+/// tokens that its post-processor puts around a text. Throws ConfigError for other words, IoError for files.
+std::shared_ptr<const Tokenizer> tokenizer_at(const std::string& place, bool special);
 }  // namespace bora::text

@@ -1,0 +1,43 @@
+// The text of ids.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include "app/commands.h"
+#include "app/lines.h"
+#include "bora/text/tokenizer.h"
+
+namespace bora::app {
+namespace {
+std::vector<std::int32_t> ids_of(const std::string& line) {
+  auto j = nlohmann::json::parse(line, nullptr, false);
+  std::vector<std::int32_t> ids;
+  bool right = j.is_array();
+  if (right)
+    for (auto& id : j) {
+      right = right && id.is_number_unsigned() && id.get<std::uint64_t>() <= 0x7fffffff;
+      if (right) ids.push_back(id.get<std::int32_t>());
+    }
+  check<ValueError>(right, "expected a JSON array of ids, such as [17, 4]");
+  return ids;
+}
+struct Detokenize {
+  static constexpr std::string_view name = "detokenize",
+                                    help = "the text of each line of stdin, a JSON array of ids: tokenize's way back";
+  std::string tokenizer = {};
+  bool json = false;
+
+  void declare(CLI::App& command) {
+    command.add_option("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes")->required();
+    command.add_flag("--json", json, "prints JSON strings, so that a text of several lines is one line");
+  }
+  int run() const {
+    auto t = text::tokenizer_at(tokenizer, false);
+    change_lines(name, [&](const std::string& line) {
+      auto text = t->decode(ids_of(line));
+      return json ? json_of_text(text) : text;
+    });
+    return 0;
+  }
+};
+[[maybe_unused]] const bool added = add<Detokenize>({.place = 66});
+}  // namespace
+}  // namespace bora::app

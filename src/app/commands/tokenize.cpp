@@ -1,0 +1,36 @@
+// The ids of lines.
+#include <CLI/CLI.hpp>
+#include "app/commands.h"
+#include "app/lines.h"
+#include "bora/base/json.h"
+#include "bora/text/tokenizer.h"
+
+namespace bora::app {
+namespace {
+struct Tokenize {
+  static constexpr std::string_view name = "tokenize",
+                                    help = "ids of each line of stdin, a JSON array a line: tokenize TOKENIZER < TEXT";
+  std::string tokenizer = {};
+  bool json = false, special = false;
+
+  void declare(CLI::App& command) {
+    command.add_option("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes")->required();
+    command.add_flag("--json", json, "each line is a JSON string, so that any text can be given");
+    command.add_flag("--special", special, "adds the tokens that the tokenizer's post-processor puts around a text");
+  }
+  int run() const {
+    auto t = text::tokenizer_at(tokenizer, special);
+    change_lines(name, [&](const std::string& line) {
+      JsonWriter w;
+      w.list();
+      for (auto id : t->encode(json ? text_of_json(line) : line)) w.add(id);
+      auto ids = w.end().take();
+      ids.pop_back();  // its newline
+      return ids;
+    });
+    return 0;
+  }
+};
+[[maybe_unused]] const bool added = add<Tokenize>({.place = 63});
+}  // namespace
+}  // namespace bora::app
