@@ -35,6 +35,7 @@ void change_lines(std::string_view what, const std::function<std::string(const s
     }
     done += static_cast<std::int64_t>(lines.size());
   }
+  check<IoError>(!std::cin.bad(), what, ": standard input cannot be read after line ", done);
 }
 std::string text_of_json(const std::string& line) {
   auto j = nlohmann::json::parse(line, nullptr, false);

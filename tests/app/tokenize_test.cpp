@@ -77,6 +77,9 @@ TEST_F(TokenizeTest, BadInputIsOneLineThatNamesItsLine) {
   says("tokenize nonsense", "a\n", "there is no tokenizer 'nonsense'");
   says("tokenize bpe", "a\n", "path: must be the path of a tokenizer.json");
   says("tokenize " + folder, "a\n", "no file at " + folder + "/tokenizer.json");
+  auto unreadable = run("tokenize bytes < " + folder);
+  EXPECT_EQ(unreadable.code, 2);
+  EXPECT_NE(unreadable.err.find("standard input cannot be read after line 0"), std::string::npos) << unreadable.err;
   fs::copy(kGolden + "tokenizer_gpt2.json", folder + "/tokenizer.json");
   EXPECT_EQ(through("tokenize " + folder, "a\n").code, 0);
 }
