@@ -32,6 +32,7 @@ bool AddedTokens::find(std::string_view s, Match& m) const {
     m.space_before = t.lstrip ? space_at_end(s.substr(0, m.begin)) : 0;
     m.space_after = t.rstrip ? space_at_begin(s.substr(m.end)) : 0;
     m.id = t.id;
+    m.special = t.special;
     return true;
   }
   return false;

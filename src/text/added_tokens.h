@@ -9,10 +9,12 @@ class AddedTokens {
  public:
   AddedTokens() = default;
   explicit AddedTokens(std::vector<AddedToken> tokens);
-  /// Calls text(part) for the parts between tokens, without empty ones, and token(id), in order.
-  template <class Text, class Token> void split(std::string_view s, Text&& text, Token&& token) const {
+  /// Calls text(part) for the parts between tokens, without empty ones, and token(id), in order. special: whether
+  /// special tokens are found.
+  template <class Text, class Token> void split(std::string_view s, bool special, Text&& text, Token&& token) const {
     std::size_t given = 0;
     for (Match m; find(s, m); m.from = m.end) {
+      if (!special && m.special) continue;
       auto begin = std::max(given, m.begin - m.space_before);
       if (begin > given) text(s.substr(given, begin - given));
       token(m.id);
@@ -25,6 +27,7 @@ class AddedTokens {
   struct Match {
     std::size_t from = 0, begin = 0, end = 0, space_before = 0, space_after = 0;
     std::int32_t id = 0;
+    bool special = false;
   };
   /// The first token at m.from or later.
   bool find(std::string_view s, Match& m) const;

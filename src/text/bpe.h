@@ -5,5 +5,5 @@
 
 namespace bora::text {
 /// `end_of_text`: an added token; empty: the usual one, if the file has it. Throws ConfigError if it is no added token.
-std::shared_ptr<const Tokenizer> make_bpe(TokenizerJson, const std::string& end_of_text = {});
+std::shared_ptr<const Tokenizer> make_bpe(TokenizerJson, std::string identity, const std::string& end_of_text = {});
 }  // namespace bora::text

@@ -1,38 +1,23 @@
 #include "bora/text/tokenizer.h"
-#include <algorithm>
 #include <filesystem>
 
 namespace bora::text {
-namespace {
-/// The length without a last character whose bytes have not all come.
-std::size_t whole_characters(std::string_view s) {
-  for (std::size_t back = 1; back <= std::min<std::size_t>(s.size(), 3); ++back) {
-    auto c = static_cast<unsigned char>(s[s.size() - back]);
-    if ((c & 0xc0) == 0x80) continue;
-    std::size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-    return n > back ? s.size() - back : s.size();
-  }
-  return s.size();
+std::string Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions options) const {
+  std::string text;
+  auto d = decoder(options);
+  for (auto id : ids) d->add(id, text);
+  d->finish(text);
+  return text;
 }
-}  // namespace
-
 std::string StreamDecoder::next(std::int32_t id) {
-  window_.push_back(id);
-  auto text = tokenizer_->decode(window_);
-  auto end = std::max(given_, whole_characters(text));
-  auto out = text.substr(given_, end - given_);
-  given_ = end;
-  if (given_ == text.size()) {
-    window_ = {id};
-    given_ = tokenizer_->decode(window_).size();
-  }
-  return out;
+  std::string text;
+  decoder_->add(id, text);
+  return text;
 }
 std::string StreamDecoder::finish() {
-  auto out = tokenizer_->decode(window_).substr(given_);
-  window_.clear();
-  given_ = 0;
-  return out;
+  std::string text;
+  decoder_->finish(text);
+  return text;
 }
 
 std::shared_ptr<const Tokenizer> open_tokenizer(const std::vector<std::string>& settings) {

@@ -126,7 +126,10 @@ class Reader {
     decoder.only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
     if (auto post = root_.find("post_processor"); post && post_processor) post_process(*post);
   }
-  TokenizerJson take() { return std::move(out_); }
+  TokenizerJson take() {
+    for (auto& [token, id] : ids_) out_.ids.emplace(token, id);
+    return std::move(out_);
+  }
 
  private:
   void vocabulary(const Node& vocab) {
@@ -153,7 +156,8 @@ class Reader {
                    .id = node.at("id").id(),
                    .lstrip = node.flag("lstrip"),
                    .rstrip = node.flag("rstrip"),
-                   .normalized = node.flag("normalized", true)};
+                   .normalized = node.flag("normalized", true),
+                   .special = node.flag("special")};
       node.need(!t.content.empty() && t.content.size() <= kMostAdded, "content has ", t.content.size(), " bytes");
       node.need(!node.flag("single_word"), "single_word is not supported ('", t.content, "')");
       node.need(seen.insert(list.j[i]["content"].get_ref<const std::string&>()).second, "'", t.content,

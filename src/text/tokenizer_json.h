@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 #include "text/pattern.h"
 
@@ -14,6 +15,7 @@ struct AddedToken {
   std::int32_t id = 0;
   bool lstrip = false, rstrip = false;  // whether it takes the white space before or after it
   bool normalized = false;              // whether it is found in the normalized text
+  bool special = false;                 // whether options may leave it out
 };
 /// `left` and `right` side by side become `into`. Of two merges the earlier one has priority.
 struct Merge {
@@ -26,6 +28,7 @@ struct Stage {
 };
 struct TokenizerJson {
   std::vector<std::string> tokens;         // by id, as bytes
+  std::unordered_map<std::string, std::int32_t> ids;  // of the vocabulary, as the file writes it
   std::array<std::int32_t, 256> byte_ids;  // of the tokens of one byte
   std::vector<Merge> merges;
   std::int32_t words = 0;      // tokens of the vocabulary; the other added tokens follow

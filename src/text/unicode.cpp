@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <vector>
+#include "bora/base/text.h"
 
 namespace bora::text {
 namespace {
@@ -14,8 +15,49 @@ constexpr std::array<std::string_view, 25> kSpaces = {  // Unicode's White_Space
     "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
 utf8proc_option_t options(int of) { return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | of); }
 int combining_class(std::int32_t c) { return utf8proc_get_property(c)->combining_class; }
+struct Prefix {
+  std::size_t n;       // bytes of the longest prefix that is, or begins, a character; at least 1
+  std::size_t wanted;  // bytes of the character; 0 if none begins so
+};
+Prefix prefix(std::string_view s) {
+  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+  auto c = byte(0);
+  if (c < 0x80) return {1, 1};
+  std::size_t wanted = c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+  if (wanted == 0) return {1, 0};
+  // Overlong forms, surrogates and what is above U+10FFFF end at their second byte.
+  unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80, high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+  std::size_t n = 1;
+  while (n < wanted && n < s.size() && byte(n) >= low && byte(n) <= high) ++n, low = 0x80, high = 0xbf;
+  return {n, wanted};
+}
 }  // namespace
 
+std::size_t append_utf8(std::string_view bytes, bool more, std::string& out) {
+  for (std::size_t i = 0; i < bytes.size();) {
+    auto rest = bytes.substr(i);
+    auto good = std::min(first_not_utf8(rest), rest.size());
+    out += rest.substr(0, good);
+    i += good;
+    if (i == bytes.size()) break;
+    auto [n, wanted] = prefix(bytes.substr(i));
+    if (more && i + n == bytes.size() && n < wanted) return i;
+    out += "\ufffd";
+    i += n;
+  }
+  return bytes.size();
+}
+std::string_view valid_utf8(std::string_view text, std::string& copy) {
+  auto good = first_not_utf8(text);
+  if (good == text.npos) return text;
+  copy.assign(text.substr(0, good));
+  append_utf8(text.substr(good), false, copy);
+  return copy;
+}
+bool begins_character(std::string_view bytes) {
+  auto [n, wanted] = prefix(bytes);
+  return n == bytes.size() && n < wanted;
+}
 std::string nfc(std::string_view text) {
   // Below U+0300 there are only characters that NFC leaves as they are.
   if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0xcc; }))

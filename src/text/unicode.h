@@ -1,23 +1,16 @@
 // unicode.h -- Unicode characters in UTF-8.
 #pragma once
-#include <algorithm>
 #include <string>
 #include <string_view>
-#include "bora/base/text.h"
 
 namespace bora::text {
-/// Calls f(part, is_utf8) with the longest parts that are UTF-8 and those that are not, in order.
-template <class F> void each_part(std::string_view text, F&& f) {
-  while (!text.empty()) {
-    auto good = std::min(first_not_utf8(text), text.size());
-    if (good > 0) f(text.substr(0, good), true);
-    text.remove_prefix(good);
-    std::size_t bad = 0;
-    while (bad < text.size() && first_not_utf8(text.substr(bad, 4)) == 0) ++bad;
-    if (bad > 0) f(text.substr(0, bad), false);
-    text.remove_prefix(bad);
-  }
-}
+/// Appends bytes; each maximal part that is not UTF-8 becomes U+FFFD. Returns the number of bytes done: all, or, if
+/// more may come, those before a last incomplete character.
+std::size_t append_utf8(std::string_view bytes, bool more, std::string& out);
+/// The text, or `copy`, which then has U+FFFD for each maximal part that is not UTF-8.
+std::string_view valid_utf8(std::string_view text, std::string& copy);
+/// Whether more bytes may complete this beginning of one character.
+bool begins_character(std::string_view bytes);
 /// Normalization form C of UTF-8.
 std::string nfc(std::string_view text);
 /// The length of the white space at the end of a text, and at its beginning.

@@ -11,18 +11,44 @@
 #include "bora/config/choice.h"
 
 namespace bora::text {
+struct EncodeOptions {
+  /// Whether special tokens that are written in the text are these tokens; otherwise they are text like any other.
+  bool special = true;
+};
+struct DecodeOptions {
+  /// Whether special tokens are shown; otherwise they are left out.
+  bool special = true;
+};
+/// Makes the text of ids that come one by one.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  /// Appends the characters that this id completes; often none. Throws ValueError for an id that is none.
+  virtual void add(std::int32_t id, std::string& text) = 0;
+  /// Appends what is left after the last id. The next id begins another text.
+  virtual void finish(std::string& text) = 0;
+};
+
 /// Several threads may use a tokenizer at the same time.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   /// Number of ids: 0 .. size() - 1.
   virtual std::int64_t size() const = 0;
-  /// The ids of a text, which may be any bytes.
-  virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+  /// A short text that differs from that of every tokenizer that may give other ids: type, SHA-256 of files, options.
+  virtual std::string identity() const = 0;
+  /// The ids of a text. Bytes that are not UTF-8 are read as U+FFFD, one for each maximal part (as Unicode recommends),
+  /// unless ids are bytes.
+  virtual std::vector<std::int32_t> encode(std::string_view text, EncodeOptions = {}) const = 0;
+  virtual std::unique_ptr<Decoder> decoder(DecodeOptions = {}) const = 0;
   /// The text of ids. Throws ValueError for ids outside 0 .. size() - 1.
-  virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
+  std::string decode(std::span<const std::int32_t> ids, DecodeOptions = {}) const;
+  /// The id of a token as its files write it: an added or special token, or an entry of the vocabulary.
+  virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   /// The token that separates documents, if there is one.
   virtual std::optional<std::int32_t> end_of_text() const { return {}; }
+  /// The token that fills rows, if there is one.
+  virtual std::optional<std::int32_t> padding() const { return {}; }
   /// Whether ids are the bytes of the text: such texts are read from their files as they are needed.
   virtual bool bytes() const { return false; }
 };
@@ -30,16 +56,16 @@ class Tokenizer {
 /// Decodes ids as they come; the texts together are decode() of all ids. No text ends within a UTF-8 character.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(std::shared_ptr<const Tokenizer> t) : tokenizer_(std::move(t)) {}
+  explicit StreamDecoder(std::shared_ptr<const Tokenizer> t, DecodeOptions options = {})
+      : tokenizer_(std::move(t)), decoder_(tokenizer_->decoder(options)) {}
   /// The characters that this id completes; often empty.
   std::string next(std::int32_t id);
-  /// The rest, after the last id: bytes of an incomplete character.
+  /// The rest, after the last id.
   std::string finish();
 
  private:
-  std::shared_ptr<const Tokenizer> tokenizer_;
-  std::vector<std::int32_t> window_;  // the ids since the last whole text, and one before as their context
-  std::size_t given_ = 0;             // bytes of the window's text that were returned
+  std::shared_ptr<const Tokenizer> tokenizer_;  // outlives its decoder
+  std::unique_ptr<Decoder> decoder_;
 };
 
 /// What settings choose: a type of tokenizer, with its fields.

@@ -1,8 +1,8 @@
-#include "bora/io/digest.h"
+#include "bora/base/sha256.h"
 #include <openssl/evp.h>
 #include "bora/base/error.h"
 
-namespace bora::io {
+namespace bora {
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
   ~State() { EVP_MD_CTX_free(context); }
@@ -25,4 +25,9 @@ std::string Sha256::hex() {
   for (auto b : bytes) r += "0123456789abcdef"[b >> 4], r += "0123456789abcdef"[b & 15];
   return r;
 }
-}  // namespace bora::io
+std::string sha256(std::string_view bytes) {
+  Sha256 digest;
+  digest.update(bytes.data(), bytes.size());
+  return digest.hex();
+}
+}  // namespace bora
