@@ -1,5 +1,5 @@
-// records.h -- the files of a corpus and the records in them: text, JSON lines, CSV; each as it is, .gz or .zst. Reading
-// is sequential and of bounded memory; a reader can begin at the position where another one stopped.
+// records.h -- the files of a corpus and the records in them: text, JSON lines, CSV; each as it is, .gz or .zst.
+// Reading is sequential and of bounded memory; a reader can begin at the position where another one stopped.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,96 +1,24 @@
 #include "bora/data/text.h"
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include "bora/base/file.h"
+#include "data/lines.h"
+#include "data/records.h"
 
-namespace fs = std::filesystem;
 namespace bora::data {
 namespace {
-class File {
- public:
-  explicit File(const std::string& path) : path_(path) {
-    std::string problem;
-    fd_ = open_file(path, problem);
-    check<IoError>(fd_ >= 0, "cannot read ", path, ": ", problem);
-  }
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  /// Up to n bytes; fewer only at the end of the file.
-  std::int64_t read(std::int64_t offset, std::int64_t n, void* out) const {
-    std::int64_t done = 0;
-    while (done < n) {
-      auto got = ::pread(fd_, static_cast<char*>(out) + done, static_cast<std::size_t>(n - done), offset + done);
-      if (got < 0 && errno == EINTR) continue;
-      check<IoError>(got >= 0, "cannot read ", path_, ": ", std::strerror(errno));
-      if (got == 0) break;
-      done += got;
-    }
-    return done;
-  }
-
- private:
-  std::string path_;
-  int fd_ = -1;
-};
-
 struct Source {
   std::vector<std::string> files;
   std::vector<std::int64_t> sizes;
   std::int64_t bytes = 0;
 };
-/// Files below a folder and its subfolders. Links to files count; links to folders are not followed.
-void list_folder(const fs::path& folder, std::vector<std::string>& files) {
-  std::error_code error, no_status;
-  fs::directory_iterator it(folder, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    auto& path = it->path();
-    auto extension = path.extension();
-    if (path.filename().string().starts_with(".")) continue;
-    if (fs::is_directory(it->symlink_status(no_status))) {
-      list_folder(path, files);
-    } else if (extension != ".dat" && extension != ".u8") {
-      auto status = it->status(no_status);
-      check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path.string(), ": ",
-                         no_status.message());
-      if (fs::is_regular_file(status)) files.push_back(path.string());
-    }
-  }
-  check<ConfigError>(!error, "data: cannot read the folder ", folder.string(), ": ", error.message());
-}
 Source list_source(const std::string& path) {
   Source s;
-  std::error_code error;
-  auto status = fs::status(path, error);
-  check<ConfigError>(status.type() != fs::file_type::none, "data: cannot read ", path, ": ", error.message());
-  check<ConfigError>(fs::exists(status), "data: no file or folder at ", path);
-  if (fs::is_directory(status)) {
-    struct ::statfs system {};  // procfs and sysfs files have size 0, or that of all memory, and change
-    bool made_up =
-        ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
-    check<ConfigError>(!made_up, "data: ", path, " holds what the kernel says of itself, not text");
-    list_folder(path, s.files);
-    std::sort(s.files.begin(), s.files.end());
-    check<ConfigError>(!s.files.empty(), "data: no text files in the folder ", path);
-  } else {
-    s.files.push_back(path);
+  for (auto& file : find_files(path)) {
+    s.files.push_back(file.path);
+    s.sizes.push_back(file.bytes);
+    s.bytes += file.bytes;
   }
-  for (auto& file : s.files) {
-    std::string problem;
-    int fd = open_file(file, problem);
-    check<ConfigError>(fd >= 0, "data: cannot read ", file, ": ", problem);
-    s.sizes.push_back(std::max<std::int64_t>(0, ::lseek(fd, 0, SEEK_END)));
-    ::close(fd);
-    s.bytes += s.sizes.back();
-  }
-  check<ConfigError>(s.bytes > 0, "data: ", path, " is empty");
   return s;
 }
 
@@ -99,28 +27,24 @@ Source list_source(const std::string& path) {
 /// else by a line's end, else anywhere.
 std::vector<std::int64_t> document_ends(const std::string& path, std::int64_t size, std::int64_t section,
                                         bool entries) {
-  File file(path);
+  auto file = File::open(path);
   std::vector<std::int64_t> marks, sections;
   std::vector<char> buffer(1 << 18);
-  std::int64_t line = 0, cut = 0;  // begin of this line, end of the last section
-  char first = 0, before = 0;      // first byte of this line, byte before this one
+  LineScan lines;
+  std::int64_t cut = 0;  // end of the last section
   for (std::int64_t base = 0; base < size;) {
-    auto n =
-        file.read(base, std::min<std::int64_t>(size - base, static_cast<std::int64_t>(buffer.size())), buffer.data());
-    check<IoError>(n > 0, path, " became shorter while it was read");
+    auto n = std::min<std::int64_t>(size - base, static_cast<std::int64_t>(buffer.size()));
+    check<IoError>(file.read(base, buffer.data(), n), path, " became shorter while it was read");
     for (std::int64_t i = 0; i < n; ++i) {
-      auto at = base + i;
-      char c = buffer[static_cast<std::size_t>(i)];
-      if (at == line) first = c;
-      auto length = at + 1 - cut, words = at - line - (before == '\r' && at > line);
-      bool newline = c == '\n', mark = newline && words == 1 && first == '%', blank = mark || (newline && words == 0);
-      if (mark) marks.push_back(at + 1);
+      auto line = lines.feed(buffer[static_cast<std::size_t>(i)]);
+      auto end = base + i + 1, length = end - cut;
+      bool newline = line != LineScan::Line::inside, mark = line == LineScan::Line::mark;
+      bool blank = mark || line == LineScan::Line::blank;
+      if (mark) marks.push_back(end);
       if ((blank && length >= section) || (newline && length >= 2 * section) || length >= 4 * section) {
-        sections.push_back(at + 1);
-        cut = at + 1;
+        sections.push_back(end);
+        cut = end;
       }
-      if (newline) line = at + 1;
-      before = c;
     }
     base += n;
   }
@@ -242,8 +166,8 @@ void Stream::read(std::int64_t begin, std::int64_t n, std::uint8_t* out) const {
     auto end = next == pieces_->end() ? bytes_ : next->start;
     auto take = std::min(n, end - begin);
     auto& path = (*files_)[static_cast<std::size_t>(piece.file)];
-    auto got = File(path).read(piece.offset + begin - piece.start, take, out);
-    check<IoError>(got == take, path, " is shorter than it was when this run began");
+    check<IoError>(File::open(path).read(piece.offset + begin - piece.start, out, take), path,
+                   " is shorter than it was when this run began");
     begin += take;
     n -= take;
     out += take;

@@ -29,7 +29,7 @@ INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join
          "kernels": ["array", "loop", "jit", "gemm", "attention"],
          "compile": ["program", "passes", "run"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak'
-                        r'|hwy|zlib|nlohmann|pcre2|utf8proc)[/.>"]')
+                        r'|hwy|zlib|zstd|nlohmann|pcre2|utf8proc)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 400
 TEST_LIMIT = 600
@@ -139,7 +139,7 @@ USES = {  # package -> what shows that it is used
     "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
     "libpcre2-dev": r"#include <pcre2\.h>", "libutf8proc-dev": r"#include <utf8proc\.h>",
     "nlohmann-json3-dev": r"#include <nlohmann/",
-    "zlib1g-dev": r"#include <zlib\.h>",
+    "zlib1g-dev": r"#include <zlib\.h>", "libzstd-dev": r"#include <zstd\.h>",
     "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3",
     "fortunes": r"fortunes",
 }
