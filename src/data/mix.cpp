@@ -21,8 +21,9 @@ Mix::Mix(std::vector<Stage> stages) {
     check<ValueError>(!weights.empty(), "mix: there are no weights");
     check<ValueError>(weights.size() == stages.front().weights.size(), "mix: the stage from element ", stage.from,
                       " has ", weights.size(), " weights, the first has ", stages.front().weights.size());
-    check<ValueError>(stages_.empty() || stage.from > stages_.back().from, "mix: a stage from element ", stage.from,
-                      " follows one from element ", [&] { return stages_.back().from; }, "; they must ascend");
+    check<ValueError>(
+        stages_.empty() || stage.from > stages_.back().from, "mix: a stage from element ", stage.from,
+        " follows one from element ", [&] { return stages_.back().from; }, "; they must ascend");
     double least = std::numeric_limits<double>::infinity();
     for (auto w : weights) {
       check<ValueError>(std::isfinite(w) && w >= 0, "mix: the weight ", w, " is not a finite number of at least 0");

@@ -95,8 +95,8 @@ struct Packed::Open {
   };
   const PackOptions& options;
   Packed& packed;
-  std::size_t n, leaves, used = 0;                      // used: rows with a document; they are the first ones
-  std::vector<std::int64_t> most, room, segments;       // most: largest room below each node of a binary tree
+  std::size_t n, leaves, used = 0;                              // used: rows with a document; they are the first ones
+  std::vector<std::int64_t> most, room, segments;               // most: largest room below each node of a binary tree
   std::set<std::pair<std::int64_t, std::size_t>> by_room = {};  // of rows in use that may take more
   std::vector<Part> parts = {};
 };
@@ -135,8 +135,9 @@ Packed pack(std::int64_t documents, const std::function<std::int64_t(std::int64_
   return packed;
 }
 Packed pack(std::span<const std::int64_t> lengths, const PackOptions& options) {
-  return pack(static_cast<std::int64_t>(lengths.size()),
-              [&](std::int64_t d) { return lengths[static_cast<std::size_t>(d)]; }, options);
+  return pack(
+      static_cast<std::int64_t>(lengths.size()), [&](std::int64_t d) { return lengths[static_cast<std::size_t>(d)]; },
+      options);
 }
 std::vector<Segment> Packed::at(std::int64_t row) const {
   check<IndexError>(row >= 0 && row < size(), "pack: there is no row ", row, " of ", size());

@@ -49,8 +49,7 @@ SpanLengths span_lengths(std::int64_t encoder_length, const SpanOptions& o) {
   };
   check<ValueError>(corrupted(2).encoder <= encoder_length, "span corruption: an encoder of ", encoder_length,
                     " positions is too short for two tokens");
-  auto lengths = corrupted(std::max<std::int64_t>(2, encoder_length - 2));
-  while (lengths.encoder > encoder_length) lengths = corrupted(lengths.tokens - 1);
+  auto lengths = corrupted(std::max<std::int64_t>(2, encoder_length - 2));  // fits: spans of noise are no longer
   for (auto next = lengths; (next = corrupted(next.tokens + 1)).encoder <= encoder_length;) lengths = next;
   // T5 prefers equal lengths where half of the text is noise.
   if (o.noise_density == 0.5 && lengths.decoder > lengths.encoder) --lengths.tokens, --lengths.decoder;

@@ -1,13 +1,14 @@
 // mix.h -- mixtures: the source of each element and its index there, as pure functions of the element's number.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace bora::data {
 /// The order of a mixture of sources by weight: that of Grain's MapDataset.mix. Weights are scaled so that the smallest
-/// becomes 100, and truncated to integers w; the first k elements take k * w_i / sum(w) from source i, at most 1 more,
-/// and less than max(1, n - 1) fewer with n sources: the difference does not grow with k. Each source gives its elements
-/// in order. Safe from any thread.
+/// becomes 100, and truncated to integers w. Of the first k elements source i gives k * w_i / sum(w), less than 1 more
+/// and, with n sources, less than max(1, n - 1) fewer, for any k. Each source gives its elements in order. Safe from
+/// any thread.
 class Mix {
  public:
   /// Weights from element number `from` on, one for each source; 0: none of this source. Counts go on from those of the
@@ -24,7 +25,7 @@ class Mix {
   /// ValueError: weights that are negative, not finite, all 0, or more than 10^10 times another; stages that do not
   /// begin at 0, do not ascend, or differ in the number of weights.
   explicit Mix(std::vector<Stage> stages);
-  explicit Mix(std::vector<double> weights) : Mix(std::vector<Stage>{{0, std::move(weights)}}) {}
+  static Mix of(std::vector<double> weights) { return Mix(std::vector<Stage>{{0, std::move(weights)}}); }
   std::int64_t sources() const { return static_cast<std::int64_t>(stages_.front().shares.size()); }
   /// O(sources + log(stages)). ValueError if k is negative.
   Pick at(std::int64_t k) const;

@@ -38,7 +38,7 @@ class Packed {
   friend Packed pack(std::int64_t, const std::function<std::int64_t(std::int64_t)>&, const PackOptions&);
   struct Open;
   std::int64_t capacity_ = 0, tokens_ = 0, dropped_ = 0;
-  std::vector<std::int64_t> starts_ = {0};               // of each row, in the arrays below
+  std::vector<std::int64_t> starts_ = {0};                 // of each row, in the arrays below
   std::vector<std::uint32_t> documents_, lengths_, cuts_;  // cuts_: number of the piece; empty if none is cut
 };
 /// Packs documents 0, 1, .. in order; rows and their contents equal Grain's FirstFitPackIterDataset and

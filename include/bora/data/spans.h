@@ -1,6 +1,6 @@
 // spans.h -- T5's span corruption: random spans of a text are replaced by sentinels, and are what the decoder learns.
 // Raffel et al. 2020, arXiv:1910.10683; as random_spans_noise_mask, noise_span_to_unique_sentinel,
-// nonnoise_span_to_unique_sentinel and random_spans_helper of t5/data/preprocessors.py.
+// nonnoise_span_to_unique_sentinel and random_spans_helper of T5's preprocessors.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -21,8 +21,9 @@ SpanCounts span_counts(std::int64_t length, const SpanOptions& = {});
 struct SpanLengths {
   std::int64_t tokens, encoder, decoder;
 };
-/// The longest text whose corrupted form has at most `encoder_length` tokens. ValueError: options outside their domain,
-/// or an encoder that is too short.
+/// The longest text whose corrupted form has at most `encoder_length` tokens. T5 counts noise in f64 here, in f32
+/// for the mask, so that its decoder is too short for some lengths (by 2 for a text of 190 tokens); here both are f32.
+/// ValueError: options outside their domain, or an encoder that is too short.
 SpanLengths span_lengths(std::int64_t encoder_length, const SpanOptions& = {});
 
 /// Where a span of noise and a span of text begin: true for each token that is the first of a span, the first one
