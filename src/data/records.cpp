@@ -106,8 +106,10 @@ struct RecordReader::State {
       CsvScan scan;
       bool fits = true;
       while (!scan.ended() && fill()) {
-        auto n = scan.take(ahead());
-        fits = add(raw.bytes, ahead().substr(0, n)) && fits;
+        // One byte more than there is room for: a record that is too long ends alike however its blocks are cut.
+        auto room = static_cast<std::size_t>(limits.record) - raw.bytes.size() + 1;
+        auto n = scan.take(ahead().substr(0, fits ? room : ahead().npos));
+        fits = add(raw.bytes, ahead().substr(0, n - scan.ended())) && fits;
         if (!fits) scan.give_up();
         take(n);
       }
@@ -118,7 +120,6 @@ struct RecordReader::State {
       if (scan.malformed())
         malformed(raw.line, "the quoted field of line ", quote,
                   " is followed by other text; a quote inside it is doubled");
-      if (scan.ended()) raw.bytes.pop_back();
       drop_carriage(raw.bytes);
     } while (raw.bytes.empty());
     return true;
