@@ -35,7 +35,8 @@ def well_formed():
 
 texts = [well_formed() for _ in range(150)]
 texts += ["".join(random.choices(PARTS, k=random.randrange(12))) for _ in range(350)]
-texts += ["", "\n", "\r\n\r\n", '"', '""', 'a,"', '"a"b', '"a" ,b', '"a""', '"a"""', 'a"b,c', '"a,b"\r\n', ",", ",\n,", '"",""']
+texts += ["", "\n", "\r\n\r\n", '"', '""', 'a,"', '"a"b', '"a" ,b', '"a""', '"a"""', 'a"b,c', '"a,b"\r\n', ",", ",\n,",
+          '"",""']
 cases = [{"text": t, "rows": rows("x,y\n" + t)[1:]} for t in texts]
 path = pathlib.Path(__file__).parent / "csv.json"
 path.write_text("[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in cases) + "\n]\n")
