@@ -1,0 +1,67 @@
+// chat.h -- conversations as the text that a model reads, with marks on what the assistant says in it.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bora::text {
+/// What one side says. The usual roles are system, user and assistant.
+struct Turn {
+  std::string role, content;
+};
+/// A part of a conversation's text. `learnt`: it is what the assistant says, with the token that ends its turn.
+struct Piece {
+  std::string text;
+  bool learnt = false;
+  bool operator==(const Piece&) const = default;
+};
+struct ChatLayout;
+
+/// The layout of one family of models, for several threads at a time. The pieces of render() are the text that the
+/// Jinja template of the family gives in Hugging Face's `transformers`, tokens such as <s> written out. Roles that such
+/// a template would drop in silence are refused.
+class ChatTemplate {
+ public:
+  explicit ChatTemplate(ChatLayout);
+  /// The pieces, none of them empty, no two neighbours equally marked. A learnt piece begins where the assistant would
+  /// begin to answer: prompt() of the turns before it and the piece are one text with what render() gives. Throws
+  /// ConfigError with the number of the turn (from 1) for a role that the template does not have, for turns that do not
+  /// alternate where they must, and for no turns at all.
+  std::vector<Piece> render(std::span<const Turn> turns) const;
+  /// The text up to the place where the assistant answers next (add_generation_prompt). Throws as render() does, and
+  /// where the next turn cannot be the assistant's.
+  std::string prompt(std::span<const Turn> turns) const;
+  /// Its name; of a file its path.
+  const std::string& name() const;
+
+ private:
+  std::shared_ptr<const ChatLayout> layout_;
+};
+
+/// The names of known templates, such as chatml.
+std::vector<std::string> chat_template_names();
+/// The template of a setting: a known name, a file, or, if it is empty, what `folder` has for its tokenizer (the folder
+/// or a file in it): chat_template.jinja, or chat_template in tokenizer_config.json. The tokens at the begin and end of
+/// texts are those of the folder's tokenizer_config.json, if it has one, else those of the family. A template in Jinja
+/// is taken only if it is that of a known name, but for white space without meaning, quotes and comments; others are
+/// refused: Bora runs no Jinja. A file that does not end in .jinja has lines like these:
+///
+///   # ChatML, for an assistant that knows a tool.
+///   system:    <|im_start|>system\n{system}<|im_end|>\n
+///   user:      <|im_start|>user\n{user}<|im_end|>\n
+///   tool:      <|im_start|>tool\n{tool}<|im_end|>\n
+///   assistant: <|im_start|>assistant\n{assistant}<|im_end|>{stop}\n
+///
+/// Each line is a role and the text of its turns; `user` and `assistant` must be there. {ROLE} stands for what is said,
+/// {bos} and {eos} for the tokenizer's tokens. What the assistant learns begins at {assistant} and ends at {stop}, or
+/// with the line. \n is a newline, \t a tab, \s a space (white space around a text is dropped); \\ \{ \} are
+/// themselves. Lines that begin with # say nothing. Other lines, each with its default:
+///
+///   begin:            text before the first turn (empty)
+///   strip: no         whether white space around what is said is dropped
+///   alternate: no     whether user and assistant must take turns, after at most one system turn
+///
+/// Throws ConfigError, for lines of a file "FILE:LINE: ..", and IoError for files that cannot be read.
+ChatTemplate chat_template_of(const std::string& setting, const std::string& folder = {});
+}  // namespace bora::text
