@@ -11,7 +11,8 @@ namespace {
 /// The settings that all ranks must share, a line each; paths, threads and the like may differ between hosts.
 std::string common_ground(const Settings& settings, const std::string& purpose, const MeshShape& mesh) {
   Settings s = settings, defaults;
-  s.data.edit().set_path("");
+  for (auto* path : s.data.edit().paths()) path->clear();
+  if (auto cache = s.data.edit().cache()) cache->clear();
   s.out = defaults.out;
   s.trace.path = s.trace.path.empty() ? "" : "on";
   s.mesh.threads = defaults.mesh.threads;

@@ -43,6 +43,35 @@ void settle_mesh(config::Document& d) {
   *mesh = config::scalar(text);
   mesh->where = where;
 }
+/// `data: {sources: [..]}` is of type corpus. So is one source written without the list, where its type or a key of a
+/// corpus shows it: `data: {type: jsonl, path: FILE, task: ..}`.
+void settle_data(config::Document& d) {
+  using config::Document;
+  auto data = d.find("data");
+  if (!data || data->form != Document::Form::group) return;
+  auto type = data->find("type"), path = data->find("path");
+  auto word = type ? type->text : "";
+  if (!data->find("sources")) {
+    bool of_corpus = word == "jsonl" || word == "csv";
+    for (auto key : {"task", "pack", "cache", "on_error", "field"})
+      of_corpus = of_corpus || (word.empty() && path && data->find(key));
+    if (!of_corpus) return;
+    Document source, sources{.form = Document::Form::list}, rest;
+    rest.where = data->where, rest.written = data->written;
+    if (word.empty() && path) {
+      auto is = [&](const std::string& end) {
+        return path->text.ends_with(end) || path->text.ends_with(end + ".gz") || path->text.ends_with(end + ".zst");
+      };
+      source.at("type") = config::scalar(is(".jsonl") ? "jsonl" : is(".csv") ? "csv" : "text");
+    }
+    for (auto& [key, member] : data->members)
+      (key == "type" || key == "path" || key == "field" ? source : rest).at(key) = member;
+    sources.items.push_back(source);
+    rest.at("sources") = sources;
+    *data = rest;
+  } else if (type) return;
+  data->at("type") = config::scalar("corpus");
+}
 }  // namespace
 
 Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides) {
@@ -50,6 +79,7 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
   auto all = config::parse_yaml(yaml, name), line = config::parse_items(overrides);
   for (auto* part : {&all, &line}) {
     settle_mesh(*part);
+    settle_data(*part);
     config::settle(*part, schema, short_forms());
   }
   config::lay_over(all, line);
@@ -60,8 +90,9 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   if (path.empty()) {
     auto s = parse_settings("", "", overrides);
-    if (!s.out.empty() || s.data->path().empty()) return s;
-    auto text = fs::absolute(s.data->path()).lexically_normal();
+    auto paths = data_paths(s);
+    if (!s.out.empty() || paths.empty()) return s;
+    auto text = fs::absolute(paths[0]).lexically_normal();
     if (!text.has_filename()) text = text.parent_path();  // "texts/"
     s.out = "runs/" + text.stem().string();
     return s;
@@ -72,7 +103,8 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 }
 Settings with_absolute_paths(Settings s) {
   for (auto* path : {&s.out, &s.trace.path}) *path = data::absolute_path(*path);
-  s.data.edit().set_path(data::absolute_path(s.data->path()));
+  for (auto* path : s.data.edit().paths()) *path = data::absolute_path(*path);
+  if (auto cache = s.data.edit().cache()) *cache = data::absolute_path(*cache);
   return s;
 }
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
@@ -106,7 +138,11 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
                       .accumulate = s.accumulate,
                       .storage = layout_mappings(parse_layout(s.mesh.layout), mesh).storage}};
 }
-data::Datasets open_data(const Settings& s, const std::shared_ptr<const text::Tokenizer>& tokenizer) {
-  return s.data->open(tokenizer, s.model->positions());
+std::vector<std::string> data_paths(const Settings& s) {
+  std::vector<std::string> all;
+  auto data = s.data;
+  for (auto* path : data.edit().paths())
+    if (!path->empty()) all.push_back(*path);
+  return all;
 }
 }  // namespace bora::app

@@ -40,7 +40,7 @@ struct Settings {
   std::string out = {};
   config::Choice<models::Model> model = {};
   config::Choice<text::TokenizerKind> tokenizer = {};
-  config::Choice<data::Source> data = {};
+  config::Choice<data::Data> data = {};
   config::Choice<optim::Kind> optimizer = {};
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
@@ -113,5 +113,7 @@ LoopSettings loop_settings(const Settings&);
 /// The model, and how it is trained, on a mesh.
 models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
 /// The rows that the settings describe. A command opens the settings' tokenizer once and gives it to all who need it.
-data::Datasets open_data(const Settings&, const std::shared_ptr<const text::Tokenizer>&);
+data::Datasets open_data(const Settings&, const std::shared_ptr<const text::Tokenizer>&, const Mesh&);
+/// The files and folders that the data are made from, as the settings name them.
+std::vector<std::string> data_paths(const Settings&);
 }  // namespace bora::app

@@ -26,18 +26,22 @@ void Settings::check() const {
     bora::check<ConfigError>(std::count_if(trackers.begin(), trackers.end(), same) == 1, "trackers: ", t->type(),
                              " is given twice");
   }
-  bora::check<ConfigError>(!data->path().empty(), "data: no text given; set data=FILE, or a folder of text files");
+  bora::check<ConfigError>(!data_paths(*this).empty(),
+                           "data: no text given; set data=FILE, or a folder of text files");
   bora::check<ConfigError>(!out.empty(), "out: no output folder given; set out=DIR");
 }
 void check_settings(const Settings& s) { config::check_all(s); }
 
 void check_outside_text(const Settings& s, std::string_view what, const std::string& folder) {
   std::error_code error;
-  auto text = fs::canonical(s.data->path(), error), mine = fs::weakly_canonical(fs::absolute(folder), error);
-  auto inside = std::mismatch(text.begin(), text.end(), mine.begin(), mine.end()).first == text.end() &&
-                fs::is_directory(text, error);
-  check<ConfigError>(!inside, what, ": ", folder, " lies in the folder of the text, ", s.data->path(),
-                     ": the run's own files would become text; choose another");
+  auto mine = fs::weakly_canonical(fs::absolute(folder), error);
+  for (auto& path : data_paths(s)) {
+    auto text = fs::canonical(path, error);
+    auto inside = std::mismatch(text.begin(), text.end(), mine.begin(), mine.end()).first == text.end() &&
+                  fs::is_directory(text, error);
+    check<ConfigError>(!inside, what, ": ", folder, " lies in the folder of the text, ", path,
+                       ": the run's own files would become text; choose another");
+  }
 }
 
 namespace {
@@ -61,7 +65,9 @@ void check_folder(const std::string& path) {
 }
 }  // namespace
 void check_job(const Settings& s, int ranks) {
-  check_path("data", s.data->path());
+  for (auto& path : data_paths(s)) check_path("data", path);
+  auto data = s.data;
+  if (auto cache = data.edit().cache()) check_path("data.cache", *cache);
   check_path("out", s.out);
   check_path("trace", s.trace.path);
   check_settings(s);

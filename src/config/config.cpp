@@ -112,6 +112,22 @@ void unknown_type(const Document& d, const std::string& key, const std::string& 
 }
 
 namespace {
+/// The field of a group; of a choice that of the type which the document names, else of the first one that has it.
+const Schema* field_of(const Schema& schema, const Document& d, const std::string& key) {
+  auto in = [&](const std::vector<Schema>& fields) -> const Schema* {
+    for (auto& f : fields)
+      if (f.name == key) return &f;
+    return nullptr;
+  };
+  auto type = d.find("type");
+  for (auto& [word, fields] : schema.types)
+    if (type && type->text == word)
+      if (auto found = in(fields)) return found;
+  if (auto found = in(schema.fields)) return found;
+  for (auto& [word, fields] : schema.types)
+    if (auto found = in(fields)) return found;
+  return nullptr;
+}
 /// Moves what stands for a group's named field into it.
 void settle_groups(Document& d, const Schema& schema, const std::string& prefix) {
   if (d.form != Document::Form::group) return;
@@ -123,9 +139,8 @@ void settle_groups(Document& d, const Schema& schema, const std::string& prefix)
     d.members.insert(d.members.begin(), {schema.named, value});
   }
   for (auto& [key, member] : d.members) {
-    auto is_field = [&key = key](auto& f) { return f.name == key; };  // clang 14 does not capture a binding
-    auto field = std::find_if(schema.fields.begin(), schema.fields.end(), is_field);
-    if (field == schema.fields.end() || !field->group) continue;
+    auto field = field_of(schema, d, key);
+    if (!field || !field->group) continue;
     auto full = below(prefix, key);
     auto alone = member.form == Document::Form::scalar || member.form == Document::Form::list;
     if (alone && !field->named.empty()) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 #include "bora/base/error.h"
+#include "bora/data/data.h"
 
 namespace bora::data {
 std::uint64_t index_shuffle(std::uint64_t index, std::uint64_t n, std::uint32_t seed) {
@@ -30,33 +31,75 @@ std::uint64_t index_shuffle(std::uint64_t index, std::uint64_t n, std::uint32_t 
   return value;
 }
 
-Rows Rows::zeros(std::int64_t begin, std::int64_t end, std::int64_t positions) {
-  auto n = static_cast<std::size_t>((end - begin) * positions);
-  return {begin, end, positions, std::vector<std::int32_t>(n), std::vector<std::int32_t>(n), std::vector<float>(n)};
+std::int64_t pass_shift(const Place& place, std::int64_t positions) {
+  if (place.pass == 0) return 0;
+  return static_cast<std::int64_t>(index_shuffle(static_cast<std::uint64_t>(place.pass % positions),
+                                                 static_cast<std::uint64_t>(positions),
+                                                 static_cast<std::uint32_t>(place.seed)));
+}
+
+TrainingRows::TrainingRows(std::shared_ptr<const Dataset> rows, std::string name)
+    : TrainingRows({{std::move(rows), std::move(name)}}, Mix::of({1})) {}
+TrainingRows::TrainingRows(std::vector<Part> parts, Mix mix) : parts_(std::move(parts)), mix_(std::move(mix)) {
+  check<ValueError>(mix_.sources() == static_cast<std::int64_t>(parts_.size()), "TrainingRows: ", parts_.size(),
+                    " parts, but the mixture has ", mix_.sources());
+  for (auto& part : parts_)
+    check<ConfigError>(part.rows->size() > 0, "data: there is no row to train on", part.name.empty() ? "" : " in ",
+                       part.name);
+}
+std::int64_t TrainingRows::size() const {
+  std::int64_t n = 0;
+  for (auto& part : parts_) n += part.rows->size();
+  return n;
+}
+std::int64_t TrainingRows::at(std::int64_t sample, std::int64_t seed, const Row& row) const {
+  auto [source, number] = mix_.at(sample);
+  auto& rows = *parts_[static_cast<std::size_t>(source)].rows;
+  auto n = rows.size(), pass = number / n;
+  auto shuffle = static_cast<std::uint32_t>(seed) + static_cast<std::uint32_t>(pass) +
+                 static_cast<std::uint32_t>(source) * 0x9e3779b9U;  // parts of one size have orders of their own
+  auto index = index_shuffle(static_cast<std::uint64_t>(number % n), static_cast<std::uint64_t>(n), shuffle);
+  rows.at({static_cast<std::int64_t>(index), pass, seed}, row);
+  return source;
+}
+
+Rows Rows::zeros(std::int64_t begin, std::int64_t end, const RowShape& shape) {
+  auto n = static_cast<std::size_t>((end - begin) * shape.positions),
+       inputs = static_cast<std::size_t>((end - begin) * shape.inputs);
+  Rows r{begin, end, shape};
+  r.tokens.resize(n), r.targets.resize(n), r.weights.resize(n);
+  r.segments.resize(shape.segments ? n : 0), r.places.resize(shape.places ? n : 0);
+  r.inputs.resize(inputs), r.input_mask.resize(inputs);
+  r.parts.resize(static_cast<std::size_t>(end - begin));
+  r.filled.resize(r.parts.size());
+  return r;
 }
 Row Rows::row(std::int64_t number) {
-  auto at = (number - begin) * positions;
-  return {tokens.data() + at, targets.data() + at, weights.data() + at, positions};
+  auto at = (number - begin) * shape.positions, input = (number - begin) * shape.inputs;
+  return {shape,
+          tokens.data() + at,
+          targets.data() + at,
+          weights.data() + at,
+          shape.segments ? segments.data() + at : nullptr,
+          shape.places ? places.data() + at : nullptr,
+          shape.inputs > 0 ? inputs.data() + input : nullptr,
+          shape.inputs > 0 ? input_mask.data() + input : nullptr,
+          filled.data() + (number - begin)};
 }
-Rows training_rows(const Dataset& data, std::int64_t positions, std::int64_t step, std::int64_t batch,
+Rows training_rows(const TrainingRows& data, const RowShape& shape, std::int64_t step, std::int64_t batch,
                    std::int64_t begin, std::int64_t end, std::int64_t seed) {
-  auto n = data.size();
-  check<ConfigError>(n > 0, "data: there is no row to train on");
-  auto rows = Rows::zeros(begin, end, positions);
-  for (auto r = begin; r < end; ++r) {
-    auto sample = step * batch + r, pass = sample / n;
-    auto index = index_shuffle(static_cast<std::uint64_t>(sample % n), static_cast<std::uint64_t>(n),
-                               static_cast<std::uint32_t>(seed) + static_cast<std::uint32_t>(pass));
-    data.at({static_cast<std::int64_t>(index), pass, seed}, rows.row(r));
-  }
+  auto rows = Rows::zeros(begin, end, shape);
+  for (auto r = begin; r < end; ++r)
+    rows.parts[static_cast<std::size_t>(r - begin)] =
+        static_cast<std::int32_t>(data.at(step * batch + r, seed, rows.row(r)));
   return rows;
 }
-Rows evaluation_rows(const Dataset& data, std::int64_t positions, std::int64_t step, std::int64_t batch,
+Rows evaluation_rows(const Dataset& data, const RowShape& shape, std::int64_t step, std::int64_t batch,
                      std::int64_t begin, std::int64_t end, std::int64_t count) {
   auto n = data.size();
   check<ConfigError>(n > 0, "data: there is no held-out row");
   count = std::min(count, n);
-  auto rows = Rows::zeros(begin, end, positions);
+  auto rows = Rows::zeros(begin, end, shape);
   for (auto r = begin; r < end; ++r)
     if (auto sample = step * batch + r; sample < count) data.at({sample * n / count}, rows.row(r));
   return rows;

@@ -106,12 +106,13 @@ class Record {
   /// A JSON list of objects of role and content, or of from and value (where human is user, and gpt is assistant). A
   /// field of CSV holds the list as text.
   std::vector<Turn> turns(std::string_view field) const;
+  /// Throws ConfigError "FILE:LINE: PROBLEM".
+  [[noreturn]] void failed(const std::string& problem) const;
 
  private:
   struct Member {
     std::string_view name, value;  // as in the file
   };
-  [[noreturn]] void failed(const std::string& problem) const;
   [[noreturn]] void broken(std::string_view problem, std::size_t at) const;
   std::string text_of(const Member& member) const;
   const Member* find(std::string_view field) const;

@@ -26,17 +26,14 @@ struct HeldTokens final : Tokens {
 struct Windows final : Dataset {
   Windows(std::shared_ptr<const Tokens> t, std::int64_t p, bool r) : tokens(std::move(t)), positions(p), ring(r) {}
   std::int64_t size() const override { return std::max<std::int64_t>(0, tokens->size() - !ring) / positions; }
+  std::int64_t filled() const override { return size() * positions; }
   void at(const Place& place, const Row& row) const override {
-    // The first pass begins at token 0; later ones at a token that depends on the pass alone, to cut other windows.
-    auto shift = place.pass == 0
-                     ? 0
-                     : index_shuffle(static_cast<std::uint64_t>(place.pass % positions),
-                                     static_cast<std::uint64_t>(positions), static_cast<std::uint32_t>(place.seed));
     std::vector<std::int32_t> window(static_cast<std::size_t>(positions + 1));
-    tokens->read(place.index * positions + static_cast<std::int64_t>(shift), positions + 1, window.data());
+    tokens->read(place.index * positions + pass_shift(place, positions), positions + 1, window.data());
     std::copy(window.begin(), window.end() - 1, row.tokens);
     std::copy(window.begin() + 1, window.end(), row.targets);
     std::fill(row.weights, row.weights + positions, 1.0F);
+    *row.filled = static_cast<std::int32_t>(positions);
   }
   std::shared_ptr<const Tokens> tokens;
   std::int64_t positions;

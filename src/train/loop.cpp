@@ -27,7 +27,7 @@ StepReport make_step(Run& run, const data::Rows& rows) {
                     "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
   check<ValueError>(std::isfinite(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
                     report.gradient_norm, "; lower lr or raise warmup");
-  report.tokens_per_second = static_cast<double>(s.batch * run.data.positions) / report.seconds;
+  report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
   run.stopped = r[3] > 0;
   return report;
 }

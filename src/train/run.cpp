@@ -21,6 +21,6 @@ void Run::write_settings() {
 }
 data::Rows Run::read(std::int64_t step) const {
   auto mine = rows_of_rank(settings.batch, mesh);
-  return data::training_rows(*data.train, data.positions, step, settings.batch, mine.begin, mine.end, settings.seed);
+  return data::training_rows(data.train, data.shape, step, settings.batch, mine.begin, mine.end, settings.seed);
 }
 }  // namespace bora::training

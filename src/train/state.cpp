@@ -40,13 +40,21 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
     all.push_back(axis.first);
     if (axis.first == AxisName("data")) over_data.push_back(axis.first);
   }
-  auto global = [&](Dtype dtype, const void* mine) {
-    auto block = from_bytes({{rows.end - rows.begin, rows.positions}, dtype}, mine);
-    return NamedArray(from_local_block(block, {batch, rows.positions}, Spec({over_data})),
-                      {{"batch", batch}, {"position", rows.positions}});
+  auto global = [&](Dtype dtype, const void* mine, const Axis& axis) {
+    auto block = from_bytes({{rows.end - rows.begin, axis.size}, dtype}, mine);
+    return NamedArray(from_local_block(block, {batch, axis.size}, Spec({over_data})), {{"batch", batch}, axis});
   };
-  return {{global(i32, rows.tokens.data()), global(i32, rows.targets.data()), global(f32, rows.weights.data())},
-          from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
+  auto& shape = rows.shape;
+  Axis position{"position", shape.positions}, input{"input", shape.inputs};
+  training::Example e{global(i32, rows.tokens.data(), position), global(i32, rows.targets.data(), position),
+                      global(f32, rows.weights.data(), position)};
+  if (shape.segments) e.segments = global(i32, rows.segments.data(), position);
+  if (shape.places) e.positions = global(i32, rows.places.data(), position);
+  if (shape.inputs > 0) {
+    e.inputs = global(i32, rows.inputs.data(), input);
+    e.input_mask = global(i32, rows.input_mask.data(), input);
+  }
+  return {e, from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
 }
 
 LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {

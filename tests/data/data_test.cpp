@@ -243,7 +243,7 @@ TEST_F(WindowsTest, APassSeesEveryWindowOnce) {
   auto n = ring->size();
   ASSERT_EQ(n, 375);
   std::set<std::int64_t> first, second;
-  auto rows = training_rows(*ring, kPositions, 0, 2 * n, 0, 2 * n, 7);
+  auto rows = training_rows(TrainingRows(ring), {kPositions}, 0, 2 * n, 0, 2 * n, 7);
   for (std::int64_t r = 0; r < 2 * n; ++r) (r < n ? first : second).insert(position(rows, r));
   ASSERT_EQ(first.size(), 375U);
   for (auto p : first) ASSERT_EQ(p % 16, 0);  // the first pass is cut at byte 0
@@ -259,13 +259,13 @@ TEST_F(WindowsTest, EvaluationCoversWhatItIsAsked) {
   float weight = 0;
   std::set<std::int64_t> seen;
   for (std::int64_t step = 0; step * 10 < n; ++step) {
-    auto rows = evaluation_rows(*line, kPositions, step, 10, 0, 10, 1'000'000);
+    auto rows = evaluation_rows(*line, {kPositions}, step, 10, 0, 10, 1'000'000);
     for (std::int64_t r = 0; r < 10; ++r)
       if (rows.weights[static_cast<std::size_t>(r * kPositions)] == 1) ++weight, seen.insert(position(rows, r));
   }
   EXPECT_EQ(weight, static_cast<float>(n));
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(n));
-  auto few = evaluation_rows(*line, kPositions, 0, 10, 0, 10, 4);
+  auto few = evaluation_rows(*line, {kPositions}, 0, 10, 0, 10, 4);
   EXPECT_EQ(std::accumulate(few.weights.begin(), few.weights.end(), 0.0F), 4.0F * kPositions);
   EXPECT_EQ(position(few, 2), n / 2 * 16);
 }

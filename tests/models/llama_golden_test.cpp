@@ -30,7 +30,7 @@ TEST(LlamaGolden, ThreeSteps) {
       ++k;
     }
     EXPECT_EQ(k, 12);
-    auto rows = data::Rows::zeros(0, batch, positions);
+    auto rows = data::Rows::zeros(0, batch, {positions});
     for (std::int64_t i = 0; i < batch * positions; ++i) {
       auto at = static_cast<std::size_t>(i);
       rows.tokens[at] = static_cast<std::int32_t>(i * 7 % vocabulary);

@@ -35,7 +35,7 @@ std::vector<config::Choice<Model>> small() {
   return all;
 }
 data::Rows rows(std::int64_t begin, std::int64_t end) {
-  auto r = data::Rows::zeros(begin, end, kPositions);
+  auto r = data::Rows::zeros(begin, end, {kPositions});
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(r.tokens.size()); ++i) {
     auto at = begin * kPositions + i;
     r.tokens[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(at * 7 % kVocabulary);

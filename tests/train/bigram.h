@@ -58,10 +58,10 @@ struct TrainerTest : testing::Test {
   }
   ~TrainerTest() override { std::filesystem::remove_all(folder); }
   void open() {
-    config::Choice<data::Source> source("text");
-    source.edit().set_path(folder + "/text");
+    config::Choice<data::Data> source("text");
+    *source.edit().paths()[0] = folder + "/text";
     config::Choice<text::TokenizerKind> tokenizer;
-    data = source->open(tokenizer->open(), kPositions);
+    data = source->open({tokenizer->open(), kPositions});
   }
   /// Losses of a whole run on this mesh; the hooks are those of rank 0.
   std::vector<double> run(const Job& s, int ranks, const std::vector<Hook>& hooks = {}) {

@@ -35,7 +35,7 @@ TEST_F(TrainerTest, RowsWithoutWeightDoNotCount) {
       return model->step(make_batch(rows, batch, mesh)).to_vector<float>();
     };
     // The last row, and one token of another row, have no weight.
-    auto four = data::Rows::zeros(0, 4, kPositions);
+    auto four = data::Rows::zeros(0, 4, {kPositions});
     for (std::size_t i = 0; i < four.tokens.size(); ++i) {
       four.tokens[i] = static_cast<std::int32_t>(i * 37 % 256);
       four.targets[i] = static_cast<std::int32_t>(i * 41 % 256);
@@ -256,7 +256,7 @@ TEST_F(TrainerTest, AModelMayCloseOverArrays) {  // which are inputs of the step
       auto model = trainable(task, {.optimizer = settings.optimizer.make(rate), .learning_rate = rate});
       model->init(random::key(0));
       auto mine = rows_of_rank(settings.batch, mesh);
-      auto rows = data::training_rows(*data.train, kPositions, 0, settings.batch, mine.begin, mine.end, 0);
+      auto rows = data::training_rows(data.train, {kPositions}, 0, settings.batch, mine.begin, mine.end, 0);
       auto batch = make_batch(rows, settings.batch, mesh);
       EXPECT_NE(plan_text(*model, batch, settings, mesh, 0).find("plan: "), std::string::npos);
       EXPECT_NEAR(model->step(batch).to_vector<float>()[0], 2 * std::log(256.0), 0.2);

@@ -1,19 +1,28 @@
-// dataset.h -- rows by number. A data source of the settings opens two datasets, for training and held out; the rows of
-// a step are a pure function of (seed, step * batch + row), the same for every number of hosts. The only data state of
-// a training run is its step.
+// dataset.h -- rows by number. The rows of a step are a pure function of (seed, step * batch + row), the same for every
+// number of hosts. The only data state of a training run is its step.
 #pragma once
-#include <functional>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
-#include "bora/config/choice.h"
-#include "bora/text/tokenizer.h"
+#include "bora/data/mix.h"
 
 namespace bora::data {
-/// One row, to be filled in; all have `positions` elements. Zeros on entry.
+/// The columns that rows have besides tokens, targets and weights.
+struct RowShape {
+  std::int64_t positions = 0;  // tokens of a row
+  bool segments = false;       // rows hold several documents; attention stays inside of one
+  bool places = false;         // positions begin anew with each document
+  std::int64_t inputs = 0;     // tokens of an encoder's row; 0: there is no encoder
+};
+/// One row, to be filled in; zeros on entry. Columns that its shape lacks are null.
 struct Row {
-  std::int32_t *tokens, *targets;
-  float* weights;  // of each target's loss; 0: does not count
-  std::int64_t positions;
+  RowShape shape;
+  std::int32_t *tokens, *targets;     // [positions]
+  float* weights;                     // [positions], of each target's loss; 0: does not count
+  std::int32_t *segments, *places;    // [positions]: number of the document, 0 for padding; place in the document
+  std::int32_t *inputs, *input_mask;  // [inputs]; 1: a token, 0: padding
+  std::int32_t* filled;               // one number: positions that are no padding
 };
 /// A row's place: index in [0, size()), number of the pass over the data, seed of the run.
 struct Place {
@@ -22,57 +31,78 @@ struct Place {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  virtual std::int64_t size() const = 0;  // rows of one pass
+  virtual std::int64_t size() const = 0;    // rows of one pass
+  virtual std::int64_t filled() const = 0;  // positions of a pass that are no padding
   /// O(1) in the number of rows; safe from any thread. IoError.
   virtual void at(const Place&, const Row&) const = 0;
 };
+/// A source in numbers.
+struct PartFacts {
+  std::int64_t files = 0, bytes = 0;         // as stored
+  std::int64_t documents = 0, held_out = 0;  // all of them; those for evaluation
+  std::int64_t skipped = 0;                  // malformed records
+  std::int64_t tokens = 0, filled = 0;       // of the training documents; positions of a pass that are no padding
+  std::vector<std::string> weights = {};     // of the mixture, as the settings say
+};
+/// One of the sources that training rows are taken from.
+struct Part {
+  std::shared_ptr<const Dataset> rows;
+  std::string name = {};  // in reports
+  PartFacts facts = {};
+};
+/// Training rows, one after another without end: the mixture says which part a row comes from; every pass over a part
+/// visits all of its rows in another order.
+class TrainingRows {
+ public:
+  TrainingRows() = default;
+  TrainingRows(std::shared_ptr<const Dataset> rows, std::string name = {});
+  /// Throws ValueError unless the mixture has as many sources as there are parts.
+  TrainingRows(std::vector<Part> parts, Mix mix);
+  const std::vector<Part>& parts() const { return parts_; }
+  const Mix& mix() const { return mix_; }
+  /// Rows of one pass over every part.
+  std::int64_t size() const;
+  /// Fills in row number `sample`, O(1); returns its part. Safe from any thread. IoError.
+  std::int64_t at(std::int64_t sample, std::int64_t seed, const Row&) const;
+
+ private:
+  std::vector<Part> parts_ = {};
+  Mix mix_ = Mix::of({1});
+};
 struct Datasets {
-  std::shared_ptr<const Dataset> train, held_out;
-  std::int64_t positions = 0;  // of each row
-  std::string name = {};       // in messages
+  TrainingRows train;
+  std::shared_ptr<const Dataset> held_out;
+  RowShape shape = {};
+  std::string name = {};      // in messages
+  std::string identity = {};  // of what the rows are made from: equal on all hosts
 };
 
 /// Rows [begin, end) of a global batch: the rows one rank reads.
 struct Rows {
-  std::int64_t begin = 0, end = 0, positions = 0;
-  std::vector<std::int32_t> tokens = {}, targets = {};  // [end - begin, positions]
-  std::vector<float> weights = {};                      // [end - begin, positions]
+  std::int64_t begin = 0, end = 0;
+  RowShape shape = {};
+  std::vector<std::int32_t> tokens = {}, targets = {};     // [end - begin, positions]
+  std::vector<float> weights = {};                         // [end - begin, positions]
+  std::vector<std::int32_t> segments = {}, places = {};    // [end - begin, positions], or empty
+  std::vector<std::int32_t> inputs = {}, input_mask = {};  // [end - begin, inputs], or empty
+  std::vector<std::int32_t> parts = {}, filled = {};       // [end - begin]: source; positions that are no padding
   /// Rows of zeros.
-  static Rows zeros(std::int64_t begin, std::int64_t end, std::int64_t positions);
+  static Rows zeros(std::int64_t begin, std::int64_t end, const RowShape&);
   Row row(std::int64_t number);  // begin <= number < end
 };
-/// Rows [begin, end) of training step `step`. Every pass visits all rows in another order.
-Rows training_rows(const Dataset&, std::int64_t positions, std::int64_t step, std::int64_t batch, std::int64_t begin,
+/// Rows [begin, end) of training step `step`.
+Rows training_rows(const TrainingRows&, const RowShape&, std::int64_t step, std::int64_t batch, std::int64_t begin,
                    std::int64_t end, std::int64_t seed);
 /// Rows [begin, end) of evaluation batch `step` over `count` rows spread evenly over the dataset; rows past the end
 /// have no weight.
-Rows evaluation_rows(const Dataset&, std::int64_t positions, std::int64_t step, std::int64_t batch, std::int64_t begin,
+Rows evaluation_rows(const Dataset&, const RowShape&, std::int64_t step, std::int64_t batch, std::int64_t begin,
                      std::int64_t end, std::int64_t count);
 
+/// Tokens by which the rows of a stream begin later in this pass: none in the first, so that later ones cut other rows.
+std::int64_t pass_shift(const Place&, std::int64_t positions);
 /// Position of element `index` of [0, n) in a pseudorandom permutation of [0, n), in O(1): a Feistel network with
 /// Simon's round function, repeated until the result is below n. The values are Grain's index_shuffle(index, n - 1,
 /// seed, 4), except for n = 4^k + 1, where Grain's function is no permutation. Source:
 /// grain/_src/python/experimental/index_shuffle.
 std::uint64_t index_shuffle(std::uint64_t index, std::uint64_t n, std::uint32_t seed);
-
-/// A data source in the settings.
-struct Source : config::Chosen {
-  static constexpr std::string_view initial = "text", named = "path";
-  virtual std::string path() const = 0;  // in messages; files of a run must not lie below it
-  virtual void set_path(const std::string&) = 0;
-  /// Throws ConfigError as open would, without reading the data.
-  virtual void check_files(std::int64_t positions) const = 0;
-  virtual Datasets open(std::shared_ptr<const text::Tokenizer>, std::int64_t positions) const = 0;
-};
-template <class T> struct SourceOf final : config::Of<T, Source> {
-  using config::Of<T, Source>::Of;
-  std::string path() const override { return this->fields.path; }
-  void set_path(const std::string& path) override { this->fields.path = path; }
-  void check_files(std::int64_t positions) const override { this->fields.check_files(positions); }
-  Datasets open(std::shared_ptr<const text::Tokenizer> tokenizer, std::int64_t positions) const override {
-    return this->fields.open(std::move(tokenizer), positions);
-  }
-};
-/// The path without '..', from the root; empty stays empty.
-std::string absolute_path(const std::string&);
 }  // namespace bora::data

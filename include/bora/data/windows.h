@@ -2,6 +2,7 @@
 #pragma once
 #include "bora/data/dataset.h"
 #include "bora/data/text.h"
+#include "bora/text/tokenizer.h"
 
 namespace bora::data {
 /// Tokens by position. Reading is safe from any thread.

@@ -1,6 +1,6 @@
 // loop.h -- the run around training steps: batches, checkpoints, evaluations, reports, and hooks of a user's program.
 #pragma once
-#include "bora/data/dataset.h"
+#include "bora/data/data.h"
 #include "bora/track/tracker.h"
 #include "bora/train/settings.h"
 #include "bora/train/trainable.h"

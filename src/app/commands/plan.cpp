@@ -34,7 +34,7 @@ struct Plan {
       auto model = s.model->trainable(options);
       model->init(random::key(s.seed));
       auto mine = rows_of_rank(s.batch, mesh);
-      auto rows = data::Rows::zeros(mine.begin, mine.end, s.model->positions());
+      auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
       auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s), mesh, at_start);
       if (mesh.rank() == 0) std::printf("%s", text.c_str());
     });

@@ -32,7 +32,7 @@ struct Train {
       auto model = s.model->trainable(options);
       auto loop = loop_settings(s);
       loop.resume = resume_of(resume);
-      return run_training(*model, open_data(s, tokenizer), loop, mesh);
+      return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
     });
   }
 };

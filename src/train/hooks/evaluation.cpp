@@ -18,7 +18,7 @@ double mean_loss(Trainable& model, const data::Datasets& data, const LoopSetting
   auto mine = rows_of_rank(s.batch, mesh);
   double losses = 0, tokens = 0;
   for (std::int64_t step = 0; step * s.batch < count; ++step) {
-    auto rows = data::evaluation_rows(*data.held_out, data.positions, step, s.batch, mine.begin, mine.end, count);
+    auto rows = data::evaluation_rows(*data.held_out, data.shape, step, s.batch, mine.begin, mine.end, count);
     auto r = model.evaluate(make_batch(rows, s.batch, mesh)).to_vector<float>();
     losses += static_cast<double>(r[0]);
     tokens += static_cast<double>(r[1]);

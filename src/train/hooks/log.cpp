@@ -17,7 +17,7 @@ class Log final : public LoopHook {
                 {"optim/learning_rate", r.learning_rate},
                 {"throughput/tokens_per_second", r.tokens_per_second},
                 {"throughput/step_seconds", r.seconds},
-                {"throughput/total_tokens", static_cast<double>(r.step * run.settings.batch * run.data.positions)}});
+                {"throughput/total_tokens", static_cast<double>(r.step * run.settings.batch * run.data.shape.positions)}});
     run.progress->step(r.step, r.loss, r.tokens_per_second);
   }
   void end(Run& run) override {

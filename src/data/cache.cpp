@@ -1,0 +1,220 @@
+#include "data/cache.h"
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include "bora/base/file.h"
+#include "data/cache_folder.h"
+#include "data/meet.h"
+
+namespace fs = std::filesystem;
+namespace bora::data {
+namespace {
+using Clock = std::chrono::steady_clock;
+// Ranks meet this often while they work: nobody waits so long that it takes the others for lost.
+constexpr auto kRound = std::chrono::seconds(20);
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+std::string hex(std::uint64_t x) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(x));
+  return text;
+}
+/// The files as all hosts must have them: names without folders, sizes, samples of the bytes.
+std::string print_of(const std::vector<SourceFile>& files, const std::vector<std::uint64_t>& samples) {
+  std::string text;
+  for (std::size_t f = 0; f < files.size(); ++f)
+    text += fs::path(files[f].path).filename().string() + "\t" + std::to_string(files[f].bytes) + "\t" +
+            hex(samples[f]) + "\n";
+  return text;
+}
+/// Which of the ranks that see a folder this one is, and how many they are: each leaves a file there.
+struct Group {
+  std::size_t index = 0, count = 1;
+};
+Group group_at(const std::string& folder, const Crew& crew) {
+  if (crew.size == 1) return {};
+  auto stamp = hex(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) ^
+                   static_cast<std::uint64_t>(::getpid()) << 40);
+  stamp = meet(crew, "data: a mark for the cache", stamp)[0];
+  auto mark = [&](int rank) { return folder + "/rank-" + stamp + "-" + std::to_string(rank) + ".new"; };
+  together(crew, "data: marks in the cache", [&] {
+    File::create(mark(crew.rank)).close();
+    return std::string();
+  });
+  Group g{0, 0};
+  for (int r = 0; r < crew.size; ++r)
+    if (is_there(mark(r))) g.count += 1, g.index += r < crew.rank;
+  meet(crew, "data: the marks were read", "");
+  std::error_code error;
+  fs::remove(mark(crew.rank), error);
+  return g;
+}
+
+/// Encodes the units of one rank, a round at a time.
+class Worker {
+ public:
+  Worker(const Recipe& recipe, const std::vector<Unit>& all, Group group, const Crew& crew)
+      : recipe_(recipe), units_(all), crew_(crew) {
+    for (std::size_t u = group.index; u < all.size(); u += group.count) mine_.push_back(u), total_ += all[u].bytes;
+  }
+  /// start(unit): where to go on, and the number of the next chunk. commit(unit, number, bytes); finish(unit).
+  template <class Start, class Commit, class Finish>
+  bool round(const Start& start, const Commit& commit, const Finish& finish) {
+    auto until = Clock::now() + kRound;
+    for (; next_ < mine_.size(); ++next_, begun_ = false) {
+      auto u = mine_[next_];
+      if (!begun_) std::tie(at_, chunk_) = start(u);
+      begun_ = true;
+      if (!at_.done)
+        at_ = encode_chunks(
+            recipe_, units_[u], at_, until, [&](std::string bytes) { commit(u, chunk_++, std::move(bytes)); },
+            [&](std::int64_t bytes) { crew_.progress(done_ += bytes, total_); });
+      if (!at_.done) return false;
+      finish(u, chunk_);
+      if (Clock::now() >= until) {
+        ++next_, begun_ = false;
+        break;
+      }
+    }
+    return next_ == mine_.size();
+  }
+
+ private:
+  const Recipe& recipe_;
+  const std::vector<Unit>& units_;
+  const Crew& crew_;
+  std::vector<std::size_t> mine_;
+  std::size_t next_ = 0, chunk_ = 0;
+  bool begun_ = false;
+  Cursor at_ = {};
+  std::int64_t done_ = 0, total_ = 0;
+};
+
+std::shared_ptr<const Store> in_memory(const Making& making, const Crew& crew) {
+  auto units = units_of(making.recipe.files);
+  std::vector<std::shared_ptr<const Chunk>> chunks;
+  Worker worker(making.recipe, units, {}, crew);
+  auto work = [&] {
+    bool done = worker.round([](std::size_t) { return std::pair{Cursor{}, std::size_t{0}}; },
+                             [&](std::size_t, std::size_t, std::string bytes) {
+                               chunks.push_back(std::make_shared<const Chunk>(std::move(bytes), making.name));
+                             },
+                             [](std::size_t, std::size_t) {});
+    return std::string(done ? "done" : "more");
+  };
+  for (;;) {
+    auto all = together(crew, "data: reading " + making.name, work);
+    if (std::all_of(all.begin(), all.end(), [](auto& s) { return s == "done"; })) break;
+  }
+  return std::make_shared<const Store>(std::move(chunks));
+}
+
+/// Where a unit goes on: behind the chunks that are there. A chunk whose header is damaged is made anew.
+std::pair<Cursor, std::size_t> behind(const Folder& folder, std::size_t unit, const Crew& crew) {
+  Cursor at;
+  std::size_t n = 0;
+  for (; !at.done && is_there(folder.chunk(unit, n)); ++n) try {
+      Chunk chunk(folder.chunk(unit, n));
+      auto& h = chunk.header();
+      at = {h.file, {static_cast<std::int64_t>(h.offset), static_cast<std::int64_t>(h.line)}, h.last != 0};
+    } catch (const IoError& e) {
+      crew.say("data: " + std::string(e.text()) + "; it is made anew");
+      break;
+    }
+  return {at, n};
+}
+void make(const Making& making, const Folder& folder, Group group, const Crew& crew) {
+  Worker worker(making.recipe, folder.units(), group, crew);
+  auto work = [&] {
+    bool done = worker.round(
+        [&](std::size_t u) { return behind(folder, u, crew); },
+        [&](std::size_t u, std::size_t k, const std::string& bytes) { write_file(folder.chunk(u, k), bytes); },
+        [&](std::size_t u, std::size_t) {
+          if (!is_there(folder.sums(u))) write_file(folder.sums(u), folder.sums_text(u));
+        });
+    return std::string(done ? "done" : "more");
+  };
+  for (;;) {
+    auto all = together(crew, "data: making " + folder.path(), work);
+    if (std::all_of(all.begin(), all.end(), [](auto& s) { return s == "done"; })) break;
+  }
+}
+std::shared_ptr<const Store> in_folder(const Making& making, const std::string& path, const Crew& crew) {
+  Folder folder(making, path);
+  std::unique_ptr<Lock> lock;
+  Group group;
+  together(crew, "data: the folder of the cache", [&] {
+    std::error_code error;
+    fs::create_directories(path, error);
+    check<IoError>(!error, "data: cannot make the folder ", path, ": ", error.message());
+    return std::string();
+  });
+  group = group_at(path, crew);
+  bool leads = group.index == 0, said = false, ready = !leads, complete = true;
+  for (bool all_ready = false; !all_ready;) {
+    auto words = together(crew, "data: the lock of the cache", [&] {
+      if (leads && !lock) lock = std::make_unique<Lock>(path);
+      for (auto until = Clock::now() + kRound; !ready && Clock::now() < until;) {
+        if ((ready = lock->take())) break;
+        if (!said) crew.say("data: another process makes " + path + "; waiting until it is done");
+        said = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      return std::string(ready ? "ready" : "waits");
+    });
+    all_ready = std::all_of(words.begin(), words.end(), [](auto& s) { return s == "ready"; });
+  }
+  auto words = together(crew, "data: the state of the cache", [&] {
+    if (leads) complete = folder.prepare(crew);
+    return std::string(complete ? "complete" : "begun");
+  });
+  if (!std::all_of(words.begin(), words.end(), [](auto& s) { return s == "complete"; })) {
+    make(making, folder, group, crew);
+    together(crew, "data: the end of the cache", [&] {
+      std::vector<std::size_t> chunks;
+      for (std::size_t u = 0; leads && u < folder.units().size(); ++u) chunks.push_back(behind(folder, u, crew).second);
+      if (leads) folder.write_done(chunks);
+      return std::string();
+    });
+  }
+  std::shared_ptr<const Store> store;
+  together(crew, "data: opening the cache", [&] {
+    std::vector<std::shared_ptr<const Chunk>> chunks;
+    auto counts = folder.chunks();
+    for (std::size_t u = 0; u < counts.size(); ++u)
+      for (std::size_t k = 0; k < counts[u]; ++k) chunks.push_back(std::make_shared<const Chunk>(folder.chunk(u, k)));
+    for (auto& c : chunks)
+      check<IoError>(c->header().fields == making.recipe.fields, path, ": a chunk has ", c->header().fields,
+                     " fields instead of ", making.recipe.fields);
+    store = std::make_shared<const Store>(std::move(chunks));
+    return std::string();
+  });
+  return store;
+}
+}  // namespace
+
+std::shared_ptr<const Store> open_store(const Making& making, const std::string& cache, const Crew& crew) {
+  auto& files = making.recipe.files;
+  std::vector<std::uint64_t> samples;
+  std::string print;
+  auto prints = together(crew, "data: the files of " + making.name, [&] {
+    for (auto& f : files) samples.push_back(sample_hash(f));
+    print = print_of(files, samples);
+    return hash_of(print) + " " + count_text(files);
+  });
+  for (std::size_t r = 1; r < prints.size(); ++r)
+    check<ConfigError>(prints[r] == prints[0], "data: ", making.name, " differs between hosts: rank 0 has ",
+                       prints[0].substr(17), ", rank ", r, " has ", prints[r].substr(17),
+                       prints[r].substr(17) == prints[0].substr(17) ? " with other contents or names" : "",
+                       "; give all hosts the same files");
+  if (cache.empty()) return in_memory(making, crew);
+  auto stem = fs::path(making.name).filename().string();
+  std::erase_if(stem, [](char c) { return c == '/' || c == '*' || c == '?' || c == '{' || c == '}'; });
+  auto hash = hash_of(making.identity + "\n" + print);
+  return in_folder(making, cache + "/" + (stem.empty() ? "data" : stem) + "-" + hash, crew);
+}
+}  // namespace bora::data

@@ -1,0 +1,22 @@
+// cache.h -- the documents of a source: encoded into memory, or into a folder where later runs find them.
+//   CACHE/NAME-HASH/     the hash of all that decides the documents: files, tokenizer, task
+//     plan.json          what the documents are made from
+//     00003-00001.docs   unit 3, chunk 1; each is written whole, so that a build that was killed goes on behind it
+//     00003.sums         CRC-32C of the unit's files
+//     done.json          chunks of each unit: the folder is complete
+#pragma once
+#include "bora/data/data.h"
+#include "data/encode.h"
+
+namespace bora::data {
+/// Documents to be made.
+struct Making {
+  Recipe recipe = {};
+  std::string name = {};      // of the source, in messages: its path
+  std::string identity = {};  // all that decides the documents besides the files
+};
+/// The documents, the same for any number of ranks and threads. cache: a folder, or empty: memory. All ranks call it;
+/// those that see the same folder share the work. Throws ConfigError if ranks have different files, the errors of
+/// records, IoError.
+std::shared_ptr<const Store> open_store(const Making&, const std::string& cache, const Crew&);
+}  // namespace bora::data

@@ -1,0 +1,171 @@
+#include "data/cache_folder.h"
+#include <sys/file.h>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include "bora/base/file.h"
+#include "bora/base/json.h"
+#include "bora/base/sha256.h"
+
+namespace fs = std::filesystem;
+namespace bora::data {
+namespace {
+using nlohmann::json;
+constexpr std::string_view kForm = "documents 1";
+std::string five(std::size_t n) {
+  auto text = std::to_string(n);
+  return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
+}
+/// Null if there is no such file, or it is no JSON.
+json json_of(const std::string& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  auto j = json::parse(read_file(file), nullptr, false);
+  return j.is_discarded() ? json() : j;
+}
+/// What a folder says that it is made from.
+struct Plan {
+  std::string form = {}, identity = {}, source = {};
+  std::vector<std::int64_t> modified = {};
+};
+Plan plan_of(const std::string& folder) {
+  Plan p;
+  auto j = json_of(folder + "/plan.json");
+  if (!j.is_object()) return p;
+  auto text = [&](const char* key) {
+    auto found = j.find(key);
+    return found != j.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  p.form = text("form"), p.identity = text("identity"), p.source = text("source");
+  if (auto times = j.find("modified"); times != j.end() && times->is_array())
+    for (auto& t : *times) p.modified.push_back(t.is_number_integer() ? t.get<std::int64_t>() : 0);
+  return p;
+}
+std::vector<fs::path> entries(const std::string& folder) {
+  std::vector<fs::path> all;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    all.push_back(it->path());
+  check<IoError>(!error, "cannot read the folder ", folder, ": ", error.message());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+void remove_file(const fs::path& file) {
+  std::error_code error;
+  fs::remove(file, error);
+  check<IoError>(!error, "cannot remove ", file.string(), ": ", error.message());
+}
+}  // namespace
+
+std::string hash_of(std::string_view text) { return sha256(text).substr(0, 16); }
+std::string count_text(const std::vector<SourceFile>& files) {
+  std::int64_t bytes = 0;
+  for (auto& f : files) bytes += f.bytes;
+  return std::to_string(files.size()) + (files.size() == 1 ? " file, " : " files, ") + std::to_string(bytes) + " bytes";
+}
+
+bool Lock::take() {
+  auto path = folder_ + "/lock";
+  int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  check<IoError>(fd >= 0, "cannot open ", path, ": ", std::strerror(errno));
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    fd_ = fd;
+    return true;
+  }
+  auto reason = errno;
+  ::close(fd);
+  check<IoError>(reason == EWOULDBLOCK || reason == EINTR, "cannot lock ", path, ": ", std::strerror(reason));
+  return false;
+}
+Lock::~Lock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Folder::Folder(const Making& making, std::string path)
+    : making_(making), files_(making.recipe.files), path_(std::move(path)), units_(units_of(files_)) {}
+std::string Folder::chunk(std::size_t unit, std::size_t number) const {
+  return path_ + "/" + five(unit) + "-" + five(number) + ".docs";
+}
+std::string Folder::sums(std::size_t unit) const { return path_ + "/" + five(unit) + ".sums"; }
+std::string Folder::sums_text(std::size_t unit) const {
+  std::string text;
+  for (auto f = units_[unit].begin; f < units_[unit].end; ++f) text += std::to_string(whole_crc(files_[f])) + "\n";
+  return text;
+}
+bool Folder::prepare(const Crew& crew) const {
+  for (auto& file : entries(path_))
+    if (file.extension() == ".new") remove_file(file);
+  auto plan = plan_of(path_);
+  bool fits = plan.form == kForm && plan.identity == making_.identity && plan.modified.size() == files_.size();
+  if (!fits) {
+    say_changes(crew);
+    clear();
+  } else if (!same_bytes(plan.modified, crew)) clear();
+  write_plan();
+  auto done = json_of(path_ + "/done.json");
+  if (!done.is_array() || done.size() != units_.size()) return false;
+  auto counts = chunks();
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    for (std::size_t k = 0; k < counts[u]; ++k)
+      if (std::error_code error; !fs::exists(chunk(u, k), error)) {
+        crew.say("data: " + chunk(u, k) + " is gone; it is made anew");
+        remove_file(path_ + "/done.json");
+        return false;
+      }
+  return true;
+}
+void Folder::write_done(const std::vector<std::size_t>& chunks) const {
+  JsonWriter w;
+  w.list();
+  for (auto n : chunks) w.add(n);
+  write_file(path_ + "/done.json", w.end().take());
+}
+std::vector<std::size_t> Folder::chunks() const {
+  auto done = json_of(path_ + "/done.json");
+  bool good = done.is_array() && done.size() == units_.size() &&
+              std::all_of(done.begin(), done.end(), [](auto& n) { return n.is_number_unsigned(); });
+  check<IoError>(good, path_, "/done.json: is damaged; remove it");
+  return done.get<std::vector<std::size_t>>();
+}
+void Folder::clear() const {
+  for (auto& file : entries(path_))
+    if (file.filename() != "lock") remove_file(file);
+}
+void Folder::write_plan() const {
+  JsonWriter w(JsonWriter::Style::spaced);
+  w.object()("form", kForm)("identity", making_.identity)("source", making_.name)("files").list();
+  for (auto& f : files_) w.add(fs::path(f.path).filename().string());
+  w.end()("bytes").list();
+  for (auto& f : files_) w.add(f.bytes);
+  w.end()("modified").list();
+  for (auto& f : files_) w.add(f.modified);
+  write_file(path_ + "/plan.json", w.end().end().take());
+}
+/// Files whose times have changed must have the bytes that the sums tell of. A unit without sums is still to be made.
+bool Folder::same_bytes(const std::vector<std::int64_t>& times, const Crew& crew) const {
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    bool touched = false;
+    for (auto f = units_[u].begin; f < units_[u].end; ++f) touched = touched || times[f] != files_[f].modified;
+    std::error_code error;
+    if (!touched || (fs::exists(sums(u), error) && read_file(sums(u)) == sums_text(u))) continue;
+    crew.say("data: files of " + making_.name + " have changed since " + path_ + " was made; it is made anew");
+    return false;
+  }
+  return true;
+}
+/// If a folder beside this one was made from the same source in another state.
+void Folder::say_changes(const Crew& crew) const {
+  for (auto& other : entries(fs::path(path_).parent_path().string())) {
+    if (other == path_) continue;
+    auto plan = plan_of(other.string());
+    if (plan.source != making_.name) continue;
+    if (plan.identity == making_.identity)
+      crew.say("data: " + making_.name + " has changed since " + other.string() + " was made, and has now " +
+               count_text(files_) + "; its documents are made anew in " + path_);
+    else
+      crew.say("data: tokenizer or task of " + making_.name + " differ from those of " + other.string() +
+               "; its documents are made anew in " + path_);
+    return;
+  }
+}
+}  // namespace bora::data

@@ -1,0 +1,172 @@
+#include "data/chunk.h"
+#include <sys/mman.h>
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include "bora/base/crc32c.h"
+#include "bora/base/file.h"
+
+namespace bora::data {
+namespace {
+constexpr std::uint32_t kMostFields = 16;
+std::size_t padded(std::size_t n) { return (n + 7) / 8 * 8; }
+std::uint32_t crc_of(const ChunkHeader& h) { return crc32c(&h, offsetof(ChunkHeader, header_crc)); }
+}  // namespace
+
+ChunkWriter::ChunkWriter(std::size_t fields, std::int64_t vocabulary)
+    : width_(vocabulary <= 1 << 16 ? 2 : 4), ends_(fields), ids_(fields) {}
+void ChunkWriter::add(const Document& d) {
+  for (std::size_t f = 0; f < ids_.size(); ++f) {
+    auto& ids = ids_[f];
+    auto at = ids.size();
+    ids.resize(at + d[f].size() * width_);
+    for (auto id : d[f]) {
+      auto narrow = static_cast<std::uint16_t>(id);
+      std::memcpy(ids.data() + at, width_ == 2 ? static_cast<const void*>(&narrow) : &id, width_);
+      at += width_;
+    }
+    ends_[f].push_back(at / width_);
+  }
+  ++documents_;
+}
+std::string ChunkWriter::take(ChunkHeader h) {
+  h.fields = static_cast<std::uint32_t>(ids_.size());
+  h.width = static_cast<std::uint32_t>(width_);
+  h.documents = documents_;
+  std::string out(sizeof h, '\0');
+  auto total = out.size();
+  for (auto& ids : ids_) total += documents_ * 8 + padded(ids.size());
+  out.reserve(total);
+  for (std::size_t f = 0; f < ids_.size(); ++f) {
+    out.append(reinterpret_cast<const char*>(ends_[f].data()), ends_[f].size() * 8);
+    out += ids_[f];
+    out.resize(padded(out.size()));
+    ends_[f].clear();
+    ids_[f].clear();
+  }
+  h.bytes = out.size() - sizeof h;
+  h.crc = crc32c(out.data() + sizeof h, out.size() - sizeof h);
+  h.header_crc = crc_of(h);
+  std::memcpy(out.data(), &h, sizeof h);
+  documents_ = 0;
+  return out;
+}
+
+Chunk::Chunk(std::string bytes, std::string name) : owned_(std::move(bytes)), name_(std::move(name)) {
+  parse(owned_.data(), owned_.size());
+}
+Chunk::Chunk(const std::string& path) : name_(path) {
+  std::string problem;
+  int fd = open_file(path, problem);
+  check<IoError>(fd >= 0, "cannot read ", path, ": ", problem);
+  struct ::stat s {};
+  bool known = ::fstat(fd, &s) == 0;
+  mapped_bytes_ = known ? static_cast<std::size_t>(s.st_size) : 0;
+  if (mapped_bytes_ > 0) mapped_ = ::mmap(nullptr, mapped_bytes_, PROT_READ, MAP_SHARED, fd, 0);
+  auto error = errno;
+  ::close(fd);
+  if (mapped_ == MAP_FAILED) mapped_ = nullptr;
+  check<IoError>(known && (mapped_ || mapped_bytes_ == 0), "cannot map ", path, ": ", std::strerror(error));
+  try {
+    parse(static_cast<const char*>(mapped_), mapped_bytes_);
+  } catch (...) {
+    if (mapped_) ::munmap(mapped_, mapped_bytes_);
+    throw;
+  }
+}
+Chunk::~Chunk() {
+  if (mapped_) ::munmap(mapped_, mapped_bytes_);
+}
+void Chunk::parse(const char* data, std::size_t size) {
+  check<IoError>(size >= sizeof header_, name_, ": is no chunk of documents: it has ", size, " bytes");
+  std::memcpy(&header_, data, sizeof header_);
+  auto& h = header_;
+  ChunkHeader fresh;
+  check<IoError>(std::memcmp(h.magic, fresh.magic, sizeof h.magic) == 0 && h.header_crc == crc_of(h), name_,
+                 ": is no chunk of documents, or its header was damaged");
+  // The header is whole, but may have been written by a stranger: nothing below trusts its numbers.
+  check<IoError>(h.bytes == size - sizeof h, name_, ": has ", size - sizeof h, " bytes of documents instead of ",
+                 h.bytes);
+  check<IoError>(
+      h.fields >= 1 && h.fields <= kMostFields && (h.width == 2 || h.width == 4) && h.documents <= h.bytes / 8, name_,
+      ": has an impossible header");
+  payload_ = data + sizeof h;
+  std::size_t at = 0;
+  for (std::uint32_t f = 0; f < h.fields; ++f) {
+    check<IoError>(h.documents * 8 <= h.bytes - at, name_, ": ends within field ", f);
+    auto ends = reinterpret_cast<const std::uint64_t*>(payload_ + at);
+    at += h.documents * 8;
+    auto ids = h.documents == 0 ? 0 : ends[h.documents - 1];
+    check<IoError>(ids <= (h.bytes - at) / h.width && padded(ids * h.width) <= h.bytes - at, name_,
+                   ": ends within the ids of field ", f);
+    fields_.push_back({ends, payload_ + at});
+    at += padded(ids * h.width);
+  }
+  check<IoError>(at == h.bytes, name_, ": has bytes after its last field");
+}
+void Chunk::verify() const {
+  std::call_once(checked_, [this] {
+    check<IoError>(crc32c(payload_, header_.bytes) == header_.crc, name_,
+                   ": was damaged since it was written; remove this file, and it will be made anew");
+    for (std::size_t f = 0; f < fields_.size(); ++f)
+      check<IoError>(std::is_sorted(fields_[f].ends, fields_[f].ends + header_.documents), name_,
+                     ": the ends of its documents are not in order");
+  });
+}
+std::int64_t Chunk::begin(std::int64_t document, std::size_t field) const {
+  verify();
+  return document == 0 ? 0 : static_cast<std::int64_t>(fields_[field].ends[document - 1]);
+}
+std::int64_t Chunk::tokens(std::size_t field) const {
+  return size() == 0 ? 0 : static_cast<std::int64_t>(fields_[field].ends[size() - 1]);
+}
+std::int64_t Chunk::length(std::int64_t document, std::size_t field) const {
+  auto first = begin(document, field);
+  return static_cast<std::int64_t>(fields_[field].ends[document]) - first;
+}
+void Chunk::read(std::int64_t document, std::size_t field, std::int64_t from, std::int64_t n, std::int32_t* out) const {
+  auto at = begin(document, field) + from;
+  if (header_.width == 2) {
+    auto ids = static_cast<const std::uint16_t*>(fields_[field].ids) + at;
+    std::copy(ids, ids + n, out);
+  } else {
+    auto ids = static_cast<const std::int32_t*>(fields_[field].ids) + at;
+    std::copy(ids, ids + n, out);
+  }
+}
+
+Store::Store(std::vector<std::shared_ptr<const Chunk>> chunks) : chunks_(std::move(chunks)) {
+  std::int64_t n = 0;
+  for (auto& c : chunks_) ends_.push_back(n += c->size());
+}
+std::int64_t Store::tokens(std::size_t field) const {
+  std::int64_t n = 0;
+  for (auto& c : chunks_) n += c->tokens(field);
+  return n;
+}
+std::int64_t Store::skipped() const {
+  std::int64_t n = 0;
+  for (auto& c : chunks_) n += static_cast<std::int64_t>(c->header().skipped);
+  return n;
+}
+std::pair<const Chunk*, std::int64_t> Store::find(std::int64_t document) const {
+  auto at = std::upper_bound(ends_.begin(), ends_.end(), document) - ends_.begin();
+  auto& c = chunks_[static_cast<std::size_t>(at)];
+  return {c.get(), document - (ends_[static_cast<std::size_t>(at)] - c->size())};
+}
+std::int64_t Store::length(std::int64_t document, std::size_t field) const {
+  auto [chunk, d] = find(document);
+  return chunk->length(d, field);
+}
+void Store::read(std::int64_t document, std::size_t field, std::int64_t begin, std::int64_t n,
+                 std::int32_t* out) const {
+  auto [chunk, d] = find(document);
+  chunk->read(d, field, begin, n, out);
+}
+std::vector<std::int32_t> Store::read(std::int64_t document, std::size_t field) const {
+  auto [chunk, d] = find(document);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(chunk->length(d, field)));
+  chunk->read(d, field, 0, static_cast<std::int64_t>(ids.size()), ids.data());
+  return ids;
+}
+}  // namespace bora::data

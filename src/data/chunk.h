@@ -1,0 +1,93 @@
+// chunk.h -- documents of ids in one block of bytes, in memory or mapped from a file: a header, then for each field the
+// ends of the documents and their ids, as u16 or u32.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace bora::data {
+/// The ids of a document, by field.
+using Document = std::vector<std::vector<std::int32_t>>;
+/// What a chunk says of itself.
+struct ChunkHeader {
+  char magic[8] = {'B', 'O', 'R', 'A', 'D', 'O', 'C', '1'};
+  std::uint32_t fields = 0, width = 0;       // width: bytes of an id
+  std::uint64_t documents = 0, skipped = 0;  // skipped: records that were malformed
+  std::uint64_t bytes = 0;                   // after this header
+  std::uint32_t file = 0, last = 0;          // file of the unit where the next chunk begins; last: there is none
+  std::uint64_t offset = 0, line = 0;        // in that file
+  std::uint64_t read = 0;                    // bytes of the sources that it was made from
+  std::uint32_t crc = 0, header_crc = 0;     // CRC-32C of what follows; of the header before this field
+};
+static_assert(sizeof(ChunkHeader) == 80);
+
+/// Gathers documents; ids below 2^16 take two bytes each if `vocabulary` allows.
+class ChunkWriter {
+ public:
+  ChunkWriter(std::size_t fields, std::int64_t vocabulary);
+  void add(const Document&);
+  std::uint64_t documents() const { return documents_; }
+  /// The chunk's bytes; the counts and checksums of the header are filled in. The writer is empty again.
+  std::string take(ChunkHeader);
+
+ private:
+  std::size_t width_;
+  std::uint64_t documents_ = 0;
+  std::vector<std::vector<std::uint64_t>> ends_;  // by field
+  std::vector<std::string> ids_;
+};
+/// Documents by number. The bytes are checked when they are first used. Safe from any thread.
+class Chunk {
+ public:
+  /// Throws IoError "NAME: ..." unless the bytes have the form of a chunk; false sizes and ends are found here.
+  Chunk(std::string bytes, std::string name);
+  /// Maps a file.
+  explicit Chunk(const std::string& path);
+  ~Chunk();
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+  const ChunkHeader& header() const { return header_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(header_.documents); }
+  std::int64_t tokens(std::size_t field) const;
+  std::int64_t length(std::int64_t document, std::size_t field) const;
+  /// Ids [begin, begin + n) of a document's field.
+  void read(std::int64_t document, std::size_t field, std::int64_t begin, std::int64_t n, std::int32_t* out) const;
+  /// Throws IoError if the bytes have changed since they were written.
+  void verify() const;
+
+ private:
+  struct Field {
+    const std::uint64_t* ends;  // [documents]
+    const void* ids;
+  };
+  void parse(const char* data, std::size_t size);
+  std::int64_t begin(std::int64_t document, std::size_t field) const;
+  std::string owned_, name_;
+  void* mapped_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+  const char* payload_ = nullptr;
+  ChunkHeader header_ = {};
+  std::vector<Field> fields_ = {};
+  mutable std::once_flag checked_;
+};
+
+/// The documents of many chunks, by number. Safe from any thread.
+class Store {
+ public:
+  Store() = default;
+  explicit Store(std::vector<std::shared_ptr<const Chunk>> chunks);
+  std::int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  std::int64_t tokens(std::size_t field) const;
+  std::int64_t skipped() const;
+  std::int64_t length(std::int64_t document, std::size_t field) const;
+  void read(std::int64_t document, std::size_t field, std::int64_t begin, std::int64_t n, std::int32_t* out) const;
+  std::vector<std::int32_t> read(std::int64_t document, std::size_t field) const;
+
+ private:
+  std::pair<const Chunk*, std::int64_t> find(std::int64_t document) const;
+  std::vector<std::shared_ptr<const Chunk>> chunks_;
+  std::vector<std::int64_t> ends_;  // documents, by chunk
+};
+}  // namespace bora::data

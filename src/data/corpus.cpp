@@ -1,0 +1,188 @@
+// Records of many sources, mixed by weight: what `data: {sources: [..]}` means.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include "bora/base/text.h"
+#include "data/cache.h"
+#include "data/meet.h"
+#include "data/source.h"
+#include "data/task.h"
+
+namespace bora::data {
+namespace {
+enum class OnError : std::uint8_t { stop, skip };
+/// Rows of several datasets, one dataset after another.
+struct Concatenated final : Dataset {
+  explicit Concatenated(std::vector<std::shared_ptr<const Dataset>> p) : parts(std::move(p)) {}
+  std::int64_t size() const override {
+    std::int64_t n = 0;
+    for (auto& p : parts) n += p->size();
+    return n;
+  }
+  std::int64_t filled() const override {
+    std::int64_t n = 0;
+    for (auto& p : parts) n += p->filled();
+    return n;
+  }
+  void at(const Place& place, const Row& row) const override {
+    auto mine = place;
+    auto part = parts.begin();
+    for (; mine.index >= (*part)->size(); ++part) mine.index -= (*part)->size();
+    (*part)->at(mine, row);
+  }
+  std::vector<std::shared_ptr<const Dataset>> parts;
+};
+
+struct Corpus {
+  static constexpr std::string_view type = "corpus";
+  std::vector<config::Choice<Source>> sources = {};
+  config::Choice<Task> task = {};
+  PackSettings pack = {};
+  std::string cache = {};
+  double hold_out = 0.05;
+  OnError on_error = OnError::stop;
+  static constexpr config::Meaning meanings[] = {
+      {"sources", "a list of {type: text, jsonl or csv, path, field, weight}"},
+      {"task", "what is learnt from a document"},
+      {"pack", "how documents share rows"},
+      {"cache", "a folder that keeps the tokens for later runs; empty: they are made anew, and kept in memory"},
+      {"hold_out", "fraction of each source's documents kept for evaluation"},
+      {"on_error", "a malformed record ends the run (stop), or is left out and counted (skip)"}};
+
+  void check() const {
+    bora::check<ConfigError>(!sources.empty(), "sources: there is none; give a list of {type, path}");
+    config::domain(hold_out > 0 && hold_out < 1, "hold_out", hold_out, "between 0 and 1");
+    for (auto& s : sources) {
+      auto of = " (" + s->path() + ")";
+      bora::check<ConfigError>(!s->path().empty(), "sources: a source of type ", s->type(), " has no path");
+      auto weight = [&](double w) {
+        bora::check<ConfigError>(w > 0 && std::isfinite(w), "sources: weight must be above 0, got ", w, of);
+      };
+      weight(s->weight());
+      std::int64_t before = 0;
+      for (auto& w : s->weights_at()) {
+        weight(w.weight);
+        bora::check<ConfigError>(w.step > before, "sources: the steps of weights_at must ascend from 1 on, got ",
+                                 w.step, " after ", before, of);
+        before = w.step;
+      }
+    }
+  }
+  std::vector<std::string*> paths() {
+    std::vector<std::string*> all;
+    for (auto& s : sources) all.push_back(&s.edit().path());
+    return all;
+  }
+  RowShape shape(std::int64_t positions) const { return task->shape(positions, pack); }
+
+  /// Files of a source. A source of text must not be lines of JSON by its name.
+  static std::vector<SourceFile> files_of(const Source& s) {
+    auto files = list_files(s.path());
+    for (auto& f : files)
+      if (s.format() == Format::text)
+        for (std::string word : {".jsonl", ".csv"})
+          for (std::string packed : {"", ".gz", ".zst"})
+            bora::check<ConfigError>(!f.path.ends_with(word + packed), "data: ", f.path,
+                                     " is a source of type text; give it type: ", word.substr(1));
+    return files;
+  }
+  void check_files(std::int64_t positions) const {
+    (void)shape(positions);
+    for (auto& s : sources) {
+      auto files = files_of(*s);
+      auto folder = absolute_path(s->path()) + "/", kept = absolute_path(cache);
+      bora::check<ConfigError>(cache.empty() || !kept.starts_with(folder), "data.cache: ", cache,
+                               " lies in the folder of the text, ", s->path(),
+                               ": its own files would become text; choose another");
+      for (auto& f : files) {  // the first record
+        RecordReader reader(f, s->format());
+        Raw raw;
+        try {
+          if (!reader.next(raw)) continue;
+          task->need(Record(*reader.layout(), raw), s->field());
+        } catch (const ConfigError&) {
+          if (on_error == OnError::stop) throw;
+        }
+        break;
+      }
+    }
+  }
+  Making making(const Source& s, const Materials& m) const {
+    Making made;
+    made.name = s.path();
+    made.recipe = {.files = files_of(s),
+                   .format = s.format(),
+                   .fields = task->stored(),
+                   .vocabulary = m.tokenizer->size(),
+                   .skip = on_error == OnError::skip,
+                   .encode = task->encoder(m, s.field())};
+    made.identity = std::string(s.type()) + "\n" + s.field() + "\n" + task->encoding() + "\n" +
+                    m.tokenizer->identity() + "\n" + config::print_value(on_error);
+    return made;
+  }
+  /// Every 1/hold_out-th document is held out.
+  std::pair<Documents, Documents> split(const std::shared_ptr<const Store>& store, const std::string& name) const {
+    Documents train{store, {}, name}, held{store, {}, name};
+    auto count = [&](std::int64_t n) { return std::floor(static_cast<double>(n) * hold_out + 0.5); };
+    bora::check<ConfigError>(store->size() < std::int64_t{1} << 32, "data: ", name, " has more than 2^32 documents");
+    for (std::int64_t i = 0; i < store->size(); ++i)
+      (count(i + 1) > count(i) ? held : train).numbers.push_back(static_cast<std::uint32_t>(i));
+    return {std::move(train), std::move(held)};
+  }
+  Mix mix(std::int64_t batch) const {
+    std::set<std::int64_t> steps{0};
+    for (auto& s : sources)
+      for (auto& w : s->weights_at()) steps.insert(w.step);
+    std::vector<Mix::Stage> stages;
+    for (auto step : steps) {
+      stages.push_back({step * batch, {}});
+      for (auto& s : sources) {
+        auto weight = s->weight();
+        for (auto& w : s->weights_at())
+          if (w.step <= step) weight = w.weight;
+        stages.back().weights.push_back(weight);
+      }
+    }
+    return Mix(std::move(stages));
+  }
+  Datasets open(const Opening& o) const {
+    Materials materials{o.tokenizer, o.positions, pack};
+    std::vector<Part> parts;
+    std::vector<std::shared_ptr<const Dataset>> held_out;
+    std::string names;
+    for (auto& s : sources) {
+      Making made;
+      together(o.crew, "data: the files of " + s->path(), [&] {
+        made = making(*s, materials);
+        return std::string();
+      });
+      auto store = open_store(made, cache, o.crew);
+      std::string name = std::filesystem::path(s->path()).filename().string();
+      if (store->skipped() > 0)
+        o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
+      auto [train, held] = split(store, s->path());
+      Part part{nullptr, name, {.documents = store->size(), .held_out = held.size(), .skipped = store->skipped()}};
+      for (auto& f : made.recipe.files) part.facts.files += 1, part.facts.bytes += f.bytes;
+      for (std::int64_t i = 0; i < train.size(); ++i)
+        for (std::size_t f = 0; f < task->token_fields(); ++f) part.facts.tokens += train.length(i, f);
+      part.rows = task->rows(train, materials);
+      auto rest = task->rows(held, materials);
+      bora::check<ConfigError>(part.rows->size() > 0, "data: ", s->path(), " has ", part.facts.documents,
+                               " documents, from which no row of ", o.positions,
+                               " tokens (model.positions) can be made to train on; give more text, or set "
+                               "data.pack=first_fit or model.positions");
+      part.facts.filled = part.rows->filled();
+      parts.push_back(std::move(part));
+      if (rest->size() > 0) held_out.push_back(rest);
+      names += (names.empty() ? "" : ", ") + s->path();
+    }
+    bora::check<ConfigError>(!held_out.empty(), "data: too few documents are held out for one row of ", o.positions,
+                             " (model.positions); raise data.hold_out (", hold_out, "), or set data.pack=first_fit");
+    auto held = held_out.size() == 1 ? held_out[0] : std::make_shared<Concatenated>(std::move(held_out));
+    return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names};
+  }
+};
+[[maybe_unused]] const bool added = config::add<DataOf<Corpus>>();
+}  // namespace
+}  // namespace bora::data

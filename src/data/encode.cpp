@@ -1,0 +1,156 @@
+#include "data/encode.h"
+#include <tbb/parallel_pipeline.h>
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include "bora/base/error.h"
+#include "bora/base/parallel.h"
+
+namespace bora::data {
+namespace {
+constexpr std::int64_t kChunkBytes = 16 << 20;  // of records, before a chunk is cut
+constexpr std::size_t kBatchBytes = 256 << 10, kBatchRecords = 2048, kMostFiles = 4096;
+
+/// Records on their way to a chunk.
+struct Batch {
+  std::shared_ptr<const Layout> layout = {};
+  std::vector<Raw> records = {};
+  std::vector<Document> documents = {};
+  std::uint64_t skipped = 0;
+  std::exception_ptr error = {};   // of the first malformed record, or of reading
+  std::optional<Cursor> cut = {};  // a chunk ends here
+  std::uint64_t read = 0;          // bytes of records in that chunk
+  std::int64_t stored = 0;         // bytes of files that this batch finishes or reads
+};
+
+/// Reads the records of a unit in order.
+class Reader {
+ public:
+  Reader(const Recipe& recipe, const Unit& unit, const Cursor& from, std::chrono::steady_clock::time_point until)
+      : recipe_(recipe), unit_(unit), at_(from), until_(until) {}
+  /// Null at the end.
+  std::shared_ptr<Batch> next() {
+    if (at_.done || stopped_) return nullptr;
+    auto batch = std::make_shared<Batch>();
+    try {
+      fill(*batch);
+    } catch (const std::exception&) {
+      batch->error = std::current_exception();
+      stopped_ = true;
+    }
+    return batch;
+  }
+  const Cursor& at() const { return at_; }
+
+ private:
+  void fill(Batch& batch) {
+    auto& file = recipe_.files[unit_.begin + at_.file];
+    if (!reader_) reader_.emplace(file, recipe_.format, at_.position);
+    batch.layout = reader_->layout();
+    bool more = true;
+    std::size_t bytes = 0;
+    while (bytes < kBatchBytes && batch.records.size() < kBatchRecords) {
+      Raw raw;
+      try {
+        if (!(more = reader_->next(raw))) break;
+      } catch (const ConfigError&) {
+        if (!recipe_.skip) throw;
+        ++batch.skipped;
+        continue;
+      }
+      bytes += raw.bytes.size();
+      batch.records.push_back(std::move(raw));
+    }
+    auto before = std::min(at_.position.offset, file.bytes);  // compressed files: more than they have stored
+    at_.position = reader_->position();
+    chunk_ += static_cast<std::int64_t>(bytes);
+    if (!more) {
+      batch.stored = file.bytes - before;
+      reader_.reset();
+      at_ = {at_.file + 1, {}, unit_.begin + at_.file + 1 == unit_.end};
+    } else batch.stored = std::min(at_.position.offset, file.bytes) - before;
+    if (at_.done || chunk_ >= kChunkBytes) {
+      batch.cut = at_;
+      batch.read = static_cast<std::uint64_t>(chunk_);
+      chunk_ = 0;
+      stopped_ = std::chrono::steady_clock::now() >= until_;
+    }
+  }
+  const Recipe& recipe_;
+  const Unit& unit_;
+  Cursor at_;
+  std::chrono::steady_clock::time_point until_;
+  std::optional<RecordReader> reader_ = {};
+  std::int64_t chunk_ = 0;
+  bool stopped_ = false;
+};
+void encode(const Recipe& recipe, Batch& batch) {
+  batch.documents.reserve(batch.records.size());
+  for (auto& raw : batch.records) {
+    Document d(recipe.fields);
+    try {
+      recipe.encode(Record(*batch.layout, raw), d);
+      batch.documents.push_back(std::move(d));
+    } catch (const ConfigError&) {
+      if (recipe.skip) ++batch.skipped;
+      else {
+        batch.error = std::current_exception();  // comes before an error of reading, which ended the batch
+        break;
+      }
+    }
+  }
+  batch.records = {};
+}
+}  // namespace
+
+std::vector<Unit> units_of(const std::vector<SourceFile>& files) {
+  std::vector<Unit> units;
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    bool joins = !units.empty() && units.back().bytes + files[f].bytes <= kChunkBytes &&
+                 units.back().end - units.back().begin < kMostFiles;
+    if (!joins) units.push_back({f, f, 0});
+    units.back().end = f + 1;
+    units.back().bytes += files[f].bytes;
+  }
+  return units;
+}
+Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::chrono::steady_clock::time_point until,
+                     const std::function<void(std::string)>& commit,
+                     const std::function<void(std::int64_t)>& progress) {
+  using BatchPtr = std::shared_ptr<Batch>;
+  Reader reader(recipe, unit, from, until);
+  ChunkWriter chunk(recipe.fields, recipe.vocabulary);
+  std::uint64_t skipped = 0;
+  auto read = [&](tbb::flow_control& flow) {
+    auto batch = reader.next();
+    if (!batch) flow.stop();
+    return batch;
+  };
+  auto work = [&](BatchPtr batch) {
+    encode(recipe, *batch);
+    return batch;
+  };
+  auto gather = [&](const BatchPtr& batch) {
+    for (auto& d : batch->documents) chunk.add(d);
+    skipped += batch->skipped;
+    if (batch->error) std::rethrow_exception(batch->error);
+    progress(batch->stored);
+    if (!batch->cut) return;
+    ChunkHeader h;
+    h.skipped = skipped;
+    h.file = static_cast<std::uint32_t>(batch->cut->file);
+    h.last = batch->cut->done;
+    h.offset = static_cast<std::uint64_t>(batch->cut->position.offset);
+    h.line = static_cast<std::uint64_t>(batch->cut->position.line);
+    h.read = batch->read;
+    commit(chunk.take(h));
+    skipped = 0;
+  };
+  using tbb::filter_mode;
+  tbb::parallel_pipeline(static_cast<std::size_t>(2 * thread_count() + 1),
+                         tbb::make_filter<void, BatchPtr>(filter_mode::serial_in_order, read) &
+                             tbb::make_filter<BatchPtr, BatchPtr>(filter_mode::parallel, work) &
+                             tbb::make_filter<BatchPtr, void>(filter_mode::serial_in_order, gather));
+  return reader.at();
+}
+}  // namespace bora::data

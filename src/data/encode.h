@@ -1,0 +1,38 @@
+// encode.h -- the records of files become chunks of documents: one thread reads, all of them encode, one gathers.
+#pragma once
+#include <chrono>
+#include <functional>
+#include "data/chunk.h"
+#include "data/records.h"
+
+namespace bora::data {
+/// How the records of some files become documents.
+struct Recipe {
+  std::vector<SourceFile> files = {};
+  Format format = Format::text;
+  std::size_t fields = 1;  // of a document
+  std::int64_t vocabulary = 0;
+  bool skip = false;  // malformed records are counted instead of being an error
+  /// Called by many threads. Throws ConfigError for a record that does not have what is needed.
+  std::function<void(const Record&, Document&)> encode = {};
+};
+/// Files [begin, end) of a recipe: small ones together, a large one alone. Units do not depend on anything else.
+struct Unit {
+  std::size_t begin = 0, end = 0;
+  std::int64_t bytes = 0;
+};
+std::vector<Unit> units_of(const std::vector<SourceFile>&);
+/// Where the next chunk of a unit begins.
+struct Cursor {
+  std::size_t file = 0;  // of the unit
+  Position position = {};
+  bool done = false;
+};
+/// Encodes the chunks of a unit from `from` on, until its end or until `until` has passed, and gives each one to
+/// commit(its bytes). Chunks do not depend on threads or on where an earlier call stopped. progress(bytes read since
+/// the last call): of files as they are stored. Returns the place where the next call goes on. Throws the first
+/// record's error, in their order.
+Cursor encode_chunks(const Recipe&, const Unit&, Cursor from, std::chrono::steady_clock::time_point until,
+                     const std::function<void(std::string bytes)>& commit,
+                     const std::function<void(std::int64_t bytes)>& progress);
+}  // namespace bora::data

@@ -1,0 +1,194 @@
+// Rows of documents whose tokens predict the next ones.
+#include <algorithm>
+#include <numeric>
+#include "bora/base/error.h"
+#include "bora/data/pack.h"
+#include "data/task.h"
+
+namespace bora::data {
+namespace {
+/// Whether each token of a document is learnt.
+class Learnt {
+ public:
+  Learnt(const Documents& d, std::int64_t document, bool parts) {
+    if (!parts) return;
+    for (auto n : d.read(document, 1)) ends_.push_back((ends_.empty() ? 0 : ends_.back()) + n);
+  }
+  bool at(std::int64_t token) const {
+    if (ends_.empty()) return true;
+    auto part = std::upper_bound(ends_.begin(), ends_.end(), token) - ends_.begin();
+    return part % 2 == 1;
+  }
+
+ private:
+  std::vector<std::int64_t> ends_;
+};
+/// Tokens [begin, begin + length] of a document at `offset` of a row: the last one is a target alone.
+void put(const Documents& d, bool parts, const Segment& s, std::int32_t number, const Row& row) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(s.length + 1));
+  d.store->read(d.numbers[static_cast<std::size_t>(s.document)], 0, s.begin, s.length + 1, ids.data());
+  Learnt learnt(d, s.document, parts);
+  for (std::int64_t i = 0; i < s.length; ++i) {
+    auto at = s.offset + i;
+    row.tokens[at] = ids[static_cast<std::size_t>(i)];
+    row.targets[at] = ids[static_cast<std::size_t>(i + 1)];
+    row.weights[at] = learnt.at(s.begin + i + 1) ? 1.0F : 0.0F;
+    if (row.segments) row.segments[at] = number;
+    if (row.places) row.places[at] = static_cast<std::int32_t>(i);
+  }
+  *row.filled += static_cast<std::int32_t>(s.length);
+}
+
+/// Documents side by side.
+struct PackedRows final : Dataset {
+  PackedRows(Documents d, Packed p, bool with_parts)
+      : documents(std::move(d)), packed(std::move(p)), parts(with_parts) {}
+  std::int64_t size() const override { return packed.size(); }
+  std::int64_t filled() const override { return packed.tokens(); }
+  void at(const Place& place, const Row& row) const override {
+    std::int32_t number = 0;
+    for (auto& s : packed.at(place.index)) put(documents, parts, s, ++number, row);
+  }
+  Documents documents;
+  Packed packed;
+  bool parts;
+};
+
+/// Documents one after another.
+struct Line final : Tokens {
+  explicit Line(Documents d) : documents(std::move(d)) {
+    ends.reserve(documents.numbers.size());
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < documents.size(); ++i) ends.push_back(n += documents.length(i));
+  }
+  std::int64_t size() const override { return ends.empty() ? 0 : ends.back(); }
+  /// Some tokens of one document.
+  struct Piece {
+    std::int64_t document, begin, left;  // left: from there to its end
+  };
+  Piece at(std::int64_t token) const {
+    auto d = std::upper_bound(ends.begin(), ends.end(), token) - ends.begin();
+    auto first = d == 0 ? 0 : ends[static_cast<std::size_t>(d - 1)];
+    return {d, token - first, ends[static_cast<std::size_t>(d)] - token};
+  }
+  void read(std::int64_t begin, std::int64_t n, std::int32_t* out) const override {
+    check<ValueError>(n == 0 || size() > 0, "read: there are no tokens");
+    while (n > 0) {
+      auto p = at(begin % size());
+      auto take = std::min(n, p.left);
+      documents.store->read(documents.numbers[static_cast<std::size_t>(p.document)], 0, p.begin, take, out);
+      begin += take, out += take, n -= take;
+    }
+  }
+  Documents documents;
+  std::vector<std::int64_t> ends;  // of the documents
+};
+/// They are cut into rows; as a ring, of which later passes begin at another token.
+struct StreamRows final : Dataset {
+  StreamRows(Documents d, std::int64_t p, bool with_parts, bool across)
+      : line(std::move(d)), documents(line.documents), positions(p), parts(with_parts), cross(across) {}
+  std::int64_t size() const override { return line.size() / positions; }
+  std::int64_t filled() const override { return size() * positions; }
+  void at(const Place& place, const Row& row) const override {
+    auto begin = place.index * positions + pass_shift(place, positions);
+    std::int32_t number = 0;
+    for (std::int64_t done = 0; done < positions;) {
+      auto p = line.at((begin + done) % line.size());
+      auto take = std::min(p.left, positions - done), inside = std::min(take, p.left - 1);
+      put(documents, parts, {p.document, p.begin, inside, done}, ++number, row);
+      if (inside < take) put_last(p.document, done + inside, number, inside, row);
+      done += take;
+    }
+  }
+  /// A document's last token, whose target is the next document's first.
+  void put_last(std::int64_t d, std::int64_t at, std::int32_t number, std::int64_t place, const Row& row) const {
+    auto document = static_cast<std::size_t>(d), next = (document + 1) % documents.numbers.size();
+    auto& store = *documents.store;
+    store.read(documents.numbers[document], 0, documents.length(d) - 1, 1, row.tokens + at);
+    store.read(documents.numbers[next], 0, 0, 1, row.targets + at);
+    row.weights[at] = cross && Learnt(documents, static_cast<std::int64_t>(next), parts).at(0) ? 1.0F : 0.0F;
+    if (row.segments) row.segments[at] = number;
+    if (row.places) row.places[at] = static_cast<std::int32_t>(place);
+    *row.filled += 1;
+  }
+  Line line;
+  const Documents& documents;
+  std::int64_t positions;
+  bool parts, cross;
+};
+}  // namespace
+
+std::shared_ptr<const Tokens> stream_of(const Documents& d) { return std::make_shared<Line>(d); }
+void put_decoder(const Row& row, std::span<const std::int32_t> ids, std::int32_t start, std::int64_t given,
+                 bool right) {
+  auto n = static_cast<std::int64_t>(ids.size()), at = right ? row.shape.positions - n : 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    row.tokens[at + i] = i == 0 ? start : ids[static_cast<std::size_t>(i - 1)];
+    row.targets[at + i] = ids[static_cast<std::size_t>(i)];
+    row.weights[at + i] = i >= given ? 1.0F : 0.0F;
+    if (row.segments) row.segments[at + i] = 1;
+    if (row.places) row.places[at + i] = static_cast<std::int32_t>(i);
+  }
+  *row.filled += static_cast<std::int32_t>(n);
+}
+void put_encoder(const Row& row, std::span<const std::int32_t> ids, bool right) {
+  auto n = static_cast<std::int64_t>(ids.size()), at = right ? row.shape.inputs - n : 0;
+  std::copy(ids.begin(), ids.end(), row.inputs + at);
+  std::fill(row.input_mask + at, row.input_mask + at + n, 1);
+}
+void append_end(const text::Tokenizer& t, std::vector<std::int32_t>& ids) {
+  if (auto end = t.end_of_text()) return ids.push_back(*end);
+  auto line = t.encode("\n");
+  ids.insert(ids.end(), line.begin(), line.end());
+}
+Sharing sharing_of(const PackSettings& pack, Sharing automatic, std::initializer_list<Sharing> possible,
+                   std::string_view task) {
+  auto how = pack.how == Sharing::automatic ? automatic : pack.how;
+  std::string list;
+  for (auto p : possible) list += (list.empty() ? "" : ", ") + config::print_value(p);
+  check<ConfigError>(std::find(possible.begin(), possible.end(), how) != possible.end(), "data.pack: the task ", task,
+                     " cannot use ", config::print_value(how), "; there are ", list);
+  return how;
+}
+RowShape learnt_shape(std::int64_t positions, const PackSettings& pack, Sharing how) {
+  bool several = how != Sharing::none;
+  return {positions, several && !pack.cross_documents, several && pack.restart_positions};
+}
+std::shared_ptr<const Dataset> learnt_rows(const Documents& d, const Materials& m, Sharing how, bool parts,
+                                           TooLongRow too_long) {
+  auto positions = m.positions;
+  auto name_of = [&](std::int64_t i) {
+    return "data: document " + std::to_string(d.numbers[static_cast<std::size_t>(i)] + 1) + " of " + d.name;
+  };
+  // Positions that a document takes in a row.
+  auto length = [&](std::int64_t i) -> std::int64_t {
+    auto n = std::max<std::int64_t>(0, d.length(i) - 1);
+    if (!parts || n <= positions) return n;
+    check<ConfigError>(too_long != TooLongRow::error, name_of(i), " has ", n + 1, " tokens, more than a row of ",
+                       positions, " (model.positions) holds; raise it, or set data.task.too_long to truncate or drop");
+    if (too_long == TooLongRow::drop) return 0;
+    auto prompt = d.read(i, 1).at(0);
+    check<ConfigError>(prompt <= positions, name_of(i), ": its first ", prompt,
+                       " tokens are not learnt and leave none of a row of ", positions,
+                       " (model.positions) to those that are; shorten it, raise model.positions, or set "
+                       "data.task.too_long=drop");
+    return positions;
+  };
+  Documents kept{d.store, {}, d.name};
+  for (std::int64_t i = 0; i < d.size(); ++i)
+    if (how == Sharing::concat ? d.length(i) > 0 : length(i) > 0)
+      kept.numbers.push_back(d.numbers[static_cast<std::size_t>(i)]);
+  if (how == Sharing::concat)
+    return std::make_shared<StreamRows>(std::move(kept), positions, parts, m.pack.cross_documents);
+  PackOptions options{.capacity = positions,
+                      .packing = how == Sharing::best_fit ? Packing::best_fit : Packing::first_fit,
+                      .too_long = TooLong::cut,
+                      .max_segments = how == Sharing::none ? 1 : m.pack.max_documents};
+  auto of_kept = [&](std::int64_t i) {
+    auto n = kept.length(i) - 1;
+    return parts ? std::min(n, positions) : n;
+  };
+  auto packed = pack(kept.size(), of_kept, options);
+  return std::make_shared<PackedRows>(std::move(kept), std::move(packed), parts);
+}
+}  // namespace bora::data

@@ -1,0 +1,17 @@
+// Lines of JSON objects.
+#include "data/source.h"
+
+namespace bora::data {
+namespace {
+struct JsonLines {
+  static constexpr std::string_view type = "jsonl";
+  static constexpr Format format = Format::jsonl;
+  std::string path = {};
+  std::string field = "text";
+  double weight = 1;
+  std::vector<WeightAt> weights_at = {};
+  static constexpr config::Meaning meanings[] = {kPathMeaning, kFieldMeaning, kWeightMeaning, kWeightsAtMeaning};
+};
+[[maybe_unused]] const bool added = config::add<SourceOf<JsonLines>>();
+}  // namespace
+}  // namespace bora::data

@@ -1,0 +1,16 @@
+// Text files: a file is a document, or its entries between lines of '%'.
+#include "data/source.h"
+
+namespace bora::data {
+namespace {
+struct TextFiles {
+  static constexpr std::string_view type = "text";
+  static constexpr Format format = Format::text;
+  std::string path = {};
+  double weight = 1;
+  std::vector<WeightAt> weights_at = {};
+  static constexpr config::Meaning meanings[] = {kPathMeaning, kWeightMeaning, kWeightsAtMeaning};
+};
+[[maybe_unused]] const bool added = config::add<SourceOf<TextFiles>>();
+}  // namespace
+}  // namespace bora::data

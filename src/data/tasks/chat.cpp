@@ -1,0 +1,67 @@
+// Conversations, of which the assistant's turns are learnt.
+#include <filesystem>
+#include "bora/text/chat.h"
+#include "data/task.h"
+
+namespace bora::data {
+namespace {
+struct Chat {
+  static constexpr std::string_view type = "chat";
+  static constexpr std::size_t fields_stored = 2;
+  std::string messages = "messages", chat_template = {};
+  TooLongRow too_long = TooLongRow::truncate;
+  static constexpr config::Meaning meanings[] = {
+      {"messages", "the field with the turns: a list of {role, content}"},
+      {"chat_template", "a known name, a file, or a folder with a Hugging Face tokenizer; must be given"},
+      {"too_long", "a conversation that is longer than a row: truncate (its end), drop, error"}};
+
+  void check() const {
+    std::string names;
+    for (auto& n : text::chat_template_names()) names += (names.empty() ? "" : ", ") + n;
+    config::domain(!chat_template.empty(), "chat_template", "''", "one of " + names + ", or a file or folder");
+  }
+  text::ChatTemplate open() const {
+    std::error_code error;
+    bool folder = std::filesystem::is_directory(chat_template, error);
+    return folder ? text::chat_template_of("", chat_template) : text::chat_template_of(chat_template);
+  }
+  std::vector<text::Piece> pieces(const text::ChatTemplate& t, const Record& r) const {
+    std::vector<text::Turn> turns;
+    for (auto& [role, content] : r.turns(messages)) turns.push_back({role, content});
+    try {
+      return t.render(turns);
+    } catch (const ConfigError& e) { r.failed(std::string(e.text())); }
+  }
+  std::string encoding() const {
+    // The text of one conversation stands for the template, whatever its file is called.
+    std::vector<text::Turn> turns{{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "d"}};
+    std::string text = "chat\t" + messages;
+    for (auto& p : open().render(turns)) text += (p.learnt ? "\t+" : "\t-") + p.text;
+    return text;
+  }
+  void need(const Record& r, const std::string&) const { (void)pieces(open(), r); }
+  Encode encoder(const Materials& m, const std::string&) const {
+    return [*this, tokenizer = m.tokenizer, layout = open()](const Record& r, Document& d) {
+      auto &ids = d[0], &parts = d[1];
+      for (auto& p : pieces(layout, r)) {
+        auto part = tokenizer->encode(p.text);
+        ids.insert(ids.end(), part.begin(), part.end());
+        if (parts.size() % 2 != (p.learnt ? 1U : 0U)) parts.push_back(0);
+        parts.push_back(static_cast<std::int32_t>(part.size()));
+      }
+    };
+  }
+  static Sharing how(const PackSettings& pack) {
+    using enum Sharing;
+    return sharing_of(pack, first_fit, {first_fit, best_fit, none, concat}, type);
+  }
+  RowShape shape(std::int64_t positions, const PackSettings& pack) const {
+    return learnt_shape(positions, pack, how(pack));
+  }
+  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
+    return learnt_rows(d, m, how(m.pack), true, too_long);
+  }
+};
+[[maybe_unused]] const bool added = config::add<TaskOf<Chat>>();
+}  // namespace
+}  // namespace bora::data

@@ -1,0 +1,32 @@
+// A text and nothing else: every token predicts the next one.
+#include "data/task.h"
+
+namespace bora::data {
+namespace {
+struct Lm {
+  static constexpr std::string_view type = "lm";
+  static constexpr std::size_t fields_stored = 1;
+  static constexpr std::array<config::Meaning, 0> meanings = {};
+
+  std::string encoding() const { return "text"; }
+  void need(const Record& r, const std::string& field) const { (void)r.text(field); }
+  Encode encoder(const Materials& m, const std::string& field) const {
+    return [tokenizer = m.tokenizer, field](const Record& r, Document& d) {
+      d[0] = tokenizer->encode(r.text(field));
+      append_end(*tokenizer, d[0]);
+    };
+  }
+  static Sharing how(const PackSettings& pack) {
+    using enum Sharing;
+    return sharing_of(pack, concat, {concat, first_fit, best_fit, none}, type);
+  }
+  RowShape shape(std::int64_t positions, const PackSettings& pack) const {
+    return learnt_shape(positions, pack, how(pack));
+  }
+  std::shared_ptr<const Dataset> rows(const Documents& d, const Materials& m) const {
+    return learnt_rows(d, m, how(m.pack), false, TooLongRow::truncate);
+  }
+};
+[[maybe_unused]] const bool added = config::add<TaskOf<Lm>>();
+}  // namespace
+}  // namespace bora::data

@@ -1,0 +1,32 @@
+// Text files, or a folder of them: one stream of tokens.
+#include "bora/data/data.h"
+#include "bora/data/windows.h"
+
+namespace bora::data {
+namespace {
+struct TextData {
+  static constexpr std::string_view type = "text";
+  std::string path = {};
+  double hold_out = 0.05;
+  static constexpr config::Meaning meanings[] = {{"path", "a text file, or a folder of text files; must be given"},
+                                                 {"hold_out", "fraction of the text kept for evaluation"}};
+  void check() const { config::domain(hold_out > 0 && hold_out < 1, "hold_out", hold_out, "between 0 and 1"); }
+  void check_files(std::int64_t positions) const { check_text(path, hold_out, positions + 1); }
+  std::vector<std::string*> paths() { return {&path}; }
+  RowShape shape(std::int64_t positions) const { return {positions}; }
+  Datasets open(const Opening& o) const {
+    auto text = open_text(path, hold_out, o.positions + 1);
+    auto tokens = [&](const Stream& s) {
+      return o.tokenizer->bytes() ? byte_tokens(s) : encoded_tokens(s, *o.tokenizer);
+    };
+    auto train = windows(tokens(text.train), o.positions, true),
+         held = windows(tokens(text.held_out), o.positions, false);
+    for (auto& part : {train, held})
+      bora::check<ConfigError>(part->size() > 0, "data: ", path, " has fewer tokens than a row of ", o.positions,
+                               " (model.positions) needs, in the text to train on or in the text held out");
+    return {TrainingRows(train, path), held, {o.positions}, path};
+  }
+};
+[[maybe_unused]] const bool added = config::add<DataOf<TextData>>();
+}  // namespace
+}  // namespace bora::data

@@ -1,0 +1,323 @@
+// Laws of data, over the registries of data, sources and tasks: rows do not depend on hosts or threads, a run resumes at
+// any step, a pass has every document once, and nothing is learnt that the task does not say.
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+#include "bora/array/mesh.h"
+#include "bora/shard/mesh.h"
+#include "data/source.h"
+#include "data/task.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::data;
+namespace {
+constexpr std::int64_t kPositions = 12;
+const std::string kGolden = std::string(BORA_SOURCE_DIR) + "/tests/golden/";
+/// Settings with FOLDER for the folder of the files, and what they are made of, for the laws and their messages.
+struct Sample {
+  std::string name, yaml;
+  std::string data = {}, source = {}, task = {};
+  std::string tokenizer = "type=bytes";
+  std::int64_t positions = kPositions;
+};
+std::vector<Sample> samples() {
+  auto corpus = [](const std::string& source, const std::string& rest) {
+    return "sources: [{" + source + "}]\nhold_out: 0.1\n" + rest;
+  };
+  auto lines = "type: jsonl, path: FOLDER/lines.jsonl", pairs = "type: jsonl, path: FOLDER/pairs.jsonl",
+       chats = "type: jsonl, path: FOLDER/chats.jsonl";
+  std::vector<Sample> all{{"text", "type: text\npath: FOLDER/text.txt\nhold_out: 0.1\n", "text"}};
+  auto add = [&](const std::string& name, const std::string& yaml, const std::string& source, const std::string& task,
+                 const std::string& tokenizer = "type=bytes") {
+    all.push_back({name, "type: corpus\n" + yaml, "corpus", source, task, tokenizer});
+  };
+  add("lm concat", corpus(lines, ""), "jsonl", "lm");
+  for (std::string how : {"first_fit", "best_fit", "none"})
+    add("lm " + how, corpus(lines, "pack: {how: " + how + ", restart_positions: true}\n"), "jsonl", "lm");
+  add("lm csv", corpus("type: csv, path: FOLDER/rows.csv, field: body", ""), "csv", "lm");
+  add("lm text", corpus("type: text, path: FOLDER/texts", ""), "text", "lm");
+  for (std::string how : {"none", "first_fit", "concat"})
+    add("completion " + how,
+        corpus(pairs, "task: {type: completion, prompt: prompt, completion: answer}\npack: {how: " + how + "}\n"),
+        "jsonl", "completion");
+  add("chat", corpus(chats, "task: {type: chat, chat_template: chatml, too_long: drop}\n"), "jsonl", "chat",
+      "type=bpe path=" + kGolden + "tokenizer_qwen2.json");
+  all.back().positions = 80;
+  add("prefix", corpus(lines, "task: {type: prefix}\n"), "jsonl", "prefix");
+  add("prefix encoder", corpus(lines, "task: {type: prefix, encoder_rows: true}\n"), "jsonl", "prefix");
+  add("spans", corpus(lines, "task: {type: spans, inputs: 24}\n"), "jsonl", "spans",
+      "type=bpe path=" + kGolden + "tokenizer_gpt2.json");
+  add("seq2seq", corpus(pairs, "task: {type: seq2seq, input: prompt, target: answer}\n"), "jsonl", "seq2seq");
+  add("seq2seq left",
+      corpus(pairs,
+             "task: {type: seq2seq, input: prompt, target: answer, pad_right: false, max_len: 5, trunc_end: false, "
+             "decoder_prefix_str: 'p'}\n"),
+      "jsonl", "seq2seq");
+  add("mixture",
+      "sources: [{type: jsonl, path: FOLDER/lines.jsonl, weight: 3}, {type: csv, path: FOLDER/rows.csv, field: body, "
+      "weight: 1, weights_at: [{step: 4, weight: 9}]}]\nhold_out: 0.1\n",
+      "jsonl", "lm");
+  return all;
+}
+struct Corpora : testing::Test {
+  std::string folder = (fs::temp_directory_path() / ("bora_corpora_" + std::to_string(::getpid()))).string();
+  Corpora() {
+    fs::create_directories(folder + "/texts/deep");
+    auto file = [&](const std::string& name) { return std::ofstream(folder + "/" + name, std::ios::binary); };
+    auto text = file("text.txt"), lines = file("lines.jsonl"), pairs = file("pairs.jsonl"), chats = file("chats.jsonl"),
+         rows = file("rows.csv");
+    rows << "id,body\r\n";
+    for (int i = 0; i < 400; ++i) {
+      auto n = std::to_string(i * i * 7);
+      auto said = "say " + std::string(static_cast<std::size_t>(i % 15), 'x');
+      text << "line " << n << " of the text\n\n";
+      lines << R"({"text": "document )" << n << R"( \u00e4 of all", "more": [1, {}]})" << "\n";
+      pairs << R"({"prompt": "ask )" << i % 397 << R"( ", "answer": ")" << said << "\"}\n\n";
+      chats << R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": ")" << i
+            << "\"}]}\n";
+      rows << i << ",\"row \"\"" << n << "\"\" of\nmany\"\r\n";
+      file("texts/" + std::string(i % 2 ? "deep/" : "") + n) << "file " << n << " is short";
+    }
+  }
+  ~Corpora() override { fs::remove_all(folder); }
+  config::Choice<Data> settings(const std::string& yaml) const {
+    auto text = yaml;
+    for (std::size_t at; (at = text.find("FOLDER")) != text.npos;) text.replace(at, 6, folder);
+    config::Choice<Data> choice;
+    choice.read(config::parse_yaml(text, "data.yaml"), "data", {});
+    choice.check("data");
+    return choice;
+  }
+  static std::shared_ptr<const text::Tokenizer> tokenizer(const Sample& s) {
+    std::vector<std::string> words;
+    std::istringstream in(s.tokenizer);
+    for (std::string word; in >> word;) words.push_back(word);
+    return text::open_tokenizer(words);
+  }
+  Datasets open(const Sample& s, const Crew& crew = {}, const std::string& cache = {}) const {
+    auto data = settings(s.yaml);
+    if (auto place = data.edit().cache()) *place = cache;
+    data->check_files(s.positions);
+    return data->open({tokenizer(s), s.positions, 5, crew});
+  }
+};
+using Columns =
+    std::tuple<std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<float>, std::vector<std::int32_t>,
+               std::vector<std::int32_t>, std::vector<std::int32_t>, std::vector<std::int32_t>>;
+Columns columns(const Rows& r) {
+  return {r.tokens, r.targets, r.weights, r.segments, r.places, r.inputs, r.input_mask};
+}
+Rows rows_of(const Datasets& d, std::int64_t step, std::int64_t batch, std::int64_t begin, std::int64_t end,
+             std::int64_t seed) {
+  return training_rows(d.train, d.shape, step, batch, begin, end, seed);
+}
+std::string error_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& e) { return e.what(); }
+  return "no error";
+}
+}  // namespace
+
+TEST_F(Corpora, EveryTypeHasASample) {
+  auto covered = [](auto member, std::string_view type) {
+    for (auto& s : samples())
+      if (s.*member == type) return true;
+    return false;
+  };
+  for (auto& row : config::rows<Data>()) EXPECT_TRUE(covered(&Sample::data, row.type)) << row.type;
+  for (auto& row : config::rows<Source>()) EXPECT_TRUE(covered(&Sample::source, row.type)) << row.type;
+  for (auto& row : config::rows<bora::data::Task>()) EXPECT_TRUE(covered(&Sample::task, row.type)) << row.type;
+}
+TEST_F(Corpora, RowsDoNotDependOnTheRanks) {
+  for (auto& s : samples()) {
+    SCOPED_TRACE(s.name);
+    auto data = open(s);
+    EXPECT_EQ(data.shape.positions, settings(s.yaml)->shape(s.positions).positions);
+    for (std::int64_t step : {0, 3, 1000}) {
+      auto whole = rows_of(data, step, 5, 0, 5, 1);
+      EXPECT_EQ(whole.tokens.size(), 5U * static_cast<std::size_t>(data.shape.positions));
+      for (int ranks : {1, 2, 3, 5, 8}) {
+        auto joined = Rows::zeros(0, 0, data.shape);
+        for (int r = 0; r < ranks; ++r) {
+          auto b = block_of(5, ranks, r);
+          auto mine = rows_of(data, step, 5, b.begin, b.end, 1);
+          auto add = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+          add(joined.tokens, mine.tokens), add(joined.targets, mine.targets), add(joined.weights, mine.weights);
+          add(joined.segments, mine.segments), add(joined.places, mine.places);
+          add(joined.inputs, mine.inputs), add(joined.input_mask, mine.input_mask);
+        }
+        EXPECT_TRUE(columns(joined) == columns(whole)) << ranks;
+      }
+      EXPECT_FALSE(columns(whole) == columns(rows_of(data, step, 5, 0, 5, 2)));
+      EXPECT_FALSE(columns(whole) == columns(rows_of(data, step + 1, 5, 0, 5, 1)));
+    }
+  }
+}
+TEST_F(Corpora, MemoryAndCacheAndAnyNumberOfRanksGiveTheSameRows) {
+  for (auto& s : samples()) {
+    SCOPED_TRACE(s.name);
+    auto want = columns(rows_of(open(s), 7, 40, 0, 40, 5));
+    for (int ranks : {1, 3}) {
+      fs::remove_all(folder + "/cache");
+      for (int again = 0; again < 2; ++again) {
+        std::vector<int> same(static_cast<std::size_t>(ranks));
+        local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+          Crew crew{.rank = mesh.rank(), .size = mesh.size(), .exchange = [&](auto& mine, auto what) {
+                      return mesh.exchange(mine, what);
+                    }};
+          auto data = open(s, crew, folder + "/cache");
+          same[static_cast<std::size_t>(mesh.rank())] = columns(rows_of(data, 7, 40, 0, 40, 5)) == want;
+        });
+        EXPECT_EQ(same, std::vector<int>(same.size(), 1)) << ranks;
+      }
+    }
+    fs::remove_all(folder + "/cache");
+  }
+}
+TEST_F(Corpora, ThreadsReadTheSameRows) {  // the state of a run is its step
+  for (auto& s : samples()) {
+    auto a = open(s), b = open(s);
+    ASSERT_EQ(a.train.size(), b.train.size());
+    for (std::int64_t step : {77, 3, 12})
+      EXPECT_TRUE(columns(rows_of(a, step, 7, 0, 7, 5)) == columns(rows_of(b, step, 7, 0, 7, 5))) << s.name;
+    std::vector<Rows> rows(4);
+    std::vector<std::thread> threads;
+    for (auto& r : rows) threads.emplace_back([&] { r = rows_of(a, 9, 50, 0, 50, 5); });
+    for (auto& t : threads) t.join();
+    for (auto& r : rows) EXPECT_TRUE(columns(r) == columns(rows[0])) << s.name;
+  }
+}
+TEST_F(Corpora, APassHasEveryRowOnce) {
+  for (auto& s : samples()) {
+    if (s.name == "mixture") continue;  // two passes of different lengths
+    SCOPED_TRACE(s.name);
+    auto data = open(s);
+    auto n = data.train.size(), held = data.held_out->size();
+    EXPECT_GT(held, 0);
+    EXPECT_LT(held, n / 4);
+    std::map<std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>, int> seen, want;
+    auto rows = rows_of(data, 0, n, 0, n, 3);
+    std::int64_t filled = 0;
+    for (std::int64_t r = 0; r < n; ++r) {
+      auto cut = [&](auto& column, std::int64_t width) {
+        return std::vector<std::int32_t>(column.begin() + r * width, column.begin() + (r + 1) * width);
+      };
+      ++seen[{cut(rows.targets, data.shape.positions), cut(rows.inputs, data.shape.inputs)}];
+      filled += rows.filled[static_cast<std::size_t>(r)];
+      auto one = Rows::zeros(0, 1, data.shape);
+      data.train.parts()[0].rows->at({r, 0, 3}, one.row(0));
+      ++want[{one.targets, one.inputs}];
+    }
+    EXPECT_EQ(seen, want);
+    if (s.task != "spans" && s.name != "prefix encoder") { EXPECT_EQ(filled, data.train.parts()[0].rows->filled()); }
+    for (auto id : rows.tokens) ASSERT_TRUE(id >= 0 && id < tokenizer(s)->size());
+  }
+}
+/// The tokens of every document: with its end, as the task encodes it.
+TEST_F(Corpora, SegmentsAreWholeDocumentsAndLearnWhatTheTaskSays) {
+  for (auto& s : samples()) {
+    if (s.data != "corpus" || (s.task != "lm" && s.task != "completion") || s.source != "jsonl" || s.name == "mixture")
+      continue;
+    SCOPED_TRACE(s.name);
+    std::map<std::string, int> documents;  // by their text; 1 + where what is learnt begins
+    std::ifstream in(folder + (s.task == "lm" ? "/lines.jsonl" : "/pairs.jsonl"));
+    for (std::string line; std::getline(in, line);) {
+      auto value = [&](const std::string& key) {
+        auto at = line.find("\"" + key + "\": \"") + key.size() + 5;
+        auto text = line.substr(at, line.find('"', at) - at);
+        if (auto e = text.find("\\u00e4"); e != text.npos) text.replace(e, 6, "\u00e4");
+        return text;
+      };
+      if (line.empty()) continue;
+      if (s.task == "lm") documents[value("text") + "\n"] = 0;
+      else documents[value("prompt") + value("answer") + "\n"] = static_cast<int>(value("prompt").size());
+    }
+    auto data = open(s);
+    for (std::int64_t r = 0; r < data.train.size(); ++r) {
+      auto rows = Rows::zeros(0, 1, data.shape);
+      data.train.at(r, 0, rows.row(0));
+      for (std::int64_t begin = 0, end; begin < rows.filled[0]; begin = end) {
+        auto segment = [&](std::int64_t i) {
+          return data.shape.segments ? rows.segments[static_cast<std::size_t>(i)] : 1;
+        };
+        for (end = begin; end < rows.filled[0] && segment(end) == segment(begin);) ++end;
+        std::string text, learnt;
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          text += static_cast<char>(rows.tokens[i]);
+          if (i + 1 == static_cast<std::size_t>(end) && rows.weights[i] > 0) text += static_cast<char>(rows.targets[i]);
+          if (rows.weights[i] > 0) learnt += static_cast<char>(rows.targets[i]);
+          if (i > static_cast<std::size_t>(begin)) { EXPECT_EQ(rows.tokens[i], rows.targets[i - 1]); }
+        }
+        bool found = false;
+        for (auto& [document, prompt] : documents) {
+          auto at = document.find(text);
+          if (at == document.npos) continue;
+          auto want = document.substr(std::max<std::size_t>(at + 1, static_cast<std::size_t>(prompt)));
+          found = found || want.starts_with(learnt);
+        }
+        EXPECT_TRUE(found) << "'" << text << "' learns '" << learnt << "'";
+      }
+    }
+  }
+}
+TEST_F(Corpora, MixturesAreExact) {
+  Sample s = samples().back();
+  ASSERT_EQ(s.name, "mixture");
+  auto data = open(s);
+  std::int64_t from[2][2] = {};  // before and after step 4, by source
+  for (std::int64_t step = 0; step < 44; ++step)
+    for (auto part : rows_of(data, step, 5, 0, 5, 1).parts) ++from[step >= 4][part];
+  EXPECT_EQ(from[0][0], 15);
+  EXPECT_EQ(from[0][1], 5);
+  EXPECT_EQ(from[1][0], 50);
+  EXPECT_EQ(from[1][1], 150);
+}
+TEST_F(Corpora, BadFilesAreNamed) {
+  auto write = [&](const std::string& text) { std::ofstream(folder + "/bad.jsonl", std::ios::binary) << text; };
+  auto path = folder + "/bad.jsonl";
+  auto of = [&](const std::string& text, const std::string& rest = "") {
+    write(text);
+    Sample s{"bad", "type: corpus\nsources: [{type: jsonl, path: FOLDER/bad.jsonl}]\n" + rest};
+    return error_of([&] { open(s); });
+  };
+  auto good = [](int n) {
+    std::string all;
+    while (n-- > 0) all += "{\"text\": \"a document of some length\"}\n";
+    return all;
+  };
+  EXPECT_EQ(of(good(30)), "no error");
+  EXPECT_TRUE(of(good(2) + "not json\n" + good(30)).starts_with(path + ":3: ")) << of(good(2) + "not json\n");
+  EXPECT_TRUE(of(good(2) + "[1]\n").starts_with(path + ":3: "));
+  EXPECT_TRUE(of(good(9) + "{\"txt\": \"a\"}\n").starts_with(path + ":10: "));
+  EXPECT_TRUE(of(good(1) + "{\"text\": 3}\n").starts_with(path + ":2: "));
+  EXPECT_TRUE(of("{\"text\": \"a\"}\n").starts_with("data: " + path + " has 1 documents, from which no row"));
+  std::vector<std::string> said;
+  write(good(50) + "not json\n{\"text\": 3}\n" + good(50));
+  auto data = open({"skip", "type: corpus\nsources: [{type: jsonl, path: FOLDER/bad.jsonl}]\non_error: skip\n"},
+                   {.say = [&](auto& line) { said.push_back(line); }});
+  EXPECT_EQ(data.train.parts()[0].facts.documents, 100);
+  EXPECT_EQ(said, std::vector<std::string>{"data: " + path + ": 2 malformed records were left out"});
+  auto refused = [&](const std::string& yaml) {
+    return error_of([&] { settings("type: corpus\n" + yaml)->check_files(kPositions); });
+  };
+  auto one = "sources: [{type: jsonl, path: FOLDER/lines.jsonl";
+  EXPECT_EQ(refused("hold_out: 0.1"), "data.sources: there is none; give a list of {type, path}");
+  EXPECT_EQ(refused(std::string(one) + ", weight: 0}]"),
+            "data.sources: weight must be above 0, got 0 (" + folder + "/lines.jsonl)");
+  EXPECT_TRUE(refused(std::string(one) + ", field: body}]").starts_with(folder + "/lines.jsonl:1: "));
+  EXPECT_TRUE(refused("sources: [{type: text, path: FOLDER/lines.jsonl}]").ends_with("give it type: jsonl"));
+  EXPECT_TRUE(refused(std::string(one) + "}]\ntask: {type: spans}\npack: {how: none}")
+                  .starts_with("data.pack: the task spans"));
+  EXPECT_TRUE(
+      refused("sources: [{type: text, path: FOLDER/texts}]\ncache: FOLDER/texts/c").starts_with("data.cache: "));
+  for (auto& row : config::rows<Source>())
+    for (std::string gone : {"/none", "/dev/zero"}) {
+      auto yaml = "sources: [{type: " + std::string(row.type) + ", path: " + gone + "}]";
+      EXPECT_NE(refused(yaml).find(gone), std::string::npos) << row.type;
+    }
+}
