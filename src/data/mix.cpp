@@ -45,6 +45,10 @@ const Mix::Scaled& Mix::stage_of(std::int64_t k) const {
   check<ValueError>(k >= 0 && k < kMost, "mix: there is no element number ", k);
   return *(std::upper_bound(stages_.begin(), stages_.end(), k, [](auto n, auto& s) { return n < s.from; }) - 1);
 }
+bool Mix::uses(std::int64_t source) const {
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [&](auto& s) { return s.shares[static_cast<std::size_t>(source)] > 0; });
+}
 // Source 0 has k - floor(k * (total - share) / total) of the first k elements; the rest is a mixture of the others.
 Mix::Pick Mix::at(std::int64_t k) const {
   auto& stage = stage_of(k);

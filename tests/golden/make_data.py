@@ -60,8 +60,8 @@ def packings():
             line("pack", kind, capacity, open_rows, most, commas(lengths), [commas(row["d"]) for row in rows])
 
 
-def tokens_of(n):
-    return {"x": np.asarray([1000 * n + i for i in range(n * 7 % 11 + 1)], np.int32)}
+def tokens_of(n, more=1):
+    return {"x": np.asarray([1000 * n + i for i in range(n * 7 % 11 + more)], np.int32)}
 
 
 def rows_of(name, dataset):
@@ -108,6 +108,8 @@ def sequences():
         rows_of(f"packed_{kind}", dataset(documents.to_iter_dataset(), length_struct={"x": 16}, num_packing_bins=3,
                                           shuffle_bins=False))
     rows_of("split", splitting.ConcatThenSplitIterDataset(documents.to_iter_dataset(), length_struct={"x": 16}))
+    documents = Range(40).seed(5).shuffle().map(lambda n: tokens_of(n, 0))  # some without a token
+    rows_of("split_empty", splitting.ConcatThenSplitIterDataset(documents.to_iter_dataset(), length_struct={"x": 16}))
 
 
 print(f"# grain {importlib.metadata.version('grain')} numpy {np.__version__}")

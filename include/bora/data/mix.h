@@ -27,6 +27,8 @@ class Mix {
   explicit Mix(std::vector<Stage> stages);
   static Mix of(std::vector<double> weights) { return Mix(std::vector<Stage>{{0, std::move(weights)}}); }
   std::int64_t sources() const { return static_cast<std::int64_t>(stages_.front().shares.size()); }
+  /// Whether a source has a share in any stage.
+  bool uses(std::int64_t source) const;
   /// O(sources + log(stages)). ValueError if k is negative.
   Pick at(std::int64_t k) const;
   /// Elements of each source among the first k.
