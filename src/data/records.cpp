@@ -64,7 +64,8 @@ struct RecordReader::State {
   }
   /// Adds to a record what fits its limit; false if not all does.
   bool add(std::string& record, std::string_view piece) const {
-    auto room = static_cast<std::size_t>(limits.record) - record.size();
+    auto most = static_cast<std::size_t>(limits.record), room = most - record.size();
+    if (record.size() + piece.size() > 1 << 20) record.reserve(most);  // growing step by step would hold it twice
     record += piece.substr(0, room);
     return piece.size() <= room;
   }

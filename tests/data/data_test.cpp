@@ -121,6 +121,7 @@ TEST(Text, FoldersAreReadInOrderWithoutIndexFiles) {
   f.write("c.txt", "");
   auto t = open_text(f.path.string(), 0.01);
   EXPECT_EQ(all_of(t.train), "zzzbbb");
+  EXPECT_EQ(all_of(open_text((f.path / "**" / "*.txt").string(), 0.01).train), "zzzbbb") << "a glob";
 }
 TEST(Text, ErrorsNameThePath) {
   Folder f;

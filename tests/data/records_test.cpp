@@ -327,7 +327,12 @@ TEST_F(Records, ALineOfTwoGigabytesNeedsNoMemory) {
                                 ": the record is longer than 64.0 MiB, the most that one may have");
     EXPECT_EQ(all[1].bytes, format == Format::csv ? "1,2" : "{\"a\": 1}");
   }
-  EXPECT_LT(peak() - before, 160L << 10) << "KiB";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // which keep freed memory, and more than is used
+  constexpr long most = 1 << 20;
+#else
+  constexpr long most = 100 << 10;
+#endif
+  EXPECT_LT(peak() - before, most) << "KiB";
 }
 TEST_F(Records, AFileThatShrinksIsAnError) {
   std::string lines;
