@@ -28,7 +28,7 @@ std::size_t whole_characters(std::string_view s) {
 
 struct RecordReader::State {
   State(const SourceFile& file, Format format, Position from, Limits l)
-      : bytes(file), limits(l), buffer(static_cast<std::size_t>(l.block), '\0') {
+      : bytes(file), limits(l) {
     auto made = std::make_shared<Layout>(Layout{file.path, format});
     layout = made;
     fill(3);
@@ -47,8 +47,9 @@ struct RecordReader::State {
     std::memmove(buffer.data(), buffer.data() + at, end - at);
     end -= at;
     at = 0;
-    if (buffer.size() < std::max<std::size_t>(n, 1)) buffer.resize(n);
-    end += bytes.read(buffer.data() + end, buffer.size() - end);
+    auto block = std::max(n, static_cast<std::size_t>(limits.block));
+    if (buffer.size() < end + block) buffer.resize(end + block);
+    end += bytes.read(buffer.data() + end, block);
     return end > 0;
   }
   std::string_view ahead() const { return std::string_view(buffer).substr(at, end - at); }
@@ -162,11 +163,12 @@ struct RecordReader::State {
   }
   /// Leaves what follows the first n bytes of a document to the next one.
   void put_back(std::string& text, std::size_t n) {
-    auto rest = text.size() - n;
-    if (at < rest) {  // room before what is in the buffer
-      buffer.insert(at, rest - at, '\0');
-      end += rest - at;
+    auto rest = text.size() - n, left = end - at;
+    if (at < rest) {  // makes room before what is in the buffer
+      if (buffer.size() < rest + left) buffer.resize(rest + left);
+      std::memmove(buffer.data() + rest, buffer.data() + at, left);
       at = rest;
+      end = rest + left;
     }
     at -= rest;
     std::memcpy(buffer.data() + at, text.data() + n, rest);

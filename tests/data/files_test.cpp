@@ -161,7 +161,7 @@ TEST_F(Files, CompressedBytesAreThoseOfTheFile) {
   }
 }
 TEST_F(Files, DamagedCompressionIsAnErrorOrTheRightBytes) {
-  auto first = letters(1500), second = letters(700, 2), all = first + second;
+  auto first = letters(600), second = letters(300, 2), all = first + second;
   for (std::string name : {"x.gz", "x.zst"}) {
     auto pack = [&](const std::string& s) { return name == "x.gz" ? gzip(s) : zstd(s); };
     auto whole = pack(first), packed = whole + pack(second);
@@ -171,7 +171,7 @@ TEST_F(Files, DamagedCompressionIsAnErrorOrTheRightBytes) {
       EXPECT_EQ(got, n == whole.size() ? first : "error") << name << " " << n;  // between members nothing is missing
     }
     for (std::size_t i = 0; i < packed.size(); ++i)
-      for (int flip : {1, 2, 16, 128, 255}) {
+      for (int flip : {1, 16, 255}) {
         auto damaged = packed;
         damaged[i] = static_cast<char>(damaged[i] ^ flip);
         auto got = bytes_or_error(file(name, damaged));
@@ -179,7 +179,7 @@ TEST_F(Files, DamagedCompressionIsAnErrorOrTheRightBytes) {
         // A first frame that became one to be passed over, or of another size, may leave the second one alone.
         EXPECT_TRUE(got == "error" || got == all || (name == "x.zst" && i < 8 && got == second)) << name << " " << i;
       }
-    EXPECT_GT(wrong, 100 * 5 * 2);
+    EXPECT_GT(wrong, 500);
     EXPECT_LT(right, 100) << "the time, the system and flags of gzip's header";
   }
   EXPECT_EQ(error_of<IoError>([&] { bytes_of(file("x.gz", "no gzip at all"), 9); }),

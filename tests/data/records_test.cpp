@@ -310,6 +310,10 @@ TEST_F(Records, ALineOfTwoGigabytesNeedsNoMemory) {
   fs::resize_file(path, std::uintmax_t{2} << 30);  // without blocks on the disk
   std::ofstream(path, std::ios::app) << "\n{\"a\": 1}\n";
   std::ofstream(folder / "bomb.csv.zst", std::ios::binary) << zstd("x,y\n" + std::string(200 << 20, 'z') + "\n1,2\n");
+  std::string paragraphs;
+  for (int i = 0; paragraphs.size() < 100 << 20; ++i) paragraphs += std::string(300'000, 'w') + "\n\n";
+  std::ofstream(folder / "long.txt.zst", std::ios::binary) << zstd(paragraphs);
+  std::string().swap(paragraphs);
   std::ofstream("/proc/self/clear_refs") << "5";  // the peak is from here on
   auto before = peak();
   for (auto [name, format] :
@@ -327,6 +331,10 @@ TEST_F(Records, ALineOfTwoGigabytesNeedsNoMemory) {
                                 ": the record is longer than 64.0 MiB, the most that one may have");
     EXPECT_EQ(all[1].bytes, format == Format::csv ? "1,2" : "{\"a\": 1}");
   }
+  auto documents = RecordReader(list_files((folder / "long.txt.zst").string()).at(0), Format::text);
+  int count = 0;
+  for (Raw raw; documents.next(raw); ++count) EXPECT_LE(raw.bytes.size(), 900'006U) << "cut at a paragraph";
+  EXPECT_EQ(count, 117);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // which keep freed memory, and more than is used
   constexpr long most = 1 << 20;
 #else
