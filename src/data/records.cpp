@@ -27,8 +27,7 @@ std::size_t whole_characters(std::string_view s) {
 }  // namespace
 
 struct RecordReader::State {
-  State(const SourceFile& file, Format format, Position from, Limits l)
-      : bytes(file), limits(l) {
+  State(const SourceFile& file, Format format, Position from, Limits l) : bytes(file), limits(l) {
     auto made = std::make_shared<Layout>(Layout{file.path, format});
     layout = made;
     fill(3);
