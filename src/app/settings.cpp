@@ -94,7 +94,9 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
     if (!s.out.empty() || paths.empty()) return s;
     auto text = fs::absolute(paths[0]).lexically_normal();
     if (!text.has_filename()) text = text.parent_path();  // "texts/"
-    s.out = "runs/" + text.stem().string();
+    auto name = text.stem().string();
+    std::erase_if(name, [](char c) { return std::string_view("*?[]{}").find(c) != std::string_view::npos; });
+    s.out = "runs/" + (name.empty() ? std::string("data") : name);
     return s;
   }
   auto s = parse_settings(config::text_of(path), path, overrides);

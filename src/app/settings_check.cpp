@@ -26,8 +26,7 @@ void Settings::check() const {
     bora::check<ConfigError>(std::count_if(trackers.begin(), trackers.end(), same) == 1, "trackers: ", t->type(),
                              " is given twice");
   }
-  bora::check<ConfigError>(!data_paths(*this).empty(),
-                           "data: no text given; set data=FILE, or a folder of text files");
+  bora::check<ConfigError>(!data_paths(*this).empty(), "data: no text given; set data=FILE, or a folder of text files");
   bora::check<ConfigError>(!out.empty(), "out: no output folder given; set out=DIR");
 }
 void check_settings(const Settings& s) { config::check_all(s); }
@@ -73,6 +72,9 @@ void check_job(const Settings& s, int ranks) {
   check_settings(s);
   resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
   s.data->check_files(s.model->positions());
+  check<ConfigError>(s.data->shape(s.model->positions()).inputs == 0,
+                     "data.task: its rows are for an encoder and a decoder, and the model ", s.model->type(),
+                     " has no encoder; choose a task such as lm");
   check_outside_text(s, "out", s.out);
   std::error_code error;
   if (auto& trace = s.trace.path; !trace.empty()) {

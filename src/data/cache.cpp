@@ -197,20 +197,24 @@ std::shared_ptr<const Store> in_folder(const Making& making, const std::string& 
 }
 }  // namespace
 
-std::shared_ptr<const Store> open_store(const Making& making, const std::string& cache, const Crew& crew) {
-  auto& files = making.recipe.files;
-  std::vector<std::uint64_t> samples;
+std::string check_same_files(const std::string& name, const std::vector<SourceFile>& files, const Crew& crew) {
   std::string print;
-  auto prints = together(crew, "data: the files of " + making.name, [&] {
+  auto prints = together(crew, "data: the files of " + name, [&] {
+    std::vector<std::uint64_t> samples;
     for (auto& f : files) samples.push_back(sample_hash(f));
     print = print_of(files, samples);
     return hash_of(print) + " " + count_text(files);
   });
-  for (std::size_t r = 1; r < prints.size(); ++r)
-    check<ConfigError>(prints[r] == prints[0], "data: ", making.name, " differs between hosts: rank 0 has ",
-                       prints[0].substr(17), ", rank ", r, " has ", prints[r].substr(17),
-                       prints[r].substr(17) == prints[0].substr(17) ? " with other contents or names" : "",
+  for (std::size_t r = 1; r < prints.size(); ++r) {
+    auto first = prints[0].substr(17), other = prints[r].substr(17);
+    check<ConfigError>(prints[r] == prints[0], "data: ", name, " differs between hosts: rank 0 has ", first, ", rank ",
+                       r, " has ", other, first == other ? " with other contents or names" : "",
                        "; give all hosts the same files");
+  }
+  return print;
+}
+std::shared_ptr<const Store> open_store(const Making& making, const std::string& cache, const Crew& crew) {
+  auto print = check_same_files(making.name, making.recipe.files, crew);
   if (cache.empty()) return in_memory(making, crew);
   auto stem = fs::path(making.name).filename().string();
   std::erase_if(stem, [](char c) { return c == '/' || c == '*' || c == '?' || c == '{' || c == '}'; });

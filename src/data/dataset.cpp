@@ -89,9 +89,13 @@ Row Rows::row(std::int64_t number) {
 Rows training_rows(const TrainingRows& data, const RowShape& shape, std::int64_t step, std::int64_t batch,
                    std::int64_t begin, std::int64_t end, std::int64_t seed) {
   auto rows = Rows::zeros(begin, end, shape);
-  for (auto r = begin; r < end; ++r)
-    rows.parts[static_cast<std::size_t>(r - begin)] =
-        static_cast<std::int32_t>(data.at(step * batch + r, seed, rows.row(r)));
+  rows.filled_by_part.resize(data.parts().size());
+  for (auto r = begin; r < end; ++r) {
+    auto part = data.at(step * batch + r, seed, rows.row(r));
+    auto i = static_cast<std::size_t>(r - begin);
+    rows.parts[i] = static_cast<std::int32_t>(part);
+    rows.filled_by_part[static_cast<std::size_t>(part)] += rows.filled[i];
+  }
   return rows;
 }
 Rows evaluation_rows(const Dataset& data, const RowShape& shape, std::int64_t step, std::int64_t batch,

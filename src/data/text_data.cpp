@@ -1,6 +1,8 @@
 // Text files, or a folder of them: one stream of tokens.
 #include "bora/data/data.h"
 #include "bora/data/windows.h"
+#include "data/cache.h"
+#include "data/meet.h"
 
 namespace bora::data {
 namespace {
@@ -15,6 +17,12 @@ struct TextData {
   std::vector<std::string*> paths() { return {&path}; }
   RowShape shape(std::int64_t positions) const { return {positions}; }
   Datasets open(const Opening& o) const {
+    std::vector<SourceFile> files;
+    together(o.crew, "data: the files of " + path, [&] {
+      files = find_files(path);
+      return std::string();
+    });
+    (void)check_same_files(path, files, o.crew);
     auto text = open_text(path, hold_out, o.positions + 1);
     auto tokens = [&](const Stream& s) {
       return o.tokenizer->bytes() ? byte_tokens(s) : encoded_tokens(s, *o.tokenizer);

@@ -11,7 +11,7 @@
 namespace bora {
 namespace training {
 namespace {
-StepReport make_step(Run& run, const data::Rows& rows) {
+StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto& s = run.settings;
   auto begin = Clock::now();
   auto r = [&] {
@@ -22,7 +22,10 @@ StepReport make_step(Run& run, const data::Rows& rows) {
                     .loss = static_cast<double>(r[0]),
                     .gradient_norm = static_cast<double>(r[1]),
                     .learning_rate = static_cast<double>(r[2]),
-                    .seconds = seconds_since(begin)};
+                    .seconds = seconds_since(begin),
+                    .data_wait = waited,
+                    .filled = static_cast<double>(r[4]) / static_cast<double>(s.batch * run.data.shape.positions)};
+  for (auto n = r.begin() + 5; n != r.end(); ++n) report.tokens_by_source.push_back(std::llround(*n));
   check<ValueError>(std::isfinite(report.loss), "training: the loss of step ", run.done, " is ", report.loss,
                     "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
   check<ValueError>(std::isfinite(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
@@ -41,10 +44,12 @@ int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
     data::Prefetch rows([&run](std::int64_t step) { return run.read(step); }, run.done);
     for (auto step = run.done + 1; !run.last(); ++step) {
       run.watchdog.at("reading the text of step " + std::to_string(step) + " from " + run.data.name);
+      auto begin = Clock::now();
       auto mine = rows.next();
+      auto waited = seconds_since(begin);
       run.watchdog.at("step " + std::to_string(step));
       for (auto& hook : hooks) hook->before_step(run);
-      auto report = make_step(run, mine);
+      auto report = make_step(run, mine, waited);
       for (auto& hook : hooks) hook->after_step(run, report);
     }
   }

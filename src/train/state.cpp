@@ -33,7 +33,6 @@ BlockRange rows_of_rank(std::int64_t batch, const Mesh& mesh) {
 }
 
 Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, bool stop) {
-  float flag = stop ? 1.0F : 0.0F;
   MeshAxes over_data, all;  // axes of one rank split nothing
   for (auto& axis : mesh.shape().axes) {
     if (axis.second == 1) continue;
@@ -54,7 +53,17 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
     e.inputs = global(i32, rows.inputs.data(), input);
     e.input_mask = global(i32, rows.input_mask.data(), input);
   }
-  return {e, from_local_block(from_bytes({{1}, f32}, &flag), {mesh.size()}, Spec({all}))};
+  std::vector<float> notes(2 + rows.filled_by_part.size());
+  notes[0] = stop ? 1.0F : 0.0F;
+  bool tells = true;
+  for (auto& axis : mesh.shape().axes)
+    tells = tells && (axis.first == AxisName("data") || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
+  for (std::size_t p = 0; tells && p < rows.filled_by_part.size(); ++p) {
+    notes[2 + p] = static_cast<float>(rows.filled_by_part[p]);
+    notes[1] += notes[2 + p];
+  }
+  auto width = static_cast<std::int64_t>(notes.size());
+  return {e, from_local_block(from_bytes({{1, width}, f32}, notes.data()), {mesh.size(), width}, Spec({all}))};
 }
 
 LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {

@@ -36,7 +36,7 @@ TEST(Settings, FileThenCommandLine) {
   EXPECT_EQ(s.optimizer.as<optim::AdamWConfig>()->beta2, 0.99);
   EXPECT_EQ(s.optimizer.as<optim::AdamWConfig>()->lr, 3e-3);
   EXPECT_FALSE(s.log.digest);
-  EXPECT_EQ(s.data->path(), "my text.txt");
+  EXPECT_EQ(data_paths(s), std::vector<std::string>{"my text.txt"});
   EXPECT_EQ(s.mesh.axes, "data=2,model=1");
   EXPECT_EQ(parse_settings("", "x").batch, Settings{}.batch);
   EXPECT_EQ(parse_settings("mesh: {data: 2, model: 3}", "x").mesh.axes, "data=2,model=3");
@@ -184,7 +184,7 @@ TEST(Settings, ResolvedSettingsRoundTrip) {
   auto t = parse_settings(text, "config.yaml");
   EXPECT_EQ(to_yaml(t), text);
   EXPECT_EQ(t.optimizer.as<optim::AdamWConfig>()->lr, 0.1234567890123456);
-  EXPECT_EQ(t.data->path(), s.data->path());
+  EXPECT_EQ(data_paths(t), data_paths(s));
   EXPECT_EQ(t.seed, s.seed);
   EXPECT_EQ(t.log.digest, false);
   EXPECT_EQ(t.optimizer.as<optim::AdamWConfig>()->eps, 1e-12);
@@ -205,7 +205,7 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
     change(t);
     return error_of([&] { check_job(t, 2); });
   };
-  EXPECT_EQ(with([&](Settings& t) { t.data.edit().set_path("/none"); }), "data: no file or folder at /none");
+  EXPECT_EQ(with([&](Settings& t) { *t.data.edit().paths()[0] = "/none"; }), "data: no file or folder at /none");
   EXPECT_EQ(with([&](Settings& t) { t.mesh.axes = "data=3"; }), "mesh: data=3 has 3 ranks, but this job has 2");
   EXPECT_EQ(with([&](Settings& t) { t.model.as<models::Gpt2Config>()->positions = 5000; }),
             "data: " + text +
@@ -226,10 +226,10 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
   fs::create_directory_symlink(folder, folder / "link");
   for (auto out : {folder, folder / "run", folder / "new" / "deep", folder / "run" / ".." / "x", folder / "link" / "y"})
     EXPECT_TRUE(with([&](Settings& t) {
-                  t.data.edit().set_path(folder), t.out = out;
+                  *t.data.edit().paths()[0] = folder, t.out = out;
                 }).find(" lies in the folder of the text, ") != std::string::npos)
         << out;
-  EXPECT_EQ(with([&](Settings& t) { t.data.edit().set_path(folder), t.out = folder.string() + "x"; }), "no error");
+  EXPECT_EQ(with([&](Settings& t) { *t.data.edit().paths()[0] = folder, t.out = folder.string() + "x"; }), "no error");
   std::ofstream(folder / "demo.yaml") << "steps: 3\n";
   EXPECT_EQ(load_settings((folder / "demo.yaml").string()).out, "runs/demo");
   EXPECT_EQ(error_of([&] { load_settings((folder / "demu.yaml").string()); }),

@@ -73,8 +73,7 @@ struct Datasets {
   TrainingRows train;
   std::shared_ptr<const Dataset> held_out;
   RowShape shape = {};
-  std::string name = {};      // in messages
-  std::string identity = {};  // of what the rows are made from: equal on all hosts
+  std::string name = {};  // in messages
 };
 
 /// Rows [begin, end) of a global batch: the rows one rank reads.
@@ -86,6 +85,7 @@ struct Rows {
   std::vector<std::int32_t> segments = {}, places = {};    // [end - begin, positions], or empty
   std::vector<std::int32_t> inputs = {}, input_mask = {};  // [end - begin, inputs], or empty
   std::vector<std::int32_t> parts = {}, filled = {};       // [end - begin]: source; positions that are no padding
+  std::vector<std::int64_t> filled_by_part = {};           // sums of filled, by source
   /// Rows of zeros.
   static Rows zeros(std::int64_t begin, std::int64_t end, const RowShape&);
   Row row(std::int64_t number);  // begin <= number < end

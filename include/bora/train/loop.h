@@ -10,6 +10,9 @@ namespace bora {
 struct StepReport {
   std::int64_t step = 0;  // updates made
   double loss = 0, gradient_norm = 0, learning_rate = 0, seconds = 0, tokens_per_second = 0;
+  double data_wait = 0;                             // seconds that this rank waited for its rows
+  double filled = 0;                                // share of the positions that are no padding
+  std::vector<std::int64_t> tokens_by_source = {};  // positions that are no padding
 };
 /// The run as a hook sees it, and what a hook may ask for. All ranks must ask for the same after the same step.
 class RunView {

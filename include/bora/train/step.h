@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include "bora/fx/transforms.h"
+#include "bora/named/functions.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
 #include "bora/ops/creation.h"
@@ -68,13 +69,13 @@ template <class Params, class Example>
 std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
                                            const TrainState<Params>& s, const Example& example) {
   using Sum = std::pair<NamedArray, Params>;  // loss and its gradient
-  auto tokens = sum(task.weights(example));
+  auto weights = sum(task.weights(example));
+  auto tokens = where(weights == 0.0, 1.0, weights);  // nothing to learn is no loss
   auto key = random::fold_in(s.key, s.step);
   auto gradient = [&](const Example& e, const Array& part) -> Sum {
     std::optional<Array> mine = none;
     if (options.dropout) mine = random::fold_in(key, part);
-    auto [loss, g] = value_and_grad(
-        [&](const Params& p) { return task.loss(p, e, mine) / tokens; })(s.params);
+    auto [loss, g] = value_and_grad([&](const Params& p) { return task.loss(p, e, mine) / tokens; })(s.params);
     return {loss, g};
   };
   auto whole = [&]() -> Sum {

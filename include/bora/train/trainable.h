@@ -9,7 +9,9 @@ namespace bora {
 /// One global batch; each rank gave the rows it read.
 struct Batch {
   training::Example example;
-  Array stop;  // f32 [ranks]: 1 where a rank was asked to stop
+  /// f32 [ranks, notes]: 1 where a rank was asked to stop; then positions of its rows that are no padding, in all and
+  /// by source, told by one rank of those that read the same rows.
+  Array notes;
 };
 class Trainable {
  public:
@@ -18,7 +20,7 @@ class Trainable {
   virtual tree::Node state() = 0;
   virtual tree::Node parameters() = 0;
   virtual tree::Node optimizer_state() = 0;
-  virtual Array step(const Batch&) = 0;      // one update; f32 [4]: loss, gradient norm, learning rate, ranks to stop
+  virtual Array step(const Batch&) = 0;      // one update; f32: loss, gradient norm, learning rate, sums of notes
   virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
   virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
   virtual Arrays step_arguments(const Batch&) = 0;
@@ -39,7 +41,8 @@ template <class Params> class TrainableTask final : public Trainable {
                         {.out = options.storage})),
         step_(jit(StepFn([task, options](const State& s, const Batch& b) {
                     auto [next, r] = training::step(task, options, s, b.example);
-                    return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate, sum(b.stop)})};
+                    return std::pair{next,
+                                     concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
                   }),
                   {.name = "train step", .compile = options.compile})),
         evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {

@@ -1,6 +1,7 @@
 // What a step will need on each rank, without training: the ranks are threads of this process.
 #include <cstdio>
 #include "app/commands.h"
+#include "app/host_table.h"
 #include "app/job.h"
 #include "app/options.h"
 #include "bora/train/process.h"
@@ -12,10 +13,12 @@ struct Plan {
   static constexpr std::string_view help = "what a step will need on each rank of the mesh, without training";
   ConfigWords config = {};
   bool pipeline = true;
+  std::int64_t ranks_per_host = 0;
 
   void declare(CLI::App& command) {
     config.declare(command);
     declare_pipeline(command, pipeline);
+    declare_ranks_per_host(command, ranks_per_host);
   }
   void settle() { config.settle(); }
   int run() const {
@@ -36,7 +39,8 @@ struct Plan {
       auto mine = rows_of_rank(s.batch, mesh);
       auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
       auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s), mesh, at_start);
-      if (mesh.rank() == 0) std::printf("%s", text.c_str());
+      if (mesh.rank() == 0)
+        std::printf("%s  rows of a step:\n%s", text.c_str(), host_table(mesh.shape(), s.batch, ranks_per_host).c_str());
     });
     return 0;
   }

@@ -12,12 +12,19 @@ class Log final : public LoopHook {
     });
   }
   void after_step(Run& run, const StepReport& r) override {
-    run.record({{"train/loss", r.loss},
-                {"train/grad_norm", r.gradient_norm},
-                {"optim/learning_rate", r.learning_rate},
-                {"throughput/tokens_per_second", r.tokens_per_second},
-                {"throughput/step_seconds", r.seconds},
-                {"throughput/total_tokens", static_cast<double>(r.step * run.settings.batch * run.data.shape.positions)}});
+    auto tokens = run.settings.batch * run.data.shape.positions;
+    track::Values values{{"train/loss", r.loss},
+                         {"train/grad_norm", r.gradient_norm},
+                         {"optim/learning_rate", r.learning_rate},
+                         {"throughput/tokens_per_second", r.tokens_per_second},
+                         {"throughput/step_seconds", r.seconds},
+                         {"throughput/total_tokens", static_cast<double>(r.step * tokens)},
+                         {"data/wait_seconds", r.data_wait},
+                         {"data/filled", r.filled}};
+    auto& parts = run.data.train.parts();
+    for (std::size_t p = 0; parts.size() > 1 && p < parts.size(); ++p)
+      values.push_back({"data/tokens/" + parts[p].name, static_cast<double>(r.tokens_by_source[p])});
+    run.record(values);
     run.progress->step(r.step, r.loss, r.tokens_per_second);
   }
   void end(Run& run) override {
