@@ -15,8 +15,8 @@ struct Making {
   std::string name = {};      // of the source, in messages: its path
   std::string identity = {};  // all that decides the documents besides the files
 };
-/// Throws ConfigError if ranks have different files: by their names, sizes and samples. Returns these as text. All ranks
-/// call it.
+/// Throws ConfigError if ranks have different files: by their names, sizes and samples. Returns these as text. All
+/// ranks call it.
 std::string check_same_files(const std::string& name, const std::vector<SourceFile>&, const Crew&);
 /// The documents, the same for any number of ranks and threads. cache: a folder, or empty: memory. All ranks call it;
 /// those that see the same folder share the work. Throws as check_same_files does, the errors of records,

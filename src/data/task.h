@@ -92,8 +92,8 @@ inline Philox draws_of(const Place& p) {
   auto seed = static_cast<std::uint64_t>(p.seed) ^ static_cast<std::uint64_t>(p.pass) << 32;
   return {Philox::key(seed), static_cast<std::uint64_t>(p.index)};
 }
-/// Fills in what a decoder learns: `ids` as targets, each predicted from those before it. The first `given` ones have no
-/// weight. ids are at most the row's positions; right: they stand at its end.
+/// Fills in what a decoder learns: `ids` as targets, each predicted from those before it. The first `given` ones have
+/// no weight. ids are at most the row's positions; right: they stand at its end.
 void put_decoder(const Row&, std::span<const std::int32_t> ids, std::int32_t start, std::int64_t given = 0,
                  bool right = false);
 /// Fills in what an encoder sees.

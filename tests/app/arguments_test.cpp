@@ -185,7 +185,7 @@ TEST(Arguments, MistakesAreOneLine) {
   EXPECT_EQ(
       error_of({"tarin", "gpt.yaml"}),
       "unknown command 'tarin'; there are train, launch, plan, data, eval, generate, inspect, tokenize, detokenize, "
-      "comm, doctor, help");
+      "train-tokenizer, comm, doctor, help");
   EXPECT_EQ(error_of({"generate"}), "RUN is required; see bora --help");
   for (auto seed : {"-1", "99999999999999999999", "x"})
     EXPECT_NE(error_of({"generate", "x", "--seed", seed}), "no error") << seed;

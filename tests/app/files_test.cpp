@@ -58,6 +58,7 @@ TEST_F(FilesTest, EveryFileThatIsReadMayBeSomethingElse) {
                       {config, train},
                       {hosts, "launch --hosts " + hosts + " " + config},
                       {secret, train, "BORA_SECRET_FILE=" + secret},
+                      {folder + "/text", "train-tokenizer --vocab 300 --out " + folder + "/t.json " + folder + "/text"},
                       {out + "/config.yaml", train},
                       {out + "/config.yaml", "eval " + out},
                       {out + "/checkpoints/step-6/manifest", train},

@@ -29,7 +29,7 @@ INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join
          "kernels": ["array", "loop", "jit", "gemm", "attention"],
          "compile": ["program", "passes", "run"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak'
-                        r'|hwy|zlib|zstd|nlohmann|pcre2|utf8proc)[/.>"]')
+                        r'|hwy|zlib|zstd|nlohmann|pcre2|utf8proc|sentencepiece_\w+)[/.>"]')
 INTEROP = {"xtensor.h", "eigen.h", "bora.h"}
 LIMIT = 400
 TEST_LIMIT = 600
@@ -138,6 +138,7 @@ USES = {  # package -> what shows that it is used
     "libxtensor-dev": r"#include <xtensor/", "libcereal-dev": r"#include <cereal/",
     "libyaml-cpp-dev": r"#include <yaml-cpp/", "libcli11-dev": r"#include <CLI/", "libssl-dev": r"#include <openssl/",
     "libpcre2-dev": r"#include <pcre2\.h>", "libutf8proc-dev": r"#include <utf8proc\.h>",
+    "libsentencepiece-dev": r"#include <sentencepiece_",
     "nlohmann-json3-dev": r"#include <nlohmann/",
     "zlib1g-dev": r"#include <zlib\.h>", "libzstd-dev": r"#include <zstd\.h>",
     "libgtest-dev": r"#include <gtest/", "libbenchmark-dev": r"#include <benchmark/", "python3": r"Python3",

@@ -1,0 +1,111 @@
+// Training a tokenizer.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include "app/commands.h"
+#include "app/texts.h"
+#include "bora/base/file.h"
+#include "bora/base/text.h"
+#include "text/bpe_train.h"
+#include "text/byte_level.h"
+#include "text/unigram_train.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+constexpr std::int64_t kMostTokens = 1 << 20;
+
+struct TrainTokenizer {
+  static constexpr std::string_view name = "train-tokenizer",
+                                    help = "a tokenizer from texts: train-tokenizer --vocab N --out FILE FILES...";
+  std::vector<std::string> files = {};
+  std::string type = "bpe", out = {}, pattern = "gpt2", field = "text";
+  std::int64_t vocab = 0, min_count = 0;
+  std::vector<std::string> special = {};
+
+  void declare(CLI::App& command) {
+    command.add_option("FILES", files, "text files, and .jsonl files with an object on each line")->required();
+    command.add_option("--type", type, "bpe: byte-level BPE, a tokenizer.json; unigram: by SentencePiece, a .model")
+        ->check(CLI::IsMember({"bpe", "unigram"}));
+    command.add_option("--vocab", vocab, "number of tokens")->required();
+    command.add_option("--out", out, "the file to write: .json for bpe, .model for unigram")->required();
+    command.add_option("--special", special, "a special token, several times for several; of bpe <|endoftext|>")
+        ->allow_extra_args(false)
+        ->default_str("");
+    command.add_option("--field", field, "of the objects in .jsonl files: the one with the text");
+    command.add_option("--pattern", pattern, "bpe: whose regular expression cuts texts into words")
+        ->check(CLI::IsMember({"gpt2", "llama3", "qwen2"}));
+    command.add_option("--min-count", min_count, "bpe: a pair of tokens that stands less often is not merged");
+  }
+  void settle() {
+    bool bpe = type == "bpe";
+    std::string_view ending = bpe ? ".json" : ".model";
+    check<ConfigError>(out.ends_with(ending) && out.size() > ending.size(), "--out ", out, ": a tokenizer of type ",
+                       type, " is written to a file that ends with ", ending);
+    check<ConfigError>(bpe || (min_count == 0 && pattern == "gpt2"), "--pattern and --min-count are for --type bpe");
+    config::domain(min_count >= 0, "--min-count", min_count, "at least 0");
+    if (bpe && special.empty()) special = {"<|endoftext|>"};
+    for (auto token = special.begin(); token != special.end(); ++token) {
+      auto wrong = problem(*token, bpe);
+      if (std::count(special.begin(), token, *token) > 0) wrong = "it is given twice";
+      check<ConfigError>(wrong.empty(), "--special '", *token, "': ", wrong);
+    }
+    auto least = (bpe ? 256 : 261) + static_cast<std::int64_t>(special.size());
+    check<ConfigError>(vocab >= least && vocab <= kMostTokens, "--vocab ", vocab, ": must be ", least, " (",
+                       bpe ? "256 bytes" : "256 bytes, <unk>, <s>, </s>, two pieces", " and ", special.size(),
+                       " special token", special.size() == 1 ? "" : "s", ") to ", kMostTokens);
+  }
+  int run() const {
+    check_place();
+    std::int64_t tokens = vocab;
+    if (type == "bpe") {
+      text::WordCounts words(text::word_pattern(pattern));
+      read([&](auto& texts) { words.add(texts); });
+      auto bpe = text::train_bpe(words.words(), {vocab, special, min_count});
+      tokens = static_cast<std::int64_t>(bpe.tokens.size());
+      write_file(out, text::tokenizer_json_of(bpe, special.size(), pattern));
+    } else {
+      text::Lines lines;
+      read([&](auto& texts) {
+        for (auto text : texts) lines.add(text);
+      });
+      write_file(out, text::train_unigram(lines, {vocab, special}));
+    }
+    std::printf("%s: %lld tokens\n", out.c_str(), static_cast<long long>(tokens));
+    if (tokens < vocab)
+      std::printf("these are fewer than --vocab %lld: the text has no more pairs of tokens that stand %lld times\n",
+                  static_cast<long long>(vocab), static_cast<long long>(std::max<std::int64_t>(1, min_count)));
+    return 0;
+  }
+
+ private:
+  /// What is wrong with a special token.
+  static std::string problem(const std::string& token, bool bpe) {
+    if (token.empty()) return "is empty";
+    if (first_not_utf8(token) != token.npos) return "is no UTF-8";
+    if (!bpe)
+      return token.find(',') != token.npos                           ? "SentencePiece takes none with a comma"
+             : token == "<unk>" || token == "<s>" || token == "</s>" ? "SentencePiece has it anyhow"
+                                                                     : "";
+    if (token.size() == 1) return "a byte is a token anyhow";
+    auto bytes = text::token_bytes(token);
+    return bytes && *bytes != token ? "in a tokenizer.json these characters stand for other bytes" : "";
+  }
+  /// Errors of the output come before the work.
+  void check_place() const {
+    std::error_code error;
+    auto folder = fs::path(out).parent_path();
+    check<ConfigError>(folder.empty() || fs::is_directory(folder, error), "--out ", out, ": there is no folder ",
+                       folder.string());
+    check<ConfigError>(!fs::is_directory(out, error), "--out ", out, ": is a folder");
+  }
+  template <class F> void read(F&& f) const {
+    auto bytes = read_texts(files, field, f);
+    check<ConfigError>(bytes > 0, "train-tokenizer: there is no text in ", files[0],
+                       files.size() > 1 ? " and the other files" : "");
+  }
+};
+[[maybe_unused]] const bool added = add<TrainTokenizer>({.place = 68});
+}  // namespace
+}  // namespace bora::app

@@ -1,0 +1,28 @@
+// A chat template, in Jinja and as lines. One that is accepted renders conversations as its pieces say.
+#include <cstdint>
+#include <cstdlib>
+#include "bora/base/error.h"
+#include "bora/text/chat.h"
+#include "text/chat_layout.h"
+
+using namespace bora;
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t n) {
+  std::string_view bytes(reinterpret_cast<const char*>(data), n);
+  auto canonical = text::canonical_jinja(bytes);
+  if (text::name_of_jinja(bytes).empty() != (text::name_of_jinja(std::string(bytes) + "\n").empty()) &&
+      !bytes.ends_with('\n'))
+    std::abort();  // a newline at the end says nothing
+  if (canonical.size() > 4 * n + 16) std::abort();
+  try {
+    text::ChatTemplate t(text::parse_chat_file(bytes, "fuzz.chat", text::ChatTokens{"<s>", "</s>"}));
+    std::vector<text::Turn> turns{{"user", "a"}, {"assistant", " b"}, {"user", ""}};
+    std::string before;
+    for (auto& piece : t.render(turns)) {
+      if (piece.text.empty()) std::abort();
+      if (piece.learnt && t.prompt(std::span(turns).first(1)) != before) std::abort();
+      before += piece.text;
+    }
+    if (!t.prompt(turns).starts_with(before)) std::abort();
+  } catch (const ConfigError&) {}
+  return 0;
+}
