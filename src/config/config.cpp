@@ -230,13 +230,18 @@ std::string help(const Schema& root, const std::vector<Short>& shorts, const std
   std::function<void(const Schema&, const std::string&)> types = [&](const Schema& s, const std::string& key) {
     for (auto& [type, fields] : s.types)
       if (below(key, type) == which) lines(fields, key, true);
-    for (auto& field : s.fields) types(field, below(key, field.name));
+    auto deeper = [&](const std::vector<Schema>& fields) {
+      for (auto& field : fields)
+        if (out.empty()) types(field, below(key, field.name));
+    };
+    deeper(s.fields);
+    for (auto& [type, fields] : s.types) deeper(fields);
   };
   types(root, "");
-  if (out.empty())  // a key of a type that is not the default
-    each(root, "", [&](const std::string& key, const Schema& s) {
-      if (key == which && !s.group && out.empty()) line(key, s);
-    });
+  if (auto found = find(root, which); found && out.empty()) {  // of a type that is not the default
+    if (found->group) lines(found->fields, which, true);
+    else line(which, *found);
+  }
   check<ConfigError>(!out.empty(), "no setting or group '", which, "'; ", [&] { return advice(which, root); });
   return out;
 }

@@ -169,6 +169,7 @@ template <class T> Schema schema(const T& x, std::string_view name = {}, std::st
       s.initial += (s.initial.empty() ? "" : ", ") + (type ? type->text : d.text);
     }
     s.initial = "[" + s.initial + "]";
+    if constexpr (IsChoice<typename T::value_type>) s.types = schema(typename T::value_type()).types;  // of its items
   } else if constexpr (IsOptional<T>::value) {
     s.initial = x ? print_value(*x) : "";
   } else s.initial = print_value(x);
