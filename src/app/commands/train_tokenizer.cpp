@@ -73,9 +73,10 @@ struct TrainTokenizer {
       write_file(out, text::train_unigram(lines, {vocab, special}));
     }
     std::printf("%s: %lld tokens\n", out.c_str(), static_cast<long long>(tokens));
-    if (tokens < vocab)
-      std::printf("these are fewer than --vocab %lld: the text has no more pairs of tokens that stand %lld times\n",
-                  static_cast<long long>(vocab), static_cast<long long>(std::max<std::int64_t>(1, min_count)));
+    if (tokens == vocab) return 0;
+    auto rest = min_count > 1 ? "that stand " + std::to_string(min_count) + " times" : std::string("to merge");
+    std::printf("these are fewer than --vocab %lld: the text has no more pairs of tokens %s\n",
+                static_cast<long long>(vocab), rest.c_str());
     return 0;
   }
 
