@@ -7,8 +7,8 @@
 #include <span>
 #include "bora/base/json.h"
 #include "bora/base/parallel.h"
-#include "bora/base/text.h"
 #include "text/byte_level.h"
+#include "text/unicode.h"
 
 namespace bora::text {
 namespace {
@@ -183,21 +183,6 @@ std::string_view word_pattern(std::string_view name) {
   return name == "gpt2" ? kGpt2 : name == "llama3" ? kLlama3 : name == "qwen2" ? kQwen2 : std::string_view();
 }
 
-std::string_view as_utf8(std::string_view text, std::string& copy) {
-  if (first_not_utf8(text) == text.npos) return text;
-  copy.clear();
-  while (!text.empty()) {
-    auto good = std::min(first_not_utf8(text), text.size());
-    copy += text.substr(0, good);
-    text.remove_prefix(good);
-    if (text.empty()) break;
-    copy += "\xef\xbf\xbd";
-    do text.remove_prefix(1);
-    while (!text.empty() && (static_cast<unsigned char>(text[0]) & 0xc0) == 0x80);
-  }
-  return copy;
-}
-
 std::size_t last_cut(std::string_view text) {
   auto letter = [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; };
   for (auto i = text.size(); i-- > 1;)
@@ -224,7 +209,7 @@ void WordCounts::add(const std::vector<std::string_view>& texts) {
       if (auto found = mine.find(word); found != mine.end()) ++found->second;
       else mine.emplace(word, 1);
     };
-    for (auto i = begin; i < end; ++i) pattern_.split(as_utf8(parts[static_cast<std::size_t>(i)], copy), count);
+    for (auto i = begin; i < end; ++i) pattern_.split(valid_utf8(parts[static_cast<std::size_t>(i)], copy), count);
     std::lock_guard lock(mutex);
     for (auto& [word, n] : mine) words_[word] += n;  // sums do not depend on the order
   });

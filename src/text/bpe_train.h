@@ -11,8 +11,6 @@ namespace bora::text {
 /// The regular expression that cuts texts into words: gpt2, llama3, qwen2; nothing for other names.
 std::string_view word_pattern(std::string_view name);
 
-/// The text with U+FFFD for what is no UTF-8; `copy` keeps it if it is another one.
-std::string_view as_utf8(std::string_view text, std::string& copy);
 /// The last place at which a text can be cut without a change of its words: behind an ASCII letter, before a newline.
 /// Without such a place it is at another newline or at a character. 0: only for an empty text.
 std::size_t last_cut(std::string_view text);

@@ -9,7 +9,7 @@
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/base/threads.h"
-#include "text/bpe_train.h"
+#include "text/unicode.h"
 
 namespace bora::text {
 namespace {
@@ -90,7 +90,7 @@ std::int64_t train(const std::vector<std::string>& lines, const char* coverage, 
 
 void Lines::add(std::string_view bytes) {
   std::string copy;
-  auto text = as_utf8(bytes, copy);
+  auto text = valid_utf8(bytes, copy);
   while (!text.empty()) {
     auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));

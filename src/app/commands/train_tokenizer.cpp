@@ -25,7 +25,8 @@ struct TrainTokenizer {
   std::vector<std::string> special = {};
 
   void declare(CLI::App& command) {
-    command.add_option("FILES", files, "text files, .jsonl, .csv, .gz and .zst of them; folders and patterns")->required();
+    command.add_option("FILES", files, "text, .jsonl or .csv, also .gz and .zst of these; files, folders, globs")
+        ->required();
     command.add_option("--type", type, "bpe: byte-level BPE, a tokenizer.json; unigram: by SentencePiece, a .model")
         ->check(CLI::IsMember({"bpe", "unigram"}));
     command.add_option("--vocab", vocab, "number of tokens")->required();
@@ -33,7 +34,7 @@ struct TrainTokenizer {
     command.add_option("--special", special, "a special token, several times for several; of bpe <|endoftext|>")
         ->allow_extra_args(false)
         ->default_str("");
-    command.add_option("--field", field, "of the records in .jsonl and .csv files: the one with the text");
+    command.add_option("--field", field, "of records in .jsonl and .csv: the one with the text");
     command.add_option("--pattern", pattern, "bpe: whose regular expression cuts texts into words")
         ->check(CLI::IsMember({"gpt2", "llama3", "qwen2"}));
     command.add_option("--min-count", min_count, "bpe: a pair of tokens that stands less often is not merged");
