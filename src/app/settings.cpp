@@ -1,5 +1,4 @@
 #include "settings.h"
-#include <algorithm>
 #include <filesystem>
 #include "bora/base/file.h"
 
@@ -112,11 +111,6 @@ Settings with_absolute_paths(Settings s) {
 }
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }
-
-bool is_setting_group(const std::string& word) {
-  auto& fields = all_settings().fields;
-  return std::any_of(fields.begin(), fields.end(), [&](auto& f) { return f.group && f.name == word; });
-}
 
 LoopSettings loop_settings(const Settings& s) {
   LoopSettings loop{.seed = s.seed,

@@ -89,8 +89,6 @@ std::string to_yaml(const Settings&);
 /// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model"), a type
 /// ("model.gpt2") or one key; throws ConfigError for others.
 std::string settings_help(const std::string& which = {});
-/// Whether a word names a group of settings.
-bool is_setting_group(const std::string& word);
 /// Checks that every setting that has a domain lies in it. Throws ConfigError naming the key, the value and the domain.
 void check_settings(const Settings&);
 /// Checks the further needs of a job of `ranks` processes: mesh and layout that fit, a text with enough bytes, a folder

@@ -17,8 +17,7 @@ struct Help {
     auto command = help_text(topic.empty() ? std::string(name) : topic);
     if (command) std::fputs(command->c_str(), stdout);
     if (topic.empty()) std::fputs("\nSettings:\n", stdout);
-    if (command && is_setting_group(topic)) std::printf("\nSettings of %s:\n", topic.c_str());
-    if (topic.empty() || !command || is_setting_group(topic)) std::fputs(settings_help(topic).c_str(), stdout);
+    if (topic.empty() || !command) std::fputs(settings_help(topic).c_str(), stdout);
     return 0;
   }
 };
