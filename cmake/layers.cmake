@@ -78,8 +78,7 @@ function(bora_finish_library)
   target_link_libraries(bora PRIVATE
     bora_flags OpenMP::OpenMP_CXX Threads::Threads ${DNNL_LIBRARY} Eigen3::Eigen TBB::tbb yaml-cpp PkgConfig::HWY
     OpenSSL::Crypto ZLIB::ZLIB PkgConfig::ZSTD PkgConfig::PCRE2 PkgConfig::UTF8PROC PkgConfig::SENTENCEPIECE
-    bora_transport backtrace
-    ${CMAKE_DL_LIBS})
+    bora_transport backtrace ${CMAKE_DL_LIBS})
   target_link_options(bora PRIVATE -Wl,-z,nodelete)   # its threads outlive a dlclose
   set_target_properties(bora PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
 endfunction()

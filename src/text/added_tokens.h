@@ -1,9 +1,22 @@
 // added_tokens.h -- tokens that are found in a text itself, such as <|endoftext|>.
 #pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <unordered_map>
-#include "text/tokenizer_json.h"
+#include <vector>
 
 namespace bora::text {
+/// A token that is found in the text itself, before anything else.
+struct AddedToken {
+  std::string content;
+  std::int32_t id = 0;
+  bool lstrip = false, rstrip = false;  // whether it takes the white space before or after it
+  bool normalized = false;              // whether it is found in the normalized text
+  bool special = false;                 // whether options may leave it out
+};
 /// Finds tokens from left to right, of those that begin at the same place the longest one.
 class AddedTokens {
  public:

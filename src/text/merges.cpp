@@ -1,44 +1,119 @@
 #include "text/merges.h"
 #include <algorithm>
 #include <queue>
+#include "bora/base/error.h"
+#include "text/unicode.h"
 
 namespace bora::text {
 namespace {
-constexpr std::size_t kMostBytes = 128, kMostWords = 2048;  // of a known word; known words, of one of the maps
+constexpr std::string_view kSpace = "\u2581";  // SentencePiece's
 std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
+std::uint64_t number_of(std::string_view character) {
+  std::uint32_t x = 0;
+  std::memcpy(&x, character.data(), character.size());
+  return x;
+}
+/// The first place at `from` or later before a U+2581 that follows another character.
+std::size_t next_cut(std::string_view s, std::size_t from) {
+  for (auto at = s.find(kSpace, from); at != s.npos; at = s.find(kSpace, at + kSpace.size()))
+    if (at > 0 && !s.substr(0, at).ends_with(kSpace)) return at;
+  return s.size();
+}
 }  // namespace
 
-Merges::Merges(const TokenizerJson& json) : byte_ids_(json.byte_ids) {
-  steps_.reserve(json.merges.size());
+Merges::Merges(BpeModel model) : model_(std::move(model)), steps_(model_.merges.size()) {
   std::int32_t rank = 0;
-  for (auto& m : json.merges)
-    steps_[pair_of(m.left, m.right)] = {rank++, m.into};  // of equal pairs the last one counts
-  if (!json.ignore_merges) return;
-  for (std::int32_t id = 0; id < json.words; ++id) words_.emplace(json.tokens[static_cast<std::size_t>(id)], id);
+  for (auto& m : model_.merges) steps_[pair_of(m.left, m.right)] = {rank++, m.into};  // of equal pairs the last counts
+  auto& words = model_.words;
+  for (std::size_t id = 0; id < words.size(); ++id) {
+    auto& w = words[id];
+    if (w.empty()) continue;
+    if (!model_.byte_level && w.size() == character_size(w[0]))
+      characters_[number_of(w)] = static_cast<std::int32_t>(id);
+    if (!model_.ignore_merges) continue;
+    auto& known = words_[hash_of(w) >> 1];
+    check<IoError>(known == 0, "two tokens have the same hash: '", w, "'");
+    known = static_cast<std::int32_t>(id) + 1;
+  }
+  cut_ = !model_.byte_level && !model_.ignore_merges && characters_.find(number_of(kSpace)) != nullptr;
+  for (auto& m : model_.merges) {
+    auto& w = words[static_cast<std::size_t>(m.into)];
+    cut_ = cut_ && next_cut(w, 1) == w.size();
+  }
+  if (!model_.ignore_merges) words.clear();
+  model_.merges = {};
 }
 Merges::Step Merges::step(std::int32_t left, std::int32_t right) const {
   auto found = steps_.find(pair_of(left, right));
-  return found == steps_.end() ? Step{} : found->second;
+  return found ? *found : Step{};
 }
-void Merges::append(std::string_view word, std::vector<std::int32_t>& ids) const {
-  if (word.size() == 1) return ids.push_back(byte_ids_[static_cast<unsigned char>(word[0])]);
-  if (word.size() > kMostBytes) return merge(word, ids);
-  auto& known = known_[Hash()(word) >> 58];
-  {
-    std::lock_guard lock(known.mutex);
-    if (auto found = known.words.find(word); found != known.words.end())
-      return void(ids.insert(ids.end(), found->second.begin(), found->second.end()));
+void Merges::append(std::string_view word, WordCache& cache, std::vector<std::int32_t>& ids) const {
+  if (model_.byte_level && word.size() == 1) return ids.push_back(model_.byte_ids[static_cast<unsigned char>(word[0])]);
+  while (!word.empty()) {
+    auto part = word.substr(0, cut_ ? next_cut(word, 1) : word.size());
+    known(part, cache, ids, [&](auto& out) { merge(part, out); });
+    word.remove_prefix(part.size());
   }
-  auto begin = static_cast<std::ptrdiff_t>(ids.size());
-  merge(word, ids);
-  std::lock_guard lock(known.mutex);
-  if (known.words.size() >= kMostWords) known.words.clear();
-  known.words.try_emplace(std::string(word), ids.begin() + begin, ids.end());
+}
+void Merges::symbols(std::string_view word, std::vector<std::int32_t>& ids) const {
+  if (model_.byte_level) {
+    for (char c : word) ids.push_back(model_.byte_ids[static_cast<unsigned char>(c)]);
+    return;
+  }
+  bool waits = false;  // an unknown token, which later ones may join
+  for (std::size_t i = 0; i < word.size();) {
+    auto c = word.substr(i, character_size(word[i]));
+    i += c.size();
+    auto known = characters_.find(number_of(c));
+    if (known) {
+      if (waits) ids.push_back(*model_.unknown);
+      waits = false;
+      ids.push_back(*known);
+      continue;
+    }
+    auto id = [&](char b) { return model_.byte_ids[static_cast<unsigned char>(b)]; };
+    if (model_.byte_fallback && std::all_of(c.begin(), c.end(), [&](char b) { return id(b) >= 0; })) {
+      for (char b : c) ids.push_back(id(b));
+      continue;
+    }
+    if (!model_.unknown) continue;
+    if (waits && !model_.fuse_unknown) ids.push_back(*model_.unknown);
+    waits = true;
+  }
+  if (waits) ids.push_back(*model_.unknown);
 }
 void Merges::merge(std::string_view word, std::vector<std::int32_t>& ids) const {
-  if (auto whole = words_.find(word); whole != words_.end()) return ids.push_back(whole->second);
+  if (model_.ignore_merges)
+    if (auto id = words_.find(hash_of(word) >> 1); id && model_.words[static_cast<std::size_t>(*id - 1)] == word)
+      return ids.push_back(*id - 1);
+  auto begin = ids.size();
+  symbols(word, ids);
+  ids.size() - begin <= 32 ? merge_few(ids, begin) : merge_many(ids, begin);
+}
+void Merges::merge_few(std::vector<std::int32_t>& ids, std::size_t begin) const {
+  Step steps[32];
+  auto s = ids.begin() + static_cast<std::ptrdiff_t>(begin);
+  auto n = ids.size() - begin;
+  for (std::size_t i = 0; i + 1 < n; ++i)
+    steps[i] = step(s[static_cast<std::ptrdiff_t>(i)], s[static_cast<std::ptrdiff_t>(i + 1)]);
+  while (n > 1) {
+    std::size_t best = n;
+    for (std::size_t i = 0; i + 1 < n; ++i)
+      if (steps[i].rank >= 0 && (best == n || steps[i].rank < steps[best].rank)) best = i;
+    if (best == n) break;
+    auto at = s + static_cast<std::ptrdiff_t>(best);
+    *at = steps[best].into;
+    std::copy(at + 2, ids.end(), at + 1);
+    std::copy(steps + best + 1, steps + n - 1, steps + best);
+    ids.pop_back();
+    --n;
+    if (best + 1 < n) steps[best] = step(at[0], at[1]);
+    if (best > 0) steps[best - 1] = step(at[-1], at[0]);
+  }
+}
+void Merges::merge_many(std::vector<std::int32_t>& ids, std::size_t begin) const {
   struct Symbol {
     std::int32_t id;
     std::size_t left, right;  // its neighbours
@@ -49,10 +124,11 @@ void Merges::merge(std::string_view word, std::vector<std::int32_t>& ids) const 
     std::size_t place;
     bool operator<(const Candidate& o) const { return rank != o.rank ? rank > o.rank : place > o.place; }
   };
-  auto n = word.size();
+  auto n = ids.size() - begin;
   std::vector<Symbol> symbols(n);
   std::vector<Candidate> found;
-  for (std::size_t i = 0; i < n; ++i) symbols[i] = {byte_ids_[static_cast<unsigned char>(word[i])], i - 1, i + 1, {}};
+  for (std::size_t i = 0; i < n; ++i) symbols[i] = {ids[begin + i], i - 1, i + 1, {}};
+  ids.resize(begin);
   for (std::size_t i = 0; i + 1 < n; ++i) {
     symbols[i].next = step(symbols[i].id, symbols[i + 1].id);
     if (symbols[i].next.rank >= 0) found.push_back({symbols[i].next.rank, i});

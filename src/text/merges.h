@@ -1,37 +1,42 @@
 // merges.h -- the BPE of one word.
 #pragma once
-#include <array>
-#include <mutex>
-#include <unordered_map>
-#include "text/tokenizer_json.h"
+#include "text/words.h"
 
 namespace bora::text {
-/// Merges the bytes of words, the earliest merge first, at the leftmost place; with `ignore_merges` a word that is a
-/// token is that token. Results of short words are kept: texts repeat their words. For several threads at a time.
-class Merges {
+/// `left` and `right` side by side become `into`. Of two merges the earlier one has priority.
+struct Merge {
+  std::int32_t left, right, into;
+};
+struct BpeModel {
+  std::vector<Merge> merges;
+  std::array<std::int32_t, 256> byte_ids;  // of the tokens of bytes, -1 where there is none
+  bool byte_level = false;                 // whether a word's symbols are its bytes; else its characters
+  bool byte_fallback = false;              // whether an unknown character is its bytes, if they have tokens
+  bool fuse_unknown = false;               // whether unknown characters side by side are one token
+  bool ignore_merges = false;              // whether a word of the vocabulary is a token whatever the merges say
+  std::optional<std::int32_t> unknown;     // else an unknown character is nothing
+  std::vector<std::string> words;          // the vocabulary, by id, as bytes of a text; empty: no text can be it
+};
+/// Merges the symbols of words, the earliest merge first, at the leftmost place.
+class Merges final : public Model {
  public:
-  explicit Merges(const TokenizerJson&);
-  /// Appends a word's ids. Takes n log n for n bytes.
-  void append(std::string_view word, std::vector<std::int32_t>& ids) const;
+  explicit Merges(BpeModel);
+  /// Takes n log n for n bytes.
+  void append(std::string_view word, WordCache&, std::vector<std::int32_t>& ids) const override;
 
  private:
   struct Step {
     std::int32_t rank = -1, into = -1;  // -1: there is no merge
   };
-  struct Hash {
-    using is_transparent = void;
-    // It is not noexcept: only then does libstdc++ keep the hashes, instead of computing them for each comparison.
-    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
-  };
-  struct Known {
-    std::mutex mutex;
-    std::unordered_map<std::string, std::vector<std::int32_t>, Hash, std::equal_to<>> words;
-  };
   Step step(std::int32_t left, std::int32_t right) const;
+  void symbols(std::string_view word, std::vector<std::int32_t>& ids) const;
   void merge(std::string_view word, std::vector<std::int32_t>& ids) const;
-  std::array<std::int32_t, 256> byte_ids_;
-  std::unordered_map<std::uint64_t, Step> steps_;
-  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> words_;  // with ignore_merges
-  mutable std::array<Known, 64> known_;  // by the word's hash, so that threads seldom meet
+  void merge_few(std::vector<std::int32_t>& ids, std::size_t begin) const;
+  void merge_many(std::vector<std::int32_t>& ids, std::size_t begin) const;
+  BpeModel model_;
+  NumberMap<Step> steps_;
+  NumberMap<std::int32_t> characters_;  // ids of characters, by their bytes as a number
+  NumberMap<std::int32_t> words_;       // with ignore_merges: ids by the word's hash, which no two words share
+  bool cut_ = false;                    // whether no token spans the place before a U+2581 after another character
 };
 }  // namespace bora::text

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <vector>
-#include "bora/base/error.h"
+#include "text/json_node.h"
 
 namespace bora::text {
 namespace {
@@ -189,7 +189,18 @@ Pattern::Pattern(std::string_view pattern, const std::string& where) {
   code_.reset(code, pcre2_code_free);
 }
 
-void Pattern::split(std::string_view text, const std::function<void(std::string_view)>& f) const {
+Pattern Pattern::read(const Node& node, const char* not_empty) {
+  node.only({"Regex", "String"});
+  auto regex = node.find("Regex"), literal = node.find("String");
+  node.need(regex.has_value() != literal.has_value(), "expected Regex or String");
+  if (literal) literal->need(!literal->text().empty(), "is empty");
+  Pattern pattern(regex ? regex->text() : literal_pattern(literal->text()), node.place);
+  std::uint32_t empty = 0;
+  pcre2_pattern_info(pattern.code_.get(), PCRE2_INFO_MATCHEMPTY, &empty);
+  node.need(!not_empty || empty == 0, not_empty, " is not supported");
+  return pattern;
+}
+void Pattern::split(std::string_view text, const std::function<void(std::string_view, bool)>& f) const {
   std::unique_ptr<pcre2_match_data, Free> data(pcre2_match_data_create(1, nullptr));
   std::unique_ptr<pcre2_match_context, Free> context(pcre2_match_context_create(nullptr));
   if (!data || !context) throw std::bad_alloc();
@@ -213,10 +224,10 @@ void Pattern::split(std::string_view text, const std::function<void(std::string_
       while (from < text.size() && (text[from] & 0xc0) == 0x80);
       continue;
     }
-    if (begin > given) f(text.substr(given, begin - given));
-    if (end > begin) f(text.substr(begin, end - begin));
+    if (begin > given) f(text.substr(given, begin - given), false);
+    if (end > begin) f(text.substr(begin, end - begin), true);
     from = given = end;
   }
-  if (given < text.size()) f(text.substr(given));
+  if (given < text.size()) f(text.substr(given), false);
 }
 }  // namespace bora::text

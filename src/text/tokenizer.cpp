@@ -1,5 +1,6 @@
 #include "bora/text/tokenizer.h"
-#include <filesystem>
+#include <algorithm>
+#include "text/files.h"
 
 namespace bora::text {
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions options) const {
@@ -27,10 +28,10 @@ std::shared_ptr<const Tokenizer> open_tokenizer(const std::vector<std::string>& 
   return kind->open();
 }
 std::shared_ptr<const Tokenizer> tokenizer_at(const std::string& place, bool special) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  auto file = fs::is_directory(place, error) ? (fs::path(place) / "tokenizer.json").string() : place;
-  for (auto& row : config::rows<TokenizerKind>()) {
+  auto& rows = config::rows<TokenizerKind>();
+  bool is_type = std::any_of(rows.begin(), rows.end(), [&](auto& row) { return row.type == place; });
+  auto file = is_type ? place : file_at(place, FileForm::any);
+  for (auto& row : rows) {
     auto kind = row.make(nullptr);
     if (row.type != place) {
       if (!kind->reads(file)) continue;
@@ -41,6 +42,7 @@ std::shared_ptr<const Tokenizer> tokenizer_at(const std::string& place, bool spe
     kind->check_fields("");
     return kind->open();
   }
-  fail<ConfigError>("there is no tokenizer '", place, "': give its file, a folder with a tokenizer.json, or bytes");
+  fail<ConfigError>("there is no tokenizer '", place,
+                    "': give a tokenizer.json, a *.model, a folder with a tokenizer, or bytes");
 }
 }  // namespace bora::text

@@ -1,104 +1,16 @@
 #include "text/tokenizer_json.h"
-#include <nlohmann/json.hpp>
-#include <algorithm>
-#include <initializer_list>
-#include <optional>
-#include <unordered_map>
 #include <unordered_set>
-#include "bora/base/error.h"
-#include "bora/base/text.h"
 #include "text/byte_level.h"
-#include "text/unicode.h"
+#include "text/json_node.h"
 
 namespace bora::text {
 namespace {
 using nlohmann::json;
-constexpr int kMostDepth = 32;                                                // of JSON
-constexpr std::size_t kMostStages = 32;                                       // of pre-tokenizers
-constexpr std::size_t kMostAdded = 4096, kMostTokens = std::size_t{1} << 26;  // bytes of an added token; tokens
-// GPT-2's words, which ByteLevel has built in.
-constexpr std::string_view kWords = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
-json parse(std::string_view text, const std::string& file) {
-  // nlohmann's parser keeps the last of equal keys; a token that is given twice must be an error.
-  std::vector<std::unordered_set<std::string>> keys;
-  auto watch = [&](int depth, json::parse_event_t event, json& item) {
-    using Event = json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start)
-      check<IoError>(depth < kMostDepth, file, ": nested deeper than ", kMostDepth, " levels");
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key) {
-      auto& name = item.get_ref<const std::string&>();
-      check<IoError>(keys.back().insert(name).second, file, ": the key '", name, "' is given twice");
-    }
-    return true;
-  };
-  try {
-    return json::parse(text, watch);
-  } catch (const json::exception& e) {
-    std::string_view words = e.what();  // "[json.exception.parse_error.101] parse error at line .."
-    if (auto end = words.find("] "); end != words.npos) words.remove_prefix(end + 2);
-    fail<IoError>(file, ": broken JSON: ", one_line(words));
-  }
-}
-/// A value and its place.
-struct Node {
-  const json& j;
-  std::string place;
-  const char* join = ".";  // between its place and that of its members
-
-  template <class... Parts> [[noreturn]] void wrong(const Parts&... parts) const {
-    fail<IoError>(place, ": ", parts...);
-  }
-  template <class... Parts> void need(bool ok, const Parts&... parts) const {
-    if (!ok) wrong(parts...);
-  }
-  /// The member; nothing if it is absent or null.
-  std::optional<Node> find(const char* key) const {
-    need(j.is_object(), "expected an object, got ", j.type_name());
-    auto found = j.find(key);
-    if (found == j.end() || found->is_null()) return {};
-    return Node{*found, place + join + key};
-  }
-  Node at(const char* key) const {
-    auto found = find(key);
-    need(found.has_value(), "'", key, "' is missing");
-    return *found;
-  }
-  Node item(std::size_t i) const { return {j[i], place + "[" + std::to_string(i) + "]"}; }
-  const std::string& text() const {
-    need(j.is_string(), "expected text, got ", j.type_name());
-    return j.get_ref<const std::string&>();
-  }
-  std::size_t items() const {
-    need(j.is_array(), "expected a list, got ", j.type_name());
-    return j.size();
-  }
-  bool flag(const char* key, bool absent = false) const {
-    auto found = find(key);
-    if (!found) return absent;
-    found->need(found->j.is_boolean(), "expected true or false, got ", found->j.type_name());
-    return found->j.get<bool>();
-  }
-  std::int32_t id() const {
-    need(j.is_number_unsigned() && j.get<std::uint64_t>() < kMostTokens, "expected an id, got ", one_line(j.dump()));
-    return j.get<std::int32_t>();
-  }
-  /// Refuses members that this reader does not know: they could change the result.
-  void only(std::initializer_list<std::string_view> known) const {
-    need(j.is_object(), "expected an object, got ", j.type_name());
-    for (auto& [key, value] : j.items())
-      need(std::find(known.begin(), known.end(), key) != known.end(), "'", key, "' is not supported");
-  }
-  [[noreturn]] void unknown_type(std::string_view supported) const {
-    wrong("type '", at("type").text(), "' is not supported; supported: ", supported);
-  }
-};
+constexpr std::size_t kMostAdded = 4096;  // bytes of an added token
 
 class Reader {
  public:
-  Reader(const json& j, const std::string& file, bool post_processor) : root_{j, file, ": "} {
+  Reader(const Node& root, bool post_processor) : root_(root) {
     root_.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                 "decoder", "model"});
     if (auto version = root_.find("version"))
@@ -106,33 +18,42 @@ class Reader {
     for (auto key : {"truncation", "padding"})
       if (auto found = root_.find(key)) found->wrong("is not supported; set it to null");
     auto model = root_.at("model");
-    if (auto type = model.find("type"); type && type->j != "BPE") model.unknown_type("BPE");
-    model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
-                "byte_fallback", "ignore_merges", "vocab", "merges"});
-    for (auto key : {"continuing_subword_prefix", "end_of_word_suffix"})
-      if (auto found = model.find(key)) found->need(found->text().empty(), "is not supported; set it to null");
-    if (auto dropout = model.find("dropout")) dropout->need(dropout->j == 0.0, "is not supported; set it to null");
-    // Unknown characters do not occur: every byte has a token. So unk_token, fuse_unk and byte_fallback say nothing.
-    out_.ignore_merges = model.flag("ignore_merges");
-    vocabulary(model.at("vocab"));
+    std::string type = "BPE";
+    if (auto given = model.find("type")) type = given->text();
+    if (type != "BPE" && type != "Unigram") model.unknown_type("BPE, Unigram");
+    if (auto normalizer = root_.find("normalizer")) out_.normalizer.read(*normalizer);
+    auto pre = root_.find("pre_tokenizer");
+    if (pre) out_.pre_tokenizer.read(*pre);
+    out_.decoder = read_decoder(root_.find("decoder"));
+    byte_texts_ = !out_.decoder.empty() && out_.decoder[0].kind == DecodeStep::Kind::byte_level;
+    if (type == "BPE") {
+      bpe_vocabulary(model);
+    } else {
+      if (pre) pre->need(!out_.pre_tokenizer.byte_level(), "ByteLevel is not supported for Unigram");
+      unigram_vocabulary(model);
+    }
     if (auto list = root_.find("added_tokens")) added(*list);
     places(model.at("vocab"));
-    merges(model.at("merges"));
-    if (auto normalizer = root_.find("normalizer")) normalize(*normalizer);
-    pre_tokenize(root_.at("pre_tokenizer"));
-    root_.at("pre_tokenizer").need(byte_level_, "has no ByteLevel: this is no byte-level tokenizer");
-    auto decoder = root_.at("decoder");
-    if (decoder.at("type").text() != "ByteLevel") decoder.unknown_type("ByteLevel");
-    decoder.only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
+    if (out_.bpe) {
+      bpe_words();
+      merges(model.at("merges"));
+    }
     if (auto post = root_.find("post_processor"); post && post_processor) post_process(*post);
   }
   TokenizerJson take() {
+    out_.ids.reserve(ids_.size());
     for (auto& [token, id] : ids_) out_.ids.emplace(token, id);
     return std::move(out_);
   }
 
  private:
-  void vocabulary(const Node& vocab) {
+  void bpe_vocabulary(const Node& model) {
+    model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+                "byte_fallback", "ignore_merges", "vocab", "merges"});
+    for (auto key : {"continuing_subword_prefix", "end_of_word_suffix"})
+      if (auto found = model.find(key)) found->need(found->text().empty(), "is not supported; set it to null");
+    if (auto dropout = model.find("dropout")) dropout->need(dropout->j == 0.0, "is not supported; set it to null");
+    auto vocab = model.at("vocab");
     vocab.need(vocab.j.is_object() && !vocab.j.empty(), "expected an object of tokens and their ids");
     ids_.reserve(vocab.j.size());
     for (auto& [token, id] : vocab.j.items()) {
@@ -140,12 +61,62 @@ class Reader {
         vocab.wrong("the id of '", token, "' is ", one_line(id.dump()));
       ids_.emplace(token, id.get<std::int32_t>());
     }
-    for (unsigned b = 0; b < 256; ++b) {
-      auto found = ids_.find(byte_character(static_cast<unsigned char>(b)));
-      if (found == ids_.end())
-        vocab.wrong("byte ", b, " has no token ('", byte_character(static_cast<unsigned char>(b)), "')");
-      out_.byte_ids[b] = found->second;
+    auto& bpe = out_.bpe.emplace();
+    bpe.byte_level = out_.pre_tokenizer.byte_level();
+    bpe.ignore_merges = model.flag("ignore_merges");
+    bpe.byte_fallback = model.flag("byte_fallback");
+    bpe.fuse_unknown = model.flag("fuse_unk");
+    if (!bpe.byte_level) {
+      bpe.byte_ids = byte_tokens();
+      auto unknown = model.find("unk_token");
+      if (!unknown || unknown->text().empty()) return;
+      bpe.unknown = find(unknown->text());
+      return unknown->need(bpe.unknown.has_value(), "'", unknown->text(), "' is not in model.vocab");
     }
+    // Unknown characters do not occur: every byte has a token. So unk_token, fuse_unk and byte_fallback say nothing.
+    for (unsigned b = 0; b < 256; ++b) {
+      auto name = byte_character(static_cast<unsigned char>(b));
+      auto id = find(name);
+      if (!id) vocab.wrong("byte ", b, " has no token ('", name, "')");
+      bpe.byte_ids[b] = *id;
+    }
+  }
+  void unigram_vocabulary(const Node& model) {
+    model.only({"type", "unk_id", "vocab", "byte_fallback"});
+    auto vocab = model.at("vocab");
+    auto& unigram = out_.unigram.emplace();
+    auto n = vocab.items();
+    vocab.need(n > 0 && n < kMostTokens, "has ", n, " tokens");
+    ids_.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      auto& j = vocab.j[i];
+      if (!j.is_array() || j.size() != 2 || !j[0].is_string() || !j[1].is_number())
+        vocab.item(i).wrong("expected a token and its score, got ", one_line(j.dump()));
+      auto& token = j[0].get_ref<const std::string&>();
+      if (token.empty()) vocab.item(i).wrong("is an empty token");
+      if (!ids_.emplace(token, static_cast<std::int32_t>(i)).second)
+        vocab.item(i).wrong("'", token, "' is a token already");
+      unigram.pieces.push_back(token);
+      unigram.scores.push_back(j[1].get<double>());
+    }
+    auto unknown = model.at("unk_id");
+    unigram.unknown = unknown.id();
+    unknown.need(static_cast<std::size_t>(unigram.unknown) < n, "id ", unigram.unknown, " is no token");
+    unigram.byte_fallback = model.flag("byte_fallback");
+    unigram.byte_ids = byte_tokens();
+  }
+  std::optional<std::int32_t> find(std::string_view token) const {
+    auto found = ids_.find(token);
+    return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// The tokens <0x00> .. <0xFF>, where there are such.
+  std::array<std::int32_t, 256> byte_tokens() const {
+    std::array<std::int32_t, 256> ids;
+    for (unsigned b = 0; b < 256; ++b) {
+      constexpr std::string_view hex = "0123456789ABCDEF";
+      ids[b] = find(std::string("<0x") + hex[b >> 4] + hex[b & 15] + ">").value_or(-1);
+    }
+    return ids;
   }
   void added(const Node& list) {
     std::unordered_set<std::string_view> seen;
@@ -164,7 +135,7 @@ class Reader {
                 "' is an added token already");
       if (auto own = ids_.find(t.content); own != ids_.end()) {
         node.need(own->second == t.id, "'", t.content, "' has id ", t.id, ", but ", own->second, " in model.vocab");
-        auto bytes = token_bytes(t.content);
+        auto bytes = byte_texts_ ? token_bytes(t.content) : std::nullopt;
         node.need(!bytes || *bytes == t.content, "'", t.content, "' stands for other bytes in model.vocab");
       }
       out_.added.push_back(std::move(t));
@@ -172,7 +143,6 @@ class Reader {
   }
   /// Puts every token at its id. `tokenizers` gives ids after the vocabulary's to the added tokens that are not in it.
   void places(const Node& vocab) {
-    out_.tokens.resize(ids_.size());
     std::vector<std::string_view> names(ids_.size());
     for (auto& [name, id] : ids_) {
       auto i = static_cast<std::size_t>(id);
@@ -182,18 +152,35 @@ class Reader {
       if (!names[i].empty())
         vocab.wrong("'", std::min(name, names[i]), "' and '", std::max(name, names[i]), "' both have id ", id);
       names[i] = name;
-      out_.tokens[i] = token_bytes(name).value_or(std::string(name));
     }
-    out_.words = static_cast<std::int32_t>(ids_.size());
+    auto& texts = out_.tokens.texts;
+    for (auto name : names) {
+      auto bytes = byte_texts_ ? token_bytes(name) : std::nullopt;
+      texts.push_back(bytes ? *bytes : std::string(name));
+    }
     for (auto& t : out_.added) {
-      if (ids_.contains(t.content)) continue;
-      root_.need(static_cast<std::size_t>(t.id) == out_.tokens.size(), "added_tokens: '", t.content, "' has id ", t.id,
-                 "; expected ", out_.tokens.size(), ", the next after model.vocab and the added tokens before");
-      out_.tokens.push_back(t.content);
+      // A decoder gets a normalized token in its normalized form, but never as other bytes.
+      auto text = t.normalized && !byte_texts_ ? out_.normalizer(t.content) : t.content;
+      if (ids_.contains(t.content)) {
+        if (t.normalized && !byte_texts_) texts[static_cast<std::size_t>(t.id)] = text;
+        continue;
+      }
+      root_.need(static_cast<std::size_t>(t.id) == texts.size(), "added_tokens: '", t.content, "' has id ", t.id,
+                 "; expected ", texts.size(), ", the next after model.vocab and the added tokens before");
+      texts.push_back(std::move(text));
     }
+    out_.tokens.special.resize(texts.size());
+    for (auto& t : out_.added) out_.tokens.special[static_cast<std::size_t>(t.id)] = t.special;
+  }
+  void bpe_words() {
+    auto& bpe = *out_.bpe;
+    bpe.words.resize(ids_.size());
+    for (auto& [name, id] : ids_)
+      bpe.words[static_cast<std::size_t>(id)] = bpe.byte_level ? token_bytes(name).value_or("") : std::string(name);
   }
   void merges(const Node& list) {
-    out_.merges.reserve(list.items());
+    auto& all = out_.bpe->merges;
+    all.reserve(list.items());
     std::string both;
     for (std::size_t i = 0; i < list.j.size(); ++i) {
       auto& j = list.j[i];
@@ -218,55 +205,21 @@ class Reader {
         if (found == ids_.end()) list.item(i).wrong("'", token, "' is not in model.vocab");
         *id = found->second;
       }
-      out_.merges.push_back(m);
+      all.push_back(m);
     }
   }
-  void normalize(const Node& node) {
-    auto& type = node.at("type").text();
-    if (type == "NFC") {
-      node.only({"type"});
-      out_.nfc = true;
-    } else if (type == "Sequence") {
-      node.only({"type", "normalizers"});
-      auto list = node.at("normalizers");
-      for (std::size_t i = 0, n = list.items(); i < n; ++i) normalize(list.item(i));
-    } else node.unknown_type("null, NFC");
-  }
-  void pre_tokenize(const Node& node) {
-    auto& type = node.at("type").text();
-    node.need(!byte_level_, "'", type, "' after ByteLevel is not supported");
-    if (type == "Sequence") {
-      node.only({"type", "pretokenizers"});
-      auto list = node.at("pretokenizers");
-      for (std::size_t i = 0, n = list.items(); i < n; ++i) pre_tokenize(list.item(i));
-      return;
+  void pair_around(const Node& node) {
+    node.only({"type", "sep", "cls", "trim_offsets", "add_prefix_space"});
+    for (auto [key, list] : {std::pair{"cls", &out_.before}, {"sep", &out_.after}}) {
+      auto token = node.at(key);
+      token.need(token.items() == 2, "expected a token and its id");
+      auto id = token.item(1).id();
+      token.need(static_cast<std::size_t>(id) < out_.tokens.texts.size(), "id ", id, " is no token");
+      list->insert(key == std::string_view("cls") ? list->begin() : list->end(), id);
     }
-    Stage stage;
-    if (type == "ByteLevel") {
-      node.only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
-      stage.prefix_space = node.flag("add_prefix_space", true);
-      if (node.flag("use_regex", true)) stage.pattern.emplace_back(kWords, node.place);
-      byte_level_ = true;
-    } else if (type == "Split") {
-      node.only({"type", "pattern", "behavior", "invert"});
-      auto behavior = node.at("behavior");
-      // Matches and what lies between them are kept alike, so `invert` says nothing.
-      behavior.need(behavior.j == "Isolated", one_line(behavior.j.dump()), " is not supported; there is Isolated");
-      auto pattern = node.at("pattern");
-      pattern.only({"Regex", "String"});
-      auto regex = pattern.find("Regex"), literal = pattern.find("String");
-      pattern.need(regex.has_value() != literal.has_value(), "expected Regex or String");
-      if (literal) literal->need(!literal->text().empty(), "is empty");
-      stage.pattern.emplace_back(regex ? regex->text() : literal_pattern(literal->text()), pattern.place);
-    } else if (type == "Digits") {
-      node.only({"type", "individual_digits"});
-      stage.pattern.emplace_back(node.flag("individual_digits") ? "\\p{N}" : "\\p{N}+", node.place);
-    } else node.unknown_type("ByteLevel, Split, Digits, Sequence");
-    out_.stages.push_back(std::move(stage));
-    node.need(out_.stages.size() <= kMostStages, "more than ", kMostStages, " pre-tokenizers");
   }
   void post_process(const Node& node) {
-    auto& type = node.at("type").text();
+    auto& type = node.type();
     if (type == "ByteLevel") return;  // changes offsets only
     if (type == "Sequence") {
       node.only({"type", "processors"});
@@ -274,7 +227,9 @@ class Reader {
       for (std::size_t i = 0, n = list.items(); i < n; ++i) post_process(list.item(i));
       return;
     }
-    if (type != "TemplateProcessing") node.unknown_type("ByteLevel, TemplateProcessing, Sequence");
+    if (type == "RobertaProcessing" || type == "BertProcessing") return pair_around(node);
+    if (type != "TemplateProcessing")
+      node.unknown_type("ByteLevel, TemplateProcessing, RobertaProcessing, BertProcessing, Sequence");
     node.only({"type", "single", "pair", "special_tokens"});
     auto single = node.at("single"), special = node.at("special_tokens");
     std::vector<std::int32_t> parts[2];
@@ -289,7 +244,7 @@ class Reader {
       auto tokens = special.at(piece.at("SpecialToken").at("id").text().c_str()).at("ids");
       for (std::size_t k = 0, ids = tokens.items(); k < ids; ++k) {
         auto id = tokens.item(k).id();
-        tokens.item(k).need(static_cast<std::size_t>(id) < out_.tokens.size(), "id ", id, " is no token");
+        tokens.item(k).need(static_cast<std::size_t>(id) < out_.tokens.texts.size(), "id ", id, " is no token");
         parts[sequences].push_back(id);
       }
     }
@@ -297,15 +252,16 @@ class Reader {
     out_.before.insert(out_.before.begin(), parts[0].begin(), parts[0].end());
     out_.after.insert(out_.after.end(), parts[1].begin(), parts[1].end());
   }
-  Node root_;
+  const Node root_;
   TokenizerJson out_;
   std::unordered_map<std::string_view, std::int32_t> ids_;  // of the vocabulary; its texts are the JSON's
-  bool byte_level_ = false;
+  bool byte_texts_ = false;                                 // whether the decoder takes tokens as bytes
 };
 }  // namespace
 
+TokenizerJson read_tokenizer_json(const Node& root, bool post_processor) { return Reader(root, post_processor).take(); }
 TokenizerJson parse_tokenizer_json(std::string_view text, const std::string& file, bool post_processor) {
-  auto j = parse(text, file);
-  return Reader(j, file, post_processor).take();
+  auto j = parse_json(text, file);
+  return read_tokenizer_json(Node{j, file, ": "}, post_processor);
 }
 }  // namespace bora::text

@@ -2,7 +2,6 @@
 #include <utf8proc.h>
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <new>
 #include <vector>
 #include "bora/base/text.h"
@@ -15,6 +14,19 @@ constexpr std::array<std::string_view, 25> kSpaces = {  // Unicode's White_Space
     "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
 utf8proc_option_t options(int of) { return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | of); }
 int combining_class(std::int32_t c) { return utf8proc_get_property(c)->combining_class; }
+template <class F> void each_point(std::string_view text, F&& f) {
+  auto at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  for (auto end = at + text.size(); at < end;) {
+    utf8proc_int32_t c;
+    at += utf8proc_iterate(at, end - at, &c);
+    f(c);
+  }
+}
+void append_point(std::int32_t c, std::string& out) {
+  utf8proc_uint8_t bytes[4];
+  auto n = utf8proc_encode_char(c, bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
+}
 struct Prefix {
   std::size_t n;       // bytes of the longest prefix that is, or begins, a character; at least 1
   std::size_t wanted;  // bytes of the character; 0 if none begins so
@@ -58,36 +70,54 @@ bool begins_character(std::string_view bytes) {
   auto [n, wanted] = prefix(bytes);
   return n == bytes.size() && n < wanted;
 }
-std::string nfc(std::string_view text) {
-  // Below U+0300 there are only characters that NFC leaves as they are.
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0xcc; }))
+std::string normal_form(std::string_view text, bool composed, bool compatible) {
+  // Below U+0300 composition changes nothing; only ASCII is left by all forms.
+  unsigned char changes = composed && !compatible ? 0xcc : 0x80;
+  if (std::all_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) < changes; }))
     return std::string(text);
   std::vector<std::int32_t> points;
   points.reserve(text.size());
-  auto at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-  for (auto end = at + text.size(); at < end;) {
-    utf8proc_int32_t c, parts[32];
+  auto decompose = options(UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0));
+  each_point(text, [&](std::int32_t c) {
+    utf8proc_int32_t parts[32];
     int last = 0;
-    at += utf8proc_iterate(at, end - at, &c);
-    auto n = utf8proc_decompose_char(c, parts, 32, options(UTF8PROC_DECOMPOSE), &last);
+    auto n = utf8proc_decompose_char(c, parts, 32, decompose, &last);
     points.insert(points.end(), parts, parts + n);
-  }
+  });
   // utf8proc's own sort takes the square of a run's length.
   for (auto i = points.begin(); i != points.end();) {
     auto end = std::find_if(i, points.end(), [](auto c) { return combining_class(c) == 0; });
     std::stable_sort(i, end, [](auto a, auto b) { return combining_class(a) < combining_class(b); });
     i = end == points.end() ? end : end + 1;
   }
-  auto count =
-      utf8proc_normalize_utf32(points.data(), static_cast<utf8proc_ssize_t>(points.size()), options(UTF8PROC_COMPOSE));
+  auto count = static_cast<utf8proc_ssize_t>(points.size());
+  if (composed) count = utf8proc_normalize_utf32(points.data(), count, options(UTF8PROC_COMPOSE));
   std::string out;
   out.reserve(text.size());
-  for (utf8proc_ssize_t i = 0; i < count; ++i) {
-    utf8proc_uint8_t bytes[4];
-    auto n = utf8proc_encode_char(points[static_cast<std::size_t>(i)], bytes);
-    out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
-  }
+  for (utf8proc_ssize_t i = 0; i < count; ++i) append_point(points[static_cast<std::size_t>(i)], out);
   return out;
+}
+std::string lower_case(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  each_point(text, [&](std::int32_t c) {
+    if (c == 0x130) out += "i\u0307";  // the one character whose lower case is two, in every language
+    else append_point(utf8proc_tolower(c), out);
+  });
+  return out;
+}
+void each_grapheme(std::string_view text, const std::function<void(std::string_view)>& f) {
+  std::size_t begin = 0, at = 0;
+  std::int32_t before = 0, state = 0;
+  each_point(text, [&](std::int32_t c) {
+    if (at > 0 && utf8proc_grapheme_break_stateful(before, c, &state)) {
+      f(text.substr(begin, at - begin));
+      begin = at;
+    }
+    before = c;
+    at += character_size(text[at]);
+  });
+  if (begin < text.size()) f(text.substr(begin));
 }
 
 std::size_t space_at_end(std::string_view text) {

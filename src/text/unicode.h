@@ -1,5 +1,7 @@
 // unicode.h -- Unicode characters in UTF-8.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -11,8 +13,17 @@ std::size_t append_utf8(std::string_view bytes, bool more, std::string& out);
 std::string_view valid_utf8(std::string_view text, std::string& copy);
 /// Whether more bytes may complete this beginning of one character.
 bool begins_character(std::string_view bytes);
-/// Normalization form C of UTF-8.
-std::string nfc(std::string_view text);
+/// The bytes of a character of UTF-8, by its first one.
+inline std::size_t character_size(char first) {
+  auto c = static_cast<unsigned char>(first);
+  return c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+/// Normalization of UTF-8: form C or D; compatible: form KC or KD.
+std::string normal_form(std::string_view text, bool composed, bool compatible);
+/// Each character as lower case, whatever stands beside it.
+std::string lower_case(std::string_view text);
+/// Calls f with each extended grapheme cluster.
+void each_grapheme(std::string_view text, const std::function<void(std::string_view)>& f);
 /// The length of the white space at the end of a text, and at its beginning.
 std::size_t space_at_end(std::string_view text);
 std::size_t space_at_begin(std::string_view text);

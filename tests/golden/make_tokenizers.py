@@ -143,19 +143,25 @@ def odd():
     return j
 
 
-cases = {text: {} for text in HARD + varied(60)}
-for make in (gpt2, llama3, qwen2, odd):
-    name = make.__name__
-    (folder / f"tokenizer_{name}.json").write_text(json.dumps(make(), ensure_ascii=False, separators=(",", ":")) + "\n")
-    t = Tokenizer.from_file(str(folder / f"tokenizer_{name}.json"))
-    for text, row in cases.items():
-        row[name] = t.encode(text, add_special_tokens=False).ids
-        whole = t.encode(text).ids
-        if name in ("llama3", "odd") and len(text) < 8:
-            row[name + " whole"] = whole
-        decoded = t.decode(row[name], skip_special_tokens=False)
-        if decoded != text:  # broken: it decodes added tokens of Latin-1 letters as bytes
-            row[name + " text"] = None if "\ufffd" in decoded else decoded
-lines = ",\n".join(json.dumps({"text": text} | row, separators=(",", ":")) for text, row in cases.items())
-head = f'{{"tokenizers": "{tokenizers.__version__}", "cases": [\n'
-(folder / "tokenizers.json").write_text(head + lines + "\n]}\n")
+def main():
+    cases = {text: {} for text in HARD + varied(60)}
+    for make in (gpt2, llama3, qwen2, odd):
+        name = make.__name__
+        written = json.dumps(make(), ensure_ascii=False, separators=(",", ":"))
+        (folder / f"tokenizer_{name}.json").write_text(written + "\n")
+        t = Tokenizer.from_file(str(folder / f"tokenizer_{name}.json"))
+        for text, row in cases.items():
+            row[name] = t.encode(text, add_special_tokens=False).ids
+            whole = t.encode(text).ids
+            if name in ("llama3", "odd") and len(text) < 8:
+                row[name + " whole"] = whole
+            decoded = t.decode(row[name], skip_special_tokens=False)
+            if decoded != text:  # broken: it decodes added tokens of Latin-1 letters as bytes
+                row[name + " text"] = None if "\ufffd" in decoded else decoded
+    lines = ",\n".join(json.dumps({"text": text} | row, separators=(",", ":")) for text, row in cases.items())
+    head = f'{{"tokenizers": "{tokenizers.__version__}", "cases": [\n'
+    (folder / "tokenizers.json").write_text(head + lines + "\n]}\n")
+
+
+if __name__ == "__main__":
+    main()
