@@ -1,5 +1,6 @@
 // prefetch.h -- the rows of the next step, read while kernels run.
 #pragma once
+#include <functional>
 #include "bora/data/dataset.h"
 
 namespace bora::data {

@@ -6,7 +6,6 @@ namespace {
 struct Lm {
   static constexpr std::string_view type = "lm";
   static constexpr std::size_t fields_stored = 1;
-  static constexpr std::array<config::Meaning, 0> meanings = {};
 
   std::string encoding() const { return "text"; }
   void need(const Record& r, const std::string& field) const { (void)r.text(field); }
