@@ -29,13 +29,12 @@ struct Ahead::Pipeline {
   Place& place(std::int64_t index) { return places[static_cast<std::size_t>(index) % places.size()]; }
   void start(std::int64_t index) {
     place(index).ticket = 3 * index + waiting;
-    arena.execute([&] {
-      try {
-        group.run([this, index] {
-          if (!stopped) run(index);
-        });
-      } catch (const std::exception&) {}  // oneTBB has the task but no thread for it: take() makes the element
-    });
+    try {
+      // Enqueued, not run: only then oneTBB promises a worker to a caller that leaves the arena.
+      arena.enqueue(group.defer([this, index] {
+        if (!stopped) run(index);
+      }));
+    } catch (const std::exception&) {}  // oneTBB has the task but no thread for it: take() makes the element
   }
   /// False if another thread has begun it.
   bool run(std::int64_t index) {

@@ -1,6 +1,7 @@
 // Span corruption: equal to T5's (tests/golden/make_spans.py), and its laws.
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include "bora/base/error.h"

@@ -285,8 +285,8 @@ template <class T> Sequence<T> joined(const std::vector<Sequence<T>>& parts, con
   });
 }
 }  // namespace detail
-/// Elements of some sequences by weight, in the order of Mix; its size is that of Mix::size. ValueError: a sequence with
-/// a weight but without elements.
+/// Elements of some sequences by weight, in the order of Mix; its size is Mix::size. ValueError: a sequence with a
+/// weight but without elements.
 template <class T> Sequence<T> mix(const std::vector<Sequence<T>>& parts, const Mix& by) {
   return detail::joined(parts, [&](auto& inputs) { return detail::mixed(inputs, by); });
 }
