@@ -19,6 +19,7 @@ using Cases = std::map<std::string, std::function<Case()>>;
 void add_kernels(Cases&);
 void add_moves(Cases&);
 void add_overheads(Cases&);
+void add_tokens(Cases&);
 void add_training(Cases&);
 void add_limits(Cases&);
 

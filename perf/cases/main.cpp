@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
   add_moves(all);
   add_overheads(all);
   add_training(all);
+  add_tokens(all);
   add_limits(all);
   std::map<std::string, Case> ready;
   for (std::string line; std::getline(std::cin, line);) {

@@ -273,7 +273,8 @@ TEST(Folders, VocabularyAndMerges) {
   auto before = t->identity();
   write(
       "tokenizer_config.json",
-      R"({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true, "add_bos_token": true, "bos_token": "<|endoftext|>"})");
+      R"({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true, "add_bos_token": true,
+          "bos_token": "<|endoftext|>"})");
   auto ids = text::tokenizer_at(folder, true)->encode("a");
   EXPECT_EQ(ids, (Ids{700, *expected->id_of("\u0120a")}));
   EXPECT_NE(text::tokenizer_at(folder, false)->identity(), before);
