@@ -22,6 +22,7 @@ void add_overheads(Cases&);
 void add_tokens(Cases&);
 void add_training(Cases&);
 void add_limits(Cases&);
+void add_data(Cases&);
 
 /// f compiled, on fixed inputs. Digests of its results, out0, out1, .., must agree.
 Case compiled(const std::function<bora::Arrays(const bora::Arrays&)>& f, bora::Arrays in);
