@@ -215,7 +215,8 @@ TEST_F(Corpora, APassHasEveryRowOnce) {
     }
     EXPECT_EQ(seen, want);
     if (s.task != "spans" && s.name != "prefix encoder") { EXPECT_EQ(filled, data.train.parts()[0].rows->filled()); }
-    for (auto id : rows.tokens) ASSERT_TRUE(id >= 0 && id < tokenizer(s)->size());
+    auto tokens = tokenizer(s)->size();
+    for (auto id : rows.tokens) ASSERT_TRUE(id >= 0 && id < tokens);
   }
 }
 /// The tokens of every document: with its end, as the task encodes it.
