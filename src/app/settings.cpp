@@ -43,6 +43,16 @@ void settle_mesh(config::Document& d) {
   *mesh = config::scalar(text);
   mesh->where = where;
 }
+/// A source whose type is not said has that of its file's name.
+void settle_source(config::Document& source) {
+  auto path = source.find("path");
+  if (source.form != config::Document::Form::group || source.find("type") || !path) return;
+  auto is = [&](const std::string& end) {
+    return path->text.ends_with(end) || path->text.ends_with(end + ".gz") || path->text.ends_with(end + ".zst");
+  };
+  auto type = is(".jsonl") ? "jsonl" : is(".csv") ? "csv" : "text";
+  source.members.insert(source.members.begin(), {"type", config::scalar(type)});
+}
 /// `data: {sources: [..]}` is of type corpus. So is one source written without the list, where its type or a key of a
 /// corpus shows it: `data: {type: jsonl, path: FILE, task: ..}`.
 void settle_data(config::Document& d) {
@@ -51,25 +61,25 @@ void settle_data(config::Document& d) {
   if (!data || data->form != Document::Form::group) return;
   auto type = data->find("type"), path = data->find("path");
   auto word = type ? type->text : "";
-  if (!data->find("sources")) {
+  if (auto sources = data->find("sources")) {
+    auto list = config::parse_flow(*sources);
+    for (auto& item : list.items) settle_source(item);
+    if (list.form == Document::Form::list) *sources = list;
+    if (type) return;
+  } else {
     bool of_corpus = word == "jsonl" || word == "csv";
     for (auto key : {"task", "pack", "cache", "on_error", "field"})
       of_corpus = of_corpus || (word.empty() && path && data->find(key));
     if (!of_corpus) return;
-    Document source, sources{.form = Document::Form::list}, rest;
+    Document source, list{.form = Document::Form::list}, rest;
     rest.where = data->where, rest.written = data->written;
-    if (word.empty() && path) {
-      auto is = [&](const std::string& end) {
-        return path->text.ends_with(end) || path->text.ends_with(end + ".gz") || path->text.ends_with(end + ".zst");
-      };
-      source.at("type") = config::scalar(is(".jsonl") ? "jsonl" : is(".csv") ? "csv" : "text");
-    }
     for (auto& [key, member] : data->members)
       (key == "type" || key == "path" || key == "field" ? source : rest).at(key) = member;
-    sources.items.push_back(source);
-    rest.at("sources") = sources;
+    settle_source(source);
+    list.items.push_back(source);
+    rest.at("sources") = list;
     *data = rest;
-  } else if (type) return;
+  }
   data->at("type") = config::scalar("corpus");
 }
 }  // namespace

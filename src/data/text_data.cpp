@@ -1,4 +1,5 @@
 // Text files, or a folder of them: one stream of tokens.
+#include <filesystem>
 #include "bora/data/data.h"
 #include "bora/data/windows.h"
 #include "data/cache.h"
@@ -32,7 +33,12 @@ struct TextData {
     for (auto& part : {train, held})
       bora::check<ConfigError>(part->size() > 0, "data: ", path, " has fewer tokens than a row of ", o.positions,
                                " (model.positions) needs, in the text to train on or in the text held out");
-    return {TrainingRows(train, path), held, {o.positions}, path};
+    Part part{train, std::filesystem::path(path).filename().string(), {}};
+    auto& facts = part.facts;
+    facts.documents = text.documents, facts.held_out = text.held_out_documents;
+    for (auto& f : files) facts.files += 1, facts.bytes += f.bytes;
+    facts.tokens = facts.filled = train->filled();
+    return {TrainingRows({std::move(part)}, Mix::of({1})), held, {o.positions}, path};
   }
 };
 [[maybe_unused]] const bool added = config::add<DataOf<TextData>>();
