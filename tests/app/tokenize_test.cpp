@@ -76,7 +76,7 @@ TEST_F(TokenizeTest, BadInputIsOneLineThatNamesItsLine) {
   says("tokenize no/such.json", "a\n", "no file at no/such.json");
   says("tokenize nonsense", "a\n", "there is no tokenizer 'nonsense'");
   says("tokenize bpe", "a\n", "path: must be the path of a tokenizer.json");
-  says("tokenize " + folder, "a\n", folder + " has no tokenizer.json");
+  says("tokenize " + folder, "a\n", folder + " has no tokenizer.json, no tokenizer.model");
   auto unreadable = run("tokenize bytes < " + folder);
   EXPECT_EQ(unreadable.code, 2);
   EXPECT_NE(unreadable.err.find("standard input cannot be read after line 0"), std::string::npos) << unreadable.err;
