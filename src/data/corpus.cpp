@@ -89,6 +89,7 @@ struct Corpus {
   }
   void check_files(std::int64_t positions) const {
     (void)shape(positions);
+    (void)mix(1);
     for (auto& s : sources) {
       auto files = files_of(*s);
       auto folder = absolute_path(s->path()) + "/", kept = absolute_path(cache);
@@ -158,7 +159,10 @@ struct Corpus {
         return std::string();
       });
       auto store = open_store(made, cache, o.crew);
-      std::string name = std::filesystem::path(s->path()).filename().string();
+      auto file_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+      bool alone = std::count_if(sources.begin(), sources.end(),
+                                 [&](auto& other) { return file_of(other->path()) == file_of(s->path()); }) == 1;
+      auto name = alone ? file_of(s->path()) : s->path();
       if (store->skipped() > 0)
         o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
       auto [train, held] = split(store, s->path());
