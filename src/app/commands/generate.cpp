@@ -32,7 +32,7 @@ struct Generate {
   void declare(CLI::App& command) {
     words.declare(command);
     command.add_option("--prompt", prompt, "text to begin with");
-    command.add_option("--length", length, "tokens to add");
+    command.add_option("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
     command.add_option("--temperature", temperature, "0: the most likely token each time");
     command.add_option("--top-k", top_k, "choose among the k most likely; 0: all");
     command.add_option("--seed", seed, "another seed, another text");
@@ -61,6 +61,7 @@ int Generate::run() const {
     auto ids = tokenizer->encode(prompt.empty() ? "\n" : prompt);
     if (!prompt.empty()) write(prompt);
     text::StreamDecoder decoder(tokenizer);
+    for (auto id : ids) (void)decoder.next(id);  // the prompt, before which a decoder may drop a space
     auto positions = s.model->positions();
     auto key = random::key(seed);
     std::int64_t seen = 0;  // tokens that the model has seen since it began
@@ -72,6 +73,7 @@ int Generate::run() const {
       auto last = array(static_cast<std::int32_t>(n - 1));
       auto token = model->next(unseen, random::fold_in(random::fold_in(key, i), last));
       ids.push_back(token.item<std::int32_t>());
+      if (ids.back() == tokenizer->end_of_text()) break;
       write(decoder.next(ids.back()));
     }
     write(decoder.finish() + "\n");
