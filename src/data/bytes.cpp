@@ -51,7 +51,9 @@ struct ByteReader::Bytes {
 namespace {
 /// Compressed bytes are read through a buffer, and skipped by reading them.
 struct Compressed : ByteReader::Bytes {
-  Compressed(const SourceFile& file, const char* format_) : Bytes(file), format(format_), input(kInput) {}
+  Compressed(const SourceFile& file, const char* format_) : Bytes(file), format(format_) {
+    input.resize(std::clamp<std::size_t>(static_cast<std::size_t>(file.bytes), 4096, kInput));
+  }
   std::size_t refill() { return stored.read(input.data(), input.size()); }
   void skip(std::int64_t n) final {
     std::vector<char> room(kInput);
@@ -70,7 +72,7 @@ struct Compressed : ByteReader::Bytes {
                   stored.at() - static_cast<std::int64_t>(unread), ": ", reason);
   }
   const char* format;
-  std::vector<char> input;
+  std::vector<char> input = {};
 };
 
 struct Gzip final : Compressed {

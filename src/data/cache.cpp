@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <thread>
 #include "bora/base/file.h"
 #include "data/cache_folder.h"
@@ -40,14 +41,14 @@ Group group_at(const std::string& folder, const Crew& crew) {
   auto stamp = hex(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) ^
                    static_cast<std::uint64_t>(::getpid()) << 40);
   stamp = meet(crew, "data: a mark for the cache", stamp)[0];
-  auto mark = [&](int rank) { return folder + "/rank-" + stamp + "-" + std::to_string(rank) + ".new"; };
+  auto mark = [&](int rank) { return folder + "/rank-" + stamp + "-" + std::to_string(rank) + ".mark"; };
   together(crew, "data: marks in the cache", [&] {
     File::create(mark(crew.rank)).close();
     return std::string();
   });
   Group g{0, 0};
   for (int r = 0; r < crew.size; ++r)
-    if (is_there(mark(r))) g.count += 1, g.index += r < crew.rank;
+    if (r == crew.rank || is_there(mark(r))) g.count += 1, g.index += r < crew.rank;
   meet(crew, "data: the marks were read", "");
   std::error_code error;
   fs::remove(mark(crew.rank), error);
@@ -67,14 +68,17 @@ class Worker {
     auto until = Clock::now() + kRound;
     for (; next_ < mine_.size(); ++next_, begun_ = false) {
       auto u = mine_[next_];
-      if (!begun_) std::tie(at_, chunk_) = start(u);
+      if (!begun_) {
+        std::tie(at_, chunk_) = start(u);
+        total_ -= bytes_before(units_[u], at_);
+      }
       begun_ = true;
       if (!at_.done)
         at_ = encode_chunks(
             recipe_, units_[u], at_, until, [&](std::string bytes) { commit(u, chunk_++, std::move(bytes)); },
             [&](std::int64_t bytes) { crew_.progress(done_ += bytes, total_); });
       if (!at_.done) return false;
-      finish(u, chunk_);
+      finish(u);
       if (Clock::now() >= until) {
         ++next_, begun_ = false;
         break;
@@ -84,6 +88,13 @@ class Worker {
   }
 
  private:
+  std::int64_t bytes_before(const Unit& unit, const Cursor& at) const {
+    if (at.done) return unit.bytes;
+    auto file = recipe_.files.begin() + static_cast<std::ptrdiff_t>(unit.begin);
+    auto bytes = std::min(at.position.offset, file[static_cast<std::ptrdiff_t>(at.file)].bytes);
+    for (std::size_t f = 0; f < at.file; ++f) bytes += (file++)->bytes;
+    return bytes;
+  }
   const Recipe& recipe_;
   const std::vector<Unit>& units_;
   const Crew& crew_;
@@ -103,71 +114,65 @@ std::shared_ptr<const Store> in_memory(const Making& making, const Crew& crew) {
                              [&](std::size_t, std::size_t, std::string bytes) {
                                chunks.push_back(std::make_shared<const Chunk>(std::move(bytes), making.name));
                              },
-                             [](std::size_t, std::size_t) {});
+                             [](std::size_t) {});
     return std::string(done ? "done" : "more");
   };
   for (;;) {
-    auto all = together(crew, "data: reading " + making.name, work);
+    auto all = together(crew, "data: reading", work);
     if (std::all_of(all.begin(), all.end(), [](auto& s) { return s == "done"; })) break;
   }
   return std::make_shared<const Store>(std::move(chunks));
 }
 
-/// Where a unit goes on: behind the chunks that are there. A chunk whose header is damaged is made anew.
-std::pair<Cursor, std::size_t> behind(const Folder& folder, std::size_t unit, const Crew& crew) {
-  Cursor at;
-  std::size_t n = 0;
-  for (; !at.done && is_there(folder.chunk(unit, n)); ++n) try {
-      Chunk chunk(folder.chunk(unit, n));
-      auto& h = chunk.header();
-      at = {h.file, {static_cast<std::int64_t>(h.offset), static_cast<std::int64_t>(h.line)}, h.last != 0};
-    } catch (const IoError& e) {
-      crew.say("data: " + std::string(e.text()) + "; it is made anew");
-      break;
-    }
-  return {at, n};
-}
 void make(const Making& making, const Folder& folder, Group group, const Crew& crew) {
   Worker worker(making.recipe, folder.units(), group, crew);
   auto work = [&] {
     bool done = worker.round(
-        [&](std::size_t u) { return behind(folder, u, crew); },
+        [&](std::size_t u) { return folder.behind(u, crew); },
         [&](std::size_t u, std::size_t k, const std::string& bytes) { write_file(folder.chunk(u, k), bytes); },
-        [&](std::size_t u, std::size_t) {
-          if (!is_there(folder.sums(u))) write_file(folder.sums(u), folder.sums_text(u));
-        });
+        [&](std::size_t u) { folder.write_sums(u, crew); });
     return std::string(done ? "done" : "more");
   };
   for (;;) {
-    auto all = together(crew, "data: making " + folder.path(), work);
+    auto all = together(crew, "data: making the cache", work);
     if (std::all_of(all.begin(), all.end(), [](auto& s) { return s == "done"; })) break;
+  }
+}
+/// The folder's lock, on all hosts or on none: two jobs that had it on one host each would wait for each other. Null
+/// for ranks that do not lead.
+std::unique_ptr<Lock> locked(const std::string& path, bool leads, const Crew& crew) {
+  auto waits = [&, said = false]() mutable {
+    if (!said) crew.say("data: another process makes " + path + "; waiting until it is done");
+    said = true;
+  };
+  for (;;) {
+    std::unique_ptr<Lock> lock;
+    auto words = together(crew, "data: the lock of the cache", [&] {
+      if (leads) lock = std::make_unique<Lock>(path);
+      for (auto until = Clock::now() + kRound; lock && !lock->take();) {
+        waits();
+        if (Clock::now() > until) return std::string("waits");
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      return std::string("ready");
+    });
+    if (std::all_of(words.begin(), words.end(), [](auto& s) { return s == "ready"; })) return lock;
+    waits();
+    lock.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::random_device()() % 2000));
   }
 }
 std::shared_ptr<const Store> in_folder(const Making& making, const std::string& path, const Crew& crew) {
   Folder folder(making, path);
-  std::unique_ptr<Lock> lock;
-  Group group;
   together(crew, "data: the folder of the cache", [&] {
     std::error_code error;
     fs::create_directories(path, error);
     check<IoError>(!error, "data: cannot make the folder ", path, ": ", error.message());
     return std::string();
   });
-  group = group_at(path, crew);
-  bool leads = group.index == 0, said = false, ready = !leads, complete = true;
-  for (bool all_ready = false; !all_ready;) {
-    auto words = together(crew, "data: the lock of the cache", [&] {
-      if (leads && !lock) lock = std::make_unique<Lock>(path);
-      for (auto until = Clock::now() + kRound; !ready && Clock::now() < until;) {
-        if ((ready = lock->take())) break;
-        if (!said) crew.say("data: another process makes " + path + "; waiting until it is done");
-        said = true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      }
-      return std::string(ready ? "ready" : "waits");
-    });
-    all_ready = std::all_of(words.begin(), words.end(), [](auto& s) { return s == "ready"; });
-  }
+  auto group = group_at(path, crew);
+  bool leads = group.index == 0, complete = true;
+  auto lock = locked(path, leads, crew);
   auto words = together(crew, "data: the state of the cache", [&] {
     if (leads) complete = folder.prepare(crew);
     return std::string(complete ? "complete" : "begun");
@@ -176,7 +181,11 @@ std::shared_ptr<const Store> in_folder(const Making& making, const std::string& 
     make(making, folder, group, crew);
     together(crew, "data: the end of the cache", [&] {
       std::vector<std::size_t> chunks;
-      for (std::size_t u = 0; leads && u < folder.units().size(); ++u) chunks.push_back(behind(folder, u, crew).second);
+      for (std::size_t u = 0; leads && u < folder.units().size(); ++u) {
+        auto [at, n] = folder.behind(u, crew);
+        check<IoError>(at.done, folder.chunk(u, n), ": was removed or damaged since it was made; start again");
+        chunks.push_back(n);
+      }
       if (leads) folder.write_done(chunks);
       return std::string();
     });
@@ -187,9 +196,6 @@ std::shared_ptr<const Store> in_folder(const Making& making, const std::string& 
     auto counts = folder.chunks();
     for (std::size_t u = 0; u < counts.size(); ++u)
       for (std::size_t k = 0; k < counts[u]; ++k) chunks.push_back(std::make_shared<const Chunk>(folder.chunk(u, k)));
-    for (auto& c : chunks)
-      check<IoError>(c->header().fields == making.recipe.fields, path, ": a chunk has ", c->header().fields,
-                     " fields instead of ", making.recipe.fields);
     store = std::make_shared<const Store>(std::move(chunks));
     return std::string();
   });
@@ -199,7 +205,7 @@ std::shared_ptr<const Store> in_folder(const Making& making, const std::string& 
 
 std::string check_same_files(const std::string& name, const std::vector<SourceFile>& files, const Crew& crew) {
   std::string print;
-  auto prints = together(crew, "data: the files of " + name, [&] {
+  auto prints = together(crew, "data: samples of the files", [&] {
     std::vector<std::uint64_t> samples;
     for (auto& f : files) samples.push_back(sample_hash(f));
     print = print_of(files, samples);

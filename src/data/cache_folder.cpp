@@ -12,14 +12,18 @@ namespace bora::data {
 namespace {
 using nlohmann::json;
 constexpr std::string_view kForm = "documents 1";
+constexpr std::string_view kMark = ".mark";  // see group_at
 std::string five(std::size_t n) {
   auto text = std::to_string(n);
   return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
 }
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
 /// Null if there is no such file, or it is no JSON.
 json json_of(const std::string& file) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return {};
+  if (!is_there(file)) return {};
   auto j = json::parse(read_file(file), nullptr, false);
   return j.is_discarded() ? json() : j;
 }
@@ -49,6 +53,13 @@ std::vector<fs::path> entries(const std::string& folder) {
   check<IoError>(!error, "cannot read the folder ", folder, ": ", error.message());
   std::sort(all.begin(), all.end());
   return all;
+}
+/// The lock stays. A mark of the last hour may be that of a job which begins at this moment.
+bool may_go(const fs::path& file) {
+  std::error_code error;
+  if (file.extension() != kMark) return file.filename() != "lock";
+  auto written = fs::last_write_time(file, error);
+  return !error && fs::file_time_type::clock::now() - written > std::chrono::hours(1);
 }
 void remove_file(const fs::path& file) {
   std::error_code error;
@@ -94,25 +105,60 @@ std::string Folder::sums_text(std::size_t unit) const {
 }
 bool Folder::prepare(const Crew& crew) const {
   for (auto& file : entries(path_))
-    if (file.extension() == ".new") remove_file(file);
+    if ((file.extension() == ".new" || file.extension() == kMark) && may_go(file)) remove_file(file);
   auto plan = plan_of(path_);
   bool fits = plan.form == kForm && plan.identity == making_.identity && plan.modified.size() == files_.size();
   if (!fits) {
-    say_changes(crew);
+    if (is_there(chunk(0, 0)))
+      crew.say("data: " + path_ + "/plan.json is missing, damaged or of another version; all documents are made anew");
+    else say_changes(crew);
     clear();
   } else if (!same_bytes(plan.modified, crew)) clear();
   write_plan();
-  auto done = json_of(path_ + "/done.json");
-  if (!done.is_array() || done.size() != units_.size()) return false;
-  auto counts = chunks();
-  for (std::size_t u = 0; u < units_.size(); ++u)
-    for (std::size_t k = 0; k < counts[u]; ++k)
-      if (std::error_code error; !fs::exists(chunk(u, k), error)) {
-        crew.say("data: " + chunk(u, k) + " is gone; it is made anew");
-        remove_file(path_ + "/done.json");
-        return false;
-      }
-  return true;
+  if (is_complete(crew)) return true;
+  remove_file(path_ + "/done.json");
+  return false;
+}
+bool Folder::is_complete(const Crew& crew) const {
+  auto file = path_ + "/done.json";
+  if (!is_there(file)) return false;
+  auto done = json_of(file);
+  bool good = done.is_array() && done.size() == units_.size();
+  for (std::size_t u = 0; good && u < units_.size(); ++u) {
+    auto [at, n] = behind(u, crew);
+    if (!at.done && !is_there(chunk(u, n))) crew.say("data: " + chunk(u, n) + " is gone; it is made anew");
+    if (!at.done) return false;
+    good = done[u].is_number_unsigned() && done[u].get<std::size_t>() == n;
+  }
+  if (!good) crew.say("data: " + file + " is damaged; it is made anew");
+  return good;
+}
+std::pair<Cursor, std::size_t> Folder::behind(std::size_t unit, const Crew& crew) const {
+  Cursor at;
+  std::size_t n = 0;
+  for (; !at.done && is_there(chunk(unit, n)); ++n) try {
+      Chunk there(chunk(unit, n));
+      auto& h = there.header();
+      check<IoError>(h.fields == making_.recipe.fields &&
+                         (h.last != 0 || h.file < units_[unit].end - units_[unit].begin),
+                     chunk(unit, n), ": is a chunk of other files or tasks");
+      at = {h.file, {static_cast<std::int64_t>(h.offset), static_cast<std::int64_t>(h.line)}, h.last != 0};
+    } catch (const IoError& e) {
+      crew.say("data: " + std::string(e.text()) + "; it is made anew");
+      break;
+    }
+  return {at, n};
+}
+void Folder::write_sums(std::size_t unit, const Crew& crew) const {
+  if (is_there(sums(unit))) return;
+  auto text = sums_text(unit);
+  for (auto f = units_[unit].begin; f < units_[unit].end; ++f) {
+    auto now = file_at(files_[f].path);
+    if (now.bytes == files_[f].bytes && now.modified == files_[f].modified) continue;
+    crew.say("data: " + now.path + " changed while it was read; the next run makes its documents anew");
+    return;
+  }
+  write_file(sums(unit), text);
 }
 void Folder::write_done(const std::vector<std::size_t>& chunks) const {
   JsonWriter w;
@@ -129,7 +175,7 @@ std::vector<std::size_t> Folder::chunks() const {
 }
 void Folder::clear() const {
   for (auto& file : entries(path_))
-    if (file.filename() != "lock") remove_file(file);
+    if (may_go(file)) remove_file(file);
 }
 void Folder::write_plan() const {
   JsonWriter w(JsonWriter::Style::spaced);
@@ -139,15 +185,15 @@ void Folder::write_plan() const {
   for (auto& f : files_) w.add(f.bytes);
   w.end()("modified").list();
   for (auto& f : files_) w.add(f.modified);
-  write_file(path_ + "/plan.json", w.end().end().take());
+  auto file = path_ + "/plan.json", text = w.end().end().take();
+  if (!is_there(file) || read_file(file) != text) write_file(file, text);
 }
 /// Files whose times have changed must have the bytes that the sums tell of. A unit without sums is still to be made.
 bool Folder::same_bytes(const std::vector<std::int64_t>& times, const Crew& crew) const {
   for (std::size_t u = 0; u < units_.size(); ++u) {
     bool touched = false;
     for (auto f = units_[u].begin; f < units_[u].end; ++f) touched = touched || times[f] != files_[f].modified;
-    std::error_code error;
-    if (!touched || (fs::exists(sums(u), error) && read_file(sums(u)) == sums_text(u))) continue;
+    if (!touched || (is_there(sums(u)) && read_file(sums(u)) == sums_text(u))) continue;
     crew.say("data: files of " + making_.name + " have changed since " + path_ + " was made; it is made anew");
     return false;
   }

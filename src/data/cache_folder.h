@@ -30,15 +30,20 @@ class Folder {
   const std::string& path() const { return path_; }
   const std::vector<Unit>& units() const { return units_; }
   std::string chunk(std::size_t unit, std::size_t number) const;
-  std::string sums(std::size_t unit) const;
-  std::string sums_text(std::size_t unit) const;
   /// Whether the folder is complete and made from these files; what does not fit is removed, and said.
   bool prepare(const Crew&) const;
+  /// Where a unit goes on: behind the chunks that are there; and their number. What is damaged is made anew, and said.
+  std::pair<Cursor, std::size_t> behind(std::size_t unit, const Crew&) const;
+  /// What was learnt of a unit's files while they were read; nothing, if they changed meanwhile.
+  void write_sums(std::size_t unit, const Crew&) const;
   void write_done(const std::vector<std::size_t>& chunks) const;
   /// Chunks of each unit of a complete folder.
   std::vector<std::size_t> chunks() const;
 
  private:
+  std::string sums(std::size_t unit) const;
+  std::string sums_text(std::size_t unit) const;
+  bool is_complete(const Crew&) const;
   void clear() const;
   void write_plan() const;
   bool same_bytes(const std::vector<std::int64_t>& times, const Crew&) const;

@@ -8,7 +8,8 @@
 
 namespace bora::data {
 namespace {
-constexpr std::uint32_t kMostFields = 16;
+constexpr std::uint16_t kMostFields = 16;
+constexpr std::string_view kDamaged = ": was damaged since it was written; remove this file, and it will be made anew";
 std::size_t padded(std::size_t n) { return (n + 7) / 8 * 8; }
 std::uint32_t crc_of(const ChunkHeader& h) { return crc32c(&h, offsetof(ChunkHeader, header_crc)); }
 }  // namespace
@@ -20,32 +21,41 @@ void ChunkWriter::add(const Document& d) {
     auto& ids = ids_[f];
     auto at = ids.size();
     ids.resize(at + d[f].size() * width_);
-    for (auto id : d[f]) {
-      auto narrow = static_cast<std::uint16_t>(id);
-      std::memcpy(ids.data() + at, width_ == 2 ? static_cast<const void*>(&narrow) : &id, width_);
-      at += width_;
+    if (width_ == sizeof(std::int32_t)) {
+      std::memcpy(ids.data() + at, d[f].data(), d[f].size() * width_);
+    } else {
+      auto to = ids.data() + at;
+      for (auto id : d[f]) {
+        auto narrow = static_cast<std::uint16_t>(id);
+        std::memcpy(to, &narrow, sizeof narrow);
+        to += sizeof narrow;
+      }
     }
-    ends_[f].push_back(at / width_);
+    ends_[f].push_back(ids.size() / width_);
   }
   ++documents_;
 }
 std::string ChunkWriter::take(ChunkHeader h) {
-  h.fields = static_cast<std::uint32_t>(ids_.size());
-  h.width = static_cast<std::uint32_t>(width_);
+  h.fields = static_cast<std::uint16_t>(ids_.size());
+  h.width = static_cast<std::uint16_t>(width_);
   h.documents = documents_;
   std::string out(sizeof h, '\0');
   auto total = out.size();
   for (auto& ids : ids_) total += documents_ * 8 + padded(ids.size());
   out.reserve(total);
-  for (std::size_t f = 0; f < ids_.size(); ++f) {
-    out.append(reinterpret_cast<const char*>(ends_[f].data()), ends_[f].size() * 8);
-    out += ids_[f];
+  for (auto& ends : ends_) {
+    out.append(reinterpret_cast<const char*>(ends.data()), ends.size() * 8);
+    ends.clear();
+  }
+  auto middle = out.size();
+  for (auto& ids : ids_) {
+    out += ids;
     out.resize(padded(out.size()));
-    ends_[f].clear();
-    ids_[f].clear();
+    ids.clear();
   }
   h.bytes = out.size() - sizeof h;
-  h.crc = crc32c(out.data() + sizeof h, out.size() - sizeof h);
+  h.ends_crc = crc32c(out.data() + sizeof h, middle - sizeof h);
+  h.ids_crc = crc32c(out.data() + middle, out.size() - middle);
   h.header_crc = crc_of(h);
   std::memcpy(out.data(), &h, sizeof h);
   documents_ = 0;
@@ -91,11 +101,10 @@ void Chunk::parse(const char* data, std::size_t size) {
       h.fields >= 1 && h.fields <= kMostFields && (h.width == 2 || h.width == 4) && h.documents <= h.bytes / 8, name_,
       ": has an impossible header");
   payload_ = data + sizeof h;
-  std::size_t at = 0;
-  for (std::uint32_t f = 0; f < h.fields; ++f) {
-    check<IoError>(h.documents * 8 <= h.bytes - at, name_, ": ends within field ", f);
-    auto ends = reinterpret_cast<const std::uint64_t*>(payload_ + at);
-    at += h.documents * 8;
+  check<IoError>(bytes_of_ends() <= h.bytes, name_, ": ends within the ends of its documents");
+  auto at = bytes_of_ends();
+  for (std::uint64_t f = 0; f < h.fields; ++f) {
+    auto ends = reinterpret_cast<const std::uint64_t*>(payload_) + f * h.documents;
     auto ids = h.documents == 0 ? 0 : ends[h.documents - 1];
     check<IoError>(ids <= (h.bytes - at) / h.width && padded(ids * h.width) <= h.bytes - at, name_,
                    ": ends within the ids of field ", f);
@@ -104,35 +113,35 @@ void Chunk::parse(const char* data, std::size_t size) {
   }
   check<IoError>(at == h.bytes, name_, ": has bytes after its last field");
 }
-void Chunk::verify() const {
-  std::call_once(checked_, [this] {
-    check<IoError>(crc32c(payload_, header_.bytes) == header_.crc, name_,
-                   ": was damaged since it was written; remove this file, and it will be made anew");
-    for (std::size_t f = 0; f < fields_.size(); ++f)
-      check<IoError>(std::is_sorted(fields_[f].ends, fields_[f].ends + header_.documents), name_,
-                     ": the ends of its documents are not in order");
+void Chunk::check_ends() const {
+  std::call_once(checked_ends_, [this] {
+    bool whole = crc32c(payload_, bytes_of_ends()) == header_.ends_crc;
+    for (auto& f : fields_) whole = whole && std::is_sorted(f.ends, f.ends + header_.documents);
+    check<IoError>(whole, name_, kDamaged);
+  });
+}
+void Chunk::check_ids() const {
+  std::call_once(checked_ids_, [this] {
+    auto n = bytes_of_ends();
+    check<IoError>(crc32c(payload_ + n, header_.bytes - n) == header_.ids_crc, name_, kDamaged);
   });
 }
 std::int64_t Chunk::begin(std::int64_t document, std::size_t field) const {
-  verify();
+  check_ends();
   return document == 0 ? 0 : static_cast<std::int64_t>(fields_[field].ends[document - 1]);
 }
 std::int64_t Chunk::tokens(std::size_t field) const {
-  return size() == 0 ? 0 : static_cast<std::int64_t>(fields_[field].ends[size() - 1]);
+  return size() == 0 ? 0 : begin(size(), field);
 }
 std::int64_t Chunk::length(std::int64_t document, std::size_t field) const {
   auto first = begin(document, field);
   return static_cast<std::int64_t>(fields_[field].ends[document]) - first;
 }
 void Chunk::read(std::int64_t document, std::size_t field, std::int64_t from, std::int64_t n, std::int32_t* out) const {
-  auto at = begin(document, field) + from;
-  if (header_.width == 2) {
-    auto ids = static_cast<const std::uint16_t*>(fields_[field].ids) + at;
-    std::copy(ids, ids + n, out);
-  } else {
-    auto ids = static_cast<const std::int32_t*>(fields_[field].ids) + at;
-    std::copy(ids, ids + n, out);
-  }
+  check_ids();
+  auto ids = fields_[field].ids + (begin(document, field) + from) * header_.width;
+  if (header_.width == 2) std::copy_n(reinterpret_cast<const std::uint16_t*>(ids), n, out);
+  else std::copy_n(reinterpret_cast<const std::int32_t*>(ids), n, out);
 }
 
 Store::Store(std::vector<std::shared_ptr<const Chunk>> chunks) : chunks_(std::move(chunks)) {

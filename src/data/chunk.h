@@ -1,5 +1,5 @@
-// chunk.h -- documents of ids in one block of bytes, in memory or mapped from a file: a header, then for each field the
-// ends of the documents and their ids, as u16 or u32.
+// chunk.h -- documents of ids in one block of bytes, in memory or mapped from a file: a header, for each field the ends
+// of the documents, and then for each field their ids, as u16 or u32.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,13 +13,14 @@ using Document = std::vector<std::vector<std::int32_t>>;
 /// What a chunk says of itself.
 struct ChunkHeader {
   char magic[8] = {'B', 'O', 'R', 'A', 'D', 'O', 'C', '1'};
-  std::uint32_t fields = 0, width = 0;       // width: bytes of an id
+  std::uint16_t fields = 0, width = 0;       // width: bytes of an id
+  std::uint32_t ends_crc = 0, ids_crc = 0;   // CRC-32C of both parts
+  std::uint32_t file = 0;                    // of the unit: where the next chunk begins
   std::uint64_t documents = 0, skipped = 0;  // skipped: records that were malformed
   std::uint64_t bytes = 0;                   // after this header
-  std::uint32_t file = 0, last = 0;          // file of the unit where the next chunk begins; last: there is none
   std::uint64_t offset = 0, line = 0;        // in that file
   std::uint64_t read = 0;                    // bytes of the sources that it was made from
-  std::uint32_t crc = 0, header_crc = 0;     // CRC-32C of what follows; of the header before this field
+  std::uint32_t last = 0, header_crc = 0;    // last: no chunk follows; of the header before this field
 };
 static_assert(sizeof(ChunkHeader) == 80);
 
@@ -38,7 +39,8 @@ class ChunkWriter {
   std::vector<std::vector<std::uint64_t>> ends_;  // by field
   std::vector<std::string> ids_;
 };
-/// Documents by number. The bytes are checked when they are first used. Safe from any thread.
+/// Documents by number. Ends and ids are checked when they are first used: lengths alone read no ids. Safe from any
+/// thread.
 class Chunk {
  public:
   /// Throws IoError "NAME: ..." unless the bytes have the form of a chunk; false sizes and ends are found here.
@@ -54,15 +56,17 @@ class Chunk {
   std::int64_t length(std::int64_t document, std::size_t field) const;
   /// Ids [begin, begin + n) of a document's field.
   void read(std::int64_t document, std::size_t field, std::int64_t begin, std::int64_t n, std::int32_t* out) const;
-  /// Throws IoError if the bytes have changed since they were written.
-  void verify() const;
 
  private:
   struct Field {
     const std::uint64_t* ends;  // [documents]
-    const void* ids;
+    const char* ids;
   };
+  /// Throw IoError if the bytes have changed since they were written.
+  void check_ends() const;
+  void check_ids() const;
   void parse(const char* data, std::size_t size);
+  std::uint64_t bytes_of_ends() const { return 8 * header_.documents * header_.fields; }
   std::int64_t begin(std::int64_t document, std::size_t field) const;
   std::string owned_, name_;
   void* mapped_ = nullptr;
@@ -70,7 +74,7 @@ class Chunk {
   const char* payload_ = nullptr;
   ChunkHeader header_ = {};
   std::vector<Field> fields_ = {};
-  mutable std::once_flag checked_;
+  mutable std::once_flag checked_ends_, checked_ids_;
 };
 
 /// The documents of many chunks, by number. Safe from any thread.

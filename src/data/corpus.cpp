@@ -154,7 +154,7 @@ struct Corpus {
     std::string names;
     for (auto& s : sources) {
       Making made;
-      together(o.crew, "data: the files of " + s->path(), [&] {
+      together(o.crew, "data: the files", [&] {
         made = making(*s, materials);
         return std::string();
       });

@@ -1,5 +1,6 @@
 #include "data/encode.h"
 #include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
 #include <algorithm>
 #include <exception>
 #include <optional>
@@ -147,10 +148,12 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
     skipped = 0;
   };
   using tbb::filter_mode;
-  tbb::parallel_pipeline(static_cast<std::size_t>(2 * thread_count() + 1),
-                         tbb::make_filter<void, BatchPtr>(filter_mode::serial_in_order, read) &
-                             tbb::make_filter<BatchPtr, BatchPtr>(filter_mode::parallel, work) &
-                             tbb::make_filter<BatchPtr, void>(filter_mode::serial_in_order, gather));
+  tbb::task_arena(thread_count()).execute([&] {
+    tbb::parallel_pipeline(static_cast<std::size_t>(2 * thread_count() + 1),
+                           tbb::make_filter<void, BatchPtr>(filter_mode::serial_in_order, read) &
+                               tbb::make_filter<BatchPtr, BatchPtr>(filter_mode::parallel, work) &
+                               tbb::make_filter<BatchPtr, void>(filter_mode::serial_in_order, gather));
+  });
   return reader.at();
 }
 }  // namespace bora::data

@@ -167,6 +167,17 @@ void read_pieces(const File& f, const SourceFile& file, std::int64_t begin, std:
 }
 }  // namespace
 
+SourceFile file_at(const std::string& path) {
+  std::string problem;
+  int fd = open_file(path, problem);
+  check<ConfigError>(fd >= 0, "data: cannot read ", path, ": ", problem);
+  struct ::stat s {};
+  bool known = ::fstat(fd, &s) == 0;
+  problem = std::strerror(errno);
+  ::close(fd);
+  check<ConfigError>(known, "data: cannot read ", path, ": ", problem);
+  return {path, s.st_size, s.st_mtim.tv_sec * std::int64_t{1'000'000'000} + s.st_mtim.tv_nsec};
+}
 std::vector<SourceFile> find_files(const std::string& pattern) {
   std::vector<std::string> paths, alternatives;
   std::error_code none;
@@ -178,16 +189,8 @@ std::vector<SourceFile> find_files(const std::string& pattern) {
   std::vector<SourceFile> files;
   std::int64_t bytes = 0;
   for (auto& path : paths) {
-    std::string problem;
-    int fd = open_file(path, problem);
-    check<ConfigError>(fd >= 0, "data: cannot read ", path, ": ", problem);
-    struct ::stat s {};
-    bool known = ::fstat(fd, &s) == 0;
-    problem = std::strerror(errno);
-    ::close(fd);
-    check<ConfigError>(known, "data: cannot read ", path, ": ", problem);
-    files.push_back({path, s.st_size, s.st_mtim.tv_sec * std::int64_t{1'000'000'000} + s.st_mtim.tv_nsec});
-    bytes += s.st_size;
+    files.push_back(file_at(path));
+    bytes += files.back().bytes;
   }
   check<ConfigError>(bytes > 0, "data: ", pattern, " is empty");
   return files;
@@ -228,7 +231,8 @@ std::uint64_t sample_hash(const SourceFile& file) {
   constexpr std::int64_t edge = 64 << 10, piece = 4 << 10, pieces = 16;
   add(static_cast<std::uint64_t>(file.bytes));
   sample(0, edge);
-  for (std::int64_t i = 1; i <= pieces; ++i) sample((file.bytes - piece) / (pieces + 1) * i, piece);
+  for (std::int64_t i = 1; i <= pieces && file.bytes > edge; ++i)
+    sample((file.bytes - piece) / (pieces + 1) * i, piece);
   sample(file.bytes - edge, edge);
   add(0);
   return hash;

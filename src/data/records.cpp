@@ -28,6 +28,7 @@ std::size_t whole_characters(std::string_view s) {
 
 struct RecordReader::State {
   State(const SourceFile& file, Format format, Position from, Limits l) : bytes(file), limits(l) {
+    limits.block = std::min(limits.block, std::max<std::int64_t>(4096, file.bytes));
     auto made = std::make_shared<Layout>(Layout{file.path, format});
     layout = made;
     fill(3);

@@ -17,7 +17,9 @@ struct SourceFile {
 /// fortune, .dat and .u8, are left out); or a glob of * ? [..] ** {a,b}, each alternative of which has a file. Throws
 /// ConfigError "data: ..".
 std::vector<SourceFile> find_files(const std::string& pattern);
-/// The same; a file of a kind that no reader here knows (Parquet, Arrow, other compressions) is an error as well.
+/// One file as it is now. Throws ConfigError "data: ..".
+SourceFile file_at(const std::string& path);
+/// find_files; a file of a kind that no reader here knows (Parquet, Arrow, other compressions) is an error as well.
 std::vector<SourceFile> list_files(const std::string& pattern);
 /// Of the size and of samples: the first and the last 64 KiB, and 16 pieces of 4 KiB between. Throws IoError.
 std::uint64_t sample_hash(const SourceFile& file);

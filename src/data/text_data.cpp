@@ -19,7 +19,7 @@ struct TextData {
   RowShape shape(std::int64_t positions) const { return {positions}; }
   Datasets open(const Opening& o) const {
     std::vector<SourceFile> files;
-    together(o.crew, "data: the files of " + path, [&] {
+    together(o.crew, "data: the files", [&] {
       files = find_files(path);
       return std::string();
     });
