@@ -53,12 +53,20 @@ void settle_source(config::Document& source) {
   auto type = is(".jsonl") ? "jsonl" : is(".csv") ? "csv" : "text";
   source.members.insert(source.members.begin(), {"type", config::scalar(type)});
 }
+/// `pack: true` and `pack: false`, as other systems have it.
+void settle_pack(config::Document& data) {
+  auto pack = data.find("pack"), task = data.find("task");
+  if (!pack || (pack->text != "true" && pack->text != "false")) return;
+  auto word = task && task->find("type") ? task->find("type")->text : task ? task->text : "";
+  pack->text = pack->text == "true" ? "first_fit" : word == "chat" ? "none" : "automatic";
+}
 /// `data: {sources: [..]}` is of type corpus. So is one source written without the list, where its type or a key of a
 /// corpus shows it: `data: {type: jsonl, path: FILE, task: ..}`.
 void settle_data(config::Document& d) {
   using config::Document;
   auto data = d.find("data");
   if (!data || data->form != Document::Form::group) return;
+  settle_pack(*data);
   auto type = data->find("type"), path = data->find("path");
   auto word = type ? type->text : "";
   if (auto sources = data->find("sources")) {

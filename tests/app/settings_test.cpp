@@ -238,3 +238,15 @@ TEST(Settings, JobsAreCheckedBeforeTheyStart) {
             folder.string() + ": expected a configuration file, this is a folder");
   fs::remove_all(folder);
 }
+TEST(Settings, DataInShortForms) {
+  auto data = [](const std::string& yaml) { return config::to_yaml(config::write(parse_settings(yaml, "x").data)); };
+  auto whole = data("data: {type: corpus, sources: [{type: jsonl, path: a.jsonl.gz, field: body}], pack: first_fit}");
+  for (auto same : {"data: {sources: [{path: a.jsonl.gz, field: body}], pack: true}",
+                    "data: {sources: [{type: jsonl, path: a.jsonl.gz, field: body}], pack: {how: first_fit}}",
+                    "data: {type: jsonl, path: a.jsonl.gz, field: body, pack: true}",
+                    "data: {path: a.jsonl.gz, field: body, pack: first_fit}"})
+    EXPECT_EQ(data(same), whole) << same;
+  EXPECT_EQ(data("data: {sources: [{path: a.txt}], task: chat, pack: false}"),
+            data("data: {sources: [{type: text, path: a.txt}], task: {type: chat}, pack: none}"));
+  EXPECT_EQ(data("data: a.jsonl"), data("data: {type: text, path: a.jsonl}"));
+}
