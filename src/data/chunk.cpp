@@ -35,6 +35,14 @@ void ChunkWriter::add(const Document& d) {
   }
   ++documents_;
 }
+void ChunkWriter::add(const ChunkWriter& other) {
+  for (std::size_t f = 0; f < ids_.size(); ++f) {
+    auto before = ids_[f].size() / width_;
+    for (auto end : other.ends_[f]) ends_[f].push_back(before + end);
+    ids_[f] += other.ids_[f];
+  }
+  documents_ += other.documents_;
+}
 std::string ChunkWriter::take(ChunkHeader h) {
   h.fields = static_cast<std::uint16_t>(ids_.size());
   h.width = static_cast<std::uint16_t>(width_);

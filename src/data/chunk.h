@@ -29,6 +29,8 @@ class ChunkWriter {
  public:
   ChunkWriter(std::size_t fields, std::int64_t vocabulary);
   void add(const Document&);
+  /// All documents of a writer with the same fields and vocabulary.
+  void add(const ChunkWriter&);
   std::uint64_t documents() const { return documents_; }
   /// The chunk's bytes; the counts and checksums of the header are filled in. The writer is empty again.
   std::string take(ChunkHeader);

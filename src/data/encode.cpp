@@ -10,13 +10,13 @@
 namespace bora::data {
 namespace {
 constexpr std::int64_t kChunkBytes = 16 << 20;  // of records, before a chunk is cut
-constexpr std::size_t kBatchBytes = 256 << 10, kBatchRecords = 2048, kMostFiles = 4096;
+constexpr std::size_t kBatchBytes = 128 << 10, kBatchRecords = 2048, kMostFiles = 4096;
 
 /// Records on their way to a chunk.
 struct Batch {
   std::shared_ptr<const Layout> layout = {};
   std::vector<Raw> records = {};
-  std::vector<Document> documents = {};
+  std::optional<ChunkWriter> documents = {};  // narrow at once: their ids are in the processor's cache only now
   std::uint64_t skipped = 0;
   std::exception_ptr error = {};   // of the first malformed record, or of reading
   std::optional<Cursor> cut = {};  // a chunk ends here
@@ -86,12 +86,12 @@ class Reader {
   bool stopped_ = false;
 };
 void encode(const Recipe& recipe, Batch& batch) {
-  batch.documents.reserve(batch.records.size());
+  batch.documents.emplace(recipe.fields, recipe.vocabulary);
   for (auto& raw : batch.records) {
     Document d(recipe.fields);
     try {
       recipe.encode(Record(*batch.layout, raw), d);
-      batch.documents.push_back(std::move(d));
+      batch.documents->add(d);
     } catch (const ConfigError&) {
       if (recipe.skip) ++batch.skipped;
       else {
@@ -132,7 +132,7 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
     return batch;
   };
   auto gather = [&](const BatchPtr& batch) {
-    for (auto& d : batch->documents) chunk.add(d);
+    chunk.add(*batch->documents);
     skipped += batch->skipped;
     if (batch->error) std::rethrow_exception(batch->error);
     progress(batch->stored);
