@@ -1,4 +1,5 @@
 // The data of the settings, opened by all ranks of a mesh.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -16,14 +17,17 @@ class Reading {
   }
   void show(std::int64_t done, std::int64_t total) {
     auto now = Clock::now();
+    if (first_ < 0 || done < done_) begin_ = now, first_ = done;  // of this source
+    done_ = done;
     if (now - last_ < std::chrono::milliseconds(columns_ > 0 ? 200 : 10000) || total == 0) return;
     last_ = now;
     auto seconds = std::chrono::duration<double>(now - begin_).count(),
-         part = static_cast<double>(done) / static_cast<double>(total);
+         part = static_cast<double>(done) / static_cast<double>(total),
+         rate = static_cast<double>(done - first_) / std::max(seconds, 1e-3);
     char text[120];
     std::snprintf(text, sizeof text, "data: %s of %s read (%.0f %%), %.0f MB/s, %s left", bytes_text(done).c_str(),
-                  bytes_text(total).c_str(), 100 * part, static_cast<double>(done) / seconds / 1e6,
-                  time_text(part > 0 ? seconds * (1 - part) / part : 0).c_str());
+                  bytes_text(total).c_str(), 100 * part, rate / 1e6,
+                  rate > 0 ? time_text(static_cast<double>(total - done) / rate).c_str() : "?");
     std::fprintf(stderr, columns_ > 0 ? "\r\033[K%.*s" : "%.*s\n", columns_ > 0 ? columns_ : 120, text);
     drawn_ = true;
   }
@@ -39,6 +43,7 @@ class Reading {
   }
   Clock::time_point begin_ = Clock::now(), last_ = begin_;
   int columns_ = terminal_columns();
+  std::int64_t first_ = -1, done_ = 0;
   bool drawn_ = false;
 };
 }  // namespace
