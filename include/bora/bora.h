@@ -5,6 +5,7 @@
 #include "bora/fx/transforms.h"
 #include "bora/io/checkpoint.h"
 #include "bora/io/npy.h"
+#include "bora/io/safetensors.h"
 #include "bora/io/tree.h"
 #include "bora/named/mapping.h"
 #include "bora/named/named.h"

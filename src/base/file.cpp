@@ -19,6 +19,11 @@ File File::open(const std::string& path) {
   check<IoError>(fd >= 0, "cannot read ", path, ": ", problem);
   return {path, fd};
 }
+File File::edit(const std::string& path) {
+  File f(path, ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (f.fd_ < 0) f.failed("write");
+  return f;
+}
 File::~File() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -29,6 +34,16 @@ void File::write(const void* data, std::int64_t n) {
     if (done < 0) failed("write");
     p += done;
     n -= done;
+  }
+}
+void File::write_at(std::int64_t offset, const void* data, std::int64_t n) {
+  for (auto p = static_cast<const char*>(data); n > 0;) {
+    auto done = ::pwrite(fd_, p, static_cast<std::size_t>(n), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) failed("write");
+    p += done;
+    n -= done;
+    offset += done;
   }
 }
 bool File::read(std::int64_t offset, void* out, std::int64_t n) const {

@@ -41,11 +41,18 @@ template <class F> void each_run(const Box& a, const Box& b, const Box& part, co
     if (d == 0) return;
   }
 }
-/// The lowest of the ranks that hold the same block of a leaf: it represents them.
-inline int first_holder(const Spec& spec, const MeshShape& mesh, int rank) {
+/// The ranks that hold the same block of an array as `rank`, in order.
+inline std::vector<int> holders(const Spec& spec, const MeshShape& mesh, int rank) {
   MeshAxes free;
   for (auto& axis : mesh.axes)
     if (!spec.uses(axis.first)) free.push_back(axis.first);
-  return mesh.group(rank, free)[0];
+  return mesh.group(rank, free);
+}
+/// The lowest of them: it represents them.
+inline int first_holder(const Spec& spec, const MeshShape& mesh, int rank) { return holders(spec, mesh, rank)[0]; }
+/// The one of them that writes the block: a different one for each array, to spread the work.
+inline int writer_of(const Spec& spec, std::size_t index, const Place& place) {
+  auto all = holders(spec, place.mesh, place.rank);
+  return all[index % all.size()];
 }
 }  // namespace bora::io

@@ -7,6 +7,7 @@
 #include <sstream>
 #include "bora/base/file.h"
 #include "bora/ops/shape.h"
+#include "half.h"
 #include "npy_format.h"
 
 namespace bora {
@@ -53,15 +54,6 @@ std::string npy_bytes(const Array& x) {
   if (c.nbytes()) out.append(static_cast<const char*>(c.bytes()), c.nbytes());
   return out;
 }
-/// f16 -> f32, exactly.
-float from_half(std::uint16_t h) {
-  std::uint32_t sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u, fraction = h & 0x3ffu;
-  if (exponent == 0) {
-    auto f = static_cast<float>(fraction) * 0x1p-24F;
-    return sign ? -f : f;
-  }
-  return std::bit_cast<float>(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13);
-}
 template <class From, class To, class F> Array converted(const Shape& shape, const char* data, F f) {
   auto b = new_buffer({shape, dtype_of<To>});
   auto n = static_cast<std::size_t>(volume(shape));
@@ -98,7 +90,7 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, std
   if (kind == "u2") return converted<std::uint16_t, std::int32_t>(shape, data, widen);
   if (kind == "i2") return converted<std::int16_t, std::int32_t>(shape, data, widen);
   if (kind == "i1") return converted<std::int8_t, std::int32_t>(shape, data, widen);
-  if (kind == "f2") return converted<std::uint16_t, float>(shape, data, from_half);
+  if (kind == "f2") return converted<std::uint16_t, float>(shape, data, io::from_half);
   if (kind == "V2")
     fail<DtypeError>(where, " holds 2-byte raw values ('", descr,
                      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");

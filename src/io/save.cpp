@@ -4,6 +4,7 @@
 #include <optional>
 #include "bora/base/crc32c.h"
 #include "bora/base/file.h"
+#include "blocks.h"
 #include "manifest.h"
 
 namespace fs = std::filesystem;
@@ -24,15 +25,6 @@ std::string temporary(const std::string& root, std::int64_t step) {
   return root + "/.step-" + std::to_string(step) + ".tmp";
 }
 
-/// Of the ranks that hold the same block, the writer: a different one for each leaf, to spread the work.
-int writer_of(const Leaf& leaf, std::size_t index, const Place& place) {
-  MeshAxes free;
-  for (auto& axis : place.mesh.axes)
-    if (!leaf.spec.uses(axis.first)) free.push_back(axis.first);
-  auto holders = place.mesh.group(place.rank, free);
-  return holders[index % holders.size()];
-}
-
 /// Writes this rank's file; returns its entries for the manifest.
 std::vector<StoredLeaf> write_blocks(const std::string& path, const std::vector<Leaf>& leaves, const Place& place) {
   std::vector<StoredLeaf> stored;
@@ -44,7 +36,7 @@ std::vector<StoredLeaf> write_blocks(const std::string& path, const std::vector<
     StoredBlock block{block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank), place.rank, offset};
     block.bytes = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
     for (auto& range : block.box) block.bytes *= range.size();
-    if (block.bytes == 0 || writer_of(leaf, i, place) != place.rank) continue;
+    if (block.bytes == 0 || writer_of(leaf.spec, i, place) != place.rank) continue;
     auto data = static_cast<const char*>(leaf.data);
     for (std::int64_t at = 0; at < block.bytes; at += kChunk) {
       auto n = std::min(kChunk, block.bytes - at);

@@ -55,6 +55,8 @@ class File {
   /// For writing at its end; made if it is missing.
   static File append(const std::string& path);
   static File open(const std::string& path);
+  /// For writing into a file that exists.
+  static File edit(const std::string& path);
   ~File();
   File(File&& o) noexcept : path_(std::move(o.path_)), fd_(o.fd_) { o.fd_ = -1; }
   File& operator=(File&& o) noexcept {
@@ -63,6 +65,7 @@ class File {
     return *this;
   }
   void write(const void* data, std::int64_t n);
+  void write_at(std::int64_t offset, const void* data, std::int64_t n);
   /// Exactly n bytes from `offset`; false if the file ends before.
   bool read(std::int64_t offset, void* out, std::int64_t n) const;
   std::int64_t size() const;

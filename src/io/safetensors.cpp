@@ -1,0 +1,249 @@
+// Files, folders and indices of tensors; safetensors_read.h reads the numbers.
+#include "bora/io/safetensors.h"
+#include <filesystem>
+#include <set>
+#include "bora/base/text.h"
+#include "bora/io/tree.h"
+#include "safetensors_read.h"
+
+namespace fs = std::filesystem;
+namespace bora {
+struct Safetensors::State {
+  struct Tensor {
+    std::size_t shard;
+    io::StoredTensor stored;
+  };
+  std::string path = {};
+  std::vector<std::pair<std::string, File>> shards = {};
+  std::map<std::string, Tensor> tensors = {};
+  std::map<std::string, std::string> metadata = {};
+
+  std::string where(const std::string& name) const {
+    auto found = tensors.find(name);
+    return (found == tensors.end() ? path : shards[found->second.shard].first) + ": " + one_line(name);
+  }
+  /// Adds the tensors of a file. listed: the names that the index gives it, or null.
+  void add(const std::string& file, const std::set<std::string>* listed);
+  void add_folder(const fs::path& folder);
+  void add_index(const fs::path& index);
+  const Tensor& find(const TensorPart& part) const {
+    auto found = tensors.find(part.name);
+    check<CheckpointError>(found != tensors.end(), [&] { return where(part.name); }, ": there is no such tensor");
+    return found->second;
+  }
+};
+
+namespace {
+[[noreturn]] void convert_first(const std::string& what, const fs::path& folder, const std::string& files) {
+  auto quoted = [](const std::string& s) {
+    std::string r = "'";
+    for (char c : s) r += (c == '\'' || c == '\\' ? "\\" : "") + std::string(1, c);
+    return r + "'";
+  };
+  fail<IoError>(what,
+                ": PyTorch's pickles are programs, which are not run here; convert it in Python: import glob, torch, "
+                "safetensors.torch as s; s.save_file({k: v.contiguous().clone() for f in glob.glob(",
+                quoted(files), ") for k, v in torch.load(f, 'cpu', weights_only=True).items()}, ",
+                quoted((folder / "model.safetensors").string()), ", {'format': 'pt'})");
+}
+bool there(const fs::path& p) {
+  std::error_code error;
+  return fs::exists(fs::status(p, error));
+}
+Dtype dtype_of_stored(const io::StoredTensor& t, const std::string& where) {
+  auto d = io::stored_dtype(t.dtype)->read_as;
+  check<DtypeError>(d.has_value(), where, ": its dtype ", t.dtype, " has no counterpart here; convert it first");
+  return *d;
+}
+}  // namespace
+
+void Safetensors::State::add(const std::string& file, const std::set<std::string>* listed) {
+  auto f = File::open(file);
+  auto size = f.size();
+  std::string first(static_cast<std::size_t>(std::min<std::int64_t>(size, 9)), '\0');
+  auto get = [&](std::int64_t at, std::string& to) {
+    check<IoError>(f.read(at, to.data(), static_cast<std::int64_t>(to.size())), file,
+                   ": the file became shorter while it was read");
+  };
+  get(0, first);
+  if (first.size() == 9 && first[8] != '{' && (first.starts_with("PK\x03\x04") || first.starts_with("\x80\x02")))
+    convert_first(file, fs::path(file).parent_path(), file);
+  std::string json(static_cast<std::size_t>(io::header_length(first, size, file)), '\0');
+  get(8, json);
+  auto header = io::parse_safetensors(json, size, file);
+  for (auto& [name, stored] : header.tensors) {
+    auto earlier = tensors.find(name);
+    check<IoError>(earlier == tensors.end(), file, ": ", one_line(name), ": the tensor is also in ",
+                   [&] { return shards[earlier->second.shard].first; });
+    check<IoError>(!listed || listed->contains(name), file, ": ", one_line(name),
+                   ": the index does not say that the tensor is here");
+    tensors[name] = {shards.size(), std::move(stored)};
+  }
+  if (listed)
+    for (auto& name : *listed)
+      check<IoError>(header.tensors.contains(name), file, ": ", one_line(name),
+                     ": there is no such tensor, but the index says so");
+  metadata.merge(header.metadata);
+  shards.emplace_back(file, std::move(f));
+}
+void Safetensors::State::add_index(const fs::path& index) {
+  std::map<std::string, std::set<std::string>> names;
+  for (auto& [name, shard] : io::parse_safetensors_index(read_file(index.string()), index.string()))
+    names[shard].insert(name);
+  for (auto& [shard, listed] : names) {
+    auto file = index.parent_path() / shard;
+    check<IoError>(there(file), index.string(), ": ", one_line(*listed.begin()), ": its file ", one_line(shard),
+                   " is missing");
+    add(file.string(), &listed);
+  }
+}
+void Safetensors::State::add_folder(const fs::path& folder) {
+  for (auto name : {"model.safetensors", "model.safetensors.index.json"})
+    if (there(folder / name))
+      return std::string_view(name).ends_with(".json") ? add_index(folder / name)
+                                                       : add((folder / name).string(), nullptr);
+  std::error_code error;
+  std::string shard;
+  bool torch = false;
+  fs::directory_iterator it(folder, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    auto name = it->path().filename().string();
+    torch = torch || (name.starts_with("pytorch_model") && name.ends_with(".bin"));
+    if (name.ends_with(".safetensors") && (shard.empty() || name < shard)) shard = name;
+  }
+  check<IoError>(!error, "cannot read ", path, ": ", error.message());
+  check<IoError>(shard.empty(), path, ": no model.safetensors and no model.safetensors.index.json; it has ",
+                 one_line(shard));
+  if (torch) convert_first(path, folder, (folder / "pytorch_model*.bin").string());
+  fail<IoError>(path, ": no model.safetensors and no model.safetensors.index.json");
+}
+
+Safetensors Safetensors::open(const std::string& path) {
+  auto s = std::make_shared<State>();
+  s->path = path;
+  std::string problem;
+  try {
+    std::error_code error;
+    if (fs::is_directory(path, error)) s->add_folder(path);
+    else if (path.ends_with(".json")) s->add_index(path);
+    else s->add(path, nullptr);
+  } catch (const Error& e) { problem = e.text(); }
+  io::agree<IoError>(io::place_here(), problem, "safetensors: open");
+  return Safetensors(std::move(s));
+}
+std::vector<std::string> Safetensors::names() const {
+  std::vector<std::string> r;
+  for (auto& t : state_->tensors) r.push_back(t.first);
+  return r;
+}
+bool Safetensors::has(const std::string& name) const { return state_->tensors.contains(name); }
+std::string Safetensors::where(const std::string& name) const { return state_->where(name); }
+Type Safetensors::type(const TensorPart& part) const {
+  auto& t = state_->find(part);
+  auto where = state_->where(part.name);
+  auto shape = io::resolve(part, t.stored, where).shape;
+  return {shape, dtype_of_stored(t.stored, where)};
+}
+Type Safetensors::type(const std::string& name) const { return type(TensorPart{name}); }
+const std::map<std::string, std::string>& Safetensors::metadata() const { return state_->metadata; }
+
+void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& parts, const io::Place& place) const {
+  auto box = io::block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
+  auto* out = static_cast<char*>(leaf.data);
+  auto read = [&](const TensorPart& part, const Shape& shape, const io::Box& block) {
+    auto& t = state_->find(part);
+    auto where = state_->where(part.name);
+    auto resolved = io::resolve(part, t.stored, where);
+    auto have = dtype_of_stored(t.stored, where);
+    check<CheckpointError>(
+        resolved.shape == shape && (have == leaf.type.dtype || (is_float(have) && is_float(leaf.type.dtype))), where,
+        ": it is ", Type{resolved.shape, have}, ", ", Type{shape, leaf.type.dtype}, " is wanted for '", leaf.path, "'");
+    io::read_part(state_->shards[t.shard].second, t.stored, resolved, block, leaf.type.dtype, out, where);
+    auto bytes = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+    for (auto& range : block) bytes *= range.size();
+    out += bytes;
+  };
+  auto first = parts.empty() ? 0 : type(parts[0]).shape.size();
+  if (parts.size() == 1 && first == leaf.type.shape.size()) return read(parts[0], leaf.type.shape, box);
+  check<CheckpointError>(!leaf.type.shape.empty() && static_cast<std::int64_t>(parts.size()) == leaf.type.shape[0],
+                         state_->path, ": ", parts.size(), " tensors are given for '", leaf.path, "', ", leaf.type);
+  auto shape = leaf.type.shape;
+  shape.erase(0);
+  for (auto i = box[0].begin; i < box[0].end; ++i)
+    read(parts[static_cast<std::size_t>(i)], shape, {box.begin() + 1, box.end()});
+}
+
+namespace io {
+namespace {
+/// An uninitialized block of a leaf, and the leaf.
+struct Block {
+  Leaf leaf;
+  NewBuffer buffer;
+  Block(const std::string& path, const Type& type, const Spec& spec, const Place& place) : leaf{path, type, spec} {
+    auto local = type;
+    auto box = block_of_rank(type, spec, place.mesh, place.rank);
+    for (std::size_t d = 0; d < box.size(); ++d) local.shape[d] = box[d].size();
+    buffer = new_buffer(local);
+    leaf.data = buffer.data;
+  }
+  Array done() {
+    auto block = buffer.done();
+    return here().mesh ? from_local_block(block, leaf.type.shape, leaf.spec) : block;
+  }
+};
+std::string text_of(const auto& f) {
+  try {
+    f();
+    return {};
+  } catch (const Error& e) { return e.text(); }
+}
+}  // namespace
+
+void load_tensors(tree::Node t, const Safetensors& files, const LoadSafetensorsOptions& options) {
+  auto place = place_here();
+  std::vector<std::vector<TensorPart>> parts;
+  std::vector<tree::Slot> slots;
+  std::vector<Block> blocks;
+  auto problem = text_of([&] {
+    std::set<std::string> used;
+    for (auto& slot : tree::slots(t)) {
+      if (!slot.leaf.defined()) continue;
+      auto type = slot.leaf.get().type();
+      parts.push_back(options.from ? options.from(slot.path, type) : std::vector{TensorPart{slot.path}});
+      for (auto& p : parts.back()) used.insert(p.name), (void)files.type(p);
+      slots.push_back(slot);
+    }
+    if (options.others) return;
+    for (auto& name : files.names())
+      check<CheckpointError>(used.contains(name), [&] { return files.where(name); }, ": no leaf takes this tensor");
+  });
+  agree<CheckpointError>(place, problem, "safetensors: names");
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    auto spec = Spec::replicated(slots[i].leaf.get().shape().size());
+    auto type = slots[i].leaf.get().type();
+    if (here().mesh) spec = local_block(slots[i].leaf.get()).spec;
+    slots[i].leaf.set(Array());  // frees its memory before the new block is allocated
+    blocks.emplace_back(slots[i].path, type, spec, place);
+  }
+  problem = text_of([&] {
+    for (std::size_t i = 0; i < blocks.size(); ++i) files.fill(blocks[i].leaf, parts[i], place);
+  });
+  agree<CheckpointError>(place, problem, "safetensors: read");
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].leaf.set(blocks[i].done());
+}
+}  // namespace io
+
+Array Safetensors::read(const TensorPart& part, const Spec& spec) const {
+  auto place = io::place_here();
+  std::optional<io::Block> block;
+  auto problem = io::text_of([&] {
+    auto t = type(part);
+    auto whole = here().mesh ? spec : Spec();
+    whole.resize(std::max(spec.size(), t.shape.size()));
+    block.emplace(part.name, t, whole, place);
+    fill(block->leaf, {part}, place);
+  });
+  io::agree<CheckpointError>(place, problem, "safetensors: read");
+  return block->done();
+}
+}  // namespace bora

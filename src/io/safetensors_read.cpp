@@ -1,0 +1,194 @@
+// A block is runs of numbers that are contiguous in the file and have one stride in memory. Runs are collected until
+// they have 1 MiB, read (neighbours by one call), and placed.
+#include "safetensors_read.h"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include "half.h"
+
+namespace bora::io {
+namespace {
+constexpr std::int64_t kRoom = 1 << 20, kGap = 4096;  // a gap shorter than a page costs less than another call
+
+struct Run {
+  std::int64_t from, to, n;  // elements: place in the file's tensor, in the block, and number
+  std::int64_t at = 0;       // place in the buffer, bytes
+};
+
+template <class From, class To, class F>
+void place(const std::vector<Run>& runs, std::int64_t stride, const char* buffer, void* out, const F& f) {
+  auto* to = static_cast<To*>(out);
+  auto element = [&](const Run& r, std::int64_t k) {
+    From x;
+    std::memcpy(&x, buffer + r.at + k * static_cast<std::int64_t>(sizeof x), sizeof x);
+    to[r.to + k * stride] = f(x);
+  };
+  if (stride == 1) {
+    for (auto& r : runs)
+      for (std::int64_t k = 0; k < r.n; ++k) element(r, k);
+    return;
+  }
+  std::int64_t longest = 0;  // a transpose: runs beside each other in the file are so in memory
+  for (auto& r : runs) longest = std::max(longest, r.n);
+  for (std::int64_t k = 0; k < longest; ++k)
+    for (auto& r : runs)
+      if (k < r.n) element(r, k);
+}
+
+class RunReader {
+ public:
+  RunReader(const File& file, const StoredTensor& t, Dtype dtype, std::int64_t stride, void* out, std::string where)
+      : file_(file),
+        tensor_(t),
+        stored_(*stored_dtype(t.dtype)),
+        dtype_(dtype),
+        stride_(stride),
+        out_(out),
+        where_(std::move(where)) {}
+  void add(Run r) {
+    if (direct() && r.n * stored_.size >= kRoom / 16) {
+      read(r.from, r.n, static_cast<char*>(out_) + r.to * stored_.size);
+      return;
+    }
+    while (r.n > 0) {
+      Run piece{r.from, r.to, std::min(r.n, kRoom / stored_.size)};
+      auto end = runs_.empty() ? r.from : runs_.back().from + runs_.back().n;
+      auto bytes = piece.n * stored_.size + std::min(kGap, (r.from - end) * stored_.size);
+      if (room_ + bytes > kRoom) flush();
+      room_ += bytes;
+      runs_.push_back(piece);
+      r.from += piece.n, r.to += piece.n * stride_, r.n -= piece.n;
+    }
+  }
+  void flush() {
+    std::int64_t end = 0;
+    for (std::size_t i = 0, next; i < runs_.size(); i = next) {
+      auto first = runs_[i].from, last = first;
+      for (next = i; next < runs_.size() && (runs_[next].from - last) * stored_.size <= kGap; ++next) {
+        runs_[next].at = end + (runs_[next].from - first) * stored_.size;
+        last = runs_[next].from + runs_[next].n;
+      }
+      auto bytes = (last - first) * stored_.size;
+      buffer_.resize(std::max(buffer_.size(), static_cast<std::size_t>(end + bytes)));
+      read(first, last - first, buffer_.data() + end);
+      end += bytes;
+    }
+    if (!runs_.empty()) convert();
+    runs_.clear();
+    room_ = 0;
+  }
+
+ private:
+  /// Do the file's bytes go into the block as they are?
+  bool direct() const {
+    return stride_ == 1 && dtype_ == stored_.read_as && stored_name(dtype_) == stored_.name && dtype_ != boolean;
+  }
+  void read(std::int64_t from, std::int64_t n, char* to) const {
+    check<IoError>(file_.read(tensor_.offset + from * stored_.size, to, n * stored_.size), where_,
+                   ": the file became shorter while it was read");
+  }
+  template <class From, class To, class F> void put(const F& f) {
+    place<From, To>(runs_, stride_, buffer_.data(), out_, f);
+  }
+  template <class From, class F> void put_float(const F& f) {
+    if (dtype_ == f32) put<From, float>([&](From x) { return converted<float>(f(x)); });
+    else if (dtype_ == bf16) put<From, bfloat16>([&](From x) { return converted<bfloat16>(f(x)); });
+    else put<From, double>([&](From x) { return converted<double>(f(x)); });
+  }
+  void convert() {
+    auto same = [](auto x) { return x; };
+    auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
+    auto name = stored_.name;
+    if (name == "BOOL") put<std::uint8_t, bool>([](auto x) { return x != 0; });  // a file may hold any byte
+    else if (name == "I8") put<std::int8_t, std::int32_t>(widen);
+    else if (name == "I16") put<std::int16_t, std::int32_t>(widen);
+    else if (name == "U16") put<std::uint16_t, std::int32_t>(widen);
+    else if (name == "F16") put_float<std::uint16_t>(from_half);
+    else if (dtype_ == *stored_.read_as) dispatch_size(dtype_, [&](auto x) { put<decltype(x), decltype(x)>(same); });
+    else if (name == "F32") put_float<float>(same);
+    else if (name == "F64") put_float<double>(same);
+    else put_float<bfloat16>(same);
+  }
+  const File& file_;
+  const StoredTensor& tensor_;
+  const StoredDtype& stored_;
+  Dtype dtype_;
+  std::int64_t stride_;
+  void* out_;
+  std::string where_;
+  std::vector<Run> runs_ = {};
+  std::vector<char> buffer_ = {};
+  std::int64_t room_ = 0;
+};
+}  // namespace
+
+ResolvedPart resolve(const TensorPart& part, const StoredTensor& t, const std::string& where) {
+  auto wrong = [&](const auto&... words) { fail<CheckpointError>(where, ": ", words...); };
+  ResolvedPart r{part.view.value_or(t.shape), {}, part.begin, part.order};
+  auto n = r.view.size();
+  for (auto d : r.view)
+    if (d < 0) wrong("a view as ", r.view, " is wanted");
+  if (volume(r.view) != volume(t.shape)) wrong("its shape is ", t.shape, ", a view as ", r.view, " is wanted");
+  auto end = part.end.empty() ? r.view.dims() : part.end;
+  if (r.begin.empty()) r.begin.assign(n, 0);
+  if (r.order.empty()) {
+    r.order.resize(n);
+    std::iota(r.order.begin(), r.order.end(), 0);
+  }
+  if (r.begin.size() != n || end.size() != n || r.order.size() != n)
+    wrong("begin, end and order need as many numbers as its view ", r.view, " has dimensions");
+  for (std::size_t d = 0; d < n; ++d)
+    if (r.begin[d] < 0 || r.begin[d] > end[d] || end[d] > r.view[d])
+      wrong("elements ", r.begin[d], ":", end[d], " of dimension ", d, " of its view ", r.view, " are wanted");
+  std::vector<bool> seen(n);
+  for (auto d : r.order) {
+    if (d < 0 || d >= static_cast<std::int64_t>(n) || seen[static_cast<std::size_t>(d)])
+      wrong("the order ", r.order, " is no permutation of its ", n, " dimensions");
+    seen[static_cast<std::size_t>(d)] = true;
+    r.shape.push_back(end[static_cast<std::size_t>(d)] - r.begin[static_cast<std::size_t>(d)]);
+  }
+  return r;
+}
+
+void read_part(const File& file, const StoredTensor& t, const ResolvedPart& part, const Box& box, Dtype dtype,
+               char* out, const std::string& where) {
+  auto n = part.view.size();
+  Box want(n);  // of the view
+  Dims to(n);   // strides in the block, by dimension of the view
+  std::int64_t stride = 1;
+  for (std::size_t i = n; i-- > 0;) {
+    auto d = static_cast<std::size_t>(part.order[i]);
+    want[d] = {part.begin[d] + box[i].begin, part.begin[d] + box[i].end};
+    to[d] = stride;
+    stride *= box[i].size();
+  }
+  if (stride == 0) return;
+  auto from = strides_of(part.view);
+  // The last dimensions are one run as long as they are whole in the file and evenly spaced in the block.
+  std::size_t inner = n;
+  std::int64_t run = 1, step = 1;
+  while (inner > 0) {
+    auto d = inner - 1;
+    if (run == 1) step = to[d];
+    else if (to[d] != run * step) break;
+    run *= want[d].size();
+    inner = d;
+    if (want[d].size() != part.view[d]) break;
+  }
+  RunReader reader(file, t, dtype, step, out, where);
+  Dims at;
+  for (auto& range : want) at.push_back(range.begin);
+  for (;;) {
+    Run r{0, 0, run};
+    for (std::size_t d = 0; d < n; ++d) {
+      r.from += at[d] * from[d];
+      r.to += (at[d] - want[d].begin) * to[d];
+    }
+    reader.add(r);
+    auto d = inner;
+    while (d > 0 && ++at[d - 1] == want[d - 1].end) at[d - 1] = want[d - 1].begin, --d;
+    if (d == 0) break;
+  }
+  reader.flush();
+}
+}  // namespace bora::io

@@ -1,0 +1,165 @@
+// Every rank writes its blocks at their places in files that rank 0 has made beside the names they get at the end.
+#include <algorithm>
+#include <filesystem>
+#include "blocks.h"
+#include "bora/base/file.h"
+#include "bora/io/safetensors.h"
+#include "bora/io/tree.h"
+#include "safetensors_format.h"
+
+namespace fs = std::filesystem;
+namespace bora {
+namespace {
+constexpr std::string_view kEnding = ".safetensors", kWhole = "model.safetensors",
+                           kIndex = "model.safetensors.index.json";
+struct Entry {
+  io::Leaf leaf;
+  io::StoredTensor stored;
+};
+struct Output {
+  std::string name;
+  std::vector<std::size_t> entries = {};
+  std::string header = {};
+};
+/// Files of at most `most` bytes of numbers, tensors in the order of names. Within a file the widest dtypes come first,
+/// so that every number is aligned.
+std::vector<Output> split(std::vector<Entry>& entries, std::int64_t most,
+                          const std::map<std::string, std::string>& notes) {
+  std::vector<Output> files(1);
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    auto n = entries[i].stored.bytes;
+    if (most > 0 && bytes > 0 && bytes + n > most) files.emplace_back(), bytes = 0;
+    files.back().entries.push_back(i);
+    bytes += n;
+  }
+  for (auto& f : files) {
+    auto width = [&](std::size_t i) { return dtype_size(entries[i].leaf.type.dtype); };
+    std::stable_sort(f.entries.begin(), f.entries.end(), [&](auto a, auto b) { return width(a) > width(b); });
+    std::vector<std::pair<std::string, io::StoredTensor>> list;
+    for (auto i : f.entries) list.emplace_back(entries[i].leaf.path, entries[i].stored);
+    f.header = io::safetensors_header(list, notes);
+    auto at = static_cast<std::int64_t>(f.header.size());
+    for (auto i : f.entries) entries[i].stored.offset = at, at += entries[i].stored.bytes;
+  }
+  return files;
+}
+std::string shard_name(std::size_t i, std::size_t n) {
+  auto five = [](std::size_t x) {
+    auto s = std::to_string(x);
+    return std::string(s.size() < 5 ? 5 - s.size() : 0, '0') + s;
+  };
+  return "model-" + five(i + 1) + "-of-" + five(n) + std::string(kEnding);
+}
+bool is_shard(const std::string& name) {
+  return name.starts_with("model-") && name.ends_with(kEnding) && name.find("-of-") != name.npos;
+}
+
+void write_blocks(const std::string& path, const Output& f, const std::vector<Entry>& entries, const io::Place& place) {
+  auto file = File::edit(path);
+  for (auto i : f.entries) {
+    auto& leaf = entries[i].leaf;
+    auto& stored = entries[i].stored;
+    auto mine = io::block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
+    if (io::elements(mine) == 0 || io::writer_of(leaf.spec, i, place) != place.rank) continue;
+    io::Box whole;
+    for (auto n : leaf.type.shape) whole.push_back({0, n});
+    auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
+    io::each_run(whole, mine, mine, [&](std::int64_t to, std::int64_t from, std::int64_t n) {
+      file.write_at(stored.offset + to * item, static_cast<const char*>(leaf.data) + from * item, n * item);
+    });
+  }
+  file.sync();
+  file.close();
+}
+void remove_file(const fs::path& p) {
+  std::error_code error;
+  fs::remove(p, error);
+  check<IoError>(!error, "cannot remove ", p.string(), ": ", error.message());
+}
+/// Gives the files their names. Whatever is not of this set and would be taken for a part of it is removed.
+void commit(const fs::path& folder, const std::vector<Output>& files, const std::vector<Entry>& entries, bool owned) {
+  auto temporary = [&](const Output& f) { return (folder / ("." + f.name + ".tmp")).string(); };
+  if (files.size() > 1) remove_file(folder / kIndex);  // an old index must not name new shards
+  for (auto& f : files) rename_folder(temporary(f), (folder / f.name).string());
+  std::map<std::string, std::string> where;
+  std::int64_t bytes = 0;
+  for (auto& f : files)
+    for (auto i : f.entries) where[entries[i].leaf.path] = f.name, bytes += entries[i].stored.bytes;
+  sync_folder(folder.string());
+  if (files.size() > 1) write_file((folder / kIndex).string(), io::safetensors_index(where, bytes));
+  if (owned) {
+    remove_file(folder / (files.size() > 1 ? kWhole : kIndex));
+    std::vector<fs::path> old;
+    for (auto& entry : fs::directory_iterator(folder)) {
+      auto name = entry.path().filename().string();
+      if (is_shard(name) && std::none_of(files.begin(), files.end(), [&](auto& f) { return f.name == name; }))
+        old.push_back(entry.path());
+    }
+    for (auto& p : old) remove_file(p);
+  }
+  sync_folder(folder.string());
+}
+template <class E> std::string error_of(const E& f) {
+  try {
+    f();
+    return {};
+  } catch (const Error& e) { return e.text(); } catch (const fs::filesystem_error& e) {
+    return "cannot change " + e.path1().string() + ": " + e.code().message();
+  }
+}
+}  // namespace
+
+void save_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
+                      const SaveSafetensorsOptions& options) {
+  const bool single = path.ends_with(kEnding);
+  check<ConfigError>(options.shard_bytes >= 0, "save_safetensors: shard_bytes is ", options.shard_bytes);
+  check<ConfigError>(!single || options.shard_bytes == 0, "save_safetensors: shards are written into a folder; ", path,
+                     " is the name of a file");
+  auto place = io::place_here();
+  std::vector<Entry> entries;
+  Arrays keep;
+  for (auto& [name, x] : tensors) {
+    auto local = local_block(x);
+    Type type{local.global_shape, local.block.dtype()};
+    std::string dtype(io::stored_name(type.dtype));
+    auto bytes = volume(type.shape) * static_cast<std::int64_t>(dtype_size(type.dtype));
+    entries.push_back(
+        {{name, type, local.spec, const_cast<void*>(local.block.bytes())}, {dtype, type.shape, 0, bytes}});
+    keep.push_back(std::move(local.block));
+  }
+  auto files = split(entries, options.shard_bytes, options.metadata);
+  fs::path folder = single ? fs::path(path).parent_path() : fs::path(path);
+  if (folder.empty()) folder = ".";
+  for (std::size_t i = 0; i < files.size(); ++i)
+    files[i].name = single              ? fs::path(path).filename().string()
+                    : files.size() == 1 ? std::string(kWhole)
+                                        : shard_name(i, files.size());
+  auto temporary = [&](const Output& f) { return (folder / ("." + f.name + ".tmp")).string(); };
+  auto finish = [&](const std::string& problem, std::string_view what) {
+    try {
+      io::agree<IoError>(place, problem, what);
+    } catch (const IoError&) {
+      std::error_code error;
+      for (auto& f : files)
+        if (place.rank == 0) fs::remove(temporary(f), error);
+      throw;
+    }
+  };
+  auto on_first = [&](auto f) { return place.rank == 0 ? error_of(f) : std::string(); };
+  finish(on_first([&] {
+           if (!single) fs::create_directories(folder);
+           for (auto& f : files) {
+             auto file = File::create(temporary(f));
+             file.write(f.header.data(), static_cast<std::int64_t>(f.header.size()));
+             file.close();
+           }
+         }),
+         "safetensors: make files");
+  finish(error_of([&] {
+           for (auto& f : files) write_blocks(temporary(f), f, entries, place);
+         }),
+         "safetensors: write blocks");
+  finish(on_first([&] { commit(folder, files, entries, !single); }), "safetensors: commit");
+}
+}  // namespace bora
