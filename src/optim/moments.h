@@ -13,6 +13,11 @@ inline Arrays zeros_beside(const Leaves& params) {
   for (auto& p : params.arrays) r.push_back(reshard_like(zeros_like(p), p));
   return r;
 }
+inline Arrays full_beside(const Leaves& params, double value) {
+  Arrays r;
+  for (auto& p : params.arrays) r.push_back(reshard_like(full_like(p, value), p));
+  return r;
+}
 /// The exponential moving average of x, one step further.
 inline Array update_moment(const Array& x, const Array& moment, double decay) {
   return (1 - decay) * x + decay * moment;

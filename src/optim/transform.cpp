@@ -1,5 +1,6 @@
 #include "bora/optim/transform.h"
 #include <algorithm>
+#include "bora/named/array.h"
 #include "bora/ops/sharding.h"
 
 namespace bora::optim {
@@ -14,6 +15,16 @@ void check_shapes(std::string_view what, const Leaves& p, const Arrays& given) {
                       ", the parameter is ", p.arrays[i].type());
   check<ValueError>(given.size() == p.arrays.size(), what, ": ", given.size(), " arrays for ", p.arrays.size(),
                     " parameters");
+}
+std::vector<std::vector<std::string>> axis_names(tree::Node t) {
+  std::vector<std::vector<std::string>> r;
+  for (auto& slot : tree::slots(t))
+    if (slot.leaf.defined()) {
+      auto& names = r.emplace_back();
+      if (auto x = slot.leaf.as<NamedArray>())
+        for (auto& axis : x->axes()) names.push_back(axis.name);
+    }
+  return r;
 }
 Arrays Transform::settled(Arrays g, const Leaves& params) {
   check_shapes("optim: the gradient", params, g);
@@ -49,6 +60,13 @@ void store(State& to, const std::string& name, const Array& value, const Leaves&
 void store(State& to, const std::string& name, const Arrays& values, const Leaves& params) {
   for (std::size_t i = 0; i < values.size(); ++i) to.entries[name + "." + params.paths[i]] = values[i];
 }
+void store(State& to, const std::string& name, const Reduced& values, const Leaves& params) {
+  for (std::size_t i = 0; i < values.of.size(); ++i)
+    if (values.of[i].defined()) to.entries[name + "." + params.paths[i]] = values.of[i];
+}
+void store(State& to, const std::string& name, const State& inner, const Leaves&) {
+  for (auto& [entry, value] : inner.entries) to.entries[name + "." + entry] = value;
+}
 void load(const State& from, const std::string& name, Array& value, const Leaves&) {
   auto it = from.entries.find(name);
   check<ValueError>(it != from.entries.end(), "optim: the state has no entry '", name,
@@ -63,6 +81,17 @@ void load(const State& from, const std::string& name, Arrays& values, const Leav
                       values[i].type(), ", the parameter is ", params.arrays[i].type(),
                       "; the state was made for other parameters");
   }
+}
+void load(const State& from, const std::string& name, Reduced& values, const Leaves& params) {
+  for (auto& path : params.paths) {
+    auto it = from.entries.find(name + "." + path);
+    values.of.push_back(it == from.entries.end() ? Array() : it->second);
+  }
+}
+void load(const State& from, const std::string& name, State& inner, const Leaves&) {
+  auto prefix = name + ".";
+  for (auto it = from.entries.lower_bound(prefix); it != from.entries.end() && it->first.starts_with(prefix); ++it)
+    inner.entries[it->first.substr(prefix.size())] = it->second;
 }
 }  // namespace detail
 }  // namespace bora::optim

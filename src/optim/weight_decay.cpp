@@ -1,5 +1,5 @@
-#include "bora/ops/elementwise.h"
 #include "bora/optim/optim.h"
+#include "moments.h"
 
 namespace bora::optim {
 namespace {
@@ -14,7 +14,27 @@ struct WeightDecay {
   }
   static std::vector<WeightDecay> samples() { return {{0.1}, {0.1, by_layer}}; }
 };
+struct ScheduledWeightDecay {
+  Schedule weight_decay;
+  Mask mask = {};
+  static constexpr std::string_view name = "scheduled_weight_decay";
+  struct State {
+    Array count = {};
+  };
+  State init(const Leaves&) const { return {zero_count()}; }
+  std::pair<Arrays, State> update(const Arrays& u, const State& s, const Leaves& p) const {
+    auto decay = weight_decay(s.count);
+    Arrays r;
+    for (std::size_t i = 0; i < u.size(); ++i)
+      r.push_back(mask(p, i) ? u[i] + decay.astype(u[i].dtype()) * p.arrays[i] : u[i]);
+    return {r, {safe_increment(s.count)}};
+  }
+  static std::vector<ScheduledWeightDecay> samples() { return {{linear_schedule(0, 0.5, 3)}}; }
+};
 }  // namespace
+Transform add_decayed_weights(Schedule weight_decay, Mask mask) {
+  return Transform(ScheduledWeightDecay{std::move(weight_decay), std::move(mask)});
+}
 Transform add_decayed_weights(double weight_decay, Mask mask) {
   return Transform(WeightDecay{weight_decay, std::move(mask)});
 }

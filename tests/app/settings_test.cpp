@@ -63,8 +63,9 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
   EXPECT_TRUE(parse_error("transport: 3").starts_with("gpt.yaml:1: transport: expected keys below it (join_timeout, "));
   EXPECT_EQ(parse_error("", {"mesh.layuot=dp"}),
             "command line: unknown key 'mesh.layuot'; did you mean 'mesh.layout'?");
-  EXPECT_EQ(parse_error("", {"optimizer.schedule=cosin"}),
-            "command line: optimizer.schedule: expected one of cosine, linear, constant, got 'cosin'");
+  EXPECT_EQ(
+      parse_error("", {"optimizer.schedule=cosin"}),
+      "command line: optimizer.schedule: expected one of cosine, linear, constant, exponential, factors, got 'cosin'");
   EXPECT_EQ(parse_error("", {"lr=1", "optimizer.lr=2"}),
             "command line: 'lr' and 'optimizer.lr' are the same setting; give one of them");
   EXPECT_EQ(parse_error("batch: 1\nbatch: 2"), "gpt.yaml:2: key 'batch' is given twice");

@@ -7,13 +7,16 @@
 namespace bora::optim {
 /// The learning rate over the steps of a run, as a group of settings.
 struct ScheduleConfig {
-  enum class Shape : std::uint8_t { cosine, linear, constant } shape = Shape::cosine;
+  enum class Shape : std::uint8_t { cosine, linear, constant, exponential, factors } shape = Shape::cosine;
   std::int64_t warmup = 100;
   double final_lr = 0.1;
+  std::string factors = "constant * linear_warmup * rsqrt_normalized_decay";
   static constexpr std::string_view named = "shape";
-  static constexpr config::Meaning meanings[] = {{"shape", "of the rate after warm-up: cosine, linear, constant"},
-                                                 {"warmup", "steps until lr is reached, whatever `steps` is"},
-                                                 {"final_lr", "cosine and linear end at final_lr * lr"}};
+  static constexpr config::Meaning meanings[] = {
+      {"shape", "of the rate: cosine, linear, constant, exponential, factors"},
+      {"warmup", "steps until lr is reached, whatever `steps` is"},
+      {"final_lr", "all but constant and factors end at final_lr * lr"},
+      {"factors", "for that shape: T5X's product, of which constant is lr"}};
   void check() const;
   /// From 0 to lr in `warmup` steps, then down until `steps`; a short run may end inside of its warm-up.
   Schedule make(double lr, std::int64_t steps) const;
@@ -42,6 +45,27 @@ struct LionConfig {
       {"beta2", "decay of that mean"},
       {"weight_decay", "of all parameters but biases and norms; 3 to 10 times AdamW's"},
       {"clip", "largest global norm of the gradient; 0: not clipped"},
+      {"schedule", ""}};
+  void check() const;
+  Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;
+};
+struct AdafactorConfig {
+  static constexpr std::string_view type = "adafactor";
+  double lr = 1e-2, beta1 = 0, decay_rate = 0.8, clipping_threshold = 1, weight_decay = 0, clip = 0;
+  std::int64_t step_offset = 0, min_dim_size_to_factor = 128;
+  bool multiply_by_parameter_scale = true, factor_by_axes = true;
+  ScheduleConfig schedule = {.shape = ScheduleConfig::Shape::factors};
+  static constexpr config::Meaning meanings[] = {
+      {"lr", "largest learning rate; relative to the parameters' sizes"},
+      {"beta1", "decay of the mean of updates; 0: none is kept"},
+      {"decay_rate", "the mean of squares decays by 1 - step^-decay_rate"},
+      {"clipping_threshold", "largest root mean square of a parameter's update; 0: not clipped"},
+      {"weight_decay", "of all parameters but biases and norms; not times lr"},
+      {"clip", "largest global norm of the gradient; 0: not clipped"},
+      {"step_offset", "step at which fine-tuning began"},
+      {"min_dim_size_to_factor", "matrices with a smaller side are not factored"},
+      {"multiply_by_parameter_scale", "lr times the root mean square of the parameter"},
+      {"factor_by_axes", "by logical axis, each stacked layer by itself, as T5X; else by size, as Optax"},
       {"schedule", ""}};
   void check() const;
   Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;

@@ -2,6 +2,7 @@
 // transformation turns gradients into updates and carries a State; chain composes.
 #pragma once
 #include "bora/named/named.h"
+#include "bora/optim/factor_rules.h"
 #include "bora/optim/schedule.h"
 #include "bora/optim/transform.h"
 
@@ -11,10 +12,36 @@ namespace bora::optim {
 Transform clip_by_global_norm(double max_norm);
 Transform scale(double factor);
 Transform scale_by_learning_rate(Schedule learning_rate);  // times -learning_rate
+Transform scale_by_schedule(Schedule factor);
 Transform add_decayed_weights(double weight_decay, Mask mask = {});
+Transform add_decayed_weights(Schedule weight_decay, Mask mask = {});
+/// Each parameter's update (each layer's, along batch axes) scaled so that its root mean square is at most threshold.
+Transform clip_by_block_rms(double threshold, FactorRules rules = {});
+struct ScaleByParamBlockRms {
+  double min_scale = 1e-3;
+  std::optional<double> max_scale = none;
+  FactorRules rules = {};
+};
+/// Updates times the root mean square of their parameters (of each layer, along batch axes).
+Transform scale_by_param_block_rms(ScaleByParamBlockRms options = {});
+/// The exponential moving average of updates.
+Transform ema(double decay, bool debias = true);
+/// Updates pass; the state keeps the moving average of the parameters that they lead to ("params_ema.ema.<path>",
+/// without correction of its start from 0).
+Transform params_ema(double decay);
+struct ScaleByFactoredRms {
+  bool factored = true;
+  double decay_rate = 0.8;
+  std::int64_t step_offset = 0, min_dim_size_to_factor = 128;
+  double eps = 1e-30;
+  FactorRules rules = {};
+};
+/// Adafactor's rescaling (Shazeer & Stern 2018). Moments are f32, of f64 parameters f64.
+Transform scale_by_factored_rms(ScaleByFactoredRms options = {});
 Transform trace(double decay, bool nesterov = false);
 struct ScaleByAdam {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  bool nesterov = false;  // NAdam (Dozat 2016)
   static constexpr std::string_view name = "adam";
   struct State {
     Array count = {};
@@ -38,18 +65,60 @@ struct ScaleByLion {
 };
 /// The sign of a mean of gradients (Chen et al. 2023, arXiv:2302.06675). One moment, in the parameters' dtype.
 Transform scale_by_lion(ScaleByLion options = {});
+struct ScaleByRms {
+  double decay = 0.9, eps = 1e-8, initial_scale = 0;
+  bool eps_in_sqrt = true, bias_correction = false;
+};
+/// Over the root of the mean of squares (RMSProp); of squares around the mean.
+Transform scale_by_rms(ScaleByRms options = {});
+Transform scale_by_stddev(ScaleByRms options = {});
+/// Over the root of the sum of squares (AdaGrad).
+Transform scale_by_rss(double initial_accumulator_value = 0.1, double eps = 1e-7);
+/// Over the largest, decaying gradient (AdaMax).
+Transform scale_by_adamax(double b1 = 0.9, double b2 = 0.999, double eps = 1e-8);
+/// Each parameter's update gets the parameter's norm (LAMB); 1 where either is 0.
+Transform scale_by_trust_ratio(double min_norm = 0, double trust_coefficient = 1, double eps = 0);
+struct ScaleByMuon {
+  std::array<double, 3> coefficients = {3.4445, -4.7750, 2.0315};
+  std::int64_t steps = 5;
+  double beta = 0.95, eps = 1e-8;
+  bool nesterov = true, adaptive = false;
+  std::optional<double> consistent_rms = none;  // else sqrt(max(1, columns / rows)) times the orthogonal matrix
+  FactorRules rules = {};                       // which axes are rows, columns, stacked; empty: matrices only
+};
+/// The mean of gradients made orthogonal by Newton-Schulz steps (Jordan et al. 2024), as optax.contrib has it.
+/// Parameters that are no matrices pass unchanged.
+Transform scale_by_muon(ScaleByMuon options = {});
+
+// ---- transformations around others ----------------------------------------------------------------------------------
+struct Labelled {
+  std::string label;
+  Transform transform;
+  Mask mask = {};
+};
+/// Each parameter goes through the first transformation whose mask selects it; others pass unchanged. The state is
+/// named by label ("partition.of.slow.adam.mu.<path>"). Throws ValueError if two have one label.
+Transform partition(std::vector<Labelled> parts);
+/// Only the parameters that the mask selects.
+Transform masked(const Transform& inner, Mask mask);
+/// The mean of `every` gradients goes through inner; the updates between are 0.
+Transform multi_steps(const Transform& inner, std::int64_t every);
+/// Gradients with NaN or infinity change nothing, unless more than this many came in a row.
+Transform apply_if_finite(const Transform& inner, std::int64_t max_consecutive_errors);
 
 // ---- optimizers -----------------------------------------------------------------------------------------------------
 struct AdamWOptions {
   Schedule learning_rate = 1e-3;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, weight_decay = 1e-4;
-  Mask mask = {};  // parameters that decay; default: all
+  Mask mask = {};         // parameters that decay; default: all
+  bool nesterov = false;  // nadamw
 };
 /// Adam with decoupled weight decay (Loshchilov & Hutter 2019).
 Transform adamw(AdamWOptions options = {});
 struct AdamOptions {
   Schedule learning_rate = 1e-3;
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  bool nesterov = false;  // nadam
 };
 Transform adam(AdamOptions options = {});
 struct LionOptions {
@@ -59,12 +128,65 @@ struct LionOptions {
 };
 /// Lion with decoupled weight decay: 3 to 10 times AdamW's, for a learning rate that is as much smaller.
 Transform lion(LionOptions options = {});
+struct AdafactorOptions {
+  Schedule learning_rate = 1e-3;
+  std::int64_t min_dim_size_to_factor = 128;  // of the second largest dimension; explicit rules do not ask
+  double decay_rate = 0.8;
+  std::int64_t decay_offset = 0;  // T5X's step_offset: the step at which fine-tuning began
+  bool multiply_by_parameter_scale = true;
+  std::optional<double> clipping_threshold = 1.0, momentum = none, weight_decay_rate = none;
+  std::optional<double> weight_decay_rate_lr_exponent = none;  // decay is (weight_decay_rate or 1) * rate^exponent
+  double eps = 1e-30, min_parameter_scale = 1e-3;
+  std::optional<double> max_parameter_scale = none;
+  bool factored = true;
+  Mask mask = {};          // parameters that decay; default: all
+  FactorRules rules = {};  // T5X: standard_factor_rules(); empty: Optax's rule by size
+};
+/// Adafactor as Optax has it; with rules as T5X has it: stacked layers are factored, clipped and scaled one by one.
+/// (T5X's clipping by global norm is clip_by_global_norm in front, its beta1 is momentum.)
+Transform adafactor(AdafactorOptions options = {});
 struct SgdOptions {
   Schedule learning_rate = 1e-2;
   double momentum = 0;
   bool nesterov = false;
 };
 Transform sgd(SgdOptions options = {});
+struct RmspropOptions {
+  Schedule learning_rate = 1e-2;
+  ScaleByRms rms = {};
+  bool centered = false;
+  std::optional<double> momentum = none;
+  bool nesterov = false;
+};
+Transform rmsprop(RmspropOptions options = {});
+struct AdagradOptions {
+  Schedule learning_rate = 1e-2;
+  double initial_accumulator_value = 0.1, eps = 1e-7;
+};
+Transform adagrad(AdagradOptions options = {});
+struct AdamaxOptions {
+  Schedule learning_rate = 1e-3;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8;
+};
+Transform adamax(AdamaxOptions options = {});
+struct LambOptions {
+  Schedule learning_rate = 1e-3;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-6, eps_root = 0, weight_decay = 0;
+  Mask mask = {};  // parameters that decay; default: all
+};
+/// You et al. 2020.
+Transform lamb(LambOptions options = {});
+struct MuonOptions {
+  Schedule learning_rate = 1e-2;
+  ScaleByMuon muon = {};
+  double weight_decay = 0;
+  Mask mask = {};                                     // matrices that decay; default: all
+  Mask orthogonal = {};                               // matrices for Muon; default: all
+  std::optional<Schedule> adam_learning_rate = none;  // default: learning_rate
+  double b1 = 0.9, b2 = 0.999, adam_weight_decay = 0;
+};
+/// Muon for matrices, AdamW for the others.
+Transform muon(MuonOptions options = {});
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 /// sqrt of the sum of squares of all numbers, f32.

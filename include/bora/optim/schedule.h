@@ -1,6 +1,7 @@
 // schedule.h -- learning rates over the steps of a run, with Optax's names and numbers.
 #pragma once
 #include <functional>
+#include <map>
 #include "bora/array/array.h"
 
 namespace bora::optim {
@@ -19,8 +20,53 @@ Schedule constant_schedule(double value);
 /// From init to end in `steps` steps, then end.
 Schedule linear_schedule(double init, double end, std::int64_t steps);
 /// init * (alpha + (1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2), then init * alpha (Loshchilov & Hutter 2017).
-Schedule cosine_decay_schedule(double init, std::int64_t decay_steps, double alpha = 0);
+/// exponent: of the term between the parentheses of 1 - alpha.
+Schedule cosine_decay_schedule(double init, std::int64_t decay_steps, double alpha = 0, double exponent = 1);
 /// Linear from init to peak in warmup_steps, then cosine to end at decay_steps (counted from the start, as in Optax).
 Schedule warmup_cosine_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t decay_steps,
-                                      double end = 0);
+                                      double end = 0, double exponent = 1);
+/// From step `begin` on in `steps` steps, along (1 - done)^power.
+Schedule polynomial_schedule(double init, double end, double power, std::int64_t steps, std::int64_t begin = 0);
+struct ExponentialDecayOptions {
+  std::int64_t begin = 0;
+  bool staircase = false;  // only at multiples of the steps
+  std::optional<double> end = none;
+};
+/// init * decay_rate^(step / steps).
+Schedule exponential_decay(double init, std::int64_t steps, double decay_rate, ExponentialDecayOptions options = {});
+/// From each of these steps on times its scale.
+using Scales = std::map<std::int64_t, double>;
+Schedule piecewise_constant_schedule(double init, Scales boundaries_and_scales);
+enum class Interpolation : std::uint8_t { linear, cosine };
+/// At each of these steps times its scale, interpolated between them.
+Schedule piecewise_interpolate_schedule(Interpolation, double init, Scales boundaries_and_scales);
+struct OneCycleOptions {
+  double start = 0.3, final = 0.85;  // shares of the steps: where the peak is, where linear comes back
+  double div_factor = 25, final_div_factor = 1e4;
+};
+/// Smith & Topin 2018.
+Schedule linear_onecycle_schedule(std::int64_t steps, double peak, OneCycleOptions options = {});
+Schedule cosine_onecycle_schedule(std::int64_t steps, double peak, OneCycleOptions options = {});
+Schedule warmup_constant_schedule(double init, double peak, std::int64_t warmup_steps);
+Schedule warmup_exponential_decay_schedule(double init, double peak, std::int64_t warmup_steps, std::int64_t steps,
+                                           double decay_rate, ExponentialDecayOptions options = {});
+/// schedules[i + 1] begins, at its own step 0, at boundaries[i].
+Schedule join_schedules(std::vector<Schedule> schedules, std::vector<std::int64_t> boundaries);
+struct WarmupCosine {
+  double init = 0, peak = 1;
+  std::int64_t warmup_steps = 0, decay_steps = 1;
+  double end = 0, exponent = 1;
+};
+/// Warm restarts (Loshchilov & Hutter 2017): each cycle lasts decay_steps.
+Schedule sgdr_schedule(const std::vector<WarmupCosine>& cycles);
+struct FactorsOptions {
+  double base = 0.5;
+  std::int64_t warmup_steps = 1000;
+  double decay_factor = 0.5;
+  std::int64_t steps_per_decay = 20000, steps_per_cycle = 100000, step_offset = 0;
+  double min_learning_rate = 1e-8;
+};
+/// T5X's product of named factors, "constant * linear_warmup * rsqrt_decay", of constant, linear_warmup, linear_decay,
+/// rsqrt_decay, rsqrt_normalized_decay, decay_every, cosine_decay. Throws ValueError for another word.
+Schedule factors_schedule(std::string_view factors, FactorsOptions options = {});
 }  // namespace bora::optim

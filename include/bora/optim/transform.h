@@ -4,7 +4,8 @@
 //   struct Trace {
 //     double decay;
 //     static constexpr std::string_view name = "trace";
-//     struct State { Arrays trace; };            // Array: one for all; Arrays: one per parameter, in its shape
+//     struct State { Arrays trace; };            // Array: one for all; Arrays: one per parameter, in its shape;
+//                                                // Reduced: in other shapes; optim::State: of a transformation inside
 //     State init(const Leaves& params) const;
 //     std::pair<Arrays, State> update(const Arrays& updates, const State&, const Leaves& params) const;
 //     static std::vector<Trace> samples();       // the configurations that tests/optim tries
@@ -31,28 +32,37 @@ struct State {
 struct Leaves {
   std::vector<std::string> paths;
   Arrays arrays;
-  std::vector<bool> decays = {};  // tree::decays of the parameters; empty: all
+  std::vector<bool> decays = {};                    // tree::decays of the parameters; empty: all
+  std::vector<std::vector<std::string>> axes = {};  // names of the dimensions; none for a plain Array
+};
+/// State with other shapes than the parameters': one Array per parameter, empty where there is none.
+struct Reduced {
+  Arrays of = {};
 };
 /// Selects parameters by their layers' own words: biases and the weights of norms are not selected (tree::decays).
 struct ByLayer {};
 inline constexpr ByLayer by_layer = {};
 /// Selects the parameters that a transformation applies to: all of them, those for which a function of path and value
-/// says so, or by_layer.
+/// (or of all parameters and a number) says so, or by_layer.
 class Mask {
  public:
   Mask() = default;
   Mask(ByLayer) : by_layer_(true) {}
-  template <std::predicate<const std::string&, const Array&> F> Mask(F f) : selects_(std::move(f)) {}
+  template <std::predicate<const std::string&, const Array&> F> Mask(F f)
+      : selects_([f](const Leaves& p, std::size_t i) { return f(p.paths[i], p.arrays[i]); }) {}
+  template <std::predicate<const Leaves&, std::size_t> F> Mask(F f) : selects_(std::move(f)) {}
   bool operator()(const Leaves& params, std::size_t i) const {
     if (by_layer_) return params.decays.empty() || params.decays[i];
-    return !selects_ || selects_(params.paths[i], params.arrays[i]);
+    return !selects_ || selects_(params, i);
   }
  private:
-  std::function<bool(const std::string& path, const Array& parameter)> selects_ = {};
+  std::function<bool(const Leaves&, std::size_t)> selects_ = {};
   bool by_layer_ = false;
 };
 /// ShapeError with the path of the first parameter whose shape `given` does not match; what: "optim: the gradient".
 void check_shapes(std::string_view what, const Leaves& params, const Arrays& given);
+/// The names of each leaf's dimensions; none for a plain Array.
+std::vector<std::vector<std::string>> axis_names(tree::Node);
 
 template <class T> concept Stateless = requires(const T& t, const Arrays& updates, const Leaves& params) {
   { t.update(updates, params) } -> std::same_as<Arrays>;
@@ -95,7 +105,7 @@ class Transform {
   /// Gradients laid out as their parameters, pending sums completed once. Throws as check_shapes.
   static Arrays settled(Arrays gradients, const Leaves& params);
   template <class P> static Leaves leaves_of(const P& p) {
-    return {tree::paths(p), tree::leaves(p), tree::decays(tree::node(p))};
+    return {tree::paths(p), tree::leaves(p), tree::decays(tree::node(p)), axis_names(tree::node(p))};
   }
   friend Transform chain_of(const std::vector<Transform>&);
   std::vector<Part> parts_;
@@ -120,9 +130,13 @@ std::vector<std::string> current_names(const std::vector<std::string>& paths);
 namespace detail {
 void store(State&, const std::string& name, const Array&, const Leaves& params);
 void store(State&, const std::string& name, const Arrays&, const Leaves& params);
+void store(State&, const std::string& name, const Reduced&, const Leaves& params);
+void store(State&, const std::string& name, const State& inner, const Leaves& params);
 /// Throw ValueError and ShapeError with the entry's name.
 void load(const State&, const std::string& name, Array&, const Leaves& params);
 void load(const State&, const std::string& name, Arrays&, const Leaves& params);
+void load(const State&, const std::string& name, Reduced&, const Leaves& params);  // absent entries are empty
+void load(const State&, const std::string& name, State& inner, const Leaves& params);
 
 template <class S> void store_all(State& to, const std::string& name, const S& state, const Leaves& params) {
   fields::for_each(state, [&](std::string_view field, const auto& value) {

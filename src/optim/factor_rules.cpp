@@ -1,0 +1,59 @@
+#include "bora/optim/factor_rules.h"
+#include <algorithm>
+#include <numeric>
+
+namespace bora::optim {
+FactorRules standard_factor_rules() {
+  FactorRules r{{"embed", FactorDim::row}, {"layers", FactorDim::batch}, {"relative_bucket", FactorDim::none}};
+  for (auto name : {"vocab", "mlp", "heads", "head_group", "head_size", "position"}) r[name] = FactorDim::column;
+  return r;
+}
+namespace {
+Dims all_dims(const Shape& shape) {
+  Dims r(shape.size());
+  std::iota(r.begin(), r.end(), 0);
+  return r;
+}
+FactorDims by_size(const Shape& shape) {
+  FactorDims r;
+  r.averaged = all_dims(shape);
+  if (shape.size() < 2) return r;
+  auto order = all_dims(shape);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return shape[static_cast<std::size_t>(a)] < shape[static_cast<std::size_t>(b)];
+  });
+  r.rows = {order[order.size() - 2]};
+  r.columns = {order.back()};
+  return r;
+}
+}  // namespace
+
+FactorDims factor_dims(const Leaves& params, std::size_t i, const FactorRules& rules) {
+  auto shape = params.arrays[i].shape();
+  auto names = i < params.axes.size() ? params.axes[i] : std::vector<std::string>();
+  bool stacked = std::any_of(names.begin(), names.end(), [&](auto& n) {
+    auto it = rules.find(n);
+    return it != rules.end() && it->second == FactorDim::batch;
+  });
+  if (rules.empty() || (shape.size() <= 2 && !stacked)) return by_size(shape);
+  check<ValueError>(names.size() == shape.size(), "optim: the factor rules need the names of the axes of '",
+                    params.paths[i], "', which is the plain ", params.arrays[i].type());
+  FactorDims r;
+  r.ruled = true;
+  bool none = false;
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    auto it = rules.find(names[d]);
+    check<ValueError>(it != rules.end(), "optim: no factor rule for the axis '", names[d], "' of '", params.paths[i],
+                      "'; say row, column, batch or none");
+    auto dim = static_cast<std::int64_t>(d);
+    if (it->second != FactorDim::batch) r.averaged.push_back(dim);
+    if (it->second == FactorDim::row) r.rows.push_back(dim);
+    if (it->second == FactorDim::column) r.columns.push_back(dim);
+    none = none || it->second == FactorDim::none;
+  }
+  if (r.rows.empty() || r.columns.empty()) r.rows = r.columns = {};
+  check<ValueError>(r.rows.empty() || !none, "optim: '", params.paths[i],
+                    "' has rows, columns and an axis whose factor rule is none");
+  return r;
+}
+}  // namespace bora::optim

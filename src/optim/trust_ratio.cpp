@@ -1,0 +1,35 @@
+#include "bora/ops/elementwise.h"
+#include "bora/ops/reduce.h"
+#include "bora/optim/optim.h"
+
+namespace bora::optim {
+namespace {
+struct TrustRatio {
+  double min_norm = 0, trust_coefficient = 1, eps = 0;
+  static constexpr std::string_view name = "trust_ratio";
+  Arrays update(const Arrays& u, const Leaves& p) const {
+    auto norm = [&](const Array& x) {
+      return maximum(sqrt(sum(square(x.dtype() == f64 ? x : x.astype(f32)))), min_norm);
+    };
+    Arrays r;
+    for (std::size_t i = 0; i < u.size(); ++i) {
+      auto of_param = norm(p.arrays[i]), of_update = norm(u[i]);
+      auto zero = logical_or(of_param == 0, of_update == 0);
+      auto ratio = where(zero, 1, trust_coefficient * of_param / (of_update + eps));
+      r.push_back(u[i] * ratio.astype(u[i].dtype()));
+    }
+    return r;
+  }
+  static std::vector<TrustRatio> samples() {
+    return {{.trust_coefficient = 0.1}, {.min_norm = 3, .trust_coefficient = 0.5, .eps = 0.1}};
+  }
+};
+}  // namespace
+Transform scale_by_trust_ratio(double min_norm, double trust_coefficient, double eps) {
+  return Transform(TrustRatio{min_norm, trust_coefficient, eps});
+}
+Transform lamb(LambOptions o) {
+  return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), add_decayed_weights(o.weight_decay, o.mask),
+               scale_by_trust_ratio(), scale_by_learning_rate(o.learning_rate));
+}
+}  // namespace bora::optim
