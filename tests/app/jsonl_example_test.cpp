@@ -1,5 +1,5 @@
-// examples/gpt_jsonl.yaml as its comment says: a tokenizer of its own, two sources, packing; on one rank and on two, and
-// over an interruption.
+// examples/gpt_jsonl.yaml as its comment says: a tokenizer of its own, two sources, packing; on one rank and on two,
+// and over an interruption.
 #include "command.h"
 
 namespace fs = std::filesystem;
