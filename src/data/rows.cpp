@@ -141,6 +141,12 @@ void append_end(const text::Tokenizer& t, std::vector<std::int32_t>& ids) {
   auto line = t.encode("\n");
   ids.insert(ids.end(), line.begin(), line.end());
 }
+Encode text_encoder(const Materials& m, const std::string& field) {
+  return [tokenizer = m.tokenizer, field](const Record& r, Document& d) {
+    d[0] = tokenizer->encode(r.text(field));
+    append_end(*tokenizer, d[0]);
+  };
+}
 Sharing sharing_of(const PackSettings& pack, Sharing automatic, std::initializer_list<Sharing> possible,
                    std::string_view task) {
   auto how = pack.how == Sharing::automatic ? automatic : pack.how;

@@ -81,6 +81,8 @@ template <class T> struct TaskOf final : config::Of<T, Task> {
 
 /// Appends the token that ends documents; a newline if the tokenizer has none.
 void append_end(const text::Tokenizer&, std::vector<std::int32_t>& ids);
+/// A record's text and its end as field 0: what tasks store whose encoding() is "text".
+Encode text_encoder(const Materials&, const std::string& field);
 /// ConfigError unless the pack settings choose one of these.
 Sharing sharing_of(const PackSettings&, Sharing automatic, std::initializer_list<Sharing> possible,
                    std::string_view task);

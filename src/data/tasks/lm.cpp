@@ -9,12 +9,7 @@ struct Lm {
 
   std::string encoding() const { return "text"; }
   void need(const Record& r, const std::string& field) const { (void)r.text(field); }
-  Encode encoder(const Materials& m, const std::string& field) const {
-    return [tokenizer = m.tokenizer, field](const Record& r, Document& d) {
-      d[0] = tokenizer->encode(r.text(field));
-      append_end(*tokenizer, d[0]);
-    };
-  }
+  Encode encoder(const Materials& m, const std::string& field) const { return text_encoder(m, field); }
   static Sharing how(const PackSettings& pack) {
     using enum Sharing;
     return sharing_of(pack, concat, {concat, first_fit, best_fit, none}, type);

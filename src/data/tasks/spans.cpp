@@ -44,12 +44,7 @@ struct Spans {
   }
   std::string encoding() const { return "text"; }
   void need(const Record& r, const std::string& field) const { (void)r.text(field); }
-  Encode encoder(const Materials& m, const std::string& field) const {
-    return [tokenizer = m.tokenizer, field](const Record& r, Document& d) {
-      d[0] = tokenizer->encode(r.text(field));
-      append_end(*tokenizer, d[0]);
-    };
-  }
+  Encode encoder(const Materials& m, const std::string& field) const { return text_encoder(m, field); }
   SpanOptions options() const { return {noise_density, mean_span}; }
   SpanLengths lengths(std::int64_t positions) const { return span_lengths(inputs > 0 ? inputs : positions, options()); }
   RowShape shape(std::int64_t positions, const PackSettings& pack) const {
