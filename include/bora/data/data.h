@@ -22,8 +22,8 @@ struct Opening {
   std::int64_t batch = 1;  // rows of a step
   Crew crew = {};
 };
-/// Data in the settings. A type of its own is one source file: an aggregate with `paths`,
-/// `shape`, `check_files` and `open`, perhaps `cache`.
+/// Data in the settings. A type of its own is one source file: an aggregate with `paths`, `shape`, `check_files` and
+/// `open`, perhaps `cache`.
 struct Data : config::Chosen {
   static constexpr std::string_view initial = "text", named = "path";
   virtual std::vector<std::string*> paths() = 0;  // of what is read

@@ -42,7 +42,6 @@ struct PartFacts {
   std::int64_t documents = 0, held_out = 0;  // all of them; those for evaluation
   std::int64_t skipped = 0;                  // malformed records
   std::int64_t tokens = 0, filled = 0;       // of the training documents; positions of a pass that are no padding
-  std::vector<std::string> weights = {};     // of the mixture, as the settings say
 };
 /// One of the sources that training rows are taken from.
 struct Part {
