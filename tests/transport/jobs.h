@@ -5,10 +5,13 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -19,11 +22,29 @@
 #include "bora/transport/transport.h"
 
 namespace bora::transport {
-/// A port that is unused at the moment, below the range from which the kernel gives ports to connections.
-inline int free_port() {
-  static int next = 20000 + getpid() * 7 % 8000;
+/// Ports of this process alone, below the range from which the kernel gives ports to connections: tests that run at the
+/// same time would otherwise choose the same port before either binds it. An abstract socket, held to the end, is the
+/// mark of a hundred ports.
+inline int hundred_ports() {
+  static int next = getpid() * 7;
   for (;;) {
-    int port = ++next, fd = socket(AF_INET, SOCK_STREAM, 0);
+    int first = 10000 + next++ % 220 * 100, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un a{};
+    a.sun_family = AF_UNIX;
+    auto name = "bora test ports " + std::to_string(first);
+    name.copy(a.sun_path + 1, name.size());
+    auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (bind(fd, reinterpret_cast<sockaddr*>(&a), size) == 0) return first;
+    if (errno != EADDRINUSE) throw std::runtime_error("no mark for test ports");
+    close(fd);
+  }
+}
+/// A port that nothing uses.
+inline int free_port() {
+  static int next = 0;
+  for (;;) {
+    if (next % 100 == 0) next = hundred_ports();
+    int port = next++, fd = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in a{};
     a.sin_family = AF_INET;
     a.sin_port = htons(static_cast<std::uint16_t>(port));
