@@ -91,6 +91,7 @@ Chunk::Chunk(const std::string& path) : name_(path) {
     if (mapped_) ::munmap(mapped_, mapped_bytes_);
     throw;
   }
+  release();
 }
 Chunk::~Chunk() {
   if (mapped_) ::munmap(mapped_, mapped_bytes_);
@@ -116,7 +117,7 @@ void Chunk::parse(const char* data, std::size_t size) {
     auto ids = h.documents == 0 ? 0 : ends[h.documents - 1];
     check<IoError>(ids <= (h.bytes - at) / h.width && padded(ids * h.width) <= h.bytes - at, name_,
                    ": ends within the ids of field ", f);
-    fields_.push_back({ends, payload_ + at});
+    fields_.push_back({ends, payload_ + at, ids});
     at += padded(ids * h.width);
   }
   check<IoError>(at == h.bytes, name_, ": has bytes after its last field");
@@ -126,7 +127,12 @@ void Chunk::check_ends() const {
     bool whole = crc32c(payload_, bytes_of_ends()) == header_.ends_crc;
     for (auto& f : fields_) whole = whole && std::is_sorted(f.ends, f.ends + header_.documents);
     check<IoError>(whole, name_, kDamaged);
+    release();
   });
+}
+// A read of a few bytes maps up to 2 MiB of the page cache: for each chunk of a large corpus that is much.
+void Chunk::release() const {
+  if (mapped_) ::madvise(mapped_, mapped_bytes_, MADV_DONTNEED);
 }
 void Chunk::check_ids() const {
   std::call_once(checked_ids_, [this] {
@@ -139,7 +145,8 @@ std::int64_t Chunk::begin(std::int64_t document, std::size_t field) const {
   return document == 0 ? 0 : static_cast<std::int64_t>(fields_[field].ends[document - 1]);
 }
 std::int64_t Chunk::tokens(std::size_t field) const {
-  return size() == 0 ? 0 : begin(size(), field);
+  check_ends();
+  return static_cast<std::int64_t>(fields_[field].tokens);
 }
 std::int64_t Chunk::length(std::int64_t document, std::size_t field) const {
   auto first = begin(document, field);

@@ -63,10 +63,13 @@ class Chunk {
   struct Field {
     const std::uint64_t* ends;  // [documents]
     const char* ids;
+    std::uint64_t tokens;
   };
   /// Throw IoError if the bytes have changed since they were written.
   void check_ends() const;
   void check_ids() const;
+  /// Gives back the memory of a mapped file; a later read takes it from the page cache again.
+  void release() const;
   void parse(const char* data, std::size_t size);
   std::uint64_t bytes_of_ends() const { return 8 * header_.documents * header_.fields; }
   std::int64_t begin(std::int64_t document, std::size_t field) const;

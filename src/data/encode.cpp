@@ -11,6 +11,7 @@ namespace bora::data {
 namespace {
 constexpr std::int64_t kChunkBytes = 16 << 20;  // of records, before a chunk is cut
 constexpr std::size_t kBatchBytes = 128 << 10, kBatchRecords = 2048, kMostFiles = 4096;
+constexpr int kWaiting = 32;  // batches that others encode while a thread writes a chunk
 
 /// Records on their way to a chunk.
 struct Batch {
@@ -149,7 +150,7 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
   };
   using tbb::filter_mode;
   tbb::task_arena(thread_count()).execute([&] {
-    tbb::parallel_pipeline(static_cast<std::size_t>(2 * thread_count() + 1),
+    tbb::parallel_pipeline(static_cast<std::size_t>(kWaiting + 2 * thread_count()),
                            tbb::make_filter<void, BatchPtr>(filter_mode::serial_in_order, read) &
                                tbb::make_filter<BatchPtr, BatchPtr>(filter_mode::parallel, work) &
                                tbb::make_filter<BatchPtr, void>(filter_mode::serial_in_order, gather));
