@@ -8,9 +8,11 @@
 //   nn::Head head() const;                                  the scores of all tokens from a vector
 //   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
 //   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
+// and, if Hugging Face's folders hold such models, the members that hugging_face.h lists.
 // A line at the end of the file adds it: config::add<ModelOf<M>>().
 #pragma once
 #include "bora/fx/checkpoint.h"
+#include "bora/models/hugging_face.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/attention.h"
 #include "bora/nn/loss.h"
@@ -62,6 +64,11 @@ struct Model : config::Chosen {
   /// Parameters are born in `storage`.
   virtual std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
                                                Generator::Choose) const = 0;
+  // Of Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
+  virtual HfNames hf_names() const = 0;
+  virtual void from_hf(HfConfig&) = 0;  // sets all fields
+  virtual void to_hf(HfConfig&) const = 0;
+  virtual std::vector<HfWeight> hf_weights() const = 0;
 };
 
 /// The model's loss under its policy.
@@ -130,6 +137,17 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   std::unique_ptr<Generator> generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
                                        Generator::Choose choose) const override {
     return std::make_unique<GeneratorOf<M>>(this->fields, options, storage, key, std::move(choose));
+  }
+  HfNames hf_names() const override { return models::hf_names<M>(); }
+  void from_hf(HfConfig& c) override {
+    if constexpr (requires { M::hf_types; }) this->fields = M::from_hf(c);
+  }
+  void to_hf(HfConfig& c) const override {
+    if constexpr (requires { M::hf_types; }) M::to_hf(this->fields, c);
+  }
+  std::vector<HfWeight> hf_weights() const override {
+    if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
+    else return {};
   }
 };
 }  // namespace bora::models

@@ -1,0 +1,270 @@
+#include "bora/models/hugging_face.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include "bora/base/error.h"
+#include "bora/base/json.h"
+#include "bora/base/text.h"
+
+namespace bora::models {
+using nlohmann::ordered_json;
+namespace {
+constexpr int kMostDepth = 32;
+/// Fields of `transformers`' PreTrainedConfig and its GenerationConfig, and of tasks that are no language models.
+constexpr std::string_view kNeutral[] = {"_name_or_path",
+                                         "architectures",
+                                         "attn_implementation",
+                                         "_attn_implementation_autoset",
+                                         "bad_words_ids",
+                                         "begin_suppress_tokens",
+                                         "bos_token_id",
+                                         "classifier_dropout",
+                                         "decoder_start_token_id",
+                                         "diversity_penalty",
+                                         "do_sample",
+                                         "dtype",
+                                         "early_stopping",
+                                         "encoder_no_repeat_ngram_size",
+                                         "eos_token_id",
+                                         "exponential_decay_length_penalty",
+                                         "finetuning_task",
+                                         "forced_bos_token_id",
+                                         "forced_eos_token_id",
+                                         "gradient_checkpointing",
+                                         "id2label",
+                                         "initializer_range",
+                                         "label2id",
+                                         "length_penalty",
+                                         "max_length",
+                                         "min_length",
+                                         "model_type",
+                                         "no_repeat_ngram_size",
+                                         "num_beam_groups",
+                                         "num_beams",
+                                         "num_labels",
+                                         "num_return_sequences",
+                                         "output_attentions",
+                                         "output_hidden_states",
+                                         "output_past",
+                                         "output_scores",
+                                         "pad_token_id",
+                                         "prefix",
+                                         "problem_type",
+                                         "remove_invalid_values",
+                                         "repetition_penalty",
+                                         "return_dict",
+                                         "return_dict_in_generate",
+                                         "sep_token_id",
+                                         "suppress_tokens",
+                                         "task_specific_params",
+                                         "temperature",
+                                         "tf_legacy_loss",
+                                         "tokenizer_class",
+                                         "top_k",
+                                         "top_p",
+                                         "torch_dtype",
+                                         "torchscript",
+                                         "transformers_version",
+                                         "typical_p",
+                                         "unk_token_id",
+                                         "use_bfloat16",
+                                         "use_cache",
+                                         "vocab_size"};
+
+ordered_json parse_json(std::string_view text, const std::string& file) {
+  std::vector<std::set<std::string>> keys;  // nlohmann's parser keeps the last of equal keys
+  auto watch = [&](int depth, ordered_json::parse_event_t event, ordered_json& item) {
+    using Event = ordered_json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start)
+      check<IoError>(depth < kMostDepth, file, ": nested deeper than ", kMostDepth, " levels");
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key) {
+      auto& name = item.get_ref<const std::string&>();
+      check<IoError>(keys.back().insert(name).second, file, ": the field '", one_line(name), "' is given twice");
+    }
+    return true;
+  };
+  try {
+    return ordered_json::parse(text, watch);
+  } catch (const ordered_json::exception& e) {
+    std::string_view words = e.what();  // "[json.exception.parse_error.101] parse error at line .."
+    if (auto end = words.find("] "); end != words.npos) words.remove_prefix(end + 2);
+    fail<IoError>(file, ": broken JSON: ", one_line(words));
+  }
+}
+std::string shown(const ordered_json& j) {
+  auto text = j.is_string() ? j.get<std::string>() : j.dump();
+  return one_line(text.size() > 80 ? text.substr(0, 77) + "..." : text);
+}
+ordered_json json_of(const HfConfig::Value& value) {
+  return std::visit(
+      [](const auto& x) -> ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(x)>, float>)
+          return *parse_as<double>(number_text(static_cast<double>(x)));
+        else return x;
+      },
+      value);
+}
+}  // namespace
+
+struct HfConfig::State {
+  std::string file = "config.json";
+  ordered_json root = ordered_json::object();
+  bool writing = true;
+  std::set<std::string> read = {}, groups = {};  // "rope_scaling", "rope_scaling.type"
+};
+namespace {
+std::string dotted(const std::vector<std::string>& path, std::string_view name) {
+  std::string all;
+  for (auto& p : path) all += p + ".";
+  return all + std::string(name);
+}
+const ordered_json& json_at(const ordered_json& root, const std::vector<std::string>& path) {
+  auto* j = &root;
+  for (auto& p : path) j = &(*j)[p];
+  return *j;
+}
+const ordered_json& json(const void* value) { return *static_cast<const ordered_json*>(value); }
+}  // namespace
+
+HfConfig::HfConfig() : state_(std::make_shared<State>()) {}
+HfConfig HfConfig::parse(std::string_view text, const std::string& file) {
+  HfConfig c;
+  c.state_->file = file;
+  c.state_->root = parse_json(text, file);
+  c.state_->writing = false;
+  check<IoError>(c.state_->root.is_object(), file, ": expected an object, got ", c.state_->root.type_name());
+  return c;
+}
+std::string HfConfig::place(std::string_view name) const { return state_->file + ": " + dotted(path_, one_line(name)); }
+const void* HfConfig::find(std::string_view name) const {
+  auto& group = json_at(state_->root, path_);
+  auto found = group.find(std::string(name));
+  return found == group.end() || found->is_null() ? nullptr : &*found;
+}
+const void* HfConfig::read(std::string_view name) {
+  state_->read.insert(dotted(path_, name));
+  return find(name);
+}
+const void* HfConfig::need(std::string_view name) {
+  auto found = read(name);
+  check<IoError>(found != nullptr, [&] { return place(name); }, ": the field is missing");
+  return found;
+}
+void HfConfig::wrong(std::string_view name, std::string_view expected) const {
+  fail<IoError>(place(name), ": expected ", expected, ", got ", shown(json(find(name))));
+}
+bool HfConfig::has(std::string_view name) const { return find(name) != nullptr; }
+
+std::int64_t HfConfig::integer(std::string_view name) {
+  auto& j = json(need(name));
+  if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<std::uint64_t>() > INT64_MAX))
+    wrong(name, "an integer");
+  return j.get<std::int64_t>();
+}
+double HfConfig::number(std::string_view name) {
+  auto& j = json(need(name));
+  if (!j.is_number()) wrong(name, "a number");
+  return j.get<double>();
+}
+bool HfConfig::flag(std::string_view name) {
+  auto& j = json(need(name));
+  if (!j.is_boolean()) wrong(name, "true or false");
+  return j.get<bool>();
+}
+std::string HfConfig::word(std::string_view name) {
+  auto& j = json(need(name));
+  if (!j.is_string()) wrong(name, "text");
+  return j.get<std::string>();
+}
+std::int64_t HfConfig::integer(std::string_view name, std::int64_t absent) {
+  return read(name) ? integer(name) : absent;
+}
+double HfConfig::number(std::string_view name, double absent) { return read(name) ? number(name) : absent; }
+bool HfConfig::flag(std::string_view name, bool absent) { return read(name) ? flag(name) : absent; }
+std::string HfConfig::word(std::string_view name, std::string_view absent) {
+  return read(name) ? word(name) : std::string(absent);
+}
+std::vector<std::int64_t> HfConfig::integers(std::string_view name) {
+  std::vector<std::int64_t> all;
+  auto found = read(name);
+  if (!found) return all;
+  if (!json(found).is_array()) wrong(name, "a list of integers");
+  for (auto& j : json(found)) {
+    if (!j.is_number_integer()) wrong(name, "a list of integers");
+    all.push_back(j.get<std::int64_t>());
+  }
+  return all;
+}
+std::vector<double> HfConfig::numbers(std::string_view name) {
+  std::vector<double> all;
+  auto found = read(name);
+  if (!found) return all;
+  if (!json(found).is_array()) wrong(name, "a list of numbers");
+  for (auto& j : json(found)) {
+    if (!j.is_number()) wrong(name, "a list of numbers");
+    all.push_back(j.get<double>());
+  }
+  return all;
+}
+std::vector<std::string> HfConfig::words(std::string_view name) {
+  std::vector<std::string> all;
+  auto found = read(name);
+  if (!found) return all;
+  if (!json(found).is_array()) wrong(name, "a list of texts");
+  for (auto& j : json(found)) {
+    if (!j.is_string()) wrong(name, "a list of texts");
+    all.push_back(j.get<std::string>());
+  }
+  return all;
+}
+HfConfig HfConfig::group(std::string_view name) {
+  if (state_->writing && !find(name)) {
+    auto* j = &state_->root;
+    for (auto& p : path_) j = &(*j)[p];
+    (*j)[std::string(name)] = ordered_json::object();
+  }
+  if (!json(need(name)).is_object()) wrong(name, "an object");
+  HfConfig inner = *this;
+  inner.path_.emplace_back(name);
+  state_->groups.insert(dotted(path_, name));
+  return inner;
+}
+void HfConfig::expect(std::string_view name, const Value& value) {
+  auto found = read(name);
+  if (!found) return;
+  auto wanted = json_of(value);
+  if (json(found) != wanted) refuse(name, "only " + shown(wanted) + " is");
+}
+void HfConfig::ignore(std::initializer_list<std::string_view> names) {
+  for (auto name : names) state_->read.insert(dotted(path_, name));
+}
+void HfConfig::refuse(std::string_view name, std::string_view words) const {
+  auto found = find(name);
+  fail<IoError>(place(name), ": ", found ? shown(json(found)) : "its absence", " is not supported",
+                words.empty() ? "" : "; ", words);
+}
+void HfConfig::done() const {
+  auto& group = json_at(state_->root, path_);
+  for (auto& [name, value] : group.items()) {
+    auto full = dotted(path_, name);
+    if (!state_->read.contains(full)) {
+      if (value.is_null() || (path_.empty() && std::count(std::begin(kNeutral), std::end(kNeutral), name))) continue;
+      fail<IoError>(place(name), ": ", shown(value), " is not supported: the field is not known here",
+                    path_.empty() && find("model_type") ? " for the model type " + shown(json(find("model_type"))) : "",
+                    ", and could change the result; remove it if it does not");
+    }
+    if (!state_->groups.contains(full)) continue;
+    HfConfig inner = *this;
+    inner.path_.push_back(name);
+    inner.done();
+  }
+}
+void HfConfig::set(std::string_view name, const Value& value) {
+  auto* j = &state_->root;
+  for (auto& p : path_) j = &(*j)[p];
+  (*j)[std::string(name)] = json_of(value);
+}
+std::string HfConfig::text() const { return state_->root.dump(2) + "\n"; }
+}  // namespace bora::models
