@@ -1,0 +1,102 @@
+"""What the scripts make_FAMILY.py share: a folder of a tiny random model, as `transformers` writes it, with golden
+results beside it.
+
+Development only: python make_FAMILY.py (torch 2.13.0, transformers 5.23.0, CPU), which makes the folders NAME/ here:
+  config.json, generation_config.json, model.safetensors      by save_pretrained
+  golden.safetensors:
+    ids i32 [batch, position], mask i32 (1: a token, 0: padding, on the right), labels i32 (-100: ignored);
+      of an encoder-decoder ids and mask are the encoder's, labels the decoder's, decoder_ids its inputs
+    logits f32 [batch, position, vocab]; no numbers of note where the mask is 0
+    loss f32: the mean over labels that are not -100; causal models shift them
+    grad.<tensor> of one step; adamw4.<tensor> after four steps of AdamW (lr 1e-2, betas 0.9 0.999, eps 1e-8, weight
+      decay 0.1 for all tensors) on the same batch. NaN in adamw4: the number depends on rounding (its gradient is close
+      to zero, which AdamW divides by itself): with the rows in another order PyTorch's differs by more than 5e-6.
+Results are computed in f64 where the model's code allows it.
+"""
+import copy
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy as np
+import torch
+from safetensors.numpy import save_file
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+IGNORED = -100
+
+
+def randomize(model, seed, std=0.3):
+    """Numbers large enough to make a mistake visible, also in biases and norms."""
+    random = np.random.RandomState(seed)
+    for name, p in model.named_parameters():  # tied ones once
+        x = random.standard_normal(tuple(p.shape))
+        if p.ndim == 1:
+            is_norm = name.endswith("weight") and bool(torch.all(p == 1))
+            x = 1 + 0.2 * x if is_norm else 0.1 * x
+        else:
+            x = std * x
+        p.data.copy_(torch.tensor(x, dtype=p.dtype))
+
+
+def tokens(config, seed, batch, length):
+    """ids, mask and labels [batch, length]; the second row ends with two padding tokens."""
+    random = np.random.RandomState(seed + 1)
+    ids = random.randint(3, config.vocab_size, (batch, length))
+    mask = np.ones((batch, length), np.int64)
+    mask[1, -2:] = 0
+    ids[mask == 0] = config.pad_token_id or 0
+    labels = np.where(mask == 1, ids, IGNORED)
+    labels[2, 3:5] = IGNORED
+    return ids, mask, labels
+
+
+def train(model, inputs):
+    """logits, loss, {name: gradient}, {name: parameter after four steps}."""
+    logits, loss, grads = None, None, None
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.1)
+    for step in range(4):
+        optimizer.zero_grad()
+        out = model(**inputs)
+        out.loss.backward()
+        if step == 0:
+            logits, loss = out.logits.detach().numpy().copy(), float(out.loss)
+            grads = {n: p.grad.numpy().copy() for n, p in model.named_parameters()}
+        optimizer.step()
+    return logits, loss, grads, {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
+
+
+def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=True, std=0.3):
+    """Writes the folder. `model` is f32, of any class *ForCausalLM, or *ForConditionalGeneration with decoder_length,
+    on attn_implementation="eager". double: whether the code runs in f64."""
+    folder = os.path.join(HERE, name)
+    model = model.float().eval()  # no dropout
+    randomize(model, seed, std)
+    config = model.config
+    ids, mask, labels = tokens(config, seed, batch, length)
+    golden = {"ids": ids, "mask": mask, "labels": labels}
+    if decoder_length:
+        _, _, golden["labels"] = tokens(config, seed + 7, batch, decoder_length)
+        shifted = model.prepare_decoder_input_ids_from_labels(torch.tensor(golden["labels"]))
+        golden["decoder_ids"] = shifted.numpy()
+    inputs = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask),
+              "labels": torch.tensor(golden["labels"]), "use_cache": False}
+    model.save_pretrained(folder)
+    turned = train(copy.deepcopy(model), {k: v.flip(0) if k != "use_cache" else v for k, v in inputs.items()})
+    logits, loss, grads, after = train(copy.deepcopy(model).double() if double else copy.deepcopy(model), inputs)
+    golden = {k: v.astype(np.int32) for k, v in golden.items()}
+    golden["logits"] = logits.astype(np.float32)
+    golden["loss"] = np.array(loss, np.float32)
+    unclear = 0
+    for n, g in grads.items():
+        golden["grad." + n] = g.astype(np.float32)
+        x = after[n].astype(np.float32)
+        x[np.abs(after[n] - turned[3][n]) > 5e-6] = np.nan
+        x[np.abs(g) < 1e-6 * np.abs(g).max()] = np.nan if np.abs(g).max() > 0 else 0
+        x = np.where(g == 0, after[n].astype(np.float32), x)  # never trained: weight decay alone
+        unclear += np.isnan(x).sum()
+        golden["adamw4." + n] = x
+    parameters = sum(p.numel() for p in model.parameters())
+    assert unclear < 0.02 * parameters, f"{name}: {unclear} of {parameters} numbers depend on rounding"
+    save_file({k: np.ascontiguousarray(v) for k, v in golden.items()}, os.path.join(folder, "golden.safetensors"))
+    print(f"{name}: {parameters} parameters, {unclear} unclear, loss {loss:.6f}, logits to {np.abs(logits).max():.1f}, "
+          f"f32 differs by {np.abs(logits - turned[0][::-1]).max():.1e}")
