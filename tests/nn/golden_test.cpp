@@ -19,8 +19,10 @@ nn::Linear linear(int k, const Axes& in, const Axes& out) {
   return l;
 }
 /// f on operand 0 in f64 and in f32.
-template <class F> void equals(const std::string& name, const Axes& axes, F f) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/layers.txt");
+template <class F>
+void equals(const std::string& name, const Axes& axes, F f, const std::string& table = "layers.txt",
+            double best = 1e-8) {
+  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/" + table);
   std::string word;
   std::size_t n = 0;
   while (file >> word && word != name) std::getline(file, word);
@@ -28,7 +30,7 @@ template <class F> void equals(const std::string& name, const Axes& axes, F f) {
   std::vector<double> want(n);
   for (auto& w : want) file >> w;
   ASSERT_GT(n, 0u) << name;
-  for (auto [dtype, tolerance] : {std::pair{f64, 1e-8}, {f32, 2e-5}}) {
+  for (auto [dtype, tolerance] : {std::pair{f64, best}, {f32, 2e-5}}) {
     auto d = dtype;
     auto x = operand(0, axes);
     auto y = f([d](const auto& layer) { return tree::map([d](const Array& a) { return a.astype(d); }, layer); })(
@@ -57,6 +59,35 @@ TEST(LayersGolden, Rotary) {
     return [=](const NamedArray& x) { return nn::Rotary::init(size, 500000)(x, arange(Position) * 7 + 1000); };
   });
   EXPECT_THROW((void)nn::Rotary::init(Axis{"head_size", 5}), ValueError);
+}
+/// Against transformers (tests/golden/make_rotary.py), whose frequencies are f32.
+TEST(LayersGolden, RotaryOptions) {
+  Axis size{"head_size", 16};
+  auto case_ = [&](const std::string& name, const nn::RotaryOptions& options) {
+    SCOPED_TRACE(name);
+    auto turn = [=](const NamedArray& x) { return nn::Rotary::init(size, 10000, options)(x, arange(Position) * 3); };
+    equals(name, {Rows, Position, Heads, size}, [=](auto) { return turn; }, "rotary.txt", 5e-6);
+  };
+  using Kind = nn::RotaryScaling::Kind;
+  case_("linear", {.scaling = {Kind::linear, 4}});
+  case_("llama3", {.scaling = {Kind::llama3, 8, 1, 4, 64}});
+  case_("yarn", {.scaling = {Kind::yarn, 4, 1, 32, 64}});
+  case_("yarn_bounds", {.scaling = {Kind::yarn, 4, 0.5, 8, 64, 0.75, false}});
+  case_("partial", {.dims = 8});
+  case_("gptj", {.dims = 8, .interleaved = true});
+  case_("gptj_whole", {.interleaved = true});
+}
+TEST(LayersGolden, RotaryOptionsWithoutSense) {
+  Axis size{"head_size", 8};
+  auto refused = [&](const nn::RotaryOptions& options) {
+    EXPECT_THROW((void)nn::Rotary::init(size, 10000, options), ValueError);
+  };
+  using Kind = nn::RotaryScaling::Kind;
+  refused({.dims = 5});
+  refused({.dims = 10});
+  refused({.scaling = {Kind::linear, 0}});
+  refused({.scaling = {Kind::llama3, 8, 1, 4, 0}});
+  refused({.scaling = {Kind::yarn, 8, 4, 1, 64}});
 }
 TEST(LayersGolden, AttentionWithSharedKeysAndRotaryPositions) {
   Axis group{"head_group", 3}, size{"head_size", 4};
