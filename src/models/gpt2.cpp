@@ -73,7 +73,7 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   else if (position.size < known.size) places = places[{known, range(0, position.size)}];
   auto x = auto_sharded(wte.embed(auto_sharded(e.tokens)) + places);
   auto layers = blocks.axis.size;
-  nn::AttentionMask mask{.causal = true, .segments = e.segments};
+  auto mask = causal_mask(e);
   if (key && blocks.layer.dropout.rate > 0)
     x = nn::fold(blocks, x, {.checkpoint = remat})(mask,
                                                    nn::per_layer(std::optional<Array>(random::split(*key, layers))));

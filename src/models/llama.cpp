@@ -100,8 +100,7 @@ struct Llama {
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>&, const remat::Policy& remat) const {
     auto x = auto_sharded(wte.embed(auto_sharded(e.tokens)));
-    nn::AttentionMask mask{.causal = true, .segments = e.segments};
-    return norm(nn::fold(blocks, x, {.checkpoint = remat})(mask, e.positions));
+    return norm(nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), e.positions));
   }
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
   Cache cache(const Axis& batch, std::int64_t length) const {

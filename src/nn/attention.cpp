@@ -50,16 +50,18 @@ AttentionOptions options_of(const AttentionMask& mask, const Parts& p) {
 }
 /// Keys lie along key_position, or along position where they are those of x itself.
 NamedArray attend(const Attention& a, const NamedArray& x, const NamedArray& queries, const KeyValues& kv,
-                  const AttentionMask& mask) {
+                  const AttentionMask& mask, const std::optional<Array>& key = none) {
   auto position = x.axis(kPosition), size = a.q.out.back(), value_size = a.v.out.back();
   auto key_position = kv.keys.has_axis(kKeyPosition) ? kv.keys.axis(kKeyPosition) : position;
   Parts p{{}, {position}, {key_position.alias(kKeyPosition)}, all_but_last(a.k.out), {}};
   p.many = joined(p.few, all_but_last(a.q.out));
   for (auto& axis : queries.axes())
     if (x.has_axis(axis.name) && axis.name != kPosition) p.batch.push_back(axis);
+  auto options = options_of(mask, p);
+  if (key && a.dropout > 0) options.dropout = a.dropout, options.key = *key;
   auto y = attention(with_dims(queries, p.dims({p.position, p.many, {size}})),
                      with_dims(kv.keys, p.dims({{key_position}, p.few, {size}})),
-                     with_dims(kv.values, p.dims({{key_position}, p.few, {value_size}})), options_of(mask, p));
+                     with_dims(kv.values, p.dims({{key_position}, p.few, {value_size}})), options);
   auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
   return aligned(a.out(named(reshape(y, shape_of(axes)), axes)), x.axes());
 }
@@ -72,16 +74,17 @@ Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head
   Attention a{Linear::init(embed, many, keys[0], o.in), Linear::init(embed, few, keys[1], o.in),
               Linear::init(embed, few, keys[2], o.in), Linear::init(many, embed, keys[3], o.out)};
   if (o.theta) a.rotary = Rotary::init(head_size, *o.theta);
+  a.dropout = o.dropout;
   return a;
 }
 NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask,
-                                 const std::optional<NamedArray>& positions) const {
+                                 const std::optional<NamedArray>& positions, const std::optional<Array>& key) const {
   auto queries = auto_sharded(q(x)), keys = auto_sharded(k(x)), values = auto_sharded(v(x));
   if (rotary) {
     queries = (*rotary)(queries, positions);
     keys = (*rotary)(keys, positions);
   }
-  return attend(*this, x, queries, {keys, values}, mask);
+  return attend(*this, x, queries, {keys, values}, mask, key);
 }
 KeyValues Attention::cache(const Axes& rows, std::int64_t length) const {
   auto room = [&](const Linear& l) {
@@ -127,10 +130,12 @@ std::vector<LayerSample> samples() {
   auto in_segments = [segments = (arange(position) >= 2).astype(i32)](const Attention& a, const NamedArray& v) {
     return a(v, {.causal = false, .segments = segments});
   };
+  auto dropped = [](const Attention& a, const NamedArray& v) { return a(v, {}, none, random::key(5)); };
   LinearOptions bare{.use_bias = false};
   AttentionInit llama{.in = bare, .out = bare, .group = Axis{kHeadGroup, 2}, .theta = 10000.};
   return {sample("causal", make({}), example({batch, position, embed}), causal),
           sample("shared keys, rotary, a window", make(llama), example({batch, position, embed}), in_window),
+          sample("dropout", make({.dropout = 0.25}), example({batch, position, embed}), dropped),
           sample("segments, position first", make({}), example({position, batch, embed}), in_segments)};
 }
 [[maybe_unused]] const bool registered = add_layer("Attention", samples);

@@ -1,7 +1,8 @@
 // lm.h -- the contract of a language model, and the registry from which the settings choose one. A model M is a tree of
 // parameters in one source file:
 //   struct Config { static constexpr std::string_view type; .. ; void check() const; };   also with
-//     positions, checkpoint (the values kept for a block's backward pass), perhaps dropout: fields
+//     positions, checkpoint (the values kept for a block's backward pass): fields; perhaps dropout, or draws(): whether
+//     training draws random numbers
 //     axes(): the logical axes that a layout may split, each with the key and the noun of its size
 //   static M init(const Config&, std::int64_t vocabulary, const Array& key);
 //   NamedArray hidden(const training::Example&, key, remat) const;   [batch, position, embed], before the head
@@ -33,6 +34,12 @@ struct ModelOptions {
   Policy policy = {};
   std::optional<StepOptions> step = {};  // of training; dropout is the model's own
 };
+/// The keys that a causal model's positions may attend to.
+inline nn::AttentionMask causal_mask(const training::Example& e) {
+  nn::AttentionMask mask{.causal = true, .segments = e.segments};
+  if (e.mask) mask.explicit_mask = rename(auto_sharded(*e.mask), {{nn::kPosition, nn::kKeyPosition}}) != 0;
+  return mask;
+}
 /// The tokens that a decoder has seen: keys and values of all layers, and how many there are (i32 scalar).
 struct Cache {
   nn::KeyValues layers;
@@ -131,7 +138,8 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
   std::unique_ptr<Trainable> trainable(const ModelOptions& options) const override {
     auto step = *options.step;
-    if constexpr (requires { this->fields.dropout; }) step.dropout = this->fields.dropout > 0;
+    if constexpr (requires { this->fields.draws(); }) step.dropout = this->fields.draws();
+    else if constexpr (requires { this->fields.dropout; }) step.dropout = this->fields.dropout > 0;
     return bora::trainable(task<M>(this->fields, options), step);
   }
   std::unique_ptr<Generator> generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,

@@ -10,6 +10,7 @@ struct AttentionInit {
   LinearOptions in = {}, out = {};     // of q, k and v; of the output layer
   std::optional<Axis> group = none;    // each head has so many queries, which share its keys and values
   std::optional<double> theta = none;  // of a rotary position embedding of queries and keys
+  double dropout = 0;                  // of the weights, where there is a key
 };
 /// Keys and values of the positions seen so far: [..., key_position, heads, head_size].
 struct KeyValues {
@@ -21,11 +22,13 @@ struct KeyValues {
 struct Attention {
   Linear q, k, v, out;
   std::optional<Rotary> rotary = none;
+  double dropout = 0;
   static Attention init(const Axis& embed, const Axis& heads, const Axis& head_size, const Array& key,
                         const AttentionInit& options = {});
-  /// x [..., position, embed] -> the same axes. positions: for the rotary embedding.
+  /// x [..., position, embed] -> the same axes. positions: for the rotary embedding. key: for dropout; none: without.
   NamedArray operator()(const NamedArray& x, const AttentionMask& mask = {},
-                        const std::optional<NamedArray>& positions = none) const;
+                        const std::optional<NamedArray>& positions = none,
+                        const std::optional<Array>& key = none) const;
   /// Room for the keys and values of `length` positions, with the axes of `rows` first, in the parameters' dtype.
   KeyValues cache(const Axes& rows, std::int64_t length) const;
   /// Causal attention of x, whose positions follow the first `seen` (i32 scalar) of the cache: {the result, the cache

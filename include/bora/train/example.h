@@ -11,6 +11,7 @@ struct Example {
   NamedArray weights = {};                            // f32: of each target's loss; 0: does not count
   std::optional<NamedArray> segments = std::nullopt;  // i32: documents packed into a row; attention stays inside of one
   std::optional<NamedArray> positions = std::nullopt;   // i32: place of each token in its document
+  std::optional<NamedArray> mask = std::nullopt;        // i32; 1: a token, 0: padding, which no position attends to
   std::optional<NamedArray> inputs = std::nullopt;      // i32 [batch, input]: an encoder's tokens
   std::optional<NamedArray> input_mask = std::nullopt;  // i32 [batch, input]; 1: a token, 0: padding
 };
