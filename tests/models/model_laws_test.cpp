@@ -19,6 +19,10 @@ std::vector<config::Choice<Model>> small() {
     std::vector<std::vector<std::string>> variants{{}};
     if (row.type == "llama") variants = {{"heads=4", "kv_heads=2", "hidden=10"}, {"tied=true", "hidden=6"}};
     if (row.type == "gpt2") variants.push_back({"dropout=0.2", "accumulate"});
+    if (row.type == "opt")
+      variants = {{"dropout=0.1", "attention_dropout=0.1", "layer_dropout=0.1", "padding=3"},
+                  {"norm_first=false", "word_embed=8", "hidden=24", "activation=gelu"},
+                  {"norm_weights=false", "bias=false", "tied=false", "word_embed=24", "norm_last=false"}};
     for (auto items : variants) {
       std::erase(items, "accumulate");
       for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);
