@@ -209,8 +209,10 @@ void load_tensors(tree::Node t, const Safetensors& files, const LoadSafetensorsO
     for (auto& slot : tree::slots(t)) {
       if (!slot.leaf.defined()) continue;
       auto type = slot.leaf.get().type();
-      parts.push_back(options.from ? options.from(slot.path, type) : std::vector{TensorPart{slot.path}});
-      for (auto& p : parts.back()) used.insert(p.name), (void)files.type(p);
+      auto from = options.from ? options.from(slot.path, type) : std::vector{TensorPart{slot.path}};
+      if (from.empty()) continue;
+      for (auto& p : from) used.insert(p.name), (void)files.type(p);
+      parts.push_back(std::move(from));
       slots.push_back(slot);
     }
     if (options.others) return;

@@ -1,5 +1,6 @@
 #include "bora/models/gpt2.h"
 #include <cmath>
+#include "models/hf_activation.h"
 
 namespace bora::models {
 namespace {
@@ -16,7 +17,10 @@ void Gpt2Config::check() const {
   }
   bora::check<ConfigError>(embed % heads == 0, "heads: model.embed ", embed, " cannot be cut into ", heads,
                            " equal heads");
-  config::domain(dropout >= 0 && dropout < 1, "dropout", dropout, "at least 0 and below 1");
+  config::domain(hidden >= 0 && hidden <= 1 << 30, "hidden", hidden, "from 1 to 2^30 (or 0)");
+  for (auto [name, rate] :
+       {std::pair{"dropout", dropout}, {"embed_dropout", embed_dropout}, {"attention_dropout", attention_dropout}})
+    config::domain(rate >= 0 && rate < 1, name, rate, "at least 0 and below 1");
   config::domain(config::finite(eps) && eps > 0, "eps", eps, "above 0");
   try {
     (void)remat::parse(checkpoint);
@@ -24,7 +28,7 @@ void Gpt2Config::check() const {
 }
 std::vector<AxisSize> Gpt2Config::axes() const {
   return {{nn::kHeads, "model.heads", heads, "head"},
-          {nn::kMlp, "model.embed", mlp_axis().size, "hidden unit"},
+          {nn::kMlp, hidden ? "model.hidden" : "model.embed", mlp_axis().size, "hidden unit"},
           {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
 }
 Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
@@ -32,25 +36,37 @@ Gpt2Block Gpt2Block::init(const Gpt2Config& c, const Array& key) {
   nn::LinearOptions in{kWeights}, out = in;
   out.weight.scale /= std::sqrt(2.0 * static_cast<double>(c.layers));  // residual paths, scaled as in GPT-2
   return {nn::LayerNorm::init(c.embed_axis(), c.eps),
-          nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0], {in, out}),
+          nn::Attention::init(c.embed_axis(), c.heads_axis(), c.head_size_axis(), keys[0],
+                              {.in = in, .out = out, .dropout = c.attention_dropout}),
           nn::LayerNorm::init(c.embed_axis(), c.eps),
-          nn::Mlp::init(c.embed_axis(), c.mlp_axis(), keys[1], in, out),
+          nn::Mlp::init(c.embed_axis(), c.mlp_axis(), keys[1], in, out, c.activation),
           {static_cast<float>(c.dropout)}};
 }
-NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask,
-                                 const std::optional<Array>& key) const {
-  std::optional<Array> k1, k2;
+namespace {
+/// Attention whose scores are multiplied by `scale`: its queries are.
+nn::Attention scaled(nn::Attention a, const std::optional<Array>& scale) {
+  if (!scale) return a;
+  NamedArray s(scale->astype(a.q.weight.dtype()), {});
+  a.q.weight = a.q.weight * s;
+  if (a.q.bias) a.q.bias = *a.q.bias * s;
+  return a;
+}
+}  // namespace
+NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
+                                 const std::optional<Array>& scale) const {
+  std::optional<Array> k1, k2, k3;
   if (key) {
     auto keys = random::split<2>(*key);
     k1 = keys[0];
     k2 = keys[1];
+    if (attn.dropout > 0) k3 = random::fold_in(*key, 2);
   }
-  auto y = auto_sharded(x + dropout(attn(ln_1(x), mask), k1));
+  auto y = auto_sharded(x + dropout(scaled(attn, scale)(ln_1(x), mask, none, k3), k1));
   return auto_sharded(y + dropout(mlp(ln_2(y)), k2));
 }
 std::pair<NamedArray, nn::KeyValues> Gpt2Block::decode(const NamedArray& x, const nn::KeyValues& cache,
-                                                       const Array& seen) const {
-  auto [a, kv] = attn.decode(ln_1(x), cache, seen);
+                                                       const Array& seen, const std::optional<Array>& scale) const {
+  auto [a, kv] = scaled(attn, scale).decode(ln_1(x), cache, seen);
   auto y = auto_sharded(x + a);
   return {auto_sharded(y + mlp(ln_2(y))), kv};
 }
@@ -58,10 +74,24 @@ Gpt2 Gpt2::init(const Gpt2Config& c, std::int64_t vocabulary, const Array& key) 
   c.check();
   bora::check<ConfigError>(vocabulary >= 1, "Gpt2: the vocabulary must have 1 token or more, got ", vocabulary);
   auto keys = random::split<3>(key);
-  return {nn::Embedding::init({nn::kVocab, vocabulary}, c.embed_axis(), keys[0], kWeights),
-          kWeights(keys[1], {c.position_axis(), c.embed_axis()}, c.embed),
-          nn::Stacked<Gpt2Block>::init(c.layers_axis(), c, nn::per_layer(random::split(keys[2], c.layers))),
-          nn::LayerNorm::init(c.embed_axis(), c.eps)};
+  Axis vocab{nn::kVocab, vocabulary};
+  Gpt2 m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], kWeights),
+         kWeights(keys[1], {c.position_axis(), c.embed_axis()}, c.embed),
+         nn::Stacked<Gpt2Block>::init(c.layers_axis(), c, nn::per_layer(random::split(keys[2], c.layers))),
+         nn::LayerNorm::init(c.embed_axis(), c.eps),
+         none,
+         {static_cast<float>(c.embed_dropout)},
+         c.scale_attention,
+         c.scale_by_layer};
+  if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, random::fold_in(key, 3), {kWeights, false});
+  return m;
+}
+std::optional<Array> Gpt2::scales() const {
+  if (scale_attention && !scale_by_layer) return none;
+  auto n = blocks.axis.size;
+  auto size = static_cast<double>(blocks.layer.attn.q.out.back().size);
+  auto scale = full_of({{n}, f32}, scale_attention ? 1 : std::sqrt(size));
+  return scale_by_layer ? scale / (arange(n) + 1).astype(f32) : scale;
 }
 NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
   auto& position = e.tokens.axis(nn::kPosition);
@@ -72,15 +102,14 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   if (e.positions) places = take(rename(places, {{nn::kPosition, "place"}}), "place", auto_sharded(*e.positions));
   else if (position.size < known.size) places = places[{known, range(0, position.size)}];
   auto x = auto_sharded(wte.embed(auto_sharded(e.tokens)) + places);
-  auto layers = blocks.axis.size;
-  auto mask = causal_mask(e);
-  if (key && blocks.layer.dropout.rate > 0)
-    x = nn::fold(blocks, x, {.checkpoint = remat})(mask,
-                                                   nn::per_layer(std::optional<Array>(random::split(*key, layers))));
-  else x = nn::fold(blocks, x, {.checkpoint = remat})(mask, std::optional<Array>());
+  if (key && embed_dropout.rate > 0) x = embed_dropout(x, random::fold_in(*key, blocks.axis.size));
+  std::optional<Array> keys;
+  if (key && (blocks.layer.dropout.rate > 0 || blocks.layer.attn.dropout > 0))
+    keys = random::split(*key, blocks.axis.size);
+  x = nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys), nn::per_layer(scales()));
   return ln_f(x);
 }
-nn::Head Gpt2::head() const { return {auto_sharded(wte.weight)}; }
+nn::Head Gpt2::head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
 Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {
   auto& known = wpe.axis(nn::kPosition);
   check<AxisError>(length <= known.size, "Gpt2: a cache of ", length, " positions, but the model knows ", known.size);
@@ -89,11 +118,75 @@ Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {
 std::pair<NamedArray, Cache> Gpt2::decode(const NamedArray& tokens, const Cache& cache) const {
   auto places = take(rename(auto_sharded(wpe), {{nn::kPosition, "place"}}), "place", cache.next(tokens));
   auto x = auto_sharded(wte.embed(auto_sharded(tokens)) + places);
-  auto one = [](const Gpt2Block& block, const NamedArray& x, const nn::KeyValues& kv, const Array& seen) {
-    return block.decode(x, kv, seen);
-  };
-  auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen);
+  auto one = [](const Gpt2Block& block, const NamedArray& x, const nn::KeyValues& kv, const Array& seen,
+                const std::optional<Array>& scale) { return block.decode(x, kv, seen, scale); };
+  auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen, nn::per_layer(scales()));
   return {ln_f(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
+}
+
+// ---- Hugging Face's folders -----------------------------------------------------------------------------------------
+Gpt2Config Gpt2::from_hf(HfConfig& c) {
+  Gpt2Config g{.layers = c.integer("n_layer", 12),
+               .embed = c.integer("n_embd", 768),
+               .heads = c.integer("n_head", 12),
+               .positions = c.integer("n_positions", 1024),
+               .dropout = c.number("resid_pdrop", 0.1),
+               .eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5)),
+               .hidden = c.integer("n_inner", 0),
+               .activation = hf_activation(c, "activation_function", "gelu_new"),
+               .embed_dropout = c.number("embd_pdrop", 0.1),
+               .attention_dropout = c.number("attn_pdrop", 0.1),
+               .scale_attention = c.flag("scale_attn_weights", true),
+               .scale_by_layer = c.flag("scale_attn_by_inverse_layer_idx", false),
+               .tied = c.flag("tie_word_embeddings", true)};
+  (void)c.flag("reorder_and_upcast_attn", false);  // scores are f32 here in any case
+  c.expect("add_cross_attention", false);
+  c.ignore({"n_ctx", "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
+            "summary_first_dropout"});
+  return g;
+}
+void Gpt2::to_hf(const Gpt2Config& g, HfConfig& c) {
+  c.set("architectures", std::vector<std::string>{"GPT2LMHeadModel"});
+  c.set("model_type", "gpt2");
+  c.set("n_layer", g.layers);
+  c.set("n_embd", g.embed);
+  c.set("n_head", g.heads);
+  c.set("n_positions", g.positions);
+  c.set("n_inner", g.mlp_axis().size);
+  c.set("activation_function", hf_word(g.activation));
+  c.set("layer_norm_epsilon", g.eps);
+  c.set("resid_pdrop", g.dropout);
+  c.set("embd_pdrop", g.embed_dropout);
+  c.set("attn_pdrop", g.attention_dropout);
+  c.set("scale_attn_weights", g.scale_attention);
+  c.set("scale_attn_by_inverse_layer_idx", g.scale_by_layer);
+  c.set("tie_word_embeddings", g.tied);
+}
+std::vector<HfWeight> Gpt2::hf_weights(const Gpt2Config& g) {
+  auto e = g.embed, h = g.heads, d = e / h;
+  std::vector<HfWeight> all{{"wte.weight", "transformer.wte.weight"},
+                            {"wpe", "transformer.wpe.weight"},
+                            {"ln_f.weight", "transformer.ln_f.weight"},
+                            {"ln_f.bias", "transformer.ln_f.bias"}};
+  auto block = [&](const std::string& leaf, const std::string& tensor, const std::optional<Shape>& view = none) {
+    all.push_back({"blocks.layer." + leaf, "transformer.h.{}." + tensor, view});
+  };
+  for (std::string norm : {"ln_1", "ln_2"})
+    for (std::string part : {".weight", ".bias"}) block(norm + part, norm + part);
+  for (std::int64_t i = 0; i < 3; ++i) {  // queries, keys and values lie beside each other
+    auto leaf = "attn." + std::string(1, "qkv"[i]);
+    block(leaf + ".weight", "attn.c_attn.weight", Shape{e, 3 * h, d});
+    all.back().begin = {0, i * h, 0}, all.back().end = {e, (i + 1) * h, d};
+    block(leaf + ".bias", "attn.c_attn.bias", Shape{3 * h, d});
+    all.back().begin = {i * h, 0}, all.back().end = {(i + 1) * h, d};
+  }
+  block("attn.out.weight", "attn.c_proj.weight", Shape{h, d, e});
+  block("attn.out.bias", "attn.c_proj.bias");
+  for (auto [leaf, tensor] : {std::pair{"mlp.up", "mlp.c_fc"}, {"mlp.down", "mlp.c_proj"}})
+    for (std::string part : {".weight", ".bias"}) block(leaf + part, tensor + part);
+  if (g.tied) all.push_back({.leaf = "wte.weight", .tensor = "lm_head.weight", .copy = true});
+  else all.push_back({.leaf = "lm_head.weight", .tensor = "lm_head.weight", .order = {1, 0}});
+  return all;
 }
 namespace {
 [[maybe_unused]] const bool added = config::add<ModelOf<Gpt2>>();

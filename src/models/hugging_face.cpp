@@ -266,5 +266,11 @@ void HfConfig::set(std::string_view name, const Value& value) {
   for (auto& p : path_) j = &(*j)[p];
   (*j)[std::string(name)] = json_of(value);
 }
+void HfConfig::take(const HfConfig& from, std::initializer_list<std::string_view> names) {
+  auto* j = &state_->root;
+  for (auto& p : path_) j = &(*j)[p];
+  for (auto name : names)
+    if (from.has(name) && !has(name)) (*j)[std::string(name)] = json(from.find(name));
+}
 std::string HfConfig::text() const { return state_->root.dump(2) + "\n"; }
 }  // namespace bora::models

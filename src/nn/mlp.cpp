@@ -3,11 +3,11 @@
 
 namespace bora::nn {
 Mlp Mlp::init(const Axis& embed, const Axis& hidden, const Array& key, const LinearOptions& up,
-              const LinearOptions& down) {
+              const LinearOptions& down, Activation activation) {
   auto keys = random::split<2>(key);
-  return {Linear::init(embed, hidden, keys[0], up), Linear::init(hidden, embed, keys[1], down)};
+  return {Linear::init(embed, hidden, keys[0], up), Linear::init(hidden, embed, keys[1], down), activation};
 }
-NamedArray Mlp::operator()(const NamedArray& x) const { return down(gelu(auto_sharded(up(x)))); }
+NamedArray Mlp::operator()(const NamedArray& x) const { return down(activate(activation, auto_sharded(up(x)))); }
 
 namespace {
 std::vector<LayerSample> samples() {

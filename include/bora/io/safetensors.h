@@ -59,8 +59,8 @@ class Safetensors {
 };
 
 struct LoadSafetensorsOptions {
-  /// Where a leaf is in the files, by its path and global type; several parts are stacked. Empty: the tensor of that
-  /// name.
+  /// Where a leaf is in the files, by its path and global type; several parts are stacked, without parts it keeps its
+  /// numbers. Empty: the tensor of that name.
   std::function<std::vector<TensorPart>(const std::string& path, const Type&)> from = {};
   bool others = false;  // whether there may be tensors that no leaf takes
 };

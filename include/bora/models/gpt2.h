@@ -13,23 +13,35 @@ struct Gpt2Config {
   double dropout = 0;
   std::string checkpoint = "nothing";
   float eps = 1e-5F;
+  std::int64_t hidden = 0;
+  nn::Activation activation = nn::Activation::gelu_new;
+  double embed_dropout = 0, attention_dropout = 0;
+  bool scale_attention = true, scale_by_layer = false, tied = true;
   static constexpr config::Meaning meanings[] = {
       {"layers", "number of blocks"},
       {"embed", "size of the vectors between blocks"},
       {"heads", "of attention in a block; embed is cut into as many equal parts"},
       {"positions", "tokens that the model sees at once"},
       {"mlp_ratio", "hidden units of a block's MLP are mlp_ratio * embed"},
-      {"dropout", "fraction of activations dropped in training"},
+      {"dropout", "fraction of attention's and the MLP's results dropped in training"},
       {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
-      {"eps", "of layer norms"}};
+      {"eps", "of layer norms"},
+      {"hidden", "hidden units of a block's MLP; 0: mlp_ratio * embed"},
+      {"activation", "of the hidden units: relu, gelu, gelu_new (its tanh form), silu"},
+      {"embed_dropout", "fraction of the first block's input dropped in training"},
+      {"attention_dropout", "fraction of attention's weights dropped in training"},
+      {"scale_attention", "attention's scores are divided by the root of a head's size"},
+      {"scale_by_layer", "attention's scores are also divided by the block's number, from 1 on"},
+      {"tied", "the output layer is the table of the tokens' vectors"}};
   /// Throws ConfigError for invalid sizes.
   void check() const;
   std::vector<AxisSize> axes() const;
+  bool draws() const { return dropout > 0 || embed_dropout > 0 || attention_dropout > 0; }
   Axis layers_axis() const { return {nn::kLayers, layers}; }
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   Axis heads_axis() const { return {nn::kHeads, heads}; }
   Axis head_size_axis() const { return {nn::kHeadSize, embed / heads}; }
-  Axis mlp_axis() const { return {nn::kMlp, embed * mlp_ratio}; }
+  Axis mlp_axis() const { return {nn::kMlp, hidden ? hidden : embed * mlp_ratio}; }
   Axis position_axis() const { return {nn::kPosition, positions}; }
 };
 struct Gpt2Block {
@@ -39,16 +51,21 @@ struct Gpt2Block {
   nn::Mlp mlp;
   nn::Dropout dropout;
   static Gpt2Block init(const Gpt2Config& config, const Array& key);
-  /// x [batch, position, embed]; key: for dropout.
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key) const;
+  /// x [batch, position, embed]; key: for dropout; scale: of attention's scores, beside 1 / sqrt(head_size).
+  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
+                        const std::optional<Array>& scale) const;
   /// The positions of x follow those of the cache, which `seen` counts.
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen) const;
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
+                                              const std::optional<Array>& scale) const;
 };
 struct Gpt2 {
   nn::Embedding wte;
   NamedArray wpe;  // [position, embed]
   nn::Stacked<Gpt2Block> blocks;
   nn::LayerNorm ln_f;
+  std::optional<nn::Linear> lm_head = none;  // none: tied
+  nn::Dropout embed_dropout = {};
+  bool scale_attention = true, scale_by_layer = false;
   using Config = Gpt2Config;
   /// vocabulary: number of tokens.
   static Gpt2 init(const Gpt2Config& config, std::int64_t vocabulary, const Array& key);
@@ -57,6 +74,8 @@ struct Gpt2 {
   NamedArray hidden(const training::Example&, const std::optional<Array>& key = none,
                     const remat::Policy& remat = remat::nothing) const;
   nn::Head head() const;
+  /// Of each layer's attention, beside 1 / sqrt(head_size): f32 [layers]; none: 1.
+  std::optional<Array> scales() const;
   /// Room for `length` tokens of each row; computed in the dtype of the parameters.
   Cache cache(const Axis& batch, std::int64_t length) const;
   /// hidden() of tokens [batch, position], which follow those in the cache: {vectors, the cache with them}.
@@ -66,5 +85,11 @@ struct Gpt2 {
                         const remat::Policy& remat = remat::nothing) const {
     return head()(hidden({.tokens = tokens}, key, remat)).astype(f32);
   }
+  // Hugging Face's folders (hugging_face.h).
+  static constexpr std::string_view hf_types[] = {"gpt2"}, hf_prefix = "transformer.",
+                                    hf_ignored[] = {"attn.bias", "attn.masked_bias"};
+  static Gpt2Config from_hf(HfConfig&);
+  static void to_hf(const Gpt2Config&, HfConfig&);
+  static std::vector<HfWeight> hf_weights(const Gpt2Config&);
 };
 }  // namespace bora::models

@@ -87,6 +87,8 @@ class HfConfig {
 
   /// Sets a field. A float is written with the digits that give the same float, not the same double.
   void set(std::string_view name, const Value& value);
+  /// Sets those of these fields that another file has, and this one lacks.
+  void take(const HfConfig& from, std::initializer_list<std::string_view> names);
   /// The whole file, as JSON.
   std::string text() const;
 

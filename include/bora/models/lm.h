@@ -62,6 +62,11 @@ class Generator {
   /// Throws ValueError if there are more than the model's positions in all.
   virtual Array next(const std::vector<std::int32_t>& tokens, const Array& key) = 0;
 };
+/// A leaf of a model: its path and the axes of its array.
+struct Parameter {
+  std::string path;
+  std::vector<Axis> axes;
+};
 /// A kind of language model in the settings.
 struct Model : config::Chosen {
   static constexpr std::string_view initial = "gpt2";
@@ -71,6 +76,8 @@ struct Model : config::Chosen {
   /// Parameters are born in `storage`.
   virtual std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
                                                Generator::Choose) const = 0;
+  /// All leaves; nothing is computed.
+  virtual std::vector<Parameter> parameters(std::int64_t vocabulary) const = 0;
   // Of Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
   virtual HfNames hf_names() const = 0;
   virtual void from_hf(HfConfig&) = 0;  // sets all fields
@@ -145,6 +152,13 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   std::unique_ptr<Generator> generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
                                        Generator::Choose choose) const override {
     return std::make_unique<GeneratorOf<M>>(this->fields, options, storage, key, std::move(choose));
+  }
+  std::vector<Parameter> parameters(std::int64_t vocabulary) const override {
+    auto shapes = eval_shape([&](const Array& key) { return M::init(this->fields, vocabulary, key); }, random::key(0));
+    std::vector<Parameter> all;
+    for (auto& slot : tree::slots(tree::node(shapes)))
+      if (auto x = slot.leaf.template as<NamedArray>(); x && slot.leaf.defined()) all.push_back({slot.path, x->axes()});
+    return all;
   }
   HfNames hf_names() const override { return models::hf_names<M>(); }
   void from_hf(HfConfig& c) override {

@@ -1,0 +1,42 @@
+// pretrained.h -- the parameters of a model from a folder of Hugging Face's, and into one. Which tensor holds which
+// leaf is the model's (hugging_face.h); here are folders, names and sizes.
+#pragma once
+#include "bora/io/safetensors.h"
+#include "bora/models/lm.h"
+
+namespace bora::models {
+/// A folder of Hugging Face's, as its config.json describes it.
+struct Pretrained {
+  std::string folder;
+  config::Choice<Model> model = {};
+  std::int64_t vocabulary = 0;
+  HfConfig config = {};  // all of it
+  /// Throws IoError: no such folder, no config.json, a model type that no model here has, a field that is not
+  /// supported.
+  static Pretrained open(const std::string& folder);
+};
+/// Whether a folder has a config.json.
+bool is_pretrained(const std::string& folder);
+
+struct LoadPretrained {
+  bool init_missing = false;       // a leaf whose tensors are missing keeps its numbers; else that is an error
+  bool ignore_unexpected = false;  // there may be tensors that no leaf takes; else they are an error
+};
+/// Throws IoError and CheckpointError, without any rank, for all that load_pretrained would refuse by names and sizes.
+void check_pretrained(const std::string& folder, const Model&, std::int64_t vocabulary, const LoadPretrained& = {});
+/// Fills the leaves of `parameters` from the folder's tensors, in the leaves' dtypes and split as they are; leaves that
+/// the model's table does not name keep their numbers. Rows of tokens that the files lack are the mean of the others.
+/// Returns lines to say. On a mesh every rank must call it, and all ranks return or throw the same error.
+std::vector<std::string> load_pretrained(tree::Node parameters, const std::string& folder, const Model&,
+                                         std::int64_t vocabulary, const LoadPretrained& = {});
+
+struct SavePretrained {
+  std::optional<Dtype> dtype = none;  // of all tensors; none: of each leaf
+  std::int64_t shard_bytes = 5'000'000'000;
+};
+/// Writes the tensors, and config.json last, with the fields of `config` that the model does not set. No rank holds
+/// more than its own part of the tensors, and one tensor. On a mesh every rank must call it. Throws as
+/// save_safetensors.
+void save_pretrained(const std::string& folder, tree::Node parameters, const Model&, std::int64_t vocabulary,
+                     HfConfig config = {}, const SavePretrained& = {});
+}  // namespace bora::models
