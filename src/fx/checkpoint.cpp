@@ -11,6 +11,8 @@ std::string to_string(const Policy& p) {
   return s + ")";
 }
 Policy parse(std::string_view text) {
+  if (text == "full") return nothing;  // T5X's words
+  if (text == "minimal") return dots_no_batch;
   for (std::size_t i = 0; i < std::size(kPolicies); ++i)
     if (text == kPolicies[i]) return {static_cast<Saveable>(i)};
   check<ConfigError>(text.starts_with("names(") && text.ends_with(")"), "checkpoint policy: '", text,

@@ -8,8 +8,10 @@ NamedArray Init::operator()(const Array& key, const Axes& axes, std::int64_t fan
     case Kind::constant: return full(axes, scale, f32);
     case Kind::normal: return random::normal(key, axes) * scale;
     case Kind::truncated_normal: return truncated(scale);
-    case Kind::fan_in: break;
+    case Kind::fan_in: return truncated(scale / std::sqrt(static_cast<double>(fan_in)));
+    case Kind::lecun_normal: break;
   }
-  return truncated(scale / std::sqrt(static_cast<double>(fan_in)));
+  constexpr double kCut = 0.87962566103423978;  // the deviation of a normal distribution that is cut off at 2
+  return random::truncated_normal(key, -2, 2, axes) * (scale / kCut / std::sqrt(static_cast<double>(fan_in)));
 }
 }  // namespace bora::nn
