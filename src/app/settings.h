@@ -98,7 +98,10 @@ void check_job(const Settings&, int ranks);
 /// A run must not write into the folder of its text: the text would differ when the run continues. Throws ConfigError
 /// beginning with `what`.
 void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
-/// Throws ConfigError if the layout splits a dimension into more parts than it has: some ranks would have no work.
+/// Throws ConfigError if the rows have inputs for an encoder and the model has none, or the other way round.
+void check_rows(const Settings&);
+/// check_rows, and: throws ConfigError if the layout splits a dimension into more parts than it has (some ranks would
+/// have no work), or rows begin with another token than the model's decoder.
 void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&);
 
 /// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of

@@ -72,9 +72,7 @@ void check_job(const Settings& s, int ranks) {
   check_settings(s);
   resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
   s.data->check_files(s.model->positions());
-  check<ConfigError>(s.data->shape(s.model->positions()).inputs == 0,
-                     "data.task: its rows are for an encoder and a decoder, and the model ", s.model->type(),
-                     " has no encoder; choose a task such as lm");
+  check_rows(s);
   check_outside_text(s, "out", s.out);
   std::error_code error;
   if (auto& trace = s.trace.path; !trace.empty()) {
@@ -88,7 +86,19 @@ void check_job(const Settings& s, int ranks) {
   check_run_folder(s.out);
 }
 
+void check_rows(const Settings& s) {
+  bool inputs = s.data->shape(s.model->positions()).inputs > 0, encoder = s.model->decoder_start().has_value();
+  check<ConfigError>(encoder || !inputs, "data.task: its rows are for an encoder and a decoder, and the model ",
+                     s.model->type(), " has no encoder; choose a task such as lm");
+  check<ConfigError>(inputs || !encoder, "data.task: its rows have no inputs for the encoder of the model ",
+                     s.model->type(), "; choose a task such as spans or seq2seq");
+}
 void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
+  check_rows(s);
+  auto first = tokenizer.padding().value_or(0);  // in the rows, before a decoder's first target
+  auto start = s.model->decoder_start().value_or(first);
+  check<ConfigError>(start == first, "model.decoder_start: ", start, ", but rows begin with the tokenizer's token ",
+                     first, "; set model.decoder_start=", first);
   auto sizes = s.model->axes();
   sizes.push_back(
       {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});

@@ -85,6 +85,10 @@ class HfConfig {
   /// and that change no scores need not be named.
   void done() const;
 
+  /// The names of the tensors beside config.json, for options that only they tell.
+  void set_tensors(const std::vector<std::string>& names);
+  bool has_tensor(std::string_view name) const;
+
   /// Sets a field. A float is written with the digits that give the same float, not the same double.
   void set(std::string_view name, const Value& value);
   /// Sets those of these fields that another file has, and this one lacks.

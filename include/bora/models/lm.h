@@ -9,6 +9,8 @@
 //   nn::Head head() const;                                  the scores of all tokens from a vector
 //   Cache cache(const Axis& batch, std::int64_t length) const;      of no token yet
 //   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
+// A model with an encoder reads Example's inputs, input_mask, input_segments in hidden(). Config has decoder_start, the
+// token before the decoder's first one; its cache(batch, length, inputs [batch, input]) runs the encoder.
 // and, if Hugging Face's folders hold such models, the members that hugging_face.h lists.
 // A line at the end of the file adds it: config::add<ModelOf<M>>().
 #pragma once
@@ -58,8 +60,11 @@ class Generator {
   virtual tree::Node parameters() = 0;
   /// Forgets all tokens.
   virtual void restart() = 0;
+  /// Forgets all tokens; the decoder's tokens that come next are about these inputs of the encoder, which are one or
+  /// more. Throws ValueError if the model has no encoder.
+  virtual void read(const std::vector<std::int32_t>& inputs) = 0;
   /// The choice after these tokens, which follow those given since restart(). Staged once for each number of tokens.
-  /// Throws ValueError if there are more than the model's positions in all.
+  /// Throws ValueError if there are more than the model's positions in all, and before read() if it has an encoder.
   virtual Array next(const std::vector<std::int32_t>& tokens, const Array& key) = 0;
 };
 /// A leaf of a model: its path and the axes of its array.
@@ -71,6 +76,10 @@ struct Parameter {
 struct Model : config::Chosen {
   static constexpr std::string_view initial = "gpt2";
   virtual std::int64_t positions() const = 0;
+  /// The token before a decoder's first one, of a model with an encoder; none: it has none. Its Example has the
+  /// encoder's tokens as `inputs` [batch, input] with `input_mask`; `tokens` are the targets shifted by one, this token
+  /// first (and in the place of targets that are no tokens).
+  virtual std::optional<std::int32_t> decoder_start() const = 0;
   virtual std::vector<AxisSize> axes() const = 0;
   virtual std::unique_ptr<Trainable> trainable(const ModelOptions&) const = 0;
   /// Parameters are born in `storage`.
@@ -97,13 +106,19 @@ template <class M> Task<M> task(const typename M::Config& config, const ModelOpt
                                                 {.scores = policy.output});
               }};
 }
+template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
+/// The cache of one row and no token yet; inputs: of an encoder.
+template <class M> auto empty_cache(const M& m, std::int64_t length, const std::optional<NamedArray>& inputs) {
+  if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, length, *inputs);
+  else return m.cache({nn::kBatch, 1}, length);
+}
 template <class M> class GeneratorOf final : public Generator {
  public:
   GeneratorOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage,
               const Array& key, Choose choose)
       : model_(named_jit(task<M>(config, options).init, {.out = storage})(key)),
-        empty_(jit(EmptyFn([=, policy = options.policy](const M& m) {
-          return policy.cast_to_compute(m).cache({nn::kBatch, 1}, config.positions);
+        empty_(jit(EmptyFn([=, policy = options.policy](const M& m, const std::optional<NamedArray>& inputs) {
+          return empty_cache(policy.cast_to_compute(m), config.positions, inputs);
         }))),
         step_(jit(StepFn([=, policy = options.policy](const M& m, const NamedArray& tokens, const CacheOf& cache,
                                                       const Array& key) {
@@ -116,11 +131,19 @@ template <class M> class GeneratorOf final : public Generator {
         positions_(config.positions) {}
   tree::Node parameters() override { return tree::node(model_); }
   void restart() override { cache_.reset(), seen_ = 0; }
+  void read(const std::vector<std::int32_t>& inputs) override {
+    auto n = static_cast<std::int64_t>(inputs.size());
+    bora::check<ValueError>(EncoderDecoder<M> && n > 0, "generate: ", n, " inputs for ",
+                            EncoderDecoder<M> ? "an encoder" : "a model without an encoder");
+    restart();
+    inputs_ = NamedArray(asarray(inputs, Shape{1, n}), {{nn::kBatch, 1}, {nn::kInput, n}});
+  }
   Array next(const std::vector<std::int32_t>& tokens, const Array& key) override {
     auto n = static_cast<std::int64_t>(tokens.size());
     bora::check<ValueError>(n > 0 && seen_ + n <= positions_, "generate: ", n, " tokens after ", seen_,
                             ", but the model sees 1 to ", positions_);
-    if (!cache_) cache_ = empty_(model_);
+    bora::check<ValueError>(!EncoderDecoder<M> || inputs_, "generate: the encoder has no inputs yet");
+    if (!cache_) cache_ = empty_(model_, inputs_);
     auto x = NamedArray(asarray(tokens, Shape{1, n}), {{nn::kBatch, 1}, {nn::kPosition, n}});
     auto [chosen, cache] = step_(model_, x, std::move(*cache_), key);
     cache_ = std::move(cache);
@@ -129,8 +152,8 @@ template <class M> class GeneratorOf final : public Generator {
   }
 
  private:
-  using CacheOf = decltype(std::declval<M>().cache(Axis(), 1));
-  using EmptyFn = std::function<CacheOf(const M&)>;
+  using CacheOf = decltype(empty_cache(std::declval<const M&>(), 1, none));
+  using EmptyFn = std::function<CacheOf(const M&, const std::optional<NamedArray>&)>;
   using StepFn =
       std::function<std::pair<Array, CacheOf>(const M&, const NamedArray&, const CacheOf&, const Array&)>;
   M model_;
@@ -138,10 +161,15 @@ template <class M> class GeneratorOf final : public Generator {
   decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
   std::int64_t positions_, seen_ = 0;
   std::optional<CacheOf> cache_;
+  std::optional<NamedArray> inputs_;
 };
 template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
   using config::Of<typename M::Config, Model>::Of;
   std::int64_t positions() const override { return this->fields.positions; }
+  std::optional<std::int32_t> decoder_start() const override {
+    if constexpr (EncoderDecoder<M>) return static_cast<std::int32_t>(this->fields.decoder_start);
+    else return none;
+  }
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
   std::unique_ptr<Trainable> trainable(const ModelOptions& options) const override {
     auto step = *options.step;

@@ -14,5 +14,7 @@ struct Example {
   std::optional<NamedArray> mask = std::nullopt;        // i32; 1: a token, 0: padding, which no position attends to
   std::optional<NamedArray> inputs = std::nullopt;      // i32 [batch, input]: an encoder's tokens
   std::optional<NamedArray> input_mask = std::nullopt;  // i32 [batch, input]; 1: a token, 0: padding
+  /// i32 [batch, input]: of the encoder's documents, with `segments`; a document's decoder sees its inputs only.
+  std::optional<NamedArray> input_segments = std::nullopt;
 };
 }  // namespace bora::training

@@ -31,7 +31,7 @@ struct Generate {
 
   void declare(CLI::App& command) {
     words.declare(command);
-    command.add_option("--prompt", prompt, "text to begin with");
+    command.add_option("--prompt", prompt, "text to begin with; of a model with an encoder, its input");
     command.add_option("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
     command.add_option("--temperature", temperature, "0: the most likely token each time");
     command.add_option("--top-k", top_k, "choose among the k most likely; 0: all");
@@ -58,22 +58,31 @@ int Generate::run() const {
     auto write = [&](const std::string& text) {
       if (mesh.rank() == 0) std::fputs(text.c_str(), stdout), std::fflush(stdout);
     };
+    auto end = tokenizer->end_of_text();
+    auto start = s.model->decoder_start();
     auto ids = tokenizer->encode(prompt.empty() ? "\n" : prompt);
-    if (!prompt.empty()) write(prompt);
     text::StreamDecoder decoder(tokenizer);
-    for (auto id : ids) (void)decoder.next(id);  // the prompt, before which a decoder may drop a space
+    if (start) {  // the prompt is an encoder's
+      if (end) ids.push_back(*end);
+      model->read(ids);
+      ids = {*start};
+    } else {
+      if (!prompt.empty()) write(prompt);
+      for (auto id : ids) (void)decoder.next(id);  // the prompt, before which a decoder may drop a space
+    }
     auto positions = s.model->positions();
     auto key = random::key(seed);
     std::int64_t seen = 0;  // tokens that the model has seen since it began
     for (std::int64_t i = 0; i < length; ++i) {
       auto n = std::min(positions, static_cast<std::int64_t>(ids.size()));
+      if (seen == positions && start) break;
       if (seen == positions) model->restart(), seen = 0;  // the window moves: every token gets another position
       std::vector<std::int32_t> unseen(seen ? ids.end() - 1 : ids.end() - n, ids.end());
       seen += static_cast<std::int64_t>(unseen.size());
       auto last = array(static_cast<std::int32_t>(n - 1));
       auto token = model->next(unseen, random::fold_in(random::fold_in(key, i), last));
       ids.push_back(token.item<std::int32_t>());
-      if (ids.back() == tokenizer->end_of_text()) break;
+      if (ids.back() == end) break;
       write(decoder.next(ids.back()));
     }
     write(decoder.finish() + "\n");
