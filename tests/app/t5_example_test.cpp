@@ -1,0 +1,55 @@
+// examples/t5_spans.yaml as its comment says: a tokenizer with sentinels, the same losses on one rank, two and four,
+// text from the decoder; and what goes with an encoder only.
+#include "command.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+namespace {
+struct T5ExampleTest : CommandTest {};
+}  // namespace
+
+TEST_F(T5ExampleTest, TrainsTheSameOnAllMeshesAndGenerates) {
+  std::string text, special;
+  for (int i = 0; i < 3000; ++i) {
+    auto n = std::to_string(i * 7919 % 997);
+    text += "Rank " + n + " met rank " + std::to_string(i % 31) + " and said: \"" + n + " steps are enough.\"\n%\n";
+  }
+  std::ofstream(folder + "/fortunes") << text;
+  for (std::string token : {"<pad>", "</s>", "<extra_id_3>", "<extra_id_2>", "<extra_id_1>", "<extra_id_0>"})
+    special += " --special '" + token + "'";
+  auto trained = run("train-tokenizer --type bpe --vocab 400 --out " + folder + "/t.json" + special + " " + folder +
+                     "/fortunes");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  auto file = std::string(BORA_SOURCE_DIR) + "/examples/t5_spans.yaml";
+  auto settings = " " + file + " tokenizer.path=" + folder + "/t.json \"data.sources=[{type: text, path: " + folder +
+                  "/fortunes}]\" data.cache=" + folder +
+                  "/cache model.embed=32 model.positions=24 optimizer.min_dim_size_to_factor=16 steps=12 log_every=1 "
+                  "eval_every=0 warmup=5";
+  std::vector<double> want;
+  for (std::string mesh : {"train", "launch -n 2 train", "launch -n 2 train layout=tp",
+                           "launch -n 4 train layout=fsdp+tp mesh.data=2 mesh.model=2"}) {
+    auto words = mesh.find("train") + 5;
+    auto out = folder + "/run" + std::to_string(runs);
+    auto r = run(mesh.substr(0, words) + settings + mesh.substr(words) + " out=" + out);
+    ASSERT_EQ(r.code, 0) << mesh << "\n" << r.err;
+    auto got = losses(out);
+    ASSERT_EQ(got.size(), 12U) << mesh << "\n" << r.out;
+    if (want.empty()) want = got;
+    for (std::size_t i = 0; i < 12; ++i) EXPECT_NEAR(got[i], want[i], 1e-5 * want[i]) << mesh << " step " << i + 1;
+  }
+  EXPECT_LT(want.back(), want.front() - 0.2);
+  auto run_folder = folder + "/run1";
+  auto one = run("generate " + run_folder + " --prompt 'Rank <extra_id_0> met' --length 12 --temperature 0");
+  ASSERT_EQ(one.code, 0) << one.err;
+  auto other = run("generate " + run_folder + " --prompt 'are enough <extra_id_0> said' --length 12 --temperature 0");
+  EXPECT_EQ(one.out.find("Rank <extra"), std::string::npos) << "the prompt is the encoder's: " << one.out;
+  auto again = run("generate " + run_folder + " --prompt 'Rank <extra_id_0> met' --length 12 --temperature 0");
+  EXPECT_EQ(again.out, one.out);
+  auto eval = run("eval " + run_folder);
+  EXPECT_EQ(eval.code, 0) << eval.err;
+  is_bad_input("train" + settings + " model.decoder_start=7 out=" + folder + "/x", "set model.decoder_start=0");
+  is_bad_input("launch -n 2 train" + settings + " data.task=lm out=" + folder + "/x", "no inputs for the encoder");
+  is_bad_input("train" + settings + " data.task=lm out=" + folder + "/x", "choose a task such as spans");
+  is_bad_input("train" + settings + " model=gpt2 out=" + folder + "/x", "model gpt2 has no encoder");
+  is_bad_input("eval " + run_folder + " data.task=lm", "no inputs for the encoder");
+}
