@@ -18,13 +18,12 @@ std::string ranges(const std::set<std::int64_t>& numbers) {
 }
 }  // namespace
 
-std::string host_table(const MeshShape& mesh, std::int64_t batch, std::int64_t ranks_per_host) {
+std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t batch, std::int64_t ranks_per_host) {
   std::int64_t ranks = mesh.size(), each = ranks_per_host == 0 ? ranks : ranks_per_host;
   check<ConfigError>(ranks % each == 0, "--ranks-per-host: ", ranks, " ranks cannot be spread over hosts of ", each);
-  const AxisName data("data");
-  auto parts = mesh.has(data) ? mesh.axis_size(data) : 1;
+  auto parts = mesh.parts(over);
   check<ConfigError>(batch >= parts, "batch: ", batch, " rows cannot be spread over ", parts,
-                     " parts of the mesh axis data; raise it");
+                     " parts of the mesh axis ", to_string(over), "; raise it");
   auto pad = [](std::string text, std::size_t n) {
     return text + std::string(n > text.size() ? n - text.size() : 1, ' ');
   };
@@ -33,7 +32,7 @@ std::string host_table(const MeshShape& mesh, std::int64_t batch, std::int64_t r
     std::set<std::int64_t> here, replicas, rows;
     for (auto rank = host * each; rank < (host + 1) * each; ++rank) {
       here.insert(rank);
-      auto part = mesh.has(data) ? mesh.coordinate(static_cast<int>(rank), data) : 0;
+      auto part = mesh.part(static_cast<int>(rank), over);
       replicas.insert(part);
       auto block = block_of(batch, parts, part);
       for (auto r = block.begin; r < block.end; ++r) rows.insert(r);

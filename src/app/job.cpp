@@ -32,7 +32,7 @@ std::vector<transport::Option> options_in(const Settings& s) {
 }  // namespace
 
 std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokenizer, int ranks) {
-  auto mesh = resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
+  auto mesh = resolve_mesh(s.mesh, ranks);
   check_parts(s, tokenizer, mesh);
   std::vector<MeshAxis> axes;
   for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});
@@ -68,7 +68,7 @@ int on_mesh(const Job& job, const std::function<int(const Mesh&)>& f) {
   try {
     auto mesh = Mesh::over(context, axes);
     UseMesh on(mesh);
-    UseMapping split(layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).compute);
+    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
     auto code = f(mesh);
     mesh.leave();
     return code;

@@ -19,15 +19,16 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
   auto s = load_settings(file, items);
   s.out = words.run;
   s = with_absolute_paths(s);
-  auto given = [&](std::initializer_list<std::string_view> keys) {
-    return std::any_of(items.begin(), items.end(), [&](auto& item) {
-      return std::any_of(keys.begin(), keys.end(), [&](auto key) { return item.starts_with(key); });
-    });
-  };
-  bool axes = given({"mesh=", "mesh.axes=", "mesh.data=", "mesh.model="}), layout = given({"layout=", "mesh.layout="});
+  bool axes = false, ways = false;  // given here: a mesh, how the model is spread over it
+  for (auto& item : items) {
+    auto key = std::string_view(item).substr(0, item.find('='));
+    bool way = key == "layout" || key == "mesh.layout" || key.starts_with("mesh.rules") || key.ends_with("_dims");
+    ways = ways || way;
+    axes = axes || (!way && key.starts_with("mesh") && key != "mesh.threads");
+  }
   if (!axes) s.mesh.axes.clear();  // the run's may be of another number of ranks
   auto ranks = transport::config_from_environment().size;
-  if (ranks == 1 && !layout && !axes) s.mesh.layout = "dp";
+  if (ranks == 1 && !ways && !axes) s.mesh = {.layout = "dp", .threads = s.mesh.threads};
   check_settings(s);
   return s;
 }

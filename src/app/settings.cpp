@@ -1,4 +1,5 @@
 #include "settings.h"
+#include <algorithm>
 #include <filesystem>
 #include "bora/base/file.h"
 
@@ -27,21 +28,92 @@ const config::Schema& all_settings() {
   static const auto schema = config::schema(Settings{});
   return schema;
 }
-/// `mesh: {data: 2, model: 1}` names sizes of axes: mesh.axes is data=2,model=1.
+bool is_mesh_field(std::string_view key) {
+  bool found = false;
+  fields::for_each(bora::training::MeshSettings(), [&](std::string_view f, auto&) { found = found || f == key; });
+  return found;
+}
+/// "data=2,model=1" from sizes of axes; empty if there is another value among them.
+std::string axes_text(const std::vector<std::pair<std::string, config::Document>>& sizes) {
+  std::string text;
+  for (auto& [axis, size] : sizes) {
+    auto digits = size.text.substr(size.text.starts_with("-"));
+    if (size.form != config::Document::Form::scalar || digits.find_first_not_of("0123456789") != digits.npos) return {};
+    text += (text.empty() ? "" : ",") + axis + "=" + size.text;
+  }
+  return text;
+}
+/// A rule may be written as T5X has it: [batch, [replica, data]], [embed, null].
+void flatten(const config::Document& d, std::vector<config::Document>& words) {
+  if (d.form == config::Document::Form::list)
+    for (auto& item : d.items) flatten(item, words);
+  else if (d.form != config::Document::Form::null) words.push_back(d);
+}
+/// `mesh: {axes: {data: 2, model: 1}}` names sizes of axes: mesh.axes is data=2,model=1. So does `mesh: {data: 2, ..}`,
+/// beside other settings for the usual axes, alone for all.
 void settle_mesh(config::Document& d) {
   auto mesh = d.find("mesh");
   if (!mesh || mesh->form != config::Document::Form::group) return;
-  std::string text;
-  for (auto& [axis, size] : mesh->members) {
-    if (axis.empty() || axis == "axes" || axis == "layout" || axis == "threads") return;
-    auto digits = size.text.substr(size.text.starts_with("-"));
-    if (size.form != config::Document::Form::scalar || digits.find_first_not_of("0123456789") != digits.npos) return;
-    text += (text.empty() ? "" : ",") + axis + "=" + size.text;
+  if (auto axes = mesh->find("axes"); axes && axes->form == config::Document::Form::group) {
+    auto where = axes->where;
+    if (auto text = axes_text(axes->members); !text.empty()) *axes = config::scalar(text), axes->where = where;
+  } else if (!axes && !mesh->find("")) {
+    auto& members = mesh->members;
+    auto named = [](auto& m) { return m.first == "replica" || m.first == "data" || m.first == "model"; };
+    bool alone = std::none_of(members.begin(), members.end(), [](auto& m) { return is_mesh_field(m.first); });
+    auto rest = std::stable_partition(members.begin(), members.end(), [&](auto& m) { return !(alone || named(m)); });
+    auto text = axes_text({rest, members.end()});
+    if (!text.empty()) {
+      members.erase(rest, members.end());
+      mesh->at("axes") = config::scalar(text);
+      mesh->at("axes").where = mesh->where;
+    }
   }
-  if (text.empty()) return;
-  auto where = mesh->where;
-  *mesh = config::scalar(text);
-  mesh->where = where;
+  if (auto rules = mesh->find("rules"))
+    for (auto& [of, list] : rules->members) {
+      list = config::parse_flow(list);
+      for (auto& rule : list.items)
+        if (rule.form == config::Document::Form::list) {
+          std::vector<config::Document> words;
+          flatten(rule, words);
+          rule.items = words;
+        }
+    }
+}
+/// The ways to say how a model is spread over the ranks, each with its keys in the group mesh.
+const std::vector<std::vector<std::string>> ways = {{"layout"}, {"activation_dims", "parameter_dims"}, {"rules"}};
+bool says_something(const config::Document& d) {
+  using Form = config::Document::Form;
+  if (d.form == Form::group)
+    return std::any_of(d.members.begin(), d.members.end(), [](auto& m) { return says_something(m.second); });
+  return d.form == Form::list ? !d.items.empty() : d.form == Form::scalar && !d.text.empty();
+}
+/// The first key of this way that the document gives.
+const config::Document* given(const config::Document& d, const std::vector<std::string>& way, std::string& key) {
+  auto mesh = d.find("mesh");
+  for (auto& field : way)
+    if (auto there = mesh ? mesh->find(field) : nullptr; there && says_something(*there)) {
+      key = there->written.empty() ? "mesh." + field : there->written;
+      return there;
+    }
+  return nullptr;
+}
+/// Throws ConfigError for two ways in one document. Of two documents the upper one counts.
+void settle_ways(config::Document& below, const config::Document& above) {
+  for (auto* d : {static_cast<const config::Document*>(&below), &above})
+    for (auto& one : ways)
+      for (auto& other : ways) {
+        std::string first, second;
+        auto a = given(*d, one, first), b = &one < &other ? given(*d, other, second) : nullptr;
+        check<ConfigError>(!a || !b, b ? b->where : "", ": '", first, "' and '", second,
+                           "' both say how the model is spread over the ranks; give one of them");
+      }
+  std::string key;
+  auto mesh = below.find("mesh");
+  bool none_above = std::none_of(ways.begin(), ways.end(), [&](auto& way) { return given(above, way, key); });
+  for (auto& way : ways)
+    if (mesh && !none_above && !given(above, way, key))
+      for (auto& field : way) std::erase_if(mesh->members, [&](auto& m) { return m.first == field; });
 }
 /// A source whose type is not said has that of its file's name.
 void settle_source(config::Document& source) {
@@ -100,9 +172,11 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
     settle_data(*part);
     config::settle(*part, schema, short_forms());
   }
+  settle_ways(all, line);
   config::lay_over(all, line);
   Settings s;
   config::read(all, s, "", schema);
+  if (std::string key; !given(all, ways[0], key) && (s.mesh.has_dims() || !s.mesh.rules.empty())) s.mesh.layout.clear();
   return s;
 }
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
@@ -130,12 +204,12 @@ Settings with_absolute_paths(Settings s) {
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }
 
-LoopSettings loop_settings(const Settings& s) {
+LoopSettings loop_settings(const Settings& s, const MeshShape& mesh) {
   LoopSettings loop{.seed = s.seed,
                     .steps = s.steps,
                     .batch = s.batch,
                     .out = s.out,
-                    .layout = s.mesh.layout,
+                    .layout = placement_name(s.mesh),
                     .policy = s.precision.policy,
                     .checkpoint = s.checkpoint,
                     .eval = s.eval,
@@ -143,6 +217,7 @@ LoopSettings loop_settings(const Settings& s) {
                     .trace = s.trace,
                     .settings = to_yaml(s),
                     .trackers = s.trackers};
+  if (s.mesh.has_dims() || !s.mesh.rules.empty()) loop.rules = placement_rules(s.mesh, mesh);
   loop.write_settings = [s](const std::string& folder) {
     auto mine = s;
     mine.out = folder;
@@ -156,7 +231,7 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
           StepOptions{.optimizer = optimizer.transform,
                       .learning_rate = optimizer.learning_rate,
                       .accumulate = s.accumulate,
-                      .storage = layout_mappings(parse_layout(s.mesh.layout), mesh).storage}};
+                      .storage = mappings_of(s.mesh, mesh).storage}};
 }
 std::vector<std::string> data_paths(const Settings& s) {
   std::vector<std::string> all;

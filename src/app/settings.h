@@ -100,8 +100,8 @@ void check_job(const Settings&, int ranks);
 void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
 /// Throws ConfigError if the rows have inputs for an encoder and the model has none, or the other way round.
 void check_rows(const Settings&);
-/// check_rows, and: throws ConfigError if the layout splits a dimension into more parts than it has (some ranks would
-/// have no work), or rows begin with another token than the model's decoder.
+/// check_rows, and: throws ConfigError if the mesh's rules split a dimension into more parts than it has (some ranks
+/// would have no work), or rows begin with another token than the model's decoder.
 void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&);
 
 /// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of
@@ -112,7 +112,7 @@ void check_run_folder(const std::string& path);
 std::vector<std::string> write_config(const std::string& path, const Settings&);
 
 /// The loop's part of the settings.
-LoopSettings loop_settings(const Settings&);
+LoopSettings loop_settings(const Settings&, const MeshShape&);
 /// The model, and how it is trained, on a mesh.
 models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
 /// The rows that the settings describe. A command opens the settings' tokenizer once and gives it to all who need it.

@@ -12,6 +12,23 @@
 
 namespace fs = std::filesystem;
 namespace bora::app {
+namespace {
+/// Rules are about logical axes that models have: nn's, and this model's own.
+void check_rule_axes(const std::vector<std::vector<std::string>>& rules, std::string_view key,
+                     const models::Model& model) {
+  std::vector<std::string> known(std::begin(nn::kAxes), std::end(nn::kAxes));
+  for (auto& axis : model.axes())
+    if (std::find(known.begin(), known.end(), axis.axis) == known.end()) known.emplace_back(axis.axis);
+  std::string list;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == known.size() ? " and " : ", ") + known[i];
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    auto axis = rules[i].empty() ? "" : rules[i][0];
+    check<ConfigError>(axis.empty() || std::find(known.begin(), known.end(), axis) != known.end(), key, ": rule ",
+                       i + 1, " is about unknown logical axis '", axis, "'; there are ", list);
+  }
+}
+}  // namespace
 void Settings::check() const {
   using config::domain;
   domain(seed >= 0, "seed", seed, "0 or more");
@@ -26,6 +43,8 @@ void Settings::check() const {
     bora::check<ConfigError>(std::count_if(trackers.begin(), trackers.end(), same) == 1, "trackers: ", t->type(),
                              " is given twice");
   }
+  check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
+  check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
   bora::check<ConfigError>(!data_paths(*this).empty(), "data: no text given; set data=FILE, or a folder of text files");
   bora::check<ConfigError>(!out.empty(), "out: no output folder given; set out=DIR");
 }
@@ -70,7 +89,7 @@ void check_job(const Settings& s, int ranks) {
   check_path("out", s.out);
   check_path("trace", s.trace.path);
   check_settings(s);
-  resolve_mesh(s.mesh.axes, s.mesh.layout, ranks);
+  resolve_mesh(s.mesh, ranks);
   s.data->check_files(s.model->positions());
   check_rows(s);
   check_outside_text(s, "out", s.out);
@@ -103,19 +122,21 @@ void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const Mesh
   sizes.push_back(
       {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});
   sizes.push_back({"vocab", "vocabulary", tokenizer.size(), "token"});
+  sizes.push_back({"position", "model.positions", s.model->positions(), "position"});
   auto counted = [](std::int64_t n, std::string_view noun) {
     return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
   };
-  auto mappings = layout_mappings(parse_layout(s.mesh.layout), mesh);
+  auto mappings = mappings_of(s.mesh, mesh);
+  bool layout = !s.mesh.has_dims() && s.mesh.rules.empty();
   for (auto* mapping : {&mappings.compute, &mappings.storage})
     for (auto& rule : mapping->rules())
       for (auto& size : sizes) {
         if (size.axis != rule.axis) continue;
         auto ranks = mesh.parts(rule.mesh);
         check<ConfigError>(size.size >= ranks, size.key, ": ", counted(size.size, size.noun), size.of,
-                           " cannot be spread over ", ranks, " ranks (mesh axis '", to_string(rule.mesh), "', layout ",
-                           s.mesh.layout, "); use at most ", counted(size.size, "rank"), " there",
-                           size.key == "vocabulary" ? "" : ", or raise it");
+                           " cannot be spread over ", ranks, " ranks (mesh axis '", to_string(rule.mesh), "', ",
+                           layout ? "layout " : "", placement_name(s.mesh), "); use at most ",
+                           counted(size.size, "rank"), " there", size.key == "vocabulary" ? "" : ", or raise it");
       }
 }
 
@@ -123,14 +144,17 @@ void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const Mesh
 namespace {
 constexpr std::string_view kMark = "# Written by bora: the settings of the run in this folder.\n";
 using Leaves = std::vector<std::pair<std::string, std::string>>;
+std::string text_of(const config::Document& d) {
+  auto text = d.text;
+  for (auto& item : d.items)
+    text += (text.empty() ? "" : ", ") +
+            (item.form == config::Document::Form::list ? "[" + text_of(item) + "]" : text_of(item));
+  return text;
+}
 void append_leaves(const config::Document& d, const std::string& key, Leaves& all) {
   if (d.form == config::Document::Form::group)
     for (auto& [name, member] : d.members) append_leaves(member, config::below(key, name), all);
-  else {
-    auto text = d.text;
-    for (auto& item : d.items) text += (text.empty() ? "" : ", ") + item.text;
-    all.emplace_back(key, d.quoted ? "\"" + text + "\"" : text);
-  }
+  else { all.emplace_back(key, d.quoted ? "\"" + text_of(d) + "\"" : text_of(d)); }
 }
 Leaves leaves_of(const config::Document& d) {
   Leaves all;

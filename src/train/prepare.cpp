@@ -68,6 +68,8 @@ bool prepare(Run& run) {
   auto plan = plan_text(run.model, make_batch(run.read(run.done), s.batch, mesh), s, mesh, at_start);
   plan.pop_back();  // its last newline
   run.say(plan);
+  if (!s.rules.compute.rules().empty())
+    for (auto& line : placement_warnings(run.model, s.rules, mesh.shape())) run.warn(line);
   return s.steps > 0;
 }
 }  // namespace bora::training

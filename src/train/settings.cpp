@@ -1,6 +1,7 @@
 #include "bora/train/settings.h"
 #include <algorithm>
 #include "bora/nn/policy.h"
+#include "bora/train/placement.h"
 
 namespace bora {
 namespace {
@@ -24,42 +25,109 @@ Layout parse_layout(const std::string& text) {
   return r;
 }
 
+namespace {
+using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
+/// The axes that a text such as data=2,model=-1 names, in its order.
+Sizes parse_axes(const std::string& mesh) {
+  Sizes sizes;
+  if (mesh.empty()) return sizes;
+  for (auto& part : split(mesh, ',')) {
+    auto equals = part.find('=');
+    auto axis = part.substr(0, equals), number = equals == part.npos ? "" : part.substr(equals + 1);
+    check<ConfigError>(equals != part.npos && equals > 0, "mesh: expected data=2,model=1, got '", mesh, "'");
+    for (auto& other : sizes)
+      check<ConfigError>(other.first != axis, "mesh: axis '", axis, "' is given twice in '", mesh, "'");
+    bool digits = !number.empty() && number.size() < 7 && number.find_first_not_of("0123456789") == std::string::npos;
+    check<ConfigError>(number == "-1" || (digits && std::stoll(number) > 0), "mesh: the size of axis '", axis,
+                       "' must be 1 or more (or -1: what is left), got '", number, "'");
+    sizes.emplace_back(axis, std::stoll(number));
+  }
+  return sizes;
+}
+bool is_usual(const std::string& axis) { return axis == "replica" || axis == "data" || axis == "model"; }
+/// The axes in the mesh's order: neighbouring ranks, often of one host, lie along the last one.
+Sizes in_order(const Sizes& given) {
+  Sizes r;
+  auto add = [&](const std::string& axis, bool always) {
+    auto there = std::find_if(given.begin(), given.end(), [&](auto& a) { return a.first == axis; });
+    if (there != given.end()) r.push_back(*there);
+    else if (always) r.emplace_back(axis, 1);
+  };
+  add("replica", false);
+  add("data", true);
+  for (auto& axis : given)
+    if (!is_usual(axis.first)) r.push_back(axis);
+  add("model", true);
+  return r;
+}
+/// The mesh of all ranks; `text`: as it was given.
+MeshShape filled(Sizes sizes, const std::string& text, int ranks) {
+  std::int64_t product = 1, open = 0;
+  for (auto& axis : sizes) {
+    open += axis.second < 0;
+    if (axis.second > 0) product = std::min<std::int64_t>(product, 1 << 30) * axis.second;
+  }
+  check<ConfigError>(open <= 1, "mesh: only one size may be -1, got '", text, "'");
+  check<ConfigError>(!open || ranks % product == 0, "mesh: ", text, " does not divide ", ranks, " ranks");
+  check<ConfigError>(open || product == ranks, "mesh: ", text, " has ", product, " ranks, but this job has ", ranks);
+  MeshShape mesh;
+  for (auto& [axis, size] : sizes)
+    mesh.axes.emplace_back(AxisName(axis), static_cast<int>(size < 0 ? ranks / product : size));
+  return mesh;
+}
+void only_usual(const Sizes& sizes, std::string_view of) {
+  for (auto& axis : sizes)
+    check<ConfigError>(is_usual(axis.first), "mesh: unknown axis '", axis.first, "'; the axes ", of,
+                       " are replica, data and model, others need mesh.rules");
+}
+/// Rules name axes that the mesh has, or could have, and say nothing twice.
+void check_rules(const std::string& name, const std::vector<std::vector<std::string>>& rules, const Sizes& sizes) {
+  std::string known;
+  std::vector<std::string> axes{"replica", "data", "model"};
+  for (auto& axis : sizes)
+    if (!is_usual(axis.first)) axes.push_back(axis.first);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    known += (i == 0 ? "" : i + 1 == axes.size() ? " and " : ", ") + axes[i];
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    auto& rule = rules[i];
+    check<ConfigError>(!rule.empty() && !rule[0].empty(), name, ": rule ", i + 1,
+                       " is empty; write [logical axis, mesh axis], such as [embed, data]");
+    for (std::size_t m = 1; m < rule.size(); ++m) {
+      check<ConfigError>(std::find(axes.begin(), axes.end(), rule[m]) != axes.end(), name, ": rule ", i + 1, " maps '",
+                         rule[0], "' to unknown mesh axis '", rule[m], "'; the mesh axes are ", known);
+      for (std::size_t j = 0; j <= i; ++j)
+        check<ConfigError>(
+            rules[j][0] != rule[0] || std::count(rules[j].begin() + 1, rules[j].end(), rule[m]) == (i == j ? 1 : 0),
+            name, ": axis '", rule[0], "' is mapped to mesh axis '", rule[m], "' twice: by rule ", j + 1, " and rule ",
+            i + 1);
+    }
+  }
+}
+}  // namespace
+
 MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks) {
   auto how = parse_layout(layout);
-  std::int64_t sizes[2] = {0, 0};  // data, model; 0: not named
-  if (!mesh.empty()) {
-    for (auto& part : split(mesh, ',')) {
-      auto equals = part.find('=');
-      auto axis = part.substr(0, equals);
-      check<ConfigError>(equals != std::string::npos, "mesh: expected data=2,model=1, got '", mesh, "'");
-      check<ConfigError>(axis == "data" || axis == "model", "mesh: unknown axis '", axis,
-                         "'; the axes are data and model");
-      auto& size = sizes[axis == "model"];
-      check<ConfigError>(size == 0, "mesh: axis '", axis, "' is given twice in '", mesh, "'");
-      auto number = part.substr(equals + 1);
-      bool digits = !number.empty() && number.size() < 7 && number.find_first_not_of("0123456789") == std::string::npos;
-      check<ConfigError>(number == "-1" || (digits && std::stoll(number) > 0), "mesh: the size of axis '", axis,
-                         "' must be 1 or more (or -1: what is left), got '", number, "'");
-      size = std::stoll(number);
-    }
-  } else {
+  auto sizes = parse_axes(mesh);
+  only_usual(sizes, "of layouts");
+  if (mesh.empty()) {
     check<ConfigError>(!(how.fsdp && how.tp) || ranks == 1, "mesh: layout ", layout, " on ", ranks,
                        " ranks needs both sizes; set --mesh data=D,model=M with D * M = ", ranks);
-    sizes[how.tp && !how.fsdp] = -1;
+    sizes.emplace_back(how.tp && !how.fsdp ? "model" : "data", -1);
   }
-  for (auto& size : sizes)
-    if (size == 0) size = 1;
-  check<ConfigError>(sizes[0] > 0 || sizes[1] > 0, "mesh: only one size may be -1, got '", mesh, "'");
-  for (int a = 0; a < 2; ++a) {
-    if (sizes[a] > 0) continue;
-    check<ConfigError>(ranks % sizes[1 - a] == 0, "mesh: ", mesh, " does not divide ", ranks, " ranks");
-    sizes[a] = ranks / sizes[1 - a];
-  }
-  check<ConfigError>(sizes[0] * sizes[1] == ranks, "mesh: ", mesh, " has ", sizes[0] * sizes[1],
-                     " ranks, but this job has ", ranks);
-  check<ConfigError>(how.tp || sizes[1] == 1, "mesh: layout ", layout, " does not use mesh axis 'model' (", sizes[1],
+  auto shape = filled(in_order(sizes), mesh, ranks);
+  auto model = shape.axis_size(AxisName("model"));
+  check<ConfigError>(how.tp || model == 1, "mesh: layout ", layout, " does not use mesh axis 'model' (", model,
                      " ranks would do the same work); use layout fsdp+tp or tp, or set mesh data=", ranks);
-  return {{{AxisName("data"), static_cast<int>(sizes[0])}, {AxisName("model"), static_cast<int>(sizes[1])}}};
+  return shape;
+}
+MeshShape resolve_mesh(const training::MeshSettings& s, int ranks) {
+  if (!s.has_dims() && s.rules.empty()) return resolve_mesh(s.axes, s.layout, ranks);
+  auto sizes = parse_axes(s.axes);
+  if (s.rules.empty()) only_usual(sizes, "of activation_dims and parameter_dims");
+  check_rules("mesh.rules.storage", s.rules.storage, sizes);
+  check_rules("mesh.rules.compute", s.rules.compute, sizes);
+  if (sizes.empty()) sizes.emplace_back("data", -1);
+  return filled(in_order(sizes), s.axes, ranks);
 }
 std::int64_t ranks_of_mesh(const std::string& mesh) {
   std::int64_t ranks = 1;
@@ -73,7 +141,11 @@ namespace training {
 using config::domain;
 void PrecisionSettings::check() const { (void)Policy::parse(policy); }
 void MeshSettings::check() const {
-  parse_layout(layout);
+  if (has_dims()) (void)placement_rules(*this, {});
+  else if (rules.empty()) parse_layout(layout);
+  bora::check<ConfigError>(!has_dims() || rules.empty(),
+                           "rules: rules and dims (activation_dims, parameter_dims) both say how the model is spread; "
+                           "give one of them");
   domain(threads >= 0 && threads <= 4096, "threads", threads,
          "from 1 to 4096 (or 0 for this rank's share of the cores)");
 }

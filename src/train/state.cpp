@@ -28,20 +28,18 @@ std::string parameter_digest(tree::Node parameters, const Mesh& mesh) {
 }
 
 BlockRange rows_of_rank(std::int64_t batch, const Mesh& mesh) {
-  return block_of(batch, mesh.shape().axis_size(AxisName("data")),
-                  mesh.shape().coordinate(mesh.rank(), AxisName("data")));
+  auto over = batch_axes(current_mapping(), mesh.shape());
+  return block_of(batch, mesh.shape().parts(over), mesh.shape().part(mesh.rank(), over));
 }
 
 Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, bool stop) {
-  MeshAxes over_data, all;  // axes of one rank split nothing
-  for (auto& axis : mesh.shape().axes) {
-    if (axis.second == 1) continue;
-    all.push_back(axis.first);
-    if (axis.first == AxisName("data")) over_data.push_back(axis.first);
-  }
+  auto over = batch_axes(current_mapping(), mesh.shape());
+  MeshAxes all;  // axes of one rank split nothing
+  for (auto& axis : mesh.shape().axes)
+    if (axis.second > 1) all.push_back(axis.first);
   auto global = [&](Dtype dtype, const void* mine, const Axis& axis) {
     auto block = from_bytes({{rows.end - rows.begin, axis.size}, dtype}, mine);
-    return NamedArray(from_local_block(block, {batch, axis.size}, Spec({over_data})), {{"batch", batch}, axis});
+    return NamedArray(from_local_block(block, {batch, axis.size}, Spec({over})), {{"batch", batch}, axis});
   };
   auto& shape = rows.shape;
   Axis position{"position", shape.positions}, input{"input", shape.inputs};
@@ -57,23 +55,13 @@ Batch make_batch(const data::Rows& rows, std::int64_t batch, const Mesh& mesh, b
   notes[0] = stop ? 1.0F : 0.0F;
   bool tells = true;
   for (auto& axis : mesh.shape().axes)
-    tells = tells && (axis.first == AxisName("data") || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
+    tells = tells && (over.has(axis.first) || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
   for (std::size_t p = 0; tells && p < rows.filled_by_part.size(); ++p) {
     notes[2 + p] = static_cast<float>(rows.filled_by_part[p]);
     notes[1] += notes[2 + p];
   }
   auto width = static_cast<std::int64_t>(notes.size());
   return {e, from_local_block(from_bytes({{1, width}, f32}, notes.data()), {mesh.size(), width}, Spec({all}))};
-}
-
-LayoutMappings layout_mappings(const Layout& layout, const MeshShape& mesh) {
-  std::vector<Rule> storage, compute;
-  bool data = mesh.axis_size(AxisName("data")) > 1, model = mesh.axis_size(AxisName("model")) > 1;
-  if (layout.tp && model) storage = {{"heads", "model"}, {"mlp", "model"}, {"vocab", "model"}};
-  if (data) compute.push_back({"batch", "data"});
-  compute.insert(compute.end(), storage.begin(), storage.end());
-  if (layout.fsdp && data) storage.push_back({"embed", "data"});
-  return {AxisMapping(storage), AxisMapping(compute)};
 }
 
 void unshare(tree::Node t) {

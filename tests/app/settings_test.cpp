@@ -163,7 +163,9 @@ TEST(Settings, MeshAndLayout) {
   };
   EXPECT_EQ(error("data=2,model=2", "fsdp+tp", 3), "mesh: data=2,model=2 has 4 ranks, but this job has 3");
   EXPECT_EQ(error("data=-1,model=2", "fsdp+tp", 3), "mesh: data=-1,model=2 does not divide 3 ranks");
-  EXPECT_EQ(error("pipe=2", "fsdp", 2), "mesh: unknown axis 'pipe'; the axes are data and model");
+  EXPECT_EQ(mesh("model=2,replica=2", "fsdp+tp", 4), "replica=2,data=1,model=2");
+  EXPECT_EQ(error("pipe=2", "fsdp", 2),
+            "mesh: unknown axis 'pipe'; the axes of layouts are replica, data and model, others need mesh.rules");
   EXPECT_EQ(error("data=0", "fsdp", 2),
             "mesh: the size of axis 'data' must be 1 or more (or -1: what is left), got '0'");
   EXPECT_EQ(error("data=two", "fsdp", 2),
@@ -175,6 +177,54 @@ TEST(Settings, MeshAndLayout) {
   EXPECT_TRUE(error("data=1,model=2", "fsdp", 2).starts_with("mesh: layout fsdp does not use mesh axis 'model'"));
   EXPECT_TRUE(parse_layout("fsdp+tp").fsdp && parse_layout("fsdp+tp").tp && !parse_layout("dp").fsdp &&
               !parse_layout("fsdp").tp);
+}
+TEST(Settings, MeshOfAnyForm) {
+  auto axes = [](const std::string& yaml, std::vector<std::string> items = {}) {
+    return parse_settings(yaml, "x", items).mesh.axes;
+  };
+  EXPECT_EQ(axes("mesh: {axes: {replica: 2, data: 2, model: -1}}"), "replica=2,data=2,model=-1");
+  EXPECT_EQ(axes("mesh: {replica: 2, data: 2, layout: fsdp}"), "replica=2,data=2");
+  EXPECT_EQ(axes("mesh: {seq: 2, data: 2}"), "seq=2,data=2");
+  EXPECT_EQ(axes("mesh: {axes: {seq: 2}, rules: {compute: [[position, seq]]}}"), "seq=2");
+  EXPECT_EQ(axes("mesh: {data: 2}", {"mesh.data=4", "mesh.model=2"}), "data=4,model=2");
+  EXPECT_EQ(axes("mesh: {axes: {data: 2}}", {"mesh.axes.data=4"}), "data=4");
+  EXPECT_EQ(parse_error("mesh: {axes: {data: two}}"), "gpt.yaml:1: mesh.axes: expected text, got keys below it");
+  EXPECT_EQ(parse_error("mesh: {threds: 2, layout: dp}"),
+            "gpt.yaml:1: unknown key 'mesh.threds'; did you mean 'mesh.threads'?");
+}
+TEST(Settings, ThePlacementIsSaidInOneWay) {
+  auto s = parse_settings("mesh: {activation_dims: 1, parameter_dims: 2}", "x");
+  EXPECT_EQ(s.mesh.activation_dims, 1);
+  EXPECT_EQ(s.mesh.parameter_dims, 2);
+  EXPECT_EQ(s.mesh.layout, "");
+  EXPECT_EQ(to_yaml(parse_settings(to_yaml(s), "config.yaml")), to_yaml(s));
+  // The command line is over the file, as it is for one setting.
+  EXPECT_EQ(parse_settings(to_yaml(s), "x", {"layout=dp"}).mesh.layout, "dp");
+  EXPECT_FALSE(parse_settings(to_yaml(s), "x", {"layout=dp"}).mesh.has_dims());
+  s = parse_settings("layout: fsdp", "x", {"mesh.rules.storage=[[embed, [replica, data]], [mlp, null]]"});
+  EXPECT_EQ(s.mesh.layout, "");
+  EXPECT_EQ(s.mesh.rules.storage, (std::vector<std::vector<std::string>>{{"embed", "replica", "data"}, {"mlp"}}));
+  EXPECT_EQ(to_yaml(parse_settings(to_yaml(s), "config.yaml")), to_yaml(s));
+  EXPECT_EQ(parse_settings(to_yaml(s), "x", {"mesh.activation_dims=2"}).mesh.rules.empty(), true);
+  EXPECT_EQ(
+      parse_error("layout: dp\nmesh: {parameter_dims: 2}"),
+      "gpt.yaml:2: 'layout' and 'mesh.parameter_dims' both say how the model is spread over the ranks; give one of "
+      "them");
+  EXPECT_EQ(parse_error("", {"mesh.layout=dp", "mesh.activation_dims=1"}),
+            "command line: 'mesh.layout' and 'mesh.activation_dims' both say how the model is spread over the ranks; "
+            "give one of them");
+  EXPECT_EQ(parse_error("mesh:\n  activation_dims: 1\n  rules: {compute: [[batch, data]]}"),
+            "gpt.yaml:3: 'mesh.activation_dims' and 'mesh.rules' both say how the model is spread over the ranks; give "
+            "one of them");
+  EXPECT_EQ(parse_error("mesh: {activation_dims: two}"),
+            "gpt.yaml:1: mesh.activation_dims: expected an integer, got 'two'");
+  EXPECT_EQ(parse_error("mesh: {rules: {storage: [embed, data]}}"),
+            "gpt.yaml:1: mesh.rules.storage: expected a list, got 'embed'");
+  EXPECT_EQ(check_error("mesh.activation_dims=0").substr(0, 86),
+            "mesh.activation_dims: there is no pair (activation_dims, parameter_dims) = (0, 1); the");
+  EXPECT_EQ(check_error("mesh.rules.compute=[[batch, data], [embeds, data]]"),
+            "mesh.rules.compute: rule 2 is about unknown logical axis 'embeds'; there are batch, window, position, "
+            "key_position, embed, heads, head_group, head_size, mlp, vocab and layers");
 }
 TEST(Settings, ResolvedSettingsRoundTrip) {
   Settings s = parse_settings(

@@ -11,8 +11,9 @@ struct Rule {
   std::string axis;
   MeshAxes mesh;
 };
-/// Ordered rules. For each array the first rule that names one of its axes wins for that axis; a mesh axis splits only
-/// one dimension of an array; mesh axes that the current mesh lacks are skipped.
+/// Ordered rules, as in T5X: for each axis of an array the first rule that applies wins, in the order of the rules, not
+/// of the axes. A mesh axis splits only one dimension of an array, and mesh axes that the current mesh lacks are skipped;
+/// a rule with mesh axes of which none is left does not apply, and one without any keeps its axis whole.
 class AxisMapping {
  public:
   AxisMapping() = default;
@@ -26,6 +27,13 @@ class AxisMapping {
 };
 /// How the mapping splits an array with these axes on the current mesh (not at all without one).
 Spec spec_for(const std::vector<Axis>& axes, const AxisMapping& mapping);
+/// How a mapping splits an array on a mesh, whose axes of one rank split nothing: for each dimension its mesh axes, and
+/// the number of the rule that it took, from 0.
+struct Placement {
+  Spec spec;
+  std::vector<std::optional<std::size_t>> rules;
+};
+Placement placement_of(const std::vector<Axis>& axes, const AxisMapping& mapping, const MeshShape& mesh);
 /// This thread's current mapping.
 const AxisMapping& current_mapping();
 class [[nodiscard]] UseMapping {
@@ -40,6 +48,16 @@ class [[nodiscard]] UseMapping {
 /// x constrained by the current mapping (or the given one); unchanged without a mesh.
 NamedArray auto_sharded(const NamedArray& x);
 NamedArray auto_sharded(const NamedArray& x, const AxisMapping& mapping);
+/// Collects the axes of the arrays that auto_sharded(x) gets on this thread, each list once, for plans.
+class [[nodiscard]] RecordSharded {
+ public:
+  [[nodiscard]] explicit RecordSharded(std::vector<std::vector<Axis>>& to);
+  ~RecordSharded();
+  RecordSharded(const RecordSharded&) = delete;
+  RecordSharded& operator=(const RecordSharded&) = delete;
+ private:
+  std::vector<std::vector<Axis>>* saved_;
+};
 namespace fx {
 /// Constrains every NamedArray of a tree; leaves plain Arrays alone.
 void constrain_named(tree::Node, const AxisMapping&);
@@ -49,7 +67,7 @@ template <class T> T sharded(T t, const AxisMapping& mapping) {
   return t;
 }
 /// Silent effects of a mapping on these arrays, one line each: rules that fit no array, rules that an earlier rule
-/// hides, axes whose mesh axis is taken, uneven splits. For plans.
+/// hides, axes whose mesh axis is taken, uneven splits. Mesh axes of one rank split nothing. For plans.
 std::vector<std::string> diagnose(const AxisMapping& mapping,
                                   const std::vector<std::pair<std::string, std::vector<Axis>>>& arrays,
                                   const MeshShape& mesh);

@@ -1,6 +1,7 @@
 // axes.h -- names of the models' logical axes. Layers, models and layouts use these words, so that a layout fits every
 // model.
 #pragma once
+#include <string_view>
 
 namespace bora::nn {
 inline constexpr const char* kBatch = "batch";               // rows of a batch
@@ -16,4 +17,7 @@ inline constexpr const char* kMlp = "mlp";                   // hidden units bet
 inline constexpr const char* kVocab = "vocab";               // tokens
 inline constexpr const char* kRelativeBucket = "relative_bucket";  // of distances between positions
 inline constexpr const char* kLayers = "layers";             // equal blocks, stacked
+/// All of them: a rule of the settings must name one of these, or one of its model's own.
+inline constexpr std::string_view kAxes[] = {kBatch,     kWindow,   kPosition, kKeyPosition, kEmbed, kHeads,
+                                             kHeadGroup, kHeadSize, kMlp,      kVocab,       kLayers};
 }  // namespace bora::nn

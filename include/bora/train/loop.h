@@ -2,6 +2,7 @@
 #pragma once
 #include "bora/data/data.h"
 #include "bora/track/tracker.h"
+#include "bora/train/placement.h"
 #include "bora/train/settings.h"
 #include "bora/train/trainable.h"
 
@@ -38,6 +39,7 @@ struct LoopSettings {
   std::int64_t seed = 0, steps = 1000, batch = 8;
   std::string out = {};                  // folder of the run
   std::string layout = {}, policy = {};  // as reports name them
+  LayoutMappings rules = {};             // of whose silent effects the run warns, such as those of placement_rules()
   training::CheckpointSettings checkpoint = {};
   training::EvalSettings eval = {};
   training::LogSettings log = {};
@@ -58,12 +60,6 @@ int run_training(Trainable&, const data::Datasets&, const LoopSettings&, const M
 /// Mean loss per token over held-out rows (all ranks).
 double evaluate(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
 
-/// Rules of a layout for the models' axis names: batch, embed, heads, mlp, vocab. Mesh axes of one rank split nothing.
-struct LayoutMappings {
-  AxisMapping storage, compute;
-};
-LayoutMappings layout_mappings(const Layout&, const MeshShape&);
-
 io::Place place_of(const Mesh&);
 /// Digest of the parameters (all ranks).
 std::string parameter_digest(tree::Node parameters, const Mesh&);
@@ -71,6 +67,6 @@ std::string parameter_digest(tree::Node parameters, const Mesh&);
 std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const Mesh&, std::int64_t bytes_at_start);
 /// This rank's rows of a batch of `batch` rows as part of the global one.
 Batch make_batch(const data::Rows&, std::int64_t batch, const Mesh&, bool stop = false);
-/// Rows of a global batch that this rank reads: those of its place along the mesh axis data.
+/// Rows of a global batch that this rank reads: those of its place along the mesh axes that split the batch.
 BlockRange rows_of_rank(std::int64_t batch, const Mesh&);
 }  // namespace bora

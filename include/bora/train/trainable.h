@@ -24,6 +24,8 @@ class Trainable {
   virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
   virtual ProgramPtr step_program(const Batch&) = 0;  // of step(), staged
   virtual Arrays step_arguments(const Batch&) = 0;
+  /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
+  virtual std::vector<std::vector<Axis>> activations() const { return {}; }
 };
 
 /// Gives every leaf memory of its own (equal constants may share theirs), so that all of them can be donated.
@@ -39,7 +41,8 @@ template <class Params> class TrainableTask final : public Trainable {
   TrainableTask(Task<Params> task, StepOptions options)
       : init_(named_jit(InitFn([task, options](const Array& key) { return training::first_state(task, options, key); }),
                         {.out = options.storage})),
-        step_(jit(StepFn([task, options](const State& s, const Batch& b) {
+        step_(jit(StepFn([task, options, seen = seen_](const State& s, const Batch& b) {
+                    RecordSharded record(*seen);
                     auto [next, r] = training::step(task, options, s, b.example);
                     return std::pair{next,
                                      concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
@@ -65,8 +68,10 @@ template <class Params> class TrainableTask final : public Trainable {
   Array evaluate(const Batch& b) override { return evaluate_(state_.params, b); }
   ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, b); }
   Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, b); }
+  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
 
  private:
+  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
   decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
   decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
   decltype(jit(std::declval<EvaluateFn>(), JitOptions{})) evaluate_;

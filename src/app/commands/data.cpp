@@ -55,15 +55,16 @@ struct Data {
     check_settings(s);
     auto tokenizer = s.tokenizer->open();
     s.data->check_files(s.model->positions());
-    auto shape = resolve_mesh(s.mesh.axes, s.mesh.layout, static_cast<int>(ranks_of_mesh(s.mesh.axes)));
+    auto shape = resolve_mesh(s.mesh, static_cast<int>(ranks_of_mesh(s.mesh.axes)));
     set_threads(s, 1);
     local_mesh({{"data", 1}}, [&](const Mesh& mesh) {
       auto data = open_data(s, tokenizer, mesh);
       print_sources(s, data);
       print_examples(s, data, *tokenizer);
     });
-    std::printf("hosts and their rows of a step of %lld:\n%s", static_cast<long long>(s.batch),
-                host_table(shape, s.batch, ranks_per_host).c_str());
+    std::printf(
+        "hosts and their rows of a step of %lld:\n%s", static_cast<long long>(s.batch),
+        host_table(shape, batch_axes(mappings_of(s.mesh, shape).compute, shape), s.batch, ranks_per_host).c_str());
     return 0;
   }
   static void print_sources(const Settings& s, const bora::data::Datasets& data) {

@@ -20,7 +20,8 @@ struct Eval {
       auto model = s.model->trainable(model_options(s, *tokenizer, mesh.shape()));
       model->init(random::key(s.seed));
       read_parameters(model->parameters(), folder, words, mesh);
-      auto loss = static_cast<float>(evaluate(*model, open_data(s, tokenizer, mesh), loop_settings(s), mesh));
+      auto loss =
+          static_cast<float>(evaluate(*model, open_data(s, tokenizer, mesh), loop_settings(s, mesh.shape()), mesh));
       if (mesh.rank() == 0)
         std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
       return 0;

@@ -51,7 +51,7 @@ int Generate::run() const {
   auto tokenizer = s.tokenizer->open();
   return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
     auto folder = find_checkpoint(words, mesh);
-    auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+    auto storage = mappings_of(s.mesh, mesh.shape()).storage;
     auto pick = [this](const Array& scores, const Array& key) { return choose(scores, key, temperature, top_k); };
     auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed), pick);
     read_parameters(model->parameters(), folder, words, mesh);

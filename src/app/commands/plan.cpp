@@ -31,16 +31,19 @@ struct Plan {
     set_threads(s, 1);
     auto at_start = resident_bytes();
     local_mesh(axes, [&](const Mesh& mesh) {
-      UseMapping split(layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).compute);
+      UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
       auto options = model_options(s, *tokenizer, mesh.shape());
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);
       model->init(random::key(s.seed));
       auto mine = rows_of_rank(s.batch, mesh);
       auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
-      auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s), mesh, at_start);
-      if (mesh.rank() == 0)
-        std::printf("%s  rows of a step:\n%s", text.c_str(), host_table(mesh.shape(), s.batch, ranks_per_host).c_str());
+      auto& shape = mesh.shape();
+      auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s, shape), mesh, at_start);
+      if (mesh.rank() > 0) return;
+      text += placement_text(*model, placement_rules(s.mesh, shape), shape);
+      auto over = batch_axes(current_mapping(), shape);
+      std::printf("%s  rows of a step:\n%s", text.c_str(), host_table(shape, over, s.batch, ranks_per_host).c_str());
     });
     return 0;
   }

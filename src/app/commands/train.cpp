@@ -30,7 +30,7 @@ struct Train {
       auto options = model_options(s, *tokenizer, mesh.shape());
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);
-      auto loop = loop_settings(s);
+      auto loop = loop_settings(s, mesh.shape());
       loop.resume = resume_of(resume);
       return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
     });
