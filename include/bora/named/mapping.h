@@ -11,9 +11,9 @@ struct Rule {
   std::string axis;
   MeshAxes mesh;
 };
-/// Ordered rules, as in T5X: for each axis of an array the first rule that applies wins, in the order of the rules, not
-/// of the axes. A mesh axis splits only one dimension of an array, and mesh axes that the current mesh lacks are skipped;
-/// a rule with mesh axes of which none is left does not apply, and one without any keeps its axis whole.
+/// Ordered rules, as in T5X: for each axis of an array the first rule that applies wins, by the order of the rules. A
+/// mesh axis splits only one dimension of an array, and mesh axes that the current mesh lacks are skipped. A rule with
+/// mesh axes of which none is left does not apply, and one without any keeps its axis whole.
 class AxisMapping {
  public:
   AxisMapping() = default;
