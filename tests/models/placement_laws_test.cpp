@@ -72,7 +72,7 @@ std::string name_of(const Settings& s) { return placement_name(s) + " on " + s.a
 const training::RuleSettings several = {
     {{"embed", "data"}, {"mlp", "data", "model"}, {"head_size", "model"}, {"layers", "model"}},
     {{"batch", "replica", "data"}, {"position", "model"}, {"mlp", "model"}, {"vocab"}}};
-std::vector<Settings> all() {
+std::vector<Settings> every_setting() {
   std::vector<Settings> r;
   for (auto [a, p] : {std::pair{0, 0}, {1, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}})
     for (auto axes : {"data=2", "model=2", "data=4", "model=4", "data=2,model=2", "replica=2,data=2"})
@@ -89,7 +89,7 @@ TEST(PlacementLaws, TheSameInitialBitsAndLossesUnderAllRules) {
   for (auto type : {"gpt2", "llama"}) {
     auto model = small(type);
     auto want = train(*model, {.axes = "data=1"});
-    for (auto& s : all()) {
+    for (auto& s : every_setting()) {
       auto got = train(*model, s);
       EXPECT_EQ(got.digest, want.digest) << type << " " << name_of(s);
       for (std::size_t i = 0; i < want.losses.size(); ++i)
