@@ -79,7 +79,8 @@ std::vector<LayerSample> samples() {
   };
   auto of_others = [=](const CrossAttention& a, const NamedArray& x) {
     auto others = rename(example({batch, keys, embed}), {{kKeyPosition, kPosition}}).astype(x.dtype());
-    CrossMask mask{.query_segments = (arange(position) >= 2).astype(i32), .key_segments = arange(keys) / 3};
+    CrossMask mask{.query_segments = (arange(position) >= 2).astype(i32),
+                   .key_segments = (arange(keys) >= 3).astype(i32)};
     return a(x, a.keys(others), mask);
   };
   return {sample("of itself, causal, a bias", init, example({batch, position, embed}), of_itself),

@@ -59,7 +59,7 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
   EXPECT_EQ(parse_error("batch: {a: 1}"), "gpt.yaml:1: batch: expected an integer, got keys below it");
   EXPECT_EQ(parse_error("lr: fast"), "gpt.yaml:1: lr: expected a number, got 'fast'");
   EXPECT_EQ(parse_error("digest: maybe"), "gpt.yaml:1: digest: expected true or false, got 'maybe'");
-  EXPECT_EQ(parse_error("model: 3"), "gpt.yaml:1: model.type: unknown type '3'; there are gpt2 and llama");
+  EXPECT_EQ(parse_error("model: 3"), "gpt.yaml:1: model.type: unknown type '3'; there are gpt2, llama, opt and t5");
   EXPECT_TRUE(parse_error("transport: 3").starts_with("gpt.yaml:1: transport: expected keys below it (join_timeout, "));
   EXPECT_EQ(parse_error("", {"mesh.layuot=dp"}),
             "command line: unknown key 'mesh.layuot'; did you mean 'mesh.layout'?");
@@ -88,7 +88,8 @@ TEST(Settings, OnlyWhatIsNearIsSuggested) {
             "unknown key 'optimizer.name'; optimizer has type, lr, beta1, beta2, eps, weight_decay, clip, schedule");
   EXPECT_EQ(error("model.vocab"),
             "unknown key 'model.vocab'; model has type, layers, embed, heads, positions, mlp_ratio, dropout, "
-            "checkpoint, eps");
+            "checkpoint, eps, hidden, activation, embed_dropout, attention_dropout, scale_attention, scale_by_layer, "
+            "tied");
   EXPECT_EQ(error("model.embde"), "unknown key 'model.embde'; did you mean 'model.embed'?");
   EXPECT_EQ(error("batch_size"), "unknown key 'batch_size'; did you mean 'batch'?");
   EXPECT_EQ(error("weightdecay"), "unknown key 'weightdecay'; did you mean 'optimizer.weight_decay'?");
@@ -224,7 +225,7 @@ TEST(Settings, ThePlacementIsSaidInOneWay) {
             "mesh.activation_dims: there is no pair (activation_dims, parameter_dims) = (0, 1); the");
   EXPECT_EQ(check_error("mesh.rules.compute=[[batch, data], [embeds, data]]"),
             "mesh.rules.compute: rule 2 is about unknown logical axis 'embeds'; there are batch, window, position, "
-            "key_position, embed, heads, head_group, head_size, mlp, vocab and layers");
+            "key_position, input, embed, heads, head_group, head_size, mlp, vocab, relative_bucket and layers");
 }
 TEST(Settings, ResolvedSettingsRoundTrip) {
   Settings s = parse_settings(

@@ -127,7 +127,7 @@ TEST(PlacementLaws, AxesOfModelsAreKnown) {
       auto rate = adamw.schedule.make(adamw.lr, 10);
       auto t = model->trainable({kVocabulary, {}, StepOptions{.optimizer = adamw.make(rate), .learning_rate = rate}});
       t->init(random::key(5));
-      data::RowShape shape{model->positions()};
+      data::RowShape shape{.positions = model->positions(), .inputs = model->decoder_start() ? 8 : 0};
       (void)t->step_program(make_batch(data::Rows::zeros(0, 1, shape), 1, mesh));
       std::vector<std::string_view> known(std::begin(nn::kAxes), std::end(nn::kAxes));
       for (auto& axis : model->axes()) known.push_back(axis.axis);

@@ -18,6 +18,6 @@ inline constexpr const char* kVocab = "vocab";               // tokens
 inline constexpr const char* kRelativeBucket = "relative_bucket";  // of distances between positions
 inline constexpr const char* kLayers = "layers";             // equal blocks, stacked
 /// All of them: a rule of the settings must name one of these, or one of its model's own.
-inline constexpr std::string_view kAxes[] = {kBatch,     kWindow,   kPosition, kKeyPosition, kEmbed, kHeads,
-                                             kHeadGroup, kHeadSize, kMlp,      kVocab,       kLayers};
+inline constexpr std::string_view kAxes[] = {kBatch,     kWindow,   kPosition, kKeyPosition, kInput,          kEmbed, kHeads,
+                                             kHeadGroup, kHeadSize, kMlp,      kVocab,       kRelativeBucket, kLayers};
 }  // namespace bora::nn
