@@ -34,6 +34,7 @@ template <class F> void for_each_extra(const Extras& x, const Sizes& s, Dtype bi
   if (x.bias) f(x.bias, bias, all);
   if (x.query_segments) f(x.query_segments, i32, Dims{s.S}), f(x.key_segments, i32, Dims{s.T});
   if (x.key) f(x.key, Dtype::key, Dims{}), f(x.row, i64, Dims{s.K, s.G});
+  if (x.window) f(x.window, i32, Dims{});
 }
 void check_extras(const Attention& p, const Types& in, const Sizes& s, std::size_t n) {
   Extras x(p, n);
@@ -59,6 +60,7 @@ std::vector<Dims> input_labels(const Attention& p, const Types& in, std::vector<
   put(x.key_segments, {kNone});
   put(x.key, {});
   put(x.row, {l.k, l.g});
+  put(x.window, {});
   return main;
 }
 /// Adds a leading dimension: the first `n` inputs (and `whole`) get it in full, an unmapped optional input has size 1.
@@ -97,7 +99,7 @@ struct Prepared {
             .v = in[2].data};
     call.keep = p.keep;
     Extras x(p, n);
-    offsets.reserve(6);
+    offsets.reserve(7);
     using Extra = kernels::AttentionCall::Extra;
     /// steps: the strides of the dimensions after the batch.
     auto put = [&](std::size_t i, Extra& e, std::initializer_list<std::int64_t Extra::*> steps) {
@@ -124,6 +126,7 @@ struct Prepared {
     put(x.key_segments, call.key_segments, {&Extra::key});
     put(x.key, call.random_key, {});
     put(x.row, call.row, {&Extra::head, &Extra::group});
+    put(x.window, call.window, {});
   }
 };
 Cost cost_of(const Attention& p, const Types& in, const Types& out, double products) {
@@ -238,7 +241,9 @@ std::vector<Case> cases() {
           {{.scale = 1, .bias = true},  // a bias shared by batch and queries
            {some({2, 3, 1, 2, 2}, 4), some({2, 4, 1, 2}, 5), some({2, 4, 1, 3}, 6), some({1, 1, 2, 1, 4}, 9)}},
           {{.scale = 1, .segments = true}, with({values({3}, {0, 0, 1}, i32), values({3}, {0, 1, 1}, i32)})},
-          {{.scale = 1, .keep = 0.7f}, with({from_bytes({{}, Dtype::key}, words), values({2, 1}, {0, 1}, i64)})}};
+          {{.scale = 1, .keep = 0.7f}, with({from_bytes({{}, Dtype::key}, words), values({2, 1}, {0, 1}, i64)})},
+          {{.scale = 1, .right = 0, .window = true},
+           {some({2, 3, 1, 2, 2}, 4), some({2, 4, 1, 2}, 5), some({2, 4, 1, 3}, 6), values({2}, {2, 1}, i32)}}};
 }
 }  // namespace
 Samples<Attention> Attention::samples() {
@@ -341,6 +346,11 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
     row.append(Shape{K, G});
     in.push_back(reshape(options.key, Shape(Dims(batch.size(), 1))));
     in.push_back(reshape(iota({volume(row)}, 0, i64), row));
+  }
+  if (options.window.defined()) {
+    check<DtypeError>(options.window.dtype() == i32, "attention: .window is of i32, got ", options.window.type());
+    p.window = true;
+    in.push_back(shaped(options.window, "the window", {}, false));
   }
   auto out = call(p, in)[0];
   auto flat = batch;

@@ -6,12 +6,13 @@
 namespace bora::ops {
 /// Positions of the optional inputs, after the first `n`; 0: absent.
 struct Extras {
-  std::size_t mask = 0, bias = 0, query_segments = 0, key_segments = 0, key = 0, row = 0, end;
+  std::size_t mask = 0, bias = 0, query_segments = 0, key_segments = 0, key = 0, row = 0, window = 0, end;
   Extras(const Attention& p, std::size_t n) : end(n) {
     if (p.mask) mask = end++;
     if (p.bias) bias = end++;
     if (p.segments) query_segments = end++, key_segments = end++;
     if (p.keep < 1) key = end++, row = end++;
+    if (p.window) window = end++;
   }
 };
 /// Sizes of q [B.., S, K, G, D] with k [B.., T, K, D] and v [B.., T, K, E].

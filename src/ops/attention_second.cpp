@@ -62,6 +62,7 @@ Arrays AttentionGrad::vjp(const Vjp& v) const {
   auto from = iota({s.S, s.T}, 0), to = iota({s.S, s.T}, 1);
   if (of.left) also(to >= from - Scalar(std::clamp(*of.left, -s.S - s.T, s.S + s.T)));
   if (of.right) also(to <= from + Scalar(std::clamp(*of.right, -s.S - s.T, s.S + s.T)));
+  if (x.window) also(to > from - reshape(v.in[x.window], Sizes::with(v.in[x.window].shape(), {1, 1, 1, 1})));
   if (x.mask) also(v.in[x.mask]);
   if (x.query_segments) {
     auto lift = [&](const Array& a, std::int64_t axis) {

@@ -25,9 +25,9 @@ template <class T> struct Problem {
   std::vector<T> q, k, v, d_out, out, dq, dk, dv;
   std::vector<C> bias, lse, delta, dbias;
   std::vector<unsigned char> mask;
-  std::vector<std::int32_t> query_segments, key_segments;
+  std::vector<std::int32_t> query_segments, key_segments, window;
   std::vector<std::uint32_t> key{7, 9};
-  std::vector<I> row, zero, by_batch, query_at, key_at, row_at;
+  std::vector<I> row, zero, by_batch, batch_at, query_at, key_at, row_at;
   Problem(I B, I S, I T_, I K, I G, I D, I E, bool options) {
     Numbers next;
     auto fill = [&](auto& x, I n) {
@@ -56,7 +56,7 @@ template <class T> struct Problem {
     c.soft_cap = 2, c.left = 90, c.right = 40, c.keep = 0.8f;
     for (I b = 0; b < B; ++b)
       zero.push_back(0), by_batch.push_back(b * S * T_), query_at.push_back(b * S), key_at.push_back(b * T_),
-          row_at.push_back(b * K * G);
+          row_at.push_back(b * K * G), batch_at.push_back(b), window.push_back(static_cast<int>(80 - 20 * b));
     for (I i = 0; i < B * S * T_; ++i) mask.push_back(next() > -0.7);
     fill(bias, G * S * T_);
     dbias = bias;
@@ -69,6 +69,7 @@ template <class T> struct Problem {
     c.key_segments = {key_segments.data(), key_at.data(), 0, 0, 0, 1};
     c.random_key = {key.data(), zero.data()};
     c.row = {row.data(), row_at.data(), G, 1};
+    c.window = {window.data(), batch_at.data()};
   }
   /// Everything that comes out, as bytes.
   std::string run(Isa which, int threads) {

@@ -26,6 +26,7 @@ Array dense(const Array& q, const Array& k, const Array& v, const AttentionOptio
   auto attends =
       broadcast_to(distance <= Scalar(o.right.value_or(T)) && distance >= Scalar(-o.left.value_or(S)), scores.shape());
   if (o.causal) attends = attends && distance <= 0;
+  if (o.window.defined()) attends = attends && distance > -reshape(o.window, {-1, 1, 1, 1});
   if (o.mask.defined()) attends = attends && o.mask;
   if (o.query_segments.defined()) {
     auto lift = [&](const Array& a, std::int64_t axis) {
@@ -67,6 +68,9 @@ std::vector<Case> cases() {
       {"window", {.left = 20, .right = 5}},
       {"causal window", {.causal = true, .left = 20}},
       {"window behind", {.left = 80, .right = -10}},
+      {"window as a value", {.causal = true, .window = array(20)}},
+      {"window of each row", {.causal = true, .left = 40, .window = asarray(std::vector<int>{7, 1 << 30})}},
+      {"window that ends ahead", {.window = asarray(std::vector<int>{-2, 1})}},
       {"segments",
        {.query_segments = floor_divide(place({2, S}, 1) + 13 * place({2, S}, 0), 40),
         .key_segments = floor_divide(place({2, T}, 1) + 13 * place({2, T}, 0), 50)}},
@@ -85,7 +89,8 @@ std::vector<Case> cases() {
         .key_segments = floor_divide(arange(T), 50),
         .soft_cap = 2.,
         .dropout = 0.2,
-        .key = random::key(6)}}};
+        .key = random::key(6),
+        .window = array(25)}}};
 }
 /// Largest difference relative to the largest number (which may be 0: a bias that all keys share changes nothing).
 double off(const Array& a, const Array& b) {
@@ -221,6 +226,8 @@ TEST(Attention, MistakesInOptionsAreNamed) {
                  "of i32 or u8, got i64[4]");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.soft_cap = 0.}), "must be positive, got 0");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.dropout = 1, .key = random::key(0)}), "in [0, 1), got 1");
+  EXPECT_MESSAGE(DtypeError, attention(q, q, q, {.window = array(2.)}), ".window is of i32, got f64");
+  EXPECT_MESSAGE(ShapeError, attention(q, q, q, {.window = arange(2)}), "the window [2] does not broadcast to []");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.dropout = 0.1}), "one random key in .key, got none");
 }
 }  // namespace

@@ -32,6 +32,8 @@ struct AttentionCall {
   /// block.
   float keep = 1;
   Extra random_key = {}, row = {};
+  /// i32: a query attends to its last so many keys, its own place included; together with `left`.
+  Extra window = {};
 };
 /// out [B, S, K, G, E]; lse [B, K, G, S] in C: log of the sum of exp(score). A query without keys gives 0 and -inf.
 /// The same bits for any number of threads and on every instruction set.

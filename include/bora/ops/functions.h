@@ -37,6 +37,7 @@ struct AttentionOptions {
   std::optional<double> soft_cap = none;            // scores become cap * tanh(score / cap), before the bias
   double dropout = 0;                               // of the weights; needs a key
   Array key = {};
+  Array window = {};  // i32, broadcastable to [B..]: t > s - window, a value where `left` is a number
 };
 /// Scaled dot-product attention (Vaswani et al. 2017).
 ///   q [B.., S, H, D], k [B.., T, H, D], v [B.., T, H, E] (or fewer heads, of which q's H is a multiple).

@@ -197,13 +197,14 @@ struct DotGeneral {
 /// memory. Computed in f32 (f64). Further inputs, each of the full size or 1 in every dimension: mask (boolean) and
 /// bias (lse's dtype) [B.., K, G, S, T]; segments of queries [B.., S] and of keys [B.., T] (i32); for keep < 1 a random
 /// key [B..] and the number of each head in the whole array [B.., K, G] (i64): the weight of (row, s, t) draws number
-/// (row S + s) T + t, so that a block of heads draws what the whole array would.
+/// (row S + s) T + t, so that a block of heads draws what the whole array would; a window [B..] (i32): t > s - window.
 struct Attention {
   double scale;
   std::optional<std::int64_t> left = none, right = none;  // query s meets keys s - left .. s + right
   double soft_cap = 0;                                    // 0: none. Before the bias
   bool mask = false, bias = false, segments = false;
   float keep = 1;  // probability with which a weight is kept; the kept ones are divided by it
+  bool window = false;
   static constexpr std::string_view name = "attention";
   Types infer(const Types&) const;
   void eval(Inputs, Outputs) const;

@@ -78,6 +78,7 @@ template <class X> struct Tile {
   const Call& c;
   I b, h, g, s0, nq;  // queries [s0, s0 + nq)
   I t0 = 0, nk = 0;   // keys [t0, t0 + nk)
+  I left;             // keys before a query that it may attend to
   T *mask_room, *bias_room, *drop_room, *slope_room;
   const T *mask = nullptr, *bias = nullptr, *drop = nullptr;
   T* slope = nullptr;  // d (capped score) / d (score)
@@ -86,7 +87,8 @@ template <class X> struct Tile {
   Id query_segment[Q], key_segment[kKeyTile];
 
   Tile(const Call& call, const AttentionPart& p, I group, I tile, const AttentionScratch& w)
-      : c(call), b(p.batch), h(p.head), g(group), s0(tile * Q), nq(min(Q, call.queries - tile * Q)) {
+      : c(call), b(p.batch), h(p.head), g(group), s0(tile * Q), nq(min(Q, call.queries - tile * Q)), left(call.left) {
+    if (c.window.data) left = max(-c.queries - c.keys, min(left, at<std::int32_t>(c.window)[0] - I{1}));
     auto* base = static_cast<T*>(w.base);
     mask_room = base + w.mask, bias_room = base + w.bias, drop_room = base + w.drop;
     if (c.soft_cap != 0) slope = base + w.slope;
@@ -100,13 +102,13 @@ template <class X> struct Tile {
            (t0 + t) * x.key;
   }
   /// Tiles of keys that overlap the window.
-  I first(I j0) const { return max(j0, max(0, s0 - c.left) / kKeyTile); }
+  I first(I j0) const { return max(j0, max(0, s0 - left) / kKeyTile); }
   I last(I j1) const { return min(j1, (max(0, min(c.keys, s0 + nq + c.right)) + kKeyTile - 1) / kKeyTile); }
 
   /// Moves to the keys of tile j. False: no query attends to any of them.
   bool move(I j) {
     t0 = j * kKeyTile, nk = min(kKeyTile, c.keys - t0);
-    edge = t0 + nk - 1 > s0 + c.right || t0 < s0 + nq - 1 - c.left;
+    edge = t0 + nk - 1 > s0 + c.right || t0 < s0 + nq - 1 - left;
     for (I u = 1; u < kKeyTile / kStep; ++u) {
       I from = t0 + u * kStep - c.right - s0;
       begin[u] = from > 0 ? min(from / kStep * kStep, Q) : 0;
@@ -162,7 +164,7 @@ template <class X> struct Tile {
       segment[v] = Memory<Whole>::load(query_segment + v * X::size);
     }
     for (I t = 0; t < nk; ++t) {
-      Whole from(static_cast<Id>(t0 + t - c.right)), to(static_cast<Id>(t0 + t + c.left)),
+      Whole from(static_cast<Id>(t0 + t - c.right)), to(static_cast<Id>(t0 + t + left)),
           mine(segments ? key_segment[t] : 0);
       for (int v = 0; v < kVectors<X>; ++v) {
         I at = t * Q + v * X::size;
