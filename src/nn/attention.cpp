@@ -45,6 +45,7 @@ AttentionOptions options_of(const AttentionMask& mask, const Parts& p) {
     check<ValueError>(*mask.window >= 1, "Attention: a window has at least its own position, got ", *mask.window);
     o.left = *mask.window - 1;
   }
+  if (mask.window_value) o.window = *mask.window_value;
   if (mask.segments) o.query_segments = o.key_segments = with_dims(*mask.segments, p.dims({p.position}));
   return o;
 }
@@ -58,12 +59,28 @@ NamedArray attend(const Attention& a, const NamedArray& x, const NamedArray& que
   for (auto& axis : queries.axes())
     if (x.has_axis(axis.name) && axis.name != kPosition) p.batch.push_back(axis);
   auto options = options_of(mask, p);
+  options.scale = a.scale, options.soft_cap = a.soft_cap;
   if (key && a.dropout > 0) options.dropout = a.dropout, options.key = *key;
   auto y = attention(with_dims(queries, p.dims({p.position, p.many, {size}})),
                      with_dims(kv.keys, p.dims({{key_position}, p.few, {size}})),
                      with_dims(kv.values, p.dims({{key_position}, p.few, {value_size}})), options);
   auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
   return aligned(a.out(named(reshape(y, shape_of(axes)), axes)), x.axes());
+}
+/// Queries, keys and values of x at these positions.
+struct Projected {
+  NamedArray queries;
+  KeyValues kv;
+};
+Projected project(const Attention& a, const NamedArray& x, const std::optional<NamedArray>& positions) {
+  auto queries = auto_sharded(a.q(x)), keys = auto_sharded(a.k(x)), values = auto_sharded(a.v(x));
+  if (a.q_norm) queries = (*a.q_norm)(queries);
+  if (a.k_norm) keys = (*a.k_norm)(keys);
+  if (a.rotary) {
+    queries = (*a.rotary)(queries, positions);
+    keys = (*a.rotary)(keys, positions);
+  }
+  return {queries, {keys, values}};
 }
 }  // namespace
 
@@ -73,18 +90,16 @@ Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head
   Axes few{heads, head_size}, many = o.group ? Axes{heads, *o.group, head_size} : few;
   Attention a{Linear::init(embed, many, keys[0], o.in), Linear::init(embed, few, keys[1], o.in),
               Linear::init(embed, few, keys[2], o.in), Linear::init(many, embed, keys[3], o.out)};
-  if (o.theta) a.rotary = Rotary::init(head_size, *o.theta);
+  if (o.theta) a.rotary = Rotary::init(head_size, *o.theta, o.rotary);
   a.dropout = o.dropout;
+  if (o.norm_eps) a.q_norm = a.k_norm = RmsNorm::init(head_size, *o.norm_eps);
+  a.scale = o.scale, a.soft_cap = o.soft_cap;
   return a;
 }
 NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask,
                                  const std::optional<NamedArray>& positions, const std::optional<Array>& key) const {
-  auto queries = auto_sharded(q(x)), keys = auto_sharded(k(x)), values = auto_sharded(v(x));
-  if (rotary) {
-    queries = (*rotary)(queries, positions);
-    keys = (*rotary)(keys, positions);
-  }
-  return attend(*this, x, queries, {keys, values}, mask, key);
+  auto [queries, kv] = project(*this, x, positions);
+  return attend(*this, x, queries, kv, mask, key);
 }
 KeyValues Attention::cache(const Axes& rows, std::int64_t length) const {
   auto room = [&](const Linear& l) {
@@ -96,13 +111,9 @@ KeyValues Attention::cache(const Axes& rows, std::int64_t length) const {
   return {room(k), room(v)};
 }
 std::pair<NamedArray, KeyValues> Attention::decode(const NamedArray& x, const KeyValues& cache,
-                                                   const Array& seen) const {
+                                                   const Array& seen, const std::optional<Array>& window) const {
   auto places = arange(x.axis(kPosition)) + NamedArray(seen, {});
-  auto queries = auto_sharded(q(x)), keys = auto_sharded(k(x)), values = auto_sharded(v(x));
-  if (rotary) {
-    queries = (*rotary)(queries, places);
-    keys = (*rotary)(keys, places);
-  }
+  auto [queries, of_x] = project(*this, x, places);
   auto written = [&](const NamedArray& to, const NamedArray& part) {
     auto axes = to.axes();
     auto at = to.position(kKeyPosition);
@@ -111,12 +122,13 @@ std::pair<NamedArray, KeyValues> Attention::decode(const NamedArray& x, const Ke
     starts[static_cast<std::size_t>(at)] = seen;
     return named(dynamic_update_slice(to.array(), aligned(part, axes).array().astype(to.dtype()), starts), to.axes());
   };
-  KeyValues kv{written(cache.keys, keys), written(cache.values, values)};
+  KeyValues kv{written(cache.keys, of_x.keys), written(cache.values, of_x.values)};
   auto& key_position = kv.keys.axis(kKeyPosition);
   std::vector<Axis> pairs{x.axis(kPosition), key_position};
-  AttentionMask mask{.causal = false,
-                     .explicit_mask = broadcast_to(arange(key_position), pairs) <= broadcast_to(places, pairs)};
-  return {attend(*this, x, queries, kv, mask), kv};
+  auto key_places = broadcast_to(arange(key_position), pairs), own = broadcast_to(places, pairs);
+  auto sees = key_places <= own;
+  if (window) sees = sees && key_places > own - NamedArray(*window, {});
+  return {attend(*this, x, queries, kv, {.causal = false, .explicit_mask = sees}), kv};
 }
 
 namespace {
@@ -131,11 +143,14 @@ std::vector<LayerSample> samples() {
     return a(v, {.causal = false, .segments = segments});
   };
   auto dropped = [](const Attention& a, const NamedArray& v) { return a(v, {}, none, random::key(5)); };
+  auto as_value = [](const Attention& a, const NamedArray& v) { return a(v, {.window_value = array(3)}); };
   LinearOptions bare{.use_bias = false};
   AttentionInit llama{.in = bare, .out = bare, .group = Axis{kHeadGroup, 2}, .theta = 10000.};
+  AttentionInit normed{.out = bare, .theta = 100., .norm_eps = 1e-6F, .scale = 0.3, .soft_cap = 2.};
   return {sample("causal", make({}), example({batch, position, embed}), causal),
           sample("shared keys, rotary, a window", make(llama), example({batch, position, embed}), in_window),
           sample("dropout", make({.dropout = 0.25}), example({batch, position, embed}), dropped),
+          sample("norms, a cap, a window as a value", make(normed), example({batch, position, embed}), as_value),
           sample("segments, position first", make({}), example({position, batch, embed}), in_segments)};
 }
 [[maybe_unused]] const bool registered = add_layer("Attention", samples);

@@ -5,7 +5,9 @@
 namespace bora::nn {
 NamedArray Head::operator()(const NamedArray& x) const {
   auto scores = dot(x, weight, std::string_view(kEmbed));
-  return auto_sharded(bias ? scores + *bias : scores);
+  if (bias) scores = scores + *bias;
+  if (soft_cap) scores = (tanh(scores.astype(wide(scores)) / *soft_cap) * *soft_cap).astype(scores.dtype());
+  return auto_sharded(scores);
 }
 
 namespace {
@@ -16,8 +18,10 @@ std::vector<LayerSample> samples() {
     auto keys = random::split<2>(k);
     return Head{random::normal(keys[0], {embed, vocab}), random::normal(keys[1], vocab)};
   };
+  auto capped = [=](const Array& k) { return Head{random::normal(k, {vocab, embed}), none, 1.5}; };
   auto call = [](const Head& h, const NamedArray& x) { return h(x); };
   return {sample("tied", tied, example({batch, embed}), call),
+          sample("with a soft cap", capped, example({batch, embed}), call),
           sample("with a bias", own, example({batch, embed}), call)};
 }
 [[maybe_unused]] const bool registered = add_layer("Head", samples);

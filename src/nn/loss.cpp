@@ -125,8 +125,9 @@ NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const Nam
   auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, scores); };
   auto forward = [=](const Head& h, const Rows& r) { return with_gradients(p, h, r, scores); };
   auto backward = [=](const Inputs& g, const NamedArray& ct) {
-    Head h{(g.head.weight * ct).astype(dtype), none};
-    if (g.head.bias) h.bias = (*g.head.bias * ct).astype(bias_dtype);
+    auto h = g.head;
+    h.weight = (h.weight * ct).astype(dtype);
+    if (h.bias) h.bias = (*h.bias * ct).astype(bias_dtype);
     return std::tuple{h, Rows{(g.x * ct).astype(g.x.dtype()), zeros_like(rows.targets), g.weights * ct}};
   };
   return custom_vjp(value, forward, backward)(head, rows);

@@ -3,11 +3,13 @@
 #include "nn/support.h"
 
 namespace bora::nn {
-RmsNorm RmsNorm::init(const Axes& embed, float eps) { return {ones(embed), eps}; }
+RmsNorm RmsNorm::init(const Axes& embed, float eps, float offset) {
+  return {full(embed, 1 - offset, f32), eps, offset};
+}
 NamedArray RmsNorm::operator()(const NamedArray& x) const {
-  return named(
-      rms_norm(x.array(), beside(x, weight), {.axes = positions_of(weight, x), .eps = static_cast<double>(eps)}),
-      x.axes());
+  auto factor = beside(x, offset == 0 ? weight : weight.astype(wide(x)) + offset);
+  return named(rms_norm(x.array(), factor, {.axes = positions_of(weight, x), .eps = static_cast<double>(eps)}),
+               x.axes());
 }
 
 namespace {
@@ -15,8 +17,10 @@ std::vector<LayerSample> samples() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, heads{kHeads, 2};
   auto one = [=](const Array&) { return RmsNorm::init(embed); };
   auto two = [=](const Array&) { return RmsNorm::init({embed, heads}); };
+  auto shifted = [=](const Array&) { return RmsNorm::init(embed, 1e-3F, 1); };
   auto call = [](const RmsNorm& l, const NamedArray& x) { return l(x); };
   return {sample("over one axis", one, example({batch, embed}), call),
+          sample("weights around 0", shifted, example({batch, embed}), call),
           sample("over two axes", two, example({heads, batch, embed}), call)};
 }
 [[maybe_unused]] const bool registered = add_layer("RmsNorm", samples);

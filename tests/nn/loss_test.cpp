@@ -46,6 +46,7 @@ Result whole(const Inputs& in) {
   auto f = [](const Inputs& i) {
     auto scores = dot(i.x, i.head.weight, "embed");
     if (i.head.bias) scores = scores + *i.head.bias;
+    if (i.head.soft_cap) scores = tanh(scores / *i.head.soft_cap) * *i.head.soft_cap;
     return sum(nn::cross_entropy(scores.astype(f32), "vocab", targets_of(i.x)) * i.weights) / 7;
   };
   auto [loss, g] = value_and_grad(f)(in);
@@ -72,6 +73,11 @@ TEST(LinearCrossEntropy, BlocksOfEveryLengthGiveTheWholeLossAndItsGradients) {
         expect_near(blockwise(in, bytes_of(block)), want, 2e-6, "block " + std::to_string(block));
       expect_near(blockwise(in, 1), want, 2e-6, "less than a position");
     }
+}
+TEST(LinearCrossEntropy, CapsTheScores) {
+  auto in = inputs(7, true, true);
+  in.head.soft_cap = 1.2;
+  for (std::int64_t block : {2, 7}) expect_near(blockwise(in, bytes_of(block)), whole(in), 2e-6, "cap");
 }
 TEST(LinearCrossEntropy, RoundsGradientsOnceInReducedPrecision) {
   auto in = inputs(6, true, true, bf16);

@@ -9,6 +9,7 @@ struct AttentionMask {
   bool causal = true;
   std::optional<NamedArray> explicit_mask = none;  // boolean over position and key position axes: true = attend
   std::optional<std::int64_t> window = none;       // the last so many positions, its own included: at least 1
+  std::optional<Array> window_value = none;        // i32 scalar: `window` as a value, where stacked layers differ
   std::optional<NamedArray> segments = none;       // i32 or u8 over position (and batch axes): only equal ones meet
 };
 }  // namespace bora::nn

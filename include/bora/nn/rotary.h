@@ -5,10 +5,10 @@
 namespace bora::nn {
 /// Frequencies for more positions than pre-training had.
 struct RotaryScaling {
-  /// none: theta^(-2i/D). linear: divided by `factor` (Chen et al. 2023). llama3 (Grattafiori et al. 2024): divided by
-  /// `factor` where fewer than `low` turns fit in `original_positions`, kept where more than `high` do, blended between.
-  /// yarn (Peng et al. 2023): divided by `factor` where fewer than `low` turns fit, kept where more than `high` do, a
-  /// ramp over the pairs between; cosines and sines times `amplitude`.
+  /// none: theta^(-2i/D). linear: divided by `factor` (Chen et al. 2023). llama3 (Grattafiori et al. 2024) and yarn
+  /// (Peng et al. 2023): divided where fewer than `low` turns fit in `original_positions`, kept where more than `high`
+  /// do; between them llama3 blends by the number of turns, yarn by that of the pair. yarn also scales cosines and
+  /// sines by `amplitude`.
   enum class Kind : std::uint8_t { none, linear, llama3, yarn } kind = Kind::none;
   double factor = 1, low = 1, high = 4;
   std::int64_t original_positions = 0;
