@@ -102,6 +102,7 @@ ordered_json json_of(const HfConfig::Value& value) {
       [](const auto& x) -> ordered_json {
         if constexpr (std::is_same_v<std::decay_t<decltype(x)>, float>)
           return *parse_as<double>(number_text(static_cast<double>(x)));
+        else if constexpr (std::is_same_v<std::decay_t<decltype(x)>, std::monostate>) return nullptr;
         else return x;
       },
       value);

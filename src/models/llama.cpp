@@ -1,11 +1,10 @@
-// Llama (Touvron et al. 2023): RMS norms, rotary positions, heads of queries that share keys and values, gated MLP, no
-// biases. The code mentions no mesh.
-#include "bora/models/lm.h"
-#include "bora/nn/layers.h"
-#include "bora/nn/stacked.h"
+// Llama (Touvron et al. 2023; Grattafiori et al. 2024), and models that differ from it by options: Mistral (Jiang et
+// al. 2023), Qwen 2 and Qwen 3 (Yang et al. 2024, 2025).
+#include "models/rotary_decoder.h"
 
 namespace bora::models {
 namespace {
+enum class Biases : std::uint8_t { none, qkv, all };
 struct LlamaConfig {
   static constexpr std::string_view type = "llama";
   std::int64_t layers = 4, embed = 128, heads = 4, kv_heads = 0, hidden = 0, positions = 128;
@@ -13,6 +12,13 @@ struct LlamaConfig {
   float eps = 1e-6F;
   bool tied = false;
   std::string checkpoint = "nothing";
+  std::int64_t head_size = 0, window = 0;
+  std::vector<LayerType> layer_types = {LayerType::sliding};
+  RopeScaling scaling = {};
+  Biases attention_bias = Biases::none;
+  bool mlp_bias = false, qk_norm = false;
+  nn::Activation activation = nn::Activation::silu;
+  double attention_dropout = 0;
   static constexpr config::Meaning meanings[] = {
       {"layers", "number of blocks"},
       {"embed", "size of the vectors between blocks"},
@@ -23,98 +29,130 @@ struct LlamaConfig {
       {"theta", "base of the rotary angles"},
       {"eps", "of norms"},
       {"tied", "the output layer is the table of the tokens' vectors"},
-      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"},
+      {"head_size", "numbers of a head; 0: embed / heads"},
+      {"window", "a sliding layer's queries attend to so many positions, their own included; 0: to all before them"},
+      {"layer_types", kLayerTypes},
+      {"scaling", "frequencies of the rotary angles for more positions than pre-training had"},
+      {"attention_bias", "of attention's layers: none, qkv (as Qwen 2), all"},
+      {"mlp_bias", "the MLP's layers have biases"},
+      {"qk_norm", "each query and key passes an RMS norm (as Qwen 3)"},
+      {"activation", "of the MLP's gate: relu, gelu, gelu_new, silu"},
+      {"attention_dropout", "fraction of attention's weights dropped in training"}};
   std::int64_t key_heads() const { return kv_heads ? kv_heads : heads; }
   std::int64_t hidden_units() const { return hidden ? hidden : (embed * 8 / 3 + 63) / 64 * 64; }
-  void check() const {
-    for (auto [name, size] :
-         {std::pair{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}}) {
-      config::domain(size >= 1, name, size, "1 or more");
-      bora::check<ConfigError>(size <= 1 << 30, name, ": ", size, " is more than 2^30");
-    }
-    bora::check<ConfigError>(embed % heads == 0 && embed / heads % 2 == 0, "heads: model.embed ", embed,
-                             " cannot be cut into ", heads, " equal heads of an even size");
-    bora::check<ConfigError>(kv_heads >= 0 && heads % key_heads() == 0, "kv_heads: model.heads ", heads,
-                             " cannot be cut into ", kv_heads, " equal groups");
-    config::domain(hidden >= 0 && hidden <= 1 << 30, "hidden", hidden, "from 1 to 2^30 (or 0)");
-    config::domain(std::isfinite(theta) && theta > 0, "theta", theta, "above 0");
-    config::domain(config::finite(eps) && eps > 0, "eps", eps, "above 0");
-    try {
-      (void)remat::parse(checkpoint);
-    } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
-  }
+  std::int64_t size_of_head() const { return head_size ? head_size : embed / heads; }
+  bool draws() const { return attention_dropout > 0; }
+  void check() const { check_decoder(*this); }
   std::vector<AxisSize> axes() const {
     return {{nn::kHeads, "model.kv_heads", key_heads(), "head of keys"},
             {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
             {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
   }
-  Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  DecoderOptions options() const {
+    return {.layers = layers,
+            .embed = embed,
+            .heads = heads,
+            .kv_heads = key_heads(),
+            .head_size = size_of_head(),
+            .hidden = hidden_units(),
+            .theta = theta,
+            .scaling = scaling.options(),
+            .eps = eps,
+            .activation = activation,
+            .qkv_bias = attention_bias != Biases::none,
+            .out_bias = attention_bias == Biases::all,
+            .mlp_bias = mlp_bias,
+            .qk_norm = qk_norm,
+            .tied = tied,
+            .windows = layer_windows(window, layer_types, layers),
+            .attention_dropout = attention_dropout};
+  }
+  static constexpr std::string_view hf_types[] = {"llama", "mistral", "qwen2", "qwen3"};
+  static LlamaConfig from_hf(HfConfig& c);
+  void to_hf(HfConfig& c) const;
 };
-struct LlamaBlock {
-  nn::RmsNorm norm_1;
-  nn::Attention attn;
-  nn::RmsNorm norm_2;
-  nn::GatedMlp mlp;
-  static LlamaBlock init(const LlamaConfig& c, const Array& key) {
-    auto keys = random::split<2>(key);
-    nn::LinearOptions bare{.weight = nn::Init::normal(0.02), .use_bias = false};
-    auto group = c.heads / c.key_heads();
-    return {
-        nn::RmsNorm::init(c.embed_axis(), c.eps),
-        nn::Attention::init(c.embed_axis(), {nn::kHeads, c.key_heads()}, {nn::kHeadSize, c.embed / c.heads}, keys[0],
-                            {.in = bare,
-                             .out = bare,
-                             .group = group > 1 ? std::optional<Axis>(Axis{nn::kHeadGroup, group}) : none,
-                             .theta = c.theta}),
-        nn::RmsNorm::init(c.embed_axis(), c.eps),
-        nn::GatedMlp::init(c.embed_axis(), {nn::kMlp, c.hidden_units()}, keys[1], bare, bare)};
+LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
+  auto kind = c.word("model_type");
+  bool qwen2 = kind == "qwen2", qwen3 = kind == "qwen3", mistral = kind == "mistral";
+  LlamaConfig r;
+  r.layers = c.integer("num_hidden_layers");
+  r.embed = c.integer("hidden_size");
+  r.heads = c.integer("num_attention_heads");
+  for (auto [field, n] : {std::pair{"num_hidden_layers", r.layers}, {"num_attention_heads", r.heads}})
+    if (n < 1) c.refuse(field, "1 or more are");
+  r.kv_heads = c.integer("num_key_value_heads", r.heads);
+  r.hidden = c.integer("intermediate_size");
+  r.positions = c.integer("max_position_embeddings", kind == "llama" ? 2048 : mistral ? 131072 : 32768);
+  r.head_size = c.integer("head_dim", qwen3 ? 128 : r.embed / r.heads);
+  if (r.head_size * r.heads == r.embed) r.head_size = 0;
+  auto rope = rope_from_hf(c, r.positions);
+  r.theta = rope.theta;
+  r.scaling = rope.scaling;
+  r.eps = static_cast<float>(c.number("rms_norm_eps", 1e-6));
+  r.tied = c.flag("tie_word_embeddings", false);
+  r.activation = hf_activation(c, "hidden_act", "silu");
+  r.attention_dropout = c.number("attention_dropout", 0);
+  r.qk_norm = qwen3;
+  if (qwen2) r.attention_bias = Biases::qkv;
+  else if (!mistral && c.flag("attention_bias", false)) r.attention_bias = Biases::all;
+  if (mistral) r.window = c.integer("sliding_window", 0);
+  else if (qwen2 || qwen3) {
+    bool slides = c.flag("use_sliding_window", false) && c.has("sliding_window");
+    if (slides) r.window = c.integer("sliding_window");
+    std::vector<LayerType> types;
+    auto full = slides ? c.integer("max_window_layers", 28) : r.layers;
+    for (std::int64_t i = 0; i < r.layers; ++i) types.push_back(i < full ? LayerType::full : LayerType::sliding);
+    auto named = layer_types_from_hf(c, r.layers, types);
+    if (slides) r.layer_types = named;
+    else if (c.has("layer_types") && named != std::vector{LayerType::full})
+      c.refuse("layer_types", "sliding layers need use_sliding_window and a sliding_window");
+    c.ignore({"sliding_window", "max_window_layers"});
+  } else {
+    r.mlp_bias = c.flag("mlp_bias", false);
+    c.ignore({"pretraining_tp"});  // the order of products' sums
   }
-  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask,
-                        const std::optional<NamedArray>& positions) const {
-    auto y = auto_sharded(x + attn(norm_1(x), mask, positions));
-    return auto_sharded(y + mlp(norm_2(y)));
-  }
-  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,
-                                              const Array& seen) const {
-    auto [a, kv] = attn.decode(norm_1(x), cache, seen);
-    auto y = auto_sharded(x + a);
-    return {auto_sharded(y + mlp(norm_2(y))), kv};
-  }
-};
-struct Llama {
-  nn::Embedding wte;
-  nn::Stacked<LlamaBlock> blocks;
-  nn::RmsNorm norm;
-  std::optional<nn::Linear> lm_head;
-  using Config = LlamaConfig;
-  static Llama init(const LlamaConfig& c, std::int64_t vocabulary, const Array& key) {
-    c.check();
-    auto keys = random::split<3>(key);
-    Axis vocab{nn::kVocab, vocabulary};
-    auto weights = nn::Init::normal(0.02);
-    Llama m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
-            nn::Stacked<LlamaBlock>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
-            nn::RmsNorm::init(c.embed_axis(), c.eps), none};
-    if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, keys[2], {.weight = weights, .use_bias = false});
-    return m;
-  }
-  NamedArray hidden(const training::Example& e, const std::optional<Array>&, const remat::Policy& remat) const {
-    auto x = auto_sharded(wte.embed(auto_sharded(e.tokens)));
-    return norm(nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), e.positions));
-  }
-  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
-  Cache cache(const Axis& batch, std::int64_t length) const {
-    return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
-  }
-  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    auto x = auto_sharded(wte.embed(auto_sharded(tokens)));
-    auto one = [](const LlamaBlock& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen) {
-      return block.decode(v, kv, seen);
-    };
-    auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen);
-    return {norm(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
-  }
-};
-[[maybe_unused]] const bool added = config::add<ModelOf<Llama>>();
+  return r;
+}
+void LlamaConfig::to_hf(HfConfig& c) const {
+  auto windows = layer_windows(window, layer_types, layers);
+  bool slides = !windows.empty();
+  std::string kind = qk_norm ? "qwen3" : attention_bias == Biases::qkv ? "qwen2" : slides ? "mistral" : "llama";
+  auto need = [&](bool ok, std::string_view setting) {
+    bora::check<ConfigError>(ok, "model.", setting, ": no architecture of Hugging Face's transformers has it beside ",
+                             "the other settings, which are ", kind, "'s");
+  };
+  need(!mlp_bias || kind == "llama", "mlp_bias");
+  need(kind != "mistral" || attention_bias == Biases::none, "attention_bias");
+  need(kind != "qwen3" || attention_bias != Biases::qkv, "attention_bias");
+  need(kind != "mistral" || std::all_of(windows.begin(), windows.end(), [&](auto w) { return w == window; }),
+       "layer_types");
+  need(kind != "llama" || embed % heads == 0, "head_size");
+  auto name = kind == "llama" ? "Llama" : kind == "mistral" ? "Mistral" : kind == "qwen2" ? "Qwen2" : "Qwen3";
+  c.set("architectures", std::vector<std::string>{std::string(name) + "ForCausalLM"});
+  c.set("model_type", kind);
+  c.set("num_hidden_layers", layers);
+  c.set("hidden_size", embed);
+  c.set("num_attention_heads", heads);
+  c.set("num_key_value_heads", key_heads());
+  c.set("head_dim", size_of_head());
+  c.set("intermediate_size", hidden_units());
+  c.set("max_position_embeddings", positions);
+  rope_to_hf({theta, scaling}, c);
+  c.set("rms_norm_eps", eps);
+  c.set("tie_word_embeddings", tied);
+  c.set("hidden_act", hf_word(activation));
+  c.set("attention_dropout", attention_dropout);
+  if (kind == "llama" || kind == "qwen3") c.set("attention_bias", attention_bias == Biases::all);
+  if (kind == "llama") c.set("mlp_bias", mlp_bias);
+  if (kind == "mistral") c.set("sliding_window", window);
+  if (kind != "qwen2" && kind != "qwen3") return;
+  c.set("use_sliding_window", slides);
+  c.set("max_window_layers", layers);
+  if (!slides) return;
+  c.set("sliding_window", window);
+  layer_types_to_hf(layer_types, layers, c);
+}
+[[maybe_unused]] const bool added = config::add<ModelOf<RotaryDecoder<LlamaConfig>>>();
 }  // namespace
 }  // namespace bora::models

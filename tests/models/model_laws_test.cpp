@@ -17,7 +17,16 @@ std::vector<config::Choice<Model>> small() {
   std::vector<config::Choice<Model>> all;
   for (auto& row : config::rows<Model>()) {
     std::vector<std::vector<std::string>> variants{{}};
-    if (row.type == "llama") variants = {{"heads=4", "kv_heads=2", "hidden=10"}, {"tied=true", "hidden=6"}};
+    if (row.type == "llama")
+      variants = {{"heads=4", "kv_heads=2", "hidden=10"},
+                  {"tied=true", "hidden=6"},
+                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "window=3", "layer_types=[full, sliding]",
+                   "attention_bias=qkv", "mlp_bias=true", "qk_norm=true", "attention_dropout=0.1", "theta=100",
+                   "scaling.kind=yarn", "scaling.factor=4", "scaling.original_positions=8", "scaling.high=8"}};
+    if (row.type == "gemma")
+      variants = {{"hidden=10"},
+                  {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "post_norms=true", "window=2",
+                   "attention_cap=0.5", "final_cap=0.4", "query_scalar=3", "attention_bias=true", "tied=false"}};
     if (row.type == "gpt2") variants.push_back({"dropout=0.2", "accumulate"});
     if (row.type == "opt")
       variants = {{"dropout=0.1", "attention_dropout=0.1", "layer_dropout=0.1", "padding=3"},

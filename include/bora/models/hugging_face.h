@@ -51,7 +51,8 @@ template <class M> HfNames hf_names() {
 /// reads, expects or ignores every field that it knows. All errors are IoErrors "DIR/config.json: FIELD: ..".
 class HfConfig {
  public:
-  using Value = std::variant<bool, std::int64_t, double, float, std::string, std::vector<std::int64_t>,
+  /// Without a value: null.
+  using Value = std::variant<std::monostate, bool, std::int64_t, double, float, std::string, std::vector<std::int64_t>,
                              std::vector<double>, std::vector<std::string>>;
   /// Without fields, to be written.
   HfConfig();

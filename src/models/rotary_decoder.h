@@ -1,0 +1,166 @@
+// rotary_decoder.h -- the model of which Llama, Gemma and their kin are configurations: RMS norms, rotary positions,
+// heads of queries that share keys and values, gated MLP. The code mentions no mesh.
+#pragma once
+#include <cmath>
+#include "bora/models/lm.h"
+#include "bora/nn/layers.h"
+#include "bora/nn/stacked.h"
+#include "models/hf_activation.h"
+#include "models/rope.h"
+
+namespace bora::models {
+struct DecoderOptions {
+  std::int64_t layers, embed, heads, kv_heads, head_size, hidden;
+  double theta;
+  nn::RotaryScaling scaling = {};
+  float eps;
+  float norm_offset = 0;  // of the norms of vectors between blocks
+  nn::Activation activation = nn::Activation::silu;
+  bool qkv_bias = false, out_bias = false, mlp_bias = false;
+  bool qk_norm = false;     // RMS norms of each query and key
+  bool post_norms = false;  // attention and MLP pass a norm once more before they are added
+  bool tied = false;
+  bool scaled_words = false;                              // tokens' vectors times sqrt(embed)
+  std::optional<double> scale = none, soft_cap = none;    // of attention's scores
+  std::optional<double> final_soft_cap = none;            // of the head
+  std::vector<std::int64_t> windows = {};                 // of each layer; none: all positions
+  double attention_dropout = 0;
+  Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  nn::RmsNorm norm() const { return nn::RmsNorm::init(embed_axis(), eps, norm_offset); }
+};
+/// The tensors of Hugging Face's folders that hold the model's leaves.
+std::vector<HfWeight> decoder_weights(const DecoderOptions&);
+/// Throws ConfigError for a setting that all of these models have.
+template <class C> void check_decoder(const C& c) {
+  for (auto [name, size] :
+       {std::pair{"layers", c.layers}, {"embed", c.embed}, {"heads", c.heads}, {"positions", c.positions}}) {
+    config::domain(size >= 1, name, size, "1 or more");
+    bora::check<ConfigError>(size <= 1 << 30, name, ": ", size, " is more than 2^30");
+  }
+  config::domain(c.head_size >= 0 && c.head_size <= 1 << 30 && c.head_size % 2 == 0, "head_size", c.head_size,
+                 "even and from 2 to 2^30 (or 0)");
+  bora::check<ConfigError>(c.head_size > 0 || (c.embed % c.heads == 0 && c.embed / c.heads % 2 == 0),
+                           "heads: model.embed ", c.embed, " cannot be cut into ", c.heads,
+                           " equal heads of an even size");
+  bora::check<ConfigError>(c.kv_heads >= 0 && c.heads % c.key_heads() == 0, "kv_heads: model.heads ", c.heads,
+                           " cannot be cut into ", c.kv_heads, " equal groups");
+  config::domain(c.hidden >= 0 && c.hidden <= 1 << 30, "hidden", c.hidden, "from 1 to 2^30 (or 0)");
+  config::domain(std::isfinite(c.theta) && c.theta > 0, "theta", c.theta, "above 0");
+  config::domain(config::finite(c.eps) && c.eps > 0, "eps", c.eps, "above 0");
+  check_windows(c.window, c.layer_types, c.layers);
+  config::domain(c.attention_dropout >= 0 && c.attention_dropout < 1, "attention_dropout", c.attention_dropout,
+                 "at least 0 and below 1");
+  try {
+    (void)remat::parse(c.checkpoint);
+  } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
+}
+
+struct DecoderBlock {
+  nn::RmsNorm norm_1;
+  nn::Attention attn;
+  nn::RmsNorm norm_2;
+  nn::GatedMlp mlp;
+  std::optional<nn::RmsNorm> post_1 = none, post_2 = none;
+  static DecoderBlock init(const DecoderOptions& c, const Array& key) {
+    auto keys = random::split<2>(key);
+    auto linear = [](bool bias) { return nn::LinearOptions{.weight = nn::Init::normal(0.02), .use_bias = bias}; };
+    nn::AttentionInit o{.in = linear(c.qkv_bias),
+                        .out = linear(c.out_bias),
+                        .theta = c.theta,
+                        .dropout = c.attention_dropout,
+                        .rotary = {.scaling = c.scaling},
+                        .scale = c.scale,
+                        .soft_cap = c.soft_cap};
+    if (c.heads > c.kv_heads) o.group = Axis{nn::kHeadGroup, c.heads / c.kv_heads};
+    if (c.qk_norm) o.norm_eps = c.eps;
+    DecoderBlock b{c.norm(),
+                   nn::Attention::init(c.embed_axis(), {nn::kHeads, c.kv_heads}, {nn::kHeadSize, c.head_size}, keys[0],
+                                       o),
+                   c.norm(),
+                   nn::GatedMlp::init(c.embed_axis(), {nn::kMlp, c.hidden}, keys[1], linear(c.mlp_bias),
+                                      linear(c.mlp_bias), c.activation)};
+    if (c.post_norms) b.post_1 = b.post_2 = c.norm();
+    return b;
+  }
+  /// x after attention, whose result is a.
+  NamedArray rest(const NamedArray& x, const NamedArray& a) const {
+    auto y = auto_sharded(x + (post_1 ? (*post_1)(a) : a));
+    auto m = mlp(norm_2(y));
+    return auto_sharded(y + (post_2 ? (*post_2)(m) : m));
+  }
+  NamedArray operator()(const NamedArray& x, nn::AttentionMask mask, const std::optional<NamedArray>& positions,
+                        const std::optional<Array>& window, const std::optional<Array>& key) const {
+    mask.window_value = window;
+    return rest(x, attn(norm_1(x), mask, positions, key));
+  }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache, const Array& seen,
+                                              const std::optional<Array>& window) const {
+    auto [a, kv] = attn.decode(norm_1(x), cache, seen, window);
+    return {rest(x, a), kv};
+  }
+};
+/// The model of a Config, whose options() are its DecoderOptions.
+template <class C> struct RotaryDecoder {
+  nn::Embedding wte;
+  nn::Stacked<DecoderBlock> blocks;
+  nn::RmsNorm norm;
+  std::optional<nn::Linear> lm_head;
+  std::vector<std::int64_t> windows;
+  bool scaled_words;
+  std::optional<double> final_soft_cap;
+  using Config = C;
+  static RotaryDecoder init(const C& config, std::int64_t vocabulary, const Array& key) {
+    config.check();
+    auto c = config.options();
+    auto keys = random::split<3>(key);
+    Axis vocab{nn::kVocab, vocabulary};
+    auto weights = nn::Init::normal(0.02);
+    RotaryDecoder m{
+        nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
+        nn::Stacked<DecoderBlock>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
+        c.norm(),
+        none,
+        c.windows,
+        c.scaled_words,
+        c.final_soft_cap};
+    if (!c.tied) m.lm_head = nn::Linear::init(c.embed_axis(), vocab, keys[2], {.weight = weights, .use_bias = false});
+    return m;
+  }
+  /// The first block's input.
+  NamedArray embedded(const NamedArray& tokens) const {
+    auto x = wte.embed(auto_sharded(tokens));
+    if (scaled_words) {
+      auto root = std::sqrt(static_cast<double>(x.axis(nn::kEmbed).size));
+      x = x * NamedArray(full_of({{}, f32}, root).astype(x.dtype()), {});  // rounded to x's dtype, as transformers does
+    }
+    return auto_sharded(x);
+  }
+  std::optional<Array> window_values() const {
+    if (windows.empty()) return none;
+    return asarray(windows).astype(i32);
+  }
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+    std::optional<Array> keys;
+    if (key && blocks.layer.attn.dropout > 0) keys = random::split(*key, blocks.axis.size);
+    return norm(nn::fold(blocks, embedded(e.tokens), {.checkpoint = remat})(
+        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(keys)));
+  }
+  nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight), none, final_soft_cap}; }
+  Cache cache(const Axis& batch, std::int64_t length) const {
+    return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
+  }
+  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
+    auto one = [](const DecoderBlock& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen,
+                  const std::optional<Array>& window) { return block.decode(v, kv, seen, window); };
+    auto [y, kv] = nn::scan(blocks, one, embedded(tokens))(nn::per_layer(cache.layers), cache.seen,
+                                                           nn::per_layer(window_values()));
+    return {norm(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
+  }
+  static constexpr auto& hf_types = C::hf_types;
+  static constexpr std::string_view hf_prefix = "model.";
+  static constexpr std::string_view hf_ignored[] = {"rotary_emb.inv_freq"};
+  static C from_hf(HfConfig& c) { return C::from_hf(c); }
+  static void to_hf(const C& config, HfConfig& c) { config.to_hf(c); }
+  static std::vector<HfWeight> hf_weights(const C& config) { return decoder_weights(config.options()); }
+};
+}  // namespace bora::models

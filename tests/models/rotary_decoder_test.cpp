@@ -1,0 +1,171 @@
+// Llama, Gemma and their kin from Hugging Face's folders: token by token against the scores of transformers
+// (tests/golden/models), and the fields of config.json that are honoured or refused.
+#include <gtest/gtest.h>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include "bora/io/safetensors.h"
+#include "bora/models/lm.h"
+#include "ops/checks.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::models;
+namespace {
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+/// The model that reads such a file.
+config::Choice<Model> model_of(const std::string& json) {
+  auto c = HfConfig::parse(json, "config.json");
+  config::Choice<Model> model(c.word("model_type").starts_with("gemma") ? "gemma" : "llama");
+  model.edit().from_hf(c);
+  c.done();
+  model.check("model");
+  return model;
+}
+std::vector<fs::path> folders() {
+  std::vector<fs::path> all;
+  for (auto& entry : fs::directory_iterator(BORA_SOURCE_DIR "/tests/golden/models"))
+    for (auto kind : {"llama", "mistral", "qwen", "gemma"})
+      if (entry.is_directory() && entry.path().filename().string().starts_with(kind)) all.push_back(entry.path());
+  return all;
+}
+/// Where a leaf is in the files.
+std::vector<TensorPart> parts_of(const std::vector<HfWeight>& table, const std::string& leaf, const Type& type) {
+  for (auto& w : table) {
+    if (w.leaf != leaf) continue;
+    auto at = w.tensor.find("{}");
+    std::vector<TensorPart> parts;
+    for (std::int64_t i = 0; i < (at == w.tensor.npos ? 1 : type.shape[0]); ++i) {
+      auto name = w.tensor;
+      if (at != name.npos) name.replace(at, 2, std::to_string(i));
+      parts.push_back({name, w.view, w.begin, w.end, w.order});
+    }
+    return parts;
+  }
+  ADD_FAILURE() << "no tensor for " << leaf;
+  return {};
+}
+TEST(RotaryDecoder, HasTheScoresOfTransformers) {
+  auto all = folders();
+  EXPECT_GE(all.size(), 10u);
+  for (auto& folder : all) {
+    SCOPED_TRACE(folder.filename().string());
+    auto model = model_of(text_of(folder / "config.json"));
+    auto golden = Safetensors::open(folder / "golden.safetensors");
+    auto logits = golden.read("logits");
+    auto ids = golden.read("ids").to_vector<std::int32_t>();
+    auto length = logits.shape(1), vocabulary = logits.shape(2);
+    auto g = model->generator({.vocabulary = vocabulary}, {}, random::key(0),
+                              [](const Array& scores, const Array&) { return scores; });
+    auto table = model->hf_weights();
+    io::load_tensors(g->parameters(), Safetensors::open(folder),
+                     {.from = [&](const std::string& leaf, const Type& t) { return parts_of(table, leaf, t); }});
+    auto want = logits.to_vector<float>();
+    for (auto parts : std::vector<std::vector<std::int64_t>>{{1, 1, 1, 1, 1, 1, 1, 1}, {5, 3}}) {
+      g->restart();
+      std::int64_t end = 0;
+      for (auto n : parts) {
+        auto got = g->next({ids.begin() + end, ids.begin() + end + n}, random::key(0)).to_vector<float>();
+        end += n;
+        for (std::int64_t v = 0; v < vocabulary; ++v)
+          ASSERT_NEAR(got.at(static_cast<std::size_t>(v)),
+                      want.at(static_cast<std::size_t>((end - 1) * vocabulary + v)), 1e-4)
+              << "position " << end - 1 << ", token " << v;
+      }
+      EXPECT_EQ(end, length);
+    }
+  }
+}
+TEST(RotaryDecoder, WritesTheFieldsThatItReads) {
+  for (auto& folder : folders()) {
+    auto model = model_of(text_of(folder / "config.json"));
+    HfConfig c;
+    model->to_hf(c);
+    auto again = model_of(c.text());
+    EXPECT_EQ(config::to_yaml(model->write_fields()), config::to_yaml(again->write_fields())) << folder.filename();
+    EXPECT_EQ(HfConfig::parse(c.text(), "").word("model_type"),
+              HfConfig::parse(text_of(folder / "config.json"), "").word("model_type"));
+  }
+}
+/// A config.json of this type with more fields.
+std::string json_of(const std::string& type, const std::string& more) {
+  return R"({"model_type": ")" + type + R"(", "num_hidden_layers": 4, "hidden_size": 16, "num_attention_heads": 4,
+    "head_dim": 4, "intermediate_size": 24, "vocab_size": 96)" + (more.empty() ? "" : ", " + more) + "}";
+}
+/// A setting of the model that reads such a file, as text.
+std::string setting(const std::string& type, const std::string& more, const std::string& name) {
+  auto d = model_of(json_of(type, more))->write_fields();
+  for (std::size_t dot = 0; dot != name.npos;) {
+    auto end = name.find('.', dot);
+    auto found = d.find(name.substr(dot, end - dot));
+    if (!found) return "no " + name;
+    d = config::Document(*found);
+    dot = end == name.npos ? end : end + 1;
+  }
+  return d.form == config::Document::Form::scalar ? d.text : config::to_yaml(d);
+}
+TEST(RotaryDecoder, HonoursOlderAndNewerForms) {
+  EXPECT_EQ(setting("llama", "", "theta"), "10000");
+  EXPECT_EQ(setting("llama", R"("rope_theta": 500000.0)", "theta"), "5e+05");
+  auto both = R"("rope_theta": 1, "rope_parameters": {"rope_theta": 7, "rope_type": "default"})";
+  EXPECT_EQ(setting("llama", both, "theta"), "7");
+  EXPECT_EQ(setting("llama", R"("rope_scaling": null, "pretraining_tp": 2, "initializer_range": 0.1)", "scaling.kind"),
+            "none");
+  auto linear = R"("rope_scaling": {"type": "linear", "factor": 2})";
+  EXPECT_EQ(setting("llama", linear, "scaling.kind"), "linear");
+  EXPECT_EQ(setting("llama", linear, "scaling.factor"), "2");
+  auto yarn = R"("max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4, "beta_fast": null,
+                 "mscale": 2, "mscale_all_dim": 1})";
+  EXPECT_EQ(setting("llama", yarn, "scaling.original_positions"), "64");
+  EXPECT_NEAR(std::stod(setting("llama", yarn, "scaling.amplitude")),
+              (0.2 * std::log(4.0) + 1) / (0.1 * std::log(4.0) + 1), 1e-12);
+  EXPECT_EQ(setting("mistral", R"("sliding_window": 9)", "window"), "9");
+  EXPECT_EQ(setting("mistral", R"("sliding_window": null)", "window"), "0");
+  EXPECT_EQ(setting("qwen2", R"("use_sliding_window": false, "sliding_window": 9, "max_window_layers": 1)", "window"),
+            "0");
+  EXPECT_EQ(setting("qwen3", R"("attention_bias": true)", "attention_bias"), "all");
+  EXPECT_EQ(setting("qwen2", "", "attention_bias"), "qkv");
+  EXPECT_EQ(setting("gemma", R"("hidden_act": "gelu", "hidden_activation": null)", "post_norms"), "false");
+  EXPECT_EQ(setting("gemma2", R"("attn_logit_softcapping": null, "final_logit_softcapping": 30.0)", "final_cap"), "30");
+}
+TEST(RotaryDecoder, RefusesWhatItDoesNotCompute) {
+  auto refused = [](const std::string& type, const std::string& more, const std::string& words) {
+    EXPECT_MESSAGE(IoError, (void)model_of(json_of(type, more)), words);
+  };
+  refused("llama", R"("rope_scaling": {"type": "dynamic", "factor": 2})",
+          "rope_scaling.type: dynamic is not supported");
+  refused("llama", R"("rope_parameters": {"rope_type": "longrope", "factor": 2})",
+          "rope_parameters.rope_type: longrope is not supported");
+  refused("llama", R"("rope_scaling": {"type": "linear"})", "rope_scaling.factor");
+  refused("llama", R"("rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5})",
+          "partial_rotary_factor: 0.5 is not supported");
+  refused("llama", R"("hidden_act": "relu6")", "hidden_act: relu6 is not supported");
+  refused("llama", R"("sliding_window": 4)", "sliding_window: 4 is not supported");
+  refused("mistral", R"("mlp_bias": true)", "mlp_bias: true is not supported");
+  refused("qwen2", R"("layer_types": ["full_attention", "sliding_attention", "full_attention", "full_attention"])",
+          "need use_sliding_window");
+  refused("qwen3", R"("layer_types": ["full_attention"])", "one for each layer");
+  refused("qwen3", R"("layer_types": ["full_attention", "linear_attention", "full_attention", "full_attention"])",
+          "full_attention and sliding_attention are");
+  refused("gemma", R"("use_bidirectional_attention": true)", "use_bidirectional_attention: true is not supported");
+  refused("gemma2", R"("hidden_activation": "relu")", "hidden_activation: relu is not supported");
+  refused("gemma2", R"("query_pre_attn_scalar": 0)", "query_pre_attn_scalar: 0 is not supported");
+}
+TEST(RotaryDecoder, ExportNeedsAnArchitecture) {
+  auto refused = [](std::string_view type, std::vector<std::string> items, const std::string& words) {
+    auto d = config::parse_items(items);
+    d.at("type") = config::scalar(std::string(type));
+    config::Choice<Model> model;
+    model.read(d, "model", {});
+    HfConfig c;
+    EXPECT_MESSAGE(ConfigError, model->to_hf(c), words);
+  };
+  refused("llama", {"attention_bias=qkv", "mlp_bias=true"}, "model.mlp_bias: no architecture");
+  refused("llama", {"window=4", "layer_types=[full, sliding]"}, "model.layer_types: no architecture");
+  refused("llama", {"window=4", "attention_bias=all"}, "model.attention_bias: no architecture");
+  refused("gemma", {"final_cap=4"}, "model.final_cap: no architecture");
+}
+}  // namespace
