@@ -125,6 +125,12 @@ TEST(Arguments, OtherCommands) {
   EXPECT_EQ(g["top_k"], "7");
   EXPECT_EQ(g["seed"], "3");
   EXPECT_EQ(parse({"eval", "runs/x"}).name, "eval");
+  auto logits = parse({"logits", "runs/x", "--ids", "i.npy", "--mask", "m.npy", "--out", "l.npy"});
+  EXPECT_EQ(logits["words.run.run"], "runs/x");
+  EXPECT_EQ(logits["words.ids"], "i.npy");
+  EXPECT_EQ(logits["words.mask"], "m.npy");
+  EXPECT_EQ(logits["out"], "l.npy");
+  EXPECT_EQ(parse({"loss", "runs/x", "--ids", "i.npy", "--labels", "l.npy"})["labels"], "l.npy");
   EXPECT_EQ(parse({"plan", "gpt.yaml", "--mesh", "data=2"}).name, "plan");
   EXPECT_EQ(parse({"inspect", "runs/x/checkpoints/step-3"}).name, "inspect");
   EXPECT_EQ(parse({"doctor"}).name, "doctor");
@@ -184,8 +190,8 @@ TEST(Arguments, MistakesAreOneLine) {
   }
   EXPECT_EQ(
       error_of({"tarin", "gpt.yaml"}),
-      "unknown command 'tarin'; there are train, launch, plan, data, eval, generate, inspect, tokenize, detokenize, "
-      "train-tokenizer, comm, doctor, help");
+      "unknown command 'tarin'; there are train, launch, plan, data, eval, logits, loss, generate, inspect, tokenize, "
+      "detokenize, train-tokenizer, comm, doctor, help");
   EXPECT_EQ(error_of({"generate"}), "RUN is required; see bora --help");
   for (auto seed : {"-1", "99999999999999999999", "x"})
     EXPECT_NE(error_of({"generate", "x", "--seed", seed}), "no error") << seed;

@@ -59,7 +59,7 @@ TEST(Settings, ParseErrorsAreOneClearLine) {
   EXPECT_EQ(parse_error("batch: {a: 1}"), "gpt.yaml:1: batch: expected an integer, got keys below it");
   EXPECT_EQ(parse_error("lr: fast"), "gpt.yaml:1: lr: expected a number, got 'fast'");
   EXPECT_EQ(parse_error("digest: maybe"), "gpt.yaml:1: digest: expected true or false, got 'maybe'");
-  EXPECT_EQ(parse_error("model: 3"), "gpt.yaml:1: model.type: unknown type '3'; there are gpt2, llama, opt and t5");
+  EXPECT_TRUE(parse_error("model: 3").starts_with("gpt.yaml:1: model.type: unknown type '3'; there are "));
   EXPECT_TRUE(parse_error("transport: 3").starts_with("gpt.yaml:1: transport: expected keys below it (join_timeout, "));
   EXPECT_EQ(parse_error("", {"mesh.layuot=dp"}),
             "command line: unknown key 'mesh.layuot'; did you mean 'mesh.layout'?");

@@ -72,6 +72,16 @@ struct Parameter {
   std::string path;
   std::vector<Axis> axes;
 };
+/// The forward pass without its type, for parameters that were trained.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  virtual tree::Node parameters() = 0;
+  /// After each position the scores of all tokens, f32 [batch, position, vocab], without dropout.
+  virtual NamedArray scores(const training::Example&) = 0;
+  /// The sum of weights * cross entropy over the targets, an f32 scalar, without dropout.
+  virtual NamedArray loss(const training::Example&) = 0;
+};
 /// A kind of language model in the settings.
 struct Model : config::Chosen {
   static constexpr std::string_view initial = "gpt2";
@@ -87,6 +97,7 @@ struct Model : config::Chosen {
                                                Generator::Choose) const = 0;
   /// All leaves; nothing is computed.
   virtual std::vector<Parameter> parameters(std::int64_t vocabulary) const = 0;
+  virtual std::unique_ptr<Scorer> scorer(const ModelOptions&, const AxisMapping& storage, const Array& key) const = 0;
   // Of Hugging Face's folders (hugging_face.h); without types only hf_names() may be called.
   virtual HfNames hf_names() const = 0;
   virtual void from_hf(HfConfig&) = 0;  // sets all fields
@@ -163,6 +174,31 @@ template <class M> class GeneratorOf final : public Generator {
   std::optional<CacheOf> cache_;
   std::optional<NamedArray> inputs_;
 };
+template <class M> class ScorerOf final : public Scorer {
+  using Example = training::Example;
+  using Fn = std::function<NamedArray(const M&, const Example&)>;
+
+ public:
+  ScorerOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage, const Array& key)
+      : model_(named_jit(task<M>(config, options).init, {.out = storage})(key)),
+        scores_(jit(Fn([=, policy = options.policy](const M& m, const Example& e) {
+          auto model = policy.cast_to_compute(m);
+          auto x = model.hidden(e, none, remat::parse(config.checkpoint));
+          return policy.cast_to_output(model.head()(x).astype(f32)).astype(f32);
+        }))),
+        loss_(jit(Fn([=, policy = options.policy](const M& m, const Example& e) {
+          auto model = policy.cast_to_compute(m);
+          auto x = model.hidden(e, none, remat::parse(config.checkpoint));
+          return nn::linear_cross_entropy(model.head(), x, e.targets, e.weights, {.scores = policy.output});
+        }))) {}
+  tree::Node parameters() override { return tree::node(model_); }
+  NamedArray scores(const Example& e) override { return scores_(model_, e); }
+  NamedArray loss(const Example& e) override { return loss_(model_, e); }
+
+ private:
+  M model_;
+  decltype(jit(std::declval<Fn>(), JitOptions{})) scores_, loss_;
+};
 template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
   using config::Of<typename M::Config, Model>::Of;
   std::int64_t positions() const override { return this->fields.positions; }
@@ -187,6 +223,10 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     for (auto& slot : tree::slots(tree::node(shapes)))
       if (auto x = slot.leaf.template as<NamedArray>(); x && slot.leaf.defined()) all.push_back({slot.path, x->axes()});
     return all;
+  }
+  std::unique_ptr<Scorer> scorer(const ModelOptions& options, const AxisMapping& storage,
+                                 const Array& key) const override {
+    return std::make_unique<ScorerOf<M>>(this->fields, options, storage, key);
   }
   HfNames hf_names() const override { return models::hf_names<M>(); }
   void from_hf(HfConfig& c) override {

@@ -1,0 +1,39 @@
+// The scores of all tokens after each position, for scripts and tests.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include "app/commands.h"
+#include "app/scores.h"
+#include "bora/io/npy.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+struct Logits {
+  static constexpr std::string_view name = "logits",
+                                    help = "scores of all tokens after each position, from ids in a .npy file";
+  ScoreWords words = {};
+  std::string out = {};
+
+  void declare(CLI::App& command) {
+    words.declare(command);
+    command.add_option("--out", out, "the .npy file to write: f32 [batch, position, vocabulary]")->required();
+  }
+  int run() const {
+    if (transport::config_from_environment().rank == 0) {  // the rank that writes it
+      auto place = fs::absolute(out).parent_path();
+      check<ConfigError>(fs::is_directory(place), "--out ", out, ": there is no folder ", place.string());
+      check<ConfigError>(!fs::is_directory(out), "--out ", out, " is a folder; give a .npy file in it");
+    }
+    return on_example(words, {}, name, [&](models::Scorer& model, const training::Example& e, const Mesh& mesh) {
+      auto axes = e.tokens.axes();
+      auto scores = model.scores(e);
+      axes.push_back(scores.axis(nn::kVocab));
+      auto whole = aligned(scores, axes).array().concrete();
+      if (mesh.rank() == 0) save_npy(out, whole);
+      return 0;
+    });
+  }
+};
+[[maybe_unused]] const bool added = add<Logits>({.place = 44, .launched = true});
+}  // namespace
+}  // namespace bora::app

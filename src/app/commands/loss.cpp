@@ -1,0 +1,33 @@
+// The loss of labels, for scripts and tests.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include "app/commands.h"
+#include "app/scores.h"
+#include "bora/base/json.h"
+
+namespace bora::app {
+namespace {
+struct Loss {
+  static constexpr std::string_view name = "loss", help = "mean loss of labels, from ids and labels in .npy files";
+  ScoreWords words = {};
+  std::string labels = {};
+
+  void declare(CLI::App& command) {
+    words.declare(command);
+    command
+        .add_option("--labels", labels,
+                    "a .npy file, i32 or i64 [batch, position]; -100 does not count. Models without an encoder predict "
+                    "each label from the positions before it")
+        ->required();
+  }
+  int run() const {
+    return on_example(words, labels, name, [&](models::Scorer& model, const training::Example& e, const Mesh& mesh) {
+      auto sum = model.loss(e).array().item<float>(), count = bora::sum(e.weights).array().item<float>();
+      if (mesh.rank() == 0) std::printf("loss: %s\n", number_text(static_cast<double>(sum / count)).c_str());
+      return 0;
+    });
+  }
+};
+[[maybe_unused]] const bool added = add<Loss>({.place = 46, .launched = true});
+}  // namespace
+}  // namespace bora::app

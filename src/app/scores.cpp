@@ -1,0 +1,131 @@
+#include "scores.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include "bora/base/sha256.h"
+#include "bora/io/npy.h"
+#include "job.h"
+
+namespace bora::app {
+namespace {
+constexpr std::int64_t kIgnored = -100;  // a label that does not count
+/// Integers of a file, [rows, length].
+struct Table {
+  std::string what;  // the flag and the file
+  std::int64_t rows = 0, length = 0;
+  std::vector<std::int64_t> values = {};
+  std::string shape() const { return "[" + std::to_string(rows) + ", " + std::to_string(length) + "]"; }
+  void same_shape(const Table& other) const {
+    check<ConfigError>(rows == other.rows && length == other.length, what, ": the shape is ", shape(), ", but ",
+                       other.what, " has ", other.shape());
+  }
+  /// Throws ConfigError for the first value that is not good.
+  template <class F> void all(const F& good, const std::string& expected) const {
+    auto bad = std::find_if_not(values.begin(), values.end(), good);
+    if (bad == values.end()) return;
+    auto at = bad - values.begin();
+    fail<ConfigError>(what, ": ", *bad, " at [", at / length, ", ", at % length, "]; ", expected);
+  }
+  NamedArray array() const {
+    std::vector<std::int32_t> v(values.begin(), values.end());
+    return named(asarray(v, Shape{rows, length}), {Axis{nn::kBatch, rows}, Axis{nn::kPosition, length}});
+  }
+};
+Table read_table(const std::string& flag, const std::string& file, bool bits = false) {
+  auto x = load_npy(file);
+  Table t{flag + " " + file};
+  bool right = x.dtype() == i32 || x.dtype() == i64 || (bits && (x.dtype() == Dtype::boolean || x.dtype() == u8));
+  check<ConfigError>(right, t.what, ": the numbers are ", dtype_name(x.dtype()), "; they must be i32 or i64",
+                     bits ? ", u8 or bool" : "");
+  check<ConfigError>(x.ndim() == 2 && x.size() > 0, t.what, ": the shape is ", x.shape(),
+                     "; it must be [batch, position], with one number or more");
+  t.rows = x.shape(0);
+  t.length = x.shape(1);
+  t.values = x.astype(i64).to_vector<std::int64_t>();
+  return t;
+}
+Table read_ids(const std::string& flag, const std::string& file, std::int64_t vocabulary, std::int64_t most) {
+  auto t = read_table(flag, file);
+  t.all([=](std::int64_t id) { return id >= 0 && id < vocabulary; },
+        "ids are from 0 to " + std::to_string(vocabulary - 1));
+  check<ConfigError>(t.length <= most, t.what, ": ", t.length, " positions, but the model sees at most ", most);
+  return t;
+}
+/// 1: a token, 0: padding, which is left or right of a row's tokens.
+Table read_mask(const std::string& file, const Table& ids) {
+  auto t = read_table("--mask", file, true);
+  t.same_shape(ids);
+  t.all([](std::int64_t bit) { return bit == 0 || bit == 1; }, "1 is a token, 0 is padding");
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    auto begin = t.values.begin() + row * t.length, end = begin + t.length;
+    auto first = std::find(begin, end, 1), after = std::find(first, end, 0);
+    check<ConfigError>(first != end, t.what, ": row ", row, " has no token");
+    check<ConfigError>(std::find(after, end, 1) == end, t.what, ": row ", row, " has padding between its tokens, at ",
+                       after - begin, "; it must be left or right of them");
+  }
+  return t;
+}
+Table read_labels(const std::string& file, std::int64_t vocabulary) {
+  auto t = read_table("--labels", file);
+  t.all([=](std::int64_t id) { return id == kIgnored || (id >= 0 && id < vocabulary); },
+        "labels are from 0 to " + std::to_string(vocabulary - 1) + ", or -100: it does not count");
+  return t;
+}
+/// The label of the next position is the target; the last position has none.
+Table next_labels(Table labels) {
+  auto& v = labels.values;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    bool last = (static_cast<std::int64_t>(i) + 1) % labels.length == 0;
+    v[i] = last ? kIgnored : v[i + 1];
+  }
+  return labels;
+}
+void set_targets(training::Example& e, Table targets) {
+  std::vector<float> weights;
+  for (auto& target : targets.values) {
+    weights.push_back(target == kIgnored ? 0 : 1);
+    if (target == kIgnored) target = 0;
+  }
+  check<ConfigError>(std::count(weights.begin(), weights.end(), 1.0F) > 0, targets.what,
+                     ": no label counts: all are -100, or of a row's first position, which nothing predicts");
+  e.targets = targets.array();
+  e.weights = named(asarray(weights, Shape{targets.rows, targets.length}), e.targets.axes());
+}
+training::Example read_example(const ScoreWords& words, const std::string& labels, const models::Model& model,
+                               std::int64_t vocabulary) {
+  check<ConfigError>(words.decoder_ids.empty(), "--decoder-ids: model.type ", model.type(), " has no encoder");
+  auto ids = read_ids("--ids", words.ids, vocabulary, model.positions());
+  training::Example e{.tokens = ids.array()};
+  if (!words.mask.empty()) e.mask = read_mask(words.mask, ids).array();
+  if (labels.empty()) return e;
+  auto wanted = read_labels(labels, vocabulary);
+  wanted.same_shape(ids);
+  set_targets(e, next_labels(wanted));
+  return e;
+}
+}  // namespace
+
+void ScoreWords::declare(CLI::App& command) {
+  run.declare(command);
+  command.add_option("--ids", ids, "tokens: a .npy file, i32 or i64 [batch, position]")->required();
+  command.add_option("--mask", mask, "a .npy file of the same shape: 1 is a token, 0 is padding left or right of them");
+  command.add_option("--decoder-ids", decoder_ids, "tokens of the decoder, where --ids are those of an encoder");
+}
+
+int on_example(const ScoreWords& words, const std::string& labels, std::string_view command,
+               const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f) {
+  auto s = settings_on_job(words.run, command);
+  auto tokenizer = s.tokenizer->open();
+  auto vocabulary = tokenizer->size();
+  auto e = read_example(words, labels, *s.model, vocabulary);
+  Sha256 digest;  // all ranks must have read the same
+  for (auto& x : tree::leaves(e))
+    if (x.defined()) digest.update(x.bytes(), x.nbytes());
+  return on_mesh({s, *tokenizer, std::string(command) + " of " + digest.hex()}, [&](const Mesh& mesh) {
+    auto folder = find_checkpoint(words.run, mesh);
+    auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+    auto model = s.model->scorer(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed));
+    read_parameters(model->parameters(), folder, words.run, mesh);
+    return f(*model, e, mesh);
+  });
+}
+}  // namespace bora::app

@@ -1,0 +1,17 @@
+// scores.h -- the forward pass of a model that was trained over arrays in NumPy's files: bora logits, bora loss.
+#pragma once
+#include "run.h"
+
+namespace bora::app {
+/// RUN [key=value ...], --resume, --ids, --decoder-ids, --mask.
+struct ScoreWords {
+  RunWords run = {};
+  std::string ids = {}, decoder_ids = {}, mask = {};
+  void declare(CLI::App&);
+};
+/// Reads the files, loads the model on the job's mesh and calls f with the example. `labels`: the file of targets;
+/// empty: none. A causal model's targets are the labels of the next position. Throws ConfigError before the job begins
+/// for files that do not fit each other or the model; IoError for files that cannot be read.
+int on_example(const ScoreWords&, const std::string& labels, std::string_view command,
+               const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f);
+}  // namespace bora::app
