@@ -145,6 +145,11 @@ const void* HfConfig::find(std::string_view name) const {
   auto found = group.find(std::string(name));
   return found == group.end() || found->is_null() ? nullptr : &*found;
 }
+bool HfConfig::is_null(std::string_view name) const {
+  auto& group = json_at(state_->root, path_);
+  auto found = group.find(std::string(name));
+  return found != group.end() && found->is_null();
+}
 const void* HfConfig::read(std::string_view name) {
   state_->read.insert(dotted(path_, name));
   return find(name);

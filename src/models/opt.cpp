@@ -2,10 +2,11 @@
 // vectors of another size than the blocks'. The code mentions no mesh.
 #include <array>
 #include "bora/models/lm.h"
-#include "bora/nn/activation.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/stacked.h"
 #include "bora/ops/functions.h"
+#include "models/hf_activation.h"
+#include "models/hf_layers.h"
 
 namespace bora::models {
 namespace {
@@ -84,22 +85,18 @@ struct OptBlock {
   OptNorm norm_1;
   nn::Attention attn;
   OptNorm norm_2;
-  nn::Linear up, down;
-  nn::Activation activation;
+  nn::Mlp mlp;
   bool norm_first;
   nn::Dropout dropout;
   double layer_dropout;
   static OptBlock init(const OptConfig& c, const Array& key) {
-    auto keys = random::split<3>(key);
+    auto keys = random::split<2>(key);
     nn::LinearOptions linear{.weight = nn::Init::normal(0.02), .use_bias = c.bias};
-    Axis hidden{nn::kMlp, c.hidden_units()};
     return {OptNorm::init(c),
             nn::Attention::init(c.embed_axis(), {nn::kHeads, c.heads}, {nn::kHeadSize, c.embed / c.heads}, keys[0],
                                 {.in = linear, .out = linear, .dropout = c.attention_dropout}),
             OptNorm::init(c),
-            nn::Linear::init(c.embed_axis(), hidden, keys[1], linear),
-            nn::Linear::init(hidden, c.embed_axis(), keys[2], linear),
-            c.activation,
+            nn::Mlp::init(c.embed_axis(), {nn::kMlp, c.hidden_units()}, keys[1], linear, linear, c.activation),
             c.norm_first,
             {static_cast<float>(c.dropout)},
             c.layer_dropout};
@@ -110,7 +107,6 @@ struct OptBlock {
     auto y = auto_sharded(x + dropout(f(norm_first ? norm(x) : x), key));
     return norm_first ? y : norm(y);
   }
-  NamedArray mlp(const NamedArray& x) const { return down(activate(activation, auto_sharded(up(x)))); }
   NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key) const {
     std::array<std::optional<Array>, 4> keys;
     if (key) {
@@ -143,6 +139,69 @@ struct Opt {
   bool draws;
   std::optional<std::int64_t> padding;
   using Config = OptConfig;
+  static constexpr std::string_view hf_types[] = {"opt"};
+  static constexpr std::string_view hf_prefix = "model.";
+  static OptConfig from_hf(HfConfig& c) {
+    OptConfig r{.layers = c.integer("num_hidden_layers", 12),
+                .embed = c.integer("hidden_size", 768),
+                .heads = c.integer("num_attention_heads", 12),
+                .hidden = c.integer("ffn_dim", 3072),
+                .positions = c.integer("max_position_embeddings", 2048),
+                .word_embed = c.integer("word_embed_proj_dim", 0),
+                .activation = hf_activation(c, "activation_function", "relu"),
+                .norm_first = c.flag("do_layer_norm_before", true),
+                .norm_last = !c.flag("_remove_final_layer_norm", false),
+                .norm_weights = c.flag("layer_norm_elementwise_affine", true),
+                .bias = c.flag("enable_bias", true),
+                .tied = c.flag("tie_word_embeddings", true),
+                .dropout = c.number("dropout", 0.1),
+                .attention_dropout = c.number("attention_dropout", 0),
+                .layer_dropout = c.number("layerdrop", 0)};
+    if (!c.is_null("pad_token_id")) r.padding = c.integer("pad_token_id", 1);
+    c.ignore({"init_std", "activation_dropout"});
+    return r;
+  }
+  static void to_hf(const OptConfig& m, HfConfig& c) {
+    c.set("model_type", "opt");
+    c.set("architectures", std::vector<std::string>{"OPTForCausalLM"});
+    c.set("num_hidden_layers", m.layers);
+    c.set("hidden_size", m.embed);
+    c.set("num_attention_heads", m.heads);
+    c.set("ffn_dim", m.hidden_units());
+    c.set("max_position_embeddings", m.positions);
+    c.set("word_embed_proj_dim", m.word_size());
+    c.set("activation_function", hf_word(m.activation));
+    c.set("do_layer_norm_before", m.norm_first);
+    c.set("_remove_final_layer_norm", !m.norm_last);
+    c.set("layer_norm_elementwise_affine", m.norm_weights);
+    c.set("enable_bias", m.bias);
+    c.set("tie_word_embeddings", m.tied);
+    c.set("dropout", m.dropout);
+    c.set("attention_dropout", m.attention_dropout);
+    c.set("layerdrop", m.layer_dropout);
+    c.set("pad_token_id", m.padding ? HfConfig::Value(*m.padding) : HfConfig::Value());
+  }
+  static std::vector<HfWeight> hf_weights(const OptConfig& c) {
+    HfWeights all;
+    const std::string decoder = "model.decoder.", layer = decoder + "layers.{}.", block = "blocks.layer.";
+    hf_same(all, "wte", decoder + "embed_tokens", {"weight"});
+    all.push_back({.leaf = "wpe", .tensor = decoder + "embed_positions.weight"});
+    if (c.projected()) {
+      hf_linear(all, "project_in", decoder + "project_in", false);
+      hf_linear(all, "project_out", decoder + "project_out", false);
+    }
+    hf_attention(all, block + "attn", layer + "self_attn", c.heads, c.embed, c.bias);
+    hf_linear(all, block + "mlp.up", layer + "fc1", c.bias);
+    hf_linear(all, block + "mlp.down", layer + "fc2", c.bias);
+    if (c.norm_weights) {
+      hf_same(all, block + "norm_1.affine", layer + "self_attn_layer_norm", {"weight", "bias"});
+      hf_same(all, block + "norm_2.affine", layer + "final_layer_norm", {"weight", "bias"});
+      if (c.norm_first && c.norm_last) hf_same(all, "norm.affine", decoder + "final_layer_norm", {"weight", "bias"});
+    }
+    if (c.tied) all.push_back({.leaf = "wte.weight", .tensor = "lm_head.weight", .copy = true});
+    else hf_linear(all, "lm_head", "lm_head", false);
+    return all;
+  }
   static Opt init(const OptConfig& c, std::int64_t vocabulary, const Array& key) {
     c.check();
     bora::check<ConfigError>(!c.padding || *c.padding < vocabulary, "model.padding: ", c.padding.value_or(0),

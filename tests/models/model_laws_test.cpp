@@ -36,6 +36,9 @@ std::vector<config::Choice<Model>> small() {
       variants = {{"activation=relu", "gated=false", "tied=true", "scale_scores=true", "buckets=8", "max_distance=6",
                    "head_size=6"},
                   {"dropout=0.2", "bias=per_layer", "decoder_layers=3", "checkpoint=minimal"}};
+    if (row.type == "gptj")
+      variants = {{"dropout=0.1", "embed_dropout=0.1", "attention_dropout=0.1"},
+                  {"rotary=2", "tied=true", "hidden=24", "activation=relu"}};
     for (auto items : variants) {
       std::erase(items, "accumulate");
       for (auto common : {"layers=2", "embed=16", "positions=8"}) items.emplace_back(common);

@@ -61,6 +61,7 @@ class HfConfig {
 
   /// Whether the field is present and not null. Does not count as reading it.
   bool has(std::string_view name) const;
+  bool is_null(std::string_view name) const;  // present, but null
   // Without a default the field must be there; null counts as absent. Values of another type throw.
   std::int64_t integer(std::string_view name);
   std::int64_t integer(std::string_view name, std::int64_t absent);

@@ -1,0 +1,198 @@
+// GPT-J (Wang & Komatsuzaki 2021): attention and MLP side by side behind one norm, rotary positions that turn
+// neighbouring numbers of a part of each head, a bias of the output layer. The code mentions no mesh.
+#include "bora/models/lm.h"
+#include "bora/nn/layers.h"
+#include "bora/nn/stacked.h"
+#include "models/hf_activation.h"
+#include "models/hf_layers.h"
+
+namespace bora::models {
+namespace {
+struct GptJConfig {
+  static constexpr std::string_view type = "gptj";
+  std::int64_t layers = 4, embed = 128, heads = 4, hidden = 0, positions = 128, rotary = 0;
+  nn::Activation activation = nn::Activation::gelu_new;
+  bool tied = false;
+  double dropout = 0, embed_dropout = 0, attention_dropout = 0;
+  float eps = 1e-5F;
+  std::string checkpoint = "nothing";
+  static constexpr config::Meaning meanings[] = {
+      {"layers", "number of blocks"},
+      {"embed", "size of the vectors between blocks"},
+      {"heads", "of attention in a block; embed is cut into as many equal parts"},
+      {"hidden", "hidden units of a block's MLP; 0: 4 * embed"},
+      {"positions", "tokens that the model sees at once"},
+      {"rotary", "numbers of each head that positions turn, in pairs; 0: all"},
+      {"activation", "of the hidden units: relu, gelu, gelu_new, silu"},
+      {"tied", "the output layer is the table of the tokens' vectors"},
+      {"dropout", "fraction of attention's and the MLP's results dropped in training"},
+      {"embed_dropout", "fraction of the tokens' vectors dropped in training"},
+      {"attention_dropout", "fraction of attention's weights dropped in training"},
+      {"eps", "of layer norms"},
+      {"checkpoint", "what a block saves for its backward pass: nothing, dots, dots_no_batch, everything"}};
+  std::int64_t hidden_units() const { return hidden ? hidden : 4 * embed; }
+  Axis embed_axis() const { return {nn::kEmbed, embed}; }
+  bool draws() const { return dropout > 0 || embed_dropout > 0 || attention_dropout > 0; }
+  void check() const {
+    for (auto [name, size] :
+         {std::pair{"layers", layers}, {"embed", embed}, {"heads", heads}, {"positions", positions}}) {
+      config::domain(size >= 1, name, size, "1 or more");
+      bora::check<ConfigError>(size <= 1 << 30, name, ": ", size, " is more than 2^30");
+    }
+    config::domain(hidden >= 0 && hidden <= 1 << 30, "hidden", hidden, "from 1 to 2^30 (or 0)");
+    bora::check<ConfigError>(embed % heads == 0 && embed / heads % 2 == 0, "heads: model.embed ", embed,
+                             " cannot be cut into ", heads, " equal heads of an even size");
+    bora::check<ConfigError>(rotary >= 0 && rotary <= embed / heads && rotary % 2 == 0, "rotary: ", rotary,
+                             " numbers of a head cannot be turned in pairs; a head has ", embed / heads);
+    for (auto [name, rate] :
+         {std::pair{"dropout", dropout}, {"embed_dropout", embed_dropout}, {"attention_dropout", attention_dropout}})
+      config::domain(rate >= 0 && rate < 1, name, rate, "at least 0 and below 1");
+    config::domain(config::finite(eps) && eps > 0, "eps", eps, "above 0");
+    try {
+      (void)remat::parse(checkpoint);
+    } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
+  }
+  std::vector<AxisSize> axes() const {
+    return {{nn::kHeads, "model.heads", heads, "head"},
+            {nn::kMlp, "model.hidden", hidden_units(), "hidden unit"},
+            {nn::kEmbed, "model.embed", embed, "number", " of a vector"}};
+  }
+};
+struct GptJBlock {
+  nn::LayerNorm norm;
+  nn::Attention attn;
+  nn::Mlp mlp;
+  nn::Dropout dropout;
+  static GptJBlock init(const GptJConfig& c, const Array& key) {
+    auto keys = random::split<2>(key);
+    nn::LinearOptions linear{.weight = nn::Init::normal(0.02)}, bare{.weight = linear.weight, .use_bias = false};
+    Axis head_size{nn::kHeadSize, c.embed / c.heads};
+    auto attn = nn::Attention::init(c.embed_axis(), {nn::kHeads, c.heads}, head_size, keys[0],
+                                    {.in = bare, .out = bare, .dropout = c.attention_dropout});
+    attn.rotary = nn::Rotary::init(head_size, 10000, {.dims = c.rotary, .interleaved = true});
+    return {nn::LayerNorm::init(c.embed_axis(), c.eps),
+            attn,
+            nn::Mlp::init(c.embed_axis(), {nn::kMlp, c.hidden_units()}, keys[1], linear, linear, c.activation),
+            {static_cast<float>(c.dropout)}};
+  }
+  NamedArray operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
+                        const std::optional<Array>& key) const {
+    auto y = norm(x);
+    if (!key) return auto_sharded(x + attn(y, mask, positions) + mlp(y));
+    auto keys = random::split<3>(*key);
+    return auto_sharded(x + dropout(attn(y, mask, positions, keys[0]), keys[1]) + dropout(mlp(y), keys[2]));
+  }
+  std::pair<NamedArray, nn::KeyValues> decode(const NamedArray& x, const nn::KeyValues& cache,
+                                              const Array& seen) const {
+    auto y = norm(x);
+    auto [a, kv] = attn.decode(y, cache, seen);
+    return {auto_sharded(x + a + mlp(y)), kv};
+  }
+};
+struct GptJHead {
+  std::optional<NamedArray> weight;  // [vocab, embed]; none: tied
+  NamedArray bias;                   // [vocab]
+  static constexpr bool decays(std::string_view field) { return field != "bias"; }
+};
+struct GptJ {
+  nn::Embedding wte;
+  nn::Dropout dropout;
+  nn::Stacked<GptJBlock> blocks;
+  nn::LayerNorm norm;
+  GptJHead lm_head;
+  bool draws;
+  using Config = GptJConfig;
+  static constexpr std::string_view hf_types[] = {"gptj"};
+  static constexpr std::string_view hf_prefix = "transformer.";
+  static constexpr std::string_view hf_ignored[] = {"attn.bias", "attn.masked_bias"};
+  static GptJConfig from_hf(HfConfig& c) {
+    GptJConfig r{.layers = c.integer("n_layer", 28),
+                 .embed = c.integer("n_embd", 4096),
+                 .heads = c.integer("n_head", 16),
+                 .hidden = c.integer("n_inner", 0),
+                 .positions = c.integer("n_positions", 2048),
+                 .rotary = c.integer("rotary_dim", 64),
+                 .activation = hf_activation(c, "activation_function", "gelu_new"),
+                 .tied = c.flag("tie_word_embeddings", false),
+                 .dropout = c.number("resid_pdrop", 0),
+                 .embed_dropout = c.number("embd_pdrop", 0),
+                 .attention_dropout = c.number("attn_pdrop", 0),
+                 .eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5))};
+    if (r.rotary == 0 || c.is_null("rotary_dim")) c.refuse("rotary_dim", "it must be a number of dimensions, above 0");
+    c.expect("rotary", true);
+    c.expect("scale_attn_weights", true);
+    c.ignore({"n_ctx", "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+              "summary_use_proj"});
+    return r;
+  }
+  static void to_hf(const GptJConfig& m, HfConfig& c) {
+    c.set("model_type", "gptj");
+    c.set("architectures", std::vector<std::string>{"GPTJForCausalLM"});
+    c.set("n_layer", m.layers);
+    c.set("n_embd", m.embed);
+    c.set("n_head", m.heads);
+    c.set("n_inner", m.hidden_units());
+    c.set("n_positions", m.positions);
+    c.set("rotary_dim", m.rotary ? m.rotary : m.embed / m.heads);
+    c.set("activation_function", hf_word(m.activation));
+    c.set("tie_word_embeddings", m.tied);
+    c.set("resid_pdrop", m.dropout);
+    c.set("embd_pdrop", m.embed_dropout);
+    c.set("attn_pdrop", m.attention_dropout);
+    c.set("layer_norm_epsilon", m.eps);
+  }
+  static std::vector<HfWeight> hf_weights(const GptJConfig& c) {
+    HfWeights all;
+    const std::string layer = "transformer.h.{}.", block = "blocks.layer.";
+    hf_same(all, "wte", "transformer.wte", {"weight"});
+    hf_same(all, block + "norm", layer + "ln_1", {"weight", "bias"});
+    hf_attention(all, block + "attn", layer + "attn", c.heads, c.embed, false);
+    hf_linear(all, block + "mlp.up", layer + "mlp.fc_in", true);
+    hf_linear(all, block + "mlp.down", layer + "mlp.fc_out", true);
+    hf_same(all, "norm", "transformer.ln_f", {"weight", "bias"});
+    hf_same(all, "lm_head", "lm_head", {"bias"});
+    all.push_back({.leaf = c.tied ? "wte.weight" : "lm_head.weight", .tensor = "lm_head.weight", .copy = c.tied});
+    return all;
+  }
+  static GptJ init(const GptJConfig& c, std::int64_t vocabulary, const Array& key) {
+    c.check();
+    auto keys = random::split<3>(key);
+    auto weights = nn::Init::normal(0.02);
+    Axis vocab{nn::kVocab, vocabulary};
+    GptJ m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
+           {static_cast<float>(c.embed_dropout)},
+           nn::Stacked<GptJBlock>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
+           nn::LayerNorm::init(c.embed_axis(), c.eps),
+           {none, zeros(vocab)},
+           c.draws()};
+    if (!c.tied) m.lm_head.weight = weights(keys[2], {vocab, c.embed_axis()}, c.embed);
+    return m;
+  }
+  NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
+    std::optional<Array> first, layers;
+    if (key && draws) {
+      auto keys = random::split<2>(*key);
+      first = keys[0];
+      layers = random::split(keys[1], blocks.axis.size);
+    }
+    auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
+    return norm(nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), e.positions, nn::per_layer(layers)));
+  }
+  nn::Head head() const {
+    return {auto_sharded(lm_head.weight ? *lm_head.weight : wte.weight), auto_sharded(lm_head.bias)};
+  }
+  Cache cache(const Axis& batch, std::int64_t length) const {
+    return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
+  }
+  std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
+    auto one = [](const GptJBlock& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen) {
+      return block.decode(v, kv, seen);
+    };
+    auto x = auto_sharded(wte.embed(auto_sharded(tokens)));
+    auto [y, kv] = nn::scan(blocks, one, x)(nn::per_layer(cache.layers), cache.seen);
+    return {norm(y), {kv, cache.seen + tokens.axis(nn::kPosition).size}};
+  }
+};
+[[maybe_unused]] const bool added = config::add<ModelOf<GptJ>>();
+}  // namespace
+}  // namespace bora::models
