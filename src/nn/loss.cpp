@@ -1,5 +1,6 @@
 #include "bora/nn/loss.h"
 #include <algorithm>
+#include <cmath>
 #include "bora/array/communicator.h"
 #include "bora/fx/custom.h"
 #include "bora/fx/transforms.h"
@@ -16,6 +17,40 @@ NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, 
   auto order = rows;
   order.push_back(scores.axis(vocab.name));
   return named(bora::cross_entropy(aligned(scores, order).array(), broadcast_to(targets, rows).array()), rows);
+}
+namespace {
+NamedArray wide(const NamedArray& scores) { return scores.astype(scores.dtype() == f64 ? f64 : f32); }
+void check_z_loss(double z) {
+  check<ValueError>(std::isfinite(z) && z >= 0, "cross_entropy: z_loss must be 0 or more, got ", z);
+}
+}  // namespace
+NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, const NamedArray& targets,
+                         const CrossEntropyOptions& o) {
+  check_z_loss(o.z_loss);
+  check<ValueError>(o.label_smoothing >= 0 && o.label_smoothing < 1,
+                    "cross_entropy: label_smoothing must be at least 0 and below 1, got ", o.label_smoothing);
+  auto loss = cross_entropy(scores, vocab, targets);
+  if (o == CrossEntropyOptions{}) return loss;
+  auto x = wide(scores);
+  auto z = logsumexp(x, vocab);
+  if (o.label_smoothing > 0) {
+    auto n = static_cast<double>(x.axis(vocab.name).size);
+    check<ValueError>(n > 1, "cross_entropy: label_smoothing needs 2 tokens or more in axis '", vocab.name, "'");
+    auto on = 1 - o.label_smoothing, off = o.label_smoothing / (n - 1);
+    auto entropy = -(on * std::log(on) + (n - 1) * off * std::log(off + 1e-20));
+    loss = loss * (on - off) + (z * n - sum(x, AxisNames{vocab})) * off - entropy;
+  }
+  return o.z_loss > 0 ? loss + square(z) * o.z_loss : loss;
+}
+NamedArray soft_cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, const NamedArray& targets,
+                              double z_loss) {
+  check_z_loss(z_loss);
+  check<DtypeError>(is_float(targets.dtype()), "soft_cross_entropy: targets are probabilities, not ", targets.dtype());
+  check<AxisError>(targets.has_axis(vocab.name), "soft_cross_entropy: the targets ", targets.axes(), " have no axis '",
+                   vocab.name, "'");
+  auto x = wide(scores);
+  auto loss = -sum(log_softmax(x, vocab) * targets.astype(x.dtype()), AxisNames{vocab});
+  return z_loss > 0 ? loss + square(logsumexp(x, vocab)) * z_loss : loss;
 }
 
 namespace {
@@ -35,9 +70,9 @@ struct Total {
 struct OfRows {
   NamedArray x, weights;
 };
-NamedArray loss_of(const Inputs& in, const NamedArray& targets, Dtype scores) {
-  auto s = in.head(in.x).astype(f32).astype(scores);
-  return sum(cross_entropy(s, kVocab, targets) * in.weights);
+NamedArray loss_of(const Inputs& in, const NamedArray& targets, const LinearCrossEntropyOptions& o) {
+  auto s = in.head(in.x).astype(f32).astype(o.scores);
+  return sum(cross_entropy(s, kVocab, targets, o.loss) * in.weights);
 }
 /// Positions of a block: the scores' size on a rank is within the limit, or it is one position.
 std::int64_t block_length(const Inputs& in, std::int64_t limit) {
@@ -80,16 +115,17 @@ Rows rows_of(const Parts& p, const Rows& r, NamedArray (Parts::*part)(const Name
 NamedArray zero() { return NamedArray(full_of({{}, f32}, 0), {}); }
 
 /// Scan over blocks; the tail is one more call.
-NamedArray blockwise(const Parts& p, const Head& head, const Rows& rows, Dtype scores) {
-  auto loss = [&](const Rows& r) { return loss_of({head, r.x, r.weights}, r.targets, scores); };
+NamedArray blockwise(const Parts& p, const Head& head, const Rows& rows, const LinearCrossEntropyOptions& o) {
+  auto loss = [&](const Rows& r) { return loss_of({head, r.x, r.weights}, r.targets, o); };
   auto body = [&](const NamedArray& total, const Rows& r) { return std::pair{total + loss(r), none}; };
   auto total = scan(body, p.blocks)(zero(), rows_of(p, rows, &Parts::whole)).first;
   return p.rest ? total + loss(rows_of(p, rows, &Parts::tail)) : total;
 }
 /// The same, and its gradients. Those of the head are summed in f32.
-std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, const Rows& rows, Dtype scores) {
+std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, const Rows& rows,
+                                             const LinearCrossEntropyOptions& o) {
   auto add = [&](const Total& total, const Rows& r) {
-    auto [loss, g] = value_and_grad([&](const Inputs& in) { return loss_of(in, r.targets, scores); })(
+    auto [loss, g] = value_and_grad([&](const Inputs& in) { return loss_of(in, r.targets, o); })(
         Inputs{head, r.x, r.weights});
     auto sums = tree::map([](const Array& x, const Array& y) { return accumulate(x, y.astype(f32)); }, total.head,
                           g.head);
@@ -114,16 +150,15 @@ NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const Nam
   check<ValueError>(options.block_bytes > 0, "linear_cross_entropy: block_bytes is ", options.block_bytes);
   Inputs in{head, x, weights};
   auto length = x.axis(kPosition).size, block = block_length(in, options.block_bytes);
-  if (block >= length) return loss_of(in, targets, options.scores);
+  if (block >= length) return loss_of(in, targets, options);
   Parts p{{kBlock, length / block}, {kPosition, block}, none};
   if (length % block) p.rest = Axis{kPosition, length % block};
   auto axes = x.axes();
   std::erase_if(axes, [](auto& a) { return a.name == kEmbed; });
   Rows rows{x, broadcast_to(targets, axes), broadcast_to(weights, axes)};
-  auto scores = options.scores;
   auto dtype = head.weight.dtype(), bias_dtype = head.bias ? head.bias->dtype() : dtype;
-  auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, scores); };
-  auto forward = [=](const Head& h, const Rows& r) { return with_gradients(p, h, r, scores); };
+  auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, options); };
+  auto forward = [=](const Head& h, const Rows& r) { return with_gradients(p, h, r, options); };
   auto backward = [=](const Inputs& g, const NamedArray& ct) {
     auto h = g.head;
     h.weight = (h.weight * ct).astype(dtype);

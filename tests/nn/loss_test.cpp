@@ -2,6 +2,8 @@
 #include "bora/nn/loss.h"
 #include <gtest/gtest.h>
 #include <cmath>
+#include <fstream>
+#include <functional>
 #include <sstream>
 #include "bora/bora.h"
 
@@ -42,12 +44,12 @@ Result blockwise(const Inputs& in, std::int64_t block_bytes) {
   EXPECT_NEAR(alone.item<float>(), loss.item<float>(), 1e-6 * std::abs(loss.item<float>()));
   return {loss, g};
 }
-Result whole(const Inputs& in) {
-  auto f = [](const Inputs& i) {
+Result whole(const Inputs& in, const nn::CrossEntropyOptions& terms = {}) {
+  auto f = [=](const Inputs& i) {
     auto scores = dot(i.x, i.head.weight, "embed");
     if (i.head.bias) scores = scores + *i.head.bias;
     if (i.head.soft_cap) scores = tanh(scores / *i.head.soft_cap) * *i.head.soft_cap;
-    return sum(nn::cross_entropy(scores.astype(f32), "vocab", targets_of(i.x)) * i.weights) / 7;
+    return sum(nn::cross_entropy(scores.astype(f32), "vocab", targets_of(i.x), terms) * i.weights) / 7;
   };
   auto [loss, g] = value_and_grad(f)(in);
   return {loss, g};
@@ -83,9 +85,9 @@ TEST(LinearCrossEntropy, RoundsGradientsOnceInReducedPrecision) {
   auto in = inputs(6, true, true, bf16);
   expect_near(blockwise(in, bytes_of(2)), whole(in), 1e-2, "bf16");
 }
-TEST(LinearCrossEntropy, TheSameOnEveryMesh) {
+void same_on_every_mesh(const nn::CrossEntropyOptions& terms) {
   auto in = inputs(5, true, true);
-  auto want = whole(in);
+  auto want = whole(in, terms);
   struct Case {
     AxisMapping storage, compute;
   };
@@ -101,7 +103,8 @@ TEST(LinearCrossEntropy, TheSameOnEveryMesh) {
           nn::Head head{auto_sharded(i.head.weight), i.head.bias};
           // A rank has half of the rows, or half of the vocabulary as well.
           auto bytes = bytes_of(block) / (c.compute.rules().size() == 2 ? 4 : 2);
-          return nn::linear_cross_entropy(head, auto_sharded(i.x), targets_of(i.x), i.weights, {.block_bytes = bytes}) /
+          return nn::linear_cross_entropy(head, auto_sharded(i.x), targets_of(i.x), i.weights,
+                                          {.block_bytes = bytes, .loss = terms}) /
                  7;
         };
         auto [loss, g] = jit([f](const Inputs& i) { return value_and_grad(f)(i); })(placed);
@@ -112,6 +115,8 @@ TEST(LinearCrossEntropy, TheSameOnEveryMesh) {
       expect_near(got, want, 2e-6, "mesh, block " + std::to_string(block));
     }
 }
+TEST(LinearCrossEntropy, TheSameOnEveryMesh) { same_on_every_mesh({}); }
+TEST(LinearCrossEntropy, TermsAreTheSameOnEveryMesh) { same_on_every_mesh({.z_loss = 0.1, .label_smoothing = 0.2}); }
 TEST(LinearCrossEntropy, ScoresAreNeverWholeAndNoProductIsComputedTwice) {
   auto in = inputs(6, false, true);
   auto f = [](const Inputs& i) {
@@ -127,7 +132,104 @@ TEST(LinearCrossEntropy, ScoresAreNeverWholeAndNoProductIsComputedTwice) {
   for (auto at = text.find("dot"); at != std::string::npos; at = text.find("dot", at + 1)) ++products;
   EXPECT_EQ(products, 3U) << text;
 }
+// ---- T5X's terms (tests/golden/make_losses.py) ----------------------------------------------------------------------
+std::vector<double> golden(const std::string& name) {
+  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/losses.txt");
+  std::string word;
+  std::size_t n = 0;
+  while (file >> word && word != name) std::getline(file, word);
+  file >> n;
+  std::vector<double> v(n);
+  for (auto& x : v) file >> x;
+  EXPECT_GT(n, 0U) << name;
+  return v;
+}
+const Axis kRows{"batch", 2}, kPlaces{"position", 6}, kTokens{"vocab", 7};
+NamedArray filled(const Axes& axes, const std::function<double(std::size_t)>& f) {
+  std::vector<double> v(static_cast<std::size_t>(volume(shape_of(axes.list()))));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = f(i);
+  return named(asarray(v, shape_of(axes.list())), axes);
+}
+NamedArray golden_scores() {
+  return filled({kRows, kPlaces, kTokens}, [](std::size_t i) { return 3 * std::sin(0.37 * static_cast<double>(i)); });
+}
+NamedArray golden_targets() {
+  return filled({kRows, kPlaces}, [](std::size_t i) { return (5 * (i % 6) + 3 * (i / 6)) % 7; }).astype(i32);
+}
+NamedArray golden_weights() {
+  return filled({kRows, kPlaces}, [](std::size_t i) {
+    return (i / 6 + i % 6) % 4 == 3 ? 0 : 1 + 0.5 * std::sin(static_cast<double>(i));
+  });
+}
+void expect_golden(const std::string& name, const NamedArray& got, double tolerance) {
+  auto want = golden(name);
+  auto g = got.to_vector<double>();
+  ASSERT_EQ(g.size(), want.size()) << name;
+  for (std::size_t i = 0; i < g.size(); ++i)
+    EXPECT_NEAR(g[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << name << " " << i;
+}
+struct NamedTerms {
+  std::string name;
+  nn::CrossEntropyOptions terms;
+};
+const std::vector<NamedTerms> kTerms{{"plain", {}},
+                                     {"z", {.z_loss = 0.05}},
+                                     {"smooth", {.label_smoothing = 0.1}},
+                                     {"both", {.z_loss = 0.02, .label_smoothing = 0.3}}};
+TEST(CrossEntropy, ZLossAndLabelSmoothingAreThoseOfT5X) {
+  for (auto& [name, terms] : kTerms)
+    for (auto [dtype, tolerance] : {std::pair{f64, 1e-12}, {f32, 2e-6}}) {
+      auto f = [terms = terms](const NamedArray& x) { return nn::cross_entropy(x, "vocab", golden_targets(), terms); };
+      auto x = golden_scores().astype(dtype);
+      expect_golden(name + ".loss", f(x), tolerance);
+      auto weights = golden_weights().astype(dtype);
+      expect_golden(name + ".gradient", grad([&](const NamedArray& s) { return sum(f(s) * weights); })(x), tolerance);
+    }
+}
+TEST(CrossEntropy, SoftTargets) {
+  auto soft = filled({kRows, kPlaces, kTokens},
+                     [](std::size_t i) { return std::exp(std::cos(0.9 * static_cast<double>(i))); });
+  soft = soft / broadcast_to(sum(soft, "vocab"), soft.axes());
+  auto f = [&](const NamedArray& x) { return nn::soft_cross_entropy(x, "vocab", soft, 0.02); };
+  expect_golden("soft.loss", f(golden_scores()), 1e-12);
+  expect_golden("soft.gradient",
+                grad([&](const NamedArray& s) { return sum(f(s) * golden_weights()); })(golden_scores()), 1e-12);
+  auto x = golden_scores().astype(f32);
+  EXPECT_THROW((void)nn::soft_cross_entropy(x, "vocab", golden_targets()), DtypeError);
+  EXPECT_THROW((void)nn::soft_cross_entropy(x, "vocab", golden_weights()), AxisError);
+}
+TEST(LinearCrossEntropy, HasTheTermsOfT5XInBlocksOfEveryLength) {
+  // The head is the identity, so that x is the scores.
+  Axis embed{"embed", 7};
+  auto eye = filled({embed, kTokens}, [](std::size_t i) { return i / 7 == i % 7 ? 1 : 0; }).astype(f32);
+  auto x = NamedArray(golden_scores().astype(f32).array(), {kRows, kPlaces, embed});
+  auto weights = golden_weights().astype(f32);
+  for (auto& [name, terms] : kTerms)
+    for (std::int64_t block : {1, 2, 4, 6}) {
+      auto f = [&, terms = terms](const NamedArray& v) {
+        return nn::linear_cross_entropy({eye}, v, golden_targets(), weights,
+                                        {.block_bytes = block * 2 * 7 * 4, .loss = terms});
+      };
+      auto [loss, g] = value_and_grad(f)(x);
+      expect_golden(name + ".gradient", g, 2e-6);
+      auto each = golden(name + ".loss"), w = golden_weights().to_vector<double>();
+      double want = 0;
+      for (std::size_t i = 0; i < each.size(); ++i) want += each[i] * w[i];
+      EXPECT_NEAR(loss.item<float>(), want, 1e-5) << name << " block " << block;
+    }
+}
+TEST(LinearCrossEntropy, WithoutTermsTheBitsAreThoseOfBefore) {
+  auto x = golden_scores().astype(f32);
+  auto plain = nn::cross_entropy(x, "vocab", golden_targets());
+  EXPECT_EQ(nn::cross_entropy(x, "vocab", golden_targets(), {}).to_vector<float>(), plain.to_vector<float>());
+}
 TEST(LinearCrossEntropy, BadInput) {
+  auto scores = golden_scores();
+  for (nn::CrossEntropyOptions bad : {nn::CrossEntropyOptions{.z_loss = -1}, {.label_smoothing = 1}, {.z_loss = NAN}})
+    EXPECT_THROW((void)nn::cross_entropy(scores, "vocab", golden_targets(), bad), ValueError);
+  Axis one{"vocab", 1};
+  EXPECT_THROW((void)nn::cross_entropy(zeros({kRows, one}), "vocab", zeros(kRows, i32), {.label_smoothing = 0.1}),
+               ValueError);
   auto in = inputs(4, false, true);
   auto loss = [&](std::int64_t bytes) {
     return nn::linear_cross_entropy(in.head, in.x, targets_of(in.x), in.weights, {.block_bytes = bytes});
