@@ -14,6 +14,7 @@ std::string common_ground(const Settings& settings, const std::string& purpose, 
   for (auto* path : s.data.edit().paths()) path->clear();
   if (auto cache = s.data.edit().cache()) cache->clear();
   s.out = defaults.out;
+  s.init_from.path.clear();
   s.trace.path = s.trace.path.empty() ? "" : "on";
   s.mesh.threads = defaults.mesh.threads;
   s.transport = defaults.transport;

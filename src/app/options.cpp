@@ -35,7 +35,7 @@ bool is_setting(const std::string& word) {
 }
 
 void RunWords::declare(CLI::App& command) {
-  command.add_option("RUN", run, "folder of the run")->required();
+  command.add_option("RUN", run, "folder of the run, or of Hugging Face's")->required();
   command.add_option("settings", settings, "key=value ...");
   declare_resume(command, resume, {"latest", "good"},
                  "which checkpoint: latest (default), good: the newest that is whole");

@@ -23,7 +23,8 @@ struct ConfigWords {
 /// Whether a word is key=value and no file.
 bool is_setting(const std::string& word);
 
-/// RUN [key=value ...], --resume: a run that was trained, and which of its checkpoints is read.
+/// RUN [key=value ...], --resume: a run that was trained, and which of its checkpoints is read; or a folder of Hugging
+/// Face's.
 struct RunWords {
   std::string run = {};                    // its folder
   std::vector<std::string> settings = {};  // over the run's own

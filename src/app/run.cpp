@@ -1,5 +1,6 @@
 #include "run.h"
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include "train/resume.h"
 
@@ -7,16 +8,28 @@ namespace fs = std::filesystem;
 namespace bora::app {
 namespace {
 std::string checkpoints_of(const std::string& run) { return run + "/checkpoints"; }
+/// The number of tokens of a model.
+std::int64_t tokens_of(tree::Node parameters) {
+  for (auto& slot : tree::slots(parameters))
+    if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined() && x->has_axis(nn::kVocab))
+      return x->axis(nn::kVocab).size;
+  fail<ValueError>("the parameters have no axis ", nn::kVocab);
+}
 constexpr std::string_view kOffer = "--resume good reads that one";
 }  // namespace
 
+bool is_pretrained(const RunWords& words) {
+  std::error_code error;
+  return !fs::exists(words.run + "/config.yaml", error) && models::is_pretrained(words.run);
+}
 Settings settings_on_job(const RunWords& words, std::string_view command) {
   auto& items = words.settings;
   for (auto& item : items)
     check<ConfigError>(!item.starts_with("out="), command, ": '", item, "' cannot be set: RUN is the folder");
   auto file = words.run + "/config.yaml";
-  check<ConfigError>(fs::exists(file), words.run, " is no folder of a run: it has no config.yaml");
-  auto s = load_settings(file, items);
+  bool pretrained = is_pretrained(words);
+  check<ConfigError>(pretrained || fs::exists(file), words.run, " is no folder of a run: it has no config.yaml");
+  auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
   s.out = words.run;
   s = with_absolute_paths(s);
   bool axes = false, ways = false;  // given here: a mesh, how the model is spread over it
@@ -29,7 +42,7 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
   if (!axes) s.mesh.axes.clear();  // the run's may be of another number of ranks
   auto ranks = transport::config_from_environment().size;
   if (ranks == 1 && !ways && !axes) s.mesh = {.layout = "dp", .threads = s.mesh.threads};
-  check_settings(s);
+  check_settings_without_data(s);
   return s;
 }
 std::string checkpoint_of_run(const std::string& run) {
@@ -38,11 +51,19 @@ std::string checkpoint_of_run(const std::string& run) {
   return found->folder;
 }
 std::string find_checkpoint(const RunWords& words, const Mesh& mesh) {
+  if (is_pretrained(words)) return words.run;
   auto found = training::find_checkpoint(mesh, checkpoints_of(words.run), resume_of(words.resume), kOffer).checkpoint;
   check<ConfigError>(found.has_value(), words.run, " has no checkpoint yet");
   return found->folder;
 }
 void read_parameters(tree::Node parameters, const std::string& folder, const RunWords& words, const Mesh& mesh) {
+  if (is_pretrained(words)) {
+    auto s = settings_of_pretrained(words.run, words.settings);
+    auto said = models::load_pretrained(parameters, folder, *s.model, tokens_of(parameters), s.init_from.options());
+    for (auto& line : said)
+      if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", line.c_str());
+    return;
+  }
   training::offering_older(mesh, checkpoints_of(words.run), kOffer,
                            [&] { io::restore_leaves(parameters, folder, place_of(mesh), "params"); });
 }

@@ -1,16 +1,19 @@
-// run.h -- a run that was trained: its settings on this job, and its checkpoints.
+// run.h -- a model that was trained: the settings of its run on this job, and its checkpoints; or a folder of Hugging
+// Face's in place of the run's.
 #pragma once
 #include "bora/train/trainer.h"
 #include "options.h"
 
 namespace bora::app {
+/// Whether the words name a folder of Hugging Face's and no run's.
+bool is_pretrained(const RunWords&);
 /// The settings of the run for a job on this number of ranks, whatever the run's own number was: checked, paths
-/// absolute. `command`: in errors. Throws ConfigError, also for a folder that is not a run's.
+/// absolute. `command`: in errors. Throws ConfigError, also for a folder that is not a run's, and IoError.
 Settings settings_on_job(const RunWords&, std::string_view command);
 /// The newest checkpoint of a run. Throws ConfigError if there is none.
 std::string checkpoint_of_run(const std::string& run);
 /// The folder of the checkpoint to read; rank 0 looks, so that all agree. Throws CheckpointError if it is damaged,
-/// which names an older whole one, or if there is none.
+/// which names an older whole one, or if there is none. A folder of Hugging Face's is its own.
 std::string find_checkpoint(const RunWords&, const Mesh&);
 /// Fills the parameters from the folder that find_checkpoint has found. Throws as it does.
 void read_parameters(tree::Node parameters, const std::string& folder, const RunWords&, const Mesh&);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include "bora/base/file.h"
+#include "text/files.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -162,9 +163,32 @@ void settle_data(config::Document& d) {
   }
   data->at("type") = config::scalar("corpus");
 }
-}  // namespace
-
-Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides) {
+/// Model, number of tokens and tokenizer of init_from's folder, below those that are given.
+void settle_init_from(config::Document& all, bool ids) {
+  auto from = all.find("init_from"), path = from ? from->find("path") : nullptr;
+  if (!path || path->text.empty()) return;
+  auto folder = data::absolute_path(path->text);
+  auto pretrained = models::Pretrained::open(folder);
+  auto model = pretrained.model.write();
+  if (auto given = all.find("model")) {
+    auto type = given->find("type");
+    check<ConfigError>(!type || type->text == pretrained.model->type(), "model.type: ", type ? type->text : "",
+                       ", but init_from has a model of type ", pretrained.model->type(), ": ", folder);
+    config::lay_over(model, *given);
+  }
+  all.at("model") = model;
+  auto& vocabulary = all.at("vocabulary");
+  if (!vocabulary.find("size")) vocabulary.at("size") = config::scalar(std::to_string(pretrained.vocabulary));
+  if (all.find("tokenizer")) return;
+  try {
+    all.at("tokenizer") = text::tokenizer_kind_at(folder, false).write();
+  } catch (const IoError& e) {
+    check<ConfigError>(ids, "init_from: ", e.text(), "; choose a tokenizer");
+    all.at("tokenizer") = config::parse_items({"type=ids", "size=" + std::to_string(pretrained.vocabulary)});
+  }
+}
+config::Document document_of(const std::string& yaml, const std::string& name,
+                             const std::vector<std::string>& overrides) {
   auto& schema = all_settings();
   auto all = config::parse_yaml(yaml, name), line = config::parse_items(overrides);
   for (auto* part : {&all, &line}) {
@@ -174,14 +198,32 @@ Settings parse_settings(const std::string& yaml, const std::string& name, const 
   }
   settle_ways(all, line);
   config::lay_over(all, line);
+  return all;
+}
+Settings settings_of(const config::Document& all) {
   Settings s;
-  config::read(all, s, "", schema);
+  config::read(all, s, "", all_settings());
   if (std::string key; !given(all, ways[0], key) && (s.mesh.has_dims() || !s.mesh.rules.empty())) s.mesh.layout.clear();
   return s;
 }
+/// Settings that a run has written have everything of init_from's folder.
+Settings with_init_from(config::Document all, bool ids = false) {
+  settle_init_from(all, ids);
+  return settings_of(all);
+}
+}  // namespace
+
+Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides) {
+  return settings_of(document_of(yaml, name, overrides));
+}
+Settings settings_of_pretrained(const std::string& folder, const std::vector<std::string>& overrides) {
+  auto all = document_of("", "", overrides);
+  all.at("init_from").at("path") = config::scalar(folder);
+  return with_init_from(all, true);
+}
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   if (path.empty()) {
-    auto s = parse_settings("", "", overrides);
+    auto s = with_init_from(document_of("", "", overrides));
     auto paths = data_paths(s);
     if (!s.out.empty() || paths.empty()) return s;
     auto text = fs::absolute(paths[0]).lexically_normal();
@@ -191,12 +233,14 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
     s.out = "runs/" + (name.empty() ? std::string("data") : name);
     return s;
   }
-  auto s = parse_settings(config::text_of(path), path, overrides);
+  auto text = config::text_of(path);
+  auto all = document_of(text, path, overrides);
+  auto s = is_written_config(text) ? settings_of(all) : with_init_from(all);
   if (s.out.empty()) s.out = "runs/" + fs::path(path).stem().string();
   return s;
 }
 Settings with_absolute_paths(Settings s) {
-  for (auto* path : {&s.out, &s.trace.path}) *path = data::absolute_path(*path);
+  for (auto* path : {&s.out, &s.trace.path, &s.init_from.path}) *path = data::absolute_path(*path);
   for (auto* path : s.data.edit().paths()) *path = data::absolute_path(*path);
   if (auto cache = s.data.edit().cache()) *cache = data::absolute_path(*cache);
   return s;
@@ -227,11 +271,17 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh) {
 }
 models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto optimizer = s.optimizer->build(s.steps);
-  return {tokenizer.size(), Policy::parse(s.precision.policy),
+  return {vocabulary_of(s, tokenizer), Policy::parse(s.precision.policy),
           StepOptions{.optimizer = optimizer.transform,
                       .learning_rate = optimizer.learning_rate,
                       .accumulate = s.accumulate,
                       .storage = mappings_of(s.mesh, mesh).storage}};
+}
+std::int64_t vocabulary_of(const Settings& s, const text::Tokenizer& tokenizer) {
+  auto n = s.vocabulary.size ? s.vocabulary.size : tokenizer.size(), m = s.vocabulary.multiple;
+  check<ConfigError>(tokenizer.size() <= n, "tokenizer: its ", tokenizer.size(), " ids exceed the ", n,
+                     " tokens of the model (vocabulary); vocabulary=", tokenizer.size(), " makes the model larger");
+  return (n + m - 1) / m * m;
 }
 std::vector<std::string> data_paths(const Settings& s) {
   std::vector<std::string> all;

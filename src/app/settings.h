@@ -1,7 +1,7 @@
 // settings.h -- all settings of a run. YAML, command line, `bora help` and OUT/config.yaml follow from its fields: a
 // new setting is a field and its meaning, here or in the aggregate that it belongs to.
 #pragma once
-#include "bora/models/lm.h"
+#include "bora/models/pretrained.h"
 #include "bora/optim/config.h"
 
 namespace bora::app {
@@ -35,11 +35,37 @@ struct TransportSettings {
     time("stuck_abort", stuck_abort);
   }
 };
+struct InitFromSettings {
+  enum class Missing : std::uint8_t { error, init };
+  enum class Unexpected : std::uint8_t { error, ignore };
+  std::string path = {};
+  Missing missing = Missing::error;
+  Unexpected unexpected = Unexpected::error;
+  static constexpr std::string_view named = "path";
+  static constexpr config::Meaning meanings[] = {
+      {"path", "a folder of Hugging Face's: parameters of a new run, and its model and tokenizer where none are given"},
+      {"missing", "parameters that it lacks: error, or init as if there were no folder"},
+      {"unexpected", "tensors of it that the model lacks: error, or ignore"}};
+  models::LoadPretrained options() const { return {missing == Missing::init, unexpected == Unexpected::ignore}; }
+};
+struct VocabularySettings {
+  std::int64_t size = 0, multiple = 1;
+  static constexpr std::string_view named = "size";
+  static constexpr config::Meaning meanings[] = {
+      {"size", "tokens of the model; 0: as many as the tokenizer or init_from has"},
+      {"multiple", "the number of tokens is raised to a multiple of it"}};
+  void check() const {
+    config::domain(size >= 0 && size <= 1 << 30, "size", size, "from 1 to 2^30 (or 0)");
+    config::domain(multiple >= 1 && multiple <= 1 << 20, "multiple", multiple, "from 1 to 2^20");
+  }
+};
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
   std::string out = {};
   config::Choice<models::Model> model = {};
+  InitFromSettings init_from = {};
   config::Choice<text::TokenizerKind> tokenizer = {};
+  VocabularySettings vocabulary = {};
   config::Choice<data::Data> data = {};
   config::Choice<optim::Kind> optimizer = {};
   bora::training::PrecisionSettings precision = {};
@@ -57,7 +83,9 @@ struct Settings {
       {"accumulate", "parts the batch is cut into, one after the other"},
       {"out", "folder of the run; empty: runs/NAME of the configuration file, without one of the text"},
       {"model", ""},
+      {"init_from", ""},
       {"tokenizer", ""},
+      {"vocabulary", ""},
       {"data", ""},
       {"optimizer", ""},
       {"precision", ""},
@@ -89,8 +117,17 @@ std::string to_yaml(const Settings&);
 /// Help text: settings with their defaults and meanings. `which`: empty for all, a group ("model"), a type
 /// ("model.gpt2") or one key; throws ConfigError for others.
 std::string settings_help(const std::string& which = {});
+/// The settings of a model in a folder of Hugging Face's: its own, and `overrides` over them. Without a tokenizer in it
+/// texts are ids.
+Settings settings_of_pretrained(const std::string& folder, const std::vector<std::string>& overrides);
 /// Checks that every setting that has a domain lies in it. Throws ConfigError naming the key, the value and the domain.
 void check_settings(const Settings&);
+/// The same where no text is read and none trained on.
+void check_settings_without_data(const Settings&);
+/// The tokens of the model. Throws ConfigError if the tokenizer has more.
+std::int64_t vocabulary_of(const Settings&, const text::Tokenizer&);
+/// Checks that the folder of init_from, if it will be read, holds the model. Throws as models::check_pretrained.
+void check_init_from(const Settings&, const text::Tokenizer&, Resume);
 /// Checks the further needs of a job of `ranks` processes: mesh and layout that fit, a text with enough bytes, a folder
 /// that can be written or made. Throws ConfigError. Needs no other rank and changes nothing: a launcher calls it before
 /// it starts any.
@@ -104,6 +141,8 @@ void check_rows(const Settings&);
 /// would have no work), or rows begin with another token than the model's decoder.
 void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&);
 
+/// Whether Bora wrote this text of a config.yaml.
+bool is_written_config(const std::string& text);
 /// Throws ConfigError if there is a config.yaml that Bora did not write: it lacks Bora's first line, and is no dump of
 /// all settings, as earlier versions wrote it.
 void check_run_folder(const std::string& path);

@@ -45,10 +45,18 @@ void Settings::check() const {
   }
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
-  bora::check<ConfigError>(!data_paths(*this).empty(), "data: no text given; set data=FILE, or a folder of text files");
-  bora::check<ConfigError>(!out.empty(), "out: no output folder given; set out=DIR");
 }
-void check_settings(const Settings& s) { config::check_all(s); }
+void check_settings_without_data(const Settings& s) { config::check_all(s); }
+void check_settings(const Settings& s) {
+  check_settings_without_data(s);
+  check<ConfigError>(!data_paths(s).empty(), "data: no text given; set data=FILE, or a folder of text files");
+  check<ConfigError>(!s.out.empty(), "out: no output folder given; set out=DIR");
+}
+void check_init_from(const Settings& s, const text::Tokenizer& tokenizer, Resume resume) {
+  bool continues = resume != Resume::none && !io::list_checkpoints(s.out + "/checkpoints").empty();
+  if (s.init_from.path.empty() || continues) return;
+  models::check_pretrained(s.init_from.path, *s.model, vocabulary_of(s, tokenizer), s.init_from.options());
+}
 
 void check_outside_text(const Settings& s, std::string_view what, const std::string& folder) {
   std::error_code error;
@@ -121,7 +129,7 @@ void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const Mesh
   auto sizes = s.model->axes();
   sizes.push_back(
       {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});
-  sizes.push_back({"vocab", "vocabulary", tokenizer.size(), "token"});
+  sizes.push_back({"vocab", "vocabulary", vocabulary_of(s, tokenizer), "token"});
   sizes.push_back({"position", "model.positions", s.model->positions(), "position"});
   auto counted = [](std::int64_t n, std::string_view noun) {
     return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
@@ -186,13 +194,14 @@ bool is_there(const std::string& file) {  // a dangling link counts
   return fs::symlink_status(file, error).type() != fs::file_type::not_found;
 }
 }  // namespace
+bool is_written_config(const std::string& text) { return text.starts_with(kMark); }
 void check_run_folder(const std::string& path) {
   auto file = path + "/config.yaml";
   if (!is_there(file)) return;
   struct ::stat s {};
   bool plain = ::lstat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode);
   auto text = plain ? read_file<ConfigError>(file) : std::string();
-  check<ConfigError>(plain && (text.starts_with(kMark) || is_dump(text)), "out: ", file,
+  check<ConfigError>(plain && (is_written_config(text) || is_dump(text)), "out: ", file,
                      " is not of a run: Bora did not write it and would overwrite it; choose another out, or give that "
                      "file another name");
 }

@@ -30,17 +30,19 @@ std::shared_ptr<const Tokenizer> open_tokenizer(const std::vector<std::string>& 
 std::shared_ptr<const Tokenizer> tokenizer_at(const std::string& place, bool special) {
   auto& rows = config::rows<TokenizerKind>();
   bool is_type = std::any_of(rows.begin(), rows.end(), [&](auto& row) { return row.type == place; });
-  auto file = is_type ? place : file_at(place, FileForm::any);
-  for (auto& row : rows) {
-    auto kind = row.make(nullptr);
-    if (row.type != place) {
-      if (!kind->reads(file)) continue;
-      auto fields = config::parse_items({"path=", std::string("add_special_tokens=") + (special ? "true" : "false")});
-      fields.at("path") = config::scalar(file);
-      kind->read_fields(fields, "", kind->explain_fields());
-    }
-    kind->check_fields("");
-    return kind->open();
+  auto kind = is_type ? config::Choice<TokenizerKind>(std::string_view(place)) : tokenizer_kind_at(place, special);
+  kind.check("");
+  return kind->open();
+}
+config::Choice<TokenizerKind> tokenizer_kind_at(const std::string& place, bool special) {
+  auto file = file_at(place, FileForm::any);
+  for (auto& row : config::rows<TokenizerKind>()) {
+    config::Choice<TokenizerKind> kind(row.type);
+    if (!kind->reads(file)) continue;
+    auto fields = config::parse_items({"path=", std::string("add_special_tokens=") + (special ? "true" : "false")});
+    fields.at("path") = config::scalar(file);
+    kind.read(fields, "", config::schema(kind));
+    return kind;
   }
   fail<ConfigError>("there is no tokenizer '", place,
                     "': give a tokenizer.json, a *.model, a folder with a tokenizer, or bytes");

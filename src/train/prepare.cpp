@@ -43,6 +43,10 @@ bool prepare(Run& run) {
   auto found = find_checkpoint(mesh, run.checkpoints(), s.resume, offer);
   auto& stored = found.checkpoint;
   run.continued = stored.has_value();
+  if (!stored && s.initial) {
+    run.watchdog.at("reading the initial parameters");
+    for (auto& line : s.initial(run.model.parameters())) run.say(line);
+  }
   if (s.log.digest && (!stored || s.steps == 0))
     run.say("init digest " + to_string(mesh.shape()) + " " + s.layout + ": " +
             parameter_digest(run.model.parameters(), mesh));

@@ -190,8 +190,8 @@ TEST(Arguments, MistakesAreOneLine) {
   }
   EXPECT_EQ(
       error_of({"tarin", "gpt.yaml"}),
-      "unknown command 'tarin'; there are train, launch, plan, data, eval, logits, loss, generate, inspect, tokenize, "
-      "detokenize, train-tokenizer, comm, doctor, help");
+      "unknown command 'tarin'; there are train, launch, plan, data, eval, logits, loss, generate, import, export, "
+      "inspect, tokenize, detokenize, train-tokenizer, comm, doctor, help");
   EXPECT_EQ(error_of({"generate"}), "RUN is required; see bora --help");
   for (auto seed : {"-1", "99999999999999999999", "x"})
     EXPECT_NE(error_of({"generate", "x", "--seed", seed}), "no error") << seed;

@@ -47,6 +47,8 @@ struct LoopSettings {
   std::string settings = {};  // all settings as YAML: a note in each checkpoint
   /// Writes the settings into a folder, on rank 0; returns lines to print.
   std::function<std::vector<std::string>(const std::string& folder)> write_settings = {};
+  /// Changes the parameters of a new run before its first step, on every rank; returns lines to print.
+  std::function<std::vector<std::string>(tree::Node parameters)> initial = {};
   std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
   std::vector<Hook> hooks = {};  // of every rank
   Resume resume = Resume::latest;

@@ -1,4 +1,4 @@
-// The loss of a run's checkpoint on its held-out text.
+// The loss of a model that was trained on held-out text.
 #include <cstdio>
 #include "app/commands.h"
 #include "app/job.h"
@@ -8,12 +8,15 @@
 namespace bora::app {
 namespace {
 struct Eval {
-  static constexpr std::string_view name = "eval", help = "loss of a run's newest checkpoint on its held-out text";
+  static constexpr std::string_view name = "eval";
+  static constexpr std::string_view help =
+      "loss of a run's newest checkpoint, or of a folder of Hugging Face's, on held-out text";
   RunWords words = {};
 
   void declare(CLI::App& command) { words.declare(command); }
   int run() const {
     auto s = settings_on_job(words, name);
+    check_settings(s);
     auto tokenizer = s.tokenizer->open();
     return on_mesh({s, *tokenizer, "eval"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);

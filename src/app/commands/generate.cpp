@@ -8,6 +8,7 @@
 #include "app/run.h"
 #include "bora/ops/index.h"
 #include "bora/ops/reduce.h"
+#include "bora/ops/view.h"
 
 namespace bora::app {
 namespace {
@@ -23,7 +24,8 @@ Array choose(const Array& scores, const Array& key, double temperature, std::int
 }
 
 struct Generate {
-  static constexpr std::string_view name = "generate", help = "text from a run's newest checkpoint";
+  static constexpr std::string_view name = "generate",
+                                    help = "text from a run's newest checkpoint, or from a folder of Hugging Face's";
   RunWords words = {};
   std::string prompt = {};
   std::int64_t length = 300, top_k = 0, seed = 0;
@@ -52,7 +54,10 @@ int Generate::run() const {
   return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
     auto folder = find_checkpoint(words, mesh);
     auto storage = mappings_of(s.mesh, mesh.shape()).storage;
-    auto pick = [this](const Array& scores, const Array& key) { return choose(scores, key, temperature, top_k); };
+    auto known = tokenizer->size();  // the model may have more
+    auto pick = [=, this](const Array& scores, const Array& key) {
+      return choose(scores.shape()[0] > known ? view(scores, range(0, known)) : scores, key, temperature, top_k);
+    };
     auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed), pick);
     read_parameters(model->parameters(), folder, words, mesh);
     auto write = [&](const std::string& text) {
@@ -61,6 +66,7 @@ int Generate::run() const {
     auto end = tokenizer->end_of_text();
     auto start = s.model->decoder_start();
     auto ids = tokenizer->encode(prompt.empty() ? "\n" : prompt);
+    check<ConfigError>(!ids.empty(), "--prompt: it has no token; a model begins with one or more");
     text::StreamDecoder decoder(tokenizer);
     if (start) {  // the prompt is an encoder's
       if (end) ids.push_back(*end);

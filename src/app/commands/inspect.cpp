@@ -4,6 +4,7 @@
 #include <filesystem>
 #include "app/commands.h"
 #include "app/run.h"
+#include "bora/base/text.h"
 
 namespace fs = std::filesystem;
 namespace bora::app {
@@ -18,17 +19,38 @@ std::string checkpoint_at(const std::string& path) {
   return saved ? saved->folder : path;
 }
 
+/// A folder of Hugging Face's: its tensors, and whether they fit its config.json.
+int show_pretrained(const std::string& folder) {
+  auto p = models::Pretrained::open(folder);
+  auto files = Safetensors::open(folder);
+  std::int64_t numbers = 0, bytes = 0;
+  for (auto& name : files.names()) {
+    auto type = files.type(name);
+    std::printf("%-48s %s\n", one_line(name).c_str(), to_string(type).c_str());
+    numbers += type.size();
+    bytes += static_cast<std::int64_t>(type.nbytes());
+  }
+  models::check_pretrained(folder, *p.model, p.vocabulary);
+  std::printf("model: %s, %lld tokens: %zu tensors, %lld numbers, %lld bytes\n", std::string(p.model->type()).c_str(),
+              static_cast<long long>(p.vocabulary), files.names().size(), static_cast<long long>(numbers),
+              static_cast<long long>(bytes));
+  return 0;
+}
+
 struct Inspect {
-  static constexpr std::string_view name = "inspect", help = "what a checkpoint holds; verifies every byte";
+  static constexpr std::string_view name = "inspect", help = "what a checkpoint or a folder of Hugging Face's holds";
   std::string path = {};
   bool blocks = false;
 
   void declare(CLI::App& command) {
-    command.add_option("CHECKPOINT", path, "OUT/checkpoints/step-<n>, or the folder of a run: its newest one")
+    command
+        .add_option("CHECKPOINT", path,
+                    "OUT/checkpoints/step-<n>, or the folder of a run: its newest one; or a folder of Hugging Face's")
         ->required();
     command.add_flag("--blocks", blocks, "every block");
   }
   int run() const {
+    if (is_pretrained(RunWords{path})) return show_pretrained(path);
     auto folder = checkpoint_at(path);
     if (folder != path) std::printf("checkpoint: %s (the newest of %s)\n", folder.c_str(), path.c_str());
     auto m = io::read_manifest(folder);

@@ -108,7 +108,9 @@ void Launch::settle() {
 std::vector<std::string> Launch::training(const std::string& bora, int size) const {
   auto s = config.load();
   check_job(s, size);
-  mesh_axes(s, *s.tokenizer->open(), size);
+  auto tokenizer = s.tokenizer->open();
+  mesh_axes(s, *tokenizer, size);
+  check_init_from(s, *tokenizer, resume_of(resume));
   if (!log_dir.empty()) check_outside_text(s, "--log-dir", log_dir);
   std::vector<std::string> words = {bora, "train"};
   if (!config.path.empty()) words.push_back(config.path);

@@ -26,12 +26,18 @@ struct Train {
     auto s = config.load();
     check_job(s, transport::config_from_environment().size);
     auto tokenizer = s.tokenizer->open();
+    check_init_from(s, *tokenizer, resume_of(resume));
     return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
       auto options = model_options(s, *tokenizer, mesh.shape());
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);
       auto loop = loop_settings(s, mesh.shape());
       loop.resume = resume_of(resume);
+      if (!s.init_from.path.empty())
+        loop.initial = [&](tree::Node parameters) {
+          return models::load_pretrained(parameters, s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
+                                         s.init_from.options());
+        };
       return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
     });
   }

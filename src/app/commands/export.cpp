@@ -1,0 +1,103 @@
+// A model that was trained as a folder for other programs.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include "app/commands.h"
+#include "app/companions.h"
+#include "app/job.h"
+#include "app/run.h"
+#include "bora/base/file.h"
+#include "bora/ops/reduce.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+struct Export {
+  static constexpr std::string_view name = "export";
+  static constexpr std::string_view help =
+      "write a run's newest checkpoint as a folder of Hugging Face's, which transformers loads";
+  RunWords words = {};
+  std::string to = {}, format = "hf", dtype = {};
+  std::int64_t shard_bytes = 5'000'000'000;
+
+  void declare(CLI::App& command) {
+    command.add_option("RUN", words.run, "folder of the run, or of Hugging Face's")->required();
+    command.add_option("DIR", to, "folder to write; it must be empty if it exists")->required();
+    command.add_option("settings", words.settings, "key=value ...");
+    command.add_option("--format", format, "hf: config.json, safetensors, the tokenizer's files")
+        ->check(CLI::IsMember({"hf"}));
+    command.add_option("--dtype", dtype, "of all tensors: f32 or bf16; unless given, that of the run's parameters")
+        ->check(CLI::IsMember({"f32", "bf16"}));
+    command.add_option("--shard-bytes", shard_bytes, "most bytes of tensors in a file; 0: one file")
+        ->check(CLI::NonNegativeNumber);
+    declare_resume(command, words.resume, {"latest", "good"},
+                   "which checkpoint: latest (default), good: the newest that is whole");
+  }
+  int run() const {
+    auto s = settings_on_job(words, name);
+    check<ConfigError>(!s.model->hf_names().types.empty(), "export: Hugging Face's folders have no model of type ",
+                       s.model->type());
+    std::error_code error;
+    bool free = !fs::exists(to, error) || (fs::is_directory(to, error) && fs::is_empty(to, error));
+    check<ConfigError>(free, "export: ", to, " is not empty; choose another folder");
+    auto tokenizer = s.tokenizer->open();
+    return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
+      auto folder = find_checkpoint(words, mesh);
+      auto options = model_options(s, *tokenizer, mesh.shape());
+      auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+      auto pick = [](const Array& scores, const Array&) { return argmax(scores, -1); };
+      auto model = s.model->generator(options, storage, random::key(s.seed), pick);
+      read_parameters(model->parameters(), folder, words, mesh);
+      auto source = is_pretrained(words) ? s.out : companions_of(s.out);
+      auto [config, generation] = special_tokens(source, *tokenizer);
+      models::SavePretrained how{.shard_bytes = shard_bytes};
+      if (!dtype.empty()) how.dtype = dtype == "bf16" ? bf16 : f32;
+      models::save_pretrained(to, model->parameters(), *s.model, options.vocabulary, config, how);
+      std::string problem;
+      if (mesh.rank() == 0) try {
+          write_companions(s, source, generation);
+        } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
+          problem = "export: cannot copy " + e.path1().string() + ": " + e.code().message();
+        }
+      io::agree<IoError>(place_of(mesh), problem, "export: the tokenizer's files");
+      if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
+      return 0;
+    });
+  }
+  /// config.json and generation_config.json with the ids of special tokens: those of the folder that the run came from,
+  /// or the tokenizer's.
+  static std::pair<models::HfConfig, models::HfConfig> special_tokens(const std::string& source,
+                                                                      const text::Tokenizer& tokenizer) {
+    models::HfConfig config, generation;
+    if (models::is_pretrained(source)) {
+      auto file = source + "/config.json";
+      auto names = {"bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "decoder_start_token_id"};
+      auto original = models::HfConfig::parse(read_file(file), file);
+      for (auto name : names) config.take(original, {name}), generation.take(original, {name});
+    } else {
+      for (auto* c : {&config, &generation}) {
+        if (auto id = tokenizer.end_of_text()) c->set("eos_token_id", std::int64_t{*id});
+        if (auto id = tokenizer.padding()) c->set("pad_token_id", std::int64_t{*id});
+      }
+    }
+    return {config, generation};
+  }
+  void write_companions(const Settings& s, const std::string& source, const models::HfConfig& generation) const {
+    auto copied = copy_companions(source, to, false);
+    auto path = tokenizer_path(s);
+    std::error_code error;
+    if (!path.empty() && !fs::equivalent(fs::path(path).parent_path(), source, error)) {
+      copy_companions(fs::path(path).parent_path().string(), to, false);
+      if (!fs::exists(to + "/" + fs::path(path).filename().string()))
+        fs::copy_file(path, to + "/" + (path.ends_with(".json") ? "tokenizer.json" : "tokenizer.model"));
+    }
+    if (path.empty())
+      std::printf("the tokenizer '%s' has no files: none are written\n", std::string(s.tokenizer->type()).c_str());
+    if (!fs::exists(to + "/generation_config.json")) write_file(to + "/generation_config.json", generation.text());
+    if (fs::exists(to + "/tokenizer.json") && !fs::exists(to + "/tokenizer_config.json"))
+      write_file(to + "/tokenizer_config.json", "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}\n");
+  }
+};
+[[maybe_unused]] const bool added = add<Export>({.place = 58, .launched = true});
+}  // namespace
+}  // namespace bora::app

@@ -1,0 +1,79 @@
+// A folder of Hugging Face's as the beginning of a run.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include "app/commands.h"
+#include "app/companions.h"
+#include "app/job.h"
+#include "train/run_folder.h"
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+struct Import {
+  static constexpr std::string_view name = "import";
+  static constexpr std::string_view help =
+      "make a run of a folder of Hugging Face's: its settings, a checkpoint at step 0 and the tokenizer's files";
+  std::string from = {}, run_folder = {};
+  std::vector<std::string> settings = {};
+
+  void declare(CLI::App& command) {
+    command.add_option("DIR", from, "a folder with config.json and model.safetensors, or its shards and index")
+        ->required();
+    command.add_option("RUN", run_folder, "folder of the run, without checkpoints")->required();
+    command.add_option("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..");
+  }
+  Settings load() const {
+    for (std::string key : {"init_from=", "init_from.path=", "out="})
+      for (auto& item : settings)
+        check<ConfigError>(!item.starts_with(key), "import: '", item, "' cannot be set: DIR and RUN say it");
+    auto s = settings_of_pretrained(from, settings);
+    s.out = run_folder;
+    s = with_absolute_paths(s);
+    check_settings_without_data(s);
+    check_run_folder(s.out);
+    auto there = io::list_checkpoints(s.out + "/checkpoints");
+    check<ConfigError>(there.empty(), "import: ", s.out, " has a checkpoint already; choose another folder");
+    return s;
+  }
+  int run() const {
+    auto s = load();
+    auto tokenizer = s.tokenizer->open();
+    check_init_from(s, *tokenizer, Resume::none);
+    return on_mesh({s, *tokenizer, "import"}, [&](const Mesh& mesh) {
+      auto model = s.model->trainable(model_options(s, *tokenizer, mesh.shape()));
+      model->init(random::key(s.seed));
+      auto said = models::load_pretrained(model->parameters(), s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
+                                          s.init_from.options());
+      auto mine = s;
+      auto path = tokenizer_path(s);
+      std::error_code error;
+      if (!path.empty() && fs::equivalent(fs::path(path).parent_path(), s.init_from.path, error))
+        mine = with_tokenizer_path(s, companions_of(s.out) + "/" + fs::path(path).filename().string());
+      mine.init_from = {};
+      std::string problem;
+      std::unique_ptr<RunFolder> folder;  // on the first rank
+      if (mesh.rank() == 0) try {
+          folder = std::make_unique<RunFolder>(s.out);
+          copy_companions(s.init_from.path, companions_of(s.out), true);
+          auto changed = write_config(s.out, mine);
+          said.insert(said.end(), changed.begin(), changed.end());
+        } catch (const Error& e) { problem = e.text(); } catch (const fs::filesystem_error& e) {
+          problem = "import: cannot copy " + e.path1().string() + ": " + e.code().message();
+        }
+      io::agree<IoError>(place_of(mesh), problem, "import: the files of the run");
+      Arrays keep;
+      auto saved = io::save_checkpoint(s.out + "/checkpoints", 0, io::leaves_of(model->state(), "", keep),
+                                       place_of(mesh), {{"seed", std::to_string(s.seed)}, {"settings", to_yaml(mine)}});
+      for (auto& line : said)
+        if (mesh.rank() == 0) std::printf("%s\n", line.c_str());
+      if (mesh.rank() == 0)
+        std::printf("model: %s from %s\ncheckpoint: %s\n", std::string(s.model->type()).c_str(),
+                    s.init_from.path.c_str(), saved.c_str());
+      return 0;
+    });
+  }
+};
+[[maybe_unused]] const bool added = add<Import>({.place = 56, .launched = true});
+}  // namespace
+}  // namespace bora::app

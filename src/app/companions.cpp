@@ -1,0 +1,39 @@
+#include "companions.h"
+#include <algorithm>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+namespace bora::app {
+namespace {
+constexpr std::string_view kConfig = "config.json", kNames[] = {"added_tokens.json",       "chat_template.jinja",
+                                                                "chat_template.json",      "config.json",
+                                                                "generation_config.json",  "merges.txt",
+                                                                "special_tokens_map.json", "tokenizer.json",
+                                                                "tokenizer_config.json",   "vocab.json"};
+}  // namespace
+std::string companions_of(const std::string& run) { return run + "/hugging_face"; }
+std::vector<std::string> copy_companions(const std::string& from, const std::string& to, bool config) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(from, error), end; !error && it != end; it.increment(error)) {
+    auto name = it->path().filename().string();
+    bool known = std::count(std::begin(kNames), std::end(kNames), name) > 0 || name.ends_with(".model");
+    if (known && (config || name != kConfig) && it->is_regular_file(error)) names.push_back(name);
+  }
+  if (!names.empty()) fs::create_directories(to);
+  std::sort(names.begin(), names.end());
+  for (auto& name : names) fs::copy_file(from + "/" + name, to + "/" + name, fs::copy_options::overwrite_existing);
+  return names;
+}
+std::string tokenizer_path(const Settings& s) {
+  auto d = s.tokenizer.write();
+  auto path = d.find("path");
+  return path ? path->text : std::string();
+}
+Settings with_tokenizer_path(Settings s, const std::string& path) {
+  auto d = s.tokenizer.write();
+  d.at("path") = config::scalar(path);
+  s.tokenizer.read(d, "tokenizer", config::schema(s.tokenizer));
+  return s;
+}
+}  // namespace bora::app

@@ -1,0 +1,206 @@
+// Folders of Hugging Face's that differ from those which bora writes: other names, more or fewer tensors, more tokens,
+// fields that are not supported.
+#include "bora/models/pretrained.h"
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <filesystem>
+#include "bora/base/file.h"
+#include "bora/models/gpt2.h"
+#include "bora/ops/functions.h"
+#include "bora/ops/reduce.h"
+#include "bora/ops/shape.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+using namespace bora::models;
+namespace {
+const std::string kFolder = BORA_SOURCE_DIR "/tests/golden/models/gpt2_plain";
+template <class F> std::string error_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& e) { return e.text(); }
+  return "no error";
+}
+struct PretrainedTest : testing::Test {
+  std::string folder = (fs::temp_directory_path() / ("bora_pretrained_" + std::to_string(::getpid()))).string();
+  std::map<std::string, Array> tensors;
+  PretrainedTest() {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    fs::copy_file(kFolder + "/config.json", folder + "/config.json");
+    auto files = Safetensors::open(kFolder);
+    for (auto& name : files.names()) tensors[name] = files.read(name);
+  }
+  ~PretrainedTest() override { fs::remove_all(folder); }
+  void save() const { save_safetensors(folder, tensors); }
+  /// Replaces a part of config.json.
+  void edit(const std::string& from, const std::string& to) const {
+    auto text = read_file(kFolder + "/config.json");
+    auto place = text.find(from);
+    ASSERT_NE(place, text.npos) << from;
+    write_file(folder + "/config.json", text.replace(place, from.size(), to));
+  }
+  std::string config_error(const std::string& from, const std::string& to) const {
+    edit(from, to);
+    auto e = error_of([&] { Pretrained::open(folder); });
+    auto place = e.find(folder);
+    return place == e.npos ? e : e.replace(place, folder.size(), "DIR");
+  }
+  Gpt2 load(std::int64_t vocabulary, const LoadPretrained& options = {}) const {
+    auto p = Pretrained::open(folder);
+    auto m = Gpt2::init(*p.model.as<Gpt2Config>(), vocabulary, random::key(3));
+    said = load_pretrained(tree::node(m), folder, *p.model, vocabulary, options);
+    return m;
+  }
+  std::string check_error(std::int64_t vocabulary = 96, const LoadPretrained& options = {}) const {
+    auto p = Pretrained::open(folder);
+    auto e = error_of([&] { check_pretrained(folder, *p.model, vocabulary, options); });
+    EXPECT_EQ(error_of([&] { load(vocabulary, options); }), e);
+    for (auto place = e.find(folder); place != e.npos; place = e.find(folder)) e.replace(place, folder.size(), "DIR");
+    return e;
+  }
+  mutable std::vector<std::string> said;
+};
+}  // namespace
+
+TEST_F(PretrainedTest, OtherNamesAreTheSameModel) {
+  save();
+  auto want = tree::leaves(load(96));
+  EXPECT_TRUE(said.empty());
+  std::map<std::string, Array> bare;  // as OpenAI's files: of the base model, with buffers
+  for (auto& [name, x] : tensors) bare[name.substr(std::string("transformer.").size())] = x;
+  for (std::string layer : {"h.0.", "h.1."}) {
+    bare[layer + "attn.bias"] = ones({1, 1, 16, 16});
+    bare[layer + "attn.masked_bias"] = ones({});
+  }
+  bare["lm_head.weight"] = tensors["transformer.wte.weight"];
+  tensors = bare;
+  save();
+  auto got = tree::leaves(load(96));
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(array_equal(got[i], want[i])) << i;
+  EXPECT_TRUE(said.empty());
+  tensors.erase("wte.weight");  // the other name of the tied table suffices
+  save();
+  got = tree::leaves(load(96));
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(array_equal(got[i], want[i])) << i;
+}
+TEST_F(PretrainedTest, TiedTensorsThatDifferAreRefused) {
+  tensors["lm_head.weight"] = tensors["transformer.wte.weight"] + 1.0F;
+  save();
+  EXPECT_EQ(error_of([&] { load(96); }), folder +
+                                             "/model.safetensors: lm_head.weight: it differs from "
+                                             "transformer.wte.weight, but config.json says that both are one");
+}
+TEST_F(PretrainedTest, MissingAndUnexpectedTensors) {
+  auto wpe = tensors.extract("transformer.wpe.weight");
+  save();
+  EXPECT_EQ(check_error(),
+            "DIR: transformer.wpe.weight: there is no such tensor, which 'wpe' is read from; "
+            "init_from.missing=init would initialise it");
+  auto fresh = Gpt2::init(*Pretrained::open(kFolder).model.as<Gpt2Config>(), 96, random::key(3));
+  EXPECT_TRUE(array_equal(load(96, {.init_missing = true}).wpe.array(), fresh.wpe.array()));
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0], "not in " + folder + ", initialised: wpe");
+  tensors.insert(std::move(wpe));
+  auto bias = tensors.extract("transformer.h.1.ln_2.bias");  // of one layer only: not even init
+  save();
+  for (bool init : {false, true})
+    EXPECT_EQ(check_error(96, {.init_missing = init}),
+              "DIR: transformer.h.1.ln_2.bias: there is no such tensor, but there is transformer.h.0.ln_2.bias");
+  tensors.insert(std::move(bias));
+  tensors["transformer.h.2.ln_2.bias"] = tensors["score.weight"] = zeros({16});
+  save();
+  EXPECT_EQ(check_error(),
+            "DIR/model.safetensors: score.weight: no leaf of the gpt2 takes this tensor (nor 1 others); "
+            "init_from.unexpected=ignore would leave it out");
+  load(96, {.ignore_unexpected = true});
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0], "in " + folder + " and not used: score.weight, transformer.h.2.ln_2.bias");
+}
+TEST_F(PretrainedTest, SizesThatDifferAreRefused) {
+  auto& wpe = tensors["transformer.wpe.weight"];
+  wpe = concatenate({wpe, wpe});
+  save();
+  EXPECT_EQ(check_error(),
+            "DIR/model.safetensors: transformer.wpe.weight: it is f32 [32, 16], f32 [16, 16] is wanted for 'wpe'");
+  wpe = zeros({16, 16}, i32);
+  save();
+  EXPECT_EQ(check_error(),
+            "DIR/model.safetensors: transformer.wpe.weight: it is i32 [16, 16], f32 [16, 16] is wanted for 'wpe'");
+  wpe = zeros({16, 16});
+  tensors["transformer.h.1.attn.c_attn.weight"] = zeros({16, 32});
+  save();
+  EXPECT_EQ(check_error(),
+            "DIR/model.safetensors: transformer.h.1.attn.c_attn.weight: its shape is [16, 32], a view as "
+            "[16, 12, 4] is wanted");
+}
+TEST_F(PretrainedTest, NewTokensAreTheMeanOfTheOthers) {
+  save();
+  EXPECT_EQ(check_error(90),
+            "DIR/model.safetensors: transformer.wte.weight: it has 96 tokens, the model 90; give "
+            "vocabulary=96 or more");
+  auto old = tensors["transformer.wte.weight"].to_vector<float>();
+  std::vector<double> mean(16);
+  for (std::size_t i = 0; i < old.size(); ++i) mean[i % 16] += static_cast<double>(old[i]) / 96;
+  for (auto [data, parts, layout] : {std::tuple{1, 1, "dp"}, {1, 2, "tp"}, {2, 1, "fsdp"}, {2, 2, "fsdp+tp"}})
+    local_mesh({{"data", data}, {"model", parts}}, [&, parts = parts, layout = std::string(layout)](const Mesh& mesh) {
+      auto storage = layout_mappings(parse_layout(layout), mesh.shape()).storage;
+      auto p = Pretrained::open(folder);
+      auto g = p.model->generator({101}, storage, random::key(1), [](const Array& s, const Array&) { return s; });
+      auto before = tree::slots(g->parameters())[0].leaf.get();
+      auto spec = local_block(before).spec;
+      auto lines = load_pretrained(g->parameters(), folder, *p.model, 101);
+      ASSERT_EQ(lines.size(), 1U);
+      EXPECT_EQ(lines[0], folder + " has 96 tokens, the model 101: new rows are the mean of the others in wte.weight");
+      auto slot = tree::slots(g->parameters())[0];
+      EXPECT_EQ(slot.path, "wte.weight");
+      EXPECT_EQ(local_block(slot.leaf.get()).spec, spec);
+      auto now = slot.leaf.get().to_vector<float>();
+      ASSERT_EQ(now.size(), 101U * 16);
+      EXPECT_TRUE(std::equal(old.begin(), old.end(), now.begin()));
+      for (std::size_t i = old.size(); i < now.size(); ++i) EXPECT_NEAR(now[i], mean[i % 16], 1e-6) << i;
+    });
+}
+TEST_F(PretrainedTest, FieldsThatAreNotSupportedAreNamed) {
+  EXPECT_EQ(config_error("\"gelu_new\"", "\"mish\""),
+            "DIR/config.json: activation_function: mish is not supported; relu, gelu, gelu_new, gelu_pytorch_tanh and "
+            "silu are");
+  EXPECT_EQ(config_error("\"add_cross_attention\": false", "\"add_cross_attention\": true"),
+            "DIR/config.json: add_cross_attention: true is not supported; only false is");
+  EXPECT_EQ(config_error("\"n_embd\": 16", "\"n_embd\": 16, \"rotary_dim\": 4"),
+            "DIR/config.json: rotary_dim: 4 is not supported: the field is not known here for the model type gpt2, and "
+            "could change the result; remove it if it does not");
+  EXPECT_EQ(config_error("\"n_embd\": 16", "\"n_embd\": \"16\""),
+            "DIR/config.json: n_embd: expected an integer, got 16");
+  EXPECT_EQ(config_error("\"n_embd\": 16", "\"n_embd\": 15"),
+            "DIR/config.json: as a model of type gpt2: heads: model.embed 15 cannot be cut into 4 equal heads");
+  EXPECT_EQ(config_error("\"vocab_size\": 96", "\"vocab_size\": 0"),
+            "DIR/config.json: vocab_size: 0 is no number of tokens");
+  EXPECT_EQ(config_error("\"vocab_size\": 96", "\"n_vocab\": 96"),
+            "DIR/config.json: n_vocab: 96 is not supported: the field is not known here for the model type gpt2, and "
+            "could change the result; remove it if it does not");
+  EXPECT_EQ(config_error("\"n_embd\": 16", "\"n_embd\": 16, \"n_embd\": 17"),
+            "DIR/config.json: the field 'n_embd' is given twice");
+  auto unknown = config_error("\"gpt2\"", "\"mamba\"");
+  EXPECT_TRUE(unknown.starts_with("DIR/config.json: model_type: mamba is not supported; there are ")) << unknown;
+  EXPECT_NE(unknown.find("gpt2"), unknown.npos);
+  EXPECT_EQ(config_error("\"model_type\": \"gpt2\",", ""), "DIR/config.json: model_type: the field is missing");
+  EXPECT_TRUE(config_error("}", "").starts_with("DIR/config.json: broken JSON: "));
+  fs::remove(folder + "/config.json");
+  EXPECT_EQ(error_of([&] { Pretrained::open(folder); }),
+            folder + " is no folder of Hugging Face's: it has no config.json");
+  EXPECT_EQ(error_of([&] { Pretrained::open(folder + "/none"); }),
+            folder +
+                "/none: there is no such folder; a folder of Hugging Face's is expected, with config.json and "
+                "model.safetensors");
+}
+TEST_F(PretrainedTest, AModelWithoutATableIsInNoFolder) {
+  for (auto& row : config::rows<Model>()) {
+    config::Choice<Model> m(row.type);
+    EXPECT_EQ(m->hf_names().types.empty(), m->hf_weights().empty()) << row.type;
+    std::set<std::string> leaves;
+    for (auto& w : m->hf_weights()) leaves.insert(w.leaf);
+    for (auto& p : m->parameters(50)) EXPECT_EQ(leaves.erase(p.path) == 1, !m->hf_names().types.empty()) << p.path;
+    EXPECT_TRUE(leaves.empty()) << row.type << ": " << *leaves.begin();
+  }
+}
