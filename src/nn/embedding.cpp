@@ -12,7 +12,7 @@ NamedArray Embedding::embed(const NamedArray& indices) const {
   return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);
 }
 NamedArray Embedding::unembed(const NamedArray& x) const {
-  return dot(x, auto_sharded(weight), std::string_view(weight.axes().at(1).name));
+  return dot(gathered(x, weight), auto_sharded(weight), std::string_view(weight.axes().at(1).name));
 }
 
 namespace {

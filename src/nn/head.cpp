@@ -3,7 +3,8 @@
 #include "nn/support.h"
 
 namespace bora::nn {
-NamedArray Head::operator()(const NamedArray& x) const {
+NamedArray Head::operator()(const NamedArray& input) const {
+  auto x = gathered(input, weight);
   auto scores = dot(x, weight, std::string_view(kEmbed));
   if (bias) scores = scores + *bias;
   if (soft_cap) scores = (tanh(scores.astype(wide(scores)) / *soft_cap) * *soft_cap).astype(scores.dtype());

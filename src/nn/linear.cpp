@@ -15,7 +15,8 @@ Linear Linear::init(const Axes& in, const Axes& out, const Array& key, const Lin
   if (o.use_bias) l.bias = zeros(out);
   return l;
 }
-NamedArray Linear::operator()(const NamedArray& x) const {
+NamedArray Linear::operator()(const NamedArray& input) const {
+  auto x = gathered(input, weight);
   for (auto& a : in)
     check<AxisError>(x.has_axis(a.name), "Linear: the input ", x.axes(), " has no axis '", a.name,
                      "'; this layer maps ", in, " to ", out);

@@ -1,6 +1,8 @@
 // support.h -- helpers shared by the layers. Private.
 #pragma once
+#include "bora/array/communicator.h"
 #include "bora/named/mapping.h"
+#include "bora/ops/sharding.h"
 #include "nn/samples.h"
 
 namespace bora::nn {
@@ -21,5 +23,19 @@ inline Dims positions_of(const NamedArray& parameter, const NamedArray& x) {
 /// wide dtype and rounded once.
 inline Array beside(const NamedArray& x, const NamedArray& parameter) {
   return broadcast_to(auto_sharded(parameter).astype(wide(x)), Axes(x.axes())).array();
+}
+/// x for its product with `weight` over the axes that they share: whole along an axis that the mapping splits over mesh
+/// axes which split another axis of the weight. Else each rank would sum whole results, and only then keep its part.
+inline NamedArray gathered(const NamedArray& x, const NamedArray& weight) {
+  if (!here().mesh) return x;
+  auto mine = spec_for(x.axes(), current_mapping()), its = spec_for(weight.axes(), current_mapping());
+  bool changed = false;
+  for (std::size_t d = 0; d < mine.size(); ++d) {
+    auto at = find_axis(weight.axes(), x.axes()[d].name);
+    if (at < 0) continue;
+    for (auto& m : MeshAxes(mine[d]))
+      if (its.uses(m) && !its[static_cast<std::size_t>(at)].has(m)) mine[d].remove(m), changed = true;
+  }
+  return changed ? named(with_sharding_constraint(x.array(), mine), x.axes()) : x;
 }
 }  // namespace bora::nn

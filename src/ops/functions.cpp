@@ -1,9 +1,11 @@
 #include "bora/ops/functions.h"
 #include <cmath>
 #include <limits>
+#include "bora/array/communicator.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "bora/ops/sharding.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora {
@@ -86,8 +88,9 @@ Array cross_entropy(const Array& logits, const Array& labels) {
   auto classes = logits.shape(-1);
   auto index = promote(labels.dtype(), i32);  // u8 does not count to all classes
   auto spread = [&](const Array& v, const Dims& dims) { return broadcast_in_dim(v, logits.shape(), dims); };
-  auto hit =
-      spread(labels.astype(index), ops::range_of(labels.ndim())) == spread(iota({classes}, 0, index), {labels.ndim()});
+  auto number = spread(iota({classes}, 0, index), {labels.ndim()});
+  if (here().mesh) number = reshard_like(number, logits);  // labels and classes alone say nothing of a split
+  auto hit = spread(labels.astype(index), ops::range_of(labels.ndim())) == number;
   auto chosen = sum(where(hit, x, 0), -1);
   auto loss = logsumexp(x, -1) - chosen;
   return where(labels >= 0 && labels.astype(index) < constant(classes, index), loss, kNan);

@@ -1,0 +1,60 @@
+// The loss of a language model where ranks share the vocabulary: no rank sees scores or weights of all tokens.
+#include <gtest/gtest.h>
+#include <sstream>
+#include "bora/bora.h"
+#include "bora/nn/loss.h"
+
+namespace bora {
+namespace {
+constexpr std::int64_t kTokens = 512, kRows = 4, kPositions = 12;
+struct Inputs {
+  nn::Head head;
+  NamedArray x, weights;
+};
+Inputs inputs(bool vocab_first) {
+  auto keys = random::split<3>(random::key(3));
+  Axis batch{"batch", kRows}, position{"position", kPositions}, embed{"embed", 8}, vocab{"vocab", kTokens};
+  return {{vocab_first ? random::normal(keys[0], {vocab, embed}) : random::normal(keys[0], {embed, vocab})},
+          random::normal(keys[1], {batch, position, embed}),
+          random::uniform(keys[2], {batch, position})};
+}
+NamedArray targets_of(const NamedArray& x) {
+  std::vector<Axis> rows{x.axis("batch"), x.axis("position")};
+  return (broadcast_to(arange(rows[1]) * 37, rows) + broadcast_to(arange(rows[0]) * 101, rows)) % kTokens;
+}
+float loss_and_gradient(const Inputs& in, std::int64_t block_bytes, std::string& program) {
+  auto staged = jit([=](const Inputs& i) {
+    return value_and_grad([&](const Inputs& j) {
+      nn::Head head{auto_sharded(j.head.weight), none};
+      return nn::linear_cross_entropy(head, auto_sharded(j.x), targets_of(j.x), j.weights,
+                                      {.block_bytes = block_bytes});
+    })(i);
+  });
+  auto [loss, g] = staged(in);
+  std::ostringstream printed;
+  if (here().mesh) printed << fx::local_program(program_of(staged, in), staged.inputs(in));
+  program = printed.str();
+  return loss.item<float>() + gather(sum(g.x.array() * 3)).item<float>() +
+         gather(sum(square(g.head.weight.array()))).item<float>();
+}
+TEST(LinearCrossEntropy, TheVocabularyStaysSplit) {
+  for (bool vocab_first : {false, true})
+    for (std::int64_t block : {5, 100}) {
+      auto in = inputs(vocab_first);
+      std::string program;
+      auto want = loss_and_gradient(in, block * kRows * kTokens * 4, program);
+      for (auto& mapping : {AxisMapping{{"vocab", "model"}}, AxisMapping{{"vocab", "model"}, {"embed", "model"}}})
+        local_mesh({{"model", 2}}, [&](const Mesh& mesh) {
+          UseMapping split(mapping);
+          std::string text;
+          auto got = loss_and_gradient(sharded(in, mapping), block * kRows * kTokens * 2, text);
+          if (mesh.rank() > 0) return;
+          EXPECT_NEAR(got, want, 1e-4 * std::abs(want));
+          EXPECT_NE(text.find(", " + std::to_string(kTokens / 2) + "]"), std::string::npos) << text;
+          for (auto whole : {", " + std::to_string(kTokens) + "]", "[" + std::to_string(kTokens) + ", "})
+            EXPECT_EQ(text.find(whole), std::string::npos) << whole << "\n" << text;
+        });
+    }
+}
+}  // namespace
+}  // namespace bora
