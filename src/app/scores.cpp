@@ -115,14 +115,14 @@ int on_example(const ScoreWords& words, const std::string& labels, std::string_v
                const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f) {
   auto s = settings_on_job(words.run, command);
   auto tokenizer = s.tokenizer->open();
-  auto vocabulary = tokenizer->size();
+  auto vocabulary = vocabulary_of(s, *tokenizer);
   auto e = read_example(words, labels, *s.model, vocabulary);
   Sha256 digest;  // all ranks must have read the same
   for (auto& x : tree::leaves(e))
     if (x.defined()) digest.update(x.bytes(), x.nbytes());
   return on_mesh({s, *tokenizer, std::string(command) + " of " + digest.hex()}, [&](const Mesh& mesh) {
     auto folder = find_checkpoint(words.run, mesh);
-    auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+    auto storage = mappings_of(s.mesh, mesh.shape()).storage;
     auto model = s.model->scorer(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed));
     read_parameters(model->parameters(), folder, words.run, mesh);
     return f(*model, e, mesh);

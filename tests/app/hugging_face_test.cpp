@@ -143,7 +143,7 @@ TEST_F(HuggingFaceTest, BadFoldersAreOneLine) {
   all(changed(dir, "config.json", replace("\"n_layer\": 2", "\"n_layer\": 1")),
       "no leaf of the gpt2 takes this tensor");
   all(changed(dir, "config.json", replace("\"n_positions\": 16", "\"n_positions\": 17")),
-      "transformer.wpe.weight: it is f32 [16, 24], f32 [17, 24] is wanted for 'wpe'");
+      "transformer.wpe.weight: it is f32[16, 24], f32[17, 24] is wanted for 'wpe'");
   all(changed(dir, "config.json", replace("\"vocab_size\": 300", "\"vocab_size\": 299")),
       "its 300 ids exceed the 299 tokens of the model");
   all(changed(dir, "config.json", replace("{", "{{")), "config.json: broken JSON: ");

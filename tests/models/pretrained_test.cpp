@@ -122,11 +122,11 @@ TEST_F(PretrainedTest, SizesThatDifferAreRefused) {
   wpe = concatenate({wpe, wpe});
   save();
   EXPECT_EQ(check_error(),
-            "DIR/model.safetensors: transformer.wpe.weight: it is f32 [32, 16], f32 [16, 16] is wanted for 'wpe'");
+            "DIR/model.safetensors: transformer.wpe.weight: it is f32[32, 16], f32[16, 16] is wanted for 'wpe'");
   wpe = zeros({16, 16}, i32);
   save();
   EXPECT_EQ(check_error(),
-            "DIR/model.safetensors: transformer.wpe.weight: it is i32 [16, 16], f32 [16, 16] is wanted for 'wpe'");
+            "DIR/model.safetensors: transformer.wpe.weight: it is i32[16, 16], f32[16, 16] is wanted for 'wpe'");
   wpe = zeros({16, 16});
   tensors["transformer.h.1.attn.c_attn.weight"] = zeros({16, 32});
   save();

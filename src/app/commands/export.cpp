@@ -44,7 +44,7 @@ struct Export {
     return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
       auto options = model_options(s, *tokenizer, mesh.shape());
-      auto storage = layout_mappings(parse_layout(s.mesh.layout), mesh.shape()).storage;
+      auto storage = mappings_of(s.mesh, mesh.shape()).storage;
       auto pick = [](const Array& scores, const Array&) { return argmax(scores, -1); };
       auto model = s.model->generator(options, storage, random::key(s.seed), pick);
       read_parameters(model->parameters(), folder, words, mesh);
