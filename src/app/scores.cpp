@@ -25,9 +25,9 @@ struct Table {
     auto at = bad - values.begin();
     fail<ConfigError>(what, ": ", *bad, " at [", at / length, ", ", at % length, "]; ", expected);
   }
-  NamedArray array() const {
+  NamedArray array(const char* along = nn::kPosition) const {
     std::vector<std::int32_t> v(values.begin(), values.end());
-    return named(asarray(v, Shape{rows, length}), {Axis{nn::kBatch, rows}, Axis{nn::kPosition, length}});
+    return named(asarray(v, Shape{rows, length}), {Axis{nn::kBatch, rows}, Axis{along, length}});
   }
 };
 Table read_table(const std::string& flag, const std::string& file, bool bits = false) {
@@ -43,11 +43,13 @@ Table read_table(const std::string& flag, const std::string& file, bool bits = f
   t.values = x.astype(i64).to_vector<std::int64_t>();
   return t;
 }
-Table read_ids(const std::string& flag, const std::string& file, std::int64_t vocabulary, std::int64_t most) {
+Table read_ids(const std::string& flag, const std::string& file, std::int64_t vocabulary,
+               std::optional<std::int64_t> most) {
   auto t = read_table(flag, file);
   t.all([=](std::int64_t id) { return id >= 0 && id < vocabulary; },
         "ids are from 0 to " + std::to_string(vocabulary - 1));
-  check<ConfigError>(t.length <= most, t.what, ": ", t.length, " positions, but the model sees at most ", most);
+  check<ConfigError>(t.length <= most.value_or(t.length), t.what, ": ", t.length,
+                     " positions, but the model sees at most ", most.value_or(0));
   return t;
 }
 /// 1: a token, 0: padding, which is left or right of a row's tokens.
@@ -86,20 +88,51 @@ void set_targets(training::Example& e, Table targets) {
     if (target == kIgnored) target = 0;
   }
   check<ConfigError>(std::count(weights.begin(), weights.end(), 1.0F) > 0, targets.what,
-                     ": no label counts: all are -100, or of a row's first position, which nothing predicts");
+                     ": no label counts: besides those that nothing predicts, all are -100");
   e.targets = targets.array();
   e.weights = named(asarray(weights, Shape{targets.rows, targets.length}), e.targets.axes());
 }
+/// The decoder's tokens: before each position's label the one before it, at first `start`, which also stands for labels
+/// that do not count.
+Table tokens_before(Table labels, std::int32_t start) {
+  auto& v = labels.values;
+  for (std::size_t i = v.size(); i-- > 0;) {
+    bool first = static_cast<std::int64_t>(i) % labels.length == 0;
+    v[i] = first || v[i - 1] == kIgnored ? start : v[i - 1];
+  }
+  return labels;
+}
 training::Example read_example(const ScoreWords& words, const std::string& labels, const models::Model& model,
                                std::int64_t vocabulary) {
-  check<ConfigError>(words.decoder_ids.empty(), "--decoder-ids: model.type ", model.type(), " has no encoder");
-  auto ids = read_ids("--ids", words.ids, vocabulary, model.positions());
-  training::Example e{.tokens = ids.array()};
-  if (!words.mask.empty()) e.mask = read_mask(words.mask, ids).array();
-  if (labels.empty()) return e;
-  auto wanted = read_labels(labels, vocabulary);
-  wanted.same_shape(ids);
-  set_targets(e, next_labels(wanted));
+  auto start = model.decoder_start();
+  check<ConfigError>(start || words.decoder_ids.empty(), "--decoder-ids: model.type ", model.type(), " has no encoder");
+  check<ConfigError>(!start || !words.decoder_ids.empty() || !labels.empty(), "model.type ", model.type(),
+                     " has an encoder, which reads --ids, and a decoder: give --decoder-ids");
+  auto ids = read_ids("--ids", words.ids, vocabulary, start ? none : std::optional(model.positions()));
+  std::optional<Table> mask, wanted;
+  if (!words.mask.empty()) mask = read_mask(words.mask, ids);
+  if (!labels.empty()) wanted = read_labels(labels, vocabulary);
+  training::Example e;
+  if (!start) {
+    e.tokens = ids.array();
+    if (mask) e.mask = mask->array();
+    if (wanted) {
+      wanted->same_shape(ids);
+      set_targets(e, next_labels(*wanted));
+    }
+    return e;
+  }
+  e.inputs = ids.array(nn::kInput);
+  if (mask) e.input_mask = mask->array(nn::kInput);
+  auto decoder = words.decoder_ids.empty() ? tokens_before(*wanted, *start)
+                                           : read_ids("--decoder-ids", words.decoder_ids, vocabulary, none);
+  check<ConfigError>(decoder.rows == ids.rows, decoder.what, ": ", decoder.rows, " rows, but ", ids.what, " has ",
+                     ids.rows);
+  e.tokens = decoder.array();
+  if (wanted) {
+    wanted->same_shape(decoder);
+    set_targets(e, *wanted);
+  }
   return e;
 }
 }  // namespace
