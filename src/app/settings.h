@@ -137,8 +137,9 @@ void check_job(const Settings&, int ranks);
 void check_outside_text(const Settings&, std::string_view what, const std::string& folder);
 /// Throws ConfigError if the rows have inputs for an encoder and the model has none, or the other way round.
 void check_rows(const Settings&);
-/// check_rows, and: throws ConfigError if the mesh's rules split a dimension into more parts than it has (some ranks
-/// would have no work), or rows begin with another token than the model's decoder.
+/// The same, and if a decoder's rows begin with another token than the model's.
+void check_rows(const Settings&, const text::Tokenizer&);
+/// Throws ConfigError if the mesh's rules split a dimension into more parts than it has: some ranks would have no work.
 void check_parts(const Settings&, const text::Tokenizer&, const MeshShape&);
 
 /// Whether Bora wrote this text of a config.yaml.

@@ -120,12 +120,14 @@ void check_rows(const Settings& s) {
   check<ConfigError>(inputs || !encoder, "data.task: its rows have no inputs for the encoder of the model ",
                      s.model->type(), "; choose a task such as spans or seq2seq");
 }
-void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
+void check_rows(const Settings& s, const text::Tokenizer& tokenizer) {
   check_rows(s);
   auto first = tokenizer.padding().value_or(0);  // in the rows, before a decoder's first target
   auto start = s.model->decoder_start().value_or(first);
   check<ConfigError>(start == first, "model.decoder_start: ", start, ", but rows begin with the tokenizer's token ",
                      first, "; set model.decoder_start=", first);
+}
+void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto sizes = s.model->axes();
   sizes.push_back(
       {"batch", "batch", s.batch / s.accumulate, "row", s.accumulate > 1 ? " in each part of the batch" : ""});

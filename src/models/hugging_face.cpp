@@ -114,7 +114,7 @@ struct HfConfig::State {
   ordered_json root = ordered_json::object();
   bool writing = true;
   std::set<std::string> read = {}, groups = {};  // "rope_scaling", "rope_scaling.type"
-  std::set<std::string, std::less<>> tensors = {};
+  std::function<bool(const std::string&)> has_tensor = [](auto&) { return false; };
 };
 namespace {
 std::string dotted(const std::vector<std::string>& path, std::string_view name) {
@@ -268,8 +268,8 @@ void HfConfig::done() const {
     inner.done();
   }
 }
-void HfConfig::set_tensors(const std::vector<std::string>& names) { state_->tensors = {names.begin(), names.end()}; }
-bool HfConfig::has_tensor(std::string_view name) const { return state_->tensors.contains(name); }
+bool HfConfig::has_tensor(const std::string& name) const { return state_->has_tensor(name); }
+void HfConfig::set_has_tensor(std::function<bool(const std::string&)> f) { state_->has_tensor = std::move(f); }
 void HfConfig::set(std::string_view name, const Value& value) {
   auto* j = &state_->root;
   for (auto& p : path_) j = &(*j)[p];

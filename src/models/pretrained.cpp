@@ -178,6 +178,7 @@ Pretrained Pretrained::open(const std::string& folder) {
     }
   }
   check<IoError>(found, file, ": model_type: ", one_line(type), " is not supported; there are ", known);
+  p.config.set_has_tensor([folder](const std::string& name) { return Safetensors::open(folder).has(name); });
   p.model.edit().from_hf(p.config);
   p.config.done();
   p.vocabulary = p.config.integer("vocab_size");

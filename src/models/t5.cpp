@@ -151,6 +151,8 @@ NamedArray T5Stack::operator()(NamedArray x, nn::CrossMask mask, const std::opti
 
 T5 T5::init(const T5Config& c, std::int64_t vocabulary, const Array& key) {
   c.check();
+  bora::check<ConfigError>(c.decoder_start < vocabulary, "model.decoder_start: ", c.decoder_start,
+                           " is no token of a vocabulary of ", vocabulary);
   auto keys = random::split<4>(key);
   Axis vocab{nn::kVocab, vocabulary};
   T5 m{nn::Embedding::init(vocab, c.embed_axis(), keys[0], nn::Init::normal(1)), T5Stack::init(c, false, keys[1]),

@@ -24,7 +24,7 @@ RelativeBias RelativeBias::init(const Axis& heads, const Array& key, const Relat
   check<ValueError>(o.max_distance > side / 2, "RelativeBias: max_distance is ", o.max_distance, ", but ", side / 2,
                     " short distances have a bucket each");
   auto limit = std::sqrt(6.0 / static_cast<double>(heads.size + o.buckets));
-  Axes axes{heads, Axis{kRelativeBucket, o.buckets}};
+  Axes axes{heads, Axis{kBucket, o.buckets}};
   return {random::uniform(key, axes, f32, -limit, limit), o.max_distance, o.bidirectional};
 }
 NamedArray RelativeBias::operator()(const NamedArray& queries, const NamedArray& keys) const {
@@ -33,11 +33,11 @@ NamedArray RelativeBias::operator()(const NamedArray& queries, const NamedArray&
   // From the table to a number for each distance, which is short, and from there to all pairs.
   Axis distance{"distance", 2 * max_distance + 1};
   std::vector<std::int32_t> buckets;
-  RelativeBiasOptions o{weight.axis(kRelativeBucket).size, max_distance, bidirectional};
+  RelativeBiasOptions o{weight.axis(kBucket).size, max_distance, bidirectional};
   for (auto d = -max_distance; d <= max_distance; ++d)
     buckets.push_back(static_cast<std::int32_t>(relative_bucket(d, o)));
-  auto by_distance = take(auto_sharded(weight).astype(wide(weight)), kRelativeBucket,
-                          named(asarray(buckets, {distance.size}), distance));
+  auto by_distance =
+      take(auto_sharded(weight).astype(wide(weight)), kBucket, named(asarray(buckets, {distance.size}), distance));
   std::vector<Axis> pairs{queries.axes()[0], keys.axes()[0]};
   auto apart = broadcast_to(keys, pairs) - broadcast_to(queries, pairs);
   return auto_sharded(take(by_distance, distance, clip(apart, -max_distance, max_distance) + max_distance));

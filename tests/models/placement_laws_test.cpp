@@ -21,9 +21,16 @@ config::Choice<Model> small(const std::string& type) {
   choice.read(d, "model", {});
   return choice;
 }
-Batch batch(const Mesh& mesh) {
+data::RowShape shape_for(const Model& model) {
+  return {.positions = kPositions, .inputs = model.decoder_start() ? 5 : 0};
+}
+Batch batch(const Model& model, const Mesh& mesh) {
   auto mine = rows_of_rank(kRows, mesh);
-  auto r = data::Rows::zeros(mine.begin, mine.end, {kPositions});
+  auto r = data::Rows::zeros(mine.begin, mine.end, shape_for(model));
+  for (std::size_t i = 0; i < r.inputs.size(); ++i) {
+    r.inputs[i] = static_cast<std::int32_t>((mine.begin * 5 + static_cast<std::int64_t>(i)) * 3 % kVocabulary);
+    r.input_mask[i] = i % 5 < 4;
+  }
   for (std::size_t i = 0; i < r.tokens.size(); ++i) {
     auto at = mine.begin * kPositions + static_cast<std::int64_t>(i);
     r.tokens[i] = static_cast<std::int32_t>(at * 7 % kVocabulary);
@@ -57,7 +64,7 @@ Result train(const Model& model, const Settings& s, const std::string& from = {}
     auto digest = parameter_digest(t->parameters(), mesh);
     if (!from.empty()) io::restore_leaves(t->state(), from, place_of(mesh));
     for (int step = 0; step < 2; ++step) {
-      auto report = t->step(batch(mesh)).to_vector<float>();
+      auto report = t->step(batch(model, mesh)).to_vector<float>();
       if (mesh.rank() == 0) r.losses.push_back(report[0]);
     }
     if (!to.empty()) {
@@ -86,7 +93,7 @@ std::vector<Settings> every_setting() {
 }  // namespace
 
 TEST(PlacementLaws, TheSameInitialBitsAndLossesUnderAllRules) {
-  for (auto type : {"gpt2", "llama"}) {
+  for (auto type : {"gpt2", "llama", "t5"}) {
     auto model = small(type);
     auto want = train(*model, {.axes = "data=1"});
     for (auto& s : every_setting()) {
@@ -127,8 +134,7 @@ TEST(PlacementLaws, AxesOfModelsAreKnown) {
       auto rate = adamw.schedule.make(adamw.lr, 10);
       auto t = model->trainable({kVocabulary, {}, StepOptions{.optimizer = adamw.make(rate), .learning_rate = rate}});
       t->init(random::key(5));
-      data::RowShape shape{.positions = model->positions(), .inputs = model->decoder_start() ? 8 : 0};
-      (void)t->step_program(make_batch(data::Rows::zeros(0, 1, shape), 1, mesh));
+      (void)t->step_program(make_batch(data::Rows::zeros(0, 1, shape_for(*model)), 1, mesh));
       std::vector<std::string_view> known(std::begin(nn::kAxes), std::end(nn::kAxes));
       for (auto& axis : model->axes()) known.push_back(axis.axis);
       auto arrays = t->activations();

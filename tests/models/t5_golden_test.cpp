@@ -42,7 +42,7 @@ TEST(T5Golden, EqualsTransformers) {
     auto files = Safetensors::open(entry.path().string()),
          golden = Safetensors::open(entry.path() / "golden.safetensors");
     auto json = HfConfig::parse(read_file(entry.path() / "config.json"), "config.json");
-    json.set_tensors(files.names());
+    json.set_has_tensor([&](auto& name) { return files.has(name); });
     auto config = T5::from_hf(json);
     json.done();
     auto m = T5::init(config, 96, random::key(0));
@@ -75,7 +75,7 @@ TEST(T5Golden, EqualsTransformers) {
     HfConfig written;
     T5::to_hf(config, written);
     auto again = HfConfig::parse(written.text(), "config.json");
-    again.set_tensors(files.names());
+    again.set_has_tensor([&](auto& name) { return files.has(name); });
     HfConfig third;
     T5::to_hf(T5::from_hf(again), third);
     EXPECT_EQ(third.text(), written.text()) << name;

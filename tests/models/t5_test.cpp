@@ -1,9 +1,9 @@
 // T5 beyond the laws of models: padding on either side of the inputs, packed inputs, distances, dropout.
 #include <gtest/gtest.h>
-#include "bora/models/lm.h"
 #include "bora/nn/dropout.h"
 #include "bora/nn/relative_bias.h"
 #include "bora/optim/config.h"
+#include "models/t5.h"
 
 using namespace bora;
 using namespace bora::models;
@@ -123,4 +123,28 @@ TEST(T5, DropoutIsTheSameInAllPositions) {
 TEST(T5, AcceptsTheWordsOfT5X) {
   EXPECT_EQ(remat::parse("full"), remat::nothing);
   EXPECT_EQ(remat::parse("minimal"), remat::dots_no_batch);
+}
+/// T5X: normal attention of fan-in, queries / sqrt(head size) too; truncated normal MLPs; a uniform bias.
+TEST(T5, FirstValuesAreThoseOfT5X) {
+  auto m = T5::init({.layers = 3, .embed = 96, .heads = 4, .head_size = 16, .hidden = 200}, 300, random::key(2));
+  auto near = [](const NamedArray& x, double deviation, double most) {
+    EXPECT_NEAR(sqrt(mean(x * x)).item<float>() / deviation, 1, 0.05) << x.axes();
+    EXPECT_LT(amax(abs(x)).item<float>(), most * deviation) << x.axes();
+    EXPECT_GT(amax(abs(x)).item<float>(), 0.95 * std::min(most, 3.) * deviation) << x.axes();
+  };
+  auto& block = m.decoder.blocks.layer;
+  near(m.shared.weight, 1, 6);
+  for (auto* attention : {&block.attn, &*block.cross, &m.encoder.blocks.layer.attn}) {
+    near(attention->q.weight, 1 / std::sqrt(96. * 16), 6);
+    near(attention->k.weight, 1 / std::sqrt(96.), 6);
+    near(attention->v.weight, 1 / std::sqrt(96.), 6);
+    near(attention->out.weight, 1 / std::sqrt(64.), 6);
+  }
+  constexpr double cut = 2 / 0.8796;
+  near(block.mlp.gate->weight, 1 / std::sqrt(96.), cut);
+  near(block.mlp.up.weight, 1 / std::sqrt(96.), cut);
+  near(block.mlp.down.weight, 1 / std::sqrt(200.), cut);
+  near(m.lm_head->weight, 1 / std::sqrt(96.), cut);
+  EXPECT_LT(amax(abs(m.encoder.bias->weight)).item<float>(), std::sqrt(6. / 36));
+  EXPECT_GT(amax(abs(m.encoder.bias->weight)).item<float>(), 0.9 * std::sqrt(6. / 36));
 }

@@ -9,6 +9,7 @@
 //   static std::vector<HfWeight> hf_weights(const Config&);
 // hf_prefix and hf_ignored may be absent. vocab_size, torch_dtype and ids of special tokens are not the model's.
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -87,9 +88,10 @@ class HfConfig {
   /// and that change no scores need not be named.
   void done() const;
 
-  /// The names of the tensors beside config.json, for options that only they tell.
-  void set_tensors(const std::vector<std::string>& names);
-  bool has_tensor(std::string_view name) const;
+  /// Whether the files beside config.json have a tensor: for options that only they tell. False unless set_has_tensor
+  /// was called, when the folder is opened.
+  bool has_tensor(const std::string& name) const;
+  void set_has_tensor(std::function<bool(const std::string& name)>);
 
   /// Sets a field. A float is written with the digits that give the same float, not the same double.
   void set(std::string_view name, const Value& value);

@@ -27,6 +27,7 @@ struct Plan {
     auto ranks = ranks_of_mesh(s.mesh.axes);
     check<ConfigError>(ranks <= 64, "plan: ranks are threads of this process here; at most 64, the mesh has ", ranks);
     auto tokenizer = s.tokenizer->open();
+    check_rows(s, *tokenizer);
     auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
     set_threads(s, 1);
     auto at_start = resident_bytes();

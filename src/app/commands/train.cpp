@@ -26,6 +26,7 @@ struct Train {
     auto s = config.load();
     check_job(s, transport::config_from_environment().size);
     auto tokenizer = s.tokenizer->open();
+    check_rows(s, *tokenizer);
     check_init_from(s, *tokenizer, resume_of(resume));
     return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
       auto options = model_options(s, *tokenizer, mesh.shape());
