@@ -86,7 +86,7 @@ GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   if (r.layers < 1) c.refuse("num_hidden_layers", "1 or more are");
   r.embed = c.integer("hidden_size");
   r.heads = c.integer("num_attention_heads");
-  r.kv_heads = c.integer("num_key_value_heads", r.heads);
+  r.kv_heads = c.integer("num_key_value_heads", second ? 4 : 16);
   r.head_size = c.integer("head_dim", 256);
   r.hidden = c.integer("intermediate_size");
   r.positions = c.integer("max_position_embeddings", 8192);
@@ -105,12 +105,13 @@ GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   r.post_norms = true;
   r.query_scalar = c.number("query_pre_attn_scalar", 256);
   if (r.query_scalar <= 0) c.refuse("query_pre_attn_scalar", "numbers above 0 are");
-  for (auto [field, cap] : {std::pair{"attn_logit_softcapping", &r.attention_cap},
-                            {"final_logit_softcapping", &r.final_cap}}) {
-    *cap = c.number(field, 0);
-    if (c.has(field) && *cap <= 0) c.refuse(field, "numbers above 0 are");
-  }
-  r.window = c.integer("sliding_window", 0);
+  auto cap = [&](std::string_view field, double absent) {
+    if (c.has(field) && c.number(field) <= 0) c.refuse(field, "numbers above 0 are");
+    return c.is_null(field) ? 0 : c.number(field, absent);
+  };
+  r.attention_cap = cap("attn_logit_softcapping", 50);
+  r.final_cap = cap("final_logit_softcapping", 30);
+  r.window = c.is_null("sliding_window") ? 0 : c.integer("sliding_window", 4096);
   std::vector<LayerType> types;
   for (std::int64_t i = 0; i < r.layers; ++i) types.push_back(i % 2 == 0 ? LayerType::sliding : LayerType::full);
   r.layer_types = layer_types_from_hf(c, r.layers, types);
@@ -148,7 +149,7 @@ void GemmaConfig::to_hf(HfConfig& c) const {
                            "not ", scalar);
   c.set("query_pre_attn_scalar", static_cast<std::int64_t>(scalar));
   for (auto [field, cap] : {std::pair{"attn_logit_softcapping", attention_cap}, {"final_logit_softcapping", final_cap}})
-    c.set(field, cap > 0 ? HfConfig::Value(cap) : HfConfig::Value());  // null: none, absent: some
+    c.set(field, cap > 0 ? HfConfig::Value(cap) : HfConfig::Value());
   if (window > 0) c.set("sliding_window", window);
   layer_types_to_hf(windows.empty() ? std::vector{LayerType::full} : layer_types, layers, c);
 }

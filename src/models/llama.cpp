@@ -81,7 +81,8 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   r.heads = c.integer("num_attention_heads");
   for (auto [field, n] : {std::pair{"num_hidden_layers", r.layers}, {"num_attention_heads", r.heads}})
     if (n < 1) c.refuse(field, "1 or more are");
-  r.kv_heads = c.integer("num_key_value_heads", r.heads);
+  auto heads_if_absent = kind == "llama" || c.is_null("num_key_value_heads") ? r.heads : mistral ? 8 : 32;
+  r.kv_heads = c.integer("num_key_value_heads", heads_if_absent);
   r.hidden = c.integer("intermediate_size");
   r.positions = c.integer("max_position_embeddings", kind == "llama" ? 2048 : mistral ? 131072 : 32768);
   r.head_size = c.integer("head_dim", qwen3 ? 128 : r.embed / r.heads);
@@ -96,10 +97,11 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   r.qk_norm = qwen3;
   if (qwen2) r.attention_bias = Biases::qkv;
   else if (!mistral && c.flag("attention_bias", false)) r.attention_bias = Biases::all;
-  if (mistral) r.window = c.integer("sliding_window", 0);
+  auto window = [&] { return c.integer("sliding_window", c.is_null("sliding_window") ? 0 : 4096); };
+  if (mistral) r.window = window();
   else if (qwen2 || qwen3) {
-    bool slides = c.flag("use_sliding_window", false) && c.has("sliding_window");
-    if (slides) r.window = c.integer("sliding_window");
+    if (c.flag("use_sliding_window", false)) r.window = window();
+    bool slides = r.window > 0;
     std::vector<LayerType> types;
     auto full = slides ? c.integer("max_window_layers", 28) : r.layers;
     for (std::int64_t i = 0; i < r.layers; ++i) types.push_back(i < full ? LayerType::full : LayerType::sliding);

@@ -93,7 +93,7 @@ TEST(RotaryDecoder, WritesTheFieldsThatItReads) {
 /// A config.json of this type with more fields.
 std::string json_of(const std::string& type, const std::string& more) {
   return R"({"model_type": ")" + type + R"(", "num_hidden_layers": 4, "hidden_size": 16, "num_attention_heads": 4,
-    "head_dim": 4, "intermediate_size": 24, "vocab_size": 96)" + (more.empty() ? "" : ", " + more) + "}";
+    "num_key_value_heads": 4, "head_dim": 4, "intermediate_size": 24, "vocab_size": 96)" + (more.empty() ? "" : ", " + more) + "}";
 }
 /// A setting of the model that reads such a file, as text.
 std::string setting(const std::string& type, const std::string& more, const std::string& name) {
@@ -124,12 +124,15 @@ TEST(RotaryDecoder, HonoursOlderAndNewerForms) {
               (0.2 * std::log(4.0) + 1) / (0.1 * std::log(4.0) + 1), 1e-12);
   EXPECT_EQ(setting("mistral", R"("sliding_window": 9)", "window"), "9");
   EXPECT_EQ(setting("mistral", R"("sliding_window": null)", "window"), "0");
+  EXPECT_EQ(setting("mistral", "", "window"), "4096");
   EXPECT_EQ(setting("qwen2", R"("use_sliding_window": false, "sliding_window": 9, "max_window_layers": 1)", "window"),
             "0");
   EXPECT_EQ(setting("qwen3", R"("attention_bias": true)", "attention_bias"), "all");
   EXPECT_EQ(setting("qwen2", "", "attention_bias"), "qkv");
   EXPECT_EQ(setting("gemma", R"("hidden_act": "gelu", "hidden_activation": null)", "post_norms"), "false");
-  EXPECT_EQ(setting("gemma2", R"("attn_logit_softcapping": null, "final_logit_softcapping": 30.0)", "final_cap"), "30");
+  EXPECT_EQ(setting("gemma2", R"("attn_logit_softcapping": null, "final_logit_softcapping": 7.0)", "final_cap"), "7");
+  EXPECT_EQ(setting("gemma2", R"("attn_logit_softcapping": null)", "attention_cap"), "0");
+  EXPECT_EQ(setting("gemma2", "", "attention_cap"), "50");
 }
 TEST(RotaryDecoder, RefusesWhatItDoesNotCompute) {
   auto refused = [](const std::string& type, const std::string& more, const std::string& words) {
