@@ -55,12 +55,16 @@ void flatten(const config::Document& d, std::vector<config::Document>& words) {
 void settle_mesh(config::Document& d) {
   auto mesh = d.find("mesh");
   if (!mesh || mesh->form != config::Document::Form::group) return;
-  if (auto axes = mesh->find("axes"); axes && axes->form == config::Document::Form::group) {
+  auto named = [](auto& m) { return m.first == "replica" || m.first == "data" || m.first == "model"; };
+  auto axes = mesh->find("axes");
+  for (auto& m : mesh->members)
+    check<ConfigError>(!named(m) || (!axes && !mesh->find("")), m.second.where, ": 'mesh", axes ? ".axes" : "",
+                       "' and 'mesh.", m.first, "' are both sizes of axes; give all of them in one place");
+  if (axes && axes->form == config::Document::Form::group) {
     auto where = axes->where;
     if (auto text = axes_text(axes->members); !text.empty()) *axes = config::scalar(text), axes->where = where;
   } else if (!axes && !mesh->find("")) {
     auto& members = mesh->members;
-    auto named = [](auto& m) { return m.first == "replica" || m.first == "data" || m.first == "model"; };
     bool alone = std::none_of(members.begin(), members.end(), [](auto& m) { return is_mesh_field(m.first); });
     auto rest = std::stable_partition(members.begin(), members.end(), [&](auto& m) { return !(alone || named(m)); });
     auto text = axes_text({rest, members.end()});

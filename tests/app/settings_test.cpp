@@ -188,6 +188,10 @@ TEST(Settings, MeshOfAnyForm) {
   EXPECT_EQ(axes("mesh: {data: 2}", {"mesh.data=4", "mesh.model=2"}), "data=4,model=2");
   EXPECT_EQ(axes("mesh: {axes: {data: 2}}", {"mesh.axes.data=4"}), "data=4");
   EXPECT_EQ(parse_error("mesh: {axes: {data: two}}"), "gpt.yaml:1: mesh.axes: expected text, got keys below it");
+  EXPECT_EQ(parse_error("mesh: {axes: {model: 2}, data: 3}"),
+            "gpt.yaml:1: 'mesh.axes' and 'mesh.data' are both sizes of axes; give all of them in one place");
+  EXPECT_EQ(parse_error("", {"mesh=data=3", "mesh.model=2"}),
+            "command line: 'mesh' and 'mesh.model' are both sizes of axes; give all of them in one place");
   EXPECT_EQ(parse_error("mesh: {threds: 2, layout: dp}"),
             "gpt.yaml:1: unknown key 'mesh.threds'; did you mean 'mesh.threads'?");
 }

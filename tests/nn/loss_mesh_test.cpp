@@ -56,5 +56,28 @@ TEST(LinearCrossEntropy, TheVocabularyStaysSplit) {
         });
     }
 }
+TEST(CrossEntropy, DerivativesAndBatchesOfSplitScores) {
+  auto keys = random::split<2>(random::key(1));
+  auto scores = random::normal(keys[0], {3, 5, 8}), change = random::normal(keys[1], {3, 5, 8});
+  auto labels = asarray(std::vector<std::int32_t>{1, 7, 0, 4, 3, 2, 6, 5, 1, 0, 7, 2, 3, 4, 6}, Shape{3, 5});
+  auto loss = [&](const Array& x) { return sum(square(cross_entropy(x, labels))); };
+  auto mapped = [&](const Array& x) {
+    return sum(vmap([&](const Array& row) { return cross_entropy(row, view(labels, 0)); })(x), 0);
+  };
+  auto results = [&](const Array& x, const Array& v) {
+    auto [y, dy] = jvp(loss, std::tuple{x}, std::tuple{v});
+    Arrays all{y, dy, grad(loss)(x), mapped(x), jit([&](const Array& z) { return grad(loss)(z); })(x)};
+    std::vector<std::vector<float>> r;
+    for (auto& a : all) r.push_back(gather(a).to_vector<float>());
+    return r;
+  };
+  auto want = results(scores, change);
+  local_mesh({{"model", 2}}, [&](const Mesh& mesh) {
+    Spec split{none, none, "model"};
+    auto got = results(with_sharding_constraint(scores, split), with_sharding_constraint(change, split));
+    for (std::size_t i = 0; i < want.size() && mesh.rank() == 0; ++i)
+      for (std::size_t k = 0; k < want[i].size(); ++k) EXPECT_NEAR(got[i][k], want[i][k], 2e-5) << i << " " << k;
+  });
+}
 }  // namespace
 }  // namespace bora
