@@ -1,5 +1,6 @@
 #include "bora/optim/optim.h"
 #include "moments.h"
+#include "settings.h"
 
 namespace bora::optim {
 ScaleByAdam::State ScaleByAdam::init(const Leaves& p) const { return {zero_count(), zeros_beside(p), zeros_beside(p)}; }
@@ -31,4 +32,20 @@ Transform adamw(AdamWOptions o) {
 Transform adam(AdamOptions o) {
   return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root, o.nesterov}), scale_by_learning_rate(o.learning_rate));
 }
+namespace {
+struct NAdamWConfig {
+  static constexpr std::string_view type = "nadamw";
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1, clip = 1;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {
+      {"lr", settings::kLr},   {"beta1", settings::kBeta1},        {"beta2", settings::kBeta2},
+      {"eps", settings::kEps}, {"weight_decay", settings::kDecay}, {"clip", settings::kClip},
+      {"schedule", ""}};
+  void check() const { settings::check_numbers(*this); }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    return settings::made(*this, scale_by_adam({beta1, beta2, eps, 0, true}), rate, decays);
+  }
+};
+[[maybe_unused]] const bool added = config::add<KindOf<NAdamWConfig>>();
+}  // namespace
 }  // namespace bora::optim

@@ -1,5 +1,6 @@
 #include "bora/optim/optim.h"
 #include "moments.h"
+#include "settings.h"
 
 namespace bora::optim {
 namespace {
@@ -29,4 +30,23 @@ Transform scale_by_adamax(double b1, double b2, double eps) { return Transform(A
 Transform adamax(AdamaxOptions o) {
   return chain(scale_by_adamax(o.b1, o.b2, o.eps), scale_by_learning_rate(o.learning_rate));
 }
+namespace {
+struct AdamaxConfig {
+  static constexpr std::string_view type = "adamax";
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0, clip = 1;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {{"lr", settings::kLr},
+                                                 {"beta1", settings::kBeta1},
+                                                 {"beta2", "decay of the largest gradient"},
+                                                 {"eps", "added to gradients before the largest is taken"},
+                                                 {"weight_decay", settings::kDecay},
+                                                 {"clip", settings::kClip},
+                                                 {"schedule", ""}};
+  void check() const { settings::check_numbers(*this); }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    return settings::made(*this, scale_by_adamax(beta1, beta2, eps), rate, decays);
+  }
+};
+[[maybe_unused]] const bool added = config::add<KindOf<AdamaxConfig>>();
+}  // namespace
 }  // namespace bora::optim

@@ -22,7 +22,21 @@ struct Clip {
   }
   static std::vector<Clip> samples() { return {{0.5}, {100}}; }
 };
+struct ClipValue {
+  double max_delta;
+  static constexpr std::string_view name = "clip_value";
+  Arrays update(const Arrays& u, const Leaves&) const {
+    Arrays r;
+    for (auto& g : u) r.push_back(bora::clip(g, -max_delta, max_delta));
+    return r;
+  }
+  static std::vector<ClipValue> samples() { return {{0.1}}; }
+};
 }  // namespace
+Transform clip(double max_delta) {
+  check<ValueError>(max_delta > 0, "clip: max_delta must be positive, got ", max_delta);
+  return Transform(ClipValue{max_delta});
+}
 Transform clip_by_global_norm(double max_norm) {
   check<ValueError>(max_norm > 0, "clip_by_global_norm: max_norm must be positive, got ", max_norm);
   return Transform(Clip{max_norm});

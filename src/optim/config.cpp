@@ -1,22 +1,96 @@
 #include "bora/optim/config.h"
 #include <algorithm>
+#include <regex>
+#include <sstream>
+#include "settings.h"
 
 namespace bora::optim {
-namespace {
+namespace settings {
+void check_number(std::string_view field, double x) {
+  using config::domain, config::finite;
+  auto any = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), field) != names.end();
+  };
+  if (any({"lr", "decay_rate"})) domain(finite(x) && x > 0, field, x, "above 0");
+  else if (any({"beta1", "beta2", "beta", "momentum", "decay", "ema"}))
+    domain(x >= 0 && x < 1, field, x, "at least 0 and below 1");
+  else if (field == "eps") domain(finite(x) && static_cast<float>(x) > 0, field, x, "above 0");
+  else domain(finite(x) && x >= 0, field, x, "0 or more");
+}
+void check_pattern(std::string_view key, const std::string& pattern) {
+  try {
+    (void)std::regex(pattern);
+  } catch (const std::regex_error& e) {
+    config::domain(false, key, pattern, std::string("a regular expression (") + e.what() + ")");
+  }
+}
 Transform clipped(double max_norm, const Transform& t) {
   return max_norm > 0 ? chain(clip_by_global_norm(max_norm), t) : t;
 }
-template <class T> void check_common(const T& o) {
-  using config::domain, config::finite;
-  domain(finite(o.lr) && o.lr > 0, "lr", o.lr, "above 0");
-  domain(o.beta1 >= 0 && o.beta1 < 1, "beta1", o.beta1, "at least 0 and below 1");
-  domain(o.beta2 >= 0 && o.beta2 < 1, "beta2", o.beta2, "at least 0 and below 1");
-  domain(finite(o.weight_decay) && o.weight_decay >= 0, "weight_decay", o.weight_decay, "0 or more");
-  domain(finite(o.clip) && o.clip >= 0, "clip", o.clip, "0 or more");
+FactorRules parse_factor_rules(const std::vector<std::string>& texts) {
+  auto rules = standard_factor_rules();
+  for (auto& text : texts) {
+    auto equals = text.rfind('=');
+    auto left = text.substr(0, equals);
+    std::vector<FactorDim> dims;
+    bool good = equals != text.npos && !left.empty();
+    std::istringstream words(good ? text.substr(equals + 1) : "");
+    for (std::string word; words >> word;) {
+      auto& dim = dims.emplace_back();
+      good = config::parse_value(word, dim) && good;
+    }
+    config::domain(good && !dims.empty(), "factor_rules", text,
+                   "AXIS=row, or REGEX=batch row column, of the words none, batch, row, column");
+    if (dims.size() == 1) rules[left] = dims[0];
+    else check_pattern("factor_rules", left), rules.by_path.emplace_back(left, dims);
+  }
+  return rules;
 }
+}  // namespace settings
+namespace {
 [[maybe_unused]] const bool added =
     config::add<KindOf<AdamWConfig>>() && config::add<KindOf<LionConfig>>() && config::add<KindOf<AdafactorConfig>>();
+
+bool matches(const std::string& path, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](auto& pattern) { return std::regex_search(path, std::regex(pattern)); });
+}
 }  // namespace
+
+void CommonConfig::check() const {
+  settings::check_numbers(*this);
+  config::domain(multi_steps >= 1, "multi_steps", multi_steps, "1 or more");
+  config::domain(skip_not_finite >= 0, "skip_not_finite", skip_not_finite, "0 or more");
+  for (auto& [key, patterns] : {std::pair("decay", &decay), {"no_decay", &no_decay}})
+    for (auto& pattern : *patterns) settings::check_pattern(key, pattern);
+}
+Mask CommonConfig::decays() const {
+  if (decay.empty() && no_decay.empty()) return by_layer;
+  return [decay = decay, no_decay = no_decay](const Leaves& p, std::size_t i) {
+    auto& path = p.paths[i];
+    return (decay.empty() ? Mask(by_layer)(p, i) : matches(path, decay)) && !matches(path, no_decay);
+  };
+}
+Schedule CommonConfig::of_steps(const Schedule& rate) const {
+  if (multi_steps == 1) return rate;
+  return Schedule([rate, n = multi_steps](const Array& step) { return rate(floor_divide(step, n)); });
+}
+Transform CommonConfig::around(Transform t) const {
+  if (clip_rms > 0) t = chain(clip_by_block_rms(clip_rms, standard_factor_rules()), t);
+  if (clip_value > 0) t = chain(clip(clip_value), t);
+  if (ema > 0) t = chain(t, params_ema(ema));
+  if (moments == Moments::bf16) t = t.storing(Dtype::bf16, {"mu", "trace"});
+  if (multi_steps > 1) t = optim::multi_steps(t, multi_steps);
+  if (skip_not_finite > 0) t = apply_if_finite(t, skip_not_finite);
+  return t.checking([decay = decay, no_decay = no_decay](const Leaves& p) {
+    for (auto& [key, patterns] : {std::pair("decay", &decay), {"no_decay", &no_decay}})
+      for (auto& pattern : *patterns)
+        bora::check<ConfigError>(
+            std::any_of(p.paths.begin(), p.paths.end(), [&](auto& path) { return matches(path, {pattern}); }),
+            "optimizer.", key, ": '", pattern, "' matches no parameter; paths are such as ",
+            p.paths.empty() ? "" : p.paths.front());
+  });
+}
 
 void ScheduleConfig::check() const {
   config::domain(warmup >= 0, "warmup", warmup, "0 or more");
@@ -40,49 +114,41 @@ Schedule ScheduleConfig::make(double lr, std::int64_t steps) const {
   if (shape == Shape::cosine) return warmup_cosine_decay_schedule(0, lr, warmup, steps, lr * final_lr);
   auto up = linear_schedule(0, lr, warmup),
        down = linear_schedule(lr, shape == Shape::linear ? lr * final_lr : lr, steps - warmup);
-  return Schedule([up, down, n = warmup](const Array& step) {
-    return where(step < n, up(step), down(maximum(step - n, 0)));
-  });
+  return Schedule(
+      [up, down, n = warmup](const Array& step) { return where(step < n, up(step), down(maximum(step - n, 0))); });
 }
-void AdamWConfig::check() const {
-  check_common(*this);
-  config::domain(config::finite(eps) && static_cast<float>(eps) > 0, "eps", eps, "above 0");
-}
-void LionConfig::check() const { check_common(*this); }
-
+void AdamWConfig::check() const { settings::check_numbers(*this); }
+void LionConfig::check() const { settings::check_numbers(*this); }
 void AdafactorConfig::check() const {
-  using config::domain, config::finite;
-  domain(finite(lr) && lr > 0, "lr", lr, "above 0");
-  domain(beta1 >= 0 && beta1 < 1, "beta1", beta1, "at least 0 and below 1");
-  domain(finite(decay_rate) && decay_rate > 0, "decay_rate", decay_rate, "above 0");
-  domain(finite(clipping_threshold) && clipping_threshold >= 0, "clipping_threshold", clipping_threshold, "0 or more");
-  domain(finite(weight_decay) && weight_decay >= 0, "weight_decay", weight_decay, "0 or more");
-  domain(finite(clip) && clip >= 0, "clip", clip, "0 or more");
-  domain(step_offset >= 0, "step_offset", step_offset, "0 or more");
-  domain(min_dim_size_to_factor > 0, "min_dim_size_to_factor", min_dim_size_to_factor, "above 0");
+  settings::check_numbers(*this);
+  (void)settings::parse_factor_rules(factor_rules);
+  bora::check<ConfigError>(factor_by_axes || factor_rules.empty(), "factor_rules: needs factor_by_axes: true");
+  config::domain(step_offset >= 0, "step_offset", step_offset, "0 or more");
+  config::domain(min_dim_size_to_factor > 0, "min_dim_size_to_factor", min_dim_size_to_factor, "above 0");
 }
 
 Transform AdamWConfig::make(const Schedule& rate, const Mask& decays) const {
-  return clipped(
+  return settings::clipped(
       clip,
       adamw(
           {.learning_rate = rate, .b1 = beta1, .b2 = beta2, .eps = eps, .weight_decay = weight_decay, .mask = decays}));
 }
 Transform AdafactorConfig::make(const Schedule& rate, const Mask& decays) const {
-  auto if_positive = [](double x) { return x > 0 ? std::optional(x) : none; };
-  return clipped(clip, adafactor({.learning_rate = rate,
-                                  .min_dim_size_to_factor = min_dim_size_to_factor,
-                                  .decay_rate = decay_rate,
-                                  .decay_offset = step_offset,
-                                  .multiply_by_parameter_scale = multiply_by_parameter_scale,
-                                  .clipping_threshold = if_positive(clipping_threshold),
-                                  .momentum = if_positive(beta1),
-                                  .weight_decay_rate = if_positive(weight_decay),
-                                  .mask = decays,
-                                  .rules = factor_by_axes ? standard_factor_rules() : FactorRules()}));
+  using settings::if_positive;
+  return settings::clipped(
+      clip, adafactor({.learning_rate = rate,
+                       .min_dim_size_to_factor = min_dim_size_to_factor,
+                       .decay_rate = decay_rate,
+                       .decay_offset = step_offset,
+                       .multiply_by_parameter_scale = multiply_by_parameter_scale,
+                       .clipping_threshold = if_positive(clipping_threshold),
+                       .momentum = if_positive(beta1),
+                       .weight_decay_rate = if_positive(weight_decay),
+                       .mask = decays,
+                       .rules = factor_by_axes ? settings::parse_factor_rules(factor_rules) : FactorRules()}));
 }
 Transform LionConfig::make(const Schedule& rate, const Mask& decays) const {
-  return clipped(clip,
-                 lion({.learning_rate = rate, .b1 = beta1, .b2 = beta2, .weight_decay = weight_decay, .mask = decays}));
+  return settings::clipped(
+      clip, lion({.learning_rate = rate, .b1 = beta1, .b2 = beta2, .weight_decay = weight_decay, .mask = decays}));
 }
 }  // namespace bora::optim

@@ -1,6 +1,7 @@
 #include "bora/optim/factor_rules.h"
 #include <algorithm>
 #include <numeric>
+#include <regex>
 
 namespace bora::optim {
 FactorRules standard_factor_rules() {
@@ -26,10 +27,32 @@ FactorDims by_size(const Shape& shape) {
   r.columns = {order.back()};
   return r;
 }
+FactorDims by_rule(const std::vector<FactorDim>& kinds, const std::string& path) {
+  FactorDims r;
+  r.ruled = true;
+  bool none = false;
+  for (std::size_t d = 0; d < kinds.size(); ++d) {
+    auto dim = static_cast<std::int64_t>(d);
+    if (kinds[d] != FactorDim::batch) r.averaged.push_back(dim);
+    if (kinds[d] == FactorDim::row) r.rows.push_back(dim);
+    if (kinds[d] == FactorDim::column) r.columns.push_back(dim);
+    none = none || kinds[d] == FactorDim::none;
+  }
+  if (r.rows.empty() || r.columns.empty()) r.rows = r.columns = {};
+  check<ValueError>(r.rows.empty() || !none, "optim: '", path,
+                    "' has rows, columns and an axis whose factor rule is none");
+  return r;
+}
 }  // namespace
 
 FactorDims factor_dims(const Leaves& params, std::size_t i, const FactorRules& rules) {
   auto shape = params.arrays[i].shape();
+  for (auto& [pattern, kinds] : rules.by_path) {
+    if (!std::regex_search(params.paths[i], std::regex(pattern))) continue;
+    check<ValueError>(kinds.size() == shape.size(), "optim: the factor rule '", pattern, "' has ", kinds.size(),
+                      " dimensions, but '", params.paths[i], "' is ", params.arrays[i].type());
+    return by_rule(kinds, params.paths[i]);
+  }
   auto names = i < params.axes.size() ? params.axes[i] : std::vector<std::string>();
   bool stacked = std::any_of(names.begin(), names.end(), [&](auto& n) {
     auto it = rules.find(n);
@@ -38,22 +61,13 @@ FactorDims factor_dims(const Leaves& params, std::size_t i, const FactorRules& r
   if (rules.empty() || (shape.size() <= 2 && !stacked)) return by_size(shape);
   check<ValueError>(names.size() == shape.size(), "optim: the factor rules need the names of the axes of '",
                     params.paths[i], "', which is the plain ", params.arrays[i].type());
-  FactorDims r;
-  r.ruled = true;
-  bool none = false;
-  for (std::size_t d = 0; d < names.size(); ++d) {
-    auto it = rules.find(names[d]);
-    check<ValueError>(it != rules.end(), "optim: no factor rule for the axis '", names[d], "' of '", params.paths[i],
+  std::vector<FactorDim> kinds;
+  for (auto& name : names) {
+    auto it = rules.find(name);
+    check<ValueError>(it != rules.end(), "optim: no factor rule for the axis '", name, "' of '", params.paths[i],
                       "'; say row, column, batch or none");
-    auto dim = static_cast<std::int64_t>(d);
-    if (it->second != FactorDim::batch) r.averaged.push_back(dim);
-    if (it->second == FactorDim::row) r.rows.push_back(dim);
-    if (it->second == FactorDim::column) r.columns.push_back(dim);
-    none = none || it->second == FactorDim::none;
+    kinds.push_back(it->second);
   }
-  if (r.rows.empty() || r.columns.empty()) r.rows = r.columns = {};
-  check<ValueError>(r.rows.empty() || !none, "optim: '", params.paths[i],
-                    "' has rows, columns and an axis whose factor rule is none");
-  return r;
+  return by_rule(kinds, params.paths[i]);
 }
 }  // namespace bora::optim

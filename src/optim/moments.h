@@ -3,6 +3,7 @@
 #include <limits>
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/reduce.h"
 #include "bora/ops/sharding.h"
 #include "bora/optim/transform.h"
 
@@ -29,6 +30,23 @@ inline Array bias_correction(double decay, const Array& count) {
 /// count + 1, but the largest count stays: it never wraps to a negative one.
 inline Array safe_increment(const Array& count) {
   return minimum(count, std::numeric_limits<std::int32_t>::max() - 1) + 1;
+}
+/// Whether all numbers are finite, bool scalar.
+inline Array all_finite(const Arrays& xs) {
+  auto finite = constant(true, boolean);
+  for (auto& x : xs) finite = logical_and(finite, all(isfinite(x)));
+  return finite;
+}
+/// `yes` where the scalar `which` holds, else `no`.
+inline Arrays chosen(const Array& which, const Arrays& yes, const Arrays& no) {
+  Arrays r;
+  for (std::size_t i = 0; i < yes.size(); ++i) r.push_back(where(which, yes[i], no[i]));
+  return r;
+}
+inline State chosen(const Array& which, const State& yes, const State& no) {
+  auto r = yes;
+  for (auto& [name, a] : r.entries) a = where(which, a, no.entries.at(name));
+  return r;
 }
 inline Array zero_count() { return zeros({}, i32); }
 }  // namespace bora::optim

@@ -4,6 +4,7 @@
 #include "bora/ops/shape.h"
 #include "bora/optim/optim.h"
 #include "moments.h"
+#include "settings.h"
 
 namespace bora::optim {
 namespace {
@@ -20,10 +21,8 @@ struct Matrices {
 Matrices matrices(const Leaves& p, std::size_t i, const FactorRules& rules) {
   auto d = factor_dims(p, i, rules);
   auto shape = p.arrays[i].shape();
-  if (!d.ruled) {
-    d.rows = {0};
-    d.columns = {1};
-  }
+  if (!d.ruled) d.rows = {0}, d.columns = {1};
+  if (d.columns.front() < d.rows.front()) std::swap(d.rows, d.columns);  // as layers have them: inputs, then outputs
   Matrices m;
   std::int64_t batches = 1, rows = 1, columns = 1;
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(shape.size()); ++k) {
@@ -106,9 +105,74 @@ Transform muon(MuonOptions o) {
   };
   auto matrices = chain(scale_by_muon(o.muon), add_decayed_weights(o.weight_decay, o.mask),
                         scale_by_learning_rate(o.learning_rate));
-  auto others =
-      chain(scale_by_adam({o.b1, o.b2, o.muon.eps, 0, o.muon.nesterov}), add_decayed_weights(o.adam_weight_decay),
-            scale_by_learning_rate(o.adam_learning_rate.value_or(o.learning_rate)));
+  auto others = chain(scale_by_adam({o.b1, o.b2, o.muon.eps, 0, o.muon.nesterov}),
+                      add_decayed_weights(o.adam_weight_decay, o.adam_mask),
+                      scale_by_learning_rate(o.adam_learning_rate.value_or(o.learning_rate)));
   return partition({{"muon", matrices, orthogonal}, {"adam", others}});
 }
+namespace {
+/// Matrices of hidden layers: no table of tokens or positions, nothing that a factor rule calls no matrix.
+bool is_hidden(const Leaves& p, std::size_t i, const FactorRules& rules) {
+  bool known = i < p.axes.size() && !p.axes[i].empty(), row = false, column = false;
+  for (auto& name : known ? p.axes[i] : std::vector<std::string>()) {
+    auto rule = rules.find(name);
+    if (name == "vocab" || name == "position") return false;
+    if (rule == rules.end()) known = false;
+    else if (rule->second == FactorDim::none) return false;
+    else row = row || rule->second == FactorDim::row, column = column || rule->second == FactorDim::column;
+  }
+  return !known || (row && column);
+}
+struct MuonConfig {
+  static constexpr std::string_view type = "muon";
+  double lr = 0.02, adam_lr = 1e-3, beta = 0.95, consistent_rms = 0;
+  std::int64_t steps = 5;
+  bool nesterov = true, adaptive = false;
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1, clip = 1;
+  std::vector<std::string> factor_rules = {};
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {
+      {"lr", "largest learning rate of matrices of hidden layers"},
+      {"adam_lr", "of all other parameters, which AdamW trains; 0: as lr"},
+      {"beta", "decay of the mean of gradients of matrices"},
+      {"consistent_rms", "size of a matrix update, such as 0.2; 0: by the shape of the matrix"},
+      {"steps", "Newton-Schulz steps that make a mean orthogonal"},
+      {"nesterov", "means look ahead by one gradient"},
+      {"adaptive", "updates as large as the gradient along them"},
+      {"beta1", "AdamW: decay of the mean of gradients"},
+      {"beta2", "AdamW: decay of the mean of their squares"},
+      {"eps", settings::kEps},
+      {"weight_decay", settings::kDecay},
+      {"clip", settings::kClip},
+      {"factor_rules", settings::kFactorRules},
+      {"schedule", ""}};
+  void check() const {
+    settings::check_numbers(*this);
+    config::domain(steps >= 1, "steps", steps, "1 or more");
+    (void)settings::parse_factor_rules(factor_rules);
+  }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    auto rules = settings::parse_factor_rules(factor_rules);
+    Schedule adam_rate = [rate, k = adam_lr / lr](const Array& step) { return k * rate(step); };
+    auto hidden = [rules](const Leaves& p, std::size_t i) { return is_hidden(p, i, rules); };
+    return settings::clipped(clip, muon({.learning_rate = rate,
+                                         .muon = {.steps = steps,
+                                                  .beta = beta,
+                                                  .eps = eps,
+                                                  .nesterov = nesterov,
+                                                  .adaptive = adaptive,
+                                                  .consistent_rms = settings::if_positive(consistent_rms),
+                                                  .rules = rules},
+                                         .weight_decay = weight_decay,
+                                         .mask = decays,
+                                         .orthogonal = hidden,
+                                         .adam_learning_rate = adam_lr > 0 ? adam_rate : rate,
+                                         .b1 = beta1,
+                                         .b2 = beta2,
+                                         .adam_weight_decay = weight_decay,
+                                         .adam_mask = decays}));
+  }
+};
+[[maybe_unused]] const bool added = config::add<KindOf<MuonConfig>>();
+}  // namespace
 }  // namespace bora::optim

@@ -1,5 +1,6 @@
 #include "bora/optim/optim.h"
 #include "moments.h"
+#include "settings.h"
 
 namespace bora::optim {
 namespace {
@@ -83,4 +84,45 @@ Transform rmsprop(RmspropOptions o) {
 Transform adagrad(AdagradOptions o) {
   return chain(scale_by_rss(o.initial_accumulator_value, o.eps), scale_by_learning_rate(o.learning_rate));
 }
+namespace {
+struct RmspropConfig {
+  static constexpr std::string_view type = "rmsprop";
+  double lr = 1e-2, decay_rate = 0.9, eps = 1e-8, momentum = 0, weight_decay = 0, clip = 0;
+  bool centered = false, nesterov = false;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {{"lr", settings::kLr},
+                                                 {"decay_rate", "decay of the mean of squared gradients"},
+                                                 {"eps", settings::kEps},
+                                                 {"momentum", "decay of the sum of steps; 0: none is kept"},
+                                                 {"weight_decay", settings::kDecay},
+                                                 {"clip", settings::kClip},
+                                                 {"centered", "squares around the mean gradient"},
+                                                 {"nesterov", "the step looks ahead by one more"},
+                                                 {"schedule", ""}};
+  void check() const {
+    settings::check_numbers(*this);
+    config::domain(decay_rate < 1, "decay_rate", decay_rate, "above 0 and below 1");
+  }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    ScaleByRms options{.decay = decay_rate, .eps = eps};
+    auto steps = settings::made(*this, centered ? scale_by_stddev(options) : scale_by_rms(options), rate, decays);
+    return momentum > 0 ? chain(steps, trace(momentum, nesterov)) : steps;
+  }
+};
+[[maybe_unused]] const bool added_rmsprop = config::add<KindOf<RmspropConfig>>();
+struct AdagradConfig {
+  static constexpr std::string_view type = "adagrad";
+  double lr = 1e-2, initial_accumulator_value = 0.1, eps = 1e-7, weight_decay = 0, clip = 0;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {
+      {"lr", settings::kLr},          {"initial_accumulator_value", "of the sums of squared gradients"},
+      {"eps", "added to those sums"}, {"weight_decay", settings::kDecay},
+      {"clip", settings::kClip},      {"schedule", ""}};
+  void check() const { settings::check_numbers(*this); }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    return settings::made(*this, scale_by_rss(initial_accumulator_value, eps), rate, decays);
+  }
+};
+[[maybe_unused]] const bool added_adagrad = config::add<KindOf<AdagradConfig>>();
+}  // namespace
 }  // namespace bora::optim

@@ -18,7 +18,11 @@ Transform scale(double factor) { return Transform(Scale{factor}); }
 
 Arrays apply_updates_flat(const Arrays& params, const Arrays& updates) {
   Arrays r;
-  for (std::size_t i = 0; i < params.size(); ++i) r.push_back(params[i] + updates.at(i).astype(params[i].dtype()));
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    auto narrow = params[i].dtype() == Dtype::bf16;  // rounded once, behind the sum
+    auto u = updates.at(i).astype(narrow ? f32 : params[i].dtype());
+    r.push_back(narrow ? (params[i].astype(f32) + u).astype(Dtype::bf16) : params[i] + u);
+  }
   return r;
 }
 }  // namespace bora::optim

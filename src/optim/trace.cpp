@@ -1,5 +1,6 @@
 #include "bora/optim/optim.h"
 #include "moments.h"
+#include "settings.h"
 
 namespace bora::optim {
 namespace {
@@ -29,4 +30,24 @@ Transform sgd(SgdOptions o) {
   return o.momentum == 0 ? scale_by_learning_rate(o.learning_rate)
                          : chain(trace(o.momentum, o.nesterov), scale_by_learning_rate(o.learning_rate));
 }
+namespace {
+struct SgdConfig {
+  static constexpr std::string_view type = "sgd";
+  double lr = 0.1, momentum = 0.9, weight_decay = 0, clip = 0;
+  bool nesterov = false;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {{"lr", settings::kLr},
+                                                 {"momentum", "decay of the sum of gradients; 0: none is kept"},
+                                                 {"weight_decay", settings::kDecay},
+                                                 {"clip", settings::kClip},
+                                                 {"nesterov", "the step looks ahead by one more"},
+                                                 {"schedule", ""}};
+  void check() const { settings::check_numbers(*this); }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    auto rescale = momentum > 0 ? trace(momentum, nesterov) : identity();
+    return settings::made(*this, rescale, rate, decays);
+  }
+};
+[[maybe_unused]] const bool added = config::add<KindOf<SgdConfig>>();
+}  // namespace
 }  // namespace bora::optim

@@ -29,7 +29,12 @@ std::vector<std::vector<std::string>> axis_names(tree::Node t) {
 Arrays Transform::settled(Arrays g, const Leaves& params) {
   check_shapes("optim: the gradient", params, g);
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = complete_like(g[i], params.arrays[i]);
-  return g;
+  return wide(std::move(g));
+}
+Arrays Transform::wide(Arrays xs) {
+  for (auto& x : xs)
+    if (x.dtype() == Dtype::bf16) x = x.astype(f32);
+  return xs;
 }
 
 State Transform::init_flat(const Leaves& params) const {
@@ -41,6 +46,44 @@ std::pair<Arrays, State> Transform::update_flat(Arrays updates, const State& s, 
   State next;
   for (auto& part : parts_) updates = part.update(part.name, updates, s, next, params);
   return {std::move(updates), std::move(next)};
+}
+namespace {
+/// The entries "<name>..<field>.<path>" of these fields in another dtype; none: in that of their parameters.
+State stored(State s, const std::string& name, const std::vector<std::string>& fields, const Leaves& params,
+             std::optional<Dtype> dtype) {
+  for (auto& [entry, value] : s.entries)
+    for (std::size_t i = 0; i < params.paths.size(); ++i)
+      for (auto& field : fields)
+        if (entry.starts_with(name + ".") && entry.ends_with("." + field + "." + params.paths[i]))
+          value = value.astype(dtype.value_or(params.arrays[i].dtype()));
+  return s;
+}
+}  // namespace
+Transform Transform::storing(Dtype dtype, const std::vector<std::string>& fields) const {
+  check<DtypeError>(is_float(dtype), "optim: moments cannot be stored as ", dtype);
+  auto all = *this;
+  for (auto& part : all.parts_) {
+    part.init = [=, init = part.init](const std::string& name, const Leaves& params, State& next) {
+      State mine;
+      init(name, params, mine);
+      next.entries.merge(stored(std::move(mine), name, fields, params, dtype).entries);
+    };
+    part.update = [=, update = part.update](const std::string& name, const Arrays& u, const State& s, State& next,
+                                            const Leaves& params) {
+      State mine;
+      auto updates = update(name, u, stored(s, name, fields, params, none), mine, params);
+      next.entries.merge(stored(std::move(mine), name, fields, params, dtype).entries);
+      return updates;
+    };
+  }
+  return all;
+}
+Transform Transform::checking(std::function<void(const Leaves&)> f) const {
+  Transform all;
+  all.parts_.push_back({"checking", "checking",
+                        [f = std::move(f)](const std::string&, const Leaves& params, State&) { f(params); },
+                        [](const std::string&, const Arrays& u, const State&, State&, const Leaves&) { return u; }});
+  return chain_of({all, *this});
 }
 Transform chain_of(const std::vector<Transform>& parts) {
   Transform all;

@@ -1,6 +1,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/optim/optim.h"
+#include "settings.h"
 
 namespace bora::optim {
 namespace {
@@ -32,4 +33,23 @@ Transform lamb(LambOptions o) {
   return chain(scale_by_adam({o.b1, o.b2, o.eps, o.eps_root}), add_decayed_weights(o.weight_decay, o.mask),
                scale_by_trust_ratio(), scale_by_learning_rate(o.learning_rate));
 }
+namespace {
+struct LambConfig {
+  static constexpr std::string_view type = "lamb";
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-6, weight_decay = 0.01, clip = 1;
+  ScheduleConfig schedule = {};
+  static constexpr config::Meaning meanings[] = {{"lr", "largest learning rate; relative to the norms of parameters"},
+                                                 {"beta1", settings::kBeta1},
+                                                 {"beta2", settings::kBeta2},
+                                                 {"eps", settings::kEps},
+                                                 {"weight_decay", settings::kDecay},
+                                                 {"clip", settings::kClip},
+                                                 {"schedule", ""}};
+  void check() const { settings::check_numbers(*this); }
+  Transform make(const Schedule& rate, const Mask& decays = by_layer) const {
+    return settings::clipped(clip, lamb({rate, beta1, beta2, eps, 0, weight_decay, decays}));
+  }
+};
+[[maybe_unused]] const bool added = config::add<KindOf<LambConfig>>();
+}  // namespace
 }  // namespace bora::optim

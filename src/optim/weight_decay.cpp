@@ -33,6 +33,7 @@ struct ScheduledWeightDecay {
 };
 }  // namespace
 Transform add_decayed_weights(Schedule weight_decay, Mask mask) {
+  if (auto number = weight_decay.number()) return add_decayed_weights(*number, std::move(mask));
   return Transform(ScheduledWeightDecay{std::move(weight_decay), std::move(mask)});
 }
 Transform add_decayed_weights(double weight_decay, Mask mask) {

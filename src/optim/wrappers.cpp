@@ -5,17 +5,6 @@
 
 namespace bora::optim {
 namespace {
-/// `after` where the scalar `now` holds, else `before`.
-Arrays chosen(const Array& now, const Arrays& after, const Arrays& before) {
-  Arrays r;
-  for (std::size_t i = 0; i < after.size(); ++i) r.push_back(where(now, after[i], before[i]));
-  return r;
-}
-State chosen(const Array& now, const State& after, const State& before) {
-  auto r = after;
-  for (auto& [name, a] : r.entries) a = where(now, a, before.entries.at(name));
-  return r;
-}
 struct MultiSteps {
   Transform inner;
   std::int64_t every = 1;
@@ -44,16 +33,16 @@ struct ApplyIfFinite {
   std::int64_t max_consecutive_errors = 0;
   static constexpr std::string_view name = "apply_if_finite";
   struct State {
-    Array notfinite_count = {}, total_notfinite = {};
+    Array notfinite_count = {}, total_notfinite = {}, skipped = {};
     optim::State inner = {};
   };
-  State init(const Leaves& p) const { return {zero_count(), zero_count(), inner.init_flat(p)}; }
+  State init(const Leaves& p) const { return {zero_count(), zero_count(), zero_count(), inner.init_flat(p)}; }
   std::pair<Arrays, State> update(const Arrays& u, const State& s, const Leaves& p) const {
-    auto finite = constant(true, boolean);
-    for (auto& g : u) finite = logical_and(finite, all(isfinite(g)));
+    auto finite = all_finite(u);
     State next{where(finite, 0, safe_increment(s.notfinite_count)),
                where(finite, s.total_notfinite, safe_increment(s.total_notfinite))};
     auto apply = logical_or(finite, next.notfinite_count > max_consecutive_errors);
+    next.skipped = where(apply, s.skipped, safe_increment(s.skipped));
     auto [updates, after] = inner.update_flat(u, s.inner, p);
     next.inner = chosen(apply, after, s.inner);
     return {chosen(apply, updates, zeros_beside(p)), next};

@@ -68,9 +68,50 @@ def clip_param_rms(max_scale):
         rms = {k: jnp.clip(jnp.sqrt(jnp.mean(p * p)), 1e-3, max_scale) for k, p in params.items()}
         return {k: u[k] * rms[k] for k in u}, state
     return optax.GradientTransformation(lambda p: optax.EmptyState(), update)
+
+
+def loss_scaled(tx, scales):
+    """The gradients come times these scales, one a step."""
+    scales = jnp.asarray(scales, jnp.float32)
+
+    def update(u, state, params):
+        count, inner = state
+        u, inner = tx.update(jax.tree.map(lambda g: g * (1 / scales[count]), u), inner, params)
+        return u, (count + 1, inner)
+    return optax.GradientTransformation(lambda p: (0, tx.init(p)), update)
+
+
+def injected(learning_rate, weight_decay):
+    return optax.chain(optax.trace(0.9), optax.add_decayed_weights(weight_decay),
+                       optax.scale_by_learning_rate(learning_rate))
+
+
+def settings(*parts, decay=0.0, after=(), mask=None):
+    """A word of the settings with lr 0.1 after a warm-up of 3 steps, clip 1, and its other defaults."""
+    decays = [optax.add_decayed_weights(decay, mask or by_layer)] if decay else []
+    return optax.chain(optax.clip_by_global_norm(1), *parts, *decays,
+                       optax.scale_by_learning_rate(ramp(0, 0.1, 3)), *after)
+
+
+def muon_settings():
+    """Matrices by Muon, the others by AdamW at 1e-3; both decay as the layers say."""
+    dims = {"up.weight": MUON(0, 1), "plain": MUON(0, 1), "stack": MUON(1, (2, 3))}
+    weights = {path: dims.get(path, optax.MaskedNode()) for path in SHAPES}
+    hidden = {path: path in dims for path in SHAPES}
+    rest = {path: not is_hidden for path, is_hidden in hidden.items()}
+    matrices = optax.chain(_muon.scale_by_muon(weight_dimension_numbers=lambda p: weights),
+                           _muon.scale_by_shape(lambda p: weights, None), optax.add_decayed_weights(0.1),
+                           optax.scale_by_learning_rate(ramp(0, 0.1, 3)))
+    others = optax.chain(optax.scale_by_adam(b2=0.95, nesterov=True),
+                         optax.masked(optax.add_decayed_weights(0.1), {path: path == "number" for path in SHAPES}),
+                         optax.scale_by_learning_rate(ramp(0, 1e-3, 3)))
+    return optax.chain(optax.clip_by_global_norm(1), optax.masked(matrices, hidden), optax.masked(others, rest))
+
+
 cases = {
     "clip.0": optax.clip_by_global_norm(0.5),
     "clip.1": optax.clip_by_global_norm(100),
+    "clip_value.0": optax.clip(0.1),
     "scale.0": optax.scale(-0.25),
     "learning_rate.0": optax.scale_by_learning_rate(0.1),
     "learning_rate.1": optax.scale_by_learning_rate(ramp(0, 0.5, 3)),
@@ -114,6 +155,9 @@ cases = {
     "multi_steps.0": optax.MultiSteps(optax.scale_by_adam(), 2).gradient_transformation(),
     "multi_steps.1": optax.MultiSteps(optax.trace(0.9), 3).gradient_transformation(),
     "apply_if_finite.0": optax.apply_if_finite(optax.scale_by_adam(), 2),
+    "inject.0": optax.inject_hyperparams(injected)(learning_rate=ramp(0.1, 0.5, 3), weight_decay=0.1),
+    "loss_scale.0": loss_scaled(optax.scale_by_adam(), [4] * 4),
+    "loss_scale.1": loss_scaled(optax.trace(0.9), [8, 8, 16, 16]),
     "adafactor": optax.adafactor(0.1, min_dim_size_to_factor=3, momentum=0.9, weight_decay_rate=0.01),
     "adafactor_t5x": per_layer(optax.adafactor(ramp(0.1, 0, 8), min_dim_size_to_factor=5,
                                                weight_decay_rate=lambda t: ramp(0.1, 0, 8)(t) ** 2)),
@@ -129,6 +173,18 @@ cases = {
     "adam": optax.adam(0.01),
     "sgd": optax.sgd(0.1, momentum=0.9, nesterov=True),
     "lion": optax.chain(optax.clip_by_global_norm(1), optax.lion(ramp(0, 0.1, 3), weight_decay=0.3, mask=by_layer)),
+    "settings_adamw": settings(optax.scale_by_adam(b2=0.95), decay=0.1),
+    "settings_nadamw": settings(optax.scale_by_adam(b2=0.95, nesterov=True), decay=0.1),
+    "settings_lion": settings(optax.scale_by_lion(), decay=0.3),
+    "settings_adafactor": optax.chain(optax.clip_by_global_norm(1),
+                                      per_layer(optax.adafactor(ramp(0, 0.1, 3), min_dim_size_to_factor=5))),
+    "settings_sgd": settings(optax.trace(0.9)),
+    "settings_lamb": optax.chain(optax.clip_by_global_norm(1),
+                                 optax.lamb(ramp(0, 0.1, 3), eps=1e-6, weight_decay=0.01, mask=by_layer)),
+    "settings_rmsprop": settings(optax.scale_by_rms()),
+    "settings_adagrad": settings(optax.scale_by_rss()),
+    "settings_adamax": settings(optax.scale_by_adamax()),
+    "settings_muon": muon_settings(),
 }
 print(f"# updates of {STEPS} steps; jax {jax.__version__}, optax {optax.__version__}, numpy {np.__version__}; "
       "tests/golden/make_optim.py")

@@ -1,6 +1,7 @@
 // Transformations around others where golden numbers do not reach: gradients that are not finite, and what the factor
 // rules refuse.
 #include <gtest/gtest.h>
+#include <cmath>
 #include <limits>
 #include "bora/bora.h"
 #include "bora/optim/config.h"
@@ -50,6 +51,119 @@ TEST(Around, AnAxisWithoutAFactorRuleIsNamed) {
     ADD_FAILURE() << "no error";
   } catch (const ValueError& e) { EXPECT_NE(e.text().find("'experts' of 'weight'"), std::string::npos) << e.text(); }
   EXPECT_NO_THROW((void)optim::AdafactorConfig{.factor_by_axes = false}.make(0.1).init(filled(1, {"experts", 2})));
+}
+TEST(Around, FactorRulesOfTheSettingsComeFirst) {
+  optim::AdafactorConfig c{.factor_rules = {"experts=batch", "^weight$=row column batch"}};
+  auto entries = c.make(0.1).init(filled(1, {"experts", 2})).entries;
+  EXPECT_EQ(entries.at("factored_rms.v_row.weight").shape(), (Shape{2, 1, 2}));
+  c.factor_rules = {"experts=batch"};
+  EXPECT_EQ(c.make(0.1).init(filled(1, {"experts", 2})).entries.at("factored_rms.v_row.weight").shape(),
+            (Shape{2, 3, 1}));
+  c.factor_rules = {"weight=row column"};
+  EXPECT_THROW((void)c.make(0.1).init(filled(1)), ValueError);  // it has three dimensions
+  for (std::string bad : {"experts", "experts=diagonal", "=row", "(=row column", "experts="}) {
+    c.factor_rules = {bad};
+    EXPECT_THROW(c.check(), ConfigError) << bad;
+  }
+}
+TEST(Around, MuonSeesAStackedMatrixAsTheLayerAlone) {  // inputs, then outputs, whatever their names
+  Axis layers{"layers", 2}, mlp{"mlp", 6}, embed{"embed", 3};
+  auto stack = random::normal(random::key(1), {layers, mlp, embed});
+  auto muon = [](const optim::FactorRules& rules, const NamedArray& g) {
+    auto tx = optim::scale_by_muon({.rules = rules});
+    return tx.update(Params{g}, tx.init(Params{g}), Params{g}).updates.weight;
+  };
+  auto all = muon(optim::standard_factor_rules(), stack);
+  for (int layer = 0; layer < 2; ++layer) {
+    auto one = muon({}, stack[{layers, layer}]).to_vector<float>(), got = all[{layers, layer}].to_vector<float>();
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(got[i], one[i], 1e-5);
+  }
+}
+TEST(Around, PatternsSayWhatDecays) {
+  struct Both {
+    Array weight, bias;
+  };
+  Both p{ones({2}), ones({2})}, zero{zeros({2}), zeros({2})};
+  auto decayed = [&](const optim::CommonConfig& c) {
+    auto tx = c.around(optim::add_decayed_weights(0.5, c.decays()));
+    auto u = tx.update(zero, tx.init(p), p).updates;
+    return std::pair(u.weight.to_vector<float>()[0], u.bias.to_vector<float>()[0]);
+  };
+  EXPECT_EQ(decayed({}), std::pair(0.5F, 0.5F));
+  EXPECT_EQ(decayed({.decay = {"^bi"}}), std::pair(0.F, 0.5F));
+  EXPECT_EQ(decayed({.no_decay = {"bias$"}}), std::pair(0.5F, 0.F));
+  EXPECT_EQ(decayed({.decay = {"."}, .no_decay = {"bias", "weight"}}), std::pair(0.F, 0.F));
+  try {
+    (void)decayed({.no_decay = {"bais"}});
+    ADD_FAILURE() << "no error";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.text(), "optimizer.no_decay: 'bais' matches no parameter; paths are such as weight");
+  }
+  EXPECT_THROW(optim::CommonConfig{.decay = {"("}}.check(), ConfigError);
+}
+TEST(Around, OptionsOfEveryOptimizerComeAroundIt) {
+  config::Choice<optim::Kind> kind("sgd");
+  kind.edit().read_fields(
+      config::parse_yaml("{lr: 1, momentum: 0, schedule: {shape: linear, warmup: 0, final_lr: 0}, clip_value: 2, ema: "
+                         "0.5, multi_steps: 2, skip_not_finite: 1, moments: bf16}",
+                         "test"),
+      "", {});
+  auto built = kind->build(8);  // four updates
+  auto p = filled(1);
+  auto s = built.transform.init(p);
+  auto step = [&](double g) {
+    auto [u, next] = built.transform.update(filled(g), s, p);
+    s = next;
+    return u.weight.to_vector<float>()[0];
+  };
+  EXPECT_EQ(step(5), 0);
+  EXPECT_EQ(step(std::numeric_limits<double>::infinity()), 0);  // left out, and no part of the mean
+  EXPECT_EQ(step(1), -2);                                       // the mean is 3
+  EXPECT_EQ(step(1), 0);
+  EXPECT_EQ(step(1), -0.75F);
+  EXPECT_EQ(built.learning_rate(array(2)).item<float>(), 0.75F);
+  EXPECT_EQ(built.learning_rate(array(3)).item<float>(), 0.75F);
+  EXPECT_EQ(s.entries.at("apply_if_finite.skipped").item<int>(), 1);
+  EXPECT_TRUE(s.entries.contains("apply_if_finite.inner.multi_steps.inner.params_ema.ema.weight"));
+}
+TEST(Around, InjectedHyperparametersAreChangedByHand) {
+  auto tx = optim::inject_hyperparams(
+      [](const optim::Hyperparameters& h) { return optim::sgd({.learning_rate = h.at("learning_rate")}); },
+      {{"learning_rate", 0.5}});
+  auto p = filled(1);
+  auto step = jit([tx](const Params& g, const optim::State& s, const Params& p) {
+    auto [u, next] = tx.update(g, s, p);
+    return std::pair{u, next};
+  });
+  auto [u, s] = step(filled(1), tx.init(p), p);
+  EXPECT_EQ(u.weight.to_vector<float>()[0], -0.5F);
+  s.entries.at("inject.hyperparams.learning_rate") = array(0.25F);
+  EXPECT_EQ(step(filled(1), s, p).first.weight.to_vector<float>()[0], -0.25F);
+  EXPECT_EQ(step.traces(), 1);
+  EXPECT_EQ(optim::metric_of("inject.hyperparams.learning_rate"), "learning_rate");
+  EXPECT_EQ(optim::metric_of("adam.count"), "");
+}
+TEST(Around, ALossScaleFallsAndGrows) {
+  auto tx = optim::loss_scale(optim::trace(0.5), {.initial = 8, .period = 2, .min = 2});
+  auto p = filled(1);
+  auto s = tx.init(p);
+  auto step = [&](double g) {
+    auto [u, next] = tx.update(filled(g), s, p);
+    s = next;
+    return std::pair(u.weight.to_vector<float>()[0], optim::loss_scale_of(s)->item<float>());
+  };
+  auto inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(step(8), std::pair(1.F, 8.F));
+  EXPECT_EQ(step(inf), std::pair(0.F, 4.F));  // and the count of finite steps begins again
+  EXPECT_EQ(step(4), std::pair(1.5F, 4.F));   // the trace of the skipped step is that of the one before
+  EXPECT_EQ(step(0), std::pair(0.75F, 8.F));
+  EXPECT_EQ(step(inf).second, 4.F);
+  EXPECT_EQ(step(inf).second, 2.F);
+  EXPECT_EQ(s.entries.at("loss_scale.skipped").item<int>(), 3);
+  EXPECT_TRUE(std::isinf(step(inf).first));  // the least scale: nothing is left to try
+  EXPECT_EQ(s.entries.at("loss_scale.skipped").item<int>(), 3);
+  EXPECT_FALSE(optim::loss_scale_of(optim::trace(0.5).init(p)));
+  EXPECT_THROW((void)optim::loss_scale(optim::identity(), {.factor = 1}), ValueError);
 }
 TEST(Around, LabelsAreDistinct) {
   EXPECT_THROW((void)optim::partition({{"a", optim::identity()}, {"a", optim::scale(2)}}), ValueError);

@@ -75,6 +75,11 @@ std::vector<Subject> subjects() {
                optim::adamw({.learning_rate = 0.01, .weight_decay = 0.1, .mask = optim::by_layer, .nesterov = true})});
   r.push_back({"lamb", optim::lamb({.learning_rate = 0.1, .weight_decay = 0.1, .mask = optim::by_layer})});
   r.push_back({"muon", optim::muon({.learning_rate = 0.1, .weight_decay = 0.1, .adam_weight_decay = 0.05})});
+  for (auto& row : config::rows<optim::Kind>()) {  // every word of the settings, with the script's numbers
+    auto kind = row.make(nullptr);
+    kind->read_fields(config::parse_yaml("{lr: 0.1, clip: 1, schedule: {shape: constant, warmup: 3}}", "law"), "", {});
+    r.push_back({"settings_" + std::string(row.type), kind->build(kSteps).transform});
+  }
   return r;
 }
 
@@ -174,13 +179,49 @@ TEST(OptimLaws, ACheckpointContinues) {
   }
   std::filesystem::remove_all(folder);
 }
+TEST(OptimLaws, ParametersOfBf16HaveAStateOfF32) {
+  auto narrow = [](const Params& p) { return tree::map([](const Array& a) { return a.astype(bf16); }, p); };
+  auto wide = [](const Params& p) { return tree::map([](const Array& a) { return a.astype(f32); }, p); };
+  for (auto& [name, tx] : subjects()) {
+    SCOPED_TRACE(name);
+    auto p = narrow(formula(0.3, 1));
+    Training r{p, tx.init(p)}, same{wide(p), tx.init(wide(p))};
+    for (int i = 0; i < kSteps; ++i) {
+      auto g = narrow(gradients(i));
+      auto [updates, next] = tx.update(g, r.state, r.params);
+      auto [exact, also] = tx.update(wide(g), same.state, same.params);
+      r = {optim::apply_updates(r.params, updates), next};
+      for (auto& [entry, value] : next.entries) EXPECT_NE(value.dtype(), Dtype::bf16) << entry;
+      expect_same({wide(r.params), next}, {wide(narrow(optim::apply_updates(same.params, exact))), also}, 0);
+      same = {wide(r.params), also};
+    }
+    for (auto& x : tree::leaves(r.params)) EXPECT_EQ(x.dtype(), Dtype::bf16);
+  }
+}
+TEST(OptimLaws, MomentsMayBeStoredInBf16) {
+  for (auto& [name, tx] : subjects()) {
+    SCOPED_TRACE(name);
+    auto stored = tx.storing(Dtype::bf16, {"mu", "trace"});
+    auto r = begin(stored);
+    auto s = begin(tx);
+    for (auto& [entry, value] : r.state.entries) {
+      auto moment = entry.find("mu.") != entry.npos || entry.find("trace.trace") != entry.npos;
+      EXPECT_EQ(value.dtype() == Dtype::bf16, moment) << entry;
+    }
+    auto first = step(stored, r, gradients(0));  // made from moments that are not rounded
+    expect_same({first.params, {}}, {step(tx, s, gradients(0)).params, {}}, 0);
+    auto more = steps(stored, first, 1, kSteps);
+    EXPECT_EQ(more.state.entries.size(), s.state.entries.size());
+    for (auto& [entry, value] : more.state.entries) EXPECT_EQ(value.dtype(), r.state.entries.at(entry).dtype());
+  }
+}
 TEST(OptimLaws, NamesAreWordsThatNoOtherHas) {
   std::set<std::string_view> names;
   for (auto& entry : optim::registry()) {
     EXPECT_TRUE(std::regex_match(std::string(entry.name), std::regex("[a-z_]+"))) << entry.name;  // digits count twins
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
   }
-  EXPECT_GE(names.size(), 23U);
+  EXPECT_GE(names.size(), 26U);
 }
 }  // namespace
 }  // namespace bora

@@ -18,18 +18,47 @@ class Chosen {
   virtual Schema explain_fields() const = 0;
 };
 /// The implementation of Interface by the aggregate T, whose `static constexpr std::string_view type` is its word. An
-/// interface's template OfT<T> derives from Of<T, Interface> and forwards its own functions to `fields`.
+/// interface's template OfT<T> derives from Of<T, Interface> and forwards its own functions to `fields`. The fields of
+/// an aggregate `common` of the interface stand beside those of every T.
 template <class T, class I> class Of : public I {
+  static constexpr bool shares = requires(I i) { i.common; };
+
  public:
   using Fields = T;
   using Interface = I;
   Of() = default;
   explicit Of(T x) : fields(std::move(x)) {}
   std::string_view type() const final { return T::type; }
-  void read_fields(const Document& d, const std::string& key, const Schema& root) final { read(d, fields, key, root); }
-  Document write_fields() const final { return write(fields); }
-  void check_fields(const std::string& key) const final { check_all(fields, key); }
-  Schema explain_fields() const final { return schema(fields); }
+  void read_fields(const Document& d, const std::string& key, const Schema& root) final {
+    if constexpr (shares) {
+      auto own = d, shared = d;
+      auto is_shared = [&](auto& member) {
+        bool found = false;
+        bora::fields::for_each(this->common, [&](std::string_view f, auto&) { found = found || f == member.first; });
+        return found;
+      };
+      std::erase_if(own.members, is_shared);
+      std::erase_if(shared.members, [&](auto& member) { return !is_shared(member); });
+      read(shared, this->common, key, root);
+      read(own, fields, key, root);
+    } else read(d, fields, key, root);
+  }
+  Document write_fields() const final {
+    auto d = write(fields);
+    if constexpr (shares)
+      for (auto& member : write(this->common).members) d.members.push_back(member);
+    return d;
+  }
+  void check_fields(const std::string& key) const final {
+    check_all(fields, key);
+    if constexpr (shares) check_all(this->common, key);
+  }
+  Schema explain_fields() const final {
+    auto s = schema(fields);
+    if constexpr (shares)
+      for (auto& field : schema(this->common).fields) s.fields.push_back(field);
+    return s;
+  }
   T fields = {};
 };
 /// A type's word, and how to make one with its defaults.

@@ -1,5 +1,6 @@
 // config.h -- optimizers as settings: an aggregate's fields are the keys of the group `optimizer`, its static `type` is
-// the word that chooses it, and make() builds it.
+// the word that chooses it, and make() builds it. The fields of CommonConfig are keys of every type. A type that no
+// program names stands in the source of its transformation (src/optim/trace.cpp: SgdConfig).
 #pragma once
 #include "bora/config/choice.h"
 #include "bora/optim/optim.h"
@@ -54,6 +55,7 @@ struct AdafactorConfig {
   double lr = 1e-2, beta1 = 0, decay_rate = 0.8, clipping_threshold = 1, weight_decay = 0, clip = 0;
   std::int64_t step_offset = 0, min_dim_size_to_factor = 128;
   bool multiply_by_parameter_scale = true, factor_by_axes = true;
+  std::vector<std::string> factor_rules = {};
   ScheduleConfig schedule = {.shape = ScheduleConfig::Shape::factors};
   static constexpr config::Meaning meanings[] = {
       {"lr", "largest learning rate; relative to the parameters' sizes"},
@@ -66,26 +68,53 @@ struct AdafactorConfig {
       {"min_dim_size_to_factor", "matrices with a smaller side are not factored"},
       {"multiply_by_parameter_scale", "lr times the root mean square of the parameter"},
       {"factor_by_axes", "by logical axis, each stacked layer by itself, as T5X; else by size, as Optax"},
+      {"factor_rules", "AXIS=row|column|batch|none, or REGEX=batch row column, over the standard ones"},
       {"schedule", ""}};
   void check() const;
   Transform make(const Schedule& learning_rate, const Mask& decays = by_layer) const;
 };
 
+/// The settings of every optimizer beside its own.
+struct CommonConfig {
+  enum class Moments : std::uint8_t { f32, bf16 } moments = Moments::f32;
+  std::vector<std::string> decay = {}, no_decay = {};
+  double clip_value = 0, clip_rms = 0, ema = 0;
+  std::int64_t multi_steps = 1, skip_not_finite = 0;
+  static constexpr config::Meaning meanings[] = {
+      {"moments", "dtype of means of gradients in memory: f32, bf16; means of squares stay f32"},
+      {"decay", "regular expressions of paths: exactly these parameters decay; empty: as the layers say"},
+      {"no_decay", "regular expressions of paths: these parameters do not decay"},
+      {"clip_value", "largest number in a gradient; 0: not clipped"},
+      {"clip_rms", "largest root mean square of a parameter's gradient; 0: not clipped"},
+      {"ema", "decay of a mean of the parameters, kept in checkpoints; 0: none is kept"},
+      {"multi_steps", "steps whose mean gradient makes one update; schedules count updates"},
+      {"skip_not_finite", "steps in a row that may be left out because a gradient is not finite"}};
+  void check() const;
+  /// Which parameters decay.
+  Mask decays() const;
+  /// The updates in so many steps.
+  std::int64_t updates(std::int64_t steps) const { return (steps + multi_steps - 1) / multi_steps; }
+  /// A schedule over updates as one over steps.
+  Schedule of_steps(const Schedule& of_updates) const;
+  /// `inner` with all this around it. Its init throws ConfigError for a pattern that matches no parameter.
+  Transform around(Transform inner) const;
+};
 struct Built {
   Transform transform;
-  Schedule learning_rate;
+  Schedule learning_rate;  // of a step
 };
 /// A kind of optimizer in the settings.
 struct Kind : config::Chosen {
   static constexpr std::string_view initial = "adamw";
+  CommonConfig common = {};
   /// For a run of this many steps.
   virtual Built build(std::int64_t steps) const = 0;
 };
 template <class T> struct KindOf final : config::Of<T, Kind> {
   using config::Of<T, Kind>::Of;
   Built build(std::int64_t steps) const override {
-    auto rate = this->fields.schedule.make(this->fields.lr, steps);
-    return {this->fields.make(rate), rate};
+    auto rate = this->fields.schedule.make(this->fields.lr, this->common.updates(steps));
+    return {this->common.around(this->fields.make(rate, this->common.decays())), this->common.of_steps(rate)};
   }
 };
 }  // namespace bora::optim

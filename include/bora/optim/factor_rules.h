@@ -8,7 +8,12 @@
 namespace bora::optim {
 /// none: the parameter is not factored; batch: equal parameters are stacked along the axis, never averaged over.
 enum class FactorDim : std::uint8_t { none, batch, row, column };
-using FactorRules = std::map<std::string, FactorDim>;
+/// Rules by the names of axes. A parameter whose path matches a regular expression of by_path (the first that does) has
+/// these for its dimensions instead.
+struct FactorRules : std::map<std::string, FactorDim> {
+  using map::map;
+  std::vector<std::pair<std::string, std::vector<FactorDim>>> by_path = {};
+};
 /// The models' axes: embed is a row, layers a batch, relative_bucket is not factored, the rest are columns.
 FactorRules standard_factor_rules();
 

@@ -10,6 +10,8 @@ namespace bora::optim {
 // ---- transformations ------------------------------------------------------------------------------------------------
 /// Gradients scaled so that their global norm is at most max_norm.
 Transform clip_by_global_norm(double max_norm);
+/// Each number of a gradient between -max_delta and max_delta.
+Transform clip(double max_delta);
 Transform scale(double factor);
 Transform scale_by_learning_rate(Schedule learning_rate);  // times -learning_rate
 Transform scale_by_schedule(Schedule factor);
@@ -105,11 +107,34 @@ Transform masked(const Transform& inner, Mask mask);
 Transform multi_steps(const Transform& inner, std::int64_t every);
 /// Gradients with NaN or infinity change nothing, unless more than this many came in a row.
 Transform apply_if_finite(const Transform& inner, std::int64_t max_consecutive_errors);
+/// Numbers and schedules by the names that their maker gives them.
+using Hyperparameters = std::map<std::string, Schedule>;
+/// The transformation that `make` gives for the hyperparameters of a step, which are in the state, f32: those made of a
+/// function follow it, and one made of a number stays as it is until somebody replaces its entry
+/// ("inject.hyperparams.weight_decay"). make gets schedules that return these values. Every call must give the same
+/// transformations.
+Transform inject_hyperparams(std::function<Transform(const Hyperparameters&)> make, Hyperparameters hyperparameters);
+struct LossScaleOptions {
+  double initial = 32768;
+  bool dynamic = true;
+  std::int64_t period = 2000;  // finite gradients in a row until the scale grows by `factor`
+  double factor = 2, min = 1;
+};
+/// For gradients of a loss times loss_scale_of(state), which are divided by it again (jmp; Micikevicius et al. 2018). A
+/// dynamic scale falls by `factor` where a gradient is not finite, and that update is left out; at `min` it is made.
+/// bf16 has the exponents of f32 and needs no such scale.
+Transform loss_scale(const Transform& inner, LossScaleOptions options = {});
+/// The scale of the next loss, an f32 scalar, if the state is one of loss_scale.
+std::optional<Array> loss_scale_of(const State& state);
+/// The name under which runs report an entry of a State, a scalar: of an injected hyperparameter, "loss_scale",
+/// "skipped_steps"; else empty.
+std::string metric_of(std::string_view entry);
 
 // ---- optimizers -----------------------------------------------------------------------------------------------------
 struct AdamWOptions {
   Schedule learning_rate = 1e-3;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0, weight_decay = 1e-4;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
+  Schedule weight_decay = 1e-4;
   Mask mask = {};         // parameters that decay; default: all
   bool nesterov = false;  // nadamw
 };
@@ -123,7 +148,8 @@ struct AdamOptions {
 Transform adam(AdamOptions options = {});
 struct LionOptions {
   Schedule learning_rate = 1e-3;  // a third to a tenth of AdamW's
-  double b1 = 0.9, b2 = 0.99, weight_decay = 1e-3;
+  double b1 = 0.9, b2 = 0.99;
+  Schedule weight_decay = 1e-3;
   Mask mask = {};  // parameters that decay; default: all
 };
 /// Lion with decoupled weight decay: 3 to 10 times AdamW's, for a learning rate that is as much smaller.
@@ -171,7 +197,8 @@ struct AdamaxOptions {
 Transform adamax(AdamaxOptions options = {});
 struct LambOptions {
   Schedule learning_rate = 1e-3;
-  double b1 = 0.9, b2 = 0.999, eps = 1e-6, eps_root = 0, weight_decay = 0;
+  double b1 = 0.9, b2 = 0.999, eps = 1e-6, eps_root = 0;
+  Schedule weight_decay = 0;
   Mask mask = {};  // parameters that decay; default: all
 };
 /// You et al. 2020.
@@ -184,6 +211,7 @@ struct MuonOptions {
   Mask orthogonal = {};                               // matrices for Muon; default: all
   std::optional<Schedule> adam_learning_rate = none;  // default: learning_rate
   double b1 = 0.9, b2 = 0.999, adam_weight_decay = 0;
+  Mask adam_mask = {};  // other parameters that decay; default: all
 };
 /// Muon for matrices, AdamW for the others.
 Transform muon(MuonOptions options = {});

@@ -2,19 +2,24 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include "bora/array/array.h"
 
 namespace bora::optim {
 /// A number for each step: a constant, or a function of the step's number (an i32 scalar) that can be staged.
 class Schedule {
  public:
-  template <Number T> Schedule(T v) : at_([v](const Array&) { return constant_value(v); }) {}
+  template <Number T> Schedule(T v)
+      : at_([v](const Array&) { return constant_value(v); }), number_(static_cast<double>(v)) {}
   template <std::invocable<const Array&> F> Schedule(F f) : at_(std::move(f)) {}
   /// f32 scalar.
   Array operator()(const Array& step) const { return at_(step); }
+  /// The number that it was made of; none: of a function.
+  std::optional<double> number() const { return number_; }
  private:
   static Array constant_value(Scalar v);
   std::function<Array(const Array&)> at_;
+  std::optional<double> number_ = std::nullopt;
 };
 Schedule constant_schedule(double value);
 /// From init to end in `steps` steps, then end.

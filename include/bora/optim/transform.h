@@ -28,7 +28,8 @@ namespace bora::optim {
 struct State {
   std::map<std::string, Array> entries = {};
 };
-/// Parameters, or gradients, with their paths: the input of a transformation.
+/// Parameters, or gradients, with their paths: the input of a transformation. bf16 parameters come as f32, as do their
+/// gradients: transformations compute in f32, and their state is f32.
 struct Leaves {
   std::vector<std::string> paths;
   Arrays arrays;
@@ -86,12 +87,18 @@ class Transform {
   Transform() = default;
   template <Transformation T> explicit Transform(T t);
   template <class P> State init(const P& params) const { return init_flat(leaves_of(params)); }
-  /// {updates like params, next state}. params may be any tree with the structure of the gradients.
+  /// {updates like params, those of bf16 parameters in f32; next state}. params may be any tree with the structure of
+  /// the gradients.
   template <class P> Updated<P> update(const P& gradients, const State& state, const P& params) const {
     auto p = leaves_of(params);
     auto [u, next] = update_flat(settled(tree::leaves(gradients), p), state, p);
     return {tree::unflatten(params, u), std::move(next)};
   }
+  /// The same, whose state keeps these fields of all parameters ("mu") in another dtype. update() computes with them as
+  /// before and rounds only what it stores, so an update of this step is made from moments that are not rounded yet.
+  Transform storing(Dtype dtype, const std::vector<std::string>& fields) const;
+  /// The same, whose init() first calls f with the parameters: f throws if they do not fit.
+  Transform checking(std::function<void(const Leaves& params)> f) const;
   State init_flat(const Leaves& params) const;
   std::pair<Arrays, State> update_flat(Arrays updates, const State&, const Leaves& params) const;
 
@@ -105,8 +112,9 @@ class Transform {
   /// Gradients laid out as their parameters, pending sums completed once. Throws as check_shapes.
   static Arrays settled(Arrays gradients, const Leaves& params);
   template <class P> static Leaves leaves_of(const P& p) {
-    return {tree::paths(p), tree::leaves(p), tree::decays(tree::node(p)), axis_names(tree::node(p))};
+    return {tree::paths(p), wide(tree::leaves(p)), tree::decays(tree::node(p)), axis_names(tree::node(p))};
   }
+  static Arrays wide(Arrays);  // bf16 as f32
   friend Transform chain_of(const std::vector<Transform>&);
   std::vector<Part> parts_;
 };
