@@ -93,7 +93,8 @@ TEST(RotaryDecoder, WritesTheFieldsThatItReads) {
 /// A config.json of this type with more fields.
 std::string json_of(const std::string& type, const std::string& more) {
   return R"({"model_type": ")" + type + R"(", "num_hidden_layers": 4, "hidden_size": 16, "num_attention_heads": 4,
-    "num_key_value_heads": 4, "head_dim": 4, "intermediate_size": 24, "vocab_size": 96)" + (more.empty() ? "" : ", " + more) + "}";
+    "num_key_value_heads": 4, "head_dim": 4, "intermediate_size": 24, "vocab_size": 96)" +
+         (more.empty() ? "" : ", " + more) + "}";
 }
 /// A setting of the model that reads such a file, as text.
 std::string setting(const std::string& type, const std::string& more, const std::string& name) {
