@@ -84,8 +84,8 @@ TEST(Settings, OnlyWhatIsNearIsSuggested) {
   auto error = [](const std::string& key) {
     return parse_error("", {key + "=1"}).substr(std::string("command line: ").size());
   };
-  EXPECT_EQ(error("optimizer.name"),
-            "unknown key 'optimizer.name'; optimizer has type, lr, beta1, beta2, eps, weight_decay, clip, schedule");
+  EXPECT_TRUE(
+      error("optimizer.name").starts_with("unknown key 'optimizer.name'; optimizer has type, lr, beta1, beta2, "));
   EXPECT_EQ(error("model.vocab"), "unknown key 'model.vocab'; did you mean 'vocabulary'?");
   EXPECT_TRUE(error("model.xyz").starts_with("unknown key 'model.xyz'; model has type, layers, embed, heads, "));
   EXPECT_EQ(error("model.embde"), "unknown key 'model.embde'; did you mean 'model.embed'?");
