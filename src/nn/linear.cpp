@@ -23,7 +23,7 @@ NamedArray Linear::operator()(const NamedArray& input) const {
   for (auto& a : out)
     check<AxisError>(!x.has_axis(a.name), "Linear: the input ", x.axes(), " has axis '", a.name,
                      "' already; this layer maps ", in, " to ", out);
-  auto y = dot(x, auto_sharded(weight), names_of(in));
+  auto y = scattered(dot(x, auto_sharded(weight), names_of(in)), weight);
   return bias ? y + auto_sharded(*bias) : y;
 }
 

@@ -24,18 +24,26 @@ inline Dims positions_of(const NamedArray& parameter, const NamedArray& x) {
 inline Array beside(const NamedArray& x, const NamedArray& parameter) {
   return broadcast_to(auto_sharded(parameter).astype(wide(x)), Axes(x.axes())).array();
 }
-/// x for its product with `weight` over the axes that they share: whole along an axis that the mapping splits over mesh
-/// axes which split another axis of the weight. Else each rank would sum whole results, and only then keep its part.
-inline NamedArray gathered(const NamedArray& x, const NamedArray& weight) {
-  if (!here().mesh) return x;
+/// The mapping's Spec of x without the mesh axes by which x is split along an axis of `weight` while they split another
+/// axis of the weight; none if there are no such axes.
+inline std::optional<Spec> spec_beside(const NamedArray& x, const NamedArray& weight) {
+  if (!here().mesh) return none;
   auto mine = spec_for(x.axes(), current_mapping()), its = spec_for(weight.axes(), current_mapping());
-  bool changed = false;
-  for (std::size_t d = 0; d < mine.size(); ++d) {
-    auto at = find_axis(weight.axes(), x.axes()[d].name);
-    if (at < 0) continue;
-    for (auto& m : MeshAxes(mine[d]))
-      if (its.uses(m) && !its[static_cast<std::size_t>(at)].has(m)) mine[d].remove(m), changed = true;
-  }
-  return changed ? named(with_sharding_constraint(x.array(), mine), x.axes()) : x;
+  auto before = mine;
+  for (std::size_t d = 0; d < mine.size(); ++d)
+    if (auto at = find_axis(weight.axes(), x.axes()[d].name); at >= 0)
+      for (auto& m : before[d])
+        if (its.uses(m) && !its[static_cast<std::size_t>(at)].has(m)) mine[d].remove(m);
+  return mine == before ? none : std::optional(mine);
+}
+/// x for its product with `weight`: whole along such axes. Else each rank would sum whole results, and only then keep
+/// its part.
+inline NamedArray gathered(const NamedArray& x, const NamedArray& weight) {
+  auto spec = spec_beside(x, weight);
+  return spec ? named(with_sharding_constraint(x.array(), *spec), x.axes()) : x;
+}
+/// A product with `weight`: split along such axes here, so that its gradient is gathered here.
+inline NamedArray scattered(const NamedArray& y, const NamedArray& weight) {
+  return spec_beside(y, weight) ? auto_sharded(y) : y;
 }
 }  // namespace bora::nn

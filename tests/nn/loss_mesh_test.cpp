@@ -1,4 +1,5 @@
-// The loss of a language model where ranks share the vocabulary: no rank sees scores or weights of all tokens.
+// The loss of a language model where ranks share the vocabulary, and an Mlp where they share hidden units: no rank sees
+// scores or weights of all of them.
 #include <gtest/gtest.h>
 #include <sstream>
 #include "bora/bora.h"
@@ -55,6 +56,37 @@ TEST(LinearCrossEntropy, TheVocabularyStaysSplit) {
             EXPECT_EQ(text.find(whole), std::string::npos) << whole << "\n" << text;
         });
     }
+}
+TEST(Mlp, HiddenUnitsStaySplit) {
+  struct All {
+    nn::Mlp mlp;
+    NamedArray x;
+  };
+  Axis batch{"batch", kRows}, position{"position", kPositions}, embed{"embed", 8};
+  auto keys = random::split<2>(random::key(3));
+  All all{nn::Mlp::init(embed, {"mlp", kTokens}, keys[0]), random::normal(keys[1], {batch, position, embed})};
+  auto loss = [](const All& a) { return sum(square(auto_sharded(a.x + a.mlp(auto_sharded(a.x))))).array(); };
+  auto numbers_of = [](const All& g) {
+    std::vector<std::vector<float>> r;
+    for (auto& a : tree::leaves(g)) r.push_back(gather(a).to_vector<float>());
+    return r;
+  };
+  auto want = numbers_of(grad(loss)(all));
+  for (auto& mapping : {AxisMapping{{"mlp", "model"}}, AxisMapping{{"mlp", "model"}, {"embed", "model"}}})
+    local_mesh({{"model", 2}}, [&](const Mesh& mesh) {
+      UseMapping split(mapping);
+      auto placed = sharded(all, mapping);
+      auto staged = jit([=](const All& a) { return grad(loss)(a); });
+      auto got = numbers_of(staged(placed));
+      std::ostringstream printed;
+      printed << fx::local_program(program_of(staged, placed), staged.inputs(placed));
+      if (mesh.rank() > 0) return;
+      for (std::size_t i = 0; i < want.size(); ++i)
+        for (std::size_t k = 0; k < want[i].size(); ++k)
+          ASSERT_NEAR(got[i][k], want[i][k], 2e-4 * (1 + std::abs(want[i][k]))) << i << " " << k;
+      for (auto whole : {", " + std::to_string(kTokens) + "]", "[" + std::to_string(kTokens) + ", "})
+        EXPECT_EQ(printed.str().find(whole), std::string::npos) << whole << "\n" << printed.str();
+    });
 }
 TEST(CrossEntropy, DerivativesAndBatchesOfSplitScores) {
   auto keys = random::split<2>(random::key(1));
