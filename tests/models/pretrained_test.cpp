@@ -162,6 +162,7 @@ TEST_F(PretrainedTest, NewTokensAreTheMeanOfTheOthers) {
     });
 }
 TEST_F(PretrainedTest, FieldsThatAreNotSupportedAreNamed) {
+  save();
   EXPECT_EQ(config_error("\"gelu_new\"", "\"mish\""),
             "DIR/config.json: activation_function: mish is not supported; relu, gelu, gelu_new, gelu_pytorch_tanh and "
             "silu are");
