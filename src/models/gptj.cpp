@@ -131,7 +131,7 @@ struct GptJ {
     c.set("n_layer", m.layers);
     c.set("n_embd", m.embed);
     c.set("n_head", m.heads);
-    c.set("n_inner", m.hidden_units());
+    c.set("n_inner", m.hidden ? HfConfig::Value(m.hidden) : HfConfig::Value());
     c.set("n_positions", m.positions);
     c.set("rotary_dim", m.rotary ? m.rotary : m.embed / m.heads);
     c.set("activation_function", hf_word(m.activation));

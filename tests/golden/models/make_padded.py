@@ -25,6 +25,7 @@ for name in FOLDERS:
     mask[0, :4] = 0  # left
     mask[2, 7:] = 0  # right
     labels = np.where(mask == 1, ids, -100)
+    labels[0, 4] = -100  # padding stands before it, whose logits depend on the implementation
     model = AutoModelForCausalLM.from_pretrained(folder).double().eval()
     with torch.no_grad():
         out = model(torch.tensor(ids), attention_mask=torch.tensor(mask), labels=torch.tensor(labels))
