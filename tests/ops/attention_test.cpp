@@ -226,7 +226,7 @@ TEST(Attention, MistakesInOptionsAreNamed) {
                  "of i32 or u8, got i64[4]");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.soft_cap = 0.}), "must be positive, got 0");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.dropout = 1, .key = random::key(0)}), "in [0, 1), got 1");
-  EXPECT_MESSAGE(DtypeError, attention(q, q, q, {.window = array(2.)}), ".window is of i32, got f64");
+  EXPECT_MESSAGE(DtypeError, attention(q, q, q, {.window = array(2.)}), ".window is of i32, got f32");
   EXPECT_MESSAGE(ShapeError, attention(q, q, q, {.window = arange(2)}), "the window [2] does not broadcast to []");
   EXPECT_MESSAGE(ValueError, attention(q, q, q, {.dropout = 0.1}), "one random key in .key, got none");
 }
