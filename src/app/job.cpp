@@ -15,6 +15,7 @@ std::string common_ground(const Settings& settings, const std::string& purpose, 
   if (auto cache = s.data.edit().cache()) cache->clear();
   s.out = defaults.out;
   s.init_from.path.clear();
+  s.lora.from.clear();
   s.trace.path = s.trace.path.empty() ? "" : "on";
   s.mesh.threads = defaults.mesh.threads;
   s.transport = defaults.transport;

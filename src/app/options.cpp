@@ -37,8 +37,9 @@ bool is_setting(const std::string& word) {
 void RunWords::declare(CLI::App& command) {
   command.add_option("RUN", run, "folder of the run, or of Hugging Face's")->required();
   command.add_option("settings", settings, "key=value ...");
-  declare_resume(command, resume, {"latest", "good"},
-                 "which checkpoint: latest (default), good: the newest that is whole");
+  declare_resume(command, resume, {"latest", "good", "best"},
+                 "which checkpoint: latest (default), good: the newest that is whole, best: of the lowest validation "
+                 "loss (checkpoint.best)");
 }
 
 void declare_resume(CLI::App& command, std::string& resume, const std::vector<std::string>& words,

@@ -28,7 +28,7 @@ bool is_setting(const std::string& word);
 struct RunWords {
   std::string run = {};                    // its folder
   std::vector<std::string> settings = {};  // over the run's own
-  std::string resume = {};                 // latest, good; empty: latest
+  std::string resume = {};                 // latest, good, best; empty: latest
   void declare(CLI::App&);
 };
 

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include "bora/models/peft.h"
+#include "bora/ops/creation.h"
 #include "train/resume.h"
 
 namespace fs = std::filesystem;
@@ -14,6 +17,41 @@ std::int64_t tokens_of(tree::Node parameters) {
     if (auto x = slot.leaf.as<NamedArray>(); x && slot.leaf.defined() && x->has_axis(nn::kVocab))
       return x->axis(nn::kVocab).size;
   fail<ValueError>("the parameters have no axis ", nn::kVocab);
+}
+std::string checkpoints_of(const RunWords& words) {
+  return words.resume == "best" ? words.run + "/best" : checkpoints_of(words.run);
+}
+/// Adds the checkpoint's adapters to the weights of their base, which is made again as the run's was.
+void read_adapters(tree::Node parameters, const std::string& folder, const Settings& s, const Mesh& mesh) {
+  if (!s.init_from.path.empty())
+    models::load_pretrained(parameters, s.init_from.path, *s.model, tokens_of(parameters), s.init_from.options());
+  training::check_base(mesh, folder, training::base_digest(parameters, mesh));
+  std::map<std::string, NamedArray> adapters;
+  auto slots = tree::slots(parameters);
+  auto leaves = io::read_manifest(folder).leaves;
+  auto shape_of = [&](const std::string& path) {
+    auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](auto& l) { return l.path == "params." + path; });
+    return leaf == leaves.end() ? Shape() : leaf->type.shape;
+  };
+  for (auto& slot : slots) {
+    auto weight = slot.leaf.as<NamedArray>();
+    if (!weight || !slot.leaf.defined() || !slot.path.ends_with(".weight")) continue;
+    auto below = slot.path.substr(0, slot.path.rfind('.')) + ".lora.";
+    auto a = shape_of(below + "a"), b = shape_of(below + "b");
+    if (a.empty() || b.empty()) continue;
+    // The weight's axes: of the stack, inputs, outputs; a has the first two, b the first and the last.
+    auto& all = weight->axes();
+    auto outer = a.size() + b.size() - 2 - all.size(), inner = a.size() - 1;
+    std::vector<Axis> of_a(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(inner)),
+        of_b(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(outer));
+    of_a.push_back({nn::kRank, a.back()});
+    of_b.push_back(of_a.back());
+    of_b.insert(of_b.end(), all.begin() + static_cast<std::ptrdiff_t>(inner), all.end());
+    adapters[below + "a"] = zeros(of_a);
+    adapters[below + "b"] = zeros(of_b);
+  }
+  io::restore_leaves(tree::node(adapters), folder, place_of(mesh), "params");
+  models::merge_adapters(parameters, tree::node(adapters), s.lora);
 }
 constexpr std::string_view kOffer = "--resume good reads that one";
 }  // namespace
@@ -52,19 +90,26 @@ std::string checkpoint_of_run(const std::string& run) {
 }
 std::string find_checkpoint(const RunWords& words, const Mesh& mesh) {
   if (is_pretrained(words)) return words.run;
-  auto found = training::find_checkpoint(mesh, checkpoints_of(words.run), resume_of(words.resume), kOffer).checkpoint;
-  check<ConfigError>(found.has_value(), words.run, " has no checkpoint yet");
+  auto found = training::find_checkpoint(mesh, checkpoints_of(words), resume_of(words.resume), kOffer).checkpoint;
+  check<ConfigError>(found.has_value(), words.run,
+                     words.resume == "best" ? " has no best checkpoint" : " has no checkpoint yet");
   return found->folder;
 }
-void read_parameters(tree::Node parameters, const std::string& folder, const RunWords& words, const Mesh& mesh) {
+void read_parameters(tree::Node parameters, const std::string& folder, const Settings& s, const RunWords& words,
+                     const Mesh& mesh) {
   if (is_pretrained(words)) {
-    auto s = settings_of_pretrained(words.run, words.settings);
-    auto said = models::load_pretrained(parameters, folder, *s.model, tokens_of(parameters), s.init_from.options());
+    auto theirs = settings_of_pretrained(words.run, words.settings);
+    auto said =
+        models::load_pretrained(parameters, folder, *theirs.model, tokens_of(parameters), theirs.init_from.options());
     for (auto& line : said)
       if (mesh.rank() == 0) std::fprintf(stderr, "%s\n", line.c_str());
     return;
   }
-  training::offering_older(mesh, checkpoints_of(words.run), kOffer,
-                           [&] { io::restore_leaves(parameters, folder, place_of(mesh), "params"); });
+  training::offering_older(mesh, checkpoints_of(words), kOffer, [&] {
+    if (s.lora) return read_adapters(parameters, folder, s, mesh);
+    training::check_base(mesh, folder, {});
+    io::restore_leaves(parameters, folder, place_of(mesh), "params");
+  });
 }
+Array parameter_key(const Settings& s) { return training::parameter_key(random::key(s.seed)); }
 }  // namespace bora::app

@@ -15,6 +15,9 @@ std::string checkpoint_of_run(const std::string& run);
 /// The folder of the checkpoint to read; rank 0 looks, so that all agree. Throws CheckpointError if it is damaged,
 /// which names an older whole one, or if there is none. A folder of Hugging Face's is its own.
 std::string find_checkpoint(const RunWords&, const Mesh&);
-/// Fills the parameters from the folder that find_checkpoint has found. Throws as it does.
-void read_parameters(tree::Node parameters, const std::string& folder, const RunWords&, const Mesh&);
+/// Fills the parameters, which parameter_key has made, from the folder that find_checkpoint has found: with lora, those
+/// of the base plus the products of the adapters. Throws as it does, and if the checkpoint belongs to another base.
+void read_parameters(tree::Node parameters, const std::string& folder, const Settings&, const RunWords&, const Mesh&);
+/// The key from which a model of the run is made, also the base of its adapters.
+Array parameter_key(const Settings&);
 }  // namespace bora::app

@@ -156,8 +156,8 @@ int on_example(const ScoreWords& words, const std::string& labels, std::string_v
   return on_mesh({s, *tokenizer, std::string(command) + " of " + digest.hex()}, [&](const Mesh& mesh) {
     auto folder = find_checkpoint(words.run, mesh);
     auto storage = mappings_of(s.mesh, mesh.shape()).storage;
-    auto model = s.model->scorer(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed));
-    read_parameters(model->parameters(), folder, words.run, mesh);
+    auto model = s.model->scorer(model_options(s, *tokenizer, mesh.shape()), storage, parameter_key(s));
+    read_parameters(model->parameters(), folder, s, words.run, mesh);
     return f(*model, e, mesh);
   });
 }

@@ -244,7 +244,7 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   return s;
 }
 Settings with_absolute_paths(Settings s) {
-  for (auto* path : {&s.out, &s.trace.path, &s.init_from.path}) *path = data::absolute_path(*path);
+  for (auto* path : {&s.out, &s.trace.path, &s.init_from.path, &s.lora.from}) *path = data::absolute_path(*path);
   for (auto* path : s.data.edit().paths()) *path = data::absolute_path(*path);
   if (auto cache = s.data.edit().cache()) *cache = data::absolute_path(*cache);
   return s;
@@ -252,7 +252,8 @@ Settings with_absolute_paths(Settings s) {
 std::string to_yaml(const Settings& s) { return config::to_yaml(config::write(s)); }
 std::string settings_help(const std::string& which) { return config::help(all_settings(), short_forms(), which); }
 
-LoopSettings loop_settings(const Settings& s, const MeshShape& mesh) {
+LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
+                           const std::shared_ptr<const text::Tokenizer>& tokenizer) {
   LoopSettings loop{.seed = s.seed,
                     .steps = s.steps,
                     .batch = s.batch,
@@ -271,15 +272,22 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh) {
     mine.out = folder;
     return write_config(folder, mine);
   };
+  if (tokenizer)
+    loop.text_bytes = [tokenizer](std::span<const std::int32_t> ids) {
+      return static_cast<std::int64_t>(tokenizer->decode(ids, {.special = false}).size());
+    };
   return loop;
 }
 models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto optimizer = s.optimizer->build(s.steps);
-  return {vocabulary_of(s, tokenizer), Policy::parse(s.precision.policy),
+  return {vocabulary_of(s, tokenizer),
+          Policy::parse(s.precision.policy),
           StepOptions{.optimizer = optimizer.transform,
                       .learning_rate = optimizer.learning_rate,
                       .accumulate = s.accumulate,
-                      .storage = mappings_of(s.mesh, mesh).storage}};
+                      .storage = mappings_of(s.mesh, mesh).storage},
+          s.loss,
+          {s.freeze, s.lora}};
 }
 std::int64_t vocabulary_of(const Settings& s, const text::Tokenizer& tokenizer) {
   auto n = s.vocabulary.size ? s.vocabulary.size : tokenizer.size(), m = s.vocabulary.multiple;

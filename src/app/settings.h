@@ -68,6 +68,9 @@ struct Settings {
   VocabularySettings vocabulary = {};
   config::Choice<data::Data> data = {};
   config::Choice<optim::Kind> optimizer = {};
+  models::LossSettings loss = {};
+  std::vector<std::string> freeze = {};
+  models::LoraSettings lora = {};
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
   bora::training::CheckpointSettings checkpoint = {};
@@ -88,6 +91,9 @@ struct Settings {
       {"vocabulary", ""},
       {"data", ""},
       {"optimizer", ""},
+      {"loss", ""},
+      {"freeze", "patterns of parameters that are not trained: [wte, blocks.attn.*, \"*.bias\"]; * is any text"},
+      {"lora", ""},
       {"precision", ""},
       {"mesh", ""},
       {"checkpoint", ""},
@@ -152,7 +158,8 @@ void check_run_folder(const std::string& path);
 std::vector<std::string> write_config(const std::string& path, const Settings&);
 
 /// The loop's part of the settings.
-LoopSettings loop_settings(const Settings&, const MeshShape&);
+LoopSettings loop_settings(const Settings&, const MeshShape&,
+                           const std::shared_ptr<const text::Tokenizer>& = nullptr);
 /// The model, and how it is trained, on a mesh.
 models::ModelOptions model_options(const Settings&, const text::Tokenizer&, const MeshShape&);
 /// The rows that the settings describe. A command opens the settings' tokenizer once and gives it to all who need it.

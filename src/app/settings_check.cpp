@@ -43,6 +43,8 @@ void Settings::check() const {
     bora::check<ConfigError>(std::count_if(trackers.begin(), trackers.end(), same) == 1, "trackers: ", t->type(),
                              " is given twice");
   }
+  bora::check<ConfigError>(!checkpoint.best || eval.every > 0,
+                           "checkpoint.best: the validation loss is known only where it is evaluated; set eval.every");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }
@@ -54,7 +56,7 @@ void check_settings(const Settings& s) {
 }
 void check_init_from(const Settings& s, const text::Tokenizer& tokenizer, Resume resume) {
   bool continues = resume != Resume::none && !io::list_checkpoints(s.out + "/checkpoints").empty();
-  if (s.init_from.path.empty() || continues) return;
+  if (s.init_from.path.empty() || (continues && !s.lora)) return;  // adapters need it each time
   models::check_pretrained(s.init_from.path, *s.model, vocabulary_of(s, tokenizer), s.init_from.options());
 }
 

@@ -53,6 +53,8 @@ struct Corpus {
   void check() const {
     bora::check<ConfigError>(!sources.empty(), "sources: there is none; give a list of {type, path}");
     config::domain(hold_out > 0 && hold_out < 1, "hold_out", hold_out, "between 0 and 1");
+    bora::check<ConfigError>(std::any_of(sources.begin(), sources.end(), [](auto& s) { return s->train(); }),
+                             "sources: none is to train on; remove train: false from one");
     for (auto& s : sources) {
       auto of = " (" + s->path() + ")";
       bora::check<ConfigError>(!s->path().empty(), "sources: a source of type ", s->type(), " has no path");
@@ -123,12 +125,13 @@ struct Corpus {
     return made;
   }
   /// Every 1/hold_out-th document is held out.
-  std::pair<Documents, Documents> split(const std::shared_ptr<const Store>& store, const std::string& name) const {
+  std::pair<Documents, Documents> split(const std::shared_ptr<const Store>& store, const std::string& name,
+                                        bool trains) const {
     Documents train{store, {}, name}, held{store, {}, name};
     auto count = [&](std::int64_t n) { return std::floor(static_cast<double>(n) * hold_out + 0.5); };
     bora::check<ConfigError>(store->size() < std::int64_t{1} << 32, "data: ", name, " has more than 2^32 documents");
     for (std::int64_t i = 0; i < store->size(); ++i)
-      (count(i + 1) > count(i) ? held : train).numbers.push_back(static_cast<std::uint32_t>(i));
+      (!trains || count(i + 1) > count(i) ? held : train).numbers.push_back(static_cast<std::uint32_t>(i));
     return {std::move(train), std::move(held)};
   }
   Mix mix(std::int64_t batch) const {
@@ -139,6 +142,7 @@ struct Corpus {
     for (auto step : steps) {
       stages.push_back({step * batch, {}});
       for (auto& s : sources) {
+        if (!s->train()) continue;
         auto weight = s->weight();
         for (auto& w : s->weights_at())
           if (w.step <= step) weight = w.weight;
@@ -151,6 +155,7 @@ struct Corpus {
     Materials materials{o.tokenizer, o.positions, pack};
     std::vector<Part> parts;
     std::vector<std::shared_ptr<const Dataset>> held_out;
+    std::vector<HeldOut> sets;
     std::string names;
     for (auto& s : sources) {
       Making made;
@@ -165,26 +170,32 @@ struct Corpus {
       auto name = alone ? file_of(s->path()) : s->path();
       if (store->skipped() > 0)
         o.crew.say("data: " + s->path() + ": " + std::to_string(store->skipped()) + " malformed records were left out");
-      auto [train, held] = split(store, s->path());
+      auto [train, held] = split(store, s->path(), s->train());
       Part part{nullptr, name, {.documents = store->size(), .held_out = held.size(), .skipped = store->skipped()}};
       for (auto& f : made.recipe.files) part.facts.files += 1, part.facts.bytes += f.bytes;
       for (std::int64_t i = 0; i < train.size(); ++i)
         for (std::size_t f = 0; f < task->token_fields(); ++f) part.facts.tokens += train.length(i, f);
-      part.rows = task->rows(train, materials);
       auto rest = task->rows(held, materials);
+      if (rest->size() > 0) held_out.push_back(rest), sets.push_back({rest, name, s->tags()});
+      names += (names.empty() ? "" : ", ") + s->path();
+      if (!s->train()) {
+        bora::check<ConfigError>(rest->size() > 0, "data: ", s->path(), " has too few documents for one row of ",
+                                 o.positions, " (model.positions)");
+        continue;
+      }
+      part.rows = task->rows(train, materials);
       bora::check<ConfigError>(part.rows->size() > 0, "data: ", s->path(), " has ", part.facts.documents,
                                " documents, from which no row of ", o.positions,
                                " tokens (model.positions) can be made to train on; give more text, or set "
                                "data.pack=first_fit or model.positions");
       part.facts.filled = part.rows->filled();
       parts.push_back(std::move(part));
-      if (rest->size() > 0) held_out.push_back(rest);
-      names += (names.empty() ? "" : ", ") + s->path();
     }
     bora::check<ConfigError>(!held_out.empty(), "data: too few documents are held out for one row of ", o.positions,
                              " (model.positions); raise data.hold_out (", hold_out, "), or set data.pack=first_fit");
     auto held = held_out.size() == 1 ? held_out[0] : std::make_shared<Concatenated>(std::move(held_out));
-    return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names};
+    if (std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.tags.empty(); })) sets.clear();
+    return {TrainingRows(std::move(parts), mix(o.batch)), held, shape(o.positions), names, std::move(sets)};
   }
 };
 [[maybe_unused]] const bool added = config::add<DataOf<Corpus>>();

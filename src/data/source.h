@@ -19,6 +19,8 @@ struct Source : config::Chosen {
   virtual const std::string& path() const = 0;
   virtual double weight() const = 0;
   virtual const std::vector<WeightAt>& weights_at() const = 0;
+  virtual const std::vector<std::string>& tags() const = 0;
+  virtual bool train() const = 0;
   virtual Format format() const = 0;
   /// The field of a record that has its text.
   virtual std::string field() const = 0;
@@ -29,6 +31,8 @@ template <class T> struct SourceOf final : config::Of<T, Source> {
   const std::string& path() const override { return this->fields.path; }
   double weight() const override { return this->fields.weight; }
   const std::vector<WeightAt>& weights_at() const override { return this->fields.weights_at; }
+  const std::vector<std::string>& tags() const override { return this->fields.tags; }
+  bool train() const override { return this->fields.train; }
   Format format() const override { return T::format; }
   std::string field() const override {
     if constexpr (requires { this->fields.field; }) return this->fields.field;
@@ -38,5 +42,7 @@ template <class T> struct SourceOf final : config::Of<T, Source> {
 inline constexpr config::Meaning kPathMeaning{"path", "a file, a folder or a pattern such as data/*.gz; must be given"},
     kFieldMeaning{"field", "the field with the text"},
     kWeightMeaning{"weight", "share of the rows, relative to the other sources'"},
-    kWeightsAtMeaning{"weights_at", "other weights from given steps on: a list of {step, weight}"};
+    kWeightsAtMeaning{"weights_at", "other weights from given steps on: a list of {step, weight}"},
+    kTagsMeaning{"tags", "sources that have tags are evaluated each, and together with others of a tag"},
+    kTrainMeaning{"train", "false: all of its documents are held out, for evaluation only"};
 }  // namespace bora::data

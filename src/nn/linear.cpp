@@ -24,6 +24,10 @@ NamedArray Linear::operator()(const NamedArray& input) const {
     check<AxisError>(!x.has_axis(a.name), "Linear: the input ", x.axes(), " has axis '", a.name,
                      "' already; this layer maps ", in, " to ", out);
   auto y = scattered(dot(x, auto_sharded(weight), names_of(in)), weight);
+  if (lora) {
+    auto seen = lora->key ? dropout(lora->key->array(), x, static_cast<double>(lora->rate)) : x;
+    y = y + dot(dot(seen, auto_sharded(lora->a), names_of(in)) * lora->scale, auto_sharded(lora->b), kRank);
+  }
   return bias ? y + auto_sharded(*bias) : y;
 }
 

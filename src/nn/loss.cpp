@@ -125,10 +125,10 @@ NamedArray blockwise(const Parts& p, const Head& head, const Rows& rows, const L
 std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, const Rows& rows,
                                              const LinearCrossEntropyOptions& o) {
   auto add = [&](const Total& total, const Rows& r) {
-    auto [loss, g] = value_and_grad([&](const Inputs& in) { return loss_of(in, r.targets, o); })(
-        Inputs{head, r.x, r.weights});
-    auto sums = tree::map([](const Array& x, const Array& y) { return accumulate(x, y.astype(f32)); }, total.head,
-                          g.head);
+    auto [loss, g] =
+        value_and_grad([&](const Inputs& in) { return loss_of(in, r.targets, o); })(Inputs{head, r.x, r.weights});
+    auto sums =
+        tree::map([](const Array& x, const Array& y) { return accumulate(x, y.astype(f32)); }, total.head, g.head);
     return std::pair{Total{total.loss + loss, sums}, OfRows{g.x, g.weights}};
   };
   auto zeros = tree::map([](const Array& w) { return reshard_like(zeros_like(w).astype(f32), w); }, head);
@@ -140,8 +140,9 @@ std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, c
     x = of_tail.x;
     weights = of_tail.weights;
   }
-  return {total.loss, {total.head, aligned(p.joined(of.x, x), rows.x.axes()),
-                       aligned(p.joined(of.weights, weights), rows.weights.axes())}};
+  return {total.loss,
+          {total.head, aligned(p.joined(of.x, x), rows.x.axes()),
+           aligned(p.joined(of.weights, weights), rows.weights.axes())}};
 }
 }  // namespace
 

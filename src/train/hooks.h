@@ -23,7 +23,9 @@ LoopHookPtr checkpoint_hook();  // every n steps, where a user's hook asks for o
 
 /// Writes the state into the run's folder; into a new one beside it, with an IoError, if the folder is gone. All ranks.
 void write_checkpoint(Run&);
-/// The same, if the folder is gone since the last checkpoint.
+/// Writes the state as the only checkpoint of OUT/best. All ranks.
+void write_best(Run&);
+/// The same as write_checkpoint, if the folder is gone since the last checkpoint.
 void rescue_checkpoint(Run&);
 
 using Clock = std::chrono::steady_clock;

@@ -47,7 +47,8 @@ std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& a
 std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
                       std::int64_t at_start) {
   Numbers mine;
-  mine.parameters = block_bytes(model.parameters());
+  auto kept = block_bytes(model.parameters());
+  mine.parameters = kept + block_bytes(model.base());
   mine.optimizer = block_bytes(model.optimizer_state());
   mine.start = at_start;
   mine.rows = rows_of_rank(s.batch, mesh).size();
@@ -57,18 +58,23 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   for (std::size_t i = 0; i < state_leaves; ++i) donated[i] = true;  // as step() gives them
   auto info = executable(program, donated)->info();
   // Gradients live in the slab beside everything else that is temporary.
-  mine.gradients = std::min<std::int64_t>(mine.parameters, static_cast<std::int64_t>(info.slab_bytes));
+  mine.gradients = std::min<std::int64_t>(kept, static_cast<std::int64_t>(info.slab_bytes));
   mine.activations = static_cast<std::int64_t>(info.slab_bytes) - mine.gradients;
   for (auto& c : info.collective_uses) mine.transport = std::max(mine.transport, static_cast<std::int64_t>(c.bytes));
   auto all = mesh.exchange(pack(mine), "run: plan");
 
-  std::int64_t parameters = 0, leaves = 0;
-  for (auto& slot : tree::slots(model.parameters()))
-    if (slot.leaf.defined()) parameters += slot.leaf.get().size(), ++leaves;
+  std::int64_t parameters = 0, leaves = 0, fixed = 0;
+  for (auto part : {model.parameters(), model.base()}) {
+    for (auto& slot : tree::slots(part))
+      if (slot.leaf.defined()) parameters += slot.leaf.get().size(), ++leaves;
+    if (part.at == model.parameters().at) fixed -= parameters;
+  }
+  fixed += parameters;
   std::ostringstream o;
-  o << "plan: " << parameters << " parameters in " << leaves << " arrays, mesh " << to_string(mesh.shape())
-    << ", layout " << s.layout << ", policy " << s.policy << ", batch " << s.batch << " x "
-    << batch.example.tokens.axis("position").size << " tokens\n";
+  o << "plan: " << parameters << " parameters in " << leaves << " arrays";
+  if (fixed > 0) o << ", of which " << parameters - fixed << " are adapters'";
+  o << ", mesh " << to_string(mesh.shape()) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
+    << s.batch << " x " << batch.example.tokens.axis("position").size << " tokens\n";
   o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start    peak "
        "(predicted)\n";
   for (std::size_t r = 0; r < all.size(); ++r) {

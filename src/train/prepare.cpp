@@ -14,7 +14,8 @@ void begin_files(Run& run, const io::GoodCheckpoint& found) {
       run.say(name + " of an earlier run is kept as " + kept);
   };
   if (!run.continued && run.settings.steps > 0) {
-    if (run.settings.resume == Resume::none) aside("checkpoints");
+    if (run.settings.resume == Resume::none)
+      for (auto folder : {"checkpoints", "best"}) aside(folder);
     for (auto& tracker : config::rows<track::TrackerKind>()) aside(std::string(tracker.make(nullptr)->file()));
     aside("loss.svg");
   }
@@ -43,16 +44,19 @@ bool prepare(Run& run) {
   auto found = find_checkpoint(mesh, run.checkpoints(), s.resume, offer);
   auto& stored = found.checkpoint;
   run.continued = stored.has_value();
-  if (!stored && s.initial) {
+  bool adapters = tree::count_leaves(run.model.base()) > 0;  // whose base no checkpoint has
+  if (s.initial && (adapters || !stored)) {
     run.watchdog.at("reading the initial parameters");
-    for (auto& line : s.initial(run.model.parameters())) run.say(line);
+    for (auto& line : s.initial(adapters ? run.model.base() : run.model.parameters())) run.say(line);
   }
   if (s.log.digest && (!stored || s.steps == 0))
     run.say("init digest " + to_string(mesh.shape()) + " " + s.layout + ": " +
             parameter_digest(run.model.parameters(), mesh));
+  run.base = base_digest(run.model.base(), mesh);
   if (stored) {
     run.watchdog.at("reading " + stored->folder);
     offering_older(mesh, run.checkpoints(), offer, [&] {
+      check_base(mesh, stored->folder, run.base);
       io::restore_leaves(run.model.state(), stored->folder, place_of(mesh), {}, optim::current_names);
     });
   }
@@ -64,6 +68,8 @@ bool prepare(Run& run) {
   }
   if (stored && s.steps > 0) {
     run.done = stored->step;
+    auto notes = io::read_manifest(stored->folder).notes;
+    if (auto best = notes.find("best"); best != notes.end()) run.best = Best::of_note(best->second);
     run.say("continuing from step " + std::to_string(run.done) + " (" + stored->folder + ")");
   }
   // Only now: settings that do not fit must leave existing files as they were.

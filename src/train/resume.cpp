@@ -38,4 +38,27 @@ io::GoodCheckpoint find_checkpoint(const Mesh& mesh, const std::string& root, Re
   if (!step.empty()) found.checkpoint = io::Checkpoint{std::stoll(step), root + "/step-" + step};
   return found;
 }
+
+std::string base_digest(tree::Node base, const Mesh& mesh) {
+  return tree::count_leaves(base) == 0 ? std::string() : parameter_digest(base, mesh);
+}
+void check_base(const Mesh& mesh, const std::string& folder, const std::string& base) {
+  std::string problem;
+  try {
+    if (mesh.rank() == 0) {
+      auto notes = io::read_manifest(folder).notes;
+      auto theirs = notes.contains("base") ? notes.at("base") : std::string();
+      check<CheckpointError>(theirs.empty() || !base.empty(), folder,
+                             " holds adapters only; read it with the settings of its run (lora.rank and what belongs "
+                             "to it), or give this run another out");
+      check<CheckpointError>(!theirs.empty() || base.empty(), folder,
+                             " holds a whole model, but with lora.rank a run has checkpoints of adapters only; give "
+                             "it another out");
+      check<CheckpointError>(theirs == base, folder, " was trained beside another model: the digest of its base is ",
+                             theirs, ", of this run's ", base,
+                             "; the base is that of the same seed and model, or of the same init_from");
+    }
+  } catch (const Error& e) { problem = e.text(); }
+  io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare the base");
+}
 }  // namespace bora::training

@@ -10,4 +10,8 @@ void offering_older(const Mesh&, const std::string& root, std::string_view offer
 /// ranks see different files; it alone returns those that are damaged. Throws CheckpointError as offering_older does,
 /// and for Resume::good if all are damaged.
 io::GoodCheckpoint find_checkpoint(const Mesh&, const std::string& root, Resume resume, std::string_view offer);
+/// The digest of the parameters that no checkpoint holds (Trainable::base); empty if there are none. All ranks.
+std::string base_digest(tree::Node base, const Mesh&);
+/// Throws CheckpointError, on all ranks, if the checkpoint was written beside another base.
+void check_base(const Mesh&, const std::string& folder, const std::string& base);
 }  // namespace bora::training

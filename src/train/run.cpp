@@ -1,8 +1,24 @@
 #include "run.h"
 #include <cstdio>
+#include <sstream>
+#include "bora/base/json.h"
 #include "bora/base/text.h"
 
 namespace bora::training {
+bool Best::see(double now, std::int64_t at, double min_delta) {
+  bool lower = now < loss - min_delta;
+  if (lower) loss = now, step = at, since = 0;
+  else ++since;
+  return lower;
+}
+std::string Best::note() const { return number_text(loss) + " " + std::to_string(step) + " " + std::to_string(since); }
+Best Best::of_note(const std::string& text) {
+  Best b;
+  std::istringstream in(text);
+  bool whole = static_cast<bool>(in >> b.loss >> b.step >> b.since);
+  check<CheckpointError>(whole, "the checkpoint's note 'best' is '", text, "', not a loss, its step and a count");
+  return b;
+}
 void Run::say(const std::string& text) {
   if (mesh.rank() != 0) return;
   if (progress) return progress->line(text);

@@ -1,6 +1,7 @@
 // run.h -- a run of the training loop: what its parts share. loop.cpp makes the steps, prepare.cpp all that comes
 // before them, hooks.h what happens around them.
 #pragma once
+#include <limits>
 #include <memory>
 #include <optional>
 #include "bora/train/loop.h"
@@ -9,6 +10,16 @@
 #include "watchdog.h"
 
 namespace bora::training {
+/// The lowest validation loss of a run; a checkpoint's note, so that a run that continues knows it.
+struct Best {
+  double loss = std::numeric_limits<double>::infinity();
+  std::int64_t step = -1;  // of that loss
+  std::int64_t since = 0;  // evaluations after it
+  /// Takes a step's loss in. True: it is the lowest, by more than min_delta.
+  bool see(double loss, std::int64_t step, double min_delta);
+  std::string note() const;
+  static Best of_note(const std::string&);
+};
 struct Run final : RunView {
   Run(Trainable& m, const data::Datasets& d, const LoopSettings& s, const Mesh& on)
       : model(m), data(d), settings(s), mesh(on), out(s.out) {}
@@ -21,6 +32,7 @@ struct Run final : RunView {
   /// Stopped from outside before its last step: the same command continues.
   bool interrupted() const { return stopped && done < settings.steps; }
   std::string checkpoints() const { return out + "/checkpoints"; }
+  std::string best_checkpoint() const { return out + "/best"; }
   /// A line on stdout, from rank 0; a bar is removed first.
   void say(const std::string& text);
   /// The same after "warning: "; nothing if there is no problem.
@@ -53,7 +65,10 @@ struct Run final : RunView {
   std::int64_t done = 0;                                       // updates made
   bool asked_to_stop = false;                                  // this rank; the next batch tells the others
   bool stopped = false;                                        // some rank was asked to
-  bool wants_save = false, wants_stop = false;                 // a user's hook, after this step
+  bool wants_save = false, wants_stop = false;                 // a hook, after this step
+  Best best = {};
+  bool is_best = false;   // this step's validation loss is the lowest so far
+  std::string base = {};  // the digest of the model's base; empty if it has none
 };
 /// Takes the folder, initialises the model or reads the checkpoint to continue, begins the run's files, plans a step.
 /// False: there is no step to make.

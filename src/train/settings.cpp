@@ -156,6 +156,10 @@ void CheckpointSettings::check() const {
 void EvalSettings::check() const {
   domain(every >= 0, "every", every, "0 or more steps");
   domain(rows >= 0, "rows", rows, "0 or more");
+  domain(patience >= 0, "patience", patience, "0 or more evaluations");
+  domain(config::finite(min_delta) && min_delta >= 0, "min_delta", min_delta, "0 or more");
+  bora::check<ConfigError>(patience == 0 || every > 0,
+                           "patience: it counts evaluations during the run; set eval.every");
 }
 void LogSettings::check() const { domain(every >= 1, "every", every, "1 or more steps"); }
 void TraceSettings::check() const { domain(steps >= 1 && steps <= 10000, "steps", steps, "from 1 to 10000"); }

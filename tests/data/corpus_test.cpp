@@ -278,6 +278,26 @@ TEST_F(Corpora, MixturesAreExact) {
   EXPECT_EQ(from[1][0], 50);
   EXPECT_EQ(from[1][1], 150);
 }
+TEST_F(Corpora, TagsNameSetsAndASourceMayBeForEvaluationOnly) {
+  auto lines = std::string("{type: jsonl, path: FOLDER/lines.jsonl"),
+       text = std::string("{type: text, path: FOLDER/texts");
+  auto of = [&](const std::string& a, const std::string& b) {
+    return open({"tags", "type: corpus\nsources: [" + lines + a + "}, " + text + b + "}]\nhold_out: 0.1\n"});
+  };
+  EXPECT_TRUE(of("", "").sets.empty());
+  auto both = of(", tags: [json, web]", "");
+  ASSERT_EQ(both.sets.size(), 2U);
+  EXPECT_EQ(both.sets[0].name, "lines.jsonl");
+  EXPECT_EQ(both.sets[0].tags, (std::vector<std::string>{"json", "web"}));
+  EXPECT_TRUE(both.sets[1].tags.empty());
+  EXPECT_EQ(both.sets[0].rows->size() + both.sets[1].rows->size(), both.held_out->size());
+  auto whole = of(", tags: [json]", ", train: false, tags: [files]");
+  ASSERT_EQ(whole.train.parts().size(), 1U);
+  EXPECT_GT(whole.sets[1].rows->size(), 8 * both.sets[1].rows->size());
+  EXPECT_EQ(whole.train.parts()[0].rows->size(), both.train.parts()[0].rows->size());
+  EXPECT_EQ(error_of([&] { settings("type: corpus\nsources: [" + lines + ", train: false}]"); }),
+            "data.sources: none is to train on; remove train: false from one");
+}
 TEST_F(Corpora, BadFilesAreNamed) {
   auto write = [&](const std::string& text) { std::ofstream(folder + "/bad.jsonl", std::ios::binary) << text; };
   auto path = folder + "/bad.jsonl";

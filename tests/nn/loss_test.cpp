@@ -92,7 +92,8 @@ void same_on_every_mesh(const nn::CrossEntropyOptions& terms) {
     AxisMapping storage, compute;
   };
   AxisMapping nothing;
-  for (auto& c : {Case{nothing, {{"batch", "data"}}}, {{{"embed", "data"}}, {{"batch", "data"}}},
+  for (auto& c : {Case{nothing, {{"batch", "data"}}},
+                  {{{"embed", "data"}}, {{"batch", "data"}}},
                   {{{"vocab", "model"}}, {{"batch", "data"}, {"vocab", "model"}}}})
     for (std::int64_t block : {1, 2}) {
       Result got;
@@ -187,8 +188,8 @@ TEST(CrossEntropy, ZLossAndLabelSmoothingAreThoseOfT5X) {
     }
 }
 TEST(CrossEntropy, SoftTargets) {
-  auto soft = filled({kRows, kPlaces, kTokens},
-                     [](std::size_t i) { return std::exp(std::cos(0.9 * static_cast<double>(i))); });
+  auto soft =
+      filled({kRows, kPlaces, kTokens}, [](std::size_t i) { return std::exp(std::cos(0.9 * static_cast<double>(i))); });
   soft = soft / broadcast_to(sum(soft, "vocab"), soft.axes());
   auto f = [&](const NamedArray& x) { return nn::soft_cross_entropy(x, "vocab", soft, 0.02); };
   expect_golden("soft.loss", f(golden_scores()), 1e-12);
@@ -238,8 +239,8 @@ TEST(LinearCrossEntropy, BadInput) {
   EXPECT_THROW((void)nn::linear_cross_entropy(in.head, in.x, targets_of(in.x).astype(f32), in.weights), DtypeError);
   auto outside = targets_of(in.x) + 7;  // beyond the vocabulary in some places
   for (auto bytes : {bytes_of(1), bytes_of(4)})
-    EXPECT_TRUE(std::isnan(
-        nn::linear_cross_entropy(in.head, in.x, outside, in.weights, {.block_bytes = bytes}).item<float>()));
+    EXPECT_TRUE(
+        std::isnan(nn::linear_cross_entropy(in.head, in.x, outside, in.weights, {.block_bytes = bytes}).item<float>()));
 }
 }  // namespace
 }  // namespace bora

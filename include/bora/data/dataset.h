@@ -68,11 +68,18 @@ class TrainingRows {
   std::vector<Part> parts_ = {};
   Mix mix_ = Mix::of({1});
 };
+/// Held-out rows that are evaluated by themselves, as well as with those of the same tag.
+struct HeldOut {
+  std::shared_ptr<const Dataset> rows;
+  std::string name = {};
+  std::vector<std::string> tags = {};
+};
 struct Datasets {
   TrainingRows train;
   std::shared_ptr<const Dataset> held_out;
   RowShape shape = {};
-  std::string name = {};  // in messages
+  std::string name = {};           // in messages
+  std::vector<HeldOut> sets = {};  // the parts of held_out, if some source has tags
 };
 
 /// Rows [begin, end) of a global batch: the rows one rank reads.

@@ -18,7 +18,8 @@
 #include "bora/models/hugging_face.h"
 #include "bora/nn/axes.h"
 #include "bora/nn/attention.h"
-#include "bora/nn/loss.h"
+#include "bora/models/loss.h"
+#include "bora/models/tuning.h"
 #include "bora/nn/policy.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/shape.h"
@@ -35,6 +36,8 @@ struct ModelOptions {
   std::int64_t vocabulary = 0;
   Policy policy = {};
   std::optional<StepOptions> step = {};  // of training; dropout is the model's own
+  LossSettings loss = {};                // of training
+  Tuning tuning = {};
 };
 /// The keys that a causal model's positions may attend to.
 inline nn::AttentionMask causal_mask(const training::Example& e) {
@@ -47,9 +50,7 @@ struct Cache {
   nn::KeyValues layers;
   Array seen;
   /// Positions of tokens that come next.
-  NamedArray next(const NamedArray& tokens) const {
-    return arange(tokens.axis(nn::kPosition)) + NamedArray(seen, {});
-  }
+  NamedArray next(const NamedArray& tokens) const { return arange(tokens.axis(nn::kPosition)) + NamedArray(seen, {}); }
 };
 /// Tokens one after another, from parameters that were trained.
 class Generator {
@@ -105,17 +106,25 @@ struct Model : config::Chosen {
   virtual std::vector<HfWeight> hf_weights() const = 0;
 };
 
-/// The model's loss under its policy.
+/// The model's loss under its policy. Evaluations have the plain cross-entropy.
 template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
   auto remat = remat::parse(config.checkpoint);
-  return {.init = [=, policy = options.policy, vocabulary = options.vocabulary](
-                      const Array& key) { return policy.cast_to_parameter(M::init(config, vocabulary, key)); },
-          .loss =
-              [=, policy = options.policy](const M& m, const training::Example& e, const std::optional<Array>& key) {
-                auto model = policy.cast_to_compute(m);
-                return nn::linear_cross_entropy(model.head(), model.hidden(e, key, remat), e.targets, e.weights,
-                                                {.scores = policy.output});
-              }};
+  auto loss = [=, policy = options.policy](const LossSettings& how) {
+    return [=](const M& m, const training::Example& e, const std::optional<Array>& key) {
+      auto model = policy.cast_to_compute(m);
+      return nn::linear_cross_entropy(model.head(), model.hidden(e, key, remat), e.targets,
+                                      loss_weights(e, how.normalize), {.scores = policy.output, .loss = how.terms()});
+    };
+  };
+  Task<M> t{.init = [=, policy = options.policy, vocabulary = options.vocabulary](
+                        const Array& key) { return policy.cast_to_parameter(M::init(config, vocabulary, key)); },
+            .loss = loss(options.loss),
+            .weights = [how = options.loss.normalize](const training::Example& e) { return loss_divisor(e, how); }};
+  if (options.loss != LossSettings())
+    t.evaluation = [plain = loss({})](const M& m, const training::Example& e) {
+      return std::pair{plain(m, e, none), sum(e.weights)};
+    };
+  return t;
 }
 template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
 /// The cache of one row and no token yet; inputs: of an encoder.
@@ -131,14 +140,14 @@ template <class M> class GeneratorOf final : public Generator {
         empty_(jit(EmptyFn([=, policy = options.policy](const M& m, const std::optional<NamedArray>& inputs) {
           return empty_cache(policy.cast_to_compute(m), config.positions, inputs);
         }))),
-        step_(jit(StepFn([=, policy = options.policy](const M& m, const NamedArray& tokens, const CacheOf& cache,
-                                                      const Array& key) {
-          auto model = policy.cast_to_compute(m);
-          auto [x, grown] = model.decode(tokens, cache);
-          auto last = x[{nn::kPosition, -1}];
-          auto scores = policy.cast_to_output(model.head()(last).astype(f32)).array();
-          return std::pair{choose(reshape(scores, {-1}), key), grown};
-        }))),
+        step_(jit(StepFn(
+            [=, policy = options.policy](const M& m, const NamedArray& tokens, const CacheOf& cache, const Array& key) {
+              auto model = policy.cast_to_compute(m);
+              auto [x, grown] = model.decode(tokens, cache);
+              auto last = x[{nn::kPosition, -1}];
+              auto scores = policy.cast_to_output(model.head()(last).astype(f32)).array();
+              return std::pair{choose(reshape(scores, {-1}), key), grown};
+            }))),
         positions_(config.positions) {}
   tree::Node parameters() override { return tree::node(model_); }
   void restart() override { cache_.reset(), seen_ = 0; }
@@ -211,7 +220,11 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     auto step = *options.step;
     if constexpr (requires { this->fields.draws(); }) step.dropout = this->fields.draws();
     else if constexpr (requires { this->fields.dropout; }) step.dropout = this->fields.dropout > 0;
-    return bora::trainable(task<M>(this->fields, options), step);
+    step.dropout = step.dropout || (options.tuning.lora && options.tuning.lora.dropout > 0);
+    auto chosen = detail::chosen(options.tuning);
+    step.trains = chosen.trains;
+    step.keeps = chosen.keeps;
+    return bora::trainable(tuned(task<M>(this->fields, options), options.tuning), step);
   }
   std::unique_ptr<Generator> generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
                                        Generator::Choose choose) const override {

@@ -8,11 +8,18 @@ struct LinearOptions {
   Init weight = Init::fan_in();
   bool use_bias = true;  // starts at zero
 };
-/// y = dot(x, weight, in) + bias.
+/// A trained product of low rank beside a weight: scale * (x a) b (adapters.h).
+struct Adapter {
+  NamedArray a, b;                       // [in..., lora_rank], [lora_rank, out...]
+  float scale = 1, rate = 0;             // rate: of dropout of x, where there is a key
+  std::optional<NamedArray> key = none;  // a scalar
+};
+/// y = dot(x, weight, in) + bias, and the adapter's product if there is one.
 struct Linear {
   NamedArray weight;               // [in..., out...]
   std::optional<NamedArray> bias;  // [out...]
   std::vector<Axis> in = {}, out = {};
+  std::optional<Adapter> lora = none;
   static constexpr bool decays(std::string_view field) { return field != "bias"; }
   static Linear init(const Axes& in, const Axes& out, const Array& key, const LinearOptions& options = {});
   /// x [..., in...] -> [..., out...]. Throws AxisError if x lacks an axis of `in` or has one of `out`.

@@ -27,8 +27,8 @@ struct LinearCrossEntropyOptions {
   std::int64_t block_bytes = 128 << 20;  // of f32 scores on a rank
   CrossEntropyOptions loss = {};
 };
-/// The sum of weights * cross_entropy(head(x), vocab, targets, options.loss), an f32 scalar. x [..., position, embed],
-/// targets i32 and weights f32 [..., position]. The scores [..., position, vocab] are never whole where they exceed
+/// The sum of weights * cross_entropy(head(x), vocab, targets, options.loss), f32. x [..., position, embed], targets
+/// i32 and weights f32 [..., position]. The scores [..., position, vocab] are never whole where they exceed
 /// `block_bytes`: they are made for a block of positions at a time, and in a gradient the backward pass of a block
 /// follows at once, so that no product is computed twice (Hsu et al. 2024, Liger Kernel). In blocks the sum's order
 /// differs, and forward-mode derivatives throw.

@@ -1,5 +1,6 @@
 // loop.h -- the run around training steps: batches, checkpoints, evaluations, reports, and hooks of a user's program.
 #pragma once
+#include <span>
 #include "bora/data/data.h"
 #include "bora/track/tracker.h"
 #include "bora/train/placement.h"
@@ -52,6 +53,8 @@ struct LoopSettings {
   std::vector<config::Choice<track::TrackerKind>> trackers = {track::TrackerKind::initial};
   std::vector<Hook> hooks = {};  // of every rank
   Resume resume = Resume::latest;
+  /// The length in bytes of the text of tokens, for bits per byte; empty: these are not reported.
+  std::function<std::int64_t(std::span<const std::int32_t>)> text_bytes = {};
   double quiet_s = 60;  // seconds at one place before a line on stderr names it
 };
 /// Rank 0 prints and writes the run's files; every rank calls it, inside UseMesh and UseMapping(compute mapping).
@@ -61,6 +64,9 @@ struct LoopSettings {
 int run_training(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
 /// Mean loss per token over held-out rows (all ranks).
 double evaluate(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
+/// The same as "eval/loss", with more numbers by name: bits per byte, and where sets have tags those of each set and
+/// tag: the loss per token of all ("micro", which eval/loss is too) and the mean of the sets' losses ("macro").
+track::Values evaluation(Trainable&, const data::Datasets&, const LoopSettings&, const Mesh&);
 
 io::Place place_of(const Mesh&);
 /// Digest of the parameters (all ranks).

@@ -55,17 +55,22 @@ struct MeshSettings {
 };
 struct CheckpointSettings {
   std::int64_t every = 0, keep = 2;
+  bool best = false;
   static constexpr std::string_view named = "every";
   static constexpr config::Meaning meanings[] = {{"every", "steps; 0: only at the end"},
-                                                 {"keep", "newest checkpoints that stay"}};
+                                                 {"keep", "newest checkpoints that stay"},
+                                                 {"best", "keep that of the lowest validation loss too, in OUT/best"}};
   void check() const;
 };
 struct EvalSettings {
-  std::int64_t every = 0, rows = 1024;
+  std::int64_t every = 0, rows = 1024, patience = 0;
+  double min_delta = 0;
   static constexpr std::string_view named = "every";
   static constexpr config::Meaning meanings[] = {
       {"every", "steps; 0: only before the first and after the last"},
-      {"rows", "held-out rows in an evaluation; 0: all; before a new run at most 4 batches"}};
+      {"rows", "held-out rows in an evaluation; 0: all; before a new run at most 4 batches"},
+      {"patience", "evaluations in a row without a lower loss that end the run; 0: none do"},
+      {"min_delta", "a loss is lower if it is so by more than this"}};
   void check() const;
 };
 struct LogSettings {

@@ -22,6 +22,8 @@ template <class Params, class Example = training::Example> struct Task {
   std::function<NamedArray(const Params&, const Example&, const std::optional<Array>& key)> loss;
   /// The weights of the targets: the loss of a batch is divided by their sum.
   std::function<NamedArray(const Example&)> weights = [](const Example& e) { return e.weights; };
+  /// {the sum of losses, the sum that divides it} of held-out rows, if it differs from training's.
+  std::function<std::pair<NamedArray, NamedArray>(const Params&, const Example&)> evaluation = {};
 };
 template <class Params> struct TrainState {
   Params params;
@@ -36,6 +38,12 @@ struct StepOptions {
   bool dropout = false;
   AxisMapping storage = {};  // placement of parameters and optimizer state
   CompileOptions compile = {};
+  /// Whether a parameter is trained, by its path: others have no gradient, no state of the optimizer and no update.
+  /// Default: all are.
+  std::function<bool(const std::string& path)> trains = {};
+  /// Whether a parameter belongs to the state of a Trainable, and so to checkpoints. Others are not trained; a later
+  /// run makes them again. Default: all do.
+  std::function<bool(const std::string& path)> keeps = {};
 };
 
 namespace training {
@@ -43,12 +51,28 @@ namespace training {
 struct Report {
   Array loss, gradient_norm, learning_rate;
 };
-/// Parameters from one half of the key, the optimizer's first state, step 0.
+/// t with empty leaves where `has` is not true of their paths.
+template <class T> T part_of(T t, const std::function<bool(const std::string& path)>& has) {
+  return tree::filter(std::move(t), [&](const std::string& path, const Array&) { return has(path); });
+}
+template <class Params> Params trained(const Params& params, const StepOptions& options) {
+  return options.trains ? part_of(params, options.trains) : params;
+}
+/// t with the leaves of `others` in place of its empty ones.
+template <class T> T joined(T t, const T& others) {
+  auto to = tree::slots(tree::node(t)), from = tree::slots(tree::node(others));
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (!to[i].leaf.defined()) to[i].leaf.set(from[i].leaf.get());
+  return t;
+}
+/// The half of a run's key from which its parameters are made.
+inline Array parameter_key(const Array& key) { return random::split<2>(key)[0]; }
+/// Parameters from parameter_key, the optimizer's first state, step 0.
 template <class Params, class Example>
 TrainState<Params> first_state(const Task<Params, Example>& task, const StepOptions& options, const Array& key) {
   auto keys = random::split<2>(key);
   auto params = task.init(keys[0]);
-  return {params, options.optimizer.init(params), full_of({{}, i32}, 0), keys[1]};
+  return {params, options.optimizer.init(trained(params, options)), full_of({{}, i32}, 0), keys[1]};
 }
 /// t with every leaf placed like the same leaf of `like`.
 template <class T> T placed_like(const T& t, const T& like) {
@@ -64,18 +88,20 @@ template <class Example> Example in_parts(Example e, std::int64_t parts) {
   return e;
 }
 /// One update: {next state, report}. The gradient of a sum of losses is divided by the sum of all weights of the batch,
-/// so parts of a batch add up exactly.
+/// so parts of a batch add up exactly. base: the leaves that s.params lacks, which are not trained.
 template <class Params, class Example>
 std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
-                                           const TrainState<Params>& s, const Example& example) {
+                                           const TrainState<Params>& s, const Params& base, const Example& example) {
   using Sum = std::pair<NamedArray, Params>;  // loss and its gradient
   auto weights = sum(task.weights(example));
   auto tokens = where(weights == 0.0, 1.0, weights);  // nothing to learn is no loss
   auto key = random::fold_in(s.key, s.step);
+  auto mine = trained(s.params, options);
   auto gradient = [&](const Example& e, const Array& part) -> Sum {
-    std::optional<Array> mine = none;
-    if (options.dropout) mine = random::fold_in(key, part);
-    auto [loss, g] = value_and_grad([&](const Params& p) { return task.loss(p, e, mine) / tokens; })(s.params);
+    std::optional<Array> noise = none;
+    if (options.dropout) noise = random::fold_in(key, part);
+    auto [loss, g] = value_and_grad(
+        [&](const Params& p) { return task.loss(joined(joined(p, s.params), base), e, noise) / tokens; })(mine);
     return {loss, g};
   };
   auto whole = [&]() -> Sum {
@@ -89,15 +115,20 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
           none};
     };
     Sum zero{NamedArray(full_of({{}, f32}, 0), {}),
-             tree::map([](const Array& p) { return reshard_like(zeros_like(p), p); }, s.params)};
+             tree::map([](const Array& p) { return reshard_like(zeros_like(p), p); }, mine)};
     return scan(body, parts)(zero, std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
   };
   auto [loss, gradients] = whole();
-  gradients = placed_like(gradients, s.params);
-  auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, s.params);
-  TrainState<Params> next{placed_like(optim::apply_updates(s.params, updates), s.params),
+  gradients = placed_like(gradients, mine);
+  auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
+  TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),
                           placed_like(optimizer, s.optimizer), s.step + 1, s.key};
   return {next, {loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step)}};
+}
+template <class Params, class Example>
+std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
+                                           const TrainState<Params>& s, const Example& example) {
+  return step(task, options, s, s.params, example);
 }
 }  // namespace training
 }  // namespace bora

@@ -18,7 +18,8 @@ class Trainable {
   virtual ~Trainable() = default;
   virtual void init(const Array& key) = 0;  // parameters and optimizer state, born in their storage
   virtual tree::Node state() = 0;
-  virtual tree::Node parameters() = 0;
+  virtual tree::Node parameters() = 0;  // those in the state
+  virtual tree::Node base() = 0;        // the others, which no checkpoint holds: of a model that adapters stand beside
   virtual tree::Node optimizer_state() = 0;
   virtual Array step(const Batch&) = 0;      // one update; f32: loss, gradient norm, learning rate, sums of notes
   virtual Array evaluate(const Batch&) = 0;  // f32 [2]: sum of losses, number of tokens
@@ -33,41 +34,59 @@ void unshare(tree::Node);
 namespace detail {
 template <class Params> class TrainableTask final : public Trainable {
   using State = TrainState<Params>;
-  using InitFn = std::function<State(const Array&)>;
-  using StepFn = std::function<std::pair<State, Array>(const State&, const Batch&)>;
-  using EvaluateFn = std::function<Array(const Params&, const Batch&)>;
+  struct Born {
+    State state;
+    Params base;
+  };
+  using InitFn = std::function<Born(const Array&)>;
+  using StepFn = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
+  using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
 
  public:
   TrainableTask(Task<Params> task, StepOptions options)
-      : init_(named_jit(InitFn([task, options](const Array& key) { return training::first_state(task, options, key); }),
+      : init_(named_jit(InitFn([task, options](const Array& key) {
+                          auto s = training::first_state(task, options, key);
+                          auto kept = [&](const std::string& path) { return !options.keeps || options.keeps(path); };
+                          auto base = training::part_of(s.params, [&](auto& path) { return !kept(path); });
+                          s.params = training::part_of(s.params, kept);
+                          return Born{s, base};
+                        }),
                         {.out = options.storage})),
-        step_(jit(StepFn([task, options, seen = seen_](const State& s, const Batch& b) {
+        step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const Batch& b) {
                     RecordSharded record(*seen);
-                    auto [next, r] = training::step(task, options, s, b.example);
+                    auto [next, r] = training::step(task, options, s, base, b.example);
                     return std::pair{next,
                                      concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
                   }),
                   {.name = "train step", .compile = options.compile})),
-        evaluate_(jit(EvaluateFn([task](const Params& p, const Batch& b) {
+        evaluate_(jit(EvaluateFn([task](const Params& params, const Params& base, const Batch& b) {
+                        auto p = training::joined(params, base);
+                        if (task.evaluation) {
+                          auto [loss, weights] = task.evaluation(p, b.example);
+                          return stack({loss.array(), weights.array()});
+                        }
                         auto loss = task.loss(p, b.example, none);
                         return stack({loss.array(), sum(task.weights(b.example)).array()});
                       }),
                       {.name = "evaluation"})) {}
   void init(const Array& key) override {
-    state_ = init_(key);
-    unshare(tree::node(state_));
+    auto born = init_(key);
+    unshare(tree::node(born));
+    state_ = std::move(born.state);
+    base_ = std::move(born.base);
   }
   tree::Node state() override { return tree::node(state_); }
   tree::Node parameters() override { return tree::node(state_.params); }
+  tree::Node base() override { return tree::node(base_); }
   tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
   Array step(const Batch& b) override {
-    auto [state, report] = step_(std::move(state_), b);
+    auto [state, report] = step_(std::move(state_), base_, b);
     state_ = std::move(state);
     return report;
   }
-  Array evaluate(const Batch& b) override { return evaluate_(state_.params, b); }
-  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, b); }
-  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, b); }
+  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
+  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, base_, b); }
+  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, base_, b); }
   std::vector<std::vector<Axis>> activations() const override { return *seen_; }
 
  private:
@@ -76,6 +95,7 @@ template <class Params> class TrainableTask final : public Trainable {
   decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
   decltype(jit(std::declval<EvaluateFn>(), JitOptions{})) evaluate_;
   State state_ = {};
+  Params base_ = {};
 };
 }  // namespace detail
 template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, StepOptions options) {

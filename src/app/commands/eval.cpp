@@ -21,13 +21,17 @@ struct Eval {
     check_rows(s, *tokenizer);
     return on_mesh({s, *tokenizer, "eval"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
-      auto model = s.model->trainable(model_options(s, *tokenizer, mesh.shape()));
+      auto options = model_options(s, *tokenizer, mesh.shape());
+      options.tuning = {};  // adapters are read into the weights
+      auto model = s.model->trainable(options);
       model->init(random::key(s.seed));
-      read_parameters(model->parameters(), folder, words, mesh);
-      auto loss =
-          static_cast<float>(evaluate(*model, open_data(s, tokenizer, mesh), loop_settings(s, mesh.shape()), mesh));
-      if (mesh.rank() == 0)
-        std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(static_cast<double>(loss)).c_str());
+      read_parameters(model->parameters(), folder, s, words, mesh);
+      auto loop = loop_settings(s, mesh.shape(), tokenizer);
+      auto values = evaluation(*model, open_data(s, tokenizer, mesh), loop, mesh);
+      if (mesh.rank() != 0) return 0;
+      std::printf("checkpoint: %s\nval loss: %s\n", folder.c_str(), number_text(values[0].second).c_str());
+      for (auto value = values.begin() + 1; value != values.end(); ++value)
+        std::printf("%s: %s\n", std::string(value->first).c_str(), number_text(value->second).c_str());
       return 0;
     });
   }

@@ -7,6 +7,7 @@
 #include "app/job.h"
 #include "app/run.h"
 #include "bora/base/file.h"
+#include "bora/models/peft.h"
 #include "bora/ops/reduce.h"
 
 namespace fs = std::filesystem;
@@ -24,8 +25,10 @@ struct Export {
     command.add_option("RUN", words.run, "folder of the run, or of Hugging Face's")->required();
     command.add_option("DIR", to, "folder to write; it must be empty if it exists")->required();
     command.add_option("settings", words.settings, "key=value ...");
-    command.add_option("--format", format, "hf: config.json, safetensors, the tokenizer's files")
-        ->check(CLI::IsMember({"hf"}));
+    command
+        .add_option("--format", format,
+                    "hf: config.json, safetensors, the tokenizer's files; peft: the adapters alone (lora)")
+        ->check(CLI::IsMember({"hf", "peft"}));
     command.add_option("--dtype", dtype, "of all tensors: f32 or bf16; unless given, that of the run's parameters")
         ->check(CLI::IsMember({"f32", "bf16"}));
     command.add_option("--shard-bytes", shard_bytes, "most bytes of tensors in a file; 0: one file")
@@ -40,14 +43,23 @@ struct Export {
     std::error_code error;
     bool free = !fs::exists(to, error) || (fs::is_directory(to, error) && fs::is_empty(to, error));
     check<ConfigError>(free, "export: ", to, " is not empty; choose another folder");
+    check<ConfigError>(format == "hf" || s.lora, "export: ", words.run, " has no adapters (lora.rank) to write");
     auto tokenizer = s.tokenizer->open();
     return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
       auto options = model_options(s, *tokenizer, mesh.shape());
       auto storage = mappings_of(s.mesh, mesh.shape()).storage;
+      if (format == "peft") {
+        auto trained = s.model->trainable(options);
+        trained->init(random::key(s.seed));
+        io::restore_leaves(trained->parameters(), folder, place_of(mesh), "params");
+        models::save_adapters(to, trained->parameters(), *s.model, s.lora, s.init_from.path);
+        if (mesh.rank() == 0) std::printf("checkpoint: %s\nwritten: %s\n", folder.c_str(), to.c_str());
+        return 0;
+      }
       auto pick = [](const Array& scores, const Array&) { return argmax(scores, -1); };
-      auto model = s.model->generator(options, storage, random::key(s.seed), pick);
-      read_parameters(model->parameters(), folder, words, mesh);
+      auto model = s.model->generator(options, storage, parameter_key(s), pick);
+      read_parameters(model->parameters(), folder, s, words, mesh);
       auto source = is_pretrained(words) ? s.out : companions_of(s.out);
       auto [config, generation] = special_tokens(source, *tokenizer);
       models::SavePretrained how{.shard_bytes = shard_bytes};

@@ -58,8 +58,8 @@ int Generate::run() const {
     auto pick = [=, this](const Array& scores, const Array& key) {
       return choose(scores.shape()[0] > known ? view(scores, range(0, known)) : scores, key, temperature, top_k);
     };
-    auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, random::key(s.seed), pick);
-    read_parameters(model->parameters(), folder, words, mesh);
+    auto model = s.model->generator(model_options(s, *tokenizer, mesh.shape()), storage, parameter_key(s), pick);
+    read_parameters(model->parameters(), folder, s, words, mesh);
     auto write = [&](const std::string& text) {
       if (mesh.rank() == 0) std::fputs(text.c_str(), stdout), std::fflush(stdout);
     };

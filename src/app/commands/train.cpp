@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/job.h"
 #include "app/options.h"
+#include "bora/models/peft.h"
 
 namespace bora::app {
 namespace {
@@ -32,12 +33,16 @@ struct Train {
       auto options = model_options(s, *tokenizer, mesh.shape());
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);
-      auto loop = loop_settings(s, mesh.shape());
+      auto loop = loop_settings(s, mesh.shape(), tokenizer);
       loop.resume = resume_of(resume);
-      if (!s.init_from.path.empty())
+      if (!s.init_from.path.empty() || !s.lora.from.empty())
         loop.initial = [&](tree::Node parameters) {
-          return models::load_pretrained(parameters, s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
-                                         s.init_from.options());
+          std::vector<std::string> said;
+          if (!s.init_from.path.empty())
+            said = models::load_pretrained(parameters, s.init_from.path, *s.model, vocabulary_of(s, *tokenizer),
+                                           s.init_from.options());
+          if (!s.lora.from.empty()) models::load_adapters(model->parameters(), s.lora.from, *s.model, s.lora);
+          return said;
         };
       return run_training(*model, open_data(s, tokenizer, mesh), loop, mesh);
     });

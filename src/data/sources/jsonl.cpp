@@ -10,7 +10,10 @@ struct JsonLines {
   std::string field = "text";
   double weight = 1;
   std::vector<WeightAt> weights_at = {};
-  static constexpr config::Meaning meanings[] = {kPathMeaning, kFieldMeaning, kWeightMeaning, kWeightsAtMeaning};
+  std::vector<std::string> tags = {};
+  bool train = true;
+  static constexpr config::Meaning meanings[] = {kPathMeaning,      kFieldMeaning, kWeightMeaning,
+                                                 kWeightsAtMeaning, kTagsMeaning,  kTrainMeaning};
 };
 [[maybe_unused]] const bool added = config::add<SourceOf<JsonLines>>();
 }  // namespace

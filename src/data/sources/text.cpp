@@ -9,7 +9,10 @@ struct TextFiles {
   std::string path = {};
   double weight = 1;
   std::vector<WeightAt> weights_at = {};
-  static constexpr config::Meaning meanings[] = {kPathMeaning, kWeightMeaning, kWeightsAtMeaning};
+  std::vector<std::string> tags = {};
+  bool train = true;
+  static constexpr config::Meaning meanings[] = {kPathMeaning, kWeightMeaning, kWeightsAtMeaning, kTagsMeaning,
+                                                 kTrainMeaning};
 };
 [[maybe_unused]] const bool added = config::add<SourceOf<TextFiles>>();
 }  // namespace

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include "bora/base/text.h"
 #include "train/hooks.h"
 
@@ -17,27 +18,44 @@ class Checkpoint final : public LoopHook {
  public:
   void after_step(Run& run, const StepReport& r) override {
     auto every = run.settings.checkpoint.every;
+    if (run.is_best && run.settings.checkpoint.best) write_best(run);
     bool due = every > 0 && r.step % every == 0;
     if ((due || run.wants_save) && !run.last()) write_checkpoint(run);
   }
   void end(Run& run) override { write_checkpoint(run); }
 };
+std::string save(Run& run, const std::string& root, std::int64_t keep, std::string& warning) {
+  auto& s = run.settings;
+  run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + root);
+  Arrays keep_alive;
+  auto leaves = io::leaves_of(run.model.state(), "", keep_alive);
+  std::map<std::string, std::string> notes{{"seed", std::to_string(s.seed)}, {"settings", s.settings}};
+  if (run.best.step >= 0) notes["best"] = run.best.note();
+  if (!run.base.empty()) notes["base"] = run.base;
+  return io::save_checkpoint(root, run.done, leaves, place_of(run.mesh), notes, keep, &warning);
+}
 }  // namespace
 
 void write_checkpoint(Run& run) {
   look_after_folder(run);
   auto& s = run.settings;
-  run.watchdog.at("writing the checkpoint of step " + std::to_string(run.done) + " into " + run.checkpoints());
-  Arrays keep;
   std::string warning;
-  auto leaves = io::leaves_of(run.model.state(), "", keep);
-  auto folder =
-      io::save_checkpoint(run.checkpoints(), run.done, leaves, place_of(run.mesh),
-                          {{"seed", std::to_string(s.seed)}, {"settings", s.settings}}, s.checkpoint.keep, &warning);
+  auto folder = save(run, run.checkpoints(), s.checkpoint.keep, warning);
   run.say("checkpoint: " + folder);
   run.warn(warning);
   check<IoError>(run.out == s.out, "out: ", s.out, " was moved or removed while this run wrote into it; step ",
                  run.done, " is saved as ", folder, " (--out ", run.out, " continues from there)");
+}
+void write_best(Run& run) {
+  look_after_folder(run);
+  std::string warning;
+  auto folder = save(run, run.best_checkpoint(), 1, warning);
+  run.on_first_rank("checkpoint: remove the best one before", [&] {  // of a later step, if the run was set back
+    for (auto& other : io::list_checkpoints(run.best_checkpoint()))
+      if (other.step != run.done) std::filesystem::remove_all(other.folder);
+  });
+  run.say("best: " + folder);
+  run.warn(warning);
 }
 void rescue_checkpoint(Run& run) {
   look_after_folder(run);

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <numbers>
 #include "bora/base/json.h"
 #include "train/hooks.h"
 
@@ -10,20 +13,92 @@ namespace {
 /// step soon.
 constexpr std::int64_t kFirstBatches = 4;
 
-/// Mean loss per token over at most `most` held-out rows.
-double mean_loss(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh,
-                 std::int64_t most) {
-  auto count = std::min(data.held_out->size(), most);
+constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+/// Of the targets of some rows.
+struct Sums {
+  double loss = 0, tokens = 0, bytes = 0;
+  Sums& operator+=(const Sums& o) {
+    loss += o.loss, tokens += o.tokens, bytes += o.bytes;
+    return *this;
+  }
+  double mean() const { return loss / tokens; }
+};
+/// Bytes of the targets' text in these rows.
+double bytes_of(const data::Rows& rows, const LoopSettings& s) {
+  std::int64_t n = 0;
+  auto positions = static_cast<std::size_t>(rows.shape.positions);
+  for (std::size_t begin = 0; begin < rows.targets.size(); begin += positions)
+    for (std::size_t i = begin, from = begin; i <= begin + positions; ++i) {
+      if (i < begin + positions && rows.weights[i] > 0) continue;
+      if (i > from) n += s.text_bytes({rows.targets.data() + from, i - from});
+      from = i + 1;
+    }
+  return static_cast<double>(n);
+}
+Sums sums_of(Trainable& model, const data::Dataset& set, const data::RowShape& shape, const LoopSettings& s,
+             const Mesh& mesh, std::int64_t most) {
+  auto count = std::min(set.size(), most);
   if (s.eval.rows > 0) count = std::min(count, s.eval.rows);
   auto mine = rows_of_rank(s.batch, mesh);
-  double losses = 0, tokens = 0;
+  Sums sums;
   for (std::int64_t step = 0; step * s.batch < count; ++step) {
-    auto rows = data::evaluation_rows(*data.held_out, data.shape, step, s.batch, mine.begin, mine.end, count);
+    auto rows = data::evaluation_rows(set, shape, step, s.batch, mine.begin, mine.end, count);
     auto r = model.evaluate(make_batch(rows, s.batch, mesh)).to_vector<float>();
-    losses += static_cast<double>(r[0]);
-    tokens += static_cast<double>(r[1]);
+    sums += {static_cast<double>(r[0]), static_cast<double>(r[1]), s.text_bytes ? bytes_of(rows, s) : 0};
   }
-  return losses / tokens;
+  if (!s.text_bytes) return sums;
+  bool tells = true;  // one rank of those that read the same rows
+  for (auto& axis : mesh.shape().axes)
+    tells = tells && (axis.first == AxisName("data") || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
+  auto texts = mesh.exchange(tells ? std::to_string(std::llround(sums.bytes)) : "0", "evaluation: bytes of the text");
+  sums.bytes = 0;
+  for (auto& text : texts) sums.bytes += std::stod(text);
+  return sums;
+}
+/// As f32, the precision of the losses that were summed.
+track::Values rounded(track::Values values) {
+  for (auto& [name, x] : values) x = static_cast<double>(static_cast<float>(x));
+  return values;
+}
+void add_bits(track::Values& to, const std::string& name, const Sums& sums) {
+  if (sums.bytes > 0) to.push_back({name + "bits_per_byte", sums.loss / std::numbers::ln2 / sums.bytes});
+}
+/// Over at most `most` rows of each set. "eval/loss" is first.
+track::Values measured(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh,
+                       std::int64_t most) {
+  track::Values values, of_sets;
+  Sums all;
+  struct Group {
+    Sums sums;
+    double means = 0;
+    double sets = 0;
+  };
+  std::map<std::string, Group> tags;
+  double means = 0;
+  for (auto& set : data.sets) {
+    auto sums = sums_of(model, *set.rows, data.shape, s, mesh, most);
+    all += sums;
+    means += sums.mean();
+    of_sets.push_back({"eval/" + set.name + "/loss", sums.mean()});
+    add_bits(of_sets, "eval/" + set.name + "/", sums);
+    for (auto& tag : set.tags) {
+      auto& group = tags[tag];
+      group.sums += sums, group.means += sums.mean(), group.sets += 1;
+    }
+  }
+  if (data.sets.empty()) all = sums_of(model, *data.held_out, data.shape, s, mesh, most);
+  values.push_back({"eval/loss", all.mean()});
+  add_bits(values, "eval/", all);
+  if (data.sets.empty()) return values;
+  values.push_back({"eval/macro_loss", means / static_cast<double>(data.sets.size())});
+  values.insert(values.end(), of_sets.begin(), of_sets.end());
+  for (auto& [tag, group] : tags) {
+    auto name = "eval/tag/" + tag + "/";
+    values.push_back({name + "micro_loss", group.sums.mean()});
+    values.push_back({name + "macro_loss", group.means / group.sets});
+    add_bits(values, name, group.sums);
+  }
+  return values;
 }
 class Evaluation final : public LoopHook {
  public:
@@ -32,20 +107,34 @@ class Evaluation final : public LoopHook {
     run.say("val loss: " + loss);
   }
   void after_step(Run& run, const StepReport& r) override {
-    auto every = run.settings.eval.every;
-    if (every == 0 || r.step % every != 0 || run.last()) return;
-    run.say("step " + std::to_string(r.step) + "  val loss " + measure(run, true));
+    auto& eval = run.settings.eval;
+    run.is_best = false;
+    if (eval.every == 0 || r.step % eval.every != 0 || run.stopped) return;
+    if (run.last() && !run.settings.checkpoint.best) return;  // the end measures it
+    last_ = measure(run, true);
+    at_ = r.step;
+    if (!run.last()) run.say("step " + std::to_string(r.step) + "  val loss " + last_);
+    run.is_best = run.best.see(std::stod(last_), r.step, eval.min_delta);
+    if (eval.patience == 0 || run.best.since < eval.patience || run.last()) return;
+    run.say("no lower validation loss in " + std::to_string(run.best.since) + " evaluations since step " +
+            std::to_string(run.best.step) + " (" + number_text(run.best.loss) + "): the run ends");
+    run.wants_stop = true;
   }
   void end(Run& run) override {
-    if (!run.interrupted()) run.say("val loss: " + measure(run, true));
+    if (run.interrupted()) return;
+    run.say("val loss: " + (at_ == run.done ? last_ : measure(run, true)));
   }
 
  private:
-  static std::string measure(Run& run, bool recorded, std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  std::string last_;  // the loss of step at_
+  std::int64_t at_ = -1;
+  static std::string measure(Run& run, bool recorded, std::int64_t most = kAll) {
     run.watchdog.at("the evaluation after step " + std::to_string(run.done));
     auto begin = Clock::now();
-    auto loss = static_cast<double>(static_cast<float>(mean_loss(run.model, run.data, run.settings, run.mesh, most)));
-    if (recorded) run.record({{"eval/loss", loss}, {"eval/seconds", seconds_since(begin)}});
+    auto values = rounded(measured(run.model, run.data, run.settings, run.mesh, most));
+    auto loss = values[0].second;
+    values.insert(values.begin() + 1, {"eval/seconds", seconds_since(begin)});
+    if (recorded) run.record(values);
     return number_text(loss);
   }
 };
@@ -54,6 +143,9 @@ LoopHookPtr evaluation_hook() { return std::make_unique<Evaluation>(); }
 }  // namespace training
 
 double evaluate(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh) {
-  return training::mean_loss(model, data, s, mesh, data.held_out->size());
+  return training::measured(model, data, s, mesh, training::kAll)[0].second;
+}
+track::Values evaluation(Trainable& model, const data::Datasets& data, const LoopSettings& s, const Mesh& mesh) {
+  return training::rounded(training::measured(model, data, s, mesh, training::kAll));
 }
 }  // namespace bora

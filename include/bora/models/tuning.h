@@ -1,0 +1,83 @@
+// tuning.h -- training a part of a model: frozen parameters, and adapters (LoRA) beside a model that stays as it is.
+#pragma once
+#include "bora/config/config.h"
+#include "bora/nn/adapters.h"
+#include "bora/nn/axes.h"
+#include "bora/train/selection.h"
+#include "bora/train/step.h"
+
+namespace bora::models {
+struct LoraSettings {
+  std::int64_t rank = 0;
+  double alpha = 16, dropout = 0;
+  std::vector<std::string> layers = {};
+  bool rslora = false;
+  nn::AdapterInit init = nn::AdapterInit::kaiming;
+  std::string from = {};
+  static constexpr std::string_view named = "rank";
+  static constexpr config::Meaning meanings[] = {
+      {"rank", "of the adapters, which alone are trained and stored (LoRA); 0: there are none"},
+      {"alpha", "an adapter's product is scaled by alpha / rank"},
+      {"dropout", "fraction of an adapter's inputs dropped in training"},
+      {"layers", "patterns of linear layers: [blocks.attn.q, \"*.v\"]; empty: all but the output layer"},
+      {"rslora", "scaled by alpha / sqrt(rank) instead"},
+      {"init", "of the first matrix, as PEFT's: kaiming or gaussian; the second begins with zeros"},
+      {"from", "a folder of PEFT's that a new run's adapters are read from"}};
+  void check() const;
+  explicit operator bool() const { return rank > 0; }
+  nn::AdapterOptions options() const { return {rank, alpha, dropout, rslora, init}; }
+};
+struct Tuning {
+  std::vector<std::string> freeze = {};  // patterns of parameters that are not trained
+  LoraSettings lora = {};
+};
+namespace detail {
+/// The key of the adapters of a model that is initialised or trained with `key`.
+Array adapter_key(const Array& key);
+/// Which of these layers get adapters. ConfigError for patterns that match none.
+std::vector<bool> adapted(const LoraSettings&, const std::vector<std::string>& paths, const std::vector<bool>& output);
+/// StepOptions' functions of the same names.
+struct Chosen {
+  std::function<bool(const std::string& path)> trains = {}, keeps = {};
+};
+Chosen chosen(const Tuning&);
+/// ConfigError for patterns of `freeze` that match none, and if nothing is left to train.
+void check_frozen(const Tuning&, const std::vector<std::string>& paths);
+}  // namespace detail
+/// m with adapters. The keys of layers do not depend on the choice of layers.
+template <class M> M with_adapters(M m, const LoraSettings& s, const Array& key) {
+  std::vector<std::string> paths;
+  std::vector<bool> output;
+  nn::each_linear(m, [&](const std::string& path, nn::Linear& l) {
+    paths.push_back(path);
+    output.push_back(find_axis(l.in, nn::kVocab) >= 0 || find_axis(l.out, nn::kVocab) >= 0);
+  });
+  auto chosen = detail::adapted(s, paths, output);
+  std::int64_t i = 0;
+  nn::each_linear(m, [&](const std::string&, nn::Linear& l) {
+    if (chosen[static_cast<std::size_t>(i)]) nn::add_adapter(l, s.options(), random::fold_in(key, i));
+    ++i;
+  });
+  return m;
+}
+/// The task of training a part of its model.
+template <class M> Task<M> tuned(Task<M> t, const Tuning& how) {
+  t.init = [init = t.init, how](const Array& key) {
+    auto m = init(key);
+    if (how.lora) m = with_adapters(m, how.lora, detail::adapter_key(key));
+    detail::check_frozen(how, tree::paths(m));
+    return m;
+  };
+  if (how.lora && how.lora.dropout > 0)
+    t.loss = [loss = t.loss](const M& m, const training::Example& e, const std::optional<Array>& key) {
+      if (!key) return loss(m, e, key);
+      auto drops = m;
+      std::int64_t i = 0;
+      auto base = detail::adapter_key(*key);
+      nn::each_linear(drops,
+                      [&](const std::string&, nn::Linear& l) { nn::drop_inputs(l, random::fold_in(base, i++)); });
+      return loss(drops, e, key);
+    };
+  return t;
+}
+}  // namespace bora::models

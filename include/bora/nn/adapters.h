@@ -1,0 +1,52 @@
+// adapters.h -- LoRA (Hu et al. 2021): trained products of low rank beside the fixed weights of linear layers, in any
+// tree, whose own code does not know of them.
+#pragma once
+#include "bora/nn/linear.h"
+
+namespace bora::nn {
+enum class AdapterInit : std::uint8_t { kaiming, gaussian };
+struct AdapterOptions {
+  std::int64_t rank = 8;
+  double alpha = 16, dropout = 0;
+  bool rslora = false;                      // scaled by alpha / sqrt(rank) (Kalajdzievski 2023), not alpha / rank
+  AdapterInit init = AdapterInit::kaiming;  // of a, as PEFT: uniform within 1 / sqrt(fan-in), or normal / rank
+  double scale() const;
+};
+/// Gives the layer an adapter whose product is zero: b begins with zeros. Its axes are the weight's, and so is its
+/// placement; a stacked layer gets one for each layer. ValueError unless 1 <= rank.
+void add_adapter(Linear&, const AdapterOptions&, const Array& key);
+/// The weight plus the adapter's product, summed in f32; the adapter is gone.
+void merge_adapter(Linear&);
+/// Lets the adapter drop parts of its inputs, with a key of its own for each stacked layer.
+void drop_inputs(Linear&, const Array& key);
+/// Whether the path of a parameter is that of an adapter's.
+bool in_adapter(std::string_view path);
+
+/// Calls f(path, linear) for each Linear of a tree.
+template <class T, class F> void each_linear(T& t, const F& f, const std::string& path = {}) {
+  auto at = [&](std::string_view name) { return path.empty() ? std::string(name) : path + "." + std::string(name); };
+  if constexpr (std::is_same_v<T, Linear>) f(path, t);
+  else if constexpr (tree::IsLeaf<T> || is_static<T> || std::is_same_v<T, std::nullopt_t>) return;
+  else if constexpr (requires {
+                       t.has_value();
+                       *t;
+                     }) {
+    if (t) each_linear(*t, f, path);
+  } else if constexpr (requires { typename T::mapped_type; }) {
+    for (auto& [name, x] : t) each_linear(x, f, at(name));
+  } else if constexpr (requires {
+                         t.begin();
+                         t.size();
+                       }) {
+    std::size_t i = 0;
+    for (auto& x : t) each_linear(x, f, at(std::to_string(i++)));
+  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+    std::apply([&, i = std::size_t(0)](auto&... x) mutable { (each_linear(x, f, at(std::to_string(i++))), ...); }, t);
+  } else fields::for_each(t, [&](std::string_view name, auto& x) { each_linear(x, f, at(name)); });
+}
+/// t with the weights of its linear layers merged.
+template <class T> T merged(T t) {
+  each_linear(t, [](const std::string&, Linear& l) { merge_adapter(l); });
+  return t;
+}
+}  // namespace bora::nn

@@ -1,0 +1,65 @@
+// Early stopping, and the checkpoint of the lowest validation loss.
+#include "bigram.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+namespace {
+std::vector<std::int64_t> steps_in(const std::string& root) {
+  std::vector<std::int64_t> r;
+  for (auto& c : io::list_checkpoints(root)) r.push_back(c.step);
+  return r;
+}
+}  // namespace
+
+TEST_F(TrainerTest, EndsWhenTheValidationLossStaysWhereItIs) {
+  settings.steps = 40;
+  settings.eval.every = 3;
+  settings.eval.patience = 2;
+  settings.eval.min_delta = 100;  // nothing is lower by so much, but than no loss at all
+  auto whole = run(settings, 1);
+  EXPECT_EQ(whole.size(), 9U);  // evaluated after 3, 6 and 9
+  EXPECT_NE(printed.find("no lower validation loss in 2 evaluations since step 3 ("), std::string::npos) << printed;
+  EXPECT_EQ(steps_in(settings.out + "/checkpoints"), (std::vector<std::int64_t>{9}));
+  auto evaluations = losses(settings.out, "eval/loss");
+  ASSERT_EQ(evaluations.size(), 4U);  // before the first step, too; the end measures nothing again
+  EXPECT_FALSE(fs::exists(settings.out + "/best"));
+  // A run that continues has not forgotten.
+  auto cut = settings;
+  cut.out = folder + "/cut";
+  cut.checkpoint.every = 7;
+  EXPECT_THROW(run(cut, 2, {[](const StepReport& r, RunView&) {
+                     if (r.step == 8) throw ValueError("enough");
+                   }}),
+               ValueError);
+  (void)testing::internal::GetCapturedStdout();
+  EXPECT_EQ(run(cut, 2).size(), 9U);
+  EXPECT_NE(printed.find("no lower validation loss in 2 evaluations since step 3 ("), std::string::npos) << printed;
+}
+TEST_F(TrainerTest, KeepsTheBestCheckpoint) {
+  settings.steps = 12;
+  settings.eval.every = 3;
+  settings.checkpoint.best = true;
+  settings.optimizer.lr = 0.01;
+  run(settings, 2);
+  auto evaluations = losses(settings.out, "eval/loss");
+  ASSERT_EQ(evaluations.size(), 5U);
+  auto best = std::min_element(evaluations.begin() + 1, evaluations.end()) - evaluations.begin();
+  EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
+  EXPECT_NE(printed.find("best: " + settings.out + "/best/step-" + std::to_string(3 * best)), std::string::npos);
+  // It has that loss.
+  local_mesh({{"data", 1}, {"model", 1}}, [&](const Mesh& mesh) {
+    UseMapping split(layout_mappings({}, mesh.shape()).compute);
+    auto model = bigram_trainable(settings, mesh.shape());
+    model->init(random::key(0));
+    io::restore_leaves(model->state(), io::list_checkpoints(settings.out + "/best")[0].folder, place_of(mesh));
+    auto s = static_cast<LoopSettings>(settings);
+    EXPECT_NEAR(evaluate(*model, data, s, mesh), evaluations[static_cast<std::size_t>(best)], 1e-5);
+  });
+  // From then on the loss rises: the best one stays.
+  settings.steps = 24;
+  settings.optimizer.lr = 30;
+  settings.optimizer.clip = 0;
+  run(settings, 2);
+  EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
+  EXPECT_EQ(steps_in(settings.out + "/checkpoints").back(), 24);
+}
