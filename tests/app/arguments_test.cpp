@@ -142,7 +142,7 @@ TEST(Arguments, ResumeIsOneWord) {
     EXPECT_EQ(parse({command, "runs/x"})["words.resume"], "");
     EXPECT_EQ(parse({command, "runs/x", "--resume", "good"})["words.resume"], "good");
     EXPECT_EQ(error_of({command, "runs/x", "--resume", "none"}),
-              "--resume: none not in {latest,good}; see bora --help");
+              "--resume: none not in {latest,good,best}; see bora --help");
   }
 }
 TEST(Arguments, EveryCommandIsListedAndExplained) {

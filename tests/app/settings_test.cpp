@@ -227,7 +227,8 @@ TEST(Settings, ThePlacementIsSaidInOneWay) {
             "mesh.activation_dims: there is no pair (activation_dims, parameter_dims) = (0, 1); the");
   EXPECT_EQ(check_error("mesh.rules.compute=[[batch, data], [embeds, data]]"),
             "mesh.rules.compute: rule 2 is about unknown logical axis 'embeds'; there are batch, window, position, "
-            "key_position, input, embed, heads, head_group, head_size, mlp, vocab, relative_bucket and layers");
+            "key_position, input, embed, heads, head_group, head_size, mlp, vocab, relative_bucket, layers and "
+            "lora_rank");
 }
 TEST(Settings, ResolvedSettingsRoundTrip) {
   Settings s = parse_settings(
