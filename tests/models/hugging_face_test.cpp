@@ -16,7 +16,8 @@ const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models/";
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (auto& entry : fs::directory_iterator(kFolders))
-    if (fs::exists(entry.path() / "golden.safetensors")) all.push_back(entry.path().filename().string());
+    if (fs::exists(entry.path() / "golden.safetensors") && fs::exists(entry.path() / "config.json"))
+      all.push_back(entry.path().filename().string());
   std::sort(all.begin(), all.end());
   return all;
 }

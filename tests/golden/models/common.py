@@ -86,13 +86,12 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
     golden = {k: v.astype(np.int32) for k, v in golden.items()}
     golden["logits"] = logits.astype(np.float32)
     golden["loss"] = np.array(loss, np.float32)
-    unclear, most = 0, max(np.abs(g).max() for g in grads.values())
+    unclear, top = 0, max(np.abs(g).max() for g in grads.values())
     for n, g in grads.items():
         golden["grad." + n] = g.astype(np.float32)
         x = after[n].astype(np.float32)
         x[np.abs(after[n] - turned[3][n]) > 5e-6] = np.nan
-        x[np.abs(g) < 1e-6 * np.abs(g).max()] = np.nan if np.abs(g).max() > 0 else 0
-        x[np.abs(g) < 1e-7 * most] = np.nan  # such as biases of keys, whose gradient is zero but for rounding
+        x[np.abs(g) < 1e-6 * top] = np.nan
         x = np.where(g == 0, after[n].astype(np.float32), x)  # never trained: weight decay alone
         unclear += np.isnan(x).sum()
         golden["adamw4." + n] = x
