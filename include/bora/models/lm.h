@@ -137,19 +137,22 @@ template <class M> class GeneratorOf final : public Generator {
   GeneratorOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage,
               const Array& key, Choose choose)
       : model_(named_jit(task<M>(config, options).init, {.out = storage})(key)),
-        empty_(jit(EmptyFn([=, policy = options.policy](const M& m, const std::optional<NamedArray>& inputs) {
-          return empty_cache(policy.cast_to_compute(m), config.positions, inputs);
+        policy_(options.policy),
+        empty_(jit(EmptyFn([=](const M& m, const std::optional<NamedArray>& inputs) {
+          return empty_cache(m, config.positions, inputs);
         }))),
         step_(jit(StepFn(
             [=, policy = options.policy](const M& m, const NamedArray& tokens, const CacheOf& cache, const Array& key) {
-              auto model = policy.cast_to_compute(m);
-              auto [x, grown] = model.decode(tokens, cache);
+              auto [x, grown] = m.decode(tokens, cache);
               auto last = x[{nn::kPosition, -1}];
-              auto scores = policy.cast_to_output(model.head()(last).astype(f32)).array();
+              auto scores = policy.cast_to_output(m.head()(last).astype(f32)).array();
               return std::pair{choose(reshape(scores, {-1}), key), grown};
             }))),
         positions_(config.positions) {}
-  tree::Node parameters() override { return tree::node(model_); }
+  tree::Node parameters() override {
+    computing_.reset();  // the caller may write into them
+    return tree::node(model_);
+  }
   void restart() override { cache_.reset(), seen_ = 0; }
   void read(const std::vector<std::int32_t>& inputs) override {
     auto n = static_cast<std::int64_t>(inputs.size());
@@ -163,9 +166,10 @@ template <class M> class GeneratorOf final : public Generator {
     bora::check<ValueError>(n > 0 && seen_ + n <= positions_, "generate: ", n, " tokens after ", seen_,
                             ", but the model sees 1 to ", positions_);
     bora::check<ValueError>(!EncoderDecoder<M> || inputs_, "generate: the encoder has no inputs yet");
-    if (!cache_) cache_ = empty_(model_, inputs_);
+    if (!computing_) computing_ = policy_.cast_to_compute(model_);
+    if (!cache_) cache_ = empty_(*computing_, inputs_);
     auto x = NamedArray(asarray(tokens, Shape{1, n}), {{nn::kBatch, 1}, {nn::kPosition, n}});
-    auto [chosen, cache] = step_(model_, x, std::move(*cache_), key);
+    auto [chosen, cache] = step_(*computing_, x, std::move(*cache_), key);
     cache_ = std::move(cache);
     seen_ += n;
     return chosen;
@@ -177,6 +181,8 @@ template <class M> class GeneratorOf final : public Generator {
   using StepFn =
       std::function<std::pair<Array, CacheOf>(const M&, const NamedArray&, const CacheOf&, const Array&)>;
   M model_;
+  Policy policy_;
+  std::optional<M> computing_;  // model_ in the dtype of computation, from the first token on
   decltype(jit(std::declval<EmptyFn>(), JitOptions{})) empty_;
   decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
   std::int64_t positions_, seen_ = 0;
