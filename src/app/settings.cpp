@@ -280,6 +280,14 @@ LoopSettings loop_settings(const Settings& s, const MeshShape& mesh,
 }
 models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto optimizer = s.optimizer->build(s.steps);
+  auto& scale = s.precision.loss_scale;
+  if (scale.type == "dynamic")
+    optimizer.transform =
+        optim::loss_scale(optimizer.transform,
+                          {.initial = scale.initial, .period = scale.period, .factor = scale.factor, .min = scale.min});
+  else if (scale.type != "none")
+    optimizer.transform =
+        optim::loss_scale(optimizer.transform, {.initial = *parse_as<double>(scale.type), .dynamic = false});
   return {vocabulary_of(s, tokenizer),
           Policy::parse(s.precision.policy),
           StepOptions{.optimizer = optimizer.transform,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 #include "bora/base/text.h"
 #include "bora/base/trace.h"
 #include "bora/data/prefetch.h"
@@ -11,6 +12,11 @@
 namespace bora {
 namespace training {
 namespace {
+double skipped_steps(const track::Values& numbers) {
+  double sum = 0;
+  for (auto& [name, value] : numbers) sum += name == "skipped_steps" ? value : 0;
+  return sum;
+}
 StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto& s = run.settings;
   auto begin = Clock::now();
@@ -26,9 +32,16 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     .data_wait = waited,
                     .filled = static_cast<double>(r[4]) / static_cast<double>(s.batch * run.data.shape.positions)};
   for (auto n = r.begin() + 5; n != r.end(); ++n) report.tokens_by_source.push_back(std::llround(*n));
-  check<ValueError>(std::isfinite(report.loss), "training: the loss of step ", run.done, " is ", report.loss,
+  report.optimizer = run.optimizer_numbers();
+  auto before = std::exchange(run.skipped, skipped_steps(report.optimizer));
+  report.skipped = run.skipped > before;
+  auto fits = [&](double x) { return std::isfinite(x) || report.skipped; };
+  if (report.skipped)
+    run.say("step " + std::to_string(run.done) + " is left out: its gradient is not finite (" +
+            std::to_string(std::llround(run.skipped)) + " so far)");
+  check<ValueError>(fits(report.loss), "training: the loss of step ", run.done, " is ", report.loss,
                     "; lower lr, raise warmup, or clip gradients (optimizer.clip)");
-  check<ValueError>(std::isfinite(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
+  check<ValueError>(fits(report.gradient_norm), "training: the gradient norm of step ", run.done, " is ",
                     report.gradient_norm, "; lower lr or raise warmup");
   report.tokens_per_second = static_cast<double>(s.batch * run.data.shape.positions) / report.seconds;
   run.stopped = r[3] > 0;
@@ -37,6 +50,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
 int train(Run& run, const std::vector<LoopHookPtr>& hooks) {
   auto& s = run.settings;
   bool first = run.mesh.rank() == 0;
+  run.skipped = skipped_steps(run.optimizer_numbers());
   for (auto& hook : hooks) hook->begin(run);
   run.progress.emplace(Progress::Options{
       .first = run.done, .total = s.steps, .every = s.log.every, .columns = terminal_columns(), .quiet = !first});

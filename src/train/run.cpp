@@ -1,4 +1,5 @@
 #include "run.h"
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include "bora/base/json.h"
@@ -34,6 +35,18 @@ void Run::record(const track::Values& values) const {
 void Run::write_settings() {
   if (!settings.write_settings) return;
   for (auto& line : settings.write_settings(out)) say(one_line(line));
+}
+track::Values Run::optimizer_numbers() const {
+  track::Values r;
+  for (auto& slot : tree::slots(model.optimizer_state())) {
+    auto name = slot.leaf.defined() ? optim::metric_of(slot.path) : "";
+    if (name.empty() || slot.leaf.get().ndim() != 0) continue;
+    auto same = std::find_if(r.begin(), r.end(), [&](auto& known) { return known.first == name; });
+    auto value = slot.leaf.get().to_vector<double>()[0];
+    if (same == r.end()) r.emplace_back(name, value);
+    else same->second += value;
+  }
+  return r;
 }
 data::Rows Run::read(std::int64_t step) const {
   auto mine = rows_of_rank(settings.batch, mesh);

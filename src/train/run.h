@@ -41,6 +41,8 @@ struct Run final : RunView {
   void record(const track::Values&) const;
   /// Writes the settings into the folder. On the first rank.
   void write_settings();
+  /// The scalars of the optimizer's state that runs report. On all ranks.
+  track::Values optimizer_numbers() const;
   /// This rank's rows of the step after `step` others.
   data::Rows read(std::int64_t step) const;
   /// Runs f on rank 0; then all ranks go on, or all throw its error.
@@ -63,6 +65,7 @@ struct Run final : RunView {
   std::optional<Progress> progress = std::nullopt;             // from the first step on
   bool continued = false;                                      // a checkpoint of an earlier run
   std::int64_t done = 0;                                       // updates made
+  double skipped = 0;                                          // of them those that a gradient was not finite for
   bool asked_to_stop = false;                                  // this rank; the next batch tells the others
   bool stopped = false;                                        // some rank was asked to
   bool wants_save = false, wants_stop = false;                 // a hook, after this step

@@ -139,6 +139,16 @@ std::int64_t ranks_of_mesh(const std::string& mesh) {
 
 namespace training {
 using config::domain;
+void LossScaleSettings::check() const {
+  auto number = parse_as<double>(type);
+  auto positive = [](double x) { return config::finite(x) && static_cast<float>(x) > 0; };
+  domain(type == "none" || type == "dynamic" || (number && positive(*number)), "type", type,
+         "none, dynamic, or a number above 0");
+  domain(positive(initial), "initial", initial, "above 0");
+  domain(config::finite(factor) && factor > 1, "factor", factor, "above 1");
+  domain(positive(min) && min <= initial, "min", min, "above 0, and at most initial");
+  domain(period >= 1, "period", period, "1 or more");
+}
 void PrecisionSettings::check() const { (void)Policy::parse(policy); }
 void MeshSettings::check() const {
   if (has_dims()) (void)placement_rules(*this, {});

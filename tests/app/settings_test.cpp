@@ -17,9 +17,10 @@ std::string error_of(const auto& call) {
 std::string parse_error(const std::string& yaml, std::vector<std::string> overrides = {}) {
   return error_of([&] { parse_settings(yaml, "gpt.yaml", overrides); });
 }
-std::string check_error(const std::string& item) {
-  return error_of([&] { check_settings(parse_settings("data: text\nout: o\n", "gpt.yaml", {item})); });
+std::string check_error(std::vector<std::string> items) {
+  return error_of([&] { check_settings(parse_settings("data: text\nout: o\n", "gpt.yaml", items)); });
 }
+std::string check_error(const std::string& item) { return check_error(std::vector{item}); }
 }  // namespace
 
 TEST(Settings, FileThenCommandLine) {
@@ -119,6 +120,41 @@ TEST(Settings, WithoutAFileTheRunIsNamedAfterTheText) {
   EXPECT_EQ(load_settings("", {"data=poems.txt", "batch=5"}).batch, 5);
   EXPECT_EQ(error_of([] { check_settings(load_settings("")); }),
             "data: no text given; set data=FILE, or a folder of text files");
+}
+TEST(Settings, EveryOptimizerHasTheCommonOptions) {
+  for (auto& row : config::rows<optim::Kind>()) {
+    auto type = std::string(row.type);
+    auto s = parse_settings("", "",
+                            {"optimizer=" + type, "optimizer.ema=0.9", "optimizer.no_decay=[norm, 'q.*bias']",
+                             "optimizer.moments=bf16", "optimizer.lr=0.5"});
+    auto t = parse_settings(to_yaml(s), "dump");
+    EXPECT_EQ(to_yaml(t), to_yaml(s)) << type;
+    EXPECT_EQ(t.optimizer->type(), type);
+    EXPECT_EQ(t.optimizer->common.ema, 0.9);
+    EXPECT_EQ(t.optimizer->common.no_decay, (std::vector<std::string>{"norm", "q.*bias"}));
+    EXPECT_EQ(t.optimizer->common.moments, optim::CommonConfig::Moments::bf16);
+    auto help = settings_help("optimizer." + type);
+    for (auto key : {".lr ", ".weight_decay ", ".clip ", ".schedule.warmup ", ".ema ", ".multi_steps "})
+      EXPECT_NE(help.find(std::string("  optimizer") + key), std::string::npos) << key << help;
+    EXPECT_EQ(check_error(std::vector<std::string>{"optimizer=" + type, "optimizer.ema=1"}).substr(0, 14),
+              "optimizer.ema:");
+  }
+  EXPECT_TRUE(check_error("optimizer.decay=[\"(\"]").starts_with("optimizer.decay: must be a regular expression ("));
+  EXPECT_EQ(
+      check_error(std::vector<std::string>{"optimizer=adafactor", "optimizer.factor_rules=[heads=diagonal]"}),
+      "optimizer.factor_rules: must be AXIS=row, or REGEX=batch row column, of the words none, batch, row, column, "
+      "got heads=diagonal");
+}
+TEST(Settings, LossScales) {
+  auto scale = [](const std::string& text) { return parse_settings("precision: " + text, "t").precision.loss_scale; };
+  EXPECT_EQ(scale("bf16").type, "none");
+  EXPECT_EQ(scale("{policy: f32, loss_scale: 1024}").type, "1024");
+  EXPECT_EQ(scale("{loss_scale: {type: dynamic, period: 50}}").period, 50);
+  EXPECT_EQ(check_error("precision.loss_scale=dynamo"),
+            "precision.loss_scale.type: must be none, dynamic, or a number above 0, got dynamo");
+  EXPECT_EQ(check_error("precision.loss_scale=0"),
+            "precision.loss_scale.type: must be none, dynamic, or a number above 0, got 0");
+  EXPECT_EQ(check_error("precision.loss_scale.factor=1"), "precision.loss_scale.factor: must be above 1, got 1");
 }
 TEST(Settings, DomainsAreChecked) {
   EXPECT_EQ(check_error("batch=8"), "no error");

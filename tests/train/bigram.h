@@ -14,28 +14,34 @@ struct Bigram {
   NamedArray table, out;  // [vocab, embed], [embed, next]
 };
 constexpr std::int64_t kPositions = 8;
-inline Task<Bigram> bigram() {
+/// times: of its loss.
+inline Task<Bigram> bigram(double times = 1) {
   return {[](const Array& key) {
             auto keys = random::split<2>(key);
             Axis vocab{"vocab", 256}, embed{"embed", 6}, next{"next", 256};
             return Bigram{random::normal(keys[0], {vocab, embed}) * 0.1, random::normal(keys[1], {embed, next}) * 0.1};
           },
-          [](const Bigram& m, const training::Example& e, const std::optional<Array>&) {
+          [times](const Bigram& m, const training::Example& e, const std::optional<Array>&) {
             auto scores = dot(take(m.table, "vocab", e.tokens), m.out, "embed");
-            return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
+            auto loss = sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
+            return times == 1 ? loss : loss * times;
           }};
 }
 /// A run of the loop, and how its model is trained.
 struct Job : LoopSettings {
   std::int64_t accumulate = 1;
   optim::AdamWConfig optimizer = {.lr = 0.05, .schedule = {.warmup = 2}};
+  std::optional<optim::LossScaleOptions> loss_scale = none;
+  double loss_times = 1;
 };
 inline std::unique_ptr<Trainable> bigram_trainable(const Job& s, const MeshShape& mesh) {
   auto rate = s.optimizer.schedule.make(s.optimizer.lr, s.steps);
-  return trainable(bigram(), {.optimizer = s.optimizer.make(rate),
-                              .learning_rate = rate,
-                              .accumulate = s.accumulate,
-                              .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
+  auto optimizer = s.optimizer.make(rate);
+  return trainable(bigram(s.loss_times),
+                   {.optimizer = s.loss_scale ? optim::loss_scale(optimizer, *s.loss_scale) : optimizer,
+                    .learning_rate = rate,
+                    .accumulate = s.accumulate,
+                    .storage = layout_mappings(parse_layout(s.layout), mesh).storage});
 }
 struct TrainerTest : testing::Test {
   std::string folder =

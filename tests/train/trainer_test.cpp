@@ -233,6 +233,38 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
   (void)testing::internal::GetCapturedStdout();
   EXPECT_TRUE(io::list_checkpoints(settings.out + "/checkpoints").empty());
 }
+TEST_F(TrainerTest, AScaledLossIsReportedAsItIs) {
+  auto plain = run(settings, 1), norms = losses(settings.out, "train/grad_norm");
+  for (int accumulate : {1, 3}) {
+    settings.out = folder + "/scaled" + std::to_string(accumulate);
+    settings.accumulate = accumulate;
+    settings.loss_scale = {.initial = 1024, .dynamic = false};  // a power of 2 rounds nothing
+    auto scaled = run(settings, 1), scaled_norms = losses(settings.out, "train/grad_norm");
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      EXPECT_NEAR(scaled[i], plain[i], accumulate == 1 ? 0 : 1e-5);
+      EXPECT_NEAR(scaled_norms[i], norms[i], accumulate == 1 ? 0 : 1e-5);
+    }
+  }
+}
+TEST_F(TrainerTest, AStepWhoseGradientOverflowsIsLeftOutOnAllRanks) {
+  std::vector<std::vector<double>> seen;
+  for (int ranks : {1, 2}) {
+    settings.out = folder + "/ranks" + std::to_string(ranks);
+    settings.loss_scale = {.initial = 0x1p127, .period = 2};
+    settings.loss_times = 256;
+    auto all = run(settings, ranks);
+    auto skipped = losses(settings.out, "optim/skipped_steps"), scale = losses(settings.out, "optim/loss_scale");
+    ASSERT_EQ(skipped.size(), 6U);
+    EXPECT_EQ(skipped[0], 1);
+    EXPECT_LT(skipped.back(), 6);
+    EXPECT_NEAR(scale[0] / 0x1p126, 1, 1e-6);
+    EXPECT_NE(printed.find("step 1 is left out: its gradient is not finite (1 so far)"), std::string::npos) << printed;
+    EXPECT_LT(all.back(), all.front());  // it learns
+    seen.push_back(all);
+    seen.back().insert(seen.back().end(), scale.begin(), scale.end());
+  }
+  for (std::size_t i = 0; i < seen[0].size(); ++i) EXPECT_NEAR(seen[0][i] / seen[1][i], 1, 1e-5);
+}
 TEST_F(TrainerTest, ATextWithoutTwoWindowsIsAnError) {
   std::ofstream(folder + "/text") << "two windows: 18 b\n";
   open();
@@ -243,8 +275,8 @@ TEST_F(TrainerTest, ATextWithoutTwoWindowsIsAnError) {
 TEST_F(TrainerTest, AModelMayCloseOverArrays) {  // which are inputs of the step beside state and batch
   auto task = bigram();
   auto loss = task.loss;
-  task.loss = [loss, factor = asarray(std::vector<float>(kPositions, 2))](
-                    const Bigram& m, const training::Example& e, const std::optional<Array>& key) {
+  task.loss = [loss, factor = asarray(std::vector<float>(kPositions, 2))](const Bigram& m, const training::Example& e,
+                                                                          const std::optional<Array>& key) {
     auto weighted = e;
     weighted.weights = e.weights * named(factor, Axis{"position", kPositions});
     return loss(m, weighted, key);

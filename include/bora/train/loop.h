@@ -15,6 +15,8 @@ struct StepReport {
   double data_wait = 0;                             // seconds that this rank waited for its rows
   double filled = 0;                                // share of the positions that are no padding
   std::vector<std::int64_t> tokens_by_source = {};  // positions that are no padding
+  bool skipped = false;                             // the gradient was not finite, and the parameters stayed
+  track::Values optimizer = {};                     // numbers of its state (optim::metric_of): loss_scale, ..
 };
 /// The run as a hook sees it, and what a hook may ask for. All ranks must ask for the same after the same step.
 class RunView {

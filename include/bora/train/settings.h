@@ -20,11 +20,25 @@ MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int r
 std::int64_t ranks_of_mesh(const std::string& mesh);
 
 namespace training {
+struct LossScaleSettings {
+  std::string type = "none";
+  double initial = 32768, factor = 2, min = 1;
+  std::int64_t period = 2000;
+  static constexpr std::string_view named = "type";
+  static constexpr config::Meaning meanings[] = {
+      {"type", "none, dynamic, or a number; bf16 has the exponents of f32 and needs none"},
+      {"initial", "dynamic: the first scale"},
+      {"factor", "dynamic: of its growth, and of its fall where a gradient is not finite"},
+      {"min", "dynamic: least scale; there a gradient that is not finite ends the run"},
+      {"period", "dynamic: steps with finite gradients until it grows"}};
+  void check() const;
+};
 struct PrecisionSettings {
   std::string policy = "f32";
+  LossScaleSettings loss_scale = {};
   static constexpr std::string_view named = "policy";
   static constexpr config::Meaning meanings[] = {
-      {"policy", "dtypes: f32, or p=f32,c=bf16,o=f32 for parameters, computation and outputs"}};
+      {"policy", "dtypes: f32, or p=f32,c=bf16,o=f32 for parameters, computation and outputs"}, {"loss_scale", ""}};
   void check() const;
 };
 /// Own rules in their order, each a logical axis and the mesh axes that split it: {"batch", "replica", "data"}. One

@@ -78,6 +78,8 @@ TrainState<Params> first_state(const Task<Params, Example>& task, const StepOpti
 template <class T> T placed_like(const T& t, const T& like) {
   return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like);
 }
+/// bf16 as f32, which sums of gradients need.
+inline Array widened(const Array& x) { return x.dtype() == Dtype::bf16 ? x.astype(f32) : x; }
 /// The example with its axis batch cut into `parts`: [batch / parts, accumulate, ...]. Every rank keeps its rows.
 template <class Example> Example in_parts(Example e, std::int64_t parts) {
   for (auto& slot : tree::slots(tree::node(e))) {
@@ -88,7 +90,9 @@ template <class Example> Example in_parts(Example e, std::int64_t parts) {
   return e;
 }
 /// One update: {next state, report}. The gradient of a sum of losses is divided by the sum of all weights of the batch,
-/// so parts of a batch add up exactly. base: the leaves that s.params lacks, which are not trained.
+/// so parts of a batch add up exactly; gradients of bf16 parameters are summed in f32. The optimizer gets gradients of
+/// the loss times its loss scale, if it has one; the report is of the loss. base: the leaves that s.params lacks, which
+/// are not trained.
 template <class Params, class Example>
 std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
                                            const TrainState<Params>& s, const Params& base, const Example& example) {
@@ -97,11 +101,19 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
   auto tokens = where(weights == 0.0, 1.0, weights);  // nothing to learn is no loss
   auto key = random::fold_in(s.key, s.step);
   auto mine = trained(s.params, options);
+  auto scale = optim::loss_scale_of(s.optimizer);
   auto gradient = [&](const Example& e, const Array& part) -> Sum {
     std::optional<Array> noise = none;
     if (options.dropout) noise = random::fold_in(key, part);
-    auto [loss, g] = value_and_grad(
-        [&](const Params& p) { return task.loss(joined(joined(p, s.params), base), e, noise) / tokens; })(mine);
+    auto mean = [&](const Params& p) { return task.loss(joined(joined(p, s.params), base), e, noise) / tokens; };
+    if (!scale) {
+      auto [loss, g] = value_and_grad(mean)(mine);
+      return {loss, g};
+    }
+    auto [scaled, loss, g] = value_and_grad([&](const Params& p) {
+      auto loss = mean(p);
+      return std::pair{loss * NamedArray(*scale, {}), loss};  // the first may overflow
+    })(mine);
     return {loss, g};
   };
   auto whole = [&]() -> Sum {
@@ -110,12 +122,13 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
     auto body = [&](const Sum& total, const std::pair<Example, NamedArray>& part) {
       auto one = gradient(part.first, part.second.array());
       return std::pair{
-          Sum{total.first + one.first,
-              tree::map([](const Array& x, const Array& y) { return accumulate(x, y); }, total.second, one.second)},
+          Sum{total.first + one.first, tree::map([](const Array& x, const Array& y) {
+                return accumulate(x, widened(y));
+              }, total.second, one.second)},
           none};
     };
     Sum zero{NamedArray(full_of({{}, f32}, 0), {}),
-             tree::map([](const Array& p) { return reshard_like(zeros_like(p), p); }, mine)};
+             tree::map([](const Array& p) { return reshard_like(zeros_like(widened(p)), p); }, mine)};
     return scan(body, parts)(zero, std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
   };
   auto [loss, gradients] = whole();
@@ -123,6 +136,8 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
   auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
   TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),
                           placed_like(optimizer, s.optimizer), s.step + 1, s.key};
+  if (scale)
+    gradients = tree::map([inverse = 1 / *scale](const Array& g) { return g * inverse.astype(g.dtype()); }, gradients);
   return {next, {loss.array().astype(f32), optim::global_norm(gradients), options.learning_rate(s.step)}};
 }
 template <class Params, class Example>
