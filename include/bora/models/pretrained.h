@@ -5,14 +5,14 @@
 #include "bora/models/lm.h"
 
 namespace bora::models {
-/// A folder of Hugging Face's, as its config.json describes it.
+/// A folder of Hugging Face's, as its config.json and the names of its tensors describe it.
 struct Pretrained {
   std::string folder;
   config::Choice<Model> model = {};
   std::int64_t vocabulary = 0;
   HfConfig config = {};  // all of it
   /// Throws IoError: no such folder, no config.json, a model type that no model here has, a field that is not
-  /// supported.
+  /// supported; and as Safetensors::open. On a mesh every rank must call it.
   static Pretrained open(const std::string& folder);
 };
 /// Whether a folder has a config.json.
