@@ -1,6 +1,8 @@
 // Bad inputs and outputs of the command: paths that are no files, folders that vanish, values that forge lines.
 #include <sys/stat.h>
 #include <csignal>
+#include "bora/io/npy.h"
+#include "bora/ops/creation.h"
 #include "command.h"
 
 namespace fs = std::filesystem;
@@ -54,6 +56,8 @@ TEST_F(FilesTest, EveryFileThatIsReadMayBeSomethingElse) {
   };
   auto hosts = folder + "/hosts", secret = folder + "/secret";
   for (auto& file : {hosts, secret}) std::ofstream(file) << "localhost slots=2 # and more\n";
+  auto ids = folder + "/ids.npy";
+  save_npy(ids, zeros({1, 3}, i32));
   const Read all[] = {{folder + "/text", train},
                       {config, train},
                       {hosts, "launch --hosts " + hosts + " " + config},
@@ -61,6 +65,7 @@ TEST_F(FilesTest, EveryFileThatIsReadMayBeSomethingElse) {
                       {folder + "/text", "train-tokenizer --vocab 300 --out " + folder + "/t.json " + folder + "/text"},
                       {out + "/config.yaml", train},
                       {out + "/config.yaml", "eval " + out},
+                      {ids, "logits " + out + " --ids " + ids + " --out " + folder + "/logits.npy"},
                       {out + "/checkpoints/step-6/manifest", train},
                       {out + "/checkpoints/step-6/rank-0", train},
                       {out + "/checkpoints/step-6/rank-0", inspect},
