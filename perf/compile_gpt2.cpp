@@ -27,7 +27,7 @@ struct Unrolled {
   NamedArray operator()(const NamedArray& tokens) const {
     auto& position = tokens.axis(nn::kPosition);
     auto x = wte.embed(tokens) + wpe[{wpe.axis(nn::kPosition), range(0, position.size)}];
-    for (auto& b : blocks) x = b(x, {.causal = true}, none);
+    for (auto& b : blocks) x = b(x, {.causal = true}, none, none);
     return wte.unembed(ln_f(x));
   }
 };
