@@ -17,6 +17,7 @@ struct Job {
   std::int64_t vocabulary, batch, tokens;
   double learning_rate, clip;  // clip: global norm; 0: none
   AxisMapping storage = {}, compute = {};
+  Policy policy = {};
 };
 Job gpt2(std::int64_t batch, std::int64_t tokens) {
   return {{.layers = 12, .embed = 768, .heads = 12, .positions = 1024}, 50304, batch, tokens, 1e-4, 0};
@@ -40,7 +41,8 @@ class Training {
       : job_(job),
         task_{.init = [job](const Array& key) { return Gpt2::init(job.config, job.vocabulary, key); },
               .loss =
-                  [](const Gpt2& model, const Rows& rows, const std::optional<Array>&) {
+                  [policy = job.policy](const Gpt2& stored, const Rows& rows, const std::optional<Array>&) {
+                    auto model = policy.cast_to_compute(stored);
                     auto x = model.hidden({.tokens = rows.tokens}, none, remat::everything);
                     return nn::linear_cross_entropy(model.head(), x, rows.targets, ones(rows.targets.axes()));
                   },
@@ -105,6 +107,11 @@ class Training {
   Rows rows_;
   State state_;
 };
+/// Parameters and outputs in f32, the rest in bf16.
+Job in_bf16(Job job) {
+  job.policy = Policy::parse("p=f32,c=bf16,o=f32");
+  return job;
+}
 Case training(const Job& job) {
   auto t = std::make_shared<Training>(job);
   return {[t] { (void)t->run(); }, [t] { return t->losses(); }};
@@ -125,6 +132,8 @@ Case on_ranks(Job job, bool fsdp) {
 void add_training(Cases& to) {
   to["gpt2_b4_t256"] = [] { return training(gpt2(4, 256)); };
   to["gpt2_b1_t1024"] = [] { return training(gpt2(1, 1024)); };
+  to["gpt2_b4_t256_bf16"] = [] { return training(in_bf16(gpt2(4, 256))); };
+  to["demo_bf16"] = [] { return training(in_bf16(demo())); };
   to["demo"] = [] { return training(demo()); };
   to["demo_ranks_dp"] = [] { return on_ranks(demo(), false); };
   to["demo_ranks_fsdp"] = [] { return on_ranks(demo(), true); };
