@@ -59,7 +59,10 @@ TEST_F(TrainerTest, KeepsTheBestCheckpoint) {
   settings.steps = 24;
   settings.optimizer.lr = 30;
   settings.optimizer.clip = 0;
+  settings.optimizer.schedule.shape = optim::ScheduleConfig::Shape::constant;
   run(settings, 2);
+  evaluations = losses(settings.out, "eval/loss");
+  EXPECT_GT(*std::min_element(evaluations.begin() + 5, evaluations.end()), evaluations[static_cast<std::size_t>(best)]);
   EXPECT_EQ(steps_in(settings.out + "/best"), (std::vector<std::int64_t>{3 * best}));
   EXPECT_EQ(steps_in(settings.out + "/checkpoints").back(), 24);
 }
