@@ -57,6 +57,11 @@ void emit(YAML::Emitter& out, const Document& d) {
       out << YAML::EndMap;
   }
 }
+/// The problem; a pattern without quotes is an alias in YAML.
+std::string told(const YAML::Exception& e) {
+  bool alias = e.msg.find("alias") != e.msg.npos || e.msg.find("anchor") != e.msg.npos;
+  return e.msg + (alias ? R"(; text that begins with * or & needs quotes, as in "*.bias")" : "");
+}
 }  // namespace
 
 const Document* Document::find(std::string_view key) const {
@@ -88,7 +93,7 @@ Document parse_yaml(const std::string& yaml, const std::string& name) {
                        ":1: expected lines of `key: value`; a text to train on is named by data=FILE");
     Limits limits;
     return from_yaml(root, name, name, limits);
-  } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", e.msg); }
+  } catch (const YAML::Exception& e) { fail<ConfigError>(name, ":", e.mark.line + 1, ": broken YAML: ", told(e)); }
 }
 Document parse_flow(const Document& d) {
   if (d.form != Document::Form::scalar || !d.text.starts_with('[')) return d;
@@ -97,7 +102,7 @@ Document parse_flow(const Document& d) {
     auto list = from_yaml(YAML::Load(d.text), d.where, d.where, limits);
     list.written = d.written;
     return list;
-  } catch (const YAML::Exception& e) { fail<ConfigError>(d.where, ": broken list '", d.text, "': ", e.msg); }
+  } catch (const YAML::Exception& e) { fail<ConfigError>(d.where, ": broken list '", d.text, "': ", told(e)); }
 }
 Document parse_items(const std::vector<std::string>& items) {
   Document all{.where = std::string(kCommandLine)};

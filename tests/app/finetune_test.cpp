@@ -40,8 +40,10 @@ TEST_F(FinetuneTest, AdaptersAloneAreTrainedStoredAndUsed) {
 TEST_F(FinetuneTest, BadSettingsEndBeforeTraining) {
   auto out = " out=" + folder + "/bad";
   is_bad_input("train " + config + out + " freeze=[wte,blocks.atn]", "freeze: nothing matches 'blocks.atn'; near it");
-  is_bad_input("train " + config + out + " freeze=[*]", "nothing is left to train");
-  is_bad_input("train " + config + out + " lora.rank=2 lora.layers=[*.qq]", "lora.layers: nothing matches '*.qq'");
+  is_bad_input("train " + config + out + " 'freeze=[\"*\"]'", "nothing is left to train");
+  is_bad_input("train " + config + out + " freeze=[*.bias]", "needs quotes, as in \"*.bias\"");
+  is_bad_input("train " + config + out + " lora.rank=2 'lora.layers=[\"*.qq\"]'",
+               "lora.layers: nothing matches '*.qq'");
   is_bad_input("train " + config + out + " lora.alpha=0 lora.rank=2", "lora.alpha: must be above 0");
   is_bad_input("train " + config + out + " loss.z_loss=-1", "loss.z_loss: must be 0 or more, got -1");
   is_bad_input("train " + config + out + " loss.normalize=tokens", "real_target_tokens");
@@ -100,7 +102,7 @@ TEST_F(FinetuneTest, TheExampleGoesFromATinyLlamaToAMergedFolder) {
   auto r = run("train out=" + base + " data=" + folder +
                "/text.txt model.type=llama model.layers=2 model.embed=64 model.heads=4 model.positions=64 "
                "tokenizer.type=bpe tokenizer.path=" +
-               tokenizer + " steps=20 lr=3e-3");
+               tokenizer + " steps=150 lr=3e-3");
   ASSERT_EQ(r.code, 0) << r.out << r.err;
   r = run("export " + base + " " + llama);
   ASSERT_EQ(r.code, 0) << r.out << r.err;
