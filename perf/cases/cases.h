@@ -21,6 +21,7 @@ void add_moves(Cases&);
 void add_overheads(Cases&);
 void add_tokens(Cases&);
 void add_training(Cases&);
+void add_pretrained(Cases&);
 void add_limits(Cases&);
 void add_data(Cases&);
 

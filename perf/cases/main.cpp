@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
   add_moves(all);
   add_overheads(all);
   add_training(all);
+  add_pretrained(all);
   add_tokens(all);
   add_limits(all);
   add_data(all);
