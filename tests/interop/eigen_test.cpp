@@ -111,6 +111,45 @@ TEST(Linalg, DecompositionsGiveTheMatrixBack) {
   EXPECT_THROW((void)linalg::solve(wide(), zeros({2, 1}, f64)), ShapeError);
   EXPECT_THROW((void)linalg::svd(zeros({2, 3}, i32)), DtypeError);
 }
+/// Matrices that are hard for a method of division: equal, zero, tiny, huge and graded singular values.
+TEST(Eigen, SvdOfHardMatrices) {
+  using M = Eigen::MatrixXd;
+  std::srand(7);
+  for (auto [m, n] : {std::pair{1, 1}, {2, 2}, {16, 16}, {17, 40}, {60, 33}, {130, 130}, {300, 200}}) {
+    auto k = std::min(m, n);
+    M r = M::Random(m, n), graded = r, blocks = M::Zero(m, n), hilbert(m, n);
+    for (int j = 0; j < n; ++j) graded.col(j) *= std::pow(10.0, -300.0 * j / n);
+    for (int i = 0; i < k; ++i) blocks(i, i) = i % 3;
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) hilbert(i, j) = 1.0 / (i + j + 1);
+    std::vector<M> all{r,
+                       M::Zero(m, n),
+                       M::Ones(m, n),
+                       M::Identity(m, n),
+                       r.col(0) * r.row(0),
+                       graded,
+                       blocks,
+                       hilbert,
+                       r * 1e-310,
+                       r * 1e300,
+                       (r.array() > 0.9).cast<double>()};
+    for (std::size_t c = 0; c < all.size(); ++c)
+      for (auto type : {f64, f32}) {
+        M wide = all[c];
+        if (type == f32) wide = wide.cwiseMin(1e30).cwiseMax(-1e30).cast<float>().cast<double>();
+        auto f = linalg::svd(asarray(wide).astype(type));
+        auto u = as_eigen<double>(f.u.astype(f64)), vt = as_eigen<double>(f.vt.astype(f64));
+        Eigen::VectorXd s = as_eigen<double>(f.s.astype(f64));
+        auto eps = type == f64 ? 2.3e-16 : 1.2e-7, size = wide.cwiseAbs().maxCoeff() + 1e-320;
+        auto text = std::to_string(m) + " x " + std::to_string(n) + ", matrix " + std::to_string(c);
+        M scaled = wide / size, again = u * (s / size).asDiagonal() * vt;
+        EXPECT_LE((scaled - again).norm(), 60 * eps * (1 + scaled.norm()) * std::sqrt(k)) << text;
+        EXPECT_LE((u.transpose() * u - M::Identity(k, k)).norm(), 60 * eps * k) << text;
+        EXPECT_LE((vt * vt.transpose() - M::Identity(k, k)).norm(), 60 * eps * k) << text;
+        for (int i = 0; i < k; ++i) EXPECT_TRUE(s(i) >= 0 && (i == 0 || s(i) <= s(i - 1))) << text;
+      }
+  }
+}
 TEST(Linalg, Derivatives) {
   auto a = wide(), s = matmul(a, transpose(a)), c = array({{1., 2.}, {-1., 0.5}, {3., 1.}}, f64), weight = sin(a * 3);
   gradient_is_right([&](const Array& x) { return sum(linalg::cholesky(x) * weight); }, s);

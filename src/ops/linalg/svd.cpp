@@ -1,10 +1,34 @@
-// a = u diag(s) vt, by Jacobi rotations.
+// a = u diag(s) vt, by divide and conquer (M. Gu, S. Eisenstat, "A divide-and-conquer algorithm for the bidiagonal
+// SVD", 1995), and by Jacobi rotations where that result does not hold.
+#define EIGEN_NO_DEBUG  // an assertion of Eigen's would end the process; results are checked instead
 #include "ops/linalg/matrix.h"
 #include <Eigen/SVD>
 
 namespace bora {
 namespace ops {
 using namespace linalg;
+namespace {
+template <class T> using Columns = Eigen::Matrix<T, -1, -1>;
+template <class T> using Vector = Eigen::Matrix<T, -1, 1>;
+template <class T> double distance(const Vector<T>& x, const Vector<T>& y) {
+  return (x.template cast<double>() - y.template cast<double>()).norm();
+}
+/// Whether the factors give a back and are orthogonal, along one vector that has a part of each. Costs O(m n).
+template <class F, class T> bool holds(const F& f, const In<T>& a, T largest) {
+  auto along = [](Index n) {
+    Vector<T> x(n);
+    for (Index i = 0; i < n; ++i) x(i) = static_cast<T>(1) + static_cast<T>(i * 7 % 13) / 13;
+    return Vector<T>(x / std::sqrt(static_cast<T>(n)));
+  };
+  auto &u = f.matrixU(), &v = f.matrixV();
+  auto close = 100 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(static_cast<double>(u.cols()));
+  Vector<T> x = along(a.cols()), k = along(u.cols());
+  Vector<T> product = a * x / largest, parts = f.singularValues().cwiseProduct(v.transpose() * x) / largest;
+  Vector<T> again_u = u.transpose() * (u * k), again_v = v.transpose() * (v * k);
+  return distance<T>(product, u * parts) <= close && distance<T>(again_u, k) <= close &&
+         distance<T>(again_v, k) <= close;
+}
+}  // namespace
 struct Svd {
   static constexpr std::string_view name = "svd";
   Types infer(const Types& in) const {
@@ -17,18 +41,21 @@ struct Svd {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
       auto k = std::min(a.rows(), a.cols());
-      Eigen::JacobiSVD<Eigen::Matrix<T, -1, -1>> f(a, Eigen::ComputeThinU | Eigen::ComputeThinV);
       auto u = matrix<T>(out[0], i), v = matrix<T>(out[2], i);
-      Eigen::Map<Eigen::Matrix<T, -1, 1>> s(out[1].as<T>() + i * k, k);
-      if (succeeded(f, a)) {
+      Eigen::Map<Vector<T>> s(out[1].as<T>() + i * k, k);
+      auto take = [&](const auto& f) {
         u = f.matrixU();
         s = f.singularValues();
         v = f.matrixV().transpose();
-      } else {
+      };
+      constexpr int thin = Eigen::ComputeThinU | Eigen::ComputeThinV;
+      auto largest = a.cwiseAbs().maxCoeff();
+      if (!a.allFinite()) {
         u.setConstant(kNan<T>);
         s.setConstant(kNan<T>);
         v.setConstant(kNan<T>);
-      }
+      } else if (Eigen::BDCSVD<Columns<T>> f(a, thin); f.info() == Eigen::Success && holds(f, a, largest)) take(f);
+      else take(Eigen::JacobiSVD<Columns<T>>(a, thin));
     });
   }
   Svd lift(Index) const { return *this; }
