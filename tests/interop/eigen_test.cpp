@@ -111,6 +111,45 @@ TEST(Linalg, DecompositionsGiveTheMatrixBack) {
   EXPECT_THROW((void)linalg::solve(wide(), zeros({2, 1}, f64)), ShapeError);
   EXPECT_THROW((void)linalg::svd(zeros({2, 3}, i32)), DtypeError);
 }
+/// Symmetric matrices whose eigenvalues are equal, zero, in pairs, graded, or far from one.
+TEST(Eigen, EighOfHardMatrices) {
+  using M = Eigen::MatrixXd;
+  std::srand(8);
+  for (int n : {1, 2, 48, 49, 65, 130, 257}) {
+    M r = M::Random(n, n), q = Eigen::HouseholderQR<M>(r).householderQ(), wilkinson = M::Zero(n, n);
+    auto with = [&](auto f) {
+      Eigen::VectorXd w(n);
+      for (int i = 0; i < n; ++i) w(i) = f(i);
+      return M(q * w.asDiagonal() * q.transpose());
+    };
+    for (int i = 0; i < n; ++i) wilkinson(i, i) = std::abs(i - (n - 1) / 2.0);
+    for (int i = 1; i < n; ++i) wilkinson(i, i - 1) = wilkinson(i - 1, i) = 1;
+    std::vector<M> all{r + r.transpose(),
+                       M::Zero(n, n),
+                       M::Ones(n, n),
+                       M::Identity(n, n),
+                       wilkinson,
+                       with([](int i) { return i % 3; }),
+                       with([&](int i) { return std::pow(10.0, -30.0 * i / n); }),
+                       with([](int i) { return 1 + 1e-12 * i; }),
+                       (r + r.transpose()) * 1e-310,
+                       (r + r.transpose()) * 1e300};
+    for (std::size_t c = 0; c < all.size(); ++c)
+      for (auto type : {f64, f32}) {
+        M m = (all[c] + all[c].transpose()) / 2;
+        if (type == f32) m = m.cwiseMin(1e30).cwiseMax(-1e30).cast<float>().cast<double>();
+        auto f = linalg::eigh(asarray(m).astype(type));
+        M x = as_eigen<double>(f.vectors.astype(f64));
+        Eigen::VectorXd w = as_eigen<double>(f.values.astype(f64));
+        auto eps = type == f64 ? 2.3e-16 : 1.2e-7, size = m.cwiseAbs().maxCoeff() + 1e-320;
+        auto text = std::to_string(n) + ", matrix " + std::to_string(c);
+        M scaled = m / size, again = x * (w / size).asDiagonal() * x.transpose();
+        EXPECT_LE((scaled - again).norm(), 60 * eps * (1 + scaled.norm()) * std::sqrt(n)) << text;
+        EXPECT_LE((x.transpose() * x - M::Identity(n, n)).norm(), 60 * eps * n) << text;
+        for (int i = 1; i < n; ++i) EXPECT_LE(w(i - 1), w(i)) << text;
+      }
+  }
+}
 /// Matrices that are hard for a method of division: equal, zero, tiny, huge and graded singular values.
 TEST(Eigen, SvdOfHardMatrices) {
   using M = Eigen::MatrixXd;

@@ -1,10 +1,37 @@
 // Eigenvalues and eigenvectors of symmetric matrices.
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/tridiagonal.h"
 #include <Eigen/Eigenvalues>
 
 namespace bora {
 namespace ops {
 using namespace linalg;
+namespace {
+constexpr Index kSmall = 48;  // up to this size QL iterations on the whole matrix are as fast
+
+/// Householder reflections to a tridiagonal matrix and back, in f64. The matrix is finite.
+template <class T> TridiagonalEigen eigen_of(const In<T>& a) {
+  using Eigen::MatrixXd;
+  MatrixXd m = a.template cast<double>();
+  auto largest = m.cwiseAbs().maxCoeff();
+  auto scale = largest > 0 ? largest : 1;
+  m /= scale;
+  Eigen::Tridiagonalization<MatrixXd> f(m);
+  auto r = eigen_of_tridiagonal(f.diagonal(), f.subDiagonal());
+  auto q = f.matrixQ();
+  constexpr Index block = 64;
+  parallel_for((m.cols() + block - 1) / block, 1, [&](Index begin, Index end) {
+    for (auto b = begin; b < end; ++b) {
+      auto n = std::min(block, m.cols() - b * block);
+      MatrixXd columns = r.vectors.middleCols(b * block, n);
+      columns.applyOnTheLeft(q);
+      r.vectors.middleCols(b * block, n) = columns;
+    }
+  });
+  r.values *= scale;
+  return r;
+}
+}  // namespace
 struct Eigh {
   static constexpr std::string_view name = "eigh";
   Types infer(const Types& in) const {
@@ -15,9 +42,15 @@ struct Eigh {
     each(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
-      Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, -1, -1>> f(a);
       Eigen::Map<Eigen::Matrix<T, -1, 1>> w(out[0].as<T>() + i * a.rows(), a.rows());
       auto x = matrix<T>(out[1], i);
+      if (a.rows() > kSmall && a.allFinite()) {
+        auto r = eigen_of<T>(a);
+        w = r.values.template cast<T>();
+        x = r.vectors.template cast<T>();
+        return;
+      }
+      Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, -1, -1>> f(a);
       if (succeeded(f, a)) {
         w = f.eigenvalues();
         x = f.eigenvectors();
