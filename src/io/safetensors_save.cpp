@@ -1,9 +1,9 @@
 // Every rank writes its blocks at their places in files that rank 0 has made beside the names they get at the end.
+#include "safetensors_save.h"
 #include <algorithm>
 #include <filesystem>
 #include "blocks.h"
 #include "bora/base/file.h"
-#include "bora/io/safetensors.h"
 #include "bora/io/tree.h"
 #include "safetensors_format.h"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kEnding = ".safetensors", kWhole = "model.safetensors",
                            kIndex = "model.safetensors.index.json";
 struct Entry {
-  io::Leaf leaf;
+  const io::TensorSource* source;
   io::StoredTensor stored;
 };
 struct Output {
@@ -34,10 +34,10 @@ std::vector<Output> split(std::vector<Entry>& entries, std::int64_t most,
     bytes += n;
   }
   for (auto& f : files) {
-    auto width = [&](std::size_t i) { return dtype_size(entries[i].leaf.type.dtype); };
+    auto width = [&](std::size_t i) { return dtype_size(entries[i].source->type.dtype); };
     std::stable_sort(f.entries.begin(), f.entries.end(), [&](auto a, auto b) { return width(a) > width(b); });
     std::vector<std::pair<std::string, io::StoredTensor>> list;
-    for (auto i : f.entries) list.emplace_back(entries[i].leaf.path, entries[i].stored);
+    for (auto i : f.entries) list.emplace_back(entries[i].source->name, entries[i].stored);
     f.header = io::safetensors_header(list, notes);
     auto at = static_cast<std::int64_t>(f.header.size());
     for (auto i : f.entries) entries[i].stored.offset = at, at += entries[i].stored.bytes;
@@ -55,23 +55,6 @@ bool is_shard(const std::string& name) {
   return name.starts_with("model-") && name.ends_with(kEnding) && name.find("-of-") != name.npos;
 }
 
-void write_blocks(const std::string& path, const Output& f, const std::vector<Entry>& entries, const io::Place& place) {
-  auto file = File::edit(path);
-  for (auto i : f.entries) {
-    auto& leaf = entries[i].leaf;
-    auto& stored = entries[i].stored;
-    auto mine = io::block_of_rank(leaf.type, leaf.spec, place.mesh, place.rank);
-    if (io::elements(mine) == 0 || io::writer_of(leaf.spec, i, place) != place.rank) continue;
-    io::Box whole;
-    for (auto n : leaf.type.shape) whole.push_back({0, n});
-    auto item = static_cast<std::int64_t>(dtype_size(leaf.type.dtype));
-    io::each_run(whole, mine, mine, [&](std::int64_t to, std::int64_t from, std::int64_t n) {
-      file.write_at(stored.offset + to * item, static_cast<const char*>(leaf.data) + from * item, n * item);
-    });
-  }
-  file.sync();
-  file.close();
-}
 void remove_file(const fs::path& p) {
   std::error_code error;
   fs::remove(p, error);
@@ -85,7 +68,7 @@ void commit(const fs::path& folder, const std::vector<Output>& files, const std:
   std::map<std::string, std::string> where;
   std::int64_t bytes = 0;
   for (auto& f : files)
-    for (auto i : f.entries) where[entries[i].leaf.path] = f.name, bytes += entries[i].stored.bytes;
+    for (auto i : f.entries) where[entries[i].source->name] = f.name, bytes += entries[i].stored.bytes;
   sync_folder(folder.string());
   if (files.size() > 1) write_file((folder / kIndex).string(), io::safetensors_index(where, bytes));
   if (owned) {
@@ -108,25 +91,45 @@ template <class E> std::string error_of(const E& f) {
     return "cannot change " + e.path1().string() + ": " + e.code().message();
   }
 }
+void write_block(File& file, const Entry& e, std::size_t index, const LocalBlock& local, const io::Place& place) {
+  auto& type = e.source->type;
+  auto mine = io::block_of_rank(type, local.spec, place.mesh, place.rank);
+  if (io::elements(mine) == 0 || io::writer_of(local.spec, index, place) != place.rank) return;
+  io::Box whole;
+  for (auto n : type.shape) whole.push_back({0, n});
+  auto item = static_cast<std::int64_t>(dtype_size(type.dtype));
+  auto* bytes = static_cast<const char*>(local.block.bytes());
+  io::each_run(whole, mine, mine, [&](std::int64_t to, std::int64_t from, std::int64_t n) {
+    file.write_at(e.stored.offset + to * item, bytes + from * item, n * item);
+  });
+}
+/// Returns the first error of this rank's file. A rank with an error goes on making tensors, for which the others need
+/// it.
+std::string write_blocks(const std::string& path, const Output& f, const std::vector<Entry>& entries,
+                         const io::Place& place) {
+  std::optional<File> file;
+  auto problem = error_of([&] { file = File::edit(path); });
+  for (auto i : f.entries) {
+    auto local = local_block(entries[i].source->make());
+    if (problem.empty()) problem = error_of([&] { write_block(*file, entries[i], i, local, place); });
+  }
+  if (problem.empty()) problem = error_of([&] { file->sync(), file->close(); });
+  return problem;
+}
 }  // namespace
 
-void save_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
-                      const SaveSafetensorsOptions& options) {
+namespace io {
+void save_tensors(const std::string& path, const std::vector<TensorSource>& tensors,
+                  const SaveSafetensorsOptions& options) {
   const bool single = path.ends_with(kEnding);
   check<ConfigError>(options.shard_bytes >= 0, "save_safetensors: shard_bytes is ", options.shard_bytes);
   check<ConfigError>(!single || options.shard_bytes == 0, "save_safetensors: shards are written into a folder; ", path,
                      " is the name of a file");
-  auto place = io::place_here();
+  auto place = place_here();
   std::vector<Entry> entries;
-  Arrays keep;
-  for (auto& [name, x] : tensors) {
-    auto local = local_block(x);
-    Type type{local.global_shape, local.block.dtype()};
-    std::string dtype(io::stored_name(type.dtype));
-    auto bytes = volume(type.shape) * static_cast<std::int64_t>(dtype_size(type.dtype));
-    entries.push_back(
-        {{name, type, local.spec, const_cast<void*>(local.block.bytes())}, {dtype, type.shape, 0, bytes}});
-    keep.push_back(std::move(local.block));
+  for (auto& t : tensors) {
+    auto bytes = volume(t.type.shape) * static_cast<std::int64_t>(dtype_size(t.type.dtype));
+    entries.push_back({&t, {std::string(stored_name(t.type.dtype)), t.type.shape, 0, bytes}});
   }
   auto files = split(entries, options.shard_bytes, options.metadata);
   fs::path folder = single ? fs::path(path).parent_path() : fs::path(path);
@@ -156,10 +159,21 @@ void save_safetensors(const std::string& path, const std::map<std::string, Array
            }
          }),
          "safetensors: make files");
-  finish(error_of([&] {
-           for (auto& f : files) write_blocks(temporary(f), f, entries, place);
-         }),
-         "safetensors: write blocks");
+  std::string problem;
+  for (auto& f : files) {
+    auto here = write_blocks(temporary(f), f, entries, place);
+    if (problem.empty()) problem = std::move(here);
+  }
+  finish(problem, "safetensors: write blocks");
   finish(on_first([&] { commit(folder, files, entries, !single); }), "safetensors: commit");
+}
+}  // namespace io
+
+void save_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
+                      const SaveSafetensorsOptions& options) {
+  std::vector<io::TensorSource> sources;
+  for (auto& [name, x] : tensors)
+    sources.push_back({name, {local_block(x).global_shape, x.dtype()}, [&x] { return x; }});
+  io::save_tensors(path, sources, options);
 }
 }  // namespace bora

@@ -1,9 +1,11 @@
 // A model as the tensors of Hugging Face's files: each is made of the leaves that the model's table names for it.
 #include <algorithm>
 #include "bora/base/file.h"
+#include "bora/fx/jit.h"
 #include "bora/models/pretrained.h"
 #include "bora/ops/sharding.h"
 #include "bora/ops/view.h"
+#include "io/safetensors_save.h"
 #include "models/hf_tensors.h"
 
 namespace bora::models {
@@ -101,20 +103,21 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
   std::map<std::string, std::vector<const HfWeight*>> pieces;
   for (auto& w : weights)
     if (!w.copy) pieces[w.tensor].push_back(&w);
-  std::map<std::string, Array> tensors;
-  auto dtype = options.dtype.value_or(f32);
+  std::map<std::string, std::function<Array()>> tensors;
   for (auto& [name, parts] : pieces) {
     auto layers = is_stacked(*parts[0]) ? leaves.at(parts[0]->leaf).axes.at(0).size : 1;
-    for (std::int64_t i = 0; i < layers; ++i) {
-      std::vector<Piece> blocks;
-      for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
-      auto names = blocks[0].names;
-      auto x = spread(with_heads_merged(joined(std::move(blocks)), names));
-      dtype = x.dtype();
-      tensors[tensor_of_layer(*parts[0], i)] = x;
-    }
+    for (std::int64_t i = 0; i < layers; ++i)
+      tensors[tensor_of_layer(*parts[0], i)] = [&, i] {
+        std::vector<Piece> blocks;
+        for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
+        auto names = blocks[0].names;
+        return spread(with_heads_merged(joined(std::move(blocks)), names));
+      };
   }
-  save_safetensors(folder, tensors, {.shard_bytes = options.shard_bytes});
+  std::vector<io::TensorSource> sources;
+  for (auto& [name, make] : tensors) sources.push_back({name, eval_shape(make).type(), make});
+  io::save_tensors(folder, sources, {.shard_bytes = options.shard_bytes});
+  auto dtype = sources.empty() ? f32 : sources.back().type.dtype;
   model.to_hf(config);
   config.set("vocab_size", vocabulary);
   config.set("torch_dtype", dtype == bf16 ? "bfloat16" : dtype == f64 ? "float64" : "float32");
