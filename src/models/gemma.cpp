@@ -82,8 +82,7 @@ struct GemmaConfig {
 GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   bool second = c.word("model_type") == "gemma2";
   GemmaConfig r;
-  r.layers = c.integer("num_hidden_layers");
-  if (r.layers < 1) c.refuse("num_hidden_layers", "1 or more are");
+  r.layers = layers_from_hf(c);
   r.embed = c.integer("hidden_size");
   r.heads = c.integer("num_attention_heads");
   r.kv_heads = c.integer("num_key_value_heads", second ? 4 : 16);

@@ -93,6 +93,9 @@ ordered_json parse_json(std::string_view text, const std::string& file) {
     fail<IoError>(file, ": broken JSON: ", one_line(words));
   }
 }
+bool is_integer(const ordered_json& j) {
+  return j.is_number_integer() && (!j.is_number_unsigned() || j.get<std::uint64_t>() <= INT64_MAX);
+}
 std::string shown(const ordered_json& j) {
   auto text = j.is_string() ? j.get<std::string>() : j.dump();
   return one_line(text.size() > 80 ? text.substr(0, 77) + "..." : text);
@@ -166,8 +169,7 @@ bool HfConfig::has(std::string_view name) const { return find(name) != nullptr; 
 
 std::int64_t HfConfig::integer(std::string_view name) {
   auto& j = json(need(name));
-  if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<std::uint64_t>() > INT64_MAX))
-    wrong(name, "an integer");
+  if (!is_integer(j)) wrong(name, "an integer");
   return j.get<std::int64_t>();
 }
 double HfConfig::number(std::string_view name) {
@@ -199,7 +201,7 @@ std::vector<std::int64_t> HfConfig::integers(std::string_view name) {
   if (!found) return all;
   if (!json(found).is_array()) wrong(name, "a list of integers");
   for (auto& j : json(found)) {
-    if (!j.is_number_integer()) wrong(name, "a list of integers");
+    if (!is_integer(j)) wrong(name, "a list of integers");
     all.push_back(j.get<std::int64_t>());
   }
   return all;

@@ -76,17 +76,16 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   auto kind = c.word("model_type");
   bool qwen2 = kind == "qwen2", qwen3 = kind == "qwen3", mistral = kind == "mistral";
   LlamaConfig r;
-  r.layers = c.integer("num_hidden_layers");
+  r.layers = layers_from_hf(c);
   r.embed = c.integer("hidden_size");
   r.heads = c.integer("num_attention_heads");
-  for (auto [field, n] : {std::pair{"num_hidden_layers", r.layers}, {"num_attention_heads", r.heads}})
-    if (n < 1) c.refuse(field, "1 or more are");
+  if (r.heads < 1) c.refuse("num_attention_heads", "1 or more are");
   auto heads_if_absent = kind == "llama" || c.is_null("num_key_value_heads") ? r.heads : mistral ? 8 : 32;
   r.kv_heads = c.integer("num_key_value_heads", heads_if_absent);
   r.hidden = c.integer("intermediate_size");
   r.positions = c.integer("max_position_embeddings", kind == "llama" ? 2048 : mistral ? 131072 : 32768);
   r.head_size = c.integer("head_dim", qwen3 ? 128 : r.embed / r.heads);
-  if (r.head_size * r.heads == r.embed) r.head_size = 0;
+  if (r.embed % r.heads == 0 && r.head_size == r.embed / r.heads) r.head_size = 0;
   auto rope = rope_from_hf(c, r.positions);
   r.theta = rope.theta;
   r.scaling = rope.scaling;

@@ -69,7 +69,9 @@ class Planner {
     for (auto& w : weights) {
       std::vector<TensorPart> parts;
       std::string missing;
-      auto layers = is_stacked(w) ? p.axes.at(0).size : 1;
+      // Of more layers than there are tensors one is missing, which need not be looked for up to the last.
+      auto most = static_cast<std::int64_t>(files_.names().size()) + 1;
+      auto layers = is_stacked(w) ? std::min(p.axes.at(0).size, most) : 1;
       for (std::int64_t i = 0; i < layers; ++i) {
         auto name = tensor_of_layer(w, i), here = stored(name);
         if (here.empty()) missing = missing.empty() ? name : missing;
@@ -186,7 +188,8 @@ Pretrained Pretrained::open(const std::string& folder) {
                  " is no number of tokens");
   try {
     p.model.check("");
-  } catch (const ConfigError& e) { fail<IoError>(file, ": as a model of type ", p.model->type(), ": ", e.text()); }
+    (void)p.model->parameters(p.vocabulary);  // sizes whose product is too large
+  } catch (const Error& e) { fail<IoError>(file, ": as a model of type ", p.model->type(), ": ", e.text()); }
   return p;
 }
 void check_pretrained(const std::string& folder, const Model& model, std::int64_t vocabulary,

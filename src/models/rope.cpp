@@ -107,6 +107,13 @@ void check_windows(std::int64_t window, const std::vector<LayerType>& types, std
   auto n = static_cast<std::int64_t>(types.size());
   bora::check<ConfigError>(n >= 1 && n <= layers, "layer_types: ", n, " of them for ", layers, " layers");
 }
+std::int64_t layers_from_hf(HfConfig& c) {
+  constexpr std::string_view field = "num_hidden_layers";
+  auto layers = c.integer(field);
+  if (layers < 1) c.refuse(field, "1 or more are");
+  if (layers > 1 << 20) c.refuse(field, "at most 2^20 are");
+  return layers;
+}
 std::vector<LayerType> layer_types_from_hf(HfConfig& c, std::int64_t layers, std::vector<LayerType> absent) {
   auto words = c.words("layer_types");
   if (words.empty()) return period(absent);

@@ -42,6 +42,8 @@ inline constexpr std::string_view kLayerTypes =
 std::vector<std::int64_t> layer_windows(std::int64_t window, const std::vector<LayerType>& types, std::int64_t layers);
 /// Throws ConfigError.
 void check_windows(std::int64_t window, const std::vector<LayerType>& types, std::int64_t layers);
+/// num_hidden_layers, for each of which a list may have an entry: from 1 to 2^20.
+std::int64_t layers_from_hf(HfConfig&);
 /// layer_types without its repetitions; `absent` if there is no such field. Refuses other words, and another number
 /// than that of layers.
 std::vector<LayerType> layer_types_from_hf(HfConfig&, std::int64_t layers, std::vector<LayerType> absent);
