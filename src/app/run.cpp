@@ -83,6 +83,9 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
   check_settings_without_data(s);
   return s;
 }
+void check_folder_of(const RunWords& words, const Settings& s, const text::Tokenizer& tokenizer) {
+  if (is_pretrained(words)) check_init_from(s, tokenizer, Resume::none);
+}
 std::string checkpoint_of_run(const std::string& run) {
   auto found = io::newest_checkpoint(checkpoints_of(run));
   check<ConfigError>(found.has_value(), run, " has no checkpoint yet");

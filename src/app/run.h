@@ -10,6 +10,9 @@ bool is_pretrained(const RunWords&);
 /// The settings of the run for a job on this number of ranks, whatever the run's own number was: checked, paths
 /// absolute. `command`: in errors. Throws ConfigError, also for a folder that is not a run's, and IoError.
 Settings settings_on_job(const RunWords&, std::string_view command);
+/// Throws as load_pretrained would for names and sizes in a folder of Hugging Face's, before any memory is taken for
+/// what its config.json says. Nothing, if the words name a run.
+void check_folder_of(const RunWords&, const Settings&, const text::Tokenizer&);
 /// The newest checkpoint of a run. Throws ConfigError if there is none.
 std::string checkpoint_of_run(const std::string& run);
 /// The folder of the checkpoint to read; rank 0 looks, so that all agree. Throws CheckpointError if it is damaged,

@@ -148,6 +148,7 @@ int on_example(const ScoreWords& words, const std::string& labels, std::string_v
                const std::function<int(models::Scorer&, const training::Example&, const Mesh&)>& f) {
   auto s = settings_on_job(words.run, command);
   auto tokenizer = s.tokenizer->open();
+  check_folder_of(words.run, s, *tokenizer);
   auto vocabulary = vocabulary_of(s, *tokenizer);
   auto e = read_example(words, labels, *s.model, vocabulary);
   Sha256 digest;  // all ranks must have read the same

@@ -18,6 +18,7 @@ struct Eval {
     auto s = settings_on_job(words, name);
     check_settings(s);
     auto tokenizer = s.tokenizer->open();
+    check_folder_of(words, s, *tokenizer);
     check_rows(s, *tokenizer);
     return on_mesh({s, *tokenizer, "eval"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);

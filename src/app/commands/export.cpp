@@ -45,6 +45,7 @@ struct Export {
     check<ConfigError>(free, "export: ", to, " is not empty; choose another folder");
     check<ConfigError>(format == "hf" || s.lora, "export: ", words.run, " has no adapters (lora.rank) to write");
     auto tokenizer = s.tokenizer->open();
+    check_folder_of(words, s, *tokenizer);
     return on_mesh({s, *tokenizer, "export"}, [&](const Mesh& mesh) {
       auto folder = find_checkpoint(words, mesh);
       auto options = model_options(s, *tokenizer, mesh.shape());

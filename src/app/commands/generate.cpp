@@ -51,6 +51,7 @@ struct Generate {
 int Generate::run() const {
   auto s = settings_on_job(words, name);
   auto tokenizer = s.tokenizer->open();
+  check_folder_of(words, s, *tokenizer);
   return on_mesh({s, *tokenizer, "generate"}, [&](const Mesh& mesh) {
     auto folder = find_checkpoint(words, mesh);
     auto storage = mappings_of(s.mesh, mesh.shape()).storage;
