@@ -115,6 +115,10 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
   EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}),
             "--env NO_SUCH_THING: it is not set here");
   EXPECT_EQ(error_of({"launch", "gpt.yaml"}), "launch: how many ranks? give -n N, or --hosts FILE");
+  EXPECT_EQ(error_of({"launch", "-n", "2", "--layout", "tp", "--", "eval", "RUN"}),
+            "launch: layout=tp before -- is for training; eval takes its words behind its name");
+  for (auto word : {"gpt.yaml", "steps=3", "--no-pipeline"})
+    EXPECT_NE(error_of({"launch", "-n", "2", word, "--", "eval", "RUN"}), "no error") << word;
 }
 TEST(Arguments, OtherCommands) {
   auto g = parse({"generate", "runs/x", "--prompt", "Love is", "--temperature", "0.5", "--top-k", "7", "--seed", "3"});

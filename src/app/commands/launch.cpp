@@ -95,6 +95,14 @@ void Launch::settle() {
                          "path (./",
                          words[0], ") or lies in PATH");
     config.settle();
+  } else {
+    auto unused = config.words;
+    unused.insert(unused.end(), config.settings.begin(), config.settings.end());
+    if (!resume.empty()) unused.push_back("--resume " + resume);
+    if (!pipeline) unused.push_back("--no-pipeline");
+    check<ConfigError>(
+        unused.empty(), "launch: ", [&] { return unused[0]; }, " before -- is for training; ", program[0],
+        " takes its words behind its name");
   }
   check<ConfigError>(ranks || !hosts.empty(), "launch: how many ranks? give -n N, or --hosts FILE");
   check<ConfigError>(!hosts.empty() || (ssh.empty() && variables.empty()),
