@@ -66,7 +66,9 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
     check<ConfigError>(!item.starts_with("out="), command, ": '", item, "' cannot be set: RUN is the folder");
   auto file = words.run + "/config.yaml";
   bool pretrained = is_pretrained(words);
-  check<ConfigError>(pretrained || fs::exists(file), words.run, " is no folder of a run: it has no config.yaml");
+  check<ConfigError>(fs::exists(words.run), words.run, " is no folder of a run: there is no such folder");
+  check<ConfigError>(pretrained || fs::exists(file), words.run, " is no folder of a run: it has no config.yaml; nor ",
+                     "is it one of Hugging Face's, with config.json");
   auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
   s.out = words.run;
   s = with_absolute_paths(s);

@@ -187,7 +187,8 @@ void settle_init_from(config::Document& all, bool ids) {
   try {
     all.at("tokenizer") = text::tokenizer_kind_at(folder, false).write();
   } catch (const IoError& e) {
-    check<ConfigError>(ids, "init_from: ", e.text(), "; choose a tokenizer");
+    check<ConfigError>(ids, "init_from: ", e.text(), "; choose a tokenizer; with tokenizer.type=ids tokenizer.size=",
+                       pretrained.vocabulary, " texts are ids");
     all.at("tokenizer") = config::parse_items({"type=ids", "size=" + std::to_string(pretrained.vocabulary)});
   }
 }

@@ -1,5 +1,6 @@
 // Gemma (Gemma Team 2024): Llama with weights of norms around 0, tokens' vectors times sqrt(embed) and a GELU gate;
 // Gemma 2 adds norms after attention and MLP, soft caps and windows in every other layer.
+#include "models/hf_size.h"
 #include "models/rotary_decoder.h"
 
 namespace bora::models {
@@ -83,12 +84,12 @@ GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   bool second = c.word("model_type") == "gemma2";
   GemmaConfig r;
   r.layers = layers_from_hf(c);
-  r.embed = c.integer("hidden_size");
-  r.heads = c.integer("num_attention_heads");
-  r.kv_heads = c.integer("num_key_value_heads", second ? 4 : 16);
-  r.head_size = c.integer("head_dim", 256);
-  r.hidden = c.integer("intermediate_size");
-  r.positions = c.integer("max_position_embeddings", 8192);
+  r.embed = hf_size(c, "hidden_size");
+  r.heads = hf_size(c, "num_attention_heads");
+  r.kv_heads = hf_size(c, "num_key_value_heads", second ? 4 : 16);
+  r.head_size = hf_size(c, "head_dim", 256);
+  r.hidden = hf_size(c, "intermediate_size");
+  r.positions = hf_size(c, "max_position_embeddings", 8192);
   auto rope = rope_from_hf(c, r.positions);
   r.theta = rope.theta;
   r.scaling = rope.scaling;
@@ -110,11 +111,11 @@ GemmaConfig GemmaConfig::from_hf(HfConfig& c) {
   };
   r.attention_cap = cap("attn_logit_softcapping", 50);
   r.final_cap = cap("final_logit_softcapping", 30);
-  r.window = c.is_null("sliding_window") ? 0 : c.integer("sliding_window", 4096);
+  r.window = c.is_null("sliding_window") ? 0 : hf_size(c, "sliding_window", 4096);
   std::vector<LayerType> types;
   for (std::int64_t i = 0; i < r.layers; ++i) types.push_back(i % 2 == 0 ? LayerType::sliding : LayerType::full);
   r.layer_types = layer_types_from_hf(c, r.layers, types);
-  c.ignore({"cache_implementation"});
+  c.ignore({"cache_implementation", "sliding_window_size"});
   return r;
 }
 void GemmaConfig::to_hf(HfConfig& c) const {

@@ -1,6 +1,7 @@
 #include "bora/models/gpt2.h"
 #include <cmath>
 #include "models/hf_activation.h"
+#include "models/hf_size.h"
 
 namespace bora::models {
 namespace {
@@ -126,13 +127,13 @@ std::pair<NamedArray, Cache> Gpt2::decode(const NamedArray& tokens, const Cache&
 
 // ---- Hugging Face's folders -----------------------------------------------------------------------------------------
 Gpt2Config Gpt2::from_hf(HfConfig& c) {
-  Gpt2Config g{.layers = c.integer("n_layer", 12),
-               .embed = c.integer("n_embd", 768),
-               .heads = c.integer("n_head", 12),
-               .positions = c.integer("n_positions", 1024),
+  Gpt2Config g{.layers = hf_size(c, "n_layer", 12),
+               .embed = hf_size(c, "n_embd", 768),
+               .heads = hf_size(c, "n_head", 12),
+               .positions = hf_size(c, "n_positions", 1024),
                .dropout = c.number("resid_pdrop", 0.1),
                .eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5)),
-               .hidden = c.integer("n_inner", 0),
+               .hidden = hf_size(c, "n_inner", 0),
                .activation = hf_activation(c, "activation_function", "gelu_new"),
                .embed_dropout = c.number("embd_pdrop", 0.1),
                .attention_dropout = c.number("attn_pdrop", 0.1),
@@ -141,8 +142,8 @@ Gpt2Config Gpt2::from_hf(HfConfig& c) {
                .tied = c.flag("tie_word_embeddings", true)};
   (void)c.flag("reorder_and_upcast_attn", false);  // scores are f32 here in any case
   c.expect("add_cross_attention", false);
-  c.ignore({"n_ctx", "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
-            "summary_first_dropout"});
+  c.ignore({"n_ctx", "n_special", "predict_special_tokens", "summary_type", "summary_use_proj", "summary_activation",
+            "summary_proj_to_labels", "summary_first_dropout"});
   return g;
 }
 void Gpt2::to_hf(const Gpt2Config& g, HfConfig& c) {

@@ -5,6 +5,7 @@
 #include "bora/nn/stacked.h"
 #include "models/hf_activation.h"
 #include "models/hf_layers.h"
+#include "models/hf_size.h"
 
 namespace bora::models {
 namespace {
@@ -106,11 +107,11 @@ struct GptJ {
   static constexpr std::string_view hf_prefix = "transformer.";
   static constexpr std::string_view hf_ignored[] = {"attn.bias", "attn.masked_bias"};
   static GptJConfig from_hf(HfConfig& c) {
-    GptJConfig r{.layers = c.integer("n_layer", 28),
-                 .embed = c.integer("n_embd", 4096),
-                 .heads = c.integer("n_head", 16),
-                 .hidden = c.integer("n_inner", 0),
-                 .positions = c.integer("n_positions", 2048),
+    GptJConfig r{.layers = hf_size(c, "n_layer", 28),
+                 .embed = hf_size(c, "n_embd", 4096),
+                 .heads = hf_size(c, "n_head", 16),
+                 .hidden = hf_size(c, "n_inner", 0),
+                 .positions = hf_size(c, "n_positions", 2048),
                  .rotary = c.integer("rotary_dim", 64),
                  .activation = hf_activation(c, "activation_function", "gelu_new"),
                  .tied = c.flag("tie_word_embeddings", false),

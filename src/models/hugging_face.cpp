@@ -12,6 +12,7 @@ namespace {
 constexpr int kMostDepth = 32;
 /// Fields of `transformers`' PreTrainedConfig and its GenerationConfig, and of tasks that are no language models.
 constexpr std::string_view kNeutral[] = {"_name_or_path",
+                                         "_num_labels",
                                          "architectures",
                                          "attn_implementation",
                                          "_attn_implementation_autoset",
@@ -64,12 +65,20 @@ constexpr std::string_view kNeutral[] = {"_name_or_path",
                                          "top_p",
                                          "torch_dtype",
                                          "torchscript",
+                                         "transformers.js_config",
                                          "transformers_version",
                                          "typical_p",
                                          "unk_token_id",
+                                         "unsloth_fixed",
+                                         "unsloth_version",
                                          "use_bfloat16",
                                          "use_cache",
                                          "vocab_size"};
+
+/// Fields of PreTrainedConfig that change nothing where they are false, 0 or empty: older versions wrote them for every
+/// model.
+constexpr std::string_view kOff[] = {"add_cross_attention", "chunk_size_feed_forward", "is_decoder",
+                                     "is_encoder_decoder",  "pruned_heads",            "tie_encoder_decoder"};
 
 ordered_json parse_json(std::string_view text, const std::string& file) {
   std::vector<std::set<std::string>> keys;  // nlohmann's parser keeps the last of equal keys
@@ -95,6 +104,10 @@ ordered_json parse_json(std::string_view text, const std::string& file) {
 }
 bool is_integer(const ordered_json& j) {
   return j.is_number_integer() && (!j.is_number_unsigned() || j.get<std::uint64_t>() <= INT64_MAX);
+}
+bool is_neutral(std::string_view name, const ordered_json& value) {
+  auto in = [&](auto& names) { return std::count(std::begin(names), std::end(names), name) > 0; };
+  return in(kNeutral) || (in(kOff) && (value == false || value == 0 || (value.is_structured() && value.empty())));
 }
 std::string shown(const ordered_json& j) {
   auto text = j.is_string() ? j.get<std::string>() : j.dump();
@@ -259,7 +272,7 @@ void HfConfig::done() const {
   for (auto& [name, value] : group.items()) {
     auto full = dotted(path_, name);
     if (!state_->read.contains(full)) {
-      if (value.is_null() || (path_.empty() && std::count(std::begin(kNeutral), std::end(kNeutral), name))) continue;
+      if (value.is_null() || (path_.empty() && is_neutral(name, value))) continue;
       fail<IoError>(place(name), ": ", shown(value), " is not supported: the field is not known here",
                     path_.empty() && find("model_type") ? " for the model type " + shown(json(find("model_type"))) : "",
                     ", and could change the result; remove it if it does not");

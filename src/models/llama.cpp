@@ -1,5 +1,6 @@
 // Llama (Touvron et al. 2023; Grattafiori et al. 2024), and models that differ from it by options: Mistral (Jiang et
 // al. 2023), Qwen 2 and Qwen 3 (Yang et al. 2024, 2025).
+#include "models/hf_size.h"
 #include "models/rotary_decoder.h"
 
 namespace bora::models {
@@ -77,15 +78,14 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   bool qwen2 = kind == "qwen2", qwen3 = kind == "qwen3", mistral = kind == "mistral";
   LlamaConfig r;
   r.layers = layers_from_hf(c);
-  r.embed = c.integer("hidden_size");
-  r.heads = c.integer("num_attention_heads");
-  if (r.heads < 1) c.refuse("num_attention_heads", "1 or more are");
+  r.embed = hf_size(c, "hidden_size");
+  r.heads = hf_size(c, "num_attention_heads");
   auto heads_if_absent = kind == "llama" || c.is_null("num_key_value_heads") ? r.heads : mistral ? 8 : 32;
-  r.kv_heads = c.integer("num_key_value_heads", heads_if_absent);
-  r.hidden = c.integer("intermediate_size");
-  r.positions = c.integer("max_position_embeddings", kind == "llama" ? 2048 : mistral ? 131072 : 32768);
-  r.head_size = c.integer("head_dim", qwen3 ? 128 : r.embed / r.heads);
-  if (r.embed % r.heads == 0 && r.head_size == r.embed / r.heads) r.head_size = 0;
+  r.kv_heads = hf_size(c, "num_key_value_heads", heads_if_absent);
+  r.hidden = hf_size(c, "intermediate_size");
+  r.positions = hf_size(c, "max_position_embeddings", kind == "llama" ? 2048 : mistral ? 131072 : 32768);
+  r.head_size = hf_size(c, "head_dim", qwen3 ? 128 : r.embed / r.heads);
+  if (r.head_size * r.heads == r.embed) r.head_size = 0;
   auto rope = rope_from_hf(c, r.positions);
   r.theta = rope.theta;
   r.scaling = rope.scaling;
@@ -96,7 +96,7 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
   r.qk_norm = qwen3;
   if (qwen2) r.attention_bias = Biases::qkv;
   else if (!mistral && c.flag("attention_bias", false)) r.attention_bias = Biases::all;
-  auto window = [&] { return c.integer("sliding_window", c.is_null("sliding_window") ? 0 : 4096); };
+  auto window = [&] { return hf_size(c, "sliding_window", c.is_null("sliding_window") ? 0 : 4096); };
   if (mistral) r.window = window();
   else if (qwen2 || qwen3) {
     if (c.flag("use_sliding_window", false)) r.window = window();
@@ -109,9 +109,11 @@ LlamaConfig LlamaConfig::from_hf(HfConfig& c) {
     else if (c.has("layer_types") && named != std::vector{LayerType::full})
       c.refuse("layer_types", "sliding layers need use_sliding_window and a sliding_window");
     c.ignore({"sliding_window", "max_window_layers"});
+    c.expect("use_mrope", false);  // of Qwen 2.5's files
   } else {
     r.mlp_bias = c.flag("mlp_bias", false);
-    c.ignore({"pretraining_tp"});  // the order of products' sums
+    c.expect("rope_interleaved", false);  // of SmolLM's files
+    c.ignore({"pretraining_tp", "is_llama_config", "max_sequence_length"});  // pretraining_tp: the order of sums
   }
   return r;
 }

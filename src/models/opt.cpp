@@ -7,6 +7,7 @@
 #include "bora/ops/functions.h"
 #include "models/hf_activation.h"
 #include "models/hf_layers.h"
+#include "models/hf_size.h"
 
 namespace bora::models {
 namespace {
@@ -142,12 +143,12 @@ struct Opt {
   static constexpr std::string_view hf_types[] = {"opt"};
   static constexpr std::string_view hf_prefix = "model.";
   static OptConfig from_hf(HfConfig& c) {
-    OptConfig r{.layers = c.integer("num_hidden_layers", 12),
-                .embed = c.integer("hidden_size", 768),
-                .heads = c.integer("num_attention_heads", 12),
-                .hidden = c.integer("ffn_dim", 3072),
-                .positions = c.integer("max_position_embeddings", 2048),
-                .word_embed = c.integer("word_embed_proj_dim", 0),
+    OptConfig r{.layers = hf_size(c, "num_hidden_layers", 12),
+                .embed = hf_size(c, "hidden_size", 768),
+                .heads = hf_size(c, "num_attention_heads", 12),
+                .hidden = hf_size(c, "ffn_dim", 3072),
+                .positions = hf_size(c, "max_position_embeddings", 2048),
+                .word_embed = hf_size(c, "word_embed_proj_dim", 0),
                 .activation = hf_activation(c, "activation_function", "relu"),
                 .norm_first = c.flag("do_layer_norm_before", true),
                 .norm_last = !c.flag("_remove_final_layer_norm", false),

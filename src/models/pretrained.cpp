@@ -116,6 +116,10 @@ class Planner {
       had_ = same[*tokens];
       check<CheckpointError>(had_ < want[*tokens], files_.where(part.name), ": it has ", had_, " tokens, the model ",
                              want[*tokens], "; give vocabulary=", had_, " or more");
+      if (is_pretrained(folder_))
+        if (auto given = Pretrained::open(folder_).vocabulary; given != had_)
+          fail<CheckpointError>(files_.where(part.name), ": it has ", had_,
+                                " tokens, but config.json says vocab_size: ", given);
       grows = tokens;
     }
     return grows;

@@ -1,4 +1,5 @@
 // T5 in Hugging Face's folders.
+#include "models/hf_size.h"
 #include "models/t5.h"
 
 namespace bora::models {
@@ -35,13 +36,13 @@ std::string activation_words(const T5Config& t) {
 
 T5Config T5::from_hf(HfConfig& c) {
   T5Config t;
-  t.layers = c.integer("num_layers", 6);
-  t.decoder_layers = c.integer("num_decoder_layers", t.layers);
-  t.embed = c.integer("d_model", 512);
-  t.heads = c.integer("num_heads", 8);
-  t.head_size = c.integer("d_kv", 64);
-  t.hidden = c.integer("d_ff", 2048);
-  t.positions = c.integer("n_positions", 512);  // no limit of the model
+  t.layers = hf_size(c, "num_layers", 6);
+  t.decoder_layers = hf_size(c, "num_decoder_layers", t.layers);
+  t.embed = hf_size(c, "d_model", 512);
+  t.heads = hf_size(c, "num_heads", 8);
+  t.head_size = hf_size(c, "d_kv", 64);
+  t.hidden = hf_size(c, "d_ff", 2048);
+  t.positions = hf_size(c, "n_positions", 512);  // no limit of the model
   read_activation(c, t);
   // Version 1.1 has tie_word_embeddings: false, by which transformers means that scores are not scaled too. From
   // version 5 on transformers writes true for all, scale_decoder_outputs beside it, and ties what the files lack.

@@ -122,7 +122,8 @@ TEST_F(HuggingFaceTest, WithoutATokenizerTextsAreIds) {
   EXPECT_EQ(n, 7);
   is_bad_input("generate " + kGolden + " --prompt hello", "'hello' is no id from 0 to 95");
   is_bad_input("generate " + kGolden, "--prompt: it has no token");
-  is_bad_input("train init_from=" + kGolden + " out=" + folder + "/n" + data, "choose a tokenizer");
+  is_bad_input("train init_from=" + kGolden + " out=" + folder + "/n" + data,
+               "choose a tokenizer; with tokenizer.type=ids tokenizer.size=96 texts are ids");
 }
 TEST_F(HuggingFaceTest, BadFoldersAreOneLine) {
   auto out = " out=" + folder + "/o batch=6" + data;
@@ -165,7 +166,7 @@ TEST_F(HuggingFaceTest, BadFoldersAreOneLine) {
   fs::remove(none + "/config.json");
   is_bad_input("train init_from=" + none + out, "it has no config.json");
   is_bad_input("import " + none + " " + folder + "/i", "it has no config.json");
-  is_bad_input("generate " + none, "is no folder of a run: it has no config.yaml");
+  is_bad_input("generate " + none, "it has no config.yaml; nor is it one of Hugging Face's");
   is_bad_input("train init_from=" + folder + "/nowhere" + out, "there is no such folder");
   is_bad_input("import " + run_a + " " + folder + "/i", "it is a run: bora export makes such a folder of it");
   is_bad_input("train init_from=" + dir + out + " model=llama", "init_from has a model of type gpt2");
@@ -173,6 +174,7 @@ TEST_F(HuggingFaceTest, BadFoldersAreOneLine) {
   is_bad_input("import " + dir + " " + run_a, "has a checkpoint already");
   is_bad_input("import " + dir + " " + folder + "/i init_from=x", "DIR and RUN say it");
   is_bad_input("export " + run_a + " " + dir, "is not empty");
-  is_bad_input("export " + folder + "/nowhere " + folder + "/x", "is no folder of a run");
+  for (std::string words : {"export " + folder + "/nowhere " + folder + "/x", "generate " + folder + "/nowhere"})
+    is_bad_input(words, "there is no such folder");
   is_bad_input("eval " + dir, "data: no text given");
 }

@@ -3,6 +3,7 @@
 #include "bora/models/pretrained.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <cctype>
 #include <filesystem>
 #include "bora/base/file.h"
 #include "bora/models/gpt2.h"
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 using namespace bora;
 using namespace bora::models;
 namespace {
-const std::string kFolder = BORA_SOURCE_DIR "/tests/golden/models/gpt2_plain";
+const std::string kFolders = BORA_SOURCE_DIR "/tests/golden/models", kFolder = kFolders + "/gpt2_plain";
 template <class F> std::string error_of(const F& f) {
   try {
     f();
@@ -139,6 +140,10 @@ TEST_F(PretrainedTest, NewTokensAreTheMeanOfTheOthers) {
   EXPECT_EQ(check_error(90),
             "DIR/model.safetensors: transformer.wte.weight: it has 96 tokens, the model 90; give "
             "vocabulary=96 or more");
+  edit("\"vocab_size\": 96", "\"vocab_size\": 101");  // config.json itself is no wish for more
+  EXPECT_EQ(check_error(101),
+            "DIR/model.safetensors: transformer.wte.weight: it has 96 tokens, but config.json says vocab_size: 101");
+  edit("", "");
   auto old = tensors["transformer.wte.weight"].to_vector<float>();
   std::vector<double> mean(16);
   for (std::size_t i = 0; i < old.size(); ++i) mean[i % 16] += static_cast<double>(old[i]) / 96;
@@ -194,6 +199,59 @@ TEST_F(PretrainedTest, FieldsThatAreNotSupportedAreNamed) {
             folder +
                 "/none: there is no such folder; a folder of Hugging Face's is expected, with config.json and "
                 "model.safetensors");
+}
+TEST_F(PretrainedTest, SizesOfZeroAreRefused) {  // in all families; settings of models here mean another number by 0
+  int tried = 0;
+  for (auto& entry : fs::directory_iterator(kFolders)) {
+    if (!fs::exists(entry.path() / "config.json")) continue;
+    auto text = read_file((entry.path() / "config.json").string());
+    bool no_window = text.find("\"use_sliding_window\": false") != text.npos;
+    for (std::string field :
+         {"n_layer", "n_embd", "n_head", "n_positions", "n_inner", "num_hidden_layers", "hidden_size",
+          "num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size", "max_position_embeddings",
+          "sliding_window", "ffn_dim", "word_embed_proj_dim", "num_layers", "num_decoder_layers", "d_model",
+          "num_heads", "d_kv", "d_ff"}) {
+      auto at = text.find("\n  \"" + field + "\": ");
+      auto number = text.find(": ", at) + 2;
+      if (at == text.npos || !std::isdigit(text[number]) || (field == "sliding_window" && no_window)) continue;
+      auto zero = text;
+      write_file(folder + "/config.json", zero.replace(number, zero.find_first_of(",\n", number) - number, "0"));
+      EXPECT_EQ(error_of([&] { Pretrained::open(folder); }),
+                folder + "/config.json: " + field + ": 0 is not supported; 1 or more is")
+          << entry.path();
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 100);
+}
+TEST_F(PretrainedTest, FieldsOfPublishedFilesThatChangeNothingAreKnown) {
+  save();
+  auto error_with = [&](const std::string& name, const std::string& fields) {
+    auto text = read_file(kFolders + "/" + name + "/config.json");
+    write_file(folder + "/config.json", "{" + fields + "," + text.substr(1));
+    auto e = error_of([&] { Pretrained::open(folder); });
+    return e.starts_with(folder) ? e.substr(folder.size() + std::string("/config.json: ").size()) : e;
+  };
+  const std::string old = R"("chunk_size_feed_forward": 0, "pruned_heads": {}, "tie_encoder_decoder": false)";
+  for (auto [name, fields] : {std::pair{"gpt2_plain", R"("n_special": 0, "predict_special_tokens": true)"},
+                              {"gpt2_options", R"("_num_labels": 1, "is_decoder": false)"},
+                              {"opt_plain", R"("is_encoder_decoder": false, "add_cross_attention": false)"},
+                              {"gptj_plain", R"("is_decoder": false)"},
+                              {"llama_linear", R"("is_llama_config": true, "rope_interleaved": false)"},
+                              {"llama_llama3", R"("max_sequence_length": 2048, "unsloth_fixed": true)"},
+                              {"llama_yarn", R"("transformers.js_config": {"dtype": "q4"})"},
+                              {"mistral", R"("is_decoder": false)"},
+                              {"qwen2", R"("use_mrope": false)"},
+                              {"gemma2", R"("sliding_window_size": 3)"},
+                              {"t5_v1_1", R"("output_past": true)"}})
+    EXPECT_EQ(error_with(name, fields + (", " + old)), "no error") << name;
+  EXPECT_EQ(error_with("llama_linear", R"("rope_interleaved": true)"),
+            "rope_interleaved: true is not supported; only false is");
+  EXPECT_EQ(error_with("qwen2", R"("use_mrope": true)"), "use_mrope: true is not supported; only false is");
+  for (std::string off : {R"("is_encoder_decoder": true)", R"("pruned_heads": {"0": [1]})",
+                          R"("chunk_size_feed_forward": 2)"})
+    EXPECT_NE(error_with("llama_linear", off).find("is not supported: the field is not known here"), std::string::npos)
+        << off;
 }
 TEST_F(PretrainedTest, AModelWithoutATableIsInNoFolder) {
   for (auto& row : config::rows<Model>()) {
