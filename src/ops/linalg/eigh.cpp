@@ -16,18 +16,9 @@ template <class T> TridiagonalEigen eigen_of(const In<T>& a) {
   auto largest = m.cwiseAbs().maxCoeff();
   auto scale = largest > 0 ? largest : 1;
   m /= scale;
-  Eigen::Tridiagonalization<MatrixXd> f(m);
-  auto r = eigen_of_tridiagonal(f.diagonal(), f.subDiagonal());
-  auto q = f.matrixQ();
-  constexpr Index block = 64;
-  parallel_for((m.cols() + block - 1) / block, 1, [&](Index begin, Index end) {
-    for (auto b = begin; b < end; ++b) {
-      auto n = std::min(block, m.cols() - b * block);
-      MatrixXd columns = r.vectors.middleCols(b * block, n);
-      columns.applyOnTheLeft(q);
-      r.vectors.middleCols(b * block, n) = columns;
-    }
-  });
+  auto t = reduced(std::move(m));
+  auto r = eigen_of_tridiagonal(t.diagonal, t.below);
+  t.apply_q(r.vectors);
   r.values *= scale;
   return r;
 }

@@ -12,4 +12,16 @@ struct TridiagonalEigen {
 /// as M. Gu and S. Eisenstat, "A stable and efficient algorithm for the rank-one modification of the symmetric
 /// eigenproblem", 1994.
 TridiagonalEigen eigen_of_tridiagonal(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& below);
+/// A symmetric matrix as q t q', where t is tridiagonal.
+struct Reduced {
+  Eigen::VectorXd diagonal, below;
+  Eigen::MatrixXd reflections;  // column k below the entry under its diagonal: of the vector v of I - factor(k) v v'
+  Eigen::VectorXd factors;
+  /// q * x, in place. x is [n, any].
+  void apply_q(Eigen::MatrixXd& x) const;
+};
+/// Of a finite matrix, whose part on and below the diagonal is read. By panels of columns, so that the rest is read
+/// once for each column and written once for each panel: J. Dongarra, S. Hammarling, D. Sorensen, "Block reduction of
+/// matrices to condensed forms for eigenvalue computations", 1989.
+Reduced reduced(Eigen::MatrixXd matrix);
 }  // namespace bora::linalg
