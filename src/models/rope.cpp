@@ -1,5 +1,6 @@
 #include "models/rope.h"
 #include <algorithm>
+#include "models/hf_size.h"
 
 namespace bora::models {
 using Kind = nn::RotaryScaling::Kind;
@@ -109,8 +110,7 @@ void check_windows(std::int64_t window, const std::vector<LayerType>& types, std
 }
 std::int64_t layers_from_hf(HfConfig& c) {
   constexpr std::string_view field = "num_hidden_layers";
-  auto layers = c.integer(field);
-  if (layers < 1) c.refuse(field, "1 or more are");
+  auto layers = hf_size(c, field);
   if (layers > 1 << 20) c.refuse(field, "at most 2^20 are");
   return layers;
 }
