@@ -75,12 +75,13 @@ void File::close() {
   fd_ = -1;
   if (fd >= 0 && ::close(fd) != 0) failed("close");
 }
-void write_file(const std::string& path, const std::string& text) {
+void write_file(const std::string& path, const std::string& text, WriteOptions options) {
   auto beside = path + ".new";
   try {
     auto file = File::create(beside);
     file.write(text.data(), static_cast<std::int64_t>(text.size()));
     file.sync();
+    if (!options.keep_pages) file.drop_pages();
     file.close();
     rename_folder(beside, path);
   } catch (const IoError&) {
@@ -88,6 +89,7 @@ void write_file(const std::string& path, const std::string& text) {
     throw;
   }
 }
+void File::drop_pages() const { (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
 void sync_folder(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   bool synced = fd >= 0 && ::fsync(fd) == 0;

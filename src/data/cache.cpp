@@ -129,7 +129,9 @@ void make(const Making& making, const Folder& folder, Group group, const Crew& c
   auto work = [&] {
     bool done = worker.round(
         [&](std::size_t u) { return folder.behind(u, crew); },
-        [&](std::size_t u, std::size_t k, const std::string& bytes) { write_file(folder.chunk(u, k), bytes); },
+        [&](std::size_t u, std::size_t k, const std::string& bytes) {
+          write_file(folder.chunk(u, k), bytes, {.keep_pages = false});  // room for what is read next
+        },
         [&](std::size_t u) { folder.write_sums(u, crew); });
     return std::string(done ? "done" : "more");
   };

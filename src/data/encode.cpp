@@ -3,6 +3,7 @@
 #include <tbb/task_arena.h>
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <optional>
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
@@ -11,7 +12,7 @@ namespace bora::data {
 namespace {
 constexpr std::int64_t kChunkBytes = 16 << 20;  // of records, before a chunk is cut
 constexpr std::size_t kBatchBytes = 128 << 10, kBatchRecords = 2048, kMostFiles = 4096;
-constexpr int kWaiting = 32;  // batches that others encode while a thread writes a chunk
+constexpr int kWaiting = 32;  // batches that are encoded while one waits for an earlier one
 
 /// Records on their way to a chunk.
 struct Batch {
@@ -123,6 +124,14 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
   Reader reader(recipe, unit, from, until);
   ChunkWriter chunk(recipe.fields, recipe.vocabulary);
   std::uint64_t skipped = 0;
+  std::future<void> writing;  // the last chunk: this thread encodes on instead of waiting for a disk
+  auto write = [&](std::string bytes) {
+    if (writing.valid()) writing.get();
+    constexpr auto without_threads_later = std::launch::async | std::launch::deferred;
+    writing = std::async(without_threads_later, [&commit, bytes = std::move(bytes)]() mutable {
+      commit(std::move(bytes));
+    });
+  };
   auto read = [&](tbb::flow_control& flow) {
     auto batch = reader.next();
     if (!batch) flow.stop();
@@ -145,7 +154,7 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
     h.offset = static_cast<std::uint64_t>(batch->cut->position.offset);
     h.line = static_cast<std::uint64_t>(batch->cut->position.line);
     h.read = batch->read;
-    commit(chunk.take(h));
+    write(chunk.take(h));
     skipped = 0;
   };
   using tbb::filter_mode;
@@ -155,6 +164,7 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
                                tbb::make_filter<BatchPtr, BatchPtr>(filter_mode::parallel, work) &
                                tbb::make_filter<BatchPtr, void>(filter_mode::serial_in_order, gather));
   });
+  if (writing.valid()) writing.get();
   return reader.at();
 }
 }  // namespace bora::data

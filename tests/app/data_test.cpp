@@ -36,12 +36,17 @@ struct DataTest : CommandTest {
                                   type + ", path: " + path + "}]\n  cache: " + cache + "\n" + rest +
                                   "model: {layers: 1, embed: 8, heads: 1, positions: 16}\n");
   }
+  static std::vector<fs::path> chunk_paths(const std::string& cache) {
+    std::vector<fs::path> all;
+    if (!fs::exists(cache)) return all;
+    for (auto& e : fs::recursive_directory_iterator(cache))
+      if (e.path().extension() == ".docs") all.push_back(e.path());
+    return all;
+  }
   /// The bytes of all chunks of all folders of a cache, by name.
   static std::map<std::string, std::string> chunks(const std::string& cache) {
     std::map<std::string, std::string> all;
-    if (!fs::exists(cache)) return all;
-    for (auto& e : fs::recursive_directory_iterator(cache))
-      if (e.path().extension() == ".docs") all[fs::relative(e.path(), cache).string()] = slurp(e.path().string());
+    for (auto& path : chunk_paths(cache)) all[fs::relative(path, cache).string()] = slurp(path.string());
     return all;
   }
   /// The file of a chunk that was written twice is another one.
@@ -137,7 +142,7 @@ TEST_F(DataTest, OfTwoBuildsOneWaits) {
   auto yaml = corpus("jsonl", folder + "/lines");
   auto said = "data: another process makes " + cache + "/lines-";
   Result second, first = run("data " + yaml, [&](pid_t) {
-    until([&] { return !chunks(cache).empty(); });
+    until([&] { return !chunk_paths(cache).empty(); });
     second = run("data " + yaml);
   });
   EXPECT_EQ(first.code, 0) << first.err;
@@ -148,7 +153,7 @@ TEST_F(DataTest, OfTwoBuildsOneWaits) {
   fs::remove_all(cache);
   std::map<std::string, ino_t> made;
   first = run("data " + yaml, [&](pid_t pid) {
-    until([&] { return !chunks(cache).empty(); });
+    until([&] { return !chunk_paths(cache).empty(); });
     second = run("data " + yaml, [&](pid_t) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       made = inodes(cache);
@@ -362,7 +367,7 @@ TEST_F(DataTest, AFileThatChangesWhileItIsRead) {
   auto read = [&](const std::function<void()>& change) {
     fs::remove_all(cache);
     return run("data " + yaml, [&](pid_t pid) {
-      until([&] { return !chunks(cache).empty(); });
+      until([&] { return !chunk_paths(cache).empty(); });
       ::kill(pid, SIGSTOP);
       change();
       ::kill(pid, SIGCONT);

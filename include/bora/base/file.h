@@ -72,6 +72,7 @@ class File {
   /// Whether no name leads to it any more.
   bool removed() const;
   void sync() const;
+  void drop_pages() const;  // of the page cache; they were synced. A hint, which cannot fail
   void close();  // reports errors, which the destructor cannot do
 
  private:
@@ -80,8 +81,11 @@ class File {
   std::string path_;
   int fd_;
 };
+struct WriteOptions {
+  bool keep_pages = true;  // in the page cache, for readers to come
+};
 /// Replaces a file atomically: writes a new file beside it, syncs and renames it.
-void write_file(const std::string& path, const std::string& text);
+void write_file(const std::string& path, const std::string& text, WriteOptions = {});
 void sync_folder(const std::string& path);
 void rename_folder(const std::string& from, const std::string& to);
 /// Swaps the names of two folders, atomically if the file system can.
