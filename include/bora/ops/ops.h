@@ -1,5 +1,6 @@
 // ops.h -- all public operations.
 #pragma once
+#include "bora/ops/arrange.h"
 #include "bora/ops/axes.h"
 #include "bora/ops/collectives.h"
 #include "bora/ops/creation.h"
@@ -7,9 +8,12 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/index.h"
+#include "bora/ops/numeric.h"
 #include "bora/ops/print.h"
 #include "bora/ops/reduce.h"
+#include "bora/ops/sets.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
+#include "bora/ops/statistics.h"
 #include "bora/ops/transform.h"
 #include "bora/ops/view.h"

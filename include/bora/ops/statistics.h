@@ -1,0 +1,92 @@
+// statistics.h -- order statistics, moments that skip NaN, histograms. All are composites of other operations, with
+// NumPy's names and semantics.
+#pragma once
+#include <utility>
+#include "bora/ops/axes.h"
+
+namespace bora {
+// Reductions that skip NaN; where only NaN is left, sums give 0, products 1 and the others NaN. Integers are reduced as
+// they are.
+Array nansum(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array nanprod(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array nanmean(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array nanvar(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});  // divided by n
+Array nanstd(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array nanmax(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+Array nanmin(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+/// i32 position of the first maximum (minimum) that is not NaN; -1 where there is none.
+Array nanargmax(const Array& x, std::int64_t axis = -1);
+Array nanargmin(const Array& x, std::int64_t axis = -1);
+/// Running sums and products in which NaN counts as 0 and as 1.
+Array nancumsum(const Array& x, std::int64_t axis = 0);
+Array nancumprod(const Array& x, std::int64_t axis = 0);
+/// Running products, by doubling: log2(n) passes (Hillis & Steele 1986).
+Array cumprod(const Array& x, std::int64_t axis = 0);
+/// The number of elements that are not 0, i32.
+Array count_nonzero(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+/// The largest minus the smallest element.
+Array ptp(const Array& x, const Dimensions& axes = none, const ReduceOptions& options = {});
+
+/// The value between two elements a <= b at the fraction t of their distance: a + (b - a) t, a, b, the nearer one (a
+/// for t = 1/2), the mean of both.
+enum class Between : std::uint8_t { linear, lower, higher, nearest, midpoint };
+struct QuantileOptions {
+  bool keepdims = false;
+  Between method = Between::linear;
+};
+/// The q-quantile over axes, q in [0, 1]: the element at position q (n - 1) of the sorted ones. A list q of shape [Q..]
+/// gives [Q.., rest of x..]. NaN in x gives NaN; nanquantile skips it. Integers give f32. Throws ValueError for a
+/// number q outside [0, 1] (in a list it gives NaN), ShapeError for no elements.
+Array quantile(const Array& x, double q, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array quantile(const Array& x, const Array& q, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array nanquantile(const Array& x, double q, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array nanquantile(const Array& x, const Array& q, const Dimensions& axes = none, const QuantileOptions& options = {});
+/// quantile(x, q / 100).
+Array percentile(const Array& x, double q, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array percentile(const Array& x, const Array& q, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array nanpercentile(const Array& x, double q, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array nanpercentile(const Array& x, const Array& q, const Dimensions& axes = none, const QuantileOptions& options = {});
+/// The 1/2-quantile.
+Array median(const Array& x, const Dimensions& axes = none, const QuantileOptions& options = {});
+Array nanmedian(const Array& x, const Dimensions& axes = none, const QuantileOptions& options = {});
+
+/// sum(x weights) / sum(weights) over axes; weights have x's shape or are one number for each element of the one axis.
+Array average(const Array& x, const Array& weights, const Dimensions& axes = none, const ReduceOptions& options = {});
+struct CovarianceOptions {
+  bool rowvar = true;     // each row is a variable; false: each column
+  std::int64_t ddof = 1;  // divided by n - ddof
+};
+/// The covariances [V, V] of V variables (rows of x [V, n]); of a vector the variance.
+Array cov(const Array& x, const CovarianceOptions& options = {});
+/// cov(x) over the standard deviations of both variables, in [-1, 1].
+Array corrcoef(const Array& x, const CovarianceOptions& options = {});
+
+struct HistogramOptions {
+  std::optional<std::pair<double, double>> range = none;  // default: from the smallest to the largest element
+  Array weights = {};                                     // of x's shape: counts become sums of them
+  bool density = false;                                   // divided by the total and by each width
+};
+struct Histogram {
+  Array counts, edges;  // [bins] (i32, or the dtype of the weights) and [bins + 1]
+};
+/// The edges [bins + 1] of bins of equal width. Throws ValueError for no bins or a range without width.
+Array histogram_bin_edges(const Array& x, std::int64_t bins = 10, const HistogramOptions& options = {});
+/// The numbers of elements in [edge i, edge i + 1), in the last bin with its end; elements outside count nowhere.
+Histogram histogram(const Array& x, std::int64_t bins = 10, const HistogramOptions& options = {});
+Histogram histogram(const Array& x, const Array& edges, const HistogramOptions& options = {});
+struct BincountOptions {
+  Array weights = {};                         // of x's shape: counts become sums of them
+  std::optional<std::int64_t> length = none;  // default: largest element + 1, which reads values
+};
+/// The number of times that each of 0, 1, .. length - 1 occurs among integers; larger ones are dropped, negative ones
+/// count as 0 (JAX). Throws TraceError inside transforms without a length.
+Array bincount(const Array& x, const BincountOptions& options = {});
+
+enum class Side : std::uint8_t { left, right };
+/// i32 positions at which v's elements would be inserted into the ascending vector a: before (left) or behind (right)
+/// equal elements. NaN is the largest. A binary search: log2(n) gathers.
+Array searchsorted(const Array& a, const Array& v, Side side = Side::left);
+/// i32 numbers of the bins of x: i with bins[i - 1] <= x < bins[i] (right: bins[i - 1] < x <= bins[i]); descending bins
+/// mirrored.
+Array digitize(const Array& x, const Array& bins, bool right = false);
+}  // namespace bora

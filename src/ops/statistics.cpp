@@ -1,0 +1,214 @@
+// Reductions that skip NaN, quantiles, averages.
+#include "bora/ops/statistics.h"
+#include "ops/composed.h"
+
+namespace bora {
+using namespace ops;
+namespace {
+const ReduceOptions kKeep{.keepdims = true};
+Array without_nan(const Array& x, double in_place) { return is_float(x.dtype()) ? where(isnan(x), in_place, x) : x; }
+/// The numbers of elements that are not NaN, f32 or f64.
+Array present(const Array& x, const Dims& dims, bool keepdims) {
+  return sum((x == x).astype(x.dtype() == f64 ? f64 : f32), dims, {.keepdims = keepdims});
+}
+Array nan_extreme(std::string_view what, const Array& x, const Dimensions& axes, const ReduceOptions& o, bool largest) {
+  auto dims = axes.resolve(what, x.ndim());
+  for (auto d : dims)
+    check<ShapeError>(x.shape(d) > 0, what, ": dimension ", d, " of ", x.shape(),
+                      " is empty, and the extreme of nothing does not exist");
+  auto y = without_nan(x, largest ? -kInf : kInf);
+  y = largest ? amax(y, dims, o) : amin(y, dims, o);
+  return is_float(x.dtype()) ? where(all(isnan(x), dims, {.keepdims = o.keepdims}), kNan, y) : y;
+}
+Array nan_position(const Array& x, std::int64_t axis, bool largest) {
+  auto y = without_nan(x, largest ? -kInf : kInf);
+  auto r = largest ? argmax(y, axis) : argmin(y, axis);
+  return is_float(x.dtype()) ? where(all(isnan(x), axis), -1, r) : r;
+}
+Dtype mean_dtype(const Array& x, const ReduceOptions& o) {
+  return o.dtype.value_or(is_float(x.dtype()) ? x.dtype() : f32);
+}
+}  // namespace
+
+Array nansum(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  return sum(without_nan(x, 0), axes.resolve("nansum", x.ndim()), o);
+}
+Array nanprod(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  return prod(without_nan(x, 1), axes.resolve("nanprod", x.ndim()), o);
+}
+Array nanmean(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  auto dims = axes.resolve("nanmean", x.ndim());
+  auto result = mean_dtype(x, o);
+  check<DtypeError>(is_float(result), "nanmean: the dtype must be a floating one, got ", result);
+  auto y = x.astype(x.dtype() == f64 || result == f64 ? f64 : f32);
+  return (sum(without_nan(y, 0), dims, {.keepdims = o.keepdims}) / present(y, dims, o.keepdims)).astype(result);
+}
+Array nanvar(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  auto dims = axes.resolve("nanvar", x.ndim());
+  auto result = mean_dtype(x, o);
+  check<DtypeError>(is_float(result), "nanvar: the dtype must be a floating one, got ", result);
+  auto y = x.astype(x.dtype() == f64 || result == f64 ? f64 : f32);
+  auto far = where(isnan(y), 0, y - nanmean(y, dims, kKeep));
+  return (sum(far * far, dims, {.keepdims = o.keepdims}) / present(y, dims, o.keepdims)).astype(result);
+}
+Array nanstd(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  auto result = mean_dtype(x, o);
+  auto in = x.dtype() == f64 || result == f64 ? f64 : f32;
+  return sqrt(nanvar(x, axes.resolve("nanstd", x.ndim()), {.keepdims = o.keepdims, .dtype = in})).astype(result);
+}
+Array nanmax(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  return nan_extreme("nanmax", x, axes, o, true);
+}
+Array nanmin(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  return nan_extreme("nanmin", x, axes, o, false);
+}
+Array nanargmax(const Array& x, std::int64_t axis) {
+  return nan_position(x, normalize_axis("nanargmax", axis, x.ndim()), true);
+}
+Array nanargmin(const Array& x, std::int64_t axis) {
+  return nan_position(x, normalize_axis("nanargmin", axis, x.ndim()), false);
+}
+Array nancumsum(const Array& x, std::int64_t axis) {
+  return cumsum(without_nan(x, 0), normalize_axis("nancumsum", axis, x.ndim()));
+}
+Array nancumprod(const Array& x, std::int64_t axis) {
+  return cumprod(without_nan(x, 1), normalize_axis("nancumprod", axis, x.ndim()));
+}
+Array cumprod(const Array& x, std::int64_t axis) {
+  axis = normalize_axis("cumprod", axis, x.ndim());
+  auto y = x.dtype() == boolean ? x.astype(i32) : x.dtype() == u8 ? x.astype(u32) : x;
+  Dims lo(at(x.ndim()), 0), hi = lo;
+  for (std::int64_t step = 1; step < x.shape(axis); step *= 2) {
+    lo[at(axis)] = step;
+    hi[at(axis)] = -step;
+    y = y * pad(y, lo, hi, 1);
+  }
+  return y;
+}
+Array count_nonzero(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  auto dims = axes.resolve("count_nonzero", x.ndim());
+  return sum(x.astype(boolean).astype(i32), dims, {.keepdims = o.keepdims}).astype(o.dtype.value_or(i32));
+}
+Array ptp(const Array& x, const Dimensions& axes, const ReduceOptions& o) {
+  auto dims = axes.resolve("ptp", x.ndim());
+  for (auto d : dims) check<ShapeError>(x.shape(d) > 0, "ptp: dimension ", d, " of ", x.shape(), " is empty");
+  return amax(x, dims, o) - amin(x, dims, o);
+}
+
+// ---- quantiles ------------------------------------------------------------------------------------------------------
+namespace {
+Array between(const Array& low, const Array& high, const Array& t, Between method) {
+  switch (method) {
+    case Between::lower: return low;
+    case Between::higher: return high;
+    case Between::nearest: return where(t <= 0.5, low, high);
+    case Between::midpoint: return where(t == 0, low, (low + high) * 0.5);
+    case Between::linear: break;
+  }
+  // Where both neighbours are one element it is the result: an infinity times a weight of 0 would be NaN.
+  return where(t == 0 || low == high, low, low * (1 - t) + high * t);
+}
+Array quantiles(std::string_view what, const Array& x, const Array& q, const Dimensions& axes, const QuantileOptions& o,
+                bool skip) {
+  check<DtypeError>(is_numeric(x.dtype()), what, ": keys have no order");
+  auto dims = axes.resolve(what, x.ndim());
+  auto rest = others(x.ndim(), dims);
+  auto rows = pick(x.shape(), rest);
+  auto n = product(pick(x.shape().dims(), dims), 0, static_cast<std::int64_t>(dims.size()));
+  check<ShapeError>(n > 0, what, ": there are no elements along axes ", dims, " of ", x.shape());
+  auto flat = rows;
+  flat.push_back(n);
+  return in_f32(x, [&](const Array& v) {
+    auto sorted = sort(reshape(transpose(v, joined(rest, dims)), flat), -1);
+    auto nan = isnan(sorted);
+    auto last = sum((!nan).astype(v.dtype()), -1, kKeep) - 1;  // the position of the largest that is not NaN
+    if (!skip) last = full_like(last, n - 1);
+    auto wanted = ravel(q).astype(v.dtype());
+    auto outside = !(wanted >= 0 && wanted <= 1);
+    auto place = where(outside, 0, wanted) * maximum(last, 0);  // [rows.., Q]
+    auto low = stop_gradient(floor(place)), high = stop_gradient(ceil(place));
+    auto element = [&](const Array& i) { return take_along_axis(sorted, i.astype(i32), -1); };
+    auto y = between(element(low), element(high), place - low, o.method);
+    y = where(outside || (skip ? last < 0 : any(nan, -1, kKeep)), kNan, y);
+    auto shape = q.shape();
+    shape.append(rows);
+    y = reshape(moveaxis(y, -1, 0), shape);
+    if (o.keepdims)
+      for (auto d : dims) y = expand_dims(y, q.ndim() + d);
+    return y;
+  });
+}
+Array number(std::string_view what, double q, double most) {
+  check<ValueError>(q >= 0 && q <= most, what, ": q = ", q, " does not lie in [0, ", most, "]");
+  return constant(q / most, f64);
+}
+Array hundredth(const Array& q) { return q.astype(f64) / 100; }
+}  // namespace
+Array quantile(const Array& x, double q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("quantile", x, number("quantile", q, 1), axes, o, false);
+}
+Array quantile(const Array& x, const Array& q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("quantile", x, q, axes, o, false);
+}
+Array nanquantile(const Array& x, double q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("nanquantile", x, number("nanquantile", q, 1), axes, o, true);
+}
+Array nanquantile(const Array& x, const Array& q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("nanquantile", x, q, axes, o, true);
+}
+Array percentile(const Array& x, double q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("percentile", x, number("percentile", q, 100), axes, o, false);
+}
+Array percentile(const Array& x, const Array& q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("percentile", x, hundredth(q), axes, o, false);
+}
+Array nanpercentile(const Array& x, double q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("nanpercentile", x, number("nanpercentile", q, 100), axes, o, true);
+}
+Array nanpercentile(const Array& x, const Array& q, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("nanpercentile", x, hundredth(q), axes, o, true);
+}
+Array median(const Array& x, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("median", x, constant(0.5, f64), axes, o, false);
+}
+Array nanmedian(const Array& x, const Dimensions& axes, const QuantileOptions& o) {
+  return quantiles("nanmedian", x, constant(0.5, f64), axes, o, true);
+}
+
+// ---- moments --------------------------------------------------------------------------------------------------------
+Array average(const Array& x, const Array& weights, const Dimensions& axes, const ReduceOptions& o) {
+  auto dims = axes.resolve("average", x.ndim());
+  auto w = weights;
+  if (w.shape() != x.shape()) {
+    check<ShapeError>(dims.size() == 1 && w.ndim() == 1 && w.size() == x.shape(dims[0]), "average: weights of shape ",
+                      w.shape(), " are neither of x's shape ", x.shape(), " nor one number for each element of axes ",
+                      dims);
+    w = broadcast_in_dim(w, x.shape(), dims);
+  }
+  auto result = promote(is_float(x.dtype()) ? x.dtype() : f32, w.dtype());
+  auto in = result == f64 ? f64 : f32;
+  ReduceOptions keep{.keepdims = o.keepdims};
+  auto y = x.astype(in), v = w.astype(in);
+  return (sum(y * v, dims, keep) / sum(v, dims, keep)).astype(o.dtype.value_or(result));
+}
+Array cov(const Array& x, const CovarianceOptions& o) {
+  check<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "cov: needs variables [V, n] or a vector, got ", x.type());
+  return in_f32(x, [&](const Array& v) {
+    auto rows = v.ndim() == 1 ? expand_dims(v, 0) : o.rowvar ? v : transpose(v);
+    auto centered = rows - mean(rows, 1, kKeep);
+    auto n = static_cast<double>(rows.shape(1) - o.ddof);
+    auto y = matmul(centered, transpose(centered)) / std::max(n, 0.);
+    return v.ndim() == 1 ? squeeze(y) : y;
+  });
+}
+Array corrcoef(const Array& x, const CovarianceOptions& o) {
+  check<ShapeError>(x.ndim() == 1 || x.ndim() == 2, "corrcoef: needs variables [V, n] or a vector, got ", x.type());
+  return in_f32(x, [&](const Array& v) {
+    auto c = cov(v, o);
+    if (c.ndim() == 0) return c / c;
+    auto n = c.shape(0);
+    auto deviation = sqrt(sum(where(eye(n, boolean), c, 0), 1));
+    return clip(c / expand_dims(deviation, 1) / expand_dims(deviation, 0), -1, 1);
+  });
+}
+}  // namespace bora

@@ -1,0 +1,133 @@
+// Cases of statistics.h and sets.h.
+#include "laws/names_table.h"
+
+namespace bora::laws {
+namespace {
+void add_sets(NamedCases& cases) {
+  const SizeOptions filled{.size = 5, .fill = -7};
+  BORA_CASE(values, "unique", unique(a));
+  BORA_CASE(values, "unique/integers", unique(a));
+  BORA_CASE(values, "unique/empty", unique(a));
+  BORA_CASE(steps, "unique/size", unique(a, {.size = 4}));
+  BORA_CASE(steps, "unique/cut", unique(a, {.size = 2}));
+  BORA_CASE(steps, "unique/fill", unique(a, filled));
+  auto all_of = [](const Unique& u) { return Arrays{u.values, u.indices, u.inverse, u.counts}; };
+  BORA_CASE(values, "unique_all", all_of(unique_all(a)));
+  BORA_CASE(values, "unique_all/ties", all_of(unique_all(a)));
+  using Two = Array (*)(const Array&, const Array&, const SizeOptions&);
+  for (auto [name, f] : std::initializer_list<std::pair<std::string, Two>>{
+           {"union1d", union1d}, {"intersect1d", intersect1d}, {"setdiff1d", setdiff1d}, {"setxor1d", setxor1d}}) {
+    auto g = f;
+    BORA_CASE(values, name, g(a, b, {}));
+    BORA_CASE(values, name + "/empty", g(a, b, {}));
+    BORA_CASE(values, name + "/nothing", g(a, b, {}));
+    BORA_CASE(steps, name + "/size", g(a, b, {.size = 4, .fill = 9}));
+  }
+  BORA_CASE(steps, "isin", isin(a, b));
+  BORA_CASE(steps, "isin/empty", isin(a, b));
+  BORA_CASE(steps, "isin/integers", isin(a, b));
+  BORA_CASE(values, "flatnonzero", flatnonzero(a));
+  BORA_CASE(steps, "flatnonzero/size", flatnonzero(a, {.size = 5, .fill = 9}));
+  BORA_CASE(values, "flatnonzero/empty", flatnonzero(a));
+  BORA_CASE(values, "nonzero", nonzero(a));
+  BORA_CASE(steps, "nonzero/size", nonzero(a, {.size = 2}));
+  BORA_CASE(steps, "nonzero/fill", nonzero(a, {.size = 4, .fill = -1}));
+  BORA_CASE(values, "argwhere", argwhere(a));
+  BORA_CASE(steps, "argwhere/size", argwhere(a, {.size = 4}));
+  auto odd = array({true, false, true});
+  BORA_CASE(smooth, "compress", compress(odd, a, 1));
+  BORA_CASE(smooth, "compress/flat", compress(odd, a));
+  BORA_CASE(smooth, "compress/size", compress(odd, a, 0, {.size = 3, .fill = 9}));
+  BORA_CASE(values, "extract", extract(a > 0, a));
+  BORA_CASE(smooth, "extract/size", extract(a > 0, a, {.size = 9}));
+  BORA_CASE(steps, "lexsort", lexsort({a, b}));
+  BORA_CASE(steps, "lexsort/axis", lexsort({a, b}, 0));
+  BORA_CASE(smooth, "partition", partition(a, 1, 0));
+  BORA_CASE(steps, "argpartition", argpartition(a, -2));
+}
+}  // namespace
+
+void add_statistics(NamedCases& cases) {
+  using Reduction = Array (*)(const Array&, const Dimensions&, const ReduceOptions&);
+  for (auto [name, f] : std::initializer_list<std::pair<std::string, Reduction>>{{"nansum", nansum},
+                                                                                 {"nanprod", nanprod},
+                                                                                 {"nanmean", nanmean},
+                                                                                 {"nanvar", nanvar},
+                                                                                 {"nanstd", nanstd},
+                                                                                 {"nanmax", nanmax},
+                                                                                 {"nanmin", nanmin}}) {
+    auto g = f;
+    BORA_CASE(smooth, name, g(a, none, {}));
+    BORA_CASE(steps, name + "/holes", g(a, 0, {}));
+    BORA_CASE(steps, name + "/keep", g(a, -1, {.keepdims = true}));
+    BORA_CASE(steps, name + "/integers", g(a, none, {}));
+    if (name != "nanmax" && name != "nanmin") BORA_CASE(steps, name + "/empty", g(a, none, {}));
+  }
+  using Along = Array (*)(const Array&, std::int64_t);
+  for (auto [name, f] :
+       std::initializer_list<std::pair<std::string, Along>>{{"nanargmax", nanargmax}, {"nanargmin", nanargmin}}) {
+    auto g = f;
+    BORA_CASE(steps, name, g(a, 0));
+    BORA_CASE(steps, name + "/ties", g(a, -1));
+  }
+  for (auto [name, f] : std::initializer_list<std::pair<std::string, Along>>{
+           {"cumprod", cumprod}, {"nancumsum", nancumsum}, {"nancumprod", nancumprod}}) {
+    auto g = f;
+    BORA_CASE(smooth, name, g(a, 1));
+    BORA_CASE(steps, name + "/holes", g(a, 0));
+    BORA_CASE(smooth, name + "/zero", g(a, 0));
+    for (auto rest : {"/integers", "/empty", "/one"}) BORA_CASE(steps, name + rest, g(a, 0));
+  }
+  BORA_CASE(steps, "count_nonzero", count_nonzero(a));
+  BORA_CASE(steps, "count_nonzero/axis", count_nonzero(a, 1));
+  BORA_CASE(smooth, "ptp", ptp(a));
+  BORA_CASE(smooth, "ptp/axis", ptp(a, -1));
+  BORA_CASE(smooth, "quantile", quantile(a, 0.3));
+  BORA_CASE(smooth, "quantile/axis", quantile(a, 0.3, 1));
+  BORA_CASE(steps, "quantile/list", quantile(a, b, 0, {.keepdims = true}));
+  BORA_CASE(steps, "quantile/lower", quantile(a, b, 1, {.method = Between::lower}));
+  BORA_CASE(steps, "quantile/higher", quantile(a, b, 1, {.method = Between::higher}));
+  BORA_CASE(steps, "quantile/nearest", quantile(a, b, 1, {.method = Between::nearest}));
+  BORA_CASE(steps, "quantile/midpoint", quantile(a, b, 1, {.method = Between::midpoint}));
+  BORA_CASE(steps, "quantile/nan", quantile(a, 0.3, 0));
+  BORA_CASE(smooth, "quantile/one", quantile(a, 0.3));
+  BORA_CASE(smooth, "quantile/integers", quantile(a, 0.3));
+  BORA_CASE(steps, "nanquantile", nanquantile(a, 0.3, 0));
+  BORA_CASE(steps, "nanquantile/list", nanquantile(a, b, 1));
+  BORA_CASE(smooth, "percentile", percentile(a, 30, 1));
+  BORA_CASE(steps, "nanpercentile", nanpercentile(a, 30, 0));
+  BORA_CASE(smooth, "median", median(a));
+  BORA_CASE(smooth, "median/odd", median(a, 0));
+  BORA_CASE(smooth, "median/keep", median(a, {0, 1}, {.keepdims = true}));
+  BORA_CASE(steps, "nanmedian", nanmedian(a, 0));
+  BORA_CASE(smooth, "average", average(a, b));
+  BORA_CASE(smooth, "average/axis", average(a, b, 1));
+  BORA_CASE(smooth, "cov", cov(a));
+  BORA_CASE(smooth, "cov/columns", cov(a, {.rowvar = false, .ddof = 0}));
+  BORA_CASE(smooth, "cov/vector", cov(a));
+  BORA_CASE(steps, "corrcoef", corrcoef(a));  // clipped at 1, which the diagonal is
+  BORA_CASE(steps, "corrcoef/vector", corrcoef(a));
+  BORA_CASE(smooth, "histogram_bin_edges", histogram_bin_edges(a, 5));
+  BORA_CASE(steps, "histogram_bin_edges/range", histogram_bin_edges(a, 4, {.range = std::pair{-1., 3.}}));
+  BORA_CASE(steps, "histogram_bin_edges/one", histogram_bin_edges(a, 3));
+  BORA_CASE(steps, "histogram_bin_edges/empty", histogram_bin_edges(a, 3));
+  auto two = [](const Histogram& h) { return Arrays{h.counts, h.edges}; };
+  BORA_CASE(steps, "histogram", two(histogram(a, 5)));
+  BORA_CASE(steps, "histogram/ends", two(histogram(a, 4, {.range = std::pair{0., 4.}})));
+  BORA_CASE(steps, "histogram/edges", two(histogram(a, b)));
+  BORA_CASE(steps, "histogram/weights", two(histogram(a, 3, {.weights = b})));
+  BORA_CASE(steps, "histogram/density", two(histogram(a, 3, {.density = true})));
+  BORA_CASE(steps, "bincount", bincount(a, {.length = 6}));
+  BORA_CASE(smooth, "bincount/weights", bincount(a, {.weights = b, .length = 12}));
+  BORA_CASE(steps, "bincount/empty", bincount(a, {.length = 2}));
+  for (auto side : {Side::left, Side::right}) {
+    std::string name = side == Side::left ? "left" : "right";
+    for (auto kind : {"", "empty_", "one_"})
+      BORA_CASE(steps, "searchsorted/" + (kind + name), searchsorted(a, b, side));
+  }
+  for (bool right : {false, true})
+    for (auto kind : {"", "down"})
+      BORA_CASE(steps, std::string("digitize/") + kind + (right ? "1" : "0"), digitize(a, b, right));
+  add_sets(cases);
+}
+}  // namespace bora::laws
