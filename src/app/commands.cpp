@@ -20,7 +20,8 @@ struct CommandLine {
       auto command = row.make();
       auto words = app.add_subcommand(std::string(command->name()), std::string(command->help()));
       if (row.hidden) words->group("");
-      command->declare(*words);
+      Flags flags(*words);
+      command->declare(flags);
       all.emplace_back(words, std::move(command));
     }
   }

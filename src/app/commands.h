@@ -1,6 +1,6 @@
 // commands.h -- the commands of `bora`. Each is a source in commands/: an aggregate whose fields are its options, with
 //   static constexpr std::string_view name, help;   its word, and one line for `bora --help`
-//   void declare(CLI::App&);                        binds its words and flags to its fields
+//   void declare(Flags&);                           binds its words and flags to its fields
 //   int run() const;                                returns the exit code, throws errors
 // and, where it needs them,
 //   void before(std::vector<const char*>& words);   takes words that CLI11 must not see
@@ -11,11 +11,9 @@
 #include <optional>
 #include <string>
 #include <vector>
+#include "app/flags.h"
 #include "bora/config/config.h"
 
-namespace CLI {
-class App;
-}
 namespace bora::app {
 /// A command with its options.
 class Command {
@@ -23,7 +21,7 @@ class Command {
   virtual ~Command() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view help() const = 0;
-  virtual void declare(CLI::App&) = 0;
+  virtual void declare(Flags&) = 0;
   virtual void before(std::vector<const char*>& words) = 0;
   virtual void settle() = 0;
   virtual int run() const = 0;
@@ -34,7 +32,7 @@ template <class T> class CommandOf final : public Command {
  public:
   std::string_view name() const override { return T::name; }
   std::string_view help() const override { return T::help; }
-  void declare(CLI::App& app) override { fields_.declare(app); }
+  void declare(Flags& flags) override { fields_.declare(flags); }
   void before(std::vector<const char*>& words) override {
     if constexpr (requires { fields_.before(words); }) fields_.before(words);
   }

@@ -1,6 +1,6 @@
 #include "app/host_table.h"
-#include <CLI/CLI.hpp>
 #include <set>
+#include "app/flags.h"
 #include "bora/base/error.h"
 
 namespace bora::app {
@@ -42,8 +42,8 @@ std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t
   }
   return text;
 }
-void declare_ranks_per_host(CLI::App& command, std::int64_t& ranks_per_host) {
-  command.add_option("--ranks-per-host", ranks_per_host, "for the table of hosts; 0: all ranks are on one host")
-      ->check(CLI::Range(0, 1 << 20));
+void declare_ranks_per_host(Flags& flags, std::int64_t& ranks_per_host) {
+  flags.add("--ranks-per-host", ranks_per_host, "for the table of hosts; 0: all ranks are on one host")
+      .between(0, 1 << 20);
 }
 }  // namespace bora::app

@@ -4,15 +4,13 @@
 #include <string>
 #include "bora/array/mesh.h"
 
-namespace CLI {
-class App;
-}
 namespace bora::app {
+class Flags;
 /// A line for each host: its ranks, the replicas of the model that they hold, and the rows that the host reads. A rank
 /// reads the rows of its place along `over`, the mesh axes that split the batch; ranks of one replica share theirs,
 /// also across hosts.
 /// ranks_per_host: 0: all ranks are on one host. Throws ConfigError if it does not divide the ranks.
 std::string host_table(const MeshShape&, const MeshAxes& over, std::int64_t batch, std::int64_t ranks_per_host);
 /// --ranks-per-host.
-void declare_ranks_per_host(CLI::App&, std::int64_t& ranks_per_host);
+void declare_ranks_per_host(Flags&, std::int64_t& ranks_per_host);
 }  // namespace bora::app

@@ -5,16 +5,14 @@
 #include "bora/transport/transport.h"
 #include "settings.h"
 
-namespace CLI {
-class App;
-}
 namespace bora::app {
+class Flags;
 /// [CONFIG.yaml] [key=value ...], --mesh, --layout, --threads, --out: the settings of a run that is to be.
 struct ConfigWords {
   std::vector<std::string> words = {};     // as they were given, until they are settled
   std::string path = {};                   // configuration file; empty: none
   std::vector<std::string> settings = {};  // key=value, short forms included
-  void declare(CLI::App&);
+  void declare(Flags&);
   /// CONFIG, then key=value items, or items alone. ConfigError.
   void settle();
   /// Not checked yet; paths are absolute.
@@ -29,17 +27,17 @@ struct RunWords {
   std::string run = {};                    // its folder
   std::vector<std::string> settings = {};  // over the run's own
   std::string resume = {};                 // latest, good, best; empty: latest
-  void declare(CLI::App&);
+  void declare(Flags&);
 };
 
 /// --resume, where the words are some of latest, good and none.
-void declare_resume(CLI::App&, std::string& resume, const std::vector<std::string>& words, const std::string& help);
+void declare_resume(Flags&, std::string& resume, const std::vector<std::string>& words, const std::string& help);
 /// --resume of a run that may continue.
-void declare_resume(CLI::App&, std::string& resume);
+void declare_resume(Flags&, std::string& resume);
 /// What a word of --resume means; an empty one is latest.
 Resume resume_of(const std::string& word);
 /// --insecure-private-network.
-void declare_insecure(CLI::App&, std::vector<transport::Option>& given);
+void declare_insecure(Flags&, std::vector<transport::Option>& given);
 /// --no-pipeline: see CompileOptions.
-void declare_pipeline(CLI::App&, bool& pipeline);
+void declare_pipeline(Flags&, bool& pipeline);
 }  // namespace bora::app

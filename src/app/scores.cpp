@@ -1,8 +1,8 @@
 #include "scores.h"
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include "bora/base/sha256.h"
 #include "bora/io/npy.h"
+#include "flags.h"
 #include "job.h"
 
 namespace bora::app {
@@ -137,11 +137,11 @@ training::Example read_example(const ScoreWords& words, const std::string& label
 }
 }  // namespace
 
-void ScoreWords::declare(CLI::App& command) {
-  run.declare(command);
-  command.add_option("--ids", ids, "tokens: a .npy file, i32 or i64 [batch, position]")->required();
-  command.add_option("--mask", mask, "a .npy file of the same shape: 1 is a token, 0 is padding left or right of them");
-  command.add_option("--decoder-ids", decoder_ids, "tokens of the decoder, where --ids are those of an encoder");
+void ScoreWords::declare(Flags& flags) {
+  run.declare(flags);
+  flags.add("--ids", ids, "tokens: a .npy file, i32 or i64 [batch, position]").required();
+  flags.add("--mask", mask, "a .npy file of the same shape: 1 is a token, 0 is padding left or right of them");
+  flags.add("--decoder-ids", decoder_ids, "tokens of the decoder, where --ids are those of an encoder");
 }
 
 int on_example(const ScoreWords& words, const std::string& labels, std::string_view command,

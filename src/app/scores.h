@@ -3,11 +3,12 @@
 #include "run.h"
 
 namespace bora::app {
+class Flags;
 /// RUN [key=value ...], --resume, --ids, --decoder-ids, --mask.
 struct ScoreWords {
   RunWords run = {};
   std::string ids = {}, decoder_ids = {}, mask = {};
-  void declare(CLI::App&);
+  void declare(Flags&);
 };
 /// Reads the files, loads the model on the job's mesh and calls f with the example. `labels`: the file of targets;
 /// empty: none. A causal model's targets are the labels of the next position. Throws ConfigError before the job begins

@@ -1,6 +1,5 @@
 // The part of a launch that ssh starts on other hosts.
 #include "launch/agent.h"
-#include <CLI/CLI.hpp>
 #include "app/commands.h"
 
 namespace bora::app {
@@ -9,9 +8,7 @@ struct Agent {
   static constexpr std::string_view name = "agent", help = "the part of a launch that ssh starts on other hosts";
   std::string interface_name = {};
 
-  void declare(CLI::App& command) {
-    command.add_option("--interface", interface_name, "network interface that ranks listen on");
-  }
+  void declare(Flags& flags) { flags.add("--interface", interface_name, "network interface that ranks listen on"); }
   int run() const { return launch::serve_launcher(interface_name); }
 };
 [[maybe_unused]] const bool added = add<Agent>({.place = 80, .hidden = true});

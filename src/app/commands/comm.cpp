@@ -1,5 +1,4 @@
 // Measures the collectives of this job: a table, JSON, a plot; or explains what each algorithm would do.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -80,17 +79,17 @@ struct Comm {
   int hosts = 0, ranks = 1;  // to explain; hosts 0: one for each rank
   std::vector<transport::Option> transport = {};
 
-  void declare(CLI::App& command) {
-    command.add_option("--max-bytes", max_bytes, "largest vector");
-    command.add_option("--json", json, "a file for the numbers");
-    command.add_option("--svg", svg, "a file for a plot");
-    command.add_flag("--explain", explain, "what each algorithm would do and cost instead, for -n ranks");
-    command.add_flag_callback(
+  void declare(Flags& flags) {
+    flags.add("--max-bytes", max_bytes, "largest vector");
+    flags.add("--json", json, "a file for the numbers");
+    flags.add("--svg", svg, "a file for a plot");
+    flags.add("--explain", explain, "what each algorithm would do and cost instead, for -n ranks");
+    flags.on(
         "--calibrate", [this] { transport.push_back({"calibrate", "on", "--calibrate"}); },
         "measure the links again first, and keep what they cost for later jobs");
-    command.add_option("--on", hosts, "hosts to explain for; default: one for each rank");
-    command.add_option("-n,--ranks", ranks, "ranks to explain");
-    declare_insecure(command, transport);
+    flags.add("--on", hosts, "hosts to explain for; default: one for each rank");
+    flags.add("-n,--ranks", ranks, "ranks to explain");
+    declare_insecure(flags, transport);
   }
   void settle() const {
     check<ConfigError>(max_bytes >= 4096 && max_bytes <= 1 << 30, "--max-bytes: must be from 4096 to 2^30, got ",

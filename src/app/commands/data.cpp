@@ -1,5 +1,4 @@
 // The data of a configuration, as a run would see them: sources, rows, examples, and who reads what.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include "app/commands.h"
 #include "app/host_table.h"
@@ -12,7 +11,7 @@ namespace {
 std::string grouped(std::int64_t n) {  // 12,345
   auto text = std::to_string(n);
   for (auto at = static_cast<std::int64_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
+    text.insert(static_cast<std::size_t>(at), 1, ',');
   return text;
 }
 std::string fixed(double x, int digits) {
@@ -44,10 +43,10 @@ struct Data {
   ConfigWords config = {};
   std::int64_t examples = 5, ranks_per_host = 0;
 
-  void declare(CLI::App& command) {
-    config.declare(command);
-    command.add_option("--examples", examples, "rows of the first step to show")->check(CLI::Range(0, 1000));
-    declare_ranks_per_host(command, ranks_per_host);
+  void declare(Flags& flags) {
+    config.declare(flags);
+    flags.add("--examples", examples, "rows of the first step to show").between(0, 1000);
+    declare_ranks_per_host(flags, ranks_per_host);
   }
   void settle() { config.settle(); }
   int run() const {

@@ -1,5 +1,4 @@
 // The text of ids.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include "app/commands.h"
 #include "app/lines.h"
@@ -25,9 +24,9 @@ struct Detokenize {
   std::string tokenizer = {};
   bool json = false;
 
-  void declare(CLI::App& command) {
-    command.add_option("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes")->required();
-    command.add_flag("--json", json, "prints JSON strings, so that a text of several lines is one line");
+  void declare(Flags& flags) {
+    flags.add("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes").required();
+    flags.add("--json", json, "prints JSON strings, so that a text of several lines is one line");
   }
   int run() const {
     auto t = text::tokenizer_at(tokenizer, false);

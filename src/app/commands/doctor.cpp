@@ -58,7 +58,7 @@ std::string launcher_here() {
 
 struct Doctor {
   static constexpr std::string_view name = "doctor", help = "what this machine offers";
-  void declare(CLI::App&) {}
+  void declare(Flags&) {}
   int run() const {
     auto flags = field_of("/proc/cpuinfo", "flags");
     std::string isa;

@@ -13,7 +13,7 @@ struct Eval {
       "loss of a run's newest checkpoint, or of a folder of Hugging Face's, on held-out text";
   RunWords words = {};
 
-  void declare(CLI::App& command) { words.declare(command); }
+  void declare(Flags& flags) { words.declare(flags); }
   int run() const {
     auto s = settings_on_job(words, name);
     check_settings(s);

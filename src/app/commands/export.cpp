@@ -1,5 +1,4 @@
 // A model that was trained as a folder for other programs.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
@@ -21,19 +20,17 @@ struct Export {
   std::string to = {}, format = "hf", dtype = {};
   std::int64_t shard_bytes = 5'000'000'000;
 
-  void declare(CLI::App& command) {
-    command.add_option("RUN", words.run, "folder of the run, or of Hugging Face's")->required();
-    command.add_option("DIR", to, "folder to write; it must be empty if it exists")->required();
-    command.add_option("settings", words.settings, "key=value ...");
-    command
-        .add_option("--format", format,
-                    "hf: config.json, safetensors, the tokenizer's files; peft: the adapters alone (lora)")
-        ->check(CLI::IsMember({"hf", "peft"}));
-    command.add_option("--dtype", dtype, "of all tensors: f32 or bf16; unless given, that of the run's parameters")
-        ->check(CLI::IsMember({"f32", "bf16"}));
-    command.add_option("--shard-bytes", shard_bytes, "most bytes of tensors in a file; 0: one file")
-        ->check(CLI::NonNegativeNumber);
-    declare_resume(command, words.resume, {"latest", "good"},
+  void declare(Flags& flags) {
+    flags.add("RUN", words.run, "folder of the run, or of Hugging Face's").required();
+    flags.add("DIR", to, "folder to write; it must be empty if it exists").required();
+    flags.add("settings", words.settings, "key=value ...");
+    flags
+        .add("--format", format, "hf: config.json, safetensors, the tokenizer's files; peft: the adapters alone (lora)")
+        .one_of({"hf", "peft"});
+    flags.add("--dtype", dtype, "of all tensors: f32 or bf16; unless given, that of the run's parameters")
+        .one_of({"f32", "bf16"});
+    flags.add("--shard-bytes", shard_bytes, "most bytes of tensors in a file; 0: one file").not_negative();
+    declare_resume(flags, words.resume, {"latest", "good"},
                    "which checkpoint: latest (default), good: the newest that is whole");
   }
   int run() const {

@@ -1,5 +1,4 @@
 // Generates text from a trained model, one token at a time.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -31,13 +30,13 @@ struct Generate {
   std::int64_t length = 300, top_k = 0, seed = 0;
   double temperature = 1;
 
-  void declare(CLI::App& command) {
-    words.declare(command);
-    command.add_option("--prompt", prompt, "text to begin with; of a model with an encoder, its input");
-    command.add_option("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
-    command.add_option("--temperature", temperature, "0: the most likely token each time");
-    command.add_option("--top-k", top_k, "choose among the k most likely; 0: all");
-    command.add_option("--seed", seed, "another seed, another text");
+  void declare(Flags& flags) {
+    words.declare(flags);
+    flags.add("--prompt", prompt, "text to begin with; of a model with an encoder, its input");
+    flags.add("--length", length, "tokens to add at most; the tokenizer's end of text is the end");
+    flags.add("--temperature", temperature, "0: the most likely token each time");
+    flags.add("--top-k", top_k, "choose among the k most likely; 0: all");
+    flags.add("--seed", seed, "another seed, another text");
   }
   void settle() const {
     check<ConfigError>(temperature >= 0, "--temperature: must be 0 or more, got ", temperature);

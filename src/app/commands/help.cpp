@@ -1,5 +1,4 @@
 // The help of settings and of commands.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include "app/commands.h"
 #include "app/settings.h"
@@ -10,8 +9,8 @@ struct Help {
   static constexpr std::string_view name = "help", help = "settings, their defaults and what they mean";
   std::string topic = {};
 
-  void declare(CLI::App& command) {
-    command.add_option("GROUP", topic, "a group of settings (model), one of them (lr), or a command");
+  void declare(Flags& flags) {
+    flags.add("GROUP", topic, "a group of settings (model), one of them (lr), or a command");
   }
   int run() const {
     auto command = help_text(topic.empty() ? std::string(name) : topic);

@@ -1,5 +1,4 @@
 // A folder of Hugging Face's as the beginning of a run.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
@@ -17,11 +16,10 @@ struct Import {
   std::string from = {}, run_folder = {};
   std::vector<std::string> settings = {};
 
-  void declare(CLI::App& command) {
-    command.add_option("DIR", from, "a folder with config.json and model.safetensors, or its shards and index")
-        ->required();
-    command.add_option("RUN", run_folder, "folder of the run, without checkpoints")->required();
-    command.add_option("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..");
+  void declare(Flags& flags) {
+    flags.add("DIR", from, "a folder with config.json and model.safetensors, or its shards and index").required();
+    flags.add("RUN", run_folder, "folder of the run, without checkpoints").required();
+    flags.add("settings", settings, "key=value ..., for training: data=FILE, optimizer.type=lion, ..");
   }
   Settings load() const {
     for (std::string key : {"init_from=", "init_from.path=", "out="})

@@ -1,5 +1,4 @@
 // What a checkpoint holds.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include "app/commands.h"
@@ -42,12 +41,12 @@ struct Inspect {
   std::string path = {};
   bool blocks = false;
 
-  void declare(CLI::App& command) {
-    command
-        .add_option("CHECKPOINT", path,
-                    "OUT/checkpoints/step-<n>, or the folder of a run: its newest one; or a folder of Hugging Face's")
-        ->required();
-    command.add_flag("--blocks", blocks, "every block");
+  void declare(Flags& flags) {
+    flags
+        .add("CHECKPOINT", path,
+             "OUT/checkpoints/step-<n>, or the folder of a run: its newest one; or a folder of Hugging Face's")
+        .required();
+    flags.add("--blocks", blocks, "every block");
   }
   int run() const {
     if (is_pretrained(RunWords{path})) return show_pretrained(path);

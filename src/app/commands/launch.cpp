@@ -1,7 +1,6 @@
 // Starts the ranks of a job, here or on other hosts.
 #include "launch/launch.h"
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -57,19 +56,17 @@ struct Launch {
   bool pipeline = true;
   std::vector<std::string> program = {};  // run by every rank instead of `train`: eval .., a program .., with arguments
 
-  void declare(CLI::App& command) {
-    command.add_option("-n,--ranks", ranks, "number of processes; with --hosts all slots unless given")
-        ->default_str("");
-    command.add_option("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
-    command.add_option("--ssh", ssh, "command and options instead of ssh");
-    command
-        .add_option("--env", variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
-        ->allow_extra_args(false);
-    command.add_option("--log-dir", log_dir, "a file for each rank's output");
-    command.add_option("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
-    config.declare(command);
-    declare_resume(command, resume);
-    declare_pipeline(command, pipeline);
+  void declare(Flags& flags) {
+    flags.add("-n,--ranks", ranks, "number of processes; with --hosts all slots unless given").no_default();
+    flags.add("--hosts", hosts, "a file of hosts that ssh reaches, one a line: host slots=N iface=NAME");
+    flags.add("--ssh", ssh, "command and options instead of ssh");
+    flags.add("--env", variables, "a variable that ranks on other hosts get too, beside BORA_*, OMP_*, PATH ...")
+        .one_value();
+    flags.add("--log-dir", log_dir, "a file for each rank's output");
+    flags.add("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
+    config.declare(flags);
+    declare_resume(flags, resume);
+    declare_pipeline(flags, pipeline);
   }
   /// Words after `--` are parsed as for `bora train`, unless the first names another program.
   void before(std::vector<const char*>& words) {

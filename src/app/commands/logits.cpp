@@ -1,5 +1,4 @@
 // The scores of all tokens after each position, for scripts and tests.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include "app/commands.h"
 #include "app/scores.h"
@@ -14,9 +13,9 @@ struct Logits {
   ScoreWords words = {};
   std::string out = {};
 
-  void declare(CLI::App& command) {
-    words.declare(command);
-    command.add_option("--out", out, "the .npy file to write: f32 [batch, position, vocabulary]")->required();
+  void declare(Flags& flags) {
+    words.declare(flags);
+    flags.add("--out", out, "the .npy file to write: f32 [batch, position, vocabulary]").required();
   }
   int run() const {
     if (transport::config_from_environment().rank == 0) {  // the rank that writes it

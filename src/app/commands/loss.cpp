@@ -1,5 +1,4 @@
 // The loss of labels, for scripts and tests.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include "app/commands.h"
 #include "app/scores.h"
@@ -12,13 +11,13 @@ struct Loss {
   ScoreWords words = {};
   std::string labels = {};
 
-  void declare(CLI::App& command) {
-    words.declare(command);
-    command
-        .add_option("--labels", labels,
-                    "a .npy file, i32 or i64 [batch, position]; -100 does not count. Models without an encoder predict "
-                    "each label from the positions before it")
-        ->required();
+  void declare(Flags& flags) {
+    words.declare(flags);
+    flags
+        .add("--labels", labels,
+             "a .npy file, i32 or i64 [batch, position]; -100 does not count. Models without an encoder predict "
+             "each label from the positions before it")
+        .required();
   }
   int run() const {
     return on_example(words, labels, name, [&](models::Scorer& model, const training::Example& e, const Mesh& mesh) {

@@ -15,10 +15,10 @@ struct Plan {
   bool pipeline = true;
   std::int64_t ranks_per_host = 0;
 
-  void declare(CLI::App& command) {
-    config.declare(command);
-    declare_pipeline(command, pipeline);
-    declare_ranks_per_host(command, ranks_per_host);
+  void declare(Flags& flags) {
+    config.declare(flags);
+    declare_pipeline(flags, pipeline);
+    declare_ranks_per_host(flags, ranks_per_host);
   }
   void settle() { config.settle(); }
   int run() const {

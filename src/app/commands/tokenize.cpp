@@ -1,5 +1,4 @@
 // The ids of lines.
-#include <CLI/CLI.hpp>
 #include "app/commands.h"
 #include "app/lines.h"
 #include "bora/base/json.h"
@@ -13,10 +12,10 @@ struct Tokenize {
   std::string tokenizer = {};
   bool json = false, special = false;
 
-  void declare(CLI::App& command) {
-    command.add_option("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes")->required();
-    command.add_flag("--json", json, "each line is a JSON string, so that any text can be given");
-    command.add_flag("--special", special, "adds the tokens that the tokenizer's post-processor puts around a text");
+  void declare(Flags& flags) {
+    flags.add("TOKENIZER", tokenizer, "a tokenizer's file or its folder, or bytes").required();
+    flags.add("--json", json, "each line is a JSON string, so that any text can be given");
+    flags.add("--special", special, "adds the tokens that the tokenizer's post-processor puts around a text");
   }
   int run() const {
     auto t = text::tokenizer_at(tokenizer, special);

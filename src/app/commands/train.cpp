@@ -16,11 +16,11 @@ struct Train {
   std::vector<transport::Option> transport = {};
   bool pipeline = true;
 
-  void declare(CLI::App& command) {
-    config.declare(command);
-    declare_resume(command, resume);
-    declare_insecure(command, transport);
-    declare_pipeline(command, pipeline);
+  void declare(Flags& flags) {
+    config.declare(flags);
+    declare_resume(flags, resume);
+    declare_insecure(flags, transport);
+    declare_pipeline(flags, pipeline);
   }
   void settle() { config.settle(); }
   int run() const {

@@ -1,5 +1,4 @@
 // Training a tokenizer.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -24,20 +23,19 @@ struct TrainTokenizer {
   std::int64_t vocab = 0, min_count = 0;
   std::vector<std::string> special = {};
 
-  void declare(CLI::App& command) {
-    command.add_option("FILES", files, "text, .jsonl or .csv, also .gz and .zst of these; files, folders, globs")
-        ->required();
-    command.add_option("--type", type, "bpe: byte-level BPE, a tokenizer.json; unigram: by SentencePiece, a .model")
-        ->check(CLI::IsMember({"bpe", "unigram"}));
-    command.add_option("--vocab", vocab, "number of tokens")->required();
-    command.add_option("--out", out, "the file to write: .json for bpe, .model for unigram")->required();
-    command.add_option("--special", special, "a special token, several times for several; of bpe <|endoftext|>")
-        ->allow_extra_args(false)
-        ->default_str("");
-    command.add_option("--field", field, "of records in .jsonl and .csv: the one with the text");
-    command.add_option("--pattern", pattern, "bpe: whose regular expression cuts texts into words")
-        ->check(CLI::IsMember({"gpt2", "llama3", "qwen2"}));
-    command.add_option("--min-count", min_count, "bpe: a pair of tokens that stands less often is not merged");
+  void declare(Flags& flags) {
+    flags.add("FILES", files, "text, .jsonl or .csv, also .gz and .zst of these; files, folders, globs").required();
+    flags.add("--type", type, "bpe: byte-level BPE, a tokenizer.json; unigram: by SentencePiece, a .model")
+        .one_of({"bpe", "unigram"});
+    flags.add("--vocab", vocab, "number of tokens").required();
+    flags.add("--out", out, "the file to write: .json for bpe, .model for unigram").required();
+    flags.add("--special", special, "a special token, several times for several; of bpe <|endoftext|>")
+        .one_value()
+        .no_default();
+    flags.add("--field", field, "of records in .jsonl and .csv: the one with the text");
+    flags.add("--pattern", pattern, "bpe: whose regular expression cuts texts into words")
+        .one_of({"gpt2", "llama3", "qwen2"});
+    flags.add("--min-count", min_count, "bpe: a pair of tokens that stands less often is not merged");
   }
   void settle() {
     bool bpe = type == "bpe";
