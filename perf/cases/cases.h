@@ -22,6 +22,7 @@ void add_overheads(Cases&);
 void add_tokens(Cases&);
 void add_training(Cases&);
 void add_pretrained(Cases&);
+void add_science(Cases&);
 void add_limits(Cases&);
 void add_data(Cases&);
 

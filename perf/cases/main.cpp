@@ -141,6 +141,7 @@ int main(int argc, char** argv) {
   add_training(all);
   add_pretrained(all);
   add_tokens(all);
+  add_science(all);
   add_limits(all);
   add_data(all);
   std::map<std::string, Case> ready;

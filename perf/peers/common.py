@@ -24,6 +24,10 @@ def uniform(seed, shape, scale=1.0):
             * np.float32(scale)).reshape(shape)
 
 
+def wide(*arguments):
+    return uniform(*arguments).astype(np.float64)
+
+
 def integers(seed, shape, below):
     return (mix(seed, int(np.prod(shape))) % np.uint32(below)).astype(np.int32).reshape(shape)
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+import science
 from common import JOBS, STEPS, digest, digests, integers, of_normals, product_inputs, serve, uniform
 
 
@@ -242,5 +243,6 @@ CASES = {
     "scan_small_gradient": lambda: small_scan(True),
     "scan_carries": carries_scan, "scan_product": lambda: product_scan(False),
     "scan_product_gradient": lambda: product_scan(True),
-    "compile_gpt2": compile_gpt2, **{name: lambda job=job: training(job) for name, job in JOBS.items()}}
+    "compile_gpt2": compile_gpt2, **science.CASES,
+    **{name: lambda job=job: training(job) for name, job in JOBS.items()}}
 serve(CASES)

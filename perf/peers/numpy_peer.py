@@ -2,6 +2,7 @@
 import numpy as np
 
 from common import integers, serve, uniform
+from linear import linear
 
 
 def one(f):
@@ -46,6 +47,12 @@ def cases():
             return r
         return one(run)
 
+    def many(f, make):
+        def prepare():
+            inputs = make()
+            return one(lambda: f(*inputs))
+        return prepare
+
     def unary(f, make):
         def prepare():
             x = make()
@@ -59,7 +66,8 @@ def cases():
             "argsort": unary(lambda x: np.argsort(x, kind="stable"), lambda: uniform(1, (1 << 22,))),
             "cumsum": unary(np.cumsum, lambda: uniform(1, (1 << 24,), 2**-10)),
             "cumsum_rows": unary(lambda x: np.cumsum(x, -1), big),
-            "argmax": unary(lambda x: x.argmax(-1), big), "sum_columns": unary(lambda x: x.sum(0), big)}
+            "argmax": unary(lambda x: x.argmax(-1), big), "sum_columns": unary(lambda x: x.sum(0), big),
+            **{name: many(*parts) for name, parts in linear(np).items()}}
 
 
 serve(cases())
