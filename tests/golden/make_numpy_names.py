@@ -7,6 +7,7 @@ counts are i32 in Bora, so integers of 64 bits are written as i32.
 """
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 import numpy as np
 
 jax.config.update("jax_enable_x64", True)
@@ -308,8 +309,77 @@ def arrange():
     case("unpackbits", lambda a: jnp.unpackbits(a, axis=1), np.array([[7, 128], [255, 0]], np.uint8))
 
 
+def matrices():
+    a = np.array([[0.3, 2., -1.], [4., 0.5, 1.5], [-2., 1., 0.7]])
+    b = np.round(np.sin(np.arange(32.) * 2.3 + 0.4), 3).reshape(2, 4, 4) + np.eye(4)[[2, 0, 3, 1]] * 2
+    tall, wide = x.T + 3 * np.eye(4, 3), np.round(x[:2, :3] + np.eye(2, 3), 3)
+    spd = b[0] @ b[0].T + np.eye(4)
+    right = np.round(np.cos(np.arange(8.)), 3).reshape(4, 2)
+    linalg, scipy = jnp.linalg, jax.scipy.linalg
+    for name, m in (("1", np.array([[2.5]])), ("2", a[:2, :2]), ("3", a), ("4", b), ("empty", np.zeros((2, 0, 0)))):
+        case("det/" + name, linalg.det, m)
+        case("slogdet/" + name, linalg.slogdet, m)
+        if name != "empty":
+            case("inv/" + name, linalg.inv, m)
+    singular = np.array([[1., 2.], [2., 4.]])
+    case("det/singular", linalg.det, singular)
+    case("slogdet/singular", linalg.slogdet, singular)
+    for name, m in (("square", b[0]), ("tall", tall), ("wide", wide), ("batch", b)):
+        case("lu/" + name, jax.vmap(scipy.lu) if m.ndim == 3 else scipy.lu, m)
+        case("lu_factor/" + name, jax.lax.linalg.lu, m)
+    case("lu_solve", lambda a, b: scipy.lu_solve(scipy.lu_factor(a), b), b[0], right)
+    case("lu_solve/transposed", lambda a, b: scipy.lu_solve(scipy.lu_factor(a), b, trans=1), b[0], right)
+    case("cho_solve", lambda a, b: scipy.cho_solve((jnp.tril(a), True), b), spd, right)
+    for lower in (False, True):
+        for trans in (0, 1):
+            for unit in (False, True):
+                case(f"solve_triangular/{lower:d}{trans}{unit:d}", lambda a, b: scipy.solve_triangular(
+                    a, b, trans=trans, lower=lower, unit_diagonal=unit), spd, right)
+    for name, m, r in (("square", b[0], right), ("tall", tall, right[:, 0]), ("wide", wide, right[:2]),
+                       ("deficient", np.array([[1., 2.], [2., 4.], [3., 6.]]), right[:3])):
+        case("lstsq/" + name, linalg.lstsq, m, r)
+    for name, m in (("square", b), ("tall", tall), ("wide", wide), ("deficient", singular), ("equal", np.eye(3)),
+                    ("empty", np.zeros((0, 3)))):
+        case("pinv/" + name, linalg.pinv, m)
+    case("tensorsolve", linalg.tensorsolve, b[0].reshape(2, 2, 4), right.reshape(4, 2)[:2])
+    case("tensorinv", lambda m: linalg.tensorinv(m), b[0].reshape(2, 2, 2, 2))
+    for name, m in (("square", b), ("tall", tall), ("wide", wide)):
+        case("svdvals/" + name, linalg.svdvals, m)
+        case("matrix_rank/" + name, linalg.matrix_rank, m)
+    case("matrix_rank/deficient", linalg.matrix_rank, singular)
+    case("eigvalsh", lambda m: linalg.eigvalsh(m), b)
+    for order in (1, 2, 3, 0.5, 0, inf, -inf):
+        case(f"vector_norm/{order}", lambda v: linalg.vector_norm(v, ord=order), x)
+        case(f"vector_norm/axis{order}", lambda v: linalg.vector_norm(v, ord=order, axis=1, keepdims=True), x)
+        case(f"norm/vector{order}", lambda v: linalg.norm(v, order), v)
+    for order in (1, -1, 2, -2, inf, -inf, "fro", "nuc"):
+        case(f"matrix_norm/{order}", lambda m: linalg.matrix_norm(m, ord=order), b)
+        case(f"norm/matrix{order}", lambda m: linalg.norm(m, order, axis=(0, 2), keepdims=True), b)
+        if order != "nuc":
+            case(f"cond/{order}", lambda m: linalg.cond(m, order), a)
+    case("norm", linalg.norm, b)
+    case("norm/axis", lambda m: linalg.norm(m, axis=1), b)
+    case("cond", linalg.cond, b)
+    for n in (-2, -1, 0, 1, 2, 3, 7):
+        case(f"matrix_power/{n}", lambda m: linalg.matrix_power(m, n), a)
+    case("multi_dot/2", lambda a, b: linalg.multi_dot([a, b]), x, y.T)
+    case("multi_dot/3", lambda a, b, c: linalg.multi_dot([a, b, c]), v[:3], x, w[:4])
+    case("multi_dot/4", lambda a, b: linalg.multi_dot([a, b, a, b]), x, y.T)
+    for scale in (0, 0.1, 1, 10, 100):
+        case(f"expm/{scale}", scipy.expm, scale * np.array([[0., 1., 0.2], [-1., 0., 0.3], [0.1, -0.4, -0.5]]))
+    case("expm/batch", scipy.expm, b)
+    case("expm/empty", lambda m: m, np.zeros((0, 0)))
+    case("polar/right", scipy.polar, tall)
+    case("polar/left", lambda m: scipy.polar(m, side="left"), wide)
+    case("block_diag", lambda a, b, c: scipy.block_diag(a, b, c), a, v[:2], right)
+    case("toeplitz", scipy.toeplitz, v)
+    case("toeplitz/row", scipy.toeplitz, v[:3], w)
+    case("hilbert/4", lambda: scipy.hilbert(4))
+
+
 print("# jax", jax.__version__, "numpy", np.__version__)
 statistics()
 sets()
 numeric()
 arrange()
+matrices()

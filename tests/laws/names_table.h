@@ -14,6 +14,7 @@ using NamedCases = std::map<std::string, NamedCase>;
 void add_statistics(NamedCases&);
 void add_numeric(NamedCases&);
 void add_arrange(NamedCases&);
+void add_linalg(NamedCases&);
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

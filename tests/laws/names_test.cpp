@@ -37,6 +37,7 @@ const NamedCases& cases() {
     add_statistics(c);
     add_numeric(c);
     add_arrange(c);
+    add_linalg(c);
     return c;
   }();
   return r;
@@ -69,7 +70,7 @@ TEST(Names, EveryFunctionHasACase) {
   std::set<std::string> tried;
   for (auto& [name, c] : cases()) tried.insert(name.substr(0, name.find('/')));
   std::regex declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
-  for (auto* file : {"statistics", "sets", "numeric", "arrange"}) {
+  for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();
@@ -175,6 +176,13 @@ TEST(Names, MistakesAreNamed) {
   says<ShapeError>([&] { return resize(zeros({0}), {2}); }, "resize: [0] has no elements to fill [2]");
   says<ValueError>([&] { return select({v}, {v, v}); }, "select: 1 conditions and 2 choices");
   says<DtypeError>([&] { return unpackbits(v); }, "unpackbits: needs bytes u8, got f32");
+  says<ShapeError>([&] { return linalg::det(x); }, "det: the matrix must be square, got f32[2, 3]");
+  says<ShapeError>([&] { return linalg::lstsq(x, v); }, "lstsq: a f32[2, 3] does not fit b f32[3]");
+  says<ValueError>([&] { return linalg::matrix_norm(x, 3.); }, "matrix_norm: there is no order 3");
+  says<ValueError>([&] { return linalg::norm(v, "nuc"); }, "norm: the order nuc is one of matrices, and 1 axis");
+  says<ShapeError>([&] { return linalg::polar(x); }, "polar: f32[2, 3] has fewer rows than columns; give left");
+  says<ShapeError>([&] { return linalg::multi_dot({x, x}); }, "multi_dot: operands 0 and 1 do not fit");
+  says<ShapeError>([&] { return linalg::tensorsolve(ones({2, 6}), v); }, "tensorsolve: a f32[2, 6] does not fit");
   says<ValueError>([&] { return geomspace(-1, 2, 3); }, "geomspace: from -1 to 2");
 }
 TEST(Names, SizesAreAskedForInsideTransforms) {

@@ -15,13 +15,14 @@ struct TriangularSolveOptions {
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options = {});
 /// x with a x = b, a [.., n, n], b [.., n, k] (by LU with partial pivoting); inf or NaN where a is singular.
 Array solve(const Array& a, const Array& b);
-/// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular. No
-/// derivative.
+/// a [.., m, n] = q r with k = min(m, n): q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular. The
+/// derivative needs linearly independent first k columns.
 struct Qr {
   Array q, r;
 };
 Qr qr(const Array& a);
-/// a [.., m, n] = u diag(s) vt with k = min(m, n): u [.., m, k], s [.., k] descending, vt [.., k, n]. No derivative.
+/// a [.., m, n] = u diag(s) vt with k = min(m, n): u [.., m, k], s [.., k] descending, vt [.., k, n]. The
+/// derivative of the vectors is infinite where singular values are equal, or 0 and m differs from n.
 struct Svd {
   Array u, s, vt;
 };

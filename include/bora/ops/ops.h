@@ -8,6 +8,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/index.h"
+#include "bora/ops/linalg_functions.h"
 #include "bora/ops/numeric.h"
 #include "bora/ops/print.h"
 #include "bora/ops/reduce.h"

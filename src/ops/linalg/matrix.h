@@ -13,41 +13,13 @@
 #include "bora/ops/linalg.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "ops/linalg/checks.h"
 
 namespace bora::linalg {
-using Index = std::int64_t;
 template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T> using In = Eigen::Map<const Matrix<T>>;
 template <class T> using Out = Eigen::Map<Matrix<T>>;
-inline Index rows(const Type& t) { return t.shape[t.shape.size() - 2]; }
-inline Index columns(const Type& t) { return t.shape.back(); }
-inline Shape batch(const Type& t) {
-  Shape s = t.shape;
-  s.pop_back();
-  s.pop_back();
-  return s;
-}
-inline Type with(const Type& like, std::initializer_list<Index> last) {
-  Type t{batch(like), like.dtype};
-  for (auto n : last) t.shape.push_back(n);
-  return t;
-}
-inline void check_matrix(std::string_view what, const Type& t) {
-  check<ShapeError>(t.ndim() >= 2, what, ": needs matrices [.., m, n], got ", t);
-  check<DtypeError>(t.dtype == f32 || t.dtype == f64, what, ": takes f32 or f64, got ", t, "; use astype(f32)");
-}
-inline void check_square(std::string_view what, const Type& t) {
-  check_matrix(what, t);
-  check<ShapeError>(rows(t) == columns(t), what, ": the matrix must be square, got ", t);
-}
-inline void check_system(std::string_view what, const Types& in) {
-  check_square(what, in[0]);
-  check_matrix(what, in[1]);
-  check<DtypeError>(in[0].dtype == in[1].dtype, what, ": dtypes differ: ", in[0], " and ", in[1]);
-  check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ",
-                    in[1], "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");
-}
 template <class T> In<T> matrix(const InputView& in, Index k) {
   auto r = rows(in.type), c = columns(in.type);
   return {in.as<T>() + k * r * c, r, c};

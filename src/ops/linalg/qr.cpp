@@ -22,8 +22,30 @@ struct Qr {
       matrix<T>(out[1], i) = f.matrixQR().topRows(k).template triangularView<Eigen::Upper>();
     });
   }
+  /// Of m >= n: (dq + q c) r^-T with c the lower half, mirrored, of r dr^T - dq^T q (J. Townsend, 2018). Else the
+  /// columns b to the right of the square part are q times those of r.
+  Array vjp(const Vjp& v) const {
+    auto &q = v.out[0], &r = v.out[1];
+    auto k = q.shape(-1), n = r.shape(-1);
+    auto dq = v.ct[0].defined() ? v.ct[0] : zeros_like(q), dr = v.ct[1].defined() ? v.ct[1] : zeros_like(r);
+    auto square = slice_in_dim(r, -1, 0, k);
+    Array right;
+    if (n > k) {
+      auto of_right = slice_in_dim(dr, -1, k, n);
+      right = matmul(q, of_right);
+      dq = dq + matmul(slice_in_dim(v.in[0], -1, k, n), t(of_right));
+      dr = slice_in_dim(dr, -1, 0, k);
+    }
+    auto m = matmul(square, t(dr)) - matmul(t(dq), q);
+    auto mirrored = tril(m) + t(tril(m, -1));
+    auto g = t(linalg::triangular_solve(square, t(dq + matmul(q, mirrored)), {.lower = false}));
+    return n > k ? concatenate({g, right}, -1) : g;
+  }
   Qr lift(Index) const { return *this; }
-  static Samples<Qr> samples() { return {{Qr{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}}; }
+  static Samples<Qr> samples() {
+    auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
+    return {{Qr{}, {tall}}, {Qr{}, {t(tall)}}, {Qr{}, {array({{4., 1.}, {1., 3.}}, f64)}}};
+  }
 };
 }  // namespace ops
 

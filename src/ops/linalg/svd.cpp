@@ -58,9 +58,30 @@ struct Svd {
       else take(Eigen::JacobiSVD<Columns<T>>(a, thin));
     });
   }
+  Array vjp(const Vjp& v) const {
+    auto &u = v.out[0], &s = v.out[1], &vt = v.out[2];
+    auto m = u.shape(-2), n = vt.shape(-1), k = s.shape(-1);
+    auto row = expand_dims(s, -2), column = expand_dims(s, -1), one = eye(k, s.dtype());
+    auto gap = (1.0 - one) / ((row - column) * (row + column) + one);  // 1 / (s_j^2 - s_i^2)
+    auto turned = [&](const Array& x) { return gap * (x - t(x)); };
+    auto inner = v.ct[1].defined() ? one * expand_dims(v.ct[1], -1) : zeros_like(matmul(column, row));
+    auto outside = zeros_like(v.in[0]);
+    if (v.ct[0].defined()) {
+      inner = inner + turned(matmul(t(u), v.ct[0])) * row;
+      auto scaled = v.ct[0] / row;
+      if (m > k) outside = outside + matmul(scaled - matmul(u, matmul(t(u), scaled)), vt);
+    }
+    if (v.ct[2].defined()) {
+      inner = inner + column * turned(matmul(vt, t(v.ct[2])));
+      auto scaled = v.ct[2] / column;
+      if (n > k) outside = outside + matmul(u, scaled - matmul(matmul(scaled, t(vt)), vt));
+    }
+    return matmul(matmul(u, inner), vt) + outside;
+  }
   Svd lift(Index) const { return *this; }
   static Samples<Svd> samples() {
-    return {{Svd{}, {array({{4., 1.}, {1., 3.}, {0., 2.}}, f64)}}, {Svd{}, {zeros({0, 3}, f64)}}};
+    auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
+    return {{Svd{}, {tall}}, {Svd{}, {t(tall)}}, {Svd{}, {zeros({0, 3}, f64)}}};
   }
 };
 }  // namespace ops

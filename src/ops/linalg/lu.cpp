@@ -1,0 +1,149 @@
+// a[permutation] = l u, by Gaussian elimination with partial pivoting, a panel of columns at a time.
+#include "ops/linalg/matrix.h"
+#include <numeric>
+#include "bora/ops/arrange.h"
+#include "bora/ops/linalg_functions.h"
+
+namespace bora {
+namespace ops {
+using namespace linalg;
+namespace {
+constexpr Index kPanel = 32;
+
+/// The columns begin to end, in which rows above begin are done; swaps whole rows.
+template <class T> void factor_panel(Out<T>& a, Index begin, Index end, std::int32_t* pivots) {
+  for (auto j = begin; j < std::min(end, a.rows()); ++j) {
+    Index best = j;
+    for (auto i = j + 1; i < a.rows(); ++i)
+      if (std::abs(a(i, j)) > std::abs(a(best, j))) best = i;
+    pivots[j] = static_cast<std::int32_t>(best);
+    if (best != j) a.row(j).swap(a.row(best));
+    if (a(j, j) == 0) continue;  // a singular matrix has a 0 in u
+    auto right = end - j - 1;
+    for (auto i = j + 1; i < a.rows(); ++i) {
+      a(i, j) /= a(j, j);
+      a.row(i).segment(j + 1, right) -= a(i, j) * a.row(j).segment(j + 1, right);
+    }
+  }
+}
+template <class T> void factor(Out<T> a, std::int32_t* pivots) {
+  auto k = std::min(a.rows(), a.cols());
+  for (Index begin = 0; begin < k; begin += kPanel) {
+    auto n = std::min(kPanel, k - begin), end = begin + n, right = a.cols() - end, below = a.rows() - end;
+    factor_panel(a, begin, end, pivots);
+    if (right == 0) continue;
+    a.block(begin, begin, n, n).template triangularView<Eigen::UnitLower>().solveInPlace(a.block(begin, end, n, right));
+    if (below > 0) a.bottomRightCorner(below, right) -= a.block(end, begin, below, n) * a.block(begin, end, n, right);
+  }
+}
+/// x at [.., rows, columns] from the corner (row, column).
+Array block_of(const Array& x, Index row, Index column, Index rows, Index columns) {
+  return slice_in_dim(slice_in_dim(x, -2, row, row + rows), -1, column, column + columns);
+}
+}  // namespace
+struct Lu {
+  static constexpr std::string_view name = "lu";
+  Types infer(const Types& in) const {
+    check_matrix(name, in[0]);
+    auto pivots = with(in[0], {std::min(rows(in[0]), columns(in[0]))}), permutation = with(in[0], {rows(in[0])});
+    pivots.dtype = permutation.dtype = i32;
+    return {in[0], pivots, permutation};
+  }
+  void eval(Inputs in, Outputs out) const {
+    auto m = rows(in[0].type), k = std::min(m, columns(in[0].type));
+    if (in[0].type.size() == 0)
+      for (Index i = 0; i < out[2].type.size(); ++i) out[2].as<std::int32_t>()[i] = static_cast<std::int32_t>(i % m);
+    each(in[0].type, [&](auto zero, Index i) {
+      using T = decltype(zero);
+      auto a = matrix<T>(out[0], i);
+      auto pivots = out[1].as<std::int32_t>() + i * k, permutation = out[2].as<std::int32_t>() + i * m;
+      a = matrix<T>(in[0], i);
+      factor<T>(a, pivots);
+      std::iota(permutation, permutation + m, 0);
+      for (Index j = 0; j < k; ++j) std::swap(permutation[j], permutation[pivots[j]]);
+    });
+  }
+  /// Of the square part l u: l^-T (strict lower part of l^T dl, upper part of du u^T) u^-T. Columns to its right are
+  /// l^-1 b, rows below it are b u^-1.
+  Array vjp(const Vjp& v) const {
+    auto m = v.out[0].shape(-2), n = v.out[0].shape(-1), k = std::min(m, n);
+    auto square = block_of(v.out[0], 0, 0, k, k), ct = block_of(v.ct[0], 0, 0, k, k);
+    auto u = triu(square), l = tril(square, -1) + eye(k, square.dtype());
+    auto after_l = [&](const Array& x) { return triangular_solve(l, x, {.transposed = true}); };
+    auto after_u = [&](const Array& x) { return t(triangular_solve(u, t(x), {.lower = false})); };
+    auto dl = tril(ct, -1), du = triu(ct);
+    Array right, below;
+    if (n > k) {
+      auto of_right = block_of(v.ct[0], 0, k, k, n - k);
+      right = after_l(of_right);
+      dl = dl - tril(matmul(right, t(block_of(v.out[0], 0, k, k, n - k))), -1);
+    }
+    if (m > k) {
+      auto of_below = block_of(v.ct[0], k, 0, m - k, k);
+      below = after_u(of_below);
+      du = du - triu(matmul(t(block_of(v.out[0], k, 0, m - k, k)), below));
+    }
+    auto g = after_u(after_l(tril(matmul(t(l), dl), -1) + triu(matmul(du, t(u)))));
+    if (n > k) g = concatenate({g, right}, -1);
+    if (m > k) g = concatenate({g, below}, -2);
+    // Row i of the result came from row permutation[i].
+    auto back = broadcast_to(expand_dims(argsort(v.out[2]), -1), g.shape());
+    return take_along_axis(g, back, -2);
+  }
+  Lu lift(Index) const { return *this; }
+  static Samples<Lu> samples() {
+    auto wide = array({{0.2, 1., 3.}, {4., 1., -1.}}, f64), tall = array({{0.2, 1.}, {4., 1.}, {-2., 3.}}, f64);
+    return {{Lu{}, {wide}}, {Lu{}, {tall}}, {Lu{}, {array({{1., 2.}, {3., 5.}}, f64)}}};
+  }
+};
+}  // namespace ops
+
+namespace linalg {
+LuFactor lu_factor(const Array& a) {
+  auto r = call(ops::Lu{}, {a});
+  return {r[0], r[1], r[2]};
+}
+Lu lu(const Array& a) {
+  auto f = lu_factor(a);
+  auto m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
+  auto l = tril(slice_in_dim(f.lu, -1, 0, k), -1) + eye(m, k, a.dtype());
+  // a = p l u: column i of p has its 1 in row permutation[i].
+  auto p = t(one_hot(f.permutation, m, a.dtype()));
+  return {p, l, triu(slice_in_dim(f.lu, -2, 0, k))};
+}
+Array lu_solve(const LuFactor& f, const Array& b, bool transposed) {
+  check_system("lu_solve", {f.lu.type(), b.type()});
+  auto along = [&](const Array& order, const Array& x) {
+    return take_along_axis(x, broadcast_to(expand_dims(order, -1), x.shape()), -2);
+  };
+  auto l = tril(f.lu, -1) + eye(f.lu.shape(-1), f.lu.dtype());
+  if (!transposed) return triangular_solve(f.lu, triangular_solve(l, along(f.permutation, b)), {.lower = false});
+  auto x = triangular_solve(l, triangular_solve(f.lu, b, {.lower = false, .transposed = true}), {.transposed = true});
+  return along(argsort(f.permutation), x);
+}
+Slogdet slogdet(const Array& a) {
+  check_square("slogdet", a.type());
+  auto f = lu_factor(a);
+  auto d = diagonal(f.lu, 0, -2, -1);
+  auto swaps = (f.pivots != iota(f.pivots.shape(), f.pivots.ndim() - 1)) != (d < 0.0);
+  auto odd = bitwise_and(sum(swaps.astype(i32), -1), 1);
+  auto signs = where(any(d == 0.0, -1), 0.0, 1.0 - 2.0 * odd.astype(a.dtype()));
+  return {signs.astype(a.dtype()), sum(log(abs(d)), -1)};
+}
+Array det(const Array& a) {
+  check_square("det", a.type());
+  auto n = a.shape(-1);
+  auto at = [&](Index i, Index j) { return squeeze(ops::block_of(a, i, j, 1, 1), {-2, -1}); };
+  auto minor = [&](Index i, Index j) { return at(1, i) * at(2, j) - at(1, j) * at(2, i); };
+  // Small ones by their formula, whose derivative is right for singular matrices too.
+  if (n == 0) return ones(ops::batch(a.type()), a.dtype());
+  if (n == 1) return at(0, 0);
+  if (n == 2) return at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0);
+  if (n == 3) return at(0, 0) * minor(1, 2) - at(0, 1) * minor(0, 2) + at(0, 2) * minor(0, 1);
+  auto f = lu_factor(a);
+  auto swaps = f.pivots != iota(f.pivots.shape(), f.pivots.ndim() - 1);
+  auto odd = bitwise_and(sum(swaps.astype(i32), -1), 1);
+  return prod(diagonal(f.lu, 0, -2, -1), -1) * (1.0 - 2.0 * odd.astype(a.dtype()));
+}
+}  // namespace linalg
+}  // namespace bora
