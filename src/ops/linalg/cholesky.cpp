@@ -1,10 +1,29 @@
 // a = L L^T.
-#include "ops/linalg/matrix.h"
+#include "ops/linalg/small.h"
 #include <Eigen/Cholesky>
 
 namespace bora {
 namespace ops {
 using namespace linalg;
+namespace {
+/// Overwrites a [n, n] by L, zeros above it, one matrix in each lane; NaN where a number under a root is not positive.
+template <class T, class V> void cholesky_lanes(V* a, Index n) {
+  V sound = V{} + 1;  // NaN from the first failure on
+  for (Index j = 0; j < n; ++j) {
+    auto d = a[j * n + j];
+    for (Index c = 0; c < j; ++c) d -= a[j * n + c] * a[j * n + c];
+    sound = d > 0 ? sound : sound * kNan<T>;
+    a[j * n + j] = root<T>(d);
+    for (auto i = j + 1; i < n; ++i) {
+      auto x = a[i * n + j];
+      for (Index c = 0; c < j; ++c) x -= a[i * n + c] * a[j * n + c];
+      a[i * n + j] = x / a[j * n + j];
+    }
+  }
+  for (Index i = 0; i < n; ++i)
+    for (Index c = 0; c < n; ++c) a[i * n + c] = c > i ? (sound - sound) : a[i * n + c] * sound;
+}
+}  // namespace
 struct Cholesky {
   static constexpr std::string_view name = "cholesky";
   Type infer(const Types& in) const {
@@ -12,6 +31,14 @@ struct Cholesky {
     return in[0];
   }
   void eval(Inputs in, Outputs out) const {
+    auto n = rows(in[0].type);
+    if (n <= kSmallSize)
+      return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
+        V a[kSmallSize * kSmallSize];
+        load(in[0].as<T>() + first * n * n, n * n, a);
+        cholesky_lanes<T>(a, n);
+        store(a, n * n, out[0].as<T>() + first * n * n);
+      });
     each(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], k);

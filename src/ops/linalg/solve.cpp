@@ -1,10 +1,41 @@
 // a x = b, by LU with partial pivoting.
-#include "ops/linalg/matrix.h"
+#include "ops/linalg/small.h"
 #include <Eigen/LU>
 
 namespace bora {
 namespace ops {
 using namespace linalg;
+namespace {
+/// Overwrites b [n, k] by x, and a [n, n], one system in each lane.
+template <class V> void solve_lanes(V* a, V* b, Index n, Index k) {
+  for (Index j = 0; j < n; ++j) {
+    auto best = magnitude(a[j * n + j]);
+    for (auto i = j + 1; i < n; ++i) {  // the row with the largest number comes up, lane by lane
+      auto size = magnitude(a[i * n + j]);
+      auto larger = size > best;
+      best = larger ? size : best;
+      auto swap = [&](V& x, V& y) {
+        auto old = x;
+        x = larger ? y : x;
+        y = larger ? old : y;
+      };
+      for (auto c = j; c < n; ++c) swap(a[j * n + c], a[i * n + c]);
+      for (Index c = 0; c < k; ++c) swap(b[j * k + c], b[i * k + c]);
+    }
+    for (auto i = j + 1; i < n; ++i) {
+      auto factor = a[i * n + j] / a[j * n + j];
+      for (auto c = j + 1; c < n; ++c) a[i * n + c] -= factor * a[j * n + c];
+      for (Index c = 0; c < k; ++c) b[i * k + c] -= factor * b[j * k + c];
+    }
+  }
+  for (auto j = n; j-- > 0;)
+    for (Index c = 0; c < k; ++c) {
+      auto x = b[j * k + c];
+      for (auto i = j + 1; i < n; ++i) x -= a[j * n + i] * b[i * k + c];
+      b[j * k + c] = x / a[j * n + j];
+    }
+}
+}  // namespace
 struct Solve {
   bool transposed;
   static constexpr std::string_view name = "solve";
@@ -13,6 +44,18 @@ struct Solve {
     return in[1];
   }
   void eval(Inputs in, Outputs out) const {
+    auto n = rows(in[0].type), columns_of_b = columns(in[1].type);
+    if (n <= kSmallSize && columns_of_b <= kSmallSize && out[0].type.size() > 0)
+      return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
+        V a[kSmallSize * kSmallSize], b[kSmallSize * kSmallSize];
+        load(in[0].as<T>() + first * n * n, n * n, a);
+        if (transposed)
+          for (Index i = 0; i < n; ++i)
+            for (Index j = 0; j < i; ++j) std::swap(a[i * n + j], a[j * n + i]);
+        load(in[1].as<T>() + first * n * columns_of_b, n * columns_of_b, b);
+        solve_lanes(a, b, n, columns_of_b);
+        store(b, n * columns_of_b, out[0].as<T>() + first * n * columns_of_b);
+      });
     each(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       Matrix<T> a = matrix<T>(in[0], k);

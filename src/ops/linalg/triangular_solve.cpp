@@ -1,9 +1,25 @@
 // a x = b with a triangular a.
-#include "ops/linalg/matrix.h"
+#include "ops/linalg/small.h"
 
 namespace bora {
 namespace ops {
 using namespace linalg;
+namespace {
+/// Overwrites b [n, k] by x, one system in each lane. at(i, j): an element of the triangular matrix.
+template <class V, class At> void substitute(const At& at, bool lower, V* b, Index n, Index k) {
+  for (Index step = 0; step < n; ++step) {
+    auto i = lower ? step : n - 1 - step;
+    for (Index c = 0; c < k; ++c) {
+      auto x = b[i * k + c];
+      for (Index before = 0; before < step; ++before) {
+        auto j = lower ? before : n - 1 - before;
+        x -= at(i, j) * b[j * k + c];
+      }
+      b[i * k + c] = x / at(i, i);
+    }
+  }
+}
+}  // namespace
 struct TriangularSolve {
   bool lower, transposed;
   static constexpr std::string_view name = "triangular_solve";
@@ -12,6 +28,16 @@ struct TriangularSolve {
     return in[1];
   }
   void eval(Inputs in, Outputs out) const {
+    auto n = rows(in[0].type), k = columns(in[1].type);
+    if (n <= kSmallSize && k <= kSmallSize && out[0].type.size() > 0)
+      return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
+        V a[kSmallSize * kSmallSize], b[kSmallSize * kSmallSize];
+        load(in[0].as<T>() + first * n * n, n * n, a);
+        load(in[1].as<T>() + first * n * k, n * k, b);
+        auto at = [&](Index i, Index j) { return transposed ? a[j * n + i] : a[i * n + j]; };
+        substitute(at, lower != transposed, b, n, k);
+        store(b, n * k, out[0].as<T>() + first * n * k);
+      });
     each(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], k);
