@@ -377,9 +377,56 @@ def matrices():
     case("hilbert/4", lambda: scipy.hilbert(4))
 
 
+def windows():
+    def image(*shape):
+        return np.round(np.sin(np.arange(np.prod(shape)) * 1.3 + 0.2), 3).reshape(shape)
+
+    def conv(x, w, stride=None, padding="VALID", dilation=None, input_dilation=None, groups=1):
+        n, letters = w.ndim - 2, "DHW"[5 - w.ndim:]
+        one = (1,) * n
+        return jax.lax.conv_general_dilated(x, w, stride or one, padding, input_dilation or one, dilation or one,
+                                            (f"N{letters}C", f"{letters}IO", f"N{letters}C"), groups)
+
+    def transposed(x, w, stride, padding="VALID", dilation=None):
+        letters = "DHW"[5 - w.ndim:]
+        return jax.lax.conv_transpose(x, w, stride, padding, dilation, (f"N{letters}C", f"{letters}IO", f"N{letters}C"))
+    x1, w1 = image(2, 9, 3), image(4, 3, 2)
+    x2, w2 = image(2, 6, 5, 2), image(3, 2, 2, 4)
+    x3, w3 = image(1, 3, 2, 3, 2), image(2, 2, 1, 2, 2)
+    for name, x, w in (("1", x1, w1), ("2", x2, w2), ("3", x3, w3)):
+        n = w.ndim - 2
+        case(f"conv/{name}", conv, x, w)
+        case(f"conv/same{name}", lambda x, w: conv(x, w, padding="SAME"), x, w)
+        case(f"conv/stride{name}", lambda x, w: conv(x, w, (2,) * n, "SAME"), x, w)
+        case(f"conv/pads{name}", lambda x, w: conv(x, w, None, [(2, -1)] * n), x, w)
+        case(f"conv/dilation{name}", lambda x, w: conv(x, w, None, "SAME", (2,) * n), x, w)
+        case(f"conv/spread{name}", lambda x, w: conv(x, w, (2,) * n, [(1, 2)] * n, None, (3,) * n), x, w)
+        case(f"conv_transpose/{name}", lambda x, w: transposed(x, w, (1,) * n), x, w)
+        case(f"conv_transpose/stride{name}", lambda x, w: transposed(x, w, (2,) * n), x, w)
+        case(f"conv_transpose/same{name}", lambda x, w: transposed(x, w, (3,) * n, "SAME"), x, w)
+        case(f"conv_transpose/same_one{name}", lambda x, w: transposed(x, w, (1,) * n, "SAME", (2,) * n), x, w)
+    case("conv/groups", lambda x, w: conv(x, w, groups=2), image(2, 6, 4), image(3, 2, 6))
+    case("conv/depthwise", lambda x, w: conv(x, w, (1, 2), "SAME", groups=3), image(1, 5, 6, 3), image(2, 3, 1, 6))
+    case("conv/too_wide", conv, image(1, 3, 2), image(4, 2, 2))
+    for f, start, join in (("max_pool", -inf, jax.lax.max), ("min_pool", inf, jax.lax.min),
+                           ("sum_pool", 0., jax.lax.add)):
+        for name, window, stride, padding in (("plain", (2, 2), (2, 2), "VALID"), ("overlap", (3, 2), (1, 2), "VALID"),
+                                              ("same", (3, 3), (2, 2), "SAME"),
+                                              ("pads", (2, 2), (2, 1), [(1, 0), (0, 1)])):
+            def run(x):
+                pads = padding if isinstance(padding, str) else [(0, 0), *padding, (0, 0)]
+                return jax.lax.reduce_window(x, start, join, (1, *window, 1), (1, *stride, 1), pads)
+            case(f"{f}/{name}", run, x2)
+            if f == "sum_pool":
+                case(f"avg_pool/{name}", lambda x: run(x) / np.prod(window), x2)
+                case(f"avg_pool/{name}_whole", lambda x: run(x) / run(jnp.ones_like(x)), x2)
+
+
+
 print("# jax", jax.__version__, "numpy", np.__version__)
 statistics()
 sets()
 numeric()
 arrange()
 matrices()
+windows()

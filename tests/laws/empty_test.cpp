@@ -320,6 +320,19 @@ std::vector<Case> arrange() {
       gives("unpackbits", {0}, BORA_F(unpackbits(x.astype(u8))), none_of({0}, u8)),
   };
 }
+std::vector<Case> windows() {
+  return {
+      gives("conv", {0, 5, 2}, BORA_F(conv(x, ones({3, 2, 4}, f64))), none_of({0, 3, 4})),
+      gives("conv of no channels", {1, 5, 0}, BORA_F(conv(x, ones({3, 0, 4}, f64))), zeros({1, 3, 4}, f64)),
+      gives("conv of no positions", {1, 0, 2}, BORA_F(conv(x, ones({3, 2, 4}, f64))), none_of({1, 0, 4})),
+      throws("conv of no window", {1, 5, 2}, BORA_F(conv(x, ones({0, 2, 4}, f64))), "the window's size 0 must be"),
+      gives("conv_transpose", {0, 5, 2}, BORA_F(conv_transpose(x, ones({3, 2, 4}, f64))), none_of({0, 7, 4})),
+      gives("max_pool", {0, 4, 2}, BORA_F(max_pool(x, {.window = {2}})), none_of({0, 2, 2})),
+      gives("min_pool", {1, 0, 2}, BORA_F(min_pool(x, {.window = {2}})), none_of({1, 0, 2})),
+      gives("sum_pool", {1, 4, 0}, BORA_F(sum_pool(x, {.window = {2}})), none_of({1, 2, 0})),
+      gives("avg_pool", {0, 4, 2}, BORA_F(avg_pool(x, {.window = {2}})), none_of({0, 2, 2})),
+  };
+}
 std::vector<Case> of_matrices() {
   using namespace linalg;
   auto square = Shape{0, 0};
@@ -401,8 +414,8 @@ std::vector<Case> elementwise() {
 }
 std::vector<Case> cases() {
   std::vector<Case> r;
-  for (auto& part :
-       {reductions(), products(), shapes(), elementwise(), statistics(), numeric(), arrange(), of_matrices()})
+  for (auto& part : {reductions(), products(), shapes(), elementwise(), statistics(), numeric(), arrange(),
+                     of_matrices(), windows()})
     r.insert(r.end(), part.begin(), part.end());
   return r;
 }
@@ -442,7 +455,7 @@ TEST(Empty, EveryPublicFunctionIsTried) {
       "hanning", "logspace", "geomspace",    "tril_indices", "triu_indices",  "diag_indices", "indices",  "hilbert"};
   std::regex declaration("\n[A-Z]\\w+ (\\w+)\\(");
   for (auto* file : {"elementwise", "functions", "reduce", "shape", "index", "linalg", "creation", "statistics", "sets",
-                     "numeric", "arrange", "linalg_functions"}) {
+                     "numeric", "arrange", "linalg_functions", "convolution"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();

@@ -15,6 +15,7 @@ void add_statistics(NamedCases&);
 void add_numeric(NamedCases&);
 void add_arrange(NamedCases&);
 void add_linalg(NamedCases&);
+void add_convolution(NamedCases&);
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

@@ -38,6 +38,7 @@ const NamedCases& cases() {
     add_numeric(c);
     add_arrange(c);
     add_linalg(c);
+    add_convolution(c);
     return c;
   }();
   return r;
@@ -70,7 +71,7 @@ TEST(Names, EveryFunctionHasACase) {
   std::set<std::string> tried;
   for (auto& [name, c] : cases()) tried.insert(name.substr(0, name.find('/')));
   std::regex declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
-  for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions"}) {
+  for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();
@@ -176,6 +177,13 @@ TEST(Names, MistakesAreNamed) {
   says<ShapeError>([&] { return resize(zeros({0}), {2}); }, "resize: [0] has no elements to fill [2]");
   says<ValueError>([&] { return select({v}, {v, v}); }, "select: 1 conditions and 2 choices");
   says<DtypeError>([&] { return unpackbits(v); }, "unpackbits: needs bytes u8, got f32");
+  auto image = ones({1, 5, 5, 2});
+  says<ShapeError>([&] { return conv(image, ones({3, 3, 3, 4})); }, "has 2 channels, and w f32[3, 3, 3, 4] takes 3");
+  says<ShapeError>([&] { return conv(v, ones({3, 3, 1, 4})); }, "conv: x f32[3] does not fit w f32[3, 3, 1, 4]");
+  says<ValueError>([&] { return conv(image, ones({3, 3, 2, 4}), {.stride = {2}}); },
+                   "conv: stride has 1 numbers for 2 spatial dimensions");
+  says<ValueError>([&] { return conv(image, ones({3, 3, 1, 3}), {.groups = 2}); }, "3 output channels do not split");
+  says<ShapeError>([&] { return max_pool(v, {.window = {2, 2}}); }, "does not fit a window of 2 dimensions");
   says<ShapeError>([&] { return linalg::det(x); }, "det: the matrix must be square, got f32[2, 3]");
   says<ShapeError>([&] { return linalg::lstsq(x, v); }, "lstsq: a f32[2, 3] does not fit b f32[3]");
   says<ValueError>([&] { return linalg::matrix_norm(x, 3.); }, "matrix_norm: there is no order 3");

@@ -1,0 +1,41 @@
+// convolution.h -- convolutions and pooling over any number of spatial dimensions, channels last. Composites: windows
+// are strided slices, products are those of matrices, so that derivatives, vmap, jit and sharding of the batch follow.
+#pragma once
+#include <utility>
+#include <variant>
+#include <vector>
+#include "bora/array/array.h"
+
+namespace bora {
+/// Zeros around the spatial dimensions: none; as many as make size / stride (rounded up) windows, the odd one behind;
+/// or (before, behind) for each dimension, negative ones cut.
+enum class Padding : std::uint8_t { valid, same };
+using Pads = std::variant<Padding, std::vector<std::pair<std::int64_t, std::int64_t>>>;
+/// One number for each spatial dimension; {}: 1 for all.
+struct ConvOptions {
+  Dims stride = {};  // between windows
+  Pads padding = Padding::valid;
+  Dims dilation = {};        // between the elements of a window
+  Dims input_dilation = {};  // between the elements of x, zeros are put between them
+  std::int64_t groups = 1;   // of input channels, each with its own part of the output channels
+};
+/// y[.., p, o] = sum over q and i of x[.., stride p + dilation q, i] w[q, i, o] (not mirrored, as all libraries of
+/// networks do): x [batch.., spatial.., in], w [window.., in / groups, out] give [batch.., positions.., out]. Throws
+/// ShapeError, ValueError.
+Array conv(const Array& x, const Array& w, const ConvOptions& options = {});
+/// The convolution whose windows are `stride` apart in the result: of sizes size * stride (same) or
+/// (size - 1) * stride + window (valid, or more). jax.lax.conv_transpose.
+Array conv_transpose(const Array& x, const Array& w, const ConvOptions& options = {});
+
+struct PoolOptions {
+  Dims window;       // for each spatial dimension
+  Dims stride = {};  // default: as the window, so that windows do not overlap
+  Pads padding = Padding::valid;
+};
+/// Of each window of x [batch.., spatial.., channels]: the largest, the smallest, the sum. Padding counts as nothing.
+Array max_pool(const Array& x, const PoolOptions& options);
+Array min_pool(const Array& x, const PoolOptions& options);
+Array sum_pool(const Array& x, const PoolOptions& options);
+/// The mean; padded elements are counted as zeros, or not at all.
+Array avg_pool(const Array& x, const PoolOptions& options, bool count_padding = true);
+}  // namespace bora

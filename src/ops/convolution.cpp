@@ -1,0 +1,182 @@
+// Convolutions and pooling by slices.
+#include "bora/ops/convolution.h"
+#include "ops/composed.h"
+
+namespace bora {
+using namespace ops;
+namespace {
+using Index = std::int64_t;
+Index last_place(Index window, Index dilation) { return (window - 1) * dilation; }
+/// Windows over the spatial dimensions of [batch.., spatial.., channels].
+struct Windows {
+  std::string_view what;
+  Index first;  // the first spatial dimension
+  Dims sizes, window, stride, dilation;
+  std::vector<std::pair<Index, Index>> pads = {};
+  Dims positions = {};  // number of windows
+
+  Windows(std::string_view what, const Array& x, Dims sizes_of_x, Dims window_sizes, Dims strides, Dims dilations,
+          const Pads& padding)
+      : what(what),
+        first(x.ndim() - 1 - static_cast<Index>(window_sizes.size())),
+        sizes(std::move(sizes_of_x)),
+        window(std::move(window_sizes)),
+        stride(std::move(strides)),
+        dilation(std::move(dilations)) {
+    auto given = std::get_if<1>(&padding);
+    check<ValueError>(!given || given->size() == window.size(), what, ": the padding has ", given ? given->size() : 0,
+                      " pairs for ", window.size(), " spatial dimensions");
+    for (std::size_t d = 0; d < window.size(); ++d) {
+      check<ValueError>(window[d] > 0, what, ": the window's size ", window[d], " must be positive");
+      auto reach = last_place(window[d], dilation[d]);
+      auto wanted = (sizes[d] + stride[d] - 1) / stride[d];
+      auto missing = std::max<Index>((wanted - 1) * stride[d] + reach + 1 - sizes[d], 0);
+      bool same = !given && std::get<Padding>(padding) == Padding::same;
+      pads.push_back(given  ? (*given)[d]
+                     : same ? std::pair{missing / 2, missing - missing / 2}
+                            : std::pair{Index{0}, Index{0}});
+      auto whole = sizes[d] + pads[d].first + pads[d].second;
+      check<ShapeError>(whole >= 0, what, ": the padding (", pads[d].first, ", ", pads[d].second,
+                        ") cuts more than the ", sizes[d], " elements of spatial dimension ", d);
+      positions.push_back(whole <= reach ? 0 : (whole - reach - 1) / stride[d] + 1);
+    }
+  }
+  /// x with its padding, and `interior` values between its elements.
+  Array padded(const Array& x, Scalar value, const Dims& interior = {}) const {
+    Dims lo(at(x.ndim()), 0), hi = lo, between = lo;
+    for (std::size_t d = 0; d < window.size(); ++d) {
+      auto k = at(first) + d;
+      lo[k] = pads[d].first, hi[k] = pads[d].second;
+      if (!interior.empty()) between[k] = interior[d] - 1;
+    }
+    return pad(x, lo, hi, value, between);
+  }
+  /// f(slice) for each element of the window in row-major order: the elements that all windows have there.
+  template <class F> void each(const Array& padded_x, const F& f) const {
+    Dims place(window.size(), 0);
+    Index n = 1;
+    for (auto w : window) n *= w;
+    for (Index i = 0; i < n; ++i) {
+      Dims start(at(padded_x.ndim()), 0), limit = padded_x.shape().dims(), step(start.size(), 1);
+      for (std::size_t d = 0; d < window.size(); ++d) {
+        auto k = at(first) + d;
+        start[k] = positions[d] == 0 ? 0 : place[d] * dilation[d];
+        limit[k] = positions[d] == 0 ? 0 : start[k] + (positions[d] - 1) * stride[d] + 1;
+        step[k] = stride[d];
+      }
+      f(slice(padded_x, start, limit, step));
+      for (auto d = window.size(); d-- > 0 && ++place[d] == window[d];) place[d] = 0;
+    }
+  }
+};
+Dims filled(std::string_view what, std::string_view name, const Dims& given, std::size_t n, const Dims& usual) {
+  if (given.empty()) return usual;
+  check<ValueError>(given.size() == n, what, ": ", name, " has ", given.size(), " numbers for ", n,
+                    " spatial dimensions");
+  for (auto g : given) check<ValueError>(g > 0, what, ": ", name, " = ", g, " must be positive");
+  return given;
+}
+Array convolved(std::string_view what, const Array& x, const Array& w, const ConvOptions& o) {
+  check<ShapeError>(w.ndim() >= 3 && x.ndim() >= w.ndim() - 1, what, ": x ", x.type(), " does not fit w ", w.type(),
+                    "; x is [batch.., spatial.., in], w [window.., in / groups, out]");
+  auto n = at(w.ndim() - 2);
+  auto in = x.shape(-1), each = w.shape(-2), out = w.shape(-1), groups = o.groups;
+  check<ValueError>(groups > 0 && out % groups == 0, what, ": ", out, " output channels do not split into ", groups,
+                    " groups");
+  check<ShapeError>(in == each * groups, what, ": x ", x.type(), " has ", in, " channels, and w ", w.type(), " takes ",
+                    each, " in each of ", groups, " groups");
+  auto window = w.shape().dims(), sizes = x.shape().dims();
+  window.resize(n);
+  sizes = Dims(sizes.end() - 1 - static_cast<std::ptrdiff_t>(n), sizes.end() - 1);
+  Dims one(n, 1);
+  auto apart = filled(what, "input_dilation", o.input_dilation, n, one);
+  for (std::size_t d = 0; d < n; ++d) sizes[d] = sizes[d] == 0 ? 0 : last_place(sizes[d], apart[d]) + 1;
+  Windows windows(what, x, sizes, window, filled(what, "stride", o.stride, n, one),
+                  filled(what, "dilation", o.dilation, n, one), o.padding);
+  Arrays parts;
+  windows.each(windows.padded(x, 0, apart), [&](const Array& part) { parts.push_back(part); });
+  auto elements = static_cast<Index>(parts.size());
+  if (groups == 1) {
+    auto patches = parts.size() == 1 ? parts[0] : concatenate(parts, -1);
+    return matmul(patches, reshape(w, {elements * in, out}));
+  }
+  auto shape = parts[0].shape().dims();
+  shape.pop_back();
+  auto grouped = [&](Index a, Index b) { return Shape(joined(shape, {a, b})); };
+  auto weights = reshape(w, {elements, each, groups, out / groups});
+  Array y;
+  if (each == 1) {  // each channel on its own: sums of products of slices fuse
+    for (Index e = 0; e < elements; ++e) {
+      auto term =
+          reshape(parts[at(e)], grouped(groups, 1)) * reshape(part(weights, 0, e, e + 1), {groups, out / groups});
+      y = e == 0 ? term : y + term;
+    }
+  } else {
+    Arrays wide;
+    for (auto& p : parts) wide.push_back(reshape(p, grouped(groups, each)));
+    auto patches = concatenate(wide, -1);  // [.., group, element * each]
+    auto matrices = reshape(moveaxis(weights, 2, 0), {groups, elements * each, out / groups});
+    y = squeeze(matmul(expand_dims(patches, -2), matrices), -2);
+  }
+  return reshape(y, Shape(joined(shape, {out})));
+}
+template <class F> Array pooled(std::string_view what, const Array& x, const PoolOptions& o, Scalar nothing, F join) {
+  auto n = o.window.size();
+  check<ShapeError>(n > 0 && at(x.ndim()) > n, what, ": x ", x.type(), " does not fit a window of ", n,
+                    " dimensions; it is [batch.., spatial.., channels]");
+  auto sizes = x.shape().dims();
+  sizes = Dims(sizes.end() - 1 - static_cast<std::ptrdiff_t>(n), sizes.end() - 1);
+  Windows windows(what, x, sizes, o.window, filled(what, "stride", o.stride, n, o.window), Dims(n, 1), o.padding);
+  Array y;
+  windows.each(windows.padded(x, nothing), [&](const Array& part) { y = y.defined() ? join(y, part) : part; });
+  return y;
+}
+/// The least (or most) number of its dtype.
+Scalar extreme(const Array& x, bool least) {
+  if (is_float(x.dtype())) return least ? -kInf : kInf;
+  if (x.dtype() == u8 || x.dtype() == u32) return least ? Scalar(0) : Scalar(x.dtype() == u8 ? 255 : 4294967295);
+  auto wide = x.dtype() == i64;
+  auto most = wide ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max();
+  return Scalar(least ? -most - 1 : most);
+}
+}  // namespace
+
+Array conv(const Array& x, const Array& w, const ConvOptions& o) { return convolved("conv", x, w, o); }
+Array conv_transpose(const Array& x, const Array& w, const ConvOptions& o) {
+  check<ValueError>(o.input_dilation.empty(), "conv_transpose: takes stride, not input_dilation");
+  auto n = at(std::max<Index>(w.ndim() - 2, 0));
+  auto stride = filled("conv_transpose", "stride", o.stride, n, Dims(n, 1));
+  auto dilation = filled("conv_transpose", "dilation", o.dilation, n, Dims(n, 1));
+  auto inner = o;
+  inner.stride = {};
+  inner.input_dilation = stride;
+  if (auto padding = std::get_if<Padding>(&o.padding)) {
+    std::vector<std::pair<Index, Index>> pads;
+    for (std::size_t d = 0; d < n; ++d) {
+      auto k = last_place(w.shape(static_cast<Index>(d)), dilation[d]) + 1, s = stride[d];
+      bool same = *padding == Padding::same;
+      auto total = k + s - 2 + (same ? 0 : std::max<Index>(k - s, 0));
+      auto before = same && s <= k - 1 ? (total + 1) / 2 : k - 1;
+      pads.emplace_back(before, total - before);
+    }
+    inner.padding = pads;
+  }
+  return convolved("conv_transpose", x, w, inner);
+}
+Array max_pool(const Array& x, const PoolOptions& o) {
+  return pooled("max_pool", x, o, extreme(x, true), [](auto& a, auto& b) { return maximum(a, b); });
+}
+Array min_pool(const Array& x, const PoolOptions& o) {
+  return pooled("min_pool", x, o, extreme(x, false), [](auto& a, auto& b) { return minimum(a, b); });
+}
+Array sum_pool(const Array& x, const PoolOptions& o) {
+  return pooled("sum_pool", x, o, 0, [](auto& a, auto& b) { return a + b; });
+}
+Array avg_pool(const Array& x, const PoolOptions& o, bool count_padding) {
+  auto floats = is_float(x.dtype()) ? x : x.astype(f32);
+  double n = 1;
+  for (auto w : o.window) n *= static_cast<double>(w);
+  auto total = sum_pool(floats, o);
+  return count_padding ? total / n : total / sum_pool(ones_like(floats), o);
+}
+}  // namespace bora
