@@ -42,6 +42,30 @@ Case product_scan(bool gradient) {
   return looped([](const Carries& c, const Arrays& k) { return Carries{tanh(matmul(k[0], c[0]))}; }, {uniform(1, {64})},
                 {uniform(2, {64, 64}, 0.2F)}, gradient);
 }
+/// The heat equation with walls at 0 in the first dimension, periodic in the second: slice, pad, roll, concatenate.
+Case heat(const Shape& shape, Dtype d, std::int64_t steps, bool gradient) {
+  auto run = [steps](const Array& u, const Array& k) {
+    auto step = [&](const Array& x, std::nullopt_t) {
+      auto n = x.shape(0), m = x.shape(1);
+      auto above = pad(slice(x, {0, 0}, {n - 1, m}), {1, 0}, {0, 0});
+      auto below = pad(slice(x, {1, 0}, {n, m}), {0, 0}, {1, 0});
+      auto left = concatenate({slice(x, {0, m - 1}, {n, m}), slice(x, {0, 0}, {n, m - 1})}, 1);
+      auto right = roll(x, -1, 1);
+      return std::pair{x + k * (above + below + left + right - 4 * x), none};
+    };
+    return scan(step, u, none, {.length = steps}).first;
+  };
+  auto u = uniform(1, shape).astype(d), k = (uniform(2, shape) * 0.02 + 0.1).astype(d);
+  return compiled(
+      [=](const Arrays& a) {
+        if (!gradient) return Arrays{run(a[0], a[1])};
+        return grad([&](const Arrays& p) {
+          auto x = run(p[0], p[1]);
+          return sum(x * x);
+        })(a);
+      },
+      {u, k});
+}
 }  // namespace
 
 void add_overheads(Cases& to) {
@@ -67,5 +91,8 @@ void add_overheads(Cases& to) {
   };
   to["scan_product"] = [] { return product_scan(false); };
   to["scan_product_gradient"] = [] { return product_scan(true); };
+  to["heat2d"] = [] { return heat({512, 512}, f32, 100, false); };
+  to["heat2d_gradient"] = [] { return heat({512, 512}, f32, 100, true); };
+  to["heat2d_small"] = [] { return heat({48, 64}, f64, 200, true); };
 }
 }  // namespace cases

@@ -156,6 +156,25 @@ def product_scan(gradient):
     return looped(lambda c, k: [jnp.tanh(k[0] @ c[0])], [U(1, (64,))], [U(2, (64, 64), 0.2)], gradient)
 
 
+def heat(shape, dtype, steps, gradient):
+    def run(u, k):
+        def step(x, _):
+            above, below = jnp.pad(x[:-1], ((1, 0), (0, 0))), jnp.pad(x[1:], ((0, 1), (0, 0)))
+            left = jnp.concatenate([x[:, -1:], x[:, :-1]], 1)
+            right = jnp.roll(x, -1, 1)
+            return x + k * (above + below + left + right - 4 * x), None
+        return jax.lax.scan(step, u, None, length=steps)[0]
+
+    f = jax.jit(jax.grad(lambda p: (run(*p) ** 2).sum()) if gradient else lambda p: (run(*p),))
+    with jax.enable_x64(dtype == "float64"):
+        p = jnp.asarray(uniform(1, shape), dtype), jnp.asarray(uniform(2, shape), dtype) * 0.02 + 0.1
+
+    def call():
+        with jax.enable_x64(dtype == "float64"):
+            return wait(f(p))
+    return {"scan": call}
+
+
 def forward(p, x, y, scanned):
     layers = {k[len("blocks.layer."):]: v for k, v in p.items() if k.startswith("blocks.")}
     h = p["wte.weight"][x] + p["wpe"][: x.shape[1]]
@@ -243,6 +262,9 @@ CASES = {
     "scan_small_gradient": lambda: small_scan(True),
     "scan_carries": carries_scan, "scan_product": lambda: product_scan(False),
     "scan_product_gradient": lambda: product_scan(True),
+    "heat2d": lambda: heat((512, 512), "float32", 100, False),
+    "heat2d_gradient": lambda: heat((512, 512), "float32", 100, True),
+    "heat2d_small": lambda: heat((48, 64), "float64", 200, True),
     "compile_gpt2": compile_gpt2, **science.CASES,
     **{name: lambda job=job: training(job) for name, job in JOBS.items()}}
 serve(CASES)

@@ -58,9 +58,10 @@ class Fuser {
     std::vector<int> makers;
     auto k = sets_[idx(me)].group.members[0];
     for (int v : it.code->in) {
-      int s = set_making(scene_.read(v).bottom);
-      if (s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end())
-        makers.push_back(s);
+      for (int b : scene_.read(v).bottoms)
+        if (int s = set_making(b);
+            s >= 0 && sets_[idx(s)].loop && std::find(makers.begin(), makers.end(), s) == makers.end())
+          makers.push_back(s);
     }
     // Sets with rows first: a value per row must join the rows that it came from, so that they can use it again.
     std::stable_sort(makers.begin(), makers.end(), [&](int a, int b) { return rank(a) > rank(b); });
@@ -69,7 +70,8 @@ class Fuser {
       auto joined = join(s, me);
       if (sets_[idx(s)].alive && sets_[idx(me)].alive)
         for (int v : it.code->in)
-          if (auto r = scene_.read(v).bottom; set_making(r) == s) apart_[{r, k}] = why_;
+          for (int b : scene_.read(v).bottoms)
+            if (set_making(b) == s) apart_[{b, k}] = why_;
       me = joined;
     }
   }
@@ -103,7 +105,7 @@ class Fuser {
       for (int m : sets_[idx(s)].group.members)
         for (int v : scene_.items[idx(m)].code->in)
           if (auto& r = scene_.read(v);
-              r.kind == Read::Kind::memory && set_making(r.bottom) != s && g_.vars[idx(r.root)].size() == n)
+              r.kind == Read::Kind::memory && set_making(r.root) != s && g_.vars[idx(r.root)].size() == n)
             read.push_back({r.root, m});
       for (auto [r, m] : read)
         if (auto it = reader.find(r); it != reader.end()) {
@@ -164,7 +166,8 @@ class Fuser {
   template <class F> void each_before(int s, F&& f) const {
     for (int m : sets_[idx(s)].group.members)
       for (int v : scene_.items[idx(m)].code->in)
-        if (int t = set_making(scene_.read(v).bottom); t >= 0 && t != s) f(t);
+        for (int b : scene_.read(v).bottoms)
+          if (int t = set_making(b); t >= 0 && t != s) f(t);
     for (int t : sets_[idx(s)].before) f(t);
   }
   template <class F> void each_behind(int s, F&& f) const {
@@ -217,7 +220,7 @@ class Fuser {
     for (int v : g_.out) make(v);
     return std::move(nodes_);
   }
-  /// Emits broadcasts and iotas that are read from memory.
+  /// Emits lazy instructions that are read from memory.
   void make(int v) {
     auto root = g_.at(v);
     int m = scene_.maker[root];
@@ -238,14 +241,19 @@ class Fuser {
       return;
     }
     for (int m : g.members)
-      for (int v : scene_.items[idx(m)].code->in) {
-        int r = scene_.read(v).bottom, maker = set_making(r);
-        auto known = [&](auto& a) { return a.var == r; };
-        if (maker == group_of_[idx(m)] || std::any_of(fused->apart.begin(), fused->apart.end(), known)) continue;
-        if (auto it = apart_.find({r, m}); it != apart_.end()) fused->apart.push_back({r, it->second});
-      }
+      for (int v : scene_.items[idx(m)].code->in)
+        for (int r : scene_.read(v).bottoms) {
+          auto known = [&](auto& a) { return a.var == r; };
+          if (set_making(r) == group_of_[idx(m)] || std::any_of(fused->apart.begin(), fused->apart.end(), known))
+            continue;
+          if (auto it = apart_.find({r, m}); it != apart_.end()) fused->apart.push_back({r, it->second});
+        }
     Node n{Node::Kind::loop, code.primitive, {}, {}, code.source, fused};
     for (std::size_t k = 0; k < fused->kept(); ++k) (fused->stored[k] ? n.out : n.in).push_back(fused->operands[k]);
+    for (auto& e : fused->edges)
+      for (std::size_t k = 0; k < e->operands.size(); ++k)
+        if (int v = e->operands[k]; !e->stored[k] && std::find(n.in.begin(), n.in.end(), v) == n.in.end())
+          n.in.push_back(v);
     for (auto& s : fused->sums) n.out.push_back(s.var);
     for (auto& s : fused->starts) n.in.push_back(s.var);
     for (int v : n.in) make(v);

@@ -6,7 +6,7 @@ namespace bora::exec {
 struct Item {
   enum class Kind : std::uint8_t {
     other,  // runs alone
-    lazy,   // broadcast or iota: computed where it is read
+    lazy,   // broadcast, iota, window (slice, pad, concatenation): computed where it is read
     op,
     cast,
     bitcast,
@@ -25,13 +25,29 @@ struct Item {
   Reduction reduction = Reduction::sum;
   bool crosses() const { return kind == Kind::cast && width && to_width && width != to_width; }
 };
-/// A variable as an instruction reads it, through broadcasts.
-struct Read {
-  enum class Kind : std::uint8_t { constant, linear, memory } kind = Kind::memory;
-  int root = -1;    // memory: the variable
-  int bottom = -1;  // the variable below all broadcasts on which it depends
-  Access access;    // memory, linear: base + strides
+/// The source of elements.
+struct Origin {
+  enum class Kind : std::uint8_t { constant, linear, memory, pieces } kind = Kind::memory;
+  int root = -1;  // memory: the variable
+  Access access;  // memory, linear: base + strides; pieces: dimensions alone
   std::uint64_t bits = 0;
+  bool operator==(const Origin&) const = default;
+};
+struct Box {
+  Dims begin, end;
+};
+/// A box of a variable. The access of its origin takes coordinates in the variable.
+struct Piece {
+  Box box;
+  Origin origin;
+};
+using Pieces = std::vector<Piece>;
+/// A variable as an instruction reads it, through broadcasts and windows.
+struct Read : Origin {
+  std::vector<int> bottoms;  // the variables below all lazy instructions on which it depends
+  Pieces pieces;             // kind pieces: they tile the variable
+  const Origin& origin_at(const Dims&) const;  // itself, if it is not in pieces
+  bool is_direct() const { return kind == Kind::memory && bottoms.size() == 1 && bottoms[0] == root; }
 };
 /// A set of instructions that become one loop over `elements`; columns > 0: in rows, which some members reduce or sum.
 struct Group {
@@ -39,19 +55,34 @@ struct Group {
   std::vector<bool> per_row;  // of each: its result is one value per row
   std::int64_t elements = 0, columns = 0;
 };
+/// Boxes of variables with dimensions `dims`, in each of which every operand of a loop has one origin; the largest first.
+struct Regions {
+  Dims dims;
+  Mask cut;  // of each dimension: no box has all of it
+  std::vector<Box> boxes;
+};
 /// The block as seen by fusion.
 struct Scene {
   const Graph& graph;
   std::vector<Item> items;
   std::vector<int> maker;                 // of each root variable: the item that computes it, or -1
-  std::vector<std::vector<int>> readers;  // of each root variable: items that read it, also through broadcasts
-  Mask kept;                              // of each root variable: an output, or the source of a broadcast output
+  std::vector<std::vector<int>> readers;  // of each root variable: items that read it, also through lazy ones
+  Mask kept;                              // of each root variable: an output, or the source of a lazy output
   Scene(const Graph&, const std::vector<const Instruction*>&);
   const Read& read(int variable) const;
+
  private:
+  void find_windows();
   Read find(int variable) const;
+  std::optional<Pieces> pieces_of(int variable) const;
   mutable std::vector<std::optional<Read>> reads_;
 };
+/// Is it a slice, pad or concatenation whose elements loops can read where they lie?
+bool is_window(const Graph&, const Instruction&);
+/// The pieces of the result of a broadcast or window, from those of its operands.
+Pieces pieces_through(const Graph&, const Instruction&, const std::vector<Pieces>& in);
+/// No boxes: nothing is read in pieces. nullopt: there are too many, or operands differ in their dimensions.
+std::optional<Regions> regions_of(const Scene&, const Group&);
 /// The loop of this group, or null if there is none; then `why` is the reason.
 std::shared_ptr<Fused> make_loop(const Scene&, const Group&, const char*& why);
 }  // namespace bora::exec

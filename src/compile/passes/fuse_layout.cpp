@@ -2,7 +2,7 @@
 #include <algorithm>
 
 namespace bora::exec {
-Access contiguous(std::int64_t n) { return {{n}, {1}}; }
+Access contiguous(std::int64_t n) { return {{n}, {1}, 0}; }
 Access along_rows(const Access& a, std::int64_t columns) {
   auto r = a;
   r.dims.push_back(columns);
@@ -10,6 +10,7 @@ Access along_rows(const Access& a, std::int64_t columns) {
   return r;
 }
 bool is_one_per_row(const Access& a, std::int64_t columns) {
+  if (a.offset != 0) return false;
   std::int64_t below = 1, next = 1;  // elements in the dimensions seen; stride of the next row dimension
   for (std::size_t d = a.dims.size(); d-- > 0;) {
     if (a.dims[d] == 1) continue;
@@ -26,9 +27,11 @@ bool is_one_per_row(const Access& a, std::int64_t columns) {
 }
 bool is_contiguous(const Access& a) { return is_one_per_row(a, 1); }
 
-std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>& accesses) {
+std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>& accesses,
+                                    const Dims& bounds) {
   std::vector<std::int64_t> cuts{1, n};  // numbers of elements after which some dimension starts again
   if (columns > 0) cuts.push_back(columns);
+  cuts.insert(cuts.end(), bounds.begin(), bounds.end());
   for (auto& a : accesses) {
     std::int64_t below = 1;
     for (std::size_t d = a.dims.size(); d-- > 0;) cuts.push_back(below *= a.dims[d]);
@@ -52,7 +55,7 @@ std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const 
   }
   Layout r{{}, std::vector<Dims>(accesses.size())};  // merged, still from the innermost
   for (std::size_t i = 0; i < parts; ++i) {
-    bool joins = i > 0 && cuts[i] != columns;
+    bool joins = i > 0 && cuts[i] != columns && std::find(bounds.begin(), bounds.end(), cuts[i]) == bounds.end();
     for (std::size_t k = 0; k < accesses.size() && joins; ++k)
       joins = all.strides[k][i] == r.strides[k].back() * r.extents.back();
     if (joins) {

@@ -5,9 +5,11 @@
 #include "compile/passes/graph.h"
 
 namespace bora::exec {
-/// Element i of n is read at the sum of coordinate * stride, where `dims` (whose product is n) split i row-major.
+/// Element i of n is read at offset + the sum of coordinate * stride, where `dims` (whose product is n) split i
+/// row-major.
 struct Access {
   Dims dims, strides;
+  std::int64_t offset = 0;
   bool operator==(const Access&) const = default;
 };
 Access contiguous(std::int64_t n);
@@ -21,7 +23,8 @@ struct Layout {
   Dims extents;
   std::vector<Dims> strides;  // of each access
 };
-/// Dimensions that split n elements for all accesses; with columns > 0 the last one is the row. nullopt if there are
-/// none, or too many.
-std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>&);
+/// Dimensions that split n elements for all accesses; with columns > 0 the last one is the row. A dimension begins at
+/// each of `bounds`, numbers of elements. nullopt if there are none, or too many.
+std::optional<Layout> common_layout(std::int64_t n, std::int64_t columns, const std::vector<Access>&,
+                                    const Dims& bounds = {});
 }  // namespace bora::exec

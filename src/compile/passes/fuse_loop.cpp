@@ -1,6 +1,7 @@
 // fuse_loop.cpp -- a set of instructions as one kernels::Loop. Refuses sets that would not give the instructions' bits
 // or do not fit a loop: the same code decides whether an instruction may join and builds the loop in the end.
 #include <algorithm>
+#include <numeric>
 #include "bora/kernels/reduce.h"
 #include "bora/ops/primitives.h"
 #include "compile/passes/fuse_group.h"
@@ -14,7 +15,10 @@ constexpr std::int64_t kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestS
 
 class Builder {
  public:
-  Builder(const Scene& s, const Group& g) : s_(s), g_(g), fused_(std::make_shared<Fused>()) {}
+  /// The loop of box `number` of the regions, if there are any.
+  Builder(const Scene& s, const Group& g, const Regions& r, std::size_t number)
+      : s_(s), g_(g), regions_(r), box_(r.boxes.empty() ? nullptr : &r.boxes[number]),
+        fused_(std::make_shared<Fused>()) {}
   std::shared_ptr<Fused> build() {
     return fits() ? std::move(fused_) : nullptr;
   }
@@ -46,6 +50,9 @@ class Builder {
     int maker = s_.maker[idx(variable)];
     auto it = std::lower_bound(g_.members.begin(), g_.members.end(), maker);
     return maker >= 0 && it != g_.members.end() && *it == maker ? static_cast<int>(it - g_.members.begin()) : -1;
+  }
+  bool reads_member(const Read& r) const {
+    return std::any_of(r.bottoms.begin(), r.bottoms.end(), [&](int b) { return member_of(b) >= 0; });
   }
   bool find_width() {
     for (std::size_t m = 0; m < g_.members.size(); ++m) {
@@ -93,14 +100,18 @@ class Builder {
   }
   /// The value of a variable as a member reads it, or -1. must_load: from memory only.
   std::int16_t value(int variable, bool per_row, bool must_load) {
-    auto& r = s_.read(variable);
+    auto& read = s_.read(variable);
     auto d = s_.graph.type(variable).dtype;
+    if (read.kind == Read::Kind::pieces && (per_row || reads_member(read))) return -1;
+    auto& r = box_ ? read.origin_at(box_->begin) : read;
     if (r.kind == Read::Kind::constant) return must_load ? std::int16_t{-1} : constant(d, r.bits);
     if (r.kind == Read::Kind::linear) return must_load || per_row ? std::int16_t{-1} : linear(d, r.access);
-    if (int m = member_of(r.bottom); m >= 0) {
+    if (reads_member(read)) {
+      int m = member_of(r.root);
+      if (!read.is_direct() || m < 0) return -1;
       auto& maker = item(static_cast<std::size_t>(m));
       bool leaves = maker.crosses() && maker.to_width != width_;
-      if (r.root != r.bottom || must_load || leaves || m >= now_ || maker.kind == Item::Kind::sum) return -1;
+      if (must_load || leaves || m >= now_ || maker.kind == Item::Kind::sum) return -1;
       bool row = g_.per_row[static_cast<std::size_t>(m)];
       if (row == per_row ? !is_contiguous(r.access) : per_row || !is_one_per_row(r.access, g_.columns)) return -1;
       row_values_return_ = row_values_return_ || row != per_row;
@@ -151,7 +162,7 @@ class Builder {
     auto* d = as<ops::RandomBits>(code.primitive);
     auto& key = s_.read(code.in[0]);
     auto& keys = s_.graph.type(code.in[0]).shape;
-    if (key.kind != Read::Kind::memory || member_of(key.bottom) >= 0) return false;
+    if (key.kind != Read::Kind::memory || reads_member(key)) return false;
     Access at_key{out.shape.dims(), Dims(out.shape.size())}, counter = at_key;
     auto own = strides_of(keys), count = strides_of(d->shape);
     for (std::size_t k = 0; k < keys.size(); ++k) at_key.strides[k] = own[k];
@@ -161,7 +172,7 @@ class Builder {
     form_starts_.push_back(true);
     for (std::size_t k = 1; k < code.in.size(); ++k) {
       auto& start = s_.read(code.in[k]);
-      if (start.kind == Read::Kind::linear || (start.kind == Read::Kind::memory && member_of(start.bottom) >= 0))
+      if (start.kind == Read::Kind::linear || (start.kind == Read::Kind::memory && reads_member(start)))
         return false;
       if (start.kind == Read::Kind::constant) {
         if (form < 4)
@@ -170,7 +181,7 @@ class Builder {
       } else fused_->starts.push_back({static_cast<int>(form), start.root, count[k - 1]});
     }
     // The key is read in place: an operand of its own, although other members of the group may read the same key.
-    auto root = key.root == key.bottom ? key.root : static_cast<int>(s_.graph.at(code.in[0]));
+    auto root = key.is_direct() ? key.root : static_cast<int>(s_.graph.at(code.in[0]));
     auto k = operand(root, at_key);
     values_.push_back(push(
         {.kind = Instr::Kind::random_bits, .dtype = d->dtype, .operand = static_cast<std::int16_t>(k), .imm = form}));
@@ -199,8 +210,8 @@ class Builder {
       fused_->whole_rows = fused_->whole_rows || it.kind == Item::Kind::reduce || g_.per_row[m];
       if (it.kind != Item::Kind::sum) continue;
       auto& r = s_.read(it.code->in[0]);
-      int made = member_of(r.bottom);
-      if (r.kind != Read::Kind::memory || r.root != r.bottom || !is_contiguous(r.access) ||
+      int made = member_of(r.root);
+      if (box_ || !r.is_direct() || !is_contiguous(r.access) ||
           (made >= 0 && (g_.per_row[idx(made)] || item(idx(made)).kind == Item::Kind::sum)))
         return no("the rows of a sum are not those of the loop");
       auto& all = fused_->operands;
@@ -222,11 +233,42 @@ class Builder {
     return (f.operands.size() > f.unkept && g_.columns >= kShortestSum && g_.members.size() > f.sums.size()) ||
            no("the rows of a sum are too short");
   }
+  /// Elements in the dimensions behind each cut one, and in it.
+  Dims bounds() const {
+    Dims r;
+    std::int64_t below = 1;
+    for (std::size_t d = box_ ? regions_.dims.size() : 0; d-- > 0; below *= regions_.dims[d])
+      if (regions_.cut[d]) r.insert(r.end(), {below, below * regions_.dims[d]});
+    return r;
+  }
+  /// Restricts the layout to the box; its first coordinates, or nullopt if a cut dimension is not one of the loop.
+  std::optional<Dims> restrict(Layout& l) const {
+    Dims begin(l.extents.size());
+    if (!box_) return begin;
+    std::int64_t below = 1, behind = 1;
+    auto at = l.extents.size();
+    for (std::size_t d = regions_.dims.size(); d-- > 0; below *= regions_.dims[d]) {
+      if (!regions_.cut[d]) continue;
+      while (at > 0 && behind < below) behind *= l.extents[--at];
+      if (at == 0 || behind != below || l.extents[at - 1] != regions_.dims[d] || below < g_.columns)
+        return std::nullopt;
+      --at;
+      behind *= regions_.dims[d];
+      begin[at] = box_->begin[d];
+      l.extents[at] = box_->end[d] - box_->begin[d];
+    }
+    return begin;
+  }
   bool lay_out() {
     auto all = accesses_;
     all.insert(all.end(), forms_.begin(), forms_.end());
-    auto l = common_layout(g_.elements, g_.columns, all);
+    auto l = common_layout(g_.elements, g_.columns, all, bounds());
     if (!l) return false;
+    auto begin = restrict(*l);
+    if (!begin) return false;
+    auto offset = [&](const Access& access, const Dims& strides) {
+      return std::inner_product(begin->begin(), begin->end(), strides.begin(), access.offset);
+    };
     auto& a = fused_->args;
     a.ndim = static_cast<int>(l->extents.size());
     std::copy(l->extents.begin(), l->extents.end(), a.extent);
@@ -239,11 +281,15 @@ class Builder {
         step = 0;
       }
       loop.operands.push_back({dtype, step == 1});
+      fused_->offsets.push_back(offset(accesses_[k], l->strides[k]));
       std::copy(l->strides[k].begin(), l->strides[k].end(), a.stride[k]);
       a.stride[k][a.ndim - 1] = step;
     }
-    for (std::size_t f = 0; f < forms_.size(); ++f)
-      std::copy(l->strides[accesses_.size() + f].begin(), l->strides[accesses_.size() + f].end(), a.linear[f].stride);
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      auto& strides = l->strides[accesses_.size() + f];
+      std::copy(strides.begin(), strides.end(), a.linear[f].stride);
+      a.linear[f].base += offset(forms_[f], strides);
+    }
     loop.linear_forms = static_cast<int>(forms_.size());
     for (std::size_t j = 0; j < stores_.size(); ++j) {
       auto m = stores_[j];
@@ -252,6 +298,7 @@ class Builder {
             .in = {values_[m], -1, -1, -1},
             .imm = loads_ + j});
     }
+    if (box_) fused_->begin = box_->begin, fused_->end = box_->end;
     fused_->stored.resize(fused_->operands.size());
     std::fill(fused_->stored.begin() + static_cast<std::ptrdiff_t>(loads_), fused_->stored.end(), true);
     for (std::size_t m = 0; m < g_.members.size(); ++m) fused_->members.push_back(item(m).code->primitive);
@@ -260,6 +307,8 @@ class Builder {
 
   const Scene& s_;
   const Group& g_;
+  const Regions& regions_;
+  const Box* box_;
   std::shared_ptr<Fused> fused_;
   const char* why_ = "";
   int width_ = 0, now_ = 0, cost_ = 0;
@@ -273,9 +322,22 @@ class Builder {
 }  // namespace
 
 std::shared_ptr<Fused> make_loop(const Scene& s, const Group& g, const char*& why) {
-  Builder b(s, g);
-  auto r = b.build();
-  if (!r) why = b.why();
+  auto regions = regions_of(s, g);
+  if (!regions) {
+    why = "there are too many boxes in which their operands lie at different places";
+    return nullptr;
+  }
+  std::shared_ptr<Fused> r;
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, regions->boxes.size()); ++k) {
+    Builder b(s, g, *regions, k);
+    auto loop = b.build();
+    if (!loop) {
+      why = b.why();
+      return nullptr;
+    }
+    if (!r) r = std::move(loop);
+    else r->edges.push_back(std::move(loop));
+  }
   return r;
 }
 }  // namespace bora::exec

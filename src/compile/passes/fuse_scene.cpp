@@ -1,4 +1,6 @@
-// fuse_scene.cpp -- which instructions may become part of loops, and how variables are read through broadcasts.
+// fuse_scene.cpp -- which instructions may become part of loops, and how variables are read through lazy ones.
+#include <algorithm>
+#include <utility>
 #include "bora/ops/primitives.h"
 #include "compile/passes/fuse_group.h"
 
@@ -70,20 +72,52 @@ Scene::Scene(const Graph& g, const std::vector<const Instruction*>& code)
     for (int v : i->out) maker[g.at(v)] = static_cast<int>(items.size());
     items.push_back(describe_item(g, *i));
   }
-  auto chain = [&](int v, auto&& f) {
-    for (;;) {
-      auto r = g.at(v);
+  find_windows();
+  std::vector<int> seen(g.vars.size(), -1);
+  int walk = 0;
+  auto chain = [&](const std::vector<int>& from, auto&& f) {  // f(root) of each variable below
+    std::vector<int> todo = from;
+    for (++walk; !todo.empty();) {
+      auto r = g.at(todo.back());
+      todo.pop_back();
+      if (std::exchange(seen[r], walk) == walk) continue;
       f(r);
-      if (maker[r] < 0) return;
+      if (maker[r] < 0) continue;
       auto& m = items[idx(maker[r])];
-      if (m.kind != Item::Kind::lazy || m.code->in.empty()) return;
-      v = m.code->in[0];
+      if (m.kind == Item::Kind::lazy) todo.insert(todo.end(), m.code->in.begin(), m.code->in.end());
     }
   };
   for (std::size_t k = 0; k < items.size(); ++k)
     if (items[k].kind != Item::Kind::lazy)
-      for (int v : items[k].code->in) chain(v, [&](std::size_t r) { readers[r].push_back(static_cast<int>(k)); });
-  for (int v : g.out) chain(v, [&](std::size_t r) { kept[r] = true; });
+      chain(items[k].code->in, [&](std::size_t r) { readers[r].push_back(static_cast<int>(k)); });
+  chain(g.out, [&](std::size_t r) { kept[r] = true; });
+}
+/// A window that only loops read is read in place. One that is much smaller than its operand is not, where the operand
+/// would have to live on for it.
+void Scene::find_windows() {
+  constexpr int kNear = 64;  // instructions
+  Mask apart(graph.vars.size());  // read from memory
+  std::vector<int> last(graph.vars.size(), -1);
+  for (int v : graph.out) apart[graph.at(v)] = true;
+  for (std::size_t k = items.size(); k-- > 0;) {
+    auto& it = items[k];
+    auto& in = it.code->in;
+    auto lasts = static_cast<int>(k);
+    if (it.kind == Item::Kind::other && is_window(graph, *it.code)) {
+      auto out = graph.at(it.code->out[0]);
+      bool far = last[out] - lasts > kNear && 2 * it.elements < graph.type(in[0]).size();
+      if (!apart[out] && !far) it.kind = Item::Kind::lazy;
+    }
+    bool memory = it.kind == Item::Kind::other || it.kind == Item::Kind::random;
+    if (it.kind == Item::Kind::lazy) {
+      memory = apart[graph.at(it.code->out[0])];
+      lasts = last[graph.at(it.code->out[0])];
+    }
+    for (int v : in) {
+      apart[graph.at(v)] = apart[graph.at(v)] || memory;
+      last[graph.at(v)] = std::max(last[graph.at(v)], lasts);
+    }
+  }
 }
 const Read& Scene::read(int variable) const {
   auto& r = reads_[idx(variable)];
@@ -93,7 +127,7 @@ const Read& Scene::read(int variable) const {
 Read Scene::find(int variable) const {
   auto root = graph.at(variable);
   auto n = graph.type(variable).size();
-  Read r{Read::Kind::memory, static_cast<int>(root), static_cast<int>(root), contiguous(n)};
+  Read r{{Read::Kind::memory, static_cast<int>(root), contiguous(n)}, {static_cast<int>(root)}, {}};
   if (auto c = graph.constants.find(static_cast<int>(root)); c != graph.constants.end()) {
     r.kind = Read::Kind::constant;
     r.bits = c->second;
@@ -107,27 +141,38 @@ Read Scene::find(int variable) const {
     r.access.strides[idx(iota->dim)] = 1;
     return r;
   }
-  auto* b = as<ops::BroadcastInDim>(code.primitive);
-  auto& inner_type = graph.type(code.in[0]);
-  const Read& inner = read(code.in[0]);
-  r.bottom = inner.bottom;
-  if (inner.kind == Read::Kind::constant) {
-    auto bottom = r.bottom;
-    r = inner;
-    r.bottom = bottom;
-    return r;
+  r.bottoms.clear();
+  std::vector<Pieces> in;
+  for (int v : code.in) {
+    for (int b : read(v).bottoms)
+      if (std::find(r.bottoms.begin(), r.bottoms.end(), b) == r.bottoms.end()) r.bottoms.push_back(b);
+    if (auto pieces = pieces_of(v)) in.push_back(std::move(*pieces));
   }
-  // Strides of the inner value over its own dimensions, if it has such strides.
-  Dims own = strides_of(inner_type.shape);
-  if (!is_contiguous(inner.access)) {
-    if (inner.access.dims != inner_type.shape.dims()) return r;
-    own = inner.access.strides;
+  if (in.size() != code.in.size()) return r;  // an operand has no strides: the result is read from memory
+  auto all = pieces_through(graph, code, in);
+  if (all.empty()) return r;
+  if (all.size() == 1) {
+    static_cast<Origin&>(r) = all[0].origin;
+  } else {
+    r.kind = Read::Kind::pieces;
+    r.access = {graph.type(code.out[0]).shape.dims(), {}};
+    r.pieces = std::move(all);
   }
-  r.kind = inner.kind;
-  r.root = inner.root;
-  r.access = {b->shape.dims(), Dims(b->shape.size())};
-  for (std::size_t d = 0; d < b->dims.size(); ++d)
-    r.access.strides[idx(b->dims[d])] = inner_type.shape[d] == 1 ? 0 : own[d];
   return r;
+}
+/// Over the dimensions of its type; nullopt if an origin has no strides over them.
+std::optional<Pieces> Scene::pieces_of(int variable) const {
+  auto& r = read(variable);
+  auto& shape = graph.type(variable).shape;
+  if (r.kind == Read::Kind::pieces) return r.access.dims == shape.dims() ? std::optional(r.pieces) : std::nullopt;
+  Piece p{{Dims(shape.size()), shape.dims()}, r};
+  auto& a = p.origin.access;
+  auto flat = a;
+  flat.offset = 0;
+  if (r.kind == Read::Kind::constant) a = {};
+  else if (is_contiguous(flat)) a.strides = strides_of(shape);
+  else if (a.dims != shape.dims()) return std::nullopt;
+  if (r.kind != Read::Kind::constant) a.dims = shape.dims();
+  return Pieces{std::move(p)};
 }
 }  // namespace bora::exec

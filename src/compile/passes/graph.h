@@ -9,7 +9,12 @@ struct Fused {
   kernels::Loop loop;
   kernels::LoopArgs args = {};  // without pointers
   std::vector<int> operands;    // the variable that each operand reads or writes
+  std::vector<std::int64_t> offsets;  // of each operand: the element at which it begins
   Mask stored;
+  /// The loop computes the box [begin, end) of its results; empty: all of them. `edges` are loops of the other boxes,
+  /// where some operands lie elsewhere or are constants.
+  Dims begin, end;
+  std::vector<std::shared_ptr<const Fused>> edges;
   /// linear[form].base += stride * the value of an i32 scalar: the start of a block of a random draw.
   struct Start {
     int form, var;

@@ -36,14 +36,15 @@ std::uint64_t bits_of(const Instruction& i, const Type& t) {
 bool store_in_loop(Graph& g, int v, int copy) {
   using Kind = kernels::Instr::Kind;
   for (auto& n : g.nodes) {
-    if (!n.fused || !n.fused->sums.empty() || n.fused->operands.size() == kernels::kMaxOperands) continue;
+    if (!n.fused || !n.fused->sums.empty() || !n.fused->edges.empty() || n.fused->operands.size() == kernels::kMaxOperands) continue;
     auto& f = *n.fused;
     auto count = f.operands.size(), result = std::size_t{0}, at = std::size_t{0};
     while (result < count && !(f.stored[result] && f.loop.operands[result].columns)) ++result;
     if (result == count) continue;
     auto strides = [&](std::size_t k) { return f.args.stride[k]; };
     auto has_all_of_v = [&](std::size_t k) {  // one element after the other, as a result
-      return g.at(f.operands[k]) == g.at(v) && f.loop.operands[k].columns &&
+      return g.at(f.operands[k]) == g.at(v) && f.loop.operands[k].columns && f.offsets[k] == 0 &&
+             g.type(v).size() == g.type(f.operands[result]).size() &&
              std::equal(strides(k), strides(k) + f.args.ndim, strides(result));
     };
     while (at < count && !has_all_of_v(at)) ++at;
@@ -58,6 +59,7 @@ bool store_in_loop(Graph& g, int v, int copy) {
     with->loop.operands.push_back(f.loop.operands[at]);
     std::copy(strides(at), strides(at) + f.args.ndim, with->args.stride[count]);
     with->operands.push_back(copy);
+    with->offsets.push_back(0);
     with->stored.push_back(true);
     n.out.push_back(copy);
     n.fused = std::move(with);

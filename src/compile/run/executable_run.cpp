@@ -37,7 +37,10 @@ struct Maker {
     for (auto& t : x.out_types) s.outputs.push_back({t, nullptr});
   }
   void own(const StartStep& x) { own(x.call); }
-  void own(const LoopStep& x) { s.loops.push_back(x.fused->args); }
+  void own(const LoopStep& x) {
+    s.loops.push_back(x.fused->args);
+    for (auto& e : x.edges) own(e);
+  }
   template <class T> void own(const T&) {}
 };
 
@@ -79,6 +82,7 @@ struct Runner {
   }
   void operator()(const LoopStep& x) const {
     auto& a = arguments(x);
+    for (auto& e : x.edges) (*this)(e);
     if (x.sums.empty()) return kernels::run(*x.kernel, a);
     std::vector<void*> sums;
     for (auto& p : x.sums) sums.push_back(s.at(p));

@@ -32,6 +32,7 @@ struct LoopStep {
   std::size_t args = 0;  // in the State
   std::vector<Place> sums = {};
   Place partials = {};  // of the sums
+  std::vector<LoopStep> edges = {};  // the rest of its results
 };
 struct CopyStep {
   Place from, to;

@@ -65,16 +65,22 @@ std::vector<std::pair<std::size_t, std::size_t>> in_place(const Node& n, const H
   else if (n.kind == Node::Kind::loop) {
     // n.in and n.out list the loop's operands, loads first: a column may be stored over a column that is read at the
     // same places.
-    auto& f = *n.fused;
-    auto loads = idx(std::find(f.stored.begin(), f.stored.end(), true) - f.stored.begin());
-    auto same = [&](std::size_t a, std::size_t b) {
+    auto same = [](const Fused& f, std::size_t a, std::size_t b) {
       auto &x = f.loop.operands[a], &y = f.loop.operands[b];
-      return x.columns && y.columns && dtype_size(x.dtype) == dtype_size(y.dtype) &&
+      return x.columns && y.columns && dtype_size(x.dtype) == dtype_size(y.dtype) && f.offsets[a] == f.offsets[b] &&
              std::equal(f.args.stride[a], f.args.stride[a] + f.args.ndim, f.args.stride[b]);
     };
-    for (std::size_t o = 0; o + loads < f.kept(); ++o)
-      for (std::size_t i = 0; i < loads; ++i)
-        if (same(i, loads + o)) pair(i, o);
+    auto fits = [&](const Fused& f, int in, std::size_t out) {  // wherever the loop reads it
+      auto loads = idx(std::find(f.stored.begin(), f.stored.end(), true) - f.stored.begin());
+      for (std::size_t k = 0; k < loads; ++k)
+        if (g.at(f.operands[k]) == g.at(in) && !same(f, k, loads + out)) return false;
+      return true;
+    };
+    for (std::size_t o = 0; o < n.out.size() - n.fused->sums.size(); ++o)
+      for (std::size_t i = 0; i < n.in.size() - n.fused->starts.size(); ++i)
+        if (fits(*n.fused, n.in[i], o) && std::all_of(n.fused->edges.begin(), n.fused->edges.end(),
+                                                      [&](auto& e) { return fits(*e, n.in[i], o); }))
+          pair(i, o);
   } else if (n.kind == Node::Kind::eval) {
     auto scan = [&](const ops::Scan& s) {
       for (std::size_t i = 0; i < idx(s.carries); ++i)
@@ -154,7 +160,7 @@ struct Maker {
   static std::vector<std::int64_t> steps(const ScanStep& s) {
     auto* loop = s.body->steps.size() == 1 ? std::get_if<LoopStep>(s.body->steps.data()) : nullptr;
     bool in_place = std::all_of(s.carries.begin(), s.carries.end(), [](auto& c) { return c.in_place; });
-    if (!loop || !in_place || !loop->sums.empty() || !loop->starts.empty()) return {};
+    if (!loop || !in_place || !loop->sums.empty() || !loop->starts.empty() || !loop->edges.empty()) return {};
     std::vector<std::int64_t> r(loop->operands.size());
     for (std::size_t k = 0; k < r.size(); ++k)
       for (auto& v : s.slices)
@@ -180,17 +186,23 @@ struct Maker {
     for (std::size_t i = 0; i < nk; ++i) r.cond_slots.push_back(r.cond->in + static_cast<int>(cc + i));
     return r;
   }
+  LoopStep loop_step(const std::shared_ptr<const Fused>& f) {
+    LoopStep r{f, kernels::compile(f->loop), {}, {}, table.loops++};
+    for (std::size_t k = 0; k < f->kept(); ++k) {
+      auto place = places[idx(f->operands[k])];
+      place.offset += idx(f->offsets[k]) * dtype_size(f->loop.operands[k].dtype);
+      r.operands.push_back(place);
+    }
+    for (auto& s : f->sums) r.sums.push_back(places[idx(s.var)]);
+    if (!r.sums.empty()) r.partials = work[0];
+    for (auto& s : f->starts) r.starts.push_back(places[idx(s.var)]);
+    for (auto& e : f->edges) r.edges.push_back(loop_step(e));
+    return r;
+  }
   Step make() {
     switch (n.kind) {
       case Node::Kind::copy: return CopyStep{in(0), out(0), bytes(0)};
-      case Node::Kind::loop: {
-        LoopStep r{n.fused, kernels::compile(n.fused->loop), {}, {}, table.loops++};
-        for (std::size_t k = 0; k < n.fused->kept(); ++k) r.operands.push_back(places[idx(n.fused->operands[k])]);
-        for (auto& s : n.fused->sums) r.sums.push_back(places[idx(s.var)]);
-        if (!r.sums.empty()) r.partials = work[0];
-        for (auto& s : n.fused->starts) r.starts.push_back(places[idx(s.var)]);
-        return r;
-      }
+      case Node::Kind::loop: return loop_step(n.fused);
       case Node::Kind::start: {  // its last result is the scratch memory
         auto call = eval();
         auto words = ops::collective_words(*call.primitive, call.in_types[0].dtype);

@@ -49,6 +49,10 @@ struct Counter {
   void add(const LoopStep& x) {
     ++info.kernels;
     info.fused += x.fused->members.size() > 1;
+    loop_work(x);
+  }
+  void loop_work(const LoopStep& x) {
+    for (auto& e : x.edges) loop_work(e);
     auto& a = x.fused->args;
     double rows = 1, columns = static_cast<double>(a.extent[a.ndim - 1]);
     for (int d = 0; d + 1 < a.ndim; ++d) rows *= static_cast<double>(a.extent[d]);
@@ -139,13 +143,35 @@ struct Printer {
     }
     text += "\n";
   }
+  /// "[0:1, 1:64]": the part of its results that a loop computes.
+  static std::string box(const Fused& f) {
+    std::string r = "[";
+    for (std::size_t d = 0; d < f.begin.size(); ++d)
+      r += (d ? ", " : "") + std::to_string(f.begin[d]) + ":" + std::to_string(f.end[d]);
+    return r + "]";
+  }
+  /// Operands that do not begin at the first element of their variable.
+  void windows(const Fused& f) {
+    for (std::size_t k = 0; k < f.kept(); ++k) {
+      if (f.offsets[k] == 0) continue;
+      text += tab() + "  | #" + std::to_string(k) + " is %" + std::to_string(f.operands[k]) + " from element " +
+              std::to_string(f.offsets[k]) + ", strides";
+      for (int d = 0; d < f.args.ndim; ++d) text += " " + std::to_string(f.args.stride[k][d]);
+      text += "\n";
+    }
+  }
   void more(const LoopStep& x) {
     auto& a = x.fused->args;
-    text += tab() + "  over";
+    text += tab() + "  " + (x.fused->begin.empty() ? "" : box(*x.fused) + " ") + "over";
     for (int d = 0; d < a.ndim; ++d) text += (d ? " x " : " ") + std::to_string(a.extent[d]);
     text += ", " + kernels::code_report(*x.kernel) + "\n";
     std::istringstream lines(kernels::print(x.fused->loop));
     for (std::string l; std::getline(lines, l);) text += tab() + "  | " + l + "\n";
+    windows(*x.fused);
+    for (auto& e : x.edges) {
+      text += tab() + "  edge " + box(*e.fused) + ", " + kernels::code_report(*e.kernel) + "\n";
+      windows(*e.fused);
+    }
     for (auto& a : x.fused->apart)
       text += tab() + "  apart from the loop that makes or reads %" + std::to_string(a.var) + ": " + a.why + "\n";
     for (auto& s : x.fused->sums)

@@ -1,0 +1,202 @@
+// fuse_windows.cpp -- slices, pads and concatenations as boxes of other variables, and the regions of a loop that reads
+// such boxes.
+#include <algorithm>
+#include "bora/ops/primitives.h"
+#include "compile/passes/fuse_group.h"
+#include "ops/support.h"
+
+namespace bora::exec {
+namespace {
+using K = Origin::Kind;
+constexpr std::size_t kMostPieces = 9, kMostCells = 125, kMostRegions = 27;
+
+void shift(Piece& p, std::size_t d, std::int64_t by) {
+  p.box.begin[d] += by;
+  p.box.end[d] += by;
+  if (p.origin.kind != K::constant) p.origin.access.offset -= by * p.origin.access.strides[d];
+}
+/// Cuts the box to [begin, end) along dimension d; false if nothing is left.
+bool cut(Box& b, std::size_t d, std::int64_t begin, std::int64_t end) {
+  b.begin[d] = std::max(b.begin[d], begin);
+  b.end[d] = std::min(b.end[d], end);
+  return b.begin[d] < b.end[d];
+}
+Pieces through(const ops::Slice& s, Pieces in) {
+  std::erase_if(in, [&](Piece& p) {
+    for (std::size_t d = 0; d < s.start.size(); ++d) {
+      if (!cut(p.box, d, s.start[d], s.limit[d])) return true;
+      shift(p, d, -s.start[d]);
+      auto step = s.stride[d];
+      p.box.begin[d] = (p.box.begin[d] + step - 1) / step;
+      p.box.end[d] = (p.box.end[d] + step - 1) / step;
+      if (p.box.begin[d] == p.box.end[d]) return true;
+      if (p.origin.kind != K::constant) p.origin.access.strides[d] *= step;
+    }
+    return false;
+  });
+  return in;
+}
+Pieces through(const ops::Pad& pad, Pieces in, const Type& operand, const Type& out) {
+  auto& shape = out.shape;
+  Box window{Dims(shape.size()), shape.dims()};
+  bool some = true;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    some = cut(window, d, pad.lo[d], pad.lo[d] + operand.shape[d]) && some;
+  std::erase_if(in, [&](Piece& p) {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      shift(p, d, pad.lo[d]);
+      if (!cut(p.box, d, 0, shape[d])) return true;
+    }
+    return false;
+  });
+  Origin value{K::constant, -1, {}, ops::bits_of(pad.value, out.dtype)};
+  Box rest{Dims(shape.size()), shape.dims()};
+  if (!some) return {{rest, value}};
+  for (std::size_t d = 0; d < shape.size(); ++d) {  // below and above the window, inside it in the dimensions before
+    auto below = rest, above = rest;
+    if (cut(below, d, 0, window.begin[d])) in.push_back({below, value});
+    if (cut(above, d, window.end[d], shape[d])) in.push_back({above, value});
+    cut(rest, d, window.begin[d], window.end[d]);
+  }
+  return in;
+}
+Pieces through(const ops::Concatenate& c, const std::vector<Pieces>& in, const Graph& g, const Instruction& i) {
+  Pieces r;
+  std::int64_t at = 0;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    auto n = g.type(i.in[k]).shape[idx(c.axis)];
+    for (auto p : in[k]) {
+      shift(p, idx(c.axis), at);
+      if (g.type(i.in[k]).size() > 0) r.push_back(std::move(p));
+    }
+    at += n;
+  }
+  return r;
+}
+Pieces through(const ops::BroadcastInDim& b, const Pieces& in, const Type& operand) {
+  Pieces r;
+  for (auto& p : in) {
+    Piece wide{{Dims(b.shape.size()), b.shape.dims()}, p.origin};
+    auto& a = wide.origin.access;
+    if (p.origin.kind != K::constant) a.strides = Dims(b.shape.size());
+    for (std::size_t d = 0; d < b.dims.size(); ++d) {
+      if (operand.shape[d] == 1) continue;
+      auto to = idx(b.dims[d]);
+      wide.box.begin[to] = p.box.begin[d];
+      wide.box.end[to] = p.box.end[d];
+      if (p.origin.kind != K::constant) a.strides[to] = p.origin.access.strides[d];
+    }
+    r.push_back(std::move(wide));
+  }
+  return r;
+}
+/// Loops read memory element after element along their rows, or one element all the time.
+bool is_readable(const Piece& p) {
+  auto& a = p.origin.access;
+  if (p.origin.kind != K::memory) return true;
+  for (std::size_t d = a.dims.size(); d-- > 0;)
+    if (a.dims[d] != 1) return a.strides[d] == 0 || a.strides[d] == 1;
+  return true;
+}
+/// A slice of many short rows: loops over its copy, which is one row, are faster.
+bool has_short_rows(const Type& operand, const Type& out) {
+  constexpr std::int64_t kShort = 8, kMany = 4096;
+  return !out.shape.empty() && out.shape.back() < kShort && out.shape.back() != operand.shape.back() &&
+         out.size() > kMany;
+}
+}  // namespace
+
+bool is_window(const Graph& g, const Instruction& i) {
+  if (i.out.size() != 1 || g.type(i.out[0]).size() == 0 || g.type(i.out[0]).dtype == Dtype::key) return false;
+  if (auto* p = as<ops::Pad>(i.primitive))
+    return std::all_of(p->interior.begin(), p->interior.end(), [](auto n) { return n == 0; });
+  if (as<ops::Slice>(i.primitive)) return !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
+  return as<ops::Concatenate>(i.primitive) != nullptr;
+}
+Pieces pieces_through(const Graph& g, const Instruction& i, const std::vector<Pieces>& in) {
+  Pieces r;
+  auto &operand = g.type(i.in[0]), &out = g.type(i.out[0]);
+  if (auto* s = as<ops::Slice>(i.primitive)) r = through(*s, in[0]);
+  else if (auto* p = as<ops::Pad>(i.primitive)) r = through(*p, in[0], operand, out);
+  else if (auto* c = as<ops::Concatenate>(i.primitive)) r = through(*c, in, g, i);
+  else r = through(*as<ops::BroadcastInDim>(i.primitive), in[0], operand);
+  for (auto& p : r)
+    if (p.origin.kind != K::constant) p.origin.access.dims = out.shape.dims();
+  bool readable = r.size() <= kMostPieces && std::all_of(r.begin(), r.end(), is_readable);
+  return readable ? r : Pieces{};
+}
+
+namespace {
+/// Joins neighbours along dimension d that have the same origins and the same extents in all other dimensions.
+void merge(std::vector<std::pair<Box, std::vector<const Origin*>>>& cells, std::size_t d) {
+  auto same = [](auto& a, auto& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), [](auto* x, auto* y) { return x == y || *x == *y; });
+  };
+  for (std::size_t k = 0; k < cells.size(); ++k)
+    for (std::size_t j = k + 1; j < cells.size();) {
+      auto &a = cells[k].first, &b = cells[j].first;
+      bool next = a.end[d] == b.begin[d];
+      for (std::size_t e = 0; e < a.begin.size(); ++e)
+        next = next && (e == d || (a.begin[e] == b.begin[e] && a.end[e] == b.end[e]));
+      if (next && same(cells[k].second, cells[j].second)) {
+        a.end[d] = b.end[d];
+        cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(j));
+      } else {
+        ++j;
+      }
+    }
+}
+}  // namespace
+
+std::optional<Regions> regions_of(const Scene& s, const Group& g) {
+  std::vector<const Read*> reads;
+  for (int m : g.members)
+    for (int v : s.items[idx(m)].code->in)
+      if (auto& r = s.read(v); r.kind == K::pieces) reads.push_back(&r);
+  Regions r;
+  if (reads.empty()) return r;
+  r.dims = reads[0]->access.dims;
+  std::vector<Dims> ends(r.dims.size());
+  for (auto* read : reads) {
+    if (read->access.dims != r.dims) return std::nullopt;
+    for (auto& p : read->pieces)
+      for (std::size_t d = 0; d < r.dims.size(); ++d) ends[d].push_back(p.box.end[d]);
+  }
+  std::size_t count = 1;
+  for (auto& e : ends) {
+    std::sort(e.begin(), e.end());
+    e.erase(std::unique(e.begin(), e.end()), e.end());
+    r.cut.push_back(e.size() > 1);
+    if ((count *= e.size()) > kMostCells) return std::nullopt;
+  }
+  std::vector<std::pair<Box, std::vector<const Origin*>>> cells(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    auto& [box, origins] = cells[k];
+    box = {Dims(r.dims.size()), Dims(r.dims.size())};
+    for (std::size_t d = r.dims.size(), rest = k; d-- > 0; rest /= ends[d].size()) {
+      auto i = rest % ends[d].size();
+      box.begin[d] = i ? ends[d][i - 1] : 0;
+      box.end[d] = ends[d][i];
+    }
+    for (auto* read : reads) origins.push_back(&read->origin_at(box.begin));
+  }
+  for (std::size_t d = r.dims.size(); d-- > 0;) merge(cells, d);
+  if (cells.size() > kMostRegions) return std::nullopt;
+  for (auto& c : cells) r.boxes.push_back(c.first);
+  auto size = [](const Box& b) {
+    std::int64_t n = 1;
+    for (std::size_t d = 0; d < b.begin.size(); ++d) n *= b.end[d] - b.begin[d];
+    return n;
+  };
+  std::stable_sort(r.boxes.begin(), r.boxes.end(), [&](auto& a, auto& b) { return size(a) > size(b); });
+  return r;
+}
+const Origin& Read::origin_at(const Dims& at) const {
+  for (auto& p : pieces) {
+    bool inside = true;
+    for (std::size_t d = 0; d < at.size(); ++d) inside = inside && p.box.begin[d] <= at[d] && at[d] < p.box.end[d];
+    if (inside) return p.origin;
+  }
+  return *this;
+}
+}  // namespace bora::exec
