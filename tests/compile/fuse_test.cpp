@@ -8,6 +8,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
 #include "bora/ops/primitives.h"
+#include "bora/ops/product.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "compile/testing.h"
@@ -191,6 +192,89 @@ TEST(Fuse, CanBeSwitchedOff) {
   same_bits(plain->run({numbers({4, 7}, 1)}), fused);
 }
 
+// ---- slices, pads, concatenations: read where they lie -------------------------------------------------------------
+/// Five points of the heat equation: walls of `wall` in dimension d, periodic in the last one.
+Array heat_step(const Array& x, const Array& k, std::int64_t d, int wall) {
+  auto n = x.shape(d);
+  Dims none(static_cast<std::size_t>(x.ndim())), one = none;
+  one[static_cast<std::size_t>(d)] = 1;
+  auto above = pad(slice_in_dim(x, d, 0, n - 1), one, none, wall);
+  auto below = pad(slice_in_dim(x, d, 1, n), none, one, wall);
+  return x + k * (above + below + roll(x, 1, -1) + roll(x, -1, -1) - 4 * x);
+}
+TEST(Fuse, StencilIsOneLoop) {
+  for (Dtype type : {f32, f64, bf16, i32})
+    for (Shape s : {Shape{6, 20}, Shape{2, 3}, Shape{3, 5, 7}, Shape{300, 500}}) {
+      auto f = [](const Arrays& a) { return Arrays{heat_step(a[0], a[1], a[0].ndim() - 2, 2)}; };
+      EXPECT_EQ(agrees(f, {numbers(s, 1, type), numbers(s, 2, type)}).kernels, 1u) << s << " " << type;
+    }
+  auto walls = [](const Arrays& a) { return Arrays{heat_step(a[0], a[1], 0, 0) * heat_step(a[0], a[1], 1, 0)}; };
+  EXPECT_EQ(agrees(walls, {numbers({5, 6, 7}, 1), numbers({5, 6, 7}, 2)}).kernels, 1u);
+}
+TEST(Fuse, SlicesAndPadsOfEveryKind) {
+  auto one = [](const FlatFn& f, std::size_t kernels = 1) {
+    auto i = agrees(f, {numbers({6, 20}, 1), numbers({6, 20}, 2), numbers({6, 40}, 3), numbers({12, 20}, 4)});
+    EXPECT_EQ(i.kernels, kernels);
+  };
+  one([](const Arrays& a) { return Arrays{slice(a[0], {1, 2}, {5, 19}) * slice(a[1], {2, 0}, {6, 17})}; });
+  one([](const Arrays& a) { return Arrays{a[0] - slice(a[3], {1, 0}, {12, 20}, {2, 1})}; });
+  one([](const Arrays& a) { return Arrays{a[0] - slice(a[2], {0, 1}, {6, 40}, {1, 2})}; }, 2u);  // no row: a copy
+  one([](const Arrays& a) { return Arrays{a[0] * pad(a[3], {-3, 0}, {-3, 0})}; });
+  one([](const Arrays& a) { return Arrays{a[0] * pad(a[2], {0, -30}, {0, 10}, 3)}; });
+  one([](const Arrays& a) { return Arrays{a[0] * pad(a[3], {-20, 0}, {14, 0}, 3)}; });  // the value alone
+  one([](const Arrays& a) { return Arrays{a[0] * pad(a[0], {0, 0}, {0, -19}, 1, {0, 1})}; }, 2u);
+  one([](const Arrays& a) { return Arrays{a[3] * concatenate({a[0], a[1]}, 0)}; });
+  one([](const Arrays& a) { return Arrays{a[2] * concatenate({a[0], a[1]}, 1)}; });
+  one([](const Arrays& a) { return Arrays{a[0] - broadcast_to(slice(a[1], {2, 0}, {3, 20}), {6, 20})}; });
+  one([](const Arrays& a) { return Arrays{a[0] - broadcast_to(slice(a[1], {0, 3}, {6, 4}), {6, 20})}; });
+  one([](const Arrays& a) { return Arrays{a[0] - index_in_dim(a[1], 0, 4)}; });
+  one([](const Arrays& a) { return Arrays{a[0] - pad(slice(iota({9, 20}, 0), {2, 0}, {6, 20}), {1, 0}, {1, 0}, 5)}; });
+  one([](const Arrays& a) { return Arrays{concatenate({a[0], a[1]}, 0) * 2, slice(a[2], {0, 0}, {6, 20}) * 3}; }, 2u);
+  one([](const Arrays& a) { return Arrays{softmax(concatenate({a[0], a[1]}, 0) * 2)}; });
+  one([](const Arrays& a) { return Arrays{softmax(concatenate({a[0], a[1]}, 1) * 2)}; }, 2u);  // rows of two parts
+  one([](const Arrays& a) { return Arrays{matmul(slice(a[0], {0, 0}, {6, 6}), a[1])}; }, 2u);
+  auto draw = [](const Arrays& a) {
+    auto bits = call_one(ops::RandomBits{{6, 20}, u32, {}, {6, 20}}, {a[0]});
+    return Arrays{bits + pad(slice(bits, {1, 1}, {5, 19}), {1, 1}, {1, 1}, 7), pad(a[1], {1, 2}, {1, 2}) + bits};
+  };
+  const std::uint32_t words[] = {7, 9};
+  agrees(draw, {from_bytes({{}, Dtype::key}, words), numbers({4, 16}, 1).astype(u32)});
+}
+TEST(Fuse, StoresOverAnOperandOnlyWhereItIsReadInPlace) {
+  auto donated = [](const FlatFn& f) {
+    Arrays in{numbers({6, 20}, 1), numbers({4, 18}, 2)};
+    auto info = executable(stage(f, types_of(in)).program, Mask{true, false})->info();
+    agrees(f, in);
+    return info.donated_bytes;
+  };
+  EXPECT_EQ(donated([](const Arrays& a) { return Arrays{a[0] + pad(a[1], {1, 1}, {1, 1})}; }), 480u);
+  EXPECT_EQ(donated([](const Arrays& a) { return Arrays{a[0] + roll(a[0], 1, 0)}; }), 0u);
+  auto below = [](const Array& x) { return slice(x, {1, 0}, {6, 20}); };
+  EXPECT_EQ(donated([=](const Arrays& a) { return Arrays{pad(below(a[0]), {0, 0}, {1, 0}) * 2}; }), 0u);
+  EXPECT_EQ(donated([=](const Arrays& a) { return Arrays{pad(below(a[0]), {1, 0}, {0, 0}) * 2}; }), 480u);
+}
+TEST(Fuse, SmallSliceThatIsReadLateIsTakenAtOnce) {
+  auto kernels = [](int far) {
+    auto f = [far](const Arrays& a) {
+      auto x = matmul(a[0], a[0]), part = slice(x, {0, 0}, {2, 20}), y = sum(x);
+      for (int k = 0; k < far; ++k) y = sum(broadcast_to(y, {3, 3})) * 0.125;
+      return Arrays{y, part * 2};
+    };
+    std::string text;
+    auto p = stage(f, {{{20, 20}, f32}}).program;
+    agrees(f, {numbers({20, 20}, 1)});
+    return executable(p)->explain().find("= slice") != std::string::npos;
+  };
+  EXPECT_FALSE(kernels(3));
+  EXPECT_TRUE(kernels(80));
+}
+TEST(Fuse, ExplainShowsBoxesAndWindows) {
+  auto f = [](const Arrays& a) { return Arrays{a[0] * pad(slice(a[0], {1, 0}, {6, 20}), {0, 0}, {1, 0})}; };
+  auto text = executable(stage(f, {{{6, 20}, f32}}).program)->explain();
+  for (auto* part : {"[0:5, 0:20] over 5 x 20", "is %0 from element 20, strides 20 1", "edge [5:6, 0:20]"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
 // ---- random Programs -----------------------------------------------------------------------------------------------
 struct Maker {
   std::mt19937 random;
@@ -327,8 +411,9 @@ TEST(Fuse, RandomPrograms) {
 }
 TEST(Fuse, RandomWindows) {
   for (unsigned seed = 0; seed < 600; ++seed) {
-    Arrays in{numbers({6, 20}, seed), numbers({6, 20}, seed + 1), numbers({4, 20}, seed + 2), numbers({6, 18}, seed + 3),
-              numbers({2, 6, 20}, seed + 4, seed % 2 ? f64 : f32), numbers({20}, seed + 5)};
+    Arrays in{numbers({6, 20}, seed),     numbers({6, 20}, seed + 1),
+              numbers({4, 20}, seed + 2), numbers({6, 18}, seed + 3),
+              numbers({20}, seed + 4),    numbers({2, 6, 20}, seed + 5, seed % 2 ? f64 : f32)};
     SCOPED_TRACE(seed);
     agrees([&](const Arrays& a) { return random_program(seed, a, true); }, in);
     if (::testing::Test::HasFailure()) return;

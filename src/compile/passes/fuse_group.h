@@ -55,7 +55,8 @@ struct Group {
   std::vector<bool> per_row;  // of each: its result is one value per row
   std::int64_t elements = 0, columns = 0;
 };
-/// Boxes of variables with dimensions `dims`, in each of which every operand of a loop has one origin; the largest first.
+/// Boxes of variables with dimensions `dims`, in each of which every operand of a loop has one origin. The largest is
+/// the first.
 struct Regions {
   Dims dims;
   Mask cut;  // of each dimension: no box has all of it
@@ -74,12 +75,17 @@ struct Scene {
  private:
   void find_windows();
   Read find(int variable) const;
-  std::optional<Pieces> pieces_of(int variable) const;
+  /// Over the dimensions of its type; nullopt if an origin has no strides over them.
+  const std::optional<Pieces>& pieces(int variable) const;
+  std::optional<Pieces> find_pieces(int variable) const;
   mutable std::vector<std::optional<Read>> reads_;
+  mutable std::vector<std::optional<std::optional<Pieces>>> pieces_;
 };
 /// Is it a slice, pad or concatenation whose elements loops can read where they lie?
 bool is_window(const Graph&, const Instruction&);
-/// The pieces of the result of a broadcast or window, from those of its operands.
+/// Loops read memory element after element along their rows, or one element all the time.
+bool is_readable(const Piece&);
+/// The pieces of the result of a broadcast or window, from those of its operands; none if they are too many.
 Pieces pieces_through(const Graph&, const Instruction&, const std::vector<Pieces>& in);
 /// No boxes: nothing is read in pieces. nullopt: there are too many, or operands differ in their dimensions.
 std::optional<Regions> regions_of(const Scene&, const Group&);

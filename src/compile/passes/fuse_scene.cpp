@@ -67,7 +67,8 @@ Item describe_item(const Graph& g, const Instruction& i) {
 }  // namespace
 
 Scene::Scene(const Graph& g, const std::vector<const Instruction*>& code)
-    : graph(g), maker(g.vars.size(), -1), readers(g.vars.size()), kept(g.vars.size()), reads_(g.vars.size()) {
+    : graph(g), maker(g.vars.size(), -1), readers(g.vars.size()), kept(g.vars.size()), reads_(g.vars.size()),
+      pieces_(g.vars.size()) {
   for (auto* i : code) {
     for (int v : i->out) maker[g.at(v)] = static_cast<int>(items.size());
     items.push_back(describe_item(g, *i));
@@ -142,37 +143,54 @@ Read Scene::find(int variable) const {
     return r;
   }
   r.bottoms.clear();
-  std::vector<Pieces> in;
-  for (int v : code.in) {
+  for (int v : code.in)
     for (int b : read(v).bottoms)
       if (std::find(r.bottoms.begin(), r.bottoms.end(), b) == r.bottoms.end()) r.bottoms.push_back(b);
-    if (auto pieces = pieces_of(v)) in.push_back(std::move(*pieces));
-  }
-  if (in.size() != code.in.size()) return r;  // an operand has no strides: the result is read from memory
-  auto all = pieces_through(graph, code, in);
-  if (all.empty()) return r;
-  if (all.size() == 1) {
-    static_cast<Origin&>(r) = all[0].origin;
+  auto& all = pieces(code.out[0]);
+  if (!all || !std::all_of(all->begin(), all->end(), is_readable)) return r;
+  if (all->size() == 1) {
+    static_cast<Origin&>(r) = all->front().origin;
   } else {
     r.kind = Read::Kind::pieces;
     r.access = {graph.type(code.out[0]).shape.dims(), {}};
-    r.pieces = std::move(all);
+    r.pieces = *all;
   }
   return r;
 }
-/// Over the dimensions of its type; nullopt if an origin has no strides over them.
-std::optional<Pieces> Scene::pieces_of(int variable) const {
-  auto& r = read(variable);
+const std::optional<Pieces>& Scene::pieces(int variable) const {
+  auto& p = pieces_[idx(variable)];
+  if (!p) p = find_pieces(variable);
+  return *p;
+}
+std::optional<Pieces> Scene::find_pieces(int variable) const {
+  auto root = graph.at(variable);
   auto& shape = graph.type(variable).shape;
-  if (r.kind == Read::Kind::pieces) return r.access.dims == shape.dims() ? std::optional(r.pieces) : std::nullopt;
-  Piece p{{Dims(shape.size()), shape.dims()}, r};
-  auto& a = p.origin.access;
+  auto* made = maker[root] < 0 ? nullptr : &items[idx(maker[root])];
+  Pieces r{{{Dims(shape.size()), shape.dims()}, {}}};
+  if (made && made->kind == Item::Kind::lazy && !made->code->in.empty()) {
+    std::vector<Pieces> in;
+    for (int v : made->code->in) {
+      if (!pieces(v)) return std::nullopt;
+      in.push_back(*pieces(v));
+    }
+    auto all = pieces_through(graph, *made->code, in);
+    if (all.empty() || graph.type(made->code->out[0]).shape == shape)
+      return all.empty() ? std::nullopt : std::optional(std::move(all));
+    if (all.size() > 1) return std::nullopt;
+    r[0].origin = all[0].origin;
+  } else {
+    r[0].origin = read(variable);
+  }
+  auto& a = r[0].origin.access;
+  if (r[0].origin.kind == Origin::Kind::constant) {
+    a = {};
+    return r;
+  }
   auto flat = a;
   flat.offset = 0;
-  if (r.kind == Read::Kind::constant) a = {};
-  else if (is_contiguous(flat)) a.strides = strides_of(shape);
+  if (is_contiguous(flat)) a.strides = strides_of(shape);
   else if (a.dims != shape.dims()) return std::nullopt;
-  if (r.kind != Read::Kind::constant) a.dims = shape.dims();
-  return Pieces{std::move(p)};
+  a.dims = shape.dims();
+  return r;
 }
 }  // namespace bora::exec

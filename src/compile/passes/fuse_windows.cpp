@@ -90,13 +90,14 @@ Pieces through(const ops::BroadcastInDim& b, const Pieces& in, const Type& opera
   }
   return r;
 }
-/// Loops read memory element after element along their rows, or one element all the time.
-bool is_readable(const Piece& p) {
-  auto& a = p.origin.access;
-  if (p.origin.kind != K::memory) return true;
-  for (std::size_t d = a.dims.size(); d-- > 0;)
-    if (a.dims[d] != 1) return a.strides[d] == 0 || a.strides[d] == 1;
-  return true;
+struct Window {  // one of them, or none
+  const ops::Slice* slice;
+  const ops::Pad* pad;
+  const ops::Concatenate* concatenation;
+};
+Window window_of(const Instruction& i) {
+  auto& p = i.primitive;
+  return {as<ops::Slice>(p), as<ops::Pad>(p), as<ops::Concatenate>(p)};
 }
 /// A slice of many short rows: loops over its copy, which is one row, are faster.
 bool has_short_rows(const Type& operand, const Type& out) {
@@ -106,24 +107,29 @@ bool has_short_rows(const Type& operand, const Type& out) {
 }
 }  // namespace
 
+bool is_readable(const Piece& p) {
+  auto& a = p.origin.access;
+  if (p.origin.kind != K::memory) return true;
+  for (std::size_t d = a.dims.size(); d-- > 0;)
+    if (a.dims[d] != 1) return a.strides[d] == 0 || a.strides[d] == 1;
+  return true;
+}
 bool is_window(const Graph& g, const Instruction& i) {
   if (i.out.size() != 1 || g.type(i.out[0]).size() == 0 || g.type(i.out[0]).dtype == Dtype::key) return false;
-  if (auto* p = as<ops::Pad>(i.primitive))
-    return std::all_of(p->interior.begin(), p->interior.end(), [](auto n) { return n == 0; });
-  if (as<ops::Slice>(i.primitive)) return !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
-  return as<ops::Concatenate>(i.primitive) != nullptr;
+  auto [slice, pad, concatenation] = window_of(i);
+  if (pad) return std::all_of(pad->interior.begin(), pad->interior.end(), [](auto n) { return n == 0; });
+  return concatenation || (slice && !has_short_rows(g.type(i.in[0]), g.type(i.out[0])));
 }
 Pieces pieces_through(const Graph& g, const Instruction& i, const std::vector<Pieces>& in) {
-  Pieces r;
   auto &operand = g.type(i.in[0]), &out = g.type(i.out[0]);
-  if (auto* s = as<ops::Slice>(i.primitive)) r = through(*s, in[0]);
-  else if (auto* p = as<ops::Pad>(i.primitive)) r = through(*p, in[0], operand, out);
-  else if (auto* c = as<ops::Concatenate>(i.primitive)) r = through(*c, in, g, i);
-  else r = through(*as<ops::BroadcastInDim>(i.primitive), in[0], operand);
+  auto [slice, pad, concatenation] = window_of(i);
+  auto r = slice           ? through(*slice, in[0])
+           : pad           ? through(*pad, in[0], operand, out)
+           : concatenation ? through(*concatenation, in, g, i)
+                           : through(*as<ops::BroadcastInDim>(i.primitive), in[0], operand);
   for (auto& p : r)
     if (p.origin.kind != K::constant) p.origin.access.dims = out.shape.dims();
-  bool readable = r.size() <= kMostPieces && std::all_of(r.begin(), r.end(), is_readable);
-  return readable ? r : Pieces{};
+  return r.size() <= kMostPieces ? r : Pieces{};
 }
 
 namespace {

@@ -36,8 +36,9 @@ std::uint64_t bits_of(const Instruction& i, const Type& t) {
 bool store_in_loop(Graph& g, int v, int copy) {
   using Kind = kernels::Instr::Kind;
   for (auto& n : g.nodes) {
-    if (!n.fused || !n.fused->sums.empty() || !n.fused->edges.empty() || n.fused->operands.size() == kernels::kMaxOperands) continue;
+    if (!n.fused || n.fused->operands.size() == kernels::kMaxOperands) continue;
     auto& f = *n.fused;
+    if (!f.sums.empty() || !f.edges.empty()) continue;
     auto count = f.operands.size(), result = std::size_t{0}, at = std::size_t{0};
     while (result < count && !(f.stored[result] && f.loop.operands[result].columns)) ++result;
     if (result == count) continue;

@@ -150,10 +150,12 @@ struct Printer {
       r += (d ? ", " : "") + std::to_string(f.begin[d]) + ":" + std::to_string(f.end[d]);
     return r + "]";
   }
-  /// Operands that do not begin at the first element of their variable.
+  /// Operands of which the loop does not read or write all, one element after the other.
   void windows(const Fused& f) {
     for (std::size_t k = 0; k < f.kept(); ++k) {
-      if (f.offsets[k] == 0) continue;
+      std::int64_t touched = 1;
+      for (int d = 0; d < f.args.ndim; ++d) touched *= f.args.stride[k][d] ? f.args.extent[d] : 1;
+      if (f.offsets[k] == 0 && touched == block->vars[idx(f.operands[k])].size()) continue;
       text += tab() + "  | #" + std::to_string(k) + " is %" + std::to_string(f.operands[k]) + " from element " +
               std::to_string(f.offsets[k]) + ", strides";
       for (int d = 0; d < f.args.ndim; ++d) text += " " + std::to_string(f.args.stride[k][d]);
@@ -168,10 +170,8 @@ struct Printer {
     std::istringstream lines(kernels::print(x.fused->loop));
     for (std::string l; std::getline(lines, l);) text += tab() + "  | " + l + "\n";
     windows(*x.fused);
-    for (auto& e : x.edges) {
+    for (auto& e : x.edges)
       text += tab() + "  edge " + box(*e.fused) + ", " + kernels::code_report(*e.kernel) + "\n";
-      windows(*e.fused);
-    }
     for (auto& a : x.fused->apart)
       text += tab() + "  apart from the loop that makes or reads %" + std::to_string(a.var) + ": " + a.why + "\n";
     for (auto& s : x.fused->sums)
