@@ -268,6 +268,22 @@ TEST(Fuse, SmallSliceThatIsReadLateIsTakenAtOnce) {
   EXPECT_FALSE(kernels(3));
   EXPECT_TRUE(kernels(80));
 }
+TEST(Fuse, BoxWithTooManyOperandsIsNoLoop) {
+  Arrays in;
+  for (unsigned k = 0; k < 40; ++k) in.push_back(numbers({1, 4}, k));
+  auto f = [](const Arrays& a) {
+    auto r = full_of({{9, 4}, f32}, 1);
+    for (std::size_t k = 0; k < a.size(); ++k) r = r * pad(a[k], {k < 20 ? 2 : 5, 0}, {k < 20 ? 6 : 3, 0}, 1);
+    return Arrays{r};
+  };
+  EXPECT_LE(agrees(f, in).kernels, 3u);  // 20 operands each in two boxes
+  auto g = [](const Arrays& a) {
+    auto r = full_of({{9, 4}, f32}, 1);
+    for (auto& x : a) r = r * pad(x, {2, 0}, {6, 0}, 1);
+    return Arrays{r};
+  };
+  EXPECT_GE(agrees(g, in).kernels, 2u);
+}
 TEST(Fuse, ExplainShowsBoxesAndWindows) {
   auto f = [](const Arrays& a) { return Arrays{a[0] * pad(slice(a[0], {1, 0}, {6, 20}), {0, 0}, {1, 0})}; };
   auto text = executable(stage(f, {{{6, 20}, f32}}).program)->explain();

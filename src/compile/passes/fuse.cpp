@@ -95,6 +95,8 @@ class Fuser {
       auto meet = [&](const std::pair<int, std::size_t>& other) {
         auto [t, at] = other;
         if (t == s || !sets_[idx(t)].alive || k - at > kNeighbours || sets_[idx(t)].group.elements != n) return;
+        auto &x = sets_[idx(t)].group, &y = sets_[idx(s)].group;
+        if (auto both = united(x, y); both && boxes(*both) > boxes(x) + boxes(y)) return;
         s = join(t, s);
       };
       if (n <= kLittle) {
@@ -116,6 +118,11 @@ class Fuser {
       for (auto [r, m] : read) reader[r] = {s, k};
     }
   }
+  /// Calls of the kernel layer that the loop of a group would make.
+  std::size_t boxes(const Group& g) const {
+    auto r = regions_of(scene_, g);
+    return r ? std::max<std::size_t>(1, r->boxes.size()) : 1;
+  }
   std::pair<bool, std::int64_t> rank(int s) const { return {sets_[idx(s)].group.columns > 0, sets_[idx(s)].order}; }
 
   /// The union of both sets, or `b` if they cannot be joined.
@@ -126,7 +133,7 @@ class Fuser {
     why_ = !g                  ? "neither has a value for each element, or for each row, of the other"
            : path_outside(a, b) ? "a kernel between them needs the one and is needed by the other"
                                 : nullptr;
-    if (why_ || !make_loop(scene_, *g, why_)) return b;
+    if (why_ || !make_loop(scene_, *g, why_, false)) return b;
     auto keep = x.order > y.order ? a : b, gone = keep == a ? b : a;
     auto &k = sets_[idx(keep)], &o = sets_[idx(gone)];
     k.group = std::move(*g);
@@ -234,10 +241,13 @@ class Fuser {
     auto& code = *scene_.items[idx(g.members.back())].code;
     bool alone = g.members.size() == 1 && scene_.items[idx(g.members[0])].kind != Item::Kind::op &&
                  scene_.items[idx(g.members[0])].kind != Item::Kind::cast;
-    auto fused = loop && !alone ? make_loop(scene_, g, why_) : nullptr;
+    auto fused = loop && !alone ? make_loop(scene_, g, why_, true) : nullptr;
     if (!fused) {
-      for (int v : code.in) make(v);
-      nodes_.push_back({Node::Kind::eval, code.primitive, code.in, code.out, code.source, {}});
+      for (int m : g.members) {  // several where a box that was not tried has no loop
+        auto& each = *scene_.items[idx(m)].code;
+        for (int v : each.in) make(v);
+        nodes_.push_back({Node::Kind::eval, each.primitive, each.in, each.out, each.source, {}});
+      }
       return;
     }
     for (int m : g.members)

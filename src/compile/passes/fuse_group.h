@@ -55,8 +55,8 @@ struct Group {
   std::vector<bool> per_row;  // of each: its result is one value per row
   std::int64_t elements = 0, columns = 0;
 };
-/// Boxes of variables with dimensions `dims`, in each of which every operand of a loop has one origin. The largest is
-/// the first.
+/// Boxes of variables with dimensions `dims`, in each of which every operand of a loop has one origin: first the
+/// largest, then the one with most operands in memory.
 struct Regions {
   Dims dims;
   Mask cut;  // of each dimension: no box has all of it
@@ -89,6 +89,7 @@ bool is_readable(const Piece&);
 Pieces pieces_through(const Graph&, const Instruction&, const std::vector<Pieces>& in);
 /// No boxes: nothing is read in pieces. nullopt: there are too many, or operands differ in their dimensions.
 std::optional<Regions> regions_of(const Scene&, const Group&);
-/// The loop of this group, or null if there is none; then `why` is the reason.
-std::shared_ptr<Fused> make_loop(const Scene&, const Group&, const char*& why);
+/// The loop of this group, or null if there is none; then `why` is the reason. Not `whole`: only its first two boxes,
+/// which nearly always tell.
+std::shared_ptr<Fused> make_loop(const Scene&, const Group&, const char*& why, bool whole);
 }  // namespace bora::exec

@@ -9,7 +9,7 @@
 namespace bora::exec {
 namespace {
 using kernels::Instr;
-constexpr std::size_t kMostMembers = 96;
+constexpr std::size_t kMostMembers = 96, kTried = 2;
 constexpr int kFewRows = 16, kCheapRow = 16, kLeastBlocks = 8;
 constexpr std::int64_t kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16;
 
@@ -321,14 +321,15 @@ class Builder {
 };
 }  // namespace
 
-std::shared_ptr<Fused> make_loop(const Scene& s, const Group& g, const char*& why) {
+std::shared_ptr<Fused> make_loop(const Scene& s, const Group& g, const char*& why, bool whole) {
   auto regions = regions_of(s, g);
   if (!regions) {
     why = "there are too many boxes in which their operands lie at different places";
     return nullptr;
   }
   std::shared_ptr<Fused> r;
-  for (std::size_t k = 0; k < std::max<std::size_t>(1, regions->boxes.size()); ++k) {
+  auto count = std::max<std::size_t>(1, regions->boxes.size());
+  for (std::size_t k = 0; k < (whole ? count : std::min(count, kTried)); ++k) {
     Builder b(s, g, *regions, k);
     auto loop = b.build();
     if (!loop) {

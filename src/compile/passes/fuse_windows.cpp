@@ -158,7 +158,8 @@ std::optional<Regions> regions_of(const Scene& s, const Group& g) {
   std::vector<const Read*> reads;
   for (int m : g.members)
     for (int v : s.items[idx(m)].code->in)
-      if (auto& r = s.read(v); r.kind == K::pieces) reads.push_back(&r);
+      if (auto& r = s.read(v); r.kind == K::pieces && std::find(reads.begin(), reads.end(), &r) == reads.end())
+        reads.push_back(&r);
   Regions r;
   if (reads.empty()) return r;
   r.dims = reads[0]->access.dims;
@@ -188,13 +189,19 @@ std::optional<Regions> regions_of(const Scene& s, const Group& g) {
   }
   for (std::size_t d = r.dims.size(); d-- > 0;) merge(cells, d);
   if (cells.size() > kMostRegions) return std::nullopt;
-  for (auto& c : cells) r.boxes.push_back(c.first);
-  auto size = [](const Box& b) {
+  auto size = [](auto& cell) {
     std::int64_t n = 1;
-    for (std::size_t d = 0; d < b.begin.size(); ++d) n *= b.end[d] - b.begin[d];
+    for (std::size_t d = 0; d < cell.first.begin.size(); ++d) n *= cell.first.end[d] - cell.first.begin[d];
     return n;
   };
-  std::stable_sort(r.boxes.begin(), r.boxes.end(), [&](auto& a, auto& b) { return size(a) > size(b); });
+  auto loads = [](auto& cell) {
+    return std::count_if(cell.second.begin(), cell.second.end(), [](auto* o) { return o->kind == K::memory; });
+  };
+  std::stable_sort(cells.begin(), cells.end(), [&](auto& a, auto& b) { return size(a) > size(b); });
+  if (auto most = std::max_element(cells.begin(), cells.end(), [&](auto& a, auto& b) { return loads(a) < loads(b); });
+      most != cells.begin())
+    std::rotate(cells.begin() + 1, most, most + 1);
+  for (auto& c : cells) r.boxes.push_back(c.first);
   return r;
 }
 const Origin& Read::origin_at(const Dims& at) const {
