@@ -230,6 +230,9 @@ TEST(Fuse, SlicesAndPadsOfEveryKind) {
   one([](const Arrays& a) { return Arrays{a[0] - index_in_dim(a[1], 0, 4)}; });
   one([](const Arrays& a) { return Arrays{a[0] - pad(slice(iota({9, 20}, 0), {2, 0}, {6, 20}), {1, 0}, {1, 0}, 5)}; });
   one([](const Arrays& a) { return Arrays{concatenate({a[0], a[1]}, 0) * 2, slice(a[2], {0, 0}, {6, 20}) * 3}; }, 2u);
+  auto at = [](int i, int j) { return Arrays{constant(i, i32), constant(j, i32)}; };
+  one([=](const Arrays& a) { return Arrays{slice(a[0], {1, 2}, {5, 19}) * dynamic_slice(a[2], at(9, 3), {4, 17})}; });
+  one([=](const Arrays& a) { return Arrays{a[3] * dynamic_update_slice(a[3], a[0], at(2, 0)) + 1}; });
   one([](const Arrays& a) { return Arrays{softmax(concatenate({a[0], a[1]}, 0) * 2)}; });
   one([](const Arrays& a) { return Arrays{softmax(concatenate({a[0], a[1]}, 1) * 2)}; }, 2u);  // rows of two parts
   one([](const Arrays& a) { return Arrays{matmul(slice(a[0], {0, 0}, {6, 6}), a[1])}; }, 2u);
@@ -252,6 +255,16 @@ TEST(Fuse, StoresOverAnOperandOnlyWhereItIsReadInPlace) {
   auto below = [](const Array& x) { return slice(x, {1, 0}, {6, 20}); };
   EXPECT_EQ(donated([=](const Arrays& a) { return Arrays{pad(below(a[0]), {0, 0}, {1, 0}) * 2}; }), 0u);
   EXPECT_EQ(donated([=](const Arrays& a) { return Arrays{pad(below(a[0]), {1, 0}, {0, 0}) * 2}; }), 480u);
+}
+TEST(Fuse, SliceOfWhatIsChangedInPlaceIsTakenBefore) {
+  auto f = [](const Arrays& a) {
+    auto part = slice(a[0], {1, 2}, {5, 19});
+    auto next = dynamic_update_slice(a[0], a[1], {constant(0, i32), constant(0, i32)});
+    return Arrays{next, exp(part) * slice(next, {0, 0}, {4, 17})};
+  };
+  Arrays in{numbers({6, 20}, 1), numbers({2, 2}, 2)};
+  agrees(f, in);
+  EXPECT_EQ(executable(stage(f, types_of(in)).program, Mask{true, false})->info().donated_bytes, 480u);
 }
 TEST(Fuse, SmallSliceThatIsReadLateIsTakenAtOnce) {
   auto kernels = [](int far) {
@@ -313,7 +326,7 @@ struct Maker {
     if (values.back().size() > 4000) values.pop_back();
     auto x = any();
     bool real = is_float(x.dtype());
-    switch (pick(windows ? 18 : 14)) {
+    switch (pick(windows ? 20 : 14)) {
       case 0:
       case 1:
         if (!real) break;
@@ -402,6 +415,28 @@ struct Maker {
         if (auto* y = like(x, true); y && x.ndim() > 0)
           values.push_back(concatenate(pick(3) ? Arrays{x, *y} : Arrays{*y, x, x}, pick(static_cast<int>(x.ndim()))));
         break;
+      case 18: {  // a window at a constant place, clamped
+        Arrays starts;
+        auto sizes = x.shape();
+        for (auto& n : sizes) {
+          starts.push_back(constant(pick(static_cast<int>(n) + 1), i32));
+          n = 1 + pick(static_cast<int>(n));
+        }
+        values.push_back(dynamic_slice(x, starts, sizes));
+        break;
+      }
+      case 19: {
+        auto* u = &any();
+        for (int tries = 0; tries < 20 && (u->ndim() != x.ndim() || u->dtype() != x.dtype()); ++tries) u = &any();
+        Arrays starts;
+        bool fits = u->ndim() == x.ndim() && u->dtype() == x.dtype();
+        for (std::int64_t d = 0; d < x.ndim() && fits; ++d) {
+          fits = u->shape(d) <= x.shape(d);
+          starts.push_back(constant(pick(static_cast<int>(x.shape(d))), i32));
+        }
+        if (fits) values.push_back(dynamic_update_slice(x, *u, starts));
+        break;
+      }
       case 17:
         if (x.ndim() > 0) values.push_back(roll(x, 1 + pick(5), pick(static_cast<int>(x.ndim()))));
         break;

@@ -39,7 +39,7 @@ struct Stencil {
       Dims none(static_cast<std::size_t>(nd)), by = none, back = none;
       by[static_cast<std::size_t>(d)] = cut;
       back[static_cast<std::size_t>(d)] = -cut;
-      switch (pick(9)) {
+      switch (pick(10)) {
         case 0: values.push_back(pad(slice_in_dim(x, d, cut, n), none, by, pick(2))); break;
         case 1: values.push_back(pad(slice_in_dim(x, d, 0, n - cut) * 0.5, by, none)); break;
         case 2: values.push_back(roll(x, cut, d)); break;
@@ -48,6 +48,12 @@ struct Stencil {
         case 5: values.push_back(slice_in_dim(concatenate({x, y}, d), d, cut, n + cut) * 0.5); break;
         case 6: values.push_back(slice_in_dim(pad(x * y, by, by), d, pick(2) * cut, n, 1)); break;
         case 7: values.push_back(tanh(x - y)); break;
+        case 8: {
+          Arrays starts(static_cast<std::size_t>(nd), constant(0, i32));
+          starts[static_cast<std::size_t>(d)] = constant(n - cut, i32);
+          values.push_back(dynamic_update_slice(x, slice_in_dim(y, d, 0, cut) * 2, starts));
+          break;
+        }
         default: values.push_back(x * y + 0.25); break;
       }
       if (values.back().shape() != in[0].shape()) values.pop_back();

@@ -93,12 +93,13 @@ Scene::Scene(const Graph& g, const std::vector<const Instruction*>& code)
       chain(items[k].code->in, [&](std::size_t r) { readers[r].push_back(static_cast<int>(k)); });
   chain(g.out, [&](std::size_t r) { kept[r] = true; });
 }
-/// A window that only loops read is read in place. One that is much smaller than its operand is not, where the operand
-/// would have to live on for it.
+/// A window that only loops read is read in place, except where that would keep its operand from being changed in
+/// place, or, if it is much smaller than its operand, would keep that alive for long.
 void Scene::find_windows() {
   constexpr int kNear = 64;  // instructions
   Mask apart(graph.vars.size());  // read from memory
   std::vector<int> last(graph.vars.size(), -1);
+  std::vector<int> changed(graph.vars.size(), static_cast<int>(items.size()));  // first change in place
   for (int v : graph.out) apart[graph.at(v)] = true;
   for (std::size_t k = items.size(); k-- > 0;) {
     auto& it = items[k];
@@ -107,8 +108,11 @@ void Scene::find_windows() {
     if (it.kind == Item::Kind::other && is_window(graph, *it.code)) {
       auto out = graph.at(it.code->out[0]);
       bool far = last[out] - lasts > kNear && 2 * it.elements < graph.type(in[0]).size();
-      if (!apart[out] && !far) it.kind = Item::Kind::lazy;
+      bool stays = std::all_of(in.begin(), in.end(), [&](int v) { return last[out] <= changed[graph.at(v)]; });
+      if (!apart[out] && !far && stays) it.kind = Item::Kind::lazy;
     }
+    if (int i = it.code->primitive->traits.in_place; i >= 0 && it.kind == Item::Kind::other)
+      changed[graph.at(in[idx(i)])] = lasts;
     bool memory = it.kind == Item::Kind::other || it.kind == Item::Kind::random;
     if (it.kind == Item::Kind::lazy) {
       memory = apart[graph.at(it.code->out[0])];

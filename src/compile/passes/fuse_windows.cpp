@@ -36,6 +36,18 @@ Pieces through(const ops::Slice& s, Pieces in) {
   });
   return in;
 }
+/// Boxes that tile an array around a window: below and above it along each dimension, inside it in those before.
+std::vector<Box> around(const Box& window, const Shape& shape) {
+  std::vector<Box> r;
+  Box rest{Dims(shape.size()), shape.dims()};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    auto below = rest, above = rest;
+    if (cut(below, d, 0, window.begin[d])) r.push_back(below);
+    if (cut(above, d, window.end[d], shape[d])) r.push_back(above);
+    cut(rest, d, window.begin[d], window.end[d]);
+  }
+  return r;
+}
 Pieces through(const ops::Pad& pad, Pieces in, const Type& operand, const Type& out) {
   auto& shape = out.shape;
   Box window{Dims(shape.size()), shape.dims()};
@@ -50,15 +62,36 @@ Pieces through(const ops::Pad& pad, Pieces in, const Type& operand, const Type& 
     return false;
   });
   Origin value{K::constant, -1, {}, ops::bits_of(pad.value, out.dtype)};
-  Box rest{Dims(shape.size()), shape.dims()};
-  if (!some) return {{rest, value}};
-  for (std::size_t d = 0; d < shape.size(); ++d) {  // below and above the window, inside it in the dimensions before
-    auto below = rest, above = rest;
-    if (cut(below, d, 0, window.begin[d])) in.push_back({below, value});
-    if (cut(above, d, window.end[d], shape[d])) in.push_back({above, value});
-    cut(rest, d, window.begin[d], window.end[d]);
-  }
+  if (!some) return {{{Dims(shape.size()), shape.dims()}, value}};
+  for (auto& box : around(window, shape)) in.push_back({box, value});
   return in;
+}
+/// The starts of a window of this shape in an array of that shape, if they are constants: clamped, as the kernel does.
+std::optional<Dims> starts_of(const Graph& g, const Instruction& i, std::size_t first, const Shape& all,
+                              const Shape& window) {
+  Dims r;
+  for (std::size_t d = 0; d < window.size(); ++d) {
+    auto c = g.constants.find(static_cast<int>(g.at(i.in[first + d])));
+    if (c == g.constants.end()) return std::nullopt;
+    r.push_back(std::clamp<std::int64_t>(static_cast<std::int32_t>(c->second), 0, all[d] - window[d]));
+  }
+  return r;
+}
+Pieces through(const ops::DynamicUpdateSlice&, const Pieces& in, Pieces update, const Dims& start, const Type& part,
+               const Shape& shape) {
+  if (part.size() == 0) return in;
+  Box window{start, start};
+  for (std::size_t d = 0; d < start.size(); ++d) {
+    window.end[d] += part.shape[d];
+    for (auto& p : update) shift(p, d, start[d]);
+  }
+  for (auto& box : around(window, shape))
+    for (auto p : in) {
+      bool some = true;
+      for (std::size_t d = 0; d < start.size(); ++d) some = cut(p.box, d, box.begin[d], box.end[d]) && some;
+      if (some) update.push_back(std::move(p));
+    }
+  return update;
 }
 Pieces through(const ops::Concatenate& c, const std::vector<Pieces>& in, const Graph& g, const Instruction& i) {
   Pieces r;
@@ -94,10 +127,19 @@ struct Window {  // one of them, or none
   const ops::Slice* slice;
   const ops::Pad* pad;
   const ops::Concatenate* concatenation;
+  const ops::DynamicSlice* part;  // this and the next: with constant starts
+  const ops::DynamicUpdateSlice* changed;
+  Dims start = {};
 };
-Window window_of(const Instruction& i) {
+Window window_of(const Graph& g, const Instruction& i) {
   auto& p = i.primitive;
-  return {as<ops::Slice>(p), as<ops::Pad>(p), as<ops::Concatenate>(p)};
+  Window w{as<ops::Slice>(p), as<ops::Pad>(p), as<ops::Concatenate>(p), as<ops::DynamicSlice>(p),
+           as<ops::DynamicUpdateSlice>(p)};
+  if (!w.part && !w.changed) return w;
+  auto start = starts_of(g, i, w.part ? 1 : 2, g.type(i.in[0]).shape, g.type(w.part ? i.out[0] : i.in[1]).shape);
+  if (!start) return {nullptr, nullptr, nullptr, nullptr, nullptr};
+  w.start = std::move(*start);
+  return w;
 }
 /// A slice of many short rows: loops over its copy, which is one row, are faster.
 bool has_short_rows(const Type& operand, const Type& out) {
@@ -116,17 +158,22 @@ bool is_readable(const Piece& p) {
 }
 bool is_window(const Graph& g, const Instruction& i) {
   if (i.out.size() != 1 || g.type(i.out[0]).size() == 0 || g.type(i.out[0]).dtype == Dtype::key) return false;
-  auto [slice, pad, concatenation] = window_of(i);
-  if (pad) return std::all_of(pad->interior.begin(), pad->interior.end(), [](auto n) { return n == 0; });
-  return concatenation || (slice && !has_short_rows(g.type(i.in[0]), g.type(i.out[0])));
+  auto w = window_of(g, i);
+  if (w.pad) return std::all_of(w.pad->interior.begin(), w.pad->interior.end(), [](auto n) { return n == 0; });
+  if (w.slice || w.part) return !has_short_rows(g.type(i.in[0]), g.type(i.out[0]));
+  return w.concatenation || w.changed;
 }
 Pieces pieces_through(const Graph& g, const Instruction& i, const std::vector<Pieces>& in) {
   auto &operand = g.type(i.in[0]), &out = g.type(i.out[0]);
-  auto [slice, pad, concatenation] = window_of(i);
-  auto r = slice           ? through(*slice, in[0])
-           : pad           ? through(*pad, in[0], operand, out)
-           : concatenation ? through(*concatenation, in, g, i)
-                           : through(*as<ops::BroadcastInDim>(i.primitive), in[0], operand);
+  auto w = window_of(g, i);
+  auto limit = w.start;
+  for (std::size_t d = 0; d < limit.size() && w.part; ++d) limit[d] += out.shape[d];
+  auto r = w.slice           ? through(*w.slice, in[0])
+           : w.part          ? through({w.start, limit, Dims(limit.size(), 1)}, in[0])
+           : w.pad           ? through(*w.pad, in[0], operand, out)
+           : w.concatenation ? through(*w.concatenation, in, g, i)
+           : w.changed       ? through(*w.changed, in[0], in[1], w.start, g.type(i.in[1]), out.shape)
+                             : through(*as<ops::BroadcastInDim>(i.primitive), in[0], operand);
   for (auto& p : r)
     if (p.origin.kind != K::constant) p.origin.access.dims = out.shape.dims();
   return r.size() <= kMostPieces ? r : Pieces{};
