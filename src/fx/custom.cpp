@@ -1,4 +1,5 @@
 #include "bora/fx/custom.h"
+#include "bora/fx/custom_jvp.h"
 #include "bora/ops/creation.h"
 #include "fx/split.h"
 
@@ -21,6 +22,20 @@ void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
 void append_zero_gradients(tree::Node argument, Arrays& to) {
   for (auto& s : tree::slots(argument))
     if (s.leaf.defined() && is_float(s.leaf.get().dtype())) to.push_back(full_of(s.leaf.get().type(), 0));
+}
+void append_tangents(tree::Node out, tree::Node given, Arrays& to) {
+  auto t = tree::aligned("custom_jvp: the tangent must have the structure of the result", out, given);
+  auto next = t.begin();
+  for (auto& s : tree::slots(out)) {
+    if (!s.leaf.defined()) continue;
+    auto& type = s.leaf.get().type();
+    auto& x = *next++;
+    if (!is_float(type.dtype)) continue;
+    check<ShapeError>(
+        !x.defined() || x.type() == type, "custom_jvp: the tangent of ", [&] { return where(s.path); }, " has type ",
+        [&] { return to_string(x.type()); }, " but the result has ", type);
+    to.push_back(or_zero(x, type));
+  }
 }
 Arrays spread_cotangents(tree::Node out, const Array* cotangents) {
   Arrays r;

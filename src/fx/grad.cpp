@@ -1,7 +1,5 @@
-#include "bora/fx/grad.h"
+#include "bora/fx/argnums.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/elementwise.h"
-#include "bora/ops/shape.h"
 
 namespace bora::fx {
 VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n) {
@@ -31,21 +29,21 @@ void check_tangent(std::string_view what, const Array& given, const Type& want, 
                     "; they must be equal");
 }
 }  // namespace
-Arrays cotangents(tree::Node out, tree::Node given, const Types& types) {
-  auto ct = tree::aligned("vjp: the cotangent must have the structure of f's result", out, given);
+Arrays cotangents(tree::Node out, tree::Node given, const Types& types, std::string_view what) {
+  auto ct = tree::aligned(std::string(what) + ": the cotangent must have the structure of f's result", out, given);
   for (std::size_t i = 0; i < ct.size(); ++i) {
     if (!is_float(types[i].dtype)) ct[i] = Array();
-    else if (ct[i].defined()) check_tangent("vjp: cotangent", ct[i], types[i], i);
+    else if (ct[i].defined()) check_tangent(std::string(what) + ": cotangent", ct[i], types[i], i);
   }
   return ct;
 }
-Arrays tangents(tree::Node arguments, tree::Node given) {
+Arrays tangents(tree::Node arguments, tree::Node given, std::string_view what) {
   Arrays primals;
   tree::append_leaves(arguments, primals);
-  auto t = tree::aligned("jvp: tangents must have the structure of the arguments", arguments, given);
+  auto t = tree::aligned(std::string(what) + ": tangents must have the structure of the arguments", arguments, given);
   for (std::size_t i = 0; i < t.size(); ++i) {
     if (!is_float(primals[i].dtype())) t[i] = Array();
-    else if (t[i].defined()) check_tangent("jvp: tangent", t[i], primals[i].type(), i);
+    else if (t[i].defined()) check_tangent(std::string(what) + ": tangent", t[i], primals[i].type(), i);
   }
   return t;
 }
@@ -55,16 +53,24 @@ std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, cons
     if (!r.second[i].defined() && is_float(r.first[i].dtype())) r.second[i] = zeros_like(r.first[i]);
   return r;
 }
-Array basis_of(const Type& t) {
-  check<DtypeError>(is_float(t.dtype), "a Jacobian needs floating values, got ", t);
-  auto n = t.size();
-  Shape s{n};
-  s.append(t.shape);
-  return reshape(equal(iota({n, n}, 0), iota({n, n}, 1)).astype(t.dtype), s);
+Arrays pushed(const std::function<Arrays(const Arrays&)>& push, const Arrays& tangents, const Types& out) {
+  auto d = push(tangents);
+  d.resize(out.size());
+  for (std::size_t k = 0; k < d.size(); ++k)
+    if (!d[k].defined() && is_float(out[k].dtype)) d[k] = full_of(out[k], 0);
+  return d;
 }
-Array as_jacobian(const Array& rows, const Shape& out, const Shape& in) {
-  Shape s = out;
-  s.append(in);
-  return reshape(rows, s);
+void check_chosen(std::initializer_list<std::pair<int, tree::Node>> chosen) {
+  std::string names;
+  for (auto& [number, node] : chosen) {
+    Arrays leaves;
+    tree::append_leaves(node, leaves);
+    for (auto& a : leaves)
+      if (is_float(a.dtype())) return;
+    names += (names.empty() ? "" : ", ") + std::to_string(number) +
+             (leaves.empty() ? "" : " (" + to_string(leaves[0].type()) + ")");
+  }
+  fail<DtypeError>("argnums: no floating leaves to differentiate with respect to in argument ", names,
+                   "; use astype(f32), or other numbers");
 }
 }  // namespace bora::fx

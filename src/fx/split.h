@@ -19,12 +19,13 @@ struct Residuals {
   std::size_t reused = ~std::size_t{0};  // outputs from here on may serve as residuals
 };
 const Split& split_vjp(const ProgramPtr&, const Mask& wrt, const Residuals&);
-/// The outputs that have a derivative by the inputs `in`: none passes a step function or stop_gradient. Looks inside
-/// held Programs.
-Mask depends(const Program&, const Mask& in);
-Mask depends(const Primitive&, const Mask& in, const Types& out);
+/// What an input passes on: derivatives, which end at a step function or stop_gradient; or its values.
+enum class Flow : bool { derivatives, values };
+/// The outputs that depend on the inputs `in`. Looks inside held Programs.
+Mask depends(const Program&, const Mask& in, Flow = Flow::derivatives);
+Mask depends(const Primitive&, const Mask& in, const Types& out, Flow = Flow::derivatives);
 /// The inputs of the body that are differentiated: a carry that a differentiated value reaches is one too.
-Mask with_reached_carries(const ops::Scan&, const Mask& needs);
+Mask with_reached_carries(const ops::Scan&, const Mask& needs, Flow = Flow::derivatives);
 struct BatchedProgram {
   ProgramPtr program;
   Mask out;  // every mapped value has its mapped axis first

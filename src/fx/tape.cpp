@@ -122,16 +122,15 @@ VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
             return g;
           }};
 }
-std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
+LinearizedFlat linearize_flat(const FlatFn& f, const Arrays& primals) {
   auto v = vjp_flat(f, primals, Mask(primals.size(), true));
-  Arrays dummy;  // cotangents whose values do not matter: the pullback is linear in them
-  for (auto& y : v.out) dummy.push_back(differentiable(y) ? zeros_like(y) : Array{});
-  std::vector<std::size_t> live;
-  for (std::size_t i = 0; i < dummy.size(); ++i)
-    if (dummy[i].defined()) live.push_back(i);
-  Arrays cts;
-  for (auto i : live) cts.push_back(dummy[i]);
-  std::vector<std::size_t> grads;
+  Arrays cts;  // their values do not matter: the pullback is linear in them
+  std::vector<std::size_t> live, grads;
+  for (std::size_t i = 0; i < v.out.size(); ++i) {
+    if (!differentiable(v.out[i])) continue;
+    live.push_back(i);
+    cts.push_back(zeros_like(v.out[i]));
+  }
   for (std::size_t i = 0; i < primals.size(); ++i)
     if (differentiable(primals[i])) grads.push_back(i);
   auto transposed = vjp_flat(
@@ -144,12 +143,18 @@ std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const
         return r;
       },
       cts, Mask(cts.size(), true));
-  Arrays t;
-  for (auto i : grads) t.push_back(tangents.at(i));
-  auto d = transposed.pullback(t);
-  Arrays dout(v.out.size());
-  for (std::size_t k = 0; k < live.size(); ++k) dout[live[k]] = d[k];
-  return {v.out, dout};
+  return {v.out, [n = v.out.size(), live, grads, pullback = std::move(transposed.pullback)](const Arrays& tangents) {
+            Arrays t;
+            for (auto i : grads) t.push_back(tangents.at(i));
+            auto d = pullback(t);
+            Arrays r(n);
+            for (std::size_t k = 0; k < live.size(); ++k) r[live[k]] = d[k];
+            return r;
+          }};
+}
+std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
+  auto l = linearize_flat(f, primals);
+  return {l.out, l.push(tangents)};
 }
 
 namespace {

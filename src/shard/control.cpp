@@ -169,6 +169,12 @@ std::vector<Sharded> Call::shard(const std::vector<Sharded>& in, ShardRules& s) 
 std::vector<Sharded> CustomVjp::shard(const std::vector<Sharded>& in, ShardRules& s) const {
   return Call{program}.shard(in, s);
 }
+std::vector<Sharded> LinearSolve::shard(const std::vector<Sharded>& in, ShardRules& s) const {
+  return Call{solve}.shard(in, s);
+}
+std::vector<Sharded> Root::shard(const std::vector<Sharded>& in, ShardRules& s) const {
+  return Call{program}.shard(in, s);
+}
 
 std::vector<Sharded> Scan::shard(const std::vector<Sharded>& in, ShardRules& rules) const {
   auto& s = shard_of(rules);

@@ -83,6 +83,34 @@ struct CustomVjp {
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<CustomVjp> samples();
 };
+/// The solution x of A x = b by the user's functions: solve(consts, b), with matvec(consts, x) = A x; the transposed
+/// ones solve with A's transpose and apply it, for derivatives; null: there are none. All have the same inputs: consts,
+/// then b.
+struct LinearSolve {
+  ProgramPtr solve, matvec, transpose_solve, transpose_matvec;
+  std::int64_t consts;
+  static constexpr std::string_view name = "custom_linear_solve";
+  static constexpr bool calls = true;
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  Linearized linearize(const Arrays&, const Mask& needs) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<LinearSolve> samples();
+};
+/// The x that solves an equation, as `program` finds it; rule(x, inputs, tangents of the floating ones) gives its
+/// tangent, linear in the tangents.
+struct Root {
+  ProgramPtr program, rule;
+  static constexpr std::string_view name = "custom_root";
+  static constexpr bool calls = true;
+  Types infer(const Types&) const;
+  Arrays run(const Arrays&, const Types&) const;
+  Linearized linearize(const Arrays&, const Mask& needs) const;
+  std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
+  std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
+  static Samples<Root> samples();
+};
 /// Calls the function for p's type if p is a loop or a branch: what an Executable runs as a step of its own, unlike
 /// calls, which are inlined. Else returns false.
 template <class OnScan, class OnCond, class OnWhile>

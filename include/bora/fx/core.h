@@ -11,7 +11,14 @@ struct VjpFlat {
   std::function<Arrays(const Arrays& ct)> pullback;
 };
 VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt);
-/// {f(primals), its derivative along tangents}, by transposing the pullback once more. Empty tangents are zero.
+/// f(primals) and its derivative as a function of tangents, by transposing the pullback once more: f runs once. Empty
+/// tangents are zero.
+struct LinearizedFlat {
+  Arrays out;
+  std::function<Arrays(const Arrays& tangents)> push;
+};
+LinearizedFlat linearize_flat(const FlatFn& f, const Arrays& primals);
+/// {f(primals), its derivative along tangents}.
 std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
 
 struct VmapFlat {
@@ -31,6 +38,18 @@ Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init);
 Arrays checkpoint_flat(const FlatFn&, const Arrays& in, Saveable keep, const std::vector<std::string>& names = {});
 /// bwd: (residuals, cotangents of floating results) -> a gradient for each floating input.
 Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in);
+/// rule: (inputs, tangents of the floating ones) -> (results, tangents of the floating ones). It is staged before f.
+Arrays custom_jvp_flat(const FlatFn& f, const FlatFn& rule, const Arrays& in);
+/// The transpose of a linear f, as a function of cotangents; nothing of f is computed but what its captures need.
+/// Throws TraceError where f is not linear, DtypeError where an input or a result is not floating.
+std::function<Arrays(const Arrays& ct)> linear_transpose_flat(const FlatFn& f, const Types& in);
+using LinearSolver = std::function<Arrays(const FlatFn& linear, const Arrays& b)>;
+/// The solution x of matvec(x) = b that `solve` gives. transposed: solves with the transposed matvec, for derivatives;
+/// empty: there is none.
+Arrays linear_solve_flat(const FlatFn& matvec, const Arrays& b, const LinearSolver& solve,
+                         const LinearSolver& transposed, bool symmetric);
+/// The x with f(x) = 0 that solve(f, guess) gives; its derivative solves with the derivative of f at x.
+Arrays root_flat(const FlatFn& f, const Arrays& guess, const LinearSolver& solve, const LinearSolver& tangent_solve);
 
 /// An inner jit: a call of a staged Program under the current interpreter. donated[i]: the caller gave up in[i]; its
 /// memory may be reused.

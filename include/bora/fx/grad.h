@@ -1,9 +1,9 @@
-// grad.h -- derivatives of functions of trees: grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian.
+// grad.h -- derivatives of functions of trees: grad, value_and_grad, vjp, jvp.
 // Outside of jit the function runs eagerly, and may read numbers (item, to_vector, gather, as_xtensor ..) on which no
 // derivative depends: those of stop_gradient(x), of integers and booleans: `if ((x > 0).item<bool>())`. Reading x
 // itself throws TraceError: the number would silently be a constant.
 #pragma once
-#include "bora/fx/vmap.h"
+#include "bora/fx/shell.h"
 
 namespace bora {
 namespace fx {
@@ -14,14 +14,11 @@ VjpFlat vjp_of_loss(const FlatFn& f, const Arrays& in, std::size_t n);
 /// Gradients of the first n inputs. Throws ShapeError unless the first output is a scalar.
 Arrays gradients_of_loss(const VjpFlat&, std::size_t n);
 /// Cotangents (tangents) in the order of the leaves of `out` (the arguments), checked against their types; empty leaves
-/// of `given` are zero.
-Arrays cotangents(tree::Node out, tree::Node given, const Types& types);
-Arrays tangents(tree::Node arguments, tree::Node given);
+/// of `given` are zero. what: the transform, for messages.
+Arrays cotangents(tree::Node out, tree::Node given, const Types& types, std::string_view what = "vjp");
+Arrays tangents(tree::Node arguments, tree::Node given, std::string_view what = "jvp");
 /// Outputs and their tangents, zeros where none flows (empty for outputs that are not floating).
 std::pair<Arrays, Arrays> jvp_shell(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
-/// The standard basis of arrays like this, [size, shape...].
-Array basis_of(const Type&);
-Array as_jacobian(const Array& rows, const Shape& out, const Shape& in);
 
 template <class F> struct ValueAndGrad {
   F f;
@@ -121,23 +118,4 @@ template <class F, class X> auto jvp(const F& f, const X& x, const X& dx) {
     }
   }
 }
-/// Array -> Array: the derivative of every element of f(x) by every element of x, [f(x)'s shape..., x's shape...].
-/// jacrev: one pullback per element of f(x); jacfwd: one push-forward per element of x.
-template <class F> auto jacrev(F f) {
-  return [f = std::move(f)](const Array& x) -> Array {
-    auto v = vjp(f, x);
-    auto type = v.first.type();
-    return fx::as_jacobian(vmap(v.second)(fx::basis_of(type)), type.shape, x.shape());
-  };
-}
-template <class F> auto jacfwd(F f) {
-  return [f = std::move(f)](const Array& x) -> Array {
-    Array columns = vmap([&](const Array& dx) { return jvp(f, x, dx).second; }, {.out = -1})(fx::basis_of(x.type()));
-    auto out = columns.shape();
-    out.pop_back();
-    return fx::as_jacobian(columns, out, x.shape());
-  };
-}
-/// Array -> Array: second derivatives, [f(x)'s shape..., x's shape..., x's shape...].
-template <class F> auto hessian(F f) { return jacfwd(jacrev(std::move(f))); }
 }  // namespace bora

@@ -1,9 +1,17 @@
 // transforms.h -- every transform of functions of trees.
 #pragma once
+#include "bora/fx/argnums.h"
+#include "bora/fx/associative.h"
 #include "bora/fx/checkpoint.h"
 #include "bora/fx/control.h"
 #include "bora/fx/custom.h"
+#include "bora/fx/custom_jvp.h"
 #include "bora/fx/grad.h"
+#include "bora/fx/implicit.h"
+#include "bora/fx/jacobian.h"
 #include "bora/fx/jit.h"
+#include "bora/fx/linear.h"
+#include "bora/fx/map.h"
 #include "bora/fx/print.h"
+#include "bora/fx/switch.h"
 #include "bora/fx/vmap.h"

@@ -2,7 +2,10 @@
 // pure function of its arguments: the trainer stages it, and so can every program.
 #pragma once
 #include <functional>
-#include "bora/fx/transforms.h"
+#include "bora/fx/checkpoint.h"
+#include "bora/fx/control.h"
+#include "bora/fx/grad.h"
+#include "bora/fx/jit.h"
 #include "bora/named/functions.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"

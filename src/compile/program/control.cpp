@@ -1,5 +1,5 @@
-// Call, Scan, Cond, While, CustomVjp: types and evaluation. Their other rules run held Programs again and live in fx
-// and shard.
+// Call, Scan, Cond, While, CustomVjp, LinearSolve, Root: types and evaluation. Their other rules run held Programs
+// again and live in fx and shard.
 #include "bora/compile/control.h"
 #include <list>
 #include "bora/compile/executable.h"
@@ -119,4 +119,14 @@ Types CustomVjp::infer(const Types& in) const {
   return program->out_types();
 }
 Arrays CustomVjp::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
+Types LinearSolve::infer(const Types& in) const {
+  check_inputs("custom_linear_solve", in, solve->in_types());
+  return solve->out_types();
+}
+Arrays LinearSolve::run(const Arrays& in, const Types&) const { return executable(solve)->run(in); }
+Types Root::infer(const Types& in) const {
+  check_inputs("custom_root", in, program->in_types());
+  return program->out_types();
+}
+Arrays Root::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
 }  // namespace bora::ops

@@ -1,0 +1,61 @@
+// switch.h -- one of several functions, selected by an index that is an Array.
+#pragma once
+#include "bora/fx/shell.h"
+
+namespace bora {
+namespace fx {
+/// The branch at `index`, clamped to the first and the last. Throws ShapeError or DtypeError unless index is one
+/// integer, ValueError where there is no branch.
+Arrays switch_shell(const Array& index, const std::vector<FlatFn>& branches, const Arrays& operands);
+/// out[k] is compared with the result of the first branch.
+template <class R> FlatFn switch_branch(FlatFn f, const std::vector<std::optional<R>>& out, std::size_t k) {
+  return [f = std::move(f), &out, k](const Arrays& in) {
+    auto r = f(in);
+    if (k > 0)
+      check_same("switch_: branches 0 and " + std::to_string(k) + " must give the same", tree::node(*out[0]),
+                 tree::node(*out[k]));
+    return r;
+  };
+}
+}  // namespace fx
+
+/// branches[index](operands...): the index is an integer scalar, clamped to [0, number of branches). Inside transforms
+/// and jit all branches are staged and one of them runs; under a vmap of the index all run. All branches return one
+/// type, with the same shapes and dtypes: throws ShapeError showing both where they differ. Source: lax.switch.
+template <class F, class... More, class... A>
+auto switch_(const Array& index, const std::tuple<F, More...>& branches, const A&... operands) {
+  static_assert(fx::Callable<F, A...> && (fx::Callable<More, A...> && ... && true),
+                "switch_: a branch cannot be called with these operands; it takes them by value or const&");
+  fx::check_trees<A...>();
+  if constexpr (fx::are_trees<A...> && fx::Callable<F, A...> && (fx::Callable<More, A...> && ... && true)) {
+    using R = fx::result_t<F, A...>;
+    constexpr bool same = (std::is_same_v<R, fx::result_t<More, A...>> && ... && true);
+    static_assert(same, "switch_: all branches must return the same type");
+    if constexpr (same) {
+      std::vector<std::optional<R>> out(1 + sizeof...(More));
+      std::vector<FlatFn> flat;
+      auto add = [&](const auto& f) {
+        auto k = flat.size();
+        flat.push_back(fx::switch_branch<R>(fx::flat_fn<R>(f, out[k], operands...), out, k));
+      };
+      std::apply([&](const auto&... f) { (add(f), ...); }, branches);
+      auto r = fx::switch_shell(index, flat, fx::pack(operands...));
+      return tree::unflatten(std::move(*out[0]), r);
+    }
+  }
+}
+template <class F, class... A> auto switch_(const Array& index, const std::vector<F>& branches, const A&... operands) {
+  static_assert(fx::Callable<F, A...>,
+                "switch_: a branch cannot be called with these operands; it takes them by value or const&");
+  fx::check_trees<A...>();
+  if constexpr (fx::are_trees<A...> && fx::Callable<F, A...>) {
+    using R = fx::result_t<F, A...>;
+    std::vector<std::optional<R>> out(branches.size());
+    std::vector<FlatFn> flat;
+    for (std::size_t k = 0; k < branches.size(); ++k)
+      flat.push_back(fx::switch_branch<R>(fx::flat_fn<R>(branches[k], out[k], operands...), out, k));
+    auto r = fx::switch_shell(index, flat, fx::pack(operands...));
+    return tree::unflatten(std::move(*out[0]), r);
+  }
+}
+}  // namespace bora
