@@ -2,6 +2,7 @@
 #include "bora/array/array.h"
 #include <atomic>
 #include <cstring>
+#include "bora/array/nans.h"
 #include "bora/array/primitive.h"
 #include "bora/array/source.h"
 #include "bora/kernels/memory.h"
@@ -99,7 +100,9 @@ struct Eval final : Interpreter {
       check<TraceError>(is_buffer(a), p->name(), ": ", a.type(),
                         " is a traced or sharded value that was used after the transform or mesh that made it had "
                         "ended; return it from the function that is transformed instead of storing it outside");
-    return p->run(in, p->infer(types_of(in)));
+    auto out = p->run(in, p->infer(types_of(in)));
+    if (stops_at_nan()) check_no_nan(p->name(), in, out);
+    return out;
   }
 };
 thread_local Interpreter* current_interpreter = nullptr;

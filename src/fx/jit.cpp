@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include "bora/array/communicator.h"
+#include "bora/array/nans.h"
 #include "bora/array/source.h"
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
@@ -198,6 +199,7 @@ Arrays JitCache::run(const Traced& t, Arrays in, const Mask& given_up) {
   if (current() != eval_interpreter()) return run_jit(t.program, std::move(in), donated);
   // Only buffers, and no handle but ours, so that the Executable owns donated memory.
   try {
+    if (stops_at_nan()) return run_program(t.program, std::move(in));
     return t.prepared->get(t.program, donated)->run(std::move(in), donated);
   } catch (Error& e) {
     e.add_place(describe(*current_source()));

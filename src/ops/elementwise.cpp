@@ -2,6 +2,7 @@
 #include "bora/ops/elementwise.h"
 #include <mutex>
 #include <numbers>
+#include "bora/array/nans.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora::ops {
@@ -79,6 +80,7 @@ const kernels::LoopKernel& OneOpKernels::make(kernels::OpId op, Inputs in, const
 }
 
 Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
+  if (stops_at_nan()) return {};
   auto& type = in[0].type;
   Dtype d[kernels::kMaxInputs];
   for (std::size_t i = 0; i < in.size(); ++i) {

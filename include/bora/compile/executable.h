@@ -36,6 +36,9 @@ class Executable {
 using ExecutablePtr = std::shared_ptr<const Executable>;
 /// Compiles for these donated inputs. Kept on the Program (per rank where it is local).
 ExecutablePtr executable(const ProgramPtr&, const Mask& donated = {});
+/// The results of p, compiled for these donated inputs. Where NaNs are errors (debug::nans): operation by operation, if
+/// the results hold one or p communicates.
+Arrays run_program(const ProgramPtr& p, Arrays in, const Mask& donated = {});
 /// Passes, each Program -> Program, in this order (compile does all of them; exposed for tests and explain).
 ProgramPtr flatten(const ProgramPtr&);   // held calls inlined, checkpoints too
 ProgramPtr coalesce(const ProgramPtr&);  // small neighbouring collectives become one

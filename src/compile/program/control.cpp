@@ -1,8 +1,12 @@
 // Call, Scan, Cond, While, CustomVjp, LinearSolve, Root: types and evaluation. Their other rules run held Programs
 // again and live in fx and shard.
 #include "bora/compile/control.h"
+#include <algorithm>
 #include <list>
+#include "bora/array/nans.h"
 #include "bora/compile/executable.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/shape.h"
 
 namespace bora::ops {
 namespace {
@@ -17,7 +21,7 @@ Types Call::infer(const Types& in) const {
   check_inputs("call", in, program->in_types());
   return program->out_types();
 }
-Arrays Call::run(const Arrays& in, const Types&) const { return executable(program, donated)->run(in, donated); }
+Arrays Call::run(const Arrays& in, const Types&) const { return run_program(program, in, donated); }
 
 Types Scan::infer(const Types& in) const {
   auto nc = static_cast<std::size_t>(consts), nk = static_cast<std::size_t>(carries);
@@ -80,7 +84,46 @@ static Arrays run_alone(const PrimitivePtr& p, const Arrays& in, const Types& ou
   }
   return e->run(in);
 }
-Arrays Scan::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }
+/// Is the loop run round by round from the start, since a repetition would communicate again?
+static bool opens(const Program& body) {
+  return stops_at_nan() && std::any_of(body.code.begin(), body.code.end(), communicates);
+}
+static bool holds_nan(const Arrays& a) {
+  return stops_at_nan() && std::any_of(a.begin(), a.end(), [](auto& x) { return first_nan(x) >= 0; });
+}
+static Arrays concat(const Arrays& a, std::size_t from, std::size_t n, const Arrays& b) {
+  Arrays r(a.begin() + static_cast<std::ptrdiff_t>(from), a.begin() + static_cast<std::ptrdiff_t>(from + n));
+  r.insert(r.end(), b.begin(), b.end());
+  return r;
+}
+/// The loop round by round, so that the operation that gives the first NaN is found.
+static Arrays opened(const Scan& s, const Arrays& in, const Types& out) {
+  auto n = static_cast<std::size_t>(s.consts), k = static_cast<std::size_t>(s.carries);
+  Arrays carry = concat(in, n, k, {});
+  std::vector<Arrays> ys(out.size() - k, Arrays(static_cast<std::size_t>(s.length)));
+  for (std::int64_t step = 0; step < s.length; ++step) {
+    auto i = s.reverse ? s.length - 1 - step : step;
+    auto a = concat(in, 0, n, carry);
+    for (auto x = n + k; x < in.size(); ++x) a.push_back(index_in_dim(in[x], 0, i));
+    auto r = run_program(s.body, a);
+    carry = concat(r, 0, k, {});
+    for (std::size_t y = 0; y < ys.size(); ++y) ys[y][static_cast<std::size_t>(i)] = r[k + y];
+  }
+  for (std::size_t y = 0; y < ys.size(); ++y) carry.push_back(s.length ? stack(ys[y], 0) : full_of(out[k + y], 0));
+  return carry;
+}
+static Arrays opened(const While& w, const Arrays& in) {
+  auto nc = static_cast<std::size_t>(w.cond_consts), nb = static_cast<std::size_t>(w.body_consts);
+  auto carry = concat(in, nc + nb, in.size() - nc - nb, {});
+  while (run_program(w.cond, concat(in, 0, nc, carry))[0].item<bool>())
+    carry = run_program(w.body, concat(in, nc, nb, carry));
+  return carry;
+}
+Arrays Scan::run(const Arrays& in, const Types& out) const {
+  if (opens(*body)) return opened(*this, in, out);
+  auto y = run_alone(primitive(*this), in, out);
+  return holds_nan(y) ? opened(*this, in, out) : y;
+}
 Types Cond::infer(const Types& in) const {
   check<ShapeError>(!in.empty() && in[0] == Type{{}, Dtype::boolean}, "cond: the predicate must be one bool, got ",
                     in.empty() ? Type{} : in[0]);
@@ -94,7 +137,7 @@ Types Cond::infer(const Types& in) const {
   return t;
 }
 Arrays Cond::run(const Arrays& in, const Types&) const {
-  return executable(in[0].item<bool>() ? on_true : on_false)->run(Arrays(in.begin() + 1, in.end()));
+  return run_program(in[0].item<bool>() ? on_true : on_false, Arrays(in.begin() + 1, in.end()));
 }
 Types While::infer(const Types& in) const {
   auto first = static_cast<std::size_t>(cond_consts + body_consts);
@@ -108,7 +151,11 @@ Types While::infer(const Types& in) const {
                       " and leaves as ", t[i], "; the body must return a carry of the same shape and dtype");
   return t;
 }
-Arrays While::run(const Arrays& in, const Types& out) const { return run_alone(primitive(*this), in, out); }
+Arrays While::run(const Arrays& in, const Types& out) const {
+  if (opens(*body) || opens(*cond)) return opened(*this, in);
+  auto y = run_alone(primitive(*this), in, out);
+  return holds_nan(y) ? opened(*this, in) : y;
+}
 Arrays While::vjp(const Vjp&) const {
   fail<TraceError>("while_loop cannot be differentiated, neither in reverse (grad, vjp) nor forward (jvp, jacfwd): ",
                    "the number of its rounds is not known when it is traced; use scan, or fori_loop with integer ",
@@ -118,15 +165,15 @@ Types CustomVjp::infer(const Types& in) const {
   check_inputs("custom_vjp", in, program->in_types());
   return program->out_types();
 }
-Arrays CustomVjp::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
+Arrays CustomVjp::run(const Arrays& in, const Types&) const { return run_program(program, in); }
 Types LinearSolve::infer(const Types& in) const {
   check_inputs("custom_linear_solve", in, solve->in_types());
   return solve->out_types();
 }
-Arrays LinearSolve::run(const Arrays& in, const Types&) const { return executable(solve)->run(in); }
+Arrays LinearSolve::run(const Arrays& in, const Types&) const { return run_program(solve, in); }
 Types Root::infer(const Types& in) const {
   check_inputs("custom_root", in, program->in_types());
   return program->out_types();
 }
-Arrays Root::run(const Arrays& in, const Types&) const { return executable(program)->run(in); }
+Arrays Root::run(const Arrays& in, const Types&) const { return run_program(program, in); }
 }  // namespace bora::ops

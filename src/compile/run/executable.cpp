@@ -1,6 +1,8 @@
 // executable.cpp -- a planned Program with its constant pool, the memory of one run, and the cost of a run.
 #include "bora/compile/executable.h"
+#include <algorithm>
 #include "bora/array/communicator.h"
+#include "bora/array/nans.h"
 #include <mutex>
 #include "compile/run/executable_run.h"
 #include "compile/run/report.h"
@@ -97,5 +99,13 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
     return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), p->compile, donated);
   });
+}
+Arrays run_program(const ProgramPtr& p, Arrays in, const Mask& donated) {
+  if (!stops_at_nan()) return executable(p, donated)->run(std::move(in), donated);
+  if (std::none_of(p->code.begin(), p->code.end(), communicates)) {
+    auto out = executable(p)->run(in);
+    if (std::all_of(out.begin(), out.end(), [](auto& a) { return first_nan(a) < 0; })) return out;
+  }
+  return interpret(*p, in);
 }
 }  // namespace bora
