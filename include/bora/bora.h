@@ -20,6 +20,7 @@
 #include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
 #include "bora/optim/optim.h"
+#include "bora/random/distributions.h"
 #include "bora/random/random.h"
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"

@@ -11,18 +11,33 @@ constexpr auto positions_of = [](const Array& x, const Array& positions, std::in
 }  // namespace
 Array categorical(const Array& k, const Array& logits, std::int64_t axis, const std::optional<Shape>& shape,
                   const DrawOptions& draw) {
+  return categorical(k, logits, {.axis = axis, .shape = shape}, draw);
+}
+Array categorical(const Array& k, const Array& logits, const CategoricalOptions& options, const DrawOptions& draw) {
   one_key("categorical", k);
   floating("categorical", logits.dtype());
-  axis = normalize_axis("categorical", axis, logits.ndim());
+  auto axis = normalize_axis("categorical", options.axis, logits.ndim());
   auto batch = logits.shape();
   batch.erase(static_cast<std::size_t>(axis));
-  auto result = shape.value_or(batch);
+  auto result = options.shape.value_or(batch);
   auto extra = static_cast<std::int64_t>(result.size()) - static_cast<std::int64_t>(batch.size());
   check<ShapeError>(extra >= 0 && broadcast_shapes("categorical", result, batch) == result, "categorical: the shape ",
                     result, " does not end in the batch dimensions ", batch, " of logits ", logits.shape());
+  if (!options.replace) {
+    Shape prefix(Dims(result.begin(), result.begin() + extra));
+    auto whole = prefix;
+    whole.append(batch);
+    check<ShapeError>(result == whole, "categorical: without replacement the shape ", result,
+                      " must end in the batch dimensions ", batch, " of logits ", logits.shape(), " as they are");
+    auto draws = volume(prefix);
+    check<ValueError>(draws <= logits.shape(axis), "categorical: cannot take ", draws, " of ", logits.shape(axis),
+                      " categories without replacement");
+    auto scores = logits + gumbel(k, options.mode, logits.shape(), logits.dtype(), draw);
+    return reshape(moveaxis(top_k(moveaxis(scores, axis, -1), draws).indices, -1, 0), result);
+  }
   auto noise = result;
   noise.insert(static_cast<std::size_t>(extra + axis), logits.shape(axis));
-  return argmax(gumbel(k, noise, logits.dtype(), draw) + logits, extra + axis);
+  return argmax(gumbel(k, options.mode, noise, logits.dtype(), draw) + logits, extra + axis);
 }
 
 namespace {

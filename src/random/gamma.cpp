@@ -1,48 +1,15 @@
 // gamma, loggamma, dirichlet. Rejection takes a different number of draws for each element, so it runs as one operation
 // on the host, with one key per element; the elementary functions are the same as everywhere else.
-#include <cmath>
-#include <cstring>
 #include "bora/base/parallel.h"
-#include "bora/kernels/loop.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/sharding.h"
 #include "random/draw.h"
+#include "random/scalar.h"
 
 namespace bora::random {
 namespace {
-using Words = std::array<std::uint32_t, 2>;
-/// An elementwise operation on one number, with the bits that a loop gives.
-template <class T> T element(kernels::OpId op, T x) {
-  std::uint64_t in = 0;
-  std::memcpy(&in, &x, sizeof x);
-  auto d = dtype_of<T>;
-  auto out = kernels::evaluate_scalar(op, &d, &in);
-  std::memcpy(&x, &out, sizeof x);
-  return x;
-}
-struct Functions {
-  kernels::OpId log = kernels::find_op("log"), log1p = kernels::find_op("log1p"), erf_inv = kernels::find_op("erf_inv");
-};
-const Functions& functions() {
-  static const Functions f;
-  return f;
-}
-template <class T> T unit_scalar(Words k) {
-  auto w = kernels::threefry(k, 0);
-  if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(((w[0] ^ w[1]) >> 9) | 0x3F800000u) - 1;
-  else
-    return std::bit_cast<double>((((static_cast<std::uint64_t>(w[0]) << 32) | w[1]) >> 12) | 0x3FF0000000000000ull) - 1;
-}
-template <class T> T normal_scalar(Words k) {
-  const T lo = std::nextafter(T(-1), T(0)), span = T(1) - lo;
-  return element(functions().erf_inv, std::max(lo, std::fma(unit_scalar<T>(k), span, lo))) *
-         static_cast<T>(std::sqrt(2.0));
-}
 /// Marsaglia and Tsang, A simple method for generating gamma variables (2000), with draws ordered as JAX's _gamma_one.
 template <class T> T gamma_scalar(Words key, T a, bool log_space) {
   if (!(a > 0)) return std::numeric_limits<T>::quiet_NaN();
-  const auto& f = functions();
-  auto log_of = [&](T x) { return element(f.log, x); };
   const T third = static_cast<T>(1.0 / 3.0);
   T d = (a >= 1 ? a : a + 1) - third, c = third / std::sqrt(d);
   auto k = kernels::threefry(key, 0), boost_key = kernels::threefry(key, 1);
@@ -62,55 +29,123 @@ template <class T> T gamma_scalar(Words key, T a, bool log_space) {
     u = unit_scalar<T>(ku);
   }
   if (log_space) {
-    T log_boost = element(f.log1p, -unit_scalar<T>(boost_key));
+    T log_boost = log1p_of(-unit_scalar<T>(boost_key));
     return (log_of(d) + log_of(v)) + (a >= 1 || log_boost == 0 ? T(0) : log_boost * (T(1) / a));
   }
   return (d * v) * (a >= 1 ? T(1) : std::pow(T(1) - unit_scalar<T>(boost_key), T(1) / a));
 }
-/// Keys [b..] and a [b..] -> one draw each.
-struct Gamma {
+template <class T> T digamma_scalar(T x) {
+  T y = 0;
+  for (; x < 10; x += 1) y -= 1 / x;
+  T r = 1 / (x * x);
+  T tail = r * (T(1) / 12 - r * (T(1) / 120 - r * (T(1) / 252 - r * (T(1) / 240 - r * (T(1) / 132)))));
+  return y + (std::log(x) - T(0.5) / x - tail);
+}
+/// The derivative of a draw x of Gamma(a) by a with its place in the distribution kept: -(dP/da) / (dP/dx) of the
+/// distribution function P(a, x), by its series, or its continued fraction for x > max(1, a), with the recurrences of
+/// both for the derivative by a (JAX's random_gamma_grad). Steps in f64.
+double gamma_slope(double a, double x) {
+  if (!(a > 0) || !(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
+  if (x == 0) return 0;
+  if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
+  constexpr double eps = std::numeric_limits<double>::epsilon();
+  if (!(x > 1 && x > a)) {
+    double r = a, c = 1, sum = 1, dc = 0, dsum = 0;
+    do {
+      r += 1;
+      dc = dc * (x / r) - c * x / (r * r);
+      dsum += dc;
+      c *= x / r;
+      sum += c;
+    } while (std::abs(dc) > eps * std::abs(dsum));
+    return -(dsum + sum * (std::log(x) - digamma_scalar(a + 1))) * x / a;
+  }
+  double y = 1 - a, z = x + y + 1, p2 = 1, q2 = x, p1 = x + 1, q1 = z * x, value = p1 / q1;
+  double dp2 = 0, dq2 = 0, dp1 = 0, dq1 = -x, slope = (dp1 - value * dq1) / q1;
+  for (int c = 1; c <= 2000; ++c) {
+    y += 1;
+    z += 2;
+    double yc = y * c, p = p1 * z - p2 * yc, q = q1 * z - q2 * yc;
+    double dp = dp1 * z - p1 - dp2 * yc + p2 * c, dq = dq1 * z - q1 - dq2 * yc + q2 * c, change = 1;
+    if (q != 0) {
+      value = p / q;
+      change = std::abs((dp - value * dq) / q - slope);
+      slope = (dp - value * dq) / q;
+    }
+    double scale = std::abs(p) > 1 / eps ? eps : 1;
+    p2 = p1 * scale, q2 = q1 * scale, dp2 = dp1 * scale, dq2 = dq1 * scale;
+    p1 = p * scale, q1 = q * scale, dp1 = dp * scale, dq1 = dq * scale;
+    if (!(change > eps)) break;
+  }
+  return (slope + value * (std::log(x) - digamma_scalar(a))) * x;
+}
+/// Draws x and a, alike -> dx / da; with log_space, draws log x -> d log x / da.
+struct GammaSlope {
   bool log_space;
-  static constexpr std::string_view name = "gamma";
-  static constexpr bool random = true;
+  static constexpr std::string_view name = "gamma_slope";
   Type infer(const Types& in) const {
-    check<DtypeError>(in.at(0).dtype == Dtype::key && (in.at(1).dtype == f32 || in[1].dtype == f64),
-                      "gamma: needs keys and f32 or f64, got ", in[0], " and ", in[1]);
-    check<ShapeError>(in[0].shape == in[1].shape, "gamma: needs one key an element, got ", in[0], " and ", in[1]);
-    return in[1];
+    check<DtypeError>(in.at(0).dtype == f32 || in[0].dtype == f64, "gamma: needs f32 or f64, got ", in[0]);
+    return in[0];
   }
   void eval(Inputs in, Outputs out) const {
-    auto* keys = in[0].as<Words>();
     auto run = [&](auto t) {
       using T = decltype(t);
-      parallel_for(out[0].type.size(), grain_for(250), [&](std::int64_t begin, std::int64_t end) {
-        for (auto i = begin; i < end; ++i) out[0].as<T>()[i] = gamma_scalar<T>(keys[i], in[1].as<T>()[i], log_space);
+      parallel_for(out[0].type.size(), grain_for(400), [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) {
+          double x = in[0].as<T>()[i], a = in[1].as<T>()[i];
+          if (log_space) x = std::max(std::exp(x), static_cast<double>(std::numeric_limits<T>::min()));
+          out[0].as<T>()[i] = static_cast<T>(gamma_slope(a, x) / (log_space ? x : 1));
+        }
       });
     };
     if (out[0].type.dtype == f32) run(float{});
     else run(double{});
   }
-  Factors factors(const Types& in) const {
-    Dims l(in[0].shape.size());
-    for (std::size_t i = 0; i < l.size(); ++i) l[i] = static_cast<std::int64_t>(i);
-    return {{l, l}, {l}};
+  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  GammaSlope lift(std::int64_t) const { return *this; }
+  static Samples<GammaSlope> samples() {
+    auto x = asarray(std::vector<double>{0.2, 3, 4}), a = asarray(std::vector<double>{0.5, 1, 4});
+    return {{{false}, {x, a}}, {{true}, {log(x), a}}};
   }
+};
+/// The 64 random bits of each element, which are the words of its key, and a, alike -> one draw each.
+struct Gamma {
+  bool log_space;
+  static constexpr std::string_view name = "gamma";
+  static constexpr bool random = true;
+  Type infer(const Types& in) const {
+    check<DtypeError>(in.at(0).dtype == i64 && (in.at(1).dtype == f32 || in[1].dtype == f64),
+                      "gamma: needs 64 bits and f32 or f64, got ", in[0], " and ", in[1]);
+    check<ShapeError>(in[0].shape == in[1].shape, "gamma: needs one key an element, got ", in[0], " and ", in[1]);
+    return in[1];
+  }
+  void eval(Inputs in, Outputs out) const {
+    auto* bits = in[0].as<std::int64_t>();
+    auto run = [&](auto t) {
+      using T = decltype(t);
+      parallel_for(out[0].type.size(), grain_for(250), [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) {
+          auto w = static_cast<std::uint64_t>(bits[i]);
+          Words key{static_cast<std::uint32_t>(w >> 32), static_cast<std::uint32_t>(w)};
+          out[0].as<T>()[i] = gamma_scalar<T>(key, in[1].as<T>()[i], log_space);
+        }
+      });
+    };
+    if (out[0].type.dtype == f32) run(float{});
+    else run(double{});
+  }
+  Arrays vjp(const Vjp& v) const { return {{}, v.ct[0] * call_one(GammaSlope{log_space}, {v.out[0], v.in[1]})}; }
+  Factors factors(const Types& in) const { return elementwise_factors(in); }
   Gamma lift(std::int64_t) const { return *this; }
-  static Samples<Gamma> samples() {
-    return {{{false}, {random::split(key(3), 3), asarray(std::vector<double>{0.5, 1, 4})}}};
-  }
+  // In f32, as the derivative is not that of the steps at fixed bits, which finite differences would give.
+  static Samples<Gamma> samples() { return {{{false}, {draw_bits(key(3), {3}, i64, {}), array({0.5, 1.0, 4.0})}}}; }
 };
 Array gamma_of(std::string_view what, const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype,
                const DrawOptions& draw, bool log_space) {
   one_key(what, k);
   check<DtypeError>(dtype == f32 || dtype == f64, what, ": the dtype must be f32 or f64, got ", dtype);
   auto s = shape.value_or(a.shape());
-  auto keys = reshape(random::split(k, volume(s)), s);
-  auto wide = broadcast_to(a.astype(dtype), s);
-  if (!draw.spec.trivial()) {
-    keys = with_sharding_constraint(keys, draw.spec);
-    wide = with_sharding_constraint(wide, draw.spec);
-  }
-  return call_one(Gamma{log_space}, {keys, wide});
+  return call_one(Gamma{log_space}, {draw_bits(k, s, i64, draw), broadcast_to(a.astype(dtype), s)});
 }
 }  // namespace
 Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape, Dtype dtype, const DrawOptions& draw) {

@@ -128,6 +128,10 @@ Array from_words(std::uint32_t hi, std::uint32_t lo) {
 }
 }  // namespace
 
+Factors elementwise_factors(const Types& in) {
+  auto l = up_to(in[0].ndim());
+  return {std::vector<Dims>(in.size(), l), {l}};
+}
 void one_key(std::string_view what, const Array& k) {
   keys_only(what, k.type());
   check<ShapeError>(k.ndim() == 0, what, ": takes one key, got ", k.type(),

@@ -184,6 +184,52 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
   auto y = off + Scalar(std::int64_t{static_cast<std::uint32_t>(minval)});
   return dtype == u32 ? y : bitcast(y, i32);
 }
+namespace {
+/// x mod m of unsigned 64-bit numbers held as i64; x where m is 0.
+Array unsigned_remainder(const Array& x, const Array& m) {
+  constexpr auto sign = std::numeric_limits<std::int64_t>::min();
+  auto s = where(m > 0, m, 1);
+  auto half = (x >> 1) & std::numeric_limits<std::int64_t>::max(), bit = x & 1;
+  auto q = half % s, room = s - q;
+  auto small = where(q + bit >= room, q - room + bit, q + q + bit);
+  auto large = where((x ^ Scalar(sign)) >= (m ^ Scalar(sign)), x - m, x);  // x holds m at most once
+  return where(m > 0, small, where(m == 0, x, large));
+}
+/// Uniform in [0, span) of 32 (from u32 bits held as i64, span up to 2^32) or 64 bits (span 0: all).
+template <class F>
+Array offset_in(const Array& high, const Array& low, const Array& span, int width, const F& remainder) {
+  auto mask = [&](const Array& x) { return width == 32 ? x & Scalar(std::int64_t{0xffffffff}) : x; };
+  auto m = remainder(constant(Scalar(std::int64_t{1} << (width / 2)), i64), span);
+  m = remainder(mask(m * m), span);
+  return remainder(mask(remainder(high, span) * m + remainder(low, span)), span);
+}
+}  // namespace
+Array randint(const Array& k, const Shape& shape, const Array& minval, const Array& maxval, Dtype dtype,
+              const DrawOptions& draw) {
+  one_key("randint", k);
+  check<DtypeError>(is_integer(dtype), "randint: the dtype must be an integer one, got ", dtype);
+  check<DtypeError>(is_integer(minval.dtype()) && is_integer(maxval.dtype()),
+                    "randint: the bounds must be integers, got ", minval.type(), " and ", maxval.type());
+  draw_shape("randint", shape, {minval, maxval});
+  auto lo = broadcast_to(minval.astype(i64), shape), hi = broadcast_to(maxval.astype(i64), shape);
+  auto [a, b] = split<2>(k);
+  if (dtype == i64) {
+    auto span = where(hi <= lo, 1, hi - lo);
+    return lo + offset_in(draw_bits(a, shape, i64, draw), draw_bits(b, shape, i64, draw), span, 64,
+                          [](const Array& x, const Array& m) { return unsigned_remainder(x, m); });
+  }
+  auto limits = dispatch(dtype, "randint", [](auto x) {
+    using L = std::numeric_limits<decltype(x)>;
+    return std::array<double, 2>{static_cast<double>(L::min()), static_cast<double>(L::max())};
+  });
+  auto least = static_cast<std::int64_t>(limits[0]), most = static_cast<std::int64_t>(limits[1]);
+  lo = clip(lo, Scalar(least), Scalar(most));
+  hi = clip(hi, Scalar(least), Scalar(most + 1));
+  auto span = where(hi <= lo, 1, hi - lo);
+  auto bits = [&](const Array& key) { return draw_bits(key, shape, u32, draw).astype(i64); };
+  return (lo + offset_in(bits(a), bits(b), span, 32, [](const Array& x, const Array& m) { return x % m; }))
+      .astype(dtype);
+}
 }  // namespace bora::random
 
 namespace bora {

@@ -63,7 +63,7 @@ Array laplace(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const 
 Array logistic(const Array& k, const Shape& shape = {}, Dtype dtype = f32, const DrawOptions& draw = {});
 /// -1 or 1, i32 unless said otherwise.
 Array rademacher(const Array& k, const Shape& shape = {}, Dtype dtype = i32, const DrawOptions& draw = {});
-/// Gamma(a, 1) by Marsaglia and Tsang's rejection (2000), one key per element; f32 or f64. No derivative.
+/// Gamma(a, 1) by Marsaglia and Tsang's rejection (2000), one key per element; f32 or f64.
 Array gamma(const Array& k, const Array& a, const std::optional<Shape>& shape = none, Dtype dtype = f32,
             const DrawOptions& draw = {});
 /// log(gamma), which does not underflow for small a.
