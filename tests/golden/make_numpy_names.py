@@ -42,6 +42,9 @@ odd = np.array([-inf, -2.5, -0., 0., 0.5, 7., inf, nan])
 odd_too = np.array([1., -inf, 3., -0., nan, -7., inf, 2.])
 
 
+write_case = case
+
+
 def statistics():
     for f in ("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin"):
         case(f, getattr(jnp, f), x)
@@ -310,6 +313,8 @@ def arrange():
 
 
 def matrices():
+    def case(name, f, *inputs):
+        write_case("linalg::" + name, f, *inputs)
     a = np.array([[0.3, 2., -1.], [4., 0.5, 1.5], [-2., 1., 0.7]])
     b = np.round(np.sin(np.arange(32.) * 2.3 + 0.4), 3).reshape(2, 4, 4) + np.eye(4)[[2, 0, 3, 1]] * 2
     tall, wide = x.T + 3 * np.eye(4, 3), np.round(x[:2, :3] + np.eye(2, 3), 3)
@@ -422,11 +427,11 @@ def windows():
                 case(f"avg_pool/{name}_whole", lambda x: run(x) / run(jnp.ones_like(x)), x2)
 
 
-
-print("# jax", jax.__version__, "numpy", np.__version__)
-statistics()
-sets()
-numeric()
-arrange()
-matrices()
-windows()
+if __name__ == "__main__":
+    print("# jax", jax.__version__, "numpy", np.__version__)
+    statistics()
+    sets()
+    numeric()
+    arrange()
+    matrices()
+    windows()

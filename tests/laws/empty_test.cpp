@@ -369,6 +369,93 @@ std::vector<Case> of_matrices() {
       gives("toeplitz", {0}, BORA_F(toeplitz(x, ones({2}, f64))), none_of({0, 2})),
   };
 }
+std::vector<Case> special_functions() {
+  using namespace special;
+  std::vector<Case> r{
+      gives("polygamma", {0}, BORA_F(polygamma(1, x)), none_of({0})),
+      gives("xlogy", {0}, BORA_F(xlogy(x, 2)), none_of({0})),
+      gives("xlog1py", {0}, BORA_F(xlog1py(2, x)), none_of({0})),
+      gives("rel_entr", {0}, BORA_F(rel_entr(x, ones({2, 1}, f64))), none_of({2, 0})),
+      gives("kl_div", {0}, BORA_F(kl_div(x, x)), none_of({0})),
+      gives("comb", {0}, BORA_F(comb(x, 2)), none_of({0})),
+      gives("poch", {0}, BORA_F(poch(x, 2)), none_of({0})),
+      gives("beta", {0}, BORA_F(special::beta(x, 2)), none_of({0})),
+      gives("betaln", {0}, BORA_F(betaln(x, 2)), none_of({0})),
+      gives("gammainc", {0}, BORA_F(gammainc(2, x)), none_of({0})),
+      gives("gammaincc", {0}, BORA_F(gammaincc(2, x)), none_of({0})),
+      gives("betainc", {0}, BORA_F(betainc(2, 3, x)), none_of({0})),
+      gives("expn", {0}, BORA_F(expn(2, x)), none_of({0})),
+      gives("multigammaln", {0}, BORA_F(multigammaln(x, 2)), none_of({0})),
+      gives("logsumexp", {2, 0}, BORA_F(special::logsumexp(x, 1)), full({2}, -HUGE_VAL, f64)),
+      gives("signed_logsumexp", {2, 0}, BORA_F(signed_logsumexp(x, 1).sign), zeros({2}, f64)),
+      gives("glu", {2, 0}, BORA_F(glu(x)), none_of({2, 0})),
+      gives("celu", {2, 0}, BORA_F(celu(x)), none_of({2, 0})),
+      gives("elu", {2, 0}, BORA_F(elu(x)), none_of({2, 0})),
+      gives("leaky_relu", {2, 0}, BORA_F(leaky_relu(x)), none_of({2, 0})),
+      gives("squareplus", {2, 0}, BORA_F(squareplus(x)), none_of({2, 0})),
+      gives("logmeanexp", {2, 0}, BORA_F(logmeanexp(x, 0)), none_of({0})),
+      gives("standardize", {2, 0}, BORA_F(standardize(x, 0)), none_of({2, 0})),
+      gives("softmax where", {2, 0}, BORA_F(softmax(x, 1, x > 0)), none_of({2, 0})),
+      gives("log_softmax where", {2, 0}, BORA_F(log_softmax(x, 1, x > 0)), none_of({2, 0})),
+      gives("logpdf of vectors", {0, 3}, BORA_F(stats::multivariate_normal::logpdf(x, ones({3}), eye(3))),
+            none_of({0})),
+      gives("pdf of parts", {3, 0}, BORA_F(stats::dirichlet::pdf(x, ones({3}))), none_of({0})),
+      gives("logpmf of counts", {0, 3}, BORA_F(stats::multinomial::logpmf(x.astype(i32), array(2), ones({3}, f64))),
+            none_of({0})),
+      throws("mode", {0, 2}, BORA_F(stats::mode(x).mode), "mode: dimension 0 of [0, 2] is empty"),
+      gives("mode of no rows", {2, 0}, BORA_F(stats::mode(x).mode), none_of({0})),
+      gives("sem", {2, 0}, BORA_F(stats::sem(x)), none_of({0})),
+      gives("rankdata", {2, 0}, BORA_F(stats::rankdata(x, stats::Ties::average, 1)), none_of({2, 0})),
+      gives("logpdf", {0}, BORA_F(stats::truncnorm::logpdf(x, -1, 1)), none_of({0})),
+      gives("pdf", {0}, BORA_F(stats::gamma::pdf(x, 2)), none_of({0})),
+      gives("cdf", {0}, BORA_F(stats::beta::cdf(x, 2, 3)), none_of({0})),
+      gives("logcdf", {0}, BORA_F(stats::expon::logcdf(x)), none_of({0})),
+      gives("sf", {0}, BORA_F(stats::chi2::sf(x, 2)), none_of({0})),
+      gives("logsf", {0}, BORA_F(stats::norm::logsf(x)), none_of({0})),
+      gives("ppf", {0}, BORA_F(stats::pareto::ppf(x, 2)), none_of({0})),
+      gives("isf", {0}, BORA_F(stats::cauchy::isf(x)), none_of({0})),
+      gives("logpmf", {0}, BORA_F(stats::betabinom::logpmf(x, 5, 1, 2)), none_of({0})),
+      gives("pmf", {0}, BORA_F(stats::poisson::pmf(x, 2)), none_of({0})),
+  };
+  for (auto& [name, f] :
+       std::initializer_list<std::pair<const char*, Array (*)(const Array&)>>{{"erfinv", erfinv},
+                                                                              {"erfcx", erfcx},
+                                                                              {"expit", expit},
+                                                                              {"logit", logit},
+                                                                              {"entr", entr},
+                                                                              {"ndtr", ndtr},
+                                                                              {"log_ndtr", log_ndtr},
+                                                                              {"ndtri", ndtri},
+                                                                              {"gamma", special::gamma},
+                                                                              {"gammaln", gammaln},
+                                                                              {"gammasgn", gammasgn},
+                                                                              {"loggamma", special::loggamma},
+                                                                              {"digamma", digamma},
+                                                                              {"zeta", zeta},
+                                                                              {"factorial", factorial},
+                                                                              {"exp1", exp1},
+                                                                              {"expi", expi},
+                                                                              {"spence", spence},
+                                                                              {"i0", special::i0},
+                                                                              {"i0e", i0e},
+                                                                              {"i1", i1},
+                                                                              {"i1e", i1e},
+                                                                              {"selu", selu},
+                                                                              {"relu6", relu6},
+                                                                              {"hard_sigmoid", hard_sigmoid},
+                                                                              {"hard_silu", hard_silu},
+                                                                              {"hard_swish", hard_swish},
+                                                                              {"hard_tanh", hard_tanh},
+                                                                              {"log_sigmoid", log_sigmoid},
+                                                                              {"mish", mish},
+                                                                              {"swish", swish},
+                                                                              {"soft_sign", soft_sign},
+                                                                              {"sparse_plus", sparse_plus},
+                                                                              {"sparse_sigmoid", sparse_sigmoid},
+                                                                              {"log1mexp", log1mexp}})
+    r.push_back(gives(name, {2, 0}, f, none_of({2, 0})));
+  return r;
+}
 #undef BORA_F
 /// Elementwise functions of one and two operands give an empty result for empty operands.
 std::vector<Case> elementwise() {
@@ -415,7 +502,7 @@ std::vector<Case> elementwise() {
 std::vector<Case> cases() {
   std::vector<Case> r;
   for (auto& part : {reductions(), products(), shapes(), elementwise(), statistics(), numeric(), arrange(),
-                     of_matrices(), windows()})
+                     of_matrices(), windows(), special_functions()})
     r.insert(r.end(), part.begin(), part.end());
   return r;
 }
@@ -450,12 +537,13 @@ TEST(Empty, EveryPublicFunctionIsTried) {
   std::set<std::string> tried;
   for (auto& c : cases()) tried.insert(std::regex_replace(c.what, std::regex("[ ,].*"), ""));
   // These take numbers, not arrays.
-  const std::set<std::string> elsewhere{
-      "array",   "constant", "make_literal", "from_range",   "from_integers", "bartlett",     "blackman", "hamming",
-      "hanning", "logspace", "geomspace",    "tril_indices", "triu_indices",  "diag_indices", "indices",  "hilbert"};
+  const std::set<std::string> elsewhere{"array",     "constant",     "make_literal", "from_range",   "from_integers",
+                                        "bartlett",  "blackman",     "hamming",      "hanning",      "logspace",
+                                        "geomspace", "tril_indices", "triu_indices", "diag_indices", "indices",
+                                        "hilbert",   "bernoulli"};
   std::regex declaration("\n[A-Z]\\w+ (\\w+)\\(");
   for (auto* file : {"elementwise", "functions", "reduce", "shape", "index", "linalg", "creation", "statistics", "sets",
-                     "numeric", "arrange", "linalg_functions", "convolution"}) {
+                     "numeric", "arrange", "linalg_functions", "convolution", "special", "stats", "activations"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();

@@ -7,33 +7,33 @@ using namespace linalg;
 Arrays all_of(const LuFactor& f) { return {f.lu, f.pivots, f.permutation}; }
 void add_systems(NamedCases& cases) {
   for (std::string n : {"1", "2", "3", "4", "empty"}) {
-    BORA_CASE(smooth, "det/" + n, det(a));
-    BORA_CASE(smooth, "slogdet/" + n, Arrays{slogdet(a).sign, slogdet(a).logabsdet});
-    if (n != "empty") BORA_CASE(smooth, "inv/" + n, inv(a));
+    BORA_CASE(smooth, "linalg::det/" + n, det(a));
+    BORA_CASE(smooth, "linalg::slogdet/" + n, Arrays{slogdet(a).sign, slogdet(a).logabsdet});
+    if (n != "empty") BORA_CASE(smooth, "linalg::inv/" + n, inv(a));
   }
-  BORA_CASE(smooth, "det/singular", det(a));
-  BORA_CASE(steps, "slogdet/singular", Arrays{slogdet(a).sign, slogdet(a).logabsdet});
+  BORA_CASE(smooth, "linalg::det/singular", det(a));
+  BORA_CASE(steps, "linalg::slogdet/singular", Arrays{slogdet(a).sign, slogdet(a).logabsdet});
   for (std::string n : {"square", "tall", "wide", "batch"}) {
-    BORA_CASE(smooth, "lu/" + n, Arrays{lu(a).p, lu(a).l, lu(a).u});
-    BORA_CASE(smooth, "lu_factor/" + n, all_of(lu_factor(a)));
+    BORA_CASE(smooth, "linalg::lu/" + n, Arrays{lu(a).p, lu(a).l, lu(a).u});
+    BORA_CASE(smooth, "linalg::lu_factor/" + n, all_of(lu_factor(a)));
   }
-  BORA_CASE(smooth, "lu_solve", lu_solve(lu_factor(a), b));
-  BORA_CASE(smooth, "lu_solve/transposed", lu_solve(lu_factor(a), b, true));
-  BORA_CASE(smooth, "cho_solve", cho_solve(tril(a), b));
+  BORA_CASE(smooth, "linalg::lu_solve", lu_solve(lu_factor(a), b));
+  BORA_CASE(smooth, "linalg::lu_solve/transposed", lu_solve(lu_factor(a), b, true));
+  BORA_CASE(smooth, "linalg::cho_solve", cho_solve(tril(a), b));
   for (bool lower : {false, true})
     for (bool transposed : {false, true})
       for (bool unit : {false, true}) {
         auto rest = std::to_string(lower) + std::to_string(transposed) + std::to_string(unit);
-        BORA_CASE(smooth, "solve_triangular/" + rest,
+        BORA_CASE(smooth, "linalg::solve_triangular/" + rest,
                   solve_triangular(a, b, {.lower = lower, .transposed = transposed, .unit_diagonal = unit}));
       }
   auto parts = [](const Lstsq& r) { return Arrays{r.x, r.residuals, r.rank, r.singular_values}; };
-  for (std::string n : {"square", "tall", "wide"}) BORA_CASE(smooth, "lstsq/" + n, parts(lstsq(a, b)));
-  BORA_CASE(steps, "lstsq/deficient", parts(lstsq(a, b)));
-  for (std::string n : {"square", "tall", "wide", "equal", "empty"}) BORA_CASE(smooth, "pinv/" + n, pinv(a));
-  BORA_CASE(steps, "pinv/deficient", pinv(a));
-  BORA_CASE(smooth, "tensorsolve", tensorsolve(a, b));
-  BORA_CASE(smooth, "tensorinv", tensorinv(a));
+  for (std::string n : {"square", "tall", "wide"}) BORA_CASE(smooth, "linalg::lstsq/" + n, parts(lstsq(a, b)));
+  BORA_CASE(steps, "linalg::lstsq/deficient", parts(lstsq(a, b)));
+  for (std::string n : {"square", "tall", "wide", "equal", "empty"}) BORA_CASE(smooth, "linalg::pinv/" + n, pinv(a));
+  BORA_CASE(steps, "linalg::pinv/deficient", pinv(a));
+  BORA_CASE(smooth, "linalg::tensorsolve", tensorsolve(a, b));
+  BORA_CASE(smooth, "linalg::tensorinv", tensorinv(a));
 }
 void add_norms(NamedCases& cases) {
   auto text = [](double p) {
@@ -43,41 +43,42 @@ void add_norms(NamedCases& cases) {
   for (double p : {1., 2., 3., 0.5, 0., inf, -inf}) {
     auto kind = p == 0 ? Takes::steps : Takes::smooth;
     auto put = [&](const std::string& name, std::function<Arrays(const Arrays&)> f) { cases[name] = {kind, f}; };
-    put("vector_norm/" + text(p), [=](const Arrays& in) { return Arrays{vector_norm(in[0], p)}; });
-    put("vector_norm/axis" + text(p), [=](const Arrays& in) { return Arrays{vector_norm(in[0], p, 1, true)}; });
-    put("norm/vector" + text(p), [=](const Arrays& in) { return Arrays{norm(in[0], p)}; });
+    put("linalg::vector_norm/" + text(p), [=](const Arrays& in) { return Arrays{vector_norm(in[0], p)}; });
+    put("linalg::vector_norm/axis" + text(p), [=](const Arrays& in) { return Arrays{vector_norm(in[0], p, 1, true)}; });
+    put("linalg::norm/vector" + text(p), [=](const Arrays& in) { return Arrays{norm(in[0], p)}; });
   }
   std::map<std::string, Order> orders{{"fro", "fro"}, {"nuc", "nuc"}};
   for (double p : {1., -1., 2., -2., inf, -inf}) orders[text(p)] = p;
   for (auto& [name, order] : orders) {
     auto o = order;
-    BORA_CASE(smooth, "matrix_norm/" + name, matrix_norm(a, o));
-    BORA_CASE(smooth, "norm/matrix" + name, norm(a, o, {0, 2}, true));
-    if (name != "nuc") BORA_CASE(smooth, "cond/" + name, cond(a, o));
+    BORA_CASE(smooth, "linalg::matrix_norm/" + name, matrix_norm(a, o));
+    BORA_CASE(smooth, "linalg::norm/matrix" + name, norm(a, o, {0, 2}, true));
+    if (name != "nuc") BORA_CASE(smooth, "linalg::cond/" + name, cond(a, o));
   }
-  BORA_CASE(smooth, "norm", norm(a));
-  BORA_CASE(smooth, "norm/axis", norm(a, none, 1));
-  BORA_CASE(smooth, "cond", cond(a));
+  BORA_CASE(smooth, "linalg::norm", norm(a));
+  BORA_CASE(smooth, "linalg::norm/axis", norm(a, none, 1));
+  BORA_CASE(smooth, "linalg::cond", cond(a));
   for (std::string n : {"square", "tall", "wide"}) {
-    BORA_CASE(smooth, "svdvals/" + n, svdvals(a));
-    BORA_CASE(steps, "matrix_rank/" + n, matrix_rank(a));
+    BORA_CASE(smooth, "linalg::svdvals/" + n, svdvals(a));
+    BORA_CASE(steps, "linalg::matrix_rank/" + n, matrix_rank(a));
   }
-  BORA_CASE(steps, "matrix_rank/deficient", matrix_rank(a));
-  BORA_CASE(smooth, "eigvalsh", eigvalsh(a));
+  BORA_CASE(steps, "linalg::matrix_rank/deficient", matrix_rank(a));
+  BORA_CASE(smooth, "linalg::eigvalsh", eigvalsh(a));
 }
 void add_functions(NamedCases& cases) {
-  for (int n : {-2, -1, 0, 1, 2, 3, 7}) BORA_CASE(smooth, "matrix_power/" + std::to_string(n), matrix_power(a, n));
-  BORA_CASE(smooth, "multi_dot/2", multi_dot({a, b}));
-  BORA_CASE(smooth, "multi_dot/3", multi_dot({a, b, c}));
-  BORA_CASE(smooth, "multi_dot/4", multi_dot({a, b, a, b}));
-  for (std::string n : {"0", "0.1", "1", "10", "batch", "empty"}) BORA_CASE(smooth, "expm/" + n, expm(a));
-  BORA_CASE(steps, "expm/100", expm(a));
-  BORA_CASE(smooth, "polar/right", Arrays{polar(a).u, polar(a).p});
-  BORA_CASE(smooth, "polar/left", Arrays{polar(a, true).u, polar(a, true).p});
-  BORA_CASE(smooth, "block_diag", block_diag({a, b, c}));
-  BORA_CASE(smooth, "toeplitz", toeplitz(a));
-  BORA_CASE(smooth, "toeplitz/row", toeplitz(a, b));
-  BORA_CASE(steps, "hilbert/4", hilbert(4, f64));
+  for (int n : {-2, -1, 0, 1, 2, 3, 7})
+    BORA_CASE(smooth, "linalg::matrix_power/" + std::to_string(n), matrix_power(a, n));
+  BORA_CASE(smooth, "linalg::multi_dot/2", multi_dot({a, b}));
+  BORA_CASE(smooth, "linalg::multi_dot/3", multi_dot({a, b, c}));
+  BORA_CASE(smooth, "linalg::multi_dot/4", multi_dot({a, b, a, b}));
+  for (std::string n : {"0", "0.1", "1", "10", "batch", "empty"}) BORA_CASE(smooth, "linalg::expm/" + n, expm(a));
+  BORA_CASE(steps, "linalg::expm/100", expm(a));
+  BORA_CASE(smooth, "linalg::polar/right", Arrays{polar(a).u, polar(a).p});
+  BORA_CASE(smooth, "linalg::polar/left", Arrays{polar(a, true).u, polar(a, true).p});
+  BORA_CASE(smooth, "linalg::block_diag", block_diag({a, b, c}));
+  BORA_CASE(smooth, "linalg::toeplitz", toeplitz(a));
+  BORA_CASE(smooth, "linalg::toeplitz/row", toeplitz(a, b));
+  BORA_CASE(steps, "linalg::hilbert/4", hilbert(4, f64));
 }
 }  // namespace
 void add_linalg(NamedCases& cases) {

@@ -16,6 +16,9 @@ void add_numeric(NamedCases&);
 void add_arrange(NamedCases&);
 void add_linalg(NamedCases&);
 void add_convolution(NamedCases&);
+void add_special(NamedCases&);
+void add_stats(NamedCases&);
+void add_activations(NamedCases&);
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

@@ -1,5 +1,6 @@
 // ops.h -- all public operations.
 #pragma once
+#include "bora/ops/activations.h"
 #include "bora/ops/arrange.h"
 #include "bora/ops/axes.h"
 #include "bora/ops/collectives.h"
@@ -16,6 +17,8 @@
 #include "bora/ops/sets.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
+#include "bora/ops/special.h"
 #include "bora/ops/statistics.h"
+#include "bora/ops/stats.h"
 #include "bora/ops/transform.h"
 #include "bora/ops/view.h"
