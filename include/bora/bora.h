@@ -12,6 +12,7 @@
 #include "bora/named/named.h"
 #include "bora/named/random.h"
 #include "bora/named/transforms.h"
+#include "bora/nn/initializers.h"
 #include "bora/nn/layers.h"
 #include "bora/nn/loss.h"
 #include "bora/nn/policy.h"
