@@ -1,4 +1,5 @@
-// fuse.h -- gathers elementwise operations, casts, broadcasts, row reductions and random bits into loops.
+// fuse.h -- gathers elementwise operations, casts, broadcasts, slices, pads, concatenations, row reductions and random
+// bits into loops.
 #pragma once
 #include "compile/passes/graph.h"
 

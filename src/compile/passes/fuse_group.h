@@ -6,7 +6,7 @@ namespace bora::exec {
 struct Item {
   enum class Kind : std::uint8_t {
     other,  // runs alone
-    lazy,   // broadcast, iota, window (slice, pad, concatenation): computed where it is read
+    lazy,   // broadcast, iota, window (slice, pad, concatenation, ..): computed where it is read
     op,
     cast,
     bitcast,
@@ -81,7 +81,7 @@ struct Scene {
   mutable std::vector<std::optional<Read>> reads_;
   mutable std::vector<std::optional<std::optional<Pieces>>> pieces_;
 };
-/// Is it a slice, pad or concatenation whose elements loops can read where they lie?
+/// Is it a slice, pad, concatenation or change of a part whose elements loops can read where they lie?
 bool is_window(const Graph&, const Instruction&);
 /// Loops read memory element after element along their rows, or one element all the time.
 bool is_readable(const Piece&);

@@ -1,5 +1,5 @@
-// fuse_windows.cpp -- slices, pads and concatenations as boxes of other variables, and the regions of a loop that reads
-// such boxes.
+// fuse_windows.cpp -- slices, pads, concatenations and parts at constant places as boxes of other variables, and the
+// regions of a loop that reads such boxes.
 #include <algorithm>
 #include "bora/ops/primitives.h"
 #include "compile/passes/fuse_group.h"
