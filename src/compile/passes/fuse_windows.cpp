@@ -52,8 +52,7 @@ Pieces through(const ops::Pad& pad, Pieces in, const Type& operand, const Type& 
   auto& shape = out.shape;
   Box window{Dims(shape.size()), shape.dims()};
   bool some = true;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    some = cut(window, d, pad.lo[d], pad.lo[d] + operand.shape[d]) && some;
+  for (std::size_t d = 0; d < shape.size(); ++d) some = cut(window, d, pad.lo[d], pad.lo[d] + operand.shape[d]) && some;
   std::erase_if(in, [&](Piece& p) {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       shift(p, d, pad.lo[d]);
