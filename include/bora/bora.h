@@ -23,6 +23,7 @@
 #include "bora/optim/optim.h"
 #include "bora/random/distributions.h"
 #include "bora/random/random.h"
+#include "bora/random/sobol.h"
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
 #include "bora/shard/transforms.h"
