@@ -6,7 +6,7 @@
 #include "bora/ops/special.h"
 #include "ops/composed.h"
 
-namespace bora {
+namespace bora::nn {
 using namespace ops;
 namespace {
 /// alpha (exp(x / scale) - 1) for negative x, x for the others; the argument of exp is guarded against overflow.
@@ -99,4 +99,4 @@ Array softmax(const Array& x, const Dimensions& axes, const Array& where) {
 Array log_softmax(const Array& x, const Dimensions& axes, const Array& where) {
   return in_f32(x, [&](A v) { return bora::where(where, log_softmax(bora::where(where, v, -kInf), axes), -kInf); });
 }
-}  // namespace bora
+}  // namespace bora::nn

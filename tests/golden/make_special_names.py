@@ -268,26 +268,26 @@ def activations():
     for name in ("celu", "elu", "selu", "relu6", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu",
                  "log_sigmoid", "mish", "swish", "soft_sign", "sparse_plus", "sparse_sigmoid", "squareplus"):
         f = getattr(nn, name)
-        case(name, f, x)
+        case("nn::" + name, f, x)
         infinite = name not in ("hard_silu", "hard_swish", "swish", "soft_sign", "mish", "squareplus")
-        case(name + "/odd", f, odd if infinite else odd[2:-3])
+        case("nn::" + name + "/odd", f, odd if infinite else odd[2:-3])
     for name in ("celu", "elu"):
-        case(name + "/alpha", lambda a: getattr(nn, name)(a, 0.5), x)
-    case("leaky_relu/slope", lambda a: nn.leaky_relu(a, 0.3), x)
-    case("squareplus/b", lambda a: nn.squareplus(a, 0.5), x)
-    case("glu", nn.glu, x)
-    case("glu/axis", lambda a: nn.glu(a, axis=0), x.T)
-    case("log1mexp", nn.log1mexp, np.abs(x) + 0.01)
-    case("log1mexp/odd", nn.log1mexp, np.array([-1., 0., 1e-20, 1e-3, 0.69, 0.7, 50., inf, nan]))
-    case("logmeanexp", lambda a: nn.logmeanexp(a, axis=1), x)
-    case("logmeanexp/keep", lambda a: nn.logmeanexp(a, keepdims=True), x)
-    case("standardize", nn.standardize, x)
-    case("standardize/given", lambda a, m, v: nn.standardize(a, axis=0, mean=m, variance=v, epsilon=1e-3), x, x[0],
+        case("nn::" + name + "/alpha", lambda a: getattr(nn, name)(a, 0.5), x)
+    case("nn::leaky_relu/slope", lambda a: nn.leaky_relu(a, 0.3), x)
+    case("nn::squareplus/b", lambda a: nn.squareplus(a, 0.5), x)
+    case("nn::glu", nn.glu, x)
+    case("nn::glu/axis", lambda a: nn.glu(a, axis=0), x.T)
+    case("nn::log1mexp", nn.log1mexp, np.abs(x) + 0.01)
+    case("nn::log1mexp/odd", nn.log1mexp, np.array([-1., 0., 1e-20, 1e-3, 0.69, 0.7, 50., inf, nan]))
+    case("nn::logmeanexp", lambda a: nn.logmeanexp(a, axis=1), x)
+    case("nn::logmeanexp/keep", lambda a: nn.logmeanexp(a, keepdims=True), x)
+    case("nn::standardize", nn.standardize, x)
+    case("nn::standardize/given", lambda a, m, v: nn.standardize(a, axis=0, mean=m, variance=v, epsilon=1e-3), x, x[0],
          np.abs(x[1]))
     mask = np.array([[True, False, True, True], [True] * 4, [False, False, True, False]])
-    case("softmax", lambda a: nn.softmax(a, where=mask), x)
-    case("log_softmax", lambda a: nn.log_softmax(a, where=mask), x)
-    case("log_softmax/axis", lambda a: nn.log_softmax(a, axis=0, where=mask), x)
+    case("nn::softmax", lambda a: nn.softmax(a, where=mask), x)
+    case("nn::log_softmax", lambda a: nn.log_softmax(a, where=mask), x)
+    case("nn::log_softmax/axis", lambda a: nn.log_softmax(a, axis=0, where=mask), x)
 
 
 if __name__ == "__main__":

@@ -371,6 +371,7 @@ std::vector<Case> of_matrices() {
 }
 std::vector<Case> special_functions() {
   using namespace special;
+  using namespace nn;
   std::vector<Case> r{
       gives("polygamma", {0}, BORA_F(polygamma(1, x)), none_of({0})),
       gives("xlogy", {0}, BORA_F(xlogy(x, 2)), none_of({0})),

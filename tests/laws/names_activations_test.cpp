@@ -2,6 +2,7 @@
 #include "laws/names_table.h"
 
 namespace bora::laws {
+using namespace nn;
 namespace {
 /// The rows of softmax's cases that take part.
 Array mask() { return array({{true, false, true, true}, {true, true, true, true}, {false, false, true, false}}); }
@@ -22,29 +23,29 @@ void add_activations(NamedCases& cases) {
                                                                            {"sparse_sigmoid", sparse_sigmoid},
                                                                            {"log1mexp", log1mexp}}) {
     auto g = f;
-    BORA_CASE(smooth, name, g(a));
-    BORA_CASE(steps, name + "/odd", g(a));
+    BORA_CASE(smooth, "nn::" + name, g(a));
+    BORA_CASE(steps, "nn::" + name + "/odd", g(a));
   }
   for (std::string rest : {"", "/odd"}) {
     auto kind = rest.empty() ? Takes::smooth : Takes::steps;
-    cases["celu" + rest] = {kind, [](const Arrays& in) { return Arrays{celu(in[0])}; }};
-    cases["elu" + rest] = {kind, [](const Arrays& in) { return Arrays{elu(in[0])}; }};
-    cases["leaky_relu" + rest] = {kind, [](const Arrays& in) { return Arrays{leaky_relu(in[0])}; }};
-    cases["squareplus" + rest] = {kind, [](const Arrays& in) { return Arrays{squareplus(in[0])}; }};
+    cases["nn::celu" + rest] = {kind, [](const Arrays& in) { return Arrays{celu(in[0])}; }};
+    cases["nn::elu" + rest] = {kind, [](const Arrays& in) { return Arrays{elu(in[0])}; }};
+    cases["nn::leaky_relu" + rest] = {kind, [](const Arrays& in) { return Arrays{leaky_relu(in[0])}; }};
+    cases["nn::squareplus" + rest] = {kind, [](const Arrays& in) { return Arrays{squareplus(in[0])}; }};
   }
-  BORA_CASE(smooth, "celu/alpha", celu(a, 0.5));
-  BORA_CASE(smooth, "elu/alpha", elu(a, 0.5));
-  BORA_CASE(smooth, "leaky_relu/slope", leaky_relu(a, 0.3));
-  BORA_CASE(smooth, "squareplus/b", squareplus(a, 0.5));
-  BORA_CASE(smooth, "glu", glu(a));
-  BORA_CASE(smooth, "glu/axis", glu(a, 0));
-  BORA_CASE(smooth, "logmeanexp", logmeanexp(a, 1));
-  BORA_CASE(smooth, "logmeanexp/keep", logmeanexp(a, none, {.keepdims = true}));
-  BORA_CASE(smooth, "standardize", standardize(a));
-  BORA_CASE(smooth, "standardize/given", standardize(a, 0, {.mean = b, .variance = c, .epsilon = 1e-3}));
-  BORA_CASE(smooth, "softmax", softmax(a, -1, mask()));
-  BORA_CASE(steps, "log_softmax", log_softmax(a, -1, mask()));
-  BORA_CASE(steps, "log_softmax/axis", log_softmax(a, 0, mask()));
+  BORA_CASE(smooth, "nn::celu/alpha", celu(a, 0.5));
+  BORA_CASE(smooth, "nn::elu/alpha", elu(a, 0.5));
+  BORA_CASE(smooth, "nn::leaky_relu/slope", leaky_relu(a, 0.3));
+  BORA_CASE(smooth, "nn::squareplus/b", squareplus(a, 0.5));
+  BORA_CASE(smooth, "nn::glu", glu(a));
+  BORA_CASE(smooth, "nn::glu/axis", glu(a, 0));
+  BORA_CASE(smooth, "nn::logmeanexp", logmeanexp(a, 1));
+  BORA_CASE(smooth, "nn::logmeanexp/keep", logmeanexp(a, none, {.keepdims = true}));
+  BORA_CASE(smooth, "nn::standardize", standardize(a));
+  BORA_CASE(smooth, "nn::standardize/given", standardize(a, 0, {.mean = b, .variance = c, .epsilon = 1e-3}));
+  BORA_CASE(smooth, "nn::softmax", softmax(a, -1, mask()));
+  BORA_CASE(steps, "nn::log_softmax", log_softmax(a, -1, mask()));
+  BORA_CASE(steps, "nn::log_softmax/axis", log_softmax(a, 0, mask()));
 }
 namespace {
 TEST(Activations, SlopesAtTheCorners) {

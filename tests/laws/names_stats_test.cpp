@@ -6,7 +6,7 @@ namespace {
 /// f of a case's inputs; what they lack are the defaults of loc and scale.
 template <class... X> std::function<Arrays(const Arrays&)> with_defaults(Array (*f)(X...)) {
   return [f](const Arrays& in) -> Arrays {
-    std::vector<Operand> o(in.begin(), in.end());
+    std::vector<special::Operand> o(in.begin(), in.end());
     auto missing = sizeof...(X) - in.size();
     if (missing > 0) o.push_back(0);
     if (missing > 1) o.push_back(1);

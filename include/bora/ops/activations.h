@@ -1,9 +1,9 @@
-// activations.h -- the functions of jax.nn that elementwise.h and functions.h do not have. bf16 is computed in f32 and
-// rounded once.
+// activations.h -- the functions of jax.nn that elementwise.h and functions.h do not have, as nn::mish(x). bf16 is
+// computed in f32 and rounded once.
 #pragma once
 #include "bora/ops/functions.h"
 
-namespace bora {
+namespace bora::nn {
 Array celu(const Array& x, double alpha = 1);  // x, for negative x alpha (exp(x / alpha) - 1)
 Array elu(const Array& x, double alpha = 1);   // x, for negative x alpha (exp(x) - 1)
 Array selu(const Array& x);                    // Klambauer et al. 2017
@@ -34,4 +34,4 @@ Array standardize(const Array& x, const Dimensions& axes = -1, const Standardize
 /// softmax of the elements where a boolean array that broadcasts to x holds, 0 elsewhere; log_softmax -inf elsewhere.
 Array softmax(const Array& x, const Dimensions& axes, const Array& where);
 Array log_softmax(const Array& x, const Dimensions& axes, const Array& where);
-}  // namespace bora
+}  // namespace bora::nn

@@ -5,7 +5,7 @@
 #include "bora/ops/elementwise.h"
 #include "bora/ops/functions.h"
 
-namespace bora {
+namespace bora::special {
 /// An Array, or a number that takes the dtype of the Arrays beside it.
 class Operand {
  public:
@@ -18,9 +18,7 @@ class Operand {
   Array array_;
   Scalar number_;
 };
-}  // namespace bora
 
-namespace bora::special {
 using bora::erf;
 using bora::erfc;
 using bora::log_softmax;

@@ -7,6 +7,10 @@
 #pragma once
 #include "bora/ops/special.h"
 
+namespace bora::stats {
+using special::Operand;
+}  // namespace bora::stats
+
 // The normal distribution.
 namespace bora::stats::norm {
 Array logpdf(const Operand& x, const Operand& loc = 0, const Operand& scale = 1);

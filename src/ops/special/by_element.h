@@ -7,6 +7,7 @@
 #include "ops/elementwise_rules.h"
 
 namespace bora::ops {
+using special::Operand;
 template <class... D> constexpr std::size_t arity_of(double (*)(D...)) { return sizeof...(D); }
 
 template <class F> struct ByElement {

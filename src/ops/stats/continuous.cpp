@@ -65,7 +65,7 @@ Array sf(O x, O loc, O scale) {
   return of("gumbel_r.sf", [](A v, A l, A s) { return -expm1(-exp(-scaled(v, l, s))); }, x, loc, scale);
 }
 Array logsf(O x, O loc, O scale) {
-  return of("gumbel_r.logsf", [](A v, A l, A s) { return log1mexp(exp(-scaled(v, l, s))); }, x, loc, scale);
+  return of("gumbel_r.logsf", [](A v, A l, A s) { return nn::log1mexp(exp(-scaled(v, l, s))); }, x, loc, scale);
 }
 Array ppf(O q, O loc, O scale) {
   return of(
@@ -83,7 +83,7 @@ Array cdf(O x, O loc, O scale) {
   return of("gumbel_l.cdf", [](A v, A l, A s) { return -expm1(-exp(scaled(v, l, s))); }, x, loc, scale);
 }
 Array logcdf(O x, O loc, O scale) {
-  return of("gumbel_l.logcdf", [](A v, A l, A s) { return log1mexp(exp(scaled(v, l, s))); }, x, loc, scale);
+  return of("gumbel_l.logcdf", [](A v, A l, A s) { return nn::log1mexp(exp(scaled(v, l, s))); }, x, loc, scale);
 }
 Array sf(O x, O loc, O scale) {
   return of("gumbel_l.sf", [](A v, A l, A s) { return exp(-exp(scaled(v, l, s))); }, x, loc, scale);
@@ -250,7 +250,7 @@ Array logcdf(O x, O b, O loc, O scale) {
       "pareto.logcdf",
       [](A v, A p, A l, A s) {
         auto far = -log_survival(v, p, l, s);
-        return where(far > 0, log1mexp(where(far > 0, far, 1)), where(isnan(far), kNan, full_like(far, -kInf)));
+        return where(far > 0, nn::log1mexp(where(far > 0, far, 1)), where(isnan(far), kNan, full_like(far, -kInf)));
       },
       x, b, loc, scale);
 }

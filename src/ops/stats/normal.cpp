@@ -15,7 +15,7 @@ Array normal_log_density(A x, A loc, A scale) {
 Array log_difference(A x, A y) {
   auto none = y == -kInf, equal = x <= y;
   auto gap = where(none || equal, 1, x - y);
-  return where(equal, -kInf, where(none, x, x + log1mexp(gap)));
+  return where(equal, -kInf, where(none, x, x + nn::log1mexp(gap)));
 }
 /// log(ndtr(b) - ndtr(a)): both tails on the left one, where numbers keep their digits.
 Array log_gauss_mass(A a, A b) {
@@ -166,7 +166,7 @@ Array logcdf(O x, O loc, O scale) {
       "expon.logcdf",
       [](A v, A l, A s) {
         auto inside = v > l;
-        return where(inside, log1mexp(where(inside, (v - l) / s, 1)), where(isnan(v), v, full_like(v, -kInf)));
+        return where(inside, nn::log1mexp(where(inside, (v - l) / s, 1)), where(isnan(v), v, full_like(v, -kInf)));
       },
       x, loc, scale);
 }
