@@ -16,23 +16,22 @@ struct Windows {
   Dims positions = {};  // number of windows
 
   Windows(std::string_view what, const Array& x, Dims sizes_of_x, Dims window_sizes, Dims strides, Dims dilations,
-          const Pads& padding)
+          const Padding& padding)
       : what(what),
         first(x.ndim() - 1 - static_cast<Index>(window_sizes.size())),
         sizes(std::move(sizes_of_x)),
         window(std::move(window_sizes)),
         stride(std::move(strides)),
         dilation(std::move(dilations)) {
-    auto given = std::get_if<1>(&padding);
-    check<ValueError>(!given || given->size() == window.size(), what, ": the padding has ", given ? given->size() : 0,
+    bool given = padding.rule == Padding::pairs, same = padding.rule == Padding::same;
+    check<ValueError>(!given || padding.given.size() == window.size(), what, ": the padding has ", padding.given.size(),
                       " pairs for ", window.size(), " spatial dimensions");
     for (std::size_t d = 0; d < window.size(); ++d) {
       check<ValueError>(window[d] > 0, what, ": the window's size ", window[d], " must be positive");
       auto reach = last_place(window[d], dilation[d]);
       auto wanted = (sizes[d] + stride[d] - 1) / stride[d];
       auto missing = std::max<Index>((wanted - 1) * stride[d] + reach + 1 - sizes[d], 0);
-      bool same = !given && std::get<Padding>(padding) == Padding::same;
-      pads.push_back(given  ? (*given)[d]
+      pads.push_back(given  ? padding.given[d]
                      : same ? std::pair{missing / 2, missing - missing / 2}
                             : std::pair{Index{0}, Index{0}});
       auto whole = sizes[d] + pads[d].first + pads[d].second;
@@ -150,11 +149,11 @@ Array conv_transpose(const Array& x, const Array& w, const ConvOptions& o) {
   auto inner = o;
   inner.stride = {};
   inner.input_dilation = stride;
-  if (auto padding = std::get_if<Padding>(&o.padding)) {
-    std::vector<std::pair<Index, Index>> pads;
+  if (o.padding.rule != Padding::pairs) {
+    Padding::Pairs pads;
     for (std::size_t d = 0; d < n; ++d) {
       auto k = last_place(w.shape(static_cast<Index>(d)), dilation[d]) + 1, s = stride[d];
-      bool same = *padding == Padding::same;
+      bool same = o.padding.rule == Padding::same;
       auto total = k + s - 2 + (same ? 0 : std::max<Index>(k - s, 0));
       auto before = same && s <= k - 1 ? (total + 1) / 2 : k - 1;
       pads.emplace_back(before, total - before);

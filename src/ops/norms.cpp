@@ -10,7 +10,7 @@ namespace {
 /// As a word of a message.
 std::string word_of(const Order& order) {
   std::ostringstream s;
-  std::visit([&](auto x) { s << x; }, order);
+  order.word.empty() ? s << order.p : s << order.word;
   return s.str();
 }
 Array vector_norm_of(const Array& x, double p, const Dims& dims, const ReduceOptions& o) {
@@ -34,11 +34,10 @@ Array matrix_norm(const Array& a, Order order, bool keepdims) {
   check<ShapeError>(a.ndim() >= 2, "matrix_norm: needs matrices [.., m, n], got ", a.type());
   auto x = floats(a);
   auto result = [&](const Array& r) { return keepdims ? expand_dims(expand_dims(r, -1), -1) : r; };
-  auto p = std::holds_alternative<double>(order) ? std::get<double>(order) : kNan;
-  auto word = std::holds_alternative<double>(order) ? std::string_view() : std::get<std::string_view>(order);
+  auto [p, word] = order;
   if (word == "fro") return result(sqrt(sum(square(x), {-2, -1})));
   if (word == "nuc") return result(sum(svdvals(x), -1));
-  auto size = std::abs(p);
+  auto size = word.empty() ? std::abs(p) : kNan;
   check<ValueError>(size == 1 || size == 2 || std::isinf(size), "matrix_norm: there is no order ", word_of(order),
                     "; there are fro, nuc, 1, -1, 2, -2, inf, -inf");
   check<ShapeError>(x.shape(-1) > 0 && x.shape(-2) > 0, "matrix_norm: ", a.type(),
@@ -50,9 +49,9 @@ Array norm(const Array& x, std::optional<Order> order, const Dimensions& axes, b
   auto dims = axes.resolve("norm", x.ndim());
   if (!order) return vector_norm_of(floats(x), 2, dims, {.keepdims = keepdims});
   if (dims.size() == 1) {
-    check<ValueError>(std::holds_alternative<double>(*order), "norm: the order ", word_of(*order),
-                      " is one of matrices, and ", dims.size(), " axis was given");
-    return vector_norm_of(floats(x), std::get<double>(*order), dims, {.keepdims = keepdims});
+    check<ValueError>(order->word.empty(), "norm: the order ", word_of(*order), " is one of matrices, and ",
+                      dims.size(), " axis was given");
+    return vector_norm_of(floats(x), order->p, dims, {.keepdims = keepdims});
   }
   check<ShapeError>(dims.size() == 2, "norm: with an order one axis or two are needed, not ", dims.size());
   auto last = moveaxis(moveaxis(x, dims[1], -1), dims[0], -2);
@@ -61,14 +60,14 @@ Array norm(const Array& x, std::optional<Order> order, const Dimensions& axes, b
 }
 Array cond(const Array& a, std::optional<Order> order) {
   check_matrix("cond", a.type());
-  auto p = order ? std::get_if<double>(&*order) : nullptr;
-  if (order && !(p && std::abs(*p) == 2)) {
+  bool by_values = !order || (order->word.empty() && std::abs(order->p) == 2);
+  if (!by_values) {
     check_square("cond", a.type());
     return matrix_norm(a, *order) * matrix_norm(inv(a), *order);
   }
   auto s = svdvals(a);
   check<ShapeError>(s.shape(-1) > 0, "cond: ", a.type(), " is empty");
   auto largest = amax(s, -1), smallest = amin(s, -1);
-  return p && *p < 0 ? smallest / largest : largest / smallest;
+  return order && order->p < 0 ? smallest / largest : largest / smallest;
 }
 }  // namespace bora::linalg

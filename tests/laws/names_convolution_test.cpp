@@ -7,8 +7,7 @@ void add_convolution(NamedCases& cases) {
   for (int n : {1, 2, 3}) {
     auto name = std::to_string(n);
     auto all = [n](std::int64_t x) { return Dims(static_cast<std::size_t>(n), x); };
-    std::vector<std::pair<std::int64_t, std::int64_t>> pads(static_cast<std::size_t>(n), {2, -1}),
-        around(pads.size(), {1, 2});
+    Padding::Pairs pads(static_cast<std::size_t>(n), {2, -1}), around(pads.size(), {1, 2});
     BORA_CASE(smooth, "conv/" + name, conv(a, b));
     BORA_CASE(smooth, "conv/same" + name, conv(a, b, {.padding = same}));
     BORA_CASE(smooth, "conv/stride" + name, conv(a, b, {.stride = all(2), .padding = same}));
@@ -28,10 +27,7 @@ void add_convolution(NamedCases& cases) {
       {"plain", {.window = {2, 2}}},
       {"overlap", {.window = {3, 2}, .stride = {1, 2}}},
       {"same", {.window = {3, 3}, .stride = {2, 2}, .padding = same}},
-      {"pads",
-       {.window = {2, 2},
-        .stride = {2, 1},
-        .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 0}, {0, 1}}}}};
+      {"pads", {.window = {2, 2}, .stride = {2, 1}, .padding = Padding::Pairs{{1, 0}, {0, 1}}}}};
   for (auto& [name, options] : pools) {
     auto o = options;
     BORA_CASE(smooth, "max_pool/" + name, max_pool(a, o));

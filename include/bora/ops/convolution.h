@@ -2,19 +2,24 @@
 // are strided slices, products are those of matrices, so that derivatives, vmap, jit and sharding of the batch follow.
 #pragma once
 #include <utility>
-#include <variant>
 #include <vector>
 #include "bora/array/array.h"
 
 namespace bora {
 /// Zeros around the spatial dimensions: none; as many as make size / stride (rounded up) windows, the odd one behind;
 /// or (before, behind) for each dimension, negative ones cut.
-enum class Padding : std::uint8_t { valid, same };
-using Pads = std::variant<Padding, std::vector<std::pair<std::int64_t, std::int64_t>>>;
+struct Padding {
+  enum Rule : std::uint8_t { valid, same, pairs };
+  using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  Padding(Rule r = valid) : rule(r) {}
+  Padding(Pairs p) : rule(pairs), given(std::move(p)) {}
+  Rule rule;
+  Pairs given = {};
+};
 /// One number for each spatial dimension; {}: 1 for all.
 struct ConvOptions {
   Dims stride = {};  // between windows
-  Pads padding = Padding::valid;
+  Padding padding = Padding::valid;
   Dims dilation = {};        // between the elements of a window
   Dims input_dilation = {};  // between the elements of x, zeros are put between them
   std::int64_t groups = 1;   // of input channels, each with its own part of the output channels
@@ -30,7 +35,7 @@ Array conv_transpose(const Array& x, const Array& w, const ConvOptions& options 
 struct PoolOptions {
   Dims window;       // for each spatial dimension
   Dims stride = {};  // default: as the window, so that windows do not overlap
-  Pads padding = Padding::valid;
+  Padding padding = Padding::valid;
 };
 /// Of each window of x [batch.., spatial.., channels]: the largest, the smallest, the sum. Padding counts as nothing.
 Array max_pool(const Array& x, const PoolOptions& options);

@@ -1,7 +1,7 @@
 // linalg_functions.h -- functions of matrices [.., m, n] that are composites of the factorisations in linalg.h, so that
 // derivatives, vmap, jit and sharding follow. f32 and f64. Names are those of numpy.linalg and scipy.linalg.
 #pragma once
-#include <variant>
+#include <string_view>
 #include "bora/ops/axes.h"
 #include "bora/ops/linalg.h"
 
@@ -59,7 +59,12 @@ Array svdvals(const Array& a);   // descending [.., k]
 Array eigvalsh(const Array& a);  // ascending [.., n], of (a + a^T) / 2
 /// Which norm: a number p, or the words "fro", "nuc". 2 and -2 of a matrix are its largest and smallest singular value,
 /// 1 and inf the largest sums of magnitudes of a column and a row, -1 and -inf the smallest.
-using Order = std::variant<double, std::string_view>;
+struct Order {
+  Order(double p) : p(p) {}
+  Order(const char* w) : p(0), word(w) {}
+  double p;
+  std::string_view word = {};
+};
 Array vector_norm(const Array& x, double p = 2, const Dimensions& axes = none, bool keepdims = false);
 Array matrix_norm(const Array& a, Order order = "fro", bool keepdims = false);
 /// numpy.linalg.norm: without an order the square root of the sum of squares over the axes; with one that of a vector
