@@ -48,7 +48,7 @@ void add_norms(NamedCases& cases) {
     put("linalg::norm/vector" + text(p), [=](const Arrays& in) { return Arrays{norm(in[0], p)}; });
   }
   std::map<std::string, Order> orders{{"fro", "fro"}, {"nuc", "nuc"}};
-  for (double p : {1., -1., 2., -2., inf, -inf}) orders[text(p)] = p;
+  for (double p : {1., -1., 2., -2., inf, -inf}) orders.emplace(text(p), p);
   for (auto& [name, order] : orders) {
     auto o = order;
     BORA_CASE(smooth, "linalg::matrix_norm/" + name, matrix_norm(a, o));
