@@ -127,10 +127,9 @@ Cursor encode_chunks(const Recipe& recipe, const Unit& unit, Cursor from, std::c
   std::future<void> writing;  // the last chunk: this thread encodes on instead of waiting for a disk
   auto write = [&](std::string bytes) {
     if (writing.valid()) writing.get();
-    constexpr auto without_threads_later = std::launch::async | std::launch::deferred;
-    writing = std::async(without_threads_later, [&commit, bytes = std::move(bytes)]() mutable {
-      commit(std::move(bytes));
-    });
+    // Where no thread can be started, the next call or the end writes it.
+    writing = std::async(std::launch::async | std::launch::deferred,
+                         [&commit, bytes = std::move(bytes)]() mutable { commit(std::move(bytes)); });
   };
   auto read = [&](tbb::flow_control& flow) {
     auto batch = reader.next();

@@ -11,7 +11,7 @@ TEST(Linalg, TheBatchGivesTheBitsOfEachMatrix) {
       SCOPED_TRACE(std::to_string(n));
       auto a = draw(1, {count, n, n}, dtype), b = draw(2, {count, n, 3}, dtype);
       auto close_to = [&](const Array& x, const Array& y) {
-        auto limit = (dtype == f64 ? 1e-10 : 1e-2) * static_cast<double>(n);
+        auto limit = (dtype == f64 ? 1e-13 : 1e-4) * static_cast<double>(n);
         EXPECT_LT(amax(abs(x - y)).astype(f64).item<double>(), limit);
       };
       auto each = [&](const std::function<Array(const Array&, const Array&)>& f) {
