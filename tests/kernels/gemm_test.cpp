@@ -21,6 +21,7 @@ struct Case {
   bool ta = false, tb = false;
   I pad = 0;             // leading dimensions are larger than the rows by this
   bool share_b = false;  // batch stride of b is 0
+  Into into = Into::set;
 };
 template <class T> std::vector<T> numbers(I n, unsigned seed) {
   std::mt19937 rng(seed);
@@ -55,7 +56,8 @@ template <class T> struct Product {
          .b_row = s.tb ? 1 : ldb,
          .b_col = s.tb ? ldb : 1,
          .c_batch = ldc * s.m,
-         .ldc = ldc};
+         .ldc = ldc,
+         .into = s.into};
   }
   std::vector<T> run(int threads = 1) {
     auto c = c0;
@@ -80,6 +82,7 @@ template <class T> struct Product {
           for (I p = 0; p < s.k; ++p)
             sum += static_cast<W>(a[static_cast<std::size_t>(q * g.a_batch + i * g.a_row + p * g.a_col)]) *
                    static_cast<W>(b[static_cast<std::size_t>(q * g.b_batch + p * g.b_row + j * g.b_col)]);
+          if (s.into != Into::set) sum = static_cast<W>(c0[at]) + (s.into == Into::add ? sum : -sum);
           if constexpr (std::is_integral_v<T>) ASSERT_EQ(c[at], static_cast<T>(sum));
           else {
             double eps = sizeof(T) == 8 ? 1.1e-16 : 6e-8;  // of the sum; bf16 is rounded once more
@@ -117,11 +120,22 @@ const std::vector<Case> cases = {{.m = 1, .n = 1, .k = 1},
                                  {.m = 64, .n = 1, .k = 64},
                                  {.m = 1, .n = 64, .k = 1}};
 
+/// The cases, and for numbers that can be added to, the same into sums and differences.
+template <class T> std::vector<Case> cases_of() {
+  auto all = cases;
+  if (!std::is_integral_v<T> && sizeof(T) >= 4)
+    for (auto into : {Into::add, Into::subtract})
+      for (auto c : cases) {
+        c.into = into;
+        all.push_back(c);
+      }
+  return all;
+}
 template <class T> struct GemmTest : testing::Test {};
 using Types = testing::Types<float, double, bfloat16, std::int32_t, std::int64_t, std::uint32_t, std::uint8_t>;
 TYPED_TEST_SUITE(GemmTest, Types);
 TYPED_TEST(GemmTest, EqualsTheSums) {
-  for (const auto& s : cases) {
+  for (const auto& s : cases_of<TypeParam>()) {
     SCOPED_TRACE(testing::Message() << s.batch << " x " << s.m << " " << s.k << " " << s.n << (s.ta ? " ta" : "")
                                     << (s.tb ? " tb" : ""));
     Product<TypeParam> p(s);
@@ -143,7 +157,7 @@ TYPED_TEST(GemmTest, OddSizes) {
     }
 }
 TYPED_TEST(GemmTest, BitsDoNotDependOnThreads) {
-  auto more = cases;
+  auto more = cases_of<TypeParam>();
   more.push_back({.m = 192, .n = 576, .k = 4096, .ta = true});
   more.push_back({.m = 30, .n = 1000, .k = 400, .tb = true});
   for (const auto& s : more) {
@@ -173,11 +187,11 @@ TYPED_TEST(GemmTest, PartsHaveTheBitsOfTheWhole) {
 }
 template <class T> void expect_same_on_both_classes() {
   if (!__builtin_cpu_supports("x86-64-v4")) GTEST_SKIP() << "this CPU has no AVX-512";
-  for (const auto& s : cases) {
+  for (const auto& s : cases_of<T>()) {
     Product<T> p(s);
     auto x = p.c0, y = p.c0;
     GemmBlock b{dtype_of<T>, s.m,       s.n,       s.k,      p.a.data(), p.g.a_row, p.g.a_col,
-                p.b.data(),  p.g.b_row, p.g.b_col, x.data(), p.g.ldc,    false};
+                p.b.data(),  p.g.b_row, p.g.b_col, x.data(), p.g.ldc,    false,   s.into};
     std::vector<char> memory(kScratchBytes + 64);
     // A small and a large cache: columns in other blocks.
     void* aligned = memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;

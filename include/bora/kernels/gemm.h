@@ -8,6 +8,7 @@ namespace bora::kernels {
 /// a and b are given by strides in elements: of the two strides of a matrix one must be 1 (or its extent 1); c is
 /// row-major with leading dimension ldc. f32, f64, bf16 (f32 accumulation, one rounding) and integers (wrapping; plain
 /// loops).
+enum class Into { set, add, subtract };
 struct Gemm {
   Dtype dtype;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
@@ -17,6 +18,7 @@ struct Gemm {
   std::int64_t b_batch = 0, b_row = 0, b_col = 1;  // strides of b: batch, k, n
   void* c = nullptr;
   std::int64_t c_batch = 0, ldc = 0;
+  Into into = Into::set;  // add: c += a b, subtract: c -= a b; of f32 and f64 only
 };
 /// Threaded over products, rows, columns or slabs of k, each part one single-threaded call of our own kernel
 /// (src/kernels/gemm/block.h): the same bits for every number of threads and on every machine. Large bf16 products go

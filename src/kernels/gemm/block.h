@@ -5,10 +5,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include "bora/base/dtype.h"
+#include "bora/kernels/gemm.h"
 
 namespace bora::kernels {
-/// c[m, n] = a[m, k] b[k, n]. dtype f32, f64 or bf16 (of a, b and, unless wide, of c; wide: c is f32).
+/// c[m, n] (+ or -)= a[m, k] b[k, n]. dtype f32, f64 or bf16 (of a, b and, unless wide, of c; wide: c is f32).
 struct GemmBlock {
   Dtype dtype;
   std::int64_t m, n, k;
@@ -19,6 +19,7 @@ struct GemmBlock {
   void* c;
   std::int64_t ldc;
   bool wide;
+  Into into = Into::set;
 };
 /// Most elements of k in a slab. Slab i of s is [k * i / s, k * (i + 1) / s).
 constexpr std::int64_t slab_size(Dtype d) { return d == Dtype::f64 ? 128 : 256; }

@@ -47,7 +47,8 @@ GemmBlock part(const Gemm& g, I batch, I i0, I i1, I j0, I j1) {
           g.b_col,
           at(g.dtype, g.c, batch * g.c_batch + i0 * g.ldc + j0),
           g.ldc,
-          false};
+          false,
+          g.into};
 }
 void run(const GemmBlock& b) {
   static const bool wide = isa() == Isa::v4;
@@ -71,10 +72,10 @@ void run_over_slabs(const Gemm& g) {
       parallel_for(size, grain_for(kAdd * static_cast<double>(s1 - s0)), [&](I begin, I end) {
         for (I x = begin; x < end; ++x) {
           auto& to = c[x / g.n * g.ldc + x % g.n];
-          T v = s0 > 0 ? sum[x] : T(0);
+          T v = s0 > 0 ? sum[x] : g.into == Into::set ? T(0) : static_cast<T>(to);
           for (I s = s0; s < s1; ++s) {
             T y = sum[(s - s0 + 1) * size + x];
-            v = s == 0 ? y : v + y;
+            v = g.into == Into::subtract ? v - y : s == 0 && g.into == Into::set ? y : v + y;
           }
           if (s1 == slabs) to = static_cast<Out>(v);
           else sum[x] = v;
@@ -93,6 +94,7 @@ void run_over_slabs(const Gemm& g) {
           b.c = at(acc, parts.get(), (s - s0 + 1) * size);
           b.ldc = g.n;
           b.wide = true;
+          b.into = Into::set;
           run(b);
         }
       });
@@ -153,8 +155,11 @@ void check_strides(const char* which, I rows, I cols, I row, I col) {
 void gemm(const Gemm& g) {
   check<DtypeError>(g.dtype != Dtype::boolean && g.dtype != Dtype::key, "gemm: not defined on ", g.dtype,
                     "; cast to i32 or f32 first");
+  check<DtypeError>(g.into == Into::set || g.dtype == Dtype::f32 || g.dtype == Dtype::f64,
+                    "gemm: adds to f32 and f64 only, got ", g.dtype);
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
+    if (g.into != Into::set) return;
     for (I b = 0; b < g.batch; ++b)
       for (I i = 0; i < g.m; ++i)
         std::memset(at(g.dtype, g.c, b * g.c_batch + i * g.ldc), 0,

@@ -27,6 +27,7 @@ template <> struct Simd<float> {
   static V all(float x) { return _mm512_set1_ps(x); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
   static V add(V a, V b) { return _mm512_add_ps(a, b); }
+  static V sub(V a, V b) { return _mm512_sub_ps(a, b); }
 };
 template <> struct Simd<double> {
   using V = __m512d;
@@ -40,6 +41,7 @@ template <> struct Simd<double> {
   static V all(double x) { return _mm512_set1_pd(x); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
   static V add(V a, V b) { return _mm512_add_pd(a, b); }
+  static V sub(V a, V b) { return _mm512_sub_pd(a, b); }
 };
 #else
 template <> struct Simd<float> {
@@ -56,6 +58,7 @@ template <> struct Simd<float> {
   static V all(float x) { return _mm256_set1_ps(x); }
   static V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
   static V add(V a, V b) { return _mm256_add_ps(a, b); }
+  static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
 };
 template <> struct Simd<double> {
   using V = __m256d;
@@ -69,6 +72,7 @@ template <> struct Simd<double> {
   static V all(double x) { return _mm256_set1_pd(x); }
   static V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
   static V add(V a, V b) { return _mm256_add_pd(a, b); }
+  static V sub(V a, V b) { return _mm256_sub_pd(a, b); }
 };
 #endif
 
@@ -86,6 +90,10 @@ inline Simd<float>::V load_wide(const bfloat16* p) {
   return _mm256_castsi256_ps(
       _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 #endif
+}
+/// What replaces old(), which is called where it is needed.
+template <class S, class Old> typename S::V joined(Into into, Old old, typename S::V sum) {
+  return into == Into::set ? sum : into == Into::add ? S::add(old(), sum) : S::sub(old(), sum);
 }
 /// Loads the first n lanes; the others are zero.
 template <class T, class In> inline typename Simd<T>::V load_wide(const In* p, I n) {

@@ -19,7 +19,7 @@ struct Ahead {
   I step, next;
 };
 enum class From { packed, fresh, direct };
-/// c[rows, columns] = (add ? c : 0) + a b, over one slab. a: element r, p at r * a_row + p * a_k. b: packed as
+/// c[rows, columns] = a b, c + a b or c - a b, over one slab. a: element r, p at r * a_row + p * a_k. b: packed as
 /// [k][2 vectors]; fresh: not packed yet, so it is read from `source` and stored to b (the stores cost nothing beside
 /// the multiply-adds); direct: read from `source`.
 template <class T, class In> struct Tile {
@@ -31,7 +31,7 @@ template <class T, class In> struct Tile {
   I source_row;
   T* c;
   I ldc, columns;
-  bool add;
+  Into into;
   Ahead ahead;
 };
 /// Part: the last vector is not full. Row: row stride of a in a packed strip, whose other stride is known too; 0: both
@@ -96,8 +96,8 @@ template <class T, class In, int Rows, int Vecs, From from, bool Part, I Row> vo
 #pragma GCC unroll 2
     for (int v = 0; v < Vecs; ++v) {
       T* to = t.c + r * t.ldc + v * S::width;
-      if (Part && v == last) S::store(to, t.add ? S::add(S::load(to, some), acc[r][v]) : acc[r][v], some);
-      else S::store(to, t.add ? S::add(S::load(to), acc[r][v]) : acc[r][v]);
+      if (Part && v == last) S::store(to, joined<S>(t.into, [&] { return S::load(to, some); }, acc[r][v]), some);
+      else S::store(to, joined<S>(t.into, [&] { return S::load(to); }, acc[r][v]));
     }
 }
 /// Tiles of 1 .. kRows rows, with two full vectors, one full and one partial, or one partial vector. Row: for packed
@@ -206,12 +206,13 @@ template <class T, class In, class Out> void block(const GemmBlock& g, const Gem
       for (I s = 0; s < slabs; ++s) {
         const I k0 = g.k * s / slabs, k = g.k * (s + 1) / slabs - k0;
         const In* source = b + k0 * g.b_row + j0 * g.b_col;
+        const Into into = s > 0 && g.into == Into::set ? Into::add : g.into;
         const bool again = slabs == 1 && t0 > 0;  // packed already
         if (g.b_col != 1 && !again) pack_b(packed, source, g.b_row, g.b_col, k, n);
         for (I t = t0; t < t1; ++t) {
           const I r0 = r_begin(t), rows = r_begin(t + 1) - r0;
           const In* from = a + r0 * g.a_row + k0 * g.a_col;
-          Tile<T, In> x{k, strip, slab, 1, packed, source, g.b_row, nullptr, g.ldc, n, s > 0, {}};
+          Tile<T, In> x{k, strip, slab, 1, packed, source, g.b_row, nullptr, g.ldc, n, into, {}};
           if constexpr (in_place) x.c = c + r0 * g.ldc + j0;
           else x.c = sums + (r0 - first) * n, x.ldc = n;
           if (direct_a) {

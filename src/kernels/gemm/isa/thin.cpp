@@ -9,10 +9,10 @@ namespace {
 constexpr I kSlots = 64;  // result vectors in progress, for each of the few
 
 enum class Order { by_k, by_row, by_row_far };
-/// sums[f][G vectors] (+)= one slab. x: [k][F]; y: the matrix. by_k: k is contiguous and `step` leads to the next row;
+/// sums[f][G vectors] = one slab, or it is added to them or subtracted. x: [k][F]; y: the matrix. by_k: k is contiguous and `step` leads to the next row;
 /// otherwise `step` leads to the next k. far: y comes from memory, and lines ahead are prefetched.
 template <class T, class In, int F, int G, Order order>
-void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
+void slab(I k, const T* x, const In* y, I step, T* sums, I ld, Into into) {
   using S = Simd<T>;
   typename S::V acc[F][G];
 #pragma GCC unroll 8
@@ -54,13 +54,13 @@ void slab(I k, const T* x, const In* y, I step, T* sums, I ld, bool add) {
 #pragma GCC unroll 8
     for (int g = 0; g < G; ++g) {
       T* to = sums + f * ld + g * S::width;
-      S::store(to, add ? S::add(S::load(to), acc[f][g]) : acc[f][g]);
+      S::store(to, joined<S>(into, [&] { return S::load(to); }, acc[f][g]));
     }
 }
 /// By log2 of the number of vectors processed together: as many as registers allow, fewer where k is contiguous (then
 /// few of the matrix's rows are walked at a time, which the prefetcher can follow).
 template <class T, class In> struct Slabs {
-  using Fn = void (*)(I, const T*, const In*, I, T*, I, bool);
+  using Fn = void (*)(I, const T*, const In*, I, T*, I, Into);
   Fn f[3][kThin + 1][4];
   template <int F, Order order> constexpr void put_rows() {
     constexpr int most = (Simd<float>::width == 16 ? 28 : 12) / F;
@@ -84,6 +84,7 @@ template <class T, class In> struct Slabs {
 struct Thin {
   I few, many, k;
   I x_few, x_k, y_many, y_k, c_few, c_many;
+  Into into;
 };
 template <class T, class In, class Out> void thin(const Thin& t, const In* x, const In* y, Out* c, T* scratch) {
   static constexpr Slabs<T, In> slabs_of;
@@ -101,6 +102,11 @@ template <class T, class In, class Out> void thin(const Thin& t, const In* x, co
   auto begin = [&](I slot) { return min(slot * width, t.many - width); };  // the last vector overlaps the one before
   for (I u0 = 0; u0 < slots; u0 += kSlots) {
     I u1 = min(slots, u0 + kSlots);
+    if (t.into != Into::set)
+      for (I f = 0; f < t.few; ++f)
+        for (I u = u0; u < u1; ++u)
+          for (I i = 0; i < width; ++i)
+            sums[f * ld + (u - u0) * width + i] = static_cast<T>(c[f * t.c_few + (begin(u) + i) * t.c_many]);
     for (I s = 0; s < slabs; ++s) {
       I k0 = t.k * s / slabs, k = t.k * (s + 1) / slabs - k0;
       const T* xs = packed;
@@ -112,17 +118,19 @@ template <class T, class In, class Out> void thin(const Thin& t, const In* x, co
       const I whole = min(u1, t.many / width);
       for (I u = u0, w = most; u < u1; u += I{1} << w) {
         while (w > 0 && u + (I{1} << w) > whole) --w;
-        ways[w](k, xs, y + k0 * t.y_k + begin(u) * t.y_many, step, sums + (u - u0) * width, ld, s > 0);
+        ways[w](k, xs, y + k0 * t.y_k + begin(u) * t.y_many, step, sums + (u - u0) * width, ld,
+                s > 0 && t.into == Into::set ? Into::add : t.into);
       }
     }
     for (I f = 0; f < t.few; ++f)
       for (I u = u0; u < u1; ++u) {
         const T* from = sums + f * ld + (u - u0) * width;
         Out* to = c + f * t.c_few + begin(u) * t.c_many;
+        const I shared = u * width - begin(u);  // elements of the vector before, done already
         if (t.c_many == 1)
-          for (I i = 0; i < width; ++i) to[i] = static_cast<Out>(from[i]);
+          for (I i = shared; i < width; ++i) to[i] = static_cast<Out>(from[i]);
         else
-          for (I i = 0; i < width; ++i) to[i * t.c_many] = static_cast<Out>(from[i]);
+          for (I i = shared; i < width; ++i) to[i * t.c_many] = static_cast<Out>(from[i]);
       }
   }
 }
@@ -131,10 +139,10 @@ template <class T, class In, class Out> bool thin(const GemmBlock& g, const Gemm
   if (!rows && !columns) return false;
   const auto *a = static_cast<const In*>(g.a), *b = static_cast<const In*>(g.b);
   if (rows)
-    thin({g.m, g.n, g.k, g.a_row, g.a_col, g.b_col, g.b_row, g.ldc, 1}, a, b, static_cast<Out*>(g.c),
+    thin({g.m, g.n, g.k, g.a_row, g.a_col, g.b_col, g.b_row, g.ldc, 1, g.into}, a, b, static_cast<Out*>(g.c),
          static_cast<T*>(scratch.memory));
   else
-    thin({g.n, g.m, g.k, g.b_col, g.b_row, g.a_row, g.a_col, 1, g.ldc}, b, a, static_cast<Out*>(g.c),
+    thin({g.n, g.m, g.k, g.b_col, g.b_row, g.a_row, g.a_col, 1, g.ldc, g.into}, b, a, static_cast<Out*>(g.c),
          static_cast<T*>(scratch.memory));
   return true;
 }
