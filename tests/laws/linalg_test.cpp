@@ -1,4 +1,6 @@
 // Small matrices: the bits of one do not depend on those beside it.
+#include <cmath>
+#include "bora/base/parallel.h"
 #include "laws/laws.h"
 
 namespace bora::laws {
@@ -37,6 +39,92 @@ TEST(Linalg, TheBatchGivesTheBitsOfEachMatrix) {
           close_to(matmul(transposed ? swapaxes(half, -1, -2) : half, y), b);
         }
     }
+}
+double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
+/// Factors of matrices around the sizes at which algorithms change give the matrix back, with the same bits for every
+/// number of threads.
+TEST(Linalg, FactorsGiveTheMatrixBack) {
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{17, 17},  {31, 5},   {33, 40},   {64, 64},
+                                                         {65, 66},  {70, 129}, {129, 70},  {200, 200},
+                                                         {260, 257}, {300, 33}, {1, 50},   {50, 1}};
+  for (auto dtype : {f32, f64})
+    for (auto [m, n] : sizes) {
+      SCOPED_TRACE(testing::Message() << dtype << " " << m << " x " << n);
+      auto a = draw(3, {m, n}, dtype), b = draw(4, {m, 7}, dtype);
+      auto limit = (dtype == f64 ? 1e-14 : 1e-5) * static_cast<double>(std::max(m, n));
+      auto positive = matmul(a, swapaxes(a, -1, -2)) / static_cast<double>(n) + eye(m, dtype);
+      auto strong = a + 20.0 * eye(m, n, dtype);
+      auto results = [&] {
+        auto [p, l, u] = linalg::lu(a);
+        auto [q, r] = linalg::qr(a);
+        auto k = linalg::cholesky(positive);
+        Arrays all{p, l, u, q, r, k, linalg::solve(positive, b), linalg::triangular_solve(k, b)};
+        if (m == n) {
+          for (bool lower : {false, true})
+            for (bool transposed : {false, true})
+              all.push_back(linalg::triangular_solve(strong, b, {.lower = lower, .transposed = transposed}));
+        }
+        auto [su, ss, svt] = linalg::svd(a);
+        auto [w, x] = linalg::eigh(positive);
+        all.insert(all.end(), {su, ss, svt, w, x});
+        return all;
+      };
+      auto all = results();
+      auto &p = all[0], &l = all[1], &u = all[2], &q = all[3], &r = all[4], &k = all[5], &w = *(all.end() - 2);
+      auto& x = all.back();
+      EXPECT_LT(largest(matmul(p, matmul(l, u)) - a), limit) << "lu";
+      EXPECT_LE(largest(l), 1) << "lu: pivots";
+      EXPECT_EQ(largest(triu(l, 1)) + largest(tril(u, -1)) + largest(tril(r, -1)) + largest(triu(k, 1)), 0);
+      EXPECT_LT(largest(matmul(q, r) - a), limit) << "qr";
+      EXPECT_LT(largest(matmul(swapaxes(q, -1, -2), q) - eye(q.shape(-1), dtype)), limit) << "qr: q";
+      EXPECT_LT(largest(matmul(k, swapaxes(k, -1, -2)) - positive), limit) << "cholesky";
+      EXPECT_LT(largest(matmul(positive, all[6]) - b), limit) << "solve";
+      EXPECT_LT(largest(matmul(k, all[7]) - b), limit) << "triangular_solve";
+      EXPECT_LT(largest(matmul(positive, x) - x * w), limit) << "eigh";
+      EXPECT_LT(largest(matmul(swapaxes(x, -1, -2), x) - eye(m, dtype)), limit) << "eigh: vectors";
+      auto su = *(all.end() - 5), ss = *(all.end() - 4), svt = *(all.end() - 3), one = eye(ss.shape(-1), dtype);
+      EXPECT_LT(largest(matmul(su * ss, svt) - a), limit) << "svd";
+      EXPECT_LT(largest(matmul(swapaxes(su, -1, -2), su) - one), limit) << "svd: u";
+      EXPECT_LT(largest(matmul(svt, swapaxes(svt, -1, -2)) - one), limit) << "svd: vt";
+      if (m == n)
+        for (std::size_t i = 0; i < 4; ++i) {
+          auto half = i >= 2 ? tril(strong) : triu(strong);
+          auto error = matmul(i % 2 == 1 ? swapaxes(half, -1, -2) : half, all[8 + i]) - b;
+          EXPECT_LT(largest(error), limit * 20) << "triangular_solve " << i;
+        }
+      for (int threads : {1, 3}) {
+        set_thread_count(threads);
+        auto again = results();
+        set_thread_count(0);
+        for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(array_equal(all[i], again[i])) << i;
+      }
+    }
+}
+/// Matrices at the ends of the range, of zeros, of one rank, and with a number that is not finite.
+TEST(Linalg, OddMatrices) {
+  const std::int64_t n = 70;
+  auto a = draw(5, {n, n}, f64), column = slice_in_dim(a, -1, 0, 1);
+  for (double scale : {1e-200, 1e200, 0.0}) {
+    auto scaled = a * scale, of_one_rank = matmul(column, swapaxes(column, -1, -2)) * scale;
+    for (const auto& x : {scaled, of_one_rank}) {
+      SCOPED_TRACE(scale);
+      auto limit = 1e-12 * (scale == 0 ? 1 : scale);
+      auto [q, r] = linalg::qr(x);
+      EXPECT_LT(largest(matmul(q, r) - x), limit);
+      EXPECT_LT(largest(matmul(swapaxes(q, -1, -2), q) - eye(n, f64)), 1e-12);
+      auto [u, s, vt] = linalg::svd(x);
+      EXPECT_LT(largest(matmul(u * s, vt) - x), limit);
+      auto [w, v] = linalg::eigh(x + swapaxes(x, -1, -2));
+      EXPECT_LT(largest(matmul(v * w, swapaxes(v, -1, -2)) - (x + swapaxes(x, -1, -2))), limit);
+    }
+  }
+  for (auto bad : {std::nan(""), static_cast<double>(INFINITY)}) {
+    auto x = where(reshape(iota({n * n}, 0) == 69 * n + 3, {n, n}), bad, a);
+    auto any_nan = [](const Array& y) { return any(isnan(y)).item<bool>(); };
+    EXPECT_TRUE(any_nan(linalg::qr(x).q) && any_nan(linalg::qr(x).r)) << bad;
+    EXPECT_TRUE(any_nan(linalg::svd(x).s) && any_nan(linalg::eigh(x).values)) << bad;
+    EXPECT_TRUE(any_nan(linalg::cholesky(matmul(x, swapaxes(x, -1, -2))))) << bad;
+  }
 }
 TEST(Linalg, AMatrixThatFailsFailsAlone) {
   for (std::int64_t n : {2, 4, 20}) {

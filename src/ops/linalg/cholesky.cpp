@@ -1,6 +1,6 @@
 // a = L L^T.
+#include <algorithm>
 #include "ops/linalg/small.h"
-#include <Eigen/Cholesky>
 
 namespace bora {
 namespace ops {
@@ -41,11 +41,13 @@ struct Cholesky {
       });
     each(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
-      auto a = matrix<T>(in[0], k);
-      Eigen::LLT<Matrix<T>> llt(a);
       auto l = matrix<T>(out[0], k);
-      if (llt.info() == Eigen::Success) l = llt.matrixL();
-      else l.setConstant(kNan<T>);
+      copy<T>(matrix<T>(in[0], k), l);
+      bool sound = factor_cholesky(l);
+      for (Index i = 0; i < n; ++i) {
+        if (sound) std::fill_n(&l(i, 0) + i + 1, n - i - 1, T(0));
+        else std::fill_n(&l(i, 0), n, kNan<T>);
+      }
     });
   }
   Array vjp(const Vjp& v) const {

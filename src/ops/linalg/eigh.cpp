@@ -1,7 +1,6 @@
-// Eigenvalues and eigenvectors of symmetric matrices.
-#include "ops/linalg/matrix.h"
+// Eigenvalues and eigenvectors of symmetric matrices, in f64.
+#include "ops/linalg/eigen_maps.h"
 #include "ops/linalg/tridiagonal.h"
-#include <Eigen/Eigenvalues>
 
 namespace bora {
 namespace ops {
@@ -9,16 +8,18 @@ using namespace linalg;
 namespace {
 constexpr Index kSmall = 48;  // up to this size QL iterations on the whole matrix are as fast
 
-/// Householder reflections to a tridiagonal matrix and back, in f64. The matrix is finite.
-template <class T> TridiagonalEigen eigen_of(const In<T>& a) {
-  using Eigen::MatrixXd;
-  MatrixXd m = a.template cast<double>();
+/// Householder reflections to a tridiagonal matrix and back. The matrix is finite.
+Eigenpairs eigen_of(Eigen::MatrixXd m) {
   auto largest = m.cwiseAbs().maxCoeff();
   auto scale = largest > 0 ? largest : 1;
   m /= scale;
-  auto t = reduced(std::move(m));
-  auto r = eigen_of_tridiagonal(t.diagonal, t.below);
-  t.apply_q(r.vectors);
+  Eigenpairs r;
+  if (m.rows() <= kSmall) r = eigen_of_small(m);
+  else {
+    auto t = reduced(std::move(m));
+    r = eigen_of_tridiagonal(t.diagonal, t.below);
+    t.apply_q(r.vectors);
+  }
   r.values *= scale;
   return r;
 }
@@ -32,19 +33,13 @@ struct Eigh {
   void eval(Inputs in, Outputs out) const {
     each(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
-      auto a = matrix<T>(in[0], i);
+      auto a = eigen_matrix<T>(in[0], i);
       Eigen::Map<Eigen::Matrix<T, -1, 1>> w(out[0].as<T>() + i * a.rows(), a.rows());
-      auto x = matrix<T>(out[1], i);
-      if (a.rows() > kSmall && a.allFinite()) {
-        auto r = eigen_of<T>(a);
+      auto x = eigen_matrix<T>(out[1], i);
+      if (a.allFinite()) {
+        auto r = eigen_of(a.template cast<double>());
         w = r.values.template cast<T>();
         x = r.vectors.template cast<T>();
-        return;
-      }
-      Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, -1, -1>> f(a);
-      if (succeeded(f, a)) {
-        w = f.eigenvalues();
-        x = f.eigenvectors();
       } else {
         w.setConstant(kNan<T>);
         x.setConstant(kNan<T>);

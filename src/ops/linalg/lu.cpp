@@ -1,4 +1,4 @@
-// a[permutation] = l u, by Gaussian elimination with partial pivoting, a panel of columns at a time.
+// a[permutation] = l u, by Gaussian elimination with partial pivoting.
 #include "ops/linalg/matrix.h"
 #include <numeric>
 #include "bora/ops/arrange.h"
@@ -8,34 +8,6 @@ namespace bora {
 namespace ops {
 using namespace linalg;
 namespace {
-constexpr Index kPanel = 32;
-
-/// The columns begin to end, in which rows above begin are done; swaps whole rows.
-template <class T> void factor_panel(Out<T>& a, Index begin, Index end, std::int32_t* pivots) {
-  for (auto j = begin; j < std::min(end, a.rows()); ++j) {
-    Index best = j;
-    for (auto i = j + 1; i < a.rows(); ++i)
-      if (std::abs(a(i, j)) > std::abs(a(best, j))) best = i;
-    pivots[j] = static_cast<std::int32_t>(best);
-    if (best != j) a.row(j).swap(a.row(best));
-    if (a(j, j) == 0) continue;  // a singular matrix has a 0 in u
-    auto right = end - j - 1;
-    for (auto i = j + 1; i < a.rows(); ++i) {
-      a(i, j) /= a(j, j);
-      a.row(i).segment(j + 1, right) -= a(i, j) * a.row(j).segment(j + 1, right);
-    }
-  }
-}
-template <class T> void factor(Out<T> a, std::int32_t* pivots) {
-  auto k = std::min(a.rows(), a.cols());
-  for (Index begin = 0; begin < k; begin += kPanel) {
-    auto n = std::min(kPanel, k - begin), end = begin + n, right = a.cols() - end, below = a.rows() - end;
-    factor_panel(a, begin, end, pivots);
-    if (right == 0) continue;
-    a.block(begin, begin, n, n).template triangularView<Eigen::UnitLower>().solveInPlace(a.block(begin, end, n, right));
-    if (below > 0) a.bottomRightCorner(below, right) -= a.block(end, begin, below, n) * a.block(begin, end, n, right);
-  }
-}
 /// x at [.., rows, columns] from the corner (row, column).
 Array block_of(const Array& x, Index row, Index column, Index rows, Index columns) {
   return slice_in_dim(slice_in_dim(x, -2, row, row + rows), -1, column, column + columns);
@@ -57,8 +29,8 @@ struct Lu {
       using T = decltype(zero);
       auto a = matrix<T>(out[0], i);
       auto pivots = out[1].as<std::int32_t>() + i * k, permutation = out[2].as<std::int32_t>() + i * m;
-      a = matrix<T>(in[0], i);
-      factor<T>(a, pivots);
+      copy<T>(matrix<T>(in[0], i), a);
+      factor_lu(a, pivots);
       std::iota(permutation, permutation + m, 0);
       for (Index j = 0; j < k; ++j) std::swap(permutation[j], permutation[pivots[j]]);
     });

@@ -1,9 +1,6 @@
-// Matrices as Eigen sees them, and what factorisations check. Each factorisation is a source of its own: what Eigen
-// instantiates for one of them takes up to 20 seconds to compile. Derivatives: M. Giles, "An extended collection of
-// matrix derivative results", 2008.
+// matrix.h -- the matrices of a batch, and what factorisations check. Derivatives: M. Giles, "An extended collection of
+// matrix derivative results", 2008. Private.
 #pragma once
-#define EIGEN_DONT_PARALLELIZE
-#include <Eigen/Core>
 #include <limits>
 #include "bora/array/primitive.h"
 #include "bora/base/parallel.h"
@@ -13,22 +10,21 @@
 #include "bora/ops/linalg.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "ops/linalg/blocked.h"
 #include "ops/linalg/checks.h"
 
 namespace bora::linalg {
 template <class T> inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
-template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <class T> using In = Eigen::Map<const Matrix<T>>;
-template <class T> using Out = Eigen::Map<Matrix<T>>;
-template <class T> In<T> matrix(const InputView& in, Index k) {
+/// Matrix k of the batch.
+template <class T> Block<const T> matrix(const InputView& in, Index k) {
   auto r = rows(in.type), c = columns(in.type);
-  return {in.as<T>() + k * r * c, r, c};
+  return by_rows(in.as<T>() + k * r * c, r, c);
 }
-template <class T> Out<T> matrix(const OutputView& out, Index k) {
+template <class T> Block<T> matrix(const OutputView& out, Index k) {
   auto r = rows(out.type), c = columns(out.type);
-  return {out.as<T>() + k * r * c, r, c};
+  return by_rows(out.as<T>() + k * r * c, r, c);
 }
-/// f(T{}, k) for every matrix k of the batch. Empty matrices give empty results (Eigen would abort).
+/// f(T{}, k) for every matrix k of the batch. Empty matrices give empty results.
 template <class F> void each(const Type& t, F f) {
   if (t.size() == 0) return;
   const auto grain = grain_for(100 + 0.5 * static_cast<double>(rows(t) * columns(t)));
@@ -38,10 +34,6 @@ template <class F> void each(const Type& t, F f) {
       else f(float{}, k);
     }
   });
-}
-/// Did the decomposition f succeed? If not (numbers that are not finite, too many iterations) its results are not set.
-template <class F, class M> bool succeeded(const F& f, const M& of) {
-  return f.info() == Eigen::Success && of.allFinite();
 }
 inline Array t(const Array& x) { return swapaxes(x, -1, -2); }
 inline Array symmetric(const Array& a) { return (a + t(a)) * 0.5; }

@@ -1,6 +1,7 @@
 // a = q r, by Householder reflections.
+#include <vector>
 #include "ops/linalg/matrix.h"
-#include <Eigen/QR>
+#include "ops/linalg/reflections.h"
 
 namespace bora {
 namespace ops {
@@ -16,10 +17,14 @@ struct Qr {
     each(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], i);
-      auto k = std::min(a.rows(), a.cols());
-      Eigen::HouseholderQR<Matrix<T>> f(a);
-      matrix<T>(out[0], i) = f.householderQ() * Matrix<T>::Identity(a.rows(), k);
-      matrix<T>(out[1], i) = f.matrixQR().topRows(k).template triangularView<Eigen::Upper>();
+      std::vector<T> memory(static_cast<std::size_t>(a.rows * a.columns));
+      auto left = by_rows(memory.data(), a.rows, a.columns);
+      copy<T>(a, left);
+      Reflections<T> f(left);
+      f.columns(matrix<T>(out[0], i));
+      auto r = matrix<T>(out[1], i);
+      for (Index row = 0; row < r.rows; ++row)
+        for (Index j = 0; j < r.columns; ++j) r(row, j) = j < row ? 0 : left(row, j);
     });
   }
   /// Of m >= n: (dq + q c) r^-T with c the lower half, mirrored, of r dr^T - dq^T q (J. Townsend, 2018). Else the

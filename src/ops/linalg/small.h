@@ -2,24 +2,11 @@
 // lane, so its bits do not depend on the batch. Private.
 #pragma once
 #include <cmath>
+#include "ops/linalg/lanes.h"
 #include "ops/linalg/matrix.h"
 
 namespace bora::linalg {
 inline constexpr Index kSmallSize = 16;  // up to it lanes are faster than blocks
-inline constexpr std::size_t kLaneBytes = 32;
-template <class T> struct Lanes {
-  static constexpr Index count = kLaneBytes / sizeof(T);
-  typedef T Vector __attribute__((vector_size(kLaneBytes)));
-};
-template <class V, class T> inline constexpr Index kLanes = static_cast<Index>(sizeof(V) / sizeof(T));
-template <class V, class T> T get(const V& v, Index i) {
-  if constexpr (std::is_same_v<V, T>) return v;
-  else return v[i];
-}
-template <class V, class T> void set(V& v, Index i, T x) {
-  if constexpr (std::is_same_v<V, T>) v = x;
-  else v[i] = x;
-}
 /// Numbers at x, n of each matrix, into lanes; and back.
 template <class V, class T> void load(const T* x, Index n, V* to) {
   for (Index e = 0; e < n; ++e)

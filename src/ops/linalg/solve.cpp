@@ -1,6 +1,7 @@
 // a x = b, by LU with partial pivoting.
+#include <cstdint>
+#include <vector>
 #include "ops/linalg/small.h"
-#include <Eigen/LU>
 
 namespace bora {
 namespace ops {
@@ -58,9 +59,17 @@ struct Solve {
       });
     each(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
-      Matrix<T> a = matrix<T>(in[0], k);
-      if (transposed) a.transposeInPlace();
-      matrix<T>(out[0], k) = a.partialPivLu().solve(matrix<T>(in[1], k));
+      auto a = matrix<T>(in[0], k);
+      auto x = matrix<T>(out[0], k);
+      std::vector<T> memory(static_cast<std::size_t>(n * n));
+      std::vector<std::int32_t> pivots(static_cast<std::size_t>(n));
+      auto lu = by_rows(memory.data(), n, n);
+      copy<T>(transposed ? a.turned() : a, lu);
+      factor_lu(lu, pivots.data());
+      copy<T>(matrix<T>(in[1], k), x);
+      swap_rows(x, pivots.data(), 0, n);
+      solve_triangular<T>(lu, Half::lower, Diagonal::ones, x);
+      solve_triangular<T>(lu, Half::upper, Diagonal::given, x);
     });
   }
   Arrays vjp(const Vjp& v) const {

@@ -1,32 +1,57 @@
 // a = u diag(s) vt, by divide and conquer (M. Gu, S. Eisenstat, "A divide-and-conquer algorithm for the bidiagonal
-// SVD", 1995), and by Jacobi rotations where that result does not hold.
+// SVD", 1995), and by Jacobi rotations where that result does not hold; in f64.
 #define EIGEN_NO_DEBUG  // an assertion of Eigen's would end the process; results are checked instead
-#include "ops/linalg/matrix.h"
+#include "ops/linalg/eigen_maps.h"
 #include <Eigen/SVD>
+#include "ops/linalg/reflections.h"
 
 namespace bora {
 namespace ops {
 using namespace linalg;
 namespace {
-template <class T> using Columns = Eigen::Matrix<T, -1, -1>;
-template <class T> using Vector = Eigen::Matrix<T, -1, 1>;
-template <class T> double distance(const Vector<T>& x, const Vector<T>& y) {
-  return (x.template cast<double>() - y.template cast<double>()).norm();
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+struct Factors {
+  MatrixXd u;
+  VectorXd s;
+  MatrixXd v;
+};
+/// Whether the factors give a back and are orthogonal, along one vector that has a part of each. Costs O(n^2).
+bool holds(const Factors& f, const MatrixXd& a) {
+  auto n = a.cols();
+  VectorXd x(n);
+  for (Index i = 0; i < n; ++i) x(i) = 1 + static_cast<double>(i * 7 % 13) / 13;
+  x /= std::sqrt(static_cast<double>(n));
+  auto close = 100 * std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(n));
+  VectorXd parts = f.s.cwiseProduct(f.v.transpose() * x);
+  VectorXd again_u = f.u.transpose() * (f.u * x), again_v = f.v.transpose() * (f.v * x);
+  return (a * x - f.u * parts).norm() <= close && (again_u - x).norm() <= close && (again_v - x).norm() <= close;
 }
-/// Whether the factors give a back and are orthogonal, along one vector that has a part of each. Costs O(m n).
-template <class F, class T> bool holds(const F& f, const In<T>& a, T largest) {
-  auto along = [](Index n) {
-    Vector<T> x(n);
-    for (Index i = 0; i < n; ++i) x(i) = static_cast<T>(1) + static_cast<T>(i * 7 % 13) / 13;
-    return Vector<T>(x / std::sqrt(static_cast<T>(n)));
-  };
-  auto &u = f.matrixU(), &v = f.matrixV();
-  auto close = 100 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(static_cast<double>(u.cols()));
-  Vector<T> x = along(a.cols()), k = along(u.cols());
-  Vector<T> product = a * x / largest, parts = f.singularValues().cwiseProduct(v.transpose() * x) / largest;
-  Vector<T> again_u = u.transpose() * (u * k), again_v = v.transpose() * (v * k);
-  return distance<T>(product, u * parts) <= close && distance<T>(again_u, k) <= close &&
-         distance<T>(again_v, k) <= close;
+template <class F> Factors taken(const F& f) { return {f.matrixU(), f.singularValues(), f.matrixV()}; }
+/// Of a finite square matrix whose largest number is 1.
+Factors square_svd(const MatrixXd& a) {
+  constexpr int both = Eigen::ComputeThinU | Eigen::ComputeThinV;
+  if (Eigen::BDCSVD<MatrixXd> f(a, both); f.info() == Eigen::Success)
+    if (auto r = taken(f); holds(r, a)) return r;
+  return taken(Eigen::JacobiSVD<MatrixXd>(a, both));
+}
+/// Of a finite matrix with at least as many rows as columns: it becomes q r, and r's factors are those looked for.
+Factors tall_svd(MatrixXd a) {
+  auto m = a.rows(), n = a.cols();
+  auto largest = a.cwiseAbs().maxCoeff();
+  if (largest > 0) a /= largest;
+  Factors f;
+  if (m == n) f = square_svd(a);
+  else {
+    Reflections<double> q(by_columns(a.data(), m, n));
+    f = square_svd(a.topRows(n).triangularView<Eigen::Upper>());
+    MatrixXd u = MatrixXd::Zero(m, n);
+    u.topRows(n) = f.u;
+    q.apply(by_columns(u.data(), m, n));
+    f.u = std::move(u);
+  }
+  f.s *= largest;
+  return f;
 }
 }  // namespace
 struct Svd {
@@ -39,23 +64,22 @@ struct Svd {
   void eval(Inputs in, Outputs out) const {
     each(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
-      auto a = matrix<T>(in[0], i);
+      auto a = eigen_matrix<T>(in[0], i);
       auto k = std::min(a.rows(), a.cols());
-      auto u = matrix<T>(out[0], i), v = matrix<T>(out[2], i);
-      Eigen::Map<Vector<T>> s(out[1].as<T>() + i * k, k);
-      auto take = [&](const auto& f) {
-        u = f.matrixU();
-        s = f.singularValues();
-        v = f.matrixV().transpose();
-      };
-      constexpr int thin = Eigen::ComputeThinU | Eigen::ComputeThinV;
-      auto largest = a.cwiseAbs().maxCoeff();
+      auto u = eigen_matrix<T>(out[0], i), v = eigen_matrix<T>(out[2], i);
+      Eigen::Map<Eigen::Matrix<T, -1, 1>> s(out[1].as<T>() + i * k, k);
       if (!a.allFinite()) {
         u.setConstant(kNan<T>);
         s.setConstant(kNan<T>);
         v.setConstant(kNan<T>);
-      } else if (Eigen::BDCSVD<Columns<T>> f(a, thin); f.info() == Eigen::Success && holds(f, a, largest)) take(f);
-      else take(Eigen::JacobiSVD<Columns<T>>(a, thin));
+        return;
+      }
+      bool wide = a.rows() < a.cols();
+      MatrixXd tall = wide ? MatrixXd(a.transpose().template cast<double>()) : MatrixXd(a.template cast<double>());
+      auto f = tall_svd(std::move(tall));
+      s = f.s.template cast<T>();
+      u = (wide ? f.v : f.u).template cast<T>();
+      v = (wide ? f.u : f.v).transpose().template cast<T>();
     });
   }
   Array vjp(const Vjp& v) const {

@@ -42,11 +42,9 @@ struct TriangularSolve {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], k);
       auto x = matrix<T>(out[0], k);
-      x = matrix<T>(in[1], k);
-      if (lower && !transposed) a.template triangularView<Eigen::Lower>().solveInPlace(x);
-      else if (lower) a.transpose().template triangularView<Eigen::Upper>().solveInPlace(x);
-      else if (!transposed) a.template triangularView<Eigen::Upper>().solveInPlace(x);
-      else a.transpose().template triangularView<Eigen::Lower>().solveInPlace(x);
+      copy<T>(matrix<T>(in[1], k), x);
+      auto half = lower != transposed ? Half::lower : Half::upper;
+      solve_triangular<T>(transposed ? a.turned() : a, half, Diagonal::given, x);
     });
   }
   Arrays vjp(const Vjp& v) const {

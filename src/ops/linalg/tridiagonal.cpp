@@ -1,5 +1,4 @@
 // Eigenvalues and eigenvectors of symmetric tridiagonal matrices.
-#define EIGEN_DONT_PARALLELIZE
 #include "ops/linalg/tridiagonal.h"
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <numeric>
 #include <vector>
 #include "bora/base/parallel.h"
+#include "ops/linalg/blocked.h"
+#include "ops/linalg/lanes.h"
 
 namespace bora::linalg {
 namespace {
@@ -23,6 +24,7 @@ constexpr Index kLeaf = 32;  // matrices up to this size are solved by QL iterat
 struct Secular {
   VectorXd d, z;
   double rho = 0;
+  VectorXd weights;  // rho z^2
   std::vector<Index> from = {};
 };
 /// An eigenvalue as d(pole) + offset; its differences from all d keep their digits.
@@ -31,33 +33,50 @@ struct Root {
   double offset = 0;
 };
 
+/// Sums over j in [begin, end) of weights_j / gap_j, weights_j / gap_j^2 and the first one's magnitudes, where gap_j is
+/// (d_j - near) - x.
+struct Sums {
+  double value, slope, size;
+};
+Sums sums_of(const Secular& s, Index begin, Index end, double near, double x) {
+  using V = Lanes<double>::Vector;
+  constexpr auto lanes = Lanes<double>::count;
+  V value{}, slope{}, size{};
+  auto j = begin;
+  for (; j + lanes <= end; j += lanes) {
+    const auto gap = (at<V>(s.d.data() + j) - near) - x, part = at<V>(s.weights.data() + j) / gap;
+    value += part;
+    slope += part / gap;
+    size += part < 0 ? -part : part;
+  }
+  auto all = [](V v) { return (v[0] + v[1]) + (v[2] + v[3]); };
+  Sums r{all(value), all(slope), all(size)};
+  for (; j < end; ++j) {
+    const auto gap = (s.d(j) - near) - x, part = s.weights(j) / gap;
+    r.value += part;
+    r.slope += part / gap;
+    r.size += std::abs(part);
+  }
+  return r;
+}
 /// Root i of 1 + rho sum_j z_j^2 / (d_j - x), between d_i and d_i+1, or above the last one. Both sums are replaced by a
 /// constant and one pole with the same value and slope (J. Bunch, C. Nielsen, D. Sorensen, "Rank-one modification of
 /// the symmetric eigenproblem", 1978), inside of a bracket that only shrinks.
 Root root_of(const Secular& s, Index i) {
   auto n = s.d.size();
   bool last = i + 1 == n;
-  auto value = [&](Index pole, double x) {
-    double sum = 1;
-    for (Index j = 0; j < n; ++j) sum += s.rho * s.z(j) * s.z(j) / ((s.d(j) - s.d(pole)) - x);
-    return sum;
-  };
   auto width = last ? s.rho * s.z.squaredNorm() : s.d(i + 1) - s.d(i);
   // The nearer pole: above the middle f is already positive if the root lies below it.
-  bool right = !last && value(i, width / 2) < 0;
+  bool right = !last && 1 + sums_of(s, 0, n, s.d(i), width / 2).value < 0;
   Root root{right ? i + 1 : i, 0};
   double low = right ? -width / 2 : 0, high = right ? 0 : last ? width : width / 2;
   if (last) high *= 1 + 4 * kEps;
   double at_i = s.d(i) - s.d(root.pole), at_next = last ? 0 : s.d(i + 1) - s.d(root.pole);
   double x = (low + high) / 2;
   for (int step = 0; step < 100; ++step) {
-    double left = 0, left_slope = 0, above = 0, above_slope = 0, size = 1;
-    for (Index j = 0; j < n; ++j) {
-      auto gap = (s.d(j) - s.d(root.pole)) - x, part = s.rho * s.z(j) * s.z(j) / gap, slope = part / gap;
-      (j <= i ? left : above) += part;
-      (j <= i ? left_slope : above_slope) += slope;
-      size += std::abs(part);
-    }
+    auto [left, left_slope, left_size] = sums_of(s, 0, i + 1, s.d(root.pole), x);
+    auto [above, above_slope, above_size] = sums_of(s, i + 1, n, s.d(root.pole), x);
+    auto size = 1 + left_size + above_size;
     auto f = 1 + left + above;
     if (std::abs(f) <= kEps * size || high - low <= kEps * std::max(std::abs(low), std::abs(high))) break;
     (f < 0 ? low : high) = x;
@@ -157,12 +176,12 @@ struct Solver {
       }
       kept.push_back(j);
     }
-    Secular r{VectorXd(static_cast<Index>(kept.size())), VectorXd(static_cast<Index>(kept.size())), rho, kept};
+    VectorXd d_kept(static_cast<Index>(kept.size())), z_kept(static_cast<Index>(kept.size()));
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      r.d(static_cast<Index>(i)) = w(kept[i]);
-      r.z(static_cast<Index>(i)) = z(kept[i]);
+      d_kept(static_cast<Index>(i)) = w(kept[i]);
+      z_kept(static_cast<Index>(i)) = z(kept[i]);
     }
-    return r;
+    return {d_kept, z_kept, rho, rho * z_kept.cwiseAbs2(), kept};
   }
   /// Of diag(d) + rho z z' with a z that has exactly these roots: orthogonal to all digits, however near the roots are.
   static MatrixXd vectors_of(const Secular& s, const std::vector<Root>& roots) {
@@ -172,15 +191,17 @@ struct Solver {
       auto& r = roots[static_cast<std::size_t>(i)];
       gaps.col(i) = (s.d.array() - s.d(r.pole)) - r.offset;
     }
-    VectorXd z(k);
-    auto grain = grain_for(4.0 * static_cast<double>(k));
+    VectorXd z = gaps.diagonal();
+    auto grain = grain_for(1.5 * static_cast<double>(k));
     parallel_for(k, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (auto j = begin; j < end; ++j) {
-        double product = gaps(j, j);
-        for (Index i = 0; i < k; ++i)
-          if (i != j) product *= gaps(j, i) / (s.d(j) - s.d(i));
-        z(j) = std::copysign(std::sqrt(std::abs(product)), s.z(j));
+      auto others = [&](Index i, Index from, Index to) {
+        for (auto j = from; j < to; ++j) z(j) *= gaps(j, i) / (s.d(j) - s.d(i));
+      };
+      for (Index i = 0; i < k; ++i) {
+        others(i, begin, std::clamp<Index>(i, begin, end));
+        others(i, std::clamp<Index>(i + 1, begin, end), end);
       }
+      for (auto j = begin; j < end; ++j) z(j) = std::copysign(std::sqrt(std::abs(z(j))), s.z(j));
     });
     parallel_for(k, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) {
@@ -207,13 +228,8 @@ struct Solver {
       left.col(i) = part.col(s.from[static_cast<std::size_t>(at)]).segment(top, bottom - top);
       right.row(i) = vectors.row(at);
     }
-    constexpr Index block = 64;  // fixed: the order of a sum does not depend on threads
-    parallel_for((k + block - 1) / block, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto b = begin; b < end; ++b) {
-        auto n = std::min(block, k - b * block);
-        made.block(top, b * block, bottom - top, n).noalias() = left * right.middleCols(b * block, n);
-      }
-    });
+    auto rows = by_columns(made.data(), made.rows(), k).part(top, 0, bottom - top, k);
+    multiply<double>(by_columns(left.data(), left.rows(), m), by_columns(right.data(), m, k), rows);
   }
   /// Values and vectors in ascending order.
   template <class Part, class Values> static void place(Part& part, Values& w, const Secular& s,
@@ -241,7 +257,11 @@ struct Solver {
 };
 }  // namespace
 
-TridiagonalEigen eigen_of_tridiagonal(const VectorXd& diagonal, const VectorXd& below) {
+Eigenpairs eigen_of_small(const MatrixXd& a) {
+  Eigen::SelfAdjointEigenSolver<MatrixXd> f(a);
+  return {f.eigenvalues(), f.eigenvectors()};
+}
+Eigenpairs eigen_of_tridiagonal(const VectorXd& diagonal, const VectorXd& below) {
   auto n = diagonal.size();
   Solver s{diagonal, below, MatrixXd::Zero(n, n)};
   s.solve(0, n);

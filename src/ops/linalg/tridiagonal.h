@@ -1,9 +1,10 @@
 // tridiagonal.h -- eigenvalues and eigenvectors of symmetric tridiagonal matrices, by divide and conquer.
 #pragma once
+#define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 
 namespace bora::linalg {
-struct TridiagonalEigen {
+struct Eigenpairs {
   Eigen::VectorXd values;   // ascending
   Eigen::MatrixXd vectors;  // in columns; the eigenvector of values(k) is column k
 };
@@ -11,7 +12,9 @@ struct TridiagonalEigen {
 /// threads. J. Cuppen, "A divide and conquer method for the symmetric tridiagonal eigenproblem", 1981; vectors
 /// as M. Gu and S. Eisenstat, "A stable and efficient algorithm for the rank-one modification of the symmetric
 /// eigenproblem", 1994.
-TridiagonalEigen eigen_of_tridiagonal(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& below);
+Eigenpairs eigen_of_tridiagonal(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& below);
+/// Of a finite symmetric matrix, by QL iterations.
+Eigenpairs eigen_of_small(const Eigen::MatrixXd& a);
 /// A symmetric matrix as q t q', where t is tridiagonal.
 struct Reduced {
   Eigen::VectorXd diagonal, below;

@@ -1,0 +1,116 @@
+// Products of blocks and triangular systems.
+#include "ops/linalg/blocked.h"
+#include <algorithm>
+#include "bora/base/parallel.h"
+#include "ops/linalg/lanes.h"
+
+namespace bora::linalg {
+using kernels::Into;
+namespace {
+constexpr Index kLeaf = 16, kColumns = 64, kPanel = 128;
+
+/// A triangle of at most kLeaf rows with the columns of x in lanes.
+template <class T, class V> void solve_leaf(Block<const T> a, Half half, Diagonal diagonal, Block<T> x, Index first) {
+  const auto n = a.rows;
+  V v[kLeaf];
+  for (Index i = 0; i < n; ++i)
+    for (Index l = 0; l < kLanes<V, T>; ++l) set(v[i], l, x(i, first + l));
+  for (Index step = 0; step < n; ++step) {
+    auto i = half == Half::lower ? step : n - 1 - step;
+    if (diagonal == Diagonal::given) v[i] /= a(i, i);
+    if (half == Half::lower)
+      for (auto r = i + 1; r < n; ++r) v[r] -= a(r, i) * v[i];
+    else
+      for (Index r = 0; r < i; ++r) v[r] -= a(r, i) * v[i];
+  }
+  for (Index i = 0; i < n; ++i)
+    for (Index l = 0; l < kLanes<V, T>; ++l) x(i, first + l) = get<V, T>(v[i], l);
+}
+template <class T> void solve_halves(Block<const T> a, Half half, Diagonal diagonal, Block<T> x) {
+  auto n = a.rows, k = x.columns;
+  if (n <= kLeaf) {
+    constexpr auto lanes = Lanes<T>::count;
+    Index c = 0;
+    for (; c + lanes <= k; c += lanes) solve_leaf<T, typename Lanes<T>::Vector>(a, half, diagonal, x, c);
+    for (; c < k; ++c) solve_leaf<T, T>(a, half, diagonal, x, c);
+    return;
+  }
+  auto h = (n / 2 + kLeaf - 1) / kLeaf * kLeaf;
+  auto top = x.part(0, 0, h, k), bottom = x.part(h, 0, n - h, k);
+  auto a_top = a.part(0, 0, h, h), a_bottom = a.part(h, h, n - h, n - h);
+  if (half == Half::lower) {
+    solve_halves(a_top, half, diagonal, top);
+    multiply(a.part(h, 0, n - h, h), top, bottom, Into::subtract);
+    solve_halves(a_bottom, half, diagonal, bottom);
+  } else {
+    solve_halves(a_bottom, half, diagonal, bottom);
+    multiply(a.part(0, h, h, n - h), bottom, top, Into::subtract);
+    solve_halves(a_top, half, diagonal, top);
+  }
+}
+}  // namespace
+
+template <class T> T dot(const T* x, const T* y, Index n) {
+  using V = typename Lanes<T>::Vector;
+  constexpr auto lanes = Lanes<T>::count;
+  V sums[4] = {};
+  Index i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes)
+    for (Index s = 0; s < 4; ++s) sums[s] = fused(at<V>(x + i + s * lanes), at<V>(y + i + s * lanes), sums[s]);
+  for (; i + lanes <= n; i += lanes) sums[0] = fused(at<V>(x + i), at<V>(y + i), sums[0]);
+  auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  T sum = 0;
+  for (Index l = 0; l < lanes; ++l) sum += all[l];
+  for (; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, Into into) {
+  if (c.column != 1 && c.columns > 1) return multiply<T>(b.turned(), a.turned(), c.turned(), into);
+  kernels::gemm({.dtype = dtype_of<T>,
+                 .m = c.rows,
+                 .n = c.columns,
+                 .k = a.columns,
+                 .a = a.data,
+                 .a_row = a.row,
+                 .a_col = a.column,
+                 .b = b.data,
+                 .b_row = b.row,
+                 .b_col = b.column,
+                 .c = c.data,
+                 .ldc = c.row,
+                 .into = into});
+}
+template <class T> void subtract_lower(Reads<T> a, Reads<T> b, Block<T> c) {
+  auto n = c.rows, k = a.columns;
+  for (Index j = 0; j < n; j += kPanel) {
+    auto w = std::min(kPanel, n - j);
+    multiply<T>(a.part(j, 0, n - j, k), b.part(j, 0, w, k).turned(), c.part(j, j, n - j, w), Into::subtract);
+  }
+}
+template <class T> void copy(Reads<T> from, Block<T> to) {
+  if (to.column != 1 && to.row == 1) return copy<T>(from.turned(), to.turned());
+  for (Index i0 = 0; i0 < to.rows; i0 += kLeaf)  // a few rows at a time, for the lines of a matrix that is turned
+    for (Index j0 = 0; j0 < to.columns; j0 += kLeaf)
+      for (auto i = i0; i < std::min(i0 + kLeaf, to.rows); ++i)
+        for (auto j = j0; j < std::min(j0 + kLeaf, to.columns); ++j) to(i, j) = from(i, j);
+}
+template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagonal, Block<T> x) {
+  auto n = a.rows, k = x.columns, parts = k / kColumns;
+  if (parts < 2) return solve_halves<T>(a, half, diagonal, x);
+  auto grain = grain_for(0.1 * static_cast<double>(n * n * kColumns));
+  parallel_for(parts, grain, [&](Index begin, Index end) {
+    auto first = k * begin / parts, last = k * end / parts;
+    solve_halves<T>(a, half, diagonal, x.part(0, first, n, last - first));
+  });
+}
+
+#define BORA_BLOCKED(T)                                               \
+  template T dot(const T*, const T*, Index);                          \
+  template void multiply(Reads<T>, Reads<T>, Block<T>, Into);         \
+  template void subtract_lower(Reads<T>, Reads<T>, Block<T>);         \
+  template void copy(Reads<T>, Block<T>);                             \
+  template void solve_triangular(Reads<T>, Half, Diagonal, Block<T>);
+BORA_BLOCKED(float)
+BORA_BLOCKED(double)
+#undef BORA_BLOCKED
+}  // namespace bora::linalg

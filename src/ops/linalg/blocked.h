@@ -1,0 +1,42 @@
+// blocked.h -- factorisations of large matrices by halves, on our own products. The bits of a result do not depend on
+// threads: those of a product do not, and everything else is done element by element in a fixed order. Private.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include "bora/kernels/gemm.h"
+
+namespace bora::linalg {
+using Index = std::int64_t;
+/// A matrix [rows, columns] whose element (i, j) is data[i * row + j * column]. T may be const.
+template <class T> struct Block {
+  T* data;
+  Index rows, columns, row, column;
+  T& operator()(Index i, Index j) const { return data[i * row + j * column]; }
+  Block part(Index i, Index j, Index m, Index n) const { return {data + i * row + j * column, m, n, row, column}; }
+  Block turned() const { return {data, columns, rows, column, row}; }
+  operator Block<const T>() const { return {data, rows, columns, row, column}; }
+};
+template <class T> Block<T> by_rows(T* data, Index rows, Index columns) { return {data, rows, columns, columns, 1}; }
+template <class T> Block<T> by_columns(T* data, Index rows, Index columns) { return {data, rows, columns, 1, rows}; }
+template <class T> using Reads = std::type_identity_t<Block<const T>>;
+
+/// Sum of the products of n numbers each.
+template <class T> T dot(const T* x, const T* y, Index n);
+/// c = a b, c + a b or c - a b. Of the strides of each one must be 1.
+template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, kernels::Into into = kernels::Into::set);
+/// c -= a b^T on and below the diagonal of c [n, n]; what stands above it is lost.
+template <class T> void subtract_lower(Reads<T> a, Reads<T> b, Block<T> c);
+template <class T> void copy(Reads<T> from, Block<T> to);
+
+enum class Half { lower, upper };
+enum class Diagonal { given, ones };
+/// Overwrites x [n, k] by a^-1 x, where a [n, n] is triangular; its other half is not read.
+template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagonal, Block<T> x);
+/// Overwrites the lower half of a [n, n] by its factor; false if a is not positive definite. The upper half is lost.
+template <class T> bool factor_cholesky(Block<T> a);
+/// Overwrites a [m, n] by its factors; row i was swapped with row pivots[i], for i in 0 .. min(m, n), in this order.
+/// Recursion over columns: S. Toledo, "Locality of reference in LU decomposition with partial pivoting", 1997.
+template <class T> void factor_lu(Block<T> a, std::int32_t* pivots);
+/// Swaps rows of a as factor_lu did those from `begin` to `end`.
+template <class T> void swap_rows(Block<T> a, const std::int32_t* pivots, Index begin, Index end);
+}  // namespace bora::linalg

@@ -1,0 +1,127 @@
+// Householder reflections in panels.
+#include "ops/linalg/reflections.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include "bora/base/parallel.h"
+#include "ops/linalg/lanes.h"
+
+namespace bora::linalg {
+using kernels::Into;
+namespace {
+constexpr Index kPanel = 64, kLeaf = 8;
+
+std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+
+/// Factors p [m, n], whose columns lie one behind the other; v is the panel's, zero at first.
+template <class T> void factor_panel(Block<T> p, Block<T> v, T* factors, Block<T> t) {
+  auto m = p.rows, n = p.columns;
+  if (n > kLeaf) {
+    auto h = n / 2;
+    auto left = v.part(0, 0, m, h), right = v.part(h, h, m - h, n - h);
+    factor_panel(p.part(0, 0, m, h), left, factors, t.part(0, 0, h, h));
+    Panel<T>{left, t.part(0, 0, h, h)}.apply(p.part(0, h, m, n - h), true);
+    factor_panel(p.part(h, h, m - h, n - h), right, factors + h, t.part(h, h, n - h, n - h));
+    return join_reflections<T>(v, factors, t);
+  }
+  for (Index j = 0; j < n; ++j) {
+    auto x = &p(j, j);
+    factors[j] = reflect(x, m - j);
+    v(j, j) = 1;
+    std::copy(x + 1, x + (m - j), &v(j, j) + 1);
+    for (auto c = j + 1; c < n; ++c) {
+      auto y = &p(j, c);
+      const auto part = factors[j] * (y[0] + dot(x + 1, y + 1, m - j - 1));
+      y[0] -= part;
+      for (Index i = 1; i < m - j; ++i) y[i] -= part * x[i];
+    }
+  }
+  join_reflections<T>(v, factors, t);
+}
+}  // namespace
+
+template <class T> T reflect(T* x, Index n) {
+  T largest = 0, nothing = x[0] * 0;  // NaN where a number is not finite
+  for (Index i = 1; i < n; ++i) {
+    largest = std::max(largest, std::abs(x[i]));
+    nothing += x[i] * 0;
+  }
+  if (nothing != 0) {
+    std::fill_n(x, n, nothing);
+    return nothing;
+  }
+  if (largest == 0) return 0;
+  // The largest number becomes 1 where squares would overflow or vanish.
+  largest = std::max(largest, std::abs(x[0]));
+  constexpr T least = sizeof(T) == 8 ? T(1e-140) : T(1e-17);
+  const bool plain = largest > least && largest < 1 / least;
+  if (!plain)
+    for (Index i = 0; i < n; ++i) x[i] /= largest;
+  auto length = std::sqrt(dot(x, x, n)), left = x[0] < 0 ? length : -length;
+  auto factor = (left - x[0]) / left, rest = x[0] - left;
+  for (Index i = 1; i < n; ++i) x[i] /= rest;
+  x[0] = plain ? left : left * largest;
+  return factor;
+}
+template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> t) {
+  auto n = v.columns;
+  std::vector<T> memory(size(n * n));
+  auto g = by_rows(memory.data(), n, n);
+  multiply<T>(v.turned(), v, g);
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) t(i, j) = 0;
+    t(j, j) = factors[j];
+    for (Index c = 0; c < j; ++c)
+      for (Index i = 0; i <= c; ++i) t(i, j) -= factors[j] * g(c, j) * t(i, c);
+  }
+}
+template <class T> void Panel<T>::apply(Block<T> c, bool transposed) const {
+  if (c.columns == 0) return;
+  auto k = v.columns, n = c.columns;
+  std::vector<T> memory(size(2 * k * n));
+  auto part = by_rows(memory.data(), k, n), turned = by_rows(memory.data() + k * n, k, n);
+  multiply<T>(v.turned(), c, part);
+  multiply<T>(transposed ? t.turned() : t, part, turned);
+  multiply<T>(v, turned, c, Into::subtract);
+}
+
+template <class T> Reflections<T>::Reflections(Block<T> a)
+    : m_(a.rows), k_(std::min(a.rows, a.columns)), v_(size(m_ * k_)), t_(size(kPanel * k_)) {
+  std::vector<T> memory(size(m_ * kPanel)), factors(size(kPanel));
+  for (Index begin = 0; begin < k_; begin += kPanel) {
+    auto p = panel(begin);
+    auto m = p.v.rows, n = p.v.columns, end = begin + n;
+    auto own = by_columns(memory.data(), m, n);
+    copy<T>(a.part(begin, begin, m, n), own);
+    factor_panel(own, p.v, factors.data(), p.t);
+    for (Index i = 0; i < n; ++i)
+      for (auto j = i; j < n; ++j) a(begin + i, begin + j) = own(i, j);
+    p.apply(a.part(begin, end, m, a.columns - end), true);
+  }
+}
+template <class T> Panel<T> Reflections<T>::panel(Index begin) const {
+  auto n = std::min(kPanel, k_ - begin);
+  auto v = const_cast<T*>(v_.data()), t = const_cast<T*>(t_.data());
+  return {{v + begin * m_ + begin, m_ - begin, n, 1, m_}, by_rows(t + begin * kPanel, n, n)};
+}
+template <class T> void Reflections<T>::apply(Block<T> x) const {
+  for (auto begin = (k_ - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel)
+    panel(begin).apply(x.part(begin, 0, m_ - begin, x.columns), false);
+}
+template <class T> void Reflections<T>::columns(Block<T> q) const {
+  for (Index i = 0; i < q.rows; ++i)
+    for (Index j = 0; j < q.columns; ++j) q(i, j) = i == j ? 1 : 0;
+  // Columns to the left of a panel are still those of the identity, and it leaves them.
+  for (auto begin = (k_ - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel)
+    panel(begin).apply(q.part(begin, begin, m_ - begin, q.columns - begin), false);
+}
+
+#define BORA_REFLECTIONS(T)                                      \
+  template T reflect(T*, Index);                                 \
+  template void join_reflections(Reads<T>, const T*, Block<T>);  \
+  template struct Panel<T>;                                      \
+  template class Reflections<T>;
+BORA_REFLECTIONS(float)
+BORA_REFLECTIONS(double)
+#undef BORA_REFLECTIONS
+}  // namespace bora::linalg

@@ -1,0 +1,33 @@
+// reflections.h -- products of Householder reflections, a panel of columns at a time: I - v t v' with v [m, k], whose
+// columns have a 1 at the diagonal and zeros above it, and an upper triangular t [k, k]. R. Schreiber, C. Van Loan, "A
+// storage-efficient WY representation for products of Householder transformations", 1989. Private.
+#pragma once
+#include <vector>
+#include "ops/linalg/blocked.h"
+
+namespace bora::linalg {
+/// The reflection I - factor v v' that takes x [n] to (largest, 0 ..): x becomes v without its first element, which is
+/// 1; x[0] becomes the number that is left. Returns the factor, 0 where x is that already.
+template <class T> T reflect(T* x, Index n);
+template <class T> struct Panel {
+  Block<T> v, t;
+  /// c -= v t v' c; transposed: c -= v t' v' c. c is [m, any].
+  void apply(Block<T> c, bool transposed) const;
+};
+/// t of the reflections with columns v and these factors.
+template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> t);
+
+/// a [m, n] = q r. The r is left in a, on and above the diagonal.
+template <class T> class Reflections {
+ public:
+  explicit Reflections(Block<T> a);
+  /// x [m, any] becomes q x.
+  void apply(Block<T> x) const;
+  /// The first columns of q into q [m, k].
+  void columns(Block<T> q) const;
+ private:
+  Index m_, k_;
+  std::vector<T> v_, t_;
+  Panel<T> panel(Index begin) const;
+};
+}  // namespace bora::linalg
