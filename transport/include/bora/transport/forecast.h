@@ -1,0 +1,24 @@
+// forecast.h -- what a collective would cost between ranks that do not exist: exact bytes, the cost model's seconds.
+#pragma once
+#include <cstdint>
+#include <string>
+#include "bora/transport/transport.h"
+
+namespace bora::transport {
+/// Hosts with ranks_per_host ranks each, side by side (0: one host), and the wire between them.
+struct Wiring {
+  int ranks_per_host = 0;
+  double bytes_per_s = 1.1e9, latency_s = 100e-6;
+  /// The job measures its links when it starts, and chooses its algorithms by their costs (BORA_CALIBRATE). Else, and
+  /// on one host, the fixed table chooses.
+  bool measured = true;
+};
+struct Forecast {
+  std::string algorithm = {};
+  std::int64_t sent = 0;   // bytes that this rank sends, as Traffic::bytes_sent counts them
+  std::int64_t wired = 0;  // of them to other hosts
+  double seconds = 0;      // by the cost model, for the busiest rank, with free links
+};
+/// For `rank`, a member of the group. Throws ValueError / DtypeError as starting it would.
+Forecast forecast(const Group&, const CollectiveCall&, const Wiring&, int rank);
+}  // namespace bora::transport

@@ -1,0 +1,34 @@
+#include "bora/transport/forecast.h"
+#include <algorithm>
+#include "schedule/plan.h"
+#include "schedule/sum.h"
+
+namespace bora::transport {
+Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& wiring, int rank) {
+  auto host = [&](int r) { return wiring.ranks_per_host == 0 ? 0 : r / wiring.ranks_per_host; };
+  std::vector<int> hosts(static_cast<std::size_t>(*std::max_element(group.ranks.begin(), group.ranks.end())) + 1);
+  for (auto r : group.ranks) hosts[static_cast<std::size_t>(r)] = host(r);
+  auto layout = layout_of(group.ranks, hosts);
+  Costs costs;
+  costs.wire.alpha = wiring.latency_s;
+  costs.wire.beta = 1 / wiring.bytes_per_s;
+  Tuning tuning;
+  if (wiring.measured && wiring.ranks_per_host > 0) tuning.costs = costs;
+  auto position = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
+  auto plan = make_plan(group, call, layout, tuning, position);
+  Forecast f{.algorithm = std::string(plan.algorithm->name)};
+  auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)),
+       running = static_cast<std::int64_t>(running_size(plan.dtype));
+  auto sends = [&](int to, std::int64_t bytes) {
+    f.sent += bytes;
+    if (host(group.ranks[static_cast<std::size_t>(to)]) != host(rank)) f.wired += bytes;
+  };
+  for (auto& step : plan.schedule.steps) {
+    if (step.kind == Step::Kind::send) sends(step.peer, step.from.size() * element);
+    if (step.kind == Step::Kind::sum && step.next >= 0)
+      sends(step.next, step.to.size() * (step.last == layout.size ? element : running));
+  }
+  f.seconds = estimate(*plan.algorithm, plan.count * element, layout, chunk_limit(layout, tuning)).seconds(costs);
+  return f;
+}
+}  // namespace bora::transport
