@@ -44,7 +44,7 @@ std::uint64_t hash_text(const std::string& s) {  // FNV-1a: the same on every ra
   for (unsigned char c : s) h = (h ^ c) * 1099511628211ull;
   return h;
 }
-/// A collective being set up: its primitive sets kind and counts, and may move memory to scratch.
+/// A collective being set up: its primitive may move memory to scratch.
 struct Start {
   Communicator& communicator;
   MeshAxes axes;
@@ -94,12 +94,12 @@ struct AllReduce {
   std::optional<CollectiveParams> params() const {
     return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = axes, .reduce = kind, .of = of};
   }
-  StartedCollective start(Start s) const {
-    s.call.kind = CollectiveKind::all_reduce;
-    s.call.reduce = kind;
-    s.call.send_counts = {s.in.type.size()};
-    return s.now();
+  void call(CollectiveCall& c, const Type& in, const Type&) const {
+    c.kind = CollectiveKind::all_reduce;
+    c.reduce = kind;
+    c.send_counts = {in.size()};
   }
+  StartedCollective start(Start s) const { return s.now(); }
 };
 struct AllGather {
   MeshAxes axes;
@@ -126,11 +126,13 @@ struct AllGather {
   }
   bool unpacks_result(const Types& out) const { return !leads(out[0].shape, dim); }
   std::size_t scratch_bytes(const Types&, const Types& out) const { return unpacks_result(out) ? out[0].nbytes() : 0; }
+  void call(CollectiveCall& c, const Type&, const Type& out) const {
+    auto v = around(out.shape, dim);
+    c.kind = CollectiveKind::all_gather;
+    c.recv_counts = times(sizes, v.outer * v.inner);
+  }
   StartedCollective start(Start s) const {
     auto& shape = s.out.type.shape;
-    auto v = around(shape, dim);
-    s.call.kind = CollectiveKind::all_gather;
-    s.call.recv_counts = times(sizes, v.outer * v.inner);
     if (leads(shape, dim)) return s.now();
     s.call.out = s.scratch;
     return s.now([shape, dim = dim, sizes = sizes, result = s.out.data, packed = s.scratch, size = s.size] {
@@ -167,11 +169,13 @@ struct ReduceScatter {
   }
   bool packs_operand(const Types& in) const { return !leads(in[0].shape, dim); }
   std::size_t scratch_bytes(const Types& in, const Types&) const { return packs_operand(in) ? in[0].nbytes() : 0; }
+  void call(CollectiveCall& c, const Type& in, const Type&) const {
+    auto v = around(in.shape, dim);
+    c.kind = CollectiveKind::reduce_scatter;
+    c.recv_counts = times(sizes, v.outer * v.inner);
+  }
   StartedCollective start(Start s) const {
     auto& shape = s.in.type.shape;
-    auto v = around(shape, dim);
-    s.call.kind = CollectiveKind::reduce_scatter;
-    s.call.recv_counts = times(sizes, v.outer * v.inner);
     if (leads(shape, dim)) return s.now();
     move_parts(const_cast<void*>(s.in.data), shape, dim, sizes, s.scratch, s.size, true);
     s.call.in = s.scratch;
@@ -214,24 +218,27 @@ struct AllToAll {
   bool unpacks_result(const Types&) const { return true; }
   std::size_t scratch_bytes(const Types& in, const Types& out) const { return in[0].nbytes() + out[0].nbytes(); }
   /// Member k is sent part k of split_dim; its data fills part k of concat_dim.
-  StartedCollective start(Start s) const {
-    auto part = my_part(name, axes);
-    auto sv = around(s.in.type.shape, split_dim);
-    auto& shape = s.out.type.shape;
-    auto cv = around(shape, concat_dim);
-    Dims parts = split_dim == concat_dim ? Dims(split_sizes.size(), split_sizes[part]) : concat_sizes;
-    auto* incoming = s.scratch + s.in.type.nbytes();
-    move_parts(const_cast<void*>(s.in.data), s.in.type.shape, split_dim, split_sizes, s.scratch, s.size, true);
-    s.call.kind = CollectiveKind::all_to_all;
-    s.call.send_counts = times(split_sizes, sv.outer * sv.inner);
-    s.call.recv_counts = times(parts, cv.outer * cv.inner);
+  Dims received() const {
+    return split_dim == concat_dim ? Dims(split_sizes.size(), split_sizes[my_part(name, axes)]) : concat_sizes;
+  }
+  void call(CollectiveCall& c, const Type& in, const Type& out) const {
+    auto sv = around(in.shape, split_dim), cv = around(out.shape, concat_dim);
+    c.kind = CollectiveKind::all_to_all;
+    c.send_counts = times(split_sizes, sv.outer * sv.inner);
+    c.recv_counts = times(received(), cv.outer * cv.inner);
     // Parts that are equal here are equal everywhere: a part's length is a factor of the sender's times one of the
     // receiver's.
-    auto n = s.call.send_counts[0];
+    auto n = c.send_counts[0];
     auto same = [n](const Dims& counts) {
       return std::all_of(counts.begin(), counts.end(), [n](auto k) { return k == n; });
     };
-    s.call.uniform = n > 0 && same(s.call.send_counts) && same(s.call.recv_counts);
+    c.uniform = n > 0 && same(c.send_counts) && same(c.recv_counts);
+  }
+  StartedCollective start(Start s) const {
+    auto& shape = s.out.type.shape;
+    auto parts = received();
+    auto* incoming = s.scratch + s.in.type.nbytes();
+    move_parts(const_cast<void*>(s.in.data), s.in.type.shape, split_dim, split_sizes, s.scratch, s.size, true);
     s.call.in = s.scratch;
     s.call.out = incoming;
     return s.now([shape, dim = concat_dim, parts, result = s.out.data, incoming, size = s.size] {
@@ -259,16 +266,16 @@ struct Permute {
     for (auto& [from, to] : pairs) rows.at(static_cast<std::size_t>(to)) = index_in_dim(x, 0, from);
     return {{stack(rows), 0}};
   }
-  StartedCollective start(Start s) const {
+  void call(CollectiveCall& c, const Type& in, const Type&) const {
     auto me = static_cast<int>(my_part(name, axes));
-    s.call.kind = CollectiveKind::permute;
-    s.call.send_counts = {s.in.type.size()};
+    c.kind = CollectiveKind::permute;
+    c.send_counts = {in.size()};
     for (auto& [from, to] : pairs) {
-      if (from == me) s.call.target = to;
-      if (to == me) s.call.source = from;
+      if (from == me) c.target = to;
+      if (to == me) c.source = from;
     }
-    return s.now();
   }
+  StartedCollective start(Start s) const { return s.now(); }
 };
 /// The two primitives through which the rank enters a Program: scalars known only when it runs.
 struct AxisIndex {
@@ -339,6 +346,12 @@ std::size_t collective_scratch_bytes(const Primitive& p, const Types& in, const 
 std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype dtype) {
   return std::make_shared<const std::string>(std::string(p.name()) + p.facts() + " " + std::string(dtype_name(dtype)));
 }
+CollectiveCall collective_call(const Primitive& p, const Type& in, const Type& out) {
+  CollectiveCall c{.dtype = in.dtype == Dtype::boolean ? Dtype::u8 : in.dtype};
+  bool known = as_collective(p, false, [&](auto& x) { return x.call(c, in, out), true; });
+  check<ShardError>(known, p.name(), " is not a collective that can be started");
+  return c;
+}
 StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,
                                    Outputs out, void* scratch) {
   auto* c = here().communicator;
@@ -346,17 +359,16 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
                     ": no mesh is active; collectives run inside of shard_map on a mesh, or under vmap(axis_name)");
   Start s{.communicator = *c,
           .axes = p.named_axes(),
-          .call = {.dtype = in[0].type.dtype, .in = in[0].data, .out = out[0].data},
+          .call = collective_call(p, in[0].type, out[0].type),
           .in = in[0],
           .out = out[0],
           .scratch = static_cast<std::byte*>(scratch),
           .size = dtype_size(in[0].type.dtype)};
+  s.call.in = in[0].data;
+  s.call.out = out[0].data;
   s.call.fingerprint = hash_text(*words);
   s.call.describe = [words] { return *words; };
-  if (s.call.dtype == Dtype::boolean) s.call.dtype = Dtype::u8;
-  auto started = as_collective(p, StartedCollective(), [&](auto& x) { return x.start(s); });
-  check<ShardError>(started.handle != nullptr, p.name(), " is not a collective that can be started");
-  return started;
+  return as_collective(p, StartedCollective(), [&](auto& x) { return x.start(s); });
 }
 
 Array all_reduce(const Array& x, const MeshAxes& a, Reduction kind, const Shape& of) {

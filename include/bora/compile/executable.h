@@ -23,6 +23,7 @@ struct ExecutableInfo {
   };
   std::vector<CollectiveUse> collective_uses;
 };
+struct Work;
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -32,6 +33,7 @@ class Executable {
   virtual const ExecutableInfo& info() const = 0;
   /// The scheduled instructions with their fused members and the places of results.
   virtual std::string explain() const = 0;
+  virtual Work work() const = 0;  // work.h
 };
 using ExecutablePtr = std::shared_ptr<const Executable>;
 /// Compiles for these donated inputs. Kept on the Program (per rank where it is local).

@@ -45,6 +45,8 @@ bool collective_packs_operand(const Primitive&, const Types& in);
 bool collective_unpacks_result(const Primitive&, const Types& out);
 /// p as text, the same on every rank: its fingerprint is made of it, and errors quote it when ranks disagree.
 std::shared_ptr<const std::string> collective_words(const Primitive& p, Dtype);
+/// The call that p (traits.collective) makes on this rank's mesh for arrays of these types, without buffers.
+CollectiveCall collective_call(const Primitive& p, const Type& in, const Type& out);
 /// Starts p (traits.collective) on this rank's mesh; words: its collective_words. in, out and scratch must stay until
 /// wait() has returned.
 StartedCollective start_collective(const Primitive& p, const std::shared_ptr<const std::string>& words, Inputs in,

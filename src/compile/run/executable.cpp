@@ -7,6 +7,7 @@
 #include "compile/run/executable_run.h"
 #include "compile/run/report.h"
 #include "compile/run/slab.h"
+#include "compile/run/timing.h"
 
 namespace bora {
 namespace exec {
@@ -61,6 +62,7 @@ class Planned final : public Executable {
   }
   const ExecutableInfo& info() const override { return info_; }
   std::string explain() const override { return exec::explain(*block_, info_); }
+  Work work() const override { return exec::work_of(*block_); }
 
  private:
   static Array shared(const Array& a, const Type& t) {

@@ -1,0 +1,167 @@
+#include "compile/run/timing.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include "bora/base/parallel.h"
+#include "bora/kernels/memory.h"
+#include "compile/passes/loop_sums.h"
+
+namespace bora::exec {
+namespace {
+constexpr double kMemory = 48 << 20;  // bytes that a timing uses, and more than fits into caches
+constexpr double kFlops = 1e9;        // and floating point operations
+constexpr std::int64_t kTile = 512;   // rows, columns and terms of a product whose speed is that of all larger ones
+
+/// The least of some runs: what the machine can do. The first one makes code and memory ready.
+template <class F> double best_of(const F& f) {
+  ThreadScope one(1);
+  auto once = [&] {
+    auto begin = std::chrono::steady_clock::now();
+    f();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  once();
+  double best = once(), all = best;
+  for (int k = 0; k < 4 && all < 10e-3; ++k) {
+    auto s = once();
+    best = std::min(best, s);
+    all += s;
+  }
+  return best;
+}
+/// Memory full of ones, as f32: no time is that of zeros or of denormal numbers.
+std::shared_ptr<void> ones(std::size_t bytes) {
+  auto m = kernels::allocate(bytes + 64);
+  std::fill_n(static_cast<float*>(m.get()), (bytes + 3) / 4, 1.0F);
+  return m;
+}
+std::shared_ptr<void> buffer(const Type& t) {
+  auto m = ones(t.nbytes());
+  if (!is_float(t.dtype)) std::memset(m.get(), 0, t.nbytes());  // numbers of tokens, places, keys
+  return m;
+}
+double seconds_of(kernels::Gemm g) {
+  auto whole = static_cast<double>(g.batch) * static_cast<double>(g.m) * static_cast<double>(g.n) *
+               static_cast<double>(g.k);
+  if (whole == 0) return 0;
+  auto most = [](std::int64_t n) { return std::min(n, kTile); };
+  g.m = most(g.m), g.n = most(g.n), g.k = most(g.k);
+  auto each = static_cast<double>(g.m * g.n * g.k);
+  auto products = static_cast<std::int64_t>(kFlops / 2 / each);
+  g.batch = std::clamp<std::int64_t>(products, 1, std::min<std::int64_t>(g.batch, 8));
+  auto layout = [&](std::int64_t& batch, std::int64_t& row, std::int64_t& column, std::int64_t rows,
+                    std::int64_t columns) {  // the same order, without gaps
+    bool by_rows = column == 1;
+    row = by_rows ? columns : 1, column = by_rows ? 1 : rows, batch = batch == 0 ? 0 : rows * columns;
+  };
+  layout(g.a_batch, g.a_row, g.a_col, g.m, g.k);
+  layout(g.b_batch, g.b_row, g.b_col, g.k, g.n);
+  g.c_batch = g.m * g.n, g.ldc = g.n;
+  auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * g.batch) * dtype_size(g.dtype); };
+  auto a = buffer({{g.batch, g.m, g.k}, g.dtype}), b = buffer({{g.batch, g.k, g.n}, g.dtype});
+  auto c = ones(bytes(g.m * g.n));
+  g.a = a.get(), g.b = b.get(), g.c = c.get();
+  return best_of([&] { kernels::gemm(g); }) * whole / (each * static_cast<double>(g.batch));
+}
+double bytes_of(const Types& in, const Types& out) {
+  double n = 0;
+  for (auto* types : {&in, &out})
+    for (auto& t : *types) n += static_cast<double>(t.nbytes());
+  return n;
+}
+/// An operation on the first `rows` of the n of its leading dimension, if it has the same meaning there.
+struct Smaller {
+  PrimitivePtr primitive;
+  Types in, out;
+};
+std::optional<Smaller> first_rows(const EvalStep& x, std::int64_t n, std::int64_t rows) {
+  Smaller s{nullptr, x.in_types, x.out_types};
+  for (auto* types : {&s.in, &s.out})
+    for (auto& t : *types)
+      if (!t.shape.empty() && t.shape[0] == n) t.shape[0] = rows;
+  try {
+    s.primitive = x.primitive->resized(s.in, s.out);
+    if (s.primitive->infer(s.in) == s.out) return s;
+  } catch (const Error&) {  // its dimensions mean something else
+  }
+  return std::nullopt;
+}
+double run_seconds(const Smaller& s) {
+  std::vector<std::shared_ptr<void>> memory;
+  std::vector<InputView> in;
+  std::vector<OutputView> out;
+  for (auto& t : s.in) in.push_back({t, memory.emplace_back(buffer(t)).get()});
+  for (auto& t : s.out) out.push_back({t, memory.emplace_back(buffer(t)).get()});
+  return best_of([&] { s.primitive->eval(in, out); });
+}
+}  // namespace
+
+double copy_seconds(std::size_t bytes) {
+  static const double per_byte = [] {
+    auto n = static_cast<std::size_t>(kMemory) / 2;
+    auto from = ones(n), to = ones(n);
+    return best_of([&] { std::memcpy(to.get(), from.get(), n); }) / static_cast<double>(n);
+  }();
+  return per_byte * static_cast<double>(bytes);
+}
+double seconds_of(const EvalStep& x) {
+  if (x.gemm) return seconds_of(*x.gemm);
+  auto cost = x.primitive->cost(x.in_types, x.out_types);
+  auto too_much = std::max(bytes_of(x.in_types, x.out_types) / kMemory, cost.flops / kFlops);
+  if (too_much <= 1) return run_seconds({x.primitive, x.in_types, x.out_types});
+  for (auto* types : {&x.out_types, &x.in_types}) {
+    if (types->empty() || (*types)[0].shape.empty()) continue;
+    auto n = (*types)[0].shape[0];
+    auto rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(n) / too_much));
+    if (rows == n) continue;
+    auto s = first_rows(x, n, rows);
+    if (s && bytes_of(s->in, s->out) <= 4 * kMemory)
+      return run_seconds(*s) * static_cast<double>(n) / static_cast<double>(rows);
+  }
+  // No part of it can be run: the time of its bytes, and of its operations at the speed of a product.
+  static const double per_flop =
+      seconds_of(kernels::Gemm{.dtype = Dtype::f32, .m = kTile, .n = kTile, .k = kTile}) /
+      (2.0 * kTile * kTile * kTile);
+  auto half = static_cast<std::size_t>(bytes_of(x.in_types, x.out_types) / 2);
+  return std::max(copy_seconds(half), cost.flops * per_flop);
+}
+double seconds_of(const LoopStep& x) {
+  auto a = x.fused->args;
+  auto operands = x.fused->kept();
+  auto elements = [&](std::size_t k) {  // from the first to the last that it touches
+    std::int64_t n = 1;
+    for (int d = 0; d < a.ndim; ++d) n += (a.extent[d] - 1) * std::abs(a.stride[k][d]);
+    return n;
+  };
+  auto bytes = [&] {
+    double n = 0;
+    for (std::size_t k = 0; k < operands; ++k)
+      n += static_cast<double>(elements(k)) * static_cast<double>(dtype_size(x.fused->loop.operands[k].dtype));
+    return n;
+  };
+  double part = 1;
+  for (int d = 0; d < a.ndim; ++d) {
+    if (a.extent[d] == 0) return 0;
+    while (bytes() > kMemory && a.extent[d] > 1) {
+      auto n = (a.extent[d] + 1) / 2;
+      part *= static_cast<double>(a.extent[d]) / static_cast<double>(n);
+      a.extent[d] = n;
+    }
+  }
+  std::vector<std::shared_ptr<void>> memory;
+  for (std::size_t k = 0; k < operands; ++k) {
+    std::int64_t back = 0;
+    for (int d = 0; d < a.ndim; ++d) back += std::max<std::int64_t>(0, -a.stride[k][d]) * (a.extent[d] - 1);
+    auto dtype = x.fused->loop.operands[k].dtype;
+    auto* at = static_cast<char*>(memory.emplace_back(buffer({{elements(k)}, dtype})).get());
+    a.pointer[k] = at + static_cast<std::size_t>(back) * dtype_size(dtype);
+  }
+  if (x.sums.empty()) return best_of([&] { kernels::run(*x.kernel, a); }) * part;
+  std::vector<void*> sums;
+  for (std::size_t k = 0; k < x.sums.size(); ++k)
+    sums.push_back(memory.emplace_back(ones(static_cast<std::size_t>(a.extent[a.ndim - 1]) * 8)).get());
+  auto partials = ones(partial_bytes(*x.fused));
+  return best_of([&] { run_with_sums(*x.kernel, a, *x.fused, sums.data(), partials.get()); }) * part;
+}
+}  // namespace bora::exec
