@@ -135,7 +135,8 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
     return scan(body, parts)(zero, std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
   };
   auto [loss, gradients] = whole();
-  gradients = placed_like(gradients, mine);
+  // Completed here: the optimizer and the report's norm would each send them.
+  gradients = tree::map([](const Array& g, const Array& p) { return complete_like(g, p); }, gradients, mine);
   auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
   TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),
                           placed_like(optimizer, s.optimizer), s.step + 1, s.key};
