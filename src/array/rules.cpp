@@ -1,7 +1,39 @@
 #include "bora/array/rules.h"
 #include <algorithm>
+#include "array/splits.h"
 
 namespace bora {
+SplitLog*& split_log() {
+  thread_local SplitLog* log = nullptr;
+  return log;
+}
+std::int64_t block_size(std::int64_t n, const MeshAxes& axes, const MeshShape& mesh, int rank) {
+  if (auto* log = split_log()) log->add({n, {}, axes});
+  return block_of(n, mesh.parts(axes), mesh.part(rank, axes)).size();
+}
+Dims part_sizes(std::int64_t n, const MeshAxes& within, const MeshAxes& axes, const MeshShape& mesh, int rank) {
+  auto all = within;
+  all.append(axes);
+  if (auto* log = split_log()) log->add({n, {}, all}), log->add({n, within, axes});
+  auto inner = mesh.parts(axes), outer = mesh.parts(all), first = mesh.part(rank, within) * inner;
+  Dims r;
+  for (int k = 0; k < inner; ++k) r.push_back(block_of(n, outer, first + k).size());
+  return r;
+}
+void SplitLog::add(const Split& s) {
+  if (std::find(splits.begin(), splits.end(), s) == splits.end()) splits.push_back(s);
+}
+std::vector<std::int64_t> SplitLog::sizes(const MeshShape& mesh, int rank) const {
+  std::vector<std::int64_t> r;
+  for (auto& s : splits) {
+    auto parts = s.within.empty() ? 0 : mesh.parts(s.axes);
+    auto outer = mesh.parts(s.within) * mesh.parts(s.axes);
+    if (parts == 0) r.push_back(block_of(s.n, outer, mesh.part(rank, s.axes)).size());
+    for (int k = 0, first = mesh.part(rank, s.within) * parts; k < parts; ++k)
+      r.push_back(block_of(s.n, outer, first + k).size());
+  }
+  return r;
+}
 std::string describe(const Sharded& x) {
   auto r = to_string(x.type);
   if (!x.spec.trivial() || !x.partial.empty()) r += to_string(x.spec);
@@ -18,7 +50,7 @@ Shape ShardRules::local_shape(const Shape& s, const Spec& spec) const {
       used.push_back(a);
     }
   for (std::size_t d = 0; d < s.size() && d < spec.size(); ++d)
-    if (!spec[d].empty()) r[d] = block_of(s[d], mesh().parts(spec[d]), mesh().part(rank(), spec[d])).size();
+    if (!spec[d].empty()) r[d] = block_size(s[d], spec[d], mesh(), rank());
   return r;
 }
 bool ShardRules::same_blocks(std::int64_t n, std::int64_t m, const MeshAxes& axes) const {

@@ -1,5 +1,6 @@
 // Primitives on Specs: reshard, reshard_like, accumulate, and the two ends of shard_map.
 #include "bora/ops/collective_primitives.h"
+#include "array/splits.h"
 #include "bora/array/communicator.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/sharding.h"
@@ -146,7 +147,7 @@ Array to_local(const Array& x, const Spec& s) {
   auto spec = ops::padded("shard_map", s, x.shape());
   auto local = x.shape();
   for (std::size_t d = 0; d < local.size(); ++d)
-    local[d] = block_of(local[d], mesh.parts(spec[d]), mesh.part(here().rank, spec[d])).size();
+    local[d] = block_size(local[d], spec[d], mesh, here().rank);
   return call_one(ops::ToLocal{spec, local}, {x});
 }
 Array to_global(const Array& x, const Shape& shape, const Spec& spec, const MeshAxes& partial) {

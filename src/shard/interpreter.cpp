@@ -3,6 +3,7 @@
 // block_start), a local size only a type.
 #include "shard/interpreter.h"
 #include <algorithm>
+#include "array/splits.h"
 #include "bora/compile/control.h"
 #include "bora/ops/collective_primitives.h"
 #include "bora/ops/collectives.h"
@@ -69,10 +70,7 @@ Sharded Shard::real(const Sharded& x) const {
   return {std::move(local), x.type, x.spec};
 }
 Dims Shard::part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const {
-  auto inner = mesh_.parts(suffix), outer = mesh_.parts(prefix) * inner, first = mesh_.part(rank_, prefix) * inner;
-  Dims r;
-  for (int k = 0; k < inner; ++k) r.push_back(block_of(n, outer, first + k).size());
-  return r;
+  return bora::part_sizes(n, prefix, suffix, mesh_, rank_);
 }
 Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   Sharded y = real(x);
@@ -246,7 +244,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
 Sharded Shard::stretched(const ops::BroadcastInDim& p, const Array& operand) const {
   auto x = view(operand);
   auto type = p.infer({x.type});
-  if (!x.partial.empty() || parent == eval_interpreter()) return {};
+  if (!x.partial.empty() || eager()) return {};
   Spec spec = Spec::replicated(p.shape.size());
   for (std::size_t i = 0; i < p.dims.size(); ++i)
     if (auto d = static_cast<std::size_t>(p.dims[i]); x.type.shape[i] == p.shape[d]) spec[d] = x.spec[i];

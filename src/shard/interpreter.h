@@ -9,7 +9,10 @@
 namespace bora {
 class Shard final : public Interpreter, public ShardRules {
  public:
-  Shard(Interpreter* parent, const MeshShape& m, int r) : Interpreter(parent), mesh_(m), rank_(r) {}
+  /// `eager`: its operations run at once, one after the other, and are not part of a Program.
+  Shard(Interpreter* parent, const MeshShape& m, int r, bool eager = false)
+      : Interpreter(parent), mesh_(m), rank_(r), eager_(eager || parent == eval_interpreter()) {}
+  bool eager() const { return eager_; }
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   const MeshShape& mesh() const override { return mesh_; }
   int rank() const override { return rank_; }
@@ -32,6 +35,7 @@ class Shard final : public Interpreter, public ShardRules {
   Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;
   const MeshShape mesh_;
   const int rank_;
+  const bool eager_;
   mutable OriginPtr noted_;
 };
 namespace fx {

@@ -10,6 +10,7 @@
 #include "bora/base/parallel.h"
 #include "bora/base/threads.h"
 #include "bora/transport/transport.h"
+#include "shard/abstract.h"
 #include "shard/interpreter.h"
 
 namespace bora {
@@ -67,15 +68,27 @@ struct Mesh::State {
   State(transport::ContextPtr c, MeshShape m)
       : context(std::move(c)),
         shape(std::move(m)),
-        communicator(context, shape),
-        shard(eval_interpreter(), shape, context->rank()) {}
-  transport::ContextPtr context;
+        rank(context->rank()),
+        communicator(std::make_unique<OverTransport>(context, shape)),
+        shard(eval_interpreter(), shape, rank) {}
+  State(MeshShape m, const Links& l, int r)
+      : shape(std::move(m)),
+        rank(r),
+        links(l),
+        communicator(std::make_unique<NoOthers>(shape.size())),
+        types(std::make_unique<TypesOnly>()),
+        shard(types.get(), shape, rank, true) {}
+  transport::ContextPtr context = nullptr;  // none: an abstract mesh
   MeshShape shape;
-  OverTransport communicator;
+  int rank;
+  Links links = {};
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<TypesOnly> types = nullptr;
   Shard shard;
 };
 
 namespace {
+constexpr std::int64_t kMostRanks = 1 << 20;
 std::string to_text(const std::vector<MeshAxis>& axes) {
   std::string text;
   for (auto& a : axes) text += (text.empty() ? "" : ",") + a.name + "=" + std::to_string(a.size);
@@ -140,19 +153,43 @@ Mesh Mesh::from_environment(const std::vector<MeshAxis>& asked, const std::strin
   config.build = to_string(mesh_shape(axes, config.size)) + (build.empty() ? "" : " " + build);
   return over(transport::join(config), axes);
 }
-const MeshShape& Mesh::shape() const { return state_->shape; }
-int Mesh::rank() const { return state_->context->rank(); }
-std::vector<std::string> Mesh::exchange(const std::string& mine, std::string_view what) const {
-  return state_->context->exchange(mine, what);
+Mesh Mesh::abstract(const std::vector<MeshAxis>& axes, const Links& links, int rank) {
+  check_axes(axes);
+  std::int64_t n = 1;
+  for (auto& a : axes) {
+    check<ConfigError>(a.size >= 1, "mesh ", to_text(axes), ": an abstract mesh has no job to take the size of '",
+                       a.name, "' from; name it");
+    check<ConfigError>((n *= a.size) <= kMostRanks, "mesh ", to_text(axes), ": an abstract mesh has at most ",
+                       kMostRanks, " ranks");
+  }
+  check<ConfigError>(0 <= rank && rank < n, "mesh ", to_text(axes), ": there is no rank ", rank, " of ", n);
+  check<ConfigError>(links.ranks_per_host >= 0 && (links.ranks_per_host == 0 || n % links.ranks_per_host == 0), "mesh ",
+                     to_text(axes), ": ", n, " ranks cannot be spread over hosts of ", links.ranks_per_host);
+  check<ConfigError>(links.bytes_per_s > 0 && links.latency_s >= 0, "mesh ", to_text(axes),
+                     ": links have a rate above 0 and a latency of at least 0, got ", links.bytes_per_s, " and ",
+                     links.latency_s);
+  return Mesh(std::make_shared<State>(mesh_shape(axes, static_cast<int>(n)), links, rank));
 }
-transport::Context& Mesh::context() const { return *state_->context; }
-void Mesh::leave() const { state_->context->leave(); }
+const MeshShape& Mesh::shape() const { return state_->shape; }
+const Links* Mesh::links() const { return state_->context ? nullptr : &state_->links; }
+int Mesh::rank() const { return state_->rank; }
+std::vector<std::string> Mesh::exchange(const std::string& mine, std::string_view what) const {
+  return context().exchange(mine, what);
+}
+transport::Context& Mesh::context() const {
+  check<ShardError>(state_->context != nullptr, "mesh ", to_string(state_->shape),
+                    ": it is abstract, so that there are no other ranks to talk to");
+  return *state_->context;
+}
+void Mesh::leave() const {
+  if (state_->context) state_->context->leave();
+}
 
 UseMesh::UseMesh(const Mesh& m) : state_(m.state()), saved_(here()) {
   check<TraceError>(current() == eval_interpreter() || dynamic_cast<Shard*>(current()) != nullptr,
                     "UseMesh: open a mesh outside of transforms, not inside of a traced function");
   within_ = std::make_unique<Within>(&state_->shard);
-  here() = {&state_->shape, state_->context->rank(), &state_->communicator};
+  here() = {&state_->shape, state_->rank, state_->communicator.get()};
 }
 UseMesh::~UseMesh() {
   within_.reset();

@@ -15,6 +15,11 @@ struct MeshAxis {
   std::string name;
   int size;  // -1: the remaining ranks
 };
+/// The wires of an abstract mesh. Hosts hold ranks_per_host ranks each, side by side; 0: one host holds all.
+struct Links {
+  int ranks_per_host = 0;
+  double bytes_per_s = 1.1e9, latency_s = 100e-6;  // between hosts; of a host each way
+};
 /// A rank's handle on a mesh. Copies share it; the rank leaves when the last copy is destroyed.
 class Mesh {
  public:
@@ -24,11 +29,17 @@ class Mesh {
   static Mesh from_environment(const std::vector<MeshAxis>& axes, const std::string& build = {});
   /// The same over a Context that has joined already.
   static Mesh over(std::shared_ptr<transport::Context> context, const std::vector<MeshAxis>& axes);
+  /// Rank `rank` of a mesh without processes, of any size, to see what a Program would need there (as JAX's
+  /// AbstractMesh). Under UseMesh operations give Arrays with types and Specs, but without numbers: reading them throws
+  /// TraceError, and nothing is computed or sent. Throws ConfigError for sizes below 1 or a rank outside of it, and if
+  /// ranks_per_host does not divide the ranks.
+  static Mesh abstract(const std::vector<MeshAxis>& axes, const Links& links = {}, int rank = 0);
 
   const MeshShape& shape() const;
+  const Links* links() const;  // null unless the mesh is abstract
   int rank() const;
   int size() const { return shape().size(); }
-  /// Every rank's text, in rank order; every rank must call this.
+  /// Every rank's text, in rank order; every rank must call this. Throws ShardError on an abstract mesh, as context().
   std::vector<std::string> exchange(const std::string& mine, std::string_view what) const;
   transport::Context& context() const;
   /// Meets the other ranks and leaves. Arrays of this mesh can no longer be read.
