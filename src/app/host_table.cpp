@@ -28,7 +28,13 @@ std::string host_table(const MeshShape& mesh, const MeshAxes& over, std::int64_t
     return text + std::string(n > text.size() ? n - text.size() : 1, ' ');
   };
   auto text = "  " + pad("host", 6) + pad("ranks", 16) + pad("replicas", 16) + "rows\n";
-  for (std::int64_t host = 0; host < ranks / each; ++host) {
+  constexpr std::int64_t shown = 32;  // of many hosts: the first ones and the last
+  auto hosts = ranks / each;
+  for (std::int64_t host = 0; host < hosts; ++host) {
+    if (hosts > shown && host == shown - 1) {
+      text += "  .. " + std::to_string(hosts - shown) + " more\n";
+      host = hosts - 1;
+    }
     std::set<std::int64_t> here, replicas, rows;
     for (auto rank = host * each; rank < (host + 1) * each; ++rank) {
       here.insert(rank);

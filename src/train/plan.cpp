@@ -1,8 +1,9 @@
-#include <cstdio>
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 #include "bora/base/text.h"
-#include "bora/compile/executable.h"
+#include "bora/shard/abstract.h"
+#include "bora/train/plan.h"
 #include "bora/train/trainer.h"
 
 namespace bora {
@@ -10,22 +11,17 @@ namespace {
 std::int64_t block_bytes(tree::Node t) {
   std::int64_t n = 0;
   for (auto& slot : tree::slots(t))
-    if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_block(slot.leaf.get()).block.nbytes());
+    if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_type(slot.leaf.get()).nbytes());
   return n;
 }
-/// One rank's numbers, in the order of the table's columns.
-struct Numbers {
-  std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;
-  std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start; }
-};
-std::string pack(const Numbers& n) {
+std::string pack(const RankNeeds& n) {
   std::ostringstream o;
   o << n.parameters << ' ' << n.optimizer << ' ' << n.gradients << ' ' << n.activations << ' ' << n.transport << ' '
     << n.start << ' ' << n.rows;
   return o.str();
 }
-Numbers unpack(const std::string& text) {
-  Numbers n;
+RankNeeds unpack(const std::string& text) {
+  RankNeeds n;
   std::istringstream(text) >> n.parameters >> n.optimizer >> n.gradients >> n.activations >> n.transport >> n.start >>
       n.rows;
   return n;
@@ -44,9 +40,9 @@ std::string arena_text(const std::vector<std::pair<std::string, std::size_t>>& a
 }
 }  // namespace
 
-std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
-                      std::int64_t at_start) {
-  Numbers mine;
+RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
+                   std::int64_t at_start) {
+  RankNeeds mine;
   auto kept = block_bytes(model.parameters());
   mine.parameters = kept + block_bytes(model.base());
   mine.optimizer = block_bytes(model.optimizer_state());
@@ -56,13 +52,23 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   Mask donated(program->in.size());
   auto state_leaves = tree::count_leaves(model.state());
   for (std::size_t i = 0; i < state_leaves; ++i) donated[i] = true;  // as step() gives them
-  auto info = executable(program, donated)->info();
+  auto step = executable(program, donated);
+  auto& info = step->info();
   // Gradients live in the slab beside everything else that is temporary.
   mine.gradients = std::min<std::int64_t>(kept, static_cast<std::int64_t>(info.slab_bytes));
   mine.activations = static_cast<std::int64_t>(info.slab_bytes) - mine.gradients;
   for (auto& c : info.collective_uses) mine.transport = std::max(mine.transport, static_cast<std::int64_t>(c.bytes));
-  auto all = mesh.exchange(pack(mine), "run: plan");
-
+  return {mine, step};
+}
+std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const Mesh& mesh,
+                      std::int64_t at_start) {
+  auto mine = plan_rank(model, batch, s, mesh, at_start);
+  std::vector<RankNeeds> all;
+  for (auto& text : mesh.exchange(pack(mine.needs), "run: plan")) all.push_back(unpack(text));
+  return plan_text(model, batch, s, mesh.shape(), all, mine.step->info());
+}
+std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& s, const MeshShape& mesh,
+                      const std::vector<RankNeeds>& all, const ExecutableInfo& info) {
   std::int64_t parameters = 0, leaves = 0, fixed = 0;
   for (auto part : {model.parameters(), model.base()}) {
     for (auto& slot : tree::slots(part))
@@ -73,15 +79,25 @@ std::string plan_text(Trainable& model, const Batch& batch, const LoopSettings& 
   std::ostringstream o;
   o << "plan: " << parameters << " parameters in " << leaves << " arrays";
   if (fixed > 0) o << ", of which " << parameters - fixed << " are adapters'";
-  o << ", mesh " << to_string(mesh.shape()) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
+  o << ", mesh " << to_string(mesh) << ", layout " << s.layout << ", policy " << s.policy << ", batch "
     << s.batch << " x " << batch.example.tokens.axis("position").size << " tokens\n";
   o << "  rank   rows   parameters    optimizer    gradients  activations    transport     at start    peak "
        "(predicted)\n";
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    auto n = unpack(all[r]);
-    o << std::setw(6) << r << std::setw(7) << n.rows;
+  auto line = [&](const std::string& rank, const RankNeeds& n) {
+    o << std::setw(6) << rank << std::setw(7) << n.rows;
     for (auto x : {n.parameters, n.optimizer, n.gradients, n.activations, n.transport, n.start, n.peak()})
       o << std::setw(13) << bytes_text(x);
+  };
+  constexpr std::size_t one_by_one = 64;
+  std::vector<std::pair<std::size_t, std::int64_t>> alike;  // the first rank of them, how many
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    auto same = std::find_if(alike.begin(), alike.end(), [&](auto& a) { return all[a.first] == all[r]; });
+    if (all.size() <= one_by_one || same == alike.end()) alike.emplace_back(r, 1);
+    else ++same->second;
+  }
+  for (auto& [r, n] : alike) {
+    line(std::to_string(r), all[r]);
+    if (n > 1) o << "   and " << n - 1 << " ranks like it";
     o << '\n';
   }
   if (!info.arena.empty()) o << "  temporaries of rank 0 where they are most:" << arena_text(info.arena) << '\n';

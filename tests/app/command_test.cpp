@@ -54,7 +54,13 @@ TEST_F(CommandTest, BadInputIsOneLineAndExitCodeTwo) {
                "batch: 3 rows in each part of the batch cannot be spread over 4 ranks");
   is_bad_input("plan " + config + " mesh=data=4 model.embed=3",
                "model.embed: 3 numbers of a vector cannot be spread over 4 ranks");
-  is_bad_input("plan " + config + " mesh=data=65536,model=65536 layout=fsdp+tp", "at most 64, the mesh has 4294967296");
+  is_bad_input("plan " + config + " mesh=data=65536,model=65536 layout=fsdp+tp",
+               "at most 65536 ranks; the mesh has 4294967296");
+  for (std::string link : {"1X", "G", "-1G", "1G,fast"})
+    is_bad_input("plan " + config + " --mesh data=2 --link " + link, "--link: '" + link + "' is no link");
+  is_bad_input("plan " + config + " --mesh data=0 --link 1G", "the size of axis 'data' must be 1 or more");
+  is_bad_input("plan " + config + " --mesh data=3 --link 1G --ranks-per-host 2", "ranks cannot be spread");
+  is_bad_input("plan " + config + " --mesh data=2 --link 1G --cores -4", "--cores: expected a number above 0, got -4");
   is_bad_input(launch + "model.positions=80000", "(hold_out=0.05) need a window of 80001 bytes each");
   is_bad_input(launch + "data=" + folder, "lies in the folder of the text");
   is_bad_input(launch, "BORA_ROOT: expected host:port", "BORA_ROOT=nowhere");

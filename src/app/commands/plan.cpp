@@ -1,53 +1,85 @@
-// What a step will need on each rank, without training: the ranks are threads of this process.
+// What a step will need on each rank, and how long it will take, without ranks: one rank of each kind is partitioned on
+// an abstract mesh, and nothing is initialised or computed but the timings of single kernels.
 #include <cstdio>
 #include "app/commands.h"
 #include "app/host_table.h"
 #include "app/job.h"
+#include "app/link.h"
 #include "app/options.h"
+#include "app/plan_run.h"
+#include "bora/base/file.h"
 #include "bora/train/process.h"
 
 namespace bora::app {
 namespace {
 struct Plan {
   static constexpr std::string_view name = "plan";
-  static constexpr std::string_view help = "what a step will need on each rank of the mesh, without training";
+  static constexpr std::string_view help = "what a step will need on each rank of a mesh, and its time, without ranks";
   ConfigWords config = {};
   bool pipeline = true;
   std::int64_t ranks_per_host = 0;
+  std::string link = {}, json = {};
+  double cores = 0, gflops = 0, memory = 0, spread = 3, mtbf = 5000;
 
   void declare(Flags& flags) {
     config.declare(flags);
     declare_pipeline(flags, pipeline);
     declare_ranks_per_host(flags, ranks_per_host);
+    flags.add("--link", link, "between hosts: 1G, 10G, 25G or 1G,50us; predicts the time of a step").no_default();
+    flags.add("--cores", cores, "of a host, which its ranks share; predicts the time of a step (0: as here)")
+        .no_default();
+    flags.add("--gflops", gflops, "GFLOP/s of a core in matrix products (0: measured here)").no_default();
+    flags.add("--memory", memory, "GB/s of a host's memory (0: measured here, for each core)").no_default();
+    flags.add("--spread", spread, "percent: standard deviation of the hosts' compute times, for stragglers");
+    flags.add("--mtbf", mtbf, "hours between failures of a host");
+    flags.add("--json", json, "a file for the prediction's numbers").no_default();
   }
-  void settle() { config.settle(); }
+  void settle() {
+    config.settle();
+    auto in = [](const char* flag, double x, bool ok) {
+      check<ConfigError>(ok, flag, ": expected a number above 0, got ", x);
+    };
+    in("--cores", cores, cores >= 0 && cores < 1e6);
+    in("--gflops", gflops, gflops >= 0 && gflops < 1e9);
+    in("--memory", memory, memory >= 0 && memory < 1e9);
+    in("--spread", spread, spread >= 0 && spread < 1e3);
+    in("--mtbf", mtbf, mtbf > 0);
+  }
+  bool predicts() const { return !link.empty() || cores > 0 || gflops > 0 || memory > 0 || !json.empty(); }
+  Links links(std::int64_t ranks) const {
+    auto l = link.empty() ? Links{} : read_link(link);
+    check<ConfigError>(ranks_per_host == 0 || ranks % ranks_per_host == 0, "--ranks-per-host: ", ranks,
+                       " ranks cannot be spread over hosts of ", ranks_per_host);
+    // A link is between hosts: with one, and nothing said of hosts, each rank is one.
+    l.ranks_per_host = static_cast<int>(ranks_per_host == 0 && !link.empty() ? 1 : ranks_per_host);
+    if (l.ranks_per_host == ranks) l.ranks_per_host = 0;
+    return l;
+  }
   int run() const {
     auto s = config.load();
     check_settings(s);
     auto ranks = ranks_of_mesh(s.mesh.axes);
-    check<ConfigError>(ranks <= 64, "plan: ranks are threads of this process here; at most 64, the mesh has ", ranks);
+    check<ConfigError>(ranks <= kMost, "plan: at most ", kMost, " ranks; the mesh has ", ranks);
+    auto between = links(ranks);
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
-    set_threads(s, 1);
-    auto at_start = resident_bytes();
-    local_mesh(axes, [&](const Mesh& mesh) {
-      UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
-      auto options = model_options(s, *tokenizer, mesh.shape());
-      options.step->compile.pipeline = pipeline;
-      auto model = s.model->trainable(options);
-      model->init(random::key(s.seed));
-      auto mine = rows_of_rank(s.batch, mesh);
-      auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
-      auto& shape = mesh.shape();
-      auto text = plan_text(*model, make_batch(rows, s.batch, mesh), loop_settings(s, shape), mesh, at_start);
-      if (mesh.rank() > 0) return;
-      text += placement_text(*model, placement_rules(s.mesh, shape), shape);
-      auto over = batch_axes(current_mapping(), shape);
-      std::printf("%s  rows of a step:\n%s", text.c_str(), host_table(shape, over, s.batch, ranks_per_host).c_str());
-    });
+    auto p = plan_run(s, *tokenizer, axes, between, pipeline, resident_bytes());
+    UseMesh scope(p.mesh);
+    auto& shape = p.mesh.shape();
+    UseMapping split(mappings_of(s.mesh, shape).compute);
+    auto over = batch_axes(current_mapping(), shape);
+    std::printf("%s%s  rows of a step:\n%s", p.text.c_str(),
+                placement_text(*p.model, placement_rules(s.mesh, shape), shape).c_str(),
+                host_table(shape, over, s.batch, ranks_per_host).c_str());
+    if (!predicts()) return 0;
+    HostModel host{cores, gflops, memory, spread / 100, mtbf};
+    auto prediction = predict(p.classes, shape, between, host, over, p.parameters, p.tokens, s.checkpoint.every);
+    std::printf("%s", prediction.text(between, host).c_str());
+    if (!json.empty()) write_file(json, prediction.json(p.classes));
     return 0;
   }
+  static constexpr std::int64_t kMost = 65536;
 };
 [[maybe_unused]] const bool added = add<Plan>({.place = 30});
 }  // namespace

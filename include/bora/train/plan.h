@@ -1,0 +1,87 @@
+// plan.h -- what a training step needs on every rank of a mesh, of any size, without its ranks: memory, bytes on the
+// wire, time.
+#pragma once
+#include "bora/compile/work.h"
+#include "bora/shard/mesh.h"
+#include "bora/train/loop.h"
+
+namespace bora {
+/// Bytes of one rank in a step, and its rows.
+struct RankNeeds {
+  std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;
+  std::int64_t peak() const { return parameters + optimizer + gradients + activations + transport + start; }
+  bool operator==(const RankNeeds&) const = default;
+};
+/// The step of a rank as a compiled Program, and its needs.
+struct RankPlan {
+  RankNeeds needs = {};
+  ExecutablePtr step = {};
+};
+/// What a step needs on this rank. The mesh may be abstract: then nothing is computed.
+RankPlan plan_rank(Trainable&, const Batch&, const LoopSettings&, const Mesh&, std::int64_t bytes_at_start);
+/// What a step needs as a text: of `all` ranks in a table, by rank, and the work of rank 0. Above 64 ranks, equal ones
+/// share a line.
+std::string plan_text(Trainable&, const Batch&, const LoopSettings&, const MeshShape&,
+                      const std::vector<RankNeeds>& all, const ExecutableInfo& of_rank_0);
+
+/// Ranks of an abstract mesh whose blocks have the same sizes.
+struct RankClass {
+  std::vector<int> ranks = {};  // ascending
+  RankPlan plan = {};           // of the first one
+  Work work = {};
+};
+/// All ranks of an abstract mesh, rank 0's class first. `plan` is called inside UseMesh, for one rank of each class.
+std::vector<RankClass> plan_classes(const std::vector<MeshAxis>&, const Links&,
+                                    const std::function<RankPlan(const Mesh&)>& plan);
+
+/// Bytes that a rank sends in a step: in all, and to other hosts. work: that rank's.
+struct SentBytes {
+  std::int64_t all = 0, wired = 0;
+};
+SentBytes bytes_sent(const Work& work, const MeshShape&, const Links&, int rank);
+
+/// A host as predictions see it. What is 0 is as measured on this machine; its cores are taken to add up.
+struct HostModel {
+  double cores = 0, gflops_per_core = 0, gbytes_per_s = 0;  // the last: of its memory, shared by its cores
+  double spread = 0.03;                                     // standard deviation of a host's compute time, as a share
+  double mtbf_hours = 5000;                                 // between failures of one host
+};
+/// Times of a step, and what bounds it.
+struct StepPrediction {
+  double compute = 0, wire = 0, step = 0;  // seconds of the slowest class; wire: of all collectives between hosts
+  double hidden = 0;                       // share of the time of all collectives beside compute
+  double expected = 0;                     // the step with stragglers
+  std::int64_t sent = 0, wired = 0;        // bytes of rank 0: exact; wired: to other hosts
+  std::string slowest = {};                // the collective with most time in all
+  double slowest_seconds = 0;
+  double efficiency() const { return expected > 0 ? compute / expected : 1; }
+  double rho() const { return compute > 0 ? wire / compute : 0; }
+};
+/// What a mesh of hosts would make of a step, with other precisions of the sums beside it.
+struct Prediction {
+  std::int64_t hosts = 1, ranks = 1;
+  double cores = 1, gflops_per_core = 0, tokens = 0;  // of a host, of a core here, of a step
+  StepPrediction now = {};
+  /// With the sums of gradients in fewer bits.
+  struct Wire {
+    std::string name;
+    StepPrediction step;
+    std::int64_t every = 0;  // least local steps for 90 %; 0: none
+  };
+  std::vector<Wire> wires = {};  // f32, bf16, int8, int4
+  std::string axis = {};         // of the replicas that can take local steps; empty: there is none
+  std::int64_t replicas = 1;
+  double penalty = 0;            // of local steps, as a share of the loss: published for every = 30, not measured here
+  double hours_to_failure = 0, lost_share = 0;  // of the job; of its time, for work done again
+  std::string text(const Links&, const HostModel&) const;
+  std::string json(const std::vector<RankClass>&) const;
+};
+/// The time of a step: kernels as measured here, collectives as the transport models them, and both as one simulation
+/// of starts and waits. parameters: of the model, for the penalty; checkpoint_every: steps, for what a failure costs.
+Prediction predict(const std::vector<RankClass>&, const MeshShape&, const Links&, const HostModel&,
+                   const MeshAxes& batch_axes, std::int64_t parameters, std::int64_t tokens,
+                   std::int64_t checkpoint_every);
+/// The share by which M replicas with a sum every 30 steps raise the loss of a model of so many parameters. Source: a
+/// fit to the scaling laws of DiLoCo (Charles et al. 2025): L ~ M^b, b = 1.0923 N^-0.2342.
+double local_steps_penalty(std::int64_t replicas, std::int64_t parameters);
+}  // namespace bora

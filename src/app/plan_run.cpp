@@ -1,0 +1,33 @@
+#include "app/plan_run.h"
+#include "bora/train/placement.h"
+
+namespace bora::app {
+PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const std::vector<MeshAxis>& axes,
+                    const Links& links, bool pipeline, std::int64_t at_start) {
+  PlannedRun r{.mesh = Mesh::abstract(axes, links), .model = nullptr, .classes = {}, .text = {}};
+  Batch batch;
+  r.classes = plan_classes(axes, links, [&](const Mesh& mesh) {
+    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    auto options = model_options(s, tokenizer, mesh.shape());
+    options.step->compile.pipeline = pipeline;
+    auto model = s.model->trainable(options);
+    model->init(random::key(s.seed));
+    auto mine = rows_of_rank(s.batch, mesh);
+    auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
+    auto part = make_batch(rows, s.batch, mesh);
+    auto plan = plan_rank(*model, part, loop_settings(s, mesh.shape()), mesh, at_start);
+    if (!r.model) r.model = std::move(model), batch = part;
+    return plan;
+  });
+  std::vector<RankNeeds> all(static_cast<std::size_t>(r.mesh.size()));
+  for (auto& c : r.classes)
+    for (auto rank : c.ranks) all[static_cast<std::size_t>(rank)] = c.plan.needs;
+  r.text = plan_text(*r.model, batch, loop_settings(s, r.mesh.shape()), r.mesh.shape(), all,
+                     r.classes[0].plan.step->info());
+  for (auto part : {r.model->parameters(), r.model->base()})
+    for (auto& slot : tree::slots(part))
+      if (slot.leaf.defined()) r.parameters += slot.leaf.get().size();
+  r.tokens = s.batch * batch.example.tokens.axis("position").size;
+  return r;
+}
+}  // namespace bora::app

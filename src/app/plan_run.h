@@ -1,0 +1,17 @@
+// plan_run.h -- what a run would need on a mesh that does not exist.
+#pragma once
+#include "app/settings.h"
+#include "bora/train/plan.h"
+
+namespace bora::app {
+struct PlannedRun {
+  Mesh mesh;                           // abstract, of rank 0
+  std::unique_ptr<Trainable> model;    // without numbers
+  std::vector<RankClass> classes;
+  std::string text;                    // plan_text of all ranks
+  std::int64_t parameters = 0, tokens = 0;  // of the model, of a step
+};
+/// Nothing is initialised: each kind of rank is partitioned once. Throws the errors of settings that do not fit.
+PlannedRun plan_run(const Settings&, const text::Tokenizer&, const std::vector<MeshAxis>&, const Links&, bool pipeline,
+                    std::int64_t bytes_at_start);
+}  // namespace bora::app

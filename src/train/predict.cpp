@@ -1,0 +1,229 @@
+// The time of a step on ranks that do not exist: measured kernels, modelled collectives, one simulation of both.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include "bora/base/parallel.h"
+#include "bora/train/plan.h"
+#include "bora/transport/forecast.h"
+
+namespace bora {
+namespace {
+using Event = Work::Event;
+constexpr double kEnough = 0.9;  // efficiency
+
+/// What a collective does with the sums of gradients.
+struct Change {
+  double bytes = 4;          // of an element on the wire: 4 f32, 2 bf16, fewer: blocks of integers
+  MeshAxes without = {};     // mesh axes over which nothing is summed in most steps
+};
+bool inside(const MeshAxes& axes, const MeshAxes& all) {
+  return std::all_of(axes.begin(), axes.end(), [&](auto& a) { return all.has(a); });
+}
+/// Sums of scalars and of small vectors, such as norms, are no gradients.
+bool sums_gradients(const Work::Collective& c, const MeshAxes& batch_axes) {
+  constexpr std::int64_t small = 1024;
+  auto kind = c.call.kind;
+  auto n = kind == CollectiveKind::all_reduce ? c.call.send_counts[0] : 0;
+  for (auto k : c.call.recv_counts) n += k;
+  return (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) && n >= small &&
+         c.call.reduce == Reduction::sum && c.call.dtype == Dtype::f32 && inside(c.axes, batch_axes);
+}
+/// The same sum with fewer bytes for each element. Blocks of integers are not in the transport yet: u8 counts them.
+void shorten(CollectiveCall& call, double bytes) {
+  if (bytes == 2) call.wire = Dtype::bf16;
+  if (bytes >= 2) return;
+  call.dtype = Dtype::u8;
+  for (auto* counts : {&call.send_counts, &call.recv_counts})
+    for (auto& n : *counts) n = static_cast<std::int64_t>(std::ceil(static_cast<double>(n) * bytes));
+}
+
+transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
+
+class Model {
+ public:
+  Model(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links, const HostModel& host,
+        const MeshAxes& batch_axes)
+      : classes_(classes), mesh_(mesh), batch_axes_(batch_axes) {
+    wiring_ = wiring_of(links);
+    auto ranks = static_cast<double>(mesh.size());
+    per_host_ = links.ranks_per_host == 0 ? ranks : links.ranks_per_host;
+    cores_ = host.cores > 0 ? host.cores : thread_count();
+    host_ = host;
+    for (auto& c : classes) seconds_.push_back(seconds_of(c.work));
+  }
+  double cores() const { return cores_; }
+  double gflops_here() const { return 1e-9 * fastest_; }
+  std::int64_t hosts() const { return static_cast<std::int64_t>(mesh_.size() / per_host_); }
+
+  StepPrediction step(const Change& change) const {
+    StepPrediction p;
+    std::vector<double> now(classes_.size()), busy(classes_.size());
+    std::vector<std::size_t> at(classes_.size());
+    double free[2] = {0, 0}, waited = 0, all = 0;  // links: within hosts, between them
+    std::map<std::size_t, double> done;            // by handle
+    std::map<std::string, double> by_name;
+    auto costs = forecasts(change);
+    for (bool over = false; !over;) {
+      const Event* next = nullptr;
+      for (std::size_t c = 0; c < classes_.size(); ++c) {
+        auto& events = classes_[c].work.events;
+        for (; at[c] < events.size() && events[at[c]].kind == Event::Kind::kernel; ++at[c]) {
+          auto s = static_cast<double>(events[at[c]].times) * seconds_[c][events[at[c]].which];
+          now[c] += s, busy[c] += s;
+        }
+        if (at[c] < events.size() && c == 0) next = &events[at[c]];
+        ++at[c];
+      }
+      if (!next) break;  // Programs of all ranks have the same collectives
+      if (next->kind == Event::Kind::wait) {
+        for (auto& t : now) {
+          if (&t == now.data()) waited += std::max(0.0, done[next->handle] - t);
+          t = std::max(t, done[next->handle]);
+        }
+        continue;
+      }
+      auto& f = costs[next->which];
+      auto& link = free[f.wired > 0];
+      auto begin = std::max(link, *std::max_element(now.begin(), now.end()));
+      link = done[next->handle] = begin + f.seconds;
+      all += f.seconds;
+      if (f.wired > 0) p.wire += f.seconds;
+      p.sent += f.sent, p.wired += f.wired;
+      by_name[classes_[0].work.collectives[next->which].what] += f.seconds;
+    }
+    p.compute = *std::max_element(busy.begin(), busy.end());
+    p.step = *std::max_element(now.begin(), now.end());
+    p.hidden = all > 0 ? std::clamp(1 - waited / all, 0.0, 1.0) : 0;
+    // Every step ends with the slowest host.
+    p.expected = p.step + host_.spread * expected_most(hosts()) * p.compute;
+    for (auto& [name, s] : by_name)
+      if (s > p.slowest_seconds) p.slowest = name, p.slowest_seconds = s;
+    return p;
+  }
+  /// Seconds of one sum of all of a rank's parameters over the axis.
+  double sum_of_parameters(const AxisName& axis, double bytes) const {
+    CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = Dtype::f32};
+    call.send_counts = {classes_[0].plan.needs.parameters / 4};
+    shorten(call, bytes);
+    MeshAxes one(std::vector<AxisName>{axis});
+    return transport::forecast({mesh_.group(0, one), "axis " + axis.str()}, call, wiring_, 0).seconds;
+  }
+  /// The outermost axis of the batch, if its ranks keep whole copies of what they have: then each can go on alone.
+  std::optional<AxisName> replicas() const {
+    if (batch_axes_.empty()) return std::nullopt;
+    auto axis = batch_axes_[0];
+    bool any = false;
+    for (auto& c : classes_[0].work.collectives) {
+      if (!c.axes.has(axis)) continue;
+      if (c.call.kind != CollectiveKind::all_reduce) return std::nullopt;
+      any = true;
+    }
+    return any ? std::optional(axis) : std::nullopt;
+  }
+  /// Of the largest of n draws from the standard normal distribution.
+  static double expected_most(std::int64_t n) {
+    double mean = 0;
+    constexpr double step = 0.01;
+    for (double x = -8; x < 8; x += step) {
+      auto below = std::pow(0.5 * std::erfc(-x / std::sqrt(2.0)), static_cast<double>(n));
+      mean += step * (x < 0 ? -below : 1 - below);
+    }
+    return n > 1 ? mean : 0;
+  }
+
+ private:
+  /// Of each kernel, on this rank's cores of a host.
+  std::vector<double> seconds_of(const Work& work) {
+    std::vector<double> r;
+    for (auto& k : work.kernels) {
+      auto& known = measured_[{k.what, {k.flops, k.bytes}}];
+      if (known == 0) known = k.seconds();
+      if (known > 0 && k.flops > 1e7) fastest_ = std::max(fastest_, k.flops / known);
+      r.push_back(known);
+    }
+    auto cores = cores_ / per_host_;
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      auto& k = work.kernels[i];
+      bool computes = k.flops > 20 * k.bytes;
+      if (computes && host_.gflops_per_core > 0) r[i] *= fastest_ / (1e9 * host_.gflops_per_core);
+      r[i] /= cores;
+      if (!computes && host_.gbytes_per_s > 0) r[i] = k.bytes * per_host_ / (1e9 * host_.gbytes_per_s);
+    }
+    return r;
+  }
+  std::vector<transport::Forecast> forecasts(const Change& change) const {
+    std::vector<transport::Forecast> r;
+    std::map<std::string, transport::Group> groups;
+    int rank = classes_[0].ranks[0];
+    for (auto& c : classes_[0].work.collectives) {
+      auto call = c.call;
+      auto axes = c.axes;
+      if (sums_gradients(c, batch_axes_)) {
+        shorten(call, change.bytes);
+        for (auto& a : change.without) axes.remove(a);
+      }
+      if (axes.empty() && !c.axes.empty()) {
+        r.emplace_back();
+        continue;
+      }
+      auto& group = groups[to_string(axes)];
+      if (group.ranks.empty()) group = {mesh_.group(rank, axes), "axis " + to_string(axes)};
+      r.push_back(transport::forecast(group, call, wiring_, rank));
+    }
+    return r;
+  }
+  const std::vector<RankClass>& classes_;
+  const MeshShape& mesh_;
+  MeshAxes batch_axes_;
+  transport::Wiring wiring_ = {};
+  HostModel host_ = {};
+  double per_host_ = 1, cores_ = 1, fastest_ = 0;
+  std::map<std::pair<std::string, std::pair<double, double>>, double> measured_ = {};
+  std::vector<std::vector<double>> seconds_ = {};  // by class and kernel
+};
+}  // namespace
+
+SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links, int rank) {
+  std::vector<transport::Forecast> each;
+  for (auto& c : work.collectives)
+    each.push_back(transport::forecast({mesh.group(rank, c.axes), to_string(c.axes)}, c.call, wiring_of(links), rank));
+  SentBytes sent;
+  for (auto& e : work.events)
+    if (e.kind == Event::Kind::start) sent.all += each[e.which].sent, sent.wired += each[e.which].wired;
+  return sent;
+}
+double local_steps_penalty(std::int64_t replicas, std::int64_t parameters) {
+  if (replicas < 2 || parameters < 1) return 0;
+  auto exponent = 1.0923 * std::pow(static_cast<double>(parameters), -0.2342);
+  return std::pow(static_cast<double>(replicas), exponent) - 1;
+}
+Prediction predict(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
+                   const HostModel& host, const MeshAxes& batch_axes, std::int64_t parameters, std::int64_t tokens,
+                   std::int64_t checkpoint_every) {
+  Model model(classes, mesh, links, host, batch_axes);
+  Prediction p{.hosts = model.hosts(), .ranks = mesh.size(), .cores = model.cores()};
+  p.gflops_per_core = model.gflops_here();
+  p.tokens = static_cast<double>(tokens);
+  p.now = model.step({});
+  auto axis = model.replicas();
+  if (axis) {
+    p.axis = axis->str();
+    p.replicas = mesh.axis_size(*axis);
+    p.penalty = local_steps_penalty(p.replicas, parameters);
+  }
+  for (auto [name, bytes] : {std::pair{"f32", 4.0}, {"bf16", 2.0}, {"int8", 1 + 4.0 / 64}, {"int4", 0.5 + 4.0 / 64}}) {
+    Prediction::Wire w{name, model.step({.bytes = bytes})};
+    if (axis) {  // one sum of parameters in `every` steps, with the others' sums gone
+      auto alone = model.step({.bytes = bytes, .without = MeshAxes(std::vector<AxisName>{*axis})});
+      auto room = alone.compute / kEnough - alone.expected;
+      auto sum = model.sum_of_parameters(*axis, bytes);
+      if (room > 0) w.every = std::max<std::int64_t>(1, std::llround(std::ceil(sum / room)));
+    }
+    p.wires.push_back(std::move(w));
+  }
+  p.hours_to_failure = host.mtbf_hours / static_cast<double>(p.hosts);
+  auto again = (static_cast<double>(checkpoint_every) * p.now.expected / 2 + 60) / 3600;  // and a minute to start
+  p.lost_share = again / (p.hours_to_failure + again);
+  return p;
+}
+}  // namespace bora

@@ -1,0 +1,106 @@
+// The plan of a mesh without ranks, against ranks: the same text, and the bytes that they send.
+#include <gtest/gtest.h>
+#include "app/job.h"
+#include "app/link.h"
+#include "app/plan_run.h"
+#include "bora/transport/transport.h"
+
+using namespace bora;
+using namespace bora::app;
+
+namespace {
+struct Case {
+  std::string layout, mesh;
+  int ranks;
+};
+std::string yaml(const std::string& model) {
+  return "batch: 9\ndata: no/text/is/read\nmodel: " + model;
+}
+const std::string kGpt2 = "{type: gpt2, layers: 3, embed: 20, heads: 5, positions: 12}\n";
+const std::string kLlama = "{type: llama, layers: 2, embed: 24, heads: 4, kv_heads: 4, positions: 8}\n";
+
+/// The text of ranks that exist, and what each sent in a step.
+std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settings& s, const text::Tokenizer& tokenizer,
+                                                             const std::vector<MeshAxis>& axes) {
+  std::string text;
+  int ranks = 1;
+  for (auto& a : axes) ranks *= a.size;
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks));
+  local_mesh(axes, [&](const Mesh& mesh) {
+    UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    auto model = s.model->trainable(model_options(s, tokenizer, mesh.shape()));
+    model->init(random::key(s.seed));
+    auto mine = rows_of_rank(s.batch, mesh);
+    auto rows = data::Rows::zeros(mine.begin, mine.end, s.data->shape(s.model->positions()));
+    auto batch = make_batch(rows, s.batch, mesh);
+    auto plan = plan_text(*model, batch, loop_settings(s, mesh.shape()), mesh, 1000);
+    if (mesh.rank() == 0) text = plan;
+    auto before = mesh.context().traffic().bytes_sent;
+    (void)model->step(batch);
+    mesh.context().barrier({[&] {
+                              std::vector<int> all(static_cast<std::size_t>(mesh.size()));
+                              for (int r = 0; r < mesh.size(); ++r) all[static_cast<std::size_t>(r)] = r;
+                              return all;
+                            }(),
+                            "all"});
+    sent[static_cast<std::size_t>(mesh.rank())] =
+        static_cast<std::int64_t>(mesh.context().traffic().bytes_sent - before);
+  });
+  return {text, sent};
+}
+}  // namespace
+
+TEST(PlanTest, AnAbstractMeshHasThePlanOfARealOne) {
+  for (auto& model : {kGpt2, kLlama})
+    for (auto& c : {Case{"dp", "data=1", 1}, Case{"dp", "data=2", 2}, Case{"fsdp", "data=2", 2},
+                    Case{"fsdp", "data=3", 3}, Case{"tp", "model=2", 2}, Case{"fsdp+tp", "data=2,model=2", 4},
+                    Case{"fsdp", "replica=2,data=2", 4}, Case{"fsdp", "data=5", 5}, Case{"dp", "data=6", 6},
+                    Case{"fsdp+tp", "data=3,model=2", 6}, Case{"fsdp", "data=7", 7}, Case{"fsdp", "data=8", 8},
+                    Case{"fsdp+tp", "data=2,model=4", 8}}) {
+      SCOPED_TRACE(model + c.layout + " " + c.mesh);
+      auto s = parse_settings(yaml(model), "a test", {"layout=" + c.layout, "mesh=" + c.mesh});
+      auto tokenizer = s.tokenizer->open();
+      auto axes = mesh_axes(s, *tokenizer, c.ranks);
+      auto [text, sent] = with_ranks(s, *tokenizer, axes);
+      auto plan = plan_run(s, *tokenizer, axes, {}, true, 1000);
+      EXPECT_EQ(plan.text, text);
+      int ranks = 0;
+      for (auto& k : plan.classes) {
+        ranks += static_cast<int>(k.ranks.size());
+        EXPECT_EQ(bytes_sent(k.work, plan.mesh.shape(), {}, k.ranks[0]).all, sent[static_cast<std::size_t>(k.ranks[0])])
+            << "rank " << k.ranks[0];
+      }
+      EXPECT_EQ(ranks, c.ranks);
+    }
+}
+TEST(PlanTest, ArraysOfAnAbstractMeshHaveTypesAndNoNumbers) {
+  auto mesh = Mesh::abstract({{"data", 1000}, {"model", 3}}, {}, 2);
+  ASSERT_NE(mesh.links(), nullptr);
+  EXPECT_EQ(mesh.size(), 3000);
+  UseMesh scope(mesh);
+  auto x = shard(zeros({3000, 7}), Spec{"data", "model"});
+  auto y = sum(x * 2 + 1, 0);
+  EXPECT_EQ(x.shape(), (Shape{3000, 7}));
+  EXPECT_EQ(y.shape(), (Shape{7}));
+  EXPECT_EQ(spec_of(x), (Spec{"data", "model"}));
+  EXPECT_THROW((void)y.to_vector<float>(), TraceError);
+  EXPECT_THROW((void)mesh.exchange("", "a test"), ShardError);
+  EXPECT_THROW((void)mesh.context(), ShardError);
+}
+TEST(PlanTest, BadMeshesAndLinks) {
+  EXPECT_THROW((void)Mesh::abstract({{"data", 0}}), ConfigError);
+  EXPECT_THROW((void)Mesh::abstract({{"data", -1}}), ConfigError);
+  EXPECT_THROW((void)Mesh::abstract({{"data", 4}}, {}, 4), ConfigError);
+  EXPECT_THROW((void)Mesh::abstract({{"data", 4}}, {.ranks_per_host = 3}), ConfigError);
+  EXPECT_THROW((void)Mesh::abstract({{"data", 1 << 15}, {"model", 1 << 15}}), ConfigError);
+  EXPECT_DOUBLE_EQ(read_link("1G").bytes_per_s, 112.5e6);
+  EXPECT_DOUBLE_EQ(read_link("10G,50us").latency_s, 50e-6);
+  for (auto bad : {"", "G", "1", "-1G", "1g", "nanG", "1G,", "1G,50", "0M", "infG", "ten"})
+    EXPECT_THROW((void)read_link(bad), ConfigError) << bad;
+}
+TEST(PlanTest, LocalStepsCostWhatIsPublished) {
+  EXPECT_NEAR(local_steps_penalty(2, 124'000'000), 0.010, 0.001);
+  EXPECT_NEAR(local_steps_penalty(8, 124'000'000), 0.029, 0.001);
+  EXPECT_NEAR(local_steps_penalty(64, 1'100'000'000), 0.035, 0.001);
+  EXPECT_EQ(local_steps_penalty(1, 124'000'000), 0);
+}
