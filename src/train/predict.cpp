@@ -49,7 +49,13 @@ class Model {
     per_host_ = links.ranks_per_host == 0 ? ranks : links.ranks_per_host;
     cores_ = host.cores > 0 ? host.cores : thread_count();
     host_ = host;
-    for (auto& c : classes) seconds_.push_back(seconds_of(c.work));
+    std::vector<MeshAxis> axes;
+    for (auto& [name, size] : mesh.axes) axes.push_back({name.str(), size});
+    for (auto& c : classes) {
+      auto rank = Mesh::abstract(axes, links, c.ranks[0]);
+      UseMesh scope(rank);  // some kernels ask for their rank
+      seconds_.push_back(seconds_of(c.work));
+    }
   }
   double cores() const { return cores_; }
   double gflops_here() const { return 1e-9 * fastest_; }

@@ -104,3 +104,33 @@ TEST(PlanTest, LocalStepsCostWhatIsPublished) {
   EXPECT_NEAR(local_steps_penalty(64, 1'100'000'000), 0.035, 0.001);
   EXPECT_EQ(local_steps_penalty(1, 124'000'000), 0);
 }
+TEST(PlanTest, AFasterLinkIsNoSlowerAndAllBytesLeaveARankThatIsAHost) {
+  auto s = parse_settings(yaml(kLlama), "a test", {"layout=dp", "batch=64", "mesh=replica=8,data=4"});
+  auto tokenizer = s.tokenizer->open();
+  auto axes = mesh_axes(s, *tokenizer, 32);
+  double before = 1e9;
+  for (std::string link : {"100M", "1G", "10G", "25G"})
+    for (int ranks_per_host : {1, 4}) {
+      auto links = read_link(link);
+      links.ranks_per_host = ranks_per_host;
+      auto plan = plan_run(s, *tokenizer, axes, links, true, 0);
+      auto& mesh = plan.mesh.shape();
+      auto p = predict(plan.classes, mesh, links, {.cores = 4}, {"replica", "data"}, plan.parameters, plan.tokens, 100);
+      EXPECT_EQ(p.hosts, 32 / ranks_per_host);
+      EXPECT_EQ(p.axis, "replica");
+      EXPECT_EQ(p.replicas, 8);
+      ASSERT_EQ(p.wires.size(), 4U);
+      for (auto& w : p.wires) {
+        EXPECT_GE(w.step.hidden, 0);
+        EXPECT_LE(w.step.hidden, 1);
+        EXPECT_GE(w.step.step, w.step.compute);
+        EXPECT_LE(w.step.efficiency(), 1);
+        EXPECT_LE(w.step.wired, w.step.sent);
+      }
+      EXPECT_NE(p.json(plan.classes).find("\"wires\": ["), std::string::npos);
+      if (ranks_per_host > 1) continue;
+      EXPECT_EQ(p.now.wired, p.now.sent);
+      EXPECT_LT(p.now.wire, before);
+      before = p.now.wire;
+    }
+}

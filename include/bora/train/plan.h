@@ -3,9 +3,11 @@
 #pragma once
 #include "bora/compile/work.h"
 #include "bora/shard/mesh.h"
-#include "bora/train/loop.h"
 
 namespace bora {
+class Trainable;
+struct Batch;
+struct LoopSettings;
 /// Bytes of one rank in a step, and its rows.
 struct RankNeeds {
   std::int64_t parameters = 0, optimizer = 0, gradients = 0, activations = 0, transport = 0, start = 0, rows = 0;

@@ -1,6 +1,6 @@
 #include "compile/run/timing.h"
+#include <time.h>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include "bora/base/parallel.h"
@@ -13,13 +13,19 @@ constexpr double kMemory = 48 << 20;  // bytes that a timing uses, and more than
 constexpr double kFlops = 1e9;        // and floating point operations
 constexpr std::int64_t kTile = 512;   // rows, columns and terms of a product whose speed is that of all larger ones
 
+/// Of this thread, not of those that share its core.
+double processor_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 /// The least of some runs: what the machine can do. The first one makes code and memory ready.
 template <class F> double best_of(const F& f) {
   ThreadScope one(1);
   auto once = [&] {
-    auto begin = std::chrono::steady_clock::now();
+    auto begin = processor_seconds();
     f();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return processor_seconds() - begin;
   };
   once();
   double best = once(), all = best;
@@ -45,8 +51,9 @@ double seconds_of(kernels::Gemm g) {
   auto whole = static_cast<double>(g.batch) * static_cast<double>(g.m) * static_cast<double>(g.n) *
                static_cast<double>(g.k);
   if (whole == 0) return 0;
-  auto most = [](std::int64_t n) { return std::min(n, kTile); };
-  g.m = most(g.m), g.n = most(g.n), g.k = most(g.k);
+  for (auto* n : {&g.m, &g.n, &g.k})  // rows first: they cost the least of what they bring
+    while (*n > kTile && 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) > kFlops)
+      *n = std::max(kTile, *n / 2);
   auto each = static_cast<double>(g.m * g.n * g.k);
   auto products = static_cast<std::int64_t>(kFlops / 2 / each);
   g.batch = std::clamp<std::int64_t>(products, 1, std::min<std::int64_t>(g.batch, 8));
