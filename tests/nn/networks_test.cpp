@@ -94,6 +94,29 @@ TEST(Networks, Norms) {
   got.insert(got.end(), more.begin(), more.end());
   near(got, golden("batch_stats"), 1e-7, "batch_stats");  // momentum is a float
 }
+TEST(Networks, BatchNormAveragesTheWholeBatchOfAMesh) {
+  auto norm = nn::BatchNorm::init(Channels, 0.5F);
+  Axes five{axis("batch", 5), Channels};
+  auto want = norm(operand(0, five), norm.first_stats()).second;
+  local_mesh({{"data", 3}}, [&](const Mesh&) {
+    UseMapping scope({{"batch", "data"}});
+    auto x = auto_sharded(operand(0, five));
+    for (bool staged : {false, true}) {
+      auto run = [&](const NamedArray& v) { return norm(v, norm.first_stats()).second; };
+      auto got = staged ? jit(run)(x) : run(x);
+      near(got.mean.to_vector<double>(), want.mean.to_vector<double>(), 1e-6, "mean");
+      near(got.variance.to_vector<double>(), want.variance.to_vector<double>(), 1e-6, "variance");
+    }
+  });
+}
+TEST(Networks, ASequenceOfNoneKeepsItsState) {
+  auto in = axis("in", 3), hidden = axis("hidden", 4);
+  auto cell = nn::GruCell::init(in, hidden, random::key(0));
+  auto [y, last] = nn::unroll(cell, zeros({Rows, axis("time", 0), in}), "time", cell.start(Rows));
+  EXPECT_EQ(y.size(), 0);
+  EXPECT_EQ(last.hidden.size(), 8);
+  EXPECT_THROW((void)nn::unroll(cell, zeros({Rows, in}), "time", cell.start(Rows)), AxisError);
+}
 TEST(Networks, Recurrent) {
   auto in = axis("in", 3), hidden = axis("hidden", 4), time = axis("time", 5);
   auto run = [&](auto cell, int gates) {
