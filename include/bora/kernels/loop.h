@@ -57,9 +57,9 @@ struct Instr {
   std::uint64_t imm = 0;
   bool operator==(const Instr&) const = default;
 };
-/// All values are 32 bits wide or narrower, or all are 64 bits wide (bool fits both); casts between widths happen on
-/// loaded values and on values about to be stored. compile() throws ValueError with the reason if the Loop is not well
-/// formed.
+/// Lanes have 64 bits where a value has; 32-bit values then fill half of each vector. bool has the width of the lanes:
+/// what is compared, selected or reduced must have it too. compile() throws ValueError with the reason if the Loop is
+/// not well formed.
 struct Loop {
   std::vector<Operand> operands;
   std::vector<Instr> code;

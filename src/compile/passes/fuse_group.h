@@ -23,7 +23,6 @@ struct Item {
   int cost = 1;
   kernels::OpId op = 0;
   Reduction reduction = Reduction::sum;
-  bool crosses() const { return kind == Kind::cast && width && to_width && width != to_width; }
 };
 /// The source of elements.
 struct Origin {

@@ -11,7 +11,8 @@ namespace {
 using kernels::Instr;
 constexpr std::size_t kMostMembers = 96, kTried = 2;
 constexpr int kFewRows = 16, kCheapRow = 16, kLeastBlocks = 8;
-constexpr std::int64_t kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16;
+constexpr int kCheapHalf = 70;  // cost of 32-bit operations in 64-bit lanes: above, registers run out
+constexpr std::int64_t kLittleSpace = 4096, kLargeSpace = 65536, kLongestKeptRow = 262144, kShortestSum = 16;
 
 class Builder {
  public:
@@ -31,7 +32,7 @@ class Builder {
   }
   bool fits() {
     if (g_.members.size() > kMostMembers) return no("together they have more operations than a loop takes");
-    if (!find_width()) return no("one computes in 4 bytes, the other in 8");
+    if (!find_width()) return false;
     for (std::size_t m = 0; m < g_.members.size(); ++m)
       if (!add(m)) return false;
     add_stores();
@@ -54,18 +55,21 @@ class Builder {
   bool reads_member(const Read& r) const {
     return std::any_of(r.bottoms.begin(), r.bottoms.end(), [&](int b) { return member_of(b) >= 0; });
   }
+  /// 64-bit lanes where any value has 64 bits; 32-bit values then fill half of each vector, or two vectors share one,
+  /// which only pays while there are few of them; their reductions would add in another order.
   bool find_width() {
+    int narrow = 0;
+    bool reduces = false;
     for (std::size_t m = 0; m < g_.members.size(); ++m) {
       auto& i = item(m);
-      int w = i.crosses() ? 0 : std::max(i.width, i.to_width);
-      if (w && width_ && w != width_) return false;
-      width_ = std::max(width_, w);
+      width_ = std::max({width_, i.width, i.to_width});
+      if (i.width != 4 || i.kind == Item::Kind::cast || i.kind == Item::Kind::sum) continue;
+      narrow += i.cost;
+      reduces = reduces || i.kind == Item::Kind::reduce;
     }
-    for (std::size_t m = 0; m < g_.members.size() && !width_; ++m)
-      if (item(m).crosses()) width_ = item(m).to_width;
-    for (std::size_t m = 0; m < g_.members.size(); ++m)
-      if (item(m).crosses() && item(m).to_width != width_ && item(m).width != width_) return false;
-    return true;
+    if (width_ < 8) return true;
+    if (reduces) return no("one reduces in 4 bytes, the other computes in 8");
+    return narrow <= kCheapHalf || g_.elements <= kLittleSpace || no("one computes much in 4 bytes, the other in 8");
   }
   std::int16_t push(Instr i) {
     fused_->loop.code.push_back(i);
@@ -98,20 +102,18 @@ class Builder {
     accesses_.push_back(a);
     return static_cast<int>(loads_++);
   }
-  /// The value of a variable as a member reads it, or -1. must_load: from memory only.
-  std::int16_t value(int variable, bool per_row, bool must_load) {
+  /// The value of a variable as a member reads it, or -1.
+  std::int16_t value(int variable, bool per_row) {
     auto& read = s_.read(variable);
     auto d = s_.graph.type(variable).dtype;
     if (read.kind == Read::Kind::pieces && (per_row || reads_member(read))) return -1;
     auto& r = box_ ? read.origin_at(box_->begin) : read;
-    if (r.kind == Read::Kind::constant) return must_load ? std::int16_t{-1} : constant(d, r.bits);
-    if (r.kind == Read::Kind::linear) return must_load || per_row ? std::int16_t{-1} : linear(d, r.access);
+    if (r.kind == Read::Kind::constant) return constant(d, r.bits);
+    if (r.kind == Read::Kind::linear) return per_row ? std::int16_t{-1} : linear(d, r.access);
     if (reads_member(read)) {
       int m = member_of(r.root);
       if (!read.is_direct() || m < 0) return -1;
-      auto& maker = item(static_cast<std::size_t>(m));
-      bool leaves = maker.crosses() && maker.to_width != width_;
-      if (must_load || leaves || m >= now_ || maker.kind == Item::Kind::sum) return -1;
+      if (m >= now_ || item(static_cast<std::size_t>(m)).kind == Item::Kind::sum) return -1;
       bool row = g_.per_row[static_cast<std::size_t>(m)];
       if (row == per_row ? !is_contiguous(r.access) : per_row || !is_one_per_row(r.access, g_.columns)) return -1;
       row_values_return_ = row_values_return_ || row != per_row;
@@ -142,10 +144,9 @@ class Builder {
     if (it.kind == K::random)
       return (!g_.per_row[m] && add_random(code, out)) || no("random bits are drawn with values of the loop itself");
     Instr i{.kind = Instr::Kind::op, .dtype = out.dtype, .op = it.op};
-    bool enters = it.crosses() && it.to_width == width_;
     for (std::size_t k = 0; k < code.in.size(); ++k) {
       if (k >= kernels::kMaxInputs) return no("an operation has more operands than a loop's");
-      i.in[k] = value(code.in[k], row, enters);
+      i.in[k] = value(code.in[k], row);
       if (i.in[k] < 0)
         return no("one reads the other's values elsewhere than they are made, or before all of them are made");
     }
@@ -155,8 +156,30 @@ class Builder {
       i.kind = Instr::Kind::reduce;
       i.imm = static_cast<std::uint64_t>(it.reduction);
     }
-    values_.push_back(push(i));
+    values_.push_back(push_in_lanes(i));
     return true;
+  }
+  /// bool has the width of the lanes: narrower values are widened where they are compared or selected, which is exact.
+  std::int16_t push_in_lanes(Instr i) {
+    auto type = [&](std::size_t k) { return fused_->loop.code[static_cast<std::size_t>(i.in[k])].dtype; };
+    auto converted = [&](Instr::Kind kind, Dtype to, std::int16_t v) {
+      return push({.kind = kind, .dtype = to, .in = {v, -1, -1, -1}});
+    };
+    constexpr auto cast = Instr::Kind::cast, bitcast = Instr::Kind::bitcast;
+    bool selects = i.kind == Instr::Kind::op && type(0) == boolean && i.dtype != boolean;
+    if (width_ < 8 || i.kind != Instr::Kind::op || (i.dtype != boolean && !selects)) return push(i);
+    auto result = i.dtype;
+    for (std::size_t k = 0; k < kernels::kMaxInputs && i.in[k] >= 0; ++k) {
+      auto d = type(k);
+      if (d == boolean || dtype_size(d) == 8) continue;
+      if (selects && d == f32) i.in[k] = converted(bitcast, i32, i.in[k]);
+      i.dtype = is_float(type(k)) ? f64 : i64;
+      i.in[k] = converted(cast, i.dtype, i.in[k]);
+      if (!selects) i.dtype = boolean;
+    }
+    auto v = push(i);
+    if (i.dtype == result) return v;
+    return result == f32 ? converted(bitcast, f32, converted(cast, i32, v)) : converted(cast, result, v);
   }
   bool add_random(const Instruction& code, const Type& out) {
     auto* d = as<ops::RandomBits>(code.primitive);

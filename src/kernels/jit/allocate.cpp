@@ -29,6 +29,8 @@ constexpr int temporaries(P op) {
     case P::accumulate: return 3;
     case P::load:
     case P::mnot:
+    case P::narrow_float:
+    case P::whole_to_f32:
     case P::low_word: return 1;
     default: return 0;
   }
@@ -78,7 +80,10 @@ class Allocator {
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool invariant(int node) const { return is_leaf(g_.nodes[at(node)].op); }
-  int id(int node, int copy) const { return node * t_.copies + (invariant(node) ? 0 : copy); }
+  bool shared(int node) const { return t_.paired && !g_.nodes[at(node)].wide; }
+  int id(int node, int copy) const {
+    return node * t_.copies + (invariant(node) ? 0 : shared(node) ? copy & ~1 : copy);
+  }
   bool in_mask_register(const Node& n) const { return v4_ && n.mask; }
 
   void homes() {
@@ -100,16 +105,17 @@ class Allocator {
     for (int first = 0; first < t_.copies; first += t_.group)
       for (int k = 0; k < static_cast<int>(g_.nodes.size()); ++k) {
         if (needed_[at(k)] == 0 || invariant(k)) continue;
-        for (int u = first; u < first + t_.group; ++u)
+        for (int u = first; u < first + t_.group; u += shared(k) ? 2 : 1)
           if (values_[at(id(k, u))].home.kind == Place::Kind::none) order_.emplace_back(k, u);
       }
     uses_.resize(order_.size());
     for (std::size_t p = order_.size(); p-- > 0;) {
       const Node& n = g_.nodes[at(order_[p].first)];
       for (std::size_t j = 4; j-- > 0;) {
-        if (n.in[j] < 0) continue;
+        const bool odd = j == 1 && t_.paired && narrows(n.op);
+        if (n.in[j] < 0 && !odd) continue;
         Use& use = uses_[p][j];
-        use.value = id(n.in[j], order_[p].second);
+        use.value = odd ? id(n.in[0], order_[p].second + 1) : id(n.in[j], order_[p].second);
         use.next = values_[at(use.value)].next;
         values_[at(use.value)].next = static_cast<int>(p);
       }

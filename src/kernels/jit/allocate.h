@@ -47,8 +47,12 @@ struct Task {
   std::span<const char> lazy;         // per operand: its columns can be read in place
   std::vector<std::pair<int, int>> pins;  // node (constant or slot), register that holds it throughout
   std::vector<int> reserved;          // registers in other use
+  bool paired = false;                // 64-bit lanes: copies 2 i and 2 i + 1 share each 32-bit value, a half for each
 };
 std::vector<Machine> allocate(const Task&, Frame&);
+/// From 64-bit lanes to 32-bit ones. With paired copies the second operand is the odd copy's value.
+constexpr bool narrows(P op) { return op == P::narrow_float || op == P::whole_to_f32 || op == P::low_word; }
+constexpr bool widens(P op) { return op == P::widen_float || op == P::sign_extend || op == P::zero_extend; }
 
 /// Is operand j of the node a constant or slot that the instruction cannot read from memory?
 bool wants_register(const Graph&, const Node&, std::size_t j);

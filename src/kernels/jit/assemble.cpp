@@ -105,7 +105,8 @@ class Assembler : public Encoder {
             .slots = slot_offset_,
             .lazy = lazy_,
             .pins = {},
-            .reserved = {}};
+            .reserved = {},
+            .paired = false};
   }
   void straight(const Graph& g) { encode(g, allocate(task(g, Mode::row), frame_), Mode::row); }
 
@@ -122,6 +123,7 @@ class Assembler : public Encoder {
     // operations.
     while (t.group * 2 <= most && t.group * 2 * vectors + 3 <= 2 * registers && t.group * 2 * masks <= 4) t.group *= 2;
     t.copies = p.reductions.empty() ? t.group : parts;
+    t.paired = s_.wide && t.group > 1;
     int spare = registers - std::min(registers, t.group * vectors + 3), next = registers;
     partials_.clear();
     for (const Accumulator& a : p.reductions) {
@@ -183,7 +185,7 @@ class Assembler : public Encoder {
     }
     if (stores_ == Stores::stream && s_.passes.size() == 1)
       for (int o : inputs_) prefetch(pointer(o), o, 1536);
-    encode(g, body, Mode::main);
+    encode(g, body, Mode::main, t.paired);
     add(rax, step);
     cmp(rax, ptr[rsp + kLimit]);
     jle(main, T_NEAR);

@@ -39,16 +39,20 @@ class Emitter : public Xbyak::CodeGenerator {
   std::vector<char> lazy_;
   std::vector<Partials> partials_;
   Mode mode_{};
+  bool paired_ = false;  // of the Task; row values fill whole vectors too
+  bool half_ = false;  // the instruction works on 32-bit values in a loop of 64-bit lanes: they fill half a vector
   bool flag_nan_ = false;  // the pass has one reduction, a max or min of f32, and kNan is set if it has met a NaN
   const Xbyak::Opmask kNan{6};
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool v4() const { return s_.isa == Isa::v4; }
   int lanes() const { return s_.lanes(); }
+  /// Elements that the instruction works on.
+  int elements(const Machine& m) const { return paired_ && !m.wide ? 2 * lanes() : lanes(); }
   int operands() const { return static_cast<int>(s_.operands.size()); }
   int loop_operands() const { return operands() - s_.kept_rows; }
   int vector_bytes() const { return v4() ? 64 : 32; }
-  X v(int i) const { return sized(i, vector_bytes()); }
+  X v(int i) const { return sized(i, half_ ? vector_bytes() / 2 : vector_bytes()); }
   static X sized(int i, int bytes) {
     return X(bytes == 64 ? Xbyak::Operand::ZMM : bytes == 32 ? Xbyak::Operand::YMM : Xbyak::Operand::XMM, i);
   }
@@ -250,7 +254,7 @@ class Emitter : public Xbyak::CodeGenerator {
     }
     const Access a = access(operand, m);
     if (a.copied) copy_elements(operand, true);
-    const X part = sized(m.out, lanes() * a.lane), r = a.masked && v4() ? X(part | k1 | T_z) : part;
+    const X part = sized(m.out, elements(m) * a.lane), r = a.masked && v4() ? X(part | k1 | T_z) : part;
     if (a.masked && !v4()) {
       vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
       a.size == 8 ? vmaskmovpd(part, v(m.temp[0]), ptr[a.at]) : vmaskmovps(part, v(m.temp[0]), ptr[a.at]);
@@ -271,7 +275,7 @@ class Emitter : public Xbyak::CodeGenerator {
       return;
     }
     const Access a = access(operand, m);
-    const X part = sized(r, lanes() * a.lane);
+    const X part = sized(r, elements(m) * a.lane);
     const Xbyak::Address to = a.masked && v4() ? ptr[a.at] | k1 : ptr[a.at];
     if (a.masked && !v4()) {
       vmovaps(v(m.temp[0]), ptr[rsp + kMask]);
@@ -281,18 +285,18 @@ class Emitter : public Xbyak::CodeGenerator {
       vmovntps(to, part);
     } else if (a.size == a.lane) a.size == 8 ? vmovupd(to, part) : vmovups(to, part);
     else if (v4()) a.size == 2 ? vpmovdw(to, part) : a.lane == 8 ? vpmovqb(to, part) : vpmovdb(to, part);
-    else narrow(a, r, m.temp[0]);
+    else narrow(a, elements(m), r, m.temp[0]);
     if (a.copied) copy_elements(operand, false);
   }
   /// AVX2: packs the low bytes of every lane; the values fit.
-  void narrow(const Access& a, int r, int temp) {
+  void narrow(const Access& a, int n, int r, int temp) {
     const X t = sized(temp, 16), x = sized(r, 16);
-    if (lanes() * a.lane == 32) vextracti128(t, Xbyak::Ymm(r), 1);
+    if (n * a.lane == 32) vextracti128(t, Xbyak::Ymm(r), 1);
     if (a.lane == 8) vshufps(t, x, t, 0x88), vpackusdw(t, t, t);
-    else lanes() == 8 ? vpackusdw(t, x, t) : vpackusdw(t, x, x);
-    if (a.size == 2) return lanes() == 8 ? vmovdqu(ptr[a.at], t) : vmovq(ptr[a.at], t);
+    else n == 8 ? vpackusdw(t, x, t) : vpackusdw(t, x, x);
+    if (a.size == 2) return n == 8 ? vmovdqu(ptr[a.at], t) : vmovq(ptr[a.at], t);
     vpackuswb(t, t, t);
-    lanes() == 8 ? vmovq(ptr[a.at], t) : vmovd(ptr[a.at], t);
+    n == 8 ? vmovq(ptr[a.at], t) : vmovd(ptr[a.at], t);
   }
   void accumulate(const Machine& m) {
     const Partials& p = partials_[m.imm];

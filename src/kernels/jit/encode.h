@@ -11,12 +11,16 @@ class Encoder : public Emitter {
   void emit_cold() {
     for (auto& f : cold_) f();
   }
-  void encode(const Graph& g, const std::vector<Machine>& code, Mode mode) {
+  void encode(const Graph& g, const std::vector<Machine>& code, Mode mode, bool paired = false) {
     mode_ = mode;
+    paired_ = s_.wide && (paired || mode == Mode::row);
     for (const Machine& m : code) {
       if (m.what == Machine::What::move) move(m);
-      else if (m.what == Machine::What::node) node(g, m);
-      else {
+      else if (m.what == Machine::What::node) {
+        half_ = s_.wide && !m.wide && !paired_ && fills_half(m.op);
+        node(g, m);
+        half_ = false;
+      } else {
         const auto place = ptr[rsp + static_cast<int>(m.imm)];
         m.mask ? kmovw(place, k(m.in[0].at)) : vmovaps(place, v(m.in[0].at));
       }
@@ -28,12 +32,22 @@ class Encoder : public Emitter {
   std::deque<Xbyak::Label> labels_;
   int save_ = -1;  // frame offset where host calls save all registers
 
+  /// With 32-bit operands and results only; the others name the parts of vectors that they use.
+  static bool fills_half(P op) {
+    switch (op) {
+      case P::load:
+      case P::key:
+      case P::form_low:
+      case P::form_high:
+      case P::host: return false;
+      default: return !is_effect(op) && !narrows(op);
+    }
+  }
   void node(const Graph& g, const Machine& m) {
     const bool w = m.wide;
     const auto imm = static_cast<std::uint8_t>(m.imm);
     const X d = m.out >= 0 && m.out < kFirstMask ? v(m.out) : X(0);
     const X a = m.in[0].kind == Place::Kind::reg && m.in[0].at < kFirstMask ? v(m.in[0].at) : X(0);
-    const auto half = [&](const X& x) { return sized(x.getIdx(), vector_bytes() / 2); };
 #define BORA_REAL(ins) w ? ins##pd(d, a, rm(m.in[1])) : ins##ps(d, a, rm(m.in[1])); return
 #define BORA_WHOLE(ins) w ? ins##q(d, a, rm(m.in[1])) : ins##d(d, a, rm(m.in[1])); return
     switch (m.op) {
@@ -66,19 +80,12 @@ class Encoder : public Emitter {
       case P::to_int: vcvtps2dq(d, a); return;
       case P::truncate: w ? vcvttpd2qq(d, a) : vcvttps2dq(d, a); return;
       case P::to_float: w ? vcvtqq2pd(d, a) : vcvtdq2ps(d, a); return;
-      case P::widen_float: vcvtps2pd(d, half(a)); return;
-      case P::sign_extend: vpmovsxdq(d, half(a)); return;
-      case P::zero_extend: vpmovzxdq(d, half(a)); return;
-      case P::narrow_float: vcvtpd2ps(half(d), a); return;
-      case P::whole_to_f32: vcvtqq2ps(half(d), a); return;
-      case P::low_word:
-        if (v4()) vpmovqd(half(d), a);
-        else {
-          const X t = sized(m.temp[0], 16);
-          vextracti128(t, y(m.in[0].at), 1);
-          vshufps(half(d), half(a), t, 0x88);
-        }
-        return;
+      case P::widen_float:
+      case P::sign_extend:
+      case P::zero_extend: return widen(m);
+      case P::narrow_float:
+      case P::whole_to_f32:
+      case P::low_word: return narrowed(m);
       case P::fma:
       case P::fnma: return fused(m);
       case P::cmp: {
@@ -131,6 +138,41 @@ class Encoder : public Emitter {
 #undef BORA_REAL
 #undef BORA_WHOLE
   }
+  X half(int r) const { return sized(r, vector_bytes() / 2); }
+  void widen(const Machine& m) {
+    const X d = v(m.out);
+    X from = half(m.in[0].at);
+    if (paired_ && m.copy % 2 != 0) {
+      from = half(m.out);
+      if (v4()) vextractf64x4(Xbyak::Ymm(m.out), Xbyak::Zmm(m.in[0].at), 1);
+      else vextractf128(from, Xbyak::Ymm(m.in[0].at), 1);
+    }
+    m.op == P::widen_float ? vcvtps2pd(d, from) : m.op == P::sign_extend ? vpmovsxdq(d, from) : vpmovzxdq(d, from);
+  }
+  void narrowed(const Machine& m) {
+    const X t = half(m.temp[0]);
+    const auto one = [&](int r, int from) {
+      if (m.op == P::narrow_float) vcvtpd2ps(half(r), v(from));
+      else if (m.op == P::whole_to_f32) vcvtqq2ps(half(r), v(from));
+      else if (v4()) vpmovqd(half(r), v(from));
+      else {
+        vextracti128(t, y(from), 1);
+        vshufps(half(r), half(from), t, 0x88);
+      }
+    };
+    const int low = m.in[0].at, high = m.in[1].at;
+    if (!paired_) return one(m.out, low);
+    if (!v4() && m.op == P::low_word && mode_ != Mode::row) {
+      vshufps(v(m.out), v(low), v(high), 0x88);
+      return vpermq(y(m.out), y(m.out), 0xd8);
+    }
+    const bool row = mode_ == Mode::row;
+    if (!row) one(m.temp[0], high);
+    one(m.out, low);
+    const int upper = row ? m.out : m.temp[0];
+    if (v4()) vinsertf64x4(Xbyak::Zmm(m.out), Xbyak::Zmm(m.out), Xbyak::Ymm(upper), 1);
+    else vinsertf128(Xbyak::Ymm(m.out), Xbyak::Ymm(m.out), Xbyak::Xmm(upper), 1);
+  }
   void fused(const Machine& m) {
     const bool negative = m.op == P::fnma, w = m.wide;
     const X d = v(m.out);
@@ -166,7 +208,8 @@ class Encoder : public Emitter {
       jnz(cold, T_NEAR);
     }
     L(back);
-    cold_.push_back([this, call, m, &cold, &back] {
+    cold_.push_back([this, call, m, &cold, &back, paired = paired_] {
+      paired_ = paired;
       L(cold);
       registers(true);
       if (m.in[0].kind == Place::Kind::none) mov(esi, -1);
@@ -176,7 +219,7 @@ class Encoder : public Emitter {
       saved(rdx, m.out);
       saved(rcx, m.in[2].at);
       saved(r8, m.in[3].kind == Place::Kind::none ? m.in[2].at : m.in[3].at);
-      mov(r9d, lanes());
+      mov(r9d, elements(m));
       mov(rax, reinterpret_cast<std::uint64_t>(call.call));
       vzeroupper();
       this->call(rax);
@@ -185,9 +228,12 @@ class Encoder : public Emitter {
     });
   }
   void mask_bits(const Machine& m) {
-    if (!v4()) return m.wide ? vmovmskpd(edx, v(m.in[0].at)) : vmovmskps(edx, v(m.in[0].at));
+    if (!v4()) {
+      const X x = sized(m.in[0].at, m.wide || elements(m) == 8 ? 32 : 16);
+      return m.wide ? vmovmskpd(edx, x) : vmovmskps(edx, x);
+    }
     kmovw(edx, k(m.in[0].at));
-    if (m.wide) and_(edx, 0xff);
+    if (elements(m) < 16) and_(edx, 0xff);
   }
   void registers(bool save) {
     auto both = [&](const Xbyak::Reg64& r, int j) {

@@ -79,6 +79,7 @@ class Maker {
     if (k_.column[v]) {
       if (first_[v] >= 0 && first_[v] < pass_ && k_.blocks.kept[v] >= 0) {
         const int raw = g_->add({.op = P::load, .wide = k_.wide, .imm = kept_operand(v)});
+        if (k_.wide && !wide) return g_->add({.op = P::low_word, .in = {raw, -1, -1, -1}});
         return is_mask(f) ? trace_loaded(*g_, f, raw) : raw;
       }
       if (first_[v] < 0) first_[v] = pass_;
@@ -95,18 +96,16 @@ class Maker {
       case Kind::bitcast: return covered(trace_cast(*g_, format(i.in[0]), f, value(i.in[0])), i);
       case Kind::linear: {
         const int form = static_cast<int>(i.imm);
-        if (k_.wide && !wide) throw Uncovered{"a linear form of 32 bits in 64-bit lanes"};
         if (is_float(f) && !wide) out_.real_forms |= 1u << form;
-        return trace_linear(*g_, f, form, step(form, false, wide ? Format::i64 : Format::u32));
+        return trace_linear(*g_, k_.wide, f, form, step(form, false));
       }
       case Kind::random_bits: {
-        if (k_.wide) throw Uncovered{"random bits in 64-bit lanes"};
         const int form = static_cast<int>(i.imm);
         const auto word = [&](int w) {
           return g_->add({.op = P::key, .imm = static_cast<std::uint64_t>(i.operand * 2 + w)});
         };
-        const int key[2] = {word(0), word(1)}, low = step(form, false, Format::u32);
-        return trace_random(*g_, f, form, low, step(form, true, Format::u32), key);
+        const int key[2] = {word(0), word(1)}, low = step(form, false);
+        return trace_random(*g_, f, form, low, k_.wide ? -1 : step(form, true), key);
       }
       default: throw Uncovered{"value " + std::to_string(v) + " is used before it is made"};
     }
@@ -114,10 +113,10 @@ class Maker {
   std::uint64_t kept_operand(int v) const {
     return k_.loop.operands.size() + static_cast<std::size_t>(k_.blocks.kept[v]);
   }
-  int step(int form, bool high, Format f) {
+  int step(int form, bool high) {
     int& slot = high ? out_.forms[form].high : out_.forms[form].low;
     if (slot < 0) slot = new_slot();
-    return slot_node(slot, f);
+    return slot_node(slot, k_.wide ? Format::i64 : Format::u32);
   }
   void store(int v) {
     const Instr& i = code_[v];
@@ -173,11 +172,10 @@ class Maker {
         if (is_column_store(v)) value(code_[v].in[0]);
     for (int v = 0; v < n_; ++v) {
       if (first_[v] != pass || k_.blocks.kept[v] < 0) continue;
-      if ((width_of(format(v)) == 8) != k_.wide) throw Uncovered{"a dear value of another width than the loop"};
-      g_->add({.op = P::store,
-               .wide = k_.wide,
-               .in = {trace_to_reduce(*g_, format(v), node_[static_cast<std::size_t>(v)]), -1, -1, -1},
-               .imm = kept_operand(v)});
+      int x = trace_to_reduce(*g_, format(v), node_[static_cast<std::size_t>(v)]);
+      if (k_.wide && width_of(format(v)) == 4)
+        x = g_->add({.op = P::zero_extend, .wide = true, .in = {x, -1, -1, -1}});
+      g_->add({.op = P::store, .wide = k_.wide, .in = {x, -1, -1, -1}, .imm = kept_operand(v)});
     }
     if (last)
       for (int v = 0; v < n_; ++v)

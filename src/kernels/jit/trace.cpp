@@ -214,25 +214,34 @@ int trace_to_memory(Graph& g, Format f, int v) {
     default: return v;
   }
 }
-int trace_linear(Graph& g, Format f, int form, int step) {
+int trace_linear(Graph& g, bool wide, Format f, int form, int step) {
   Recording recording(g);
-  const bool wide = width_of(f) == 8;
-  const int at = g.add({.op = P::form_low, .wide = wide, .imm = static_cast<std::uint64_t>(form)});
+  int at = g.add({.op = P::form_low, .wide = wide, .imm = static_cast<std::uint64_t>(form)});
   if (wide) {
     const L x = L::of(at) + L::of(step);
-    return f == Format::i64 ? x.v : from_i64(x).v;
+    if (width_of(f) == 8) return f == Format::i64 ? x.v : from_i64(x).v;
+    at = narrow(P::low_word, x.v);
   }
-  const S x = S::of(at) + S::of(step);
+  const S x = wide ? S::of(at) : S::of(at) + S::of(step);
   return f == Format::i32 || f == Format::u32 ? x.v : cast32(Format::i32, f, x.v);
 }
 int trace_random(Graph& g, Format f, int form, int step_low, int step_high, const int* key) {
   Recording recording(g);
   const auto imm = static_cast<std::uint64_t>(form);
-  const U step = U::of(step_low);
-  U low = U::of(g.add({.op = P::form_low, .imm = imm})) + step;
-  U high = U::of(g.add({.op = P::form_high, .imm = imm})) + U::of(step_high);
-  high = select(low < step, high + U(1u), high);
+  U low, high;
+  if (step_high < 0) {
+    const L at = L::of(g.add({.op = P::form_low, .wide = true, .imm = imm})) + L::of(step_low);
+    low = U::of(narrow(P::low_word, at.v));
+    high = U::of(narrow(P::low_word, (at >> 32).v));
+  } else {
+    const U step = U::of(step_low);
+    low = U::of(g.add({.op = P::form_low, .imm = imm})) + step;
+    high = U::of(g.add({.op = P::form_high, .imm = imm})) + U::of(step_high);
+    high = select(low < step, high + U(1u), high);
+  }
   threefry(U::of(key[0]), U::of(key[1]), high, low);
+  if (f == Format::i64)
+    return (widen<L>(P::zero_extend, high.v) << 32 | widen<L>(P::zero_extend, low.v)).v;
   const U x = high ^ low;
   return f == Format::u8 ? (x & U(0xffu)).v : x.v;
 }

@@ -10,19 +10,37 @@ namespace {
 using Kind = Instr::Kind;
 struct Checker {
   const Loop& loop;
-  int width = 0;
+  bool wide = false;  // lanes of 64 bits; narrower values in them are allowed if no bool and no reduction meets them
   std::vector<bool> column;
 
   template <class... P> void need(bool ok, std::size_t k, const P&... parts) const {
     check<ValueError>(ok, "fused loop, instruction ", k, ": ", parts..., "\n", ok ? std::string() : print(loop));
   }
-  /// All lanes have one width; bool fits both.
-  void same_width(std::size_t k, Dtype d) {
-    if (d == boolean) return;
-    const int w = dtype_size(d) == 8 ? 8 : 4;
-    need(width == 0 || width == w, k, "computes with ", dtype_name(d), " in a loop of ", width * 8,
-         "-bit lanes; cast loaded values and values to be stored");
-    width = w;
+  static bool is_wide(Dtype d) { return d != Dtype::key && dtype_size(d) == 8; }
+  /// bool has the width of the lanes, and so have values that are reduced, compared or selected.
+  void full_width(std::size_t k, Dtype d) const {
+    need(d == boolean || is_wide(d) == wide, k, "computes with ", dtype_name(d), " in a loop of ", wide ? 64 : 32,
+         "-bit lanes; cast before comparisons, selections and reductions");
+  }
+  /// Do reductions or operations with bool need lanes of one width, and which? Without them 64 bits serve all values.
+  void find_width() {
+    bool any_wide = false, narrow = false;
+    for (const Instr& i : loop.code) {
+      if (i.kind == Kind::store || i.dtype == Dtype::key) continue;
+      any_wide = any_wide || is_wide(i.dtype);
+      bool full = i.kind == Kind::reduce, small = false;
+      if (i.kind == Kind::op) full = i.dtype == boolean;
+      for (auto x : i.in) {
+        if (x < 0 || static_cast<std::size_t>(x) >= loop.code.size() || (i.kind != Kind::op && !full)) continue;
+        const Dtype d = loop.code[static_cast<std::size_t>(x)].dtype;
+        full = full || d == boolean;
+        small = small || (d != boolean && !is_wide(d));
+        wide = wide || is_wide(d);
+      }
+      if (i.kind == Kind::op) wide = wide || is_wide(i.dtype);
+      narrow = narrow || (full && small);
+    }
+    wide = wide || (any_wide && !narrow);
   }
   void operand(std::size_t k, std::int64_t which) const {
     need(which >= 0 && which < static_cast<std::int64_t>(loop.operands.size()), k, "operand ", which, " of ",
@@ -61,8 +79,9 @@ struct Checker {
       case Kind::op: {
         const Dtype r = element_op(i.op).result(in);
         need(r == i.dtype, k, element_op(i.op).name, " gives ", dtype_name(r), ", not ", dtype_name(i.dtype));
-        for (int j = 0; j < arity; ++j) same_width(k, in[j]);
-        same_width(k, r);
+        bool tests = r == boolean;
+        for (int j = 0; j < arity; ++j) tests = tests || in[j] == boolean;
+        for (int j = 0; j < arity && tests; ++j) full_width(k, in[j]);
         break;
       }
       case Kind::cast: break;
@@ -77,7 +96,7 @@ struct Checker {
         need(in[0] == i.dtype, k, "reduces ", dtype_name(in[0]), " to ", dtype_name(i.dtype));
         need(logic ? in[0] == boolean : in[0] != boolean || r == Reduction::max || r == Reduction::min, k,
              word(static_cast<Reduction>(i.imm)), " of ", dtype_name(in[0]), " is not defined");
-        same_width(k, in[0]);
+        full_width(k, in[0]);
         column[k] = false;
         break;
       }
@@ -112,9 +131,10 @@ bool check_loop(const Loop& loop) {
   check<ValueError>(loop.operands.size() <= kMaxOperands, "fused loop: ", loop.operands.size(), " operands, at most ",
                     kMaxOperands, " are possible; split it");
   check<ValueError>(loop.code.size() < 16000, "fused loop: ", loop.code.size(), " instructions are too many; split it");
-  Checker c{loop, 0, std::vector<bool>(loop.code.size())};
+  Checker c{loop, false, std::vector<bool>(loop.code.size())};
+  c.find_width();
   for (std::size_t k = 0; k < loop.code.size(); ++k) c.one(k);
-  return c.width == 8;
+  return c.wide;
 }
 std::string print(const Loop& loop) {
   std::ostringstream s;
