@@ -73,13 +73,17 @@ void Reduce::eval(Inputs in, Outputs out) const {
     kernels::copy(out[0].data, {1}, in[0].data, {1}, {out[0].type.size()}, dtype_size(dtype));
     return;
   }
+  constexpr std::int64_t few = 8;  // columns, next to each other
   if (runs.size() == 1) {
     auto [from, to] = runs[0];
-    kernels::reduce(kind, dtype, in[0].data, out[0].data, product(shape, 0, from), product(shape, from, to),
-                    product(shape, to, nd));
-    return;
+    auto n = product(shape, from, to), inner = product(shape, to, nd);
+    if (inner == 1 || inner > few || n < kLongColumn) {
+      kernels::reduce(kind, dtype, in[0].data, out[0].data, product(shape, 0, from), n, inner);
+      return;
+    }
   }
-  // Several runs: transposed to the end, then one reduction along rows, so that bf16 rounds once.
+  // Several runs: transposed to the end, then one reduction along rows, so that bf16 rounds once. A few long columns
+  // too: rows as short as that leave most lanes empty.
   auto perm = joined(others(nd, dims), dims);
   auto moved = pick(shape, perm);
   auto scratch = kernels::allocate(in[0].type.nbytes());

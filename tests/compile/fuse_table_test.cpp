@@ -198,6 +198,36 @@ TEST(FuseTable, ValuesOf32And64BitsShareALoop) {
   for (Shape s : {Shape{3, 40}, Shape{300}, Shape{1, 1}, Shape{70, 33}})
     agrees(drawn, {numbers(s, 1, f64), random::key(3)}, 1);
 }
+TEST(FuseTable, ShortVectorsAreComponents) {
+  auto pairs = [](const Arrays& a) {
+    auto n = a[0].shape(0), m = a[1].shape(0), k = a[0].shape(1);
+    auto d = reshape(a[0], {n, 1, k}) - reshape(a[1], {1, m, k});
+    auto squares = sum(d * d, -1);
+    auto near = d * reshape(squares + a[0].shape(0), {n, m, 1});
+    return Arrays{squares, sum(near, 1), amax(near, 1), sum(d * -0.0F, -1), sum(near, 0), amin(d, 2)};
+  };
+  for (Dtype d : {f32, f64, i32, bf16})
+    for (std::int64_t k : {1, 2, 3, 4, 5, 7, 8, 9})
+      for (auto [n, m] : {std::pair{70, 90}, {33, 64}, {1, 5000}, {5, 3}}) {
+        SCOPED_TRACE(to_string(Type{{n, m, k}, d}));
+        Arrays in{numbers({n, k}, 1, d), numbers({m, k}, 2, d)};
+        auto f = d == i32 ? FlatFn([&](const Arrays& a) {
+          auto x = reshape(a[0], {n, 1, k}) - reshape(a[1], {1, m, k});
+          return Arrays{sum(x * x, -1), sum(x, 1), amax(x, 1)};
+        })
+                          : FlatFn(pairs);
+        auto e = executable(stage(f, types_of(in)).program);
+        same_bits(e->run(in), f(in), e->explain());
+      }
+  Arrays in{numbers({80, 3}, 1), numbers({70, 3}, 2)};
+  auto distances = [&](const Arrays& a) { return Arrays{pairs(a)[0]}; };
+  auto slopes = backward(distances, {true, true});
+  in.push_back(numbers({80, 70}, 3));
+  auto e = executable(stage(slopes, types_of(in)).program);
+  same_bits(e->run(in), slopes(in), e->explain());
+  EXPECT_EQ(executable(stage(distances, {in[0].type(), in[1].type()}).program)->explain().find("80, 70, 3"),
+            std::string::npos);
+}
 TEST(FuseTable, ExplainSaysWhatIsApart) {
   auto explained = [](const FlatFn& f, const Arrays& in) {
     return executable(stage(f, types_of(in)).program)->explain();

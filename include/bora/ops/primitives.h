@@ -162,7 +162,9 @@ struct Concatenate {
   Concatenate lift(std::int64_t n) const;
   static Samples<Concatenate> samples();
 };
-/// Reduction over dims (sorted), which disappear.
+/// Reduction over dims (sorted), which disappear. Columns of this many elements and more, up to 8 of them side by side,
+/// are reduced as rows are: their sums have a row's order.
+inline constexpr std::int64_t kLongColumn = 64;
 struct Reduce {
   Reduction kind;
   Dims dims;

@@ -55,7 +55,7 @@ Item describe_item(const Graph& g, const Instruction& i) {
       it.kind = K::bitcast;
       it.width = width_of(out.dtype);
       break;
-    case LoopRole::reduce: describe_reduction(it, *as<ops::Reduce>(p), g.type(i.in[0])); break;
+    case LoopRole::reduce: describe_reduction(it, *reduction(i), g.type(i.in[0])); break;
     case LoopRole::random:
       it.kind = K::random;
       it.width = width_of(out.dtype);

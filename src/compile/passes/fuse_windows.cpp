@@ -172,7 +172,7 @@ Pieces pieces_through(const Graph& g, const Instruction& i, const std::vector<Pi
            : w.pad           ? through(*w.pad, in[0], operand, out)
            : w.concatenation ? through(*w.concatenation, in, g, i)
            : w.changed       ? through(*w.changed, in[0], in[1], w.start, g.type(i.in[1]), out.shape)
-                             : through(*as<ops::BroadcastInDim>(i.primitive), in[0], operand);
+                             : through(*broadcast(i), in[0], operand);
   for (auto& p : r)
     if (p.origin.kind != K::constant) p.origin.access.dims = out.shape.dims();
   return r.size() <= kMostPieces ? r : Pieces{};

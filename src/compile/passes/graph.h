@@ -2,6 +2,7 @@
 // on which memory.
 #pragma once
 #include "bora/compile/control.h"
+#include "bora/ops/primitives.h"
 
 namespace bora::exec {
 /// A fused loop before it has addresses.
@@ -81,6 +82,10 @@ struct Graph {
 inline std::size_t idx(int v) { return static_cast<std::size_t>(v); }
 inline std::size_t idx(std::int64_t v) { return static_cast<std::size_t>(v); }
 
+/// The parameters of a reduction or a broadcast; null for other instructions.
+inline const ops::Reduce* reduction(const Instruction& i) { return as<ops::Reduce>(i.primitive); }
+inline const ops::BroadcastInDim* broadcast(const Instruction& i) { return as<ops::BroadcastInDim>(i.primitive); }
+
 /// Appends the instructions of `from` to `to`, held calls inlined; its inputs are the variables `in`. Returns the
 /// variables of its outputs.
 std::vector<int> inline_into(Program& to, const Program& from, const std::vector<int>& in);
@@ -88,6 +93,8 @@ std::vector<int> inline_into(Program& to, const Program& from, const std::vector
 ProgramPtr prune(const ProgramPtr&);
 /// Moves instructions of scan bodies that read only constants of the loop in front of the loop.
 ProgramPtr hoist(const ProgramPtr&);
+/// Reductions of arrays of short vectors, computed from broadcast operands, component by component.
+ProgramPtr components(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise
 /// operations and row reductions are gathered into loops. sections: first instructions of new sections; code in front
 /// of the first belongs to the next iteration, code from the last on to the one before; no loop crosses sections.

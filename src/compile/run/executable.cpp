@@ -99,7 +99,8 @@ ExecutablePtr executable(const ProgramPtr& p, const Mask& donated) {
   for (bool d : donated) key += d ? '1' : '0';
   if (p->local && here().mesh) key += " " + to_string(*here().mesh) + " rank " + std::to_string(here().rank);
   return p->memo.get<ExecutablePtr>(key, [&]() -> ExecutablePtr {
-    return std::make_shared<const exec::Planned>(*coalesce(exec::hoist(exec::prune(flatten(p)))), p->compile, donated);
+    auto flat = coalesce(exec::components(exec::hoist(exec::prune(flatten(p)))));
+    return std::make_shared<const exec::Planned>(*flat, p->compile, donated);
   });
 }
 Arrays run_program(const ProgramPtr& p, Arrays in, const Mask& donated) {
