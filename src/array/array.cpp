@@ -130,6 +130,9 @@ std::vector<RegistryEntry>& registry() {
   static std::vector<RegistryEntry> r;
   return r;
 }
+void params::no_bytes() {
+  fail<ValueError>("it holds a function of this program, which cannot be written to a file");
+}
 namespace detail {
 void missing_rule(std::string_view primitive, std::string_view rule) {
   if (rule == "vjp")

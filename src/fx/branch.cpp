@@ -79,6 +79,17 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
             return g;
           }};
 }
+Pushed Cond::jvp(const Arrays& in, const Arrays& t) const {
+  Mask m;
+  for (std::size_t i = 1; i < t.size(); ++i) m.push_back(t[i].defined());
+  auto moved = jvp_program(on_true, m).out;
+  const auto& other = jvp_program(on_false, m).out;
+  for (std::size_t k = 0; k < moved.size(); ++k) moved[k] = moved[k] || other[k];
+  auto a = in;
+  append(a, only_defined(t));
+  return pushed(moved,
+                call(Cond{jvp_program(on_true, m, moved).program, jvp_program(on_false, m, moved).program}, a));
+}
 std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   Mask m, all(on_true->out.size(), true);
   Arrays x;
@@ -118,6 +129,37 @@ Samples<Cond> Cond::samples() {
           {{a, b}, {values({}, {0}, boolean), random_values({2, 3}, -1, 1, 1)}}};
 }
 
+/// The loop carries tangents too; the condition does not see them.
+Pushed While::jvp(const Arrays& in, const Arrays& t) const {
+  auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts), first = cc + bc;
+  auto carries = in.size() - first;
+  Mask m;  // of the body's inputs
+  for (std::size_t i = cc; i < t.size(); ++i) m.push_back(t[i].defined());
+  auto* q = &reached(body, m, bc, carries);
+  auto consts = part(t, cc, bc), carry = part(in, first, carries), moving = only_defined(consts);
+  auto types = types_of(carry);
+  std::vector<int> order, cond_order;  // consts, their tangents, carry, its tangents
+  auto n = static_cast<int>(bc + carries);
+  auto tangents = n + static_cast<int>(moving.size());
+  for (int i = 0; i < static_cast<int>(bc); ++i) order.push_back(i);
+  for (int i = n; i < tangents; ++i) order.push_back(i);
+  for (int i = static_cast<int>(bc); i < n; ++i) order.push_back(i);
+  for (int i = 0; i < static_cast<int>(cc + carries); ++i) cond_order.push_back(i);
+  Types cond_types(cond_order.size());
+  auto a = part(in, 0, first);
+  append(a, moving);
+  append(a, carry);
+  for (std::size_t i = 0; i < carries; ++i) {
+    if (!m[bc + i]) continue;
+    order.push_back(tangents++);
+    cond_order.push_back(-1);
+    cond_types.push_back(types[i]);
+    a.push_back(or_zero(t[first + i], types[i]));
+  }
+  return pushed(q->out, call(While{rewired(cond, cond_order, cond_types), rewired(q->program, order), cond_consts,
+                                   body_consts + static_cast<std::int64_t>(moving.size())},
+                             a));
+}
 /// Lanes that have finished keep their value; the loop runs while any lane does.
 std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts), first = cc + bc;

@@ -135,13 +135,21 @@ Linearized Call::linearize(const Arrays& in, const Mask& needs) const {
   auto all = call(Call{s.fwd, keep, names, protect}, in);
   auto n = program->out.size();
   auto res = residuals(s, in, part(all, n, all.size() - n));
-  bool repeats = keep != Saveable::everything;
+  bool repeats = keep != Saveable::everything || !names.empty();
   return {part(all, 0, n), [p = program, &s, res, inputs = in.size(), repeats](const Arrays& ct) {
             if (s.grad.empty()) return Arrays(inputs);
             auto a = res;
             append(a, cotangents(s, ct, p->out_types()));
             return spread(s, call(Call{s.bwd, Saveable::everything, {}, repeats}, a), inputs);
           }};
+}
+Pushed Call::jvp(const Arrays& in, const Arrays& t) const {
+  Mask m;
+  for (auto& x : t) m.push_back(x.defined());
+  const auto& q = jvp_program(program, m);
+  auto a = in;
+  append(a, only_defined(t));
+  return pushed(q.out, call(Call{q.program, keep, names, protect}, a));
 }
 std::vector<Mapped> Call::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   Mask m;

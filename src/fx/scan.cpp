@@ -166,6 +166,48 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             return g;
           }};
 }
+/// One loop carries values and tangents.
+Pushed Scan::jvp(const Arrays& in, const Arrays& t) const {
+  auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries), n = in.size();
+  Mask m;
+  for (auto& x : t) m.push_back(x.defined());
+  const auto& q = reached(body, m, N, K);
+  auto moved = [&](std::size_t from, std::size_t to) {
+    return static_cast<std::size_t>(
+        std::count(m.begin() + static_cast<std::ptrdiff_t>(from), m.begin() + static_cast<std::ptrdiff_t>(to), true));
+  };
+  auto dconsts = moved(0, N), dcarry = moved(N, N + K), dxs = moved(N + K, n);
+  const auto& pushed_body = body->memo.get<ProgramPtr>("jvp of scan " + bits(m), [&] {
+    std::vector<int> order;  // consts, carry, xs, each followed by its tangents
+    auto add = [&](std::size_t from, std::size_t to) {
+      for (auto i = from; i < to; ++i) order.push_back(static_cast<int>(i));
+    };
+    add(0, N), add(n, n + dconsts);
+    add(N, N + K), add(n + dconsts, n + dconsts + dcarry);
+    add(N + K, n), add(n + dconsts + dcarry, n + dconsts + dcarry + dxs);
+    std::vector<std::size_t> results;
+    for (std::size_t k = 0; k < K; ++k) results.push_back(k);
+    for (std::size_t k = 0; k < dcarry; ++k) results.push_back(q.out.size() + k);
+    for (std::size_t k = K; k < q.out.size(); ++k) results.push_back(k);
+    for (auto k = q.out.size() + dcarry; k < q.program->out.size(); ++k) results.push_back(k);
+    return with_results(rewired(q.program, order), results);
+  });
+  Arrays a;
+  auto add = [&](std::size_t from, std::size_t to) {
+    append(a, part(in, from, to - from));
+    for (auto i = from; i < to; ++i)
+      if (m[i]) a.push_back(or_zero(t[i], in[i].type()));
+  };
+  add(0, N), add(N, N + K), add(N + K, n);
+  auto y = call(Scan{pushed_body, static_cast<std::int64_t>(N + dconsts), static_cast<std::int64_t>(K + dcarry), length,
+                     reverse},
+                a);
+  auto r = part(y, 0, K), tangents = part(y, K, dcarry);  // values, then tangents
+  append(r, part(y, K + dcarry, q.out.size() - K));
+  append(r, tangents);
+  append(r, part(y, q.out.size() + dcarry, y.size() - q.out.size() - dcarry));
+  return pushed(q.out, r);
+}
 std::vector<Mapped> Scan::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   auto N = static_cast<std::size_t>(consts), K = static_cast<std::size_t>(carries);
   Mask m;

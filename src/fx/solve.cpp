@@ -2,6 +2,7 @@
 #include "bora/compile/control.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/product.h"
+#include "bora/ops/transform.h"
 #include "fx/call.h"
 #include "fx/split.h"
 
@@ -184,6 +185,25 @@ Linearized LinearSolve::linearize(const Arrays& in, const Mask& needs) const {
             return g;
           }};
 }
+Pushed LinearSolve::jvp(const Arrays& in, const Arrays& t) const {
+  auto n = static_cast<std::size_t>(consts);
+  auto x = call(*this, in), a = part(in, 0, n);
+  auto moved = jvp_flat(
+                   [&](const Arrays& c) {
+                     auto all = c;
+                     append(all, x);
+                     return call(Call{matvec}, all);
+                   },
+                   a, part(t, 0, n))
+                   .second;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    auto& db = t[n + k];
+    auto b = moved[k].defined() ? -moved[k] : db;
+    if (moved[k].defined() && db.defined()) b = accumulate(db, b);
+    a.push_back(or_zero(b, x[k].type()));
+  }
+  return {x, call(*this, a)};
+}
 namespace {
 /// Everything is mapped, as in CustomVjp.
 ProgramPtr all_mapped(const ProgramPtr& p, const BatchRules& c) {
@@ -223,6 +243,13 @@ Linearized Root::linearize(const Arrays& in, const Mask& needs) const {
             }
             return r;
           }};
+}
+Pushed Root::jvp(const Arrays& in, const Arrays& t) const {
+  auto x = call(*this, in), a = x;
+  append(a, in);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (is_float(in[i].dtype())) a.push_back(or_zero(t[i], in[i].type()));
+  return {x, call(Call{rule}, a)};
 }
 std::vector<Mapped> Root::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
   return call_mapped(primitive(Root{all_mapped(program, c), all_mapped(rule, c)}), in, c);

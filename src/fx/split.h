@@ -31,6 +31,21 @@ struct BatchedProgram {
   Mask out;  // every mapped value has its mapped axis first
 };
 BatchedProgram batch_program(const ProgramPtr&, const Mask& in, const BatchRules&, const Mask& force = {});
+/// Inputs: the Program's, then the tangents of those in `in`. Results: the Program's, then the tangents of those in
+/// `out`, which has those in `force`.
+struct PushedProgram {
+  ProgramPtr program;
+  Mask out;
+};
+const PushedProgram& jvp_program(const ProgramPtr&, const Mask& in, const Mask& force = {});
+/// Of a loop's body (consts, carry, others) -> (carry, others): a carry that a tangent reaches has one, and is added to
+/// `in`.
+const PushedProgram& reached(const ProgramPtr& body, Mask& in, std::size_t consts, std::size_t carries);
+/// The same Program with its results in another order.
+ProgramPtr with_results(const ProgramPtr&, const std::vector<std::size_t>& order);
+/// Results and tangents, from the results of such a Program.
+Pushed pushed(const Mask& moved, const Arrays& results);
+Arrays only_defined(const Arrays&);
 
 // ---- helpers of the control rules ----
 inline Arrays part(const Arrays& a, std::size_t from, std::size_t n) {

@@ -122,41 +122,6 @@ VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt) {
             return g;
           }};
 }
-LinearizedFlat linearize_flat(const FlatFn& f, const Arrays& primals) {
-  auto v = vjp_flat(f, primals, Mask(primals.size(), true));
-  Arrays cts;  // their values do not matter: the pullback is linear in them
-  std::vector<std::size_t> live, grads;
-  for (std::size_t i = 0; i < v.out.size(); ++i) {
-    if (!differentiable(v.out[i])) continue;
-    live.push_back(i);
-    cts.push_back(zeros_like(v.out[i]));
-  }
-  for (std::size_t i = 0; i < primals.size(); ++i)
-    if (differentiable(primals[i])) grads.push_back(i);
-  auto transposed = vjp_flat(
-      [&](const Arrays& c) {
-        Arrays all(v.out.size());
-        for (std::size_t k = 0; k < live.size(); ++k) all[live[k]] = c[k];
-        auto g = v.pullback(all);
-        Arrays r;
-        for (auto i : grads) r.push_back(g[i]);
-        return r;
-      },
-      cts, Mask(cts.size(), true));
-  return {v.out, [n = v.out.size(), live, grads, pullback = std::move(transposed.pullback)](const Arrays& tangents) {
-            Arrays t;
-            for (auto i : grads) t.push_back(tangents.at(i));
-            auto d = pullback(t);
-            Arrays r(n);
-            for (std::size_t k = 0; k < live.size(); ++k) r[live[k]] = d[k];
-            return r;
-          }};
-}
-std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents) {
-  auto l = linearize_flat(f, primals);
-  return {l.out, l.push(tangents)};
-}
-
 namespace {
 /// May the operation be in one loop with a repeated value that it reads? Random bits read their key from memory.
 bool fuses(const Primitive& p) { return p.traits.loop != LoopRole::alone && p.traits.loop != LoopRole::random; }
@@ -248,6 +213,11 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     for (int v : i.in)
       if (varies[at(v)])
         for (int o : i.out) varies[at(o)] = true;
+  // A named value that is not kept: neither is the result that got the name.
+  Mask excluded(joint->vars.size());
+  for (std::size_t k = boundary; k-- > 0 && !policy.names.empty();)
+    if (auto& i = code[k]; i.primitive->saved(policy.keep, {}) && !i.primitive->saved(policy.keep, policy.names))
+      excluded[at(i.in[0])] = true;
   Mask live, residual, repeat(boundary);
   Program bwd, fwd;
   bwd.vars = fwd.vars = joint->vars;
@@ -258,7 +228,8 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     for (std::size_t k = code.size(); k-- > 0;) {
       auto& i = code[k];
       if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
-      if (k < boundary && varies[at(i.out[0])] && !repeat[k] && i.primitive->saved(policy.keep, policy.names)) {
+      if (k < boundary && varies[at(i.out[0])] && !repeat[k] && !excluded[at(i.out[0])] &&
+          i.primitive->saved(policy.keep, policy.names)) {
         for (int v : i.out)
           if (live[at(v)]) residual[at(v)] = true;
         continue;

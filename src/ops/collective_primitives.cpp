@@ -78,6 +78,10 @@ struct AllReduce {
     check<TraceError>(kind == Reduction::sum, "pmax and pmin cannot be differentiated");
     return all_reduce(v.ct[0], axes, kind, of);
   }
+  Pushed jvp(const Arrays& in, const Arrays& t) const {
+    check<TraceError>(kind == Reduction::sum, "pmax and pmin cannot be differentiated");
+    return {{call_one(*this, in)}, {call_one(*this, t)}};
+  }
   AllReduce lift(std::int64_t) const { return *this; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     if (!captures(axes, b)) return b.lifted(primitive(*this), in);
@@ -107,7 +111,7 @@ struct AllGather {
   Dims sizes;
   Shape of;
   static constexpr std::string_view name = "all_gather";
-  static constexpr bool collective = true;
+  static constexpr bool collective = true, linear = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     s.at(at(dim)) = total(sizes);
@@ -146,7 +150,7 @@ struct ReduceScatter {
   Dims sizes;
   Shape of;
   static constexpr std::string_view name = "reduce_scatter";
-  static constexpr bool collective = true;
+  static constexpr bool collective = true, linear = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     auto& n = s.at(at(dim));
@@ -188,7 +192,7 @@ struct AllToAll {
   Dims split_sizes, concat_sizes;
   Shape of;
   static constexpr std::string_view name = "all_to_all";
-  static constexpr bool collective = true;
+  static constexpr bool collective = true, linear = true;
   Type infer(const Types& in) const {
     auto s = in[0].shape;
     check<ShapeError>(s.at(at(split_dim)) == total(split_sizes), "all_to_all: dimension ", split_dim, " of ", in[0],
@@ -250,7 +254,7 @@ struct Permute {
   MeshAxes axes;
   std::vector<std::pair<int, int>> pairs;  // (source, target) parts
   static constexpr std::string_view name = "ppermute";
-  static constexpr bool collective = true;
+  static constexpr bool collective = true, linear = true;
   Type infer(const Types& in) const { return in[0]; }
   void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {

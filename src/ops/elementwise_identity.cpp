@@ -18,8 +18,8 @@ StopGradient StopGradient::lift(std::int64_t) const { return *this; }
 Samples<StopGradient> StopGradient::samples() { return {{{}, {random_values({2, 3}, -4, 4, 1, i32)}}}; }
 
 bool Name::saved(Saveable keep, const std::vector<std::string>& names) const {
-  return keep == Saveable::everything ||
-         (keep == Saveable::names && std::find(names.begin(), names.end(), label) != names.end());
+  bool named = std::find(names.begin(), names.end(), label) != names.end();
+  return keep == Saveable::everything ? !named : keep == Saveable::names && named;
 }
 Type Name::infer(const Types& in) const { return in[0]; }
 void Name::eval(Inputs in, Outputs out) const { copy_bytes(in[0], out[0]); }

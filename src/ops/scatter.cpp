@@ -37,6 +37,13 @@ Array survivors(const Array& x, const Array& indices, const Array& updates, cons
 }
 }  // namespace
 
+/// A value that was filled in has no tangent.
+Pushed Take::jvp(const Arrays& in, const Arrays& t) const {
+  return {{call_one(*this, in)},
+          {fill ? taken_or_zero(t[0], in[1], Scatter{ScatterMode::add, axis, batch_dims})
+                : call_one(*this, {t[0], in[1]})}};
+}
+
 Type Scatter::infer(const Types& in) const {
   auto function = what(mode);
   check_indexing(function, in.at(0), in.at(1), axis, batch_dims);

@@ -18,7 +18,8 @@ Spec prepend_unsplit(Spec s) {
 struct Reshard {
   Spec spec;
   static constexpr std::string_view name = "reshard";
-  static constexpr bool enters_shard = true, takes_symbolic = true, view = true, keeps_scope = true, recomputed = true;
+  static constexpr bool enters_shard = true, takes_symbolic = true, view = true, keeps_scope = true, recomputed = true,
+                        linear = true;
   Type infer(const Types& in) const {
     check<ShardError>(spec.size() <= in[0].shape.size(), "with_sharding_constraint: Spec", spec, " has ", spec.size(),
                       " entries, but the array is ", in[0]);
@@ -34,7 +35,7 @@ struct Reshard {
 struct ReshardLike {
   bool complete;
   static constexpr std::string_view name = "reshard_like";
-  static constexpr bool takes_symbolic = true, view = true;
+  static constexpr bool takes_symbolic = true, view = true, linear = true;
   Type infer(const Types& in) const { return in[0]; }
   Arrays vjp(const Vjp& v) const { return {reshard_like(v.ct[0], v.in[0]), {}}; }
   ReshardLike lift(std::int64_t) const { return *this; }
@@ -96,7 +97,7 @@ struct ToLocal {
   Spec spec;
   Shape local_sizes;
   static constexpr std::string_view name = "to_local";
-  static constexpr bool enters_shard = true, takes_symbolic = true, view = true, blocks = true;
+  static constexpr bool enters_shard = true, takes_symbolic = true, view = true, blocks = true, linear = true;
   Type infer(const Types& in) const { return {local_sizes, in[0].dtype}; }
   /// Every rank got the replicated operand: the cotangents add up.
   Array vjp(const Vjp& v) const { return to_global(v.ct[0], v.in[0].shape(), spec, unmentioned(name, spec, {})); }
@@ -111,7 +112,7 @@ struct ToGlobal {
   Spec spec;
   MeshAxes partial;
   static constexpr std::string_view name = "to_global";
-  static constexpr bool enters_shard = true, view = true, blocks = true;
+  static constexpr bool enters_shard = true, view = true, blocks = true, linear = true;
   Type infer(const Types& in) const { return {shape, in[0].dtype}; }
   /// Asserting that it is replicated takes the mean over the axes not named.
   Array vjp(const Vjp& v) const {

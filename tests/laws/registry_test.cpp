@@ -14,6 +14,8 @@ FlatFn function(const PrimitiveSample& s) {
   return [p = s.primitive](const Arrays& in) { return call(p, in); };
 }
 bool refuses_reverse(const PrimitiveSample& s) { return s.primitive->name() == "while_loop"; }
+/// Tangents are derived from second derivatives, which are many operations: minutes on all meshes.
+bool costly_forward(const PrimitiveSample& s) { return s.primitive->name().starts_with("attention"); }
 /// The primitives without a derivative, or without one by some operand. Every other one must have it.
 bool may_refuse(const PrimitiveSample& s) {
   static const std::set<std::string_view> names = {
@@ -50,6 +52,15 @@ Arrays moved(const Arrays& x, const Arrays& v, const Mask& m, double eps) {
   Arrays r = x;
   for (std::size_t i = 0; i < x.size(); ++i)
     if (m[i] && v[i].defined()) r[i] = x[i] + v[i] * eps;
+  return r;
+}
+/// The tangents of the differentiable outputs, along v in the differentiable inputs.
+Arrays forward(const FlatFn& f, const Smooth& m, const Arrays& in, Arrays v) {
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (!m.in[i]) v[i] = {};
+  auto [y, t] = fx::jvp_flat(f, in, v);
+  Arrays r;
+  for (auto k : m.out) r.push_back(t[k].defined() ? t[k] : zeros_like(y[k]));
   return r;
 }
 bool all_f64(const Arrays& a) {
@@ -96,6 +107,11 @@ TEST_P(Registry, Derivatives) {
     auto ct = random_like(y, 21);
     if (refuses_reverse(s)) {
       EXPECT_THROW((void)fx::vjp_flat(f, s.in, m.in).pullback(ct), TraceError);
+      auto v = random_like(s.in, 11);
+      auto hi = f(moved(s.in, v, m.in, 1e-6)), lo = f(moved(s.in, v, m.in, -1e-6));
+      Arrays diff;
+      for (auto i : m.out) diff.push_back((hi[i] - lo[i]) / 2e-6);
+      close(forward(f, m, s.in, v), diff, 1e-8, "jvp against finite differences");
       continue;
     }
     Arrays g;
@@ -116,7 +132,6 @@ TEST_P(Registry, Derivatives) {
     for (auto i : m.out) diff[i] = (hi[i] - lo[i]) / (2 * eps);
     auto want = inner(ct, diff), got = inner(g, v);
     EXPECT_NEAR(want, got, 2e-6 * std::max(1.0, std::abs(want))) << "vjp against finite differences";
-    // jvp, derived by transposing twice
     FlatFn smooth_f = [&](const Arrays& a) {
       Arrays x = s.in, z;
       std::size_t k = 0;
@@ -134,8 +149,20 @@ TEST_P(Registry, Derivatives) {
       }
     for (auto i : m.out) c.push_back(ct[i]);
     Mask all(x.size(), true);
-    auto jv = inner(c, fx::jvp_flat(smooth_f, x, t).second);
+    Smooth every{all, {}};
+    for (std::size_t k = 0; k < c.size(); ++k) every.out.push_back(k);
+    FlatFn tangent = [&](const Arrays& a) {
+      return forward(smooth_f, every, {a.begin(), a.begin() + static_cast<std::ptrdiff_t>(x.size())},
+                     {a.begin() + static_cast<std::ptrdiff_t>(x.size()), a.end()});
+    };
+    auto dy = tangent(joined(x, t));
+    auto jv = inner(c, dy);
     EXPECT_NEAR(jv, got, 1e-9 * std::max(1.0, std::abs(jv))) << "<ct, jvp v> against <vjp ct, v>";
+    close(run_staged(tangent, joined(x, t)), dy, 1e-14, "jit(jvp) = jvp");
+    auto linear = fx::linearize_flat(smooth_f, x).push(t);
+    for (std::size_t k = 0; k < dy.size(); ++k)
+      if (!linear[k].defined()) linear[k] = zeros_like(dy[k]);
+    close(linear, dy, 1e-9, "linearize = jvp");
     // second order: derivative of <vjp(ct), v> by finite differences
     FlatFn first = [&](const Arrays& a) { return fx::vjp_flat(smooth_f, a, Mask(a.size(), true)).pullback(c); };
     try {
@@ -147,6 +174,10 @@ TEST_P(Registry, Derivatives) {
       for (std::size_t i = 0; i < x.size(); ++i) fd += inner({(gh[i] - gl[i]) / (2 * eps)}, {t[i]});
       auto hv = inner(second, w);
       EXPECT_NEAR(fd, hv, 2e-5 * std::max(1.0, std::abs(fd))) << "second derivative against finite differences";
+      auto over = fx::jvp_flat(first, x, w).second;
+      EXPECT_NEAR(inner(over, t), hv, 1e-8 * std::max(1.0, std::abs(hv))) << "jvp of grad";
+      auto under = fx::vjp_flat([&](const Arrays& a) { return tangent(joined(a, t)); }, x, all).pullback(c);
+      EXPECT_NEAR(inner(under, w), hv, 1e-8 * std::max(1.0, std::abs(hv))) << "grad of jvp";
     } catch (const TraceError& e) {
       EXPECT_TRUE(may_refuse_twice(s)) << e.what();
       EXPECT_NE(std::string(e.what()).find("differentiated"), std::string::npos) << e.what();
@@ -198,7 +229,27 @@ TEST_P(Registry, VmapIsLoopAndStack) {
       }
     }
     auto m = smooth(s, y0);
-    if (!m.any() || refuses_reverse(s) || s.primitive->traits.collective) continue;
+    if (!m.any() || s.primitive->traits.collective) continue;
+    FlatFn along = [&](const Arrays& a) {
+      Arrays in(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n)), v(n);
+      std::size_t k = n;
+      for (std::size_t i = 0; i < n; ++i)
+        if (floating(s.in[i])) v[i] = a[k++];
+      return forward(f, m, in, v);
+    };
+    try {
+      Arrays x, both, two = s.in, others = other, want;
+      for (auto& v : random_like(s.in, 13))
+        if (v.defined()) two.push_back(v);
+      for (auto& v : random_like(s.in, 17))
+        if (v.defined()) others.push_back(v);
+      for (std::size_t i = 0; i < two.size(); ++i) both.push_back(stack({two[i], others[i]}));
+      auto a = along(two), b = along(others);
+      for (std::size_t k = 0; k < a.size(); ++k) want.push_back(stack({a[k], b[k]}));
+      std::vector<std::optional<std::int64_t>> zeros(both.size(), 0);
+      close(fx::vmap_flat(along, both, {zeros, {0}}), want, 1e-12, "vmap(jvp) = loop of jvp");
+    } catch (const TraceError& e) { EXPECT_TRUE(may_refuse(s)) << e.what(); }
+    if (refuses_reverse(s)) continue;
     auto ct = random_like(y0, 5);
     FlatFn g = [&](const Arrays& in) {
       auto r = fx::vjp_flat(f, in, m.in).pullback(ct);
@@ -250,16 +301,18 @@ TEST_P(Registry, ShardedIsLocal) {
     auto f = function(s);
     auto y = f(s.in);
     auto m = smooth(s, y);
-    auto ct = random_like(y, 7);
+    auto ct = random_like(y, 7), v = random_like(s.in, 9);
     auto gradient = [&](const Arrays& in, const Arrays& c) {
+      if (refuses_reverse(s)) return joined(f(in), forward(f, m, in, v));
+      auto tangents = costly_forward(s) ? Arrays{} : forward(f, m, in, v);
       auto r = fx::vjp_flat(f, in, m.in);
       auto g = r.pullback(c);
       Arrays out = r.out;
       for (std::size_t i = 0; i < g.size(); ++i)
         if (m.in[i]) out.push_back(g[i]);
-      return out;
+      return joined(out, tangents);
     };
-    bool differentiate = m.any() && !refuses_reverse(s);
+    bool differentiate = m.any();
     Arrays want = y;
     if (differentiate) {
       try {

@@ -12,6 +12,8 @@
 //   Arrays run(const Arrays& in, const Types& out)       instead of eval: the result is no fresh memory (held Programs)
 //   Array|Arrays vjp(const Vjp&)                         gradients of all inputs, an empty Array for zero
 //   optional<Linearized> linearize(in, needs)            higher-order primitives only
+//   Pushed jvp(in, tangents)                             results and their tangents, an empty Array for zero; derived
+//                                                        (src/fx/dual.cpp) from linear, element() or vjp, transposed
 //   Factors factors(const Types& in)                     sharding; `linear` says where pending sums may pass
 //   P resized(local_in, local_out)                       the same operation on blocks, if parameters hold sizes
 //   P lift(n)                                            the same operation with one more leading dimension
@@ -29,7 +31,8 @@
 // and no pass merges, folds or moves it), calls (computes what the first Program that it holds computes), keeps_scope
 // (a parameter stays a parameter: its tree path names the result too), moves (moves or creates data and computes
 // nothing, so it may run twice; views and opaque primitives are such), recomputed (its result is computed again where
-// it is read, which is cheaper than to keep it).
+// it is read, which is cheaper than to keep it), linear (in its first input alone), forward_only (has a jvp, but no
+// vjp), effect (runs although nobody reads its results).
 // With values: `bool flat` (its derivative is zero everywhere, so its results need none), `bool chooses` (input 1 where
 // input 0 is true, else input 2), `int in_place = k` (eval may be given out[0] == in[k]), `LoopRole loop` (how a fused
 // loop computes it; op where there is an element()) and `string_view memory` (its results in the list of what a plan's
@@ -37,6 +40,7 @@
 #pragma once
 #include <span>
 #include <sstream>
+#include "bora/array/param_bytes.h"
 #include "bora/array/params.h"
 #include "bora/array/saveable.h"
 #include "bora/kernels/loop.h"
@@ -68,16 +72,19 @@ class Primitive {
   struct Traits {
     bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false,
          takes_symbolic = false, view = false, random = false, flat = false, blocks = false, barrier = false,
-         calls = false, keeps_scope = false, moves = false, recomputed = false, chooses = false, holds = false;
+         calls = false, keeps_scope = false, moves = false, recomputed = false, chooses = false, holds = false,
+         linear = false, forward_only = false, effect = false;
     LoopRole loop = LoopRole::alone;
     int in_place = -1;
     std::string_view memory;
     /// Gives its results and does nothing else; may be merged with its like.
-    bool plain() const { return !collective && !holds && !barrier; }
+    bool plain() const { return !collective && !holds && !barrier && !effect; }
   };
   Traits traits;
   virtual std::string_view name() const = 0;
   virtual std::string params() const = 0;  // "axis=1 reverse=true"
+  /// Its parameters as bytes; RegistryEntry::load reads them. Throws ValueError for one that holds a function.
+  virtual void save(params::Writer&) const = 0;
   virtual bool equals(const Primitive&) const = 0;
   virtual std::size_t hash() const = 0;
   virtual std::vector<ProgramPtr> programs() const = 0;  // held Programs
@@ -94,6 +101,7 @@ class Primitive {
   virtual Cost cost(const Types& in, const Types& out) const = 0;
   virtual Arrays vjp(const Vjp&) const = 0;
   virtual std::optional<Linearized> linearize(const Arrays&, const Mask& needs) const = 0;
+  virtual std::optional<Pushed> jvp(const Arrays&, const Arrays& tangents) const = 0;
   virtual std::optional<Factors> factors(const Types&) const = 0;
   virtual PrimitivePtr resized(const Types& local_in, const Types& local_out) const = 0;
   virtual std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const = 0;
@@ -113,6 +121,7 @@ struct PrimitiveSample {
 struct RegistryEntry {
   std::string name;
   std::function<std::vector<PrimitiveSample>()> samples;
+  PrimitivePtr (*load)(params::Reader&);
 };
 std::vector<RegistryEntry>& registry();
 
@@ -147,6 +156,9 @@ template <class P> consteval Primitive::Traits traits_of() {
   t.keeps_scope = requires { P::keeps_scope; };
   t.moves = t.view || t.opaque || requires { P::moves; };
   t.recomputed = requires { P::recomputed; };
+  t.linear = requires { P::linear; };
+  t.forward_only = requires { P::forward_only; };
+  t.effect = requires { P::effect; };
   if constexpr (requires { P::flat; }) t.flat = P::flat;
   if constexpr (requires { P::chooses; }) t.chooses = P::chooses;
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;
@@ -174,6 +186,7 @@ template <class P> class PrimitiveOf final : public Primitive {
     params::print(o, p);
     return o.str();
   }
+  void save(params::Writer& w) const override { params::write(w, p); }
   bool equals(const Primitive& o) const override {
     auto* q = dynamic_cast<const PrimitiveOf*>(&o);
     return q && params::equal(p, q->p);
@@ -253,6 +266,10 @@ template <class P> class PrimitiveOf final : public Primitive {
     if constexpr (requires { p.linearize(in, needs); }) return p.linearize(in, needs);
     else return std::nullopt;
   }
+  std::optional<Pushed> jvp(const Arrays& in, const Arrays& tangents) const override {
+    if constexpr (requires { p.jvp(in, tangents); }) return p.jvp(in, tangents);
+    else return std::nullopt;
+  }
   std::optional<Factors> factors(const Types& in) const override {
     if constexpr (requires { p.factors(in); }) return p.factors(in);
     else return std::nullopt;
@@ -278,7 +295,14 @@ template <class P> class PrimitiveOf final : public Primitive {
       for (auto& [params, in] : P::samples()) r.push_back({primitive(params), in});
     return r;
   }
-  inline static const bool registered = (registry().push_back({std::string(P::name), &samples}), true);
+  static PrimitivePtr load(params::Reader& r) {
+    if constexpr (std::is_default_constructible_v<P>) {
+      P p{};
+      params::read(r, p);
+      return primitive(std::move(p));
+    } else params::no_bytes();
+  }
+  inline static const bool registered = (registry().push_back({std::string(P::name), &samples, &load}), true);
 };
 template <class P> PrimitivePtr primitive(P p) { return std::make_shared<const PrimitiveOf<P>>(std::move(p)); }
 template <class P> const P* as(const Primitive& p) {

@@ -25,6 +25,10 @@ struct Linearized {
   Arrays out;
   std::function<Arrays(const Arrays& ct)> pullback;
 };
+/// The results and their tangents. An empty tangent is zero.
+struct Pushed {
+  Arrays out, tangents;
+};
 
 // ---- sharding rules -------------------------------------------------------------------------------------------------
 /// An einsum-like map between dimensions. A label on an input and on the output: independent along it. On inputs only:

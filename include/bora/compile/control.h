@@ -16,7 +16,7 @@ inline Type with_length(Type t, std::int64_t n) {
 struct Call {
   ProgramPtr program;
   Saveable keep = Saveable::everything;
-  std::vector<std::string> names = {};  // Saveable::names: outputs of checkpoint_name that are kept
+  std::vector<std::string> names = {};  // outputs of checkpoint_name that are kept (Saveable::names), or not
   bool protect = false;
   Mask donated = {};  // inputs whose memory may be reused: for a call that runs, not for a staged one
   static constexpr std::string_view name = "call";
@@ -24,6 +24,7 @@ struct Call {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Call> samples();
@@ -39,6 +40,7 @@ struct Scan {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Scan> samples();
@@ -51,19 +53,21 @@ struct Cond {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Cond> samples();
 };
-/// Inputs: consts of the condition, consts of the body, carry. No reverse mode.
+/// Inputs: consts of the condition, consts of the body, carry. No reverse mode, but a forward one.
 struct While {
   ProgramPtr cond, body;
   std::int64_t cond_consts, body_consts;
   static constexpr std::string_view name = "while_loop";
-  static constexpr bool takes_symbolic = true;
+  static constexpr bool takes_symbolic = true, forward_only = true;
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Arrays vjp(const Vjp&) const;  // throws: the number of iterations to go back through is not known
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<While> samples();
@@ -94,6 +98,7 @@ struct LinearSolve {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<LinearSolve> samples();
@@ -107,6 +112,7 @@ struct Root {
   Types infer(const Types&) const;
   Arrays run(const Arrays&, const Types&) const;
   Linearized linearize(const Arrays&, const Mask& needs) const;
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::vector<Sharded> shard(const std::vector<Sharded>&, ShardRules&) const;
   static Samples<Root> samples();

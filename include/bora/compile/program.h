@@ -83,4 +83,6 @@ ProgramPtr simplify(const Program&);
 std::shared_ptr<Program> sweep(const Program& p, bool collectives_are_effects);
 /// Does the instruction, or a Program that it holds, communicate with other ranks?
 bool communicates(const Instruction&);
+/// Has the instruction, or a Program that it holds, an effect: does it run although nobody reads its results?
+bool has_effect(const Instruction&);
 }  // namespace bora

@@ -11,14 +11,14 @@ struct VjpFlat {
   std::function<Arrays(const Arrays& ct)> pullback;
 };
 VjpFlat vjp_flat(const FlatFn& f, const Arrays& primals, const Mask& wrt);
-/// f(primals) and its derivative as a function of tangents, by transposing the pullback once more: f runs once. Empty
-/// tangents are zero.
+/// f(primals) and its derivative as a function of tangents, which is recorded while f runs, once. Empty tangents are
+/// zero, given and returned.
 struct LinearizedFlat {
   Arrays out;
   std::function<Arrays(const Arrays& tangents)> push;
 };
 LinearizedFlat linearize_flat(const FlatFn& f, const Arrays& primals);
-/// {f(primals), its derivative along tangents}.
+/// {f(primals), its derivative along tangents}. Empty tangents are zero, given and returned.
 std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const Arrays& tangents);
 
 struct VmapFlat {

@@ -80,16 +80,9 @@ template <class F, class... A> auto linearize(const F& f, const A&... a) {
 }
 /// {y, its derivative along dx, aux} where f gives std::pair{y, aux}; several arguments are tuples, as for any f.
 template <class F, class X> auto jvp(const fx::HasAux<F>& f, const X& x, const X& dx) {
-  if constexpr (fx::Callable<F, X>) {
-    auto [y, push, aux] = linearize(f, x);
-    auto dy = push(dx);
-    return std::tuple{std::move(y), std::move(dy), std::move(aux)};
-  } else {
-    static_assert(
-        requires { std::apply(f.f, x); }, "jvp: f cannot be called with these arguments; several are std::tuple{..}");
-    auto all = [&f](const X& v) { return std::apply(f.f, v); };
-    return jvp(has_aux(all), x, dx);
-  }
+  auto [y, dy] = jvp(f.f, x, dx);
+  static_assert(fx::is_pair<std::remove_cvref_t<decltype(y)>>, "has_aux: f must return std::pair{result, aux}");
+  return std::tuple{std::move(y.first), std::move(dy.first), std::move(y.second)};
 }
 /// For a linear f of values like these (of which only shapes and dtypes matter; they may come from eval_shape): the
 /// transpose, which maps a cotangent of f's result to the cotangent of the argument, or to a tuple of them. All are

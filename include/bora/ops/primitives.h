@@ -36,7 +36,7 @@ struct BroadcastInDim {
 struct Reshape {
   Shape shape;
   static constexpr std::string_view name = "reshape";
-  static constexpr bool sized = true, view = true, recomputed = true, keeps_scope = true;
+  static constexpr bool sized = true, view = true, recomputed = true, keeps_scope = true, linear = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -243,6 +243,7 @@ struct Take {
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays vjp(const Vjp&) const;
+  Pushed jvp(const Arrays&, const Arrays& tangents) const;
   Factors factors(const Types&) const;
   std::vector<Mapped> batch(const std::vector<Mapped>&, const BatchRules&) const;
   std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>&, ShardRules&) const;

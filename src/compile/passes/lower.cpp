@@ -11,7 +11,7 @@ Mask live_instructions(const Program& p) {
   for (int v : p.out) read[idx(v)] = true;
   for (std::size_t k = p.code.size(); k-- > 0;) {
     auto& i = p.code[k];
-    bool keep = communicates(i);
+    bool keep = communicates(i) || has_effect(i);
     for (int v : i.out) keep = keep || read[idx(v)];
     if (!keep) continue;
     live[k] = true;

@@ -24,7 +24,8 @@ Mask needed_inputs(const Program& p, const Mask& outputs) {
   for (std::size_t k = 0; k < p.out.size(); ++k)
     if (outputs[k]) live[idx(p.out[k])] = true;
   for (auto i = p.code.rbegin(); i != p.code.rend(); ++i)
-    if (communicates(*i) || std::any_of(i->out.begin(), i->out.end(), [&](int v) { return live[idx(v)]; }))
+    if (communicates(*i) || has_effect(*i) ||
+        std::any_of(i->out.begin(), i->out.end(), [&](int v) { return live[idx(v)]; }))
       for (int v : i->in) live[idx(v)] = true;
   for (int v : p.in) r.push_back(live[idx(v)]);
   return r;
@@ -93,7 +94,7 @@ ProgramPtr prune(const ProgramPtr& p) {
     for (int v : i->out) read.push_back(live[idx(v)]);
     bool any = count(read) > 0;
     if (any) narrow(*i, read);
-    if (any || communicates(*i))
+    if (any || communicates(*i) || has_effect(*i))
       for (int v : i->in) live[idx(v)] = true;
   }
   return r;

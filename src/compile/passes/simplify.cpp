@@ -28,7 +28,7 @@ std::shared_ptr<Program> rebuilt(const Program& p, std::vector<Instruction> code
   for (int v : r->out) live[at(v)] = true;
   std::vector<bool> keep(code.size());
   for (std::size_t k = code.size(); k-- > 0;) {
-    keep[k] = (effects && communicates(code[k])) ||
+    keep[k] = (effects && communicates(code[k])) || has_effect(code[k]) ||
               std::any_of(code[k].out.begin(), code[k].out.end(), [&](int v) { return live[at(v)]; });
     if (keep[k])
       for (int v : code[k].in) live[at(v)] = true;

@@ -157,9 +157,9 @@ Arrays While::run(const Arrays& in, const Types& out) const {
   return holds_nan(y) ? opened(*this, in) : y;
 }
 Arrays While::vjp(const Vjp&) const {
-  fail<TraceError>("while_loop cannot be differentiated, neither in reverse (grad, vjp) nor forward (jvp, jacfwd): ",
-                   "the number of its rounds is not known when it is traced; use scan, or fori_loop with integer ",
-                   "bounds");
+  fail<TraceError>("while_loop cannot be differentiated in reverse (grad, vjp): the number of its rounds is not known ",
+                   "when it is traced; use scan, or fori_loop with integer bounds, or a forward derivative (jvp, ",
+                   "jacfwd)");
 }
 Types CustomVjp::infer(const Types& in) const {
   check_inputs("custom_vjp", in, program->in_types());

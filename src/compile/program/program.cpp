@@ -17,11 +17,20 @@ Types Program::out_types() const {
   for (int v : out) t.push_back(vars[at(v)]);
   return t;
 }
-bool communicates(const Instruction& i) {
-  if (i.primitive->traits.collective) return true;
+namespace {
+template <class T> bool any_here_or_held(const Instruction& i, const T& holds) {
+  if (holds(i.primitive->traits)) return true;
   for (auto& h : i.primitive->programs())
-    if (std::any_of(h->code.begin(), h->code.end(), communicates)) return true;
+    for (auto& inner : h->code)
+      if (any_here_or_held(inner, holds)) return true;
   return false;
+}
+}  // namespace
+bool communicates(const Instruction& i) {
+  return any_here_or_held(i, [](auto& t) { return t.collective; });
+}
+bool has_effect(const Instruction& i) {
+  return any_here_or_held(i, [](auto& t) { return t.effect; });
 }
 std::size_t count(const Program& p, std::string_view name) {
   std::size_t n = 0;
