@@ -2,7 +2,9 @@
 // optimizers, files. Includes none of xtensor, Eigen or ZeroMQ: for those see <bora/xtensor.h> and <bora/eigen.h>.
 #pragma once
 #include "bora/array/array.h"
+#include "bora/fx/callback.h"
 #include "bora/fx/debug.h"
+#include "bora/fx/lower.h"
 #include "bora/fx/transforms.h"
 #include "bora/io/checkpoint.h"
 #include "bora/io/npy.h"

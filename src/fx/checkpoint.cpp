@@ -3,10 +3,12 @@
 namespace bora::remat {
 namespace {
 constexpr std::string_view kPolicies[] = {"nothing", "dots", "dots_no_batch", "everything"};
+constexpr std::string_view kNames = "names(", kBut = "everything_except(";
 }
 std::string to_string(const Policy& p) {
-  if (p.keep != Saveable::names) return std::string(kPolicies[static_cast<std::size_t>(p.keep)]);
-  std::string s = "names(";
+  bool but = p.keep == Saveable::everything && !p.names.empty();
+  if (p.keep != Saveable::names && !but) return std::string(kPolicies[static_cast<std::size_t>(p.keep)]);
+  std::string s(but ? kBut : kNames);
   for (std::size_t i = 0; i < p.names.size(); ++i) s += (i ? ", " : "") + p.names[i];
   return s + ")";
 }
@@ -15,11 +17,12 @@ Policy parse(std::string_view text) {
   if (text == "minimal") return dots_no_batch;
   for (std::size_t i = 0; i < std::size(kPolicies); ++i)
     if (text == kPolicies[i]) return {static_cast<Saveable>(i)};
-  check<ConfigError>(text.starts_with("names(") && text.ends_with(")"), "checkpoint policy: '", text,
-                     "' is none of nothing, dots, dots_no_batch, everything, names(a, b)");
-  Policy p{Saveable::names};
+  bool but = text.starts_with(kBut);
+  check<ConfigError>((but || text.starts_with(kNames)) && text.ends_with(")"), "checkpoint policy: '", text,
+                     "' is none of nothing, dots, dots_no_batch, everything, names(a, b), everything_except(a, b)");
+  Policy p{but ? Saveable::everything : Saveable::names};
   std::string name;
-  for (char c : text.substr(6)) {
+  for (char c : text.substr(but ? kBut.size() : kNames.size())) {
     if (c != ',' && c != ')') {
       if (c != ' ') name += c;
       continue;

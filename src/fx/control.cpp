@@ -27,12 +27,13 @@ Arrays straight_line(const FlatFn& body, const Arrays& init, const Arrays& xs, s
   }
   return carry;
 }
-/// `unroll` iterations per round: the loop runs over groups of elements; the remainder runs first in reverse, else
-/// last.
-Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::int64_t n, const ScanOptions& o,
-                const std::vector<std::string>& labels) {
+/// A loop over groups of `size` elements, each run by `group`; the remainder, run by `rest_of`, comes first in reverse,
+/// else last.
+using Rounds = std::function<Arrays(const Arrays& carry, const Arrays& xs, std::int64_t n)>;
+Arrays in_groups(const Rounds& group, const Rounds& rest_of, const Arrays& init, const Arrays& xs, std::int64_t n,
+                 std::int64_t size, bool reverse, const std::vector<std::string>& labels) {
   auto c = init.size();
-  auto u = static_cast<std::int64_t>(o.unroll), rounds = n / u, rest = n % u;
+  auto rounds = n / size, rest = n % size;
   auto range = [&](std::int64_t from, std::int64_t to) {
     Arrays r;
     for (auto& x : xs) r.push_back(slice_in_dim(x, 0, from, to));
@@ -40,31 +41,29 @@ Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::i
   };
   Arrays carry = init, tail;
   auto leftover = [&] {
-    auto r = straight_line(body, carry, range(n - rest, n), rest, o.reverse);
+    auto r = rest_of(carry, range(n - rest, n), rest);
     carry = part(r, 0, c);
     tail = part(r, c, r.size() - c);
   };
-  if (rest && o.reverse) leftover();
+  if (rest && reverse) leftover();
   Arrays groups = range(0, n - rest);
   for (auto& x : groups) {
     auto s = x.shape();
-    s[0] = u;
+    s[0] = size;
     s.insert(0, rounds);
     x = reshape(x, s);
   }
-  auto group = [&](const Arrays& in) {
-    return straight_line(body, part(in, 0, c), part(in, c, in.size() - c), u, o.reverse);
-  };
-  auto r = scan_flat(group, carry, groups, rounds, o.reverse, labels);
+  auto body = [&](const Arrays& in) { return group(part(in, 0, c), part(in, c, in.size() - c), size); };
+  auto r = scan_flat(body, carry, groups, rounds, reverse, labels);
   carry = part(r, 0, c);
   Arrays ys = part(r, c, r.size() - c);
   for (auto& y : ys) {
     auto s = y.shape();
     s.erase(0);
-    s[0] = rounds * u;
+    s[0] = rounds * size;
     y = reshape(y, s);
   }
-  if (rest && !o.reverse) leftover();
+  if (rest && !reverse) leftover();
   for (std::size_t j = 0; j < ys.size(); ++j) carry.push_back(rest ? concatenate({ys[j], tail[j]}, 0) : ys[j]);
   return carry;
 }
@@ -72,6 +71,7 @@ Arrays unrolled(const FlatFn& body, const Arrays& init, const Arrays& xs, std::i
 Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, const std::vector<std::string>& labels,
                   const ScanOptions& o) {
   check<ValueError>(o.unroll >= 1, "scan: .unroll must be at least 1, got ", o.unroll);
+  check<ValueError>(o.checkpoint_every >= 0, "scan: .checkpoint_every must not be negative, got ", o.checkpoint_every);
   check<ValueError>(!xs.empty() || o.length,
                     "scan: there is nothing to scan over: xs has no leaves and .length is not given");
   std::int64_t n = o.length.value_or(-1);
@@ -86,8 +86,24 @@ Arrays scan_shell(const FlatFn& body, const Arrays& init, const Arrays& xs, cons
         " elements on its leading axis, but ", o.length ? ".length says " : "the others have ", n);
     n = xs[k].shape(0);
   }
-  if (o.unroll == 1 || n == 0) return scan_flat(body, init, xs, n, o.reverse, labels);
-  return o.unroll >= n ? straight_line(body, init, xs, n, o.reverse) : unrolled(body, init, xs, n, o, labels);
+  Rounds line = [&](const Arrays& carry, const Arrays& x, std::int64_t k) {
+    return straight_line(body, carry, x, k, o.reverse);
+  };
+  Rounds loop = [&](const Arrays& carry, const Arrays& x, std::int64_t k) {
+    if (o.unroll == 1 || k == 0) return scan_flat(body, carry, x, k, o.reverse, labels);
+    return o.unroll >= k ? line(carry, x, k) : in_groups(line, line, carry, x, k, o.unroll, o.reverse, labels);
+  };
+  if (o.checkpoint_every == 0 || n == 0) return loop(init, xs, n);
+  Rounds segment = [&](const Arrays& carry, const Arrays& x, std::int64_t k) {
+    auto all = carry;
+    append(all, x);
+    auto f = [&](const Arrays& in) {
+      return loop(part(in, 0, carry.size()), part(in, carry.size(), in.size() - carry.size()), k);
+    };
+    return checkpoint_flat(f, all, Saveable::nothing);
+  };
+  auto every = static_cast<std::int64_t>(o.checkpoint_every);
+  return every >= n ? segment(init, xs, n) : in_groups(segment, segment, init, xs, n, every, o.reverse, labels);
 }
 Arrays cond_shell(const Array& predicate, const FlatFn& on_true, const FlatFn& on_false, const Arrays& operands) {
   check<ShapeError>(predicate.ndim() == 0, "cond: the predicate must be a scalar, got ", predicate.type(),

@@ -1,6 +1,7 @@
 // An operation that shows some of its inputs and hands on the others. They are apart so that on a mesh the first may be
 // gathered while the others keep their split.
 #include "bora/fx/debug.h"
+#include <algorithm>
 #include <iostream>
 #include <sstream>
 #include "bora/array/communicator.h"
@@ -10,6 +11,9 @@
 #include "ops/support.h"
 
 namespace bora {
+namespace fx {
+std::string formatted(const std::string& format, const Arrays& values);
+}
 namespace ops {
 namespace {
 /// Equal only to itself: two calls are never one.
@@ -46,6 +50,9 @@ struct Observe {
     g.insert(g.end(), v.ct.begin(), v.ct.end());
     return g;
   }
+  Pushed jvp(const Arrays& in, const Arrays& t) const {
+    return {call(primitive(*this), in), {t.begin() + static_cast<std::ptrdiff_t>(in.size() / 2), t.end()}};
+  }
   /// Lane by lane, each after the one before.
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     auto half = in.size() / 2;
@@ -75,6 +82,50 @@ struct Observe {
     return {{silent, {random_values({2, 3}, -1, 1, 1), random_values({2, 3}, -1, 1, 2)}}};
   }
 };
+/// Inputs: the condition, then values for the message; the first `lanes` dimensions of all of them are vmaps'. Gives
+/// true.
+struct Check {
+  std::string message;
+  std::int64_t lanes;
+  static constexpr std::string_view name = "check";
+  static constexpr bool effect = true, random = true, flat = true;
+  Types infer(const Types&) const { return {{{}, boolean}}; }
+  Arrays run(const Arrays& in, const Types&) const {
+    Within host(eval_interpreter());
+    auto* ok = in[0].data<bool>();
+    auto failed = std::find(ok, ok + in[0].size(), false) - ok;
+    if (failed == in[0].size()) return {constant(true, boolean)};
+    std::int64_t count = 1;
+    for (std::int64_t d = 0; d < lanes; ++d) count *= in[0].shape(d);
+    auto lane = failed / (in[0].size() / count);
+    Arrays values;
+    for (auto a = in.begin() + 1; a != in.end(); ++a) {
+      auto t = a->type();
+      for (std::int64_t d = 0; d < lanes; ++d) t.shape.erase(0);
+      values.push_back(from_bytes(t, static_cast<const char*>(a->bytes()) +
+                                         static_cast<std::size_t>(lane) * t.nbytes()));
+    }
+    std::string where;
+    for (auto d = lanes; d-- > 0; lane /= in[0].shape(d))
+      where = std::to_string(lane % in[0].shape(d)) + (where.empty() ? "" : ", ") + where;
+    fail<ValueError>(fx::formatted(message, values), where.empty() ? "" : " (lane " + where + " of vmap)");
+  }
+  Arrays vjp(const Vjp& v) const { return Arrays(v.in.size()); }
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
+    Arrays a;
+    for (auto& m : in) a.push_back(b.front(m));
+    return {{call_one(Check{message, lanes + 1}, a), -1}};
+  }
+  std::optional<std::vector<Sharded>> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    Arrays a;
+    for (auto& x : in) a.push_back(s.reshard(x, Spec::replicated(x.spec.size())).local);
+    auto y = call_one(*this, a);
+    return {{{y, y.type(), Spec{}}}};
+  }
+  static Samples<Check> samples() {  // no element: laws try the opposite condition too
+    return {{{"is {}", 0}, {values({0}, {}, boolean), random_values({2, 3}, -1, 1, 1)}}};
+  }
+};
 }  // namespace
 }  // namespace ops
 
@@ -95,20 +146,31 @@ std::vector<std::string> pieces(std::string_view format) {
   return r;
 }
 }  // namespace
-void check_places(std::string_view format, std::size_t n) {
+static void check_places_of(std::string_view function, std::string_view format, std::size_t n) {
   auto places = pieces(format).size() - 1;
-  check<ValueError>(places == n, "debug::print: '", format, "' has ", places, " {} but is given ", n,
+  check<ValueError>(places == n, function, ": '", format, "' has ", places, " {} but is given ", n,
                     n == 1 ? " value" : " values");
 }
-void print_formatted(const std::string& format, const Arrays& values) {
+void check_places(std::string_view format, std::size_t n) { check_places_of("debug::print", format, n); }
+std::string formatted(const std::string& format, const Arrays& values) {
   auto text = pieces(format);
   std::ostringstream line;
   for (std::size_t k = 0; k < text.size(); ++k) {
     line << text[k];
     if (k < values.size()) line << to_string(values[k]);
   }
-  line << '\n';
-  std::cout << line.str() << std::flush;
+  return line.str();
+}
+void print_formatted(const std::string& format, const Arrays& values) {
+  std::cout << formatted(format, values) + '\n' << std::flush;
+}
+void check_flat(const Array& condition, std::string_view message, const Arrays& values) {
+  check_places_of("debug::check", message, values.size());
+  check<DtypeError>(condition.dtype() == boolean, "debug::check: the condition must be boolean, got ",
+                    condition.type());
+  Arrays in{condition};
+  in.insert(in.end(), values.begin(), values.end());
+  (void)call(ops::Check{std::string(message), 0}, in);
 }
 }  // namespace fx
 void debug::nans(bool on) { stop_at_nan(on); }

@@ -18,8 +18,10 @@ struct Names {
 };
 /// Only values that went through checkpoint_name(x, name) with one of these names.
 inline Policy names(const Names& n) { return {Saveable::names, n.v}; }
-/// "nothing", "dots", "dots_no_batch", "everything", "names(attn, mlp)", or T5X's words: "full" (nothing), "minimal"
-/// (dots_no_batch). Throws ConfigError.
+/// Everything but values that went through checkpoint_name(x, name) with one of these names.
+inline Policy everything_except(const Names& n) { return {Saveable::everything, n.v}; }
+/// "nothing", "dots", "dots_no_batch", "everything", "names(attn, mlp)", "everything_except(attn)", or T5X's words:
+/// "full" (nothing), "minimal" (dots_no_batch). Throws ConfigError.
 Policy parse(std::string_view);
 std::string to_string(const Policy&);
 inline std::ostream& operator<<(std::ostream& o, const Policy& p) { return o << to_string(p); }

@@ -7,6 +7,9 @@ struct ScanOptions {
   bool reverse = false;                       // from the last element to the first; ys stay in place
   std::optional<std::int64_t> length = none;  // needed where xs has no leaves
   int unroll = 1;                             // iterations per round of the loop
+  /// The backward pass keeps the carry of every n-th iteration and computes the others again: n + length / n values
+  /// of a kind instead of length; the square root of the length is best. 0: keeps all.
+  int checkpoint_every = 0;
 };
 /// A loop bound: an integer known now, or a scalar integer Array.
 struct LoopBound {
@@ -84,8 +87,9 @@ auto cond(const Array& predicate, const T& on_true, const F& on_false, const A&.
     }
   }
 }
-/// body(body(.. init)) while condition(value) holds: a boolean scalar. No derivative, reverse or forward: it takes
-/// values that have none (stop_gradient, floor, counters); where the number of rounds is known use fori_loop or scan.
+/// body(body(.. init)) while condition(value) holds: a boolean scalar. It has forward derivatives (jvp, linearize,
+/// jacfwd), but none in reverse: grad takes values without one (stop_gradient, floor, counters); where the number of
+/// rounds is known use fori_loop or scan.
 template <class P, class F, class C> C while_loop(const P& condition, const F& body, const C& init) {
   static_assert(fx::Callable<P, C> && fx::Callable<F, C>,
                 "while_loop: condition and body are called with the value; they take it by value or const&");

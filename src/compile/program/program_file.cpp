@@ -1,0 +1,134 @@
+#include "bora/compile/program_file.h"
+#include <cstring>
+#include "bora/base/crc32c.h"
+#include "bora/base/file.h"
+#include "bora/compile/program.h"
+
+namespace bora {
+namespace {
+constexpr char kMagic[8] = {'b', 'o', 'r', 'a', 'p', 'r', 'o', 'g'};
+constexpr std::uint32_t kVersion = 1;
+struct Header {
+  char magic[8];
+  std::uint32_t version, crc;
+  std::uint64_t bytes;
+};
+std::size_t at(int v) { return static_cast<std::size_t>(v); }
+struct Stored {  // of an instruction, beside its parameters
+  std::string name;
+  std::vector<int> in, out;
+};
+
+void write(params::Writer& w, const ProgramPtr& p) {
+  check<ValueError>(!p->local, "a Program of one rank cannot be written to a file: write the global one");
+  params::write(w, p->vars);
+  params::write(w, p->in);
+  params::write(w, p->out);
+  params::write(w, p->labels);
+  w.number<std::uint64_t>(p->code.size());
+  for (auto& i : p->code) {
+    params::write(w, Stored{std::string(i.primitive->name()), i.in, i.out});
+    try {
+      i.primitive->save(w);
+    } catch (const ValueError& e) {
+      fail<ValueError>(i.primitive->name(), " cannot be written to a file: ", e.text());
+    }
+  }
+}
+const RegistryEntry& find(const std::string& name) {
+  for (auto& e : registry())
+    if (e.name == name) return e;
+  fail<IoError>("it has the operation '", name, "', which this library lacks");
+}
+ProgramPtr read(params::Reader& r) {
+  auto p = std::make_shared<Program>();
+  params::read(r, p->vars);
+  params::read(r, p->in);
+  params::read(r, p->out);
+  params::read(r, p->labels);
+  std::vector<bool> known(p->vars.size());
+  auto variable = [&](int v) { check<IoError>(v >= 0 && at(v) < known.size(), "it has no variable ", v); };
+  auto define = [&](int v) {
+    variable(v);
+    check<IoError>(!known[at(v)], "variable ", v, " is made twice");
+    known[at(v)] = true;
+  };
+  auto use = [&](int v) {
+    variable(v);
+    check<IoError>(known[at(v)], "variable ", v, " is read before it is made");
+  };
+  for (int v : p->in) define(v);
+  for (auto n = r.length(); n > 0; --n) {
+    Stored s;
+    params::read(r, s);
+    Instruction i{find(s.name).load(r), std::move(s.in), std::move(s.out)};
+    Types in, out;
+    for (int v : i.in) {
+      use(v);
+      in.push_back(p->vars[at(v)]);
+    }
+    for (int v : i.out) {
+      define(v);
+      out.push_back(p->vars[at(v)]);
+    }
+    check<IoError>(i.primitive->infer(in) == out, "the results of '", s.name, "' have other types than it gives");
+    p->code.push_back(std::move(i));
+  }
+  for (int v : p->out) use(v);
+  check<IoError>(p->labels.size() <= p->in.size(), "it has more labels than inputs");
+  return p;
+}
+std::string body_of(const Staged& s) {
+  params::Writer w;
+  w.program = write;
+  write(w, s.program);
+  w.number<std::uint64_t>(s.captures.size());
+  for (auto& a : s.captures) {
+    check<DtypeError>(a.dtype() != Dtype::key, "a random key that a function closes over cannot be written to a file: "
+                                               "pass it as an argument");
+    auto c = a.concrete();
+    params::write(w, c.type());
+    w.text({static_cast<const char*>(c.bytes()), c.nbytes()});
+  }
+  return std::move(w.bytes);
+}
+Staged parse(std::string_view body) {
+  params::Reader r(body);
+  r.program = read;
+  Staged s{read(r), {}};
+  auto inputs = s.program->in_types();
+  auto n = r.length();
+  check<IoError>(n <= inputs.size(), "it has ", n, " values for ", inputs.size(), " inputs");
+  for (auto k = inputs.size() - n; k < inputs.size(); ++k) {
+    Type t;
+    params::read(r, t);
+    auto bytes = r.text();
+    check<IoError>(t == inputs[k] && bytes.size() == t.nbytes(), "the value of input ", k, " is not ", inputs[k]);
+    s.captures.push_back(from_bytes(t, bytes.data()));
+  }
+  check<IoError>(r.left() == 0, r.left(), " bytes are left over at its end");
+  return s;
+}
+}  // namespace
+
+void write_program(const std::string& path, const Staged& s) {
+  auto body = body_of(s);
+  Header h{{}, kVersion, crc32c(body.data(), body.size()), body.size()};
+  std::memcpy(h.magic, kMagic, sizeof kMagic);
+  write_file(path, std::string(reinterpret_cast<const char*>(&h), sizeof h) + body);
+}
+Staged read_program(const std::string& path) {
+  auto bytes = read_file(path);
+  Header h{};
+  if (bytes.size() >= sizeof h) std::memcpy(&h, bytes.data(), sizeof h);
+  check<IoError>(std::memcmp(h.magic, kMagic, sizeof kMagic) == 0, path, " is no Program of Bora");
+  check<IoError>(h.version <= kVersion, path, " is a Program of version ", h.version, "; this library reads ", kVersion,
+                 ": use a newer one");
+  auto body = std::string_view(bytes).substr(sizeof h);
+  check<IoError>(body.size() == h.bytes && crc32c(body.data(), body.size()) == h.crc, path,
+                 " is damaged: its checksum does not fit, or it is cut off (", body.size(), " of ", h.bytes, " bytes)");
+  try {
+    return parse(body);
+  } catch (const Error& e) { fail<IoError>(path, " is no valid Program: ", e.text()); }
+}
+}  // namespace bora

@@ -1,0 +1,291 @@
+// Functions compiled ahead of their calls and in files, checks and callbacks of the host, checkpoints by exclusion and
+// of scans.
+#include <filesystem>
+#include <fstream>
+#include "bora/base/file.h"
+#include "bora/compile/program.h"
+#include "bora/fx/callback.h"
+#include "bora/fx/debug.h"
+#include "bora/fx/lower.h"
+#include "bora/fx/transforms.h"
+#include "bora/ops/creation.h"
+#include "bora/ops/ops.h"
+#include "bora/shard/mesh.h"
+#include "bora/shard/shard.h"
+#include "fx/forms.h"
+
+namespace {
+using namespace bora;
+using forms_tests::close;
+struct Model {
+  Array w, b;
+  int power = 2;
+};
+Array apply(const Model& m, const Array& x) { return m.power == 2 ? square(matmul(x, m.w) + m.b) : matmul(x, m.w); }
+Model model() { return {array({{1., 2.}, {3., 4.}}), array({0.5, -0.5})}; }
+
+TEST(Lower, CompilesAheadForTypesOnly) {
+  auto types = eval_shape([] { return model(); });
+  auto lowered = lower(apply, types, eval_shape([] { return zeros({3, 2}); }));
+  EXPECT_NE(lowered.text().find("dot_general"), std::string::npos) << lowered.text();
+  auto f = lowered.compile();
+  auto x = array({{1., 2.}, {0., 1.}, {-1., 0.5}});
+  close(f(model(), x), apply(model(), x));
+  EXPECT_GE(f.cost().flops, 24) << "3 x 2 products of length 2";
+  EXPECT_EQ(f.memory().arguments, 4u * (4 + 2 + 6));
+  EXPECT_EQ(f.memory().results, 4u * 6);
+  EXPECT_EQ(f.memory().peak(), f.memory().arguments + f.memory().results + f.memory().temporaries);
+  EXPECT_FALSE(f.text().empty());
+  close(grad([&](const Model& m) { return sum(f(m, x)); })(model()).w,
+        grad([&](const Model& m) { return sum(apply(m, x)); })(model()).w);
+  SAYS(ShapeError, f(model(), zeros({4, 2})), "another argument 1 than it was lowered for");
+  auto cubic = model();
+  cubic.power = 3;
+  SAYS(ShapeError, f(cubic, x), "another argument 0 than it was lowered for: 'power': 2 and 3");
+  auto scale = array(3.);
+  close(lower([&](const Array& v) { return v * scale; }, x).compile()(x), x * 3);
+}
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("bora_ahead_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string operator/(const char* name) const { return (path / name).string(); }
+};
+TEST(LoadFunction, IsTheFunctionThatWasSaved) {
+  Folder folder;
+  auto offset = array({10., 20.});
+  auto f = [&](const Model& m, const Array& x) {
+    auto [c, ys] = scan([&](const Array& a, const Array& row) { return std::pair{tanh(a + row), a * row}; }, offset,
+                        apply(m, x));
+    auto d = cond(sum(c) > 0, [](const Array& v) { return v * 2; }, [](const Array& v) { return -v; }, c);
+    return std::pair{concatenate({d, d}), ys};
+  };
+  auto x = array({{1., 2.}, {0., 1.}});
+  lower(f, model(), x).save(folder / "f.bora");
+  auto g = load_function(folder / "f.bora");
+  auto want = f(model(), x);
+  auto got = g(model(), x);
+  ASSERT_EQ(got.size(), 2u);
+  close(got[0], want.first);
+  close(got[1], want.second);
+  close(g.as(eval_shape(f, model(), x), model(), x).second, want.second);
+  auto loss = [](const auto& fn) { return [&fn](const Array& v) { return sum(fn(model(), v)[1]); }; };
+  auto flat = [&](const Model& m, const Array& v) {
+    auto r = f(m, v);
+    return Arrays{r.first, r.second};
+  };
+  close(grad(loss(g))(x), grad(loss(flat))(x));
+  auto xs = stack({x, x * 2});
+  close(vmap([&](const Array& v) { return g(model(), v)[1]; })(xs),
+        vmap([&](const Array& v) { return flat(model(), v)[1]; })(xs));
+  close(jit([&](const Array& v) { return g(model(), v)[0]; })(x), want.first);
+  SAYS(ShapeError, g(model(), zeros({3, 2})), "should be f32[2, 2], got f32[3, 2]");
+  SAYS(ShapeError, g(x), "takes 3 arrays, got 1");
+}
+TEST(LoadFunction, RefusesWhatIsNoProgram) {
+  Folder folder;
+  auto path = folder / "f.bora", other = folder / "g.bora";
+  lower([](const Array& x) { return sin(x) * 2; }, zeros({3})).save(path);
+  auto bytes = read_file(path);
+  auto with = [&](std::string b) {
+    std::ofstream(other, std::ios::binary) << b;
+    return other;
+  };
+  SAYS(IoError, load_function(folder / "nothing"), "cannot read");
+  SAYS(IoError, load_function(with("hello")), "is no Program of Bora");
+  for (std::size_t at : {std::size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
+    auto b = bytes;
+    b[at] = static_cast<char>(b[at] ^ 1);
+    SAYS(IoError, load_function(with(b)), "is damaged");
+  }
+  SAYS(IoError, load_function(with(bytes.substr(0, bytes.size() - 3))), "is damaged");
+  auto newer = bytes;
+  newer[8] = 9;
+  SAYS(IoError, load_function(with(newer)), "is a Program of version 9; this library reads 1");
+  SAYS(ValueError, lower([](const Array& x) { return debug::print("{}", x); }, zeros({3})).save(other),
+       "debug_callback cannot be written to a file");
+}
+TEST(LoadFunction, HoldsEveryPrimitiveOfTheRegistry) {
+  Folder folder;
+  auto path = folder / "p.bora";
+  int written = 0;
+  for (auto& e : registry())
+    for (auto& s : e.samples()) {
+      Types types;
+      for (auto& a : s.in) types.push_back(a.type());
+      auto p = stage([&](const Arrays& a) { return call(s.primitive, a); }, types);
+      try {
+        write_program(path, p);
+      } catch (const ValueError& error) {  // it holds a function
+        EXPECT_NE(std::string(error.what()).find("holds a function"), std::string::npos) << error.what();
+        continue;
+      }
+      ++written;
+      auto q = read_program(path);
+      EXPECT_EQ(print(*q.program), print(*p.program));
+    }
+  EXPECT_GT(written, 100);
+}
+
+TEST(DebugCheck, StopsInEveryTransform) {
+  auto f = [](const Array& x) {
+    debug::check(x > 0, "x must be positive, is {}", x);
+    return log(x);
+  };
+  auto good = array({1., 2.}), bad = array({1., -2.});
+  close(jit(f)(good), log(good));
+  SAYS(ValueError, f(bad), "x must be positive, is [ 1., -2.]");
+  SAYS(ValueError, jit(f)(bad), "ahead_test.cpp:");
+  SAYS(ValueError, jit(f)(bad), "x must be positive, is [ 1., -2.]");
+  SAYS(ValueError, vmap(f)(bad), "x must be positive, is -2. (lane 1 of vmap)");
+  SAYS(ValueError, jit(vmap(f))(bad), "x must be positive, is -2. (lane 1 of vmap)");
+  SAYS(ValueError, jit(grad([&](const Array& x) { return sum(f(x)); }))(bad), "x must be positive");
+  SAYS(ValueError, jit([&](const Array& x) { return jvp(f, x, x).second; })(bad), "x must be positive");
+  SAYS(ValueError, jit([&](const Array& x) { return sum(checkpoint(f)(x)); })(bad), "x must be positive");
+  close(jit(grad([&](const Array& x) { return sum(f(x)); }))(good), 1 / good);
+  auto steps = jit([](const Array& x) {
+    return scan(
+               [](const Array& c, const Array& e) {
+                 debug::check(c < 5, "carry {} at {}", c, e);
+                 return std::pair{c + 1, none};
+               },
+               x, arange(4, f32))
+        .first;
+  });
+  close(steps(array(1.)), array(5.));
+  SAYS(ValueError, steps(array(3.)), "carry 5. at 2.");
+  auto unread = jit([](const Array& x) {
+    auto checked = [](const Array& v) {
+      debug::check(v < 3, "v is {}", v);
+      return v;
+    };
+    (void)cond(
+        x > 0, checked, [](const Array& v) { return v; }, x);
+    return x + 1;
+  });
+  close(unread(array(2.)), array(3.));
+  close(unread(array(-4.)), array(-3.));
+  SAYS(ValueError, unread(array(4.)), "v is 4.");
+  SAYS(ValueError, debug::check(bad > 0, "{}"), "debug::check: '{}' has 1 {} but is given 0 values");
+  SAYS(DtypeError, debug::check(bad, "no"), "the condition must be boolean, got f32[2]");
+}
+TEST(DebugCheck, SeesTheWholeOnAMesh) {
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    auto x = with_sharding_constraint(array({1., 2., 3., -4.}), Spec{"data"});
+    auto f = [](const Array& v) {
+      debug::check(v > -5, "low");
+      debug::check(v > 0, "is {}", v);
+      return v * 2;
+    };
+    SAYS(ValueError, jit(f)(x), "is [ 1.,  2.,  3., -4.]");
+    SAYS(ValueError, f(x), "is [ 1.,  2.,  3., -4.]");
+  });
+}
+TEST(Callbacks, PureOnesGiveSeveralResults) {
+  auto host = [](const Array& x, const Array& y) {
+    return std::pair{asarray(x.to_vector<float>(), x.shape()) * 2, sum(y).astype(i32)};
+  };
+  auto f = [&](const Array& x, const Array& y) { return pure_callback(host, std::pair{x, array(0)}, x, y); };
+  auto x = array({1., 2., 3.}), y = array({4., 5.});
+  for (auto& [a, b] : {f(x, y), jit(f)(x, y)}) {
+    close(a, x * 2);
+    close(b, array(9));
+  }
+  auto [a, b] = jit(vmap(f, {.in = {0, none}}))(stack({x, x + 1}), y);
+  close(a, stack({x * 2, x * 2 + 2}));
+  close(b, array({9, 9}));
+  SAYS(ShapeError, pure_callback([](const Array& v) { return sum(v); }, x, x), "callback: f must return a value like");
+  auto loss = [&](const Array& v) { return sum(f(v, y).first); };
+  SAYS(TraceError, grad(loss)(x), "pure_callback cannot be differentiated");
+  auto square_of = custom_jvp(
+      [](const Array& v) { return pure_callback([](const Array& n) { return n * n; }, v, v); },
+      [](const Array& v, const Array& d) {
+        return std::pair{pure_callback([](const Array& n) { return n * n; }, v, v), 2 * v * d};
+      });
+  close(grad([&](const Array& v) { return sum(square_of(v)); })(x), 2 * x);
+  auto throws = jit([](const Array& v) {
+    return pure_callback([](const Array&) -> Array { throw std::runtime_error("no reading"); }, v, v);
+  });
+  EXPECT_THROW((void)throws(x), std::runtime_error);
+}
+TEST(Callbacks, OrderedOnesRunOnceInOrder) {
+  std::vector<int> seen;
+  auto note = [&](int k, const Array& x) {
+    return io_callback(
+        [&seen, k](const Array& v) {
+          seen.push_back(k * 100 + v.item<int>());
+          return v + 1;
+        },
+        array(0), x);
+  };
+  auto f = jit([&](const Array& x) {
+    (void)note(1, x);
+    auto y = note(2, x * 2);
+    (void)note(3, x);
+    auto [c, ys] = scan([&](const Array& a, const Array&) { return std::pair{note(4, a), none}; }, x, zeros({2}));
+    (void)note(5, x);
+    return y;
+  });
+  close(f(array(7)), array(15));
+  EXPECT_EQ(seen, (std::vector<int>{107, 214, 307, 407, 408, 507}));
+  seen.clear();
+  (void)jit(vmap([&](const Array& x) { return note(1, x); }))(array({1, 2, 3}));
+  EXPECT_EQ(seen, (std::vector<int>{101, 102, 103}));
+  seen.clear();
+  local_mesh({{"data", 2}}, [&](const Mesh&) {
+    auto halves = with_sharding_constraint(array({1, 2}), Spec{"data"});
+    auto y = jit([&](const Array& x) { return note(1, sum(x)); })(halves);
+    close(gather(y), array(4));
+  });
+  EXPECT_EQ(seen, (std::vector<int>{103})) << "rank 0 runs it, all get its result";
+}
+
+TEST(Remat, EverythingExceptNames) {
+  auto policy = remat::everything_except({"attn"});
+  EXPECT_EQ(remat::to_string(policy), "everything_except(attn)");
+  EXPECT_EQ(remat::parse("everything_except(attn)"), policy);
+  SAYS(ConfigError, remat::parse("everything_but(attn)"), "everything_except(a, b)");
+  auto products = [](const remat::Policy& p) {
+    auto f = [p](const Array& w) {
+      return sum(checkpoint(
+          [](const Array& v) { return sin(matmul(sin(checkpoint_name(matmul(sin(v), v), "attn")), v)); }, p)(w));
+    };
+    return count(*program_of(value_and_grad(f), zeros({3, 3})), "dot_general");
+  };
+  auto kept = products(remat::everything);
+  EXPECT_EQ(products(policy), kept + 1) << "the named product is computed again";
+  EXPECT_EQ(products(remat::everything_except({"mlp"})), kept);
+  EXPECT_EQ(products(remat::nothing), kept + 2);
+}
+TEST(Remat, ScanInSegments) {
+  auto xs = linspace(0.1, 1., 23);
+  auto f = [&](const ScanOptions& o) {
+    return [&xs, o](const Array& w) {
+      auto [c, ys] = scan([&](const Array& a, const Array& x) {
+        auto y = sin(a * w + x);
+        return std::pair{y, y * x};
+      }, w, xs, o);
+      return sum(c) + sum(ys * ys);
+    };
+  };
+  auto w = array({0.5, -0.3});
+  for (bool reverse : {false, true}) {
+    auto want = value_and_grad(f({.reverse = reverse}))(w);
+    for (int every : {1, 4, 5, 22, 23, 100}) {
+      auto got = value_and_grad(f({.reverse = reverse, .checkpoint_every = every}))(w);
+      close(got.first, want.first);
+      close(got.second, want.second);
+    }
+  }
+  auto wide = linspace(0.1, 1., 400);
+  auto memory = [&](int every) {
+    auto loss = [&](const Array& w) {
+      return sum(scan([&](const Array& a, const Array& x) { return std::pair{sin(a * w + x), none}; }, w, wide,
+                      {.checkpoint_every = every}).first);
+    };
+    return lower(grad(loss), zeros({1000})).compile().memory().temporaries;
+  };
+  EXPECT_LT(memory(20) * 4, memory(0)) << "2 sqrt(N) carries, not N";
+  SAYS(ValueError, f({.checkpoint_every = -1})(w), ".checkpoint_every must not be negative, got -1");
+}
+}  // namespace
