@@ -1,4 +1,5 @@
 #include "bora/array/source.h"
+#include "bora/array/scope.h"
 #include "bora/base/error.h"
 #include <backtrace.h>
 #include <dlfcn.h>
@@ -12,6 +13,7 @@ namespace bora {
 namespace {
 constexpr int kFrames = static_cast<int>(std::tuple_size_v<decltype(Source::frames)>);
 thread_local SourcePtr scoped_source;
+thread_local std::string named_scope;
 [[maybe_unused]] const bool errors_know_places = (
     CallError::call_site = [] { return describe(*current_source()); }, true);
 
@@ -49,10 +51,16 @@ SourceScope::SourceScope(const SourcePtr& source) : saved_(scoped_source) {
   if (source) scoped_source = source;
 }
 SourceScope::~SourceScope() { scoped_source = saved_; }
+NamedScope::NamedScope(std::string_view name) : saved_(named_scope) {
+  if (!named_scope.empty()) named_scope += '/';
+  named_scope += name;
+}
+NamedScope::~NamedScope() { named_scope = std::move(saved_); }
 SourcePtr current_source() {
   if (scoped_source) return scoped_source;
   auto captured = std::make_shared<Source>();
   Source& s = *captured;
+  s.scope = named_scope;
   std::array<void*, 40> all{};
   int n = ::backtrace(all.data(), static_cast<int>(all.size()));
   auto& ours = this_library();

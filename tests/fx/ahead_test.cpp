@@ -181,6 +181,27 @@ TEST(DebugCheck, SeesTheWholeOnAMesh) {
     SAYS(ValueError, f(x), "is [ 1.,  2.,  3., -4.]");
   });
 }
+TEST(NamedScope, StandsInErrors) {
+  auto check_low = [](const Model& m) {
+    NamedScope outer("encoder");
+    {
+      NamedScope inner("attention");
+      debug::check(sum(m.w) < 0, "too large");
+    }
+    debug::check(sum(m.w) < 100, "far too large");
+    return sum(m.w);
+  };
+  SAYS(ValueError, check_low(model()), "too large   (encoder/attention, ahead_test.cpp:");
+  SAYS(ValueError, jit(check_low)(model()), "(in check, encoder/attention, ahead_test.cpp:");
+  auto big = model();
+  big.w = big.w - 100;
+  close(jit(check_low)(big), sum(big.w));
+  auto wrong = [](const Model& m) {
+    NamedScope s("head");
+    return matmul(m.w, zeros({3}));
+  };
+  SAYS(ShapeError, jit(wrong)(model()), "head/w, ahead_test.cpp:");
+}
 TEST(Callbacks, PureOnesGiveSeveralResults) {
   auto host = [](const Array& x, const Array& y) {
     return std::pair{asarray(x.to_vector<float>(), x.shape()) * 2, sum(y).astype(i32)};

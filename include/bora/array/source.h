@@ -9,7 +9,7 @@ namespace bora {
 struct Source {
   std::array<void*, 12> frames{};
   int count = 0;
-  std::string scope = {};  // tree path of the parameters among the operands, as far as known
+  std::string scope = {};  // names of NamedScopes, then the tree path of the parameters among the operands
 };
 using SourcePtr = std::shared_ptr<const Source>;
 /// The current call stack as addresses, without text; within a SourceScope, the scope's source.

@@ -3,6 +3,7 @@
 //   debug::check(h > 0, "hidden must be positive, is {}", h);   // throws at the call that runs it
 //   debug::nans(true);                                          // or BORA_DEBUG_NANS=1
 #pragma once
+#include "bora/array/scope.h"
 #include "bora/fx/shell.h"
 
 namespace bora {

@@ -55,9 +55,9 @@ Arrays Stage::process(const PrimitivePtr& p, const Arrays& in) {
   }
   auto scope = scope_of(i.in);
   i.source = current_source();
-  if (!scope.empty() && i.source->scope != scope) {
+  if (!scope.empty() && !i.source->scope.ends_with(scope)) {
     auto s = std::make_shared<Source>(*i.source);
-    s->scope = scope;
+    s->scope += s->scope.empty() ? scope : "/" + scope;
     i.source = s;
   }
   Types types;
