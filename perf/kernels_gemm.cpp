@@ -21,10 +21,8 @@ void measure(benchmark::State& state, const Product& p, Dtype dtype, int threads
   auto size = dtype_size(dtype);
   auto make = [&](I n) {
     auto x = kernels::allocate(static_cast<std::size_t>(n) * size);
-    kernels::fill(x.get(), n, size,
-                  dtype == f32    ? 0x3f800000u
-                  : dtype == bf16 ? 0x3f80u
-                                  : 0x3ff0000000000000u);  // ones
+    const std::uint64_t one = dtype == f32 ? 0x3f800000u : dtype == bf16 ? 0x3f80u : 0x3ff0000000000000u;
+    kernels::fill(x.get(), n, size, &one);
     return x;
   };
   auto a = make(p.batch * p.m * p.k), b = make(p.batch * p.k * p.n), c = make(p.batch * p.m * p.n);

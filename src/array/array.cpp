@@ -2,6 +2,7 @@
 #include "bora/array/array.h"
 #include <atomic>
 #include <cstring>
+#include "base/complex.h"
 #include "bora/array/nans.h"
 #include "bora/array/primitive.h"
 #include "bora/array/source.h"
@@ -42,13 +43,20 @@ const void* Array::data(Dtype d) const {
 void Array::read(Dtype as, void* out) const {
   auto c = concrete();
   auto n = static_cast<std::size_t>(c.size());
-  dispatch(c.dtype(), "reading values", [&](auto from) {
+  check<DtypeError>(!is_complex(c.dtype()) || is_complex(as), "reading values: ", c.type(), " as ", as,
+                    " would lose the imaginary parts; read std::complex numbers, or real(x) or abs(x)");
+  dispatch_all(c.dtype(), "reading values", [&](auto from) {
     using S = decltype(from);
     auto* x = static_cast<const S*>(c.bytes());
-    dispatch(as, "reading values", [&](auto to) {
+    dispatch_all(as, "reading values", [&](auto to) {
       using T = decltype(to);
       auto* y = static_cast<T*>(out);
-      for (std::size_t i = 0; i < n; ++i) y[i] = converted<T>(x[i]);
+      if constexpr (ComplexNumber<S> && ComplexNumber<T>)
+        for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<T>(x[i]);
+      else if constexpr (ComplexNumber<T>)
+        for (std::size_t i = 0; i < n; ++i) y[i] = T(converted<typename T::value_type>(x[i]));
+      else if constexpr (!ComplexNumber<S>)
+        for (std::size_t i = 0; i < n; ++i) y[i] = converted<T>(x[i]);
     });
   });
 }

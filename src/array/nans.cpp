@@ -1,6 +1,7 @@
 #include "bora/array/nans.h"
 #include <atomic>
 #include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <string_view>
 
@@ -13,10 +14,12 @@ std::atomic<bool>& on() {
   }();
   return value;
 }
+template <class T> bool is_nan(std::complex<T> z) { return std::isnan(z.real()) || std::isnan(z.imag()); }
+template <class T> bool is_nan(T x) { return std::isnan(x); }
 template <class T, class Number = T> std::int64_t find(const Array& a) {
   auto* x = a.data<T>();
   for (std::int64_t i = 0, n = a.size(); i < n; ++i)
-    if (std::isnan(static_cast<Number>(x[i]))) return i;
+    if (is_nan(static_cast<Number>(x[i]))) return i;
   return -1;
 }
 }  // namespace
@@ -27,6 +30,8 @@ std::int64_t first_nan(const Array& a) {
     case Dtype::f32: return find<float>(a);
     case Dtype::f64: return find<double>(a);
     case Dtype::bf16: return find<bfloat16, float>(a);
+    case Dtype::complex64: return find<std::complex<float>>(a);
+    case Dtype::complex128: return find<std::complex<double>>(a);
     default: return -1;
   }
 }

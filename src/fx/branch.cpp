@@ -49,9 +49,9 @@ Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
             auto operands = part(in, 1, in.size() - 1);
             std::vector<std::size_t> wanted, live;
             for (std::size_t i = 0; i < operands.size(); ++i)
-              if (wrt[i] && is_float(operands[i].dtype())) wanted.push_back(i);
+              if (wrt[i] && is_inexact(operands[i].dtype())) wanted.push_back(i);
             for (std::size_t k = 0; k < ct.size(); ++k)
-              if (is_float(types[k].dtype)) live.push_back(k);
+              if (is_inexact(types[k].dtype)) live.push_back(k);
             Arrays a{in[0]};
             append(a, operands);
             for (auto k : live) a.push_back(or_zero(ct[k], types[k]));
@@ -110,7 +110,7 @@ std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules&
     Arrays o = part(x, 1, x.size() - 1);
     Mask mapped = ops;
     for (std::size_t i = 0; i < o.size(); ++i) {
-      if (!is_float(o[i].dtype())) continue;
+      if (!is_inexact(o[i].dtype())) continue;
       if (!mapped[i]) o[i] = c.front({o[i], -1});
       mapped[i] = true;
       o[i] = select(spread_over(taken, o[i]), o[i], stop_gradient(o[i]));

@@ -76,7 +76,7 @@ Arrays checkpoint_flat(const FlatFn& f, const Arrays& in, Saveable keep, const s
   return call(ops::Call{s.program, keep, names}, all);
 }
 static Types floating(Types t) {
-  std::erase_if(t, [](auto& x) { return !is_float(x.dtype); });
+  std::erase_if(t, [](auto& x) { return !is_inexact(x.dtype); });
   return t;
 }
 Arrays custom_vjp_flat(const FlatFn& f, const FlatFn& fwd, const FlatFn& bwd, const Arrays& in) {
@@ -193,11 +193,11 @@ Linearized CustomVjp::linearize(const Arrays& in, const Mask& needs) const {
             auto a = res;
             auto out = p->out_types(), in = p->in_types();
             for (std::size_t k = 0; k < ct.size(); ++k)
-              if (is_float(out[k].dtype)) a.push_back(or_zero(ct[k], out[k]));
+              if (is_inexact(out[k].dtype)) a.push_back(or_zero(ct[k], out[k]));
             auto given = call(Call{b}, a);
             Arrays g(in.size());
             for (std::size_t i = 0, k = 0; i < n; ++i)
-              if (is_float(in[i].dtype)) g[i] = given[k++];
+              if (is_inexact(in[i].dtype)) g[i] = given[k++];
             return g;
           }};
 }

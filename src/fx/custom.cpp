@@ -12,7 +12,7 @@ void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
     if (!s.leaf.defined()) continue;
     auto& type = s.leaf.get().type();
     auto& x = *given++;
-    if (!is_float(type.dtype)) continue;
+    if (!is_inexact(type.dtype)) continue;
     check<ShapeError>(
         !x.defined() || x.type() == type, "custom_vjp: bwd: the gradient of ", [&] { return where(s.path); },
         " has type ", [&] { return to_string(x.type()); }, " but the argument has ", type);
@@ -21,7 +21,7 @@ void append_gradients(tree::Node argument, tree::Node gradient, Arrays& to) {
 }
 void append_zero_gradients(tree::Node argument, Arrays& to) {
   for (auto& s : tree::slots(argument))
-    if (s.leaf.defined() && is_float(s.leaf.get().dtype())) to.push_back(full_of(s.leaf.get().type(), 0));
+    if (s.leaf.defined() && is_inexact(s.leaf.get().dtype())) to.push_back(full_of(s.leaf.get().type(), 0));
 }
 void append_tangents(tree::Node out, tree::Node given, Arrays& to) {
   auto t = tree::aligned("custom_jvp: the tangent must have the structure of the result", out, given);
@@ -30,7 +30,7 @@ void append_tangents(tree::Node out, tree::Node given, Arrays& to) {
     if (!s.leaf.defined()) continue;
     auto& type = s.leaf.get().type();
     auto& x = *next++;
-    if (!is_float(type.dtype)) continue;
+    if (!is_inexact(type.dtype)) continue;
     check<ShapeError>(
         !x.defined() || x.type() == type, "custom_jvp: the tangent of ", [&] { return where(s.path); }, " has type ",
         [&] { return to_string(x.type()); }, " but the result has ", type);
@@ -40,7 +40,7 @@ void append_tangents(tree::Node out, tree::Node given, Arrays& to) {
 Arrays spread_cotangents(tree::Node out, const Array* cotangents) {
   Arrays r;
   tree::append_leaves(out, r);
-  for (auto& a : r) a = is_float(a.dtype()) ? *cotangents++ : Array();
+  for (auto& a : r) a = is_inexact(a.dtype()) ? *cotangents++ : Array();
   return r;
 }
 }  // namespace bora::fx

@@ -41,7 +41,7 @@ Mask depends(const Primitive& p, const Mask& in, const Types& out, Flow flow) {
     merge(r, Mask(wrt.begin() + s->consts, wrt.begin() + s->consts + s->carries));
     return r;
   }
-  for (std::size_t k = 0; k < out.size(); ++k) r[k] = flow == Flow::values || is_float(out[k].dtype);
+  for (std::size_t k = 0; k < out.size(); ++k) r[k] = flow == Flow::values || is_inexact(out[k].dtype);
   return r;
 }
 Mask depends(const Program& p, const Mask& in, Flow flow) {

@@ -27,7 +27,7 @@ Arrays zeros_of(const Types& types) {
   return r;
 }
 Types floating(Types t) {
-  std::erase_if(t, [](auto& x) { return !is_float(x.dtype); });
+  std::erase_if(t, [](auto& x) { return !is_inexact(x.dtype); });
   return t;
 }
 }  // namespace
@@ -83,9 +83,9 @@ std::function<Arrays(const Arrays&)> transpose_last(const ProgramPtr& p, const A
 std::function<Arrays(const Arrays&)> linear_transpose_flat(const FlatFn& f, const Types& in) {
   auto s = stage(f, in);
   for (auto& t : in)
-    check<DtypeError>(is_float(t.dtype), "linear_transpose: an argument is ", t, ", which is not floating");
+    check<DtypeError>(is_inexact(t.dtype), "linear_transpose: an argument is ", t, ", which is not floating");
   for (auto& t : s.program->out_types())
-    check<DtypeError>(is_float(t.dtype), "linear_transpose: f gives ", t, ", which is not floating");
+    check<DtypeError>(is_inexact(t.dtype), "linear_transpose: f gives ", t, ", which is not floating");
   return transpose(s.program, mask(s.program->in.size(), 0, in.size()), s.captures,
                    "linear_transpose: f is not linear in its arguments");
 }
@@ -97,7 +97,7 @@ Arrays custom_jvp_flat(const FlatFn& f, const FlatFn& rule, const Arrays& in) {
   auto n = types.size(), m = tangent_types.size();
   auto given = s.program->out_types();
   std::size_t outs = 0, moving = 0;  // the results come first, then a tangent for each floating one
-  while (outs + moving < given.size()) moving += is_float(given[outs++].dtype);
+  while (outs + moving < given.size()) moving += is_inexact(given[outs++].dtype);
   auto wrt = mask(n + m + s.captures.size(), n, n + m);
   const auto& split = split_vjp(s.program, wrt, {});
   check_linear(split, wrt, given.size(), outs, "custom_jvp: the rule must be linear in the tangents");

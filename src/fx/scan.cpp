@@ -119,7 +119,7 @@ Linearized Scan::linearize(const Arrays& in, const Mask& needs) const {
             Arrays xs = res_x;
             std::vector<std::size_t> yc;  // ys with a cotangent
             for (std::size_t i = K; i < outs.size(); ++i)
-              if (is_float(outs[i].dtype) && ct[i].defined()) {
+              if (is_inexact(outs[i].dtype) && ct[i].defined()) {
                 yc.push_back(i);
                 xs.push_back(ct[i]);
               }

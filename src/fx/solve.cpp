@@ -46,7 +46,7 @@ Arrays linear_solve_flat(const FlatFn& matvec, const Arrays& b, const LinearSolv
                          const LinearSolver& transposed, bool symmetric) {
   auto t = types_of(b);
   auto nb = b.size();
-  for (auto& x : t) check<DtypeError>(is_float(x.dtype), "custom_linear_solve: b is ", x, ", which is not floating");
+  for (auto& x : t) check<DtypeError>(is_inexact(x.dtype), "custom_linear_solve: b is ", x, ", which is not floating");
   auto a = stage(matvec, t);
   check_like("custom_linear_solve: matvec", a.program->out_types(), t);
   auto nc = a.captures.size();
@@ -95,7 +95,7 @@ Arrays root_flat(const FlatFn& f, const Arrays& guess, const LinearSolver& solve
   auto n = t.size();
   auto s = stage(f, t);
   check_like("custom_root: f", s.program->out_types(), t);
-  for (auto& x : t) check<DtypeError>(is_float(x.dtype), "custom_root: the guess is ", x, ", which is not floating");
+  for (auto& x : t) check<DtypeError>(is_inexact(x.dtype), "custom_root: the guess is ", x, ", which is not floating");
   auto m = s.captures.size();
   auto f_of = [&](const Arrays& consts) {
     return [p = s.program, consts](const Arrays& x) {
@@ -131,13 +131,13 @@ Arrays root_flat(const FlatFn& f, const Arrays& guess, const LinearSolver& solve
   Types rule_in = t;  // x, the inputs, the tangents of the floating ones
   append(rule_in, inputs);
   for (auto& x : inputs)
-    if (is_float(x.dtype)) rule_in.push_back(x);
+    if (is_inexact(x.dtype)) rule_in.push_back(x);
   auto rule = stage(
       [&](const Arrays& a) {
         auto x = part(a, 0, n), consts = part(a, 2 * n, m), dconsts = Arrays(m);
         auto at = n + all + n;  // after the guess's tangents
         for (std::size_t k = 0; k < m; ++k)
-          if (is_float(consts[k].dtype())) dconsts[k] = a[at++];
+          if (is_inexact(consts[k].dtype())) dconsts[k] = a[at++];
         auto dy = linearize_flat([&](const Arrays& c) { return f_of(c)(x); }, consts).push(dconsts);
         auto b = x;
         append(b, consts);
@@ -237,7 +237,7 @@ Linearized Root::linearize(const Arrays& in, const Mask& needs) const {
             auto g = transpose_last(rule, known)(ct);
             Arrays r(in.size());
             for (std::size_t i = 0, k = 0; i < in.size(); ++i) {
-              if (!is_float(in[i].dtype())) continue;
+              if (!is_inexact(in[i].dtype())) continue;
               if (needs[i]) r[i] = g[k];
               ++k;
             }

@@ -98,7 +98,7 @@ class Tape final : public Interpreter {
   std::vector<Node> nodes_;
   int values_ = 0;
 };
-bool differentiable(const Array& a) { return is_float(a.dtype()); }
+bool differentiable(const Array& a) { return is_inexact(a.dtype()); }
 }  // namespace
 
 Array or_zero(const Array& a, const Type& t) { return a.defined() ? a : full_of(t, 0); }

@@ -29,6 +29,7 @@ template <class F> void each_slice(const Shape& shape, Box& prefix, const F& f) 
 }
 
 void append_f32(Dtype dtype, const std::vector<char>& bytes, Sha256& digest) {
+  if (is_complex(dtype)) return append_f32(real_dtype(dtype), bytes, digest);
   if (dtype == f32) return digest.update(bytes.data(), bytes.size());
   dispatch(dtype, "digest", [&](auto zero) {
     using T = decltype(zero);

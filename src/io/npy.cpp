@@ -35,6 +35,8 @@ std::string_view descr_of(Dtype d) {
     case Dtype::bf16: return "<u2";
     case Dtype::f32: return "<f4";
     case Dtype::f64: return "<f8";
+    case Dtype::complex64: return "<c8";
+    case Dtype::complex128: return "<c16";
     case Dtype::key: break;
   }
   fail<DtypeError>("save_npy: NumPy has no dtype for random keys; save their bits");
@@ -72,6 +74,13 @@ std::string reversed(const char* data, std::size_t count, std::size_t width) {
 }
 Array array_of(std::string_view descr, const Shape& shape, const char* data, std::optional<Dtype> dtype,
                const std::string& where) {
+  if (descr == ">c8" || descr == ">c16") {  // both parts are turned
+    auto d = descr == ">c8" ? complex64 : complex128;
+    auto turned = reversed(data, 2 * static_cast<std::size_t>(volume(shape)), dtype_size(d) / 2);
+    return from_bytes({shape, d}, turned.data());
+  }
+  for (auto d : {complex64, complex128})
+    if (descr == descr_of(d)) return from_bytes({shape, d}, data);
   check<DtypeError>(descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos, where,
                     " holds '", descr,
                     "', which has no dtype here; convert it with astype in NumPy (bool, integers or floats)");

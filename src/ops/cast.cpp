@@ -1,5 +1,8 @@
 // Changes of dtype.
+#include "bora/kernels/complex.h"
+#include "bora/kernels/memory.h"
 #include "bora/kernels/move.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/elementwise.h"
 #include "ops/elementwise_rules.h"
 
@@ -22,21 +25,32 @@ const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
 Type Cast::infer(const Types& in) const {
   check<DtypeError>(in[0].dtype != Dtype::key && dtype != Dtype::key, "astype: random keys are not numbers; ", in[0],
                     " does not become ", dtype);
+  check<DtypeError>(!is_complex(in[0].dtype) || is_complex(dtype) || dtype == boolean, "astype: ", in[0], " as ",
+                    dtype, " would lose the imaginary parts; use real(x) or abs(x)");
   return {in[0].shape, dtype};
 }
 void Cast::eval(Inputs in, Outputs out) const {
   auto from = in[0].type.dtype;
   if (auto n = out[0].type.size(); n == 0) return;
   else if (from == dtype) kernels::copy_bytes(out[0].data, in[0].data, out[0].type.nbytes());
-  else run_flat(cast_kernel(from, dtype), n, in, out[0]);
+  else if (is_complex(from) || from == real_dtype(dtype))
+    kernels::cast_complex(from, dtype, in[0].data, out[0].data, n);
+  else if (is_complex(dtype)) {
+    Type parts{in[0].type.shape, real_dtype(dtype)};
+    auto memory = kernels::allocate(parts.nbytes());
+    run_flat(cast_kernel(from, parts.dtype), n, in, {parts, memory.get()});
+    kernels::cast_complex(parts.dtype, dtype, memory.get(), out[0].data, n);
+  } else run_flat(cast_kernel(from, dtype), n, in, out[0]);
 }
 Array Cast::vjp(const Vjp& v) const {
   auto from = v.in[0].dtype();
-  return is_float(from) && is_float(dtype) ? v.ct[0].astype(from) : Array{};
+  if (!is_inexact(from) || !is_inexact(dtype)) return {};
+  return (is_complex(from) ? v.ct[0] : real(v.ct[0])).astype(from);
 }
 /// Pending sums pass only through exact casts: others would round before the addition.
 Factors Cast::factors(const Types& in) const {
-  bool exact = is_float(in[0].dtype) && is_float(dtype) && dtype_size(dtype) >= dtype_size(in[0].dtype);
+  bool exact = is_inexact(in[0].dtype) && is_inexact(dtype) &&
+               dtype_size(real_dtype(dtype)) >= dtype_size(real_dtype(in[0].dtype));
   return elementwise_factors(in, exact ? std::vector<std::size_t>{0} : std::vector<std::size_t>{});
 }
 Cast Cast::lift(std::int64_t) const { return *this; }
@@ -46,7 +60,10 @@ Samples<Cast> Cast::samples() {
           {{i32}, {random_values({2, 3}, -4, 4, 2)}},
           {{f64}, {random_values({2, 3}, -4, 4, 3, i32)}},
           {{bf16}, {random_values({2, 3}, -400, 400, 4, i32)}},
-          {{boolean}, {random_values({2, 3}, 0, 2, 5, i32)}}};
+          {{boolean}, {random_values({2, 3}, 0, 2, 5, i32)}},
+          {{complex128}, {random_values({2, 3}, -4, 4, 6)}},
+          {{complex128}, {random_values({2, 3}, -4, 4, 7, i32)}},
+          {{boolean}, {random_values({2, 3}, -4, 4, 8, complex64)}}};
 }
 
 Type Bitcast::infer(const Types& in) const {

@@ -1,12 +1,18 @@
 // One number, and arrays made of one number: they stay symbolic (a broadcast of a constant) under every interpreter.
 #include <cstring>
 #include <limits>
+#include "base/complex.h"
 #include "bora/kernels/move.h"
 #include "bora/ops/shape.h"
 #include "ops/support.h"
 
 namespace bora::ops {
 namespace {
+/// Throws DtypeError if a complex number would lose its imaginary part.
+void check_parts(const Scalar& s, Dtype d) {
+  check<DtypeError>(s.kind != Scalar::Kind::complex || is_complex(d) || d == boolean, "the complex number ", s.value,
+                    " + ", s.imaginary, "j does not fit into ", d, "; convert the array with astype(complex64)");
+}
 template <class T> T number_as(const Scalar& s) {
   return std::is_integral_v<T> && s.integral() ? converted<T>(s.integer) : converted<T>(s.value);
 }
@@ -16,22 +22,32 @@ Scalar checked(Scalar value, Dtype dtype) {
   if (is_integer(dtype) && value.integral())
     check<ValueError>(holds(dtype, value.integer), "the number ", value.integer, " does not fit into ", dtype,
                       "; convert the array to a wider dtype with astype()");
-  if (is_float(dtype)) value = Scalar(value.value);
-  else if (dtype == boolean) value = Scalar(number_as<bool>(value));
+  check_parts(value, dtype);
+  if (is_complex(dtype)) value = Scalar(std::complex<double>(value.value, value.imaginary));
+  else if (is_float(dtype)) value = Scalar(value.value);
+  else if (dtype == boolean) value = Scalar(number_as<bool>(value) || value.imaginary != 0);
   else if (is_integer(dtype))
     value = dispatch(dtype, "constant",
                      [&](auto zero) { return Scalar(static_cast<std::int64_t>(number_as<decltype(zero)>(value))); });
   return value;
 }
-std::uint64_t bits_of(Scalar value, Dtype dtype) {
-  std::uint64_t bits = 0;
-  dispatch(dtype, "a number", [&](auto zero) {
-    auto x = number_as<decltype(zero)>(value);
-    std::memcpy(&bits, &x, sizeof x);
+void write_number(Scalar value, Dtype dtype, void* to) {
+  check_parts(value, dtype);
+  dispatch_all(dtype, "a number", [&](auto zero) {
+    using T = decltype(zero);
+    T x;
+    if constexpr (ComplexNumber<T>) x = T(std::complex<double>(value.value, value.imaginary));
+    else x = number_as<T>(value);
+    std::memcpy(to, &x, sizeof x);
   });
-  return bits;
+}
+std::uint64_t bits_of(Scalar value, Dtype dtype) {
+  std::uint64_t bits[2] = {};
+  write_number(value, dtype, bits);
+  return bits[0];
 }
 bool holds(Dtype d, std::int64_t n) {
+  if (!is_integer(d)) return true;
   return dispatch(d, "constant", [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -47,12 +63,15 @@ Type Constant::infer(const Types& in) const {
   return {{}, dtype};
 }
 void Constant::eval(Inputs, Outputs out) const {
-  auto bits = bits_of(value, dtype);
-  std::memcpy(out[0].data, &bits, dtype_size(dtype));
+  write_number(value, dtype, out[0].data);
 }
 Factors Constant::factors(const Types&) const { return {{}, {{}}}; }
 Samples<Constant> Constant::samples() {
-  return {{{2.5, f64}, {}}, {{-3, i32}, {}}, {{true, boolean}, {}}, {{0.1, bf16}, {}}};
+  return {{{2.5, f64}, {}},
+          {{-3, i32}, {}},
+          {{true, boolean}, {}},
+          {{0.1, bf16}, {}},
+          {{std::complex<double>(0.5, -2), complex128}, {}}};
 }
 }  // namespace bora::ops
 
@@ -60,9 +79,10 @@ namespace bora {
 Array constant(Scalar value, Dtype dtype) { return call_one(ops::Constant{ops::checked(value, dtype), dtype}, {}); }
 Array full_of(const Type& type, Scalar value) {
   if (current() == eval_interpreter()) {  // no transform is active: one fill instead of two operations
-    auto bits = ops::bits_of(ops::checked(value, type.dtype), type.dtype);
+    Bytes16 element;
+    ops::write_number(ops::checked(value, type.dtype), type.dtype, &element);
     auto b = new_buffer(type);
-    kernels::fill(b.data, type.size(), dtype_size(type.dtype), bits);
+    kernels::fill(b.data, type.size(), dtype_size(type.dtype), &element);
     return b.done();
   }
   auto c = constant(value, type.dtype);

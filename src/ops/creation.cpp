@@ -27,8 +27,10 @@ void enter_literal(Literal& to, std::size_t depth, std::size_t size) {
 }
 Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
   auto kind = l.numbers.empty() ? Scalar::Kind::floating : Scalar::Kind::boolean;
-  for (auto& s : l.numbers) kind = std::max(kind, s.kind);  // boolean, integer, floating
-  auto d = dtype.value_or(kind == Scalar::Kind::boolean ? boolean : kind == Scalar::Kind::integer ? i32 : f32);
+  for (auto& s : l.numbers) kind = std::max(kind, s.kind);  // boolean, integer, floating, complex
+  Scalar strongest;
+  strongest.kind = kind;
+  auto d = dtype.value_or(strongest.dtype());
   auto shape = l.shape;
   auto b = new_buffer({shape, d});
   check<ShapeError>(volume(shape) == static_cast<std::int64_t>(l.numbers.size()), "array: ", l.numbers.size(),
@@ -42,8 +44,7 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
       check<ValueError>(ops::holds(d, n), "array: ", n, " does not fit into ", d,
                         dtype ? "" : "; give a dtype: array({..}, i64)");
     }
-    auto bits = ops::bits_of(s, d);
-    std::memcpy(out, &bits, dtype_size(d));
+    ops::write_number(s, d, out);
     out += dtype_size(d);
   }
   return b.done();
@@ -90,8 +91,7 @@ const Shape& checked(std::string_view what, const Shape& shape, Dtype dtype) {
 Array zeros(const Shape& shape, Dtype dtype) { return full_of({checked("zeros", shape, dtype), dtype}, 0); }
 Array ones(const Shape& shape, Dtype dtype) { return full_of({checked("ones", shape, dtype), dtype}, 1); }
 Array full(const Shape& shape, Scalar value, std::optional<Dtype> dtype) {
-  auto as_written = value.kind == Scalar::Kind::boolean ? boolean : value.kind == Scalar::Kind::integer ? i32 : f32;
-  auto d = dtype.value_or(as_written);
+  auto d = dtype.value_or(value.dtype());
   return full_of({checked("full", shape, d), d}, value);
 }
 Array full_like(const Array& x, Scalar value, std::optional<Dtype> dtype) {

@@ -58,7 +58,7 @@ struct Custom {
     check<ValueError>(g.size() == v.in.size(), title(), ": vjp gave ", g.size(), " gradients for ", v.in.size(),
                       " inputs");
     for (std::size_t i = 0; i < g.size(); ++i) {
-      if (!v.needs[i] || !is_float(v.in[i].dtype())) g[i] = {};
+      if (!v.needs[i] || !is_inexact(v.in[i].dtype())) g[i] = {};
       if (!g[i].defined()) continue;
       check<ShapeError>(g[i].shape() == v.in[i].shape(), title(), ": the gradient of input ", i, " has shape ",
                         g[i].shape(), ", the input ", v.in[i].shape());

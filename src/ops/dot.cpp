@@ -289,7 +289,7 @@ Array dot_general(const Array& a, const Array& b, const DotDims& d) {
   ops::DotGeneral p{normalized(d.batch_a, a.ndim()), normalized(d.batch_b, b.ndim()),
                     normalized(d.contract_a, a.ndim()), normalized(d.contract_b, b.ndim())};
   auto x = a.astype(in), z = b.astype(in);
-  if (p.contract_a.empty() && is_float(in)) {
+  if (p.contract_a.empty() && is_inexact(in)) {
     p.infer({x.type(), z.type()});  // throws if sizes differ
     return product_of_all(x, z, p);
   }

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <numbers>
 #include "bora/array/nans.h"
+#include "bora/kernels/complex.h"
+#include "bora/ops/complex.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora::ops {
@@ -24,7 +26,7 @@ Type infer_elementwise(kernels::OpId op, std::string_view name, const Types& in)
     check<DtypeError>(in[0].dtype == boolean, "select: the condition must be bool, it is ", in[0]);
     return in[1];
   }
-  return {in[0].shape, e.result(d)};
+  return {in[0].shape, is_complex(in.back().dtype) ? kernels::complex_result(op, d) : e.result(d)};
 }
 
 void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const OutputView& out) {
@@ -58,6 +60,11 @@ Dtype stored_as(Dtype d) { return d == Dtype::key ? i64 : d; }
 void OneOpKernels::run(kernels::OpId op, Inputs in, Outputs out) {
   auto n = out[0].type.size();
   if (n == 0) return;
+  if (auto d = in.back().type.dtype; is_complex(d)) {
+    const void* operands[kernels::kMaxInputs];
+    for (std::size_t i = 0; i < in.size(); ++i) operands[i] = in[i].data;
+    return kernels::run_complex(op, d, operands, out[0].data, n);
+  }
   auto* k = made_[static_cast<std::size_t>(in.back().type.dtype)].load(std::memory_order_acquire);
   run_flat(k ? *k : make(op, in, out[0]), n, in, out[0]);
 }
@@ -85,7 +92,7 @@ Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
   Dtype d[kernels::kMaxInputs];
   for (std::size_t i = 0; i < in.size(); ++i) {
     d[i] = in[i].type.dtype;
-    if (d[i] == Dtype::key || !(in[i].type == type)) return {};
+    if (d[i] == Dtype::key || is_complex(d[i]) || !(in[i].type == type)) return {};
   }
   try {
     Array out;
@@ -97,7 +104,8 @@ Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
 }
 
 Dtype weak_dtype(Dtype array, Scalar number) {
-  if (number.kind == Scalar::Kind::floating) return is_float(array) ? array : f32;
+  if (number.kind == Scalar::Kind::complex) return complex_dtype(array);
+  if (number.kind == Scalar::Kind::floating) return is_inexact(array) ? array : f32;
   if (number.kind == Scalar::Kind::integer && array == boolean) return i32;
   return array;
 }
@@ -151,12 +159,14 @@ struct LogisticSlope : Defaults {
 struct Logistic : Defaults {
   static constexpr std::string_view name = "logistic";
   static constexpr double lo = -2;
-  static Array dx(A x, A, A ct) { return ct * apply<LogisticSlope>(x); }
+  static Array dx(A x, A y, A ct) { return is_complex(x.dtype()) ? ct * (y * (1 - y)) : ct * apply<LogisticSlope>(x); }
 };
 struct Tanh : Defaults {
   static constexpr std::string_view name = "tanh";
   static constexpr double lo = -2;
-  static Array dx(A x, A, A ct) { return 4 * (ct * apply<LogisticSlope>(x + x)); }
+  static Array dx(A x, A y, A ct) {
+    return is_complex(x.dtype()) ? ct * (1 - y * y) : 4 * (ct * apply<LogisticSlope>(x + x));
+  }
 };
 struct Arctanh : Defaults {
   static constexpr std::string_view name = "arctanh";
@@ -277,13 +287,20 @@ Array erf(const Array& x) { return apply<Erf>(inexact(x)); }
 Array erfc(const Array& x) { return apply<Erfc>(inexact(x)); }
 Array erf_inv(const Array& x) { return apply<ErfInv>(inexact(x)); }
 Array sigmoid(const Array& x) { return apply<Logistic>(inexact(x)); }
-Array abs(const Array& x) { return x.dtype() == boolean ? x : apply<Abs>(x); }
-Array sign(const Array& x) { return apply<Sign>(x); }
-Array floor(const Array& x) { return is_float(x.dtype()) ? apply<Floor>(x) : x; }
-Array ceil(const Array& x) { return is_float(x.dtype()) ? apply<Ceil>(x) : x; }
-Array round(const Array& x) { return is_float(x.dtype()) ? apply<Round>(x) : x; }
+Array abs(const Array& x) {
+  if (is_complex(x.dtype())) return magnitude(x);
+  return x.dtype() == boolean ? x : apply<Abs>(x);
+}
+Array sign(const Array& x) {
+  if (!is_complex(x.dtype())) return apply<Sign>(x);
+  auto zero = x == 0;
+  return where(zero, x, x / where(zero, 1, abs(x)));
+}
+Array floor(const Array& x) { return is_inexact(x.dtype()) ? apply<Floor>(x) : x; }
+Array ceil(const Array& x) { return is_inexact(x.dtype()) ? apply<Ceil>(x) : x; }
+Array round(const Array& x) { return is_inexact(x.dtype()) ? apply<Round>(x) : x; }
 Array isfinite(const Array& x) {
-  return is_float(x.dtype()) ? apply<IsFinite>(x) : full_of({x.shape(), boolean}, true);
+  return is_inexact(x.dtype()) ? apply<IsFinite>(x) : full_of({x.shape(), boolean}, true);
 }
 Array bitwise_not(const Array& x) { return apply<Not>(x); }
 Array operator-(const Array& x) { return negative(x); }

@@ -196,7 +196,7 @@ Two meet(std::string_view what, Scalar a, A b) {
   return {std::move(x), std::move(y)};
 }
 Two as_fractions(const Two& t) {
-  if (is_float(t.a.dtype())) return {t.a, t.b};
+  if (is_inexact(t.a.dtype())) return {t.a, t.b};
   return {inexact(t.a), inexact(t.b)};
 }
 Two as_truth(std::string_view what, const Two& t) {
@@ -213,6 +213,8 @@ template <class F, class X, class Y> Array order(std::string_view what, const X&
   check<DtypeError>(!is_boolean(a) && !is_boolean(b), what,
                     ": booleans have no order; a chain such as 0 < x < 6 is written 0 < x && x < 6");
   auto t = meet(what, a, b);
+  check<DtypeError>(!is_complex(t.a.dtype()), what, ": complex numbers have no order, got ", t.a.dtype(),
+                    "; compare abs() or real() of them");
   return apply<F>(t.a, t.b);
 }
 /// NumPy: the sum of booleans is `or`, their product `and`.
@@ -239,7 +241,7 @@ Array shift_right(const Two& t) {
 Array whole_power(A x, std::int64_t n) {
   if (n == 0) return ones_like(x);
   if (n < 0) {
-    check<ValueError>(is_float(x.dtype()), "power: integers have no negative powers (", n,
+    check<ValueError>(is_inexact(x.dtype()), "power: integers have no negative powers (", n,
                       "); convert the array with astype(f32)");
     return whole_power(1 / x, -n);  // not 1 / x^n: derivatives at 0 and infinity exist
   }
@@ -252,7 +254,7 @@ Array whole_power(A x, std::int64_t n) {
 }
 Array to_power(A a, A b) {
   auto t = meet("power", a, b);
-  return is_float(a.dtype()) && !is_float(b.dtype()) ? apply<PowWhole>(t.a, t.b) : apply<Pow>(t.a, t.b);
+  return is_inexact(a.dtype()) && !is_inexact(b.dtype()) ? apply<PowWhole>(t.a, t.b) : apply<Pow>(t.a, t.b);
 }
 Array to_power(A a, Scalar b) {
   if (b.integral()) return whole_power(a.dtype() == boolean ? a.astype(i32) : a, b.integer);
@@ -349,10 +351,7 @@ Array where(const Array& condition, Scalar on_true, const Array& on_false) {
   return choose(condition, meet("where", on_true, on_false));
 }
 Array where(const Array& condition, Scalar on_true, Scalar on_false) {
-  auto of = [](Scalar s) {
-    return s.kind == Scalar::Kind::boolean ? boolean : s.kind == Scalar::Kind::integer ? i32 : f32;
-  };
-  auto d = promote(of(on_true), of(on_false));
+  auto d = promote(on_true.dtype(), on_false.dtype());
   return choose(condition, {constant(on_true, d), constant(on_false, d)});
 }
 Array clip(const Array& x, const Array& lo, const Array& hi) { return minimum(maximum(x, lo), hi); }

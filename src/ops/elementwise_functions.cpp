@@ -16,9 +16,9 @@ Array exp2(const Array& x) { return power(2, inexact(x)); }
 Array log2(const Array& x) { return log(x) / std::numbers::ln2; }
 Array log10(const Array& x) { return log(x) / std::numbers::ln10; }
 Array tan(const Array& x) { return sin(x) / cos(x); }
-Array trunc(const Array& x) { return is_float(x.dtype()) ? where(x < 0, ceil(x), floor(x)) : x; }
+Array trunc(const Array& x) { return is_inexact(x.dtype()) ? where(x < 0, ceil(x), floor(x)) : x; }
 Array isnan(const Array& x) { return x != x; }
-Array isinf(const Array& x) { return is_float(x.dtype()) ? abs(x) == kInf : full_of({x.shape(), boolean}, false); }
+Array isinf(const Array& x) { return is_inexact(x.dtype()) ? abs(x) == kInf : full_of({x.shape(), boolean}, false); }
 Array logical_not(const Array& x) { return x.dtype() == boolean ? bitwise_not(x) : x == 0; }
 
 Array relu(const Array& x) { return where(x > 0, x, stop_gradient(maximum(x, 0))); }  // NaN stays; derivative 0 at 0

@@ -102,10 +102,12 @@ template <class F, class... X> Array apply(const X&... x) {
 
 /// The dtype of an operation between an Array and a weak number.
 Dtype weak_dtype(Dtype array, Scalar number);
-/// x in a floating dtype: integers and booleans become f32.
-inline Array inexact(A x) { return is_float(x.dtype()) ? x : x.astype(f32); }
+/// x in a floating or complex dtype: integers and booleans become f32.
+inline Array inexact(A x) { return is_inexact(x.dtype()) ? x : x.astype(f32); }
 /// The distribution function of the normal distribution, to the last digits on both sides.
 Array normal_cdf(A x);
+/// |x| of complex x, real.
+Array magnitude(A x);
 /// Computes in f32 (or f64) and rounds once: f gets x as f32 if it is bf16, an integer or a boolean.
 template <class F> Array in_f32(A x, F&& f) {
   if (x.dtype() != bf16) return f(inexact(x));

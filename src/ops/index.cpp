@@ -1,4 +1,5 @@
 // Reading at positions that are data: take and take_along_axis.
+#include <cstring>
 #include "bora/ops/index.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/index.h"
@@ -14,7 +15,11 @@ Shape taken_shape(const Shape& x, const Shape& indices, std::int64_t axis, std::
   for (auto d = at(axis) + 1; d < x.size(); ++d) s.push_back(x[d]);
   return s;
 }
-std::uint64_t missing_bits(Dtype d) { return is_float(d) ? bits_of(std::numeric_limits<double>::quiet_NaN(), d) : 0; }
+Bytes16 missing_number(Dtype d) {
+  Bytes16 r{};
+  if (is_inexact(d)) write_number(std::numeric_limits<double>::quiet_NaN(), d, &r);
+  return r;
+}
 IndexDims index_dims(const Type& x, const Type& indices, std::int64_t axis, std::int64_t batch_dims) {
   return {product(x.shape, 0, batch_dims), product(x.shape, batch_dims, axis), x.shape[at(axis)],
           product(indices.shape, batch_dims, indices.ndim()), product(x.shape, axis + 1, x.ndim())};
@@ -50,15 +55,16 @@ void take_elements(const T* in, const std::int32_t* indices, T* out, const Index
 void Take::eval(Inputs in, Outputs out) const {
   auto d = index_dims(in[0].type, in[1].type, axis, batch_dims);
   auto dtype = out[0].type.dtype;
-  auto missing = missing_bits(dtype);
+  auto missing = missing_number(dtype);
   if (out[0].type.size() == 0) return;
   check<IndexError>(fill || d.n > 0, "take: dimension ", axis, " of ", in[0].type.shape,
                     " is empty, so there is no nearest element");
   auto* indices = in[1].as<std::int32_t>();
   if (d.outer == 1 && d.inner == 1) {
     dispatch_size(dtype, [&](auto t) {
-      take_elements(in[0].as<decltype(t)>(), indices, out[0].as<decltype(t)>(), d, fill,
-                    static_cast<decltype(t)>(missing));
+      decltype(t) filler;
+      std::memcpy(&filler, &missing, sizeof filler);
+      take_elements(in[0].as<decltype(t)>(), indices, out[0].as<decltype(t)>(), d, fill, filler);
     });
     return;
   }
@@ -67,7 +73,7 @@ void Take::eval(Inputs in, Outputs out) const {
   for_each_batch(d, [&](std::int64_t b) {
     kernels::take(static_cast<const char*>(in[0].data) + b * from, indices + b * d.m,
                   static_cast<char*>(out[0].data) + b * to, d.outer, d.n, d.m, d.inner, dtype_size(dtype),
-                  fill ? kernels::OutOfRange::fill : kernels::OutOfRange::clamp, missing);
+                  fill ? kernels::OutOfRange::fill : kernels::OutOfRange::clamp, &missing);
   });
 }
 Arrays Take::vjp(const Vjp& v) const {

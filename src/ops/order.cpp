@@ -15,6 +15,8 @@ Dims rows_labels(const Type& x) {
 void check_rows(std::string_view what, const Type& x) {
   check<ShapeError>(x.ndim() > 0, what, ": a scalar has no order");
   check<DtypeError>(is_numeric(x.dtype), what, ": keys have no order");
+  check<DtypeError>(!is_complex(x.dtype), what, ": complex numbers have no order, got ", x,
+                    "; take abs() or real() of them");
 }
 /// Gradients of chosen elements, put back at their positions.
 Array put_back(const Array& ct, const Array& x, const Array& positions) {

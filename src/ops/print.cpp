@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include "bora/kernels/complex.h"
 #include "ops/support.h"
 
 namespace bora {
@@ -94,6 +95,16 @@ std::vector<std::string> texts(const Array& x, const std::vector<std::int64_t>& 
     auto* words = static_cast<const std::uint32_t*>(x.bytes());
     for (auto p : positions)
       r.push_back("key(" + std::to_string(words[2 * p]) + ", " + std::to_string(words[2 * p + 1]) + ")");
+    return r;
+  }
+  if (is_complex(x.dtype())) {
+    auto of = [&](kernels::Part part) {
+      auto b = new_buffer({x.shape(), real_dtype(x.dtype())});
+      kernels::take_part(part, x.dtype(), x.bytes(), b.data, x.size());
+      return texts(b.done(), positions, precision);
+    };
+    auto re = of(kernels::Part::real), im = of(kernels::Part::imag);
+    for (std::size_t i = 0; i < re.size(); ++i) r.push_back(re[i] + (im[i][0] == '-' ? "" : "+") + im[i] + "j");
     return r;
   }
   dispatch(x.dtype(), "printing", [&](auto zero) {

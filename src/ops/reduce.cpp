@@ -2,6 +2,7 @@
 #include "bora/kernels/reduce.h"
 #include "bora/kernels/memory.h"
 #include "bora/kernels/move.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
@@ -57,6 +58,8 @@ Type Reduce::infer(const Types& in) const {
   check<DtypeError>(is_numeric(x.dtype), what, ": keys take part in no reduction; draw numbers from them first");
   check<DtypeError>(logical == (x.dtype == boolean) || kind == Reduction::max || kind == Reduction::min, what,
                     ": not defined for ", x.dtype, logical ? "; compare first" : "; cast to i32 first");
+  check<DtypeError>(!is_complex(x.dtype) || kind == Reduction::sum || kind == Reduction::prod, what,
+                    ": complex numbers have no order, got ", x, "; take abs() or real() of them");
   std::int64_t last = -1;
   for (auto d : dims) {
     check<IndexError>(last < d && d < x.ndim(), what, ": dimensions ", dims, " must increase and exist in ", x.shape);
@@ -130,6 +133,8 @@ Samples<Reduce> Reduce::samples() {
   auto flags = values({2, 3}, {1, 0, 1, 1, 1, 1}, boolean);
   return {{{Reduction::sum, {0, 2}}, {random_values({2, 3, 4}, -1, 1, 1)}},
           {{Reduction::sum, {1}}, {random_values({2, 0}, -1, 1, 2)}},
+          {{Reduction::sum, {0, 2}}, {random_values({2, 3, 4}, -1, 1, 1, complex128)}},
+          {{Reduction::prod, {1}}, {random_values({2, 3}, 0.5, 1.5, 6, complex128)}},
           {{Reduction::sum, {0, 1}}, {random_values({2, 3}, -1, 1, 3)}},
           {{Reduction::max, {1}}, {random_values({3, 4}, -1, 1, 4)}},
           {{Reduction::min, {0}}, {random_values({3, 4}, -1, 1, 5)}},
@@ -149,6 +154,8 @@ struct ArgReduce {
   static constexpr std::string_view name = "arg_reduce";
   Type infer(const Types& in) const {
     check<DtypeError>(is_numeric(in.at(0).dtype), max ? "argmax" : "argmin", ": keys have no order");
+    check<DtypeError>(!is_complex(in[0].dtype), max ? "argmax" : "argmin", ": complex numbers have no order, got ",
+                      in[0], "; take abs() or real() of them");
     return {pick(in[0].shape, others(in[0].ndim(), {axis})), i32};
   }
   void eval(Inputs in, Outputs out) const {
@@ -190,7 +197,8 @@ struct Cumsum {
   static Samples<Cumsum> samples() {
     return {{{1, false}, {random_values({2, 4}, -1, 1, 1)}},
             {{0, true}, {random_values({3, 2}, -1, 1, 2)}},
-            {{0, false}, {random_values({0, 2}, -1, 1, 3)}}};
+            {{0, false}, {random_values({0, 2}, -1, 1, 3)}},
+            {{1, false}, {random_values({2, 4}, -1, 1, 4, complex128)}}};
   }
 };
 }  // namespace
@@ -226,8 +234,9 @@ struct Moments {
 };
 /// The dtype means are computed in, and that of their result.
 std::pair<Dtype, Dtype> mean_dtypes(std::string_view what, const Array& x, const ReduceOptions& options) {
-  auto result = options.dtype.value_or(is_float(x.dtype()) ? x.dtype() : f32);
-  check<DtypeError>(is_float(result), what, ": the dtype must be a floating one, got ", result);
+  auto result = options.dtype.value_or(is_inexact(x.dtype()) ? x.dtype() : f32);
+  check<DtypeError>(is_inexact(result), what, ": the dtype must be a floating one, got ", result);
+  if (is_complex(x.dtype()) || is_complex(result)) return {promote(x.dtype(), result), result};
   auto in = x.dtype() == f64 || result == f64 ? f64 : f32;
   return {in, result};
 }
@@ -270,11 +279,12 @@ Array var(const Array& x, const Dimensions& axes, const ReduceOptions& options) 
   auto dims = axes.resolve("var", x.ndim());
   auto y = x.astype(in);
   auto centered = y - mean(y, dims, {.keepdims = true});
-  return (reduced(Reduction::sum, centered * centered, dims, options) / count_of(x, dims)).astype(result);
+  auto squares = is_complex(in) ? real(centered * conj(centered)) : centered * centered;
+  return (reduced(Reduction::sum, squares, dims, options) / count_of(x, dims)).astype(real_dtype(result));
 }
 Array stddev(const Array& x, const Dimensions& axes, const ReduceOptions& options) {
   auto [in, result] = mean_dtypes("stddev", x, options);
-  return sqrt(var(x, axes, {.keepdims = options.keepdims, .dtype = in})).astype(result);
+  return sqrt(var(x, axes, {.keepdims = options.keepdims, .dtype = in})).astype(real_dtype(result));
 }
 namespace {
 Array arg_reduce(bool max, std::string_view what, const Array& x, std::int64_t axis) {

@@ -169,6 +169,8 @@ struct Rev {
 // ---- iota -----------------------------------------------------------------------------------------------------------
 Type Iota::infer(const Types&) const {
   (void)volume(shape);
+  check<DtypeError>(is_numeric(dtype) && !is_complex(dtype), "iota: counts in real numbers, not in ", dtype,
+                    "; use astype()");
   auto n = shape[at(dim)];
   check<ShapeError>(n == 0 || holds(dtype, n - 1), "iota: ", n, " numbers do not fit into ", dtype,
                     "; give a wider dtype");

@@ -98,7 +98,7 @@ Type Pad::infer(const Types& in) const {
 }
 /// Fills everything but the window [where, where + count): below and above it along each dimension, inside the window
 /// of the dimensions before.
-static void fill_around(const OutputView& out, const Dims& where, const Dims& count, std::uint64_t bits) {
+static void fill_around(const OutputView& out, const Dims& where, const Dims& count, const void* element) {
   auto strides = strides_of(out.type.shape);
   auto size = dtype_size(out.type.dtype);
   Dims extent = out.type.shape.dims(), none(extent.size(), 0);
@@ -106,7 +106,7 @@ static void fill_around(const OutputView& out, const Dims& where, const Dims& co
   auto fill = [&](std::size_t d, std::int64_t begin, std::int64_t end) {
     extent[d] = end - begin;
     auto* to = static_cast<char*>(out.data) + (at + begin * strides[d]) * static_cast<std::int64_t>(size);
-    kernels::copy(to, strides, &bits, none, extent, size);
+    kernels::copy(to, strides, element, none, extent, size);
   };
   for (std::size_t d = 0; d < extent.size(); ++d) {
     fill(d, 0, where[d]);
@@ -118,7 +118,8 @@ static void fill_around(const OutputView& out, const Dims& where, const Dims& co
 void Pad::eval(Inputs in, Outputs out) const {
   const auto& shape = out[0].type.shape;
   auto size = dtype_size(out[0].type.dtype);
-  std::uint64_t bits = out[0].type.dtype == Dtype::key ? 0 : bits_of(value, out[0].type.dtype);
+  Bytes16 element{};
+  if (out[0].type.dtype != Dtype::key) write_number(value, out[0].type.dtype, &element);
   auto from = strides_of(in[0].type.shape), to = strides_of(shape);
   Dims count, where;
   std::int64_t first = 0, place = 0;
@@ -131,8 +132,8 @@ void Pad::eval(Inputs in, Outputs out) const {
     to[d] *= interior[d] + 1;
   }
   bool gaps = std::any_of(interior.begin(), interior.end(), [](std::int64_t n) { return n > 0; });
-  if (gaps || volume(count) == 0) kernels::fill(out[0].data, volume(shape), size, bits);
-  else fill_around(out[0], where, count, bits);
+  if (gaps || volume(count) == 0) kernels::fill(out[0].data, volume(shape), size, &element);
+  else fill_around(out[0], where, count, &element);
   if (volume(count) == 0) return;
   auto bytes = static_cast<std::int64_t>(size);
   kernels::copy(static_cast<char*>(out[0].data) + place * bytes, to,
@@ -250,7 +251,7 @@ Array index_in_dim(const Array& x, std::int64_t axis, std::int64_t i) {
 Array pad(const Array& x, const Dims& lo, const Dims& hi, Scalar value, const Dims& interior) {
   auto nothing = [](const Dims& d) { return std::all_of(d.begin(), d.end(), [](auto n) { return n == 0; }); };
   Dims between = interior.empty() ? Dims(lo.size(), 0) : interior;
-  check<DtypeError>(is_float(x.dtype()) || value.integral(), "pad: the fraction ", value.value, " does not fit into ",
+  check<DtypeError>(is_inexact(x.dtype()) || value.integral(), "pad: the fraction ", value.value, " does not fit into ",
                     x.dtype(), "; use x.astype(f32)");
   if (nothing(lo) && nothing(hi) && nothing(between) && static_cast<std::int64_t>(lo.size()) == x.ndim()) return x;
   return call_one(Pad{lo, hi, between, x.dtype() == Dtype::key ? Scalar(0) : checked(value, x.dtype())}, {x});

@@ -1,5 +1,6 @@
 #include "ops/keys.h"
 #include "ops/support.h"
+#include "bora/kernels/complex.h"
 #include "bora/ops/shape.h"
 
 namespace bora {
@@ -12,6 +13,12 @@ namespace ops {
 Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dtype) {
   auto b = new_buffer({shape, dtype});
   auto state = static_cast<std::uint64_t>(seed) * 0x9e3779b97f4a7c15ull;
+  if (is_complex(dtype)) {
+    auto part = real_dtype(dtype);
+    auto re = random_values(shape, lo, hi, 2 * seed + 77, part), im = random_values(shape, lo, hi, 2 * seed + 78, part);
+    kernels::join_parts(dtype, re.bytes(), im.bytes(), b.data, volume(shape));
+    return b.done();
+  }
   dispatch(dtype, "random_values", [&](auto zero) {
     using T = decltype(zero);
     auto* out = static_cast<T*>(b.data);

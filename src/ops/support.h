@@ -37,7 +37,9 @@ bool holds(Dtype, std::int64_t n);
 /// The number in its canonical form for this dtype, so that equal constants are equal primitives. Throws ValueError for
 /// an integer that the dtype cannot hold.
 Scalar checked(Scalar value, Dtype dtype);
-/// One element of `value` as dtype, in the low bytes.
+/// Writes `value` as one element of dtype. Throws DtypeError for a complex number that the dtype cannot hold.
+void write_number(Scalar value, Dtype dtype, void* to);
+/// The same in the low bytes of an integer; not for complex128.
 std::uint64_t bits_of(Scalar value, Dtype dtype);
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 

@@ -250,7 +250,7 @@ Array At::multiply(Scalar v) const { return multiply(number(v)); }
 Array At::min(Scalar v) const { return min(number(v)); }
 Array At::max(Scalar v) const { return max(number(v)); }
 Array At::number(Scalar v) const {
-  check<DtypeError>(is_float(x_.dtype()) || v.integral(), "at: the fraction ", v.value, " does not fit into ",
+  check<DtypeError>(is_inexact(x_.dtype()) || v.integral(), "at: the fraction ", v.value, " does not fit into ",
                     x_.dtype(), "; use x.astype(f32)");
   return constant(v, x_.dtype());
 }

@@ -27,12 +27,20 @@ inline Array values(const Shape& shape, double lo, double hi, int seed) {
   return asarray(v, shape);
 }
 inline Array rnd(const Shape& s, int seed) { return values(s, -1, 1, seed); }
-inline bool floating(const Array& a) { return a.defined() && is_float(a.dtype()); }
+inline bool floating(const Array& a) { return a.defined() && is_inexact(a.dtype()); }
+/// Its numbers; of complex ones all real parts, then all imaginary ones.
+inline std::vector<double> numbers_of(const Array& a) {
+  auto x = a.concrete();
+  if (!is_complex(x.dtype())) return x.to_vector<double>();
+  auto r = real(x).to_vector<double>(), im = imag(x).to_vector<double>();
+  r.insert(r.end(), im.begin(), im.end());
+  return r;
+}
 /// Largest |a - b| / max(1, |b|); infinite if types differ.
 inline double worst(const Array& a, const Array& b) {
   if (a.type() != b.type()) return HUGE_VAL;
   if (a.dtype() == Dtype::key) return worst(random::key_data(a.concrete()), random::key_data(b.concrete()));
-  auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  auto x = numbers_of(a), y = numbers_of(b);
   double w = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
     if (!(x[i] == y[i]) && !(std::isnan(x[i]) && std::isnan(y[i]))) {
@@ -50,12 +58,14 @@ inline void close(const Arrays& a, const Arrays& b, double tolerance, const std:
     EXPECT_LE(w, tolerance) << what << ": result " << i << " " << a[i].type() << " against " << b[i].type();
   }
 }
+/// The real part of the sum of all products, without conjugation.
 inline double inner(const Arrays& a, const Arrays& b) {
   double s = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!floating(a[i]) || !floating(b[i])) continue;
-    auto x = a[i].to_vector<double>(), y = b[i].to_vector<double>();
-    for (std::size_t k = 0; k < x.size(); ++k) s += x[k] * y[k];
+    auto x = numbers_of(a[i]), y = numbers_of(b[i]);
+    auto real_ones = is_complex(a[i].dtype()) ? x.size() / 2 : x.size();
+    for (std::size_t k = 0; k < x.size(); ++k) s += (k < real_ones ? 1 : -1) * x[k] * y[k];
   }
   return s;
 }

@@ -45,7 +45,12 @@ Smooth smooth(const PrimitiveSample& s, const Arrays& y) {
 }
 Arrays random_like(const Arrays& x, int seed) {
   Arrays r;
-  for (auto& a : x) r.push_back(floating(a) ? rnd(a.shape(), seed++).astype(a.dtype()) : Array());
+  for (auto& a : x) {
+    r.push_back(floating(a) ? rnd(a.shape(), seed++) : Array());
+    if (!floating(a)) continue;
+    if (is_complex(a.dtype())) r.back() = complex(r.back(), rnd(a.shape(), 100 + seed));
+    r.back() = r.back().astype(a.dtype());
+  }
   return r;
 }
 Arrays moved(const Arrays& x, const Arrays& v, const Mask& m, double eps) {
@@ -64,7 +69,7 @@ Arrays forward(const FlatFn& f, const Smooth& m, const Arrays& in, Arrays v) {
   return r;
 }
 bool all_f64(const Arrays& a) {
-  return std::all_of(a.begin(), a.end(), [](auto& x) { return !floating(x) || x.dtype() == f64; });
+  return std::all_of(a.begin(), a.end(), [](auto& x) { return !floating(x) || real_dtype(x.dtype()) == f64; });
 }
 /// Other numbers of the same kind, for a second lane of a vmap.
 Array variant(const Array& x) {
@@ -79,6 +84,24 @@ Array variant(const Array& x) {
   }
 }
 
+/// The sample with complex numbers in place of f64, if the primitive takes them; else it must refuse them by a
+/// DtypeError.
+std::optional<PrimitiveSample> complex_sample(const PrimitiveSample& s) {
+  if (s.primitive->traits.holds) return {};
+  PrimitiveSample r = s;
+  bool some = false;
+  for (auto& a : r.in)
+    if (a.dtype() == f64) {
+      some = true;
+      a = complex(a, 0.3 * flip(a) + 0.1);
+    }
+  if (!some) return {};
+  try {
+    (void)s.primitive->infer(types_of(r.in));
+  } catch (const DtypeError&) { return {}; }
+  return r;
+}
+
 class Registry : public testing::TestWithParam<std::string> {
  protected:
   static std::vector<PrimitiveSample> samples() {
@@ -86,6 +109,11 @@ class Registry : public testing::TestWithParam<std::string> {
     for (auto& e : registry())
       if (e.name == GetParam())
         for (auto& s : e.samples()) r.push_back(s);
+    for (auto& s : std::vector<PrimitiveSample>(r))
+      if (auto c = complex_sample(s)) {
+        r.push_back(*c);
+        break;
+      }
     return r;
   }
 };

@@ -46,11 +46,12 @@ struct Value {
   virtual std::string describe() const { return "traced " + to_string(type); }
 };
 
-/// A weak number: it never changes the dtype of an Array it meets, except that a fraction makes an integer Array f32.
+/// A weak number: it never changes the dtype of an Array it meets, except that a fraction makes an integer Array f32,
+/// and a complex number makes an Array that is not complex complex64 (complex128 if it is f64).
 struct Scalar {
-  double value = 0;
+  double value = 0, imaginary = 0;
   std::int64_t integer = 0;
-  enum class Kind : std::uint8_t { boolean, integer, floating } kind = Kind::floating;
+  enum class Kind : std::uint8_t { boolean, integer, floating, complex } kind = Kind::floating;
   Scalar() = default;
   template <class T>
   requires std::is_arithmetic_v<T>
@@ -61,9 +62,17 @@ struct Scalar {
              : std::is_integral_v<T> ? Kind::integer
                                      : Kind::floating) {}
   Scalar(bfloat16 v) : Scalar(static_cast<float>(v)) {}
-  bool integral() const { return kind != Kind::floating; }
+  template <ComplexNumber T> constexpr Scalar(const T& v) : value(v.real()), imaginary(v.imag()), kind(Kind::complex) {}
+  bool integral() const { return kind == Kind::boolean || kind == Kind::integer; }
+  /// Its dtype where nothing else decides: boolean, i32, f32 or complex64.
+  Dtype dtype() const {
+    return kind == Kind::boolean ? Dtype::boolean
+           : kind == Kind::integer ? Dtype::i32
+           : kind == Kind::complex ? Dtype::complex64
+                                   : Dtype::f32;
+  }
 };
-template <class T> concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, bfloat16>;
+template <class T> concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, bfloat16> || ComplexNumber<T>;
 namespace detail {
 template <class...> inline constexpr bool never = false;
 }
@@ -94,7 +103,8 @@ class [[nodiscard]] Array : public detail::Spellings {
   /// All elements in row-major order, converted to T. As item().
   template <Number T> std::vector<T> to_vector() const {
     static_assert(dtype_or_none<T>().has_value(),
-                  "to_vector<T>: T is bool, std::uint8_t, a 32-bit integer, std::int64_t, bfloat16, float or double");
+                  "to_vector<T>: T is bool, std::uint8_t, a 32-bit integer, std::int64_t, bfloat16, float, double or "
+                  "std::complex of the latter two");
     std::vector<T> r(static_cast<std::size_t>(size()));
     if constexpr (std::is_same_v<T, bool>) {
       std::vector<std::uint8_t> bytes(r.size());

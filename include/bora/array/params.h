@@ -33,6 +33,11 @@ template <class T> void print(std::ostream& o, const T& x) {
   else if constexpr (std::is_same_v<T, Scalar>) {
     if (x.integral()) o << x.integer;
     else print(o, x.value);
+    if (x.kind == Scalar::Kind::complex) {
+      o << (x.imaginary < 0 ? "" : "+");
+      print(o, x.imaginary);
+      o << 'j';
+    }
   } else if constexpr (std::is_same_v<T, ProgramPtr>) print_program_name(o, x);
   else if constexpr (std::is_floating_point_v<T>) {
     auto p = o.precision(17);
@@ -69,7 +74,7 @@ template <class T> bool equal(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>)
     return std::bit_cast<std::array<char, sizeof(T)>>(a) == std::bit_cast<std::array<char, sizeof(T)>>(b);
   else if constexpr (std::is_same_v<T, Scalar>)
-    return a.kind == b.kind && a.integer == b.integer && equal(a.value, b.value);
+    return a.kind == b.kind && a.integer == b.integer && equal(a.value, b.value) && equal(a.imaginary, b.imaginary);
   else if constexpr (std::is_same_v<T, AxisName> || Opaque<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> ||
                      std::is_convertible_v<T, std::string_view> || std::is_same_v<T, ProgramPtr>)
     return a == b;
@@ -100,7 +105,8 @@ template <class T> std::size_t hash(const T& x) {
   if constexpr (std::is_floating_point_v<T>)
     return std::hash<std::uint64_t>{}(std::bit_cast<std::uint64_t>(static_cast<double>(x)));
   else if constexpr (std::is_same_v<T, Scalar>)
-    return hash_combine(hash(x.value), static_cast<std::size_t>(x.integer) * 4 + static_cast<std::size_t>(x.kind));
+    return hash_combine(hash_combine(hash(x.value), hash(x.imaginary)),
+                        static_cast<std::size_t>(x.integer) * 4 + static_cast<std::size_t>(x.kind));
   else if constexpr (std::is_same_v<T, AxisName>) return std::hash<const void*>{}(x.id());
   else if constexpr (std::is_same_v<T, Dtype> || std::is_arithmetic_v<T> || std::is_enum_v<T>)
     return static_cast<std::size_t>(x) + 0x9e3779b9u;

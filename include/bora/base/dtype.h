@@ -25,13 +25,15 @@ struct bfloat16 {
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 
-/// `key` holds one random key (two 32-bit words); no arithmetic is defined on it.
-enum class Dtype : std::uint8_t { boolean, u8, i32, i64, u32, bf16, f32, f64, key };
-inline constexpr std::size_t kDtypes = 9;
+/// `key` holds one random key (two 32-bit words); no arithmetic is defined on it. Complex numbers are stored as
+/// std::complex does: the real part, then the imaginary part.
+enum class Dtype : std::uint8_t { boolean, u8, i32, i64, u32, bf16, f32, f64, key, complex64, complex128 };
+inline constexpr std::size_t kDtypes = 11;
 inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32, i64 = Dtype::i64, u32 = Dtype::u32,
-                      bf16 = Dtype::bf16, f32 = Dtype::f32, f64 = Dtype::f64;
+                      bf16 = Dtype::bf16, f32 = Dtype::f32, f64 = Dtype::f64, complex64 = Dtype::complex64,
+                      complex128 = Dtype::complex128;
 
-enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key };
+enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key, complex };
 struct DtypeInfo {
   std::string_view name;
   std::size_t size;  // bytes
@@ -40,17 +42,26 @@ struct DtypeInfo {
 inline constexpr DtypeInfo dtype_table[kDtypes] = {
     {"bool", 1, Kind::boolean}, {"u8", 1, Kind::unsigned_integer},  {"i32", 4, Kind::integer},
     {"i64", 8, Kind::integer},  {"u32", 4, Kind::unsigned_integer}, {"bf16", 2, Kind::floating},
-    {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},         {"key", 8, Kind::key}};
+    {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},         {"key", 8, Kind::key},
+    {"complex64", 8, Kind::complex}, {"complex128", 16, Kind::complex}};
 constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
 constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
 constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }
+/// Real fractions; is_inexact: also complex numbers. Only inexact values have derivatives.
 constexpr bool is_float(Dtype d) { return info(d).kind == Kind::floating; }
+constexpr bool is_complex(Dtype d) { return info(d).kind == Kind::complex; }
+constexpr bool is_inexact(Dtype d) { return is_float(d) || is_complex(d); }
+/// The dtype of the parts of a complex number; any other dtype is its own.
+constexpr Dtype real_dtype(Dtype d) { return d == complex64 ? f32 : d == complex128 ? f64 : d; }
+/// The complex dtype that holds this one: complex128 for f64, else complex64.
+constexpr Dtype complex_dtype(Dtype d) { return d == f64 || d == complex128 ? complex128 : complex64; }
 constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || info(d).kind == Kind::unsigned_integer; }
 constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
 
 /// JAX's promotion lattice restricted to these dtypes: bool < u8 < i32 < i64, bool < u8 < u32 < i64, integers < bf16 <
-/// f32 < f64; i32 with u32 gives i64. Throws DtypeError for keys.
+/// f32 < f64; i32 with u32 gives i64; bf16, f32 < complex64 < complex128, and f64 with complex64 gives complex128.
+/// Throws DtypeError for keys.
 Dtype promote(Dtype a, Dtype b);
 /// The dtype with this name ("f32", "bfloat16" and other common spellings are understood). Throws DtypeError.
 Dtype parse_dtype(std::string_view name);
@@ -65,11 +76,19 @@ template <> struct CppType<Dtype::u32> { using type = std::uint32_t; };
 template <> struct CppType<Dtype::bf16> { using type = bfloat16; };
 template <> struct CppType<Dtype::f32> { using type = float; };
 template <> struct CppType<Dtype::f64> { using type = double; };
+/// std::complex<float> and std::complex<double>, recognised without their header.
+template <class T> concept ComplexNumber = requires(const T& z) {
+  typename T::value_type;
+  requires std::is_same_v<decltype(z.real()), typename T::value_type>;
+  requires std::is_same_v<decltype(z.imag()), typename T::value_type>;
+  requires std::is_same_v<typename T::value_type, float> || std::is_same_v<typename T::value_type, double>;
+};
 template <class T> consteval std::optional<Dtype> dtype_or_none() {
   if constexpr (std::is_same_v<T, bool>) return Dtype::boolean;
   else if constexpr (std::is_same_v<T, bfloat16>) return Dtype::bf16;
   else if constexpr (std::is_same_v<T, float>) return Dtype::f32;
   else if constexpr (std::is_same_v<T, double>) return Dtype::f64;
+  else if constexpr (ComplexNumber<T>) return complex_dtype(dtype_or_none<typename T::value_type>().value());
   else if constexpr (std::is_integral_v<T> && sizeof(T) == 1 && std::is_unsigned_v<T>) return Dtype::u8;
   else if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return std::is_signed_v<T> ? Dtype::i32 : Dtype::u32;
   else if constexpr (std::is_integral_v<T> && sizeof(T) == 8 && std::is_signed_v<T>) return Dtype::i64;
@@ -92,7 +111,8 @@ template <class T, class S> T converted(S x) {
 }
 
 [[noreturn]] void no_such_dtype(std::string_view what, Dtype d);
-/// Calls f with a value of d's C++ type. Throws DtypeError for keys, naming `what`.
+/// Calls f with a value of d's C++ type. Throws DtypeError for keys and complex dtypes, naming `what`; dispatch_all
+/// (src/base/complex.h) knows the latter.
 template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f) {
   switch (d) {
     case Dtype::boolean: return f(bool{});
@@ -103,16 +123,22 @@ template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f
     case Dtype::bf16: return f(bfloat16{});
     case Dtype::f32: return f(float{});
     case Dtype::f64: return f(double{});
-    case Dtype::key: break;
+    case Dtype::key:
+    case Dtype::complex64:
+    case Dtype::complex128: break;
   }
   no_such_dtype(what, d);
 }
-/// Calls f with an unsigned integer as wide as one element of d: for kernels that only move elements.
+struct Bytes16 {
+  std::uint64_t words[2];
+};
+/// Calls f with an unsigned integer (or Bytes16) as wide as one element of d: for kernels that only move elements.
 template <class F> decltype(auto) dispatch_size(Dtype d, F&& f) {
   switch (dtype_size(d)) {
     case 1: return f(std::uint8_t{});
     case 2: return f(std::uint16_t{});
     case 4: return f(std::uint32_t{});
+    case 16: return f(Bytes16{});
     default: return f(std::uint64_t{});
   }
 }

@@ -31,7 +31,8 @@ template <class F, class Rule> struct CustomJvp {
           std::tuple<A...> x{a...}, dx{a...};
           auto n = tree::replace(tree::node(x), in.data(), in.size());
           Arrays tangents;
-          for (std::size_t i = 0, at = n; i < n; ++i) tangents.push_back(is_float(in[i].dtype()) ? in[at++] : Array());
+          for (std::size_t i = 0, at = n; i < n; ++i)
+            tangents.push_back(is_inexact(in[i].dtype()) ? in[at++] : Array());
           tree::replace(tree::node(dx), tangents.data(), n);
           std::pair<R, R> y = [&] {
             if constexpr (sizeof...(A) == 1) return std::invoke(rule, std::get<0>(x), std::get<0>(dx));

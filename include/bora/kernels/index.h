@@ -10,9 +10,9 @@ namespace bora::kernels {
 /// are outside.
 enum class OutOfRange : std::uint8_t { clamp, fill };
 /// out[outer, m, inner] = in[outer, indices[m], inner]; in is [outer, n, inner] with `size` bytes per element.
-/// fill_bits: the fill value.
+/// filler: the fill value's `size` bytes.
 void take(const void* in, const std::int32_t* indices, void* out, std::int64_t outer, std::int64_t n, std::int64_t m,
-          std::int64_t inner, std::size_t size, OutOfRange, std::uint64_t fill_bits);
+          std::int64_t inner, std::size_t size, OutOfRange, const void* filler);
 /// How a scatter combines an element with an update. set: the last update wins.
 enum class ScatterMode : std::uint8_t { add, set, multiply, min, max };
 /// out[outer, j, inner] = in[...] combined with updates[outer, m, inner] for all m with indices[m] = j, in order of m

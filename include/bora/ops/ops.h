@@ -4,6 +4,7 @@
 #include "bora/ops/arrange.h"
 #include "bora/ops/axes.h"
 #include "bora/ops/collectives.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/convolution.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/custom.h"

@@ -56,7 +56,7 @@ bool mergeable(const Instruction& i, bool by_size) {
   auto& t = i.primitive->traits;
   return t.plain() && (by_size || !t.sized);
 }
-/// One known element, as the bits of its dtype.
+/// One known element, as the bits of its dtype (neither a key nor complex).
 using Bits = std::array<std::byte, 8>;
 Scalar to_scalar(const Bits& bits, Dtype d) {
   return dispatch(d, "constant", [&](auto t) -> Scalar {
@@ -124,6 +124,8 @@ class Simplifier {
   }
   const Type& type(int v) const { return p_.vars[at(v)]; }
 
+  bool unknown(int v) const { return type(v).dtype == Dtype::key || is_complex(type(v).dtype); }
+
   bool replaced_by_operand(const Instruction& i) {
     auto forward = [&](int v) {
       same_[at(i.out[0])] = v;
@@ -145,12 +147,12 @@ class Simplifier {
     auto& p = *i.primitive;
     auto& t = p.traits;
     if (t.loop == LoopRole::broadcast && known(i.in[0])) known_[i.out[0]] = *known(i.in[0]);
-    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || type(i.out[0]).dtype == Dtype::key || !t.plain() ||
+    if (i.out.size() != 1 || !type(i.out[0]).shape.empty() || unknown(i.out[0]) || !t.plain() ||
         t.opaque || t.enters_shard || t.random)
       return;
     std::vector<InputView> in;
     for (int v : i.in) {
-      if (!known(v) || !type(v).shape.empty() || type(v).dtype == Dtype::key) return;
+      if (!known(v) || !type(v).shape.empty() || unknown(v)) return;
       in.push_back({type(v), known(v)->data()});
     }
     Bits bits{};

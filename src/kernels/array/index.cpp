@@ -153,20 +153,22 @@ void scatter_as(const T* in, const std::int32_t* indices, const T* updates, T* o
 }  // namespace
 
 void take(const void* in, const std::int32_t* indices, void* out, std::int64_t outer, std::int64_t n, std::int64_t m,
-          std::int64_t inner, std::size_t size, OutOfRange mode, std::uint64_t fill_bits) {
+          std::int64_t inner, std::size_t size, OutOfRange mode, const void* filler) {
   if (outer == 0 || m == 0 || inner == 0) return;
   check<IndexError>(n > 0 || mode == OutOfRange::fill,
                     "take: the indexed dimension has size 0, so there is nothing to clamp to");
   auto run = [&](auto t) {
     using T = decltype(t);
-    take_as(static_cast<const T*>(in), indices, static_cast<T*>(out), outer, n, m, inner, mode,
-            static_cast<T>(fill_bits));
+    T x;
+    std::memcpy(&x, filler, sizeof x);
+    take_as(static_cast<const T*>(in), indices, static_cast<T*>(out), outer, n, m, inner, mode, x);
   };
   if (size == 1) run(std::uint8_t{});
   else if (size == 2) run(std::uint16_t{});
   else if (size == 4) run(std::uint32_t{});
   else if (size == 8) run(std::uint64_t{});
-  else fail<ValueError>("take: elements have 1, 2, 4 or 8 bytes, got ", size);
+  else if (size == 16) run(Bytes16{});
+  else fail<ValueError>("take: elements have 1, 2, 4, 8 or 16 bytes, got ", size);
 }
 
 void scatter(ScatterMode mode, Dtype d, const void* in, const std::int32_t* indices, const void* updates, void* out,
@@ -179,6 +181,8 @@ void scatter(ScatterMode mode, Dtype d, const void* in, const std::int32_t* indi
     scatter_as<decltype(op)>(static_cast<const T*>(in), indices, static_cast<const T*>(updates), static_cast<T*>(out),
                              outer, n, m, inner);
   };
+  if (is_complex(d) && mode == ScatterMode::add)  // sums of the parts
+    return scatter(mode, real_dtype(d), in, indices, updates, out, outer, n, m, 2 * inner);
   if (mode == ScatterMode::set) return dispatch_size(d, [&](auto t) { run(Set{}, t); });
   dispatch(d, "scatter", [&](auto t) {
     using T = decltype(t);

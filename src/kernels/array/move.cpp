@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+#include "bora/base/dtype.h"
 #include "bora/base/error.h"
 #include "bora/base/parallel.h"
 #include "kernels/array/stream.h"
@@ -118,7 +119,7 @@ template <class T> void copy_as(T* dst, const T* src, std::vector<Axis> axes) {
   axes.pop_back();
   if (axes.empty() && row.to == 1 && row.from == 1)
     return copy_bytes(dst, src, static_cast<std::size_t>(row.n) * sizeof(T));
-  if (axes.empty() && row.to == 1 && row.from == 0) return fill(dst, row.n, sizeof(T), *src);
+  if (axes.empty() && row.to == 1 && row.from == 0) return fill(dst, row.n, sizeof(T), src);
   auto column = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
   if (row.to == 1 && row.from != 1 && row.from != 0 && row.n >= 4 && column != axes.end() && column->n >= 4) {
     auto col = *column;
@@ -173,7 +174,8 @@ template <class F> void by_size(std::string_view what, std::size_t size, F&& f) 
   else if (size == 2) f(std::uint16_t{});
   else if (size == 4) f(std::uint32_t{});
   else if (size == 8) f(std::uint64_t{});
-  else fail<ValueError>(what, ": elements have 1, 2, 4 or 8 bytes, got ", size);
+  else if (size == 16) f(Bytes16{});
+  else fail<ValueError>(what, ": elements have 1, 2, 4, 8 or 16 bytes, got ", size);
 }
 }  // namespace
 
@@ -203,16 +205,18 @@ void copy_bytes(void* dst, const void* src, std::size_t bytes) {
   });
 }
 
-void fill(void* dst, std::int64_t n, std::size_t size, std::uint64_t bits) {
+void fill(void* dst, std::int64_t n, std::size_t size, const void* element) {
   by_size("fill", size, [&](auto t) {
     using T = decltype(t);
     auto* x = static_cast<T*>(dst);
+    T value;
+    std::memcpy(&value, element, sizeof value);
     bool far = static_cast<std::size_t>(n) * sizeof(T) >= streaming_bytes();
     parallel_for(n, grain_for(kByte * sizeof(T)), [&](I begin, I end) {
-      if (!far) return static_cast<void>(std::fill(x + begin, x + end, static_cast<T>(bits)));
+      if (!far) return static_cast<void>(std::fill(x + begin, x + end, value));
       constexpr I block = 4096 / sizeof(T);
       alignas(64) T pattern[block];
-      std::fill_n(pattern, block, static_cast<T>(bits));
+      std::fill_n(pattern, block, value);
       for (I i = begin; i < end; i += block)
         stream(x + i, pattern, static_cast<std::size_t>(std::min(block, end - i)) * sizeof(T));
       stream_end();

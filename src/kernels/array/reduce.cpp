@@ -5,6 +5,7 @@
 //   inner > 1: rows in blocks of kBlockRows, each summed from its first row on; the blocks' results combined from the
 //   first on.
 #include "bora/kernels/reduce.h"
+#include "bora/kernels/complex.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -334,6 +335,8 @@ template <class F> void each_chunk(I columns, F&& f) {
 }  // namespace
 
 void reduce(Reduction r, Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  if (is_complex(d) && r == Reduction::sum) return reduce(r, real_dtype(d), in, out, outer, n, 2 * inner);
+  if (is_complex(d) && r == Reduction::prod) return multiply_complex(d, in, out, outer, n, inner);
   dispatch_reduction(r, d, [&](auto t, auto op) {
     using T = decltype(t);
     if (outer > 0 && inner > 0)
@@ -387,6 +390,7 @@ void arg_reduce(bool max, Dtype d, const void* in, std::int32_t* out, std::int64
 void cumsum(Dtype d, const void* in, void* out, std::int64_t outer, std::int64_t n, std::int64_t inner, bool reverse) {
   check<DtypeError>(d != boolean, "cumsum: not defined on bool; cast to i32 first");
   if (outer == 0 || inner == 0) return;
+  if (is_complex(d)) return cumsum(real_dtype(d), in, out, outer, n, 2 * inner, reverse);
   dispatch(d, "cumsum", [&](auto t) {
     using T = decltype(t);
     if constexpr (!std::is_same_v<T, bool>)

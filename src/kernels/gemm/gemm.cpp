@@ -1,6 +1,7 @@
 // gemm.cpp -- partition of a product over threads. The bits of an element of c depend on the shape of the product only
 // (block.h), so any partition will do: whole products of a batch, strips of rows, panels of columns, or slabs of k.
 #include "bora/kernels/gemm.h"
+#include "bora/kernels/complex.h"
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
@@ -169,6 +170,8 @@ void gemm(const Gemm& g) {
   check_strides("a", g.m, g.k, g.a_row, g.a_col);
   check_strides("b", g.k, g.n, g.b_row, g.b_col);
   switch (g.dtype) {
+    case Dtype::complex64:
+    case Dtype::complex128: return gemm_complex(g);
     case Dtype::u8: return run_integer<std::uint8_t>(g);
     case Dtype::i32:
     case Dtype::u32: return run_integer<std::uint32_t>(g);

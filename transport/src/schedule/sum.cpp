@@ -65,6 +65,10 @@ void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& 
 void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n,
                      Stretch s) {
   if (n == 0) return;
+  if (is_complex(d)) {  // sums of the parts
+    check<DtypeError>(r == Reduction::sum || r == Reduction::mean, "complex numbers have no order");
+    return reduce_in_order(r, real_dtype(d), parts, out, 2 * n, s);
+  }
   check<DtypeError>(r != Reduction::mean || is_float(d), "a mean needs a floating dtype, got ", d);
   switch (d) {
     case Dtype::boolean: return reduce<std::uint8_t>(r == Reduction::sum ? Reduction::max : r, parts, out, n, s);
@@ -80,7 +84,9 @@ void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& 
     case Dtype::bf16: return reduce<bfloat16, float>(r, parts, out, n, s);
     case Dtype::f32: return reduce<float>(r, parts, out, n, s);
     case Dtype::f64: return reduce<double>(r, parts, out, n, s);
-    case Dtype::key: break;
+    case Dtype::key:
+    case Dtype::complex64:
+    case Dtype::complex128: break;
   }
   fail<DtypeError>("random keys cannot be reduced");
 }

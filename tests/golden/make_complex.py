@@ -1,0 +1,95 @@
+"""Writes complex.txt: results of jax.numpy in complex128, for tests/laws/complex_test.cpp and fft_test.cpp.
+
+  python make_complex.py > complex.txt
+
+Each line: case, in or out, dtype, shape, ':', numbers; a complex number is two. Gradients are jax.grad's. Transforms
+are NumPy's: JAX's own of f64 have fewer digits.
+"""
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+jax.config.update("jax_enable_x64", True)
+NAMES = {"float64": "f64", "complex128": "complex128", "bool": "bool", "int32": "i32", "int64": "i32"}
+
+
+def line(name, role, x):
+    x = np.asarray(x)
+    shape = ",".join(map(str, x.shape)) or "-"
+    flat = x.ravel()
+    if x.dtype.kind == "c":
+        flat = np.stack([flat.real, flat.imag], -1).ravel()
+    numbers = (repr(float(v)) if flat.dtype.kind == "f" else str(int(v)) for v in flat)
+    print(name, role, NAMES[str(x.dtype)], shape, ":", *numbers)
+
+
+def case(name, f, *inputs, module=jnp):
+    for x in inputs:
+        line(name, "in", x)
+    line(name, "out", f(*(module.asarray(x) for x in inputs)))
+
+
+print("# jax", jax.__version__, "numpy", np.__version__)
+i = np.arange(6).reshape(2, 3)
+z = np.round(1.3 * np.sin(1.7 * i + 0.3), 3) + 1j * np.round(1.1 * np.cos(2.3 * i), 3)
+w = np.round(np.cos(0.9 * i + 2), 3) + 1j * np.round(1.4 * np.sin(0.7 * i - 1), 3)
+r = np.round(2 * np.sin(1.1 * i + 4), 3)
+odd = np.array([1 + 1j, 0, np.inf + 1j, np.nan, complex(1, np.nan), complex(0, -np.inf), -0.0 + 0j])
+
+for name in ("add", "subtract", "multiply", "divide", "power", "outer"):
+    case(name, getattr(jnp, name), z, w)
+case("power/real", lambda a: a ** 2.5, z)
+case("power/whole", lambda a: a ** 3, z)
+case("power/of_number", lambda a: 2. ** a, z)
+same = np.where(i % 2 == 0, z, w)
+case("equal", jnp.equal, z, same)
+case("not_equal", jnp.not_equal, z, same)
+for name in ("exp expm1 log log1p sqrt sin cos tan sinh cosh tanh abs angle conj conjugate real imag iscomplex isreal "
+             "square reciprocal sign").split():
+    case(name, getattr(jnp, name), z if name not in ("iscomplex", "isreal") else np.where(i == 2, 3, z))
+for name in ("isnan", "isfinite", "isinf"):
+    case(name, getattr(jnp, name), odd)
+case("angle/real", jnp.angle, r)
+case("imag/real", jnp.imag, r)
+case("sigmoid", lambda a: 1 / (1 + jnp.exp(-a)), z)
+case("sum", lambda a: jnp.sum(a, 1), z)
+case("sum/all", jnp.sum, z)
+case("prod", lambda a: jnp.prod(a, 0), z)
+case("mean", lambda a: jnp.mean(a, 0), z)
+case("var", jnp.var, z)
+case("std", lambda a: jnp.std(a, 1), z)
+case("cumsum", lambda a: jnp.cumsum(a, 1), z)
+case("matmul", lambda a, b: a @ b.T, z, w)
+case("einsum", lambda a, b: jnp.einsum("ij,kj->ik", a, b), z, w)
+case("where", lambda a, b: jnp.where(a.real > 0, a, b), z, w)
+for name, f, x in (("abs2", lambda a: jnp.sum(jnp.real(a * jnp.conj(a))), z),
+                   ("abs", lambda a: jnp.sum(jnp.abs(a)), z),
+                   ("angle", lambda a: jnp.sum(jnp.angle(a)), z),
+                   ("real_exp", lambda a: jnp.sum(jnp.real(jnp.exp(a))), z),
+                   ("imag_log", lambda a: jnp.sum(jnp.imag(jnp.log(a))), z),
+                   ("abs_tanh", lambda a: jnp.sum(jnp.abs(jnp.tanh(a))), z),
+                   ("abs_power", lambda a: jnp.sum(jnp.abs(a ** 3)), z),
+                   ("abs_product", lambda a: jnp.abs(jnp.prod(a)), z),
+                   ("of_real", lambda a: jnp.sum(jnp.abs(jnp.exp(1j * a) * (a + 1j))), r)):
+    case("grad/" + name, jax.grad(f), x)
+
+k = np.arange(24).reshape(2, 3, 4)
+x = np.round(np.sin(1.9 * k + 0.2), 3) + 1j * np.round(np.cos(1.3 * k), 3)
+real = np.round(np.cos(2.1 * k + 1), 3)
+for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    f, a = getattr(np.fft, name), real if name in ("rfft", "ihfft") else x
+    case(f"fft::{name}", f, a, module=np)
+    for norm in ("backward", "ortho", "forward"):
+        case(f"fft::{name}/{norm}", lambda v: f(v, n=5, axis=1, norm=norm), a, module=np)
+    case(f"fft::{name}/short", lambda v: f(v, n=3, axis=-1), a, module=np)
+    case(f"fft::{name}/one", lambda v: f(v, n=1, axis=0), a, module=np)
+for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"):
+    f, a = getattr(np.fft, name), real if name.startswith("rfft") else x
+    case(f"fft::{name}", f, a, module=np)
+    case(f"fft::{name}/axes", lambda v: f(v, s=(3, 5), axes=(2, 0), norm="ortho"), a, module=np)
+for name in ("fftshift", "ifftshift"):
+    case(f"fft::{name}", getattr(np.fft, name), x, module=np)
+    case(f"fft::{name}/axes", lambda v: getattr(np.fft, name)(v, axes=(1,)), real, module=np)
+for n in (1, 4, 5):
+    line(f"fft::fftfreq/{n}", "out", np.fft.fftfreq(n, 0.5))
+    line(f"fft::rfftfreq/{n}", "out", np.fft.rfftfreq(n, 0.5))
