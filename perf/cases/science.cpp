@@ -187,6 +187,12 @@ void add_science(Cases& to) {
       return compiled([](const Arrays& a) { return Arrays{linalg::cholesky(a[0])}; }, {positive(1, n)});
     };
   }
+  auto numbers = [](const Shape& s) { return complex(uniform(1, s), uniform(2, s)); };
+  auto parts = [](const Array& y) { return Arrays{real(y), imag(y)}; };
+  to["fft"] = [=] { return compiled([=](const Arrays& a) { return parts(fft::fft(a[0])); }, {numbers({1 << 20})}); };
+  to["fft2"] = [=] {
+    return compiled([=](const Arrays& a) { return parts(fft::fft2(a[0])); }, {numbers({1024, 1024})});
+  };
   to["image_u8"] = [] {
     auto image = integers(1, {2048, 2048, 3}, 256).astype(u8);
     return compiled(

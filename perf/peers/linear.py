@@ -1,7 +1,7 @@
-"""Linear algebra of perf/cases/science.cpp, for JAX and NumPy."""
+"""Linear algebra and Fourier transforms of perf/cases/science.cpp, for JAX and NumPy."""
 import numpy as np
 
-from common import wide
+from common import uniform, wide
 
 
 def systems(n):
@@ -26,7 +26,17 @@ def linear(library):
 
     def qr(a):
         return tuple(abs(x) for x in library.linalg.qr(a))
-    cases = {f"solve_{n}": (library.linalg.solve, lambda n=n: systems(n)) for n in (8, 64)}
+    def parts(f):
+        def both(x):
+            y = f(x)
+            return y.real, y.imag
+        return both
+
+    def numbers(*shape):
+        return [(uniform(1, shape) + 1j * uniform(2, shape)).astype(np.complex64)]
+    fourier = {"fft": (parts(library.fft.fft), lambda: numbers(1 << 20)),
+               "fft2": (parts(library.fft.fft2), lambda: numbers(1024, 1024))}
+    cases = fourier | {f"solve_{n}": (library.linalg.solve, lambda n=n: systems(n)) for n in (8, 64)}
     for n in (512, 2000):
         cases |= {f"svd_{n}": (svd, lambda n=n: [wide(1, (n, n))]), f"qr_{n}": (qr, lambda n=n: [wide(1, (n, n))]),
                   f"eigh_{n}": (eigh, lambda n=n: [positive(n)]),

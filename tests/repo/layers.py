@@ -26,7 +26,7 @@ ALLOWED["launch"] = {"base", "transport"}
 ALLOWED["app"] = set(ALLOWED) | {"models", "train"}
 # The same inside large layers: folder by folder, from the bottom up.
 INNER = {"transport": ["wire", "schedule", "control", "carrier", "engine", "join"],
-         "kernels": ["array", "loop", "jit", "gemm", "attention"],
+         "kernels": ["array", "loop", "jit", "gemm", "attention", "fft"],
          "compile": ["program", "passes", "run"]}
 CORE_HEAVY = re.compile(r'#include [<"](xtensor|xtl|Eigen|dnnl|oneapi|zmq|tbb|yaml-cpp|cereal|openssl|gtest|xsimd|xbyak'
                         r'|hwy|zlib|zstd|nlohmann|pcre2|utf8proc|sentencepiece_\w+)[/.>"]')

@@ -9,6 +9,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/custom.h"
 #include "bora/ops/elementwise.h"
+#include "bora/ops/fft.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/index.h"
 #include "bora/ops/linalg_functions.h"

@@ -1,0 +1,59 @@
+// fft.h -- discrete Fourier transforms of any length, with jax.numpy.fft's names.
+//
+// f32, complex64 and smaller dtypes are computed in f32 and give complex64, f64 and complex128 give complex128. Lengths
+// whose prime factors are small take mixed radices (Stockham), others Bluestein's algorithm: Bluestein 1970, A linear
+// filtering approach to the computation of discrete Fourier transform. Errors: ValueError for a length below 1,
+// IndexError for an axis that does not exist, DtypeError for random keys and, where real numbers are asked for, complex
+// ones.
+#pragma once
+#include "bora/ops/axes.h"
+
+namespace bora::fft {
+/// Where the factor 1/n stands: backward: in the inverse; forward: in the forward transform; ortho: 1/sqrt(n) in both.
+enum class Norm : std::uint8_t { backward, ortho, forward };
+struct Options {
+  std::optional<std::int64_t> n = none;  // length of the axis: cut, or padded with zeros (default: its size)
+  std::int64_t axis = -1;
+  Norm norm = Norm::backward;
+};
+/// axes: by default the last ones that s names, all if there is no s. s: lengths along axes.
+struct ManyOptions {
+  std::optional<Dims> s = none, axes = none;
+  Norm norm = Norm::backward;
+};
+struct PlaneOptions {
+  std::optional<Dims> s = none;
+  Dims axes = {-2, -1};
+  Norm norm = Norm::backward;
+};
+
+/// y[k] = sum over j of x[j] exp(-2 pi i j k / n), complex.
+Array fft(const Array& x, const Options& options = {});
+Array ifft(const Array& x, const Options& options = {});
+/// The first n/2 + 1 elements of fft() of real numbers.
+Array rfft(const Array& x, const Options& options = {});
+/// The inverse of rfft: real; n is the length of the result (default: 2 (size - 1)).
+Array irfft(const Array& x, const Options& options = {});
+/// fft() of numbers with x[n - j] = conj(x[j]), of which x holds the first n/2 + 1: real, of length n (default: 2 (size
+/// - 1)).
+Array hfft(const Array& x, const Options& options = {});
+/// The inverse of hfft: of n real numbers the first n/2 + 1.
+Array ihfft(const Array& x, const Options& options = {});
+
+Array fft2(const Array& x, const PlaneOptions& options = {});
+Array ifft2(const Array& x, const PlaneOptions& options = {});
+Array rfft2(const Array& x, const PlaneOptions& options = {});
+Array irfft2(const Array& x, const PlaneOptions& options = {});
+/// Over several axes; rfftn is real along the last of them, irfftn gives real numbers of length s.back() there.
+Array fftn(const Array& x, const ManyOptions& options = {});
+Array ifftn(const Array& x, const ManyOptions& options = {});
+Array rfftn(const Array& x, const ManyOptions& options = {});
+Array irfftn(const Array& x, const ManyOptions& options = {});
+
+/// The frequencies of the elements of fft() (rfft()) of n samples at distance d. Throws ValueError for n < 1 or d = 0.
+Array fftfreq(std::int64_t n, double d = 1, Dtype dtype = f32);
+Array rfftfreq(std::int64_t n, double d = 1, Dtype dtype = f32);
+/// Moves frequency 0 to the middle of the axes (default: all), and back.
+Array fftshift(const Array& x, const Dimensions& axes = none);
+Array ifftshift(const Array& x, const Dimensions& axes = none);
+}  // namespace bora::fft
