@@ -43,8 +43,8 @@ function(bora_layer name)
   bora_library_pch(bora_${name})
   if(name STREQUAL kernels)
     target_compile_options(bora_${name} PRIVATE ${BORA_KERNEL_OPTIMIZATION} -Wno-maybe-uninitialized)
-    # g++ 12 contracts a vectorised product of complex numbers (vfmaddsub) also with -ffp-contract=off: bits would depend
-    # on where a loop is cut.
+    # g++ 12 contracts a vectorised product of complex numbers (vfmaddsub) also with -ffp-contract=off: bits would
+    # depend on where a loop is cut.
     set_source_files_properties(src/kernels/loop/complex.cpp src/kernels/fft/fft.cpp PROPERTIES
       COMPILE_OPTIONS -fno-tree-vectorize)
   endif()

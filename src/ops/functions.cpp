@@ -98,6 +98,10 @@ Array cross_entropy(const Array& logits, const Array& labels) {
 
 bool allclose(const Array& a, const Array& b, double rtol, double atol) {
   auto s = broadcast_shapes("allclose", a.shape(), b.shape());
+  if (is_complex(a.dtype()) || is_complex(b.dtype())) {
+    auto near = abs(a - b) <= atol + rtol * abs(b) && isfinite(b);
+    return all(a == b || near).item<bool>();
+  }
   auto x = broadcast_to(numbers(a), s).to_vector<double>(), y = broadcast_to(numbers(b), s).to_vector<double>();
   for (std::size_t i = 0; i < x.size(); ++i)
     if (x[i] != y[i] && !(std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]) && std::isfinite(y[i]))) return false;

@@ -25,33 +25,35 @@ Array vector_norm_of(const Array& x, double p, const Dims& dims, const ReduceOpt
   return power(sum(power(abs(x), p), dims, o), 1 / p);
 }
 Array floats(const Array& x) { return is_float(x.dtype()) ? x : x.astype(f32); }
+/// What norms of vectors, and those of matrices that are sums, are made of.
+Array sizes(const Array& x) { return is_complex(x.dtype()) ? abs(x) : floats(x); }
 }  // namespace
 
 Array vector_norm(const Array& x, double p, const Dimensions& axes, bool keepdims) {
-  return vector_norm_of(floats(x), p, axes.resolve("vector_norm", x.ndim()), {.keepdims = keepdims});
+  return vector_norm_of(sizes(x), p, axes.resolve("vector_norm", x.ndim()), {.keepdims = keepdims});
 }
 Array matrix_norm(const Array& a, Order order, bool keepdims) {
   check<ShapeError>(a.ndim() >= 2, "matrix_norm: needs matrices [.., m, n], got ", a.type());
-  auto x = floats(a);
+  auto x = sizes(a);
   auto result = [&](const Array& r) { return keepdims ? expand_dims(expand_dims(r, -1), -1) : r; };
   auto [p, word] = order;
   if (word == "fro") return result(sqrt(sum(square(x), {-2, -1})));
-  if (word == "nuc") return result(sum(svdvals(x), -1));
+  if (word == "nuc") return result(sum(svdvals(floats(a)), -1));
   auto size = word.empty() ? std::abs(p) : kNan;
   check<ValueError>(size == 1 || size == 2 || std::isinf(size), "matrix_norm: there is no order ", word_of(order),
                     "; there are fro, nuc, 1, -1, 2, -2, inf, -inf");
   check<ShapeError>(x.shape(-1) > 0 && x.shape(-2) > 0, "matrix_norm: ", a.type(),
                     " is empty, and the extreme of nothing does not exist");
-  auto values = size == 2 ? svdvals(x) : sum(abs(x), size == 1 ? -2 : -1);
+  auto values = size == 2 ? svdvals(floats(a)) : sum(abs(x), size == 1 ? -2 : -1);
   return result(p > 0 ? amax(values, -1) : amin(values, -1));
 }
 Array norm(const Array& x, std::optional<Order> order, const Dimensions& axes, bool keepdims) {
   auto dims = axes.resolve("norm", x.ndim());
-  if (!order) return vector_norm_of(floats(x), 2, dims, {.keepdims = keepdims});
+  if (!order) return vector_norm_of(sizes(x), 2, dims, {.keepdims = keepdims});
   if (dims.size() == 1) {
     check<ValueError>(order->word.empty(), "norm: the order ", word_of(*order), " is one of matrices, and ",
                       dims.size(), " axis was given");
-    return vector_norm_of(floats(x), order->p, dims, {.keepdims = keepdims});
+    return vector_norm_of(sizes(x), order->p, dims, {.keepdims = keepdims});
   }
   check<ShapeError>(dims.size() == 2, "norm: with an order one axis or two are needed, not ", dims.size());
   auto last = moveaxis(moveaxis(x, dims[1], -1), dims[0], -2);

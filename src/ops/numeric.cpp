@@ -1,6 +1,7 @@
 // Differences, integrals, interpolation, products, polynomials, convolution.
 #include "bora/ops/numeric.h"
 #include <numbers>
+#include "bora/ops/complex.h"
 #include "bora/ops/statistics.h"
 #include "ops/composed.h"
 
@@ -158,12 +159,12 @@ Array inner(const Array& a, const Array& b) {
 Array vdot(const Array& a, const Array& b) {
   check<ShapeError>(a.size() == b.size(), "vdot: ", a.shape(), " and ", b.shape(),
                     " have different numbers of elements");
-  return inner(ravel(a), ravel(b));
+  return inner(conj(ravel(a)), ravel(b));
 }
 Array vecdot(const Array& a, const Array& b, std::int64_t axis) {
   auto i = normalize_axis("vecdot", axis, a.ndim()), j = normalize_axis("vecdot", axis, b.ndim());
   check<ShapeError>(a.shape(i) == b.shape(j), "vecdot: ", a.shape(), " and ", b.shape(), " differ along axis ", axis);
-  return squeeze(matmul(expand_dims(moveaxis(a, i, -1), -2), expand_dims(moveaxis(b, j, -1), -1)), {-2, -1});
+  return squeeze(matmul(expand_dims(moveaxis(conj(a), i, -1), -2), expand_dims(moveaxis(b, j, -1), -1)), {-2, -1});
 }
 Array matvec(const Array& a, const Array& x) {
   check<ShapeError>(a.ndim() >= 2 && x.ndim() >= 1, "matvec: needs a matrix and a vector, got ", a.type(), " and ",
@@ -173,7 +174,7 @@ Array matvec(const Array& a, const Array& x) {
 Array vecmat(const Array& x, const Array& a) {
   check<ShapeError>(a.ndim() >= 2 && x.ndim() >= 1, "vecmat: needs a vector and a matrix, got ", x.type(), " and ",
                     a.type());
-  return squeeze(matmul(expand_dims(x, -2), a), -2);
+  return squeeze(matmul(expand_dims(conj(x), -2), a), -2);
 }
 Array vander(const Array& x, std::optional<std::int64_t> columns, bool increasing) {
   check_vector("vander", "x", x);
@@ -269,8 +270,8 @@ Array convolve(const Array& a, const Array& v, Overlap mode) {
 }
 Array correlate(const Array& a, const Array& v, Overlap mode) {
   check_signals("correlate", a, v);
-  if (a.size() < v.size()) return flip(correlate(v, a, mode));
-  return convolve(a, flip(v), mode);
+  if (a.size() < v.size()) return flip(conj(correlate(v, a, mode)));
+  return convolve(a, conj(flip(v)), mode);
 }
 namespace {
 /// sum over k of weights[k] cos(2 pi k i / (n - 1)), i = 0 .. n - 1.

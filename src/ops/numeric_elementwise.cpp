@@ -1,5 +1,6 @@
 // Elementwise functions of NumPy, and comparisons, written with other operations.
 #include <numbers>
+#include "bora/ops/complex.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/numeric.h"
 #include "ops/composed.h"
@@ -43,9 +44,21 @@ Array signbit(const Array& x) {
   auto wide = stop_gradient(x.dtype() == bf16 ? x.astype(f32) : x);
   return bitcast(wide, wide.dtype() == f64 ? i64 : i32) < 0;
 }
-Array isposinf(const Array& x) { return is_float(x.dtype()) ? x == kInf : full_of({x.shape(), boolean}, false); }
-Array isneginf(const Array& x) { return is_float(x.dtype()) ? x == -kInf : full_of({x.shape(), boolean}, false); }
+namespace {
+/// Complex infinities have no sign.
+const Array& signed_number(std::string_view what, const Array& x) {
+  check<DtypeError>(!is_complex(x.dtype()), what, ": complex numbers have no sign, got ", x.type());
+  return x;
+}
+}  // namespace
+Array isposinf(const Array& x) {
+  return is_float(signed_number("isposinf", x).dtype()) ? x == kInf : full_of({x.shape(), boolean}, false);
+}
+Array isneginf(const Array& x) {
+  return is_float(signed_number("isneginf", x).dtype()) ? x == -kInf : full_of({x.shape(), boolean}, false);
+}
 Array nan_to_num(const Array& x, const NanToNumOptions& o) {
+  if (is_complex(x.dtype())) return complex(nan_to_num(real(x), o), nan_to_num(imag(x), o));
   if (!is_float(x.dtype())) return x;
   auto largest = x.dtype() == f64   ? std::numeric_limits<double>::max()
                  : x.dtype() == f32 ? static_cast<double>(std::numeric_limits<float>::max())

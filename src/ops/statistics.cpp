@@ -1,12 +1,13 @@
 // Reductions that skip NaN, quantiles, averages.
 #include "bora/ops/statistics.h"
+#include "bora/ops/complex.h"
 #include "ops/composed.h"
 
 namespace bora {
 using namespace ops;
 namespace {
 const ReduceOptions kKeep{.keepdims = true};
-Array without_nan(const Array& x, double in_place) { return is_float(x.dtype()) ? where(isnan(x), in_place, x) : x; }
+Array without_nan(const Array& x, double in_place) { return is_inexact(x.dtype()) ? where(isnan(x), in_place, x) : x; }
 /// The numbers of elements that are not NaN, f32 or f64.
 Array present(const Array& x, const Dims& dims, bool keepdims) {
   return sum((x == x).astype(x.dtype() == f64 ? f64 : f32), dims, {.keepdims = keepdims});
@@ -26,7 +27,7 @@ Array nan_position(const Array& x, std::int64_t axis, bool largest) {
   return is_float(x.dtype()) ? where(all(isnan(x), axis), -1, r) : r;
 }
 Dtype mean_dtype(const Array& x, const ReduceOptions& o) {
-  return o.dtype.value_or(is_float(x.dtype()) ? x.dtype() : f32);
+  return o.dtype.value_or(is_inexact(x.dtype()) ? x.dtype() : f32);
 }
 }  // namespace
 
@@ -197,7 +198,7 @@ Array cov(const Array& x, const CovarianceOptions& o) {
     auto rows = v.ndim() == 1 ? expand_dims(v, 0) : o.rowvar ? v : transpose(v);
     auto centered = rows - mean(rows, 1, kKeep);
     auto n = static_cast<double>(rows.shape(1) - o.ddof);
-    auto y = matmul(centered, transpose(centered)) / std::max(n, 0.);
+    auto y = matmul(centered, transpose(conj(centered))) / std::max(n, 0.);
     return v.ndim() == 1 ? squeeze(y) : y;
   });
 }
@@ -207,8 +208,9 @@ Array corrcoef(const Array& x, const CovarianceOptions& o) {
     auto c = cov(v, o);
     if (c.ndim() == 0) return c / c;
     auto n = c.shape(0);
-    auto deviation = sqrt(sum(where(eye(n, boolean), c, 0), 1));
-    return clip(c / expand_dims(deviation, 1) / expand_dims(deviation, 0), -1, 1);
+    auto deviation = sqrt(sum(where(eye(n, boolean), real(c), 0), 1));
+    auto r = c / expand_dims(deviation, 1) / expand_dims(deviation, 0);
+    return is_complex(r.dtype()) ? complex(clip(real(r), -1, 1), clip(imag(r), -1, 1)) : clip(r, -1, 1);
   });
 }
 }  // namespace bora

@@ -62,6 +62,17 @@ case("cumsum", lambda a: jnp.cumsum(a, 1), z)
 case("matmul", lambda a, b: a @ b.T, z, w)
 case("einsum", lambda a, b: jnp.einsum("ij,kj->ik", a, b), z, w)
 case("where", lambda a, b: jnp.where(a.real > 0, a, b), z, w)
+for name in ("vdot", "vecdot", "vecmat", "correlate", "convolve"):
+    vectors = name in ("correlate", "convolve")
+    case(name, getattr(jnp, name), *((z[0], w[1]) if vectors else (z[0], w.T) if name == "vecmat" else (z, w)))
+case("correlate/short", jnp.correlate, z[0, :2], w[0])
+case("cov", jnp.cov, z)
+case("corrcoef", jnp.corrcoef, z)
+case("norm", jnp.linalg.norm, z)
+case("vector_norm", lambda a: jnp.linalg.vector_norm(a, axis=1), z)
+case("nan_to_num", jnp.nan_to_num, odd)
+case("nansum", jnp.nansum, odd)
+case("isclose", jnp.isclose, z, z + 1e-9j)
 for name, f, x in (("abs2", lambda a: jnp.sum(jnp.real(a * jnp.conj(a))), z),
                    ("abs", lambda a: jnp.sum(jnp.abs(a)), z),
                    ("angle", lambda a: jnp.sum(jnp.angle(a)), z),

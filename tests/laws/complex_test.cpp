@@ -65,6 +65,19 @@ Cases cases() {
       {"einsum", BORA_IS(einsum("ij,kj->ik", a, b))},
       {"outer", BORA_IS(outer(a, b))},
       {"where", BORA_IS(where(real(a) > 0, a, b))},
+      {"vdot", BORA_IS(vdot(a, b))},
+      {"vecdot", BORA_IS(vecdot(a, b))},
+      {"vecmat", BORA_IS(vecmat(a, b))},
+      {"correlate", BORA_IS(correlate(a, b, Overlap::valid))},
+      {"correlate/short", BORA_IS(correlate(a, b, Overlap::valid))},
+      {"convolve", BORA_IS(convolve(a, b))},
+      {"cov", BORA_IS(cov(a))},
+      {"corrcoef", BORA_IS(corrcoef(a))},
+      {"norm", BORA_IS(linalg::norm(a))},
+      {"vector_norm", BORA_IS(linalg::vector_norm(a, 2, 1))},
+      {"nan_to_num", BORA_IS(nan_to_num(a))},
+      {"nansum", BORA_IS(nansum(a))},
+      {"isclose", BORA_IS(isclose(a, b))},
       {"grad/abs2", [](auto& in) { return gradient(in, [](auto& z) { return sum(real(z * conj(z))); }); }},
       {"grad/abs", [](auto& in) { return gradient(in, [](auto& z) { return sum(abs(z)); }); }},
       {"grad/angle", [](auto& in) { return gradient(in, [](auto& z) { return sum(angle(z)); }); }},
@@ -90,6 +103,7 @@ TEST(Complex, NumbersAreJax) {
       auto got = known[name](g.in);
       close(got, g.out, 1e-12, name);
       close(jit([&](const Arrays& in) { return known[name](in); })(g.in), got, 0, name + ", staged");
+      if (name == "nan_to_num") continue;  // the largest numbers are others
       Arrays narrow;
       for (auto& x : g.in)
         narrow.push_back(x.astype(is_complex(x.dtype()) ? complex64 : x.dtype() == f64 ? f32 : x.dtype()));
