@@ -46,9 +46,7 @@ TYPED_TEST(IndexTest, Take) {
       auto at = positions(s.m, s.n);
       std::vector<T> out(u(s.outer * s.m * s.inner));
       auto filler = static_cast<T>(3);
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &filler, sizeof filler);
-      take(in.data(), at.data(), out.data(), s.outer, s.n, s.m, s.inner, sizeof(T), mode, bits);
+      take(in.data(), at.data(), out.data(), s.outer, s.n, s.m, s.inner, sizeof(T), mode, &filler);
       for (I o = 0; o < s.outer; ++o)
         for (I i = 0; i < s.m; ++i)
           for (I j = 0; j < s.inner; ++j) {

@@ -87,9 +87,9 @@ TYPED_TEST(MoveTest, LongRowsBroadcastsAndParts) {
 }
 TEST(Move, ZeroSizes) { EXPECT_NO_THROW(copy(nullptr, {1, 1}, nullptr, {1, 1}, {4, 0}, 4)); }
 TEST(Move, Refusals) {
-  char x[3];
+  char x[3] = {};
   try {
-    fill(x, 1, 3, 0);
+    fill(x, 1, 3, x);
     FAIL() << "nothing was thrown";
   } catch (const ValueError& e) { EXPECT_NE(std::string_view(e.what()).find("fill:"), std::string_view::npos); }
 }
@@ -98,15 +98,17 @@ TEST(Move, PastTheCaches) {  // 33 MiB
   check_copy<std::uint32_t>({8650, 1000}, {1000, 1}, {1, 8650});
   check_copy<std::uint32_t>({8650 * 1000 + 5}, {1}, {1});
   std::vector<std::uint16_t> x(17 * 1000 * 1000 + 1, 1);
-  fill(x.data(), 17 * 1000 * 1000, sizeof x[0], 7);
+  const std::uint16_t seven = 7;
+  fill(x.data(), 17 * 1000 * 1000, sizeof x[0], &seven);
   EXPECT_EQ(std::count(x.begin(), x.end(), 7), 17 * 1000 * 1000);
   EXPECT_EQ(x.back(), 1);
 }
 TYPED_TEST(MoveTest, Fill) {
   for (I n : {0, 1, 17, 100000}) {
     std::vector<TypeParam> x(static_cast<std::size_t>(n) + 1, TypeParam(1));
-    fill(x.data(), n, sizeof(TypeParam), 0x1122334455667788u);
-    EXPECT_EQ(std::count(x.begin(), x.end(), static_cast<TypeParam>(0x1122334455667788u)), n);
+    const auto value = static_cast<TypeParam>(0x1122334455667788u);
+    fill(x.data(), n, sizeof(TypeParam), &value);
+    EXPECT_EQ(std::count(x.begin(), x.end(), value), n);
     EXPECT_EQ(x.back(), TypeParam(1));
   }
 }
