@@ -24,8 +24,6 @@ struct DualValue final : Value {
   const Array* primal_value() const override { return &primal; }
 };
 
-/// Does a value of this dtype have a tangent?
-bool has_tangent(Dtype d) { return is_float(d); }
 void add_to(Array& sum, const Array& t) {
   if (t.defined()) sum = sum.defined() ? accumulate(sum, t) : t;
 }
@@ -43,7 +41,7 @@ Arrays transposed(const Arrays& out, const Arrays& t, const Pullback& pull) {
   Arrays cts, some, r(out.size());
   std::vector<std::size_t> live;
   for (std::size_t k = 0; k < out.size(); ++k) {
-    if (!has_tangent(out[k].dtype())) continue;
+    if (!is_inexact(out[k].dtype())) continue;
     live.push_back(k);
     cts.push_back(zeros_like(out[k]));
   }
@@ -81,7 +79,7 @@ Arrays tangents_of(const PrimitivePtr& p, const Arrays& x, const Arrays& out, co
   Arrays rest = t, r(out.size());
   if (p->traits.flat || !any_defined(t)) return r;
   if (out.size() == 1) {
-    if (!has_tangent(out[0].dtype())) return r;
+    if (!is_inexact(out[0].dtype())) return r;
     auto linear = linear_inputs(*p, x);
     auto zero = [&](std::size_t i) { return !rest[i].defined(); };
     if (linear.joint && p->element() && std::any_of(linear.in.begin(), linear.in.end(), zero))
@@ -175,7 +173,7 @@ std::pair<Arrays, Arrays> jvp_flat(const FlatFn& f, const Arrays& primals, const
   Dual dual(current());
   Arrays in, t;
   for (std::size_t i = 0; i < primals.size(); ++i)
-    in.push_back(has_tangent(primals[i].dtype()) ? dual.wrap(primals[i], tangents.at(i)) : primals[i]);
+    in.push_back(is_inexact(primals[i].dtype()) ? dual.wrap(primals[i], tangents.at(i)) : primals[i]);
   Arrays out;
   {
     Within w(&dual);
@@ -193,7 +191,7 @@ LinearizedFlat linearize_flat(const FlatFn& f, const Arrays& primals) {
   Arrays in, out;
   std::vector<std::size_t> moving, live;
   for (std::size_t i = 0; i < primals.size(); ++i) {
-    bool floats = has_tangent(primals[i].dtype());
+    bool floats = is_inexact(primals[i].dtype());
     if (floats) moving.push_back(i);
     in.push_back(floats ? dual.wrap(primals[i], stage.input(primals[i].type())) : primals[i]);
   }

@@ -248,7 +248,7 @@ Pushed Root::jvp(const Arrays& in, const Arrays& t) const {
   auto x = call(*this, in), a = x;
   append(a, in);
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (is_float(in[i].dtype())) a.push_back(or_zero(t[i], in[i].type()));
+    if (is_inexact(in[i].dtype())) a.push_back(or_zero(t[i], in[i].type()));
   return {x, call(Call{rule}, a)};
 }
 std::vector<Mapped> Root::batch(const std::vector<Mapped>& in, const BatchRules& c) const {

@@ -65,6 +65,7 @@ template <class T> void write(Writer& w, const T& x) {
   } else if constexpr (std::is_aggregate_v<T> || std::is_same_v<T, Scalar>) {
     if constexpr (std::is_same_v<T, Scalar>) {
       w.number(x.value);
+      w.number(x.imaginary);
       w.number(x.integer);
       w.number(x.kind);
     } else fields::for_each(x, [&](std::string_view, const auto& m) { write(w, m); });
@@ -105,6 +106,7 @@ template <class T> void read(Reader& r, T& x) {
     for (auto n = r.length(); n > 0; --n) read(r, x.emplace_back());
   } else if constexpr (std::is_same_v<T, Scalar>) {
     x.value = r.number<double>();
+    x.imaginary = r.number<double>();
     x.integer = r.number<std::int64_t>();
     x.kind = r.number<Scalar::Kind>();
   } else if constexpr (std::is_aggregate_v<T>) fields::for_each(x, [&](std::string_view, auto& m) { read(r, m); });
