@@ -218,4 +218,12 @@ Arrays aligned(std::string_view what, Node t, Node other) {
 void wrong_leaf_count(std::size_t want, std::size_t got) {
   fail<ValueError>("unflatten: the tree has ", want, " leaves but there are ", got, " arrays");
 }
+void cannot_combine(const std::vector<Slot>& a, const std::vector<Slot>& b) {
+  std::size_t i = 0;
+  while (i < a.size() && i < b.size() && a[i].path == b[i].path) ++i;
+  auto path = i < a.size() ? a[i].path : b[i].path;
+  fail<ValueError>("tree::combine: one tree has '", path, "' where another has ",
+                   i < a.size() && i < b.size() ? "'" + b[i].path + "'" : "no more leaves",
+                   "; combine the parts of one tree");
+}
 }  // namespace bora::tree

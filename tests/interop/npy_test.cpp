@@ -77,10 +77,10 @@ TEST(Npy, SaysWhatItCannotRead) {
     } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what(); }
   };
   says("hello", "is not a .npy file");
-  says(npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
-       "'>c8', which has no dtype here");
-  says(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
-       "'<c8', which has no dtype here");
+  says(npy("{'descr': '>c32', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
+       "'>c32', which has no dtype here");
+  says(npy("{'descr': '<c32', 'fortran_order': False, 'shape': (1,), }", raw({1.F, 2.F})),
+       "'<c32', which has no dtype here");
   says(npy("{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }", raw<std::int16_t>({1})), "if they are bf16");
   says(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", raw({1.F})), "holds records");
   says(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", raw({1.F})), "ends before its 3 numbers");

@@ -194,6 +194,23 @@ TEST(Tree, MapWithPathFilterAndForEach) {
   tree::for_each([&](const std::string&, const Array&) { ++count; }, n);
   EXPECT_EQ(count, 12);
 }
+TEST(Tree, PartitionAndCombineAreInverse) {
+  auto n = example();
+  auto [weights, rest] = tree::partition(n, [](auto& path, auto&) { return path.ends_with("weight"); });
+  EXPECT_EQ(tree::leaves(weights).size(), 4u);
+  EXPECT_EQ(tree::leaves(rest).size(), 8u);
+  for (const auto& both : {tree::combine(weights, rest), tree::combine(rest, weights), tree::combine(n, rest)}) {
+    EXPECT_EQ(tree::paths(both), tree::paths(n));
+    auto a = tree::leaves(both), b = tree::leaves(n);
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(array_equal(a[i], b[i])) << i;
+  }
+  EXPECT_EQ(tree::reduce([](std::int64_t sum, const Array& a) { return sum + a.size(); }, n, std::int64_t{0}),
+            tree::reduce([](std::int64_t sum, const Array& a) { return sum + a.size(); }, weights, std::int64_t{0}) +
+                tree::reduce([](std::int64_t sum, const Array& a) { return sum + a.size(); }, rest, std::int64_t{0}));
+  rest.layers.pop_back();
+  auto text = message<ValueError>([&] { (void)tree::combine(weights, rest); });
+  EXPECT_NE(text.find("'layers.1.weight'"), std::string::npos) << text;
+}
 TEST(Tree, FirstDifferenceNamesPathAndBothSides) {
   auto n = example(), m = n;
   auto difference = [&](tree::Same s) { return tree::first_difference(tree::node(n), tree::node(m), s); };

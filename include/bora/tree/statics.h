@@ -44,6 +44,7 @@ class Key {
 template <class T> void add_static(Key& k, const T& x) {
   if constexpr (std::is_same_v<T, Scalar>) {
     add_static(k, x.value);
+    add_static(k, x.imaginary);
     k.add(static_cast<std::uint64_t>(x.integer));
     k.add(static_cast<std::uint64_t>(x.kind));
   } else if constexpr (std::is_same_v<T, AxisName>) k.add_text(x.str());

@@ -8,7 +8,9 @@
 // Each rule is a compile-time error that names struct, field and type. One virtual Visitor separates the user's types
 // from everything else, so that transforms, optimizers and checkpoints are compiled once, not per model.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <map>
 #include <tuple>
 #include <typeinfo>
@@ -337,5 +339,30 @@ template <class T> T filter(T t, const std::function<bool(const std::string&, co
   for (auto& s : slots(node(t)))
     if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
   return t;
+}
+/// Two trees: the leaves for which pred(path, leaf) holds, and the others. combine() joins them again.
+template <class T>
+std::pair<T, T> partition(const T& t, const std::function<bool(const std::string&, const Array&)>& pred) {
+  return {filter(t, pred), filter(t, [&](const std::string& path, const Array& x) { return !pred(path, x); })};
+}
+[[noreturn]] void cannot_combine(const std::vector<Slot>& a, const std::vector<Slot>& b);
+/// Leaf by leaf that of the first tree in which it is not empty. Throws ValueError naming the first path that one tree
+/// has and another lacks.
+template <class T, std::same_as<T>... More> T combine(T first, const More&... more) {
+  auto to = slots(node(first));
+  auto fill = [&](const T& from) {
+    auto s = slots(node(from));
+    auto path = [](const Slot& x) -> auto& { return x.path; };
+    if (!std::ranges::equal(s, to, {}, path, path)) cannot_combine(to, s);
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (!to[i].leaf.defined()) to[i].leaf.set(s[i].leaf.get());
+  };
+  (fill(more), ...);
+  return first;
+}
+/// f(.. f(f(first, leaf), leaf) .., leaf) over the leaves in order.
+template <class F, class T, class R> R reduce(const F& f, const T& t, R first) {
+  for (auto& x : leaves(t)) first = std::invoke(f, std::move(first), x);
+  return first;
 }
 }  // namespace bora::tree
