@@ -9,9 +9,9 @@ namespace {
 constexpr I kSlots = 64;  // result vectors in progress, for each of the few
 
 enum class Order { by_k, by_row, by_row_far };
-/// sums[f][G vectors] = one slab, or it is added to them or subtracted. x: [k][F]; y: the matrix. by_k: k is contiguous
-/// and `step` leads to the next row; otherwise `step` leads to the next k. far: y comes from memory, and lines ahead are
-/// prefetched.
+/// sums[f][G vectors] = one slab, or it is added to them or subtracted. x: [k][F]; y: the matrix. by_k: k is
+/// contiguous and `step` leads to the next row; otherwise `step` leads to the next k. far: y comes from memory, and
+/// lines ahead are prefetched.
 template <class T, class In, int F, int G, Order order>
 void slab(I k, const T* x, const In* y, I step, T* sums, I ld, Into into) {
   using S = Simd<T>;
