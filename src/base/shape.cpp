@@ -3,12 +3,12 @@
 
 namespace bora {
 std::int64_t volume(const Shape& s) {
-  constexpr auto most = std::int64_t{1} << 60;                // bounds the bytes of 8-byte elements by 2^63
+  constexpr auto most = std::int64_t{1} << 58;                // bounds the bytes of 16-byte elements by 2^62
   if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;  // however large the other sizes are
   std::int64_t n = 1;
   for (auto d : s)
     check<ShapeError>(!__builtin_mul_overflow(n, d, &n) && n <= most, "a shape of ", s,
-                      " has more elements than any memory (2^60); is a size or a repeat count wrong?");
+                      " has more elements than any memory (2^58); is a size or a repeat count wrong?");
   return n;
 }
 std::string to_string(const Dims& d) {

@@ -36,6 +36,12 @@ Arrays while_flat(const FlatFn& cond, const FlatFn& body, const Arrays& init) {
 namespace bora::ops {
 using namespace fx;
 namespace {
+/// Refuses Programs with an io_callback where they would run again, or for values that are not there.
+void refuse_io(std::string_view what, std::initializer_list<ProgramPtr> programs) {
+  for (auto& p : programs)
+    check<TraceError>(count(*p, "io_callback") == 0, what, ": it holds an io_callback, which runs once and in order; ",
+                      "call it outside, or use pure_callback or debug::callback");
+}
 Array spread_over(const Array& condition, const Array& like) {
   return broadcast_in_dim(condition, like.shape(), range_of(condition.ndim()));
 }
@@ -43,6 +49,7 @@ Array spread_over(const Array& condition, const Array& like) {
 
 /// Saves the operands only; the backward pass repeats the taken branch.
 Linearized Cond::linearize(const Arrays& in, const Mask& needs) const {
+  refuse_io("a derivative of cond repeats the taken branch", {on_true, on_false});
   Mask wrt(needs.begin() + 1, needs.end());
   return {call(*this, in), [self = *this, in, wrt](const Arrays& ct) {
             auto types = self.on_true->out_types();
@@ -104,6 +111,7 @@ std::vector<Mapped> Cond::batch(const std::vector<Mapped>& in, const BatchRules&
     for (auto& y : call(Cond{t, f}, x)) r.push_back({y, 0});
     return r;
   }
+  refuse_io("vmap of cond with a mapped predicate runs both branches", {on_true, on_false});
   // A mapped predicate: both branches run. An operand enters a branch with its derivative stopped in the lanes that do
   // not take it, so that an infinite or undefined derivative of the untaken branch cannot leak (0 * inf).
   auto side = [&](const ProgramPtr& p, const Array& taken) {
@@ -162,6 +170,7 @@ Pushed While::jvp(const Arrays& in, const Arrays& t) const {
 }
 /// Lanes that have finished keep their value; the loop runs while any lane does.
 std::vector<Mapped> While::batch(const std::vector<Mapped>& in, const BatchRules& c) const {
+  refuse_io("vmap of while_loop runs rounds for lanes that have ended", {cond, body});
   auto cc = static_cast<std::size_t>(cond_consts), bc = static_cast<std::size_t>(body_consts), first = cc + bc;
   Arrays x;
   for (auto& m : in) x.push_back(c.front(m));

@@ -228,8 +228,9 @@ Split make_split(const ProgramPtr& p, const Mask& wrt, const Residuals& policy) 
     for (std::size_t k = code.size(); k-- > 0;) {
       auto& i = code[k];
       if (std::none_of(i.out.begin(), i.out.end(), [&](int v) { return live[at(v)]; })) continue;
-      if (k < boundary && varies[at(i.out[0])] && !repeat[k] && !excluded[at(i.out[0])] &&
-          i.primitive->saved(policy.keep, policy.names)) {
+      bool kept = k < boundary && varies[at(i.out[0])] && !repeat[k] && !excluded[at(i.out[0])] &&
+                  i.primitive->saved(policy.keep, policy.names);
+      if (kept || (k < boundary && has_effect(i))) {  // an effect happens once, in the forward pass
         for (int v : i.out)
           if (live[at(v)]) residual[at(v)] = true;
         continue;

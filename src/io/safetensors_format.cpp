@@ -127,7 +127,8 @@ const StoredDtype* stored_dtype(std::string_view name) {
 std::string_view stored_name(Dtype d) {
   for (auto& row : kDtypeTable)
     if (row.read_as == d && row.size == static_cast<std::int64_t>(dtype_size(d))) return row.name;
-  fail<DtypeError>("save_safetensors: the format has no dtype for ", d, "; save the bits of random keys");
+  fail<DtypeError>("save_safetensors: the format has no dtype for ", d, "; save ",
+                   d == Dtype::key ? "the bits of random keys" : "real(x) and imag(x), or cast to complex64");
 }
 
 std::int64_t header_length(std::string_view first, std::int64_t file_bytes, const std::string& file) {

@@ -171,6 +171,7 @@ Type Iota::infer(const Types&) const {
   (void)volume(shape);
   check<DtypeError>(is_numeric(dtype) && !is_complex(dtype), "iota: counts in real numbers, not in ", dtype,
                     "; use astype()");
+  check<IndexError>(dim >= 0 && at(dim) < shape.size(), "iota: axis ", dim, " does not exist in ", shape);
   auto n = shape[at(dim)];
   check<ShapeError>(n == 0 || holds(dtype, n - 1), "iota: ", n, " numbers do not fit into ", dtype,
                     "; give a wider dtype");

@@ -1,4 +1,5 @@
 // Primitives that choose or add elements at fixed places: slice, pad, concatenate; and the functions made of them.
+#include <complex>
 #include "bora/kernels/move.h"
 #include "bora/ops/shape.h"
 #include "ops/dims.h"
@@ -160,7 +161,7 @@ Factors Pad::factors(const Types& in) const {
   for (std::size_t d = 0; d < lo.size(); ++d)
     l.push_back(lo[d] || hi[d] || interior[d] ? kNone : static_cast<std::int64_t>(d));
   Factors f{{l}, {l}};
-  if (value.value == 0 && in[0].dtype != boolean) f.linear = {0};
+  if (value.value == 0 && value.imaginary == 0 && in[0].dtype != boolean) f.linear = {0};
   return f;
 }
 Pad Pad::lift(std::int64_t) const { return {prepend(0, lo), prepend(0, hi), prepend(0, interior), value}; }
@@ -168,6 +169,7 @@ Samples<Pad> Pad::samples() {
   return {{{{0, 1}, {0, 2}, {0, 1}, 0.0}, {random_values({3, 3}, -1, 1, 1)}},
           {{{1}, {0}, {0}, 7.0}, {random_values({4}, -1, 1, 2)}},
           {{{-1, 0}, {1, -2}, {0, 1}, 0.0}, {random_values({3, 3}, -1, 1, 3)}},
+          {{{1}, {2}, {0}, Scalar(std::complex<double>(0, 2))}, {random_values({2}, -1, 1, 5, complex128)}},
           {{{2}, {1}, {1}, 0.0}, {random_values({0}, -1, 1, 4)}}};
 }
 

@@ -12,7 +12,7 @@ std::pair<Arrays, ScaleByAdam::State> ScaleByAdam::update(const Arrays& u, const
   for (std::size_t i = 0; i < u.size(); ++i) {
     auto& g = u[i];
     auto &mu = next.mu.emplace_back(update_moment(g, s.mu[i], b1)),
-         &nu = next.nu.emplace_back(update_moment(g * g, s.nu[i], b2));
+         &nu = next.nu.emplace_back(update_moment(absolute_square(g), s.nu[i], b2));
     auto mu_hat = nesterov ? b1 * (mu / ahead.astype(mu.dtype())) + (1 - b1) * (g / correction1.astype(g.dtype()))
                            : mu / correction1.astype(mu.dtype());
     auto nu_hat = nu / correction2.astype(nu.dtype());

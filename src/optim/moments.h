@@ -1,6 +1,7 @@
 // moments.h -- the parts that transformations with state share, with Optax's names.
 #pragma once
 #include <limits>
+#include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/reduce.h"
@@ -23,6 +24,8 @@ inline Arrays full_beside(const Leaves& params, double value) {
 inline Array update_moment(const Array& x, const Array& moment, double decay) {
   return (1 - decay) * x + decay * moment;
 }
+/// |x|^2, also of complex numbers.
+inline Array absolute_square(const Array& x) { return is_complex(x.dtype()) ? real(x * conj(x)) : x * x; }
 /// The sum of the weights of a moment after `count` steps, f32: divided by it, a moment that began with 0 is a mean.
 inline Array bias_correction(double decay, const Array& count) {
   return 1 - pow(constant(decay, f32), count.astype(f32));

@@ -17,7 +17,7 @@ struct Rms {
     auto correction = bias_correction(o.decay, next.count);
     Arrays r;
     for (std::size_t i = 0; i < u.size(); ++i) {
-      auto& nu = next.nu.emplace_back(update_moment(square(u[i]), s.nu[i], o.decay));
+      auto& nu = next.nu.emplace_back(update_moment(absolute_square(u[i]), s.nu[i], o.decay));
       auto hat = o.bias_correction ? nu / correction.astype(nu.dtype()) : nu;
       r.push_back(u[i] * (o.eps_in_sqrt ? rsqrt(hat + o.eps) : 1 / (sqrt(hat) + o.eps)));
     }
@@ -41,9 +41,9 @@ struct Stddev {
     Arrays r;
     for (std::size_t i = 0; i < u.size(); ++i) {
       auto& mu = next.mu.emplace_back(update_moment(u[i], s.mu[i], o.decay));
-      auto& nu = next.nu.emplace_back(update_moment(square(u[i]), s.nu[i], o.decay));
+      auto& nu = next.nu.emplace_back(update_moment(absolute_square(u[i]), s.nu[i], o.decay));
       auto hat = [&](const Array& m) { return o.bias_correction ? m / correction.astype(m.dtype()) : m; };
-      auto variance = hat(nu) - square(hat(mu));
+      auto variance = hat(nu) - absolute_square(hat(mu));
       r.push_back(u[i] * (o.eps_in_sqrt ? rsqrt(variance + o.eps) : 1 / (sqrt(variance) + o.eps)));
     }
     return {r, next};
@@ -63,7 +63,7 @@ struct Rss {
     State next;
     Arrays r;
     for (std::size_t i = 0; i < u.size(); ++i) {
-      auto& total = next.sum_of_squares.emplace_back(square(u[i]) + s.sum_of_squares[i]);
+      auto& total = next.sum_of_squares.emplace_back(absolute_square(u[i]) + s.sum_of_squares[i]);
       r.push_back(where(total > 0, rsqrt(total + eps), 0) * u[i]);
     }
     return {r, next};

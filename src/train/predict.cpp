@@ -138,6 +138,11 @@ class Model {
   }
 
  private:
+  static double largest_flops(const Work& work) {
+    double most = 0;
+    for (auto& k : work.kernels) most = std::max(most, k.flops);
+    return most;
+  }
   /// Of each kernel, on this rank's cores of a host.
   std::vector<double> seconds_of(const Work& work) {
     std::vector<double> r;
@@ -147,11 +152,13 @@ class Model {
       if (known > 0 && k.flops > 1e7) fastest_ = std::max(fastest_, k.flops / known);
       r.push_back(known);
     }
+    for (std::size_t i = 0; fastest_ == 0 && i < r.size(); ++i)  // a small model: its largest kernel has to do
+      if (r[i] > 0 && work.kernels[i].flops >= largest_flops(work)) fastest_ = work.kernels[i].flops / r[i];
     auto cores = cores_ / per_host_;
     for (std::size_t i = 0; i < r.size(); ++i) {
       auto& k = work.kernels[i];
       bool computes = k.flops > 20 * k.bytes;
-      if (computes && host_.gflops_per_core > 0) r[i] *= fastest_ / (1e9 * host_.gflops_per_core);
+      if (computes && host_.gflops_per_core > 0 && fastest_ > 0) r[i] *= fastest_ / (1e9 * host_.gflops_per_core);
       r[i] /= cores;
       if (!computes && host_.gbytes_per_s > 0) r[i] = k.bytes * per_host_ / (1e9 * host_.gbytes_per_s);
     }

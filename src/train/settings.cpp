@@ -133,7 +133,7 @@ std::int64_t ranks_of_mesh(const std::string& mesh) {
   std::int64_t ranks = 1;
   if (mesh.find("-1") != std::string::npos) return 1;
   for (auto at = mesh.find('='); at != std::string::npos; at = mesh.find('=', at + 1))
-    ranks = std::min<std::int64_t>(ranks, 1 << 30) * std::max(1, std::atoi(mesh.c_str() + at + 1));
+    ranks = std::min<std::int64_t>(ranks, 1 << 30) * std::clamp(std::atoll(mesh.c_str() + at + 1), 1LL, 1LL << 30);
   return ranks;
 }
 

@@ -309,4 +309,34 @@ TEST(Remat, ScanInSegments) {
   EXPECT_LT(memory(20) * 4, memory(0)) << "2 sqrt(N) carries, not N";
   SAYS(ValueError, f({.checkpoint_every = -1})(w), ".checkpoint_every must not be negative, got -1");
 }
+/// An io_callback runs once, whatever derivative is taken around it.
+TEST(IoCallback, RunsOnceUnderDerivatives) {
+  int n = 0;
+  auto count = [&](const Array& v) { return v + static_cast<double>(++n); };
+  auto read = [&] { return io_callback(count, array(0.), array(0.)); };
+  auto f = [&](const Array& x) { return sin(x * read()); };
+  auto once = [&](const auto& g, const char* what) {
+    n = 0;
+    EXPECT_NEAR(g(array(1.)).template item<double>(), std::cos(1.0), 1e-6) << what;
+    EXPECT_EQ(n, 1) << what;
+  };
+  once(grad(f), "grad");
+  once(grad(jit(f)), "grad of jit");
+  once(jit(grad(f)), "jit of grad");
+  once(grad(checkpoint(f)), "checkpoint");
+  once(grad(jit(checkpoint(f))), "jit of checkpoint");
+  auto in_scan = [&](const Array& x) {
+    return scan([&](const Array& c, const Array&) { return std::pair{sin(c * read()), none}; }, x, zeros({3})).first;
+  };
+  for (int every : {0, 1}) {
+    n = 0;
+    auto g = every == 0 ? grad(in_scan)(array(1.)) : jit(grad(in_scan))(array(1.));
+    EXPECT_EQ(n, 3);
+    auto a = std::sin(1.0), b = std::sin(2 * a);
+    EXPECT_NEAR(g.item<double>(), std::cos(1.0) * 2 * std::cos(2 * a) * 3 * std::cos(3 * b), 1e-6);
+  }
+  auto in_cond = [&](const Array& x) { return cond(x > 0.0, f, [](const Array& v) { return v; }, x); };
+  EXPECT_THROW((void)jit(grad(in_cond))(array(1.)), TraceError);
+  EXPECT_THROW((void)vmap(in_cond)(array({1., -1.})), TraceError);
+}
 }  // namespace

@@ -1,4 +1,5 @@
 // Small matrices: the bits of one do not depend on those beside it.
+#include <chrono>
 #include <cmath>
 #include "bora/base/parallel.h"
 #include "laws/laws.h"
@@ -125,6 +126,18 @@ TEST(Linalg, OddMatrices) {
     EXPECT_TRUE(any_nan(linalg::svd(x).s) && any_nan(linalg::eigh(x).values)) << bad;
     EXPECT_TRUE(any_nan(linalg::cholesky(matmul(x, swapaxes(x, -1, -2))))) << bad;
   }
+}
+/// Positive entries add up: what is checked must be measured beside the largest singular value. The slow way out takes
+/// minutes for this size.
+TEST(Linalg, SvdOfPositiveNumbersIsFast) {
+  auto a = random::uniform(random::key(6), {600, 300}, f64);
+  auto begin = std::chrono::steady_clock::now();
+  auto [u, s, vt] = linalg::svd(concatenate({a, a + 3.0}, -1));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(largest(matmul(u * s, vt) - concatenate({a, a + 3.0}, -1)), 1e-10);
+  auto wide = full({20000, 2}, 6e16, f32) + draw(7, {20000, 2}, f32) * 1e15;
+  auto [q, r] = linalg::qr(wide);
+  EXPECT_TRUE(all(isfinite(r)).item<bool>()) << r;
 }
 TEST(Linalg, AMatrixThatFailsFailsAlone) {
   for (std::int64_t n : {2, 4, 20}) {

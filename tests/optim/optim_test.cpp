@@ -1,6 +1,7 @@
 #include "bora/optim/optim.h"
 #include <gtest/gtest.h>
 #include <cmath>
+#include <complex>
 #include "bora/bora.h"
 
 namespace bora {
@@ -28,6 +29,15 @@ TEST(Optim, AdamWFollowsOptax) {
   for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(got[k], want[k], 1e-5);
   EXPECT_EQ(state.entries.at("adam.count").item<int>(), 3);
   EXPECT_TRUE(state.entries.contains("adam.mu.weight"));
+}
+TEST(Optim, MomentsOfComplexNumbersTakeTheirSize) {  // as optax: |g|^2, so that a step has the direction of g
+  Params p{array({std::complex<double>(1, 1), std::complex<double>(0, -2)}), array({0.5})};
+  Params g{array({std::complex<double>(0, 2), std::complex<double>(3, 4)}), array({4.})};
+  for (const auto& tx : {optim::scale_by_adam(), optim::scale_by_rms({.decay = 0, .eps = 1e-12})}) {
+    auto u = tx.update(g, tx.init(p), p).updates.weight.to_vector<std::complex<double>>();
+    EXPECT_NEAR(std::abs(u[0] - std::complex<double>(0, 1)), 0, 1e-5) << u[0];
+    EXPECT_NEAR(std::abs(u[1] - std::complex<double>(0.6, 0.8)), 0, 1e-5) << u[1];
+  }
 }
 TEST(Optim, MaskSaysWhatDecays) {
   auto tx = optim::add_decayed_weights(0.5, [](const std::string& path, const Array&) { return path == "weight"; });

@@ -74,7 +74,8 @@ struct Plan {
                 host_table(shape, over, s.batch, ranks_per_host).c_str());
     if (!predicts()) return 0;
     HostModel host{cores, gflops, memory, spread / 100, mtbf};
-    auto prediction = predict(p.classes, shape, between, host, over, p.parameters, p.tokens, s.checkpoint.every);
+    auto prediction = predict(p.classes, shape, between, host, over, p.parameters, p.tokens,
+                              s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
     std::printf("%s", prediction.text(between, host).c_str());
     if (!json.empty()) write_file(json, prediction.json(p.classes));
     return 0;

@@ -129,6 +129,8 @@ Staged read_program(const std::string& path) {
                  " is damaged: its checksum does not fit, or it is cut off (", body.size(), " of ", h.bytes, " bytes)");
   try {
     return parse(body);
-  } catch (const Error& e) { fail<IoError>(path, " is no valid Program: ", e.text()); }
+  } catch (const Error& e) {
+    fail<IoError>(path, " is no valid Program: ", e.text());
+  } catch (const std::exception& e) { fail<IoError>(path, " is no valid Program: ", e.what()); }
 }
 }  // namespace bora

@@ -51,10 +51,10 @@ template <class T> T reflect(T* x, Index n) {
     return nothing;
   }
   if (largest == 0) return 0;
-  // The largest number becomes 1 where squares would overflow or vanish.
+  // The largest number becomes 1 where a sum of squares would overflow or vanish.
   largest = std::max(largest, std::abs(x[0]));
   constexpr T least = sizeof(T) == 8 ? T(1e-140) : T(1e-17);
-  const bool plain = largest > least && largest < 1 / least;
+  const bool plain = largest > least && largest < 1 / (least * std::sqrt(static_cast<T>(n)));
   if (!plain)
     for (Index i = 0; i < n; ++i) x[i] /= largest;
   auto length = std::sqrt(dot(x, x, n)), left = x[0] < 0 ? length : -length;
