@@ -26,7 +26,8 @@ bool holds(const Factors& f, const MatrixXd& a) {
   VectorXd parts = f.s.cwiseProduct(f.v.transpose() * x);
   VectorXd again_u = f.u.transpose() * (f.u * x), again_v = f.v.transpose() * (f.v * x);
   // Beside the largest singular value: the numbers of a matrix may add up.
-  return (a * x - f.u * parts).norm() <= close * std::max(1.0, f.s(0)) && (again_u - x).norm() <= close && (again_v - x).norm() <= close;
+  auto gives_back = (a * x - f.u * parts).norm() <= close * std::max(1.0, f.s(0));
+  return gives_back && (again_u - x).norm() <= close && (again_v - x).norm() <= close;
 }
 template <class F> Factors taken(const F& f) { return {f.matrixU(), f.singularValues(), f.matrixV()}; }
 /// Of a finite square matrix whose largest number is 1.
