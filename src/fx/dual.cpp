@@ -156,8 +156,8 @@ class Dual final : public Interpreter {
     bool held = p->traits.holds;
     if (held && forward_only(*p))
       for (auto& h : p->programs())
-        check<TraceError>(count(*h, "io_callback") == 0, "linearize: ", p->name(), " holds an io_callback and would run ",
-                          "it again for each tangent; use jvp");
+        check<TraceError>(count(*h, "io_callback") == 0, "linearize: ", p->name(),
+                          " holds an io_callback and would run it again for each tangent; use jvp");
     if (held && !forward_only(*p))
       if (auto l = p->linearize(x, defined(t))) {
         Within w(stage_);
