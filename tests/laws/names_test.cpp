@@ -4,31 +4,11 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include "laws/golden.h"
 #include "laws/names_table.h"
 
 namespace bora::laws {
 namespace {
-struct Golden {
-  Arrays in, out;
-};
-using GoldenCases = std::vector<std::pair<std::string, Golden>>;
-void read_golden(const std::string& name, GoldenCases& r) {
-  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/" + name);
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream s(line);
-    std::string name, role, dtype, sizes, word;
-    s >> name >> role >> dtype >> sizes >> word;
-    Shape shape;
-    std::istringstream numbers(sizes == "-" ? "" : sizes);
-    for (std::string n; std::getline(numbers, n, ',');) shape.push_back(std::stoll(n));
-    std::vector<double> v;
-    while (s >> word) v.push_back(std::strtod(word.c_str(), nullptr));
-    auto x = asarray(v, shape).astype(parse_dtype(dtype));
-    if (r.empty() || r.back().first != name) r.emplace_back(name, Golden{});
-    (role == "in" ? r.back().second.in : r.back().second.out).push_back(x);
-  }
-}
 /// The cases of both files in their order.
 const GoldenCases& golden() {
   static const GoldenCases r = [] {

@@ -1,0 +1,36 @@
+// golden.h -- inputs and results of functions in files of tests/golden.
+#pragma once
+#include <complex>
+#include <fstream>
+#include <sstream>
+#include "laws/laws.h"
+
+namespace bora::laws {
+struct Golden {
+  Arrays in, out;
+};
+using GoldenCases = std::vector<std::pair<std::string, Golden>>;
+/// Appends the cases of a file in their order. Lines "name in|out dtype shape : numbers"; a complex number is two.
+inline void read_golden(const std::string& file_name, GoldenCases& r) {
+  std::ifstream file(std::string(BORA_SOURCE_DIR) + "/tests/golden/" + file_name);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream s(line);
+    std::string name, role, dtype, sizes, word;
+    s >> name >> role >> dtype >> sizes >> word;
+    Shape shape;
+    std::istringstream numbers(sizes == "-" ? "" : sizes);
+    for (std::string n; std::getline(numbers, n, ',');) shape.push_back(std::stoll(n));
+    std::vector<double> v;
+    while (s >> word) v.push_back(std::strtod(word.c_str(), nullptr));
+    Array x;
+    if (is_complex(parse_dtype(dtype))) {
+      std::vector<std::complex<double>> z;
+      for (std::size_t i = 0; i + 1 < v.size(); i += 2) z.emplace_back(v[i], v[i + 1]);
+      x = asarray(z, shape).astype(parse_dtype(dtype));
+    } else x = asarray(v, shape).astype(parse_dtype(dtype));
+    if (r.empty() || r.back().first != name) r.emplace_back(name, Golden{});
+    (role == "in" ? r.back().second.in : r.back().second.out).push_back(x);
+  }
+}
+}  // namespace bora::laws
