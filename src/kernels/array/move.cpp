@@ -96,6 +96,30 @@ template <class T> void transpose_tile(T* dst, I to, const T* src, I from, I nj,
   }
 }
 
+/// Elements of one vector of 32 bytes in reverse order.
+template <class T> __m256i reversed(__m256i x) {
+  if constexpr (sizeof(T) == 4) return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+  else if constexpr (sizeof(T) == 8) return _mm256_permute4x64_epi64(x, 0x1b);
+  else if constexpr (sizeof(T) == 16) return _mm256_permute2x128_si256(x, x, 1);
+  else {
+    auto order = sizeof(T) == 1 ? _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+                                : _mm_setr_epi8(14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1);
+    x = _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(order));
+    return _mm256_permute2x128_si256(x, x, 1);
+  }
+}
+/// dst[i] = src[i * from], i < n.
+template <class T> void pick(T* dst, const T* src, I from, I n) {
+  constexpr I lanes = 32 / sizeof(T);
+  I i = 0;
+  if (from == -1)
+    for (; i + lanes <= n; i += lanes) {
+      auto x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src - i - lanes + 1));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), reversed<T>(x));
+    }
+  for (; i < n; ++i) dst[i] = src[i * from];
+}
+
 /// One row: n elements with strides. far: bypass the caches.
 template <class T> void copy_row(T* dst, I to, const T* src, I from, I n, bool far) {
   if (to == 1 && from == 1) {
@@ -103,7 +127,16 @@ template <class T> void copy_row(T* dst, I to, const T* src, I from, I n, bool f
     far && bytes >= 256 ? stream(dst, src, bytes) : static_cast<void>(std::memcpy(dst, src, bytes));
   }
   else if (to == 1 && from == 0) std::fill_n(dst, n, *src);
-  else
+  else if (to == 1) {
+    constexpr I block = 4096 / sizeof(T);
+    if (!far || n < 64) return pick(dst, src, from, n);
+    alignas(64) T part[block];
+    for (I i = 0; i < n; i += block) {
+      auto k = std::min(block, n - i);
+      pick(part, src + i * from, from, k);
+      stream(dst + i, part, static_cast<std::size_t>(k) * sizeof(T));
+    }
+  } else
     for (I i = 0; i < n; ++i) dst[i * to] = src[i * from];
 }
 
