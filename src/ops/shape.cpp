@@ -132,39 +132,32 @@ Samples<Transpose> Transpose::samples() {
 }
 
 // ---- rev ------------------------------------------------------------------------------------------------------------
-namespace {
-/// The elements of dims in reverse order.
-struct Rev {
-  Dims dims;
-  static constexpr std::string_view name = "rev";
-  Type infer(const Types& in) const { return in.at(0); }
-  void eval(Inputs in, Outputs out) const {
-    const auto& shape = out[0].type.shape;
-    if (volume(shape) == 0) return;
-    auto strides = strides_of(shape), from = strides;
-    std::int64_t first = 0;
-    for (auto d : dims) {
-      first += (shape[at(d)] - 1) * strides[at(d)];
-      from[at(d)] = -strides[at(d)];
-    }
-    auto size = dtype_size(out[0].type.dtype);
-    kernels::copy(out[0].data, strides, static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size),
-                  from, shape.dims(), size);
+Type Rev::infer(const Types& in) const { return in.at(0); }
+void Rev::eval(Inputs in, Outputs out) const {
+  const auto& shape = out[0].type.shape;
+  if (volume(shape) == 0) return;
+  auto strides = strides_of(shape), from = strides;
+  std::int64_t first = 0;
+  for (auto d : dims) {
+    first += (shape[at(d)] - 1) * strides[at(d)];
+    from[at(d)] = -strides[at(d)];
   }
-  Array vjp(const Vjp& v) const { return call_one(*this, {v.ct[0]}); }
-  Factors factors(const Types& in) const {
-    auto l = range_of(in[0].ndim());
-    for (auto d : dims) l[at(d)] = kNone;
-    return {{l}, {l}, {0}};
-  }
-  Rev lift(std::int64_t) const { return {shifted(dims)}; }
-  static Samples<Rev> samples() {
-    return {{{{1}}, {random_values({2, 3}, -1, 1, 1)}},
-            {{{0, 2}}, {random_values({2, 2, 3}, -1, 1, 2)}},
-            {{{0}}, {random_values({0, 2}, -1, 1, 3)}}};
-  }
-};
-}  // namespace
+  auto size = dtype_size(out[0].type.dtype);
+  kernels::copy(out[0].data, strides, static_cast<const char*>(in[0].data) + first * static_cast<std::int64_t>(size),
+                from, shape.dims(), size);
+}
+Array Rev::vjp(const Vjp& v) const { return call_one(*this, {v.ct[0]}); }
+Factors Rev::factors(const Types& in) const {
+  auto l = range_of(in[0].ndim());
+  for (auto d : dims) l[at(d)] = kNone;
+  return {{l}, {l}, {0}};
+}
+Rev Rev::lift(std::int64_t) const { return {shifted(dims)}; }
+Samples<Rev> Rev::samples() {
+  return {{{{1}}, {random_values({2, 3}, -1, 1, 1)}},
+          {{{0, 2}}, {random_values({2, 2, 3}, -1, 1, 2)}},
+          {{{0}}, {random_values({0, 2}, -1, 1, 3)}}};
+}
 
 // ---- iota -----------------------------------------------------------------------------------------------------------
 Type Iota::infer(const Types&) const {

@@ -55,6 +55,17 @@ struct Transpose {
   Transpose lift(std::int64_t n) const;
   static Samples<Transpose> samples();
 };
+/// The elements of dims in reverse order.
+struct Rev {
+  Dims dims;
+  static constexpr std::string_view name = "rev";
+  Type infer(const Types&) const;
+  void eval(Inputs, Outputs) const;
+  Array vjp(const Vjp&) const;
+  Factors factors(const Types&) const;
+  Rev lift(std::int64_t n) const;
+  static Samples<Rev> samples();
+};
 struct Iota {
   Shape shape;
   std::int64_t dim;

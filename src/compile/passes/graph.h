@@ -93,6 +93,8 @@ std::vector<int> inline_into(Program& to, const Program& from, const std::vector
 ProgramPtr prune(const ProgramPtr&);
 /// Moves instructions of scan bodies that read only constants of the loop in front of the loop.
 ProgramPtr hoist(const ProgramPtr&);
+/// Computes values of which only a part is read in that part alone.
+ProgramPtr narrow(const ProgramPtr&);
 /// Reductions of arrays of short vectors, computed from broadcast operands, component by component.
 ProgramPtr components(const ProgramPtr&);
 /// Instructions -> nodes. nested: every output becomes a variable of its own that a node defines. fused: elementwise

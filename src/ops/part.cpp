@@ -1,0 +1,139 @@
+#include "ops/part.h"
+#include <algorithm>
+#include <numeric>
+
+namespace bora::ops {
+namespace {
+std::size_t at(std::int64_t d) { return static_cast<std::size_t>(d); }
+using Parts = std::vector<std::optional<Part>>;
+
+void fill(Range& r) { r = {r.begin, r.last() - r.begin + 1, 1}; }
+bool is_elementwise(const Primitive& p) {
+  auto role = p.traits.loop;
+  return role == LoopRole::op || role == LoopRole::cast || role == LoopRole::bitcast;
+}
+Parts elementwise(const Types& in, const Part& part) {
+  Parts r;
+  for (auto& t : in) {
+    if (!t.shape.empty() && t.shape.size() != part.size()) return {};
+    r.push_back(t.shape.empty() ? Part{} : part);
+  }
+  return r;
+}
+Parts through(const BroadcastInDim& b, const Types& in, Part& part) {
+  auto r = whole(in[0].shape);
+  for (std::size_t d = 0; d < r.size(); ++d)
+    if (in[0].shape[d] == b.shape[at(b.dims[d])]) r[d] = part[at(b.dims[d])];
+  return {r};
+}
+Parts through(const Transpose& t, const Types&, Part& part) {
+  Part r(part.size());
+  for (std::size_t d = 0; d < r.size(); ++d) r[at(t.perm[d])] = part[d];
+  return {r};
+}
+Parts through(const Rev& rev, const Types& in, Part& part) {
+  auto r = part;
+  for (auto d : rev.dims) r[at(d)].begin = in[0].shape[at(d)] - 1 - part[at(d)].last();
+  return {r};
+}
+Parts through(const Slice& s, const Types&, Part& part) {
+  auto r = part;
+  for (std::size_t d = 0; d < r.size(); ++d)
+    r[d] = {s.start[d] + part[d].begin * s.stride[d], part[d].count,
+            part[d].count > 1 ? s.stride[d] * part[d].step : 1};
+  return {r};
+}
+/// Only the dimensions before the first that differs keep their ranges.
+Parts through(const Reshape& r, const Types& in, Part& part) {
+  auto& from = in[0].shape;
+  std::size_t same = 0;
+  while (same < from.size() && same < r.shape.size() && from[same] == r.shape[same]) ++same;
+  for (std::size_t d = same; d < part.size(); ++d) part[d] = {0, r.shape[d], 1};
+  auto p = whole(from);
+  std::copy_n(part.begin(), same, p.begin());
+  return {p};
+}
+Parts through(const Concatenate& c, const Types& in, Part& part) {
+  auto& along = part[at(c.axis)];
+  fill(along);
+  Parts r;
+  std::int64_t first = 0;
+  for (auto& t : in) {
+    auto n = t.shape[at(c.axis)];
+    auto begin = std::max(along.begin, first), end = std::min(along.last() + 1, first + n);
+    r.push_back(begin < end ? std::optional(part) : std::nullopt);
+    if (begin < end) (*r.back())[at(c.axis)] = {begin - first, end - begin, 1};
+    first += n;
+  }
+  return r;
+}
+Parts through(const Pad& pad, const Types& in, Part& part) {
+  auto r = part;
+  for (std::size_t d = 0; d < r.size(); ++d) {
+    if (pad.lo[d] == 0 && pad.hi[d] == 0 && pad.interior[d] == 0) continue;
+    if (pad.interior[d] != 0 || pad.lo[d] < 0 || pad.hi[d] < 0) return {};
+    fill(part[d]);
+    auto n = in[0].shape[d];
+    auto begin = std::clamp<std::int64_t>(part[d].begin - pad.lo[d], 0, n),
+         end = std::clamp<std::int64_t>(part[d].last() + 1 - pad.lo[d], 0, n);
+    if (begin >= end) return {};
+    r[d] = {begin, end - begin, 1};
+  }
+  return {r};
+}
+Pad padded(Pad pad, const Types& in, const Part& part) {
+  for (std::size_t d = 0; d < part.size(); ++d) {
+    if (pad.lo[d] == 0 && pad.hi[d] == 0) continue;
+    auto below = std::max<std::int64_t>(0, pad.lo[d] - part[d].begin),
+         above = std::max<std::int64_t>(0, part[d].last() + 1 - pad.lo[d] - in[0].shape[d]);
+    pad.lo[d] = below;
+    pad.hi[d] = above;
+  }
+  return pad;
+}
+/// f of the parameters of the primitive, if it moves elements in a known way.
+template <class F> auto visit(const Primitive& p, F&& f) -> decltype(f(std::declval<const Slice&>())) {
+  if (auto* x = as<BroadcastInDim>(p)) return f(*x);
+  if (auto* x = as<Transpose>(p)) return f(*x);
+  if (auto* x = as<Rev>(p)) return f(*x);
+  if (auto* x = as<Slice>(p)) return f(*x);
+  if (auto* x = as<Reshape>(p)) return f(*x);
+  if (auto* x = as<Concatenate>(p)) return f(*x);
+  if (auto* x = as<Pad>(p)) return f(*x);
+  return {};
+}
+}  // namespace
+
+Part whole(const Shape& shape) {
+  Part r;
+  for (auto n : shape) r.push_back({0, n, 1});
+  return r;
+}
+Shape shape_of(const Part& p) {
+  Dims r;
+  for (auto& x : p) r.push_back(x.count);
+  return Shape(r);
+}
+Range hull(const Range& a, const Range& b) {
+  auto begin = std::min(a.begin, b.begin), last = std::max(a.last(), b.last());
+  auto step = std::gcd(std::gcd(a.count > 1 ? a.step : 0, b.count > 1 ? b.step : 0), a.begin - b.begin);
+  step = std::max<std::int64_t>(1, step);
+  return {begin, (last - begin) / step + 1, step};
+}
+std::vector<std::optional<Part>> operand_parts(const Primitive& p, const Types& in, Part& part) {
+  if (is_elementwise(p)) return elementwise(in, part);
+  return visit(p, [&](auto& x) { return through(x, in, part); });
+}
+PrimitivePtr of_part(const PrimitivePtr& p, const Types& in, const Part& part) {
+  if (as<Slice>(p)) return nullptr;
+  if (as<BroadcastInDim>(p)) return primitive(BroadcastInDim{shape_of(part), as<BroadcastInDim>(p)->dims});
+  if (as<Reshape>(p)) return primitive(Reshape{shape_of(part)});
+  if (auto* pad = as<Pad>(p)) return primitive(padded(*pad, in, part));
+  return p;
+}
+bool selects(const Primitive& p) { return as<Slice>(p) || as<Take>(p); }
+const Take* simple_take(const Primitive& p) {
+  auto* t = as<Take>(p);
+  return t && t->batch_dims == 0 ? t : nullptr;
+}
+}  // namespace bora::ops
