@@ -26,6 +26,8 @@ void add_science(Cases&);
 void add_limits(Cases&);
 void add_data(Cases&);
 
+/// The case that perf/race wrote as one word, "program:..": see programs.cpp.
+Case program(const std::string& text);
 /// f compiled, on fixed inputs. Digests of its results, out0, out1, .., must agree.
 Case compiled(const std::function<bora::Arrays(const bora::Arrays&)>& f, bora::Arrays in);
 /// Uniform in [-scale, scale): a hash of seed and position, which perf/peers/common.py repeats.

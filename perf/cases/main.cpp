@@ -105,9 +105,13 @@ std::string answer(const std::string& line, const Cases& all, std::map<std::stri
   std::ostringstream o;
   o.precision(12);
   if (command == "prepare") {
-    auto it = all.find(name);
-    bora::check<bora::ConfigError>(it != all.end(), "no case ", name);
-    ready.emplace(name, it->second());
+    if (name.starts_with("program:")) {
+      ready.emplace(name, program(name.substr(8)));
+    } else {
+      auto it = all.find(name);
+      bora::check<bora::ConfigError>(it != all.end(), "no case ", name);
+      ready.emplace(name, it->second());
+    }
     o << "{\"variants\": [\"bora\"]}";
   } else if (command == "values") {
     o << json(ready.at(name).values());

@@ -100,9 +100,9 @@ JOBS = {"gpt2_b4_t256": Job(12, 768, 12, 1024, 50304, 4, 256, 1e-4, 0),
 JOBS["demo_ranks_dp"] = JOBS["demo_ranks_fsdp"] = JOBS["demo"]
 
 
-def serve(cases):
+def serve(cases, program=None):
     """cases: name -> function that returns {variant: run}, where run does the work once. Its values are digests of its
-    result, or come from a function of their own: (run, values)."""
+    result, or come from a function of their own: (run, values). program makes the same of a word "program:.."."""
     out = sys.stdout
     sys.stdout = sys.stderr   # what libraries print is not an answer
     ready = {}
@@ -110,10 +110,13 @@ def serve(cases):
     def answer(words):
         command, name = words[:2]
         if command == "prepare":
-            if name not in cases:
+            if program and name.startswith("program:"):
+                case = program(name[8:])
+            elif name in cases:
+                case = cases[name]()
+            else:
                 return {"variants": []}
-            ready[name] = {v: f if isinstance(f, tuple) else (f, lambda f=f: digests(f()))
-                           for v, f in cases[name]().items()}
+            ready[name] = {v: f if isinstance(f, tuple) else (f, lambda f=f: digests(f())) for v, f in case.items()}
             return {"variants": list(ready[name])}
         if command == "values":
             return {k: [float(x) for x in np.ravel(v)] for k, v in ready[name][words[2]][1]().items()}

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+import programs
 import science
 from common import JOBS, STEPS, digest, digests, integers, of_normals, product_inputs, serve, uniform
 
@@ -267,4 +268,4 @@ CASES = {
     "heat2d_small": lambda: heat((48, 64), "float64", 200, True),
     "compile_gpt2": compile_gpt2, **science.CASES,
     **{name: lambda job=job: training(job) for name, job in JOBS.items()}}
-serve(CASES)
+serve(CASES, programs.case)

@@ -25,7 +25,7 @@ def gate(old, new, *more):
 
 before = [row("a", 2.0), row("b", 1.0), row("alone", None)]
 assert gate(before, before)[0] == 0
-assert gate(before, [row("a", 1.85, seconds=9.0), row("b", 0.91), row("alone", None)])[0] == 0
+assert gate(before, [row("a", 1.92, seconds=9.0), row("b", 0.96), row("alone", None)])[0] == 0
 code, text = gate(before, [row("a", 1.75), row("b", 1.0), row("alone", None)])
 assert code == 1 and "a: ratio 2.00 -> 1.75" in text and "b:" not in text, text
 assert gate(before, [row("a", 1.75), row("b", 1.0), row("alone", None)], "--least", "0.8")[0] == 0

@@ -1,0 +1,178 @@
+// programs.cpp -- a program written as one word, drawn by perf/race: "program:f32;in,64,100;sin,v0;mean,v1,0;out,v2".
+// Steps follow the dtype of the floating inputs. Arguments of a step are values of earlier steps (v0, v1, ..) and
+// integers. A second head word "gradient" asks for the gradient of the results' sum with respect to the inputs.
+// perf/peers/programs.py has the same table.
+#include <cmath>
+#include <sstream>
+#include "bora/bora.h"
+#include "cases.h"
+
+namespace cases {
+namespace {
+using namespace bora;
+struct Step {
+  std::string op;
+  std::vector<std::size_t> of;  // of the values so far
+  Dims numbers;
+};
+struct Program {
+  Dtype dtype = f32;
+  bool gradient = false;
+  Arrays inputs;
+  std::vector<Step> steps;
+  std::vector<std::size_t> results;
+};
+using Operation = Array (*)(const Arrays&, const Dims&);
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> r;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, by);) r.push_back(part);
+  return r;
+}
+Dims part(const Dims& n, std::size_t from, std::size_t to) {
+  return {n.begin() + static_cast<long>(from), n.begin() + static_cast<long>(to)};
+}
+
+const std::map<std::string, Operation>& table() {
+  using A = const Arrays&;
+  using N = const Dims&;
+  static const std::map<std::string, Operation> all{
+      {"sin", [](A x, N) { return sin(x[0]); }},
+      {"cos", [](A x, N) { return cos(x[0]); }},
+      {"tanh", [](A x, N) { return tanh(x[0]); }},
+      {"erf", [](A x, N) { return erf(x[0]); }},
+      {"abs", [](A x, N) { return abs(x[0]); }},
+      {"negative", [](A x, N) { return -x[0]; }},
+      {"square", [](A x, N) { return square(x[0]); }},
+      {"sigmoid", [](A x, N) { return sigmoid(x[0]); }},
+      {"relu", [](A x, N) { return maximum(x[0], 0); }},
+      {"silu", [](A x, N) { return silu(x[0]); }},
+      {"floor", [](A x, N) { return floor(x[0] * 8); }},
+      {"root", [](A x, N) { return sqrt(abs(x[0]) + 1); }},
+      {"decay", [](A x, N) { return exp(-abs(x[0])); }},
+      {"log", [](A x, N) { return log(abs(x[0]) + 1); }},
+      {"inverse", [](A x, N) { return 1 / (x[0] * x[0] + 1); }},
+      {"affine", [](A x, N) { return x[0] * 0.75 + 0.25; }},
+      {"clip", [](A x, N) { return clip(x[0], -0.5, 0.5); }},
+      {"add", [](A x, N) { return x[0] + x[1]; }},
+      {"subtract", [](A x, N) { return x[0] - x[1]; }},
+      {"multiply", [](A x, N) { return x[0] * x[1]; }},
+      {"maximum", [](A x, N) { return maximum(x[0], x[1]); }},
+      {"minimum", [](A x, N) { return minimum(x[0], x[1]); }},
+      {"divide", [](A x, N) { return x[0] / (abs(x[1]) + 1); }},
+      {"hypot", [](A x, N) { return sqrt(x[0] * x[0] + x[1] * x[1] + 1); }},
+      {"where", [](A x, N) { return where(x[0] < x[1], x[0], x[2]); }},
+      {"less", [](A x, N) { return (x[0] < x[1]).astype(x[0].dtype()); }},
+      {"mean", [](A x, N n) { return mean(x[0], n); }},
+      {"mean_keep", [](A x, N n) { return mean(x[0], n, {.keepdims = true}); }},
+      {"amax", [](A x, N n) { return amax(x[0], n); }},
+      {"amax_keep", [](A x, N n) { return amax(x[0], n, {.keepdims = true}); }},
+      {"var", [](A x, N n) { return var(x[0], n); }},
+      {"logsumexp", [](A x, N n) { return logsumexp(x[0], n); }},
+      {"softmax", [](A x, N n) { return softmax(x[0], n); }},
+      {"cumsum", [](A x, N n) { return cumsum(x[0], n[0]) / static_cast<double>(x[0].shape(n[0])); }},
+      {"sort", [](A x, N n) { return sort(x[0], n[0]); }},
+      {"argmax", [](A x, N n) { return argmax(x[0], n[0]); }},
+      {"argsort", [](A x, N n) { return argsort(x[0], n[0]); }},
+      {"transpose", [](A x, N n) { return transpose(x[0], n); }},
+      {"reshape", [](A x, N n) { return reshape(x[0], n); }},
+      {"broadcast", [](A x, N n) { return broadcast_to(x[0], n); }},
+      {"slice", [](A x, N n) { return slice_in_dim(x[0], n[0], n[1], n[2], n[3]); }},
+      {"pad", [](A x, N n) {
+         return pad(x[0], part(n, 0, n.size() / 2), part(n, n.size() / 2, n.size()), 0.5);
+       }},
+      {"concatenate", [](A x, N n) { return concatenate({x[0], x[1]}, n[0]); }},
+      {"stack", [](A x, N n) { return stack({x[0], x[1]}, n[0]); }},
+      {"roll", [](A x, N n) { return roll(x[0], n[0], n[1]); }},
+      {"flip", [](A x, N n) { return flip(x[0], n); }},
+      {"repeat", [](A x, N n) { return repeat(x[0], n[0], n[1]); }},
+      {"diff", [](A x, N n) { return diff(x[0], 1, n[0]); }},
+      {"take", [](A x, N n) { return take(x[0], abs(x[1]), n[0], IndexMode::clamp); }},
+      {"segment_sum", [](A x, N n) {
+         Shape shape = x[0].shape();
+         shape[0] = n[0];
+         auto to = remainder(x[1], static_cast<int>(n[0]));
+         return scatter_add(zeros(shape, x[0].dtype()), to, x[0]) * (static_cast<double>(n[0]) / 1e3);
+       }},
+      {"set", [](A x, N n) {
+         Arrays starts;
+         for (auto s : n) starts.push_back(array(static_cast<std::int32_t>(s)));
+         return dynamic_update_slice(x[0], x[1].astype(x[0].dtype()), starts);
+       }},
+      {"matmul", [](A x, N) { return matmul(x[0], x[1]) / static_cast<double>(x[0].shape(-1)); }},
+      {"gram", [](A x, N) { return matmul(transpose(x[0]), x[0]) / static_cast<double>(x[0].shape(0)); }},
+      {"outer", [](A x, N) { return outer(x[0], x[1]); }},
+      {"narrow", [](A x, N) { return x[0].astype(f32); }},
+      {"float", [](A x, N n) { return x[0].astype(f32) / static_cast<double>(n[0]); }},
+      {"integer", [](A x, N) { return floor(x[0] * 100).astype(i32); }},
+      {"integer_add", [](A x, N) { return x[0] + x[1]; }},
+      {"integer_mix", [](A x, N) { return (x[0] * 3) ^ (x[0] >> 2); }},
+      {"integer_modulo", [](A x, N n) { return remainder(x[0], static_cast<int>(n[0])); }},
+  };
+  return all;
+}
+Program parse(const std::string& text) {
+  Program p;
+  auto lines = split(text, ';');
+  for (auto& word : split(lines.at(0), ',')) {
+    if (word == "f64") p.dtype = f64;
+    p.gradient |= word == "gradient";
+  }
+  for (std::size_t k = 1; k < lines.size(); ++k) {
+    Step s;
+    for (auto& word : split(lines[k], ',')) {
+      if (s.op.empty()) s.op = word;
+      else if (word[0] == 'v') s.of.push_back(std::stoul(word.substr(1)));
+      else s.numbers.push_back(std::stol(word));
+    }
+    auto seed = static_cast<std::uint32_t>(k);
+    auto& n = s.numbers;
+    if (s.op == "in") p.inputs.push_back(uniform(seed, n).astype(p.dtype));
+    else if (s.op == "integers")
+      p.inputs.push_back(integers(seed, part(n, 1, n.size()), static_cast<std::uint32_t>(n[0])));
+    else if (s.op == "out") {
+      p.results = s.of;
+      continue;
+    }
+    p.steps.push_back(std::move(s));
+  }
+  return p;
+}
+Arrays evaluate(const Program& p, const Arrays& inputs) {
+  Arrays values;
+  std::size_t next = 0;
+  for (auto& s : p.steps) {
+    if (s.op == "in" || s.op == "integers") {
+      values.push_back(inputs.at(next++));
+      continue;
+    }
+    Arrays of;
+    for (auto k : s.of) of.push_back(values.at(k));
+    values.push_back(table().at(s.op)(of, s.numbers));
+  }
+  Arrays r;
+  for (auto k : p.results) r.push_back(values.at(k));
+  return r;
+}
+}  // namespace
+
+Case program(const std::string& text) {
+  auto p = std::make_shared<const Program>(parse(text));
+  if (!p->gradient) return compiled([=](const Arrays& in) { return evaluate(*p, in); }, p->inputs);
+  auto loss = [=](const Arrays& in) {
+    Array total = zeros({}, p->dtype);
+    for (auto& y : evaluate(*p, in))
+      if (is_float(y.dtype())) total = total + mean(y);
+    return total;
+  };
+  return compiled(
+      [=](const Arrays& in) {
+        Arrays r;
+        for (auto& g : grad(loss)(in))
+          if (g.defined()) r.push_back(g * 1e3);
+        return r;
+      },
+      p->inputs);
+}
+}  // namespace cases
