@@ -6,6 +6,7 @@
 #include "bora/array/nans.h"
 #include "bora/array/primitive.h"
 #include "bora/array/source.h"
+#include "bora/base/denormals.h"
 #include "bora/kernels/memory.h"
 
 namespace bora {
@@ -162,6 +163,7 @@ Arrays run_into_fresh_buffers(const Primitive& p, const Arrays& in, const Types&
     o.push_back({t, b.data});
     r.push_back(b.done());
   }
+  FlushDenormals flush(flushes_denormals());
   p.eval(i, o);
   return r;
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <xmmintrin.h>
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -73,6 +74,8 @@ bool take(Word& word) {
   return word.load(std::memory_order_relaxed) == kOpen &&
          word.compare_exchange_strong(open, kIdle, std::memory_order_acquire);
 }
+/// Rounding, denormals and masked exceptions of this thread, without the exceptions that happened.
+std::uint32_t modes() { return _mm_getcsr() & ~0x3fU; }
 bool take(Place& p) {
   return !p.taken.load(std::memory_order_relaxed) && !p.taken.exchange(true, std::memory_order_acquire);
 }
@@ -153,6 +156,7 @@ void* Team::serve(void* worker) {
   for (;;) {
     w.team->await_part(w);
     w.team->left_.fetch_sub(kNotBegun, std::memory_order_relaxed);
+    if (modes() != w.team->control_) _mm_setcsr(w.team->control_);
     w.team->work(w.part);
     if (process != forks) ::_exit(86);  // forked inside a range: the child has no threads to go on with
   }
@@ -199,7 +203,7 @@ void Team::run(RangeFn f, void* context, std::int64_t n, std::int64_t parts) {
   const auto made = [&] { return static_cast<std::int64_t>(workers_.size()) + 1; };
   if (made() < parts) add_workers(parts);
   parts = std::min(parts, made());
-  f_ = f, context_ = context, n_ = n, parts_ = parts;
+  f_ = f, context_ = context, n_ = n, parts_ = parts, control_ = modes();
   left_.store(static_cast<std::uint32_t>(parts - 1) * (kNotDone + kNotBegun), std::memory_order_relaxed);
   bool any = false;
   for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(parts); ++i) {

@@ -44,6 +44,7 @@ class Team {
   RangeFn f_ = nullptr;
   void* context_ = nullptr;
   std::int64_t n_ = 0, parts_ = 0;
+  std::uint32_t control_ = 0;  // the caller's floating-point modes, for all ranges
   std::vector<std::unique_ptr<Worker>> workers_;  // of ranges 1, 2, ...
   // Forks before the team was made; the count of try_again calls when threads could not be made.
   unsigned process_ = 0, tried_ = 0;

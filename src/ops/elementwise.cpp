@@ -3,6 +3,7 @@
 #include <mutex>
 #include <numbers>
 #include "bora/array/nans.h"
+#include "bora/base/denormals.h"
 #include "bora/kernels/complex.h"
 #include "bora/ops/complex.h"
 #include "ops/elementwise_rules.h"
@@ -40,6 +41,7 @@ void run_flat(const kernels::LoopKernel& k, std::int64_t n, Inputs in, const Out
   }
   args.pointer[o] = out.data;
   args.stride[o][0] = 1;
+  FlushDenormals flush(flushes_denormals());
   kernels::run(k, args);
 }
 

@@ -13,11 +13,12 @@ struct Staged {
   ProgramPtr program;
   Arrays captures;
 };
-/// How a Program is compiled. All choices give the same bits; they are for tests and measurements. Every rank must make
-/// the same ones. Programs held by another one are compiled as the outermost says.
+/// How a Program is compiled. Every rank must make the same choices. Programs held by another one are compiled as the
+/// outermost says. fuse and pipeline do not change results; they are for tests and measurements.
 struct CompileOptions {
-  bool fuse = true;      // elementwise operations and reductions of rows share loops
-  bool pipeline = true;  // collectives of one iteration of a scan run while others compute
+  bool fuse = true;              // elementwise operations and reductions of rows share loops
+  bool pipeline = true;          // collectives of one iteration of a scan run while others compute
+  bool flush_denormals = false;  // numbers below the normal range are zero: see bora/base/denormals.h
 };
 /// f staged on inputs of these types under the current interpreter.
 Staged stage(const FlatFn& f, const Types& in, const std::vector<std::string>& labels = {},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include "bora/array/communicator.h"
 #include "bora/array/nans.h"
+#include "bora/base/denormals.h"
 #include <mutex>
 #include "compile/run/executable_run.h"
 #include "compile/run/report.h"
@@ -32,6 +33,7 @@ class Planned final : public Executable {
                         " is a traced or sharded value; a compiled Program takes buffers");
       check<ShapeError>(in[i].type() == in_types_[i], "input ", i, " should be ", in_types_[i], ", got ", in[i].type());
     }
+    FlushDenormals flush(table_.options.flush_denormals || flushes_denormals());
     auto& b = *block_;
     Slab slab(b.bytes);
     auto state = lease();
