@@ -9,14 +9,14 @@ namespace {
 using namespace bora;
 
 /// Forward, input gradient and weight gradient of the GPT-2 layers' products for T tokens.
-Case layer_products() {
+Case layer_products(Dtype dtype) {
   constexpr std::int64_t T = 1024;
   Arrays in;
   std::uint32_t seed = 0;
   for (auto [k, n] : {std::pair{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}}) {
-    in.push_back(uniform(++seed, {T, k}));
-    in.push_back(uniform(++seed, {k, n}));
-    in.push_back(uniform(++seed, {T, n}));
+    in.push_back(uniform(++seed, {T, k}).astype(dtype));
+    in.push_back(uniform(++seed, {k, n}).astype(dtype));
+    in.push_back(uniform(++seed, {T, n}).astype(dtype));
   }
   return compiled(
       [](const Arrays& a) {
@@ -70,26 +70,32 @@ Case adamw_64m() {
 }  // namespace
 
 void add_kernels(Cases& to) {
-  to["products"] = layer_products;
+  to["products"] = [] { return layer_products(f32); };
+  to["products_bf16"] = [] { return layer_products(bf16); };
   to["vocabulary_product"] = [] {
     return compiled([](const Arrays& a) { return Arrays{matmul(a[0], a[1])}; },
                     {uniform(1, {1024, 768}), uniform(2, {768, 50304})});
   };
-  auto heads = [](std::uint32_t seed) { return uniform(seed, {4, 1024, 12, 64}); };
-  to["attention_forward"] = [heads] {
-    return compiled([](const Arrays& a) { return Arrays{attention(a[0], a[1], a[2], {.causal = true})}; },
-                    {heads(1), heads(2), heads(3)});
-  };
-  to["attention_backward"] = [heads] {
-    return compiled(
-        [](const Arrays& a) {
-          auto f = [](const Array& q, const Array& k, const Array& v) { return attention(q, k, v, {.causal = true}); };
-          auto [y, pull] = vjp(f, a[0], a[1], a[2]);
-          auto [dq, dk, dv] = pull(a[3]);
-          return Arrays{y, dq, dk, dv};
-        },
-        {heads(1), heads(2), heads(3), heads(4)});
-  };
+  for (auto dtype : {f32, bf16}) {
+    auto heads = [dtype](std::uint32_t seed) { return uniform(seed, {4, 1024, 12, 64}).astype(dtype); };
+    std::string end = dtype == bf16 ? "_bf16" : "";
+    to["attention_forward" + end] = [heads] {
+      return compiled([](const Arrays& a) { return Arrays{attention(a[0], a[1], a[2], {.causal = true})}; },
+                      {heads(1), heads(2), heads(3)});
+    };
+    to["attention_backward" + end] = [heads] {
+      return compiled(
+          [](const Arrays& a) {
+            auto f = [](const Array& q, const Array& k, const Array& v) {
+              return attention(q, k, v, {.causal = true});
+            };
+            auto [y, pull] = vjp(f, a[0], a[1], a[2]);
+            auto [dq, dk, dv] = pull(a[3]);
+            return Arrays{y, dq, dk, dv};
+          },
+          {heads(1), heads(2), heads(3), heads(4)});
+    };
+  }
   to["gelu_16k"] = [] { return gelu_chain(4096); };
   to["gelu_256k"] = [] { return gelu_chain(65536); };
   to["gelu_64m"] = [] { return gelu_chain(std::int64_t{1} << 24); };

@@ -33,7 +33,7 @@ def integers(seed, shape, below):
 
 
 def digest(x):
-    x = np.asarray(x.detach() if hasattr(x, "detach") else x, dtype=np.float32).ravel()
+    x = np.asarray(x.detach().float() if hasattr(x, "detach") else x, dtype=np.float32).ravel()
     wide = x.astype(np.float64)
     return [wide.sum(), np.abs(wide).sum()] + [float(x[k * (x.size - 1) // 7]) for k in range(8)]
 
@@ -97,7 +97,8 @@ class Job:
 JOBS = {"gpt2_b4_t256": Job(12, 768, 12, 1024, 50304, 4, 256, 1e-4, 0),
         "gpt2_b1_t1024": Job(12, 768, 12, 1024, 50304, 1, 1024, 1e-4, 0),
         "demo": Job(4, 192, 6, 128, 256, 32, 128, 1e-3, 1)}
-JOBS["demo_ranks_dp"] = JOBS["demo_ranks_fsdp"] = JOBS["demo"]
+JOBS["demo_ranks_dp"] = JOBS["demo_ranks_fsdp"] = JOBS["demo_bf16"] = JOBS["demo"]   # _bf16: all but parameters
+JOBS["gpt2_b4_t256_bf16"] = JOBS["gpt2_b4_t256"]
 
 
 def serve(cases, program=None):

@@ -33,21 +33,28 @@ def one(f, *inputs):
     return {"jit": lambda: wait(f(*inputs))}
 
 
-def products():
+def halved(x):
+    return jax.tree.map(lambda a: a.astype(jnp.bfloat16), x)
+
+
+def products(half=False):
     def run(a):
         out = []
         for i in range(0, len(a), 3):
             out += [a[i] @ a[i + 1], a[i + 2] @ a[i + 1].T, a[i].T @ a[i + 2]]
         return out
-    return one(run, [jnp.asarray(x) for x in product_inputs()])
+    a = [jnp.asarray(x) for x in product_inputs()]
+    return one(run, halved(a) if half else a)
 
 
 def attend(q, k, v):
     return jax.nn.dot_product_attention(q, k, v, is_causal=True)
 
 
-def attention(backward):
+def attention(backward, half=False):
     q, k, v, d = (U(i + 1, (4, 1024, 12, 64)) for i in range(4))
+    if half:
+        q, k, v, d = halved((q, k, v, d))
     if not backward:
         return one(attend, q, k, v)
 
@@ -58,8 +65,9 @@ def attention(backward):
 
 
 def norm(x, w, b):
+    dtype, x = x.dtype, x.astype(jnp.float32)
     m = x.mean(-1, keepdims=True)
-    return (x - m) * jax.lax.rsqrt(((x - m) ** 2).mean(-1, keepdims=True) + 1e-5) * w + b
+    return ((x - m) * jax.lax.rsqrt(((x - m) ** 2).mean(-1, keepdims=True) + 1e-5) * w + b).astype(dtype)
 
 
 def layer_norm():
@@ -70,6 +78,7 @@ def layer_norm():
 
 
 def loss_of(scores, y):
+    scores = scores.astype(jnp.float32)
     return optax.softmax_cross_entropy_with_integer_labels(scores, y).mean()
 
 
@@ -194,19 +203,19 @@ def forward(p, x, y, scanned):
     return loss_of(norm(h, p["ln_f.weight"], p["ln_f.bias"]) @ p["wte.weight"].T, y)
 
 
-def step_of(job, scanned):
+def step_of(job, scanned, half=False):
     tx = optax.adamw(job.rate, b2=0.95, weight_decay=0.1)
     if job.clip:
         tx = optax.chain(optax.clip_by_global_norm(job.clip), tx)
 
     def step(p, s, x, y):
-        loss, g = jax.value_and_grad(forward)(p, x, y, scanned)
+        loss, g = jax.value_and_grad(lambda p: forward(halved(p) if half else p, x, y, scanned))(p)
         u, s = tx.update(g, s, p)
         return optax.apply_updates(p, u), s, loss
     return tx, step
 
 
-def training(job):
+def training(job, half):
     variants, held = {}, {}
     x, y = (jnp.asarray(t) for t in job.data())
     tx, _ = step_of(job, True)
@@ -225,7 +234,7 @@ def training(job):
         return {"losses": [run(step) for _ in range(3)]}
     # 12 layers unrolled: slower, and minutes to compile
     for name in ("unrolled", "scan") if job.layers < 12 else ("scan",):
-        step = jax.jit(step_of(job, name == "scan")[1], donate_argnums=(0, 1))
+        step = jax.jit(step_of(job, name == "scan", half)[1], donate_argnums=(0, 1))
         variants[name] = (lambda step=step: run(step), lambda step=step: losses(step))
     begin()
     return variants
@@ -267,5 +276,7 @@ CASES = {
     "heat2d_gradient": lambda: heat((512, 512), "float32", 100, True),
     "heat2d_small": lambda: heat((48, 64), "float64", 200, True),
     "compile_gpt2": compile_gpt2, **science.CASES,
-    **{name: lambda job=job: training(job) for name, job in JOBS.items()}}
+    "products_bf16": lambda: products(True), "attention_forward_bf16": lambda: attention(False, True),
+    "attention_backward_bf16": lambda: attention(True, True),
+    **{name: lambda job=job, half=name.endswith("bf16"): training(job, half) for name, job in JOBS.items()}}
 serve(CASES, programs.case)

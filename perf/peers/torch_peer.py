@@ -31,8 +31,8 @@ def both(f, *inputs, compiled=True, **more):
     return variants | more
 
 
-def products():
-    a, pairs = [torch.from_numpy(x) for x in product_inputs()], []
+def products(dtype=torch.float32):
+    a, pairs = [torch.from_numpy(x).to(dtype) for x in product_inputs()], []
     for i in range(0, len(a), 3):
         x, w, d = a[i:i + 3]
         pairs += [(x, w), (d, w.T), (x.T, d)]
@@ -47,8 +47,8 @@ def vocabulary_product():
     return both(torch.mm, a, b, compiled=False, out=lambda: torch.mm(a, b, out=kept))
 
 
-def attention(backward):
-    q, k, v, d = (T(i + 1, (4, 1024, 12, 64)).transpose(1, 2) for i in range(4))
+def attention(backward, dtype=torch.float32):
+    q, k, v, d = (T(i + 1, (4, 1024, 12, 64)).to(dtype).transpose(1, 2) for i in range(4))
     if not backward:
         def forward():
             with torch.no_grad():
@@ -223,7 +223,8 @@ def training(name):
 
     def step(call):
         held["o"].zero_grad(set_to_none=True)
-        loss = call(x, y)
+        with torch.autocast("cpu", torch.bfloat16, enabled=name.endswith("bf16")):
+            loss = call(x, y)
         loss.backward()
         if job.clip:
             torch.nn.utils.clip_grad_norm_(model.parameters(), job.clip)
@@ -271,7 +272,9 @@ def moves():
 
 CASES = {
     "products": products, "vocabulary_product": vocabulary_product, "attention_forward": lambda: attention(False),
-    "attention_backward": lambda: attention(True), "gelu_16k": lambda: gelu_chain(4096),
+    "attention_backward": lambda: attention(True), "products_bf16": lambda: products(torch.bfloat16),
+    "attention_forward_bf16": lambda: attention(False, torch.bfloat16),
+    "attention_backward_bf16": lambda: attention(True, torch.bfloat16), "gelu_16k": lambda: gelu_chain(4096),
     "gelu_256k": lambda: gelu_chain(65536),
     "gelu_64m": lambda: gelu_chain(1 << 24), "softmax_1024": lambda: softmax(4096, 1024),
     "softmax_50304": lambda: softmax(512, 50304),
