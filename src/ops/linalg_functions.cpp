@@ -19,14 +19,14 @@ Array inverted(const Array& s, double rcond) {
 }  // namespace
 
 Array inv(const Array& a) {
-  check_square("inv", a.type());
+  check_square_numbers("inv", a.type());
   return solve(a, identity_like(a));
 }
 Array cho_solve(const Array& l, const Array& b) {
   return triangular_solve(l, triangular_solve(l, b), {.transposed = true});
 }
 Array solve_triangular(const Array& a, const Array& b, const SolveTriangularOptions& o) {
-  check_square("solve_triangular", a.type());
+  check_square_numbers("solve_triangular", a.type());
   auto read = a;
   if (o.unit_diagonal) read = (o.lower ? tril(a, -1) : triu(a, 1)) + eye(a.shape(-1), a.dtype());
   return triangular_solve(read, b, {.lower = o.lower, .transposed = o.transposed});
@@ -75,7 +75,7 @@ Array matrix_rank(const Array& a, std::optional<double> rtol) {
   return sum((s > least).astype(i32), -1);
 }
 Array matrix_power(const Array& a, Index n) {
-  check_square("matrix_power", a.type());
+  check_square_numbers("matrix_power", a.type());
   if (n == 0) return identity_like(a);
   auto x = n < 0 ? inv(a) : a;
   auto rest = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
@@ -120,7 +120,7 @@ Array multi_dot(const Arrays& matrices) {
   return row ? squeeze(r, 0) : r;
 }
 Array expm(const Array& a) {
-  check_square("expm", a.type());
+  check_square_numbers("expm", a.type());
   if (a.size() == 0) return a;
   constexpr double b[] = {64764752532480000,
                           32382376266240000,
@@ -154,6 +154,48 @@ Array expm(const Array& a) {
     r = where(wanted, matmul(from, from), r);
   }
   return where(each(s > static_cast<double>(squarings)), kNan, r);
+}
+Eigh eigh(const Array& a, const Array& b) {
+  check_system("eigh", {a.type(), b.type()});
+  auto l = cholesky(b);
+  auto half = triangular_solve(l, (a + matrix_transpose(a)) * 0.5);  // l^-1 a l^-T is symmetric
+  auto [w, y] = eigh(triangular_solve(l, matrix_transpose(half)));
+  return {w, triangular_solve(l, y, {.transposed = true})};
+}
+Array eigh_tridiagonal(const Array& d, const Array& e) {
+  check<ShapeError>(d.ndim() >= 1 && e.ndim() == d.ndim() && e.shape(-1) == std::max<Index>(d.shape(-1) - 1, 0),
+                    "eigh_tridiagonal: d ", d.type(), " does not fit e ", e.type(), "; e has one number less");
+  auto n = d.shape(-1);
+  auto rows = expand_dims(d, -1) * eye(n, d.dtype());
+  if (n < 2) return eigvalsh(rows);
+  auto below = expand_dims(e, -1) * eye(n - 1, d.dtype());
+  Dims one(static_cast<std::size_t>(d.ndim()) + 1), none(one.size());
+  one[one.size() - 2] = 1;
+  none.back() = 1;
+  auto lower = pad(below, one, none);
+  return eigvalsh(rows + lower + matrix_transpose(lower));
+}
+namespace {
+/// Orthonormal columns that complete those of q [.., m, k] to m.
+Array completed(const Array& q) {
+  auto m = q.shape(-2), k = q.shape(-1);
+  if (m == k) return q;
+  Shape shape = q.shape();
+  shape[shape.size() - 1] = m;
+  auto all = qr(concatenate({q, broadcast_to(eye(m, q.dtype()), shape)}, -1)).q;
+  return concatenate({q, slice_in_dim(all, -1, k, m)}, -1);
+}
+}  // namespace
+Qr full_qr(const Array& a) {
+  auto [q, r] = qr(a);
+  auto more = a.shape(-2) - r.shape(-2);
+  Dims none(static_cast<std::size_t>(r.ndim())), below = none;
+  below[below.size() - 2] = more;
+  return {completed(q), more > 0 ? pad(r, none, below) : r};
+}
+Svd full_svd(const Array& a) {
+  auto [u, s, vt] = svd(a);
+  return {completed(u), s, matrix_transpose(completed(matrix_transpose(vt)))};
 }
 Polar polar(const Array& a, bool left) {
   check_matrix("polar", a.type());

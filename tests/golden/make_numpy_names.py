@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.linalg
 import numpy as np
+import scipy as osp
+import scipy.linalg
 
 jax.config.update("jax_enable_x64", True)
 NAMES = {"float64": "f64", "float32": "f32", "int64": "i32", "int32": "i32", "bool": "bool", "uint8": "u8"}
@@ -374,6 +376,25 @@ def matrices():
         case(f"expm/{scale}", scipy.expm, scale * np.array([[0., 1., 0.2], [-1., 0., 0.3], [0.1, -0.4, -0.5]]))
     case("expm/batch", scipy.expm, b)
     case("expm/empty", lambda m: m, np.zeros((0, 0)))
+    def sorted_parts(z):
+        return np.sort(np.real(z), -1), np.sort(np.imag(z), -1)
+
+    def unit(m):
+        return np.broadcast_to(np.eye(m.shape[-1]), m.shape)
+    for name, m in (("square", a), ("batch", b), ("symmetric", spd)):
+        case("eigvals/" + name, lambda m: sorted_parts(np.linalg.eigvals(m)), m)
+        case("eig/" + name, lambda m: (m, np.ones(m.shape[:-1])), m)   # the matrix again, and lengths of vectors
+        case("schur/" + name, lambda m: (m, unit(m)), m)               # the matrix again, and z' z
+        case("rsf2csf/" + name, lambda m: (m, unit(m), np.zeros_like(m)), m)
+        m = m + 4 * unit(m)   # no eigenvalue on the negative axis, where either root is right
+        roots = np.stack([osp.linalg.sqrtm(x) for x in m.reshape(-1, *m.shape[-2:])]).reshape(m.shape)
+        case("sqrtm/" + name, lambda m: (np.real(roots), np.imag(roots)), m)
+    case("solve_sylvester", osp.linalg.solve_sylvester, a, spd, y[:3, :4])
+    case("eigh", lambda a, b: osp.linalg.eigvalsh(a, b), b[0] + b[0].T, spd)
+    case("eigh_tridiagonal", lambda d, e: osp.linalg.eigvalsh_tridiagonal(d, e), v[:4], w[:3])
+    for name, m in (("tall", tall), ("wide", wide), ("square", a)):
+        case("full_qr/" + name, lambda m: (m, np.eye(m.shape[0])), m)
+        case("full_svd/" + name, lambda m: (np.linalg.svd(m, compute_uv=False), *map(np.eye, m.shape)), m)
     case("polar/right", scipy.polar, tall)
     case("polar/left", lambda m: scipy.polar(m, side="left"), wide)
     case("block_diag", lambda a, b, c: scipy.block_diag(a, b, c), a, v[:2], right)

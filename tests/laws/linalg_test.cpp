@@ -150,5 +150,63 @@ TEST(Linalg, AMatrixThatFailsFailsAlone) {
     EXPECT_TRUE(all(isfinite(x) == !broadcast_to(which, x.shape())).item<bool>()) << x;
   }
 }
+/// Of general matrices, real and complex: the equations that define each result, with the same bits for every number of
+/// threads.
+TEST(Linalg, GeneralMatrices) {
+  auto turned = [](const Array& x) { return swapaxes(conj(x), -1, -2); };
+  for (auto dtype : {f32, f64, complex64, complex128})
+    for (std::int64_t n : {1, 2, 3, 8, 17, 40, 70}) {
+      SCOPED_TRACE(testing::Message() << dtype << " " << n);
+      bool wide = dtype == f64 || dtype == complex128;
+      auto real_type = wide ? f64 : f32, complex_type = wide ? complex128 : complex64;
+      auto numbers = [&](int seed, const Shape& shape) {
+        auto x = draw(seed, shape, real_type);
+        return is_complex(dtype) ? complex(x, draw(seed + 50, shape, real_type)) : x;
+      };
+      auto a = numbers(1, {2, n, n}), b = numbers(2, {2, n, 3}), c = numbers(3, {2, 3, 3});
+      auto limit = (wide ? 1e-13 : 1e-4) * static_cast<double>(n * n);
+      auto results = [&] {
+        auto [w, v] = linalg::eig(a);
+        auto [t, z] = linalg::schur(a);
+        auto lu = linalg::lu_factor(a);
+        return Arrays{w, v, t, z, linalg::sqrtm(a), linalg::solve_sylvester(a, c, b), lu.lu, linalg::solve(a, b),
+                      linalg::lu_solve(lu, b, true), linalg::inv(a)};
+      };
+      auto all = results();
+      auto &w = all[0], &v = all[1], &t = all[2], &z = all[3], &root = all[4], &x = all[5];
+      auto as_complex = a.astype(complex_type);
+      EXPECT_LT(largest(matmul(as_complex, v) - v * expand_dims(w, -2)), limit) << "eig";
+      EXPECT_LT(largest(sum(square(abs(v)), -2) - 1.0), limit) << "eig: lengths";
+      EXPECT_LT(largest(matmul(matmul(z, t), turned(z)) - a), limit) << "schur";
+      EXPECT_LT(largest(matmul(turned(z), z) - eye(n, dtype)), limit) << "schur: z";
+      EXPECT_EQ(largest(tril(t, is_complex(dtype) ? -1 : -2)), 0) << "schur: below the diagonal";
+      EXPECT_LT(largest(matmul(root, root) - as_complex), 10 * limit) << "sqrtm";
+      EXPECT_LT(largest(matmul(a, x) + matmul(x, c) - b), 10 * limit * (1 + largest(x))) << "solve_sylvester";
+      EXPECT_LT(largest(matmul(a, all[7]) - b), limit * (1 + largest(all[7]))) << "solve";
+      EXPECT_LT(largest(matmul(swapaxes(a, -1, -2), all[8]) - b), limit * (1 + largest(all[8]))) << "lu_solve";
+      EXPECT_LT(largest(matmul(a, all[9]) - eye(n, dtype)), limit * (1 + largest(all[9]))) << "inv";
+      if (n <= 17) {
+        auto det = linalg::det(a);
+        auto [sign, size] = linalg::slogdet(a);
+        EXPECT_LT(largest(sign * exp(size).astype(dtype) - det), limit * largest(det)) << "slogdet";
+        EXPECT_LT(largest(prod(w, -1) - det.astype(complex_type)), limit * largest(det)) << "det";
+      }
+      for (int threads : {1, 3}) {
+        set_thread_count(threads);
+        auto again = results();
+        for (std::size_t k = 0; k < all.size(); ++k) EXPECT_TRUE(array_equal(again[k], all[k])) << "result " << k;
+      }
+      set_thread_count(0);
+    }
+  auto defective = array({{1., 1.}, {0., 1.}}, f64);
+  EXPECT_LT(largest(linalg::eigvals(defective) - 1.0), 1e-7);
+  EXPECT_LT(largest(real(linalg::sqrtm(defective)) - array({{1., 0.5}, {0., 1.}}, f64)), 1e-12);
+  auto turn = array({{0., -1.}, {1., 0.}}, f64);
+  EXPECT_LT(largest(sort(imag(linalg::eigvals(turn))) - array({-1., 1.}, f64)), 1e-14);
+  EXPECT_EQ(linalg::schur(turn).t.dtype(), f64);
+  auto bad = array({{1., std::nan("")}, {2., 1.}}, f64);
+  for (auto& y : {linalg::eigvals(bad), linalg::schur(bad).t, linalg::sqrtm(bad), linalg::eig(bad).vectors})
+    EXPECT_TRUE(all(isnan(abs(y))).item<bool>());
+}
 }  // namespace
 }  // namespace bora::laws

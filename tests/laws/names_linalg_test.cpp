@@ -73,6 +73,39 @@ void add_functions(NamedCases& cases) {
   BORA_CASE(smooth, "linalg::multi_dot/4", multi_dot({a, b, a, b}));
   for (std::string n : {"0", "0.1", "1", "10", "batch", "empty"}) BORA_CASE(smooth, "linalg::expm/" + n, expm(a));
   BORA_CASE(steps, "linalg::expm/100", expm(a));
+  auto sorted_parts = [](const Array& z) { return Arrays{sort(real(z)), sort(imag(z))}; };
+  auto turned = [](const Array& x) { return swapaxes(conj(x), -1, -2); };
+  for (std::string n : {"square", "batch", "symmetric"}) {
+    BORA_CASE(smooth, "linalg::eigvals/" + n, sorted_parts(eigvals(a)));
+    cases["linalg::eig/" + n] = {Takes::smooth, [](const Arrays& in) {
+                                   auto [w, v] = eig(in[0]);
+                                   auto back = matmul(v * expand_dims(w, -2), inv(v));
+                                   return Arrays{real(back), sum(square(abs(v)), -2)};
+                                 }};
+    cases["linalg::schur/" + n] = {Takes::steps, [=](const Arrays& in) {
+                                     auto [t, z] = schur(in[0]);
+                                     return Arrays{matmul(matmul(z, t), turned(z)), matmul(turned(z), z)};
+                                   }};
+    cases["linalg::rsf2csf/" + n] = {Takes::steps, [=](const Arrays& in) {
+                                       auto [t, z] = rsf2csf(schur(in[0]));
+                                       return Arrays{real(matmul(matmul(z, t), turned(z))),
+                                                     real(matmul(turned(z), z)), abs(tril(t, -1))};
+                                     }};
+    BORA_CASE(smooth, "linalg::sqrtm/" + n, Arrays{real(sqrtm(a)), imag(sqrtm(a))});
+  }
+  BORA_CASE(smooth, "linalg::solve_sylvester", solve_sylvester(a, b, c));
+  BORA_CASE(smooth, "linalg::eigh", eigh(a, b).values);
+  BORA_CASE(smooth, "linalg::eigh_tridiagonal", eigh_tridiagonal(a, b));
+  for (std::string n : {"tall", "wide", "square"}) {
+    cases["linalg::full_qr/" + n] = {Takes::steps, [=](const Arrays& in) {
+                                       auto [q, r] = full_qr(in[0]);
+                                       return Arrays{matmul(q, r), matmul(turned(q), q)};
+                                     }};
+    cases["linalg::full_svd/" + n] = {Takes::steps, [=](const Arrays& in) {
+                                        auto [u, s, vt] = full_svd(in[0]);
+                                        return Arrays{s, matmul(turned(u), u), matmul(vt, turned(vt))};
+                                      }};
+  }
   BORA_CASE(smooth, "linalg::polar/right", Arrays{polar(a).u, polar(a).p});
   BORA_CASE(smooth, "linalg::polar/left", Arrays{polar(a, true).u, polar(a, true).p});
   BORA_CASE(smooth, "linalg::block_diag", block_diag({a, b, c}));

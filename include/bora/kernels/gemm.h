@@ -18,7 +18,7 @@ struct Gemm {
   std::int64_t b_batch = 0, b_row = 0, b_col = 1;  // strides of b: batch, k, n
   void* c = nullptr;
   std::int64_t c_batch = 0, ldc = 0;
-  Into into = Into::set;  // add: c += a b, subtract: c -= a b; of f32 and f64 only
+  Into into = Into::set;  // add: c += a b, subtract: c -= a b; of f32, f64 and complex numbers only
 };
 /// Threaded over products, rows, columns or slabs of k, each part one single-threaded call of our own kernel
 /// (src/kernels/gemm/block.h): the same bits for every number of threads and on every machine. Large bf16 products go

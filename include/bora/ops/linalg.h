@@ -1,5 +1,5 @@
-// linalg.h -- dense linear algebra on the last two dimensions; leading dimensions are batches. f32 and f64. One thread
-// per matrix; small ones of a batch side by side in vectors.
+// linalg.h -- dense linear algebra on the last two dimensions; leading dimensions are batches. f32 and f64, systems
+// of complex numbers too. One thread per matrix; small ones of a batch side by side in vectors.
 #pragma once
 #include "bora/array/array.h"
 

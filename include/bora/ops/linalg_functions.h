@@ -1,5 +1,6 @@
 // linalg_functions.h -- functions of matrices [.., m, n] that are composites of the factorisations in linalg.h, so that
-// derivatives, vmap, jit and sharding follow. f32 and f64. Names are those of numpy.linalg and scipy.linalg.
+// derivatives, vmap, jit and sharding follow. f32 and f64; LU, systems, det, inv, matrix_power, expm and the general
+// matrices take complex numbers too. Names are those of numpy.linalg and scipy.linalg.
 #pragma once
 #include <string_view>
 #include "bora/ops/axes.h"
@@ -74,6 +75,38 @@ Array norm(const Array& x, std::optional<Order> order = none, const Dimensions& 
 Array cond(const Array& a, std::optional<Order> order = none);
 /// Singular values above rtol (default: max(m, n) * epsilon) times the largest, i32 [..].
 Array matrix_rank(const Array& a, std::optional<double> rtol = none);
+
+// ---- general matrices -----------------------------------------------------------------------------------------------
+/// Eigenvalues [.., n] and right eigenvectors (columns of length 1, their largest component real) [.., n, n] of a
+/// [.., n, n], complex64 or complex128. By Schur's form in f64; NaN where a is not finite. The derivative of the values
+/// is infinite for a matrix without n independent eigenvectors, that of the vectors where values are equal.
+struct Eig {
+  Array values, vectors;
+};
+Eig eig(const Array& a);
+Array eigvals(const Array& a);
+/// a = z t z^H with unitary z: t is upper triangular, or of a real a (complex: false) has 2 x 2 blocks on its diagonal
+/// for pairs of complex eigenvalues. No derivative.
+struct Schur {
+  Array t, z;
+};
+struct SchurOptions {
+  bool complex = false;  // the complex form of a real matrix
+};
+Schur schur(const Array& a, const SchurOptions& options = {});
+/// The complex form from the real one.
+Schur rsf2csf(const Schur& real);
+/// x with a x + x b = q: a [.., m, m], b [.., n, n], q [.., m, n]. Not finite where a and -b share an eigenvalue.
+Array solve_sylvester(const Array& a, const Array& b, const Array& q);
+/// The x with x x = a whose eigenvalues have positive real parts, complex; a [.., n, n].
+Array sqrtm(const Array& a);
+/// Eigenvalues and vectors of a x = w b x, with symmetric a and positive definite b.
+Eigh eigh(const Array& a, const Array& b);
+/// Eigenvalues, ascending, of the symmetric matrix with diagonal d [.., n] and d's neighbours e [.., n - 1].
+Array eigh_tridiagonal(const Array& d, const Array& e);
+/// qr and svd with all columns: q [.., m, m], r [.., m, n]; u [.., m, m], vt [.., n, n].
+Qr full_qr(const Array& a);
+Svd full_svd(const Array& a);
 
 // ---- functions of matrices ------------------------------------------------------------------------------------------
 Array matrix_power(const Array& a, std::int64_t n);  // a [.., n, n]; negative: of the inverse

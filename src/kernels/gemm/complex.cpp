@@ -39,7 +39,9 @@ template <class C> void run(const Gemm& g) {
       for (I i = begin; i < end; ++i)
         for (I j = 0; j < g.n; ++j) {
           auto k = i * g.n + j;
-          to[i * g.ldc + j] = C(c[k] - c[sc + k], c[2 * sc + k] + c[3 * sc + k]);
+          C z(c[k] - c[sc + k], c[2 * sc + k] + c[3 * sc + k]);
+          auto& old = to[i * g.ldc + j];
+          old = g.into == Into::set ? z : g.into == Into::add ? old + z : old - z;
         }
     });
   }

@@ -156,8 +156,8 @@ void check_strides(const char* which, I rows, I cols, I row, I col) {
 void gemm(const Gemm& g) {
   check<DtypeError>(g.dtype != Dtype::boolean && g.dtype != Dtype::key, "gemm: not defined on ", g.dtype,
                     "; cast to i32 or f32 first");
-  check<DtypeError>(g.into == Into::set || g.dtype == Dtype::f32 || g.dtype == Dtype::f64,
-                    "gemm: adds to f32 and f64 only, got ", g.dtype);
+  check<DtypeError>(g.into == Into::set || g.dtype == Dtype::f32 || g.dtype == Dtype::f64 || is_complex(g.dtype),
+                    "gemm: adds to f32, f64 and complex numbers only, got ", g.dtype);
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {
     if (g.into != Into::set) return;

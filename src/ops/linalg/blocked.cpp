@@ -31,7 +31,8 @@ template <class T> void solve_halves(Block<const T> a, Half half, Diagonal diago
   if (n <= kLeaf) {
     constexpr auto lanes = Lanes<T>::count;
     Index c = 0;
-    for (; c + lanes <= k; c += lanes) solve_leaf<T, typename Lanes<T>::Vector>(a, half, diagonal, x, c);
+    if constexpr (lanes > 1)
+      for (; c + lanes <= k; c += lanes) solve_leaf<T, typename Lanes<T>::Vector>(a, half, diagonal, x, c);
     for (; c < k; ++c) solve_leaf<T, T>(a, half, diagonal, x, c);
     return;
   }
@@ -105,12 +106,16 @@ template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagona
 }
 
 #define BORA_BLOCKED(T)                                               \
-  template T dot(const T*, const T*, Index);                          \
   template void multiply(Reads<T>, Reads<T>, Block<T>, Into);         \
-  template void subtract_lower(Reads<T>, Reads<T>, Block<T>);         \
   template void copy(Reads<T>, Block<T>);                             \
   template void solve_triangular(Reads<T>, Half, Diagonal, Block<T>);
 BORA_BLOCKED(float)
 BORA_BLOCKED(double)
+BORA_BLOCKED(std::complex<float>)
+BORA_BLOCKED(std::complex<double>)
 #undef BORA_BLOCKED
+template float dot(const float*, const float*, Index);
+template double dot(const double*, const double*, Index);
+template void subtract_lower(Reads<float>, Reads<float>, Block<float>);
+template void subtract_lower(Reads<double>, Reads<double>, Block<double>);
 }  // namespace bora::linalg

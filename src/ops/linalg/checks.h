@@ -21,13 +21,21 @@ inline void check_matrix(std::string_view what, const Type& t) {
   check<ShapeError>(t.ndim() >= 2, what, ": needs matrices [.., m, n], got ", t);
   check<DtypeError>(t.dtype == f32 || t.dtype == f64, what, ": takes f32 or f64, got ", t, "; use astype(f32)");
 }
+/// Real or complex.
+inline void check_numbers(std::string_view what, const Type& t) {
+  check_matrix(what, is_complex(t.dtype) ? Type{t.shape, f64} : t);
+}
 inline void check_square(std::string_view what, const Type& t) {
   check_matrix(what, t);
   check<ShapeError>(rows(t) == columns(t), what, ": the matrix must be square, got ", t);
 }
+inline void check_square_numbers(std::string_view what, const Type& t) {
+  check_numbers(what, t);
+  check<ShapeError>(rows(t) == columns(t), what, ": the matrix must be square, got ", t);
+}
 inline void check_system(std::string_view what, const Types& in) {
-  check_square(what, in[0]);
-  check_matrix(what, in[1]);
+  check_square_numbers(what, in[0]);
+  check_numbers(what, in[1]);
   check<DtypeError>(in[0].dtype == in[1].dtype, what, ": dtypes differ: ", in[0], " and ", in[1]);
   check<ShapeError>(batch(in[0]) == batch(in[1]) && rows(in[0]) == rows(in[1]), what, ": a ", in[0], " does not fit b ",
                     in[1], "; b is [.., n, k] with the batches of a (a vector: expand_dims(b, -1))");

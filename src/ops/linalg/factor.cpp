@@ -1,6 +1,7 @@
 // Cholesky's factor and that of Gaussian elimination, by halves.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -13,6 +14,10 @@ constexpr Index kPanel = 64;  // columns that are copied to lie side by side
 
 /// A half of n, in whole leaves.
 Index half_of(Index n) { return (n / 2 + kLeaf - 1) / kLeaf * kLeaf; }
+
+/// What pivots are chosen by; of a complex number as LAPACK does.
+template <class T> T size_of(T x) { return std::abs(x); }
+template <class T> T size_of(std::complex<T> z) { return std::abs(z.real()) + std::abs(z.imag()); }
 
 template <class T> bool cholesky_leaf(Block<T> a) {
   for (Index j = 0; j < a.rows; ++j) {
@@ -34,12 +39,12 @@ template <class T> void lu_leaf(Block<T> a, std::int32_t* pivots) {
     auto column = &a(0, j);
     Index best = j;
     for (auto i = j + 1; i < a.rows; ++i)
-      if (std::abs(column[i]) > std::abs(column[best])) best = i;
+      if (size_of(column[i]) > size_of(column[best])) best = i;
     pivots[j] = static_cast<std::int32_t>(best);
     if (best != j)
       for (Index c = 0; c < a.columns; ++c) std::swap(a(j, c), a(best, c));
     auto pivot = column[j];
-    if (pivot == 0) continue;  // a singular matrix has a 0 in its upper factor
+    if (pivot == T(0)) continue;  // a singular matrix has a 0 in its upper factor
     for (auto i = j + 1; i < a.rows; ++i) column[i] /= pivot;
     for (auto c = j + 1; c < a.columns; ++c) {
       auto other = &a(0, c);
@@ -95,11 +100,14 @@ template <class T> void factor_lu(Block<T> a, std::int32_t* pivots) {
   copy<T>(panel, a);
 }
 
-#define BORA_FACTOR(T)                                              \
-  template bool factor_cholesky(Block<T>);                          \
-  template void factor_lu(Block<T>, std::int32_t*);                 \
+#define BORA_FACTOR(T)                              \
+  template void factor_lu(Block<T>, std::int32_t*); \
   template void swap_rows(Block<T>, const std::int32_t*, Index, Index);
 BORA_FACTOR(float)
 BORA_FACTOR(double)
+BORA_FACTOR(std::complex<float>)
+BORA_FACTOR(std::complex<double>)
 #undef BORA_FACTOR
+template bool factor_cholesky(Block<float>);
+template bool factor_cholesky(Block<double>);
 }  // namespace bora::linalg

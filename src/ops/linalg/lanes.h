@@ -1,6 +1,7 @@
 // lanes.h -- vectors of numbers, and a number as a vector of one. Private.
 #pragma once
 #include <immintrin.h>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -11,6 +12,10 @@ inline constexpr std::size_t kLaneBytes = 32;
 template <class T> struct Lanes {
   static constexpr Index count = kLaneBytes / sizeof(T);
   typedef T Vector __attribute__((vector_size(kLaneBytes)));
+};
+template <class T> struct Lanes<std::complex<T>> {
+  static constexpr Index count = 1;
+  using Vector = std::complex<T>;
 };
 template <class V, class T> inline constexpr Index kLanes = static_cast<Index>(sizeof(V) / sizeof(T));
 template <class V, class T> T get(const V& v, Index i) {

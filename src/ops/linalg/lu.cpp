@@ -16,7 +16,7 @@ Array block_of(const Array& x, Index row, Index column, Index rows, Index column
 struct Lu {
   static constexpr std::string_view name = "lu";
   Types infer(const Types& in) const {
-    check_matrix(name, in[0]);
+    check_numbers(name, in[0]);
     auto pivots = with(in[0], {std::min(rows(in[0]), columns(in[0]))}), permutation = with(in[0], {rows(in[0])});
     pivots.dtype = permutation.dtype = i32;
     return {in[0], pivots, permutation};
@@ -25,7 +25,7 @@ struct Lu {
     auto m = rows(in[0].type), k = std::min(m, columns(in[0].type));
     if (in[0].type.size() == 0)
       for (Index i = 0; i < out[2].type.size(); ++i) out[2].as<std::int32_t>()[i] = static_cast<std::int32_t>(i % m);
-    each(in[0].type, [&](auto zero, Index i) {
+    each_of_numbers(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = matrix<T>(out[0], i);
       auto pivots = out[1].as<std::int32_t>() + i * k, permutation = out[2].as<std::int32_t>() + i * m;
@@ -93,17 +93,29 @@ Array lu_solve(const LuFactor& f, const Array& b, bool transposed) {
   auto x = triangular_solve(l, triangular_solve(f.lu, b, {.lower = false, .transposed = true}), {.transposed = true});
   return along(argsort(f.permutation), x);
 }
+namespace {
+/// 1 for an even number of swaps of rows, else -1; i32.
+Array parity(const LuFactor& f) {
+  auto swaps = f.pivots != iota(f.pivots.shape(), f.pivots.ndim() - 1);
+  return 1 - 2 * bitwise_and(sum(swaps.astype(i32), -1), 1);
+}
+}  // namespace
 Slogdet slogdet(const Array& a) {
-  check_square("slogdet", a.type());
+  check_square_numbers("slogdet", a.type());
   auto f = lu_factor(a);
   auto d = diagonal(f.lu, 0, -2, -1);
+  if (is_complex(a.dtype())) {
+    auto size = abs(d);
+    auto phases = d / where(size == 0.0, 1.0, size).astype(a.dtype());
+    return {prod(phases, -1) * parity(f).astype(a.dtype()), sum(log(size), -1)};
+  }
   auto swaps = (f.pivots != iota(f.pivots.shape(), f.pivots.ndim() - 1)) != (d < 0.0);
   auto odd = bitwise_and(sum(swaps.astype(i32), -1), 1);
   auto signs = where(any(d == 0.0, -1), 0.0, 1.0 - 2.0 * odd.astype(a.dtype()));
   return {signs.astype(a.dtype()), sum(log(abs(d)), -1)};
 }
 Array det(const Array& a) {
-  check_square("det", a.type());
+  check_square_numbers("det", a.type());
   auto n = a.shape(-1);
   auto at = [&](Index i, Index j) { return squeeze(ops::block_of(a, i, j, 1, 1), {-2, -1}); };
   auto minor = [&](Index i, Index j) { return at(1, i) * at(2, j) - at(1, j) * at(2, i); };
@@ -113,9 +125,7 @@ Array det(const Array& a) {
   if (n == 2) return at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0);
   if (n == 3) return at(0, 0) * minor(1, 2) - at(0, 1) * minor(0, 2) + at(0, 2) * minor(0, 1);
   auto f = lu_factor(a);
-  auto swaps = f.pivots != iota(f.pivots.shape(), f.pivots.ndim() - 1);
-  auto odd = bitwise_and(sum(swaps.astype(i32), -1), 1);
-  return prod(diagonal(f.lu, 0, -2, -1), -1) * (1.0 - 2.0 * odd.astype(a.dtype()));
+  return prod(diagonal(f.lu, 0, -2, -1), -1) * parity(f).astype(a.dtype());
 }
 }  // namespace linalg
 }  // namespace bora

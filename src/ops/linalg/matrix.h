@@ -1,6 +1,7 @@
 // matrix.h -- the matrices of a batch, and what factorisations check. Derivatives: M. Giles, "An extended collection of
 // matrix derivative results", 2008. Private.
 #pragma once
+#include <complex>
 #include <limits>
 #include "bora/array/primitive.h"
 #include "bora/base/parallel.h"
@@ -32,6 +33,18 @@ template <class F> void each(const Type& t, F f) {
     for (Index k = begin; k < end; ++k) {
       if (t.dtype == f64) f(double{}, k);
       else f(float{}, k);
+    }
+  });
+}
+/// The same for matrices that may be complex.
+template <class F> void each_of_numbers(const Type& t, F f) {
+  if (!is_complex(t.dtype)) return each(t, f);
+  if (t.size() == 0) return;
+  const auto grain = grain_for(100 + 2 * static_cast<double>(rows(t) * columns(t)));
+  parallel_for(volume(batch(t)), grain, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      if (t.dtype == complex128) f(std::complex<double>{}, k);
+      else f(std::complex<float>{}, k);
     }
   });
 }

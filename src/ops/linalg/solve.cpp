@@ -46,7 +46,8 @@ struct Solve {
   }
   void eval(Inputs in, Outputs out) const {
     auto n = rows(in[0].type), columns_of_b = columns(in[1].type);
-    if (n <= kSmallSize && columns_of_b <= kSmallSize && out[0].type.size() > 0)
+    auto small = n <= kSmallSize && columns_of_b <= kSmallSize && !is_complex(in[0].type.dtype);
+    if (small && out[0].type.size() > 0)
       return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
         V a[kSmallSize * kSmallSize], b[kSmallSize * kSmallSize];
         load(in[0].as<T>() + first * n * n, n * n, a);
@@ -57,7 +58,7 @@ struct Solve {
         solve_lanes(a, b, n, columns_of_b);
         store(b, n * columns_of_b, out[0].as<T>() + first * n * columns_of_b);
       });
-    each(in[0].type, [&](auto zero, Index k) {
+    each_of_numbers(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], k);
       auto x = matrix<T>(out[0], k);

@@ -29,7 +29,8 @@ struct TriangularSolve {
   }
   void eval(Inputs in, Outputs out) const {
     auto n = rows(in[0].type), k = columns(in[1].type);
-    if (n <= kSmallSize && k <= kSmallSize && out[0].type.size() > 0)
+    auto small = n <= kSmallSize && k <= kSmallSize && !is_complex(in[0].type.dtype);
+    if (small && out[0].type.size() > 0)
       return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
         V a[kSmallSize * kSmallSize], b[kSmallSize * kSmallSize];
         load(in[0].as<T>() + first * n * n, n * n, a);
@@ -38,7 +39,7 @@ struct TriangularSolve {
         substitute(at, lower != transposed, b, n, k);
         store(b, n * k, out[0].as<T>() + first * n * k);
       });
-    each(in[0].type, [&](auto zero, Index k) {
+    each_of_numbers(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       auto a = matrix<T>(in[0], k);
       auto x = matrix<T>(out[0], k);

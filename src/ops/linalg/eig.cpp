@@ -1,0 +1,93 @@
+// Eigenvalues and right eigenvectors of general matrices, in f64.
+#include <Eigen/Eigenvalues>
+#include "bora/ops/complex.h"
+#include "bora/ops/linalg_functions.h"
+#include "ops/linalg/general.h"
+
+namespace bora {
+namespace ops {
+using namespace linalg;
+namespace {
+/// Turns each column so that its largest component is real and positive, as LAPACK does.
+void fix_phases(Eigen::MatrixXcd& x) {
+  for (Index j = 0; j < x.cols(); ++j) {
+    Index largest = 0;
+    x.col(j).cwiseAbs().maxCoeff(&largest);
+    auto z = x(largest, j);
+    if (z != 0.0) x.col(j) *= std::conj(z) / std::abs(z);
+  }
+}
+}  // namespace
+struct Eig {
+  static constexpr std::string_view name = "eig";
+  Types infer(const Types& in) const {
+    check_square_numbers(name, in[0]);
+    auto d = complex_of(in[0].dtype);
+    return {{with(in[0], {rows(in[0])}).shape, d}, {in[0].shape, d}};
+  }
+  void eval(Inputs in, Outputs out) const {
+    each_general(in[0], [&](auto a, Index k) {
+      Eigen::MatrixXcd vectors;
+      Eigen::VectorXcd values;
+      bool found = a.allFinite();
+      auto take = [&](const auto& s) {
+        found = s.info() == Eigen::Success;
+        if (!found) return;
+        values = s.eigenvalues();
+        vectors = s.eigenvectors();
+      };
+      if constexpr (std::is_same_v<typename decltype(a)::Scalar, double>) {
+        if (found) take(Eigen::EigenSolver<Eigen::MatrixXd>(a));
+      } else if (found) {
+        take(Eigen::ComplexEigenSolver<Eigen::MatrixXcd>(a));
+      }
+      if (!found) {
+        values.setConstant(a.rows(), kNan<double>);
+        vectors.setConstant(a.rows(), a.rows(), kNan<double>);
+      }
+      fix_phases(vectors);
+      put(out[0], k, values);
+      put(out[1], k, vectors);
+    });
+  }
+  /// C. Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum
+  /// beamforming", 2017, for vectors of length 1; a cotangent here is the conjugate of a gradient there.
+  Array vjp(const Vjp& v) const {
+    auto &w = v.out[0], &x = v.out[1];
+    if (x.size() == 0) return zeros_like(v.in[0]);
+    auto one = eye(w.shape(-1), w.dtype());
+    auto xh = conj(t(x));
+    auto inner = v.ct[0].defined() ? one * expand_dims(conj(v.ct[0]), -1) : zeros_like(x);
+    if (v.ct[1].defined()) {
+      // The largest component of each vector stays real: a change of its phase turns the vector.
+      auto rows = iota(x.shape(), x.ndim() - 2);
+      auto largest = (rows == expand_dims(argmax(abs(x), -2), -2)).astype(w.dtype());
+      auto turn = imag(sum(v.ct[1] * x, -2)) / real(sum(largest * x, -2));
+      auto ct = v.ct[1] - largest * expand_dims(complex(0.0, turn), -2);
+      auto g = matmul(xh, conj(ct));
+      auto lengths = real(sum(one * g, -2)).astype(w.dtype());
+      auto gap = conj(expand_dims(w, -2) - expand_dims(w, -1));
+      inner = inner + (g - matmul(xh, x) * expand_dims(lengths, -2)) * (1.0 - one) / (gap + one);
+    }
+    auto g = conj(matmul(linalg::solve(xh, inner), xh));
+    return is_complex(v.in[0].dtype()) ? g : real(g);
+  }
+  Eig lift(Index) const { return *this; }
+  static Samples<Eig> samples() {
+    return {{Eig{}, {array({{4., 1., 0.}, {0.5, -1., 2.}, {1., -0.5, 0.3}}, f64)}}, {Eig{}, {zeros({2, 0, 0}, f64)}}};
+  }
+};
+}  // namespace ops
+
+namespace linalg {
+Eig eig(const Array& a) {
+  check_square_numbers("eig", a.type());
+  auto r = call(ops::Eig{}, {a});
+  return {r[0], r[1]};
+}
+Array eigvals(const Array& a) {
+  check_square_numbers("eigvals", a.type());
+  return call(ops::Eig{}, {a})[0];
+}
+}  // namespace linalg
+}  // namespace bora
