@@ -104,7 +104,8 @@ Array sqrtm(const Array& a);
 Eigh eigh(const Array& a, const Array& b);
 /// Eigenvalues, ascending, of the symmetric matrix with diagonal d [.., n] and d's neighbours e [.., n - 1].
 Array eigh_tridiagonal(const Array& d, const Array& e);
-/// qr and svd with all columns: q [.., m, m], r [.., m, n]; u [.., m, m], vt [.., n, n].
+/// qr and svd with all columns: q [.., m, m], r [.., m, n]; u [.., m, m], vt [.., n, n]. Where columns are added the
+/// derivative does not exist (NaN): differentiate qr and svd.
 Qr full_qr(const Array& a);
 Svd full_svd(const Array& a);
 
