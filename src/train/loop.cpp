@@ -21,7 +21,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
   auto& s = run.settings;
   auto begin = Clock::now();
   auto r = [&] {
-    trace::Scope span(trace::Kind::step, run.mesh.rank(), "step");
+    tracing::Scope span(tracing::Kind::step, run.mesh.rank(), "step");
     return run.model.step(make_batch(rows, s.batch, run.mesh, run.asked_to_stop)).to_vector<float>();
   }();
   StepReport report{.step = ++run.done,

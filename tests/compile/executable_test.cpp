@@ -33,11 +33,11 @@ void agrees(const FlatFn& f, const Arrays& in) {
   auto e = executable(p);
   auto want = f(in);
   for (int i = 0; i < 2; ++i) same_bits(e->run(in), want, e->explain());
-  trace::start();  // steps that are traced are run by other code
+  tracing::start();  // steps that are traced are run by other code
   same_bits(e->run(in), want, e->explain());
-  trace::stop();
+  tracing::stop();
   std::uint64_t dropped = 0;
-  for (auto& s : trace::take(0, dropped)) EXPECT_LE(s.begin, s.end) << s.label->name;
+  for (auto& s : tracing::take(0, dropped)) EXPECT_LE(s.begin, s.end) << s.label->name;
 }
 const void* memory(const Array& a) { return a.bytes(); }
 
@@ -499,21 +499,21 @@ TEST(Executable, ATraceHasASpanForEveryKernelAndLoop) {
                {{{3, 5}, f32}})
                .program;
   auto e = executable(p);
-  trace::start();
+  tracing::start();
   e->run({numbers({3, 5}, 1)});
-  trace::stop();
+  tracing::stop();
   std::uint64_t dropped = 0;
-  auto spans = trace::take(0, dropped);
+  auto spans = tracing::take(0, dropped);
   EXPECT_EQ(dropped, 0u);
   EXPECT_EQ(spans.size(), e->info().kernels) << e->explain();
   for (auto& s : spans) {
-    EXPECT_EQ(s.kind, trace::Kind::kernel);
+    EXPECT_EQ(s.kind, tracing::Kind::kernel);
     EXPECT_FALSE(s.label->name.empty());
     if (s.label->place) {
       EXPECT_NE(s.label->place(s.label->subject.get()).find("executable_test.cpp"), std::string::npos);
     }
   }
-  EXPECT_GT(trace::totals(spans).kernel, 0);
+  EXPECT_GT(tracing::totals(spans).kernel, 0);
 }
 }  // namespace
 }  // namespace bora

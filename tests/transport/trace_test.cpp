@@ -8,14 +8,14 @@
 
 namespace bora::transport {
 namespace {
-using trace::Kind;
-trace::Span span(Kind kind, std::int64_t begin, std::int64_t end) {
-  return {kind, 0, 0, trace::label("x"), begin, end};
+using tracing::Kind;
+tracing::Span span(Kind kind, std::int64_t begin, std::int64_t end) {
+  return {kind, 0, 0, tracing::label("x"), begin, end};
 }
 constexpr std::int64_t ms = 1000000;
 
 TEST(Trace, TotalsCountWhatOverlapsOnceAndOnlyWithinSteps) {
-  auto t = trace::totals({span(Kind::step, 0, 10 * ms), span(Kind::step, 20 * ms, 30 * ms),
+  auto t = tracing::totals({span(Kind::step, 0, 10 * ms), span(Kind::step, 20 * ms, 30 * ms),
                           span(Kind::kernel, 1 * ms, 3 * ms), span(Kind::kernel, 2 * ms, 5 * ms),
                           span(Kind::kernel, 12 * ms, 15 * ms), span(Kind::collective, 8 * ms, 22 * ms),
                           span(Kind::collective, 9 * ms, 21 * ms), span(Kind::wait, 29 * ms, 40 * ms)});
@@ -24,22 +24,22 @@ TEST(Trace, TotalsCountWhatOverlapsOnceAndOnlyWithinSteps) {
   EXPECT_DOUBLE_EQ(t.kernel, 0.004);
   EXPECT_DOUBLE_EQ(t.collective, 0.004);
   EXPECT_DOUBLE_EQ(t.wait, 0.001);
-  EXPECT_DOUBLE_EQ(trace::totals({span(Kind::kernel, 5 * ms, 6 * ms), span(Kind::wait, 6 * ms, 8 * ms)}).step, 0.003);
-  EXPECT_EQ(trace::totals({}).step, 0);
+  EXPECT_DOUBLE_EQ(tracing::totals({span(Kind::kernel, 5 * ms, 6 * ms), span(Kind::wait, 6 * ms, 8 * ms)}).step, 0.003);
+  EXPECT_EQ(tracing::totals({}).step, 0);
 }
 TEST(Trace, NothingIsKeptWhileNobodyAsks) {
-  { trace::Scope s(Kind::step, 0, "step"); }
+  { tracing::Scope s(Kind::step, 0, "step"); }
   std::uint64_t dropped = 0;
-  EXPECT_TRUE(trace::take(0, dropped).empty());
+  EXPECT_TRUE(tracing::take(0, dropped).empty());
 }
 TEST(Trace, OneFileForAllRanks) {
   auto path = (std::filesystem::temp_directory_path() / ("bora_trace_" + std::to_string(getpid()))).string();
   for (auto carrier : {Carrier::local, Carrier::zmq}) {
-    trace::start();
+    tracing::start();
     auto errors = run_ranks(carrier, 3, [&](Context& c) {
       std::vector<float> x(5000, 1), y(5000);
       {
-        trace::Scope step(Kind::step, c.rank(), "step \"1\"");
+        tracing::Scope step(Kind::step, c.rank(), "step \"1\"");
         c.run(everybody(3),
               {.kind = CollectiveKind::all_reduce, .in = x.data(), .out = y.data(), .send_counts = {5000}});
       }
@@ -53,7 +53,7 @@ TEST(Trace, OneFileForAllRanks) {
       c.barrier(everybody(3));
     });
     expect_no_errors(errors);
-    EXPECT_FALSE(trace::on());
+    EXPECT_FALSE(tracing::on());
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     auto s = text.str();

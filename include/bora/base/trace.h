@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace bora::trace {
+namespace bora::tracing {
 enum class Kind : std::uint8_t {
   step,        // one training step, marked by the trainer; Totals count within steps
   loop,        // scan, cond or while of a Program; the kernels inside have spans of their own
@@ -143,4 +143,4 @@ inline Totals totals(const std::vector<Span>& spans) {
   t.wait = inside(Kind::wait);
   return t;
 }
-}  // namespace bora::trace
+}  // namespace bora::tracing

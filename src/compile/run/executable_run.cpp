@@ -115,7 +115,7 @@ struct Runner {
       for (auto& h : x.handed) base(h.next) = s.at(h.first);
       run_part(b, s, {.early = true, .always = false});
     }
-    if (!x.steps.empty() && !trace::on()) {
+    if (!x.steps.empty() && !tracing::on()) {
       move_slices(x, 0);
       auto& loop = std::get<LoopStep>(b.steps[0]);
       return kernels::run_in_turn(*loop.kernel, arguments(loop), x.length, x.steps);
@@ -194,37 +194,37 @@ struct Runner {
   }
 };
 /// The trace label of a step.
-std::shared_ptr<const trace::Label> label_of(const Node& n, State& s) {
+std::shared_ptr<const tracing::Label> label_of(const Node& n, State& s) {
   auto& l = s.labels[&n];
   if (l) return l;
-  trace::Label label{names_of(n)};
+  tracing::Label label{names_of(n)};
   if (n.source) {
     label.subject = n.source;
     label.place = [](const void* source) { return describe(*static_cast<const Source*>(source)); };
   }
-  l = std::make_shared<const trace::Label>(std::move(label));
+  l = std::make_shared<const tracing::Label>(std::move(label));
   return l;
 }
-trace::Kind kind_of(const Step& step) {
-  if (std::holds_alternative<StartStep>(step) || std::holds_alternative<WaitStep>(step)) return trace::Kind::pack;
+tracing::Kind kind_of(const Step& step) {
+  if (std::holds_alternative<StartStep>(step) || std::holds_alternative<WaitStep>(step)) return tracing::Kind::pack;
   bool whole = std::holds_alternative<ScanStep>(step) || std::holds_alternative<CondStep>(step) ||
                std::holds_alternative<WhileStep>(step);
-  return whole ? trace::Kind::loop : trace::Kind::kernel;
+  return whole ? tracing::Kind::loop : tracing::Kind::kernel;
 }
 /// Runs one step with its trace span. The collective traces its own wait; here the span covers only the work on
 /// received data.
 void run_traced(const Runner& r, const Step& step, const Node& n) {
-  auto begin = trace::now();
+  auto begin = tracing::now();
   if (auto* wait = std::get_if<WaitStep>(&step)) {
     auto started = std::exchange(r.s.under_way[wait->handle], {});
     started.handle->wait();
-    begin = trace::now();
+    begin = tracing::now();
     if (!started.finish) return;
     started.finish();
   } else {
     std::visit(r, step);
   }
-  trace::add(kind_of(step), here().rank, label_of(n, r.s), begin, trace::now());
+  tracing::add(kind_of(step), here().rank, label_of(n, r.s), begin, tracing::now());
 }
 }  // namespace
 
@@ -250,7 +250,7 @@ void run_part(const Block& b, State& s, Part part) {
   try {
     for (; step != end; ++step) {
       if (when && !part.has(when[step - b.steps.data()])) continue;
-      if (trace::on()) run_traced(r, *step, b.nodes[static_cast<std::size_t>(step - b.steps.data())]);
+      if (tracing::on()) run_traced(r, *step, b.nodes[static_cast<std::size_t>(step - b.steps.data())]);
       else if (auto* loop = std::get_if<LoopStep>(step)) r(*loop);
       else if (auto* eval = std::get_if<EvalStep>(step)) r(*eval);
       else std::visit(r, *step);

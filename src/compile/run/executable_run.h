@@ -13,7 +13,7 @@ struct State {
   std::vector<OutputView> outputs;
   std::vector<kernels::LoopArgs> loops;
   std::vector<ops::StartedCollective> under_way;
-  std::unordered_map<const Node*, std::shared_ptr<const trace::Label>> labels;  // of nodes that have been traced
+  std::unordered_map<const Node*, std::shared_ptr<const tracing::Label>> labels;  // of nodes that have been traced
   State(const Block&, const Table&);
   /// Waits for collectives still in flight and ignores their errors: memory must not be reused while other ranks write
   /// to it.

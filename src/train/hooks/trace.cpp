@@ -14,7 +14,7 @@ class Trace final : public LoopHook {
   }
   void before_step(Run& run) override {
     if (run.done != first_) return;
-    trace::start();
+    tracing::start();
     on_ = true;
   }
   void after_step(Run& run, const StepReport& r) override {
@@ -27,7 +27,7 @@ class Trace final : public LoopHook {
     if (!on_) return;
     on_ = false;
     auto& path = run.settings.trace.path;
-    trace::Totals t;
+    tracing::Totals t;
     for (auto& x : transport::write_trace(run.mesh.context(), path))
       t.steps += x.steps, t.step += x.step, t.kernel += x.kernel, t.collective += x.collective, t.wait += x.wait;
     auto ms = [&](double seconds) {

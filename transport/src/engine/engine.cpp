@@ -210,9 +210,9 @@ void Engine::end(Operation& o, Clock::time_point now) {
   traffic_.bytes_sent += static_cast<std::uint64_t>(r.all.out);
   traffic_.bytes_received += static_cast<std::uint64_t>(r.all.in);
   r.ended = now;
-  if (trace::on())
-    trace::add(trace::Kind::collective, options_.rank, trace::label(o.summary.text()), trace::nanoseconds(r.started),
-               trace::nanoseconds(r.ended));
+  if (tracing::on())
+    tracing::add(tracing::Kind::collective, options_.rank, tracing::label(o.summary.text()),
+                 tracing::nanoseconds(r.started), tracing::nanoseconds(r.ended));
   o.complete();
 }
 bool Engine::sweep(Clock::time_point now) {
@@ -283,9 +283,11 @@ template <class Done> void Engine::await(Lock& lock, Waiting& w, Done done) {
     if (waiting_.size() > 1) cv_.notify_all();
   }
   waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &w));
-  if (trace::on())
-    trace::add(trace::Kind::wait, options_.rank, trace::label(w.operation ? w.operation->summary.short_text() : w.text),
-               trace::nanoseconds(w.since), trace::now());
+  if (tracing::on()) {
+    auto about = w.operation ? w.operation->summary.short_text() : w.text;
+    tracing::add(tracing::Kind::wait, options_.rank, tracing::label(about), tracing::nanoseconds(w.since),
+                 tracing::now());
+  }
   if (done()) return;
   // Once the wait throws, nothing may read the caller's buffers.
   if (w.operation)

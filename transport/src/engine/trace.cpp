@@ -23,7 +23,7 @@ Group everyone(const Context& c) {
   return g;
 }
 /// A rank's events, one JSON object a line. Times count from `origin`, in microseconds.
-std::string events_of(const std::vector<trace::Span>& spans, int rank, std::int64_t offset, std::int64_t origin) {
+std::string events_of(const std::vector<tracing::Span>& spans, int rank, std::int64_t offset, std::int64_t origin) {
   JsonWriter w;
   w.object()("pid", rank)("ph", "M")("name", "process_name");
   w("args").object()("name", "rank " + std::to_string(rank)).end().end();
@@ -35,9 +35,9 @@ std::string events_of(const std::vector<trace::Span>& spans, int rank, std::int6
   std::int64_t id = 0;
   for (auto& s : spans) {
     auto begin = [&](const char* phase) {
-      w.object()("pid", rank)("tid", s.thread)("cat", trace::kind_name(s.kind))("name", s.label->name)("ph", phase);
+      w.object()("pid", rank)("tid", s.thread)("cat", tracing::kind_name(s.kind))("name", s.label->name)("ph", phase);
     };
-    if (s.kind == trace::Kind::collective) {  // they overlap: asynchronous events have a row each
+    if (s.kind == tracing::Kind::collective) {  // they overlap: asynchronous events have a row each
       auto which = std::to_string(rank) + "." + std::to_string(id++);
       for (auto [phase, t] : {std::pair{"b", s.begin}, {"e", s.end}}) {
         begin(phase);
@@ -79,16 +79,16 @@ std::int64_t clock_offset(Context& c) {
     if (clocks[static_cast<std::size_t>(r)] == clocks[0] || (c.rank() != 0 && c.rank() != r)) continue;
     std::int64_t quickest = -1;
     for (int k = 0; k < 8; ++k) {  // rank r asks, rank 0 answers with its time
-      std::int64_t begin = trace::now(), time = 0;
+      std::int64_t begin = tracing::now(), time = 0;
       if (c.rank() == 0) {
         c.receive(r, &time, 1, Dtype::i64);
-        time = trace::now();
+        time = tracing::now();
         c.send(r, &time, 1, Dtype::i64);
         continue;
       }
       c.send(0, &time, 1, Dtype::i64);
       c.receive(0, &time, 1, Dtype::i64);
-      auto end = trace::now();
+      auto end = tracing::now();
       if (quickest >= 0 && end - begin >= quickest) continue;
       quickest = end - begin;
       offset = time - (begin + quickest / 2);
@@ -97,14 +97,14 @@ std::int64_t clock_offset(Context& c) {
   return offset;
 }
 
-std::vector<trace::Totals> write_trace(Context& c, const std::string& path) {
+std::vector<tracing::Totals> write_trace(Context& c, const std::string& path) {
   auto offset = clock_offset(c);  // all ranks have ended their steps: they meet here
-  trace::stop();
+  tracing::stop();
   std::uint64_t dropped = 0;
-  auto spans = trace::take(c.rank(), dropped);
-  auto mine = trace::totals(spans);
-  auto first = spans.empty() ? trace::now() : spans.front().begin;
-  std::vector<trace::Totals> totals;
+  auto spans = tracing::take(c.rank(), dropped);
+  auto mine = tracing::totals(spans);
+  auto first = spans.empty() ? tracing::now() : spans.front().begin;
+  std::vector<tracing::Totals> totals;
   std::int64_t origin = 0;
   auto kept = c.exchange(ByteWriter().num(first + offset).num(mine).num(dropped).take(), "trace: totals");
   dropped = 0;
@@ -112,7 +112,7 @@ std::vector<trace::Totals> write_trace(Context& c, const std::string& path) {
     ByteReader r(text);
     auto begin = r.num<std::int64_t>();
     origin = totals.empty() ? begin : std::min(origin, begin);
-    totals.push_back(r.num<trace::Totals>());
+    totals.push_back(r.num<tracing::Totals>());
     dropped += r.num<std::uint64_t>();
   }
   auto all = gather_texts(c, events_of(spans, c.rank(), offset, origin));
