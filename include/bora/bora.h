@@ -22,6 +22,7 @@
 #include "bora/ops/custom.h"
 #include "bora/ops/linalg.h"
 #include "bora/ops/ops.h"
+#include "bora/ops/ravel.h"
 #include "bora/optim/optim.h"
 #include "bora/random/distributions.h"
 #include "bora/random/random.h"
@@ -29,4 +30,5 @@
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
 #include "bora/shard/transforms.h"
+#include "bora/tree/functions.h"
 #include "bora/tree/tree.h"

@@ -26,6 +26,10 @@ std::size_t Key::hash() const {
 }
 
 namespace detail {
+void add_alternative(const void* index, Key& k) { k.add(*static_cast<const std::size_t*>(index)); }
+void print_alternative(const void* index, std::ostream& o) {
+  o << "alternative " << *static_cast<const std::size_t*>(index);
+}
 void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& name) {
   v.enter(name);
   for (std::size_t i = 0; i < n; ++i)
@@ -110,11 +114,6 @@ struct Described final : Located {
   bool types;
   std::vector<Part> parts;
 };
-std::vector<Part> describe(Node t, bool types) {
-  Described d(types);
-  t(d);
-  return std::move(d.parts);
-}
 std::string quoted(const std::string& path) { return path.empty() ? "the value" : "'" + path + "'"; }
 }  // namespace
 
@@ -174,9 +173,13 @@ void append_key(Node t, Key& k) {
   Keyed v(k);
   t(v);
 }
-std::vector<Part> describe(Node t) { return describe(t, true); }
+std::vector<Part> describe(Node t, Same what) {
+  Described d(what == Same::types);
+  t(d);
+  return std::move(d.parts);
+}
 std::string first_difference(Node a, Node b, Same what) {
-  auto x = describe(a, what == Same::types), y = describe(b, what == Same::types);
+  auto x = describe(a, what), y = describe(b, what);
   for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
     if (x[i].path != y[i].path) return quoted(x[i].path) + " and " + quoted(y[i].path) + " stand in the same place";
     if (x[i].text != y[i].text) return quoted(x[i].path) + ": " + x[i].text + " and " + y[i].text;

@@ -1,16 +1,29 @@
-// fields.h -- the fields of a plain aggregate as (name, reference) pairs, with no declaration by its author. The same
-// mechanism serves parameters of primitives (equality, hash, print), trees of Arrays, settings (YAML, command line) and
-// archives.
+// fields.h -- the fields of a plain aggregate as (name, reference) pairs, with no declaration by its author; classes
+// with private members list them in one line. The same mechanism serves parameters of primitives (equality, hash,
+// print), trees of Arrays, settings (YAML, command line) and archives.
 // How: fields are counted by brace initialization, bound by structured bindings, and named from __PRETTY_FUNCTION__ of
 // a pointer into an object that is never defined. Compilers: g++ 12 and clang 14.
-// Limits: at most 40 fields; no base class, no reference, const or private member.
+// Limits of aggregates: at most 64 fields; no base class, no reference, const or private member.
 #pragma once
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include "bora/base/fields_bind.h"
+
+namespace bora {
+/// The members of a class that is no aggregate, in order: `using members = bora::Members<&Counter::n_>;`, after them,
+/// in a public part of the class. Underscores at its end are no part of a name.
+template <auto... P> struct Members {};
+}  // namespace bora
 
 namespace bora::fields {
+namespace detail {
+template <class> inline constexpr bool lists = false;
+template <auto... P> inline constexpr bool lists<Members<P...>> = true;
+}  // namespace detail
+/// A class that lists its members itself.
+template <class T> concept Listed = requires { typename T::members; } && detail::lists<typename T::members>;
 namespace detail {
 struct Any {
   template <class T> operator T() const noexcept;
@@ -23,174 +36,61 @@ template <std::size_t> using AnyAt = Any;
 template <class T, std::size_t... I> consteval bool takes(std::index_sequence<I...>) {
   return requires { T{AnyAt<I>{}...}; };
 }
-inline constexpr std::size_t kMax = 40;
-template <class T, std::size_t N = sizeof(T) <= kMax ? sizeof(T) : kMax + 1> consteval std::size_t count() {
+/// The number of members of an aggregate: the largest number of initializers that it takes, up to kMax + 1.
+template <class T, std::size_t N> consteval std::size_t count_down() {
   if constexpr (N == 0) return 0;
   else if constexpr (takes<T>(std::make_index_sequence<N>{})) return N;
-  else return count<T, N - 1>();
+  else return count_down<T, N - 1>();
+}
+/// It takes Low initializers, but not High. The numbers that it takes are an interval, from the last member without a
+/// default value to the number of its members: bisection needs seven tests where counting down needs forty.
+template <class T, std::size_t Low, std::size_t High> consteval std::size_t bisect() {
+  if constexpr (High - Low == 1) return Low;
+  else {
+    constexpr auto middle = (Low + High) / 2;
+    if constexpr (takes<T>(std::make_index_sequence<middle>{})) return bisect<T, middle, High>();
+    else return bisect<T, Low, middle>();
+  }
+}
+template <class T> consteval std::size_t count_aggregate() {
+  constexpr auto most = sizeof(T) <= kMax ? sizeof(T) : kMax + 1;
+  if constexpr (takes<T>(std::index_sequence<>{}) && !takes<T>(std::make_index_sequence<most + 1>{}))
+    return bisect<T, 0, most + 1>();
+  else return count_down<T, most>();
+}
+template <class> inline constexpr std::size_t listed = 0;
+template <auto... P> inline constexpr std::size_t listed<Members<P...>> = sizeof...(P);
+template <auto... P, class T, class F> constexpr decltype(auto) bind_listed(Members<P...>, T& x, F& f) {
+  return f(x.*P...);
+}
+template <auto P> consteval std::string_view listed_name() {
+  std::string_view s = __PRETTY_FUNCTION__;
+  s = s.substr(s.find("P = ") + 4);
+  s = s.substr(0, s.find_first_of(";]"));
+  s = s.substr(s.rfind(':') + 1);
+  while (s.ends_with('_') || s.ends_with(')')) s.remove_suffix(1);  // n_ is called n
+  return s;
+}
+template <std::size_t I, auto P, auto... More> consteval std::string_view name_of(Members<P, More...>) {
+  if constexpr (I == 0) return listed_name<P>();
+  else return name_of<I - 1>(Members<More...>{});
+}
+template <class T> consteval std::size_t count() {
+  if constexpr (Listed<T>) return listed<typename T::members>;
+  else return count_aggregate<T>();
 }
 /// Calls f with references to all fields of x.
 template <class T, class F> constexpr decltype(auto) bind(T&& x, F&& f) {
-  constexpr auto n = count<std::remove_cvref_t<T>>();
-  static_assert(n <= kMax, "a reflected struct may have at most 40 fields; group some into a struct of their own");
-  static_assert(n > 0 || std::is_empty_v<std::remove_cvref_t<T>>,
-                "cannot see the fields of this struct: it has a reference, const or private member, or a constructor");
-  // clang-format off
-  if constexpr (n == 0) return f();
-  else if constexpr (n == 1) { auto& [a0] = x; return f(a0); }
-  else if constexpr (n == 2) { auto& [a0,a1] = x; return f(a0,a1); }
-  else if constexpr (n == 3) { auto& [a0,a1,a2] = x; return f(a0,a1,a2); }
-  else if constexpr (n == 4) { auto& [a0,a1,a2,a3] = x; return f(a0,a1,a2,a3); }
-  else if constexpr (n == 5) { auto& [a0,a1,a2,a3,a4] = x; return f(a0,a1,a2,a3,a4); }
-  else if constexpr (n == 6) { auto& [a0,a1,a2,a3,a4,a5] = x; return f(a0,a1,a2,a3,a4,a5); }
-  else if constexpr (n == 7) { auto& [a0,a1,a2,a3,a4,a5,a6] = x; return f(a0,a1,a2,a3,a4,a5,a6); }
-  else if constexpr (n == 8) { auto& [a0,a1,a2,a3,a4,a5,a6,a7] = x; return f(a0,a1,a2,a3,a4,a5,a6,a7); }
-  else if constexpr (n == 9) { auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8] = x; return f(a0,a1,a2,a3,a4,a5,a6,a7,a8); }
-  else if constexpr (n == 10) { auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9] = x; return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9); }
-  else if constexpr (n == 11) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10);
+  using U = std::remove_cvref_t<T>;
+  if constexpr (Listed<U>) return bind_listed(typename U::members{}, x, f);
+  else {
+    constexpr auto n = count<U>();
+    static_assert(n <= kMax, "a reflected struct may have at most 64 fields; group some into a struct of their own");
+    static_assert(n > 0 || std::is_empty_v<U>,
+                  "cannot see the fields of this struct: it has a reference, const or private member, or a "
+                  "constructor; a class lists its members: using members = bora::Members<&Class::a_, &Class::b_>;");
+    return bind_members<n>(x, f);
   }
-  else if constexpr (n == 12) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11);
-  }
-  else if constexpr (n == 13) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12);
-  }
-  else if constexpr (n == 14) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13);
-  }
-  else if constexpr (n == 15) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14);
-  }
-  else if constexpr (n == 16) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15);
-  }
-  else if constexpr (n == 17) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16);
-  }
-  else if constexpr (n == 18) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17);
-  }
-  else if constexpr (n == 19) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18);
-  }
-  else if constexpr (n == 20) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19);
-  }
-  else if constexpr (n == 21) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20);
-  }
-  else if constexpr (n == 22) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21);
-  }
-  else if constexpr (n == 23) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22);
-  }
-  else if constexpr (n == 24) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23);
-  }
-  else if constexpr (n == 25) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24);
-  }
-  else if constexpr (n == 26) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25);
-  }
-  else if constexpr (n == 27) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26);
-  }
-  else if constexpr (n == 28) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27);
-  }
-  else if constexpr (n == 29) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,
-      a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28);
-  }
-  else if constexpr (n == 30) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
-      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
-      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29);
-  }
-  else if constexpr (n == 31) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
-      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,
-      a17,a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30);
-  }
-  else if constexpr (n == 32) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
-      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
-      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31);
-  }
-  else if constexpr (n == 33) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
-      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,
-      a18,a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32);
-  }
-  else if constexpr (n == 34) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
-      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
-      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33);
-  }
-  else if constexpr (n == 35) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
-      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,
-      a19,a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34);
-  }
-  else if constexpr (n == 36) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
-      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
-      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35);
-  }
-  else if constexpr (n == 37) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
-      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,
-      a20,a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36);
-  }
-  else if constexpr (n == 38) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
-      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
-      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37);
-  }
-  else if constexpr (n == 39) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
-      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,
-      a21,a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38);
-  }
-  else if constexpr (n == 40) {
-    auto& [a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,
-      a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38,a39] = x;
-    return f(a0,a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14,a15,a16,a17,a18,a19,a20,a21,
-      a22,a23,a24,a25,a26,a27,a28,a29,a30,a31,a32,a33,a34,a35,a36,a37,a38,a39);
-  }
-  // clang-format on
 }
 #ifdef __clang__
 #pragma clang diagnostic push
@@ -225,14 +125,18 @@ template <auto P> consteval std::string_view name_from_signature() {
 #endif
   return s.substr(b, e - b);
 }
+template <class T, std::size_t I> consteval std::string_view name_at() {
+  if constexpr (Listed<T>) return name_of<I>(typename T::members{});
+  else return name_from_signature<pointer_to<T, I>()>();
+}
 }  // namespace detail
 
-/// Number of fields of the aggregate T.
+/// Number of fields of T.
 template <class T> inline constexpr std::size_t count = detail::count<T>();
-template <class T> concept HasBase = requires { T{detail::BaseOf<T>{}}; };
+template <class T> concept HasBase = !Listed<T> && requires { T{detail::BaseOf<T>{}}; };
 /// The name of T's I-th field, as written in its definition.
 template <class T, std::size_t I>
-inline constexpr std::string_view name = detail::name_from_signature<detail::pointer_to<T, I>()>();
+inline constexpr std::string_view name = detail::name_at<T, I>();
 /// Calls f(name, field) for every field of x, in order of declaration.
 template <class T, class F> constexpr void for_each(T&& x, F&& f) {
   using U = std::remove_cvref_t<T>;

@@ -106,7 +106,7 @@ template <class F> class Jitted {
                      donated),
          ...);
         auto out = cache_->run(*entry, std::move(in), donated);
-        R result = *static_cast<const R*>(entry->like.get());
+        R result = tree::clone(*static_cast<const R*>(entry->like.get()));
         tree::replace(tree::node(result), std::move(out));
         return result;
       }

@@ -13,8 +13,9 @@ template <std::size_t Number, class Argument> struct check_argument {
   static constexpr bool ok = tree::Tree<Argument>;
   static_assert(ok,
                 "an argument of a transformed function is a tree: an Array, a number, enum, std::string or Axis, or a "
-                "struct, vector, array, optional, map<string, .>, tuple or pair of trees; text in quotes is a pointer: "
-                "write std::string(..); let the function capture what is none of these, or specialize bora::is_static");
+                "struct, vector, array, optional, map, tuple, pair, variant or unique_ptr of trees; text in quotes is "
+                "a pointer: write std::string(..); let the function capture what is none of these, or specialize "
+                "bora::is_static");
 };
 template <class Numbers, class... A> struct check_arguments;
 template <std::size_t... I, class... A>
@@ -31,7 +32,7 @@ template <class... A> Arrays pack(const A&... a) {
 }
 /// A copy of `like` with the next leaves; `at` moves on.
 template <class T> T take_tree(const T& like, const Array*& at, const Array* end) {
-  T t = like;
+  T t = tree::clone(like);
   at += tree::replace(tree::node(t), at, static_cast<std::size_t>(end - at));
   return t;
 }
@@ -39,7 +40,7 @@ template <class T> T take_tree(const T& like, const Array*& at, const Array* end
 /// f's tracers are.
 template <class R, class F, class... A> FlatFn flat_fn(const F& f, std::optional<R>& out, const A&... like) {
   return [&f, &out, &like...](const Arrays& leaves) {
-    std::tuple<A...> args{like...};
+    std::tuple<A...> args{tree::clone(like)...};
     tree::replace(tree::node(args), leaves.data(), leaves.size());
     out.emplace(std::apply([&](const A&... a) -> R { return std::invoke(f, a...); }, args));
     return tree::leaves(*out);
@@ -47,7 +48,8 @@ template <class R, class F, class... A> FlatFn flat_fn(const F& f, std::optional
 }
 /// Shape and dtype without numbers: reading it throws TraceError.
 Array abstract_array(const Type&);
-template <class T> T abstract(T t) {
+template <class T> std::remove_cvref_t<T> abstract(T&& x) {
+  auto t = tree::own(std::forward<T>(x));
   auto l = tree::leaves(t);
   for (auto& a : l) a = abstract_array(a.type());
   tree::replace(tree::node(t), l.data(), l.size());

@@ -1,7 +1,7 @@
 // tree.h -- a plain aggregate is a tree of Arrays; nothing is registered and no field can be forgotten.
-//   1. a module is an aggregate: no base class, no private, const or reference member, at most 40 fields;
-//   2. a field is a leaf (Array), a tree (struct, vector, array, optional, map<string, .>, tuple, pair, none) or a
-//      static value;
+//   1. a module is an aggregate: no base class, no private, const or reference member, at most 64 fields; or a class
+//      that lists its members: `using members = bora::Members<&Counter::n_>;`
+//   2. a field is a leaf (Array), a tree (struct or container: children.h) or a static value;
 //   3. statics are part of jit's key and never change under a transform; an empty Array is no leaf, as if the field
 //      were absent;
 //   4. a module may say which of its fields weight decay shrinks: static constexpr bool decays(std::string_view field).
@@ -9,34 +9,10 @@
 // from everything else, so that transforms, optimizers and checkpoints are compiled once, not per model.
 #pragma once
 #include <algorithm>
-#include <array>
-#include <concepts>
-#include <map>
-#include <tuple>
 #include <typeinfo>
-#include <variant>
-#include "bora/tree/statics.h"
+#include "bora/tree/children.h"
 
 namespace bora::tree {
-/// The name of a field, element or entry inside its owner.
-struct Name {
-  enum class Kind : std::uint8_t { none, field, index, key } kind = Kind::none;
-  std::string_view text = {};
-  std::size_t index = 0;
-  std::optional<bool> decays = {};  // of a field: the answer of its owner, if that gives one
-};
-
-/// A type whose data is one Array: how to read the Array, and how to make a copy of a value around a new Array (which
-/// may be empty). A specialization may also have `key(const T&, Key&)` and `text(const T&)` for the rest of its
-/// structure, and `positional = false` if a leading axis cannot be added or removed without a name.
-template <class T> struct Leaf;
-template <> struct Leaf<Array> {
-  static const Array& array(const Array& a) { return a; }
-  static Array rebuild(const Array&, Array a) { return a; }
-};
-template <class T> concept IsLeaf = requires(const T& x) {
-  { Leaf<T>::array(x) } -> std::convertible_to<const Array&>;
-};
 struct LeafType {
   const Array& (*get)(const void*);
   void (*set)(void*, Array);
@@ -92,13 +68,7 @@ class Visitor {
   virtual void sized(std::size_t) {}  // length of a vector or map; 0 or 1 for an optional
 };
 
-// ---- which types are trees ------------------------------------------------------------------------------------------
-template <class T> struct Children { static constexpr bool known = false; };
-template <class T> concept Container = Children<T>::known;
-template <class T> concept Module =
-    std::is_class_v<T> && std::is_aggregate_v<T> && !Container<T> && !IsLeaf<T> && !is_static<T>;
-template <class T> concept Tree = IsLeaf<T> || Container<T> || Module<T> || is_static<T>;
-
+// ---- the walk over a tree -------------------------------------------------------------------------------------------
 using Walk = void (*)(void*, Visitor&, const Name&);
 namespace detail {
 struct FieldRef {
@@ -111,6 +81,8 @@ template <class Struct> constexpr std::optional<bool> decays(std::string_view fi
   if constexpr (requires { Struct::decays(field); }) return Struct::decays(field);
   else return (void)field, std::nullopt;
 }
+void add_alternative(const void* index, Key&);
+void print_alternative(const void* index, std::ostream&);
 void walk_fields(const FieldRef* fields, std::size_t n, Visitor& v, const Name& name);
 template <std::size_t N> struct FixedString {
   char s[N]{};
@@ -122,9 +94,9 @@ template <class T, std::size_t I>
 inline constexpr FixedString<fields::name<T, I>.size() + 1> name_of{fields::name<T, I>};
 template <class Struct, FixedString Field, class Type> struct check_field {
   static_assert(Tree<Type>,
-                "tree: this field must be an Array, a tree (struct, vector, array, optional, map<string, .>, tuple, "
-                "pair) or a number, "
-                "enum, string or Axis; specialize bora::is_static<Type> to make it part of the jit key, "
+                "tree: this field must be an Array, a tree (struct, vector, array, optional, map, tuple, pair, variant, "
+                "unique_ptr) or a number, enum, string or Axis; specialize bora::is_static<Type> to make it part "
+                "of the jit key, "
                 "or move it out of the struct");
   static constexpr bool ok = Tree<Type>;
 };
@@ -135,8 +107,14 @@ template <class T> void walk(void* p, Visitor& v, const Name& name) {
     v.statics(name, {p, [](const void* q, Key& k) { add_static(k, *static_cast<const T*>(q)); },
                      [](const void* q, std::ostream& o) { print_static(o, *static_cast<const T*>(q)); }});
   else if constexpr (Container<T>) {
+    auto& x = *static_cast<T*>(p);
+    if constexpr (requires { Children<T>::chosen(x); }) {  // the alternative is a static value
+      auto which = Children<T>::chosen(x);
+      v.statics(name, {&which, &detail::add_alternative, &detail::print_alternative});
+    }
     v.enter(name);
-    Children<T>::each(*static_cast<T*>(p), v);
+    if constexpr (requires { Children<T>::length(x); }) v.sized(Children<T>::length(x));
+    Children<T>::each(x, [&]<class C>(const Name& n, C& child) { walk<C>(&child, v, n); });
     v.leave();
   } else if constexpr (Module<T>) {
     static_assert(!fields::HasBase<T>, "tree: a struct in a tree must not inherit; make the base a field");
@@ -156,84 +134,6 @@ template <class T> void walk(void* p, Visitor& v, const Name& name) {
     static_assert(
         Tree<T>, "tree: this type is not an Array, a tree or a static value (specialize bora::is_static for the last)");
 }
-namespace detail {
-template <class T> void visit(T& x, Visitor& v, const Name& name) { walk<T>(&x, v, name); }
-inline Name index(std::size_t i) { return {Name::Kind::index, {}, i}; }
-template <class T> struct Sequence {
-  static constexpr bool known = Tree<typename T::value_type>;
-  static void each(T& x, Visitor& v) {
-    v.sized(x.size());
-    std::size_t i = 0;
-    for (auto& e : x) visit(e, v, index(i++));
-  }
-};
-}  // namespace detail
-template <class T>
-requires(!std::is_same_v<T, bool>) struct Children<std::vector<T>> : detail::Sequence<std::vector<T>> {
-};
-template <class T, std::size_t N> struct Children<std::array<T, N>> : detail::Sequence<std::array<T, N>> {};
-template <class T> struct Children<std::optional<T>> {
-  static constexpr bool known = Tree<T>;
-  static void each(std::optional<T>& x, Visitor& v) {
-    v.sized(x.has_value());
-    if (x) detail::visit(*x, v, {});
-  }
-};
-template <class T> struct Children<std::map<std::string, T>> {
-  static constexpr bool known = Tree<T>;
-  static void each(std::map<std::string, T>& x, Visitor& v) {
-    v.sized(x.size());
-    for (auto& [k, e] : x) detail::visit(e, v, {Name::Kind::key, k, 0});
-  }
-};
-template <class... T> struct Children<std::tuple<T...>> {
-  static constexpr bool known = (Tree<T> && ... && true);
-  static void each(std::tuple<T...>& x, Visitor& v) {
-    std::apply(
-        [&](auto&... e) {
-          [[maybe_unused]] std::size_t i = 0;
-          (detail::visit(e, v, detail::index(i++)), ...);
-        },
-        x);
-  }
-};
-template <class A, class B> struct Children<std::pair<A, B>> {
-  static constexpr bool known = Tree<A> && Tree<B>;
-  static void each(std::pair<A, B>& x, Visitor& v) {
-    detail::visit(x.first, v, detail::index(0));
-    detail::visit(x.second, v, detail::index(1));
-  }
-};
-struct NoChildren {
-  static constexpr bool known = true;
-  template <class T> static void each(T&, Visitor&) {}
-};
-template <> struct Children<std::nullopt_t> : NoChildren {};
-template <> struct Children<std::monostate> : NoChildren {};
-
-// ---- positional<T>: all leaves may get or lose a leading axis without a name ----------------------------------------
-namespace detail {
-template <class T, class... Above> consteval bool positional() {
-  if constexpr ((std::is_same_v<T, Above> || ...)) return true;  // a recursive type
-  else if constexpr (IsLeaf<T>) {
-    if constexpr (requires { Leaf<T>::positional; }) return Leaf<T>::positional;
-    else return true;
-  } else if constexpr (is_static<T> || !Tree<T>) return true;
-  else if constexpr (requires { typename T::mapped_type; }) return positional<typename T::mapped_type, T, Above...>();
-  else if constexpr (Container<T> && requires { typename T::value_type; })
-    return positional<typename T::value_type, T, Above...>();
-  else if constexpr (Container<T> && requires { std::tuple_size<T>::value; })
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (positional<std::tuple_element_t<I, T>, T, Above...>() && ... && true);
-    }
-  (std::make_index_sequence<std::tuple_size_v<T>>{});
-  else if constexpr (Module<T> && !fields::HasBase<T>) return decltype(fields::apply(
-      std::declval<T&>(),
-      []<class... M>(M&...) { return std::bool_constant<(positional<M, T, Above...>() && ... && true)>{}; }))::value;
-  else return true; }
-}  // namespace detail
-template <class T> inline constexpr bool positional = detail::positional<T>();
-
 // ---- type-erased trees ----------------------------------------------------------------------------------------------
 /// A type-erased tree. On a const tree only visitors that read may be used.
 struct Node {
@@ -262,9 +162,9 @@ void append_key(Node, Key&);
 struct Part {
   std::string path, text;
 };
-std::vector<Part> describe(Node);
-/// The properties that two trees must share.
+/// What belongs to a tree: its structure alone, or its leaves' shapes and dtypes too.
 enum class Same : std::uint8_t { structure, types };
+std::vector<Part> describe(Node, Same what = Same::types);
 /// The first difference of two trees of one C++ type, such as "'layers': 2 elements and 3 elements"; empty if there is
 /// none. structure: lengths, entries, which leaves are empty; types: their shapes and dtypes too.
 std::string first_difference(Node a, Node b, Same what);
@@ -299,19 +199,22 @@ template <class T> Flat flatten(const T& t) {
 }
 [[noreturn]] void wrong_leaf_count(std::size_t want, std::size_t got);
 /// `like` with other leaves. Throws ValueError unless there is one Array for each leaf of `like`.
-template <class T> T unflatten(T like, const Arrays& leaves) {
+template <class T> std::remove_cvref_t<T> unflatten(T&& like, const Arrays& leaves) {
   if (auto n = count_leaves(node(like)); n != leaves.size()) wrong_leaf_count(n, leaves.size());
-  replace(node(like), leaves.data(), leaves.size());
-  return like;
+  auto t = own(std::forward<T>(like));
+  replace(node(t), leaves.data(), leaves.size());
+  return t;
 }
 /// t with f(leaf, leaf of u...) for each of its leaves; f gets an empty Array where a u has an empty leaf. Throws
 /// ValueError naming the first path where the structures differ.
-template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
+template <class F, class T, class... U> std::remove_cvref_t<T> map(const F& f, T&& like, const U&... u) {
   constexpr bool ok = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::is_invocable_r_v<Array, const F&, const Array&, std::enable_if_t<(K >= 0), const Array&>...>;
   }
   (std::index_sequence_for<U...>{});
-  static_assert(ok, "tree::map: f is given one leaf of each tree and returns an Array: tree::map(f, t, u...)");
+  static_assert(ok, "tree::map: f is given one leaf of each tree and returns an Array: tree::map(f, t, u...); "
+                    "tree::map_leaves takes a function with another result");
+  auto t = own(std::forward<T>(like));
   if constexpr (ok) {
     Arrays first = leaves(t);
     std::array<Arrays, sizeof...(U)> more{aligned("tree::map", node(t), node(u))...};
@@ -324,7 +227,8 @@ template <class F, class T, class... U> T map(const F& f, T t, const U&... u) {
   return t;
 }
 /// t with f(path, leaf) for each leaf.
-template <class F, class T> T map_with_path(const F& f, T t) {
+template <class F, class T> std::remove_cvref_t<T> map_with_path(const F& f, T&& like) {
+  auto t = own(std::forward<T>(like));
   for (auto& s : slots(node(t)))
     if (s.leaf.defined()) s.leaf.set(std::invoke(f, std::as_const(s.path), s.leaf.get()));
   return t;
@@ -335,7 +239,9 @@ template <class F, class T> void for_each(const F& f, const T& t) {
     if (s.leaf.defined()) std::invoke(f, std::as_const(s.path), s.leaf.get());
 }
 /// The same tree with only the leaves for which pred(path, leaf) holds; the others are empty.
-template <class T> T filter(T t, const std::function<bool(const std::string&, const Array&)>& pred) {
+template <class T>
+std::remove_cvref_t<T> filter(T&& like, const std::function<bool(const std::string&, const Array&)>& pred) {
+  auto t = own(std::forward<T>(like));
   for (auto& s : slots(node(t)))
     if (s.leaf.defined() && !pred(s.path, s.leaf.get())) s.leaf.set(Array());
   return t;
