@@ -94,10 +94,9 @@ template <class T, std::size_t I>
 inline constexpr FixedString<fields::name<T, I>.size() + 1> name_of{fields::name<T, I>};
 template <class Struct, FixedString Field, class Type> struct check_field {
   static_assert(Tree<Type>,
-                "tree: this field must be an Array, a tree (struct, vector, array, optional, map, tuple, pair, variant, "
-                "unique_ptr) or a number, enum, string or Axis; specialize bora::is_static<Type> to make it part "
-                "of the jit key, "
-                "or move it out of the struct");
+                "tree: this field must be an Array, a tree (struct, vector, array, optional, map, tuple, pair, variant "
+                "or unique_ptr) or a number, enum, string or Axis; specialize bora::is_static<Type> to make it part "
+                "of the jit key, or move it out of the struct");
   static constexpr bool ok = Tree<Type>;
 };
 }  // namespace detail
