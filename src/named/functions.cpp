@@ -1,8 +1,9 @@
-// Alignment of operands by name, for by_name.
+// Alignment of operands by name, for by_name, and the registry of named functions.
 #include "bora/named/functions.h"
 #include <algorithm>
 #include "bora/ops/print.h"
 #include "bora/ops/shape.h"
+#include "named/registry.h"
 
 namespace bora {
 namespace {
@@ -54,5 +55,14 @@ std::vector<Axis> without(const std::vector<Axis>& axes, const Dims& gone) {
   return r;
 }
 }  // namespace detail
+std::vector<NamedFunction>& named_functions() {
+  static std::vector<NamedFunction> rows;
+  return rows;
+}
+bool add_named(std::vector<NamedFunction> functions) {
+  auto& rows = named_functions();
+  rows.insert(rows.end(), functions.begin(), functions.end());
+  return true;
+}
 std::ostream& operator<<(std::ostream& o, const NamedArray& x) { return o << to_string(x.axes()) << " " << x.array(); }
 }  // namespace bora

@@ -1,6 +1,7 @@
 #include "bora/named/named.h"
+#include "bora/named/axes.h"
+#include "bora/named/contract.h"
 #include "bora/ops/creation.h"
-#include "bora/ops/index.h"
 #include "named/support.h"
 
 namespace bora {
@@ -27,16 +28,9 @@ NamedArray::NamedArray(Array a, std::vector<Axis> axes) : array_(std::move(a)), 
       check<AxisError>(axes_[i].name != axes_[j].name, "named: axis '", axes_[i].name, "' occurs twice in ", axes_);
 }
 const Axis& NamedArray::axis(std::string_view name) const {
-  auto p = find_axis(axes_, name);
-  check<AxisError>(p >= 0, "no axis '", name, "'; the array has ", axes_);
-  return axes_[static_cast<std::size_t>(p)];
+  return axes_[static_cast<std::size_t>(require_axis({}, axes_, AxisNames::One(name)))];
 }
-std::int64_t NamedArray::position(const AxisNames::One& a) const {
-  auto& found = axis(a.name);
-  check<AxisError>(a.size < 0 || a.size == found.size, "axis '", a.name, "' has size ", found.size, " in the array ",
-                   axes_, " and ", a.size, " as given");
-  return find_axis(axes_, a.name);
-}
+std::int64_t NamedArray::position(const AxisNames::One& a) const { return require_axis({}, axes_, a); }
 NamedArray NamedArray::astype(Dtype d) const { return made(array_.astype(d), axes_); }
 NamedArray& NamedArray::operator+=(const NamedArray& o) { return *this = *this + o; }
 NamedArray& NamedArray::operator*=(Scalar s) { return *this = *this * s; }
@@ -67,9 +61,9 @@ NamedArray aligned(const NamedArray& x, const std::vector<Axis>& order) {
   return made(transpose(x.array(), perm), order);
 }
 NamedArray rearrange(const NamedArray& x, const AxisNames& order) {
-  std::vector<Axis> axes;
-  for (auto p : positions("rearrange", x, order)) axes.push_back(x.axes()[static_cast<std::size_t>(p)]);
-  return aligned(x, axes);
+  if (order.size() == 1 && order.begin()->name.find("->") != std::string::npos)
+    return rearrange(x, order.begin()->name, AxisBindings{});
+  return aligned(x, rearrange_for_partial_order(order, x.axes()));
 }
 NamedArray broadcast_to(const NamedArray& x, const Axes& axes) {
   for (auto& a : x.axes()) {
@@ -81,11 +75,15 @@ NamedArray broadcast_to(const NamedArray& x, const Axes& axes) {
 }
 NamedArray flatten_axes(const NamedArray& x, const AxisNames& names, const Axis& into) {
   auto p = positions("flatten_axes", x, names);
-  check<AxisError>(!p.empty(), "flatten_axes: name at least one axis");
   std::int64_t n = 1;
   for (auto i : p) n *= x.axes()[static_cast<std::size_t>(i)].size;
   check<AxisError>(n == into.size, "flatten_axes: the axes have ", n, " elements together, but '", into.name,
                    "' has size ", into.size);
+  if (p.empty()) {
+    auto axes = x.axes();
+    axes.insert(axes.begin(), into);
+    return {reshape(x.array(), shape_of(axes)), axes};
+  }
   auto first = *std::min_element(p.begin(), p.end());
   std::vector<Axis> order, axes;
   for (std::size_t i = 0; i < x.axes().size(); ++i) {
@@ -165,119 +163,4 @@ NamedArray dot(const NamedArray& a, const NamedArray& b, const AxisNames& names)
   batch.insert(batch.end(), free.begin(), free.end());
   return made(dot_general(a.array(), b.array(), d), batch);
 }
-NamedArray take(const NamedArray& table, const AxisNames::One& axis, const NamedArray& indices) {
-  auto p = table.position(axis);
-  auto axes = table.axes();
-  axes.erase(axes.begin() + p);
-  for (auto& a : indices.axes())
-    check<AxisError>(find_axis(axes, a.name) < 0, "take: axis '", a.name,
-                     "' of the indices is an axis of the table too; rename one");
-  axes.insert(axes.begin() + p, indices.axes().begin(), indices.axes().end());
-  return made(take(table.array(), indices.array(), p), axes);
-}
-namespace {
-const std::int64_t* number(const Slice& s) { return s.kind == Slice::Kind::number ? &s.number : nullptr; }
-const Array* index_of(const Slice& s) { return s.kind == Slice::Kind::array ? &s.array : nullptr; }
-/// One slice for each axis.
-Slices slices_of(std::string_view what, const NamedArray& x, const std::vector<NamedSlice>& parts) {
-  Slices r(x.axes().size(), Slice(all()));
-  std::vector<bool> named(r.size());
-  for (auto& p : parts) {
-    auto i = static_cast<std::size_t>(x.position(AxisNames::One(std::string_view(p.axis))));
-    check<AxisError>(!named[i], "axis '", p.axis, "' is indexed twice");
-    named[i] = true;
-    check<AxisError>(p.slice.kind != Slice::Kind::newaxis && p.slice.kind != Slice::Kind::ellipsis,
-                     "axis '", p.axis, "': index it with an integer, a range or integers");
-    auto size = x.axes()[i].size;
-    auto* n = number(p.slice);
-    check<IndexError>(!n || (-size <= *n && *n < size), what, "index ", n ? *n : 0, " is outside of axis '", p.axis,
-                      "', which has ", size, size == 1 ? " element" : " elements");
-    auto* a = index_of(p.slice);
-    check<AxisError>(!a || a->ndim() <= 1, "axis '", p.axis, "' is indexed by an array of ", a ? a->ndim() : 0,
-                     " dimensions; use take with named indices");
-    r[i] = p.slice;
-  }
-  return r;
-}
-/// Applies integers and ranges first, then one index Array after another: each axis is indexed on its own.
-NamedArray selected(const NamedArray& x, const Slices& slices) {
-  auto plain = slices;
-  for (auto& s : plain)
-    if (index_of(s)) s = all();
-  auto y = view_of(x.array(), plain);
-  std::vector<Axis> axes;
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    if (number(slices[i])) continue;
-    auto* index = index_of(slices[i]);
-    if (index) {
-      Slices one(axes.size(), Slice(all()));
-      one.emplace_back(*index);
-      y = view_of(y, one);
-    }
-    if (!index || index->ndim() == 1) axes.push_back(x.axes()[i].resize(y.shape()[axes.size()]));
-  }
-  return made(y, axes);
-}
-/// The positions that an update writes to.
-struct Target {
-  Slices slices;
-  std::vector<Axis> axes;
-  /// The sizes of `axes`, and a 1 where an integer stands beside a list of positions, to keep the order of axes.
-  Shape shape;
-};
-Target target_of(const NamedArray& x, const std::vector<NamedSlice>& where) {
-  Target t{slices_of("at: ", x, where), {}, {}};
-  std::size_t indices = 0, lists = 0;
-  for (auto& s : t.slices) {
-    indices += index_of(s) != nullptr;
-    lists += index_of(s) && index_of(s)->ndim() == 1;
-  }
-  check<AxisError>(lists == 0 || indices == 1,
-                   "at: a list of positions must be the only index Array of an update; write along one axis at a time");
-  for (std::size_t i = 0; i < t.slices.size(); ++i) {
-    auto axis = x.axes()[i];
-    auto& s = t.slices[i];
-    if (auto* n = number(s)) {
-      if (lists == 0) continue;
-      auto k = *n < 0 ? *n + axis.size : *n;
-      s = range(k, k + 1);
-      t.shape.push_back(1);
-      continue;
-    }
-    if (s.kind == Slice::Kind::range) axis.size = view_of(iota({axis.size}, 0), {Slice(s.range)}).size();
-    if (auto* a = index_of(s)) {
-      if (a->ndim() == 0) continue;
-      axis.size = a->size();
-    }
-    t.axes.push_back(axis);
-    t.shape.push_back(axis.size);
-  }
-  return t;
-}
-NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, const NamedArray& y,
-                  Array (At::*f)(const Array&) const) {
-  auto t = target_of(x, where);
-  for (auto& a : y.axes())
-    check<AxisError>(find_axis(t.axes, a.name) >= 0, "at: the update has axis '", a.name, "', which the selected part ",
-                     t.axes, " has not");
-  return made((At(x.array(), t.slices).*f)(reshape(spread_to(y, t.axes), t.shape)), x.axes());
-}
-NamedArray update(const NamedArray& x, const std::vector<NamedSlice>& where, Scalar y, Array (At::*f)(Scalar) const) {
-  return made((At(x.array(), target_of(x, where).slices).*f)(y), x.axes());
-}
-}  // namespace
-NamedArray NamedArray::operator[](const NamedSlice& s) const { return (*this)[{s}]; }
-NamedArray NamedArray::operator[](std::initializer_list<NamedSlice> l) const {
-  return selected(*this, slices_of("", *this, l));
-}
-NamedArray NamedAt::set(const NamedArray& y) const { return update(x_, where_, y, &At::set); }
-NamedArray NamedAt::set(Scalar y) const { return update(x_, where_, y, &At::set); }
-NamedArray NamedAt::add(const NamedArray& y) const { return update(x_, where_, y, &At::add); }
-NamedArray NamedAt::add(Scalar y) const { return update(x_, where_, y, &At::add); }
-NamedArray NamedAt::multiply(const NamedArray& y) const { return update(x_, where_, y, &At::multiply); }
-NamedArray NamedAt::multiply(Scalar y) const { return update(x_, where_, y, &At::multiply); }
-NamedArray NamedAt::min(const NamedArray& y) const { return update(x_, where_, y, &At::min); }
-NamedArray NamedAt::min(Scalar y) const { return update(x_, where_, y, &At::min); }
-NamedArray NamedAt::max(const NamedArray& y) const { return update(x_, where_, y, &At::max); }
-NamedArray NamedAt::max(Scalar y) const { return update(x_, where_, y, &At::max); }
 }  // namespace bora

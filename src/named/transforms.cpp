@@ -2,13 +2,13 @@
 #include "named/support.h"
 
 namespace bora::fx {
-Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what) {
+Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what, const IsScanned& is_scanned) {
   Dims where;
   for (auto& s : tree::slots(t)) {
     if (!s.leaf.defined()) continue;
     where.push_back(-1);
     auto* x = s.leaf.as<NamedArray>();
-    if (!x || !x->has_axis(axis.name)) continue;
+    if (!x || !x->has_axis(axis.name) || (is_scanned && !is_scanned(s.path))) continue;
     auto p = find_axis(x->axes(), axis.name);
     check<AxisError>(x->axes()[static_cast<std::size_t>(p)].size == axis.size, what, ": axis '", axis.name,
                      "' has size ", axis.size, ", but ", s.path.empty() ? "an argument" : s.path, " has ", x->axes());

@@ -1,14 +1,14 @@
 #include "bora/nn/dropout.h"
+#include "bora/named/axes.h"
 #include "nn/support.h"
 
 namespace bora::nn {
 NamedArray Dropout::operator()(const NamedArray& x, const std::optional<Array>& key) const {
   return key ? dropout(*key, x, static_cast<double>(rate)) : x;
 }
-NamedArray Dropout::along(const NamedArray& x, std::string_view axis, const std::optional<Array>& key) const {
+NamedArray Dropout::along(const NamedArray& x, const AxisNames& shared, const std::optional<Array>& key) const {
   if (!key || rate == 0) return x;
-  auto axes = x.axes();
-  axes.erase(axes.begin() + x.position(axis));
+  auto axes = eliminate_axes(x.axes(), shared);
   auto kept = dropout(*key, auto_sharded(ones(axes, wide(x))), static_cast<double>(rate));
   return aligned((x.astype(wide(x)) * kept).astype(x.dtype()), x.axes());
 }
@@ -18,7 +18,11 @@ std::vector<LayerSample> samples() {
   auto init = [](const Array&) { return Dropout{0.25F}; };
   auto call = [](const Dropout& d, const NamedArray& x) { return d(x, random::key(3)); };
   auto along = [](const Dropout& d, const NamedArray& x) { return d.along(x, kPosition, random::key(3)); };
+  auto along_two = [](const Dropout& d, const NamedArray& x) {
+    return d.along(x, {kPosition, kBatch}, random::key(3));
+  };
   return {sample("with a key", init, example({Axis{kBatch, 4}, Axis{kEmbed, 8}}), call),
+          sample("along two axes", init, example({Axis{kBatch, 4}, Axis{kPosition, 3}, Axis{kEmbed, 8}}), along_two),
           sample("along positions", init, example({Axis{kBatch, 4}, Axis{kPosition, 3}, Axis{kEmbed, 8}}), along)};
 }
 [[maybe_unused]] const bool registered = add_layer("Dropout", samples);

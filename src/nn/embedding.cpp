@@ -1,4 +1,5 @@
 #include "bora/nn/embedding.h"
+#include "bora/named/resize.h"
 #include "nn/support.h"
 
 namespace bora::nn {
@@ -7,6 +8,9 @@ Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key
 }
 Embedding Embedding::init(const Axis& vocab, const Axis& embed, const Array& key) {
   return init(vocab, embed, key, Init::truncated_normal(1 / static_cast<double>(embed.size)));
+}
+Embedding Embedding::resize_embeddings(std::int64_t n, const std::optional<Array>& key) const {
+  return {resize_axis(weight, weight.axes().at(0), n, key)};
 }
 NamedArray Embedding::embed(const NamedArray& indices) const {
   return take(auto_sharded(weight), std::string_view(weight.axes().at(0).name), indices);

@@ -1,4 +1,5 @@
 #include "bora/nn/linear.h"
+#include <algorithm>
 #include "nn/support.h"
 
 namespace bora::nn {
@@ -11,6 +12,8 @@ Linear Linear::init(const Axes& in, const Axes& out, const Array& key, const Lin
                      "' is named twice; rename it on one side (alias)");
     axes.push_back(a);
   }
+  if (o.out_first)
+    std::rotate(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(in.size()), axes.end());
   Linear l{o.weight(key, axes, fan_in), none, in.list(), out.list()};
   if (o.use_bias) l.bias = zeros(out);
   return l;
@@ -36,8 +39,12 @@ std::vector<LayerSample> samples() {
   Axis batch{kBatch, 4}, embed{kEmbed, 8}, heads{kHeads, 4}, size{kHeadSize, 3};
   auto spread = [=](const Array& k) { return Linear::init(embed, {heads, size}, k); };
   auto merge = [=](const Array& k) { return Linear::init({heads, size}, embed, k, {.use_bias = false}); };
+  auto out_first = [=](const Array& k) {
+    return Linear::init(embed, {heads, size}, k, {.weight = Init::fan_in(0.5), .out_first = true});
+  };
   auto call = [](const Linear& l, const NamedArray& x) { return l(x); };
-  return {sample("to several axes", spread, example({batch, embed}), call),
+  return {sample("out first, a scale", out_first, example({batch, embed}), call),
+          sample("to several axes", spread, example({batch, embed}), call),
           sample("from several axes, no bias", merge, example({heads, batch, size}), call)};
 }
 [[maybe_unused]] const bool registered = add_layer("Linear", samples);

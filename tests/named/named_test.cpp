@@ -96,7 +96,9 @@ TEST(Named, EachAxisIsIndexedByItself) {
   same(z[{"a", range(0, 3)}], {{"a", 3}, {"c", 2}, {"b", 5}}, view(a, range(0, 3)));
   EXPECT_EQ(numbers(at(y, {{"a", array(0)}, {"c", 1}, {"b", array(2)}}).set(-1)[{{"a", 0}, {"c", 1}, {"b", 2}}])[0],
             -1);
-  EXPECT_THROW((void)at(y, {{"a", j}, {"b", j}}).set(0), AxisError);
+  auto pairs = at(y, {{"a", j}, {"b", j}}).set(0);  // every pair of their positions
+  EXPECT_EQ(count_nonzero(y).item<std::int32_t>() - count_nonzero(pairs).item<std::int32_t>(), 8);
+  same(pairs[{{"a", 3}, {"b", 1}}], {{"c", 2}}, zeros({2}));
   EXPECT_THROW((void)at(y, {{"a", 4}, {"b", j}}).set(0), IndexError);
 }
 TEST(Named, ReductionsOverNoAxisAreStillReductions) {

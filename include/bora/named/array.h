@@ -23,8 +23,11 @@ class [[nodiscard]] NamedArray {
   NamedArray astype(Dtype d) const;
   template <Number T> T item() const { return array_.template item<T>(); }
   template <Number T> std::vector<T> to_vector() const { return array_.template to_vector<T>(); }
-  /// x[{"batch", 3}] drops the axis; ranges and 1-dimensional integer Arrays keep it, each independently: x[{{"a", i},
-  /// {"b", j}}] has every pair of their positions. For integer NamedArrays see take.
+  /// x[{"batch", 3}], x[{{"batch", ids}, {"vocab", range(0, 4)}}]. An integer drops its axis; ranges, dslice and
+  /// 1-dimensional integer Arrays keep it where it is, each by itself. Integer NamedArrays gather: axes that they share
+  /// go together, also with an axis that x keeps (one element for each of its positions), and their axes stand where
+  /// the indexed ones stood if those are neighbours, else in front (NumPy's rule; integers count as indexed). Positions
+  /// outside: an integer throws IndexError, arrays read the nearest element, dslice reads 0.
   NamedArray operator[](const NamedSlice&) const;
   NamedArray operator[](std::initializer_list<NamedSlice>) const;
   template <std::same_as<bool> B> explicit operator B() const {

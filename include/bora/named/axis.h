@@ -50,15 +50,39 @@ class AxisNames {
  private:
   std::vector<One> v_;
 };
-/// {"batch", 3}, {Embed, range(0, 4)}: a slice of one axis.
+/// `size` positions from `start` on, an integer or an integer scalar that is known later. Negative positions count from
+/// the end, each by itself. Outside of the axis, reads give 0 and writes are dropped.
+struct DynamicWindow {
+  Slice start;
+  std::int64_t size;
+};
+inline DynamicWindow dslice(Slice start, std::int64_t size) { return {std::move(start), size}; }
+inline DynamicWindow dslice(Slice start, const Axis& size) { return {std::move(start), size.size}; }
+inline DynamicWindow ds(Slice start, std::int64_t size) { return {std::move(start), size}; }
+inline DynamicWindow ds(Slice start, const Axis& size) { return {std::move(start), size.size}; }
+/// Block i of blocks of this size: dslice(i * size, size).
+DynamicWindow dblock(const Slice& i, std::int64_t size);
+class NamedArray;
+/// {"batch", 3}, {Embed, range(0, 4)}, {"vocab", ids}, {"position", ds(i, 16)}: the index of one axis.
 struct NamedSlice {
-  std::string axis;
+  AxisNames::One axis;
   Slice slice;
-  template <Text S> NamedSlice(const S& a, Slice s) : axis(std::string_view(a)), slice(std::move(s)) {}
-  NamedSlice(const Axis& a, Slice s) : axis(a.name), slice(std::move(s)) {}
+  std::optional<std::vector<Axis>> axes = none;  // of a NamedArray
+  std::optional<std::int64_t> window = none;     // size of a DynamicWindow
+  template <class A>
+  requires(Text<A> || std::same_as<A, Axis>) NamedSlice(const A& a, Slice s) : axis(a), slice(std::move(s)) {}
+  template <class A>
+  requires(Text<A> || std::same_as<A, Axis>) NamedSlice(const A& a, const DynamicWindow& w)
+      : axis(a), slice(w.start), window(w.size) {}
+  template <class A, std::same_as<NamedArray> N>
+  requires(Text<A> || std::same_as<A, Axis>) NamedSlice(const A& a, const N& index)
+      : axis(a), slice(index.array()), axes(index.axes()) {}
 };
 std::string to_string(const std::vector<Axis>&);  // "{batch:32, embed:512}"
 Shape shape_of(const std::vector<Axis>&);
 /// Position of the axis with this name, -1 if there is none.
 std::int64_t find_axis(const std::vector<Axis>&, std::string_view name);
+/// Position of this axis. Throws AxisError, "what: no axis 'x' ..", which names the nearest and lists all, or says that
+/// the size differs.
+std::int64_t require_axis(std::string_view what, const std::vector<Axis>&, const AxisNames::One& axis);
 }  // namespace bora

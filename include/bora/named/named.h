@@ -2,6 +2,7 @@
 // contraction, updates, and those of functions.h.
 #pragma once
 #include "bora/named/functions.h"
+#include "bora/named/index.h"
 
 namespace bora {
 /// a with names. Throws AxisError.
@@ -24,10 +25,12 @@ struct Renaming {
   Renaming(const Axis& a, const Axis& b) : from(a.name), to(b.name) {}
 };
 NamedArray rename(const NamedArray& x, const std::vector<Renaming>& names);
-/// The same array with its axes in this order; all must be named.
+/// The same array with its axes in this order; "..." stands for those that are not named, else all must be. A text
+/// with "->" moves, splits and merges axes as contract.h says.
 NamedArray rearrange(const NamedArray& x, const AxisNames& order);
 /// x repeated along axes it lacks; the result has exactly `axes`, in that order.
 NamedArray broadcast_to(const NamedArray& x, const Axes& axes);
+/// These axes as one, where the first of them stood (of no axes: one of size 1 in front); and back.
 NamedArray flatten_axes(const NamedArray& x, const AxisNames& axes, const Axis& into);
 NamedArray unflatten_axis(const NamedArray& x, const AxisNames::One& axis, const Axes& into);
 NamedArray concatenate(const Axis& into, const std::vector<NamedArray>& xs);
@@ -36,31 +39,8 @@ NamedArray stack(const Axis& axis, const std::vector<NamedArray>& xs);
 // ---- contraction ----------------------------------------------------------------------------------------------------
 /// Products summed over `axes`; other shared axes are batch axes. Result axes: batch, then a's own, then b's own.
 NamedArray dot(const NamedArray& a, const NamedArray& b, const AxisNames& axes);
-/// table indexed along `axis`, which the axes of `indices` replace.
-NamedArray take(const NamedArray& table, const AxisNames::One& axis, const NamedArray& indices);
-
 template <Number T> T item(const NamedArray& x) { return x.template item<T>(); }
 
-/// at(x, {Batch, 3}).set(0): a new array with some positions changed. The update is broadcast to the positions by name.
-class NamedAt {
- public:
-  NamedAt(NamedArray x, std::vector<NamedSlice> where) : x_(std::move(x)), where_(std::move(where)) {}
-  NamedArray set(const NamedArray& y) const;
-  NamedArray set(Scalar y) const;
-  NamedArray add(const NamedArray& y) const;
-  NamedArray add(Scalar y) const;
-  NamedArray multiply(const NamedArray& y) const;
-  NamedArray multiply(Scalar y) const;
-  NamedArray min(const NamedArray& y) const;
-  NamedArray min(Scalar y) const;
-  NamedArray max(const NamedArray& y) const;
-  NamedArray max(Scalar y) const;
- private:
-  NamedArray x_;
-  std::vector<NamedSlice> where_;
-};
-inline NamedAt at(const NamedArray& x, const NamedSlice& s) { return {x, {s}}; }
-inline NamedAt at(const NamedArray& x, std::initializer_list<NamedSlice> s) { return {x, std::vector<NamedSlice>(s)}; }
 /// x with its axes in `order`, which must be the same set: for carries and results whose order matters.
 NamedArray aligned(const NamedArray& x, const std::vector<Axis>& order);
 }  // namespace bora

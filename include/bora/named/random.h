@@ -15,6 +15,51 @@ NamedArray gumbel(const Array& key, const Axes& axes, Dtype dtype = f32);
 NamedArray exponential(const Array& key, const Axes& axes, Dtype dtype = f32);
 /// i32 position along `axis`, with probability softmax(logits).
 NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNames::One& axis);
+/// The same over these axes: those of logits but `axis`, and more, for which draws are independent.
+NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNames::One& axis, const Axes& axes);
+
+// ---- distributions with parameters: numbers, or NamedArrays over some of the axes -------------------------------------
+NamedArray uniform(const Array& key, const Axes& axes, const NamedOperand& minval, const NamedOperand& maxval,
+                   Dtype dtype = f32);
+NamedArray randint(const Array& key, const Axes& axes, const NamedOperand& minval, const NamedOperand& maxval,
+                   Dtype dtype = i32);
+NamedArray bernoulli(const Array& key, const NamedArray& p, const Axes& axes);
+NamedArray truncated_normal(const Array& key, const NamedOperand& lower, const NamedOperand& upper, const Axes& axes,
+                            Dtype dtype = f32);
+NamedArray laplace(const Array& key, const Axes& axes, Dtype dtype = f32);
+NamedArray logistic(const Array& key, const Axes& axes, Dtype dtype = f32);
+NamedArray cauchy(const Array& key, const Axes& axes, Dtype dtype = f32);
+NamedArray maxwell(const Array& key, const Axes& axes, Dtype dtype = f32);
+NamedArray rademacher(const Array& key, const Axes& axes, Dtype dtype = i32);
+NamedArray gamma(const Array& key, const Axes& axes, const NamedOperand& a, Dtype dtype = f32);
+NamedArray loggamma(const Array& key, const Axes& axes, const NamedOperand& a, Dtype dtype = f32);
+NamedArray beta(const Array& key, const Axes& axes, const NamedOperand& a, const NamedOperand& b, Dtype dtype = f32);
+NamedArray chisquare(const Array& key, const Axes& axes, const NamedOperand& df, Dtype dtype = f32);
+NamedArray t(const Array& key, const Axes& axes, const NamedOperand& df, Dtype dtype = f32);
+NamedArray pareto(const Array& key, const Axes& axes, const NamedOperand& b, Dtype dtype = f32);
+NamedArray lognormal(const Array& key, const Axes& axes, const NamedOperand& sigma = 1, Dtype dtype = f32);
+NamedArray rayleigh(const Array& key, const Axes& axes, const NamedOperand& scale, Dtype dtype = f32);
+NamedArray weibull_min(const Array& key, const Axes& axes, const NamedOperand& scale, const NamedOperand& concentration,
+                       Dtype dtype = f32);
+NamedArray poisson(const Array& key, const Axes& axes, const NamedOperand& lam, Dtype dtype = i32);
+NamedArray geometric(const Array& key, const Axes& axes, const NamedOperand& p, Dtype dtype = i32);
+NamedArray binomial(const Array& key, const Axes& axes, const NamedOperand& n, const NamedOperand& p,
+                    Dtype dtype = f32);
+/// Uniform in the unit ball of the p-norm: over `axes`, and along `vector`, which comes last.
+NamedArray ball(const Array& key, const Axes& axes, const Axis& vector, const NamedOperand& p = 2, Dtype dtype = f32);
+
+// ---- orders and choices ---------------------------------------------------------------------------------------------
+/// x with its slices along an axis in random order; independent: each line along it on its own.
+NamedArray permutation(const Array& key, const NamedArray& x, const AxisNames::One& axis, bool independent = false);
+struct NamedChoice {
+  bool replace = true;
+  NamedArray p = {};  // probabilities, over the axis; default: uniform
+};
+/// Random elements of x along an axis, which `axes` replace.
+NamedArray choice(const Array& key, const Axes& axes, const NamedArray& x, const AxisNames::One& axis,
+                  const NamedChoice& options = {});
+/// n keys; n times none for none.
+std::vector<std::optional<Array>> maybe_rng_split(const std::optional<Array>& key, std::int64_t n);
 }  // namespace bora::random
 namespace bora {
 /// x / (1 - rate) where random::bernoulli keeps the element, else 0. ValueError unless 0 <= rate <= 1.

@@ -1,14 +1,30 @@
-// transforms.h -- vmap and scan over a named axis: NamedArrays that have the axis are mapped or sliced wherever it is;
-// all other values are the same for every element. In results the axis comes first.
+// transforms.h -- vmap, scan, fold and map over a named axis: NamedArrays that have the axis are mapped or sliced wherever
+// it is; all other values are the same for every element. In results the axis comes first.
 #pragma once
+#include <functional>
+#include "bora/fx/checkpoint.h"
 #include "bora/fx/control.h"
 #include "bora/fx/vmap.h"
 #include "bora/named/named.h"
 
 namespace bora {
+/// Whether the leaf of xs with this path is sliced. Empty: every NamedArray that has the axis.
+using IsScanned = std::function<bool(const std::string& path)>;
+struct NamedScanOptions {
+  bool reverse = false;
+  std::optional<std::int64_t> length = none;  // the axis' size
+  int unroll = 1;
+  int checkpoint_every = 0;  // as ScanOptions has it: nested checkpoints of the loop
+  IsScanned is_scanned = {};
+  std::optional<remat::Policy> checkpoint = none;  // of the body: checkpoint(body, policy)
+  operator ScanOptions() const {
+    return {.reverse = reverse, .length = length, .unroll = unroll, .checkpoint_every = checkpoint_every};
+  }
+};
 namespace fx {
-/// Removes the axis from every NamedArray of t that has it; returns its position for each leaf, -1 if absent.
-Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what);
+/// Removes the axis from every NamedArray of t that has it (and is scanned); returns its position for each leaf, -1 if
+/// absent.
+Dims remove_axis(tree::Node t, const Axis& axis, std::string_view what, const IsScanned& is_scanned = {});
 /// Puts the axis first in every NamedArray of t (without touching the arrays).
 void add_axis(tree::Node t, const Axis& axis);
 /// Transposes the NamedArrays of `t` to the axis order of those of `like`. AxisError naming the path if axes differ.
@@ -79,24 +95,64 @@ template <class F, class C, class X> auto scan_slices(const F& body, const C& in
   add_axis(tree::node(ys), axis);
   return R(std::move(carry), std::move(ys));
 }
+/// Calls f(carry, x...) with the elements of a tuple.
+template <class F> struct Spread {
+  F f;
+  template <class C, class... X> auto operator()(const C& carry, const std::tuple<X...>& xs) const {
+    return std::apply([&](const auto&... x) { return std::invoke(f, carry, x...); }, xs);
+  }
+};
 template <class F> struct NamedScanned {
   F f;
   Axis axis;
-  bora::ScanOptions options;
+  NamedScanOptions options;
   template <class C, class X> auto operator()(const C& init, const X& xs) const {
     static_assert(Callable<F, C, X>,
                   "scan: body cannot be called with (carry, x); it takes them by value or const&, and may not be a "
                   "mutable lambda");
     X one = xs;
-    auto where = remove_axis(tree::node(one), axis, "scan");
-    return scan_slices(f, init, one, tree::leaves(xs), labels_of(xs), where, axis, options);
+    auto where = remove_axis(tree::node(one), axis, "scan", options.is_scanned);
+    auto run = [&](const auto& body) {
+      return scan_slices(body, init, one, tree::leaves(xs), labels_of(xs), where, axis, options);
+    };
+    return options.checkpoint ? run(bora::checkpoint(f, *options.checkpoint)) : run(f);
+  }
+  template <class C, class X, class Y, class... More>
+  auto operator()(const C& init, const X& x, const Y& y, const More&... more) const {
+    return NamedScanned<Spread<F>>{{f}, axis, options}(init, std::tuple<X, Y, More...>(x, y, more...));
+  }
+};
+/// f(carry, x) -> carry as a body of scan.
+template <class F> struct Folding {
+  F f;
+  template <class C, class... X> auto operator()(const C& carry, const X&... x) const {
+    return std::pair<C, std::nullopt_t>(std::invoke(f, carry, x...), none);
+  }
+};
+/// f(x...) as a body of scan without a carry.
+template <class F> struct Mapping {
+  F f;
+  template <class... X> auto operator()(const std::nullopt_t&, const X&... x) const {
+    return std::pair<std::nullopt_t, result_t<F, X...>>(none, std::invoke(f, x...));
   }
 };
 }  // namespace fx
 /// f over `axis`: vmap(f, Batch)(x, w). NamedArrays without the axis and plain Arrays are the same for every element.
 template <class F> auto vmap(F f, const Axis& axis) { return fx::NamedVmapped<F>{std::move(f), axis}; }
-/// auto [last, ys] = scan(body, Layers)(init, xs): body(carry, x) for each position along the axis.
-template <class F> auto scan(F body, const Axis& axis, const ScanOptions& options = {}) {
+/// auto [last, ys] = scan(body, Layers)(init, xs...): body(carry, x...) for each position along the axis.
+template <class F> auto scan(F body, const Axis& axis, const NamedScanOptions& options = {}) {
   return fx::NamedScanned<F>{std::move(body), axis, options};
+}
+/// last = fold(body, Layers)(init, xs...): body(carry, x...) -> carry for each position along the axis.
+template <class F> auto fold(F body, const Axis& axis, const NamedScanOptions& options = {}) {
+  return [folded = scan(fx::Folding<F>{std::move(body)}, axis, options)](const auto& init, const auto&... xs) {
+    return folded(init, xs...).first;
+  };
+}
+/// ys = named_map(f, Layers)(xs...): f(x...) for one position along the axis after the other; vmap takes all at once.
+template <class F> auto named_map(F f, const Axis& axis, const NamedScanOptions& options = {}) {
+  return [mapped = scan(fx::Mapping<F>{std::move(f)}, axis, options)](const auto&... xs) {
+    return mapped(none, xs...).second;
+  };
 }
 }  // namespace bora

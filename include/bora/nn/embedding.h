@@ -9,6 +9,8 @@ struct Embedding {
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key, const Init& weight);
   /// Init::truncated_normal(1 / size of embed), as Haliax draws it.
   static Embedding init(const Axis& vocab, const Axis& embed, const Array& key);
+  /// The first `n` vectors; further ones are drawn like those that there are (resize_axis), or are 0 without a key.
+  Embedding resize_embeddings(std::int64_t n, const std::optional<Array>& key = none) const;
   /// indices [...] -> [..., embed].
   NamedArray embed(const NamedArray& indices) const;
   /// x [..., embed] -> scores [..., vocab].

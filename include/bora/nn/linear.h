@@ -6,7 +6,8 @@ namespace bora::nn {
 /// The options of Linear::init.
 struct LinearOptions {
   Init weight = Init::fan_in();
-  bool use_bias = true;  // starts at zero
+  bool use_bias = true;    // starts at zero
+  bool out_first = false;  // the weight's axes are [out..., in...]
 };
 /// A trained product of low rank beside a weight: scale * (x a) b (adapters.h).
 struct Adapter {
@@ -16,7 +17,7 @@ struct Adapter {
 };
 /// y = dot(x, weight, in) + bias, and the adapter's product if there is one.
 struct Linear {
-  NamedArray weight;               // [in..., out...]
+  NamedArray weight;               // [in..., out...], or out first
   std::optional<NamedArray> bias;  // [out...]
   std::vector<Axis> in = {}, out = {};
   std::optional<Adapter> lora = none;
