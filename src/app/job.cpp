@@ -36,6 +36,8 @@ std::vector<transport::Option> options_in(const Settings& s) {
 std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokenizer, int ranks) {
   auto mesh = resolve_mesh(s.mesh, ranks);
   check_parts(s, tokenizer, mesh);
+  bora::training::check_local(*s.local, mesh, batch_axes(mappings_of(s.mesh, mesh).compute, mesh), s.batch,
+                              s.accumulate);
   std::vector<MeshAxis> axes;
   for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});
   return axes;

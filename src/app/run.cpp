@@ -71,6 +71,7 @@ Settings settings_on_job(const RunWords& words, std::string_view command) {
                      "is it one of Hugging Face's, with config.json");
   auto s = pretrained ? settings_of_pretrained(words.run, items) : load_settings(file, items);
   s.out = words.run;
+  s.local = {};  // the model of its replicas is one
   s = with_absolute_paths(s);
   bool axes = false, ways = false;  // given here: a mesh, how the model is spread over it
   for (auto& item : items) {

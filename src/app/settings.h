@@ -3,6 +3,7 @@
 #pragma once
 #include "bora/models/pretrained.h"
 #include "bora/optim/config.h"
+#include "bora/train/local_settings.h"
 
 namespace bora::app {
 /// Options of transport::Config, by their names. One that is not given comes from its variable, BORA_<NAME>.
@@ -73,6 +74,7 @@ struct Settings {
   models::LoraSettings lora = {};
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
+  config::Choice<bora::training::LocalKind> local = {};
   bora::training::CheckpointSettings checkpoint = {};
   bora::training::EvalSettings eval = {};
   bora::training::LogSettings log = {};
@@ -96,6 +98,7 @@ struct Settings {
       {"lora", ""},
       {"precision", ""},
       {"mesh", ""},
+      {"local", ""},
       {"checkpoint", ""},
       {"eval", ""},
       {"log", ""},

@@ -45,6 +45,9 @@ void Settings::check() const {
   }
   bora::check<ConfigError>(!checkpoint.best || eval.every > 0,
                            "checkpoint.best: the validation loss is known only where it is evaluated; set eval.every");
+  bora::check<ConfigError>(!local->on() || (optimizer->common.skip_not_finite == 0 && precision.loss_scale.type != "dynamic"),
+                           "local: steps that are left out (optimizer.skip_not_finite, precision.loss_scale=dynamic) "
+                           "would differ between replicas; leave these at their defaults");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }

@@ -1,5 +1,6 @@
 // Batch: one mapped axis. An operation that names this axis is handled here even when none of its inputs is mapped.
 #include <algorithm>
+#include "bora/array/communicator.h"
 #include "bora/compile/control.h"
 #include "bora/fx/jit.h"
 #include "bora/ops/collective_primitives.h"
@@ -131,7 +132,10 @@ Arrays vmap_flat(const FlatFn& f, const Arrays& in, const VmapFlat& how) {
 }
 std::int64_t axis_size(const MeshAxes& axes) { return ops::named_axis_size(axes); }
 BatchedProgram batch_program(const ProgramPtr& p, const Mask& in, const BatchRules& c, const Mask& force) {
-  std::string key = "batch " + std::to_string(c.size) + " " + c.axis_name + " " + bits(in) + " " + bits(force);
+  auto* mesh = here().mesh;  // constraints split a mapped axis that the mesh has
+  bool split = mesh && !c.axis_name.empty() && mesh->has(AxisName(c.axis_name));
+  std::string key = "batch " + std::to_string(c.size) + (split ? " on mesh axis " : " ") + c.axis_name + " " +
+                    bits(in) + " " + bits(force);
   return p->memo.get<BatchedProgram>(key, [&] {
     Stage s(current(), false, p->compile);
     Batch b(&s, c);

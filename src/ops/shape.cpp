@@ -96,7 +96,20 @@ std::optional<std::vector<Sharded>> Reshape::shard(const std::vector<Sharded>& i
         if (a < b) a *= old[i++];
         else b *= shape[j++];
       }
-      if (!x.spec[i0].empty() && s.same_blocks(old[i0], shape[j0], x.spec[i0])) from[i0] = to[j0] = x.spec[i0];
+      auto& split = x.spec[i0];
+      if (split.empty()) continue;
+      if (s.same_blocks(old[i0], shape[j0], split)) {
+        from[i0] = to[j0] = split;
+        continue;
+      }
+      // Cut in two, the first part one element for each rank of its outer axes: [12] over (a: 2, b: 3) is [2, 6] over
+      // a and b.
+      for (std::size_t k = 1; k < split.size() && j0 + 1 < j; ++k) {
+        auto outer = split.head(k), inner = split.tail(k);
+        if (s.mesh().parts(outer) != shape[j0] || old[i0] % shape[j0] != 0) continue;
+        if (!s.same_blocks(old[i0] / shape[j0], shape[j0 + 1], inner)) continue;
+        from[i0] = split, to[j0] = outer, to[j0 + 1] = inner;
+      }
     }
   } else {  // no elements: only leading dimensions that do not change keep their splits
     for (std::size_t d = 0; d < old.size() && d < shape.size() && old[d] == shape[d]; ++d) from[d] = to[d] = x.spec[d];

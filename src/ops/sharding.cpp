@@ -26,7 +26,13 @@ struct Reshard {
     return in[0];
   }
   Array vjp(const Vjp& v) const { return reshard_like(v.ct[0], v.in[0]); }
-  Reshard lift(std::int64_t) const { return {prepend_unsplit(spec)}; }
+  /// A mapped dimension that has the name of a mesh axis is split over it: replicas that each rank holds some of.
+  std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
+    auto lifted = prepend_unsplit(spec);
+    if (auto* mesh = here().mesh; mesh && !b.axis_name.empty())
+      if (AxisName axis(b.axis_name); mesh->has(axis) && !spec.uses(axis)) lifted[0].push_back(axis);
+    return b.lifted(primitive(Reshard{lifted}), in);
+  }
   std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const { return {s.reshard(in[0], spec)}; }
   static Samples<Reshard> samples() { return {{{Spec{"data", none}}, {random_values({3, 2}, -1, 1, 1)}}}; }
 };

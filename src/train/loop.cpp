@@ -33,6 +33,7 @@ StepReport make_step(Run& run, const data::Rows& rows, double waited) {
                     .filled = static_cast<double>(r[4]) / static_cast<double>(s.batch * run.data.shape.positions)};
   for (auto n = r.begin() + 5; n != r.end(); ++n) report.tokens_by_source.push_back(std::llround(*n));
   report.optimizer = run.optimizer_numbers();
+  report.meeting = run.model.meeting();
   auto before = std::exchange(run.skipped, skipped_steps(report.optimizer));
   report.skipped = run.skipped > before;
   auto fits = [&](double x) { return std::isfinite(x) || report.skipped; };

@@ -8,10 +8,10 @@
 
 namespace bora {
 namespace {
-std::int64_t block_bytes(tree::Node t) {
+std::int64_t block_bytes(tree::Node t, std::string_view below = {}) {
   std::int64_t n = 0;
   for (auto& slot : tree::slots(t))
-    if (slot.leaf.defined()) n += static_cast<std::int64_t>(local_type(slot.leaf.get()).nbytes());
+    if (slot.leaf.defined() && slot.path.starts_with(below)) n += static_cast<std::int64_t>(local_type(slot.leaf.get()).nbytes());
   return n;
 }
 std::string pack(const RankNeeds& n) {
@@ -45,7 +45,7 @@ RankPlan plan_rank(Trainable& model, const Batch& batch, const LoopSettings& s, 
   RankNeeds mine;
   auto kept = block_bytes(model.parameters());
   mine.parameters = kept + block_bytes(model.base());
-  mine.optimizer = block_bytes(model.optimizer_state());
+  mine.optimizer = block_bytes(model.optimizer_state()) + block_bytes(model.state(), "outer.");
   mine.start = at_start;
   mine.rows = rows_of_rank(s.batch, mesh).size();
   auto program = fx::local_program(model.step_program(batch), model.step_arguments(batch));

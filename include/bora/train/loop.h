@@ -17,6 +17,7 @@ struct StepReport {
   std::vector<std::int64_t> tokens_by_source = {};  // positions that are no padding
   bool skipped = false;                             // the gradient was not finite, and the parameters stayed
   track::Values optimizer = {};                     // numbers of its state (optim::metric_of): loss_scale, ..
+  track::Values meeting = {};                       // of replicas, if the step ended with one (Trainable::meeting)
 };
 /// The run as a hook sees it, and what a hook may ask for. All ranks must ask for the same after the same step.
 class RunView {

@@ -16,6 +16,7 @@
 #include "bora/optim/optim.h"
 #include "bora/random/random.h"
 #include "bora/train/example.h"
+#include "bora/train/local.h"
 
 namespace bora {
 /// A model to train on examples: any tree of named arrays with the axis batch.
@@ -47,6 +48,10 @@ struct StepOptions {
   /// Whether a parameter belongs to the state of a Trainable, and so to checkpoints. Others are not trained; a later
   /// run makes them again. Default: all do.
   std::function<bool(const std::string& path)> keeps = {};
+  /// Replicas that train by themselves and meet after some steps; 0: the step is synchronous. Their storage and choice
+  /// of parameters are those of this step.
+  std::int64_t replicas = 0;
+  local::Options local = {};
 };
 
 namespace training {

@@ -27,11 +27,37 @@ class Trainable {
   virtual Arrays step_arguments(const Batch&) = 0;
   /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
   virtual std::vector<std::vector<Axis>> activations() const { return {}; }
+  /// Of the meeting of replicas that the last step() ended with: "round", "outer_gradient_norm"; empty if there was none.
+  virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
 };
 
+namespace training {
+/// The options of the step's local part, with its storage and its choice of parameters.
+local::Options local_options(const StepOptions&);
+/// The rules of storage for a state of replicas.
+AxisMapping with_replicas(const AxisMapping& storage);
+/// A key for each replica; that of a single one is the run's own.
+Array key_of_each(const Array& key, const Axis& replica);
+/// The rows of each replica: [replica, batch, ..], replica m those from m * batch / replicas on. Every rank keeps its
+/// rows.
+Example of_each(Example, const Axis& replica);
+}  // namespace training
 /// Gives every leaf memory of its own (equal constants may share theirs), so that all of them can be donated.
 void unshare(tree::Node);
 namespace detail {
+template <class Params> using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
+template <class Params> auto jit_evaluation(const Task<Params>& task) {
+  return jit(EvaluateFn<Params>([task](const Params& params, const Params& base, const Batch& b) {
+               auto p = training::joined(params, base);
+               if (task.evaluation) {
+                 auto [loss, weights] = task.evaluation(p, b.example);
+                 return stack({loss.array(), weights.array()});
+               }
+               auto loss = task.loss(p, b.example, none);
+               return stack({loss.array(), sum(task.weights(b.example)).array()});
+             }),
+             {.name = "evaluation"});
+}
 template <class Params> class TrainableTask final : public Trainable {
   using State = TrainState<Params>;
   struct Born {
@@ -40,7 +66,6 @@ template <class Params> class TrainableTask final : public Trainable {
   };
   using InitFn = std::function<Born(const Array&)>;
   using StepFn = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
-  using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
 
  public:
   TrainableTask(Task<Params> task, StepOptions options)
@@ -59,16 +84,7 @@ template <class Params> class TrainableTask final : public Trainable {
                                      concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
                   }),
                   {.name = "train step", .compile = options.compile})),
-        evaluate_(jit(EvaluateFn([task](const Params& params, const Params& base, const Batch& b) {
-                        auto p = training::joined(params, base);
-                        if (task.evaluation) {
-                          auto [loss, weights] = task.evaluation(p, b.example);
-                          return stack({loss.array(), weights.array()});
-                        }
-                        auto loss = task.loss(p, b.example, none);
-                        return stack({loss.array(), sum(task.weights(b.example)).array()});
-                      }),
-                      {.name = "evaluation"})) {}
+        evaluate_(jit_evaluation(task)) {}
   void init(const Array& key) override {
     auto born = init_(key);
     unshare(tree::node(born));
@@ -93,12 +109,97 @@ template <class Params> class TrainableTask final : public Trainable {
   std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
   decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
   decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
-  decltype(jit(std::declval<EvaluateFn>(), JitOptions{})) evaluate_;
+  decltype(jit_evaluation(std::declval<Task<Params>>())) evaluate_;
   State state_ = {};
   Params base_ = {};
 };
+/// Replicas of a TrainState that make local steps.
+template <class Params> class LocalTask final : public Trainable {
+  using One = TrainState<Params>;
+  using State = local::State<One>;
+  struct Born {
+    State state;
+    Params base;
+  };
+  using Inner = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
+  using Meet = std::function<std::pair<State, Array>(const State&)>;
+
+ public:
+  LocalTask(const Task<Params>& task, const StepOptions& given)
+      : options_(training::local_options(given)), replica_{std::string(local::kReplica), given.replicas},
+        init_(named_jit(std::function<Born(const Array&)>([task, o = given, how = options_, replica = replica_](
+                            const Array& key) {
+                          auto first = training::first_state(task, o, key);
+                          auto kept = [&](const std::string& path) { return !o.keeps || o.keeps(path); };
+                          auto base = training::part_of(first.params, [&](auto& path) { return !kept(path); });
+                          auto make = [&](const Params& p) {
+                            return One{p, o.optimizer.init(training::trained(p, o)), first.step, first.key};
+                          };
+                          auto s = local::Steps(make, replica, how).begin(training::part_of(first.params, kept), make);
+                          s.replicas.key = training::key_of_each(first.key, replica);
+                          return Born{s, base};
+                        }),
+                        {.out = training::with_replicas(given.storage)})),
+        step_(jit(Inner([task, o = given, how = options_, replica = replica_, seen = seen_](
+                            const State& s, const Params& base, const Batch& b) {
+                    RecordSharded record(*seen);
+                    auto one = [&](const One& s, const training::Example& e) {
+                      auto [next, r] = training::step(task, o, s, base, e);
+                      return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate})};
+                    };
+                    auto [next, reports] =
+                        local::Steps(one, replica, how).inner(s, training::of_each(b.example, replica));
+                    return std::pair{next, concatenate({local::mean(reports, replica), sum(b.notes, 0)})};
+                  }),
+                  {.name = "train step", .compile = given.compile})),
+        meet_(jit(Meet([how = options_, replica = replica_](const State& s) {
+                    return local::Steps(nullptr, replica, how).meet(s);
+                  }),
+                  {.name = "meeting of replicas", .compile = given.compile})),
+        evaluate_(jit_evaluation(task)) {}
+  void init(const Array& key) override {
+    auto born = init_(key);
+    unshare(tree::node(born));
+    state_ = std::move(born.state);
+    base_ = std::move(born.base);
+  }
+  tree::Node state() override { return tree::node(state_); }
+  tree::Node parameters() override { return tree::node(state_.params); }
+  tree::Node base() override { return tree::node(base_); }
+  tree::Node optimizer_state() override { return tree::node(state_.replicas); }
+  Array step(const Batch& b) override {
+    auto [state, report] = step_(std::move(state_), base_, b);
+    state_ = std::move(state);
+    met_.clear();
+    auto n = state_.step.template item<std::int32_t>();
+    if (!options_.meets(n)) return report;
+    auto [met, norm] = meet_(std::move(state_));
+    state_ = std::move(met);
+    met_ = {{"round", static_cast<double>((n + options_.every - 1) / options_.every)},
+            {"outer_gradient_norm", norm.template item<float>()}};
+    return report;
+  }
+  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
+  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, base_, b); }
+  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, base_, b); }
+  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
+  std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
+
+ private:
+  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
+  local::Options options_;
+  Axis replica_;
+  decltype(named_jit(std::declval<std::function<Born(const Array&)>>(), NamedJitOptions{})) init_;
+  decltype(jit(std::declval<Inner>(), JitOptions{})) step_;
+  decltype(jit(std::declval<Meet>(), JitOptions{})) meet_;
+  decltype(jit_evaluation(std::declval<Task<Params>>())) evaluate_;
+  State state_ = {};
+  Params base_ = {};
+  std::vector<std::pair<std::string, double>> met_;
+};
 }  // namespace detail
 template <class Params> std::unique_ptr<Trainable> trainable(Task<Params> task, StepOptions options) {
+  if (options.replicas > 0) return std::make_unique<detail::LocalTask<Params>>(std::move(task), std::move(options));
   return std::make_unique<detail::TrainableTask<Params>>(std::move(task), std::move(options));
 }
 }  // namespace bora

@@ -25,6 +25,7 @@ class Log final : public LoopHook {
     for (std::size_t p = 0; parts.size() > 1 && p < parts.size(); ++p)
       values.push_back({"data/tokens/" + parts[p].name, static_cast<double>(r.tokens_by_source[p])});
     for (auto& [name, value] : r.optimizer) values.push_back({"optim/" + name, value});
+    for (auto& [name, value] : r.meeting) values.push_back({"local/" + name, value});
     run.record(values);
     run.progress->step(r.step, r.loss, r.tokens_per_second);
   }

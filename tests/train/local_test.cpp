@@ -1,0 +1,271 @@
+// Laws of local steps: the number of ranks under the replicas changes no bit, and replicas that do not meet send nothing.
+#include "bora/train/local.h"
+#include <gtest/gtest.h>
+#include <cstring>
+#include "bora/bora.h"
+#include "bora/compile/executable.h"
+#include "bora/train/trainer.h"
+
+using namespace bora;
+
+namespace {
+constexpr std::int64_t kRows = 16, kPositions = 5, kTokens = 11, kWidth = 6, kHidden = 10;
+const Axis kVocab{"vocab", 601}, kEmbed{"embed", kWidth}, kMlp{"mlp", kHidden};
+struct Model {
+  NamedArray table;
+  nn::LayerNorm norm;
+  NamedArray up, bias, out;
+};
+Task<Model> task() {
+  return {[](const Array& key) {
+            auto k = random::split<3>(key);
+            return Model{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
+                         random::normal(k[1], {kEmbed, kMlp}) * 0.3, zeros({kMlp}),
+                         random::normal(k[2], {kMlp, Axis{"next", kTokens}}) * 0.3};
+          },
+          [](const Model& m, const training::Example& e, const std::optional<Array>& key) {
+            auto x = auto_sharded(take(auto_sharded(m.table), "vocab", e.tokens));
+            auto h = tanh(dot(m.norm(x), auto_sharded(m.up), "embed") + auto_sharded(m.bias));
+            if (key) h = h * (random::uniform(*key, h.axes()) + 0.5);
+            auto scores = dot(auto_sharded(h), auto_sharded(m.out), "mlp");
+            return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
+          }};
+}
+StepOptions options(bool fsdp = false, bool dropout = true) {
+  auto rate = optim::warmup_cosine_decay_schedule(0.01, 0.1, 2, 9);
+  return {.optimizer = optim::chain(optim::clip_by_global_norm(0.5), optim::adamw({.learning_rate = rate})),
+          .learning_rate = rate,
+          .dropout = dropout,
+          .storage = fsdp ? AxisMapping{{"embed", "data"}} : AxisMapping{}};
+}
+Batch batch_of(std::int64_t step, const Mesh& mesh) {
+  auto mine = rows_of_rank(kRows, mesh);
+  auto rows = data::Rows::zeros(mine.begin, mine.end, {kPositions});
+  for (std::int64_t i = 0; i < (mine.end - mine.begin) * kPositions; ++i) {
+    auto global = static_cast<std::size_t>(step * kRows * kPositions + mine.begin * kPositions + i);
+    auto at = static_cast<std::size_t>(i);
+    rows.tokens[at] = static_cast<std::int32_t>(global * 7 % 5 + global % 7);
+    rows.targets[at] = static_cast<std::int32_t>(global * 5 % 7 + global % 5);
+    rows.weights[at] = global % 9 == 0 ? 0.0F : 1.0F;
+  }
+  return make_batch(rows, kRows, mesh);
+}
+const AxisMapping kCompute{{"batch", {"replica", "data"}}};
+/// All numbers of a state, and the reports of its steps.
+std::vector<float> numbers_of(Trainable& model) {
+  std::vector<float> r;
+  for (auto& slot : tree::slots(model.state())) {
+    if (!slot.leaf.defined() || slot.leaf.get().dtype() == Dtype::key) continue;
+    auto v = slot.leaf.get().astype(f32).to_vector<float>();
+    r.insert(r.end(), v.begin(), v.end());
+  }
+  return r;
+}
+std::vector<float> trained(const StepOptions& o, const std::vector<MeshAxis>& axes, std::int64_t steps = 5) {
+  std::vector<float> numbers;
+  local_mesh(axes, [&](const Mesh& mesh) {
+    UseMapping split(kCompute);
+    auto model = trainable(task(), o);
+    model->init(random::key(3));
+    std::vector<float> mine;
+    for (std::int64_t s = 0; s < steps; ++s) {
+      auto report = model->step(batch_of(s, mesh)).to_vector<float>();
+      mine.insert(mine.end(), report.begin(), report.begin() + 3);
+      for (auto& [name, x] : model->meeting()) mine.push_back(static_cast<float>(x));
+    }
+    auto state = numbers_of(*model);
+    mine.insert(mine.end(), state.begin(), state.end());
+    if (mesh.rank() == 0) numbers = mine;
+  });
+  return numbers;
+}
+void same_bits(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_EQ(std::memcmp(&a[i], &b[i], 4), 0) << what << ": number " << i << " is " << a[i] << " and " << b[i];
+}
+void near(const std::vector<float>& a, const std::vector<float>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2e-5 * (1 + std::abs(b[i]))) << what << " " << i;
+}
+std::vector<MeshAxis> mesh_of(int replica, int data = 1) { return {{"replica", replica}, {"data", data}}; }
+StepOptions local_options(local::Kind kind, std::int64_t replicas, bool fsdp = false) {
+  auto o = options(fsdp);
+  o.replicas = replicas;
+  o.local = {.kind = kind, .every = 2, .last = 5};
+  if (kind == local::Kind::slowmo)
+    o.local.outer = optim::sgd({.learning_rate = 0.9, .momentum = 0.5}), o.local.rate = o.learning_rate;
+  if (kind == local::Kind::average) o.local.outer = optim::identity();
+  return o;
+}
+}  // namespace
+
+TEST(LocalSteps, ReplicasOnRanksHaveTheBitsOfReplicasInOneProcess) {
+  for (auto kind : {local::Kind::average, local::Kind::slowmo, local::Kind::diloco}) {
+    auto o = local_options(kind, 4);
+    auto one = trained(o, mesh_of(1));
+    same_bits(trained(o, mesh_of(4)), one, "4 ranks");
+    same_bits(trained(o, mesh_of(2)), one, "2 ranks with two each");
+    same_bits(trained(o, {{"data", 1}}), one, "no mesh axis");
+  }
+  auto o = local_options(local::Kind::diloco, 3);  // 16 rows cannot be cut
+  EXPECT_THROW(trained(o, mesh_of(3)), Error);
+}
+TEST(LocalSteps, OneReplicaThatIsAveragedTrainsSynchronously) {
+  auto o = local_options(local::Kind::average, 1);
+  auto with = trained(o, mesh_of(1));
+  auto synchronous = o;
+  synchronous.replicas = 0;
+  auto without = trained(synchronous, mesh_of(1));
+  std::vector<float> a, b;  // loss, norm and rate of each step; a meeting has two numbers more
+  for (std::size_t s = 0, at = 0; s < 5; ++s) {
+    for (std::size_t k = 0; k < 3; ++k) a.push_back(with[at + k]), b.push_back(without[3 * s + k]);
+    at += s % 2 == 1 || s == 4 ? 5 : 3;
+  }
+  same_bits(a, b, "reports");
+}
+TEST(LocalSteps, AnyLayoutInsideOfAReplica) {
+  for (auto kind : {local::Kind::average, local::Kind::diloco}) {
+    auto one = trained(local_options(kind, 2), mesh_of(1));
+    near(trained(local_options(kind, 2, true), mesh_of(2, 2)), one, "fsdp");
+    near(trained(local_options(kind, 2), mesh_of(2, 2)), one, "dp");
+    near(trained(local_options(kind, 2, true), mesh_of(1, 3)), one, "two replicas on three ranks");
+    near(trained(local_options(kind, 4, true), mesh_of(2, 2)), trained(local_options(kind, 4), mesh_of(1)), "4 on 2x2");
+  }
+}
+TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
+  for (bool fsdp : {false, true})
+    for (std::int64_t replicas : {2, 4})
+      local_mesh(mesh_of(2, 2), [&](const Mesh& mesh) {
+        UseMapping split(kCompute);
+        auto o = local_options(local::Kind::diloco, replicas, fsdp);
+        Axis replica{"replica", replicas};
+        auto how = training::local_options(o);
+        auto t = task();
+        auto one = [&](const TrainState<Model>& s, const training::Example& e) {
+          auto [next, r] = training::step(t, o, s, e);
+          return std::pair{next, r.loss};
+        };
+        auto steps = local::diloco(one, replica, how);
+        using S = local::State<TrainState<Model>>;
+        auto born = named_jit(
+            [&](const Array& key) {
+              auto first = training::first_state(t, o, key);
+              auto make = [&](const Model& m) {
+                return TrainState<Model>{m, o.optimizer.init(m), first.step, first.key};
+              };
+              return steps.begin(first.params, make);
+            },
+            {.out = training::with_replicas(o.storage)})(random::key(1));
+        auto inner = jit([&](const S& s, const training::Example& e) {
+          return steps.inner(s, training::of_each(e, replica));
+        });
+        auto uses = [&](const auto& f, const auto&... arguments) {
+          auto program = fx::local_program(program_of(f, arguments...), f.inputs(arguments...));
+          std::vector<std::string> r;
+          for (auto& c : executable(program)->info().collective_uses) r.push_back(c.what);
+          return r;
+        };
+        auto state = born;
+        auto example = batch_of(0, mesh).example;
+        for (int s = 0; s < 3; ++s) {  // the layout of a state stays
+          for (auto& what : uses(inner, state, example)) EXPECT_EQ(what.find("replica"), what.npos) << what;
+          auto before = tree::leaves(state);
+          state = inner(state, example).first;
+          auto after = tree::leaves(state);
+          for (std::size_t i = 0; i < before.size(); ++i)
+            EXPECT_EQ(to_string(before[i].spec()), to_string(after[i].spec())) << tree::paths(state)[i];
+        }
+        auto meet = jit([&](const S& s) { return steps.meet(s); });
+        std::size_t moved = 0;
+        for (auto& what : uses(meet, state)) moved += what.find("replica") != what.npos;
+        EXPECT_GE(moved, 2U);
+        // The whole step is one function too, in which meetings are a branch.
+        auto whole = jit([&](const S& s, const training::Example& e) {
+          return steps(s, training::of_each(e, replica));
+        });
+        auto a = born;
+        for (int s = 0; s < 2; ++s) a = whole(a, example).first;
+        auto b = inner(inner(born, example).first, example).first;
+        b = meet(b).first;
+        auto x = tree::leaves(a), y = tree::leaves(b);
+        for (std::size_t i = 0; i < x.size(); ++i)
+          if (x[i].dtype() != Dtype::key)
+            same_bits(x[i].astype(f32).to_vector<float>(), y[i].astype(f32).to_vector<float>(), tree::paths(a)[i]);
+      });
+}
+namespace {
+struct Weights {
+  Array w;
+};
+struct Simple {
+  Weights params;
+};
+/// Rounds of two steps towards targets of each replica: {w after each round}, from formulas in f64.
+std::vector<double> by_hand(local::Kind kind, double rate, double outer, double momentum) {
+  std::vector<double> targets{1, 2, 6}, r;
+  double x = 0.5, v = 0;
+  for (int round = 0; round < 3; ++round) {
+    double mean = 0;
+    for (auto t : targets) {
+      auto y = x;
+      for (int s = 0; s < 2; ++s) y -= rate * (y - t);
+      mean += y / 3;
+    }
+    auto delta = x - mean;
+    if (kind == local::Kind::average) x = mean;
+    if (kind == local::Kind::diloco) v = momentum * v + delta, x -= outer * (delta + momentum * v);
+    if (kind == local::Kind::slowmo) v = momentum * v + delta / rate, x -= rate * outer * v;
+    r.push_back(x);
+  }
+  return r;
+}
+}  // namespace
+TEST(LocalSteps, MeetingsFollowTheirFormulas) {
+  constexpr double rate = 0.25;
+  Axis replica{"replica", 3};
+  auto one = [](const Simple& s, const NamedArray& target) {
+    return std::pair{Simple{{s.params.w - rate * (s.params.w - target.array())}}, s.params.w};
+  };
+  auto targets = named(array({1., 2., 6.}, f64), {replica});
+  auto rounds = [&](const auto& steps) {
+    auto s = steps.begin(Weights{array(0.5, f64)}, [](const Weights& w) { return Simple{w}; });
+    std::vector<double> r;
+    for (int i = 0; i < 6; ++i) {
+      s = steps(s, targets).first;
+      if (i % 2) r.push_back(s.params.w.template item<double>());
+    }
+    return r;
+  };
+  auto near = [](const std::vector<double>& a, const std::vector<double>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6);
+  };
+  near(rounds(local::average(one, replica, {.every = 2})), by_hand(local::Kind::average, rate, 0, 0));
+  near(rounds(local::diloco(one, replica, {.every = 2})), by_hand(local::Kind::diloco, rate, 0.7, 0.9));
+  near(rounds(local::slowmo(one, replica, {.every = 2, .outer = optim::sgd({.learning_rate = 0.8, .momentum = 0.5}),
+                                           .rate = rate})),
+       by_hand(local::Kind::slowmo, rate, 0.8, 0.5));
+}
+TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
+  auto one = [](const Simple& s) { return std::pair{s, s.params.w}; };
+  auto message = [](auto f) {
+    try {
+      (void)f();
+    } catch (const Error& e) { return e.text(); }
+    return std::string();
+  };
+  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.every = 0}); }),
+            "local: .every is 0; replicas meet every 1 or more steps");
+  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 0}); }),
+            "local: axis 'replica' has size 0; there must be 1 replica or more");
+  local_mesh(mesh_of(2), [&](const Mesh&) {
+    EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 3}); }),
+              "local: 3 replicas cannot be spread evenly over the 2 ranks of mesh axis 'replica'");
+  });
+  auto steps = local::diloco(one, {"replica", 2});
+  EXPECT_NE(message([&] {
+              return steps.inner(local::State<Simple>{{zeros({})}, {{zeros({3})}}, {}, full_of({{}, i32}, 0)});
+            }).find("size"),
+            std::string::npos);
+}
