@@ -41,6 +41,7 @@ class AxisNames {
     template <Text S> One(const S& s) : name(std::string_view(s)) {}
   };
   AxisNames(const Axis& a) : v_{One(a)} {}
+  AxisNames(const One& a) : v_{a} {}
   template <Text S> AxisNames(const S& s) : v_{One(s)} {}
   AxisNames(std::initializer_list<One> l) : v_(l) {}
   explicit AxisNames(std::vector<One> v) : v_(std::move(v)) {}
