@@ -81,7 +81,8 @@ TEST(Axes, PatternsDescribeAxes) {
   for (auto* yes : {"batch position embed", "... embed", "batch ...", "batch ... embed", "...", "{embed batch ...}",
                     "{embed batch position}", " batch  position embed ", "{...}"})
     EXPECT_TRUE(matches_axes(axes, yes)) << yes;
-  for (auto* no : {"batch embed position", "batch", "... position", "embed ...", "{embed batch}", "{embed vocab ...}", ""})
+  for (auto* no :
+       {"batch embed position", "batch", "... position", "embed ...", "{embed batch}", "{embed vocab ...}", ""})
     EXPECT_FALSE(matches_axes(axes, no)) << no;
   EXPECT_TRUE(matches_axes(List{}, ""));
   says<ValueError>([&] { return matches_axes(axes, "{batch"); }, "a brace is missing");

@@ -39,7 +39,8 @@ TEST(NamedEinsum, ThreeForms) {
   auto a = of({H, W, D}, 1), b = of({D, W, H}, 2);
   auto hw = einsum("hwd,dwh->hw", a.array(), b.array());
   close(einsum("h w d, d w h -> h w", a, b), {H, W}, hw);
-  close(einsum("h w d, d ... -> h ...", a, of({D, E}, 3)), {H, E}, einsum("hwd,de->he", a.array(), of({D, E}, 3).array()));
+  close(einsum("h w d, d ... -> h ...", a, of({D, E}, 3)), {H, E},
+        einsum("hwd,de->he", a.array(), of({D, E}, 3).array()));
   close(einsum("{H W D} -> H W", a, b), {H, W}, hw);
   close(einsum("{D} ->", a, b), {H, W}, hw);
   close(einsum("-> H W", a, b), {H, W}, hw);
@@ -62,7 +63,8 @@ TEST(NamedEinsum, BadTextsAreQuoted) {
   says([&] { return einsum("h w d -> h", a, b); }, "does not match the number of arrays, 2");
   says([&] { return einsum("h w, d w h -> h", a, b); }, "not all axes are bound: the array has {H:2, W:3, D:4}");
   says([&] { return einsum("h w d x, d w h -> h", a, b); }, "too many axes");
-  says([&] { return einsum("h w d, d w h -> h h", a, b); }, "'h' occurs multiple times, at column 19 of 'h w d, d w h -> h h'");
+  says([&] { return einsum("h w d, d w h -> h h", a, b); },
+       "'h' occurs multiple times, at column 19 of 'h w d, d w h -> h h'");
   says([&] { return einsum("-> H H", a, b); }, "axis 'H' occurs multiple times");
   says([&] { return einsum("h w d, h w d -> h", a, b); }, "'h' stands for more than one axis, H and D");
   says([&] { return einsum("h w d, d w h -> x", a, b); }, "'x' does not occur on the left");
@@ -92,7 +94,8 @@ TEST(NamedRearrange, Texts) {
   close(rearrange(qkv, "{(Q: qkv heads c)} -> qkv heads c ...", {{"qkv", 3}, {"heads", Axis{"heads", 1}}}),
         {{"qkv", 3}, {"heads", 1}, {"c", 2}, H}, reshape(qkv.array(), {3, 1, 2, 2}));
   close(rearrange(x, "{x} -> ... x", {{"x", "H"}}), {B, big, C, tall}, transpose(n, {0, 2, 3, 1}));
-  close(rearrange(x, "{H W} -> ... ('a b': H W)"), {B, C, {"a b", 24}}, reshape(transpose(n, {0, 3, 1, 2}), {2, 2, 24}));
+  close(rearrange(x, "{H W} -> ... ('a b': H W)"), {B, C, {"a b", 24}},
+        reshape(transpose(n, {0, 3, 1, 2}), {2, 2, 24}));
 }
 TEST(NamedRearrange, BadTextsAreQuoted) {
   const Axis Q{"Q", 6};

@@ -110,7 +110,8 @@ TEST(NamedIndex, UpdatesAreOneElementAfterTheOther) {
                   Case{"power", to.power(y), [](float a, float b) { return std::pow(a, b); }},
                   Case{"min", to.min(y), [](float a, float b) { return std::min(a, b); }},
                   Case{"max", to.max(y), [](float a, float b) { return std::max(a, b); }},
-                  Case{"apply", to.apply([](const NamedArray& v) { return v * 3; }), [](float a, float) { return 3 * a; }}})
+                  Case{"apply", to.apply([](const NamedArray& v) { return v * 3; }),
+                       [](float a, float) { return 3 * a; }}})
     each(c.got, [&](auto at, float v) {
       bool hit = static_cast<std::int64_t>(number(i.astype(f32), at)) == at["vocab"];
       auto old = number(x, at);
@@ -173,7 +174,8 @@ TEST(NamedIndex, WindowsAndRaggedUpdates) {
 }
 TEST(NamedIndex, BadIndicesAreNamed) {
   auto x = counted({B, S, V});
-  says<AxisError>([&] { return x[{"vocav", 1}]; }, "no axis 'vocav' among {batch:2, seq:3, vocab:5}; did you mean 'vocab'?");
+  says<AxisError>([&] { return x[{"vocav", 1}]; },
+                  "no axis 'vocav' among {batch:2, seq:3, vocab:5}; did you mean 'vocab'?");
   says<AxisError>([&] { return x[{{"seq", 1}, {S, range(0, 1)}}]; }, "axis 'seq' is indexed twice");
   says<AxisError>([&] { return x[{S.resize(9), 1}]; }, "axis 'seq' has size 3");
   says<IndexError>([&] { return x[{"seq", 3}]; }, "index 3 is outside of axis 'seq', which has 3 elements");

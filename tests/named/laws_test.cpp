@@ -106,7 +106,8 @@ TEST(NamedFunctions, SplitIsWhole) {
 }
 TEST(NamedFunctions, OnlyElementsOfTheMaskCount) {
   auto x = named(values({4, 3}, 0.5, 2, 1), {A, B});
-  auto mask = named(array({{true, false, true}, {false, true, true}, {true, true, true}, {false, false, true}}), {A, B});
+  auto mask =
+      named(array({{true, false, true}, {false, true, true}, {true, true, true}, {false, false, true}}), {A, B});
   auto of_columns = named(array({true, false, true}), B);
   auto rows = x.array().to_vector<double>();
   auto keep = mask.array().to_vector<int>();
