@@ -78,7 +78,8 @@ NamedSide named_side(const Expression& e, const TextSide& side, Words& words, co
     if (p < 0) e.error("no array has axis '" + name + "'; they have " + to_string(all), c.column);
     auto size = all[static_cast<std::size_t>(p)].size;
     if (auto* b = words.find(c.name); b && b->size >= 0 && b->size != size)
-      e.error("axis '" + name + "' has size " + std::to_string(size) + ", bound is " + std::to_string(b->size), c.column);
+      e.error("axis '" + name + "' has size " + std::to_string(size) + ", bound is " + std::to_string(b->size),
+              c.column);
     for (auto& n : r.names)
       if (n.name == name) e.error("axis '" + name + "' occurs multiple times", c.column);
     r.names.emplace_back(name);

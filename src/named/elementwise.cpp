@@ -40,7 +40,8 @@
 #define BORA_PAIRS(F) \
   F(float_power, 0.5, 2, f32) F(fmax, -2, 2, f32) F(fmin, -2, 2, f32) F(hypot, -2, 2, f32) F(logaddexp2, -2, 2, f32) \
   F(heaviside, -2, 2, f32) F(copysign, -2, 2, f32) F(logical_xor, 0, 2, i32)
-#define BORA_OPERATORS(F) F(+) F(-) F(*) F(/) F(%) F(==) F(!=) F(<) F(<=) F(>) F(>=) F(&&) F(||) F(&) F(|) F(^) F(<<) F(>>)
+#define BORA_OPERATORS(F) \
+  F(+) F(-) F(*) F(/) F(%) F(==) F(!=) F(<) F(<=) F(>) F(>=) F(&&) F(||) F(&) F(|) F(^) F(<<) F(>>)
 // clang-format on
 
 namespace bora {

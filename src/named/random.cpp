@@ -76,7 +76,8 @@ NamedArray bernoulli(const Array& k, const NamedArray& p, const Axes& a) {
   return made(bernoulli(k, over("bernoulli", p, a.list()).array, shape_of(a.list()), born(a)), a.list());
 }
 NamedArray truncated_normal(const Array& k, const NamedOperand& lo, const NamedOperand& hi, const Axes& a, Dtype d) {
-  auto low = as_array(over("truncated_normal", lo, a.list()), d), high = as_array(over("truncated_normal", hi, a.list()), d);
+  auto low = as_array(over("truncated_normal", lo, a.list()), d);
+  auto high = as_array(over("truncated_normal", hi, a.list()), d);
   return made(truncated_normal(k, low, high, shape_of(a.list()), d, born(a)), a.list());
 }
 #define PLAIN(f) \
@@ -129,7 +130,8 @@ NamedArray permutation(const Array& k, const NamedArray& x, const AxisNames::One
   auto p = require_axis("permutation", x.axes(), axis);
   return made(permutation(k, x.array(), {.axis = p, .independent = independent}), x.axes());
 }
-NamedArray choice(const Array& k, const Axes& a, const NamedArray& x, const AxisNames::One& axis, const NamedChoice& o) {
+NamedArray choice(const Array& k, const Axes& a, const NamedArray& x, const AxisNames::One& axis,
+                  const NamedChoice& o) {
   auto p = require_axis("choice", x.axes(), axis);
   auto& along = x.axes()[static_cast<std::size_t>(p)];
   ChoiceOptions options{.replace = o.replace, .axis = p};

@@ -34,7 +34,8 @@ void split(const Expression& e, const Capture& c, Words& words, const Axis& axis
     auto* b = words.find(part);
     Axis piece{b && b->axis ? *b->axis : part, b ? b->size : -1};
     if (piece.size < 0) {
-      if (unknown) e.error("the sizes of '" + c.parts[*unknown] + "' and '" + part + "' are ambiguous; bind one", c.column);
+      if (unknown)
+        e.error("the sizes of '" + c.parts[*unknown] + "' and '" + part + "' are ambiguous; bind one", c.column);
       unknown = p.of_axis[number].size();
     } else {
       if (piece.size == 0 || rest % piece.size != 0)
@@ -44,7 +45,8 @@ void split(const Expression& e, const Capture& c, Words& words, const Axis& axis
     p.of_axis[number].push_back(piece);
   }
   if (unknown) p.of_axis[number][*unknown].size = rest;
-  else if (rest != 1) e.error("the sizes do not fill axis '" + axis.name + "' of size " + std::to_string(axis.size), c.column);
+  else if (rest != 1)
+    e.error("the sizes do not fill axis '" + axis.name + "' of size " + std::to_string(axis.size), c.column);
 }
 Pieces left_side(const Expression& e, const std::vector<Axis>& axes, Words& words) {
   Pieces p{std::vector<std::vector<Axis>>(axes.size()), {}};
@@ -105,7 +107,8 @@ NamedArray rearrange(const NamedArray& x, std::string_view text, const AxisBindi
   words.check_used();
   if (!e.right.has_dots())
     for (std::size_t n = 0; n < list.size(); ++n)
-      if (!used[n]) e.error("axis '" + list[n].name + "' is not used on the right; ... keeps the others", text.size() - 1);
+      if (!used[n])
+        e.error("axis '" + list[n].name + "' is not used on the right; ... keeps the others", text.size() - 1);
   auto y = made(reshape(x.array(), shape_of(list)), numbered);
   auto moved = rearrange_for_partial_order(AxisNames(order), numbered);
   std::vector<Axis> axes;

@@ -1,5 +1,5 @@
-// registry.h -- the registry of named functions. Each source adds its functions beside their positional forms, from which
-// tests/named/laws_test.cpp tests all of them: by name as by position, staged as run directly, split as whole.
+// registry.h -- the registry of named functions. Each source adds its functions beside their positional forms, from
+// which tests/named/laws_test.cpp tests all of them: by name as by position, staged as run directly, split as whole.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace bora {
 using NamedArrays = std::vector<NamedArray>;
-/// The axes of the samples: a:4, b:3. unary, whole, along and over take one array {a, b}, binary {a, b} and another one.
+/// The axes of the samples: a:4, b:3. unary, whole, along and over take one array {a, b}, binary {a, b} and another
+/// one.
 enum class NamedKind : std::uint8_t {
   unary,   // elementwise
   binary,  // elementwise

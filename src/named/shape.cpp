@@ -37,8 +37,8 @@ NamedArray ravel(const NamedArray& x, const std::string& into) {
 NamedArray flatten(const NamedArray& x, const std::string& into) { return ravel(x, into); }
 Flattened flatten_all_axes_but(const NamedArray& x, const std::string& into, const AxisNames& kept) {
   auto rest = eliminate_axes(x.axes(), kept), keep = resolve_axes(x.axes(), kept);
-  check<AxisError>(find_axis(keep, into) < 0, "flatten_all_axes_but: '", into, "' is an axis that is kept; give another ",
-                   "name");
+  check<AxisError>(find_axis(keep, into) < 0, "flatten_all_axes_but: '", into,
+                   "' is an axis that is kept; give another name");
   auto order = rest;
   for (auto& a : x.axes())
     if (find_axis(keep, a.name) >= 0) order.push_back(a);

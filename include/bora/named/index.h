@@ -3,8 +3,8 @@
 #include "bora/named/array.h"
 
 namespace bora {
-/// table indexed along `axis`, which the axes of `indices` replace; x[{axis, indices}], but a position outside gives NaN
-/// (0 for integers). An integer drops the axis.
+/// table indexed along `axis`, which the axes of `indices` replace; x[{axis, indices}], but a position outside gives
+/// NaN (0 for integers). An integer drops the axis.
 NamedArray take(const NamedArray& table, const AxisNames::One& axis, const NamedArray& indices);
 NamedArray take(const NamedArray& table, const AxisNames::One& axis, std::int64_t i);
 
@@ -35,8 +35,8 @@ struct NamedOperand {
   template <Number T> NamedOperand(T x) : number(x) {}
   NamedOperand(Scalar x) : number(x) {}
 };
-/// What becomes of positions outside of an axis: they are left out (drop, and fill where something is written), or moved
-/// to the nearest element (clip); promise_in_bounds says that there are none.
+/// What becomes of positions outside of an axis: they are left out (drop, and fill where something is written), or
+/// moved to the nearest element (clip); promise_in_bounds says that there are none.
 enum class OutOfBounds : std::uint8_t { drop, clip, promise_in_bounds, fill };
 struct NamedAtOptions {
   OutOfBounds mode = OutOfBounds::drop;

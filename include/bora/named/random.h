@@ -18,7 +18,7 @@ NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNam
 /// The same over these axes: those of logits but `axis`, and more, for which draws are independent.
 NamedArray categorical(const Array& key, const NamedArray& logits, const AxisNames::One& axis, const Axes& axes);
 
-// ---- distributions with parameters: numbers, or NamedArrays over some of the axes -------------------------------------
+// ---- distributions with parameters: numbers, or NamedArrays over some of the axes ----
 NamedArray uniform(const Array& key, const Axes& axes, const NamedOperand& minval, const NamedOperand& maxval,
                    Dtype dtype = f32);
 NamedArray randint(const Array& key, const Axes& axes, const NamedOperand& minval, const NamedOperand& maxval,

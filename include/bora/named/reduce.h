@@ -20,8 +20,8 @@ struct NamedReduceOptions {
   NamedArray where = {};              // boolean, over some of x's axes: only elements where it holds count
   std::optional<Dtype> dtype = none;  // accumulate and return in this dtype
 };
-/// Where no element counts, sum gives 0, prod 1, all true, any false, amax and amin the lowest and the highest number of
-/// the dtype, the others NaN. Throws AxisError.
+/// Where no element counts, sum gives 0, prod 1, all true, any false, amax and amin the lowest and the highest number
+/// of the dtype, the others NaN. Throws AxisError.
 NamedArray sum(const NamedArray& x, const ReduceAxes& axes = none, const NamedReduceOptions& options = {});
 NamedArray mean(const NamedArray& x, const ReduceAxes& axes = none, const NamedReduceOptions& options = {});
 NamedArray prod(const NamedArray& x, const ReduceAxes& axes = none, const NamedReduceOptions& options = {});
@@ -65,7 +65,8 @@ NamedArray sort(const NamedArray& x, const AxisNames::One& axis);
 NamedArray argsort(const NamedArray& x, const AxisNames::One& axis);
 NamedArray softmax(const NamedArray& x, const AxisNames& axes);
 NamedArray log_softmax(const NamedArray& x, const AxisNames& axes);
-/// The `k` largest elements along an axis, descending, as axis `into` (default: the same name), and their i32 positions.
+/// The `k` largest elements along an axis, descending, as axis `into` (default: the same name), and their i32
+/// positions.
 struct NamedTopK {
   NamedArray values, indices;
 };
@@ -76,8 +77,8 @@ NamedTopK top_k(const NamedArray& x, const AxisNames::One& axis, std::int64_t k,
 NamedArray searchsorted(const NamedArray& sorted, const NamedArray& values, Side side = Side::left);
 /// How often each of 0, 1, .. occurs in x, along `counts`, i32; or the sums of weights, which have x's axes.
 NamedArray bincount(const NamedArray& x, const Axis& counts, const NamedArray& weights = {});
-/// The distinct elements of x, ascending, along `values`; fewer are filled up (default: with the smallest), more are cut
-/// off. unique_all: also the i32 position of each one's first occurrence in x's elements, for each element of x the
+/// The distinct elements of x, ascending, along `values`; fewer are filled up (default: with the smallest), more are
+/// cut off. unique_all: also the i32 position of each one's first occurrence in x's elements, for each element of x the
 /// position of its value, and how often each occurs.
 NamedArray unique(const NamedArray& x, const Axis& values, std::optional<Scalar> fill_value = none);
 struct NamedUnique {

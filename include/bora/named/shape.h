@@ -1,5 +1,5 @@
-// shape.h -- named arrays of other axes or of more elements: flattening, splitting, repeating, padding, broadcasting, and
-// arrays made of positions. Errors are AxisErrors that name the axis and list the others.
+// shape.h -- named arrays of other axes or of more elements: flattening, splitting, repeating, padding, broadcasting,
+// and arrays made of positions. Errors are AxisErrors that name the axis and list the others.
 #pragma once
 #include <functional>
 #include "bora/named/array.h"
@@ -22,7 +22,8 @@ std::vector<NamedArray> split(const NamedArray& x, const AxisNames::One& axis, c
 std::vector<NamedArray> unbind(const NamedArray& x, const AxisNames::One& axis);
 /// The sum of the elements whose position along b is k more than their position along a.
 NamedArray trace(const NamedArray& x, const AxisNames::One& a, const AxisNames::One& b, std::int64_t k = 0);
-/// x with zeros where the position along b is more (tril) or less (triu) than the one along a plus k. a and b come last.
+/// x with zeros where the position along b is more (tril) or less (triu) than the one along a plus k. a and b come
+/// last.
 NamedArray tril(const NamedArray& x, const AxisNames::One& a, const AxisNames::One& b, std::int64_t k = 0);
 NamedArray triu(const NamedArray& x, const AxisNames::One& a, const AxisNames::One& b, std::int64_t k = 0);
 
@@ -30,8 +31,8 @@ NamedArray triu(const NamedArray& x, const AxisNames::One& a, const AxisNames::O
 /// x[i - shift] at position i, around the end; the shift may be an integer scalar.
 NamedArray roll(const NamedArray& x, std::int64_t shift, const AxisNames::One& axis);
 NamedArray roll(const NamedArray& x, const NamedArray& shift, const AxisNames::One& axis);
-/// What is written beside an axis: a value; the outermost elements; the elements mirrored at the outermost one (reflect),
-/// or behind it (symmetric); the elements of the other end.
+/// What is written beside an axis: a value; the outermost elements; the elements mirrored at the outermost one
+/// (reflect), or behind it (symmetric); the elements of the other end.
 enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 struct NamedPadding {
   AxisNames::One axis;
@@ -69,8 +70,8 @@ std::vector<NamedArray> broadcast_arrays(const std::vector<NamedArray>& xs, cons
 NamedArray full_like(const NamedArray& x, Scalar value, std::optional<Dtype> dtype = none);
 /// start, start + step, .., row by row where there are several axes; i32 for whole numbers, else f32.
 NamedArray arange(const Axes& axes, Scalar start, Scalar step = 1, std::optional<Dtype> dtype = none);
-/// Numbers from start to stop, both included: at equal distances; powers of 10 (base) with exponents at equal distances;
-/// with equal ratios.
+/// Numbers from start to stop, both included: at equal distances; powers of 10 (base) with exponents at equal
+/// distances; with equal ratios.
 NamedArray linspace(const Axis& axis, double start, double stop, Dtype dtype = f32);
 NamedArray logspace(const Axis& axis, double start, double stop, double base = 10, Dtype dtype = f32);
 NamedArray geomspace(const Axis& axis, double start, double stop, Dtype dtype = f32);

@@ -1,5 +1,5 @@
-// transforms.h -- vmap, scan, fold and map over a named axis: NamedArrays that have the axis are mapped or sliced wherever
-// it is; all other values are the same for every element. In results the axis comes first.
+// transforms.h -- vmap, scan, fold and map over a named axis: NamedArrays that have the axis are mapped or sliced
+// wherever it is; all other values are the same for every element. In results the axis comes first.
 #pragma once
 #include <functional>
 #include "bora/fx/checkpoint.h"

@@ -1,9 +1,10 @@
-// functions.h -- functions of neural networks by name: activations, softmax under a mask, losses, attention and its masks.
+// functions.h -- functions of neural networks by name: activations, softmax under a mask, losses, attention and its
+// masks.
 #pragma once
 #include "bora/named/random.h"
 
 namespace bora::nn {
-// ---- activations: ops/activations.h by name ---------------------------------------------------------------------------
+// ---- activations: ops/activations.h by name ----
 NamedArray celu(const NamedArray& x, double alpha = 1);
 NamedArray elu(const NamedArray& x, double alpha = 1);
 NamedArray leaky_relu(const NamedArray& x, double negative_slope = 0.01);
@@ -84,7 +85,8 @@ std::optional<NamedArray> combine_masks_and(const std::optional<NamedArray>& a, 
 std::optional<NamedArray> combine_masks_or(const std::optional<NamedArray>& a, const std::optional<NamedArray>& b);
 /// true with probability 1 - rate.
 NamedArray dropout_mask(const Axes& axes, double rate, const Array& key);
-/// Keys that are forgotten with probability `rate`, or with one drawn from [0, rate) (Liu et al. 2022); never the first.
+/// Keys that are forgotten with probability `rate`, or with one drawn from [0, rate) (Liu et al. 2022); never the
+/// first.
 NamedArray forgetful_causal_mask(const Axis& key, double rate, const Array& random_key, bool sample_rate = true);
 /// 0 where the mask holds, `value` elsewhere.
 NamedArray mask_to_bias(const NamedArray& mask, double value = -1e9, Dtype dtype = f32);
