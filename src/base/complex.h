@@ -13,6 +13,14 @@ template <class F> decltype(auto) dispatch_complex(Dtype d, std::string_view wha
 }
 template <class F> decltype(auto) dispatch_all(Dtype d, std::string_view what, F&& f) {
   if (is_complex(d)) return dispatch_complex(d, what, std::forward<F>(f));
+  switch (d) {
+    case Dtype::i8: return f(std::int8_t{});
+    case Dtype::i16: return f(std::int16_t{});
+    case Dtype::u16: return f(std::uint16_t{});
+    case Dtype::u64: return f(std::uint64_t{});
+    case Dtype::f16: return f(float16{});
+    default: break;
+  }
   return dispatch(d, what, std::forward<F>(f));
 }
 }  // namespace bora

@@ -24,14 +24,39 @@ struct bfloat16 {
   }
   constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
+/// Storage of an IEEE 754 half-precision number; the rest as for bfloat16. Numbers above 65504 round to infinity.
+struct float16 {
+  std::uint16_t bits = 0;
+  float16() = default;
+  constexpr float16(float x) {
+    const auto b = std::bit_cast<std::uint32_t>(x), sign = (b >> 16) & 0x8000u, size = b & 0x7fffffffu;
+    std::uint32_t r = 0;
+    if (size > 0x7f800000u) r = 0x7e00u | ((size >> 13) & 0x1ffu);  // NaN
+    else if (size >= 0x47800000u) r = 0x7c00u;
+    else if (size < 0x38800000u) {  // below the normal range: multiples of 2^-24, rounded by an addition
+      const auto sum = std::bit_cast<float>(size) + 0.5f;
+      r = std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0.5f);
+    } else r = (size - 0x38000000u + 0xfffu + ((size >> 13) & 1u)) >> 13;
+    bits = static_cast<std::uint16_t>(r | sign);
+  }
+  constexpr operator float() const {
+    const std::uint32_t sign = (bits & 0x8000u) << 16, size = bits & 0x7fffu;
+    if (size >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((size & 0x3ffu) << 13));
+    if (size >= 0x400u) return std::bit_cast<float>(sign | ((size << 13) + 0x38000000u));
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(size) * 0x1p-24f) | sign);
+  }
+};
 
 /// `key` holds one random key (two 32-bit words); no arithmetic is defined on it. Complex numbers are stored as
 /// std::complex does: the real part, then the imaginary part.
-enum class Dtype : std::uint8_t { boolean, u8, i32, i64, u32, bf16, f32, f64, key, complex64, complex128 };
-inline constexpr std::size_t kDtypes = 11;
+enum class Dtype : std::uint8_t {
+  boolean, u8, i32, i64, u32, bf16, f32, f64, key, complex64, complex128, i8, i16, u16, u64, f16
+};
+inline constexpr std::size_t kDtypes = 16;
 inline constexpr auto boolean = Dtype::boolean, u8 = Dtype::u8, i32 = Dtype::i32, i64 = Dtype::i64, u32 = Dtype::u32,
                       bf16 = Dtype::bf16, f32 = Dtype::f32, f64 = Dtype::f64, complex64 = Dtype::complex64,
-                      complex128 = Dtype::complex128;
+                      complex128 = Dtype::complex128, i8 = Dtype::i8, i16 = Dtype::i16, u16 = Dtype::u16,
+                      u64 = Dtype::u64, f16 = Dtype::f16;
 
 enum class Kind : std::uint8_t { boolean, unsigned_integer, integer, floating, key, complex };
 struct DtypeInfo {
@@ -43,7 +68,9 @@ inline constexpr DtypeInfo dtype_table[kDtypes] = {
     {"bool", 1, Kind::boolean}, {"u8", 1, Kind::unsigned_integer},  {"i32", 4, Kind::integer},
     {"i64", 8, Kind::integer},  {"u32", 4, Kind::unsigned_integer}, {"bf16", 2, Kind::floating},
     {"f32", 4, Kind::floating}, {"f64", 8, Kind::floating},         {"key", 8, Kind::key},
-    {"complex64", 8, Kind::complex}, {"complex128", 16, Kind::complex}};
+    {"complex64", 8, Kind::complex}, {"complex128", 16, Kind::complex},
+    {"i8", 1, Kind::integer},   {"i16", 2, Kind::integer},          {"u16", 2, Kind::unsigned_integer},
+    {"u64", 8, Kind::unsigned_integer}, {"f16", 2, Kind::floating}};
 constexpr const DtypeInfo& info(Dtype d) { return dtype_table[static_cast<std::size_t>(d)]; }
 constexpr std::string_view dtype_name(Dtype d) { return info(d).name; }
 constexpr std::size_t dtype_size(Dtype d) { return info(d).size; }
@@ -59,9 +86,15 @@ constexpr bool is_integer(Dtype d) { return info(d).kind == Kind::integer || inf
 constexpr bool is_numeric(Dtype d) { return d != Dtype::key; }
 inline std::ostream& operator<<(std::ostream& o, Dtype d) { return o << dtype_name(d); }
 
-/// JAX's promotion lattice restricted to these dtypes: bool < u8 < i32 < i64, bool < u8 < u32 < i64, integers < bf16 <
-/// f32 < f64; i32 with u32 gives i64; bf16, f32 < complex64 < complex128, and f64 with complex64 gives complex128.
-/// Throws DtypeError for keys.
+/// Values of these dtypes are stored; an operation on them is the one of a wider dtype, rounded or wrapped to theirs:
+/// i8, i16, u16 compute as i32, f16 as f32. u64 computes as the bits of i64.
+constexpr bool is_stored_only(Dtype d) { return d >= Dtype::i8; }
+/// The floating dtypes of 16 bits.
+constexpr bool is_half(Dtype d) { return d == bf16 || d == f16; }
+
+/// JAX's promotion lattice: bool < u8 < u16 < u32 < u64, bool < i8 < i16 < i32 < i64, an unsigned with a signed integer
+/// gives the signed one that holds both (i64 < f32 for u64), integers < bf16, f16 < f32 < f64, bf16 with f16 gives f32;
+/// f32 < complex64 < complex128, and f64 with complex64 gives complex128. Throws DtypeError for keys.
 Dtype promote(Dtype a, Dtype b);
 /// The dtype with this name ("f32", "bfloat16" and other common spellings are understood). Throws DtypeError.
 Dtype parse_dtype(std::string_view name);
@@ -76,6 +109,11 @@ template <> struct CppType<Dtype::u32> { using type = std::uint32_t; };
 template <> struct CppType<Dtype::bf16> { using type = bfloat16; };
 template <> struct CppType<Dtype::f32> { using type = float; };
 template <> struct CppType<Dtype::f64> { using type = double; };
+template <> struct CppType<Dtype::i8> { using type = std::int8_t; };
+template <> struct CppType<Dtype::i16> { using type = std::int16_t; };
+template <> struct CppType<Dtype::u16> { using type = std::uint16_t; };
+template <> struct CppType<Dtype::u64> { using type = std::uint64_t; };
+template <> struct CppType<Dtype::f16> { using type = float16; };
 /// std::complex<float> and std::complex<double>, recognised without their header.
 template <class T> concept ComplexNumber = requires(const T& z) {
   typename T::value_type;
@@ -86,12 +124,15 @@ template <class T> concept ComplexNumber = requires(const T& z) {
 template <class T> consteval std::optional<Dtype> dtype_or_none() {
   if constexpr (std::is_same_v<T, bool>) return Dtype::boolean;
   else if constexpr (std::is_same_v<T, bfloat16>) return Dtype::bf16;
+  else if constexpr (std::is_same_v<T, float16>) return Dtype::f16;
   else if constexpr (std::is_same_v<T, float>) return Dtype::f32;
   else if constexpr (std::is_same_v<T, double>) return Dtype::f64;
   else if constexpr (ComplexNumber<T>) return complex_dtype(dtype_or_none<typename T::value_type>().value());
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 1 && std::is_unsigned_v<T>) return Dtype::u8;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return std::is_signed_v<T> ? Dtype::i32 : Dtype::u32;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 8 && std::is_signed_v<T>) return Dtype::i64;
+  else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, char>) return std::nullopt;
+  else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? Dtype::i8 : Dtype::u8;
+  else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? Dtype::i16 : Dtype::u16;
+  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Dtype::i32 : Dtype::u32;
+  else if constexpr (sizeof(T) == 8) return std::is_signed_v<T> ? Dtype::i64 : Dtype::u64;
   else return std::nullopt;
 }
 /// The dtype that stores T.
@@ -99,9 +140,9 @@ template <class T> inline constexpr Dtype dtype_of = dtype_or_none<T>().value();
 
 /// x as T, as astype() converts: floats truncate and saturate, NaN gives 0; integers wrap; any nonzero value is true.
 template <class T, class S> T converted(S x) {
-  if constexpr (std::is_same_v<S, bfloat16>) return converted<T>(static_cast<float>(x));
+  if constexpr (std::is_same_v<S, bfloat16> || std::is_same_v<S, float16>) return converted<T>(static_cast<float>(x));
   else if constexpr (std::is_same_v<T, bool>) return x != 0;
-  else if constexpr (std::is_same_v<T, bfloat16>) return bfloat16(static_cast<float>(x));
+  else if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return T(static_cast<float>(x));
   else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<S>) {
     using L = std::numeric_limits<T>;
     if (x != x) return 0;
@@ -111,8 +152,8 @@ template <class T, class S> T converted(S x) {
 }
 
 [[noreturn]] void no_such_dtype(std::string_view what, Dtype d);
-/// Calls f with a value of d's C++ type. Throws DtypeError for keys and complex dtypes, naming `what`; dispatch_all
-/// (src/base/complex.h) knows the latter.
+/// Calls f with a value of d's C++ type. Throws DtypeError for keys, complex dtypes and those that are stored only,
+/// naming `what`; dispatch_all (src/base/complex.h) knows all but keys.
 template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f) {
   switch (d) {
     case Dtype::boolean: return f(bool{});
@@ -125,7 +166,12 @@ template <class F> decltype(auto) dispatch(Dtype d, std::string_view what, F&& f
     case Dtype::f64: return f(double{});
     case Dtype::key:
     case Dtype::complex64:
-    case Dtype::complex128: break;
+    case Dtype::complex128:
+    case Dtype::i8:
+    case Dtype::i16:
+    case Dtype::u16:
+    case Dtype::u64:
+    case Dtype::f16: break;
   }
   no_such_dtype(what, d);
 }
