@@ -56,6 +56,7 @@ struct PureCallback {
   HostFunction f;
   Types out;
   static constexpr std::string_view name = "pure_callback";
+  static constexpr bool any_dtype = true;
   Types infer(const Types&) const { return out; }
   Arrays run(const Arrays& in, const Types& t) const { return call_with_copies(f, in, t, name); }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {

@@ -33,7 +33,7 @@ struct Observe {
   Eye see;
   bool every_rank = false;
   static constexpr std::string_view name = "debug_callback";
-  static constexpr bool random = true;  // neither folded nor moved out of a loop
+  static constexpr bool any_dtype = true, random = true;  // neither folded nor moved out of a loop
   Types infer(const Types& in) const { return {in.begin() + static_cast<std::ptrdiff_t>(in.size() / 2), in.end()}; }
   Arrays run(const Arrays& in, const Types&) const {
     auto half = static_cast<std::ptrdiff_t>(in.size() / 2);

@@ -59,6 +59,7 @@ struct Transpose {
 struct Rev {
   Dims dims;
   static constexpr std::string_view name = "rev";
+  static constexpr bool any_dtype = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Array vjp(const Vjp&) const;
@@ -92,6 +93,7 @@ struct Cast {
 struct Bitcast {
   Dtype dtype;
   static constexpr std::string_view name = "bitcast";
+  static constexpr bool any_dtype = true;
   static constexpr auto loop = LoopRole::bitcast;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
@@ -251,6 +253,7 @@ struct Take {
   bool fill;  // out of range: false clamps, true gives NaN (0 for integers)
   std::int64_t batch_dims = 0;
   static constexpr std::string_view name = "take";
+  static constexpr bool any_dtype = true;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
   Arrays vjp(const Vjp&) const;
@@ -293,6 +296,7 @@ struct DynamicSlice {
 /// Inputs x, update, i32 scalars: x with the window that begins there (clamped) replaced by update.
 struct DynamicUpdateSlice {
   static constexpr std::string_view name = "dynamic_update_slice";
+  static constexpr bool any_dtype = true;
   static constexpr int in_place = 0;
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
