@@ -62,6 +62,7 @@ struct Scalar {
              : std::is_integral_v<T> ? Kind::integer
                                      : Kind::floating) {}
   Scalar(bfloat16 v) : Scalar(static_cast<float>(v)) {}
+  Scalar(float16 v) : Scalar(static_cast<float>(v)) {}
   template <ComplexNumber T> constexpr Scalar(const T& v) : value(v.real()), imaginary(v.imag()), kind(Kind::complex) {}
   bool integral() const { return kind == Kind::boolean || kind == Kind::integer; }
   /// Its dtype where nothing else decides: boolean, i32, f32 or complex64.
@@ -72,7 +73,8 @@ struct Scalar {
                                    : Dtype::f32;
   }
 };
-template <class T> concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, bfloat16> || ComplexNumber<T>;
+template <class T> concept Number =
+    std::is_arithmetic_v<T> || std::is_same_v<T, bfloat16> || std::is_same_v<T, float16> || ComplexNumber<T>;
 namespace detail {
 template <class...> inline constexpr bool never = false;
 }
@@ -103,7 +105,7 @@ class [[nodiscard]] Array : public detail::Spellings {
   /// All elements in row-major order, converted to T. As item().
   template <Number T> std::vector<T> to_vector() const {
     static_assert(dtype_or_none<T>().has_value(),
-                  "to_vector<T>: T is bool, std::uint8_t, a 32-bit integer, std::int64_t, bfloat16, float, double or "
+                  "to_vector<T>: T is bool, an integer of 8 to 64 bits, bfloat16, float16, float, double or "
                   "std::complex of the latter two");
     std::vector<T> r(static_cast<std::size_t>(size()));
     if constexpr (std::is_same_v<T, bool>) {
