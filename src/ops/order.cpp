@@ -25,6 +25,7 @@ Array put_back(const Array& ct, const Array& x, const Array& positions) {
 /// The positions that bring the last dimension into ascending order, i32; stable, NaN last.
 struct Argsort {
   static constexpr std::string_view name = "argsort";
+  static constexpr bool by_order = true;
   Types infer(const Types& in) const {
     check_rows("argsort", in.at(0));
     return {{in[0].shape, i32}};
@@ -48,6 +49,7 @@ struct Argsort {
 /// Ascending along the last dimension, stable, NaN last.
 struct Sort {
   static constexpr std::string_view name = "sort";
+  static constexpr bool by_order = true;
   Types infer(const Types& in) const {
     check_rows("sort", in.at(0));
     return {in[0]};
@@ -72,6 +74,7 @@ struct Sort {
 struct TopK {
   std::int64_t k;
   static constexpr std::string_view name = "top_k";
+  static constexpr bool by_order = true;
   Types infer(const Types& in) const {
     check_rows("top_k", in.at(0));
     check<ValueError>(k >= 0 && k <= in[0].shape.back(), "top_k: k = ", k, " does not lie in [0, ", in[0].shape.back(),

@@ -152,6 +152,7 @@ struct ArgReduce {
   bool max;
   std::int64_t axis;
   static constexpr std::string_view name = "arg_reduce";
+  static constexpr bool by_order = true;
   Type infer(const Types& in) const {
     check<DtypeError>(is_numeric(in.at(0).dtype), max ? "argmax" : "argmin", ": keys have no order");
     check<DtypeError>(!is_complex(in[0].dtype), max ? "argmax" : "argmin", ": complex numbers have no order, got ",
@@ -179,6 +180,7 @@ struct Cumsum {
   std::int64_t axis;
   bool reverse;
   static constexpr std::string_view name = "cumsum";
+  static constexpr bool by_bits = true;
   Type infer(const Types& in) const {
     check<DtypeError>(is_numeric(in.at(0).dtype) && in[0].dtype != boolean, "cumsum: not defined for ", in[0].dtype);
     return in[0];

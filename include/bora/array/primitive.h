@@ -33,7 +33,8 @@
 // nothing, so it may run twice; views and opaque primitives are such), recomputed (its result is computed again where
 // it is read, which is cheaper than to keep it), linear (in its first input alone), forward_only (has a jvp, but no
 // vjp), effect (runs although nobody reads its results),
-// any_dtype (its kernel takes every dtype, those that are stored only too, as one that moves does).
+// any_dtype (its kernel takes every dtype, those that are stored only too, as one that moves does), by_order and by_bits
+// (what it gives for integers depends on their order alone, or is the same modulo 2^n with and without signs).
 // With values: `bool flat` (its derivative is zero everywhere, so its results need none), `bool chooses` (input 1 where
 // input 0 is true, else input 2), `int in_place = k` (eval may be given out[0] == in[k]), `LoopRole loop` (how a fused
 // loop computes it; op where there is an element()) and `string_view memory` (its results in the list of what a plan's
@@ -74,7 +75,8 @@ class Primitive {
     bool collective = false, opaque = false, sized = false, enters_shard = false, has_shard = false,
          takes_symbolic = false, view = false, random = false, flat = false, blocks = false, barrier = false,
          calls = false, keeps_scope = false, moves = false, recomputed = false, chooses = false, holds = false,
-         linear = false, forward_only = false, effect = false, any_dtype = false;
+         linear = false, forward_only = false, effect = false, any_dtype = false,
+         by_order = false, by_bits = false;
     LoopRole loop = LoopRole::alone;
     int in_place = -1;
     std::string_view memory;
@@ -161,6 +163,8 @@ template <class P> consteval Primitive::Traits traits_of() {
   t.forward_only = requires { P::forward_only; };
   t.effect = requires { P::effect; };
   t.any_dtype = t.moves || t.collective || t.barrier || t.blocks || t.effect || requires { P::any_dtype; };
+  t.by_order = requires { P::by_order; };
+  t.by_bits = requires { P::by_bits; };
   if constexpr (requires { P::flat; }) t.flat = P::flat;
   if constexpr (requires { P::chooses; }) t.chooses = P::chooses;
   if constexpr (requires { P::in_place; }) t.in_place = P::in_place;

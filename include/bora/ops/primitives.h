@@ -195,6 +195,7 @@ struct Reduce {
 struct DotGeneral {
   Dims batch_a, batch_b, contract_a, contract_b;
   static constexpr std::string_view name = "dot_general";
+  static constexpr bool by_bits = true;
   static constexpr std::string_view memory = "products";
   Type infer(const Types&) const;
   void eval(Inputs, Outputs) const;
