@@ -33,7 +33,7 @@
 // nothing, so it may run twice; views and opaque primitives are such), recomputed (its result is computed again where
 // it is read, which is cheaper than to keep it), linear (in its first input alone), forward_only (has a jvp, but no
 // vjp), effect (runs although nobody reads its results),
-// any_dtype (its kernel takes every dtype, those that are stored only too, as one that moves does), by_order and by_bits
+// any_dtype (its kernel takes every dtype, also those stored only, as one that moves does), by_order and by_bits
 // (what it gives for integers depends on their order alone, or is the same modulo 2^n with and without signs).
 // With values: `bool flat` (its derivative is zero everywhere, so its results need none), `bool chooses` (input 1 where
 // input 0 is true, else input 2), `int in_place = k` (eval may be given out[0] == in[k]), `LoopRole loop` (how a fused
