@@ -2,6 +2,7 @@
 #include "bora/array/array.h"
 #include <atomic>
 #include <cstring>
+#include "array/stored.h"
 #include "base/complex.h"
 #include "bora/array/nans.h"
 #include "bora/array/primitive.h"
@@ -128,6 +129,7 @@ Within::~Within() { current_interpreter = saved_; }
 
 Arrays call(const PrimitivePtr& p, const Arrays& in) {
   try {
+    if (computes_stored(*p, in)) return call_stored(p, in);
     return current()->process(p, in);
   } catch (Error& e) {
     e.add_place(describe(*current_source()));

@@ -30,6 +30,7 @@ std::int64_t first_nan(const Array& a) {
     case Dtype::f32: return find<float>(a);
     case Dtype::f64: return find<double>(a);
     case Dtype::bf16: return find<bfloat16, float>(a);
+    case Dtype::f16: return find<float16, float>(a);
     case Dtype::complex64: return find<std::complex<float>>(a);
     case Dtype::complex128: return find<std::complex<double>>(a);
     default: return -1;

@@ -5,22 +5,24 @@
 #include "bora/base/dtype.h"
 
 namespace bora {
-/// dispatch() for complex dtypes alone, and for all of them but keys.
+/// dispatch() for complex dtypes alone, for all real ones, and for all but keys.
 template <class F> decltype(auto) dispatch_complex(Dtype d, std::string_view what, F&& f) {
   if (d == complex64) return f(std::complex<float>{});
   if (d == complex128) return f(std::complex<double>{});
   no_such_dtype(what, d);
 }
-template <class F> decltype(auto) dispatch_all(Dtype d, std::string_view what, F&& f) {
-  if (is_complex(d)) return dispatch_complex(d, what, std::forward<F>(f));
+template <class F> decltype(auto) dispatch_real(Dtype d, std::string_view what, F&& f) {
   switch (d) {
     case Dtype::i8: return f(std::int8_t{});
     case Dtype::i16: return f(std::int16_t{});
     case Dtype::u16: return f(std::uint16_t{});
     case Dtype::u64: return f(std::uint64_t{});
     case Dtype::f16: return f(float16{});
-    default: break;
+    default: return dispatch(d, what, std::forward<F>(f));
   }
-  return dispatch(d, what, std::forward<F>(f));
+}
+template <class F> decltype(auto) dispatch_all(Dtype d, std::string_view what, F&& f) {
+  if (is_complex(d)) return dispatch_complex(d, what, std::forward<F>(f));
+  return dispatch_real(d, what, std::forward<F>(f));
 }
 }  // namespace bora

@@ -1,6 +1,7 @@
 // One digest of sharded numbers: slices of the global array, in order, each assembled from the blocks of all ranks.
 #include <algorithm>
 #include <cstring>
+#include "base/complex.h"
 #include "blocks.h"
 #include "bora/io/digest.h"
 
@@ -31,7 +32,7 @@ template <class F> void each_slice(const Shape& shape, Box& prefix, const F& f) 
 void append_f32(Dtype dtype, const std::vector<char>& bytes, Sha256& digest) {
   if (is_complex(dtype)) return append_f32(real_dtype(dtype), bytes, digest);
   if (dtype == f32) return digest.update(bytes.data(), bytes.size());
-  dispatch(dtype, "digest", [&](auto zero) {
+  dispatch_real(dtype, "digest", [&](auto zero) {
     using T = decltype(zero);
     std::vector<float> numbers(bytes.size() / sizeof(T));
     for (std::size_t i = 0; i < numbers.size(); ++i) {

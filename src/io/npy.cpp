@@ -7,7 +7,6 @@
 #include <sstream>
 #include "bora/base/file.h"
 #include "bora/ops/shape.h"
-#include "half.h"
 #include "npy_format.h"
 
 namespace bora {
@@ -35,6 +34,11 @@ std::string_view descr_of(Dtype d) {
     case Dtype::bf16: return "<u2";
     case Dtype::f32: return "<f4";
     case Dtype::f64: return "<f8";
+    case Dtype::i8: return "|i1";
+    case Dtype::i16: return "<i2";
+    case Dtype::u16: return "<u2";
+    case Dtype::u64: return "<u8";
+    case Dtype::f16: return "<f2";
     case Dtype::complex64: return "<c8";
     case Dtype::complex128: return "<c16";
     case Dtype::key: break;
@@ -92,14 +96,9 @@ Array array_of(std::string_view descr, const Shape& shape, const char* data, std
   auto kind = descr.substr(1);
   if (kind == "b1")  // a file may hold any byte
     return converted<std::uint8_t, bool>(shape, data, [](auto x) { return x != 0; });
-  for (auto d : {u8, i32, i64, u32, f32, f64})
-    if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
-  auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
   if (kind == "u2" && dtype == bf16) return from_bytes({shape, bf16}, data);
-  if (kind == "u2") return converted<std::uint16_t, std::int32_t>(shape, data, widen);
-  if (kind == "i2") return converted<std::int16_t, std::int32_t>(shape, data, widen);
-  if (kind == "i1") return converted<std::int8_t, std::int32_t>(shape, data, widen);
-  if (kind == "f2") return converted<std::uint16_t, float>(shape, data, io::from_half);
+  for (auto d : {i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64})
+    if (kind == descr_of(d).substr(1)) return from_bytes({shape, d}, data);
   if (kind == "V2")
     fail<DtypeError>(where, " holds 2-byte raw values ('", descr,
                      "'); if they are bf16, save x.view('uint16') and load with {.dtype = bf16}");

@@ -12,9 +12,9 @@ constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kMostDims = 64;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 50;  // bytes: more than any disk has; times ranks no overflow
 constexpr StoredDtype kDtypeTable[] = {
-    {"F64", 8, f64},      {"F32", 4, f32},      {"BF16", 2, bf16},        {"F16", 2, f32},         {"I64", 8, i64},
-    {"I32", 4, i32},      {"I16", 2, i32},      {"I8", 1, i32},           {"U32", 4, u32},         {"U16", 2, i32},
-    {"U8", 1, u8},        {"BOOL", 1, boolean}, {"U64", 8, none},         {"C64", 8, complex64},   {"F8_E4M3", 1, none},
+    {"F64", 8, f64},      {"F32", 4, f32},      {"BF16", 2, bf16},        {"F16", 2, f16},         {"I64", 8, i64},
+    {"I32", 4, i32},      {"I16", 2, i16},      {"I8", 1, i8},            {"U32", 4, u32},         {"U16", 2, u16},
+    {"U8", 1, u8},        {"BOOL", 1, boolean}, {"U64", 8, u64},          {"C64", 8, complex64},   {"F8_E4M3", 1, none},
     {"F8_E5M2", 1, none}, {"F8_E8M0", 1, none}, {"F8_E4M3FNUZ", 1, none}, {"F8_E5M2FNUZ", 1, none}};
 
 std::string in_quotes(const std::string& name) { return "'" + one_line(name) + "'"; }

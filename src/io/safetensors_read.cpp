@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include "half.h"
+#include "base/complex.h"
 
 namespace bora::io {
 namespace {
@@ -93,18 +93,28 @@ class RunReader {
   template <class From, class F> void put_float(const F& f) {
     if (dtype_ == f32) put<From, float>([&](From x) { return converted<float>(f(x)); });
     else if (dtype_ == bf16) put<From, bfloat16>([&](From x) { return converted<bfloat16>(f(x)); });
+    else if (dtype_ == f16) put<From, float16>([&](From x) { return converted<float16>(f(x)); });
     else put<From, double>([&](From x) { return converted<double>(f(x)); });
+  }
+  /// Integers that the wider dtype holds.
+  template <class From> void put_integer(const auto& f) {
+    dispatch_real(dtype_, where_, [&](auto x) {
+      using To = decltype(x);
+      if constexpr (std::is_integral_v<To> && sizeof(To) > sizeof(From)) put<From, To>(f);
+    });
   }
   void convert() {
     auto same = [](auto x) { return x; };
-    auto widen = [](auto x) { return static_cast<std::int32_t>(x); };
     auto name = stored_.name;
     if (name == "BOOL") put<std::uint8_t, bool>([](auto x) { return x != 0; });  // a file may hold any byte
-    else if (name == "I8") put<std::int8_t, std::int32_t>(widen);
-    else if (name == "I16") put<std::int16_t, std::int32_t>(widen);
-    else if (name == "U16") put<std::uint16_t, std::int32_t>(widen);
-    else if (name == "F16") put_float<std::uint16_t>(from_half);
     else if (dtype_ == *stored_.read_as) dispatch_size(dtype_, [&](auto x) { put<decltype(x), decltype(x)>(same); });
+    else if (name == "I8") put_integer<std::int8_t>(same);
+    else if (name == "U8") put_integer<std::uint8_t>(same);
+    else if (name == "I16") put_integer<std::int16_t>(same);
+    else if (name == "U16") put_integer<std::uint16_t>(same);
+    else if (name == "I32") put_integer<std::int32_t>(same);
+    else if (name == "U32") put_integer<std::uint32_t>(same);
+    else if (name == "F16") put_float<float16>(same);
     else if (name == "F32") put_float<float>(same);
     else if (name == "F64") put_float<double>(same);
     else put_float<bfloat16>(same);

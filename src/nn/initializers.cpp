@@ -58,7 +58,7 @@ Array orthogonal_array(const Initializer& init, const Array& key, const Shape& s
   if (volume(shape) == 0) return bora::zeros(shape, dtype);
   auto axis = normalize_axis("orthogonal", init.column_axis, static_cast<std::int64_t>(shape.size()));
   auto columns = shape[static_cast<std::size_t>(axis)];
-  auto x = orthogonal_matrix(key, volume(shape) / columns, columns, dtype == bf16 ? f32 : dtype).astype(dtype);
+  auto x = orthogonal_matrix(key, volume(shape) / columns, columns, is_half(dtype) ? f32 : dtype).astype(dtype);
   Dims rest = shape.dims();
   rest.erase(rest.begin() + axis);
   rest.push_back(columns);
@@ -82,7 +82,7 @@ Array delta_orthogonal_array(const Initializer& init, const Array& key, const Sh
 }  // namespace
 
 Array Initializer::operator()(const Array& key, const Shape& shape, Dtype dtype) const {
-  check<DtypeError>(is_float(dtype), "initializer: numbers of ", dtype, " are no fractions; take f32, f64 or bf16");
+  check<DtypeError>(is_float(dtype), "initializer: numbers of ", dtype, " are no fractions; take f32, f64, bf16, f16");
   switch (kind) {
     case Kind::constant: return full(shape, scale, dtype);
     case Kind::uniform: return random::uniform(key, shape, dtype) * bora::constant(scale, dtype);

@@ -4,6 +4,7 @@
 #include "bora/kernels/move.h"
 #include "bora/ops/complex.h"
 #include "bora/ops/elementwise.h"
+#include "kernels/array/stored.h"
 #include "ops/elementwise_rules.h"
 
 namespace bora::ops {
@@ -19,6 +20,11 @@ const kernels::LoopKernel& cast_kernel(Dtype from, Dtype to) {
                {.kind = Kind::cast, .dtype = to, .in = {0, -1, -1, -1}},
                {.kind = Kind::store, .dtype = to, .in = {1, -1, -1, -1}, .imm = 1}};
   return keep_kernel(slot, loop);
+}
+void cast_real(Dtype from, Inputs in, const OutputView& out, std::int64_t n) {
+  auto to = out.type.dtype;
+  if (is_stored_only(from) || is_stored_only(to)) kernels::cast_stored(from, to, in[0].data, out.data, n);
+  else run_flat(cast_kernel(from, to), n, in, out);
 }
 }  // namespace
 
@@ -38,9 +44,9 @@ void Cast::eval(Inputs in, Outputs out) const {
   else if (is_complex(dtype)) {
     Type parts{in[0].type.shape, real_dtype(dtype)};
     auto memory = kernels::allocate(parts.nbytes());
-    run_flat(cast_kernel(from, parts.dtype), n, in, {parts, memory.get()});
+    cast_real(from, in, {parts, memory.get()}, n);
     kernels::cast_complex(parts.dtype, dtype, memory.get(), out[0].data, n);
-  } else run_flat(cast_kernel(from, dtype), n, in, out[0]);
+  } else cast_real(from, in, out[0], n);
 }
 Array Cast::vjp(const Vjp& v) const {
   auto from = v.in[0].dtype();

@@ -1,6 +1,7 @@
 // One number, and arrays made of one number: they stay symbolic (a broadcast of a constant) under every interpreter.
 #include <cstring>
-#include <limits>
+#include <string>
+#include <utility>
 #include "base/complex.h"
 #include "bora/kernels/move.h"
 #include "bora/ops/shape.h"
@@ -19,15 +20,18 @@ template <class T> T number_as(const Scalar& s) {
 }  // namespace
 Scalar checked(Scalar value, Dtype dtype) {
   check<DtypeError>(dtype != Dtype::key, "a random key is not a number; use random::key(seed)");
-  if (is_integer(dtype) && value.integral())
-    check<ValueError>(holds(dtype, value.integer), "the number ", value.integer, " does not fit into ", dtype,
-                      "; convert the array to a wider dtype with astype()");
+  if (is_integer(dtype) && value.integral()) {
+    bool above = value.integer < 0 && value.value > 0;  // 2^63 or more
+    check<ValueError>(above ? dtype == u64 : holds(dtype, value.integer), "the number ",
+                      above ? std::to_string(static_cast<std::uint64_t>(value.integer)) : std::to_string(value.integer),
+                      " does not fit into ", dtype, "; convert the array to a wider dtype with astype()");
+  }
   check_parts(value, dtype);
   if (is_complex(dtype)) value = Scalar(std::complex<double>(value.value, value.imaginary));
   else if (is_float(dtype)) value = Scalar(value.value);
   else if (dtype == boolean) value = Scalar(number_as<bool>(value) || value.imaginary != 0);
   else if (is_integer(dtype))
-    value = dispatch(dtype, "constant",
+    value = dispatch_real(dtype, "constant",
                      [&](auto zero) { return Scalar(static_cast<std::int64_t>(number_as<decltype(zero)>(value))); });
   return value;
 }
@@ -48,11 +52,10 @@ std::uint64_t bits_of(Scalar value, Dtype dtype) {
 }
 bool holds(Dtype d, std::int64_t n) {
   if (!is_integer(d)) return true;
-  return dispatch(d, "constant", [&](auto zero) {
+  return dispatch_real(d, "constant", [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      return n >= static_cast<std::int64_t>(std::numeric_limits<T>::min()) &&
-             n <= static_cast<std::int64_t>(std::numeric_limits<T>::max());
+      return std::in_range<T>(n);
     else return true;
   });
 }

@@ -25,6 +25,7 @@ class Handle {
 struct Custom {
   Handle function;
   static constexpr std::string_view name = "custom_op";
+  static constexpr bool any_dtype = true;
   const CustomOp& op() const { return function->op; }
   const std::string& title() const { return function->name; }
 

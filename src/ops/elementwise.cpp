@@ -94,7 +94,7 @@ Array at_once(kernels::OpId op, OneOpKernels& kernels, Inputs in) {
   Dtype d[kernels::kMaxInputs];
   for (std::size_t i = 0; i < in.size(); ++i) {
     d[i] = in[i].type.dtype;
-    if (d[i] == Dtype::key || is_complex(d[i]) || !(in[i].type == type)) return {};
+    if (d[i] == Dtype::key || is_complex(d[i]) || is_stored_only(d[i]) || !(in[i].type == type)) return {};
   }
   try {
     Array out;

@@ -99,7 +99,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
                     " are not points");
   check<ShapeError>(n > 0, "interp: there are no points");
   auto d = promote(promote(x.dtype(), xp.dtype()), promote(fp.dtype(), f32));
-  auto in = d == bf16 ? f32 : d;
+  auto in = is_half(d) ? f32 : d;
   auto at_x = x.astype(in), p = xp.astype(in), f = fp.astype(in);
   auto first = index_in_dim(p, 0, 0), last = index_in_dim(p, 0, n - 1);
   auto low = index_in_dim(f, 0, 0), high = index_in_dim(f, 0, n - 1);

@@ -16,8 +16,8 @@ std::pair<Array, Array> fractions(std::string_view what, const Array& a, const A
 /// Computes in f32 (or f64) and rounds once.
 template <class F> Array of_two(std::string_view what, const Array& a, const Array& b, F&& f) {
   auto [x, y] = fractions(what, a, b);
-  if (x.dtype() != bf16) return f(x, y);
-  return f(x.astype(f32), y.astype(f32)).astype(bf16);
+  if (!is_half(x.dtype())) return f(x, y);
+  return f(x.astype(f32), y.astype(f32)).astype(x.dtype());
 }
 }  // namespace
 
@@ -41,7 +41,7 @@ Array rint(const Array& x) { return round(inexact(x)); }
 Array fix(const Array& x) { return trunc(x); }
 Array signbit(const Array& x) {
   if (!is_float(x.dtype())) return x.dtype() == boolean ? full_of({x.shape(), boolean}, false) : x < 0;
-  auto wide = stop_gradient(x.dtype() == bf16 ? x.astype(f32) : x);
+  auto wide = stop_gradient(is_half(x.dtype()) ? x.astype(f32) : x);
   return bitcast(wide, wide.dtype() == f64 ? i64 : i32) < 0;
 }
 namespace {
@@ -120,7 +120,7 @@ Array isclose(const Array& a, const Array& b, const CloseOptions& o) {
   check<ValueError>(o.rtol >= 0 && o.atol >= 0, "isclose: rtol = ", o.rtol, " and atol = ", o.atol,
                     " must not be negative");
   auto [x, y] = fractions("isclose", a, b);
-  if (x.dtype() == bf16) x = x.astype(f32), y = y.astype(f32);
+  if (is_half(x.dtype())) x = x.astype(f32), y = y.astype(f32);
   auto r = x == y || (abs(x - y) <= o.atol + o.rtol * abs(y) && abs(y) < kInf);
   return o.equal_nan ? r || (isnan(x) && isnan(y)) : r;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include "base/complex.h"
 #include "bora/kernels/complex.h"
 #include "ops/support.h"
 
@@ -107,7 +108,7 @@ std::vector<std::string> texts(const Array& x, const std::vector<std::int64_t>& 
     for (std::size_t i = 0; i < re.size(); ++i) r.push_back(re[i] + (im[i][0] == '-' ? "" : "+") + im[i] + "j");
     return r;
   }
-  dispatch(x.dtype(), "printing", [&](auto zero) {
+  dispatch_real(x.dtype(), "printing", [&](auto zero) {
     using T = decltype(zero);
     auto* data = static_cast<const T*>(x.bytes());
     if constexpr (std::is_same_v<T, bool>) {

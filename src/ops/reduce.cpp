@@ -106,7 +106,7 @@ Array Reduce::vjp(const Vjp& v) const {
   check<TraceError>(kind == Reduction::prod, operation_name(kind), " has no derivative");
   // One dimension at a time, from the last: the product of the others along it, of x already multiplied over the later
   // ones.
-  Array y = x.dtype() == bf16 ? x.astype(f32) : x, g = back(v.ct[0], x, dims).astype(y.dtype());
+  Array y = is_half(x.dtype()) ? x.astype(f32) : x, g = back(v.ct[0], x, dims).astype(y.dtype());
   for (auto i = dims.size(); i-- > 0;) {
     g = g * broadcast_to(product_of_others(y, dims[i]), x.shape());
     if (i > 0) y = prod(y, dims[i], {.keepdims = true});

@@ -1,4 +1,5 @@
 // Primitives that move or repeat elements without choosing among them: broadcast_in_dim, reshape, transpose, rev, iota.
+#include "base/complex.h"
 #include "bora/ops/shape.h"
 #include "bora/base/parallel.h"
 #include "bora/kernels/move.h"
@@ -185,7 +186,7 @@ Type Iota::infer(const Types&) const {
 }
 void Iota::eval(Inputs, Outputs out) const {
   auto a = around(shape, dim);
-  dispatch(dtype, "iota", [&](auto t) {
+  dispatch_real(dtype, "iota", [&](auto t) {
     using T = decltype(t);
     auto* y = out[0].as<T>();
     parallel_for(a.outer * a.n, grain_for(1 + 0.05 * static_cast<double>(a.inner)),

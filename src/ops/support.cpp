@@ -1,3 +1,4 @@
+#include "base/complex.h"
 #include "ops/keys.h"
 #include "ops/support.h"
 #include "bora/kernels/complex.h"
@@ -19,7 +20,7 @@ Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dt
     kernels::join_parts(dtype, re.bytes(), im.bytes(), b.data, volume(shape));
     return b.done();
   }
-  dispatch(dtype, "random_values", [&](auto zero) {
+  dispatch_real(dtype, "random_values", [&](auto zero) {
     using T = decltype(zero);
     auto* out = static_cast<T*>(b.data);
     for (std::int64_t i = 0, n = volume(shape); i < n; ++i) {
@@ -29,7 +30,7 @@ Array random_values(const Shape& shape, double lo, double hi, int seed, Dtype dt
       z ^= z >> 31;
       auto u = lo + (hi - lo) * (static_cast<double>(z >> 11) * 0x1p-53);
       if constexpr (std::is_same_v<T, bool>) out[i] = (z & 1) != 0;
-      else if constexpr (std::is_same_v<T, bfloat16>) out[i] = bfloat16(static_cast<float>(u));
+      else if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) out[i] = T(static_cast<float>(u));
       else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(std::floor(u));
       else out[i] = static_cast<T>(u);
     }
@@ -40,11 +41,11 @@ Array values(const Shape& shape, std::initializer_list<double> numbers, Dtype dt
   check<ShapeError>(volume(shape) == static_cast<std::int64_t>(numbers.size()), "values: ", numbers.size(),
                     " numbers for shape ", shape);
   auto b = new_buffer({shape, dtype});
-  dispatch(dtype, "values", [&](auto zero) {
+  dispatch_real(dtype, "values", [&](auto zero) {
     using T = decltype(zero);
     auto* out = static_cast<T*>(b.data);
     for (double x : numbers) {
-      if constexpr (std::is_same_v<T, bfloat16>) *out++ = bfloat16(static_cast<float>(x));
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) *out++ = T(static_cast<float>(x));
       else *out++ = static_cast<T>(x);
     }
   });

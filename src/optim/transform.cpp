@@ -33,7 +33,7 @@ Arrays Transform::settled(Arrays g, const Leaves& params) {
 }
 Arrays Transform::wide(Arrays xs) {
   for (auto& x : xs)
-    if (x.dtype() == Dtype::bf16) x = x.astype(f32);
+    if (is_half(x.dtype())) x = x.astype(f32);
   return xs;
 }
 

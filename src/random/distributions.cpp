@@ -20,7 +20,7 @@ Shape draw_shape(std::string_view what, const std::optional<Shape>& shape,
   return s;
 }
 Array contracted(const Array& a, const Array& b, const Array& c) {
-  return c.dtype() == bf16 ? a * b + c : fma(a, b, c);
+  return is_half(c.dtype()) ? a * b + c : fma(a, b, c);
 }
 namespace {
 /// The layout of a draw with one more dimension in front.
@@ -35,7 +35,9 @@ std::array<Array, 2> two_uniform(const Array& k, const Shape& shape, Dtype dtype
   auto u = uniform(k, both, dtype, 0.0, 1.0, behind_one(draw));
   return {index_in_dim(u, 0, 0), index_in_dim(u, 0, 1)};
 }
-double resolution(Dtype dtype) { return dtype == f64 ? 0x1p-52 : dtype == f32 ? 0x1p-23 : 0x1p-7; }
+double resolution(Dtype dtype) {
+  return dtype == f64 ? 0x1p-52 : dtype == f32 ? 0x1p-23 : dtype == f16 ? 0x1p-10 : 0x1p-7;
+}
 /// hi and lo (u32) as a fraction hi lo / 2^64, rounded towards zero to f32. The top 24 bits come from hi alone if it
 /// has as many, else from bits that f64 holds.
 Array fraction(const Array& hi, const Array& lo) {
@@ -94,10 +96,9 @@ Array next_after(const Array& x, bool up) {
                    bitcast(b + step, f32));
     return where(isnan(x) || x == (up ? 1.0 : -1.0) * std::numeric_limits<double>::infinity(), x, y.astype(bf16));
   }
-  auto bits = x.dtype() == f64 ? i64 : i32;
+  auto bits = x.dtype() == f64 ? i64 : x.dtype() == f16 ? i16 : i32;
   auto b = bitcast(x, bits);
-  auto lowest =
-      bits == i64 ? std::numeric_limits<std::int64_t>::min() : std::int64_t{std::numeric_limits<std::int32_t>::min()};
+  auto lowest = std::numeric_limits<std::int64_t>::min() >> (64 - 8 * dtype_size(bits));
   auto first = constant(up ? Scalar(std::int64_t{1}) : Scalar(lowest + 1), bits);  // the smallest denormal of the sign
   auto next = where(x == 0, first, b + where((b >= 0) == up, 1, -1).astype(bits));
   return where(isnan(x) || x == (up ? 1.0 : -1.0) * std::numeric_limits<double>::infinity(), x,

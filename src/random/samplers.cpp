@@ -2,6 +2,7 @@
 // that they fuse. Algorithms and constants: jax/_src/random.py.
 #include <cmath>
 #include <limits>
+#include "base/complex.h"
 #include "bora/ops/creation.h"
 #include "random/draw.h"
 
@@ -13,19 +14,23 @@ double rounded(double x, Dtype dtype) {
   switch (dtype) {
     case Dtype::f32: return static_cast<float>(x);
     case Dtype::bf16: return static_cast<float>(bfloat16(static_cast<float>(x)));
+    case Dtype::f16: return static_cast<float>(float16(static_cast<float>(x)));
     default: return x;
   }
 }
 double next_after(double x, double to, Dtype dtype) {
   if (dtype == f64) return std::nextafter(x, to);
   if (dtype == f32) return std::nextafter(static_cast<float>(x), static_cast<float>(to));
-  bfloat16 b(static_cast<float>(x));
   if (x == to) return x;
-  if (x == 0) b.bits = static_cast<std::uint16_t>(to > 0 ? 1 : 0x8001);
-  else b.bits = static_cast<std::uint16_t>(b.bits + ((to > x) == (x > 0) ? 1 : -1));
-  return static_cast<float>(b);
+  auto step = [&](auto b) {
+    if (x == 0) b.bits = static_cast<std::uint16_t>(to > 0 ? 1 : 0x8001);
+    else b.bits = static_cast<std::uint16_t>(b.bits + ((to > x) == (x > 0) ? 1 : -1));
+    return static_cast<float>(b);
+  };
+  return dtype == f16 ? step(float16(static_cast<float>(x))) : step(bfloat16(static_cast<float>(x)));
 }
 double tiny(Dtype dtype) {
+  if (dtype == f16) return 0x1p-14;
   return dtype == f64 ? std::numeric_limits<double>::min() : static_cast<double>(std::numeric_limits<float>::min());
 }
 
@@ -34,22 +39,25 @@ Array draw_bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptio
 }
 Array bits(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   one_key("bits", k);
+  if (dtype == u16) return draw_bits(k, shape, u32, draw).astype(u16);
+  if (dtype == u64) return bitcast(draw_bits(k, shape, i64, draw), u64);
   return draw_bits(k, shape, dtype, draw);
 }
 
 namespace {
-/// Multiples of 2^-23 (f32), 2^-52 (f64), 2^-7 (bf16) in [0, 1), exact.
+/// Multiples of 2^-23 (f32), 2^-52 (f64), 2^-10 (f16), 2^-7 (bf16) in [0, 1), exact.
 Array unit(const Array& k, const Shape& shape, Dtype dtype, const DrawOptions& draw) {
   if (dtype == f32) return bitcast((draw_bits(k, shape, u32, draw) >> 9) | 0x3F800000, f32) - 1.0;
   if (dtype == f64) {  // the shift keeps the sign, the mask drops it
     auto mantissa = (draw_bits(k, shape, i64, draw) >> 12) & 0x000FFFFFFFFFFFFFll;
     return bitcast(mantissa | 0x3FF0000000000000ll, f64) - 1.0;
   }
+  if (dtype == f16) return ((draw_bits(k, shape, u32, draw) & 0xFFFF) >> 6).astype(f16) * 0x1p-10;
   return (draw_bits(k, shape, u8, draw) >> 1).astype(bf16) * 0x1p-7;
 }
 /// XLA contracts product and sum into one fma for f32 and f64; bf16 rounds each.
 Array stretched(const Array& u, const Array& span, const Array& minval) {
-  auto y = u.dtype() == bf16 ? u * span + minval : fma(u, span, minval);
+  auto y = is_half(u.dtype()) ? u * span + minval : fma(u, span, minval);
   return maximum(minval, y);
 }
 Array uniform_in(const Array& k, const Shape& shape, Dtype dtype, double minval, double maxval,
@@ -162,10 +170,14 @@ Array randint(const Array& k, const Shape& shape, std::int64_t minval, std::int6
               const DrawOptions& draw) {
   one_key("randint", k);
   check<DtypeError>(is_integer(dtype), "randint: the dtype must be an integer one, got ", dtype);
-  if (dtype == u8) {  // small integers are drawn as i32
-    auto lo = std::clamp<std::int64_t>(minval, 0, 255), hi = std::clamp<std::int64_t>(maxval, 0, 256);
-    return randint(k, shape, lo, hi, i32, draw).astype(u8);
+  if (dtype_size(dtype) < 4) {  // small integers are drawn as i32
+    auto n = std::int64_t{1} << (8 * dtype_size(dtype)), low = info(dtype).kind == Kind::integer ? -n / 2 : 0;
+    return randint(k, shape, std::clamp(minval, low, low + n - 1), std::clamp(maxval, low, low + n), i32, draw)
+        .astype(dtype);
   }
+  if (dtype == u64)
+    return bitcast(randint(k, shape, std::max<std::int64_t>(minval, 0), std::max<std::int64_t>(maxval, 0), i64, draw),
+                   u64);
   if (dtype == i64) {
     auto span = maxval <= minval ? 1 : static_cast<std::uint64_t>(maxval) - static_cast<std::uint64_t>(minval);
     return offset_in<std::uint64_t>(k, shape, i64, span, draw, unsigned_remainder) + Scalar(minval);
@@ -213,12 +225,13 @@ Array randint(const Array& k, const Shape& shape, const Array& minval, const Arr
   draw_shape("randint", shape, {minval, maxval});
   auto lo = broadcast_to(minval.astype(i64), shape), hi = broadcast_to(maxval.astype(i64), shape);
   auto [a, b] = split<2>(k);
+  if (dtype == u64) return bitcast(randint(k, shape, maximum(lo, 0), maximum(hi, 0), i64, draw), u64);
   if (dtype == i64) {
     auto span = where(hi <= lo, 1, hi - lo);
     return lo + offset_in(draw_bits(a, shape, i64, draw), draw_bits(b, shape, i64, draw), span, 64,
                           [](const Array& x, const Array& m) { return unsigned_remainder(x, m); });
   }
-  auto limits = dispatch(dtype, "randint", [](auto x) {
+  auto limits = dispatch_real(dtype, "randint", [](auto x) {
     using L = std::numeric_limits<decltype(x)>;
     return std::array<double, 2>{static_cast<double>(L::min()), static_cast<double>(L::max())};
   });

@@ -11,8 +11,8 @@ namespace bora {
 /// name for it. Throws IoError; DtypeError for keys; TraceError inside transforms. A sharded array is gathered: every
 /// rank must call it.
 void save_npy(const std::filesystem::path& file, const Array& x);
-/// The array in a .npy file: bool, u8, i32, i64, u32, f32, f64; '<u2' as bf16 bits if `dtype` is bf16; big-endian
-/// numbers too. Narrower integers and f16 become i32 and f32, which hold them exactly; Fortran order is converted.
+/// The array in a .npy file: bool, integers, f16, f32, f64, complex numbers; '<u2' as bf16 bits if `dtype` is bf16;
+/// big-endian numbers too. Fortran order is converted.
 /// Throws IoError for a damaged file and DtypeError for elements without a dtype here.
 struct LoadNpyOptions {
   std::optional<Dtype> dtype = none;  // convert to this; bf16 reads '<u2' as bits

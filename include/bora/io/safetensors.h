@@ -5,8 +5,8 @@
 //   model = load_safetensors(files, model);       // each leaf from the tensor with its path
 //   save_safetensors("llama-2", {{"embed", x}, {"head", y}}, {.shard_bytes = 5'000'000'000});
 //
-// Dtypes in files: F64 F32 BF16 I64 I32 U32 U8 BOOL; F16 is read as f32, I16 I8 U16 as i32, which hold them exactly.
-// Tensors of other dtypes (U64, F8_E4M3, C64 ..) are listed, and refused by name when they are read.
+// Dtypes in files: F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL C64. Tensors of other dtypes (F8_E4M3 ..) are
+// listed, and refused by name when they are read.
 #pragma once
 #include <functional>
 #include <map>
@@ -49,7 +49,8 @@ class Safetensors {
   Array read(const TensorPart& part, const Spec& spec = {}) const;
   Array read(const std::string& name, const Spec& spec = {}) const { return read(TensorPart{name}, spec); }
   /// Fills leaf.data with this rank's block. One part of as many dimensions is the leaf; else parts are stacked along
-  /// its first dimension. Floats are converted to the leaf's dtype. Throws CheckpointError if shapes or dtypes differ.
+  /// its first dimension. Floats are converted to the leaf's dtype, integers to a wider one. Throws
+  /// CheckpointError if shapes or dtypes differ.
   void fill(const io::Leaf& leaf, const std::vector<TensorPart>& parts, const io::Place& place) const;
 
  private:

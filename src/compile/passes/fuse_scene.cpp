@@ -31,9 +31,10 @@ Item describe_item(const Graph& g, const Instruction& i) {
   auto& out = g.type(i.out[0]);
   it.elements = out.size();
   if (it.elements == 0) return it;
-  // Loops hold real numbers: complex ones are computed, and even moved, outside of them.
-  auto foreign = [&](int v) { return is_complex(g.type(v).dtype); };
-  if (is_complex(out.dtype) || std::any_of(i.in.begin(), i.in.end(), foreign)) return it;
+  // Loops hold real numbers of dtypes that have kernels: others are computed, and even moved, outside of them.
+  auto outside = [](Dtype d) { return is_complex(d) || is_stored_only(d); };
+  auto foreign = [&](int v) { return outside(g.type(v).dtype); };
+  if (outside(out.dtype) || std::any_of(i.in.begin(), i.in.end(), foreign)) return it;
   using K = Item::Kind;
   auto of_lanes = [](Dtype d) { return d != Dtype::boolean && d != Dtype::key; };
   switch (p.traits.loop) {

@@ -157,7 +157,7 @@ bool is_readable(const Piece& p) {
 }
 bool is_window(const Graph& g, const Instruction& i) {
   if (i.out.size() != 1 || g.type(i.out[0]).size() == 0 || g.type(i.out[0]).dtype == Dtype::key ||
-      is_complex(g.type(i.out[0]).dtype))
+      is_complex(g.type(i.out[0]).dtype) || is_stored_only(g.type(i.out[0]).dtype))
     return false;
   auto w = window_of(g, i);
   if (w.pad) return std::all_of(w.pad->interior.begin(), w.pad->interior.end(), [](auto n) { return n == 0; });

@@ -123,7 +123,9 @@ class Narrow {
   /// A take of values that elementwise operations make for it alone, more than it takes: it takes their operands.
   bool taken(const Instruction& i) {
     auto* t = ops::simple_take(*i.primitive);
-    if (!t || !known_[idx(i.out[0])] || is_complex(p_.vars[idx(i.out[0])].dtype)) return false;
+    if (!t || !known_[idx(i.out[0])] || is_complex(p_.vars[idx(i.out[0])].dtype) ||
+        is_stored_only(p_.vars[idx(i.out[0])].dtype))
+      return false;
     auto from = i.in[0];
     bool gains = 2 * volume(shape(i.out[0])) <= volume(shape(from)) && made_for_one(from) && arrays_below(from) <= 2;
     if (!gains) return false;

@@ -124,7 +124,10 @@ class Simplifier {
   }
   const Type& type(int v) const { return p_.vars[at(v)]; }
 
-  bool unknown(int v) const { return type(v).dtype == Dtype::key || is_complex(type(v).dtype); }
+  bool unknown(int v) const {
+    auto d = type(v).dtype;
+    return d == Dtype::key || is_complex(d) || is_stored_only(d);
+  }
 
   bool replaced_by_operand(const Instruction& i) {
     auto forward = [&](int v) {

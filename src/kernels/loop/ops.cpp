@@ -25,9 +25,11 @@ constexpr std::string_view wants(Domain d) {
     default: return "values of one dtype";
   }
 }
+/// The dtype whose kernels serve d (dtype.h).
+constexpr Dtype computed_as(Dtype d) { return !is_stored_only(d) ? d : is_float(d) ? f32 : d == u64 ? i64 : i32; }
 template <Op Id, int Arity, Domain Dom> Dtype result_of(const Dtype* in) {
   const Dtype d = in[Arity - 1];
-  bool ok = d != Dtype::key && !is_complex(d) && accepts(Dom, format_of(d, false));
+  bool ok = d != Dtype::key && !is_complex(d) && accepts(Dom, format_of(computed_as(d), false));
   for (int j = 0; ok && j + 1 < Arity; ++j) ok = in[j] == (Dom == Domain::choose && j == 0 ? boolean : d);
   check<DtypeError>(ok, element_op(Id).name, ": takes ", wants(Dom), ", got (", list(in, Arity), "); cast first");
   return gives_bool(Dom) ? boolean : d;
@@ -61,7 +63,7 @@ const KernelTable& kernel_table(Isa isa) {
   return t;
 }
 Format format_of(Dtype d, bool wide) {
-  check<DtypeError>(!is_complex(d), "fused loop: it holds real numbers, not ", d);
+  check<DtypeError>(!is_complex(d) && !is_stored_only(d), "fused loop: it holds numbers that have kernels, not ", d);
   check<DtypeError>(d != Dtype::key, "fused loop: a key is not a value; read it with random_bits");
   const Format f = kFormatOf[static_cast<int>(d)];
   return f == Format::mask32 && wide ? Format::mask64 : f;

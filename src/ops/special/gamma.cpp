@@ -207,7 +207,7 @@ OneType one_type(std::string_view what, std::initializer_list<Operand> operands)
       dtype = dtype ? promote(*dtype, o.array().dtype()) : o.array().dtype();
       shape = broadcast_shapes(what, shape, o.array().shape());
     }
-  auto result = dtype && is_float(*dtype) ? *dtype : f32, wide = result == bf16 ? f32 : result;
+  auto result = dtype && is_float(*dtype) ? *dtype : f32, wide = is_half(result) ? f32 : result;
   OneType r{{}, result};
   for (auto& o : operands)
     r.x.push_back(o.is_array() ? broadcast_to(o.array().astype(wide), shape) : full_of({shape, wide}, o.number()));

@@ -58,7 +58,7 @@ void reduce(Reduction r, const std::vector<const std::byte*>& parts, std::byte* 
 }
 }  // namespace
 
-std::size_t running_size(Dtype d) { return d == Dtype::bf16 ? sizeof(float) : dtype_size(d); }
+std::size_t running_size(Dtype d) { return is_half(d) ? sizeof(float) : dtype_size(d); }
 void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& parts, std::byte* out, std::size_t n) {
   reduce_in_order(r, d, parts, out, n, {.ends = static_cast<int>(parts.size())});
 }
@@ -81,7 +81,15 @@ void reduce_in_order(Reduction r, Dtype d, const std::vector<const std::byte*>& 
     case Dtype::i64:
       return r == Reduction::sum ? reduce<std::uint64_t>(r, parts, out, n, s)
                                  : reduce<std::int64_t>(r, parts, out, n, s);
+    case Dtype::i8:
+      return r == Reduction::sum ? reduce<std::uint8_t>(r, parts, out, n, s) : reduce<std::int8_t>(r, parts, out, n, s);
+    case Dtype::i16:
+      return r == Reduction::sum ? reduce<std::uint16_t>(r, parts, out, n, s)
+                                 : reduce<std::int16_t>(r, parts, out, n, s);
+    case Dtype::u16: return reduce<std::uint16_t>(r, parts, out, n, s);
+    case Dtype::u64: return reduce<std::uint64_t>(r, parts, out, n, s);
     case Dtype::bf16: return reduce<bfloat16, float>(r, parts, out, n, s);
+    case Dtype::f16: return reduce<float16, float>(r, parts, out, n, s);
     case Dtype::f32: return reduce<float>(r, parts, out, n, s);
     case Dtype::f64: return reduce<double>(r, parts, out, n, s);
     case Dtype::key:
