@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes stored.txt: operations of JAX on i8, i16, u16, u64 and f16, the dtypes that Bora stores and computes in wider ones.
+"""Writes stored.txt: operations of JAX on i8, i16, u16, u64 and f16, which Bora stores and computes in wider dtypes.
 
 Lines as laws/golden.h reads them. Numbers of u64 are two rows of u32: the upper and the lower halves.
 Made with JAX 0.10.2 on the CPU: python tests/golden/make_stored.py > tests/golden/stored.txt
