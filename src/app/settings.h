@@ -75,6 +75,7 @@ struct Settings {
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
   config::Choice<bora::training::LocalKind> local = {};
+  bora::training::WireSettings wire = {};
   bora::training::CheckpointSettings checkpoint = {};
   bora::training::EvalSettings eval = {};
   bora::training::LogSettings log = {};
@@ -99,6 +100,7 @@ struct Settings {
       {"precision", ""},
       {"mesh", ""},
       {"local", ""},
+      {"wire", ""},
       {"checkpoint", ""},
       {"eval", ""},
       {"log", ""},

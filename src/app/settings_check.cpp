@@ -2,11 +2,13 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include "bora/base/file.h"
 #include "bora/base/text.h"
+#include "bora/transport/forecast.h"
 #include "settings.h"
 #include "train/run_folder.h"
 
@@ -103,6 +105,8 @@ void check_job(const Settings& s, int ranks) {
   check_path("trace", s.trace.path);
   check_settings(s);
   resolve_mesh(s.mesh, ranks);
+  auto algorithms = std::getenv("BORA_ALGORITHMS");
+  transport::check_wire(s.wire.wire(), s.transport.algorithms.value_or(algorithms ? algorithms : ""));
   s.data->check_files(s.model->positions());
   check_rows(s);
   check_outside_text(s, "out", s.out);
