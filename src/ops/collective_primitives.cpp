@@ -90,10 +90,8 @@ struct AllReduce {
     rest.remove(AxisName(b.axis_name));
     Array y = in[0].value;
     if (in[0].axis < 0) y = kind == Reduction::sum ? y * b.size : y;
-    else
-      y = kind == Reduction::sum   ? sum(y, in[0].axis)
-          : kind == Reduction::max ? amax(y, in[0].axis)
-                                   : amin(y, in[0].axis);
+    else if (kind == Reduction::sum) y = sum(y, in[0].axis);
+    else y = kind == Reduction::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
     return {{rest.empty() ? y : all_reduce(y, rest, kind, of, wire), -1}};
   }
   std::optional<CollectiveParams> params() const {
@@ -101,8 +99,7 @@ struct AllReduce {
   }
   void call(CollectiveCall& c, const Type& in, const Type&) const {
     c.kind = CollectiveKind::all_reduce;
-    c.reduce = kind;
-    c.wire = wire;
+    c.reduce = kind, c.wire = wire;
     c.send_counts = {in.size()};
   }
   StartedCollective start(Start s) const { return s.now(); }
@@ -172,15 +169,13 @@ struct ReduceScatter {
     return {{with_dim(y, dim, b.size, y.shape(dim) / b.size), dim}};
   }
   std::optional<CollectiveParams> params() const {
-    return CollectiveParams{
-        .kind = CollectiveKind::reduce_scatter, .axes = axes, .dim = dim, .sizes = sizes, .of = of, .wire = wire};
+    return CollectiveParams{CollectiveKind::reduce_scatter, axes, Reduction::sum, dim, sizes, of, wire};
   }
   bool packs_operand(const Types& in) const { return !leads(in[0].shape, dim); }
   std::size_t scratch_bytes(const Types& in, const Types&) const { return packs_operand(in) ? in[0].nbytes() : 0; }
   void call(CollectiveCall& c, const Type& in, const Type&) const {
     auto v = around(in.shape, dim);
-    c.kind = CollectiveKind::reduce_scatter;
-    c.wire = wire;
+    c.kind = CollectiveKind::reduce_scatter, c.wire = wire;
     c.recv_counts = times(sizes, v.outer * v.inner);
   }
   StartedCollective start(Start s) const {

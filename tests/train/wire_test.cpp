@@ -114,6 +114,30 @@ TEST(WireOfTraining, OneRankSendsNothingAndRoundsNothing) {
   Layout alone{"one rank", {{"data", 1}}};
   EXPECT_TRUE(same_bits(trained(alone, Wire::int4()).of_rank[0], trained(alone, {}).of_rank[0]));
 }
+TEST(WireOfTraining, SumsThatAreSentTogetherHaveTheBitsOfEachAlone) {
+  local_mesh({{"data", 3}}, [](const Mesh&) {
+    for (auto wire : {Wire::int8(), Wire::int4(), Wire::bf16()})
+      for (bool split : {false, true}) {
+        Arrays x, like;
+        for (std::int64_t n : {5, 100, 333, 64}) {
+          auto scale = n % 2 ? 1.0 : 1e-3;
+          x.push_back(shard(random::normal(random::key(n), {6, n}) * scale, Spec{"data"}));
+          like.push_back(shard(zeros({n}), split ? Spec{"data"} : Spec{}));
+        }
+        auto f = [wire](const Arrays& x, const Arrays& like) {
+          UseGradientWire scope(wire, "data");
+          Arrays y;
+          for (std::size_t i = 0; i < x.size(); ++i) y.push_back(complete_gradient_like(sum(x[i], 0), like[i]));
+          return y;
+        };
+        auto alone = f(x, like), together = jit(f)(x, like);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          EXPECT_TRUE(same_bits(alone[i].to_vector<float>(), together[i].to_vector<float>())) << word(wire) << i;
+          EXPECT_FALSE(same_bits(alone[i].to_vector<float>(), sum(x[i], 0).to_vector<float>())) << word(wire) << i;
+        }
+      }
+  });
+}
 TEST(WireOfTraining, ASumInShardMapTravelsByItsWire) {
   local_mesh({{"data", 3}}, [](const Mesh& mesh) {
     auto x = random::normal(random::key(1), {3, 1000});

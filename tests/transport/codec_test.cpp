@@ -76,7 +76,8 @@ TEST(Codec, AnErrorIsAtMostHalfOfTheScale) {
             bound = std::max(most / row.largest * (1 + 1.0 / 128), 0x1p-126 * 2) / 2 * (1 + 1e-5);
           }
           if (row.largest == 0 && std::abs(here) > 3.38e38) continue;  // rounds to infinity
-          ASSERT_LE(std::abs(here - static_cast<double>(y[at(i)])), bound) << text(w) << " " << kind << " n=" << n << " i=" << i << " x=" << x[at(i)];
+          ASSERT_LE(std::abs(here - static_cast<double>(y[at(i)])), bound)
+              << text(w) << " " << kind << " n=" << n << " i=" << i << " x=" << x[at(i)];
         }
       }
 }

@@ -129,8 +129,8 @@ TEST(Wire, BytesAreAsForecast) {
           EXPECT_EQ(sent, forecast(g, call, {}, c.rank()).sent) << word(wire) << " n=" << n << " ranks=" << ranks;
           if (n > 100 && ranks == 2)  // half of it to the other, and half of the sum
             EXPECT_NEAR(static_cast<double>(sent) / static_cast<double>(n),
-                        wire.exact() ? 4 : wire.codec == Codec::bf16 ? 2 : wire.codec == Codec::int8 ? 66 / 64. : 34 / 64.,
-                        0.02) << word(wire);
+                        wire.exact() ? 4 : static_cast<double>(encoded_bytes(wire, 64)) / 64, 0.02)
+                << word(wire);
         }
       });
 }

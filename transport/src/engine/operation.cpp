@@ -68,9 +68,9 @@ void Operation::begin_encoded(const CollectiveCall& c) {
   sums_ = static_cast<float*>(c.out);
   sums_count_ = parts[scatters ? static_cast<std::size_t>(rank_) : 0];
   plain_sums_ = scatters && c.wire.blocks();
-  std::int64_t bytes = 0;
+  auto bytes = plain_sums_ ? 0 : encoded_bytes(c.wire, sums_count_);
   for (auto n : parts) bytes += encoded_bytes(c.wire, n);
-  encoded_.reset(new std::byte[static_cast<std::size_t>(bytes + encoded_bytes(c.wire, sums_count_))]);
+  encoded_.reset(new std::byte[static_cast<std::size_t>(bytes)]);
   auto from = static_cast<const float*>(c.in);
   auto* to = encoded_.get();
   for (auto n : parts) {

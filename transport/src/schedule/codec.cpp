@@ -48,7 +48,8 @@ template <class Block> constexpr CodecKernels kKernels[] = {
     {"plain", encode_units<block_codec::encode_plain<Block>, Block>,
      decode_units<block_codec::decode_plain<Block>, Block>},
 #ifdef __AVX2__
-    {"avx2", encode_units<block_codec::encode_avx2<Block>, Block>, decode_units<block_codec::decode_avx2<Block>, Block>},
+    {"avx2", encode_units<block_codec::encode_avx2<Block>, Block>,
+     decode_units<block_codec::decode_avx2<Block>, Block>},
 #endif
 };
 using block_codec::Int4, block_codec::Int8;

@@ -72,13 +72,14 @@ template <class Block> void encode_plain(const float* in, std::int64_t block, st
   }
 }
 template <class Block> void decode_plain(const std::byte* in, std::int64_t block, float* out) {
-  constexpr auto most = std::numeric_limits<float>::max(), nan = std::numeric_limits<float>::quiet_NaN();
+  using Limits = std::numeric_limits<float>;
+  constexpr auto most = Limits::max(), nan = Limits::quiet_NaN(), infinity = Limits::infinity();
   auto bits = scale_bits(in) & kMagnitude;
   auto scale = std::bit_cast<float>(bits);
   for (std::int64_t i = 0; i < block; ++i) {
     auto q = Block::get(in + 2, block, i);
     if (bits >= kInfinity)
-      out[i] = bits > kInfinity || q == 0 ? nan : std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(q));
+      out[i] = bits > kInfinity || q == 0 ? nan : q < 0 ? -infinity : infinity;
     else if (scale > kHuge) out[i] = std::clamp(static_cast<float>(q) * scale, -most, most);
     else out[i] = static_cast<float>(q) * scale;
   }
