@@ -86,6 +86,7 @@ struct Settings {
   bora::training::MeshSettings mesh = {};
   config::Choice<bora::training::LocalKind> local = {};
   ReproducibleSettings reproducible = {};
+  bora::training::WireSettings wire = {};
   bora::training::CheckpointSettings checkpoint = {};
   bora::training::EvalSettings eval = {};
   bora::training::LogSettings log = {};
@@ -111,6 +112,7 @@ struct Settings {
       {"mesh", ""},
       {"local", ""},
       {"reproducible", ""},
+      {"wire", ""},
       {"checkpoint", ""},
       {"eval", ""},
       {"log", ""},

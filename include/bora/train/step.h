@@ -41,6 +41,7 @@ struct StepOptions {
   optim::Schedule learning_rate;  // as the optimizer uses it: for the reports
   std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
   bool dropout = false;
+  Wire wire = {};  // of the sums of gradients over the mesh axes that split the batch; norms, losses, counts are exact
   AxisMapping storage = {};  // placement of parameters and optimizer state
   CompileOptions compile = {};
   /// Whether a parameter is trained, by its path: others have no gradient, no state of the optimizer and no update.
@@ -58,6 +59,8 @@ struct StepOptions {
 };
 
 namespace training {
+/// The mesh axes in force over which gradients are summed: those that split the batch.
+MeshAxes gradient_axes();
 /// f32 scalars.
 struct Report {
   Array loss, gradient_norm, learning_rate;
@@ -155,9 +158,13 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
     };
     return scan(body, parts)(zero(), std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
   };
-  auto [loss, gradients] = whole();
-  // Completed here: the optimizer and the report's norm would each send them.
-  gradients = tree::map([](const Array& g, const Array& p) { return complete_like(g, p); }, gradients, mine);
+  auto [loss, gradients] = [&] {
+    UseGradientWire wire(options.wire, gradient_axes());
+    auto [loss, gradients] = whole();
+    // Completed here: the optimizer and the report's norm would each send them.
+    return Sum{loss, tree::map([](const Array& g, const Array& p) { return complete_gradient_like(g, p); }, gradients,
+                               mine)};
+  }();
   auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
   TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),
                           placed_like(optimizer, s.optimizer), s.step + 1, s.key};
