@@ -31,8 +31,15 @@ template <class F, std::size_t N = 1> consteval std::size_t xt_arity() {
   else if constexpr (takes_operands<F, std::make_index_sequence<N>>) return N;
   else return xt_arity<F, N + 1>();
 }
-template <class E> struct XtValue { using type = E; };
-template <XtExpression E> struct XtValue<E> { using type = typename E::value_type; };
+template <class E> struct XtValue {
+  using type = E;
+};
+template <XtExpression E> struct XtValue<E> {
+  using type = typename E::value_type;
+};
+/// What f gives for operands of N T's.
+template <class F, class T, std::size_t... I>
+std::invoke_result_t<const F&, typename Repeated<XtOperand<T>, I>::type...> xt_result(std::index_sequence<I...>);
 /// Whether two results for one element are those of one function: equal, or near where code for many elements rounds
 /// otherwise.
 inline bool same_number(double a, double b) {
@@ -59,7 +66,7 @@ void xt_range(const std::string& name, const F& f, const std::array<const T*, N>
 /// f as an operation on Arrays of T, all of one shape, without a derivative. Fractions are rounded to T.
 template <class T, class F, std::size_t... I>
 CustomOp xt_definition(const std::string& name, const F& f, std::index_sequence<I...> each) {
-  using V = typename XtValue<std::remove_cvref_t<decltype(f(std::declval<typename Repeated<XtOperand<T>, I>::type>()...))>>::type;
+  using V = typename XtValue<std::remove_cvref_t<decltype(xt_result<F, T>(each))>>::type;
   using R = std::conditional_t<std::is_floating_point_v<V>, T, V>;
   static_assert(storable<R>(), "xt_operation: no dtype stores the lambda's results; use xt::cast<float>, double, ..");
   auto run = [name, f, each](const typename Repeated<Array, I>::type&... in) {
@@ -107,11 +114,11 @@ template <std::size_t N> class XtOperation {
  private:
   HostOp single_, wide_;
 };
-/// f as an operation: eager, in jit, under vmap (one call for all elements) and on sharded arrays, where it runs on each
-/// rank's block. f takes xtensor expressions of float and of double, element for element: an xt::sum inside is refused
-/// when it runs (ValueError). It is a pure function. partials: one lambda for each operand, the derivative of f by it;
-/// without any, a derivative throws TraceError. Results are those of the element type: fractions have the operands'
-/// dtype, xt::isnan gives booleans.
+/// f as an operation: eager, in jit, under vmap (one call for all elements) and on sharded arrays, where it runs on
+/// each rank's block. f takes xtensor expressions of float and of double, element for element: an xt::sum inside is
+/// refused when it runs (ValueError). It is a pure function. partials: one lambda for each operand, the derivative of f
+/// by it; without any, a derivative throws TraceError. Fractions of the result have the operands' dtype; integers and
+/// booleans (v > 0) their own.
 template <class F, class... Partials>
 auto xt_operation(std::string name, const F& f, const Partials&... partials) {
   constexpr auto n = detail::xt_arity<F>();

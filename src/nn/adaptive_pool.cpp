@@ -60,7 +60,9 @@ NamedArray AdaptiveAvgPool::operator()(const NamedArray& x) const {
   return pooled("AdaptiveAvgPool", x.astype(wide(x)), result, windows, mean_of).astype(x.dtype());
 }
 NamedArray AdaptiveMaxPool::operator()(const NamedArray& x) const {
-  auto largest = [](const NamedArray& elements, const NamedArray&, const NamedArray&) { return amax(elements, kElement); };
+  auto largest = [](const NamedArray& elements, const NamedArray&, const NamedArray&) {
+    return amax(elements, kElement);
+  };
   return pooled("AdaptiveMaxPool", x, result, windows, largest);
 }
 

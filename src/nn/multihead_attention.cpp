@@ -41,7 +41,10 @@ Extended extended(const MultiheadAttention& a, const NamedArray& x, const KeyVal
                    to_string(kv.keys.axes()), " and values ", to_string(kv.values.axes()), " need the axis '",
                    kKeyPosition, "'; make them with keys(sequence)");
   std::vector<NamedArray> keys, values;
-  if (a.learned_key && a.learned_value) keys = {auto_sharded(*a.learned_key)}, values = {auto_sharded(*a.learned_value)};
+  if (a.learned_key && a.learned_value) {
+    keys = {auto_sharded(*a.learned_key)};
+    values = {auto_sharded(*a.learned_value)};
+  }
   if (a.zero_key) {
     keys.push_back(zeros(a.k.out, kv.keys.dtype()));
     values.push_back(zeros(a.v.out, kv.values.dtype()));
@@ -149,24 +152,27 @@ std::pair<NamedArray, KeyValues> MultiheadAttention::decode(const NamedArray& x,
 namespace {
 std::vector<LayerSample> samples() {
   Axis batch{kBatch, 4}, position{kPosition, 5}, others{kPosition, 3}, embed{kEmbed, 8}, heads{kHeads, 4},
-      size{kHeadSize, 6}, keys{"key_embed", 7}, values{"value_embed", 5}, result{"result", 9}, key_position{kKeyPosition, 3};
+      size{kHeadSize, 6}, keys{"key_embed", 7}, values{"value_embed", 5}, result{"result", 9},
+      key_position{kKeyPosition, 3};
   auto make = [=](const MultiheadAttentionInit& options) {
     return [=](const Array& k) { return MultiheadAttention::init(embed, heads, size, k, options); };
   };
   auto causal = [](const MultiheadAttention& a, const NamedArray& x) { return a(x, {.causal = true}); };
   auto dropped = [](const MultiheadAttention& a, const NamedArray& x) { return a(x, {}, random::key(5)); };
   auto more = [=](const MultiheadAttention& a, const NamedArray& x) {
-    MultiheadMask mask{.causal = true, .mask = arange(batch) != 1, .bias = example({heads, position}).astype(x.dtype())};
-    return a(x, mask);
+    auto bias = example({heads, position}).astype(x.dtype());
+    return a(x, {.causal = true, .mask = arange(batch) != 1, .bias = bias});
   };
   auto cross = [=](const MultiheadAttention& a, const NamedArray& x) {
-    auto kv = a.keys(example({batch, others, keys}).astype(x.dtype()), example({batch, others, values}).astype(x.dtype()));
-    auto seen = broadcast_to(arange(key_position), {batch, key_position}) <= broadcast_to(arange(batch), {batch, key_position});
-    return a(x, kv, {.mask = seen});
+    auto of = [&](const Axes& axes) { return example(axes).astype(x.dtype()); };
+    Axes padding{batch, key_position};
+    auto seen = broadcast_to(arange(key_position), padding) <= broadcast_to(arange(batch), padding);
+    return a(x, a.keys(of({batch, others, keys}), of({batch, others, values})), {.mask = seen});
   };
   LinearOptions bare{.use_bias = false};
-  MultiheadAttentionInit unlike{.key_embed = keys, .value_embed = values, .out_embed = result, .value_size = Axis{"value_size", 4},
-                                .q = bare, .k = bare, .v = bare};
+  Axis value_size{"value_size", 4};
+  MultiheadAttentionInit unlike{.key_embed = keys, .value_embed = values, .out_embed = result,
+                                .value_size = value_size, .q = bare, .k = bare, .v = bare};
   return {sample("of itself, causal", make({}), example({batch, position, embed}), causal),
           sample("dropout, position first", make({.dropout = 0.25}), example({position, batch, embed}), dropped),
           sample("a learned and a zero key, a bias", make({.out = bare, .learned_key = true, .zero_key = true}),

@@ -41,7 +41,9 @@ namespace {
 std::vector<LayerSample> samples() {
   Axis batch{kBatch, 4}, height{"height", 5}, embed{kEmbed, 6}, out{kMlp, 8};
   auto linear = [=](const Array& k) { return SpectralNorm<Linear>::init(Linear::init(embed, out, k), out); };
-  auto conv = [=](const Array& k) { return SpectralNorm<Conv>::init(Conv::init(Axis{"height", 3}, embed, out, k), out); };
+  auto conv = [=](const Array& k) {
+    return SpectralNorm<Conv>::init(Conv::init(Axis{"height", 3}, embed, out, k), out);
+  };
   // A fixed state: one that depends on the weight would have a derivative by differences, which is not the layer's.
   auto infer = [=](const auto& l, const NamedArray& x) {
     auto columns = eliminate_axes(l.layer.weight.axes(), names_of(l.rows));

@@ -67,7 +67,8 @@ TEST(XtOperation, DerivativesAreGivenOrRefused) {
   auto each = vmap(grad([&](const Array& row) { return sum(f(row, y)); }))(x);
   near(each, cos(x) * y);
   auto bare = xt_operation("bare", [](auto v) { return xt::exp(v); });
-  says<TraceError>([&] { return grad([&](const Array& a) { return sum(bare(a)); })(x); }, "bare cannot be differentiated");
+  auto slope = grad([&](const Array& a) { return sum(bare(a)); });
+  says<TraceError>([&] { return slope(x); }, "bare cannot be differentiated");
 }
 TEST(XtOperation, RunsOnEachBlock) {
   auto f = sine();
@@ -101,7 +102,7 @@ TEST(XtOperation, SameBitsWithAnyNumberOfThreads) {
   EXPECT_EQ(whole, parts);
 }
 
-// ---- views of elements -------------------------------------------------------------------------------------------------
+// ---- views of elements ----------------------------------------------------------------------------------------------
 xt::xarray<double> matrix() { return {{0.5, -1.25, 2.0, 9}, {3.5, 0.25, -0.75, 8}, {1, 2, 3, 4}}; }
 template <class E> void same(const Array& a, const E& e) {
   xt::xarray<double> want = e;
@@ -119,7 +120,7 @@ TEST(ElementViews, StridedIsXtensors) {
   std::vector<std::ptrdiff_t> strides{4, 1};
   same(strided_view(a, {2, 3}, {4, 1}, 1), xt::strided_view(x, shape, strides, 1, xt::layout_type::dynamic));
   same(strided_view(a, {3, 3}, {1, 1}), xt::xarray<double>{{0.5, -1.25, 2}, {-1.25, 2, 9}, {2, 9, 3.5}});
-  same(strided_view(a, {3}, {-5}, 11), xt::xarray<double>{4, 0.25 * 0 - 0.75, -1.25});
+  same(strided_view(a, {3}, {-5}, 11), xt::xarray<double>{4, -0.75, -1.25});
   EXPECT_EQ(strided_view(a, {0, 3}, {100, 1}).shape(), (Shape{0, 3}));
   says<IndexError>([&] { return strided_view(a, {4}, {4}); }, "reads elements 0 to 12 of an array that has 12");
   says<IndexError>([&] { return strided_view(a, {2}, {-1}); }, "reads elements -1 to 0");
@@ -127,7 +128,7 @@ TEST(ElementViews, StridedIsXtensors) {
   auto g = grad([](const Array& v) { return sum(strided_view(v, {2, 2}, {1, 1})); })(array({1., 2., 3., 4.}));
   EXPECT_EQ(g.to_vector<float>(), (std::vector<float>{1, 2, 1, 0}));
   auto windows = [](const Array& v) { return strided_view(v, {3, 2}, {1, 1}); };
-  near(vmap(windows)(a.astype(f32)), stack({windows(view(a, 0)), windows(view(a, 1)), windows(view(a, 2))}).astype(f32));
+  near(vmap(windows)(a), stack({windows(view(a, 0)), windows(view(a, 1)), windows(view(a, 2))}));
   near(jit(windows)(ravel(a).astype(f32)), windows(ravel(a)).astype(f32));
 }
 TEST(ElementViews, PositionsAndFiltersAreXtensors) {
@@ -162,7 +163,8 @@ TEST(ElementViews, MasksChangeWhereTheyHold) {
   same(masked_view(a, a < 1).max(0), xt::where(x < 1., xt::maximum(x, 0.), x));
   same(masked_view(a, a > 1).min(3), xt::where(x > 1., xt::minimum(x, 3.), x));
   says<DtypeError>([&] { return masked_view(a, a).set(1); }, "the mask is boolean");
-  says<DtypeError>([&] { return masked_view(array({1, 2}), array({true, false})).set(array(0.5)); }, "does not fit into");
+  auto whole = masked_view(array({1, 2}), array({true, false}));
+  says<DtypeError>([&] { return whole.set(array(0.5)); }, "does not fit into");
   auto g = grad([](const Array& v) { return sum(masked_view(v, v > 1).multiply(3)); })(array({0.5, 2.}));
   EXPECT_EQ(g.to_vector<float>(), (std::vector<float>{1, 3}));
 }
