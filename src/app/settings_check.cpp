@@ -48,6 +48,8 @@ void Settings::check() const {
   bora::check<ConfigError>(!local->on() || (optimizer->common.skip_not_finite == 0 && precision.loss_scale.type != "dynamic"),
                            "local: steps that are left out (optimizer.skip_not_finite, precision.loss_scale=dynamic) "
                            "would differ between replicas; leave these at their defaults");
+  bora::check<ConfigError>(!local->on() || reproducible.virtual_ == 0,
+                           "reproducible.virtual: replicas of local steps have their own sums; leave one of both out");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }
