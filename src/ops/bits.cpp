@@ -60,6 +60,15 @@ struct ShiftRightLogical {
     return static_cast<Bits<T>>(static_cast<Bits<T>>(a) >> places);
   }
 };
+struct Mulhi {
+  static constexpr std::string_view name = "mulhi";
+  static constexpr bool two = true;
+  static constexpr double nanoseconds = 1;
+  template <class T> static T value(T a, T b) {
+    __extension__ using Wide = __int128;
+    return static_cast<T>((static_cast<Wide>(a) * static_cast<Wide>(b)) >> (8 * sizeof(T)));
+  }
+};
 struct Gcd {
   static constexpr std::string_view name = "gcd";
   static constexpr bool two = true;
@@ -168,6 +177,7 @@ Array clz(const Array& x) { return by_integer<Clz>(x); }
 Array shift_right_logical(const Array& x, const Array& n) {
   return by_integers<ShiftRightLogical>("shift_right_logical", x, n);
 }
+Array mulhi(const Array& a, const Array& b) { return by_integers<Mulhi>("mulhi", a, b); }
 Array gcd(const Array& a, const Array& b) { return by_integers<Gcd>("gcd", a, b); }
 Array lcm(const Array& a, const Array& b) {
   auto g = gcd(a, b);

@@ -13,6 +13,8 @@ Array bitwise_count(const Array& x);
 Array clz(const Array& x);
 /// Shifts zeros in from the left, also into signed dtypes; 0 for n outside of [0, number of bits).
 Array shift_right_logical(const Array& x, const Array& n);
+/// The upper half of the bits of the product a b, in the promoted dtype.
+Array mulhi(const Array& a, const Array& b);
 /// The largest number that divides both, not negative; 0 of 0 and 0. In the promoted dtype.
 Array gcd(const Array& a, const Array& b);
 /// The smallest number, not negative, that both divide; 0 if either is 0.

@@ -88,9 +88,6 @@ TopK approx_max_k(const Array& x, std::int64_t k, std::int64_t reduction_dimensi
 TopK approx_min_k(const Array& x, std::int64_t k, std::int64_t reduction_dimension = -1);
 
 // ---- products and convolutions --------------------------------------------------------------------------------------
-/// x [m, k] in consecutive groups of group_sizes[g] rows, each times its own matrix of w [g, k, n]: [m, n]. Rows after
-/// the last group give 0. A product of [m, g k] with [g k, n].
-Array ragged_dot(const Array& x, const Array& w, const Array& group_sizes);
 /// a [b.., m, k] times b [b.., k, n], with equal batch dimensions.
 Array batch_matmul(const Array& a, const Array& b);
 /// The meaning of each dimension by a letter: N batch, C channels, O and I channels of the result and of each group of

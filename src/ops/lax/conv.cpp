@@ -1,4 +1,4 @@
-// Convolutions with named dimensions, products of groups of rows.
+// Convolutions with named dimensions.
 #include "bora/ops/lax.h"
 #include "ops/composed.h"
 
@@ -105,20 +105,6 @@ Array conv_general_dilated_local(const Array& x, const Array& w, const Dims& str
   auto y = dot_general(patches, weights,
                        {.batch_a = range_of(n, 1), .batch_b = range_of(n), .contract_a = {n + 1}, .contract_b = {n}});
   return transpose(moveaxis(y, n, 0), inverse(batch_first(l.out)));  // y is [spatial.., batch, out]
-}
-Array ragged_dot(const Array& x, const Array& w, const Array& group_sizes) {
-  check<ShapeError>(x.ndim() == 2 && w.ndim() == 3 && group_sizes.ndim() == 1 && x.shape(1) == w.shape(1) &&
-                        group_sizes.shape(0) == w.shape(0),
-                    "ragged_dot: x ", x.type(), ", w ", w.type(), " and group_sizes ", group_sizes.type(),
-                    " must be [m, k], [g, k, n] and [g]");
-  check<DtypeError>(is_integer(group_sizes.dtype()), "ragged_dot: group_sizes must be integers, got ",
-                    group_sizes.type());
-  auto m = x.shape(0), k = x.shape(1), g = w.shape(0), n = w.shape(2);
-  auto end = expand_dims(cumsum(group_sizes.astype(i32)), 1), begin = end - expand_dims(group_sizes.astype(i32), 1);
-  auto row = iota({g, m}, 1);
-  auto mine = transpose(row >= begin && row < end);  // [m, g]
-  auto wide = where(expand_dims(mine, 2), expand_dims(x, 1), zeros_like(expand_dims(x, 1)));
-  return matmul(reshape(wide, {m, g * k}), reshape(w, {g * k, n}));
 }
 Array batch_matmul(const Array& a, const Array& b) {
   auto n = a.ndim();
