@@ -53,6 +53,9 @@ void Settings::check() const {
                            "would differ between replicas; leave these at their defaults");
   bora::check<ConfigError>(!local->on() || reproducible.virtual_ == 0,
                            "reproducible.virtual: replicas of local steps have their own sums; leave one of both out");
+  bora::check<ConfigError>(wire.gradients == Codec::f32 || reproducible.virtual_ == 0,
+                           "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
+                           "them; set wire=f32");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }

@@ -47,5 +47,6 @@ TEST_F(ReproducibleTest, BadInputIsOneLine) {
   is_bad_input("train" + out + config + " batch=8 accumulate=2 reproducible=4", "accumulate=1");
   is_bad_input("train" + out + config + " batch=8 reproducible=4 local=average local.replicas=2",
                "reproducible.virtual");
+  is_bad_input("train" + out + config + " batch=8 reproducible=4 wire=int8", "set wire=f32");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }
