@@ -45,7 +45,8 @@ void Settings::check() const {
   }
   bora::check<ConfigError>(!checkpoint.best || eval.every > 0,
                            "checkpoint.best: the validation loss is known only where it is evaluated; set eval.every");
-  bora::check<ConfigError>(!local->on() || (optimizer->common.skip_not_finite == 0 && precision.loss_scale.type != "dynamic"),
+  bool skips = optimizer->common.skip_not_finite > 0 || precision.loss_scale.type == "dynamic";
+  bora::check<ConfigError>(!local->on() || !skips,
                            "local: steps that are left out (optimizer.skip_not_finite, precision.loss_scale=dynamic) "
                            "would differ between replicas; leave these at their defaults");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
