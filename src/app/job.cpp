@@ -48,6 +48,7 @@ std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokeni
   bora::training::check_local(*s.local, mesh, batch_axes(mappings_of(s.mesh, mesh).compute, mesh), s.batch,
                               s.accumulate);
   check_fragments(s, tokenizer);
+  bora::training::check_virtual(s.reproducible.virtual_, mappings_of(s.mesh, mesh), mesh, s.batch, s.accumulate);
   std::vector<MeshAxis> axes;
   for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});
   return axes;

@@ -294,9 +294,11 @@ models::ModelOptions model_options(const Settings& s, const text::Tokenizer& tok
           StepOptions{.optimizer = optimizer.transform,
                       .learning_rate = optimizer.learning_rate,
                       .accumulate = s.accumulate,
+                      .wire = s.wire.wire(),
                       .storage = mappings_of(s.mesh, mesh).storage,
                       .replicas = bora::training::replicas_of(*s.local, mesh),
-                      .local = s.local->options(optimizer.learning_rate, s.steps)},
+                      .local = s.local->options(optimizer.learning_rate, s.steps),
+                      .virtual_ranks = s.reproducible.virtual_},
           s.loss,
           {s.freeze, s.lora}};
 }

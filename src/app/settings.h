@@ -60,6 +60,16 @@ struct VocabularySettings {
     config::domain(multiple >= 1 && multiple <= 1 << 20, "multiple", multiple, "from 1 to 2^20");
   }
 };
+struct ReproducibleSettings {
+  std::int64_t virtual_ = 0;
+  static constexpr std::string_view named = "virtual";
+  static constexpr config::Meaning meanings[] = {
+      {"virtual", "a power of two: the same bits on 1, 2, 4, .. up to so many ranks, which split the batch; 0: off"}};
+  void check() const {
+    config::domain(virtual_ >= 0 && virtual_ <= 1 << 16 && (virtual_ & (virtual_ - 1)) == 0, "virtual", virtual_,
+                   "a power of two up to 2^16 (or 0)");
+  }
+};
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
   std::string out = {};
@@ -75,6 +85,8 @@ struct Settings {
   bora::training::PrecisionSettings precision = {};
   bora::training::MeshSettings mesh = {};
   config::Choice<bora::training::LocalKind> local = {};
+  ReproducibleSettings reproducible = {};
+  bora::training::WireSettings wire = {};
   bora::training::CheckpointSettings checkpoint = {};
   bora::training::EvalSettings eval = {};
   bora::training::LogSettings log = {};
@@ -99,6 +111,8 @@ struct Settings {
       {"precision", ""},
       {"mesh", ""},
       {"local", ""},
+      {"reproducible", ""},
+      {"wire", ""},
       {"checkpoint", ""},
       {"eval", ""},
       {"log", ""},

@@ -2,11 +2,13 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include "bora/base/file.h"
 #include "bora/base/text.h"
+#include "bora/transport/forecast.h"
 #include "settings.h"
 #include "train/run_folder.h"
 
@@ -45,10 +47,15 @@ void Settings::check() const {
   }
   bora::check<ConfigError>(!checkpoint.best || eval.every > 0,
                            "checkpoint.best: the validation loss is known only where it is evaluated; set eval.every");
-  bool skips = optimizer->common.skip_not_finite > 0 || precision.loss_scale.type == "dynamic";
+  bool skips = optimizer->common.skip_not_finite != 0 || precision.loss_scale.type == "dynamic";
   bora::check<ConfigError>(!local->on() || !skips,
                            "local: steps that are left out (optimizer.skip_not_finite, precision.loss_scale=dynamic) "
                            "would differ between replicas; leave these at their defaults");
+  bora::check<ConfigError>(!local->on() || reproducible.virtual_ == 0,
+                           "reproducible.virtual: replicas of local steps have their own sums; leave one of both out");
+  bora::check<ConfigError>(wire.gradients == Codec::f32 || reproducible.virtual_ == 0,
+                           "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
+                           "them; set wire=f32");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }
@@ -104,6 +111,8 @@ void check_job(const Settings& s, int ranks) {
   check_path("trace", s.trace.path);
   check_settings(s);
   resolve_mesh(s.mesh, ranks);
+  auto algorithms = std::getenv("BORA_ALGORITHMS");
+  transport::check_wire(s.wire.wire(), s.transport.algorithms.value_or(algorithms ? algorithms : ""));
   s.data->check_files(s.model->positions());
   check_rows(s);
   check_outside_text(s, "out", s.out);

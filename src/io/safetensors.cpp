@@ -166,12 +166,26 @@ void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& part
   };
   auto first = parts.empty() ? 0 : type(parts[0]).shape.size();
   if (parts.size() == 1 && first == leaf.type.shape.size()) return read(parts[0], leaf.type.shape, box);
-  check<CheckpointError>(!leaf.type.shape.empty() && static_cast<std::int64_t>(parts.size()) == leaf.type.shape[0],
-                         state_->path, ": ", parts.size(), " tensors are given for '", leaf.path, "', ", leaf.type);
   auto shape = leaf.type.shape;
-  shape.erase(0);
-  for (auto i = box[0].begin; i < box[0].end; ++i)
-    read(parts[static_cast<std::size_t>(i)], shape, {box.begin() + 1, box.end()});
+  auto given = static_cast<std::int64_t>(parts.size()), wanted = shape.empty() ? 0 : shape[0];
+  std::size_t lead = 1;
+  for (; wanted != given && lead + first < box.size(); ++lead) wanted *= shape[lead];
+  check<CheckpointError>(!shape.empty() && given == wanted, state_->path, ": ", given, " tensors are given for '",
+                         leaf.path, "', ", leaf.type);
+  for (std::size_t d = 0; d < lead; ++d) shape.erase(0);
+  auto cut = box.begin() + static_cast<std::ptrdiff_t>(lead);
+  io::Box stacked(box.begin(), cut), rest(cut, box.end());
+  Dims at;
+  for (auto& range : stacked) {
+    if (range.size() == 0) return;
+    at.push_back(range.begin);
+  }
+  for (auto d = lead; d > 0;) {
+    std::int64_t i = 0;
+    for (std::size_t k = 0; k < lead; ++k) i = i * leaf.type.shape[k] + at[k];
+    read(parts[static_cast<std::size_t>(i)], shape, rest);
+    for (d = lead; d > 0 && ++at[d - 1] == stacked[d - 1].end; --d) at[d - 1] = stacked[d - 1].begin;
+  }
 }
 
 namespace io {

@@ -71,9 +71,11 @@ class Planner {
       std::string missing;
       // Of more layers than there are tensors one is missing, which need not be looked for up to the last.
       auto most = static_cast<std::int64_t>(files_.names().size()) + 1;
-      auto layers = is_stacked(w) ? std::min(p.axes.at(0).size, most) : 1;
-      for (std::int64_t i = 0; i < layers; ++i) {
-        auto name = tensor_of_layer(w, i), here = stored(name);
+      auto shape = shape_of(p.axes);
+      std::int64_t tensors = 1;
+      for (std::size_t d = 0; d < stacked_dims(w); ++d) tensors = std::min(tensors * std::min(shape.at(d), most), most);
+      for (std::int64_t i = 0; i < tensors; ++i) {
+        auto name = tensor_at(w, place_in_stack(w, shape, i)), here = stored(name);
         if (here.empty()) missing = missing.empty() ? name : missing;
         else parts.push_back({here, w.view, w.begin, w.end, w.order});
       }
@@ -100,7 +102,7 @@ class Planner {
   std::optional<std::size_t> fit(const Parameter& p, const HfWeight& w, const std::vector<TensorPart>& parts) {
     Shape want;
     std::optional<std::size_t> tokens;
-    for (std::size_t d = is_stacked(w) ? 1 : 0; d < p.axes.size(); ++d) {
+    for (auto d = stacked_dims(w); d < p.axes.size(); ++d) {
       if (p.axes[d].name == nn::kVocab) tokens = want.size();
       want.push_back(p.axes[d].size);
     }

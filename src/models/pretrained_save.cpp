@@ -14,17 +14,17 @@ struct Leaf {
   Array array;
   std::vector<Axis> axes;
 };
-/// A leaf's block of one layer, with the dimensions of the tensor's view, and the name of each.
+/// A leaf's block of one layer (and expert), with the dimensions of the tensor's view, and the name of each.
 struct Piece {
   const HfWeight* weight;
   Array block;
   std::vector<std::string> names;
 };
-Piece piece_of(const HfWeight& w, const Leaf& leaf, std::int64_t layer, std::optional<Dtype> dtype) {
+Piece piece_of(const HfWeight& w, const Leaf& leaf, std::int64_t number, std::optional<Dtype> dtype) {
   auto x = leaf.array;
   auto axes = leaf.axes;
-  if (is_stacked(w)) {
-    x = view(x, layer);
+  for (auto i : place_in_stack(w, leaf.array.shape(), number)) {
+    x = view(x, i);
     axes.erase(axes.begin());
   }
   if (dtype) x = x.astype(*dtype);
@@ -105,9 +105,11 @@ void save_pretrained(const std::string& folder, tree::Node parameters, const Mod
     if (!w.copy) pieces[w.tensor].push_back(&w);
   std::map<std::string, std::function<Array()>> tensors;
   for (auto& [name, parts] : pieces) {
-    auto layers = is_stacked(*parts[0]) ? leaves.at(parts[0]->leaf).axes.at(0).size : 1;
-    for (std::int64_t i = 0; i < layers; ++i)
-      tensors[tensor_of_layer(*parts[0], i)] = [&, i] {
+    auto shape = shape_of(leaves.at(parts[0]->leaf).axes);
+    std::int64_t stacked = 1;
+    for (std::size_t d = 0; d < stacked_dims(*parts[0]); ++d) stacked *= shape.at(d);
+    for (std::int64_t i = 0; i < stacked; ++i)
+      tensors[tensor_at(*parts[0], place_in_stack(*parts[0], shape, i))] = [&, i] {
         std::vector<Piece> blocks;
         for (auto* w : parts) blocks.push_back(piece_of(*w, leaves.at(w->leaf), i, options.dtype));
         auto names = blocks[0].names;

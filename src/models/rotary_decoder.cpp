@@ -1,6 +1,19 @@
 #include "models/rotary_decoder.h"
 
 namespace bora::models {
+nn::Attention decoder_attention(const DecoderOptions& c, const Array& key) {
+  auto linear = [](bool bias) { return nn::LinearOptions{.weight = nn::Init::normal(0.02), .use_bias = bias}; };
+  nn::AttentionInit o{.in = linear(c.qkv_bias),
+                      .out = linear(c.out_bias),
+                      .theta = c.theta,
+                      .dropout = c.attention_dropout,
+                      .rotary = {.scaling = c.scaling},
+                      .scale = c.scale,
+                      .soft_cap = c.soft_cap};
+  if (c.heads > c.kv_heads) o.group = Axis{nn::kHeadGroup, c.heads / c.kv_heads};
+  if (c.qk_norm) o.norm_eps = c.eps;
+  return nn::Attention::init(c.embed_axis(), {nn::kHeads, c.kv_heads}, {nn::kHeadSize, c.head_size}, key, o);
+}
 std::vector<HfWeight> decoder_weights(const DecoderOptions& c) {
   std::vector<HfWeight> all{{"wte.weight", "model.embed_tokens.weight"}, {"norm.weight", "model.norm.weight"}};
   auto block = [&](const std::string& leaf, const std::string& tensor, const std::optional<Shape>& view = none,
@@ -28,7 +41,13 @@ std::vector<HfWeight> decoder_weights(const DecoderOptions& c) {
   if (c.out_bias) block("attn.out.bias", "self_attn.o_proj.bias");
   if (c.qk_norm)
     for (std::string norm : {"q_norm", "k_norm"}) block("attn." + norm + ".weight", "self_attn." + norm + ".weight");
+  if (c.experts > 0) {
+    block("moe.router.weight", "block_sparse_moe.gate.weight", none, {1, 0});
+    for (auto [part, name] : {std::pair{"gate", "w1"}, {"up", "w3"}, {"down", "w2"}})
+      block(std::string("moe.") + part, "block_sparse_moe.experts.{}." + std::string(name) + ".weight", none, {1, 0});
+  }
   for (std::string part : {"gate", "up", "down"}) {
+    if (c.experts > 0) break;
     block("mlp." + part + ".weight", "mlp." + part + "_proj.weight", none, {1, 0});
     if (c.mlp_bias) block("mlp." + part + ".bias", "mlp." + part + "_proj.bias");
   }

@@ -1,5 +1,5 @@
 // rotary_decoder.h -- the model of which Llama, Gemma and their kin are configurations: RMS norms, rotary positions,
-// heads of queries that share keys and values, gated MLP. The code mentions no mesh.
+// heads of queries that share keys and values, gated MLP or experts. The code mentions no mesh.
 #pragma once
 #include <cmath>
 #include "bora/models/lm.h"
@@ -25,6 +25,7 @@ struct DecoderOptions {
   std::optional<double> final_soft_cap = none;            // of the head
   std::vector<std::int64_t> windows = {};                 // of each layer; none: all positions
   double attention_dropout = 0;
+  std::int64_t experts = 0, chosen = 0;  // of a block's feed-forward layer; 0: it is one MLP
   Axis embed_axis() const { return {nn::kEmbed, embed}; }
   nn::RmsNorm norm() const { return nn::RmsNorm::init(embed_axis(), eps, norm_offset); }
 };
@@ -55,6 +56,8 @@ template <class C> void check_decoder(const C& c) {
   } catch (const ConfigError& e) { fail<ConfigError>("checkpoint: ", e.text()); }
 }
 
+nn::Attention decoder_attention(const DecoderOptions&, const Array& key);
+
 struct DecoderBlock {
   nn::RmsNorm norm_1;
   nn::Attention attn;
@@ -64,19 +67,7 @@ struct DecoderBlock {
   static DecoderBlock init(const DecoderOptions& c, const Array& key) {
     auto keys = random::split<2>(key);
     auto linear = [](bool bias) { return nn::LinearOptions{.weight = nn::Init::normal(0.02), .use_bias = bias}; };
-    nn::AttentionInit o{.in = linear(c.qkv_bias),
-                        .out = linear(c.out_bias),
-                        .theta = c.theta,
-                        .dropout = c.attention_dropout,
-                        .rotary = {.scaling = c.scaling},
-                        .scale = c.scale,
-                        .soft_cap = c.soft_cap};
-    if (c.heads > c.kv_heads) o.group = Axis{nn::kHeadGroup, c.heads / c.kv_heads};
-    if (c.qk_norm) o.norm_eps = c.eps;
-    DecoderBlock b{c.norm(),
-                   nn::Attention::init(c.embed_axis(), {nn::kHeads, c.kv_heads}, {nn::kHeadSize, c.head_size}, keys[0],
-                                       o),
-                   c.norm(),
+    DecoderBlock b{c.norm(), decoder_attention(c, keys[0]), c.norm(),
                    nn::GatedMlp::init(c.embed_axis(), {nn::kMlp, c.hidden}, keys[1], linear(c.mlp_bias),
                                       linear(c.mlp_bias), c.activation)};
     if (c.post_norms) b.post_1 = b.post_2 = c.norm();
@@ -100,9 +91,9 @@ struct DecoderBlock {
   }
 };
 /// The model of a Config, whose options() are its DecoderOptions.
-template <class C> struct RotaryDecoder {
+template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   nn::Embedding wte;
-  nn::Stacked<DecoderBlock> blocks;
+  nn::Stacked<Block> blocks;
   nn::RmsNorm norm;
   std::optional<nn::Linear> lm_head;
   std::vector<std::int64_t> windows;
@@ -117,7 +108,7 @@ template <class C> struct RotaryDecoder {
     auto weights = nn::Init::normal(0.02);
     RotaryDecoder m{
         nn::Embedding::init(vocab, c.embed_axis(), keys[0], weights),
-        nn::Stacked<DecoderBlock>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
+        nn::Stacked<Block>::init({nn::kLayers, c.layers}, c, nn::per_layer(random::split(keys[1], c.layers))),
         c.norm(),
         none,
         c.windows,
@@ -140,17 +131,34 @@ template <class C> struct RotaryDecoder {
     return asarray(windows).astype(i32);
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
-    std::optional<Array> keys;
-    if (key && blocks.layer.attn.dropout > 0) keys = random::split(*key, blocks.axis.size);
     return norm(nn::fold(blocks, embedded(e.tokens), {.checkpoint = remat})(
-        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(keys)));
+        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key))));
+  }
+  /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.
+  auto hidden_and_report(const training::Example& e, const std::optional<Array>& key,
+                         const remat::Policy& remat) const
+  requires requires { typename Block::Report; } {
+    auto one = [](const Block& block, const NamedArray& v, const nn::AttentionMask& mask,
+                  const std::optional<NamedArray>& positions, const std::optional<Array>& window,
+                  const std::optional<Array>& k, const std::optional<NamedArray>& counts) {
+      return block.reported(v, mask, positions, window, k, counts);
+    };
+    std::optional<NamedArray> counts;
+    if (e.mask) counts = auto_sharded(*e.mask) != 0;
+    auto [y, reports] = nn::scan(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
+        causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key)), counts);
+    return std::pair{norm(y), reports};
+  }
+  std::optional<Array> layer_keys(const std::optional<Array>& key) const {
+    if (!key || blocks.layer.attn.dropout <= 0) return none;
+    return random::split(*key, blocks.axis.size);
   }
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight), none, final_soft_cap}; }
   Cache cache(const Axis& batch, std::int64_t length) const {
     return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
   }
   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache& cache) const {
-    auto one = [](const DecoderBlock& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen,
+    auto one = [](const Block& block, const NamedArray& v, const nn::KeyValues& kv, const Array& seen,
                   const std::optional<Array>& window) { return block.decode(v, kv, seen, window); };
     auto [y, kv] = nn::scan(blocks, one, embedded(tokens))(nn::per_layer(cache.layers), cache.seen,
                                                            nn::per_layer(window_values()));

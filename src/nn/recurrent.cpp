@@ -1,26 +1,7 @@
 #include "bora/nn/recurrent.h"
-#include "nn/support.h"
+#include "nn/gates.h"
 
 namespace bora::nn {
-namespace {
-constexpr const char* kGate = "gate";
-std::string before(const Axis& hidden) { return hidden.name + "_before"; }
-template <class Cell> Cell made(const Axis& in, const Axis& hidden, std::int64_t gates, bool bias, const Array& key) {
-  auto keys = random::split<2>(key);
-  Axes out{Axis{kGate, gates}, hidden};
-  return {Linear::init(in, out, keys[0]), Linear::init(hidden.alias(before(hidden)), out, keys[1], {.use_bias = bias})};
-}
-NamedArray start_of(const Linear& input, const Axes& rows) {
-  auto axes = rows.list();
-  axes.push_back(input.out.back());
-  return auto_sharded(zeros(axes, input.weight.dtype()));
-}
-NamedArray of_hidden(const Linear& recurrent, const NamedArray& h) {
-  auto& hidden = recurrent.out.back();
-  return recurrent(rename(h, {{hidden, before(hidden)}}));
-}
-}  // namespace
-
 LstmCell LstmCell::init(const Axis& in, const Axis& hidden, const Array& key) {
   return made<LstmCell>(in, hidden, 4, false, key);
 }
@@ -46,18 +27,7 @@ GruState GruCell::step(const GruState& s, const NamedArray& gates) const {
 }
 
 namespace {
-template <class Cell> std::vector<LayerSample> samples() {
-  Axis batch{kBatch, 4}, time{kPosition, 3}, in{kEmbed, 5}, hidden{kMlp, 6};
-  auto init = [=](const Array& k) { return Cell::init(in, hidden, k); };
-  auto forward = [=](const Cell& c, const NamedArray& x) { return unroll(c, x, time, c.start(batch)).first; };
-  auto backward = [=](const Cell& c, const NamedArray& x) {
-    auto y = unroll(c, x, time, c.start(batch), {.reverse = true});
-    return y.first + y.second.hidden;
-  };
-  return {sample("forward", init, example({batch, time, in}), forward),
-          sample("backward, time first", init, example({time, batch, in}), backward)};
-}
 [[maybe_unused]] const bool registered =
-    add_layer("LstmCell", samples<LstmCell>) && add_layer("GruCell", samples<GruCell>);
+    add_layer("LstmCell", cell_samples<LstmCell>) && add_layer("GruCell", cell_samples<GruCell>);
 }  // namespace
 }  // namespace bora::nn

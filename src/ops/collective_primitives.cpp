@@ -70,13 +70,14 @@ struct AllReduce {
   MeshAxes axes;
   Reduction kind;
   Shape of;
+  Wire wire = {};
   static constexpr std::string_view name = "all_reduce";
   static constexpr bool collective = true;
   Type infer(const Types& in) const { return in[0]; }
   void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const {
     check<TraceError>(kind == Reduction::sum, "pmax and pmin cannot be differentiated");
-    return all_reduce(v.ct[0], axes, kind, of);
+    return all_reduce(v.ct[0], axes, kind, of, wire);
   }
   Pushed jvp(const Arrays& in, const Arrays& t) const {
     check<TraceError>(kind == Reduction::sum, "pmax and pmin cannot be differentiated");
@@ -89,18 +90,16 @@ struct AllReduce {
     rest.remove(AxisName(b.axis_name));
     Array y = in[0].value;
     if (in[0].axis < 0) y = kind == Reduction::sum ? y * b.size : y;
-    else
-      y = kind == Reduction::sum   ? sum(y, in[0].axis)
-          : kind == Reduction::max ? amax(y, in[0].axis)
-                                   : amin(y, in[0].axis);
-    return {{rest.empty() ? y : all_reduce(y, rest, kind, of), -1}};
+    else if (kind == Reduction::sum) y = sum(y, in[0].axis);
+    else y = kind == Reduction::max ? amax(y, in[0].axis) : amin(y, in[0].axis);
+    return {{rest.empty() ? y : all_reduce(y, rest, kind, of, wire), -1}};
   }
   std::optional<CollectiveParams> params() const {
-    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = axes, .reduce = kind, .of = of};
+    return CollectiveParams{.kind = CollectiveKind::all_reduce, .axes = axes, .reduce = kind, .of = of, .wire = wire};
   }
   void call(CollectiveCall& c, const Type& in, const Type&) const {
     c.kind = CollectiveKind::all_reduce;
-    c.reduce = kind;
+    c.reduce = kind, c.wire = wire;
     c.send_counts = {in.size()};
   }
   StartedCollective start(Start s) const { return s.now(); }
@@ -149,6 +148,7 @@ struct ReduceScatter {
   std::int64_t dim;
   Dims sizes;
   Shape of;
+  Wire wire = {};
   static constexpr std::string_view name = "reduce_scatter";
   static constexpr bool collective = true, linear = true;
   Type infer(const Types& in) const {
@@ -161,7 +161,7 @@ struct ReduceScatter {
   }
   void eval(Inputs in, Outputs out) const { run_collective(PrimitiveOf(*this), in, out); }
   Array vjp(const Vjp& v) const { return all_gather(v.ct[0], axes, dim, sizes, of); }
-  ReduceScatter lift(std::int64_t) const { return {axes, dim + 1, sizes, of}; }
+  ReduceScatter lift(std::int64_t) const { return {axes, dim + 1, sizes, of, wire}; }
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     if (!captures(axes, b)) return b.lifted(primitive(lift(b.size)), in);
     only(name, axes, b);
@@ -169,13 +169,13 @@ struct ReduceScatter {
     return {{with_dim(y, dim, b.size, y.shape(dim) / b.size), dim}};
   }
   std::optional<CollectiveParams> params() const {
-    return CollectiveParams{.kind = CollectiveKind::reduce_scatter, .axes = axes, .dim = dim, .sizes = sizes, .of = of};
+    return CollectiveParams{CollectiveKind::reduce_scatter, axes, Reduction::sum, dim, sizes, of, wire};
   }
   bool packs_operand(const Types& in) const { return !leads(in[0].shape, dim); }
   std::size_t scratch_bytes(const Types& in, const Types&) const { return packs_operand(in) ? in[0].nbytes() : 0; }
   void call(CollectiveCall& c, const Type& in, const Type&) const {
     auto v = around(in.shape, dim);
-    c.kind = CollectiveKind::reduce_scatter;
+    c.kind = CollectiveKind::reduce_scatter, c.wire = wire;
     c.recv_counts = times(sizes, v.outer * v.inner);
   }
   StartedCollective start(Start s) const {
@@ -375,14 +375,15 @@ StartedCollective start_collective(const Primitive& p, const std::shared_ptr<con
   return as_collective(p, StartedCollective(), [&](auto& x) { return x.start(s); });
 }
 
-Array all_reduce(const Array& x, const MeshAxes& a, Reduction kind, const Shape& of) {
-  return call_one(AllReduce{a, kind, of}, {x});
+Array all_reduce(const Array& x, const MeshAxes& a, Reduction kind, const Shape& of, const Wire& wire) {
+  return call_one(AllReduce{a, kind, of, wire}, {x});
 }
 Array all_gather(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) {
   return call_one(AllGather{a, dim, sizes, of}, {x});
 }
-Array reduce_scatter(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of) {
-  return call_one(ReduceScatter{a, dim, sizes, of}, {x});
+Array reduce_scatter(const Array& x, const MeshAxes& a, std::int64_t dim, const Dims& sizes, const Shape& of,
+                     const Wire& wire) {
+  return call_one(ReduceScatter{a, dim, sizes, of, wire}, {x});
 }
 Array all_to_all(const Array& x, const MeshAxes& a, std::int64_t split, std::int64_t concat, const Dims& ss,
                  const Dims& cs, const Shape& of) {

@@ -22,6 +22,16 @@ Array psum(const Array& x, const MeshAxes& a) {
   (void)ops::named_axis_size(a);
   return ops::all_reduce(x.dtype() == Dtype::boolean ? x.astype(i32) : x, a, Reduction::sum, {});
 }
+Array psum(const Array& x, const MeshAxes& a, const SumOptions& options) {
+  auto& wire = options.wire;
+  if (wire.exact()) return psum(x, a);
+  check<DtypeError>(x.dtype() == Dtype::f32, "psum: ", x.type(), " cannot travel as ", word(wire),
+                    "; only f32 can: cast it, or leave the wire f32");
+  check<ValueError>(!wire.blocks() || valid_block(wire.block), "psum: blocks of ", word(wire.codec),
+                    " have a multiple of 64 numbers up to 4096, got ", wire.block);
+  (void)ops::named_axis_size(a);
+  return ops::all_reduce(x, a, Reduction::sum, {}, wire);
+}
 Array pmean(const Array& x, const MeshAxes& a) { return psum(x, a) / ops::named_axis_size(a); }
 Array pmax(const Array& x, const MeshAxes& a) {
   return (void)ops::named_axis_size(a), ops::all_reduce(x, a, Reduction::max, {});

@@ -14,6 +14,10 @@ Spec prepend_unsplit(Spec s) {
   s.insert(0, MeshAxes{});
   return s;
 }
+/// The wire of gradients in force, and its mesh axes.
+thread_local Wire gradient_wire;
+thread_local MeshAxes gradient_axes;
+Array gradient_like(const Array& x, const Array& like, bool complete);
 /// A backward pass gathers parameters again (`recomputed`) instead of keeping them whole.
 struct Reshard {
   Spec spec;
@@ -25,7 +29,7 @@ struct Reshard {
                       " entries, but the array is ", in[0]);
     return in[0];
   }
-  Array vjp(const Vjp& v) const { return reshard_like(v.ct[0], v.in[0]); }
+  Array vjp(const Vjp& v) const { return gradient_like(v.ct[0], v.in[0], false); }
   /// A mapped dimension that has the name of a mesh axis is split over it: replicas that each rank holds some of.
   std::vector<Mapped> batch(const std::vector<Mapped>& in, const BatchRules& b) const {
     auto lifted = prepend_unsplit(spec);
@@ -56,6 +60,28 @@ struct ReshardLike {
     return r;
   }
 };
+/// reshard_like whose sums over some axes travel as `wire` says. Its own derivative is exact.
+struct GradientLike {
+  bool complete;
+  Wire wire;
+  MeshAxes over;
+  static constexpr std::string_view name = "gradient_like";
+  static constexpr bool takes_symbolic = true, view = true, linear = true;
+  Type infer(const Types& in) const { return in[0]; }
+  Arrays vjp(const Vjp& v) const { return {reshard_like(v.ct[0], v.in[0]), {}}; }
+  GradientLike lift(std::int64_t) const { return *this; }
+  std::vector<Sharded> shard(const std::vector<Sharded>& in, ShardRules& s) const {
+    return {s.reshard_over(in[0], in[1].spec, complete ? MeshAxes{} : in[0].partial, wire, over)};
+  }
+  static Samples<GradientLike> samples() {  // exact: the laws compare with a sum in one process
+    return {{{true, {}, {"data"}}, {random_values({3, 2}, -1, 1, 1), random_values({3, 2}, -1, 1, 2)}}};
+  }
+};
+Array gradient_like(const Array& x, const Array& like, bool complete) {
+  if (gradient_wire.exact() || gradient_axes.empty())
+    return complete ? complete_like(x, like) : reshard_like(x, like);
+  return call_one(GradientLike{complete, gradient_wire, gradient_axes}, {x, like});
+}
 /// `add` completes a pending sum before mixing it with a complete value, so that other uses share the result. An
 /// accumulator wants the opposite: stay pending through the whole loop, complete once behind it.
 struct Accumulate {
@@ -148,6 +174,23 @@ Array with_sharding_constraint(const Array& x, const Spec& spec) {
 }
 Array reshard_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{false}, {x, like}); }
 Array complete_like(const Array& x, const Array& like) { return call_one(ops::ReshardLike{true}, {x, like}); }
+Array complete_gradient_like(const Array& x, const Array& like) { return ops::gradient_like(x, like, true); }
+UseGradientWire::UseGradientWire(const Wire& wire, const MeshAxes& axes)
+    : wire_(ops::gradient_wire), axes_(ops::gradient_axes) {
+  check<ValueError>(!wire.blocks() || valid_block(wire.block), "UseGradientWire: blocks of ", word(wire.codec),
+                    " have a multiple of 64 numbers up to 4096, got ", wire.block);
+  ops::gradient_wire = wire;
+  ops::gradient_axes = axes;
+}
+UseGradientWire::~UseGradientWire() {
+  ops::gradient_wire = wire_;
+  ops::gradient_axes = axes_;
+}
+std::size_t UseGradientWire::hash() {
+  auto& w = ops::gradient_wire;
+  auto code = static_cast<std::size_t>(w.codec) << 16 | (w.blocks() ? w.block : 0U);
+  return w.exact() ? 0 : hash_combine(code, hash_value(ops::gradient_axes));
+}
 Array accumulate(const Array& total, const Array& term) { return call_one(ops::Accumulate{}, {total, term}); }
 Array to_local(const Array& x, const Spec& s) {
   auto& mesh = this_mesh("shard_map");

@@ -80,7 +80,15 @@ Sharded Shard::to_partial(const Sharded& x, const MeshAxes& axes) const {
   y.local = select(broadcast_to(first, y.local.shape()), y.local, zeros_like(y.local));
   return y;
 }
-Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep) const {
+Array Shard::coded(const Array& x, const Wire& wire, const std::function<Array(const Array&, const Wire&)>& sum) {
+  check<DtypeError>(x.dtype() == Dtype::f32 || x.dtype() == Dtype::bf16, "a sum of ", dtype_name(x.dtype()),
+                    " gradients cannot travel as ", word(wire), "; only those of f32 and bf16 can: leave the wire f32");
+  if (x.dtype() == Dtype::f32) return sum(x, wire);
+  if (!wire.blocks()) return sum(x, {});  // bf16 numbers are bf16 on the wire
+  return sum(x.astype(f32), wire).astype(bf16);
+}
+Sharded Shard::reshard_over(const Sharded& x, const Spec& want, const MeshAxes& keep, const Wire& wire,
+                            const MeshAxes& over) const {
   Spec target = want;
   target.resize(x.spec.size());
   auto block = local_shape(x.type.shape, target);
@@ -101,15 +109,26 @@ Sharded Shard::reshard(const Sharded& x, const Spec& want, const MeshAxes& keep)
       if (common_prefix(y.spec[d], target[d]) != k || target[d].size() == k || !pending.has(target[d][k])) continue;
       auto axis = target[d][k];
       MeshAxes one(std::vector<AxisName>{axis});
+      auto scattered = [&](const Array& a, const Wire& w) {
+        return ops::reduce_scatter(a, one, static_cast<std::int64_t>(d), part_sizes(x.type.shape[d], y.spec[d], one),
+                                   x.type.shape, w);
+      };
       if (mesh_.parts(one) > 1)
-        y.local = ops::reduce_scatter(y.local, one, static_cast<std::int64_t>(d),
-                                      part_sizes(x.type.shape[d], y.spec[d], one), x.type.shape);
+        y.local = wire.exact() || !over.has(axis) ? scattered(y.local, {}) : coded(y.local, wire, scattered);
       y.spec[d].push_back(axis);
       pending.remove(axis);
       progress = true;
     }
   }
+  MeshAxes by_wire;
+  if (!wire.exact())
+    for (auto& a : over)
+      if (pending.has(a)) pending.remove(a), by_wire.push_back(a);
   if (mesh_.parts(pending) > 1) y.local = ops::all_reduce(y.local, pending, Reduction::sum, x.type.shape);
+  if (mesh_.parts(by_wire) > 1)
+    y.local = coded(y.local, wire, [&](const Array& a, const Wire& w) {
+      return ops::all_reduce(a, by_wire, Reduction::sum, x.type.shape, w);
+    });
   // 2. one dimension hands its innermost axes to another
   for (std::size_t d = 0; d < target.size(); ++d)
     for (std::size_t e = 0; e < target.size(); ++e) {

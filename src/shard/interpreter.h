@@ -16,7 +16,11 @@ class Shard final : public Interpreter, public ShardRules {
   Arrays process(const PrimitivePtr&, const Arrays&) override;
   const MeshShape& mesh() const override { return mesh_; }
   int rank() const override { return rank_; }
-  Sharded reshard(const Sharded& x, const Spec& spec, const MeshAxes& keep = {}) const override;
+  Sharded reshard(const Sharded& x, const Spec& spec, const MeshAxes& keep = {}) const override {
+    return reshard_over(x, spec, keep, {}, {});
+  }
+  Sharded reshard_over(const Sharded& x, const Spec& spec, const MeshAxes& keep, const Wire& wire,
+                       const MeshAxes& over) const override;
   Sharded to_partial(const Sharded& x, const MeshAxes&) const override;
   std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) override;
 
@@ -31,6 +35,8 @@ class Shard final : public Interpreter, public ShardRules {
                                      const Arrays* sources);
   /// symbolic; no fill if it is better made at once
   Sharded stretched(const ops::BroadcastInDim&, const Array& operand) const;
+  /// x, f32 or bf16, through a sum that travels as `wire`
+  static Array coded(const Array& x, const Wire& wire, const std::function<Array(const Array&, const Wire&)>& sum);
   /// how this rank's block over prefix divides over suffix
   Dims part_sizes(std::int64_t n, const MeshAxes& prefix, const MeshAxes& suffix) const;
   const MeshShape mesh_;

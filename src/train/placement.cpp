@@ -1,6 +1,7 @@
 #include "bora/train/placement.h"
 #include <algorithm>
 #include <sstream>
+#include "bora/array/communicator.h"
 #include "bora/nn/axes.h"
 
 namespace bora {
@@ -74,6 +75,10 @@ std::string placement_name(const training::MeshSettings& s) {
   if (!s.has_dims()) return s.rules.empty() ? s.layout : "rules";
   return "activation_dims=" + std::to_string(s.activation_dims.value_or(1)) +
          ",parameter_dims=" + std::to_string(s.parameter_dims.value_or(1));
+}
+MeshAxes training::gradient_axes() {
+  auto* mesh = here().mesh;
+  return mesh ? batch_axes(current_mapping(), *mesh) : MeshAxes{};
 }
 MeshAxes batch_axes(const AxisMapping& compute, const MeshShape& mesh) {
   MeshAxes axes{"replica", "data"}, split;

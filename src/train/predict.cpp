@@ -13,8 +13,8 @@ constexpr double kEnough = 0.9;  // efficiency
 
 /// What a collective does with the sums of gradients.
 struct Change {
-  double bytes = 4;          // of an element on the wire: 4 f32, 2 bf16, fewer: blocks of integers
-  MeshAxes without = {};     // mesh axes over which nothing is summed in most steps
+  std::optional<Wire> wire = {};  // none: as the step's collectives say
+  MeshAxes without = {};          // mesh axes over which nothing is summed in most steps
 };
 bool inside(const MeshAxes& axes, const MeshAxes& all) {
   return std::all_of(axes.begin(), axes.end(), [&](auto& a) { return all.has(a); });
@@ -27,14 +27,6 @@ bool sums_gradients(const Work::Collective& c, const MeshAxes& batch_axes) {
   for (auto k : c.call.recv_counts) n += k;
   return (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) && n >= small &&
          c.call.reduce == Reduction::sum && c.call.dtype == Dtype::f32 && inside(c.axes, batch_axes);
-}
-/// The same sum with fewer bytes for each element. Blocks of integers are not in the transport yet: u8 counts them.
-void shorten(CollectiveCall& call, double bytes) {
-  if (bytes == 2) call.wire = Dtype::bf16;
-  if (bytes >= 2) return;
-  call.dtype = Dtype::u8;
-  for (auto* counts : {&call.send_counts, &call.recv_counts})
-    for (auto& n : *counts) n = static_cast<std::int64_t>(std::ceil(static_cast<double>(n) * bytes));
 }
 
 transport::Wiring wiring_of(const Links& l) { return {l.ranks_per_host, l.bytes_per_s, l.latency_s, true}; }
@@ -107,10 +99,9 @@ class Model {
     return p;
   }
   /// Seconds of one sum of all of a rank's parameters over the axis.
-  double sum_of_parameters(const AxisName& axis, double bytes) const {
-    CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = Dtype::f32};
+  double sum_of_parameters(const AxisName& axis, const Wire& wire) const {
+    CollectiveCall call{.kind = CollectiveKind::all_reduce, .dtype = Dtype::f32, .wire = wire};
     call.send_counts = {classes_[0].plan.needs.parameters / 4};
-    shorten(call, bytes);
     MeshAxes one(std::vector<AxisName>{axis});
     return transport::forecast({mesh_.group(0, one), "axis " + axis.str()}, call, wiring_, 0).seconds;
   }
@@ -172,7 +163,7 @@ class Model {
       auto call = c.call;
       auto axes = c.axes;
       if (sums_gradients(c, batch_axes_)) {
-        shorten(call, change.bytes);
+        call.wire = change.wire.value_or(call.wire);
         for (auto& a : change.without) axes.remove(a);
       }
       if (axes.empty() && !c.axes.empty()) {
@@ -237,12 +228,12 @@ Prediction predict(const std::vector<RankClass>& classes, const MeshShape& mesh,
     p.replicas = mesh.axis_size(*axis);
     p.penalty = local_steps_penalty(p.replicas, parameters);
   }
-  for (auto [name, bytes] : {std::pair{"f32", 4.0}, {"bf16", 2.0}, {"int8", 1 + 4.0 / 64}, {"int4", 0.5 + 4.0 / 64}}) {
-    Prediction::Wire w{name, model.step({.bytes = bytes})};
+  for (auto wire : {Wire{}, Wire::bf16(), Wire::int8(), Wire::int4()}) {
+    Prediction::Wire w{std::string(word(wire.codec)), model.step({.wire = wire})};
     if (axis) {  // one sum of parameters in `every` steps, with the others' sums gone
-      auto alone = model.step({.bytes = bytes, .without = MeshAxes(std::vector<AxisName>{*axis})});
+      auto alone = model.step({.wire = wire, .without = MeshAxes(std::vector<AxisName>{*axis})});
       auto room = alone.compute / kEnough - alone.expected;
-      auto sum = model.sum_of_parameters(*axis, bytes);
+      auto sum = model.sum_of_parameters(*axis, wire);
       if (room > 0) w.every = std::max<std::int64_t>(1, std::llround(std::ceil(sum / room)));
     }
     p.wires.push_back(std::move(w));

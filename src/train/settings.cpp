@@ -159,6 +159,9 @@ void MeshSettings::check() const {
   domain(threads >= 0 && threads <= 4096, "threads", threads,
          "from 1 to 4096 (or 0 for this rank's share of the cores)");
 }
+void WireSettings::check() const {
+  domain(valid_block(block), "block", block, "a multiple of 64 from 64 to 4096");
+}
 void CheckpointSettings::check() const {
   domain(every >= 0, "every", every, "0 or more steps");
   domain(keep >= 1, "keep", keep, "1 or more");

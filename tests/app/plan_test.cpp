@@ -48,30 +48,38 @@ std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settings& s, 
   });
   return {text, sent};
 }
+void check_plan(const std::string& model, const Case& c, const std::string& wire = "f32") {
+  SCOPED_TRACE(model + c.layout + " " + c.mesh + " " + wire);
+  auto s = parse_settings(yaml(model), "a test", {"layout=" + c.layout, "mesh=" + c.mesh, "wire=" + wire});
+  auto tokenizer = s.tokenizer->open();
+  auto axes = mesh_axes(s, *tokenizer, c.ranks);
+  auto [text, sent] = with_ranks(s, *tokenizer, axes);
+  auto plan = plan_run(s, *tokenizer, axes, {}, true, 1000);
+  EXPECT_EQ(plan.text, text);
+  int ranks = 0;
+  for (auto& k : plan.classes) {
+    ranks += static_cast<int>(k.ranks.size());
+    EXPECT_EQ(bytes_sent(k.work, plan.mesh.shape(), {}, k.ranks[0]).all, sent[static_cast<std::size_t>(k.ranks[0])])
+        << "rank " << k.ranks[0];
+  }
+  EXPECT_EQ(ranks, c.ranks);
+}
 }  // namespace
 
+TEST(PlanTest, BytesOfEveryWireAreThoseThatRanksSend) {
+  for (std::string wire : {"bf16", "int8", "int4", "{gradients: int4, block: 256}"})
+    for (auto& c : {Case{"dp", "data=2", 2}, Case{"fsdp", "data=3", 3}, Case{"fsdp+tp", "data=2,model=2", 4},
+                    Case{"fsdp", "replica=2,data=2", 4}})
+      check_plan(kGpt2, c, wire);
+}
 TEST(PlanTest, AnAbstractMeshHasThePlanOfARealOne) {
   for (auto& model : {kGpt2, kLlama})
     for (auto& c : {Case{"dp", "data=1", 1}, Case{"dp", "data=2", 2}, Case{"fsdp", "data=2", 2},
                     Case{"fsdp", "data=3", 3}, Case{"tp", "model=2", 2}, Case{"fsdp+tp", "data=2,model=2", 4},
                     Case{"fsdp", "replica=2,data=2", 4}, Case{"fsdp", "data=5", 5}, Case{"dp", "data=6", 6},
                     Case{"fsdp+tp", "data=3,model=2", 6}, Case{"fsdp", "data=7", 7}, Case{"fsdp", "data=8", 8},
-                    Case{"fsdp+tp", "data=2,model=4", 8}}) {
-      SCOPED_TRACE(model + c.layout + " " + c.mesh);
-      auto s = parse_settings(yaml(model), "a test", {"layout=" + c.layout, "mesh=" + c.mesh});
-      auto tokenizer = s.tokenizer->open();
-      auto axes = mesh_axes(s, *tokenizer, c.ranks);
-      auto [text, sent] = with_ranks(s, *tokenizer, axes);
-      auto plan = plan_run(s, *tokenizer, axes, {}, true, 1000);
-      EXPECT_EQ(plan.text, text);
-      int ranks = 0;
-      for (auto& k : plan.classes) {
-        ranks += static_cast<int>(k.ranks.size());
-        EXPECT_EQ(bytes_sent(k.work, plan.mesh.shape(), {}, k.ranks[0]).all, sent[static_cast<std::size_t>(k.ranks[0])])
-            << "rank " << k.ranks[0];
-      }
-      EXPECT_EQ(ranks, c.ranks);
-    }
+                    Case{"fsdp+tp", "data=2,model=4", 8}})
+      check_plan(model, c);
 }
 TEST(PlanTest, ArraysOfAnAbstractMeshHaveTypesAndNoNumbers) {
   auto mesh = Mesh::abstract({{"data", 1000}, {"model", 3}}, {}, 2);

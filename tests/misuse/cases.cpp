@@ -55,7 +55,7 @@ struct Order {
 #elif CASE == 14
   auto z = std::max(x, x);
 #elif CASE == 15
-  auto v = x.to_vector<std::int8_t>();
+  auto v = x.to_vector<long double>();
 #elif CASE == 20
   auto g = grad([](const Dense& d, const Pair&) { return d; })(m, p);
 #elif CASE == 21

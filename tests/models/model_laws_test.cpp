@@ -27,6 +27,10 @@ std::vector<config::Choice<Model>> small() {
       variants = {{"hidden=10"},
                   {"heads=4", "kv_heads=2", "hidden=10", "head_size=6", "post_norms=true", "window=2",
                    "attention_cap=0.5", "final_cap=0.4", "query_scalar=3", "attention_bias=true", "tied=false"}};
+    if (row.type == "mixtral")
+      variants = {{"kv_heads=2", "hidden=10", "experts=4"},
+                  {"hidden=12", "experts=3", "chosen=1", "router_loss=0.1", "router_z_loss=0.01", "window=3",
+                   "tied=true", "attention_dropout=0.1", "theta=100"}};
     if (row.type == "gpt2") variants.push_back({"dropout=0.2", "accumulate"});
     if (row.type == "opt")
       variants = {{"dropout=0.1", "attention_dropout=0.1", "layer_dropout=0.1", "padding=3"},

@@ -76,6 +76,22 @@ TEST_P(Layers, GradientsAreDifferences) {
     EXPECT_NEAR(got, want, 2e-6 * std::max(1.0, std::abs(want))) << s.what;
   }
 }
+TEST_P(Layers, VmapIsALoop) {
+  for (auto& s : samples()) {
+    auto in = arguments(s);
+    Arrays xs;
+    for (int i = 0; i < 3; ++i) xs.push_back(rnd(in.back().shape(), 21 + i).astype(f32));
+    auto mapped = in;
+    mapped.back() = stack(xs);
+    Dims where(in.size(), -1);
+    where.back() = 0;
+    auto all = fx::vmap_flat(flat(s), mapped, {where, {0}, 3, ""});
+    for (std::int64_t i = 0; i < 3; ++i) {
+      in.back() = xs[static_cast<std::size_t>(i)];
+      close({view(all[0], i)}, flat(s)(in), 1e-5, s.what + ", x " + std::to_string(i));
+    }
+  }
+}
 TEST_P(Layers, ABf16LayerIsTheLayerRounded) {
   for (auto& s : samples()) {
     Arrays narrow = arguments(s, bf16), wide;
@@ -149,7 +165,7 @@ TEST(LayerRegistry, HoldsEveryLayer) {
     std::stringstream text;
     text << in.rdbuf();
     auto all = text.str();
-    std::regex layer("\nstruct (\\w+) \\{\n((?:  [^\n]*\n)*)\\}");
+    std::regex layer("\n(?:template <[^\n]*> )?struct (\\w+) \\{\n((?:  [^\n]*\n)*)\\}");
     for (std::sregex_iterator i(all.begin(), all.end(), layer), end; i != end; ++i) {
       auto name = (*i)[1].str(), body = (*i)[2].str();
       if (body.find("NamedArray operator()(const NamedArray&") == body.npos &&

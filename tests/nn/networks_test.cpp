@@ -1,48 +1,8 @@
 // Layers of convolutional and recurrent networks against torch (tests/golden/make_networks.py), and their errors.
-#include <gtest/gtest.h>
-#include <cmath>
-#include <fstream>
-#include "bora/bora.h"
+#include "nn/golden.h"
 
 namespace bora {
 namespace {
-NamedArray operand(int k, const Axes& axes) {
-  auto shape = shape_of(axes.list());
-  std::vector<double> v(static_cast<std::size_t>(volume(shape)));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::sin(k + 0.37 * static_cast<double>(i));
-  return named(asarray(v, shape), axes);
-}
-std::vector<double> golden(const std::string& name) {
-  std::ifstream file(BORA_SOURCE_DIR "/tests/golden/networks.txt");
-  std::string word;
-  std::size_t n = 0;
-  while (file >> word && word != name) std::getline(file, word);
-  file >> n;
-  std::vector<double> want(n);
-  for (auto& w : want) file >> w;
-  EXPECT_GT(n, 0u) << name;
-  return want;
-}
-void near(const std::vector<double>& got, const std::vector<double>& want, double tolerance, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size()) << what;
-  for (std::size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << what << " " << i;
-}
-/// f(x, w) and its gradients, in f64 and f32.
-template <class F> void equals(const std::string& name, const Axes& x_axes, const Axes& w_axes, F f) {
-  for (auto [d, tolerance] : {std::pair{f64, 1e-8}, {f32, 1e-4}}) {
-    auto x = operand(0, x_axes).astype(d), w = operand(1, w_axes).astype(d);
-    auto y = f(x, w);
-    EXPECT_EQ(y.dtype(), d);
-    near(y.template to_vector<double>(), golden(name), tolerance, name);
-    auto weight = operand(9, Axes(y.axes())).astype(d);
-    auto loss = [&](const std::pair<NamedArray, NamedArray>& p) { return sum(f(p.first, p.second) * weight); };
-    auto g = grad(loss)(std::pair{x, w});
-    auto slopes = g.first.template to_vector<double>(), more = g.second.template to_vector<double>();
-    slopes.insert(slopes.end(), more.begin(), more.end());
-    near(slopes, golden(name + "_d"), tolerance, name + "_d");
-  }
-}
 template <class T> T cast(const T& t, Dtype d) {
   return tree::map([d](const Array& a) { return a.astype(d); }, t);
 }

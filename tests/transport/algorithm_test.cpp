@@ -84,33 +84,33 @@ TEST_P(Algorithms, SumsThatTravelAsBf16) {
           reduce_in_order(Reduction::sum, bf16, p, reinterpret_cast<std::byte*>(sum.data()), at(n));
           std::vector<float> expected(sum.begin(), sum.end());
           c.run(g, {.kind = CollectiveKind::all_reduce,
+                    .wire = Wire::bf16(),
                     .in = mine.data(),
                     .out = out.data(),
-                    .send_counts = {n},
-                    .wire = bf16});
+                    .send_counts = {n}});
           EXPECT_EQ(out, expected) << a;
           Counts counts(at(c.size()), n / c.size());
           auto begin = counts[0] * c.rank();
           std::vector<float> piece(at(counts[0]));
           auto whole = mine;
           c.run(g, {.kind = CollectiveKind::reduce_scatter,
+                    .wire = Wire::bf16(),
                     .in = whole.data(),
                     .out = piece.data(),
-                    .recv_counts = counts,
-                    .wire = bf16});
+                    .recv_counts = counts});
           EXPECT_EQ(piece, std::vector<float>(expected.begin() + begin, expected.begin() + begin + counts[0])) << a;
           c.run(g, {.kind = CollectiveKind::all_reduce,
+                    .wire = Wire::bf16(),
                     .in = mine.data(),
                     .out = mine.data(),
-                    .send_counts = {n},
-                    .wire = bf16});
+                    .send_counts = {n}});
           EXPECT_EQ(mine, expected) << a << " in place";
           if (a == std::string("two_shot")) { EXPECT_LT(c.traffic().bytes_sent, 3u * 2 * 2 * at(n)); }
           EXPECT_THROW(c.run(g, {.kind = CollectiveKind::broadcast,
+                                 .wire = Wire::bf16(),
                                  .in = mine.data(),
                                  .out = mine.data(),
-                                 .send_counts = {n},
-                                 .wire = bf16}),
+                                 .send_counts = {n}}),
                        DtypeError);
         });
 }

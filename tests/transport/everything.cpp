@@ -30,7 +30,7 @@ std::uint64_t bits_of_sums(Context& c, const Group& all) {
          .recv_counts = std::vector<std::int64_t>(all.ranks.size(), 40000)},
         40000);
   }
-  run({.kind = CollectiveKind::all_reduce, .send_counts = {40000}, .wire = Dtype::bf16}, 40000);
+  run({.kind = CollectiveKind::all_reduce, .wire = Wire::bf16(), .send_counts = {40000}}, 40000);
   return hash;
 }
 }  // namespace

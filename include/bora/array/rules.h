@@ -64,6 +64,10 @@ class ShardRules {
   /// The value on the first rank of these axes, zero on the others: a complete value as a pending sum.
   virtual Sharded to_partial(const Sharded& x, const MeshAxes&) const = 0;
   virtual std::vector<Sharded> by_factors(const PrimitivePtr&, const Factors&, const std::vector<Sharded>&) = 0;
+  /// reshard() where sums over the axes `over` travel as `wire` says; sums over other axes come before them, exact.
+  /// DtypeError if these cannot: of f64.
+  virtual Sharded reshard_over(const Sharded& x, const Spec& spec, const MeshAxes& keep, const Wire& wire,
+                               const MeshAxes& over) const = 0;
   /// The shape of this rank's block. ShardError if the Spec names an axis twice or one that does not exist.
   Shape local_shape(const Shape&, const Spec&) const;
   /// Does splitting n and m over these axes cut at the same fractions, on every rank?

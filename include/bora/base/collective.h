@@ -2,12 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 #include "bora/base/dtype.h"
+#include "bora/base/wire.h"
 
 namespace bora {
 enum class CollectiveKind : std::uint8_t {
@@ -74,14 +74,14 @@ struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::barrier;
   Reduction reduce = Reduction::sum;  // sum, max, min or mean
   Dtype dtype = Dtype::f32;
+  /// Of an f32 all_reduce or reduce_scatter by sum or mean (bf16: by any). The same bits with every algorithm that can
+  /// be used; int8 and int4 cannot use those that pass running sums on.
+  Wire wire = {};
   const void* in = nullptr;
   void* out = nullptr;
   std::vector<std::int64_t> send_counts = {}, recv_counts = {};  // in elements
   int root = 0, source = -1, target = -1;                        // positions in the group
   bool uniform = false;
-  /// bf16 for an f32 all_reduce or reduce_scatter: half the bytes. Every rank's numbers are rounded to bf16, summed in
-  /// f32, rounded once, and returned as f32. Other bits than without, but the same ones with every algorithm.
-  std::optional<Dtype> wire = {};
   std::uint64_t fingerprint = 0;  // of the operation as the program sees it; sent in every data header, must agree
   /// The operation in words, asked for only when the ranks disagree or one is lost.
   std::function<std::string()> describe = {};

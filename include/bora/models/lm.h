@@ -11,6 +11,8 @@
 //   std::pair<NamedArray, Cache> decode(const NamedArray& tokens, const Cache&) const;   hidden() of the next tokens
 // A model with an encoder reads Example's inputs, input_mask, input_segments in hidden(). Config has decoder_start, the
 // token before the decoder's first one; its cache(batch, length, inputs [batch, input]) runs the encoder.
+// A model whose training adds a loss of its own (of routers) has hidden_and_report(..), hidden() and a tree, and Config
+// has NamedArray extra_loss(const Report&) const: a scalar, added for each unit of the tokens' weight.
 // and, if Hugging Face's folders hold such models, the members that hugging_face.h lists.
 // A line at the end of the file adds it: config::add<ModelOf<M>>().
 #pragma once
@@ -106,22 +108,35 @@ struct Model : config::Chosen {
   virtual std::vector<HfWeight> hf_weights() const = 0;
 };
 
+template <class M> concept HasExtraLoss = requires(const M& m, const typename M::Config& c,
+                                                   const training::Example& e, const std::optional<Array>& key,
+                                                   const remat::Policy& remat) {
+  c.extra_loss(m.hidden_and_report(e, key, remat).second);
+};
 /// The model's loss under its policy. Evaluations have the plain cross-entropy.
 template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
   auto remat = remat::parse(config.checkpoint);
-  auto loss = [=, policy = options.policy](const LossSettings& how) {
+  auto loss = [=, policy = options.policy](const LossSettings& how, bool training) {
     return [=](const M& m, const training::Example& e, const std::optional<Array>& key) {
       auto model = policy.cast_to_compute(m);
-      return nn::linear_cross_entropy(model.head(), model.hidden(e, key, remat), e.targets,
-                                      loss_weights(e, how.normalize), {.scores = policy.output, .loss = how.terms()});
+      auto of_tokens = [&](const NamedArray& x) {
+        return nn::linear_cross_entropy(model.head(), x, e.targets, loss_weights(e, how.normalize),
+                                        {.scores = policy.output, .loss = how.terms()});
+      };
+      if constexpr (HasExtraLoss<M>)
+        if (training) {
+          auto [x, report] = model.hidden_and_report(e, key, remat);
+          return of_tokens(x) + config.extra_loss(report) * sum(loss_divisor(e, how.normalize));
+        }
+      return of_tokens(model.hidden(e, key, remat));
     };
   };
   Task<M> t{.init = [=, policy = options.policy, vocabulary = options.vocabulary](
                         const Array& key) { return policy.cast_to_parameter(M::init(config, vocabulary, key)); },
-            .loss = loss(options.loss),
+            .loss = loss(options.loss, true),
             .weights = [how = options.loss.normalize](const training::Example& e) { return loss_divisor(e, how); }};
-  if (options.loss != LossSettings())
-    t.evaluation = [plain = loss({})](const M& m, const training::Example& e) {
+  if (HasExtraLoss<M> || options.loss != LossSettings())
+    t.evaluation = [plain = loss({}, false)](const M& m, const training::Example& e) {
       return std::pair{plain(m, e, none), sum(e.weights)};
     };
   return t;

@@ -14,6 +14,7 @@
 #include "bora/nn/head.h"
 #include "bora/nn/layer_norm.h"
 #include "bora/nn/mlp.h"
+#include "bora/nn/moe.h"
 #include "bora/nn/pool.h"
 #include "bora/nn/recurrent.h"
 #include "bora/nn/relative_bias.h"

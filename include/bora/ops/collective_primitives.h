@@ -6,9 +6,11 @@
 
 namespace bora::ops {
 /// sizes: each member's part of dimension dim, in part order. of: the global shape if Shard calls, for the fingerprint.
-Array all_reduce(const Array& x, const MeshAxes& axes, Reduction kind, const Shape& of);
+/// wire: of f32 sums.
+Array all_reduce(const Array& x, const MeshAxes& axes, Reduction kind, const Shape& of, const Wire& wire = {});
 Array all_gather(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
-Array reduce_scatter(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of);
+Array reduce_scatter(const Array& x, const MeshAxes& axes, std::int64_t dim, const Dims& sizes, const Shape& of,
+                     const Wire& wire = {});
 Array all_to_all(const Array& x, const MeshAxes& axes, std::int64_t split_dim, std::int64_t concat_dim,
                  const Dims& split_sizes, const Dims& concat_sizes, const Shape& of);
 /// x of part `first` goes to part `second`, for each pair; parts without a source get zeros.
@@ -27,6 +29,7 @@ struct CollectiveParams {
   std::int64_t dim = 0;
   Dims sizes = {};
   Shape of = {};
+  Wire wire = {};
 };
 std::optional<CollectiveParams> collective_params(const Primitive&);
 

@@ -23,6 +23,12 @@ LayoutMappings mappings_of(const training::MeshSettings&, const MeshShape&);
 std::string placement_name(const training::MeshSettings&);
 /// The mesh axes that split the rows of a batch: those of the mapping's rule; replica and data if it has none.
 MeshAxes batch_axes(const AxisMapping& compute, const MeshShape&);
+namespace training {
+/// Checks what sums over virtual ranks (reproducible.h) need of a job: at least as many of them as ranks, both powers
+/// of two, a batch of equal parts, and a model that is whole on every rank. Throws ConfigError.
+void check_virtual(std::int64_t parts, const LayoutMappings&, const MeshShape&, std::int64_t batch,
+                   std::int64_t accumulate);
+}  // namespace training
 
 /// For every parameter, and for every array of a step that a computation lays out, the rule that each of its axes took;
 /// then the silent effects of the rules. The step must be staged.

@@ -2,6 +2,7 @@
 // choices of model, data and optimizer; a program of its own fills in LoopSettings (loop.h).
 #pragma once
 #include "bora/array/mesh.h"
+#include "bora/base/wire.h"
 #include "bora/config/config.h"
 
 namespace bora {
@@ -65,6 +66,17 @@ struct MeshSettings {
       {"rules", ""},
       {"threads", "of each rank; 0: this rank's share of the cores"}};
   bool has_dims() const { return activation_dims || parameter_dims; }
+  void check() const;
+};
+/// What the sums of gradients cost on the wire.
+struct WireSettings {
+  Codec gradients = Codec::f32;
+  std::int64_t block = 64;
+  static constexpr std::string_view named = "gradients";
+  static constexpr config::Meaning meanings[] = {
+      {"gradients", "sums over replica and data travel as: f32, bf16, int8, int4; the last two in blocks with a scale"},
+      {"block", "of int8 and int4: numbers that share a scale, a multiple of 64 up to 4096"}};
+  Wire wire() const { return {gradients, static_cast<std::uint16_t>(block)}; }
   void check() const;
 };
 struct CheckpointSettings {

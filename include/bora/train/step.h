@@ -17,6 +17,7 @@
 #include "bora/random/random.h"
 #include "bora/train/example.h"
 #include "bora/train/local.h"
+#include "bora/train/reproducible.h"
 
 namespace bora {
 /// A model to train on examples: any tree of named arrays with the axis batch.
@@ -40,6 +41,7 @@ struct StepOptions {
   optim::Schedule learning_rate;  // as the optimizer uses it: for the reports
   std::int64_t accumulate = 1;    // parts of the batch whose gradients are summed
   bool dropout = false;
+  Wire wire = {};  // of the sums of gradients over the mesh axes that split the batch; norms, losses, counts are exact
   AxisMapping storage = {};  // placement of parameters and optimizer state
   CompileOptions compile = {};
   /// Whether a parameter is trained, by its path: others have no gradient, no state of the optimizer and no update.
@@ -52,9 +54,13 @@ struct StepOptions {
   /// of parameters are those of this step.
   std::int64_t replicas = 0;
   local::Options local = {};
+  /// Sums over the batch run over so many virtual ranks (reproducible.h), a power of two; 0: over the ranks there are.
+  std::int64_t virtual_ranks = 0;
 };
 
 namespace training {
+/// The mesh axes in force over which gradients are summed: those that split the batch.
+MeshAxes gradient_axes();
 /// f32 scalars.
 struct Report {
   Array loss, gradient_norm, learning_rate;
@@ -86,8 +92,14 @@ TrainState<Params> first_state(const Task<Params, Example>& task, const StepOpti
 template <class T> T placed_like(const T& t, const T& like) {
   return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like);
 }
-/// bf16 as f32, which sums of gradients need.
-inline Array widened(const Array& x) { return x.dtype() == Dtype::bf16 ? x.astype(f32) : x; }
+/// Halves as f32, which sums of gradients need.
+inline Array widened(const Array& x) { return is_half(x.dtype()) ? x.astype(f32) : x; }
+/// sum(f(example)), over virtual ranks if there are any.
+template <class Example, class F> NamedArray sum_of(const F& f, const Example& example, std::int64_t virtual_ranks) {
+  if (virtual_ranks == 0) return sum(f(example));
+  auto zero = NamedArray(full_of({{}, f32}, 0), {});
+  return virtual_sum(virtual_ranks, example, zero, [&](const Example& e, const Array&) { return sum(f(e)); });
+}
 /// The example with its axis batch cut into `parts`: [batch / parts, accumulate, ...]. Every rank keeps its rows.
 template <class Example> Example in_parts(Example e, std::int64_t parts) {
   for (auto& slot : tree::slots(tree::node(e))) {
@@ -105,7 +117,7 @@ template <class Params, class Example>
 std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, const StepOptions& options,
                                            const TrainState<Params>& s, const Params& base, const Example& example) {
   using Sum = std::pair<NamedArray, Params>;  // loss and its gradient
-  auto weights = sum(task.weights(example));
+  auto weights = sum_of(task.weights, example, options.virtual_ranks);
   auto tokens = where(weights == 0.0, 1.0, weights);  // nothing to learn is no loss
   auto key = random::fold_in(s.key, s.step);
   auto mine = trained(s.params, options);
@@ -124,7 +136,16 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
     })(mine);
     return {loss, g};
   };
+  auto zero = [&] {
+    return Sum{NamedArray(full_of({{}, f32}, 0), {}),
+               tree::map([](const Array& p) { return reshard_like(zeros_like(widened(p)), p); }, mine)};
+  };
   auto whole = [&]() -> Sum {
+    if (options.virtual_ranks > 0)
+      return virtual_sum(options.virtual_ranks, example, zero(), [&](const Example& e, const Array& part) {
+        auto one = gradient(e, part);
+        return Sum{one.first, tree::map(widened, one.second)};
+      });
     if (options.accumulate == 1) return gradient(example, full_of({{}, i32}, 0));
     Axis parts{"accumulate", options.accumulate};
     auto body = [&](const Sum& total, const std::pair<Example, NamedArray>& part) {
@@ -135,13 +156,15 @@ std::pair<TrainState<Params>, Report> step(const Task<Params, Example>& task, co
               }, total.second, one.second)},
           none};
     };
-    Sum zero{NamedArray(full_of({{}, f32}, 0), {}),
-             tree::map([](const Array& p) { return reshard_like(zeros_like(widened(p)), p); }, mine)};
-    return scan(body, parts)(zero, std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
+    return scan(body, parts)(zero(), std::pair{in_parts(example, options.accumulate), arange(parts)}).first;
   };
-  auto [loss, gradients] = whole();
-  // Completed here: the optimizer and the report's norm would each send them.
-  gradients = tree::map([](const Array& g, const Array& p) { return complete_like(g, p); }, gradients, mine);
+  auto [loss, gradients] = [&] {
+    UseGradientWire wire(options.wire, gradient_axes());
+    auto [loss, gradients] = whole();
+    // Completed here: the optimizer and the report's norm would each send them.
+    return Sum{loss, tree::map([](const Array& g, const Array& p) { return complete_gradient_like(g, p); }, gradients,
+                               mine)};
+  }();
   auto [updates, optimizer] = options.optimizer.update(gradients, s.optimizer, mine);
   TrainState<Params> next{joined(placed_like(optim::apply_updates(mine, updates), mine), s.params),
                           placed_like(optimizer, s.optimizer), s.step + 1, s.key};

@@ -48,15 +48,21 @@ Example of_each(Example, const Axis& replica);
 void unshare(tree::Node);
 namespace detail {
 template <class Params> using EvaluateFn = std::function<Array(const Params&, const Params& base, const Batch&)>;
-template <class Params> auto jit_evaluation(const Task<Params>& task) {
-  return jit(EvaluateFn<Params>([task](const Params& params, const Params& base, const Batch& b) {
+template <class Params> auto jit_evaluation(const Task<Params>& task, std::int64_t virtual_ranks = 0) {
+  using Sums = std::pair<NamedArray, NamedArray>;
+  return jit(EvaluateFn<Params>([task, virtual_ranks](const Params& params, const Params& base, const Batch& b) {
                auto p = training::joined(params, base);
-               if (task.evaluation) {
-                 auto [loss, weights] = task.evaluation(p, b.example);
-                 return stack({loss.array(), weights.array()});
-               }
-               auto loss = task.loss(p, b.example, none);
-               return stack({loss.array(), sum(task.weights(b.example)).array()});
+               auto sums_of = [&](const training::Example& e) -> Sums {
+                 if (task.evaluation) return task.evaluation(p, e);
+                 return {task.loss(p, e, none), sum(task.weights(e))};
+               };
+               auto zero = NamedArray(full_of({{}, f32}, 0), {});
+               auto [loss, weights] =
+                   virtual_ranks == 0
+                       ? sums_of(b.example)
+                       : training::virtual_sum(virtual_ranks, b.example, Sums{zero, zero},
+                                               [&](const training::Example& e, const Array&) { return sums_of(e); });
+               return stack({loss.array(), weights.array()});
              }),
              {.name = "evaluation"});
 }
@@ -86,7 +92,7 @@ template <class Params> class TrainableTask final : public Trainable {
                                      concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
                   }),
                   {.name = "train step", .compile = options.compile})),
-        evaluate_(jit_evaluation(task)) {}
+        evaluate_(jit_evaluation(task, options.virtual_ranks)) {}
   void init(const Array& key) override {
     auto born = init_(key);
     unshare(tree::node(born));

@@ -5,6 +5,7 @@
 #include "bora/compile/control.h"
 #include "bora/compile/executable.h"
 #include "bora/ops/collective_primitives.h"
+#include "bora/ops/creation.h"
 #include "bora/ops/shape.h"
 #include "compile/passes/graph.h"
 
@@ -24,7 +25,8 @@ std::optional<Params> small(const Program& p, const Instruction& i) {
   return c;
 }
 bool alike(const Params& a, const Params& b) {
-  return a.kind == b.kind && a.axes == b.axes && a.reduce == b.reduce && a.sizes.size() == b.sizes.size();
+  return a.kind == b.kind && a.axes == b.axes && a.reduce == b.reduce && a.wire == b.wire &&
+         a.sizes.size() == b.sizes.size();
 }
 
 /// Packs the members' operands into one array, runs one collective and cuts its result into theirs.
@@ -38,10 +40,20 @@ struct Pack {
     return {n};
   }
   static Array joined(const Arrays& parts) { return parts.size() == 1 ? parts[0] : concatenate(parts, 0); }
-  static Array cut(const Array& flat, std::int64_t& at, const Shape& shape) {
-    auto n = volume(shape);
-    at += n;
-    return reshape(slice_in_dim(flat, 0, at - n, at), shape);
+  /// n numbers and zeros behind them: members do not share blocks of a wire, so packing changes no bit.
+  std::int64_t filled(std::int64_t n) const {
+    auto& wire = members[0].wire;
+    std::int64_t block = wire.blocks() ? wire.block : 1;
+    return (n + block - 1) / block * block;
+  }
+  void add(Arrays& flat, const Array& x) const {
+    flat.push_back(ravel(x));
+    if (members[0].wire.blocks()) flat.push_back(full_of({{filled(x.size()) - x.size()}, x.dtype()}, 0));
+  }
+  Array cut(const Array& flat, std::int64_t& at, const Shape& shape) const {
+    auto n = volume(shape), begin = at;
+    at += filled(n);
+    return reshape(slice_in_dim(flat, 0, begin, begin + n), shape);
   }
   /// Elements of part `part` of a member; then, for each part, the sum over all members.
   std::int64_t count(std::size_t member, std::size_t part, const Shape& whole) const {
@@ -54,7 +66,7 @@ struct Pack {
   Dims parts(const Arrays& x) const {
     Dims r(members[0].sizes.size());
     for (std::size_t p = 0; p < r.size(); ++p)
-      for (std::size_t i = 0; i < x.size(); ++i) r[p] += count(i, p, x[i].shape());
+      for (std::size_t i = 0; i < x.size(); ++i) r[p] += filled(count(i, p, x[i].shape()));
     return r;
   }
   Arrays operator()(const Arrays& x) const {
@@ -67,15 +79,15 @@ struct Pack {
           auto& m = members[i];
           auto begin =
               std::accumulate(m.sizes.begin(), m.sizes.begin() + static_cast<std::ptrdiff_t>(p), std::int64_t{0});
-          flat.push_back(ravel(slice_in_dim(x[i], m.dim, begin, begin + m.sizes[p])));
+          add(flat, slice_in_dim(x[i], m.dim, begin, begin + m.sizes[p]));
         }
-      auto y = ops::reduce_scatter(joined(flat), first.axes, 0, parts(x), of());
+      auto y = ops::reduce_scatter(joined(flat), first.axes, 0, parts(x), of(), first.wire);
       for (auto& t : results) out.push_back(cut(y, at, t.shape));
       return out;
     }
-    for (auto& a : x) flat.push_back(ravel(a));
+    for (auto& a : x) add(flat, a);
     if (first.kind == CollectiveKind::all_reduce) {
-      auto y = ops::all_reduce(joined(flat), first.axes, first.reduce, of());
+      auto y = ops::all_reduce(joined(flat), first.axes, first.reduce, of(), first.wire);
       for (auto& t : results) out.push_back(cut(y, at, t.shape));
       return out;
     }

@@ -159,7 +159,7 @@ std::shared_ptr<Operation> Engine::begin(Lock& lock, const Group& g, const Colle
   auto& [plan, op] = plan_for(m, c);
   if (!op || op.use_count() > 1)
     op = std::make_shared<Operation>(plan, m.position, static_cast<std::uint32_t>(options_.rank), link_->wakeup());
-  op->renew({c.kind, c.reduce, c.dtype, plan->count, m.id, m.next, plan->fingerprint, m.group}, c);
+  op->renew({c.kind, c.reduce, c.dtype, c.wire, plan->count, m.id, m.next, plan->fingerprint, m.group}, c);
   op->order = traffic_.collectives++;
   for (int p : plan->peers) link_->open(p);
   ++m.next;

@@ -1,7 +1,7 @@
 #include "engine/operation.h"
 #include <algorithm>
 #include <cstring>
-#include "schedule/sum.h"
+#include "schedule/codec.h"
 
 namespace bora::transport {
 namespace {
@@ -29,6 +29,7 @@ std::string Summary::text() const {
   s << word(kind);
   if (reduces(kind)) s << " " << word(reduce);
   if (kind != CollectiveKind::barrier) s << " " << dtype << "[" << count << "]";
+  if (!wire.exact()) s << " as " << word(wire);
   s << " seq " << seq << (members->name.empty() ? "" : " ") << members->name;
   return s.str();
 }
@@ -38,8 +39,8 @@ Operation::Operation(std::shared_ptr<const Plan> plan, int rank, std::uint32_t m
       plan_(std::move(plan)),
       rank_(rank),
       my_rank_(my_rank),
-      element_(static_cast<std::int64_t>(dtype_size(plan_->dtype))),
-      running_element_(static_cast<std::int64_t>(running_size(plan_->dtype))),
+      element_(plan_->element),
+      running_element_(plan_->running),
       done_(plan_->messages.size()),
       streams_(plan_->streams.size()),
       peers_(plan_->expected.size()),
@@ -57,18 +58,39 @@ void Operation::renew(const Summary& s, const CollectiveCall& c) {
   open_steps_ = done_.size();
   moved.assign(peers_.size(), {});
   done = false;
-  if (plan_->dtype != summary.dtype) {
-    auto n = plan_->count;
-    wide_count_ = summary.kind == CollectiveKind::all_reduce ? n : c.recv_counts[static_cast<std::size_t>(rank_)];
-    wide_ = static_cast<float*>(c.out);
-    narrow_.reset(new bfloat16[static_cast<std::size_t>(n + wide_count_)]);
-    auto from = static_cast<const float*>(c.in);
-    for (std::int64_t i = 0; i < n; ++i) narrow_[static_cast<std::size_t>(i)] = bfloat16(from[i]);
-    in_ = reinterpret_cast<const std::byte*>(narrow_.get());
-    out_ = reinterpret_cast<std::byte*>(narrow_.get() + n);
-    copies_ = false;
-  }
+  if (!c.wire.exact()) begin_encoded(c);
   if (plan_->schedule.work > 0) work_.reset(new std::byte[static_cast<std::size_t>(plan_->schedule.work * element_)]);
+}
+/// Encodes the parts of the operand; each part begins with a unit of its own.
+void Operation::begin_encoded(const CollectiveCall& c) {
+  bool scatters = c.kind == CollectiveKind::reduce_scatter;
+  auto& parts = scatters ? c.recv_counts : c.send_counts;
+  sums_ = static_cast<float*>(c.out);
+  sums_count_ = parts[scatters ? static_cast<std::size_t>(rank_) : 0];
+  plain_sums_ = scatters && c.wire.blocks();
+  auto bytes = plain_sums_ ? 0 : encoded_bytes(c.wire, sums_count_);
+  for (auto n : parts) bytes += encoded_bytes(c.wire, n);
+  encoded_.reset(new std::byte[static_cast<std::size_t>(bytes)]);
+  auto from = static_cast<const float*>(c.in);
+  auto* to = encoded_.get();
+  for (auto n : parts) {
+    if (n > 0) encode(c.wire, from, n, to);
+    from += n, to += encoded_bytes(c.wire, n);
+  }
+  in_ = encoded_.get();
+  out_ = to;
+  copies_ = false;
+}
+/// Reduces n elements of the operation's vector, or of this rank's part, from element `first` on.
+void Operation::reduce(const std::vector<const std::byte*>& parts, std::int64_t first, std::int64_t n, std::byte* out,
+                       const Stretch& stretch) const {
+  auto& wire = plan_->like.wire;
+  if (!wire.blocks())
+    return reduce_in_order(summary.reduce, plan_->dtype, parts, out, static_cast<std::size_t>(n), stretch);
+  auto begin = first * wire.block, end = std::min(sums_count_, begin + n * wire.block);
+  if (begin < end)
+    sum_encoded(wire, summary.reduce, parts, end - begin, plain_sums_ ? sums_ + begin : nullptr,
+                plain_sums_ ? nullptr : out);
 }
 std::string Operation::describe() const {
   auto text = summary.text();
@@ -226,7 +248,7 @@ bool Operation::run_here(std::size_t i, Link& link) {
     std::vector<const std::byte*> parts;
     for (int k = 0; k < size; ++k)
       parts.push_back(work_.get() + (s.from.begin + s.to.size() * ((k - s.first + size) % size)) * element_);
-    reduce_in_order(summary.reduce, plan_->dtype, parts, to, static_cast<std::size_t>(s.to.size()));
+    reduce(parts, s.to.begin, s.to.size(), to, {.ends = size});
   }
   step_moved(i);
   return true;
@@ -320,11 +342,10 @@ bool Operation::sum_chunks(std::size_t i, Link& link) {
       parts_.push_back(k == rank_ ? memory(Place::in) + (s.from.begin + first) * element_
                                   : (stream++)->held.front().bytes);
     if (s.next < 0) {
-      reduce_in_order(summary.reduce, plan_->dtype, parts_, out_ + (s.to.begin + first) * element_,
-                      static_cast<std::size_t>(n), stretch);
+      reduce(parts_, s.to.begin + first, n, out_ + (s.to.begin + first) * element_, stretch);
     } else {
       Chunk result(n * element);
-      reduce_in_order(summary.reduce, plan_->dtype, parts_, result.bytes.get(), static_cast<std::size_t>(n), stretch);
+      reduce(parts_, s.to.begin + first, n, result.bytes.get(), stretch);
       put(i, s.next, first * element, result.bytes.get(), n * element, &result, link);
     }
     for (auto k = m.first; k < m.last; ++k) {
@@ -364,9 +385,8 @@ void Operation::drop() {
   words_ = nullptr;
 }
 void Operation::complete() {
-  for (std::int64_t i = 0; i < wide_count_; ++i)
-    wide_[i] = static_cast<float>(narrow_[static_cast<std::size_t>(plan_->count + i)]);
-  narrow_.reset();
+  if (encoded_ && !plain_sums_ && sums_count_ > 0) decode(plan_->like.wire, out_, sums_count_, sums_);
+  encoded_.reset();
   work_.reset();
   words_ = nullptr;
   done = true;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 #include "schedule/plan.h"
+#include "schedule/sum.h"
 #include "wire/link.h"
 
 namespace bora::transport {
@@ -14,11 +15,12 @@ struct Summary {
   CollectiveKind kind = CollectiveKind::barrier;
   Reduction reduce = Reduction::sum;
   Dtype dtype = Dtype::f32;
+  Wire wire = {};
   std::int64_t count = 0;
   std::uint32_t group = 0;
   std::uint64_t seq = 0, fingerprint = 0;
   std::shared_ptr<const Group> members = {};
-  /// "all_reduce sum f32[1024] seq 812 axis data"
+  /// "all_reduce sum f32[1024] seq 812 axis data", or "f32[1024] as int8/64"
   std::string text() const;
   /// "all_reduce seq 812 axis data"
   std::string short_text() const;
@@ -95,6 +97,9 @@ class Operation : public PayloadOwner, public std::enable_shared_from_this<Opera
   void send_chunk(std::size_t step, Link&);
   bool run_here(std::size_t step, Link&);
   bool sum_chunks(std::size_t step, Link&);
+  void begin_encoded(const CollectiveCall&);
+  void reduce(const std::vector<const std::byte*>& parts, std::int64_t first, std::int64_t n, std::byte* out,
+              const Stretch&) const;
   void put(std::size_t step, int peer, std::int64_t offset, const std::byte*, std::int64_t bytes, PayloadOwner*, Link&);
   bool may_overwrite(std::int64_t chunks) const;
   bool has_room(int peer, std::int64_t bytes) const;
@@ -113,9 +118,12 @@ class Operation : public PayloadOwner, public std::enable_shared_from_this<Opera
   std::uint32_t my_rank_;
   std::int64_t element_, running_element_;  // bytes
   std::unique_ptr<std::byte[]> work_;
-  std::unique_ptr<bfloat16[]> narrow_;  // in, then out, where f32 travels as bf16
-  float* wide_ = nullptr;               // the caller's out then
-  std::int64_t wide_count_ = 0;
+  // Where f32 travels in a codec: in and out in its units, and the caller's out. Sums of a reduce_scatter in blocks are
+  // not encoded again.
+  std::unique_ptr<std::byte[]> encoded_;
+  float* sums_ = nullptr;
+  std::int64_t sums_count_ = 0;
+  bool plain_sums_ = false;
   bool copies_ = false;  // sends must be copies
   // Ends when all sent messages have been read: now and then, or a rank that only sends would run far ahead.
   bool meets_ = false;

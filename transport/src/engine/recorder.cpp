@@ -55,6 +55,7 @@ void Recorder::write(JsonWriter& w, const std::function<void(JsonWriter&, const 
     auto& r = ring_[(next_ + k) % ring_.size()];
     auto& s = r.summary;
     w.object()("seq", s.seq)("group", s.members->name)("op", word(s.kind))("dtype", dtype_name(s.dtype));
+    if (!s.wire.exact()) w("wire", word(s.wire));
     w("count", s.count)("algorithm", r.algorithm)("bytes_out", r.all.out)("bytes_in", r.all.in);
     w("peers").object();
     bool kept = (r.all.out > 0 || r.all.in > 0) && moves_ - r.moved_at <= kMoves;

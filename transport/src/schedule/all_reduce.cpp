@@ -108,11 +108,11 @@ constexpr auto kKind = CollectiveKind::all_reduce;
 constexpr Algorithm kRows[] = {
     {kKind, "one_shot", one_shot, one_shot_cost},
     {kKind, "two_shot", two_shot, two_shot_cost},
-    {kKind, "chain", chain, chain_cost},
+    {kKind, "chain", chain, chain_cost, {.running = true}},
     {kKind, "bruck", bruck, bruck_cost},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true, .running = true}},
     {kKind, "one_shot_hierarchical", one_shot_hierarchical, one_shot_hierarchical_cost, {.hierarchical = true}},
 };
 }  // namespace
-const AlgorithmTable kAllReduce{kRows, unmeasured};
+const AlgorithmTable kAllReduce{kRows, unmeasured, "two_shot"};
 }  // namespace bora::transport

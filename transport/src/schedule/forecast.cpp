@@ -17,8 +17,7 @@ Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& 
   auto position = static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
   auto plan = make_plan(group, call, layout, tuning, position);
   Forecast f{.algorithm = std::string(plan.algorithm->name)};
-  auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)),
-       running = static_cast<std::int64_t>(running_size(plan.dtype));
+  auto element = plan.element, running = plan.running;
   auto sends = [&](int to, std::int64_t bytes) {
     f.sent += bytes;
     if (host(group.ranks[static_cast<std::size_t>(to)]) != host(rank)) f.wired += bytes;
@@ -28,7 +27,7 @@ Forecast forecast(const Group& group, const CollectiveCall& call, const Wiring& 
     if (step.kind == Step::Kind::sum && step.next >= 0)
       sends(step.next, step.to.size() * (step.last == layout.size ? element : running));
   }
-  f.seconds = estimate(*plan.algorithm, plan.count * element, layout, chunk_limit(layout, tuning)).seconds(costs);
+  f.seconds = estimate(*plan.algorithm, plan.bytes, layout, chunk_limit(layout, tuning)).seconds(costs);
   return f;
 }
 }  // namespace bora::transport

@@ -1,6 +1,7 @@
 #include "schedule/plan.h"
 #include <algorithm>
 #include <numeric>
+#include "schedule/codec.h"
 #include "schedule/sum.h"
 #include "wire/hash.h"
 
@@ -49,9 +50,14 @@ void validate(const CollectiveCall& c, const Group& g, int rank) {
     check<ValueError>(c.root >= 0 && member(c.root), name, ": root ", c.root, " is not a position in a group of ", n);
   check<ValueError>(member(c.source) && member(c.target), name, ": source ", c.source, " or target ", c.target,
                     " is not a position in a group of ", n);
-  if (c.wire)
-    check<DtypeError>(reduces(c.kind) && c.dtype == Dtype::f32 && *c.wire == Dtype::bf16, name, ": ", c.dtype,
-                      " cannot travel as ", *c.wire, "; only f32 sums can, as bf16");
+  if (!c.wire.exact()) {
+    auto wire = word(c.wire.codec);
+    check_block(c.wire, name);
+    check<DtypeError>(reduces(c.kind) && c.dtype == Dtype::f32, name, ": ", c.dtype, " cannot travel as ", wire,
+                      "; only f32 sums can");
+    check<ValueError>(!c.wire.blocks() || c.reduce == Reduction::sum || c.reduce == Reduction::mean, name, ": a ",
+                      word(c.reduce), " cannot travel as ", wire, "; only a sum or mean can");
+  }
   if (!reduces(c.kind)) return;
   check<DtypeError>(is_numeric(c.dtype), name, ": random keys cannot be reduced");
   auto r = c.reduce;
@@ -70,7 +76,8 @@ std::int64_t count_of(const CollectiveCall& c) {
 namespace {
 std::uint64_t fingerprint_of(const Group& g, const CollectiveCall& c) {
   Hash h;
-  h.text(g.name).list(g.ranks).num(c.kind).num(c.dtype).num(c.wire.value_or(c.dtype)).num(c.fingerprint);
+  h.text(g.name).list(g.ranks).num(c.kind).num(c.dtype).num(c.wire.codec).num(c.fingerprint);
+  if (c.wire.blocks()) h.num(c.wire.block);
   if (reduces(c.kind)) h.num(c.reduce);
   if (one_count(c.kind)) h.num(count_of(c));
   if (all_parts(c.kind)) h.list(c.recv_counts);
@@ -87,18 +94,30 @@ bool same_but_buffers(const CollectiveCall& a, const CollectiveCall& b) {
   };
   return rest(a) == rest(b);
 }
-Plan make_plan(const Group& group, const CollectiveCall& c, const Layout& layout, const Tuning& tuning, int rank) {
-  validate(c, group, rank);
-  Plan plan{.like = c,
+namespace {
+/// The call with lengths in units of its codec.
+CollectiveCall in_units(CollectiveCall c) {
+  for (auto* counts : {&c.send_counts, &c.recv_counts})
+    for (auto& n : *counts) n = encoded_units(c.wire, n);
+  return c;
+}
+}  // namespace
+Plan make_plan(const Group& group, const CollectiveCall& call, const Layout& layout, const Tuning& tuning, int rank) {
+  validate(call, group, rank);
+  auto c = call.wire.exact() ? call : in_units(call);
+  Plan plan{.like = call,
             .group = group.name,
-            .count = count_of(c),
-            .dtype = c.wire.value_or(c.dtype),
-            .fingerprint = fingerprint_of(group, c)};
+            .count = count_of(call),
+            .dtype = call.wire.codec == Codec::bf16 ? Dtype::bf16 : call.dtype,
+            .fingerprint = fingerprint_of(group, call)};
   plan.like.in = plan.like.out = nullptr;
   plan.like.describe = nullptr;
-  auto element = static_cast<std::int64_t>(dtype_size(plan.dtype)),
-       running = static_cast<std::int64_t>(running_size(plan.dtype));
-  plan.algorithm = &choose_algorithm(c.kind, plan.count * element, c.uniform, layout, tuning);
+  auto& element = plan.element;
+  auto& running = plan.running;
+  element = call.wire.exact() ? static_cast<std::int64_t>(dtype_size(call.dtype)) : encoded_bytes(call.wire, 1);
+  running = static_cast<std::int64_t>(running_size(plan.dtype));
+  plan.bytes = count_of(c) * element;
+  plan.algorithm = &choose_algorithm(c.kind, plan.bytes, c.uniform, layout, tuning, call.wire);
   auto limit = chunk_limit(layout, tuning);
   plan.schedule = make_schedule(*plan.algorithm, c, layout, rank);
   plan.schedule.in_turns = plan.schedule.in_turns && layout.hosts > 1;  // memory has no switch

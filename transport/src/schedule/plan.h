@@ -13,14 +13,17 @@ struct Plan {
     std::int64_t element = 0;  // bytes
   };
   struct Messages {  // of one step
-    std::int64_t chunk = 0, chunks = 0;  // elements of a chunk, number of chunks
+    std::int64_t chunk = 0, chunks = 0;  // elements (units) of a chunk, number of chunks
     std::size_t first = 0, last = 0;     // its streams
     int before = -1;                     // step that must be over before this one sends
   };
   CollectiveCall like = {};  // without buffers and words
   std::string group = {};    // its name, which the fingerprint covers
   std::int64_t count = 0;
-  Dtype dtype = Dtype::f32;       // of the elements sent
+  // What is sent: elements, or units of the wire's codec. Steps and messages count these.
+  std::int64_t element = 0, running = 0;  // bytes of one; of a running sum of one
+  std::int64_t bytes = 0;                 // of all
+  Dtype dtype = Dtype::f32;               // of the elements
   std::uint64_t fingerprint = 0;  // must be equal on all members
   const Algorithm* algorithm = nullptr;
   Schedule schedule = {};

@@ -63,9 +63,9 @@ std::string_view unmeasured(std::int64_t bytes, const Layout& l) {
 constexpr auto kKind = CollectiveKind::reduce_scatter;
 constexpr Algorithm kRows[] = {
     {kKind, "direct", direct, direct_cost},
-    {kKind, "chain", chain, chain_cost},
-    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true}},
+    {kKind, "chain", chain, chain_cost, {.running = true}},
+    {kKind, "hierarchical", hierarchical, hierarchical_cost, {.hierarchical = true, .running = true}},
 };
 }  // namespace
-const AlgorithmTable kReduceScatter{kRows, unmeasured};
+const AlgorithmTable kReduceScatter{kRows, unmeasured, "direct"};
 }  // namespace bora::transport

@@ -72,6 +72,7 @@ struct AlgorithmTraits {
   bool hierarchical = false;      // needs several hosts with several members each, side by side (Layout::blocks)
   bool equal_parts = false;  // needs parts of one length (CollectiveCall::uniform)
   bool whole = false;        // within a host the receiver fetches each stream itself, so that it is not cut finer
+  bool running = false;      // passes running sums on: not for codecs of blocks, which would round at every hop
 };
 /// One algorithm of one collective. All of them sum in group order, so large ones pass a running sum along a chain of
 /// ranks where other libraries use a ring. Sources: one-shot, two-shot, ring all-gather, binomial trees and scatter +
@@ -90,6 +91,7 @@ struct Algorithm {
 struct AlgorithmTable {
   std::span<const Algorithm> rows;
   std::string_view (*unmeasured)(std::int64_t bytes, const Layout&) = nullptr;
+  std::string_view unmeasured_blocks = {};  // of integers, where that one passes running sums on
 };
 std::span<const AlgorithmTable* const> algorithm_tables();
 const AlgorithmTable& algorithm_table(CollectiveKind);

@@ -1,6 +1,8 @@
 #include "schedule/select.h"
 #include <sstream>
 #include "bora/base/bytes.h"
+#include "bora/transport/forecast.h"
+#include "schedule/codec.h"
 
 namespace bora::transport {
 std::vector<const Algorithm*> read_algorithms(const std::string& text) {
@@ -51,15 +53,38 @@ std::int64_t chunk_limit(const Layout& l, const Tuning& t) {
   bool slow = l.hosts > 1 && t.costs && t.costs->wire.beta > 8 / 2.5e9;
   return slow ? kMaxChunkBytes / 2 : kMaxChunkBytes;
 }
+namespace {
+void check_forced(const std::vector<const Algorithm*>& forced, CollectiveKind kind, const Wire& wire) {
+  for (auto* a : forced) {
+    if (a->kind != kind || !a->traits.running) continue;
+    std::string others;
+    for (auto& row : algorithm_table(kind).rows)
+      if (!row.traits.running) others += (others.empty() ? "" : ", ") + std::string(row.name);
+    fail<ConfigError>("algorithms: ", word(kind), "=", a->name, " passes running sums on from rank to rank, where ",
+                      word(wire.codec), " would round at every hop; use ", others, ", or another wire");
+  }
+}
+}  // namespace
+void check_wire(const Wire& wire, const std::string& algorithms) {
+  check_block(wire, "wire");
+  auto forced = read_algorithms(algorithms);
+  if (!wire.blocks()) return;
+  for (auto kind : {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter}) check_forced(forced, kind, wire);
+}
 const Algorithm& choose_algorithm(CollectiveKind kind, std::int64_t bytes, bool uniform, const Layout& l,
-                                  const Tuning& t) {
+                                  const Tuning& t, const Wire& wire) {
   auto able = algorithms_for(kind, !l.blocks.empty(), uniform);
+  if (wire.blocks()) {
+    check_forced(t.forced, kind, wire);
+    std::erase_if(able, [](auto* a) { return a->traits.running; });
+  }
   auto usable = [&](const Algorithm* a) { return std::find(able.begin(), able.end(), a) != able.end(); };
   for (auto* a : t.forced)
     if (usable(a)) return *a;
   if (!t.costs) {
     auto unmeasured = algorithm_table(kind).unmeasured;
     auto* a = unmeasured ? &algorithm(kind, unmeasured(bytes, l)) : able.front();
+    if (wire.blocks() && a->traits.running) a = &algorithm(kind, algorithm_table(kind).unmeasured_blocks);
     return usable(a) ? *a : *able.front();
   }
   auto limit = chunk_limit(l, t);

@@ -20,8 +20,10 @@ Tuning read_tuning(std::string_view);
 /// "all_reduce=chain,broadcast=double_tree". Throws ConfigError on names that do not exist.
 std::vector<const Algorithm*> read_algorithms(const std::string&);
 
-/// Depends only on values that every member knows. bytes: those of all elements that count_of counts.
-const Algorithm& choose_algorithm(CollectiveKind, std::int64_t bytes, bool uniform, const Layout&, const Tuning& = {});
+/// Depends only on values that every member knows. bytes: those of all elements that count_of counts, as they are sent.
+/// wire: of blocks, it leaves out algorithms that pass running sums on; ConfigError if one of these is forced.
+const Algorithm& choose_algorithm(CollectiveKind, std::int64_t bytes, bool uniform, const Layout&, const Tuning& = {},
+                                  const Wire& = {});
 /// Bytes of the largest message of a group.
 std::int64_t chunk_limit(const Layout&, const Tuning&);
 }  // namespace bora::transport

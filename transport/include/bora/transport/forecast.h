@@ -19,6 +19,9 @@ struct Forecast {
   std::int64_t wired = 0;  // of them to other hosts
   double seconds = 0;      // by the cost model, for the busiest rank, with free links
 };
+/// Refuses what ranks would refuse later: a block that its codec does not take (ValueError), and forced algorithms
+/// (Config::algorithms) that cannot sum what this wire carries (ConfigError).
+void check_wire(const Wire&, const std::string& algorithms);
 /// For `rank`, a member of the group. Throws ValueError / DtypeError as starting it would.
 Forecast forecast(const Group&, const CollectiveCall&, const Wiring&, int rank);
 }  // namespace bora::transport

@@ -1,0 +1,23 @@
+// polynomials.h -- fitting, division and zeros of polynomials: vectors of coefficients, the highest power first. The
+// others (polyval, polymul, ..) are in numeric.h.
+#pragma once
+#include "bora/ops/axes.h"
+
+namespace bora {
+struct PolyfitOptions {
+  std::optional<double> rcond = none;  // smaller singular values, relative to the largest, count as 0; default n epsilon
+  Array weights = {};                  // [n] of the residuals, not of their squares
+};
+/// The coefficients [degree + 1] of the polynomial that is nearest to y [n] at x [n] (least squares); y [n, k] gives
+/// [degree + 1, k]. Throws ValueError for a negative degree, ShapeError.
+Array polyfit(const Array& x, const Array& y, std::int64_t degree, const PolyfitOptions& options = {});
+/// u = quotient v + remainder, by long division; both at least one number long. The leading coefficient of v is not 0.
+/// The remainder has u's length at most; zeros in front are kept.
+struct Polydiv {
+  Array quotient, remainder;
+};
+Polydiv polydiv(const Array& u, const Array& v);
+/// The zeros of the polynomial, complex: eigenvalues of the companion matrix. Zeros in front of p are cut, which reads
+/// values; inside transforms the first coefficient must not be 0: strip_zeros = false.
+Array roots(const Array& p, bool strip_zeros = true);
+}  // namespace bora

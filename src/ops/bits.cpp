@@ -1,0 +1,230 @@
+// Bits of whole and of floating numbers.
+#include "bora/ops/bits.h"
+#include <bit>
+#include <numeric>
+#include "bora/base/parallel.h"
+#include "ops/composed.h"
+#include "ops/special/by_element.h"
+
+namespace bora::ops {
+namespace {
+template <class T> using Bits = std::make_unsigned_t<T>;
+/// A primitive on integers of one dtype: a tag holds its name, whether it takes one operand or two, and the function.
+template <class F> struct ByInteger {
+  static constexpr std::string_view name = F::name;
+  Type infer(const Types& in) const {
+    for (auto& t : in)
+      check<DtypeError>(t == in[0] && is_integer(t.dtype), name, ": takes integers of one type, got ", t);
+    return in.at(0);
+  }
+  void eval(Inputs in, Outputs out) const {
+    dispatch(out[0].type.dtype, name, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        auto *a = in[0].as<T>(), *b = in.back().as<T>();
+        auto* y = out[0].as<T>();
+        parallel_for(out[0].type.size(), grain_for(F::nanoseconds), [&](std::int64_t begin, std::int64_t end) {
+          for (auto i = begin; i < end; ++i) y[i] = static_cast<T>(F::value(a[i], b[i]));
+        });
+      }
+    });
+  }
+  Arrays vjp(const Vjp& v) const { return Arrays(v.in.size()); }
+  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  ByInteger lift(std::int64_t) const { return {}; }
+  static Samples<ByInteger> samples() {
+    Arrays in{random_values({2, 3}, -99, 99, 1, i32)};
+    if (F::two) in.push_back(random_values({2, 3}, 0, 40, 2, i32));
+    return {{{}, in}};
+  }
+};
+struct PopulationCount {
+  static constexpr std::string_view name = "population_count";
+  static constexpr bool two = false;
+  static constexpr double nanoseconds = 1;
+  template <class T> static int value(T a, T) { return std::popcount(static_cast<Bits<T>>(a)); }
+};
+struct Clz {
+  static constexpr std::string_view name = "clz";
+  static constexpr bool two = false;
+  static constexpr double nanoseconds = 1;
+  template <class T> static int value(T a, T) { return std::countl_zero(static_cast<Bits<T>>(a)); }
+};
+struct ShiftRightLogical {
+  static constexpr std::string_view name = "shift_right_logical";
+  static constexpr bool two = true;
+  static constexpr double nanoseconds = 1;
+  template <class T> static Bits<T> value(T a, T n) {
+    auto places = static_cast<Bits<T>>(n);  // a negative number of places is a large one
+    if (places >= 8 * sizeof(T)) return 0;
+    return static_cast<Bits<T>>(static_cast<Bits<T>>(a) >> places);
+  }
+};
+struct Mulhi {
+  static constexpr std::string_view name = "mulhi";
+  static constexpr bool two = true;
+  static constexpr double nanoseconds = 1;
+  template <class T> static T value(T a, T b) {
+    __extension__ using Wide = __int128;
+    return static_cast<T>((static_cast<Wide>(a) * static_cast<Wide>(b)) >> (8 * sizeof(T)));
+  }
+};
+struct Gcd {
+  static constexpr std::string_view name = "gcd";
+  static constexpr bool two = true;
+  static constexpr double nanoseconds = 40;
+  template <class T> static Bits<T> magnitude(T a) {
+    return a < 0 ? static_cast<Bits<T>>(0 - static_cast<Bits<T>>(a)) : static_cast<Bits<T>>(a);
+  }
+  template <class T> static Bits<T> value(T a, T b) { return std::gcd(magnitude(a), magnitude(b)); }
+};
+template <class F> Array by_integer(const Array& a) {
+  static const PrimitivePtr p = primitive(ByInteger<F>{});
+  return call(p, {a}).front();
+}
+template <class F> Array by_integers(std::string_view what, const Array& a, const Array& b) {
+  static const PrimitivePtr p = primitive(ByInteger<F>{});
+  check<DtypeError>(is_integer(a.dtype()) && is_integer(b.dtype()), what, ": takes integers, got ", a.type(), " and ",
+                    b.type());
+  auto [x, y] = promoted_pair(what, a, b);
+  return call(p, {x, y}).front();
+}
+
+/// x * 2^n for n as a whole floating number.
+struct Ldexp {
+  static constexpr std::string_view name = "ldexp";
+  static double value(double x, double n) { return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(n, -9999), 9999))); }
+  static constexpr double nanoseconds = 10, range[][2] = {{-3, 3}, {2, 2}};
+  static Arrays vjp(const Vjp& v) { return {by_element<Ldexp>(v.ct[0], v.in[1]), Array{}}; }
+};
+
+double rounded_to(double x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
+  if (!std::isfinite(x) || x == 0) return x;
+  auto shift = 52 - mantissa_bits;
+  auto bits = std::bit_cast<std::uint64_t>(x);
+  if (shift > 0) {  // halves to even; a carry goes into the exponent
+    auto last = (bits >> shift) & 1;
+    bits += (std::uint64_t{1} << (shift - 1)) - 1 + last;
+    bits = bits >> shift << shift;
+  }
+  auto y = std::bit_cast<double>(bits);
+  if (!std::isfinite(y)) return y;
+  if (exponent_bits >= 11) return y;
+  auto bias = (std::int64_t{1} << (exponent_bits - 1)) - 1;
+  auto e = static_cast<std::int64_t>((bits >> 52) & 2047) - 1023;  // of a normal number
+  if (e > bias) return std::copysign(HUGE_VAL, x);
+  if (e < 1 - bias) return std::copysign(0., x);
+  return y;
+}
+struct ReducePrecision {
+  std::int64_t exponent_bits, mantissa_bits;
+  static constexpr std::string_view name = "reduce_precision";
+  Type infer(const Types& in) const {
+    check<DtypeError>(in.at(0).dtype == f32 || in[0].dtype == f64, name, ": takes fractions, got ", in[0]);
+    check<ValueError>(exponent_bits >= 1 && exponent_bits <= 11 && mantissa_bits >= 0 && mantissa_bits <= 52, name,
+                      ": there is no format of ", exponent_bits, " bits of exponent and ", mantissa_bits,
+                      " bits of mantissa; 1 to 11 and 0 to 52 are allowed");
+    return in[0];
+  }
+  void eval(Inputs in, Outputs out) const {
+    if (out[0].type.dtype == f32) run<float>(in, out);
+    else run<double>(in, out);
+  }
+  Array vjp(const Vjp& v) const { return call_one(*this, {v.ct[0]}); }
+  Factors factors(const Types& in) const { return elementwise_factors(in); }
+  ReducePrecision lift(std::int64_t) const { return *this; }
+  static Samples<ReducePrecision> samples() { return {{{11, 52}, {random_values({2, 3}, -1, 1, 1)}}}; }
+
+ private:
+  template <class T> void run(Inputs in, Outputs out) const {
+    parallel_for(out[0].type.size(), grain_for(3), [&](std::int64_t begin, std::int64_t end) {
+      auto* x = in[0].as<T>();
+      auto* y = out[0].as<T>();
+      // A denormal f32 is a normal f64; what f32 cannot hold is decided by the format.
+      for (auto i = begin; i < end; ++i)
+        y[i] = static_cast<T>(rounded_to(static_cast<double>(x[i]), exponent_bits, mantissa_bits));
+    });
+  }
+};
+
+/// x's bits as an integer of the same size.
+Array bits(const Array& x) { return bitcast(x, x.dtype() == f64 ? i64 : i32); }
+Array floats(std::string_view what, const Array& x) {
+  check<DtypeError>(!is_complex(x.dtype()) && x.dtype() != Dtype::key, what, ": takes real numbers, got ", x.type());
+  return inexact(x);
+}
+/// nextafter() of f32 or f64; unit: the distance of neighbours in bits.
+Array neighbour(const Array& x, const Array& y, std::int64_t unit) {
+  auto b = bits(x);
+  auto away = (x < y) == (x > 0);
+  auto next = where(away, b + unit, b - unit);
+  auto smallest = bitcast(full_of(b.type(), unit), x.dtype());
+  auto from_zero = where(y > 0, smallest, -smallest);
+  auto moved = where(x == 0, from_zero, bitcast(next, x.dtype()));
+  return where(isnan(x) || isnan(y), kNan, where(x == y, y, moved));
+}
+}  // namespace
+}  // namespace bora::ops
+
+namespace bora {
+using namespace ops;
+Array population_count(const Array& x) { return x.dtype() == boolean ? x.astype(u8) : by_integer<PopulationCount>(x); }
+Array bitwise_count(const Array& x) {
+  check<DtypeError>(is_integer(x.dtype()) || x.dtype() == boolean, "bitwise_count: takes integers, got ", x.type());
+  return population_count(x.dtype() == boolean ? x : abs(x)).astype(u8);
+}
+Array clz(const Array& x) { return by_integer<Clz>(x); }
+Array shift_right_logical(const Array& x, const Array& n) {
+  return by_integers<ShiftRightLogical>("shift_right_logical", x, n);
+}
+Array mulhi(const Array& a, const Array& b) { return by_integers<Mulhi>("mulhi", a, b); }
+Array gcd(const Array& a, const Array& b) { return by_integers<Gcd>("gcd", a, b); }
+Array lcm(const Array& a, const Array& b) {
+  auto g = gcd(a, b);
+  auto none = g == 0;
+  return abs(where(none, 0, floor_divide(a.astype(g.dtype()), where(none, 1, g)) * b.astype(g.dtype())));
+}
+Array nextafter(const Array& x, const Array& y) {
+  auto [a, b] = promoted_pair("nextafter", floats("nextafter", x), floats("nextafter", y));
+  a = stop_gradient(a), b = stop_gradient(b);
+  if (a.dtype() != bf16) return neighbour(a, b, 1);
+  return neighbour(a.astype(f32), b.astype(f32), 65536).astype(bf16);
+}
+Array spacing(const Array& x) {
+  auto v = stop_gradient(floats("spacing", x));
+  auto away = where(v < 0, full_like(v, -kInf), full_like(v, kInf));
+  return where(isinf(v), kNan, nextafter(v, away) - v);
+}
+Frexp frexp(const Array& x) {
+  auto v = floats("frexp", x);
+  if (v.dtype() == bf16) {
+    auto r = frexp(v.astype(f32));
+    return {r.mantissa.astype(bf16), r.exponent};
+  }
+  auto wide = v.dtype() == f64;
+  // Denormal numbers are made normal first.
+  auto up = wide ? 54 : 25, width = wide ? 52 : 23, bias = wide ? 1022 : 126, mask = wide ? 2047 : 255;
+  auto s = stop_gradient(v);
+  auto small = abs(s) < (wide ? 0x1p-1022 : 0x1p-126);
+  auto scaled = where(small, s * (wide ? 0x1p54 : 0x1p25), s);
+  auto e = ((bits(scaled) >> width) & mask).astype(i32) - bias - where(small, up, 0);
+  auto plain = s == 0 || !isfinite(s);
+  auto exponent = where(plain, 0, e);
+  return {where(plain, v, ldexp(v, -exponent)), exponent};
+}
+Array ldexp(const Array& x, const Array& n) {
+  check<DtypeError>(is_integer(n.dtype()) || n.dtype() == boolean, "ldexp: n must be integers, got ", n.type());
+  auto v = floats("ldexp", x);
+  auto wide = v.dtype() == bf16 ? f32 : v.dtype();
+  auto places = clip(n.dtype() == boolean ? n.astype(i32) : n, 0 - (n.dtype() == u8 || n.dtype() == u32 ? 0 : 9999),
+                     n.dtype() == u8 ? 255 : 9999);
+  auto [a, b] = promoted_pair("ldexp", v.astype(wide), places.astype(wide));
+  return by_element<Ldexp>(a, b).astype(v.dtype());
+}
+Array reduce_precision(const Array& x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
+  auto v = floats("reduce_precision", x);
+  ReducePrecision p{exponent_bits, mantissa_bits};
+  if (v.dtype() == bf16) return call_one(p, {v.astype(f32)}).astype(bf16);
+  return call_one(p, {v});
+}
+}  // namespace bora

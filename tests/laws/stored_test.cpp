@@ -1,0 +1,216 @@
+// i8, i16, u16, u64 and f16: JAX's numbers, every primitive on them, what they promote to, and what survives files.
+#include <unistd.h>
+#include <filesystem>
+#include "bora/base/parallel.h"
+#include "laws/golden.h"
+
+namespace bora::laws {
+namespace {
+const std::vector<Dtype> kStored{i8, i16, u16, u64, f16};
+/// Files hold u64 as two rows of u32: the upper and the lower halves.
+Array joined(const Array& halves) {
+  auto h = halves.astype(u64);
+  return (view(h, 0) << 32) | view(h, 1);
+}
+Array halves(const Array& x) { return stack({(x >> 32).astype(u32), x.astype(u32)}); }
+
+using Function = Array (*)(const Array& a, const Array& b);
+const std::map<std::string, Function>& functions() {
+#define BORA_OF(...) [](const Array& a, [[maybe_unused]] const Array& b) -> Array { return __VA_ARGS__; }
+  static const std::map<std::string, Function> m{
+      {"add", BORA_OF(a + b)},
+      {"sub", BORA_OF(a - b)},
+      {"mul", BORA_OF(a * b)},
+      {"div", BORA_OF(a / b)},
+      {"max", BORA_OF(maximum(a, b))},
+      {"min", BORA_OF(minimum(a, b))},
+      {"eq", BORA_OF(a == b)},
+      {"lt", BORA_OF(a < b)},
+      {"ge", BORA_OF(a >= b)},
+      {"remainder", BORA_OF(remainder(a, b))},
+      {"floor_divide", BORA_OF(floor_divide(a, b))},
+      {"and", BORA_OF(a & b)},
+      {"or", BORA_OF(a | b)},
+      {"xor", BORA_OF(a ^ b)},
+      {"shl", BORA_OF(a << b)},
+      {"shr", BORA_OF(a >> b)},
+      {"neg", BORA_OF(-a)},
+      {"abs", BORA_OF(abs(a))},
+      {"sign", BORA_OF(sign(a))},
+      {"square", BORA_OF(square(a))},
+      {"exp", BORA_OF(exp(a))},
+      {"log", BORA_OF(log(a))},
+      {"sqrt", BORA_OF(sqrt(a))},
+      {"tanh", BORA_OF(tanh(a))},
+      {"sin", BORA_OF(sin(a))},
+      {"floor", BORA_OF(floor(a))},
+      {"sum", BORA_OF(sum(a))},
+      {"prod", BORA_OF(prod(a))},
+      {"amax", BORA_OF(amax(a))},
+      {"amin", BORA_OF(amin(a))},
+      {"argmax", BORA_OF(argmax(a))},
+      {"sort", BORA_OF(sort(a))},
+      {"argsort", BORA_OF(argsort(a))},
+      {"cumsum", BORA_OF(cumsum(a, 0))},
+      {"flip", BORA_OF(flip(a))},
+      {"matmul", BORA_OF(matmul(a, b))},
+  };
+#undef BORA_OF
+  return m;
+}
+/// Equal numbers; f16 may differ by one unit in the last place where both sides round a function's value.
+void same_numbers(const Array& got, const Array& want, bool rounds, const std::string& what) {
+  ASSERT_EQ(got.type(), want.type()) << what;
+  auto x = numbers_of(got), y = numbers_of(want);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    auto unit = std::max(std::ldexp(std::abs(y[i]), -10), 0x1p-24);
+    EXPECT_TRUE(rounds && std::abs(x[i] - y[i]) <= unit) << what << '[' << i << "]: " << x[i] << ", JAX " << y[i];
+  }
+}
+
+TEST(Stored, JaxNumbersInAnyProgram) {
+  GoldenCases cases;
+  read_golden("stored.txt", cases);
+  ASSERT_GT(cases.size(), 180u);
+  for (auto& [name, golden] : cases) {
+    auto slash = name.find('/');
+    auto d = parse_dtype(name.substr(0, slash));
+    auto rest = name.substr(slash + 1);
+    Arrays in;
+    for (auto& x : golden.in) in.push_back(d == u64 && x.dtype() == u32 ? joined(x) : x);
+    auto to = rest.starts_with("as_") ? std::optional(parse_dtype(rest.substr(3))) : none;
+    if (rest.starts_with("from_")) to = d;
+    ASSERT_TRUE(to || functions().contains(rest)) << name;
+    auto f = [&](const Arrays& a) { return to ? a[0].astype(*to) : functions().at(rest)(a[0], a.back()); };
+    bool rounds = d == f16 && !to && rest != "add" && rest != "sub" && rest != "mul" && rest != "div";
+    auto check = [&](const Array& y, const std::string& how) {
+      same_numbers(y.dtype() == u64 ? halves(y) : y, golden.out[0], rounds, name + how);
+    };
+    check(f(in), "");
+    check(jit(f)(in), " in a compiled program");
+    Arrays rows;
+    for (auto& x : in) rows.push_back(stack({x, x, x}));
+    check(view(vmap(f)(rows), 1), " under vmap");
+  }
+}
+
+/// A sample's operands in stored dtypes: fractions as f16, integers as one of 8, 16 or 64 bits.
+Arrays as_stored(const Arrays& in, Dtype integer) {
+  Arrays r;
+  for (auto& x : in)
+    r.push_back(is_float(x.dtype()) ? x.astype(f16) : x.dtype() == i64 || x.dtype() == u32 ? x.astype(integer) : x);
+  return r;
+}
+TEST(Stored, EveryPrimitiveComputesOrSaysWhyNot) {
+  int computed = 0;
+  for (auto& entry : registry())
+    for (auto& sample : entry.samples()) {
+      auto& p = *sample.primitive;
+      if (p.traits.holds || p.traits.collective || p.traits.effect || p.traits.opaque) continue;
+      for (auto d : {i8, i16, u16, u64}) {
+        auto in = as_stored(sample.in, d);
+        if (std::none_of(in.begin(), in.end(), [](auto& x) { return is_stored_only(x.dtype()); })) continue;
+        auto f = [&](const Arrays& a) { return call(sample.primitive, a); };
+        Arrays y;
+        try {
+          y = f(in);
+        } catch (const Error& e) {
+          EXPECT_EQ(std::string(e.what()).find("internal"), std::string::npos) << entry.name << ": " << e.what();
+          continue;
+        }
+        ++computed;
+        Types types;
+        for (auto& x : in) types.push_back(x.type());
+        auto promised = p.infer(types);
+        ASSERT_EQ(y.size(), promised.size()) << entry.name;
+        for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i].type(), promised[i]) << entry.name;
+        close(jit(f)(in), y, 0, entry.name + " in a compiled program");
+      }
+    }
+  EXPECT_GT(computed, 300);
+}
+TEST(Stored, GradientsOfF16) {
+  auto x = rnd({5}, 1), w = rnd({5}, 2);
+  auto f = [](const Array& a, const Array& b) { return sum(tanh(a * b) * exp(-square(a))); };
+  auto [gx, gw] = grad<0, 1>(f)(x.astype(f16), w.astype(f16));
+  auto [hx, hw] = grad<0, 1>(f)(x.astype(f16).astype(f32), w.astype(f16).astype(f32));
+  EXPECT_EQ(gx.dtype(), f16);
+  EXPECT_LE(worst(gx.astype(f32), hx), 4e-3);
+  EXPECT_LE(worst(gw.astype(f32), hw), 4e-3);
+}
+TEST(Stored, BitsDoNotDependOnThreads) {
+  auto x = rnd({40000}, 5).astype(f16);
+  auto f = [](const Array& a) { return cumsum(a * 3 - 1, 0).astype(i16) + (a * 100).astype(i16); };
+  auto one = [&] {
+    ThreadScope t(1);
+    return f(x);
+  }();
+  close({f(x)}, {one}, 0, "threads");
+  close({jit(f)(x)}, {one}, 0, "compiled");
+}
+TEST(Stored, PromotesAsJaxDoes) {
+  struct Row {
+    Dtype a, b, both;
+  };
+  for (auto [a, b, both] : std::vector<Row>{{boolean, i8, i8}, {i8, u8, i16},   {i8, i16, i16},  {u8, u16, u16},
+                                            {u8, i16, i16},    {u16, i16, i32}, {u16, u32, u32}, {u32, i32, i64},
+                                            {u16, i8, i32},    {u32, i8, i64},  {u32, u64, u64}, {u64, i64, f32},
+                                            {u64, i8, f32},    {i64, f16, f16}, {u64, bf16, bf16}, {f16, bf16, f32},
+                                            {f16, f32, f32},   {f16, f64, f64}, {f16, complex64, complex64},
+                                            {i16, complex128, complex128}}) {
+    EXPECT_EQ(promote(a, b), both) << a << ' ' << b;
+    EXPECT_EQ(promote(b, a), both) << b << ' ' << a;
+    EXPECT_EQ((zeros({2}, a) + zeros({2}, b)).dtype(), both) << a << ' ' << b;
+  }
+  EXPECT_EQ((zeros({2}, i8) + 1).dtype(), i8);
+  EXPECT_EQ((zeros({2}, f16) * 2.5).dtype(), f16);
+  EXPECT_EQ((zeros({2}, u64) * 2.5).dtype(), f32);
+}
+TEST(Stored, NumbersAtTheEdge) {
+  EXPECT_EQ(array(18446744073709551615ull, u64).item<std::uint64_t>(), 18446744073709551615ull);
+  EXPECT_THROW((void)array(-1, u64), ValueError);
+  EXPECT_THROW((void)array(18446744073709551615ull, i64), ValueError);
+  EXPECT_THROW((void)array(128, i8), ValueError);
+  EXPECT_THROW((void)(zeros({2}, u16) + 65536), ValueError);
+  EXPECT_EQ(asarray(std::vector<std::int16_t>{-7, 9}).dtype(), i16);
+  EXPECT_EQ(asarray(std::vector<std::uint64_t>{1ull << 63}).item<std::uint64_t>(), 1ull << 63);
+  EXPECT_EQ(amax(zeros({2, 0}, i8), 1).to_vector<int>(), (std::vector<int>{-128, -128}));
+  EXPECT_EQ(to_string(asarray(std::vector<std::int8_t>{-7, 9})).substr(0, 7), "[-7,  9");
+  EXPECT_EQ(array(65504., f16).item<float>(), 65504.F);
+  EXPECT_EQ(array(65520., f16).item<float>(), HUGE_VALF);
+  EXPECT_EQ(parse_dtype("float16"), f16);
+  EXPECT_THROW((void)fft::fft(zeros({4}, u64)), DtypeError);
+}
+TEST(Stored, IndicesAndKeysOfTheirDtypes) {
+  auto table = reshape(arange(20).astype(u16), {5, 4});
+  auto rows = asarray(std::vector<std::int8_t>{4, 0, -1});
+  EXPECT_EQ(take(table, rows, 0).dtype(), u16);
+  EXPECT_EQ(take(table, rows.astype(i32), 0).to_vector<int>(), take(table, rows, 0).to_vector<int>());
+  EXPECT_EQ(random::bits(random::key(3), {4}, u16).dtype(), u16);
+  auto wide = random::bits(random::key(3), {4}, u64), narrow = random::bits(random::key(3), {4}, i64);
+  EXPECT_EQ(bitcast(wide, i64).to_vector<std::int64_t>(), narrow.to_vector<std::int64_t>());
+  auto u = random::uniform(random::key(1), {1000}, f16).astype(f32);
+  EXPECT_GE(amin(u).item<float>(), 0.F);
+  EXPECT_LT(amax(u).item<float>(), 1.F);
+  EXPECT_NEAR(mean(random::normal(random::key(1), {4000}, f16).astype(f32)).item<float>(), 0, 0.05);
+  auto r = random::randint(random::key(2), {500}, -5, 300, i8).astype(i32);
+  EXPECT_LE(amax(r).item<int>(), 127);
+  EXPECT_GE(amin(r).item<int>(), -5);
+}
+TEST(Stored, FilesKeepThem) {
+  auto folder = std::filesystem::temp_directory_path() / ("bora_stored_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (auto d : kStored) {
+    auto x = (values({3, 5}, 0, 120, 4)).astype(d);
+    save_npy(folder / "x.npy", x);
+    close({load_npy(folder / "x.npy")}, {x}, 0, "npy");
+    save_safetensors(folder / "x.safetensors", {{"x", x}});
+    close({Safetensors::open(folder / "x.safetensors").read("x")}, {x}, 0, "safetensors");
+  }
+  auto small = asarray(std::vector<std::int8_t>{-3, 5});
+  save_safetensors(folder / "y.safetensors", {{"", small}});
+  std::filesystem::remove_all(folder);
+}
+}  // namespace
+}  // namespace bora::laws

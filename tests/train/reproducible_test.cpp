@@ -1,0 +1,112 @@
+// Laws of virtual ranks: how many ranks carry them changes no bit of losses, norms, evaluations and parameters.
+#include "bora/train/reproducible.h"
+#include <gtest/gtest.h>
+#include "bora/bora.h"
+#include "bora/train/placement.h"
+#include "bora/train/trainer.h"
+
+using namespace bora;
+
+namespace {
+constexpr std::int64_t kRows = 32, kPositions = 5, kTokens = 11;
+const Axis kVocab{"vocab", 601}, kEmbed{"embed", 16}, kMlp{"mlp", 24};
+struct Model {
+  NamedArray table;
+  nn::LayerNorm norm;
+  NamedArray up, bias, out;
+};
+Task<Model> task(Dtype dtype) {
+  return {[dtype](const Array& key) {
+            auto k = random::split<3>(key);
+            return tree::map([&](const Array& x) { return x.astype(dtype); },
+                             Model{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
+                                   random::normal(k[1], {kEmbed, kMlp}) * 0.3, zeros({kMlp}),
+                                   random::normal(k[2], {kMlp, Axis{"next", kTokens}}) * 0.3});
+          },
+          [](const Model& m, const training::Example& e, const std::optional<Array>& key) {
+            auto x = auto_sharded(take(m.table, "vocab", e.tokens));
+            auto h = tanh(dot(m.norm(x), m.up, "embed") + m.bias);
+            if (key) h = h * (random::uniform(*key, h.axes()) + 0.5).astype(h.dtype());
+            auto scores = dot(auto_sharded(h), m.out, "mlp").astype(f32);
+            return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
+          }};
+}
+Batch batch_of(std::int64_t step, const Mesh& mesh) {
+  auto mine = rows_of_rank(kRows, mesh);
+  auto rows = data::Rows::zeros(mine.begin, mine.end, {kPositions});
+  for (std::int64_t i = 0; i < (mine.end - mine.begin) * kPositions; ++i) {
+    auto global = static_cast<std::size_t>(step * kRows * kPositions + mine.begin * kPositions + i);
+    auto at = static_cast<std::size_t>(i);
+    rows.tokens[at] = static_cast<std::int32_t>(global * 7 % 5 + global % 7);
+    rows.targets[at] = static_cast<std::int32_t>(global * 5 % 7 + global % 5);
+    rows.weights[at] = global % 9 == 0 ? 0.0F : 0.1F + static_cast<float>(global % 3);
+  }
+  return make_batch(rows, kRows, mesh);
+}
+/// Reports and evaluations of some steps, then the parameters.
+std::vector<float> trained(std::int64_t ranks, std::int64_t parts, Dtype dtype = f32, bool dropout = true) {
+  auto rate = optim::warmup_cosine_decay_schedule(0.01, 0.1, 2, 9);
+  StepOptions options{.optimizer = optim::chain(optim::clip_by_global_norm(0.5), optim::adamw({.learning_rate = rate})),
+                      .learning_rate = rate,
+                      .dropout = dropout,
+                      .virtual_ranks = parts};
+  std::vector<float> numbers;
+  local_mesh({{"data", static_cast<int>(ranks)}}, [&](const Mesh& mesh) {
+    UseMapping split(AxisMapping{{"batch", "data"}});
+    auto model = trainable(task(dtype), options);
+    model->init(random::key(3));
+    std::vector<float> mine;
+    for (std::int64_t s = 0; s < 4; ++s) {
+      auto report = model->step(batch_of(s, mesh)).to_vector<float>();
+      mine.insert(mine.end(), report.begin(), report.begin() + 3);
+      auto held_out = model->evaluate(batch_of(s + 10, mesh)).to_vector<float>();
+      mine.insert(mine.end(), held_out.begin(), held_out.end());
+    }
+    for (auto& slot : tree::slots(model->parameters())) {
+      auto v = slot.leaf.get().astype(f32).to_vector<float>();
+      mine.insert(mine.end(), v.begin(), v.end());
+    }
+    if (mesh.rank() == 0) numbers = mine;
+  });
+  return numbers;
+}
+}  // namespace
+
+TEST(Reproducible, RanksChangeNoBit) {
+  for (auto dtype : {f32, bf16})
+    for (std::int64_t parts : {4, 8, 32}) {
+      auto one = trained(1, parts, dtype);
+      ASSERT_GT(one.size(), 10000U);
+      for (std::int64_t ranks = 2; ranks <= std::min<std::int64_t>(parts, 8); ranks *= 2)
+        EXPECT_EQ(trained(ranks, parts, dtype), one) << ranks << " ranks, V = " << parts;
+    }
+}
+TEST(Reproducible, TheSumIsTheBatchs) {
+  auto whole = trained(1, 0, f32, false), parts = trained(2, 8, f32, false);
+  ASSERT_EQ(whole.size(), parts.size());
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    EXPECT_NEAR(parts[i], whole[i], 2e-3 * std::max(1.F, std::abs(whole[i])));
+}
+TEST(Reproducible, WhatCannotHoldIsRefused) {
+  auto says = [](const std::string& words, std::int64_t parts, const LayoutMappings& m, const MeshShape& mesh,
+                 std::int64_t batch = 64, std::int64_t accumulate = 1) {
+    try {
+      training::check_virtual(parts, m, mesh, batch, accumulate);
+      ADD_FAILURE() << "accepted: " << words;
+    } catch (const ConfigError& e) {
+      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+  };
+  LayoutMappings dp{{}, {{"batch", "data"}}}, fsdp{{{"embed", "data"}}, {{"batch", "data"}}};
+  auto mesh = [](int data, int model = 1) {
+    return MeshShape{{{AxisName("data"), data}, {AxisName("model"), model}}};
+  };
+  training::check_virtual(8, dp, mesh(4), 64, 1);
+  says("3 ranks do not hold whole subtrees of 8", 8, dp, mesh(3), 72);
+  says("16 ranks do not hold", 8, dp, mesh(16));
+  says("batch 60 cannot be cut into 8 equal parts", 8, dp, mesh(2), 60);
+  says("accumulate=1, not 2", 8, dp, mesh(2), 64, 2);
+  says("set layout=dp", 8, fsdp, mesh(2));
+  says("the mesh has 4 ranks, of which the batch is split over 2", 8, dp, mesh(2, 2));
+  EXPECT_THROW(trained(1, 6), ShardError);
+}

@@ -1,0 +1,163 @@
+// Training with sums of gradients in fewer bits: the same bits on all ranks, fewer bytes, and nearly the loss of f32.
+#include <gtest/gtest.h>
+#include <cstring>
+#include "bora/bora.h"
+#include "bora/train/trainer.h"
+#include "bora/transport/transport.h"
+
+using namespace bora;
+
+namespace {
+constexpr std::int64_t kRows = 12, kPositions = 6, kTokens = 50, kSteps = 25;
+const Axis kVocab{"vocab", kTokens}, kEmbed{"embed", 48}, kMlp{"mlp", 130}, kNext{"next", kTokens};
+struct Model {
+  NamedArray table;
+  nn::LayerNorm norm;
+  NamedArray up, bias, out;
+};
+Task<Model> task() {
+  return {[](const Array& key) {
+            auto k = random::split<3>(key);
+            return Model{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
+                         random::normal(k[1], {kEmbed, kMlp}) * 0.1, zeros({kMlp}),
+                         random::normal(k[2], {kMlp, kNext}) * 0.1};
+          },
+          [](const Model& m, const training::Example& e, const std::optional<Array>&) {
+            auto x = auto_sharded(take(auto_sharded(m.table), "vocab", e.tokens));
+            auto h = tanh(dot(m.norm(x), auto_sharded(m.up), "embed") + auto_sharded(m.bias));
+            return sum(nn::cross_entropy(dot(auto_sharded(h), auto_sharded(m.out), "mlp"), "next", e.targets) *
+                       e.weights);
+          }};
+}
+struct Layout {
+  std::string name;
+  std::vector<MeshAxis> axes;
+  bool fsdp = false;
+  std::int64_t accumulate = 1;
+};
+const Layout kLayouts[] = {{"dp", {{"data", 2}}},
+                           {"fsdp", {{"data", 2}}, true},
+                           {"dp on 3", {{"data", 3}}},
+                           {"fsdp with replicas", {{"replica", 2}, {"data", 2}}, true},
+                           {"dp in parts", {{"data", 2}}, false, 2}};
+struct Outcome {
+  std::vector<std::vector<float>> of_rank;  // losses, norms, then all parameters
+  double loss = 0;                          // the last one
+  std::uint64_t sent = 0;                   // bytes of rank 0 in all steps
+};
+Outcome trained(const Layout& layout, const Wire& wire) {
+  Outcome r;
+  int ranks = 1;
+  for (auto& a : layout.axes) ranks *= a.size;
+  r.of_rank.resize(static_cast<std::size_t>(ranks));
+  local_mesh(layout.axes, [&](const Mesh& mesh) {
+    UseMapping split(AxisMapping{{"batch", {"replica", "data"}}});
+    auto model = trainable(task(), {.optimizer = optim::adamw({.learning_rate = 0.01}),
+                                    .learning_rate = 0.01,
+                                    .accumulate = layout.accumulate,
+                                    .wire = wire,
+                                    .storage = layout.fsdp ? AxisMapping{{"embed", "data"}, {"mlp", "data"}}
+                                                           : AxisMapping{}});
+    model->init(random::key(3));
+    auto& mine = r.of_rank[static_cast<std::size_t>(mesh.rank())];
+    auto before = mesh.context().traffic().bytes_sent;
+    for (std::int64_t s = 0; s < kSteps; ++s) {
+      auto rows = data::Rows::zeros(rows_of_rank(kRows, mesh).begin, rows_of_rank(kRows, mesh).end, {kPositions});
+      for (std::size_t i = 0; i < rows.tokens.size(); ++i) {
+        auto global = static_cast<std::int64_t>(i) + (s * kRows + rows.begin) * kPositions;
+        rows.tokens[i] = static_cast<std::int32_t>(global * 7 % kTokens);
+        rows.targets[i] = static_cast<std::int32_t>(global * 7 % kTokens * 3 % 11);
+        rows.weights[i] = global % 9 == 0 ? 0.0F : 1.0F;
+      }
+      auto report = model->step(make_batch(rows, kRows, mesh)).to_vector<float>();
+      mine.insert(mine.end(), report.begin(), report.begin() + 2);
+      if (mesh.rank() == 0) r.loss = report[0];
+    }
+    if (mesh.rank() == 0) r.sent = mesh.context().traffic().bytes_sent - before;
+    for (auto& slot : tree::slots(model->parameters())) {
+      auto v = slot.leaf.get().to_vector<float>();
+      mine.insert(mine.end(), v.begin(), v.end());
+    }
+  });
+  return r;
+}
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+}  // namespace
+
+TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
+  struct Row {
+    Wire wire;
+    double loss, bytes;  // bounds of the loss's relative difference, and of the bytes' share
+  };
+  for (auto& layout : kLayouts) {
+    auto exact = trained(layout, {});
+    EXPECT_LT(exact.loss, 0.7 * exact.of_rank[0][0]) << layout.name;  // it learns
+    for (auto& row : {Row{Wire::bf16(), 0.02, 0.6}, {Wire::int8(), 0.02, 0.4}, {Wire::int4(), 0.1, 0.3}}) {
+      auto r = trained(layout, row.wire);
+      SCOPED_TRACE(layout.name + " " + word(row.wire));
+      for (auto& numbers : r.of_rank) EXPECT_TRUE(same_bits(numbers, r.of_rank[0]));
+      EXPECT_FALSE(same_bits(r.of_rank[0], exact.of_rank[0]));  // it was in force
+      EXPECT_NEAR(r.loss, exact.loss, row.loss * exact.loss);
+      auto again = trained(layout, row.wire);
+      EXPECT_TRUE(same_bits(again.of_rank[0], r.of_rank[0]));
+      // Under FSDP parameters are gathered as they are.
+      if (!layout.fsdp) EXPECT_LT(static_cast<double>(r.sent), row.bytes * static_cast<double>(exact.sent));
+      else EXPECT_LT(r.sent, exact.sent);
+      std::printf("%s %s: loss %.5f (f32 %.5f), %.3f of the bytes\n", layout.name.c_str(), word(row.wire).c_str(),
+                  r.loss, exact.loss, static_cast<double>(r.sent) / static_cast<double>(exact.sent));
+    }
+  }
+}
+TEST(WireOfTraining, OneRankSendsNothingAndRoundsNothing) {
+  Layout alone{"one rank", {{"data", 1}}};
+  EXPECT_TRUE(same_bits(trained(alone, Wire::int4()).of_rank[0], trained(alone, {}).of_rank[0]));
+}
+TEST(WireOfTraining, SumsThatAreSentTogetherHaveTheBitsOfEachAlone) {
+  local_mesh({{"data", 3}}, [](const Mesh&) {
+    for (auto wire : {Wire::int8(), Wire::int4(), Wire::bf16()})
+      for (bool split : {false, true}) {
+        Arrays x, like;
+        for (std::int64_t n : {5, 100, 333, 64}) {
+          auto scale = n % 2 ? 1.0 : 1e-3;
+          x.push_back(shard(random::normal(random::key(n), {6, n}) * scale, Spec{"data"}));
+          like.push_back(shard(zeros({n}), split ? Spec{"data"} : Spec{}));
+        }
+        auto f = [wire](const Arrays& x, const Arrays& like) {
+          UseGradientWire scope(wire, "data");
+          Arrays y;
+          for (std::size_t i = 0; i < x.size(); ++i) y.push_back(complete_gradient_like(sum(x[i], 0), like[i]));
+          return y;
+        };
+        auto alone = f(x, like), together = jit(f)(x, like);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          EXPECT_TRUE(same_bits(alone[i].to_vector<float>(), together[i].to_vector<float>())) << word(wire) << i;
+          EXPECT_FALSE(same_bits(alone[i].to_vector<float>(), sum(x[i], 0).to_vector<float>())) << word(wire) << i;
+        }
+      }
+  });
+}
+TEST(WireOfTraining, ASumInShardMapTravelsByItsWire) {
+  local_mesh({{"data", 3}}, [](const Mesh& mesh) {
+    auto x = random::normal(random::key(1), {3, 1000});
+    auto f = [](const Wire& wire) {
+      return [wire](const Array& block) { return psum(block, "data", {.wire = wire}); };
+    };
+    auto sum_by = [&](const Wire& wire) {
+      return shard_map(f(wire), mesh, {Spec{"data"}}, Spec{})(x).to_vector<float>();
+    };
+    auto exact = sum_by({});
+    for (auto [wire, bound] : {std::pair{Wire::bf16(), 0.05F}, {Wire::int8(), 0.1F}, {Wire::int4(), 1.5F}}) {
+      auto y = sum_by(wire);
+      EXPECT_NE(y, exact) << word(wire);
+      for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], exact[i], bound) << word(wire);
+    }
+    auto refused = [&](const Array& in, const Wire& wire) {
+      (void)shard_map(f(wire), mesh, {Spec{"data"}}, Spec{})(in);
+    };
+    EXPECT_THROW(refused(x.astype(i32), Wire::int8()), DtypeError);
+    EXPECT_THROW(refused(x.astype(f64), Wire::bf16()), DtypeError);
+    EXPECT_THROW(refused(x, Wire::int8({100})), ValueError);
+  });
+}

@@ -1,0 +1,108 @@
+// The table of codecs, their plain kernels, and sums of what they encode.
+#include "schedule/codec.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include "schedule/codec_block.h"
+
+namespace bora::transport {
+namespace {
+constexpr std::int64_t kMost = 4096;  // numbers in a block
+
+void encode_bf16(const float* in, std::int64_t n, std::int64_t, std::byte* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    bfloat16 x(in[i]);
+    std::memcpy(out + 2 * i, &x, sizeof x);
+  }
+}
+void decode_bf16(const std::byte* in, std::int64_t n, std::int64_t, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    bfloat16 x;
+    std::memcpy(&x, in + 2 * i, sizeof x);
+    out[i] = static_cast<float>(x);
+  }
+}
+/// Whole blocks by `one`; numbers that do not fill the last one are followed by zeros.
+template <auto one, class Block>
+void encode_units(const float* in, std::int64_t n, std::int64_t block, std::byte* out) {
+  auto bytes = Block::bytes(block);
+  for (; n >= block; n -= block, in += block, out += bytes) one(in, block, out);
+  if (n == 0) return;
+  float last[kMost];
+  std::copy_n(in, n, last);
+  std::fill_n(last + n, block - n, 0.0F);
+  one(last, block, out);
+}
+template <auto one, class Block>
+void decode_units(const std::byte* in, std::int64_t n, std::int64_t block, float* out) {
+  auto bytes = Block::bytes(block);
+  for (; n >= block; n -= block, in += bytes, out += block) one(in, block, out);
+  if (n == 0) return;
+  float last[kMost];
+  one(in, block, last);
+  std::copy_n(last, n, out);
+}
+constexpr CodecKernels kBf16[] = {{"plain", encode_bf16, decode_bf16}};
+template <class Block> constexpr CodecKernels kKernels[] = {
+    {"plain", encode_units<block_codec::encode_plain<Block>, Block>,
+     decode_units<block_codec::decode_plain<Block>, Block>},
+#ifdef __AVX2__
+    {"avx2", encode_units<block_codec::encode_avx2<Block>, Block>,
+     decode_units<block_codec::decode_avx2<Block>, Block>},
+#endif
+};
+using block_codec::Int4, block_codec::Int8;
+constexpr CodecRow kCodecs[] = {
+    {Codec::bf16, 0, [](std::int64_t) { return std::int64_t{1}; }, [](std::int64_t) { return std::int64_t{2}; }, kBf16},
+    {Codec::int8, Int8::largest, [](std::int64_t block) { return block; }, Int8::bytes, kKernels<Int8>},
+    {Codec::int4, Int4::largest, [](std::int64_t block) { return block; }, Int4::bytes, kKernels<Int4>},
+};
+}  // namespace
+
+std::span<const CodecRow> codecs() { return kCodecs; }
+const CodecRow& codec(Codec c) {
+  for (auto& row : kCodecs)
+    if (row.codec == c) return row;
+  fail<ValueError>(word(c), " has no codec: its numbers travel as they are");
+}
+void check_block(const Wire& w, std::string_view what) {
+  bool known = w.exact() || std::any_of(std::begin(kCodecs), std::end(kCodecs),
+                                        [&](auto& row) { return row.codec == w.codec; });
+  check<ValueError>(known, what, ": there is no codec ", static_cast<int>(w.codec));
+  check<ValueError>(!w.blocks() || valid_block(w.block), what, ": blocks of ", word(w.codec),
+                    " have a multiple of 64 numbers up to ", kMost, ", got ", w.block);
+}
+std::int64_t encoded_units(const Wire& w, std::int64_t n) {
+  auto unit = codec(w.codec).unit(w.block);
+  return (n + unit - 1) / unit;
+}
+std::int64_t encoded_bytes(const Wire& w, std::int64_t n) {
+  return encoded_units(w, n) * codec(w.codec).unit_bytes(w.block);
+}
+void encode(const Wire& w, const float* in, std::int64_t n, std::byte* out) {
+  codec(w.codec).kernels.back().encode(in, n, w.block, out);
+}
+void decode(const Wire& w, const std::byte* in, std::int64_t n, float* out) {
+  codec(w.codec).kernels.back().decode(in, n, w.block, out);
+}
+void sum_encoded(const Wire& w, Reduction r, const std::vector<const std::byte*>& parts, std::int64_t n, float* sums,
+                 std::byte* encoded) {
+  auto& row = codec(w.codec);
+  auto unit = row.unit(w.block), bytes = row.unit_bytes(w.block);
+  auto step = std::max<std::int64_t>(1, 512 / unit) * unit;  // numbers that stay in the first-level cache
+  float sum[kMost], next[kMost];
+  for (std::int64_t i = 0; i < n; i += step) {
+    auto m = std::min(step, n - i), at = i / unit * bytes;
+    decode(w, parts[0] + at, m, sum);
+    for (std::size_t p = 1; p < parts.size(); ++p) {
+      decode(w, parts[p] + at, m, next);
+      for (std::int64_t k = 0; k < m; ++k) sum[k] += next[k];
+    }
+    if (r == Reduction::mean)
+      for (std::int64_t k = 0; k < m; ++k) sum[k] /= static_cast<float>(parts.size());
+    if (sums) std::copy_n(sum, m, sums + i);
+    if (encoded) encode(w, sum, m, encoded + at);
+  }
+}
+}  // namespace bora::transport
