@@ -7,6 +7,7 @@
 #include <sstream>
 #include "app/commands.h"
 #include "app/job.h"
+#include "app/local_every.h"
 #include "app/options.h"
 
 namespace fs = std::filesystem;
@@ -150,6 +151,8 @@ std::vector<std::string> Launch::training(const std::string& bora, const Setting
   std::vector<std::string> words = {bora, "train"};
   if (!config.path.empty()) words.push_back(config.path);
   words.insert(words.end(), config.settings.begin(), config.settings.end());
+  if (s.local->automatic())
+    words.push_back("local.every=" + std::to_string(planned_every(s, *tokenizer, size, resume_of(resume))));
   if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
   if (!pipeline) words.emplace_back("--no-pipeline");
   return words;
