@@ -170,7 +170,8 @@ int Launch::run() const {
   if (program.empty()) s = config.load();
   bool is_elastic = s && s->elastic.max > 0;
   if (is_elastic) {
-    auto &e = s->elastic;
+    check_settings_without_data(*s);
+    auto& e = s->elastic;
     l.elastic = elastic_of(*s);
     l.ranks = ranks.value_or(l.elastic.max);
     check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",

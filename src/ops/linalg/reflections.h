@@ -1,6 +1,6 @@
 // reflections.h -- products of Householder reflections, a panel of columns at a time: I - v t v^H with v [m, k], whose
-// columns have a 1 at the diagonal and zeros above it, and an upper triangular t [k, k], as LAPACK's. R. Schreiber, C. Van Loan, "A
-// storage-efficient WY representation for products of Householder transformations", 1989. Private.
+// columns have a 1 at the diagonal and zeros above it, and an upper triangular t [k, k], as LAPACK's. R. Schreiber, C.
+// Van Loan, "A storage-efficient WY representation for products of Householder transformations", 1989. Private.
 #pragma once
 #include <vector>
 #include "ops/linalg/blocked.h"
