@@ -196,7 +196,7 @@ Arrays krylov_flat(Krylov method, const FlatFn& a, const FlatFn& m, const Arrays
     elements += x.size();
     dtype = promote(dtype, x.dtype());
   }
-  if (dtype == bf16) dtype = f32;
+  if (!is_complex(dtype) && dtype != f64) dtype = f32;
   for (std::size_t i = 0; i < x0.size(); ++i)
     check<ShapeError>(x0[i].type() == b[i].type(), what, ": x0 is ", x0[i].type(), ", b is ", b[i].type());
   auto n = b.size();

@@ -42,7 +42,7 @@ Array map_coordinates(const Array& x, const Array& coordinates, const MapOptions
   check<DtypeError>(is_numeric(x.dtype()) && is_numeric(coordinates.dtype()) && !is_complex(coordinates.dtype()),
                     "map_coordinates: takes numbers and real coordinates, got ", x.type(), " and ", coordinates.type());
   auto d = real_dtype(promote(x.dtype(), coordinates.dtype())) == f64 ? f64 : f32;
-  auto values = ravel(is_inexact(x.dtype()) && x.dtype() != bf16 ? x : x.astype(d));
+  auto values = ravel(is_complex(x.dtype()) ? x : x.astype(d));
   std::vector<std::vector<Node>> along;
   for (Index k = 0; k < x.ndim(); ++k)
     along.push_back(nodes(index_in_dim(coordinates, 0, k).astype(d), x.shape(k), o));

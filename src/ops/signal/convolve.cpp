@@ -66,7 +66,7 @@ Index fast_length(Index n) {
 Array by_transforms(const Array& a, const Array& b, const Wanted& w, const Dims& axes) {
   bool whole = is_complex(a.dtype()) || is_complex(b.dtype());
   auto d = promote(promote(a.dtype(), b.dtype()), f32);
-  if (d == bf16) d = f32;
+  if (!is_complex(d) && d != f64) d = f32;
   fft::ManyOptions o{.s = Dims{}, .axes = axes};
   for (auto k : axes) o.s->push_back(fast_length(a.shape(k) + b.shape(k) - 1));
   auto p = a.astype(d), q = b.astype(d);
