@@ -54,5 +54,5 @@ if len(rows) < 170:
 if problems:
     sys.exit("\n".join(problems))
 calls = "".join(f"  page::run({r.split('_')[1].split('(')[0]}, {r.split(' ')[1].split('(')[0]});\n" for r in rows)
-PROGRAM.write_text(HEAD + "namespace {\n" + setup + "\n" + "\n".join(rows) + "\n}  // namespace\nint main() {\n" + calls +
-                   "  return page::finish();\n}\n")
+PROGRAM.write_text(HEAD + "namespace {\n" + setup + "\n" + "\n".join(rows) + "\n}  // namespace\nint main() {\n" +
+                   calls + "  return page::finish();\n}\n")

@@ -14,6 +14,7 @@ Array strided_view(const Array& x, const Shape& shape, const Dims& strides, std:
 /// The elements at positions, one for each dimension of x, negative ones from the end: index_view(x, {{0, 1}, {2, -1}})
 /// is a vector of two. Throws IndexError for a position outside, or with another number of dimensions.
 Array index_view(const Array& x, const std::vector<Dims>& positions);
+Array index_view(const Array& x, std::initializer_list<Dims> positions);
 /// The same for positions as data, integers [n, ndim]: those outside are moved to the nearest element.
 Array index_view(const Array& x, const Array& positions);
 /// The elements where a boolean array of x's shape holds, a vector: extract with xtensor's name. Their number is read
