@@ -120,8 +120,8 @@ class Job final : private RankEvents {
     for (auto& host : remote_) slots += host->host().slots;
     int n = interrupted_ ? e.min : e.fitting(std::min(slots, options_.ranks));
     check<ConfigError>(n >= e.min && n > 0, "elastic: ", slots, slots == 1 ? " slot is" : " slots are",
-                       " left, and the job cannot run with ", e.min, " to ", std::min(slots, e.max), " ranks on ",
-                       slots == 1 ? "it" : "them");
+                       " left, and the job needs ", e.min, " to ", e.max,
+                       " ranks (elastic.min, elastic.max), in a number that its mesh and batch allow");
     return n;
   }
   /// Rank 0's address as other hosts reach it.
