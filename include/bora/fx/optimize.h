@@ -27,8 +27,8 @@ struct OptimizeResults {
 /// A local minimum of fun, a scalar function of a vector x [n], near x0. status: 0 where the gradient is small enough,
 /// 1 after maxiter steps, 2: the line search found no point that satisfies the strong Wolfe conditions (also: fun is
 /// not finite), 4 where steps gain less than ftol (lbfgs). success: status 0. The result has no derivative: of a
-/// minimum take the derivative of its equation, custom_root. Throws ShapeError unless x0 is a vector and fun gives a scalar,
-/// DtypeError for integers, ValueError for options out of range.
+/// minimum take the derivative of its equation, custom_root. Throws ShapeError unless x0 is a vector and fun gives a
+/// scalar, DtypeError for integers, ValueError for options out of range.
 OptimizeResults minimize(const std::function<Array(const Array&)>& fun, const Array& x0,
                          const MinimizeOptions& options = {});
 

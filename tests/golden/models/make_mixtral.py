@@ -31,4 +31,5 @@ make("mixtral", mixtral(num_local_experts=4, num_experts_per_tok=2, output_route
                         router_aux_loss_coef=0.02), in_files=in_files)
 make("mixtral_windows", mixtral(num_local_experts=3, num_experts_per_tok=1, sliding_window=3, head_dim=6,
                                 tie_word_embeddings=True, hidden_act="gelu_pytorch_tanh",
-                                rope_parameters={"rope_type": "default", "rope_theta": 1000.0}), seed=1, in_files=in_files)
+                                rope_parameters={"rope_type": "default", "rope_theta": 1000.0}),
+         seed=1, in_files=in_files)
