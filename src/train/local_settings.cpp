@@ -121,9 +121,10 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
     if constexpr (some) return this->fields.link;
     else return {};
   }
-  double wire_bytes() const override {
-    if constexpr (requires(const T& t) { t.wire; }) return this->fields.wire == Wire::bf16 ? 2 : 4;
-    else return 4;
+  bora::Wire wire() const override {
+    if constexpr (requires(const T& t) { t.wire; })
+      return this->fields.wire == Wire::bf16 ? bora::Wire::bf16() : bora::Wire{};
+    else return {};
   }
   local::Options options(const optim::Schedule& rate, std::int64_t last) const override {
     local::Options o;
