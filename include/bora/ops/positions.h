@@ -7,8 +7,8 @@
 
 namespace bora {
 // ---- grids ----------------------------------------------------------------------------------------------------------
-/// Integer coordinates of the grid of the ranges, i32 [number of ranges, sizes..]; ogrid: for each range its own numbers,
-/// with size 1 along the other dimensions. A range has both ends; numbers that are no integers: meshgrid of linspace.
+/// Integer coordinates of the grid of the ranges, i32 [number of ranges, sizes..]; ogrid: for each range its own
+/// numbers, with size 1 along the other dimensions. A range has an end. Fractions: meshgrid of linspace.
 Array mgrid(const std::vector<Range>& ranges);
 Arrays ogrid(const std::vector<Range>& ranges);
 /// Vectors that, as indices of one view(), choose the rows, columns, .. where all of them meet. Booleans stand for the
@@ -31,8 +31,8 @@ Array empty_like(const Array& x);
 /// x with the k-th element for which the mask holds replaced by values[k modulo their number], values a vector. Throws
 /// ShapeError for no values.
 Array place(const Array& x, const Array& mask, const Array& values);
-/// x with its elements at positions in ravel(x) replaced by values, repeated or cut to as many; negative positions count
-/// from the end, others outside are dropped.
+/// x with its elements at positions in ravel(x) replaced by values, repeated or cut to as many; negative positions
+/// count from the end, others outside are dropped.
 Array put(const Array& x, const Array& positions, const Array& values);
 /// The vector x without zeros at its ends: "fb" both, "f" the front, "b" the back. Reads values.
 Array trim_zeros(const Array& x, std::string_view trim = "fb");
