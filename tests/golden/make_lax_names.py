@@ -260,5 +260,5 @@ case("apply_along_axis", lambda a: jnp.apply_along_axis(lambda r: jnp.stack([r[0
 case("apply_along_axis/number", lambda a: jnp.apply_along_axis(jnp.sum, 0, a), cube)
 case("apply_along_axis/matrix", lambda a: jnp.apply_along_axis(lambda r: jnp.outer(r, r), 1, a), cube)
 case("apply_over_axes", lambda a: jnp.apply_over_axes(jnp.sum, a, (0, 2)), cube)
-case("vectorize", lambda a, b: jnp.vectorize(jnp.matmul, signature="(n,m),(m)->(n)")(a, b), cube, x)
+case("vectorize", lambda a, b: jnp.vectorize(jnp.matmul, signature="(n,m),(m)->(n)")(a, b), cube, x[:2])
 case("vectorize/scalars", lambda a, b: jnp.vectorize(lambda s, t: s * t + 1)(a, b), cube, x[0])
