@@ -2,6 +2,7 @@
 #include "bora/ops/bits.h"
 #include <bit>
 #include <numeric>
+#include "base/complex.h"
 #include "bora/base/parallel.h"
 #include "ops/composed.h"
 #include "ops/special/by_element.h"
@@ -12,13 +13,14 @@ template <class T> using Bits = std::make_unsigned_t<T>;
 /// A primitive on integers of one dtype: a tag holds its name, whether it takes one operand or two, and the function.
 template <class F> struct ByInteger {
   static constexpr std::string_view name = F::name;
+  static constexpr bool any_dtype = true;
   Type infer(const Types& in) const {
     for (auto& t : in)
       check<DtypeError>(t == in[0] && is_integer(t.dtype), name, ": takes integers of one type, got ", t);
     return in.at(0);
   }
   void eval(Inputs in, Outputs out) const {
-    dispatch(out[0].type.dtype, name, [&](auto zero) {
+    dispatch_real(out[0].type.dtype, name, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         auto *a = in[0].as<T>(), *b = in.back().as<T>();
@@ -93,7 +95,9 @@ template <class F> Array by_integers(std::string_view what, const Array& a, cons
 /// x * 2^n for n as a whole floating number.
 struct Ldexp {
   static constexpr std::string_view name = "ldexp";
-  static double value(double x, double n) { return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(n, -9999), 9999))); }
+  static double value(double x, double n) {
+    return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(n, -9999), 9999)));
+  }
   static constexpr double nanoseconds = 10, range[][2] = {{-3, 3}, {2, 2}};
   static Arrays vjp(const Vjp& v) { return {by_element<Ldexp>(v.ct[0], v.in[1]), Array{}}; }
 };
@@ -148,17 +152,16 @@ struct ReducePrecision {
 };
 
 /// x's bits as an integer of the same size.
-Array bits(const Array& x) { return bitcast(x, x.dtype() == f64 ? i64 : i32); }
+Array bits(const Array& x) { return bitcast(x, x.dtype() == f64 ? i64 : x.dtype() == f32 ? i32 : Dtype::i16); }
 Array floats(std::string_view what, const Array& x) {
   check<DtypeError>(!is_complex(x.dtype()) && x.dtype() != Dtype::key, what, ": takes real numbers, got ", x.type());
   return inexact(x);
 }
-/// nextafter() of f32 or f64; unit: the distance of neighbours in bits.
-Array neighbour(const Array& x, const Array& y, std::int64_t unit) {
+Array neighbour(const Array& x, const Array& y) {
   auto b = bits(x);
   auto away = (x < y) == (x > 0);
-  auto next = where(away, b + unit, b - unit);
-  auto smallest = bitcast(full_of(b.type(), unit), x.dtype());
+  auto next = where(away, b + 1, b - 1);
+  auto smallest = bitcast(full_of(b.type(), 1), x.dtype());
   auto from_zero = where(y > 0, smallest, -smallest);
   auto moved = where(x == 0, from_zero, bitcast(next, x.dtype()));
   return where(isnan(x) || isnan(y), kNan, where(x == y, y, moved));
@@ -187,8 +190,7 @@ Array lcm(const Array& a, const Array& b) {
 Array nextafter(const Array& x, const Array& y) {
   auto [a, b] = promoted_pair("nextafter", floats("nextafter", x), floats("nextafter", y));
   a = stop_gradient(a), b = stop_gradient(b);
-  if (a.dtype() != bf16) return neighbour(a, b, 1);
-  return neighbour(a.astype(f32), b.astype(f32), 65536).astype(bf16);
+  return neighbour(a, b);
 }
 Array spacing(const Array& x) {
   auto v = stop_gradient(floats("spacing", x));
@@ -197,9 +199,9 @@ Array spacing(const Array& x) {
 }
 Frexp frexp(const Array& x) {
   auto v = floats("frexp", x);
-  if (v.dtype() == bf16) {
+  if (is_half(v.dtype())) {
     auto r = frexp(v.astype(f32));
-    return {r.mantissa.astype(bf16), r.exponent};
+    return {r.mantissa.astype(v.dtype()), r.exponent};
   }
   auto wide = v.dtype() == f64;
   // Denormal numbers are made normal first.
@@ -215,16 +217,15 @@ Frexp frexp(const Array& x) {
 Array ldexp(const Array& x, const Array& n) {
   check<DtypeError>(is_integer(n.dtype()) || n.dtype() == boolean, "ldexp: n must be integers, got ", n.type());
   auto v = floats("ldexp", x);
-  auto wide = v.dtype() == bf16 ? f32 : v.dtype();
-  auto places = clip(n.dtype() == boolean ? n.astype(i32) : n, 0 - (n.dtype() == u8 || n.dtype() == u32 ? 0 : 9999),
-                     n.dtype() == u8 ? 255 : 9999);
+  auto wide = is_half(v.dtype()) ? f32 : v.dtype();
+  auto places = clip(n.astype(i64), -9999, 9999);
   auto [a, b] = promoted_pair("ldexp", v.astype(wide), places.astype(wide));
   return by_element<Ldexp>(a, b).astype(v.dtype());
 }
 Array reduce_precision(const Array& x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
   auto v = floats("reduce_precision", x);
   ReducePrecision p{exponent_bits, mantissa_bits};
-  if (v.dtype() == bf16) return call_one(p, {v.astype(f32)}).astype(bf16);
+  if (is_half(v.dtype())) return call_one(p, {v.astype(f32)}).astype(v.dtype());
   return call_one(p, {v});
 }
 }  // namespace bora

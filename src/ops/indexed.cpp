@@ -43,7 +43,7 @@ Prepared prepare(std::string_view what, const Array& x, const Slices& slices, Mo
       check<DtypeError>(is_integer(s.array.dtype()), what, ": an index Array holds integers, not ", s.array.dtype());
       check<IndexError>(mode == Mode::fill || n > 0 || s.array.size() == 0, what, ": dimension ", dim, " of ",
                         x.shape(), " is empty");
-      auto wide = s.array.dtype() == u8 ? s.array.astype(i32) : s.array.dtype() == u32 ? s.array.astype(i64) : s.array;
+      auto wide = s.array.dtype() == i32 ? s.array : s.array.astype(i64);
       auto i = mode == Mode::wrap && n > 0 ? (wide % n).astype(i32) : from_front(what, s.array, n);
       p.slices.push_back(mode == Mode::clip ? clamped(i, n) : i);
     } else p.slices.push_back(s);

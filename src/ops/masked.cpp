@@ -20,14 +20,15 @@ Array counted(const Array& x, const Array& mask, const Dims& dims, bool keepdims
   return bora::sum(mask.defined() ? mask.astype(x.dtype()) : ones_like(x), dims, {.keepdims = keepdims});
 }
 /// Sums of bf16 go through f32, fractions of integers too.
-Array wide(const Array& x) { return x.dtype() == bf16 ? x.astype(f32) : inexact(x); }
+Array wide(const Array& x) { return is_half(x.dtype()) ? x.astype(f32) : inexact(x); }
 Dtype result_dtype(const Array& x) { return is_inexact(x.dtype()) ? x.dtype() : f32; }
 Array extreme(std::string_view what, const Array& x, const Array& where, const Dimensions& axes, const Options& o,
               bool largest) {
   check<ValueError>(!where.defined() || o.initial, what, ": the extreme of nothing does not exist; give .initial");
   auto dims = axes.resolve(what, x.ndim());
+  ReduceOptions keep{.keepdims = o.keepdims};
   auto y = o.initial ? masked(what, x, where, *o.initial) : x;
-  if (!o.initial) return largest ? bora::amax(y, dims, {.keepdims = o.keepdims}) : bora::amin(y, dims, {.keepdims = o.keepdims});
+  if (!o.initial) return largest ? bora::amax(y, dims, keep) : bora::amin(y, dims, keep);
   // One more element, so that there is always one.
   auto moved = y;
   for (auto d : dims) {
@@ -36,7 +37,7 @@ Array extreme(std::string_view what, const Array& x, const Array& where, const D
     moved = pad(moved, lo, hi, *o.initial);
   }
   if (dims.empty()) moved = largest ? maximum(y, *o.initial) : minimum(y, *o.initial);
-  return largest ? bora::amax(moved, dims, {.keepdims = o.keepdims}) : bora::amin(moved, dims, {.keepdims = o.keepdims});
+  return largest ? bora::amax(moved, dims, keep) : bora::amin(moved, dims, keep);
 }
 Array spread(std::string_view what, const Array& x, const Array& where, const Dimensions& axes, const Options& o) {
   check<DtypeError>(!is_complex(x.dtype()), what, ": takes real numbers, got ", x.type());

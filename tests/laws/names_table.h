@@ -19,6 +19,7 @@ void add_convolution(NamedCases&);
 void add_special(NamedCases&);
 void add_stats(NamedCases&);
 void add_activations(NamedCases&);
+void add_lax(NamedCases&);
 /// A result as a list.
 inline Arrays results_of(Array x) { return {std::move(x)}; }
 inline Arrays results_of(Arrays x) { return x; }

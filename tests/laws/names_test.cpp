@@ -9,12 +9,13 @@
 
 namespace bora::laws {
 namespace {
-/// The cases of both files in their order.
+/// The cases of all files in their order.
 const GoldenCases& golden() {
   static const GoldenCases r = [] {
     GoldenCases c;
     read_golden("numpy_names.txt", c);
     read_golden("special_names.txt", c);
+    read_golden("lax_names.txt", c);
     return c;
   }();
   return r;
@@ -30,6 +31,7 @@ const NamedCases& cases() {
     add_special(c);
     add_stats(c);
     add_activations(c);
+    add_lax(c);
     return c;
   }();
   return r;
@@ -64,7 +66,7 @@ TEST(Names, EveryFunctionHasACase) {
   for (auto& [name, c] : cases()) tried.insert(name.substr(0, name.find('/')));
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
-                     "activations"}) {
+                     "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();

@@ -25,9 +25,10 @@ BY_HAND = {
         infer_resource_partitions physical_axis_name physical_axis_size pspec_for_axis sharding_for_axis
         round_axis_for_partitioning named_jit fsdp field visualize_shardings tree_checkpoint_name
         ScanCheckpointPolicy named_call filter_checkpoint shaped_rng_split maybe_rng_split Static ensure_scalar""",
-    "haliax.nn": """Linear MoELinear Embedding LayerNorm RmsNorm Dropout dropout MLP Conv ConvTranspose max_pool min_pool
-        mean_pool softmax log_softmax logsumexp standardize one_hot cross_entropy_loss binary_cross_entropy_loss
-        cross_entropy_loss_and_log_normalizers reduce_loss Stacked BlockSeq attention quantization""",
+    "haliax.nn": """Linear MoELinear Embedding LayerNorm RmsNorm Dropout dropout MLP Conv ConvTranspose max_pool
+        min_pool mean_pool softmax log_softmax logsumexp standardize one_hot cross_entropy_loss
+        binary_cross_entropy_loss cross_entropy_loss_and_log_normalizers reduce_loss Stacked BlockSeq attention
+        quantization""",
     "equinox": """Module field filter partition combine is_array is_inexact_array is_array_like tree_at tree_equal
         tree_check tree_pformat tree_pprint tree_inference apply_updates tree_serialise_leaves tree_deserialise_leaves
         filter_jit filter_grad filter_value_and_grad filter_vmap filter_pmap filter_eval_shape filter_checkpoint

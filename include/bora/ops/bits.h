@@ -21,12 +21,12 @@ Array gcd(const Array& a, const Array& b);
 Array lcm(const Array& a, const Array& b);
 
 // ---- floating numbers -----------------------------------------------------------------------------------------------
-/// The neighbour of x in the direction of y; y itself where they are equal. No derivative. f32, f64, bf16.
+/// The neighbour of x in the direction of y; y itself where they are equal. No derivative.
 Array nextafter(const Array& x, const Array& y);
 /// The distance from x to its neighbour further from 0, with x's sign; NaN for infinities.
 Array spacing(const Array& x);
-/// x = mantissa * 2^exponent with |mantissa| in [1/2, 1), exponent i32; of 0, infinities and NaN x and 0. The exponent is
-/// constant for derivatives.
+/// x = mantissa * 2^exponent with |mantissa| in [1/2, 1), exponent i32; of 0, infinities and NaN x and 0. Derivatives
+/// take the exponent as constant.
 struct Frexp {
   Array mantissa, exponent;
 };

@@ -5,7 +5,7 @@
 
 namespace bora {
 struct PolyfitOptions {
-  std::optional<double> rcond = none;  // smaller singular values, relative to the largest, count as 0; default n epsilon
+  std::optional<double> rcond = none;  // singular values below it times the largest count as 0; n epsilon
   Array weights = {};                  // [n] of the residuals, not of their squares
 };
 /// The coefficients [degree + 1] of the polynomial that is nearest to y [n] at x [n] (least squares); y [n, k] gives

@@ -8,8 +8,7 @@
 namespace bora {
 // ---- grids ----------------------------------------------------------------------------------------------------------
 /// Integer coordinates of the grid of the ranges, i32 [number of ranges, sizes..]; ogrid: for each range its own
-/// numbers, with size 1 along the other dimensions. A range has both ends; numbers that are no integers: meshgrid of
-/// linspace.
+/// numbers, with size 1 along the other dimensions. A range has an end. Fractions: meshgrid of linspace.
 Array mgrid(const std::vector<Range>& ranges);
 Arrays ogrid(const std::vector<Range>& ranges);
 /// Vectors that, as indices of one view(), choose the rows, columns, .. where all of them meet. Booleans stand for the

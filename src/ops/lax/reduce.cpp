@@ -47,8 +47,9 @@ Array reduce(const Array& x, Scalar init, const Combine& f, const Dims& dims) {
   return index_in_dim(y, last, 0);
 }
 Array reduce_window(const Array& x, Scalar init, const Combine& f, const Dims& window, const WindowOptions& o) {
-  auto w = sizes_for("window", window, x), stride = sizes_for("stride", o.stride, x),
-       base = sizes_for("base_dilation", o.base_dilation, x), dilation = sizes_for("window_dilation", o.window_dilation, x);
+  auto w = sizes_for("window", window, x), stride = sizes_for("stride", o.stride, x);
+  auto base = sizes_for("base_dilation", o.base_dilation, x);
+  auto dilation = sizes_for("window_dilation", o.window_dilation, x);
   auto n = w.size();
   bool given = o.padding.rule == Padding::pairs, same = o.padding.rule == Padding::same;
   check<ValueError>(!given || o.padding.given.size() == n, "reduce_window: the padding has ", o.padding.given.size(),
