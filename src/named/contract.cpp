@@ -114,6 +114,8 @@ NamedArray ordered(const Expression& e, const std::vector<NamedArray>& xs, Words
   for (std::size_t i = 0; i < xs.size(); ++i) {
     auto& side = e.left[i];
     if (!side.ordered) e.error("braces name the axes of all arrays: there can be only one pair", 0);
+    for (auto& c : side.captures)
+      if (c.group) e.error("einsum neither splits nor merges axes: no parentheses", c.column);
     auto places = by_position(e, side, xs[i].axes());
     Labels l(xs[i].axes().size(), kUnderDots);
     for (std::size_t k = 0; k < places.size(); ++k) {
