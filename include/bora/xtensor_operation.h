@@ -11,13 +11,14 @@
 
 namespace bora {
 namespace detail {
-template <class T> using XtRange = xt::xtensor_adaptor<xt::xbuffer_adaptor<const T*, xt::no_ownership>, 1>;
+template <class T> using XtMemory = xt::xbuffer_adaptor<const T*, xt::no_ownership, std::allocator<T>>;
+template <class T> using XtRange = xt::xtensor_adaptor<XtMemory<T>, 1>;
 /// What the lambda gets for an operand: an expression that copies hold by value, so that the lambda may return a lazy
 /// expression of parameters that it took by value.
 template <class T> using XtOperand = xt::xshared_expression<XtRange<T>>;
 template <class T> XtOperand<T> xt_operand(const T* data, std::int64_t n) {
   std::array<std::size_t, 1> shape{static_cast<std::size_t>(n)};
-  return xt::make_xshared(XtRange<T>(xt::xbuffer_adaptor<const T*, xt::no_ownership>(data, shape[0]), shape));
+  return xt::make_xshared(XtRange<T>(XtMemory<T>(data, shape[0]), shape));
 }
 template <class T, std::size_t> struct Repeated { using type = T; };  // one T for each index
 

@@ -31,6 +31,15 @@ std::vector<transport::Option> options_in(const Settings& s) {
   });
   return given;
 }
+/// Fragments are of the layers, of each stack of them.
+void check_fragments(const Settings& s, const text::Tokenizer& tokenizer) {
+  auto n = s.local->fragments();
+  if (n == 1) return;
+  for (auto& p : s.model->parameters(vocabulary_of(s, tokenizer)))
+    for (auto& axis : p.axes)
+      check<ConfigError>(axis.name != nn::kLayers || n <= axis.size, "local.fragments: ", n, " is more than the ",
+                         axis.size, " layers of the model (", p.path, ")");
+}
 }  // namespace
 
 std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokenizer, int ranks) {
@@ -38,6 +47,7 @@ std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokeni
   check_parts(s, tokenizer, mesh);
   bora::training::check_local(*s.local, mesh, batch_axes(mappings_of(s.mesh, mesh).compute, mesh), s.batch,
                               s.accumulate);
+  check_fragments(s, tokenizer);
   bora::training::check_virtual(s.reproducible.virtual_, mappings_of(s.mesh, mesh), mesh, s.batch, s.accumulate);
   std::vector<MeshAxis> axes;
   for (auto& axis : mesh.axes) axes.push_back({axis.first.str(), axis.second});

@@ -70,6 +70,17 @@ struct ReproducibleSettings {
                    "a power of two up to 2^16 (or 0)");
   }
 };
+struct ElasticSettings {
+  std::int64_t min = 0, max = 0;
+  static constexpr config::Meaning meanings[] = {
+      {"min", "ranks that must be left for the job to go on after others were lost"},
+      {"max", "ranks at most, and at first unless -n says otherwise; 0: a lost rank ends the job"}};
+  void check() const {
+    config::domain(max >= 0 && max <= 1 << 16, "max", max, "from 1 to 2^16 (or 0)");
+    config::domain(max == 0 ? min == 0 : min >= 1 && min <= max, "min", min,
+                   max == 0 ? "0 without max" : "from 1 to max, " + std::to_string(max));
+  }
+};
 struct Settings {
   std::int64_t seed = 0, steps = 1000, batch = 8, accumulate = 1;
   std::string out = {};
@@ -86,6 +97,7 @@ struct Settings {
   bora::training::MeshSettings mesh = {};
   config::Choice<bora::training::LocalKind> local = {};
   ReproducibleSettings reproducible = {};
+  ElasticSettings elastic = {};
   bora::training::WireSettings wire = {};
   bora::training::CheckpointSettings checkpoint = {};
   bora::training::EvalSettings eval = {};
@@ -112,6 +124,7 @@ struct Settings {
       {"mesh", ""},
       {"local", ""},
       {"reproducible", ""},
+      {"elastic", ""},
       {"wire", ""},
       {"checkpoint", ""},
       {"eval", ""},

@@ -56,6 +56,8 @@ void Settings::check() const {
   bora::check<ConfigError>(wire.gradients == Codec::f32 || reproducible.virtual_ == 0,
                            "reproducible.virtual: gradients that travel rounded (wire) depend on the ranks that round "
                            "them; set wire=f32");
+  bora::check<ConfigError>(elastic.max == 0 || checkpoint.every > 0,
+                           "elastic: after a loss the job goes on from its newest checkpoint; set checkpoint.every");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }

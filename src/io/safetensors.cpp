@@ -167,9 +167,11 @@ void Safetensors::fill(const io::Leaf& leaf, const std::vector<TensorPart>& part
   auto first = parts.empty() ? 0 : type(parts[0]).shape.size();
   if (parts.size() == 1 && first == leaf.type.shape.size()) return read(parts[0], leaf.type.shape, box);
   auto shape = leaf.type.shape;
-  auto given = static_cast<std::int64_t>(parts.size()), wanted = shape.empty() ? 0 : shape[0];
-  std::size_t lead = 1;
-  for (; wanted != given && lead + first < box.size(); ++lead) wanted *= shape[lead];
+  auto given = static_cast<std::int64_t>(parts.size());
+  auto lead = first < shape.size() ? shape.size() - first : 1;
+  std::int64_t wanted = shape.empty() ? 0 : 1;
+  for (std::size_t d = 0; d < std::min(lead, shape.size()); ++d) wanted *= shape[d];
+  if (given != wanted && !shape.empty()) lead = 1, wanted = shape[0];  // parts of other sizes: one of them is named
   check<CheckpointError>(!shape.empty() && given == wanted, state_->path, ": ", given, " tensors are given for '",
                          leaf.path, "', ", leaf.type);
   for (std::size_t d = 0; d < lead; ++d) shape.erase(0);

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 #include "bora/base/error.h"
 #include "bora/base/text.h"
 #include "bora/transport/transport.h"
@@ -31,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view error_mark = "bora: ", clear_line = "\r\033[K";
 // ssh itself gives up sooner, unless another command replaces it.
 constexpr auto most_to_connect = std::chrono::seconds(60);
+constexpr int most_without_progress = 10;
 
 /// One output stream of one rank, split into lines.
 struct Output {
@@ -47,20 +49,24 @@ struct Rank {
 class Job final : private RankEvents {
  public:
   /// Connects to the hosts; a signal during that interrupts the job.
-  Job(const Options& options, Signals& signals)
-      : options_(options), signals_(signals), ranks_(static_cast<std::size_t>(options.ranks)) {
+  Job(const Options& options, Signals& signals) : options_(options), signals_(signals) {
     std::error_code error;
     if (!options.log_dir.empty()) std::filesystem::create_directories(options.log_dir, error);
     check<ConfigError>(!error, "launch: cannot make the folder ", options.log_dir, ": ", error.message());
     auto ssh = ssh_words(options.ssh);
     for (auto& host : options.hosts) remote_.push_back(std::make_unique<RemoteRanks>(host, ssh, options.agent));
     connect();
+    ranks_.resize(static_cast<std::size_t>(options_.elastic.max > 0 ? fitting() : options_.ranks));
+    int left = ranks();  // hosts behind those that the ranks need are spares
+    std::erase_if(remote_, [&](auto& host) { return std::exchange(left, left - host->host().slots) <= 0; });
   }
   ~Job() override {
     for (auto& rank : ranks_)
       if (rank.log >= 0) ::close(rank.log);
   }
   bool interrupted() const { return interrupted_; }
+  int ranks() const { return static_cast<int>(ranks_.size()); }
+  const std::string& loss() const { return loss_; }  // of an elastic job: the rank that was lost, and why
   /// Runs the ranks; returns the exit code and prints the one error line.
   int run(int attempt) {
     if (interrupted_) return 130;
@@ -103,7 +109,20 @@ class Job final : private RankEvents {
       problems += (problems.empty() ? "" : "; ") + host->host().place + ": no ranks can be started on " +
                   host->host().name + ": " + why;
     }
-    check<ConfigError>(problems.empty(), problems);
+    if (options_.elastic.max == 0) return check<ConfigError>(problems.empty(), problems);
+    if (!problems.empty()) write_all(2, "elastic: without some hosts: " + problems + "\n");
+    std::erase_if(remote_, [](auto& host) { return !host->ready(); });
+  }
+  /// The ranks with which an elastic job goes on. ConfigError if they are too few.
+  int fitting() const {
+    auto& e = options_.elastic;
+    int slots = options_.hosts.empty() ? options_.ranks : 0;
+    for (auto& host : remote_) slots += host->host().slots;
+    int n = interrupted_ ? e.min : e.fitting(std::min(slots, options_.ranks));
+    check<ConfigError>(n >= e.min && n > 0, "elastic: ", slots, slots == 1 ? " slot is" : " slots are",
+                       " left, and the job needs ", e.min, " to ", e.max,
+                       " ranks (elastic.min, elastic.max), in a number that its mesh and batch allow");
+    return n;
   }
   /// Rank 0's address as other hosts reach it.
   std::string root() const {
@@ -129,7 +148,7 @@ class Job final : private RankEvents {
   /// Each attempt has its own name, and its own secret unless the user gave one: ranks of earlier attempts are refused.
   void start(int attempt) {
     RanksToStart some{
-        .count = options_.ranks, .size = options_.ranks, .command = options_.command, .secret = secret_of_job()};
+        .count = ranks(), .size = ranks(), .command = options_.command, .secret = secret_of_job()};
     if (attempt > 0) some.command.insert(some.command.end(), options_.restarted.begin(), options_.restarted.end());
     RootSocket here;
     if (remote_.empty()) here = RootSocket(options_.root);
@@ -142,7 +161,7 @@ class Job final : private RankEvents {
     auto variables = environment_for_ranks(environ, options_.variables);
     auto folder = std::filesystem::current_path().string();
     for (auto& host : remote_) {
-      some.count = host->host().slots;
+      some.count = std::min(host->host().slots, ranks() - some.first);
       for (int r = some.first; r < some.first + some.count; ++r)
         ranks_[static_cast<std::size_t>(r)].host = host->host().name;
       host->start(some, variables, folder);
@@ -181,7 +200,8 @@ class Job final : private RankEvents {
       else if (!said_.empty()) line = said_.front().text;
       else if (code == 2) line = name + " " + ending(r).words();
     }
-    print(2, line + "\n");
+    if (code != 2 && options_.elastic.max > 0) loss_ = line.substr(error_mark.size());
+    else print(2, line + "\n");
     return code == 2 ? 2 : 86;
   }
 
@@ -256,6 +276,7 @@ class Job final : private RankEvents {
   std::vector<Rank> ranks_;
   std::vector<int> failed_ = {};  // in the order noticed
   std::vector<Line> said_ = {};
+  std::string loss_ = {};
   std::optional<Clock::time_point> deadline_ = {};
   bool interrupted_ = false, ended_ = false;
   bool bar_ = false, arrived_ = true;  // stderr has an unfinished line; all of stdout was written
@@ -266,19 +287,39 @@ int run(const Options& options) {
   check<ConfigError>(options.ranks >= 1, "launch: -n must be 1 or more, got ", options.ranks);
   std::cout.flush();
   Signals signals;
-  for (int restart = 0;; ++restart) {
+  auto& elastic = options.elastic;
+  std::string progress = elastic.max > 0 ? elastic.progress() : "";
+  for (int restart = 0, idle = 0, ranks = options.ranks;; ++restart) {
     int code = 86;
+    std::string loss;
     try {
       Job job(options, signals);
+      if (auto before = std::exchange(ranks, job.ranks()); before != ranks)
+        write_all(2, "elastic: " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " instead of " +
+                         std::to_string(before) + "\n");
       code = job.run(restart);
       if (job.interrupted()) return code;
+      loss = job.loss();
     } catch (const ConfigError& e) {  // a host or rank 0's port is no longer available
       if (restart == 0) throw;
       write_all(2, std::string(error_mark) + one_line(e.text()) + "\n");
+      if (elastic.max > 0) return 86;
     }
-    if (code != 86 || restart == options.max_restarts) return code;
-    write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " + std::to_string(options.max_restarts) +
-                     ")\n");
+    if (code != 86) return code;
+    if (elastic.max == 0) {
+      if (restart == options.max_restarts) return code;
+      write_all(2, "restarting the job (" + std::to_string(restart + 1) + " of " +
+                       std::to_string(options.max_restarts) + ")\n");
+      continue;
+    }
+    auto before = std::exchange(progress, elastic.progress());
+    idle = progress == before ? idle + 1 : 0;
+    if (idle == most_without_progress) {
+      write_all(2, std::string(error_mark) + loss + "; the job was lost " + std::to_string(idle) +
+                       " times without getting further\n");
+      return code;
+    }
+    write_all(2, "elastic: " + loss + "; going on from " + progress + "\n");
   }
 }
 }  // namespace bora::launch

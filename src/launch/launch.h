@@ -1,16 +1,26 @@
 // launch.h -- runs a job's ranks as processes of this machine, or of others reached by ssh.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 #include "hosts.h"
 
 namespace bora::launch {
+/// A job that goes on after ranks were lost, with those that are left or with others.
+struct Elastic {
+  int min = 0, max = 0;  // ranks; 0: the job ends when a rank is lost
+  /// The most ranks, at least min and at most so many, with which the job can run; 0 if there is no such number.
+  std::function<int(int slots)> fitting = {};
+  /// How far the job is, in words that change when it gets further.
+  std::function<std::string()> progress = {};
+};
 struct Options {
   int ranks = 1;
   std::vector<std::string> command = {};    // argv of every rank
   std::vector<std::string> restarted = {};  // words added to it when the job is restarted
   std::string log_dir = {};                 // rank-<r>.log: everything rank r prints
   int max_restarts = 0;                     // after a rank was lost
+  Elastic elastic = {};                     // instead; `hosts` may have more slots than ranks, as spares
   std::string root = {};  // host:port of rank 0; empty: a free port of the loopback interface, or of the first host
   double grace_s = 1.5;   // time that survivors of a failure have before they are killed
   // Other machines
@@ -27,6 +37,9 @@ struct Options {
 /// log). Lines on stderr that begin with "bora: " are errors: of all these lines one is shown, the first failed rank's.
 /// SIGTERM and SIGINT are passed on for an orderly stop; a second one kills the ranks. SIGUSR2 is passed on: ranks
 /// print which rank waits for which.
+/// An elastic job starts again after each loss, with a line that says so, on the hosts that can still be reached: with
+/// as many ranks as fit. It ends with 86 if fewer than its least number are left, or if it was lost ten times without
+/// getting further.
 /// Returns the job's exit code: 0; 2 a rank reported bad input; 86 a rank was lost (one line on stderr names it); 130
 /// interrupted. Throws ConfigError if the port is taken, a host cannot be reached or the logs cannot be written.
 int run(const Options&);

@@ -129,7 +129,11 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
   auto with_experts = tokens;
   with_experts.push_back(experts);
   auto picks = r.picks.astype(scores.dtype());
-  auto mean_of = [&](const NamedArray& v) { return mean(v, names_of(tokens), {.where = counts}); };
+  auto mean_of = [&](const NamedArray& v) {
+    if (!counts.defined()) return mean(v, names_of(tokens));
+    auto n = sum(broadcast_to(counts, Axes(tokens)).astype(v.dtype()));
+    return sum(v, names_of(tokens), {.where = counts}) / maximum(n, 1.0);  // 0 of no tokens
+  };
   return {result,
           {mean_of(NamedArray(tokens.empty() ? squeeze(picks, 0) : picks, with_experts)),
            mean_of(bora::softmax(named_scores, kExperts)), mean_of(square(bora::logsumexp(named_scores, kExperts)))}};

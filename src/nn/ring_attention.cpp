@@ -199,7 +199,8 @@ NamedArray zigzag(const NamedArray& x, std::int64_t ranks) {
 NamedArray from_zigzag(const NamedArray& x, std::int64_t ranks) {
   auto order = zigzag_order(x.axis(kPosition).size, ranks);
   std::vector<std::int32_t> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
   return {take(x.array(), asarray(back), x.position(kPosition)), x.axes()};
 }
 }  // namespace bora::nn

@@ -49,6 +49,9 @@ Array index_view(const Array& x, const std::vector<Dims>& positions) {
   }
   return elements_at("index_view", x, asarray(linear));
 }
+Array index_view(const Array& x, std::initializer_list<Dims> positions) {
+  return index_view(x, std::vector<Dims>(positions));
+}
 Array index_view(const Array& x, const Array& positions) {
   check<ShapeError>(positions.ndim() == 2 && positions.shape(1) == x.ndim(), "index_view: positions of shape ",
                     positions.shape(), " in an array of shape ", x.shape(), "; they are [n, ", x.ndim(), "]");

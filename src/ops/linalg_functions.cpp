@@ -1,6 +1,7 @@
 // Inverses, systems and decompositions that are made of factorisations.
 #include "bora/ops/linalg_functions.h"
 #include "bora/ops/arrange.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "ops/composed.h"
 #include "ops/linalg/checks.h"
@@ -8,8 +9,9 @@
 namespace bora::linalg {
 using namespace ops;
 namespace {
-double epsilon(const Array& a) { return a.dtype() == f64 ? 0x1p-52 : 0x1p-23; }
+double epsilon(const Array& a) { return real_dtype(a.dtype()) == f64 ? 0x1p-52 : 0x1p-23; }
 double longest(const Array& a) { return static_cast<double>(std::max(a.shape(-2), a.shape(-1))); }
+Array adjoint(const Array& x) { return conj(matrix_transpose(x)); }
 Array identity_like(const Array& a) { return broadcast_to(eye(a.shape(-1), a.dtype()), a.shape()); }
 /// 1 / s, and 0 for singular values s of at most rcond times the largest one.
 Array inverted(const Array& s, double rcond) {
@@ -23,7 +25,7 @@ Array inv(const Array& a) {
   return solve(a, identity_like(a));
 }
 Array cho_solve(const Array& l, const Array& b) {
-  return triangular_solve(l, triangular_solve(l, b), {.transposed = true});
+  return triangular_solve(conj(l), triangular_solve(l, b), {.transposed = true});
 }
 Array solve_triangular(const Array& a, const Array& b, const SolveTriangularOptions& o) {
   check_square_numbers("solve_triangular", a.type());
@@ -32,7 +34,7 @@ Array solve_triangular(const Array& a, const Array& b, const SolveTriangularOpti
   return triangular_solve(read, b, {.lower = o.lower, .transposed = o.transposed});
 }
 Lstsq lstsq(const Array& a, const Array& b, std::optional<double> rcond) {
-  check_matrix("lstsq", a.type());
+  check_numbers("lstsq", a.type());
   check<ShapeError>(a.ndim() == 2 && (b.ndim() == 1 || b.ndim() == 2) && a.shape(0) == b.shape(0), "lstsq: a ",
                     a.type(), " does not fit b ", b.type(), "; a is [m, n], b [m] or [m, k]");
   auto n = a.shape(1);
@@ -40,9 +42,10 @@ Lstsq lstsq(const Array& a, const Array& b, std::optional<double> rcond) {
   auto [u, s, vt] = svd(a);
   auto least = rcond.value_or(epsilon(a) * longest(a));
   auto rank = s.size() > 0 ? sum((s > least * amax(s)).astype(i32)) : zeros({}, i32);
-  auto x = s.size() > 0 ? matmul(transpose(vt), expand_dims(inverted(s, least), -1) * matmul(transpose(u), columns))
+  auto x = s.size() > 0 ? matmul(adjoint(vt), expand_dims(inverted(s, least), -1) * matmul(adjoint(u), columns))
                         : zeros({n, columns.shape(1)}, a.dtype());
-  auto residuals = sum(square(matmul(a, x) - columns), 0);
+  auto rest = matmul(a, x) - columns;
+  auto residuals = sum(is_complex(a.dtype()) ? square(real(rest)) + square(imag(rest)) : square(rest), 0);
   return {b.ndim() == 1 ? squeeze(x, -1) : x, residuals, rank, s};
 }
 Array tensorsolve(const Array& a, const Array& b) {
@@ -68,7 +71,7 @@ Array tensorinv(const Array& a, Index dims) {
 Array svdvals(const Array& a) { return svd(a).s; }
 Array eigvalsh(const Array& a) { return eigh(a).values; }
 Array matrix_rank(const Array& a, std::optional<double> rtol) {
-  check_matrix("matrix_rank", a.type());
+  check_numbers("matrix_rank", a.type());
   auto s = svdvals(a);
   if (s.shape(-1) == 0) return sum(s.astype(i32), -1);
   auto least = rtol.value_or(longest(a) * epsilon(a)) * amax(s, -1, {.keepdims = true});
@@ -158,9 +161,9 @@ Array expm(const Array& a) {
 Eigh eigh(const Array& a, const Array& b) {
   check_system("eigh", {a.type(), b.type()});
   auto l = cholesky(b);
-  auto half = triangular_solve(l, (a + matrix_transpose(a)) * 0.5);  // l^-1 a l^-T is symmetric
-  auto [w, y] = eigh(triangular_solve(l, matrix_transpose(half)));
-  return {w, triangular_solve(l, y, {.transposed = true})};
+  auto half = triangular_solve(l, (a + adjoint(a)) * 0.5);  // l^-1 a l^-H is Hermitian
+  auto [w, y] = eigh(triangular_solve(l, adjoint(half)));
+  return {w, triangular_solve(conj(l), y, {.transposed = true})};
 }
 Array eigh_tridiagonal(const Array& d, const Array& e) {
   check<ShapeError>(d.ndim() >= 1 && e.ndim() == d.ndim() && e.shape(-1) == std::max<Index>(d.shape(-1) - 1, 0),
@@ -198,13 +201,13 @@ Svd full_svd(const Array& a) {
   return {completed(u), s, matrix_transpose(completed(matrix_transpose(vt)))};
 }
 Polar polar(const Array& a, bool left) {
-  check_matrix("polar", a.type());
+  check_numbers("polar", a.type());
   auto m = a.shape(-2), n = a.shape(-1);
   check<ShapeError>(left ? m <= n : m >= n, "polar: ", a.type(), left ? " has more rows" : " has fewer rows",
                     " than columns; ", left ? "leave out left" : "give left");
   auto [u, s, vt] = svd(a);
-  auto q = left ? u : matrix_transpose(vt);
-  return {matmul(u, vt), matmul(q * expand_dims(s, -2), matrix_transpose(q))};
+  auto q = left ? u : adjoint(vt);
+  return {matmul(u, vt), matmul(q * expand_dims(s, -2), adjoint(q))};
 }
 Array block_diag(const Arrays& matrices) {
   check<ValueError>(!matrices.empty(), "block_diag: there are no matrices");

@@ -1,5 +1,6 @@
 // Norms of vectors and matrices.
 #include "bora/ops/arrange.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/linalg_functions.h"
 #include "ops/composed.h"
 #include "ops/linalg/checks.h"
@@ -24,7 +25,7 @@ Array vector_norm_of(const Array& x, double p, const Dims& dims, const ReduceOpt
   if (p == 2) return sqrt(sum(square(x), dims, o));
   return power(sum(power(abs(x), p), dims, o), 1 / p);
 }
-Array floats(const Array& x) { return is_float(x.dtype()) ? x : x.astype(f32); }
+Array floats(const Array& x) { return is_inexact(x.dtype()) ? x : x.astype(f32); }
 /// What norms of vectors, and those of matrices that are sums, are made of.
 Array sizes(const Array& x) { return is_complex(x.dtype()) ? abs(x) : floats(x); }
 }  // namespace
@@ -61,10 +62,10 @@ Array norm(const Array& x, std::optional<Order> order, const Dimensions& axes, b
   return keepdims ? expand_dims(expand_dims(r, dims[0]), dims[1]) : r;
 }
 Array cond(const Array& a, std::optional<Order> order) {
-  check_matrix("cond", a.type());
+  check_numbers("cond", a.type());
   bool by_values = !order || (order->word.empty() && std::abs(order->p) == 2);
   if (!by_values) {
-    check_square("cond", a.type());
+    check_square_numbers("cond", a.type());
     return matrix_norm(a, *order) * matrix_norm(inv(a), *order);
   }
   auto s = svdvals(a);

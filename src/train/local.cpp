@@ -3,7 +3,8 @@
 #include "bora/ops/shape.h"
 #include "bora/ops/transform.h"
 
-namespace bora::local::detail {
+namespace bora::local {
+namespace detail {
 namespace {
 bool on_mesh(const Axis& replica) { return here().mesh && here().mesh->has(AxisName(replica.name)); }
 /// The rules without the mesh axis of the replicas.
@@ -39,9 +40,9 @@ Array sum_in_order(const Array& x) {
   for (std::int64_t m = 1; m < x.shape(0); ++m) total = total + at(m);
   return total;
 }
-/// A rank first gets its part of all replicas' numbers, cut along the dimension with most of them on a rank, or all of
-/// them if they are few.
-Array ordered_mean(const Array& x, const Spec& spec, const Axis& replica) {
+/// Where the numbers of all replicas lie while they are added: a rank has its part of them, cut along the dimension
+/// with most of them on a rank, or all of them if they are few.
+Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica) {
   auto all = spec;
   all.insert(0, MeshAxes{});
   auto apart = all;
@@ -55,15 +56,45 @@ Array ordered_mean(const Array& x, const Spec& spec, const Axis& replica) {
     }
     if (longest > 0) apart[longest].push_back(AxisName(replica.name));
   }
-  auto total = sum_in_order(with_sharding_constraint(wide(x), apart));
-  return with_sharding_constraint(total / static_cast<double>(replica.size), spec);
+  return apart;
+}
+/// The place of the axis `layers`, if the leaf has it and there are fragments of layers.
+std::optional<std::size_t> layers_of(const tree::LeafRef& leaf, const Options& o) {
+  auto* x = leaf.as<NamedArray>();
+  for (std::size_t d = 0; x && o.fragments > 1 && d < x->axes().size(); ++d)
+    if (x->axes()[d].name == o.layers) return d;
+  return std::nullopt;
 }
 }  // namespace
+}  // namespace detail
 
+std::optional<std::int64_t> Options::begins(std::int64_t step, std::int64_t n) const {
+  if (step < 1 || step == last) return std::nullopt;
+  for (std::int64_t p = 0; p < n; ++p)
+    if (step % every == offset(p, n)) return p;
+  return std::nullopt;
+}
+std::vector<std::int64_t> Options::pending(std::int64_t step, std::int64_t n) const {
+  std::vector<std::int64_t> r;
+  for (auto s = step - delay + 1; s < step; ++s)
+    if (auto p = begins(s, n)) r.push_back(*p);
+  return r;
+}
+
+namespace detail {
 void check(const Axis& replica, const Options& o) {
   bora::check<ValueError>(replica.size >= 1, "local: axis '", replica.name, "' has size ", replica.size,
                           "; there must be 1 replica or more");
   bora::check<ValueError>(o.every >= 1, "local: .every is ", o.every, "; replicas meet every 1 or more steps");
+  bora::check<ValueError>(o.delay >= 0 && o.delay < o.every, "local: .delay is ", o.delay, ", but replicas meet every ",
+                          o.every, " steps; it must be from 0 to below that");
+  bora::check<ValueError>(o.delay == 0 || o.kind != Kind::slowmo, "local: .delay is ", o.delay,
+                          ", but slowmo's meetings use the learning rate of the last step; set it to 0");
+  bora::check<ValueError>(o.mix >= 0 && o.mix < 1, "local: .mix is ", o.mix, "; it must be from 0 to below 1");
+  bora::check<ValueError>(o.fragments >= 1, "local: .fragments is ", o.fragments, "; there must be 1 or more");
+  bool short_sums = o.wire == Dtype::bf16 && o.kind != Kind::average;
+  bora::check<ValueError>(o.wire == Dtype::f32 || short_sums, "local: .wire is ", o.wire,
+                          "; it must be f32, or bf16 where differences of parameters are sent (not average)");
   if (!on_mesh(replica)) return;
   auto ranks = here().mesh->axis_size(AxisName(replica.name));
   bora::check<ShardError>(replica.size % ranks == 0, "local: ", replica.size,
@@ -104,17 +135,84 @@ void repeat(tree::Node t, const Axis& replica, const AxisMapping& storage) {
     } else slot.leaf.set(a);
   }
 }
-void take_mean(tree::Node t, const Axis& replica, const AxisMapping& storage) {
+void spread(tree::Node t, const Axis& replica, const AxisMapping& storage, Dtype wire) {
   for (auto& slot : tree::slots(t)) {
     if (!slot.leaf.defined()) continue;
     auto a = slot.leaf.get();
     bora::check<ShapeError>(a.ndim() > 0 && a.shape(0) == replica.size, "local: ", slot.path, " is ", a.type(),
                             "; its first dimension must be the ", replica.size, " replicas");
-    auto y = ordered_mean(a, spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage), replica);
+    auto spec = spec_of_sum(a, spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage), replica);
+    slot.leaf.set(with_sharding_constraint(wire == Dtype::bf16 ? a.astype(bf16) : wide(a), spec));
+  }
+}
+void add_up(tree::Node t, const Axis& replica, const AxisMapping& storage, Dtype wire) {
+  for (auto& slot : tree::slots(t)) {
+    if (!slot.leaf.defined()) continue;
+    auto a = slot.leaf.get();
+    auto spec = spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage);
+    auto y = sum_in_order(wide(a)) / static_cast<double>(replica.size);
+    y = wide(with_sharding_constraint(wire == Dtype::bf16 ? y.astype(bf16) : y, spec));
     if (auto* x = slot.leaf.as<NamedArray>()) {
       std::vector<Axis> axes(x->axes().begin() + 1, x->axes().end());
       *x = tree::Leaf<NamedArray>::with_axes(y, axes);
     } else slot.leaf.set(y);
+  }
+}
+std::int64_t fragments(tree::Node params, const Options& o) {
+  if (o.fragments == 1) return 1;
+  bool layers = false, others = false;
+  for (auto& slot : tree::slots(params)) {
+    if (!slot.leaf.defined() || (o.trains && !o.trains(slot.path))) continue;
+    auto d = layers_of(slot.leaf, o);
+    (d ? layers : others) = true;
+    if (!d) continue;
+    auto n = slot.leaf.as<NamedArray>()->axes()[*d].size;
+    bora::check<ValueError>(o.fragments <= n, "local: .fragments is ", o.fragments, ", more than the ", n, " ",
+                            o.layers, " of ", slot.path);
+  }
+  bora::check<ValueError>(layers, "local: .fragments is ", o.fragments, ", but no parameter has the axis ", o.layers,
+                          " to be cut along");
+  auto n = o.fragments + (others ? 1 : 0);
+  bora::check<ValueError>(n <= o.every, "local: .every is ", o.every, ", less than the ", n,
+                          " fragments, each of which meets once in so many steps");
+  return n;
+}
+void keep_fragment(tree::Node params, const Options& o, std::int64_t p) {
+  for (auto& slot : tree::slots(params)) {
+    if (!slot.leaf.defined()) continue;
+    auto d = layers_of(slot.leaf, o);
+    bool in = (!o.trains || o.trains(slot.path)) && (o.fragments == 1 || (p < o.fragments) == d.has_value());
+    if (!in) slot.leaf.set(Array());
+    else if (d) {
+      auto* x = slot.leaf.as<NamedArray>();
+      auto axes = x->axes();
+      auto n = axes[*d].size;
+      axes[*d].size = (n - p + o.fragments - 1) / o.fragments;
+      *x = tree::Leaf<NamedArray>::with_axes(
+          slice_in_dim(x->array(), static_cast<std::int64_t>(*d), p, n, o.fragments), axes);
+    }
+  }
+}
+void put_fragment(tree::Node params, tree::Node part, const Options& o, std::int64_t p) {
+  auto to = tree::slots(params), from = tree::slots(part);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (!from[i].leaf.defined()) continue;
+    auto d = layers_of(to[i].leaf, o);
+    if (!d) {
+      to[i].leaf.set(from[i].leaf.get());
+      continue;
+    }
+    auto whole = to[i].leaf.get(), mine = from[i].leaf.get();
+    auto axis = static_cast<std::int64_t>(*d), n = whole.shape(axis);
+    Arrays pieces;  // layers of other fragments, one of this, ..
+    for (std::int64_t l = 0; l < n;) {
+      bool here = l % o.fragments == p;
+      auto end = here ? l + 1 : std::min(n, l + (p - l % o.fragments + o.fragments) % o.fragments);
+      pieces.push_back(here ? slice_in_dim(mine, axis, l / o.fragments, l / o.fragments + 1)
+                            : slice_in_dim(whole, axis, l, end));
+      l = end;
+    }
+    to[i].leaf.set(pieces.size() == 1 ? pieces[0] : concatenate(pieces, axis));
   }
 }
 void own(tree::Node one, const Array& zero) {
@@ -135,4 +233,5 @@ void place_scalars(tree::Node replicas, const Axis& replica) {
       slot.leaf.set(with_sharding_constraint(slot.leaf.get(), Spec{MeshAxes(std::string_view(replica.name))}));
 }
 Array wide(const Array& x) { return x.dtype() == Dtype::bf16 ? x.astype(f32) : x; }
-}  // namespace bora::local::detail
+}  // namespace detail
+}  // namespace bora::local

@@ -3,11 +3,19 @@
 namespace bora::training {
 namespace {
 using config::domain, config::Meaning;
-constexpr std::string_view kEvery = "steps between meetings of the replicas; they meet after the last step too",
-                           kReplicas = "how many; 0: as many as mesh axis replica has ranks, which must divide it";
-void check_counts(std::int64_t every, std::int64_t replicas) {
-  domain(every >= 1 && every <= 1 << 30, "every", every, "1 or more steps");
+constexpr std::string_view kAuto = "auto",
+                           kEvery = "steps between meetings of the replicas; they meet after the last step too; auto: "
+                                    "the fewest with which 90 % of the time is compute on `link`, for a new run",
+                           kReplicas = "how many; 0: as many as mesh axis replica has ranks, which must divide it",
+                           kLink = "between the replicas, for every: auto; 1G, 10G, 25G or 1G,50us";
+constexpr std::int64_t kMost = 1 << 30;
+std::optional<std::int64_t> steps_in(const std::string& every) { return parse_as<std::int64_t>(every); }
+void check_counts(const std::string& every, std::int64_t replicas, const std::string& link) {
+  auto n = steps_in(every);
+  domain(every == kAuto || (n && *n >= 1 && *n <= kMost), "every", every, "1 or more steps, or auto");
   domain(replicas >= 0 && replicas <= 1 << 16, "replicas", replicas, "from 1 to 2^16 (or 0 for those of the mesh)");
+  check<ConfigError>(every != kAuto || !link.empty(),
+                     "every: auto follows from the speed of the network; set local.link=1G, say, or a number of steps");
 }
 struct OuterSettings {
   enum class Type : std::uint8_t { nesterov, sgd } type = Type::nesterov;
@@ -29,31 +37,64 @@ struct None {
 };
 struct Average {
   static constexpr std::string_view type = "average";
-  std::int64_t every = 30, replicas = 0;
-  static constexpr Meaning meanings[] = {{"every", kEvery}, {"replicas", kReplicas}};
-  void check() const { check_counts(every, replicas); }
+  std::string every = "30";
+  std::int64_t replicas = 0;
+  std::string link = {};
+  static constexpr Meaning meanings[] = {{"every", kEvery}, {"replicas", kReplicas}, {"link", kLink}};
+  void check() const { check_counts(every, replicas, link); }
   local::Options make(const optim::Schedule&) const {
-    return {.kind = local::Kind::average, .every = every, .outer = optim::identity()};
+    return {.kind = local::Kind::average, .outer = optim::identity()};
   }
 };
+enum class Wire : std::uint8_t { f32, bf16, int8, int4 };
 struct Diloco {
   static constexpr std::string_view type = "diloco";
-  std::int64_t every = 30, replicas = 0;
+  std::string every = "30";
+  std::int64_t replicas = 0, fragments = 1, delay = 0;
+  double mix = 0;
+  Wire wire = Wire::f32;
+  std::string link = {};
   OuterSettings outer = {};
-  static constexpr Meaning meanings[] = {{"every", kEvery}, {"replicas", kReplicas}, {"outer", ""}};
-  void check() const { check_counts(every, replicas); }
+  static constexpr Meaning meanings[] = {
+      {"every", kEvery},
+      {"replicas", kReplicas},
+      {"fragments", "1: all parameters meet at once; more: layers in so many parts, the rest in one more, in turn"},
+      {"delay", "steps that replicas make between a meeting's begin and its result"},
+      {"mix", "how much of its own parameters a replica keeps then"},
+      {"wire", "of what is sent: f32 or bf16"},
+      {"link", kLink},
+      {"outer", ""}};
+  void check() const {
+    check_counts(every, replicas, link);
+    auto n = steps_in(every).value_or(kMost);
+    domain(fragments >= 1 && fragments <= kMost, "fragments", fragments, "1 or more");
+    bora::check<ConfigError>(fragments == 1 || fragments < n, "fragments: ", fragments,
+                             " parts of the layers and one of the rest cannot meet once each in ", every,
+                             " steps; raise local.every or lower it");
+    domain(delay >= 0 && delay < n, "delay", delay, "from 0 to below local.every (" + every + ")");
+    domain(mix >= 0 && mix < 1, "mix", mix, "from 0 to below 1");
+    bora::check<ConfigError>(wire == Wire::f32 || wire == Wire::bf16, "wire: ", config::print_value(wire),
+                             " is not there yet for what replicas send; use f32 or bf16");
+  }
   local::Options make(const optim::Schedule&) const {
-    return {.kind = local::Kind::diloco, .every = every, .outer = outer.make()};
+    return {.kind = local::Kind::diloco,
+            .outer = outer.make(),
+            .fragments = fragments,
+            .delay = delay,
+            .mix = mix,
+            .wire = wire == Wire::bf16 ? Dtype::bf16 : Dtype::f32};
   }
 };
 struct Slowmo {
   static constexpr std::string_view type = "slowmo";
-  std::int64_t every = 30, replicas = 0;
+  std::string every = "30";
+  std::int64_t replicas = 0;
+  std::string link = {};
   OuterSettings outer = {.type = OuterSettings::Type::sgd, .lr = 1, .momentum = 0.5};
-  static constexpr Meaning meanings[] = {{"every", kEvery}, {"replicas", kReplicas}, {"outer", ""}};
-  void check() const { check_counts(every, replicas); }
+  static constexpr Meaning meanings[] = {{"every", kEvery}, {"replicas", kReplicas}, {"link", kLink}, {"outer", ""}};
+  void check() const { check_counts(every, replicas, link); }
   local::Options make(const optim::Schedule& rate) const {
-    return {.kind = local::Kind::slowmo, .every = every, .outer = outer.make(), .rate = rate};
+    return {.kind = local::Kind::slowmo, .outer = outer.make(), .rate = rate};
   }
 };
 template <class T> struct LocalOf final : config::Of<T, LocalKind> {
@@ -64,9 +105,35 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
     if constexpr (some) return this->fields.replicas;
     else return 0;
   }
+  std::int64_t fragments() const override {
+    if constexpr (requires(const T& t) { t.fragments; }) return this->fields.fragments;
+    else return 1;
+  }
+  bool automatic() const override {
+    if constexpr (some) return this->fields.every == kAuto;
+    else return false;
+  }
+  void set_every(std::int64_t n) override {
+    if constexpr (some) this->fields.every = std::to_string(n);
+    else (void)n;
+  }
+  std::string link() const override {
+    if constexpr (some) return this->fields.link;
+    else return {};
+  }
+  bora::Wire wire() const override {
+    if constexpr (requires(const T& t) { t.wire; })
+      return this->fields.wire == Wire::bf16 ? bora::Wire::bf16() : bora::Wire{};
+    else return {};
+  }
   local::Options options(const optim::Schedule& rate, std::int64_t last) const override {
     local::Options o;
-    if constexpr (some) o = this->fields.make(rate);
+    if constexpr (some) {
+      auto n = steps_in(this->fields.every);
+      check<ConfigError>(n.has_value(), "local.every: ", this->fields.every, " is no number of steps yet");
+      o = this->fields.make(rate);
+      o.every = *n;
+    }
     o.last = last;
     return o;
   }
@@ -98,6 +165,9 @@ std::int64_t check_local(const LocalKind& kind, const MeshShape& mesh, const Mes
     check<ConfigError>(!batch_axes.empty() && batch_axes[0] == axis(),
                        "local: the rule for batch splits it over ", to_string(batch_axes),
                        "; each replica needs rows of its own: map batch to replica first");
+  check<ConfigError>(!kind.automatic() || (mesh.has(axis()) && mesh.axis_size(axis()) > 1),
+                     "local.every: auto is for replicas on ranks of their own, and mesh ", to_string(mesh),
+                     " has none along an axis replica; set a number of steps");
   std::int64_t ranks = 1;
   for (auto& a : batch_axes)
     if (a != axis()) ranks *= mesh.axis_size(a);

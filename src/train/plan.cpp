@@ -11,7 +11,8 @@ namespace {
 std::int64_t block_bytes(tree::Node t, std::string_view below = {}) {
   std::int64_t n = 0;
   for (auto& slot : tree::slots(t))
-    if (slot.leaf.defined() && slot.path.starts_with(below)) n += static_cast<std::int64_t>(local_type(slot.leaf.get()).nbytes());
+    if (slot.leaf.defined() && slot.path.starts_with(below))
+      n += static_cast<std::int64_t>(local_type(slot.leaf.get()).nbytes());
   return n;
 }
 std::string pack(const RankNeeds& n) {

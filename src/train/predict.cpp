@@ -196,6 +196,19 @@ SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links
     if (e.kind == Event::Kind::start) sent.all += each[e.which].sent, sent.wired += each[e.which].wired;
   return sent;
 }
+MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
+                                   const HostModel& host, const AxisName& replica, std::int64_t replicas,
+                                   const Wire& wire) {
+  Model model(classes, mesh, links, host, {});
+  auto alone = model.step({});
+  // Half of an all_reduce brings the numbers of a rank's replicas to their sum, half brings the mean back.
+  auto held = static_cast<double>(replicas) / mesh.axis_size(replica);
+  MeetingPrediction p{.seconds = model.sum_of_parameters(replica, wire) * (1 + held) / 2,
+                      .alone = alone.efficiency()};
+  auto room = alone.compute / kEnough - alone.expected;
+  if (room > 0) p.every = std::max<std::int64_t>(1, std::llround(std::ceil(p.seconds / room)));
+  return p;
+}
 double local_steps_penalty(std::int64_t replicas, std::int64_t parameters) {
   if (replicas < 2 || parameters < 1) return 0;
   auto exponent = 1.0923 * std::pow(static_cast<double>(parameters), -0.2342);

@@ -56,6 +56,7 @@ bool prepare(Run& run) {
   if (stored) {
     run.watchdog.at("reading " + stored->folder);
     offering_older(mesh, run.checkpoints(), offer, [&] {
+      check_replicas(mesh, stored->folder, run.model.state());
       check_base(mesh, stored->folder, run.base);
       io::restore_leaves(run.model.state(), stored->folder, place_of(mesh), {}, optim::current_names);
     });

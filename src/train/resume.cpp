@@ -61,4 +61,28 @@ void check_base(const Mesh& mesh, const std::string& folder, const std::string& 
   } catch (const Error& e) { problem = e.text(); }
   io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare the base");
 }
+void check_replicas(const Mesh& mesh, const std::string& folder, tree::Node state) {
+  constexpr std::string_view leaf = "replicas.step";
+  std::int64_t mine = 0;
+  for (auto& slot : tree::slots(state))
+    if (slot.path == leaf) mine = slot.leaf.get().shape(0);
+  std::string problem;
+  try {
+    if (mesh.rank() == 0) {
+      auto manifest = io::read_manifest(folder);
+      auto* stored = manifest.find(std::string(leaf));
+      auto theirs = stored && !stored->type.shape.empty() ? stored->type.shape[0] : std::int64_t{0};
+      check<CheckpointError>(theirs == 0 || mine > 0, folder, " holds ", theirs,
+                             " replicas that make local steps; continue it with its settings of local, or give this "
+                             "run another out");
+      check<CheckpointError>(theirs > 0 || mine == 0, folder,
+                             " is of a run without local steps, whose replicas have no states; continue it with "
+                             "local=none, or give this run another out");
+      check<CheckpointError>(theirs == mine, folder, " holds ", theirs, " replicas, this run has ", mine,
+                             "; it continues with local.replicas=", theirs,
+                             " on any number of ranks that divides them; or give this run another out");
+    }
+  } catch (const Error& e) { problem = e.text(); }
+  io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare the replicas");
+}
 }  // namespace bora::training

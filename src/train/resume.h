@@ -14,4 +14,6 @@ io::GoodCheckpoint find_checkpoint(const Mesh&, const std::string& root, Resume 
 std::string base_digest(tree::Node base, const Mesh&);
 /// Throws CheckpointError, on all ranks, if the checkpoint was written beside another base.
 void check_base(const Mesh&, const std::string& folder, const std::string& base);
+/// CheckpointError, on all ranks, if the checkpoint is not of as many replicas with local steps as the state has.
+void check_replicas(const Mesh&, const std::string& folder, tree::Node state);
 }  // namespace bora::training

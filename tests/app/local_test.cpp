@@ -57,6 +57,66 @@ TEST_F(LocalTest, RanksChangeNoBit) {
   auto model = [](const std::string& text) { return text.substr(text.rfind("}\n") + 1); };
   EXPECT_TRUE(model(result_of(at("more"))) == model(want));
 }
+TEST_F(LocalTest, FragmentsUnderWayChangeNoBitEither) {
+  auto at = [&](const std::string& name) { return folder + "/" + name; };
+  auto streaming = local + "local.every=4 local.fragments=2 local.delay=2 local.mix=0.5 local.wire=bf16 ";
+  auto one = run("train " + streaming + "local.replicas=4 checkpoint_every=1 --out " + at("one"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  auto four = run("launch -n 4 --mesh replica=4 --out " + at("four") + " train " + streaming);
+  ASSERT_EQ(four.code, 0) << four.err;
+  auto want = result_of(at("one"));
+  EXPECT_TRUE(result_of(at("four")) == want);
+  EXPECT_NE(want.find("\"local/fragment\": 2"), want.npos) << want.substr(0, 3000);
+  auto all = losses(at("one"));
+  for (int step : {2, 3, 5}) {  // fragments are under way after all of these
+    auto name = "step-" + std::to_string(step), more = at("from-" + name);
+    fs::create_directories(more + "/checkpoints");
+    fs::copy(at("one") + "/checkpoints/" + name, more + "/checkpoints/" + name, fs::copy_options::recursive);
+    auto r = run("train " + streaming + "local.replicas=4 --out " + more);
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(losses(more), std::vector<double>(all.begin() + step, all.end()));
+    auto model = [](const std::string& text) { return text.substr(text.rfind("}\n") + 1); };
+    EXPECT_TRUE(model(result_of(more)) == model(want));
+  }
+}
+TEST_F(LocalTest, ARunKeepsItsReplicas) {
+  auto out = " --out " + folder + "/kept";
+  ASSERT_EQ(run("train " + local + "steps=4 local.replicas=2" + out).code, 0);
+  auto other = run("train " + local + "local.replicas=3" + out);
+  auto plain = run("train " + config + " batch=12 steps=8" + out);
+  EXPECT_EQ(other.code, 2) << other.err;
+  EXPECT_NE(other.err.find("step-4 holds 2 replicas, this run has 3; it continues with local.replicas=2"),
+            other.err.npos)
+      << other.err;
+  EXPECT_EQ(plain.code, 2) << plain.err;
+  EXPECT_NE(plain.err.find("holds 2 replicas that make local steps"), plain.err.npos) << plain.err;
+  auto fresh = " --out " + folder + "/fresh";
+  ASSERT_EQ(run("train " + config + " batch=12 steps=4" + fresh).code, 0);
+  auto late = run("train " + local + "local.replicas=2" + fresh);
+  EXPECT_EQ(late.code, 2) << late.err;
+  EXPECT_NE(late.err.find("is of a run without local steps"), late.err.npos) << late.err;
+}
+TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
+  auto out = folder + "/auto";
+  auto words = " --mesh replica=2 --out " + out + " train " + config +
+               " steps=3 batch=12 checkpoint_every=2 local=diloco ";
+  auto r = run("launch -n 2" + words + "local.every=auto local.link=1M,1ms");
+  ASSERT_EQ(r.code, 0) << r.err;
+  auto every = [&] {
+    auto text = slurp(out + "/config.yaml");
+    auto at = text.find("every:", text.find("\nlocal:"));
+    return std::stoll(text.substr(text.find_first_of("0123456789", at)));
+  };
+  auto first = every();
+  EXPECT_GT(first, 1);
+  // The run that goes on keeps it, whatever the network.
+  auto more = run("launch -n 2" + words + "steps=5 local.every=auto local.link=100G");
+  ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_EQ(every(), first);
+  auto plan = run("plan " + config + " batch=12 --mesh replica=2 local=diloco --link 1M,1ms");
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("a meeting of the replicas takes"), plan.out.npos) << plan.out;
+}
 TEST_F(LocalTest, OneReplicaThatIsAveragedTrainsAsWithoutLocalSteps) {
   auto plain = run("train " + config + " steps=5 --out " + folder + "/plain");
   auto average = run("train " + config + " steps=5 local.type=average local.every=2 local.replicas=1 --out " + folder +
@@ -79,7 +139,7 @@ TEST_F(LocalTest, BadInputIsOneLine) {
                "local: diloco has no replicas: mesh data=2,model=1 has no axis replica; set mesh replica=M");
   is_bad_input("launch -n 2 --mesh replica=2" + out + config + " local=diloko", "unknown type 'diloko'; did you mean");
   is_bad_input("launch -n 2 --mesh replica=2" + out + config + " local=diloco local.every=0",
-               "local.every: must be 1 or more steps, got 0");
+               "local.every: must be 1 or more steps, or auto, got 0");
   is_bad_input("launch -n 4 --mesh replica=4" + out + config + " local=diloco",
                "local: batch 6 cannot be cut into equal shares of 4 replicas; set batch to a multiple of 4");
   is_bad_input("launch -n 2 --mesh replica=2" + out + config + " local=average local.replicas=3",
@@ -91,6 +151,21 @@ TEST_F(LocalTest, BadInputIsOneLine) {
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 local.outer.lr=0", "local.outer.lr");
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 local.outer=nestrov", "local.outer.type");
   is_bad_input("train" + out + config + " local=average local.replicas=2 local.outer.lr=1", "type 'diloco' has it");
+  auto diloco = "train" + out + config + " local=diloco local.replicas=2 ";
+  is_bad_input(diloco + "local.every=often", "local.every: must be 1 or more steps, or auto, got often");
+  is_bad_input(diloco + "local.every=auto", "local.every: auto follows from the speed of the network; set local.link");
+  is_bad_input(diloco + "local.every=auto local.link=1G", "local.every: auto is for replicas on ranks of their own");
+  auto on_two = "launch -n 2 --mesh replica=2" + out + config + " local=diloco ";
+  is_bad_input(on_two + "local.every=auto local.link=fast", "'fast'");
+  is_bad_input(on_two + "local.fragments=3",
+               "local.fragments: 3 is more than the 2 layers of the model");
+  is_bad_input(diloco + "local.fragments=0", "local.fragments: must be 1 or more, got 0");
+  is_bad_input(diloco + "local.every=2 local.fragments=2",
+               "local.fragments: 2 parts of the layers and one of the rest");
+  is_bad_input(diloco + "local.every=3 local.delay=3", "local.delay: must be from 0 to below local.every (3), got 3");
+  is_bad_input(diloco + "local.mix=1", "local.mix: must be from 0 to below 1, got 1");
+  is_bad_input(diloco + "local.wire=int4", "local.wire: int4 is not there yet for what replicas send; use f32 or bf16");
+  is_bad_input(diloco + "local.wire=f16", "local.wire");
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 optimizer.skip_not_finite=3", "local: steps");
   EXPECT_FALSE(fs::exists(folder + "/o"));
 }

@@ -1,4 +1,5 @@
-"""Writes complex.txt: results of jax.numpy in complex128, for tests/laws/complex_test.cpp and fft_test.cpp.
+"""Writes complex.txt: results of jax.numpy in complex128, for tests/laws/complex_test.cpp, complex_linalg_test.cpp and
+fft_test.cpp.
 
   python make_complex.py > complex.txt
 
@@ -8,6 +9,7 @@ are NumPy's: JAX's own of f64 have fewer digits.
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 
 jax.config.update("jax_enable_x64", True)
 NAMES = {"float64": "f64", "complex128": "complex128", "bool": "bool", "int32": "i32", "int64": "i32"}
@@ -104,3 +106,46 @@ for name in ("fftshift", "ifftshift"):
 for n in (1, 4, 5):
     line(f"fft::fftfreq/{n}", "out", np.fft.fftfreq(n, 0.5))
     line(f"fft::rfftfreq/{n}", "out", np.fft.rfftfreq(n, 0.5))
+
+k = np.arange(16).reshape(4, 4)
+a = np.round(np.sin(1.7 * k + 0.3), 3) + 1j * np.round(np.cos(2.3 * k), 3)
+b = np.round(np.cos(0.9 * k + 2), 3) + 1j * np.round(np.sin(0.7 * k * k - 1), 3)
+positive, hermitian = np.round(a @ a.conj().T, 3) + np.eye(4), b + b.conj().T
+tall, wide, right = b[:, :3], b[:3], a[:, :2]
+
+
+def of_linalg(name, f, *inputs, module=jnp):
+    case("linalg::" + name, f, *inputs, module=module)
+
+
+def weighed(x):
+    """A real number that depends on all of x's numbers; of magnitudes where a phase is free."""
+    w = jnp.cos(jnp.arange(x.size).reshape(x.shape) * 1.3 + 0.7)
+    return jnp.sum(w * jnp.real(x)) + jnp.sum(w[::-1] * jnp.imag(x))
+
+
+of_linalg("cholesky", jnp.linalg.cholesky, positive)
+for name, m in (("tall", tall), ("wide", wide), ("square", b)):
+    of_linalg(f"qr/{name}/q", lambda m: np.linalg.qr(m)[0], m, module=np)
+    of_linalg(f"qr/{name}/r", lambda m: np.linalg.qr(m)[1], m, module=np)
+    of_linalg(f"svdvals/{name}", jnp.linalg.svdvals, m)
+    of_linalg(f"pinv/{name}", jnp.linalg.pinv, m)
+    of_linalg(f"matrix_rank/{name}", jnp.linalg.matrix_rank, m)
+    for order in ("nuc", "fro", 1, 2, -2, np.inf):
+        of_linalg(f"matrix_norm/{name}/{order}", lambda m: jnp.linalg.matrix_norm(m, ord=order), m)
+of_linalg("eigvalsh", jnp.linalg.eigvalsh, hermitian)
+of_linalg("eigh/generalised", scipy.linalg.eigvalsh, hermitian, positive, module=np)
+of_linalg("lstsq", lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0], tall, right, module=np)
+of_linalg("cond", jnp.linalg.cond, b)
+of_linalg("cho_solve", lambda a, b: scipy.linalg.cho_solve((np.tril(a), True), b), positive, right, module=np)
+of_linalg("polar/u", lambda m: scipy.linalg.polar(m)[0], tall, module=np)
+of_linalg("polar/p", lambda m: scipy.linalg.polar(m, side="left")[1], wide, module=np)
+for name, f, x in (("cholesky", lambda m: weighed(jnp.linalg.cholesky(m)), positive),
+                   ("qr", lambda m: sum(map(weighed, jnp.linalg.qr(m))), tall),
+                   ("qr/square", lambda m: sum(map(weighed, jnp.linalg.qr(m))), b),
+                   ("eigh", lambda m: sum(weighed(abs(x)) for x in jnp.linalg.eigh(m)), hermitian),
+                   ("svd/tall", lambda m: sum(weighed(abs(x)) for x in jnp.linalg.svd(m, False)), tall),
+                   ("svd/wide", lambda m: sum(weighed(abs(x)) for x in jnp.linalg.svd(m, False)), wide),
+                   ("svd/product", lambda m: weighed(jnp.linalg.svd(m, False)[0] @ jnp.linalg.svd(m, False)[2]), b),
+                   ("pinv", lambda m: weighed(jnp.linalg.pinv(m)), tall)):
+    of_linalg("grad/" + name, jax.grad(f), x)

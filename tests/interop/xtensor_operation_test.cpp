@@ -118,7 +118,7 @@ TEST(ElementViews, StridedIsXtensors) {
        xt::strided_view(x, {xt::range(0, 2), xt::newaxis(), xt::range(3, xt::placeholders::_, -1)}));
   std::vector<std::size_t> shape{2, 3};
   std::vector<std::ptrdiff_t> strides{4, 1};
-  same(strided_view(a, {2, 3}, {4, 1}, 1), xt::strided_view(x, shape, strides, 1, xt::layout_type::dynamic));
+  same(strided_view(a, {2, 3}, {4, 1}, 1), xt::strided_view(x, shape, std::move(strides), 1, xt::layout_type::dynamic));
   same(strided_view(a, {3, 3}, {1, 1}), xt::xarray<double>{{0.5, -1.25, 2}, {-1.25, 2, 9}, {2, 9, 3.5}});
   same(strided_view(a, {3}, {-5}, 11), xt::xarray<double>{4, -0.75, -1.25});
   EXPECT_EQ(strided_view(a, {0, 3}, {100, 1}).shape(), (Shape{0, 3}));
@@ -134,10 +134,11 @@ TEST(ElementViews, StridedIsXtensors) {
 TEST(ElementViews, PositionsAndFiltersAreXtensors) {
   auto x = matrix();
   auto a = asarray(x);
-  same(index_view(a, {{0, 0}, {1, 2}, {-1, -1}}), xt::index_view(x, {{0, 0}, {1, 2}, {2, 3}}));
-  same(index_view(a, array({{0, 0}, {1, 2}})), xt::index_view(x, {{0, 0}, {1, 2}}));
+  std::vector<xt::xindex> two{{0, 0}, {1, 2}}, three{{0, 0}, {1, 2}, {2, 3}};
+  same(index_view(a, {{0, 0}, {1, 2}, {-1, -1}}), xt::index_view(x, three));
+  same(index_view(a, array({{0, 0}, {1, 2}})), xt::index_view(x, two));
   same(jit([](const Array& m, const Array& at) { return index_view(m, at); })(a, array({{0, 0}, {1, 2}})),
-       xt::index_view(x, {{0, 0}, {1, 2}}));
+       xt::index_view(x, two));
   same(filter(a, a > 1), xt::filter(x, x > 1.));
   says<IndexError>([&] { return index_view(a, {{0, 4}}); }, "position 4 is outside of dimension 1");
   says<IndexError>([&] { return index_view(a, {{0}}); }, "a position of 1 dimensions");

@@ -186,6 +186,34 @@ TEST_F(LaunchTest, RestartsAfterALostRank) {
   fs::remove(folder() + "/runs0"), fs::remove(folder() + "/runs1");
   EXPECT_EQ(run({.ranks = 2, .max_restarts = 1}, script).code, 86);
 }
+TEST_F(LaunchTest, AnElasticJobGoesOnAsLongAsItGetsFurther) {
+  Elastic e{.min = 2, .max = 4, .fitting = [](int slots) { return slots; }};
+  e.progress = [] { return "step " + std::to_string(slurp(folder() + "/runs1").size() / 2); };
+  auto script = "[ $BORA_RANK = 1 ] && { echo x >> " + folder() + "/runs1; [ $(wc -l < " + folder() +
+                "/runs1) -ge 4 ] && exit 0; kill -9 $$; }; [ $(wc -l < " + folder() +
+                "/runs1) -ge 4 ] && exit 0; exit 86";
+  std::ofstream(folder() + "/runs1");
+  auto r = run({.ranks = 4, .elastic = e}, script);
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(slurp(folder() + "/runs1"), "x\nx\nx\nx\n");
+  EXPECT_NE(r.err.find("elastic: rank 1 lost: killed by signal 9 (Killed); going on from step 1\n"), r.err.npos)
+      << r.err;
+  EXPECT_EQ(r.err.find("bora: "), r.err.npos) << r.err;
+  // Without getting further it ends.
+  e.progress = [] { return std::string("step 7"); };
+  r = run({.ranks = 3, .elastic = e}, "echo y >> " + folder() + "/tries$BORA_RANK; exit 86");
+  EXPECT_EQ(r.code, 86);
+  EXPECT_EQ(slurp(folder() + "/tries0").size(), 20U);
+  EXPECT_NE(r.err.find("the job was lost 10 times without getting further"), r.err.npos) << r.err;
+  // Bad input of a rank ends it at once.
+  EXPECT_EQ(run({.ranks = 3, .elastic = e}, "echo bora: no such file >&2; exit 2").code, 2);
+  // With as many ranks as the job can run with.
+  e.fitting = [](int slots) { return slots / 2 * 2; };
+  r = run({.ranks = 3, .elastic = e}, "echo $BORA_SIZE");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out.substr(0, 2), "2\n") << r.out;
+  EXPECT_NE(r.err.find("elastic: 2 ranks instead of 3\n"), r.err.npos) << r.err;
+}
 TEST_F(LaunchTest, APartialLineOfRankZeroPassesAtOnce) {
   auto r = run({.ranks = 2},
                "[ $BORA_RANK = 1 ] && { printf half; exit 0; }; printf 'bar 1\\rbar 2'; printf 'boring\\rbora: no' "

@@ -21,8 +21,18 @@ atexit.register(shutil.rmtree, folder)
 os.chdir(folder)
 machines = Machines(["h1", "h2"], folder)
 ssh = Ssh(folder)
-for name in machines.names:
+def serve(i):
+    name = machines.names[i]
     ssh.serve(machines.address(name), 22, machines.on(name))
+
+
+def stop_ssh_of_h2():
+    ssh.daemons[-1].kill()  # who is connected stays so
+    ssh.daemons[-1].wait()
+
+
+serve(0)
+serve(1)
 command = ssh.command("")
 
 
@@ -83,11 +93,39 @@ def training_gives_the_same_bits_as_on_one_machine():
     expect(cut.code == 0 and "restarting the job (1 of 1)" in cut.err and "val loss" in cut.out, cut)
 
 
+def an_elastic_job_goes_on_without_a_lost_host():
+    """With the losses of the run that was never disturbed: virtual ranks do not depend on how many carry them."""
+    words = ["tiny.yaml", "layout=dp", "reproducible=4", "steps=60"]
+    calm = run([bora, "launch", "-n", "4", *words, "out=calm"], env=clean_environment())
+
+    def lose_host(process):
+        wait_until("there is a checkpoint",
+                   lambda: os.path.exists("elastic/checkpoints/step-10") or process.poll() is not None, 60)
+        stop_ssh_of_h2()
+        os.kill([pid for pid, line in processes("BORA_RANK=3\0") if line.startswith(bora)][0], signal.SIGKILL)
+    r = launch("--elastic", "2:4", "--", "train", *words, "out=elastic", meanwhile=lose_host)
+    serve(1)
+    expect(calm.code == 0, calm)
+    expect(r.code == 0 and "elastic: rank 3 (host h2) lost: killed by signal 9 (Killed); going on from step " in r.err
+           and "elastic: without some hosts: hosts:2: no ranks can be started on h2: " in r.err
+           and "elastic: 2 ranks instead of 4\n" in r.err, r)
+
+    def last_loss(out):
+        return [line for line in out.split("\n") if line.startswith("val loss")][-1]
+    assert last_loss(r.out) == last_loss(calm.out), (r.out, calm.out)
+    # Too few slots are left.
+    few = launch("--elastic", "3:4", "--", "train", *words, "out=few",
+                 meanwhile=lambda p: (wait_until("it trains", lambda: os.path.exists("few/checkpoints/step-10"), 60),
+                                      stop_ssh_of_h2(), os.kill([pid for pid, line in processes("BORA_RANK=3\0")
+                                                                 if line.startswith(bora)][0], signal.SIGKILL)))
+    serve(1)
+    expect(few.code == 86 and "bora: elastic: 2 slots are left, and the job needs 3 to 4 ranks" in few.err, few)
+
+
 def a_host_that_has_gone_is_not_bad_input():
     def stop_ssh(process):
         wait_until("4 ranks are ready", lambda: process.said().count("ready\n") == 4)
-        ssh.daemons[1].kill()  # who is connected stays so
-        ssh.daemons[1].wait()
+        stop_ssh_of_h2()
         os.kill([pid for pid, line in processes("BORA_RANK=3\0") if line.startswith(rank_program)][0], signal.SIGKILL)
     r = launch("--max-restarts", "1", "--", rank_program, "loop", meanwhile=stop_ssh)
     expect(r.code == 86 and "restarting the job (1 of 1)\nbora: hosts:2: no ranks can be started on h2: " in r.err, r)
@@ -118,4 +156,5 @@ def a_cut_cable_ends_all():
 
 
 run_all([collectives_between_machines, interfaces_and_addresses, training_gives_the_same_bits_as_on_one_machine,
-         a_lost_rank_is_named, a_cut_cable_ends_all, a_host_that_has_gone_is_not_bad_input])
+         a_lost_rank_is_named, a_cut_cable_ends_all, an_elastic_job_goes_on_without_a_lost_host,
+         a_host_that_has_gone_is_not_bad_input])

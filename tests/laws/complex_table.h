@@ -15,4 +15,14 @@ inline GoldenCases golden() {
   return r;
 }
 using Cases = std::map<std::string, std::function<Arrays(const Arrays&)>>;
+#define BORA_IS(...)                                         \
+  [](const Arrays& in) -> Arrays {                           \
+    [[maybe_unused]] auto a = in[0], b = in.back();          \
+    return {__VA_ARGS__};                                    \
+  }
+/// The gradient of the real part, as jax.grad gives it.
+template <class F> Arrays gradient(const Arrays& in, F f) {
+  return {grad([f](const Array& z) { return f(z); })(in[0])};
+}
+void add_linalg(Cases&);
 }  // namespace bora::laws

@@ -1,4 +1,5 @@
-// Laws of local steps: the number of ranks under the replicas changes no bit, and replicas that do not meet send nothing.
+// Laws of local steps: the number of ranks under the replicas changes no bit, and replicas that do not meet send
+// nothing.
 #include "bora/train/local.h"
 #include <gtest/gtest.h>
 #include <cstring>
@@ -10,22 +11,23 @@ using namespace bora;
 
 namespace {
 constexpr std::int64_t kRows = 16, kPositions = 5, kTokens = 11, kWidth = 6, kHidden = 10;
-const Axis kVocab{"vocab", 601}, kEmbed{"embed", kWidth}, kMlp{"mlp", kHidden};
+const Axis kVocab{"vocab", 601}, kEmbed{"embed", kWidth}, kMlp{"mlp", kHidden}, kLayers{"layers", 3};
 struct Model {
   NamedArray table;
   nn::LayerNorm norm;
-  NamedArray up, bias, out;
+  NamedArray up, bias, out, layered;
 };
 Task<Model> task() {
   return {[](const Array& key) {
             auto k = random::split<3>(key);
             return Model{random::normal(k[0], {kVocab, kEmbed}), nn::LayerNorm::init(kEmbed),
                          random::normal(k[1], {kEmbed, kMlp}) * 0.3, zeros({kMlp}),
-                         random::normal(k[2], {kMlp, Axis{"next", kTokens}}) * 0.3};
+                         random::normal(k[2], {kMlp, Axis{"next", kTokens}}) * 0.3, zeros({kLayers, kMlp})};
           },
           [](const Model& m, const training::Example& e, const std::optional<Array>& key) {
             auto x = auto_sharded(take(auto_sharded(m.table), "vocab", e.tokens));
             auto h = tanh(dot(m.norm(x), auto_sharded(m.up), "embed") + auto_sharded(m.bias));
+            h = h * (1.0 + sum(auto_sharded(m.layered) * (1.0 + arange(kLayers).astype(f32)), "layers"));
             if (key) h = h * (random::uniform(*key, h.axes()) + 0.5);
             auto scores = dot(auto_sharded(h), auto_sharded(m.out), "mlp");
             return sum(nn::cross_entropy(scores, "next", e.targets) * e.weights);
@@ -98,6 +100,12 @@ StepOptions local_options(local::Kind kind, std::int64_t replicas, bool fsdp = f
   if (kind == local::Kind::average) o.local.outer = optim::identity();
   return o;
 }
+/// Two fragments of the layers, one of the rest, in rounds of 4 steps.
+StepOptions streaming_options(std::int64_t replicas, std::int64_t delay, double mix, bool fsdp = false) {
+  auto o = local_options(local::Kind::diloco, replicas, fsdp);
+  o.local.every = 4, o.local.last = 9, o.local.fragments = 2, o.local.delay = delay, o.local.mix = mix;
+  return o;
+}
 }  // namespace
 
 TEST(LocalSteps, ReplicasOnRanksHaveTheBitsOfReplicasInOneProcess) {
@@ -107,6 +115,13 @@ TEST(LocalSteps, ReplicasOnRanksHaveTheBitsOfReplicasInOneProcess) {
     same_bits(trained(o, mesh_of(4)), one, "4 ranks");
     same_bits(trained(o, mesh_of(2)), one, "2 ranks with two each");
     same_bits(trained(o, {{"data", 1}}), one, "no mesh axis");
+  }
+  for (std::int64_t delay : {0, 1, 3}) {
+    auto o = streaming_options(4, delay, 0.5);
+    if (delay == 3) o.local.wire = Dtype::bf16;
+    auto one = trained(o, mesh_of(1), 9);
+    same_bits(trained(o, mesh_of(4), 9), one, "fragments on 4 ranks");
+    same_bits(trained(o, mesh_of(2), 9), one, "fragments on 2 ranks with two replicas each");
   }
   auto o = local_options(local::Kind::diloco, 3);  // 16 rows cannot be cut
   EXPECT_THROW(trained(o, mesh_of(3)), Error);
@@ -132,6 +147,17 @@ TEST(LocalSteps, AnyLayoutInsideOfAReplica) {
     near(trained(local_options(kind, 2, true), mesh_of(1, 3)), one, "two replicas on three ranks");
     near(trained(local_options(kind, 4, true), mesh_of(2, 2)), trained(local_options(kind, 4), mesh_of(1)), "4 on 2x2");
   }
+}
+TEST(LocalSteps, FragmentsAndShortSumsInAnyLayout) {
+  auto one = trained(streaming_options(2, 2, 0.25), mesh_of(1), 9);
+  near(trained(streaming_options(2, 2, 0.25, true), mesh_of(2, 2), 9), one, "fsdp");
+  auto o = local_options(local::Kind::diloco, 4);
+  auto whole = trained(o, mesh_of(1));
+  o.local.wire = Dtype::bf16;
+  auto rounded = trained(o, mesh_of(1));
+  ASSERT_EQ(whole.size(), rounded.size());
+  EXPECT_NE(whole, rounded);
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], rounded[i], 0.05 * (1 + std::abs(whole[i])));
 }
 TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
   for (bool fsdp : {false, true})
@@ -194,78 +220,39 @@ TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
             same_bits(x[i].astype(f32).to_vector<float>(), y[i].astype(f32).to_vector<float>(), tree::paths(a)[i]);
       });
 }
-namespace {
-struct Weights {
-  Array w;
-};
-struct Simple {
-  Weights params;
-};
-/// Rounds of two steps towards targets of each replica: {w after each round}, from formulas in f64.
-std::vector<double> by_hand(local::Kind kind, double rate, double outer, double momentum) {
-  std::vector<double> targets{1, 2, 6}, r;
-  double x = 0.5, v = 0;
-  for (int round = 0; round < 3; ++round) {
-    double mean = 0;
-    for (auto t : targets) {
-      auto y = x;
-      for (int s = 0; s < 2; ++s) y -= rate * (y - t);
-      mean += y / 3;
-    }
-    auto delta = x - mean;
-    if (kind == local::Kind::average) x = mean;
-    if (kind == local::Kind::diloco) v = momentum * v + delta, x -= outer * (delta + momentum * v);
-    if (kind == local::Kind::slowmo) v = momentum * v + delta / rate, x -= rate * outer * v;
-    r.push_back(x);
-  }
-  return r;
-}
-}  // namespace
-TEST(LocalSteps, MeetingsFollowTheirFormulas) {
-  constexpr double rate = 0.25;
-  Axis replica{"replica", 3};
-  auto one = [](const Simple& s, const NamedArray& target) {
-    return std::pair{Simple{{s.params.w - rate * (s.params.w - target.array())}}, s.params.w};
-  };
-  auto targets = named(array({1., 2., 6.}, f64), {replica});
-  auto rounds = [&](const auto& steps) {
-    auto s = steps.begin(Weights{array(0.5, f64)}, [](const Weights& w) { return Simple{w}; });
-    std::vector<double> r;
-    for (int i = 0; i < 6; ++i) {
-      s = steps(s, targets).first;
-      if (i % 2) r.push_back(s.params.w.template item<double>());
-    }
-    return r;
-  };
-  auto near = [](const std::vector<double>& a, const std::vector<double>& b) {
-    ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6);
-  };
-  near(rounds(local::average(one, replica, {.every = 2})), by_hand(local::Kind::average, rate, 0, 0));
-  near(rounds(local::diloco(one, replica, {.every = 2})), by_hand(local::Kind::diloco, rate, 0.7, 0.9));
-  near(rounds(local::slowmo(one, replica, {.every = 2, .outer = optim::sgd({.learning_rate = 0.8, .momentum = 0.5}),
-                                           .rate = rate})),
-       by_hand(local::Kind::slowmo, rate, 0.8, 0.5));
-}
-TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
-  auto one = [](const Simple& s) { return std::pair{s, s.params.w}; };
-  auto message = [](auto f) {
-    try {
-      (void)f();
-    } catch (const Error& e) { return e.text(); }
-    return std::string();
-  };
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.every = 0}); }),
-            "local: .every is 0; replicas meet every 1 or more steps");
-  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 0}); }),
-            "local: axis 'replica' has size 0; there must be 1 replica or more");
-  local_mesh(mesh_of(2), [&](const Mesh&) {
-    EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 3}); }),
-              "local: 3 replicas cannot be spread evenly over the 2 ranks of mesh axis 'replica'");
-  });
-  auto steps = local::diloco(one, {"replica", 2});
-  EXPECT_NE(message([&] {
-              return steps.inner(local::State<Simple>{{zeros({})}, {{zeros({3})}}, {}, full_of({{}, i32}, 0)});
-            }).find("size"),
-            std::string::npos);
+TEST(LocalSteps, TheTrainerMakesTheStepsOfThePureFunction) {
+  for (std::int64_t delay : {0, 1, 2})
+    local_mesh({{"data", 1}}, [&](const Mesh& mesh) {
+      auto o = streaming_options(2, delay, 0.5);
+      Axis replica{"replica", 2};
+      auto t = task();
+      auto model = trainable(t, o);
+      model->init(random::key(3));
+      auto one = [&](const TrainState<Model>& s, const training::Example& e) {
+        auto [next, r] = training::step(t, o, s, e);
+        return std::pair{next, r.loss};
+      };
+      auto steps = local::diloco(one, replica, training::local_options(o));
+      auto first = training::first_state(t, o, random::key(3));
+      auto make = [&](const Model& m) { return TrainState<Model>{m, o.optimizer.init(m), first.step, first.key}; };
+      auto state = steps.begin(first.params, make);
+      state.replicas.key = training::key_of_each(first.key, replica);
+      EXPECT_EQ(steps.fragments(first.params), 3);
+      auto whole = jit([&](const local::State<TrainState<Model>>& s, const training::Example& e) {
+        return steps(s, training::of_each(e, replica));
+      });
+      for (std::int64_t s = 0; s < 9; ++s) {
+        auto batch = batch_of(s, mesh);
+        (void)model->step(batch);
+        state = whole(state, batch.example).first;
+      }
+      auto mine = tree::leaves(state);
+      std::size_t i = 0;
+      for (auto& slot : tree::slots(model->state())) {
+        if (!slot.leaf.defined()) continue;
+        auto& theirs = mine.at(i++);
+        if (theirs.dtype() == Dtype::key) continue;
+        same_bits(slot.leaf.get().astype(f32).to_vector<float>(), theirs.astype(f32).to_vector<float>(), slot.path);
+      }
+    });
 }

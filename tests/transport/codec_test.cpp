@@ -11,7 +11,7 @@ namespace bora::transport {
 namespace {
 using Numbers = std::vector<float>;
 constexpr auto kMost = std::numeric_limits<float>::max(), kInf = std::numeric_limits<float>::infinity();
-constexpr std::int64_t kSizes[] = {0, 1, 31, 63, 64, 65, 127, 128, 1000, 4096, 4097, 20011};
+constexpr std::int64_t kSizes[] = {0, 1, 31, 63, 64, 65, 128, 1000, 4097, 9011};
 
 std::vector<Wire> wires() {
   std::vector<Wire> r;
@@ -64,17 +64,15 @@ TEST(Codec, AnErrorIsAtMostHalfOfTheScale) {
       for (auto& [kind, x] : inputs(n)) {
         auto y = there_and_back(w, x);
         auto& row = codec(w.codec);
+        double most = 0;
         for (std::int64_t i = 0; i < n; ++i) {
-          double bound = 0, here = x[at(i)];
-          if (row.largest == 0) bound = std::max(std::abs(here) / 256, 1e-40);
-          else {
-            double most = 0;
-            auto first = i / w.block * w.block;
-            for (auto k = first; k < std::min(n, first + w.block); ++k)
-              most = std::max(most, std::abs(static_cast<double>(x[at(k)])));
-            // s is rounded up to bf16; where s is the least normal number, smaller ones than that are zero
-            bound = std::max(most / row.largest * (1 + 1.0 / 128), 0x1p-126 * 2) / 2 * (1 + 1e-5);
-          }
+          if (i % w.block == 0) most = 0;
+          for (auto k = i; i % w.block == 0 && k < std::min(n, i + w.block); ++k)
+            most = std::max(most, std::abs(static_cast<double>(x[at(k)])));
+          double here = x[at(i)];
+          // s is rounded up to bf16; where s is the least normal number, smaller ones than that are zero
+          auto bound = row.largest == 0 ? std::max(std::abs(here) / 256, 1e-40)
+                                        : std::max(most / row.largest * (1 + 1.0 / 128), 0x1p-126 * 2) / 2 * (1 + 1e-5);
           if (row.largest == 0 && std::abs(here) > 3.38e38) continue;  // rounds to infinity
           ASSERT_LE(std::abs(here - static_cast<double>(y[at(i)])), bound)
               << text(w) << " " << kind << " n=" << n << " i=" << i << " x=" << x[at(i)];
@@ -104,7 +102,7 @@ TEST(Codec, EveryClassOfInstructionsGivesTheSameBits) {
 }
 TEST(Codec, BitsDependNeitherOnPiecesNorOnThreads) {
   for (auto& w : wires()) {
-    constexpr std::int64_t n = 100003;
+    constexpr std::int64_t n = 20011;
     auto x = inputs(n).at("mixed");
     std::vector<std::byte> whole(at(encoded_bytes(w, n))), parts(whole.size());
     encode(w, x.data(), n, whole.data());
@@ -130,8 +128,8 @@ TEST(Codec, ANaNTakesItsBlockAndAnInfinityStays) {
     for (std::int64_t i = 0; i < w.block; ++i) {
       EXPECT_TRUE(std::isnan(y[at(i)])) << text(w);
       auto beside = y[at(w.block + i)];
-      if (i == 5 || i == 6) EXPECT_EQ(beside, i == 5 ? kInf : -kInf) << text(w);
-      else EXPECT_TRUE(std::isnan(beside)) << text(w);
+      bool infinite = i == 5 || i == 6;
+      EXPECT_TRUE(infinite ? beside == (i == 5 ? kInf : -kInf) : std::isnan(beside)) << text(w) << " " << i;
       EXPECT_NEAR(y[at(2 * w.block + i)], 1, 0.01) << text(w);
     }
   }

@@ -49,8 +49,8 @@ class Safetensors {
   Array read(const TensorPart& part, const Spec& spec = {}) const;
   Array read(const std::string& name, const Spec& spec = {}) const { return read(TensorPart{name}, spec); }
   /// Fills leaf.data with this rank's block. One part of as many dimensions is the leaf; else parts are stacked along
-  /// its first dimension, or along its first ones, row-major, if parts have two dimensions fewer or less. Floats are converted to the leaf's dtype, integers to a wider one. Throws
-  /// CheckpointError if shapes or dtypes differ.
+  /// its first dimension, or along its first ones, row-major, if parts have two dimensions fewer or less. Floats are
+  /// converted to the leaf's dtype, integers to a wider one. Throws CheckpointError if shapes or dtypes differ.
   void fill(const io::Leaf& leaf, const std::vector<TensorPart>& parts, const io::Place& place) const;
 
  private:

@@ -3,9 +3,9 @@
 #include "bora/nn/stacked.h"
 
 namespace bora::nn {
-/// Layers of one kind, each with arrays of its own: paths blocks.0.weight, blocks.1.weight. A staged function holds each
-/// layer's operations, where Stacked's holds them once; layers may differ in shapes and statics. fold, scan and init are
-/// those of Stacked and give the same numbers.
+/// Layers of one kind, each with arrays of its own: paths blocks.0.weight, blocks.1.weight. A staged function holds
+/// each layer's operations, where Stacked's holds them once; layers may differ in shapes and statics. fold, scan and
+/// init are those of Stacked and give the same numbers.
 template <class Block> struct BlockSeq {
   std::vector<Block> blocks;
   Axis axis;

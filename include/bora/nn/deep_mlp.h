@@ -15,8 +15,8 @@ struct DeepMlpInit {
 struct DeepMlp {
   std::vector<Linear> layers;
   Nonlinearity activation = Nonlinearity::relu, final_activation = Nonlinearity::identity;
-  /// `depth` hidden layers along the axis `width`, named width and <width>2 in turn, as Haliax; of none it is one linear
-  /// layer. Throws ValueError for a negative depth, AxisError where names collide.
+  /// `depth` hidden layers along the axis `width`, named width and <width>2 in turn, as Haliax; of none it is one
+  /// linear layer. Throws ValueError for a negative depth, AxisError where names collide.
   static DeepMlp init(const Axes& in, const Axes& out, const Axis& width, std::int64_t depth, const Array& key,
                       const DeepMlpInit& options = {});
   /// x [..., in...] -> [..., out...].

@@ -14,7 +14,7 @@ struct MoeInit {
   RouterWeights weights = RouterWeights::renormalized;
   Activation activation = Activation::silu;
 };
-/// What a router did with the tokens: means over them, f32 (f64 for f64).
+/// What a router did with the tokens: means over them (0 if there are none), f32 (f64 for f64).
 struct RouterReport {
   NamedArray load;         // [experts]: how often a token chose the expert; all add up to the number chosen
   NamedArray probability;  // [experts]: of the softmax over all experts

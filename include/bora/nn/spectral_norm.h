@@ -13,8 +13,8 @@ struct SpectralNormOptions {
   int first_iterations = 15;  // from a random vector to the first state
   float eps = 1e-12F;         // the least norm that is divided by
 };
-/// The state after `iterations` steps of the power method, left = w right / |w right|, then right = w'left / |w'left|, as
-/// torch and Equinox iterate. Computed in f32; no derivative.
+/// The state after `iterations` steps of the power method, left = w right / |w right|, then right = w'left / |w'left|,
+/// as torch and Equinox iterate. Computed in f32; no derivative.
 SpectralState power_iterations(const NamedArray& weight, const SpectralState& state, int iterations, float eps);
 /// weight / (left' weight right): the derivative takes the vectors for constants. The weight's axes and dtype.
 NamedArray weight_of_spectrum(const NamedArray& weight, const SpectralState& state);

@@ -7,13 +7,14 @@
 namespace bora {
 /// view_of(x, slices): xt::strided_view(x, {xt::ellipsis(), 3}).
 Array strided_view(const Array& x, const Slices& slices);
-/// The elements offset + sum over d of i_d strides_d of ravel(x), of this shape; strides count elements, and may be 0 or
-/// negative. Elements that are read twice get the sum of their gradients. Throws ShapeError for another number of
+/// The elements offset + sum over d of i_d strides_d of ravel(x), of this shape; strides count elements, and may be 0
+/// or negative. Elements that are read twice get the sum of their gradients. Throws ShapeError for another number of
 /// strides, IndexError where the view leaves x.
 Array strided_view(const Array& x, const Shape& shape, const Dims& strides, std::int64_t offset = 0);
 /// The elements at positions, one for each dimension of x, negative ones from the end: index_view(x, {{0, 1}, {2, -1}})
 /// is a vector of two. Throws IndexError for a position outside, or with another number of dimensions.
 Array index_view(const Array& x, const std::vector<Dims>& positions);
+Array index_view(const Array& x, std::initializer_list<Dims> positions);
 /// The same for positions as data, integers [n, ndim]: those outside are moved to the nearest element.
 Array index_view(const Array& x, const Array& positions);
 /// The elements where a boolean array of x's shape holds, a vector: extract with xtensor's name. Their number is read
@@ -26,8 +27,8 @@ class [[nodiscard]] MaskedView {
   MaskedView(const Array& x, const Array& mask);
   /// x where the mask holds, `other` elsewhere.
   Array filled(Scalar other) const;
-  /// x with v (broadcast, of a dtype that fits into x's), x + v, x * v, the smaller and the larger of both where the mask
-  /// holds.
+  /// x with v (broadcast, of a dtype that fits into x's), x + v, x * v, the smaller and the larger of both where the
+  /// mask holds.
   Array set(const Array& v) const;
   Array add(const Array& v) const;
   Array multiply(const Array& v) const;

@@ -16,27 +16,47 @@ namespace bora::local {
 ///   average  x = mean(x_m)                                          local SGD (Stich 2019)
 ///   diloco   x = x + outer(mean(x - x_m))                           DiLoCo (Douillard et al. 2023)
 ///   slowmo   x = x + rate * outer(mean(x - x_m) / rate)             SlowMo (Wang et al. 2020); rate: of the last step
-/// and then x_m = x.
+/// and then x_m = mix * x_m + (1 - mix) * x. With fragments, each of them has meetings of its own, spread evenly over
+/// `every` steps, and with a delay the replicas go on while their numbers travel: streaming DiLoCo (Douillard et al.
+/// 2025).
 enum class Kind : std::uint8_t { average, slowmo, diloco };
 struct Options {
   Kind kind = Kind::diloco;
   std::int64_t every = 30;  // steps between meetings
-  std::int64_t last = 0;    // they meet after this step too: that of the run's end; 0: no such step
-  /// Of what a meeting finds, which it gets as a gradient; average needs none. diloco: of Nesterov's kind.
+  /// All meet after this step too, without delay and mix: that of the run's end. 0: there is no such step.
+  std::int64_t last = 0;
+  /// Of what a meeting finds, which it gets as a gradient; average needs none. diloco: of Nesterov's kind. Each
+  /// fragment has a state of its own.
   optim::Transform outer = optim::sgd({.learning_rate = 0.7, .momentum = 0.9, .nesterov = true});
   optim::Schedule rate = 1.0;  // slowmo: learning rate of a replica's step
-  AxisMapping storage = {};    // of parameters on the mesh of one replica: its rules for FSDP and the like
+  /// 1: all parameters meet at once. More: the layers are dealt out to so many fragments, layer l to l % fragments, and
+  /// the parameters without the axis `layers` are one more.
+  std::int64_t fragments = 1;
+  std::string layers = "layers";
+  std::int64_t delay = 0;    // steps that replicas make after a meeting has begun, before they take its result
+  double mix = 0;            // how much of its own numbers a replica keeps then: from 0 to below 1
+  Dtype wire = Dtype::f32;   // of x - x_m on its way to the sum and of the mean on its way back: f32 or bf16
+  AxisMapping storage = {};  // of parameters on the mesh of one replica: its rules for FSDP and the like
   /// Whether a parameter takes part, by its path; others stay as they are. Default: all do.
   std::function<bool(const std::string& path)> trains = {};
-  /// Whether replicas meet after this step, counted from 1.
-  bool meets(std::int64_t step) const { return step % every == 0 || step == last; }
+
+  /// Fragment p of n begins to meet after the steps s with s % every == offset(p, n).
+  std::int64_t offset(std::int64_t p, std::int64_t n) const { return (p + 1) * every / n % every; }
+  /// The fragment of n that begins to meet after this step, counted from 1; none after the last one, where all do.
+  std::optional<std::int64_t> begins(std::int64_t step, std::int64_t n) const;
+  /// The fragment of n whose result the replicas take after this step.
+  std::optional<std::int64_t> lands(std::int64_t step, std::int64_t n) const { return begins(step - delay, n); }
+  /// Fragments whose results are under way after this step.
+  std::vector<std::int64_t> pending(std::int64_t step, std::int64_t n) const;
+  /// The number of a meeting that begins after this step, from 1.
+  std::int64_t round(std::int64_t step) const { return (step + every - 1) / every; }
 };
 /// S: the state of one replica, an aggregate with a member `params`.
 template <class S> struct State {
-  decltype(S::params) params;  // of the last meeting: the model that is evaluated and kept
-  S replicas;                  // every leaf has the axis of the replicas first
-  optim::State outer;
-  Array step;  // i32: steps that each replica has made
+  decltype(S::params) params;       // of the last meeting: the model that is evaluated and kept
+  S replicas;                       // every leaf has the axis of the replicas first
+  std::vector<optim::State> outer;  // of each fragment
+  Array step;                       // i32: steps that each replica has made
 };
 
 /// The mesh axis of the replicas in training.
@@ -52,8 +72,16 @@ Dims take_axis(tree::Node state, tree::Node others, const Axis& replica);
 Arrays each(const FlatFn& f, const Arrays& leaves, const Dims& positions, const Axis& replica);
 /// Every leaf repeated along the axis, each rank's replicas only.
 void repeat(tree::Node, const Axis& replica, const AxisMapping& storage);
-/// Every leaf's mean over the axis, f32 at least.
-void take_mean(tree::Node, const Axis& replica, const AxisMapping& storage);
+/// The first half of a mean over the axis: each rank gets its part of the numbers of all replicas.
+void spread(tree::Node, const Axis& replica, const AxisMapping& storage, Dtype wire = Dtype::f32);
+/// The second half: the parts are added in the replicas' order, and every rank gets all of them; f32 at least.
+void add_up(tree::Node, const Axis& replica, const AxisMapping& storage, Dtype wire = Dtype::f32);
+/// How many fragments parameters have. Throws ValueError if there are more than layers, or than steps between meetings.
+std::int64_t fragments(tree::Node params, const Options&);
+/// Leaves nothing but fragment p, of the parameters that take part.
+void keep_fragment(tree::Node params, const Options&, std::int64_t p);
+/// Puts fragment p back into all parameters.
+void put_fragment(tree::Node params, tree::Node part, const Options&, std::int64_t p);
 /// What a replica's first state is made of. zero: i32, of each replica.
 template <class P> struct Seed {
   P params;
@@ -96,7 +124,8 @@ template <class F> auto each(F f, const Axis& replica) {
 /// The mean of every leaf over the axis `replica`, which is its first dimension. The sum runs over the replicas in
 /// their order, wherever they are: each rank adds up its part of the numbers of all replicas. storage: as in Options.
 template <class T> T mean(T t, const Axis& replica, const AxisMapping& storage = {}) {
-  detail::take_mean(tree::node(t), replica, storage);
+  detail::spread(tree::node(t), replica, storage);
+  detail::add_up(tree::node(t), replica, storage);
   return t;
 }
 
@@ -110,6 +139,10 @@ template <class F> class Steps {
   }
   const Options& options() const { return options_; }
   const Axis& replica() const { return replica_; }
+  /// How many fragments these parameters meet in.
+  template <class P> std::int64_t fragments(const P& params) const {
+    return detail::fragments(tree::node(params), options_);
+  }
   /// The first state. make(params) gives a replica's state around these parameters.
   template <class P, class Make> auto begin(const P& params, const Make& make) const {
     using S = fx::result_t<Make, P>;
@@ -123,62 +156,110 @@ template <class F> class Steps {
         },
         replica_)(detail::Seed<P>{many, detail::zero_of_each(replica_)});
     detail::place_scalars(tree::node(replicas), replica_);
-    return State<S>{params, replicas, options_.outer.init(part(params)), full_of({{}, i32}, 0)};
+    std::vector<optim::State> outer;
+    for (std::int64_t p = 0; p < fragments(params); ++p) outer.push_back(options_.outer.init(part(params, p)));
+    return State<S>{params, replicas, outer, full_of({{}, i32}, 0)};
   }
   /// One step of every replica. On a mesh nothing is sent over the axis of the replicas.
   template <class S, class... A> auto inner(const State<S>& s, const A&... arguments) const {
     auto [replicas, result] = each(step_, replica_)(s.replicas, arguments...);
     return std::pair{State<S>{s.params, replicas, s.outer, s.step + 1}, result};
   }
-  /// The replicas meet: {state, the norm of mean(x - x_m), an f32 scalar}.
-  template <class S> std::pair<State<S>, Array> meet(const State<S>& s) const {
-    auto x = part(s.params), x_m = part(s.replicas.params);
-    auto next = x, moved = x;  // the latter: mean(x - x_m)
-    if (options_.kind == Kind::average) {
-      auto average = mean(x_m, replica_, options_.storage);
-      moved = tree::map([](const Array& a, const Array& b) { return detail::wide(a) - detail::wide(b); }, x, average);
-      next = tree::map([](const Array& a, const Array& b) { return b.astype(a.dtype()); }, x, average);
-    } else {
-      auto apart = tree::map([](const Array& b, const Array& a) { return detail::wide(a) - detail::wide(b); }, x_m, x);
-      moved = mean(apart, replica_, options_.storage);
-    }
+  // ---- a meeting of fragment p, in three parts between which replicas may go on ----
+  /// What the replicas bring: each rank gets its part of their numbers.
+  template <class S> auto send(const State<S>& s, std::int64_t p) const {
+    auto found = part(s.replicas.params, p);
+    if (options_.kind != Kind::average)
+      found = tree::map([](const Array& x_m, const Array& x) { return detail::wide(x) - detail::wide(x_m); }, found,
+                        part(s.params, p));
+    detail::spread(tree::node(found), replica_, options_.storage, options_.wire);
+    return found;
+  }
+  /// Moves x by what was sent: {state, the norm of mean(x - x_m), an f32 scalar}.
+  template <class S, class P> std::pair<State<S>, Array> move(const State<S>& s, std::int64_t p, P sent) const {
+    detail::add_up(tree::node(sent), replica_, options_.storage, options_.wire);
+    auto at = static_cast<std::size_t>(p);
+    auto x = part(s.params, p);
+    auto next = x, moved = sent;  // the latter: mean(x - x_m)
     auto outer = s.outer;
-    if (options_.kind != Kind::average) {
+    if (options_.kind == Kind::average) {
+      moved = tree::map([](const Array& a, const Array& b) { return detail::wide(a) - b; }, x, sent);
+      next = tree::map([](const Array& a, const Array& b) { return b.astype(a.dtype()); }, x, sent);
+    } else {
       auto rate = options_.kind == Kind::slowmo ? options_.rate(s.step - 1) : Array();
       if (rate.defined()) rate = where(rate > 0, rate, 1.0);
-      auto times = [&](const Array& a, const Array& factor) { return rate.defined() ? a * factor : a; };
-      auto gradient = tree::map([&](const Array& a) { return times(a, rate.defined() ? 1 / rate : rate); }, moved);
-      auto [updates, after] = options_.outer.update(gradient, s.outer, x);
-      next = optim::apply_updates(x, tree::map([&](const Array& a) { return times(a, rate); }, updates));
-      outer = placed(after, s.outer);
+      auto gradient = tree::map([&](const Array& a) { return rate.defined() ? a / rate : a; }, moved);
+      auto [updates, after] = options_.outer.update(gradient, s.outer.at(at), x);
+      next = optim::apply_updates(x, tree::map([&](const Array& a) { return rate.defined() ? a * rate : a; }, updates));
+      outer[at] = placed(after, s.outer[at]);
     }
-    next = placed(next, x);
-    auto many = next;
-    detail::repeat(tree::node(many), replica_, options_.storage);
-    auto replicas = s.replicas;
-    replicas.params = joined(placed(many, x_m), s.replicas.params);
-    return {State<S>{joined(next, s.params), replicas, outer, s.step}, optim::global_norm(moved)};
+    return {State<S>{placed(put(s.params, next, p), s.params), s.replicas, outer, s.step}, optim::global_norm(moved)};
   }
-  /// One step of every replica, and a meeting if it is due.
+  /// The replicas take x: x_m = mix * x_m + (1 - mix) * x.
+  template <class S> State<S> take(const State<S>& s, std::int64_t p, double mix) const {
+    auto many = part(s.params, p);
+    detail::repeat(tree::node(many), replica_, options_.storage);
+    if (mix > 0)
+      many = tree::map(
+          [&](const Array& x, const Array& x_m) {
+            return (detail::wide(x_m) * mix + detail::wide(x) * (1 - mix)).astype(x.dtype());
+          },
+          many, part(s.replicas.params, p));
+    auto replicas = s.replicas;
+    replicas.params = placed(put(s.replicas.params, many, p), s.replicas.params);
+    return {s.params, replicas, s.outer, s.step};
+  }
+  /// All three at once.
+  template <class S> std::pair<State<S>, Array> meet(const State<S>& s, std::int64_t p, double mix) const {
+    auto [moved, norm] = move(s, p, send(s, p));
+    return {take(moved, p, mix), norm};
+  }
+  /// All fragments meet, after the replicas took what was under way: {state, the norm of mean(x - x_m)}. pending: as
+  /// Options has it.
+  template <class S>
+  std::pair<State<S>, Array> meet(State<S> s, const std::vector<std::int64_t>& pending = {}) const {
+    for (auto p : pending) s = take(s, p, options_.mix);
+    Array squares;
+    for (std::int64_t p = 0; p < fragments(s.params); ++p) {
+      auto [next, norm] = meet(s, p, 0);
+      squares = squares.defined() ? squares + norm * norm : norm * norm;
+      s = next;
+    }
+    return {s, sqrt(squares)};
+  }
+  /// One step of every replica, and the parts of meetings that are due around it.
   template <class S, class... A> auto operator()(const State<S>& s, const A&... arguments) const {
-    auto [next, result] = inner(s, arguments...);
-    auto due = next.step % options_.every == 0 || next.step == options_.last;
-    return std::pair{cond(due, [&](const State<S>& t) { return meet(t).first; },
-                          [](const State<S>& t) { return t; }, next),
-                     result};
+    auto n = fragments(s.params);
+    bool at_once = options_.delay == 0;
+    auto stay = [](const State<S>& t) { return t; };
+    auto now = s;
+    for (std::int64_t p = 0; p < n && !at_once; ++p)
+      now = cond(begun(s.step, p, n), [&](const State<S>& t) { return move(t, p, send(t, p)).first; }, stay, now);
+    auto [next, result] = inner(now, arguments...);
+    for (std::int64_t p = 0; p < n; ++p)
+      next = cond(begun(next.step - options_.delay, p, n),
+                  [&](const State<S>& t) {
+                    return at_once ? meet(t, p, options_.mix).first : take(t, p, options_.mix);
+                  },
+                  stay, next);
+    if (options_.last > 0)
+      next = cond(next.step == options_.last,
+                  [&](const State<S>& t) { return meet(t, options_.pending(options_.last, n)).first; }, stay, next);
+    return std::pair{next, result};
   }
 
  private:
-  template <class P> P part(const P& params) const {
-    if (!options_.trains) return params;
-    return tree::filter(params, [&](const std::string& path, const Array&) { return options_.trains(path); });
+  /// Whether fragment p of n begins to meet after this step.
+  Array begun(const Array& step, std::int64_t p, std::int64_t n) const {
+    return step % options_.every == options_.offset(p, n) && step > 0 && step != options_.last;
   }
-  /// t with the leaves of `others` in place of its empty ones.
-  template <class P> static P joined(P t, const P& others) {
-    auto to = tree::slots(tree::node(t)), from = tree::slots(tree::node(others));
-    for (std::size_t i = 0; i < to.size(); ++i)
-      if (!to[i].leaf.defined()) to[i].leaf.set(from[i].leaf.get());
-    return t;
+  template <class P> P part(P params, std::int64_t p) const {
+    detail::keep_fragment(tree::node(params), options_, p);
+    return params;
+  }
+  template <class P> P put(P params, P part, std::int64_t p) const {
+    detail::put_fragment(tree::node(params), tree::node(part), options_, p);
+    return params;
   }
   template <class T> static T placed(const T& t, const T& like) {
     return tree::map([](const Array& x, const Array& l) { return reshard_like(x, l); }, t, like);

@@ -83,6 +83,17 @@ struct Prediction {
 Prediction predict(const std::vector<RankClass>&, const MeshShape&, const Links&, const HostModel&,
                    const MeshAxes& batch_axes, std::int64_t parameters, std::int64_t tokens,
                    std::int64_t checkpoint_every);
+/// Meetings of replicas on ranks of the mesh axis `replica` (local.h), as if nothing hid them.
+struct MeetingPrediction {
+  double seconds = 0;      // of one meeting
+  std::int64_t every = 0;  // the fewest steps between meetings with which 90 % of the time is compute; 0: none
+  double alone = 1;        // the share of compute without meetings
+};
+/// classes: of the replicas' step, without meetings; replicas: how many the ranks of the axis hold; wire: of
+/// the parameters.
+MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape&, const Links&,
+                                   const HostModel&, const AxisName& replica, std::int64_t replicas,
+                                   const Wire& wire);
 /// The share by which M replicas with a sum every 30 steps raise the loss of a model of so many parameters. Source: a
 /// fit to the scaling laws of DiLoCo (Charles et al. 2025): L ~ M^b, b = 1.0923 N^-0.2342.
 double local_steps_penalty(std::int64_t replicas, std::int64_t parameters);

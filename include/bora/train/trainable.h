@@ -1,5 +1,6 @@
 // trainable.h -- a model in training, without its type: state, staged steps and evaluations.
 #pragma once
+#include <map>
 #include <memory>
 #include "bora/io/tree.h"
 #include "bora/named/mapping.h"
@@ -27,7 +28,8 @@ class Trainable {
   virtual Arrays step_arguments(const Batch&) = 0;
   /// The axes of the arrays that step() lays out by the current mapping, parameters too; known once it is staged.
   virtual std::vector<std::vector<Axis>> activations() const { return {}; }
-  /// Of the meeting of replicas that the last step() ended with: "round", "outer_gradient_norm"; empty if there was none.
+  /// Of the meeting of replicas whose result the last step() found: "round", "outer_gradient_norm" and, if parameters
+  /// meet in fragments, "fragment"; empty if there was none.
   virtual std::vector<std::pair<std::string, double>> meeting() const { return {}; }
 };
 
@@ -123,16 +125,28 @@ template <class Params> class TrainableTask final : public Trainable {
 template <class Params> class LocalTask final : public Trainable {
   using One = TrainState<Params>;
   using State = local::State<One>;
+  using Fragment = std::optional<std::int64_t>;
   struct Born {
     State state;
     Params base;
   };
-  using Inner = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
+  struct Made {
+    State state;
+    Array report, norm;  // the latter: of what a meeting found, if one began with this step
+  };
+  using Inner = std::function<Made(const State&, const Params& base, const Batch&)>;
   using Meet = std::function<std::pair<State, Array>(const State&)>;
+  static auto jit_of(Inner f, const StepOptions& o) {
+    return jit(std::move(f), {.name = "train step", .compile = o.compile});
+  }
+  static auto jit_of(Meet f, const StepOptions& o) {
+    return jit(std::move(f), {.name = "meeting of replicas", .compile = o.compile});
+  }
 
  public:
   LocalTask(const Task<Params>& task, const StepOptions& given)
-      : options_(training::local_options(given)), replica_{std::string(local::kReplica), given.replicas},
+      : options_(training::local_options(given)), replica_{std::string(local::kReplica), given.replicas}, task_(task),
+        given_(given),
         init_(named_jit(std::function<Born(const Array&)>([task, o = given, how = options_, replica = replica_](
                             const Array& key) {
                           auto first = training::first_state(task, o, key);
@@ -146,22 +160,6 @@ template <class Params> class LocalTask final : public Trainable {
                           return Born{s, base};
                         }),
                         {.out = training::with_replicas(given.storage)})),
-        step_(jit(Inner([task, o = given, how = options_, replica = replica_, seen = seen_](
-                            const State& s, const Params& base, const Batch& b) {
-                    RecordSharded record(*seen);
-                    auto one = [&](const One& s, const training::Example& e) {
-                      auto [next, r] = training::step(task, o, s, base, e);
-                      return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate})};
-                    };
-                    auto [next, reports] =
-                        local::Steps(one, replica, how).inner(s, training::of_each(b.example, replica));
-                    return std::pair{next, concatenate({local::mean(reports, replica), sum(b.notes, 0)})};
-                  }),
-                  {.name = "train step", .compile = given.compile})),
-        meet_(jit(Meet([how = options_, replica = replica_](const State& s) {
-                    return local::Steps(nullptr, replica, how).meet(s);
-                  }),
-                  {.name = "meeting of replicas", .compile = given.compile})),
         evaluate_(jit_evaluation(task)) {}
   void init(const Array& key) override {
     auto born = init_(key);
@@ -174,30 +172,81 @@ template <class Params> class LocalTask final : public Trainable {
   tree::Node base() override { return tree::node(base_); }
   tree::Node optimizer_state() override { return tree::node(state_.replicas); }
   Array step(const Batch& b) override {
-    auto [state, report] = step_(std::move(state_), base_, b);
-    state_ = std::move(state);
+    auto fragments = static_cast<std::int64_t>(state_.outer.size());
+    bool delayed = options_.delay > 0;
+    auto n = state_.step.template item<std::int32_t>() + std::int64_t{1};  // of this step
     met_.clear();
-    auto n = state_.step.template item<std::int32_t>();
-    if (!options_.meets(n)) return report;
-    auto [met, norm] = meet_(std::move(state_));
-    state_ = std::move(met);
-    met_ = {{"round", static_cast<double>((n + options_.every - 1) / options_.every)},
-            {"outer_gradient_norm", norm.template item<float>()}};
-    return report;
+    auto begins = delayed ? options_.begins(n - 1, fragments) : std::nullopt;
+    auto made = stepping(begins)(std::move(state_), base_, b);
+    state_ = std::move(made.state);
+    if (begins) note(n - 1, begins, made.norm);
+    auto due = options_.lands(n, fragments);
+    if (due) meet(due, {}, n);
+    if (n == options_.last) meet({}, options_.pending(n, fragments), n);
+    return made.report;
   }
   Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
-  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, base_, b); }
-  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, base_, b); }
+  ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
+  Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
   std::vector<std::vector<Axis>> activations() const override { return *seen_; }
   std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
 
  private:
+  using JitInner = decltype(jit_of(std::declval<Inner>(), std::declval<const StepOptions&>()));
+  using JitMeet = decltype(jit_of(std::declval<Meet>(), std::declval<const StepOptions&>()));
+  /// A step of all replicas. begins: the fragment whose numbers travel meanwhile.
+  JitInner& stepping(const Fragment& begins) {
+    auto& all = inner_;
+    auto found = all.find(begins);
+    if (found != all.end()) return found->second;
+    Inner f = [task = task_, o = given_, how = options_, replica = replica_, seen = seen_, begins](
+                  const State& s, const Params& base, const Batch& b) {
+      RecordSharded record(*seen);
+      auto one = [&](const One& s, const training::Example& e) {
+        auto [next, r] = training::step(task, o, s, base, e);
+        return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate})};
+      };
+      local::Steps steps(one, replica, how);
+      auto sent = begins ? steps.send(s, *begins) : s.params;  // before the step, so that it hides the sum
+      auto [next, reports] = steps.inner(s, training::of_each(b.example, replica));
+      Array norm;
+      if (begins) {
+        auto moved = steps.move(next, *begins, sent);
+        next = moved.first, norm = moved.second;
+      }
+      return Made{next, concatenate({local::mean(reports, replica), sum(b.notes, 0)}), norm};
+    };
+    return all.emplace(begins, jit_of(std::move(f), given_)).first->second;
+  }
+  /// After step n: a fragment meets or, with a delay, the replicas take its result; without one all meet.
+  void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
+    auto found = meet_.find(fragment);
+    if (found == meet_.end()) {
+      Meet f = [how = options_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
+        local::Steps steps(nullptr, replica, how);
+        if (!fragment) return steps.meet(s, pending);
+        if (how.delay > 0) return {steps.take(s, *fragment, how.mix), Array()};
+        return steps.meet(s, *fragment, how.mix);
+      };
+      found = meet_.emplace(fragment, jit_of(std::move(f), given_)).first;
+    }
+    auto [met, norm] = found->second(std::move(state_));
+    state_ = std::move(met);
+    if (norm.defined()) note(n, fragment, norm);
+  }
+  void note(std::int64_t step, const Fragment& fragment, const Array& norm) {
+    met_ = {{"round", static_cast<double>(options_.round(step))},
+            {"outer_gradient_norm", norm.template item<float>()}};
+    if (fragment && state_.outer.size() > 1) met_.emplace_back("fragment", static_cast<double>(*fragment));
+  }
   std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
   local::Options options_;
   Axis replica_;
+  Task<Params> task_;
+  StepOptions given_;
   decltype(named_jit(std::declval<std::function<Born(const Array&)>>(), NamedJitOptions{})) init_;
-  decltype(jit(std::declval<Inner>(), JitOptions{})) step_;
-  decltype(jit(std::declval<Meet>(), JitOptions{})) meet_;
+  std::map<Fragment, JitInner> inner_;
+  std::map<Fragment, JitMeet> meet_;
   decltype(jit_evaluation(std::declval<Task<Params>>())) evaluate_;
   State state_ = {};
   Params base_ = {};

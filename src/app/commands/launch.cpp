@@ -7,6 +7,7 @@
 #include <sstream>
 #include "app/commands.h"
 #include "app/job.h"
+#include "app/local_every.h"
 #include "app/options.h"
 
 namespace fs = std::filesystem;
@@ -51,6 +52,7 @@ struct Launch {
   std::vector<std::string> variables = {};  // names, sent to other hosts too
   std::string log_dir = {};
   int max_restarts = 0;
+  std::string elastic = {};
   ConfigWords config = {};
   std::string resume = {};
   bool pipeline = true;
@@ -64,6 +66,7 @@ struct Launch {
         .one_value();
     flags.add("--log-dir", log_dir, "a file for each rank's output");
     flags.add("--max-restarts", max_restarts, "start again after a rank was lost, so many times");
+    flags.add("--elastic", elastic, "MIN:MAX ranks: go on after ranks were lost, while MIN are left (elastic.*)");
     config.declare(flags);
     declare_resume(flags, resume);
     declare_pipeline(flags, pipeline);
@@ -79,7 +82,7 @@ struct Launch {
   }
   void settle();
   int run() const;
-  std::vector<std::string> training(const std::string& bora, int size) const;
+  std::vector<std::string> training(const std::string& bora, const Settings&, int size) const;
 };
 
 void Launch::settle() {
@@ -101,17 +104,45 @@ void Launch::settle() {
         unused.empty(), "launch: ", [&] { return unused[0]; }, " before -- is for training; ", program[0],
         " takes its words behind its name");
   }
-  check<ConfigError>(ranks || !hosts.empty(), "launch: how many ranks? give -n N, or --hosts FILE");
+  if (!elastic.empty()) {
+    auto colon = elastic.find(':');
+    check<ConfigError>(program.empty(), "--elastic: it is for training; ", program.empty() ? "" : program[0],
+                       " would not know where to go on");
+    check<ConfigError>(colon != std::string::npos, "--elastic: expected MIN:MAX ranks, such as 2:4, got '", elastic,
+                       "'");
+    config.settings.push_back("elastic.min=" + elastic.substr(0, colon));
+    config.settings.push_back("elastic.max=" + elastic.substr(colon + 1));
+  }
+  check<ConfigError>(ranks || !hosts.empty() || !elastic.empty(),
+                     "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   check<ConfigError>(!hosts.empty() || (ssh.empty() && variables.empty()),
                      "--ssh and --env: they are for other hosts; give --hosts FILE");
   for (auto& variable : variables)
     check<ConfigError>(std::getenv(variable.c_str()), "--env ", variable, ": it is not set here");
   check<ConfigError>(!ranks || *ranks >= 1, "-n: must be 1 or more, got ", ranks.value_or(0));
+  check<ConfigError>(max_restarts == 0 || elastic.empty(),
+                     "--max-restarts: an elastic job starts again as long as it gets further; leave it out");
   check<ConfigError>(max_restarts >= 0, "--max-restarts: must be 0 or more, got ", max_restarts);
 }
+/// How an elastic job goes on.
+launch::Elastic elastic_of(const Settings& s) {
+  launch::Elastic e{.min = static_cast<int>(s.elastic.min), .max = static_cast<int>(s.elastic.max)};
+  e.fitting = [s](int slots) {
+    auto tokenizer = s.tokenizer->open();
+    for (auto n = std::min(slots, static_cast<int>(s.elastic.max)); n >= s.elastic.min; --n) try {
+        mesh_axes(s, *tokenizer, n);
+        return n;
+      } catch (const ConfigError&) {}  // a number that divides neither the mesh nor the batch
+    return 0;
+  };
+  e.progress = [folder = s.out + "/checkpoints"] {
+    auto all = io::list_checkpoints(folder);
+    return all.empty() ? std::string("the beginning") : "step " + std::to_string(all.back().step);
+  };
+  return e;
+}
 /// The command of each rank that trains. Mistakes that need no rank are errors here.
-std::vector<std::string> Launch::training(const std::string& bora, int size) const {
-  auto s = config.load();
+std::vector<std::string> Launch::training(const std::string& bora, const Settings& s, int size) const {
   check_job(s, size);
   auto tokenizer = s.tokenizer->open();
   mesh_axes(s, *tokenizer, size);
@@ -120,6 +151,8 @@ std::vector<std::string> Launch::training(const std::string& bora, int size) con
   std::vector<std::string> words = {bora, "train"};
   if (!config.path.empty()) words.push_back(config.path);
   words.insert(words.end(), config.settings.begin(), config.settings.end());
+  if (s.local->automatic())
+    words.push_back("local.every=" + std::to_string(planned_every(s, *tokenizer, size, resume_of(resume))));
   if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
   if (!pipeline) words.emplace_back("--no-pipeline");
   return words;
@@ -133,13 +166,25 @@ int Launch::run() const {
                     .ssh = ssh,
                     .agent = bora,
                     .variables = variables};
-  if (!hosts.empty()) {
-    auto all = launch::read_hosts(hosts);
-    if (!ranks) l.ranks = launch::count_slots(all);
-    l.hosts = launch::first_slots(std::move(all), l.ranks);
+  std::optional<Settings> s;
+  if (program.empty()) s = config.load();
+  bool is_elastic = s && s->elastic.max > 0;
+  if (is_elastic) {
+    check_settings_without_data(*s);
+    auto& e = s->elastic;
+    l.elastic = elastic_of(*s);
+    l.ranks = ranks.value_or(l.elastic.max);
+    check<ConfigError>(l.ranks >= e.min && l.ranks <= e.max, "launch: ", l.ranks, " ranks are not from elastic.min=",
+                       e.min, " to elastic.max=", e.max);
   }
-  if (program.empty()) {
-    l.command = training(bora, l.ranks);
+  if (!hosts.empty()) {
+    l.hosts = launch::read_hosts(hosts);
+    auto slots = launch::count_slots(l.hosts);
+    if (!ranks) l.ranks = is_elastic ? std::min(slots, l.elastic.max) : slots;
+    if (!is_elastic || slots < l.ranks) l.hosts = launch::first_slots(std::move(l.hosts), l.ranks);
+  }
+  if (s) {
+    l.command = training(bora, *s, l.ranks);
     l.restarted = {"--resume", "good"};
   } else {
     if (is_command(program[0])) l.command = {bora};

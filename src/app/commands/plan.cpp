@@ -5,6 +5,7 @@
 #include "app/host_table.h"
 #include "app/job.h"
 #include "app/link.h"
+#include "app/local_every.h"
 #include "app/options.h"
 #include "app/plan_run.h"
 #include "bora/base/file.h"
@@ -64,7 +65,7 @@ struct Plan {
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     auto axes = mesh_axes(s, *tokenizer, static_cast<int>(ranks));
-    auto p = plan_run(s, *tokenizer, axes, between, pipeline, resident_bytes());
+    auto p = plan_run(without_auto(s), *tokenizer, axes, between, pipeline, resident_bytes());
     UseMesh scope(p.mesh);
     auto& shape = p.mesh.shape();
     UseMapping split(mappings_of(s.mesh, shape).compute);
@@ -77,6 +78,12 @@ struct Plan {
     auto prediction = predict(p.classes, shape, between, host, over, p.parameters, p.tokens,
                               s.checkpoint.every > 0 ? s.checkpoint.every : s.steps);
     std::printf("%s", prediction.text(between, host).c_str());
+    if (s.local->on() && shape.has(local::kReplica) && shape.axis_size(local::kReplica) > 1) {
+      auto m = meetings_of(s, p, between, host);
+      std::printf("  a meeting of the replicas takes %.3g s; %s\n", m.seconds,
+                  m.every > 0 ? ("every " + std::to_string(m.every) + " steps it leaves 90 % for compute").c_str()
+                              : "no number of steps between meetings leaves 90 % for compute");
+    }
     if (!json.empty()) write_file(json, prediction.json(p.classes));
     return 0;
   }

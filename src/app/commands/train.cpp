@@ -1,6 +1,7 @@
 // Trains a model; this process is one rank.
 #include "app/commands.h"
 #include "app/job.h"
+#include "app/local_every.h"
 #include "app/options.h"
 #include "bora/models/peft.h"
 
@@ -29,7 +30,13 @@ struct Train {
     auto tokenizer = s.tokenizer->open();
     check_rows(s, *tokenizer);
     check_init_from(s, *tokenizer, resume_of(resume));
+    auto config = transport::config_from_environment();
+    std::string every;  // of local.every: auto, which rank 0 settles
+    if (s.local->automatic() && config.rank == 0)
+      every = std::to_string(planned_every(s, *tokenizer, config.size, resume_of(resume)));
     return on_mesh({s, *tokenizer, "train", transport}, [&](const Mesh& mesh) {
+      if (s.local->automatic())
+        s.local.edit().set_every(*parse_as<std::int64_t>(mesh.exchange(every, "run: local.every")[0]));
       auto options = model_options(s, *tokenizer, mesh.shape());
       options.step->compile.pipeline = pipeline;
       auto model = s.model->trainable(options);

@@ -49,21 +49,47 @@ template <class T> void solve_halves(Block<const T> a, Half half, Diagonal diago
     solve_halves(a_top, half, diagonal, top);
   }
 }
+/// Two or four complex numbers in a vector, their parts side by side.
+template <class C> C dot_of_complex(const C* x, const C* y, Index n) {
+  using T = Real<C>;
+  using V = typename Lanes<T>::Vector;
+  constexpr auto lanes = Lanes<T>::count, step = lanes / 2;
+  V same[2] = {}, crossed[2] = {};
+  auto add = [&](Index i, Index s) {
+    auto a = at<V>(reinterpret_cast<const T*>(x + i)), b = at<V>(reinterpret_cast<const T*>(y + i));
+    same[s] = fused(a, b, same[s]);
+    crossed[s] = fused(a, parts_swapped(b), crossed[s]);
+  };
+  Index i = 0;
+  for (; i + 2 * step <= n; i += 2 * step) add(i, 0), add(i + step, 1);
+  for (; i + step <= n; i += step) add(i, 0);
+  T re = 0, im = 0;
+  auto one = same[0] + same[1], other = crossed[0] + crossed[1];
+  for (Index l = 0; l < lanes; l += 2) re += one[l] + one[l + 1], im += other[l] - other[l + 1];
+  for (; i < n; ++i) {
+    re += x[i].real() * y[i].real() + x[i].imag() * y[i].imag();
+    im += x[i].real() * y[i].imag() - x[i].imag() * y[i].real();
+  }
+  return {re, im};
+}
 }  // namespace
 
 template <class T> T dot(const T* x, const T* y, Index n) {
-  using V = typename Lanes<T>::Vector;
-  constexpr auto lanes = Lanes<T>::count;
-  V sums[4] = {};
-  Index i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes)
-    for (Index s = 0; s < 4; ++s) sums[s] = fused(at<V>(x + i + s * lanes), at<V>(y + i + s * lanes), sums[s]);
-  for (; i + lanes <= n; i += lanes) sums[0] = fused(at<V>(x + i), at<V>(y + i), sums[0]);
-  auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  T sum = 0;
-  for (Index l = 0; l < lanes; ++l) sum += all[l];
-  for (; i < n; ++i) sum += x[i] * y[i];
-  return sum;
+  if constexpr (kComplex<T>) return dot_of_complex(x, y, n);
+  else {
+    using V = typename Lanes<T>::Vector;
+    constexpr auto lanes = Lanes<T>::count;
+    V sums[4] = {};
+    Index i = 0;
+    for (; i + 4 * lanes <= n; i += 4 * lanes)
+      for (Index s = 0; s < 4; ++s) sums[s] = fused(at<V>(x + i + s * lanes), at<V>(y + i + s * lanes), sums[s]);
+    for (; i + lanes <= n; i += lanes) sums[0] = fused(at<V>(x + i), at<V>(y + i), sums[0]);
+    auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    T sum = 0;
+    for (Index l = 0; l < lanes; ++l) sum += all[l];
+    for (; i < n; ++i) sum += x[i] * y[i];
+    return sum;
+  }
 }
 template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, Into into) {
   if (c.column != 1 && c.columns > 1) return multiply<T>(b.turned(), a.turned(), c.turned(), into);
@@ -81,8 +107,21 @@ template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, Into into) 
                  .ldc = c.row,
                  .into = into});
 }
-template <class T> void subtract_lower(Reads<T> a, Reads<T> b, Block<T> c) {
+template <class T> void multiply_adjoint(Reads<T> a, Reads<T> b, Block<T> c, Into into) {
+  if constexpr (kComplex<T>) {
+    Owned<T> turned(a.rows, a.columns);
+    copy_conjugates<T>(a, turned.block);
+    multiply<T>(turned.block.turned(), b, c, into);
+  } else multiply<T>(a.turned(), b, c, into);
+}
+template <class T> void subtract_lower(Reads<T> a, Reads<T> given, Block<T> c) {
   auto n = c.rows, k = a.columns;
+  Owned<T> conjugates(kComplex<T> ? n : 0, k);
+  Block<const T> b = given;
+  if constexpr (kComplex<T>) {
+    copy_conjugates<T>(given, conjugates.block);
+    b = conjugates.block;
+  }
   for (Index j = 0; j < n; j += kPanel) {
     auto w = std::min(kPanel, n - j);
     multiply<T>(a.part(j, 0, n - j, k), b.part(j, 0, w, k).turned(), c.part(j, j, n - j, w), Into::subtract);
@@ -95,6 +134,11 @@ template <class T> void copy(Reads<T> from, Block<T> to) {
       for (auto i = i0; i < std::min(i0 + kLeaf, to.rows); ++i)
         for (auto j = j0; j < std::min(j0 + kLeaf, to.columns); ++j) to(i, j) = from(i, j);
 }
+template <class T> void copy_conjugates(Reads<T> from, Block<T> to) {
+  copy<T>(from, to);
+  for (Index j = 0; j < to.columns; ++j)
+    for (Index i = 0; i < to.rows; ++i) to(i, j) = conjugated(to(i, j));
+}
 template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagonal, Block<T> x) {
   auto n = a.rows, k = x.columns, parts = k / kColumns;
   if (parts < 2) return solve_halves<T>(a, half, diagonal, x);
@@ -106,16 +150,16 @@ template <class T> void solve_triangular(Reads<T> a, Half half, Diagonal diagona
 }
 
 #define BORA_BLOCKED(T)                                               \
+  template T dot(const T*, const T*, Index);                          \
   template void multiply(Reads<T>, Reads<T>, Block<T>, Into);         \
+  template void multiply_adjoint(Reads<T>, Reads<T>, Block<T>, Into); \
+  template void subtract_lower(Reads<T>, Reads<T>, Block<T>);         \
   template void copy(Reads<T>, Block<T>);                             \
+  template void copy_conjugates(Reads<T>, Block<T>);                  \
   template void solve_triangular(Reads<T>, Half, Diagonal, Block<T>);
 BORA_BLOCKED(float)
 BORA_BLOCKED(double)
 BORA_BLOCKED(std::complex<float>)
 BORA_BLOCKED(std::complex<double>)
 #undef BORA_BLOCKED
-template float dot(const float*, const float*, Index);
-template double dot(const double*, const double*, Index);
-template void subtract_lower(Reads<float>, Reads<float>, Block<float>);
-template void subtract_lower(Reads<double>, Reads<double>, Block<double>);
 }  // namespace bora::linalg

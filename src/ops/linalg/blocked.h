@@ -1,8 +1,12 @@
 // blocked.h -- factorisations of large matrices by halves, on our own products. The bits of a result do not depend on
 // threads: those of a product do not, and everything else is done element by element in a fixed order. Private.
 #pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 #include "bora/kernels/gemm.h"
 
 namespace bora::linalg {
@@ -20,13 +24,48 @@ template <class T> Block<T> by_rows(T* data, Index rows, Index columns) { return
 template <class T> Block<T> by_columns(T* data, Index rows, Index columns) { return {data, rows, columns, 1, rows}; }
 template <class T> using Reads = std::type_identity_t<Block<const T>>;
 
-/// Sum of the products of n numbers each.
+// ---- numbers that may be complex ----
+template <class T> struct RealOf {
+  using Type = T;
+};
+template <class T> struct RealOf<std::complex<T>> {
+  using Type = T;
+};
+template <class T> using Real = typename RealOf<T>::Type;
+template <class T> inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
+template <class T> T conjugated(T x) {
+  if constexpr (kComplex<T>) return std::conj(x);
+  else return x;
+}
+template <class T> Real<T> real_part(T x) {
+  if constexpr (kComplex<T>) return x.real();
+  else return x;
+}
+/// The larger magnitude of its parts.
+template <class T> Real<T> larger_part(T x) {
+  if constexpr (kComplex<T>) return std::max(std::abs(x.real()), std::abs(x.imag()));
+  else return std::abs(x);
+}
+/// A matrix of its own, column after column.
+template <class T> struct Owned {
+  std::vector<T> memory;
+  Block<T> block;
+  Owned(Index rows, Index columns)
+      : memory(static_cast<std::size_t>(rows * columns)), block(by_columns(memory.data(), rows, columns)) {}
+  Owned(Owned&&) = default;  // the numbers stay where they are
+  Owned& operator=(Owned&&) = default;
+};
+
+/// Sum of the products of n numbers each, those of x conjugated.
 template <class T> T dot(const T* x, const T* y, Index n);
 /// c = a b, c + a b or c - a b. Of the strides of each one must be 1.
 template <class T> void multiply(Reads<T> a, Reads<T> b, Block<T> c, kernels::Into into = kernels::Into::set);
-/// c -= a b^T on and below the diagonal of c [n, n]; what stands above it is lost.
+/// The same with a^H for a.
+template <class T> void multiply_adjoint(Reads<T> a, Reads<T> b, Block<T> c, kernels::Into into = kernels::Into::set);
+/// c -= a b^H on and below the diagonal of c [n, n]; what stands above it is lost.
 template <class T> void subtract_lower(Reads<T> a, Reads<T> b, Block<T> c);
 template <class T> void copy(Reads<T> from, Block<T> to);
+template <class T> void copy_conjugates(Reads<T> from, Block<T> to);
 
 enum class Half { lower, upper };
 enum class Diagonal { given, ones };

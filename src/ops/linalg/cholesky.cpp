@@ -1,4 +1,4 @@
-// a = L L^T.
+// a = L L^H.
 #include <algorithm>
 #include "ops/linalg/small.h"
 
@@ -27,45 +27,50 @@ template <class T, class V> void cholesky_lanes(V* a, Index n) {
 struct Cholesky {
   static constexpr std::string_view name = "cholesky";
   Type infer(const Types& in) const {
-    check_square(name, in[0]);
+    check_square_numbers(name, in[0]);
     return in[0];
   }
   void eval(Inputs in, Outputs out) const {
     auto n = rows(in[0].type);
-    if (n <= kSmallSize)
+    if (n <= kSmallSize && !is_complex(in[0].type.dtype))
       return each_small(in[0].type, [&]<class T, class V>(T, V, Index first) {
         V a[kSmallSize * kSmallSize];
         load(in[0].as<T>() + first * n * n, n * n, a);
         cholesky_lanes<T>(a, n);
         store(a, n * n, out[0].as<T>() + first * n * n);
       });
-    each(in[0].type, [&](auto zero, Index k) {
+    each_of_numbers(in[0].type, [&](auto zero, Index k) {
       using T = decltype(zero);
       auto l = matrix<T>(out[0], k);
       copy<T>(matrix<T>(in[0], k), l);
       bool sound = factor_cholesky(l);
+      if constexpr (kComplex<T>)
+        for (Index i = 0; i < n; ++i) l(i, i) = l(i, i).real();  // of a number with a square root it is real already
       for (Index i = 0; i < n; ++i) {
         if (sound) std::fill_n(&l(i, 0) + i + 1, n - i - 1, T(0));
-        else std::fill_n(&l(i, 0), n, kNan<T>);
+        else std::fill_n(&l(i, 0), n, T(kNan<Real<T>>));
       }
     });
   }
   Array vjp(const Vjp& v) const {
     auto& l = v.out[0];
-    auto half = of_lower_half(matmul(t(l), v.ct[0]));
-    auto left = linalg::triangular_solve(l, half, {.transposed = true});
-    auto s = t(linalg::triangular_solve(l, t(left), {.transposed = true}));
-    return of_lower_half(s + t(s));
+    auto half = of_lower_half(matmul(adjoint(l), conj(v.ct[0])));
+    auto after_l = [&](const Array& x) { return linalg::triangular_solve(conj(l), x, {.transposed = true}); };
+    auto s = adjoint(after_l(adjoint(after_l(half))));
+    return of_lower_half(conj(s + adjoint(s)));
   }
   Cholesky lift(Index) const { return *this; }
-  static Samples<Cholesky> samples() { return {{Cholesky{}, {array({{4., 1.}, {1., 3.}}, f64)}}}; }
+  static Samples<Cholesky> samples() {
+    auto a = array({{4., 1.}, {1., 3.}}, f64), turn = array({{0., -0.5}, {0.5, 0.}}, f64);
+    return {{Cholesky{}, {a}}, {Cholesky{}, {complex(a, turn)}}};
+  }
 };
 }  // namespace ops
 
 namespace linalg {
 Array cholesky(const Array& a) {
-  check_square("cholesky", a.type());
-  return call_one(ops::Cholesky{}, {symmetric(a)});
+  check_square_numbers("cholesky", a.type());
+  return call_one(ops::Cholesky{}, {hermitian(a)});
 }
 }  // namespace linalg
 }  // namespace bora

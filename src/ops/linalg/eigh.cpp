@@ -1,4 +1,5 @@
-// Eigenvalues and eigenvectors of symmetric matrices, in f64.
+// Eigenvalues and eigenvectors of symmetric and Hermitian matrices, in f64 and complex128.
+#include "ops/linalg/complex_reduction.h"
 #include "ops/linalg/eigen_maps.h"
 #include "ops/linalg/tridiagonal.h"
 
@@ -23,14 +24,57 @@ Eigenpairs eigen_of(Eigen::MatrixXd m) {
   r.values *= scale;
   return r;
 }
+/// Of a Hermitian matrix, which becomes real on the way; x [n, n] takes the vectors. The matrix is finite.
+Eigen::VectorXd eigen_of(Owned<Complex> m, Block<Complex> x) {
+  double largest = 0;
+  for (auto& z : m.memory) largest = std::max(largest, larger_part(z));
+  auto scale = largest > 0 ? largest : 1;
+  for (auto& z : m.memory) z = {z.real() / scale, z.imag() / scale};
+  auto form = tridiagonal_form(std::move(m));
+  using Map = Eigen::Map<const Eigen::VectorXd>;
+  auto r = eigen_of_tridiagonal(Map(form.diagonal.data(), x.rows), Map(form.beside.data(), x.rows - 1));
+  for (Index j = 0; j < x.columns; ++j)
+    for (Index i = 0; i < x.rows; ++i) x(i, j) = r.vectors(i, j);
+  form.left.apply(x);
+  return r.values * scale;
+}
+template <class T> void eval_complex(Block<const T> a, Real<T>* w, Block<T> x) {
+  const auto n = a.rows;
+  Owned<Complex> m(n, n), vectors(n, n);
+  double nothing = 0;  // NaN where a number is not finite
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < n; ++i) {
+      Complex z(a(i, j));
+      m.block(i, j) = z;
+      nothing += z.real() * 0 + z.imag() * 0;
+    }
+  if (nothing != 0) {
+    std::fill_n(w, n, kNan<Real<T>>);
+    std::fill_n(x.data, n * n, T(kNan<Real<T>>));
+    return;
+  }
+  auto values = eigen_of(std::move(m), vectors.block);
+  for (Index j = 0; j < n; ++j) {
+    w[j] = static_cast<Real<T>>(values(j));
+    for (Index i = 0; i < n; ++i) x(i, j) = T(vectors.block(i, j));
+  }
+}
 }  // namespace
 struct Eigh {
   static constexpr std::string_view name = "eigh";
   Types infer(const Types& in) const {
-    check_square(name, in[0]);
-    return {with(in[0], {rows(in[0])}), in[0]};
+    check_square_numbers(name, in[0]);
+    auto values = with(in[0], {rows(in[0])});
+    values.dtype = real_dtype(values.dtype);
+    return {values, in[0]};
   }
   void eval(Inputs in, Outputs out) const {
+    if (is_complex(in[0].type.dtype))
+      return each_of_numbers(in[0].type, [&](auto zero, Index i) {
+        using T = decltype(zero);
+        if constexpr (kComplex<T>)
+          eval_complex<T>(matrix<T>(in[0], i), out[0].as<Real<T>>() + i * rows(in[0].type), matrix<T>(out[1], i));
+      });
     each(in[0].type, [&](auto zero, Index i) {
       using T = decltype(zero);
       auto a = eigen_matrix<T>(in[0], i);
@@ -54,10 +98,10 @@ struct Eigh {
     if (v.ct[0].defined()) inner = inner + one * expand_dims(v.ct[0], -1);
     if (v.ct[1].defined()) {
       auto gap = expand_dims(w, -2) - expand_dims(w, -1);  // w_j - w_i
-      inner = inner + (1.0 - one) / (gap + one) * matmul(t(x), v.ct[1]);
+      inner = inner + (1.0 - one) / (gap + one) * matmul(adjoint(x), conj(v.ct[1]));
     }
-    auto g = matmul(matmul(x, inner), t(x));
-    return of_lower_half(g + t(g));
+    auto g = matmul(matmul(x, inner), adjoint(x));
+    return of_lower_half(conj(g + adjoint(g)));
   }
   Eigh lift(Index) const { return *this; }
   static Samples<Eigh> samples() {
@@ -68,8 +112,8 @@ struct Eigh {
 
 namespace linalg {
 Eigh eigh(const Array& a) {
-  check_square("eigh", a.type());
-  auto r = call(ops::Eigh{}, {symmetric(a)});
+  check_square_numbers("eigh", a.type());
+  auto r = call(ops::Eigh{}, {hermitian(a)});
   return {r[0], r[1]};
 }
 }  // namespace linalg

@@ -21,14 +21,14 @@ template <class T> T size_of(std::complex<T> z) { return std::abs(z.real()) + st
 
 template <class T> bool cholesky_leaf(Block<T> a) {
   for (Index j = 0; j < a.rows; ++j) {
-    auto d = a(j, j);
-    for (Index c = 0; c < j; ++c) d -= a(j, c) * a(j, c);
+    auto d = real_part(a(j, j));
+    for (Index c = 0; c < j; ++c) d -= real_part(a(j, c) * conjugated(a(j, c)));
     if (!(d > 0)) return false;
     a(j, j) = std::sqrt(d);
     for (auto i = j + 1; i < a.rows; ++i) {
       auto x = a(i, j);
-      for (Index c = 0; c < j; ++c) x -= a(i, c) * a(j, c);
-      a(i, j) = x / a(j, j);
+      for (Index c = 0; c < j; ++c) x -= a(i, c) * conjugated(a(j, c));
+      a(i, j) = x / real_part(a(j, j));
     }
   }
   return true;
@@ -75,7 +75,11 @@ template <class T> bool factor_cholesky(Block<T> a) {
   auto h = half_of(n);
   auto top = a.part(0, 0, h, h), left = a.part(h, 0, n - h, h), rest = a.part(h, h, n - h, n - h);
   if (!factor_cholesky(top)) return false;
-  solve_triangular<T>(top, Half::lower, Diagonal::given, left.turned());  // left top^-T
+  if constexpr (kComplex<T>) {  // left top^-H
+    Owned<T> conjugates(h, h);
+    copy_conjugates<T>(top, conjugates.block);
+    solve_triangular<T>(conjugates.block, Half::lower, Diagonal::given, left.turned());
+  } else solve_triangular<T>(top, Half::lower, Diagonal::given, left.turned());
   subtract_lower<T>(left, left, rest);
   return factor_cholesky(rest);
 }
@@ -101,6 +105,7 @@ template <class T> void factor_lu(Block<T> a, std::int32_t* pivots) {
 }
 
 #define BORA_FACTOR(T)                              \
+  template bool factor_cholesky(Block<T>);          \
   template void factor_lu(Block<T>, std::int32_t*); \
   template void swap_rows(Block<T>, const std::int32_t*, Index, Index);
 BORA_FACTOR(float)
@@ -108,6 +113,4 @@ BORA_FACTOR(double)
 BORA_FACTOR(std::complex<float>)
 BORA_FACTOR(std::complex<double>)
 #undef BORA_FACTOR
-template bool factor_cholesky(Block<float>);
-template bool factor_cholesky(Block<double>);
 }  // namespace bora::linalg

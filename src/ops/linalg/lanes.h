@@ -37,5 +37,10 @@ template <class V> V fused(V a, V b, V c) {
   if constexpr (std::is_same_v<V, Lanes<double>::Vector>) return _mm256_fmadd_pd(a, b, c);
   else return _mm256_fmadd_ps(a, b, c);
 }
+/// The parts of complex numbers that lie side by side, the imaginary one first.
+template <class V> V parts_swapped(V x) {
+  if constexpr (std::is_same_v<V, Lanes<double>::Vector>) return __builtin_shufflevector(x, x, 1, 0, 3, 2);
+  else return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+}
 template <class V, class T> void put(T* x, V v) { std::memcpy(x, &v, sizeof(V)); }
 }  // namespace bora::linalg

@@ -5,6 +5,7 @@
 #include <limits>
 #include "bora/array/primitive.h"
 #include "bora/base/parallel.h"
+#include "bora/ops/complex.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/elementwise.h"
 #include "bora/ops/index.h"
@@ -49,7 +50,11 @@ template <class F> void each_of_numbers(const Type& t, F f) {
   });
 }
 inline Array t(const Array& x) { return swapaxes(x, -1, -2); }
-inline Array symmetric(const Array& a) { return (a + t(a)) * 0.5; }
+/// Derivatives of complex numbers are transposed without conjugation (bora/ops/complex.h): rules in terms of adjoints
+/// take conjugated cotangents and give conjugated results.
+inline Array adjoint(const Array& x) { return conj(t(x)); }
+inline Array conj_if_any(const Array& x) { return x.defined() ? conj(x) : x; }
+inline Array hermitian(const Array& a) { return (a + adjoint(a)) * 0.5; }
 /// The derivative by the entries that are read: each of those below the diagonal stands for two.
 inline Array of_lower_half(const Array& both) { return tril(both) * (1 - 0.5 * eye(both.shape(-1), both.dtype())); }
 }  // namespace bora::linalg

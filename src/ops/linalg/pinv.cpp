@@ -9,7 +9,7 @@ struct Pinv {
   double rcond;
   static constexpr std::string_view name = "pinv";
   Type infer(const Types& in) const {
-    check_matrix(name, in[0]);
+    check_numbers(name, in[0]);
     return with(in[0], {columns(in[0]), rows(in[0])});
   }
   Arrays run(const Arrays& in, const Types& out) const {
@@ -17,26 +17,27 @@ struct Pinv {
     auto [u, s, vt] = svd(in[0]);
     auto counts = s > rcond * amax(s, -1, {.keepdims = true});
     auto inverted = where(counts, 1.0 / where(counts, s, 1.0), 0.0);
-    return {matmul(t(vt), expand_dims(inverted, -1) * t(u))};
+    return {matmul(adjoint(vt), expand_dims(inverted, -1) * adjoint(u))};
   }
   Array vjp(const Vjp& v) const {
     auto &a = v.in[0], &p = v.out[0];
-    auto ct = t(v.ct[0]), pt = t(p);
+    auto g = conj(v.ct[0]), ct = adjoint(g), pt = adjoint(p);
     auto left = matmul(ct, matmul(p, pt)), right = matmul(matmul(pt, p), ct);
-    return left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a) - matmul(pt, matmul(v.ct[0], pt));
+    return conj(left - matmul(a, matmul(p, left)) + right - matmul(matmul(right, p), a) - matmul(pt, matmul(g, pt)));
   }
   Pinv lift(Index) const { return *this; }
   static Samples<Pinv> samples() {
     auto tall = array({{4., 1.}, {1., 3.}, {0., 2.}}, f64);
-    return {{{1e-12}, {tall}}, {{1e-12}, {t(tall)}}};
+    return {{{1e-12}, {tall}}, {{1e-12}, {t(tall)}},
+            {{1e-12}, {complex(tall, array({{1., 0.5}, {-2., 1.}, {0.3, 0.}}, f64))}}};
   }
 };
 }  // namespace ops
 
 namespace linalg {
 Array pinv(const Array& a, std::optional<double> rcond) {
-  check_matrix("pinv", a.type());
-  auto epsilon = a.dtype() == f64 ? 0x1p-52 : 0x1p-23;
+  check_numbers("pinv", a.type());
+  auto epsilon = real_dtype(a.dtype()) == f64 ? 0x1p-52 : 0x1p-23;
   auto longest = static_cast<double>(std::max(a.shape(-2), a.shape(-1)));
   return call_one(ops::Pinv{rcond.value_or(10 * longest * epsilon)}, {a});
 }

@@ -2,7 +2,6 @@
 #include "ops/linalg/reflections.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "bora/base/parallel.h"
 #include "ops/linalg/lanes.h"
 
@@ -31,7 +30,7 @@ template <class T> void factor_panel(Block<T> p, Block<T> v, T* factors, Block<T
     std::copy(x + 1, x + (m - j), &v(j, j) + 1);
     for (auto c = j + 1; c < n; ++c) {
       auto y = &p(j, c);
-      const auto part = factors[j] * (y[0] + dot(x + 1, y + 1, m - j - 1));
+      const auto part = conjugated(factors[j]) * (y[0] + dot(x + 1, y + 1, m - j - 1));
       y[0] -= part;
       for (Index i = 1; i < m - j; ++i) y[i] -= part * x[i];
     }
@@ -41,25 +40,32 @@ template <class T> void factor_panel(Block<T> p, Block<T> v, T* factors, Block<T
 }  // namespace
 
 template <class T> T reflect(T* x, Index n) {
-  T largest = 0, nothing = x[0] * 0;  // NaN where a number is not finite
-  for (Index i = 1; i < n; ++i) {
-    largest = std::max(largest, std::abs(x[i]));
-    nothing += x[i] * 0;
+  using R = Real<T>;
+  R largest = 0, nothing = 0;  // NaN where a number is not finite
+  for (Index i = 0; i < n; ++i) {
+    if (i > 0) largest = std::max(largest, larger_part(x[i]));
+    nothing += real_part(x[i]) * 0;
+    if constexpr (kComplex<T>) nothing += x[i].imag() * 0;
   }
   if (nothing != 0) {
-    std::fill_n(x, n, nothing);
+    std::fill_n(x, n, T(nothing));
     return nothing;
   }
-  if (largest == 0) return 0;
+  if (largest == 0 && conjugated(x[0]) == x[0]) return 0;
   // The largest number becomes 1 where a sum of squares would overflow or vanish.
-  largest = std::max(largest, std::abs(x[0]));
-  constexpr T least = sizeof(T) == 8 ? T(1e-140) : T(1e-17);
-  const bool plain = largest > least && largest < 1 / (least * std::sqrt(static_cast<T>(n)));
+  largest = std::max(largest, larger_part(x[0]));
+  constexpr R least = sizeof(R) == 8 ? R(1e-140) : R(1e-17);
+  const bool plain = largest > least && largest < 1 / (least * std::sqrt(static_cast<R>(n)));
   if (!plain)
     for (Index i = 0; i < n; ++i) x[i] /= largest;
-  auto length = std::sqrt(dot(x, x, n)), left = x[0] < 0 ? length : -length;
+  auto length = std::sqrt(real_part(dot(x, x, n))), left = real_part(x[0]) < 0 ? length : -length;
   auto factor = (left - x[0]) / left, rest = x[0] - left;
-  for (Index i = 1; i < n; ++i) x[i] /= rest;
+  if constexpr (kComplex<T>) {
+    const auto inverse = std::conj(rest) / std::norm(rest);
+    for (Index i = 1; i < n; ++i) x[i] *= inverse;
+  } else {
+    for (Index i = 1; i < n; ++i) x[i] /= rest;
+  }
   x[0] = plain ? left : left * largest;
   return factor;
 }
@@ -67,7 +73,7 @@ template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> 
   auto n = v.columns;
   std::vector<T> memory(size(n * n));
   auto g = by_rows(memory.data(), n, n);
-  multiply<T>(v.turned(), v, g);
+  multiply_adjoint<T>(v, v, g);
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < n; ++i) t(i, j) = 0;
     t(j, j) = factors[j];
@@ -75,14 +81,15 @@ template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> 
       for (Index i = 0; i <= c; ++i) t(i, j) -= factors[j] * g(c, j) * t(i, c);
   }
 }
-template <class T> void Panel<T>::apply(Block<T> c, bool transposed) const {
+template <class T> void Panel<T>::apply(Block<T> c, bool turned) const {
   if (c.columns == 0) return;
   auto k = v.columns, n = c.columns;
   std::vector<T> memory(size(2 * k * n));
-  auto part = by_rows(memory.data(), k, n), turned = by_rows(memory.data() + k * n, k, n);
-  multiply<T>(v.turned(), c, part);
-  multiply<T>(transposed ? t.turned() : t, part, turned);
-  multiply<T>(v, turned, c, Into::subtract);
+  auto part = by_rows(memory.data(), k, n), joined = by_rows(memory.data() + k * n, k, n);
+  multiply_adjoint<T>(v, c, part);
+  if (turned) multiply_adjoint<T>(t, part, joined);
+  else multiply<T>(t, part, joined);
+  multiply<T>(v, joined, c, Into::subtract);
 }
 
 template <class T> Reflections<T>::Reflections(Block<T> a)
@@ -123,5 +130,7 @@ template <class T> void Reflections<T>::columns(Block<T> q) const {
   template class Reflections<T>;
 BORA_REFLECTIONS(float)
 BORA_REFLECTIONS(double)
+BORA_REFLECTIONS(std::complex<float>)
+BORA_REFLECTIONS(std::complex<double>)
 #undef BORA_REFLECTIONS
 }  // namespace bora::linalg

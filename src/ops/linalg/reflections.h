@@ -1,18 +1,18 @@
-// reflections.h -- products of Householder reflections, a panel of columns at a time: I - v t v' with v [m, k], whose
-// columns have a 1 at the diagonal and zeros above it, and an upper triangular t [k, k]. R. Schreiber, C. Van Loan, "A
-// storage-efficient WY representation for products of Householder transformations", 1989. Private.
+// reflections.h -- products of Householder reflections, a panel of columns at a time: I - v t v^H with v [m, k], whose
+// columns have a 1 at the diagonal and zeros above it, and an upper triangular t [k, k], as LAPACK's. R. Schreiber, C.
+// Van Loan, "A storage-efficient WY representation for products of Householder transformations", 1989. Private.
 #pragma once
 #include <vector>
 #include "ops/linalg/blocked.h"
 
 namespace bora::linalg {
-/// The reflection I - factor v v' that takes x [n] to (largest, 0 ..): x becomes v without its first element, which is
-/// 1; x[0] becomes the number that is left. Returns the factor, 0 where x is that already.
+/// The reflection h = I - factor v v^H whose h^H takes x [n] to (length, 0 ..), with a real length: x becomes v without
+/// its first element, which is 1; x[0] becomes the length, + or -. Returns the factor, 0 where x is that already.
 template <class T> T reflect(T* x, Index n);
 template <class T> struct Panel {
   Block<T> v, t;
-  /// c -= v t v' c; transposed: c -= v t' v' c. c is [m, any].
-  void apply(Block<T> c, bool transposed) const;
+  /// c -= v t v^H c; turned: c -= v t^H v^H c. c is [m, any].
+  void apply(Block<T> c, bool turned) const;
 };
 /// t of the reflections with columns v and these factors.
 template <class T> void join_reflections(Reads<T> v, const T* factors, Block<T> t);

@@ -65,9 +65,10 @@ def train(model, inputs):
     return logits, loss, grads, {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
 
 
-def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=True, std=0.3):
+def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=True, std=0.3, in_files=None):
     """Writes the folder. `model` is f32, of any class *ForCausalLM, or *ForConditionalGeneration with decoder_length,
-    on attn_implementation="eager". double: whether the code runs in f64."""
+    on attn_implementation="eager". double: whether the code runs in f64. in_files: (parameter, array) -> {tensor:
+    array}, where the files hold parameters under other names or in parts."""
     folder = os.path.join(HERE, name)
     model = model.float().eval()  # no dropout
     randomize(model, seed, std)
@@ -86,6 +87,10 @@ def make(name, model, seed=0, batch=3, length=8, decoder_length=None, double=Tru
     golden = {k: v.astype(np.int32) for k, v in golden.items()}
     golden["logits"] = logits.astype(np.float32)
     golden["loss"] = np.array(loss, np.float32)
+    if in_files:
+        grads, after, other = ({t: x for n, a in all.items() for t, x in in_files(n, a).items()}
+                               for all in (grads, after, turned[3]))
+        turned = (*turned[:3], other)
     unclear, top = 0, max(np.abs(g).max() for g in grads.values())
     for n, g in grads.items():
         golden["grad." + n] = g.astype(np.float32)

@@ -1,0 +1,141 @@
+// signal.h -- convolutions and spectra of signals, with the names of scipy.signal and jax.scipy.signal. Composites, so
+// that derivatives, vmap, jit and sharding hold. Of bora.h only on request: #include "bora/ops/signal.h". (A program
+// that also includes <csignal> and says `using namespace bora` writes ::signal for C's function.)
+//
+// Errors: ShapeError for empty signals and dimensions that do not fit, ValueError for options out of range, IndexError
+// for an axis that does not exist.
+#pragma once
+#include "bora/ops/axes.h"
+#include "bora/ops/numeric.h"
+#include "bora/ops/windows.h"
+
+namespace bora::signal {
+// ---- convolutions ---------------------------------------------------------------------------------------------------
+/// direct: sums of products, exact for integers; holds windows of result times kernel numbers. fft: by transforms of
+/// both, where one NaN reaches all of the result. automatic: direct for integers and below 2^20 such numbers.
+enum class Method : std::uint8_t { automatic, direct, fft };
+struct ConvolveOptions {
+  Overlap mode = Overlap::full;
+  Method method = Method::automatic;
+};
+/// sum over j of a[i - j] b[j], over all dimensions of a [n..] and b [m..]: full [n + m - 1 ..], same [n..] in its
+/// middle, valid [|n - m| + 1 ..] where both overlap entirely (one of them is the larger in every dimension).
+Array convolve(const Array& a, const Array& b, const ConvolveOptions& options = {});
+/// convolve(a, conj(b) backwards).
+Array correlate(const Array& a, const Array& b, const ConvolveOptions& options = {});
+/// What lies around a: `fill` numbers, a again, a mirrored (the edge is repeated).
+enum class Boundary : std::uint8_t { fill, wrap, symm };
+struct Convolve2dOptions {
+  Overlap mode = Overlap::full;
+  Boundary boundary = Boundary::fill;
+  double fill = 0;
+};
+Array convolve2d(const Array& a, const Array& b, const Convolve2dOptions& options = {});
+Array correlate2d(const Array& a, const Array& b, const Convolve2dOptions& options = {});
+/// By transforms along axes; the other dimensions are broadcast. f32 or f64, complex if an operand is.
+Array fftconvolve(const Array& a, const Array& b, Overlap mode = Overlap::full, const Dimensions& axes = none);
+
+// ---- trends and envelopes -------------------------------------------------------------------------------------------
+enum class Trend : std::uint8_t { none, constant, linear };
+struct DetrendOptions {
+  std::int64_t axis = -1;
+  Trend type = Trend::linear;
+  Dims breakpoints = {};  // a line for each part between them
+};
+/// x minus its mean, or minus the lines of least squares along axis.
+Array detrend(const Array& x, const DetrendOptions& options = {});
+/// The analytic signal of real x: x plus i times its Hilbert transform along axis, complex. n: as in fft.
+struct HilbertOptions {
+  std::optional<std::int64_t> n = none;
+  std::int64_t axis = -1;
+};
+Array hilbert(const Array& x, const HilbertOptions& options = {});
+
+// ---- spectra --------------------------------------------------------------------------------------------------------
+/// density: per unit of frequency; spectrum: power.
+enum class Scaling : std::uint8_t { density, spectrum };
+enum class Average : std::uint8_t { mean, median };
+struct SpectrumOptions {
+  double fs = 1;  // samples per unit of time
+  Window window = "hann";
+  std::optional<std::int64_t> nperseg = none;   // of a segment; default 256, or the whole signal where it is shorter
+  std::optional<std::int64_t> noverlap = none;  // of neighbouring segments; default nperseg / 2
+  std::optional<std::int64_t> nfft = none;      // length of the transforms, at least nperseg: padded with zeros
+  Trend detrend = Trend::constant;              // of each segment
+  bool onesided = true;                         // frequencies from 0 on; complex signals have both sides always
+  Scaling scaling = Scaling::density;
+  std::int64_t axis = -1;
+  Average average = Average::mean;  // over the segments
+};
+struct Spectrum {
+  Array frequencies, values;  // [F], and F in place of axis
+};
+/// The power spectral density by the mean of windowed segments: Welch 1967.
+Spectrum welch(const Array& x, const SpectrumOptions& options = {});
+/// The cross spectral density conj(X) Y, complex. The shorter signal is padded with zeros; other dimensions broadcast.
+Spectrum csd(const Array& x, const Array& y, const SpectrumOptions& options = {});
+/// |csd(x, y)|^2 / (welch(x) welch(y)), in [0, 1].
+Spectrum coherence(const Array& x, const Array& y, const SpectrumOptions& options = {});
+struct PeriodogramOptions {
+  double fs = 1;
+  Window window = "boxcar";
+  std::optional<std::int64_t> nfft = none;  // shorter than the signal: only so many elements are read
+  Trend detrend = Trend::constant;
+  bool onesided = true;
+  Scaling scaling = Scaling::density;
+  std::int64_t axis = -1;
+};
+/// welch() of one segment.
+Spectrum periodogram(const Array& x, const PeriodogramOptions& options = {});
+
+/// psd: power; complex: the transforms; magnitude and angle: theirs; phase: the angle without jumps.
+enum class SpectrogramMode : std::uint8_t { psd, complex, magnitude, angle, phase };
+struct SpectrogramOptions {
+  double fs = 1;
+  Window window = {"tukey", {0.25}};
+  std::optional<std::int64_t> nperseg = none;
+  std::optional<std::int64_t> noverlap = none;  // default nperseg / 8
+  std::optional<std::int64_t> nfft = none;
+  Trend detrend = Trend::constant;
+  bool onesided = true;
+  Scaling scaling = Scaling::density;
+  std::int64_t axis = -1;
+  SpectrogramMode mode = SpectrogramMode::psd;
+};
+struct Spectra {
+  Array frequencies, times, values;  // [F], [T], and [.., F, .., T] with F in place of axis
+};
+Spectra spectrogram(const Array& x, const SpectrogramOptions& options = {});
+
+/// What is put before and behind the signal, half a segment each: nothing, zeros, the edge, the signal mirrored, the
+/// signal turned about its end.
+enum class Extension : std::uint8_t { nothing, zeros, constant, even, odd };
+struct StftOptions {
+  double fs = 1;
+  Window window = "hann";
+  std::optional<std::int64_t> nperseg = none, noverlap = none, nfft = none;
+  Trend detrend = Trend::none;
+  bool onesided = true;
+  Extension boundary = Extension::zeros;
+  bool padded = true;  // zeros behind, so that a whole number of segments fits; false: the rest is not read
+  std::int64_t axis = -1;
+  Scaling scaling = Scaling::spectrum;
+};
+/// The transforms of windowed segments.
+Spectra stft(const Array& x, const StftOptions& options = {});
+struct IstftOptions {
+  double fs = 1;
+  Window window = "hann";
+  std::optional<std::int64_t> nperseg = none, noverlap = none, nfft = none;  // as given to stft
+  bool onesided = true;
+  bool boundary = true;  // the signal was extended
+  std::int64_t time_axis = -1, frequency_axis = -2;
+  Scaling scaling = Scaling::spectrum;
+};
+struct Signal {
+  Array times, values;
+};
+/// The signal of which z is the stft: overlapping segments are added (Griffin & Lim 1984). Where the windows are 0
+/// there is nothing to divide by, and the result is 0.
+Signal istft(const Array& z, const IstftOptions& options = {});
+}  // namespace bora::signal

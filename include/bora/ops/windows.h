@@ -1,0 +1,58 @@
+// windows.h -- windows of signals, with SciPy's names. Composites, computed in f64 and rounded once.
+//
+// n: the number of elements, at least 0 (else ValueError); one element is 1. Symmetric windows design filters, periodic
+// ones (symmetric = false: the first n of a symmetric window of n + 1) suit spectra.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <vector>
+#include "bora/array/array.h"
+
+namespace bora::signal::windows {
+struct Options {
+  bool symmetric = true;
+  Dtype dtype = f32;
+};
+Array boxcar(std::int64_t n, const Options& options = {});  // ones
+Array triang(std::int64_t n, const Options& options = {});  // a triangle whose ends are not 0
+Array bartlett(std::int64_t n, const Options& options = {});
+Array parzen(std::int64_t n, const Options& options = {});
+Array bohman(std::int64_t n, const Options& options = {});
+Array barthann(std::int64_t n, const Options& options = {});
+Array cosine(std::int64_t n, const Options& options = {});
+Array lanczos(std::int64_t n, const Options& options = {});
+Array hann(std::int64_t n, const Options& options = {});
+Array hamming(std::int64_t n, const Options& options = {});
+Array blackman(std::int64_t n, const Options& options = {});
+Array nuttall(std::int64_t n, const Options& options = {});
+Array blackmanharris(std::int64_t n, const Options& options = {});
+Array flattop(std::int64_t n, const Options& options = {});
+/// sum over k of weights[k] cos(k t) with t from -pi to pi.
+Array general_cosine(std::int64_t n, const std::vector<double>& weights, const Options& options = {});
+Array general_hamming(std::int64_t n, double alpha, const Options& options = {});
+/// A part alpha of it, half on each side, is a cosine; the rest is 1. 0: boxcar, 1: hann.
+Array tukey(std::int64_t n, double alpha = 0.5, const Options& options = {});
+/// I0(beta sqrt(1 - t^2)) / I0(beta) with t from -1 to 1.
+Array kaiser(std::int64_t n, double beta, const Options& options = {});
+/// exp(-t^2 / (2 sigma^2)), t in elements from the middle.
+Array gaussian(std::int64_t n, double sigma, const Options& options = {});
+/// exp(-|t / sigma|^(2 p) / 2).
+Array general_gaussian(std::int64_t n, double p, double sigma, const Options& options = {});
+/// exp(-|t| / tau), t in elements from the middle.
+Array exponential(std::int64_t n, double tau = 1, const Options& options = {});
+}  // namespace bora::signal::windows
+
+namespace bora::signal {
+/// A window by name with its parameters, "hann" or {"kaiser", {8.6}}; or its elements, a vector.
+struct Window {
+  Window(const char* n) : name(n) {}
+  Window(std::string n, std::vector<double> p = {}) : name(std::move(n)), parameters(std::move(p)) {}
+  Window(const Array& v) : values(v) {}
+  std::string name = {};
+  std::vector<double> parameters = {};
+  Array values = {};
+};
+/// The window of n elements, periodic unless told. Throws ValueError for a name that does not exist or another number
+/// of parameters, ShapeError for other than n elements.
+Array get_window(const Window& window, std::int64_t n, const windows::Options& options = {.symmetric = false});
+}  // namespace bora::signal

@@ -1,0 +1,61 @@
+// Elastic jobs: ranks are killed at moments of their own, and the run ends as if nobody had been.
+#include <random>
+#include "command.h"
+
+namespace fs = std::filesystem;
+using namespace bora;
+
+namespace {
+struct ElasticTest : CommandTest {
+  std::string settings = config + " steps=400 batch=8 checkpoint_every=20 keep=3 reproducible=4 ";
+  /// The process of a rank that this launcher started; 0 if there is none now.
+  static pid_t process_of(pid_t launcher, int rank) {
+    std::error_code gone;
+    for (auto& p : fs::directory_iterator("/proc", gone)) {
+      auto stat = slurp(p.path() / "stat");
+      if (stat.find(" " + std::to_string(launcher) + " ") != stat.npos &&
+          slurp(p.path() / "environ").find("BORA_RANK=" + std::to_string(rank) + std::string(1, '\0')) != stat.npos)
+        return std::stoi(p.path().filename());
+    }
+    return 0;
+  }
+};
+}  // namespace
+
+TEST_F(ElasticTest, ThreeKillsChangeNothing) {
+  auto undisturbed = run("launch -n 4 --layout dp --out " + folder + "/calm train " + settings);
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
+  auto out = folder + "/hit";
+  auto seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto r = run("launch --elastic 2:4 --layout dp --out " + out + " train " + settings, [&](pid_t launcher) {
+    for (std::size_t kill = 0; kill < 3; ++kill) {
+      auto step = 90 * (kill + 1) + random() % 40;
+      until([&] { return losses(out).size() >= step; });
+      auto rank = static_cast<int>(random() % 4);
+      pid_t victim = 0;
+      until([&] { return (victim = process_of(launcher, rank)) > 0; });
+      ::kill(victim, SIGKILL);
+    }
+  });
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  std::size_t losses_said = 0;
+  constexpr auto words = "; going on from step ";
+  for (auto at = r.err.find(words); at != r.err.npos; at = r.err.find(words, at + 1)) ++losses_said;
+  EXPECT_EQ(losses_said, 3U) << r.err;
+  EXPECT_EQ(losses(out), losses(folder + "/calm"));
+  EXPECT_EQ(losses(out, "eval/loss"), losses(folder + "/calm", "eval/loss"));
+}
+TEST_F(ElasticTest, BadInputIsOneLine) {
+  auto out = " --out " + folder + "/o ";
+  is_bad_input("launch --elastic 4:2" + out + config + " checkpoint_every=2", "elastic.min: must be from 1 to max, 2");
+  is_bad_input("launch --elastic 2" + out + config, "--elastic: expected MIN:MAX ranks");
+  is_bad_input("launch --elastic 0:2" + out + config + " checkpoint_every=2", "elastic.min");
+  is_bad_input("launch --elastic 1:2" + out + config, "set checkpoint.every");
+  is_bad_input("launch -n 3 --elastic 1:2" + out + config + " checkpoint_every=2",
+               "3 ranks are not from elastic.min=1");
+  is_bad_input("launch --elastic 1:2 --max-restarts 2" + out + config, "--max-restarts");
+  is_bad_input("launch --elastic 1:2 -- comm", "--elastic: it is for training");
+  EXPECT_FALSE(fs::exists(folder + "/o"));
+}
