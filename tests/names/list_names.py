@@ -3,8 +3,8 @@
 
   python3 list_names.py > listed.txt
 
-Primitives (names that end in _p) are left out. Those of Haliax (f41e7d4) and Equinox (0.13) are listed by hand below: neither is installed where this runs. Each line:
-module and name."""
+Primitives (names that end in _p) are left out. Those of Haliax (f41e7d4) and Equinox (0.13) are listed by hand below:
+neither is installed where this runs. Each line: module and name."""
 import importlib
 import inspect
 
