@@ -62,7 +62,7 @@ std::vector<Names> read_dimensions(const std::string& text, const std::string& w
   return r;
 }
 }  // namespace
-std::function<Array(const Arrays&)> vectorize(std::function<Array(const Arrays&)> f, const std::string& signature) {
+ArraysFunction vectorize(ArraysFunction f, const std::string& signature) {
   std::string text;
   for (auto c : signature)
     if (c != ' ') text += c;

@@ -222,6 +222,12 @@ Array ldexp(const Array& x, const Array& n) {
   auto [a, b] = promoted_pair("ldexp", v.astype(wide), places.astype(wide));
   return by_element<Ldexp>(a, b).astype(v.dtype());
 }
+Array around(const Array& x, int decimals) {
+  if (decimals == 0 || (decimals > 0 && !is_inexact(x.dtype()))) return round(x);
+  check<DtypeError>(is_float(x.dtype()), "around: takes fractions, got ", x.type(), " and decimals = ", decimals);
+  auto unit = std::pow(10., std::abs(decimals));
+  return in_f32(x, [&](const Array& v) { return decimals > 0 ? round(v * unit) / unit : round(v / unit) * unit; });
+}
 Array reduce_precision(const Array& x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
   auto v = floats("reduce_precision", x);
   ReducePrecision p{exponent_bits, mantissa_bits};

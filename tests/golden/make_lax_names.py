@@ -80,6 +80,8 @@ case("frexp/tiny", np.frexp, near)
 case("frexp/smooth", np.frexp, x)
 case("ldexp", jnp.ldexp, x, np.arange(12).reshape(3, 4) - 5)
 case("ldexp/far", np.ldexp, near, np.array([3, 3, -1074, -1075, 1, 2, -2000, 1, 2000, 1]))
+for d in (-1, 0, 2):
+    case(f"around/{d}", lambda a: jnp.round(a, d), np.array([2.345, 25., -35.5, 0.125, nan, 1234.5678]))
 fine = np.array([1.0009765625, 1.00048828125, 1.001, 65504., 65520., 6e-5, 6.2e-5, -1e-9, 0., inf, -inf, nan, 300., 3.14])
 for e, m in ((5, 10), (8, 7), (4, 3), (11, 52), (8, 23)):
     case(f"reduce_precision/{e}_{m}", lambda a: lax.reduce_precision(a, e, m), fine)

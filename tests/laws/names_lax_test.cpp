@@ -63,6 +63,7 @@ void add_bits(NamedCases& cases) {
   BORA_CASE(smooth, "frexp/smooth", frexp(a));
   BORA_CASE(smooth, "ldexp", ldexp(a, b));
   BORA_CASE(steps, "ldexp/far", ldexp(a, b));
+  for (int d : {-1, 0, 2}) BORA_CASE(steps, "around/" + std::to_string(d), around(a, d));
   for (auto [e, m] : std::initializer_list<std::pair<int, int>>{{5, 10}, {8, 7}, {4, 3}, {11, 52}, {8, 23}})
     for (std::string kind : {"", "single"}) {
       auto exponent = e, mantissa = m;

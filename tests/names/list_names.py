@@ -3,8 +3,8 @@
 
   python3 list_names.py > listed.txt
 
-Those of Haliax (f41e7d4) and Equinox (0.13) are listed by hand below: neither is installed where this runs. Each line:
-module and name."""
+Primitives (names that end in _p) are left out. Those of Haliax (f41e7d4) and Equinox (0.13) are listed by hand below:
+neither is installed where this runs. Each line: module and name."""
 import importlib
 import inspect
 
@@ -46,7 +46,7 @@ def names_of(module):
     m = importlib.import_module(module)
     for name in sorted(dir(m)):
         value = getattr(m, name, None)
-        if name.startswith("_") or inspect.ismodule(value) and not value.__name__.startswith("jax.scipy.stats."):
+        if name.startswith("_") or name.endswith("_p") or inspect.ismodule(value) and not value.__name__.startswith("jax.scipy.stats."):
             continue
         yield name
 

@@ -37,4 +37,6 @@ Array ldexp(const Array& x, const Array& n);
 /// dtype: what is too large becomes infinite, what is too small 0. So {5, 10} is f16, {8, 7} bf16, {4, 3} one kind of
 /// fp8. The derivative is rounded so too.
 Array reduce_precision(const Array& x, std::int64_t exponent_bits, std::int64_t mantissa_bits);
+/// x rounded to so many decimals (negative: to tens, hundreds, ..), halves to even.
+Array around(const Array& x, int decimals = 0);
 }  // namespace bora

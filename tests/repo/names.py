@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""docs/from_jax.md against the list of names (tests/names/listed.txt) and the headers: every listed name has one row,
+no row is for a name that is not listed, and every name of Bora in a row is declared in include/bora. Prints what is
+wrong, and how many rows are open (`?`); exit 1 if anything is. `--missing`: lists names without a row.
+
+A section `## module` holds lines "The same in `bora::space`: name, .." and tables whose first column lists names and
+whose second says what Bora has: names of Bora in `..`, "none: reason", or "?"."""
+import ast
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+OPEN = 47  # rows that may be open; the number may fall
+# The parser of declarations of tools/api_index, which is a program: its functions and constants.
+SOURCE = ast.parse((ROOT / "tools/api_index").read_text())
+SOURCE.body = [n for n in SOURCE.body if isinstance(n, (ast.Import, ast.FunctionDef)) or
+               isinstance(n, ast.Assign) and isinstance(n.value, (ast.Constant, ast.Set))]
+api = {}
+exec(compile(SOURCE, "api_index", "exec"), api)
+
+
+def declared():
+    """Names at namespace scope as "space::name" without bora::; those of them outside of the layer `named`, which are
+    for positional arrays; and all words of the headers, for members."""
+    names, positional, words = set(), set(), set()
+    for header in sorted((ROOT / "include/bora").rglob("*.h")):
+        text = header.read_text()
+        words |= set(re.findall(r"[A-Za-z_]\w*", text))
+        for spaces, code, _, _ in api["statements"](text):
+            path = "::".join(spaces).split("::")
+            found = api["name_of"](code)
+            inside = [found[1]] if found else []
+            inside += re.findall(r"(\w+)\s*=", code) if "inline constexpr" in code else []
+            inside += re.findall(r"^using [\w:]*?(\w+);", code)
+            here = {"::".join([p for p in path if p != "bora"] + [name]) for name in inside}
+            names |= here
+            if header.parent.name != "named":
+                positional |= here
+    return names, positional, words
+
+
+def read_page(page):
+    """Yields (module, names, text, space): space is set for lines of equal names."""
+    module = None
+    for block in re.split(r"\n\n|\n(?=## )|\n(?=\|)|\n(?=The same in )", page):
+        heading = re.match(r"## ([\w.]+)$", block.split("\n")[0])
+        if heading:
+            module = heading.group(1)
+        same = re.match(r"The same in `(bora[\w:]*)`: (.*?)\.?$", block, re.S)
+        row = re.match(r"\| (.*?) \| (.*) \|$", block)
+        if same:
+            space = same.group(1)[len("bora"):].lstrip(":")
+            yield module, re.split(r",\s+", same.group(2).strip()), "", space
+        elif row and module and not row.group(1).startswith(("---", module)):
+            yield module, re.split(r",\s+", row.group(1).replace("`", "")), row.group(2), None
+
+
+def main():
+    listed = [tuple(line.split()) for line in (ROOT / "tests/names/listed.txt").read_text().splitlines()
+              if not line.startswith("#")]
+    names, positional, words = declared()
+    problems, seen, open_rows = [], {}, 0
+    for module, rows, text, space in read_page((ROOT / "docs/from_jax.md").read_text()):
+        for name in rows:
+            if (module, name) in seen:
+                problems.append(f"{module}.{name} has two rows")
+            seen[module, name] = text
+            open_rows += text.startswith("?")
+            known = positional if module.startswith("jax") else names
+            if space is not None and "::".join(filter(None, [space, name])) not in known:
+                problems.append(f"{module}.{name}: bora::{space} declares no such name")
+        if space is None and not text.startswith(("?", "none: ")) and "`" not in text:
+            problems.append(f"{module}.{rows[0]}: names nothing of Bora, is no \"none: reason\" and no \"?\"")
+        for code in re.findall(r"`([^`]*)`", text):
+            for dot, word in re.findall(r"(\.?)((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)(?=[({<]|$|::$)", code):
+                known = word in words if dot else word in names or word.removeprefix("bora::") in names
+                if not known and not word.startswith("std::"):
+                    problems.append(f"{module}.{rows[0]}: `{word}` is not declared in include/bora")
+    missing = [key for key in listed if key not in seen]
+    if "--missing" in sys.argv:
+        print("\n".join(map(" ".join, missing)))
+    problems += [f"{m}.{n} has no row" for m, n in missing]
+    problems += [f"{m}.{n} is not in tests/names/listed.txt" for m, n in seen if (m, n) not in set(listed)]
+    if open_rows > OPEN:
+        problems.append(f"{open_rows} names are open (?), more than {OPEN}")
+    print(*problems, sep="\n", end="\n" if problems else "")
+    print(f"{len(listed)} names, {open_rows} open")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
