@@ -11,7 +11,7 @@ MeetingPrediction meetings_of(const Settings& s, const PlannedRun& run, const Li
   check<ConfigError>(mesh.has(axis) && mesh.axis_size(axis) > 1, "local: mesh ", to_string(mesh),
                      " has no ranks along an axis replica");
   return predict_meetings(run.classes, mesh, links, host, axis, bora::training::replicas_of(*s.local, mesh),
-                          s.local->wire_bytes());
+                          s.local->wire());
 }
 Settings without_auto(Settings s) {
   constexpr std::int64_t never = 1 << 30;

@@ -198,12 +198,12 @@ SentBytes bytes_sent(const Work& work, const MeshShape& mesh, const Links& links
 }
 MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape& mesh, const Links& links,
                                    const HostModel& host, const AxisName& replica, std::int64_t replicas,
-                                   double wire_bytes) {
+                                   const Wire& wire) {
   Model model(classes, mesh, links, host, {});
   auto alone = model.step({});
   // Half of an all_reduce brings the numbers of a rank's replicas to their sum, half brings the mean back.
   auto held = static_cast<double>(replicas) / mesh.axis_size(replica);
-  MeetingPrediction p{.seconds = model.sum_of_parameters(replica, wire_bytes) * (1 + held) / 2,
+  MeetingPrediction p{.seconds = model.sum_of_parameters(replica, wire) * (1 + held) / 2,
                       .alone = alone.efficiency()};
   auto room = alone.compute / kEnough - alone.expected;
   if (room > 0) p.every = std::max<std::int64_t>(1, std::llround(std::ceil(p.seconds / room)));

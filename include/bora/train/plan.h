@@ -89,11 +89,10 @@ struct MeetingPrediction {
   std::int64_t every = 0;  // the fewest steps between meetings with which 90 % of the time is compute; 0: none
   double alone = 1;        // the share of compute without meetings
 };
-/// classes: of the replicas' step, without meetings; replicas: how many the ranks of the axis hold; wire_bytes: sent of
-/// a parameter.
+/// classes: of the replicas' step, without meetings; replicas: how many the ranks of the axis hold; wire: of a meeting.
 MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape&, const Links&,
                                    const HostModel&, const AxisName& replica, std::int64_t replicas,
-                                   double wire_bytes);
+                                   const Wire& wire);
 /// The share by which M replicas with a sum every 30 steps raise the loss of a model of so many parameters. Source: a
 /// fit to the scaling laws of DiLoCo (Charles et al. 2025): L ~ M^b, b = 1.0923 N^-0.2342.
 double local_steps_penalty(std::int64_t replicas, std::int64_t parameters);
