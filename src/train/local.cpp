@@ -41,8 +41,8 @@ Array sum_in_order(const Array& x) {
   return total;
 }
 /// Where the numbers of all replicas lie while they are added: a rank has its part of them, cut along the dimension
-/// with most of them on a rank, or all of them if they are few.
-Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica) {
+/// with most of them on a rank, one of the first `dims`, or all of them if they are few.
+Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica, std::size_t dims) {
   auto all = spec;
   all.insert(0, MeshAxes{});
   auto apart = all;
@@ -50,13 +50,57 @@ Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica) {
   if (on_mesh(replica) && x.size() > few) {
     std::size_t longest = 0;
     double most = 1;
-    for (std::size_t d = 1; d < all.size(); ++d) {
+    for (std::size_t d = 1; d < dims; ++d) {
       auto n = static_cast<double>(x.shape(static_cast<std::int64_t>(d))) / here().mesh->parts(all[d]);
       if (n > most) most = n, longest = d;
     }
     if (longest > 0) apart[longest].push_back(AxisName(replica.name));
   }
   return apart;
+}
+/// Numbers as they travel. Blocks of integers: [.., blocks, bytes], and an f32 scale for each block, [.., blocks].
+struct Packed {
+  Array numbers, scales;
+};
+/// Of a last dimension of n numbers; an even number of them.
+std::int64_t block_of_last(std::int64_t n, const Wire& wire) { return std::min<std::int64_t>(wire.block, n + n % 2); }
+/// A block's scale is max |x| / 127 or / 7, so that its numbers are off by half of it at most. int4: byte j has numbers
+/// j and j + block / 2. Scalars of a replica have no blocks.
+Packed pack(const Array& x, const Wire& wire) {
+  if (wire.codec == Codec::bf16) return {x.astype(bf16), {}};
+  if (!wire.blocks() || x.ndim() < 2 || x.size() == 0) return {x, {}};
+  auto n = x.shape(-1), block = block_of_last(n, wire), blocks = (n + block - 1) / block;
+  Dims none_before(static_cast<std::size_t>(x.ndim()), 0), behind = none_before;
+  behind.back() = blocks * block - n;
+  auto shape = x.shape();
+  shape.erase(shape.size() - 1);
+  shape.push_back(blocks);
+  shape.push_back(block);
+  auto y = reshape(pad(x.astype(f32), none_before, behind), shape);
+  double most = wire.codec == Codec::int8 ? 127 : 7;
+  auto scales = amax(abs(y), -1) / most;
+  auto q = clip(round(y / expand_dims(where(scales > 0, scales, 1.0), -1)), -most, most);
+  if (wire.codec == Codec::int8) return {q.astype(Dtype::i8), scales};
+  auto low = slice_in_dim(q, -1, 0, block / 2), high = slice_in_dim(q, -1, block / 2, block);
+  return {((low + 8.0) + (high + 8.0) * 16.0).astype(u8), scales};
+}
+/// shape: of what was packed.
+Array unpack(const Packed& p, const Shape& shape, const Wire& wire) {
+  if (!p.scales.defined()) return wide(p.numbers);
+  auto q = p.numbers.astype(f32);
+  if (wire.codec == Codec::int4) {
+    auto high = floor(q / 16.0);
+    q = concatenate({q - high * 16.0 - 8.0, high - 8.0}, -1);
+  }
+  auto padded = shape;
+  padded.erase(padded.size() - 1);
+  padded.push_back(q.shape(-1) * q.shape(-2));
+  return slice_in_dim(reshape(q * expand_dims(p.scales, -1), padded), -1, 0, shape.back());
+}
+/// spec: of the numbers before they were packed. A block is on one rank.
+Spec spec_of_packed(const Packed& p, Spec spec) {
+  if (p.scales.defined()) spec.push_back(MeshAxes{});
+  return spec;
 }
 /// The place of the axis `layers`, if the leaf has it and there are fragments of layers.
 std::optional<std::size_t> layers_of(const tree::LeafRef& leaf, const Options& o) {
@@ -92,9 +136,10 @@ void check(const Axis& replica, const Options& o) {
                           ", but slowmo's meetings use the learning rate of the last step; set it to 0");
   bora::check<ValueError>(o.mix >= 0 && o.mix < 1, "local: .mix is ", o.mix, "; it must be from 0 to below 1");
   bora::check<ValueError>(o.fragments >= 1, "local: .fragments is ", o.fragments, "; there must be 1 or more");
-  bool short_sums = o.wire == Dtype::bf16 && o.kind != Kind::average;
-  bora::check<ValueError>(o.wire == Dtype::f32 || short_sums, "local: .wire is ", o.wire,
-                          "; it must be f32, or bf16 where differences of parameters are sent (not average)");
+  bora::check<ValueError>(o.wire.exact() || o.kind != Kind::average, "local: .wire is ", word(o.wire),
+                          "; average sends parameters, which must be exact: f32");
+  bora::check<ValueError>(!o.wire.blocks() || valid_block(o.wire.block), "local: .wire has blocks of ", o.wire.block,
+                          " numbers; they must be a multiple of 64, up to 4096");
   if (!on_mesh(replica)) return;
   auto ranks = here().mesh->axis_size(AxisName(replica.name));
   bora::check<ShardError>(replica.size % ranks == 0, "local: ", replica.size,
@@ -135,25 +180,49 @@ void repeat(tree::Node t, const Axis& replica, const AxisMapping& storage) {
     } else slot.leaf.set(a);
   }
 }
-void spread(tree::Node t, const Axis& replica, const AxisMapping& storage, Dtype wire) {
+void spread(tree::Node t, tree::Node scales, const Axis& replica, const AxisMapping& storage, const Wire& wire) {
+  auto theirs = tree::slots(scales);
+  std::size_t i = 0;
   for (auto& slot : tree::slots(t)) {
+    auto& scale = theirs[i++].leaf;
     if (!slot.leaf.defined()) continue;
-    auto a = slot.leaf.get();
+    auto a = wide(slot.leaf.get());
     bora::check<ShapeError>(a.ndim() > 0 && a.shape(0) == replica.size, "local: ", slot.path, " is ", a.type(),
                             "; its first dimension must be the ", replica.size, " replicas");
-    auto spec = spec_of_sum(a, spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage), replica);
-    slot.leaf.set(with_sharding_constraint(wire == Dtype::bf16 ? a.astype(bf16) : wide(a), spec));
+    auto packed = pack(a, wire);
+    auto whole = spec_of_packed(packed, spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage));
+    auto spec = spec_of_sum(packed.numbers, whole, replica, static_cast<std::size_t>(a.ndim()));
+    slot.leaf.set(with_sharding_constraint(packed.numbers, spec));
+    if (packed.scales.defined()) {
+      spec.resize(spec.size() - 1);
+      packed.scales = with_sharding_constraint(packed.scales, spec);
+    }
+    scale.set(packed.scales);
   }
 }
-void add_up(tree::Node t, const Axis& replica, const AxisMapping& storage, Dtype wire) {
+void add_up(tree::Node t, tree::Node scales, tree::Node like, const Axis& replica, const AxisMapping& storage,
+            const Wire& wire) {
+  auto theirs = tree::slots(scales), originals = tree::slots(like);
+  std::size_t i = 0;
   for (auto& slot : tree::slots(t)) {
+    auto at = i++;
     if (!slot.leaf.defined()) continue;
-    auto a = slot.leaf.get();
-    auto spec = spec_of_leaf(slot.leaf, a.ndim() - 1, replica, storage);
-    auto y = sum_in_order(wide(a)) / static_cast<double>(replica.size);
-    y = wide(with_sharding_constraint(wire == Dtype::bf16 ? y.astype(bf16) : y, spec));
+    auto shape = originals[at].leaf.get().shape();
+    auto y = sum_in_order(unpack({slot.leaf.get(), theirs[at].leaf.get()}, shape, wire));
+    y = y / static_cast<double>(replica.size);
+    shape.erase(0);
+    auto spec = spec_of_leaf(originals[at].leaf, y.ndim(), replica, storage);
+    auto packed = pack(y, wire);
+    auto whole = spec_of_packed(packed, spec);
+    packed.numbers = with_sharding_constraint(packed.numbers, whole);
+    if (packed.scales.defined()) {
+      whole.resize(whole.size() - 1);
+      packed.scales = with_sharding_constraint(packed.scales, whole);
+    }
+    y = with_sharding_constraint(unpack(packed, shape, wire), spec);
     if (auto* x = slot.leaf.as<NamedArray>()) {
-      std::vector<Axis> axes(x->axes().begin() + 1, x->axes().end());
+      auto axes = originals[at].leaf.as<NamedArray>()->axes();
+      axes.erase(axes.begin());
       *x = tree::Leaf<NamedArray>::with_axes(y, axes);
     } else slot.leaf.set(y);
   }

@@ -46,13 +46,12 @@ struct Average {
     return {.kind = local::Kind::average, .outer = optim::identity()};
   }
 };
-enum class Wire : std::uint8_t { f32, bf16, int8, int4 };
 struct Diloco {
   static constexpr std::string_view type = "diloco";
   std::string every = "30";
   std::int64_t replicas = 0, fragments = 1, delay = 0;
   double mix = 0;
-  Wire wire = Wire::f32;
+  Codec wire = Codec::f32;
   std::string link = {};
   OuterSettings outer = {};
   static constexpr Meaning meanings[] = {
@@ -61,7 +60,7 @@ struct Diloco {
       {"fragments", "1: all parameters meet at once; more: layers in so many parts, the rest in one more, in turn"},
       {"delay", "steps that replicas make between a meeting's begin and its result"},
       {"mix", "how much of its own parameters a replica keeps then"},
-      {"wire", "of what is sent: f32 or bf16"},
+      {"wire", "of what is sent: f32, bf16, int8 or int4"},
       {"link", kLink},
       {"outer", ""}};
   void check() const {
@@ -73,8 +72,6 @@ struct Diloco {
                              " steps; raise local.every or lower it");
     domain(delay >= 0 && delay < n, "delay", delay, "from 0 to below local.every (" + every + ")");
     domain(mix >= 0 && mix < 1, "mix", mix, "from 0 to below 1");
-    bora::check<ConfigError>(wire == Wire::f32 || wire == Wire::bf16, "wire: ", config::print_value(wire),
-                             " is not there yet for what replicas send; use f32 or bf16");
   }
   local::Options make(const optim::Schedule&) const {
     return {.kind = local::Kind::diloco,
@@ -82,7 +79,7 @@ struct Diloco {
             .fragments = fragments,
             .delay = delay,
             .mix = mix,
-            .wire = wire == Wire::bf16 ? Dtype::bf16 : Dtype::f32};
+            .wire = {wire}};
   }
 };
 struct Slowmo {
@@ -121,9 +118,8 @@ template <class T> struct LocalOf final : config::Of<T, LocalKind> {
     if constexpr (some) return this->fields.link;
     else return {};
   }
-  bora::Wire wire() const override {
-    if constexpr (requires(const T& t) { t.wire; })
-      return this->fields.wire == Wire::bf16 ? bora::Wire::bf16() : bora::Wire{};
+  Wire wire() const override {
+    if constexpr (requires(const T& t) { t.wire; }) return {this->fields.wire};
     else return {};
   }
   local::Options options(const optim::Schedule& rate, std::int64_t last) const override {

@@ -59,7 +59,7 @@ TEST_F(LocalTest, RanksChangeNoBit) {
 }
 TEST_F(LocalTest, FragmentsUnderWayChangeNoBitEither) {
   auto at = [&](const std::string& name) { return folder + "/" + name; };
-  auto streaming = local + "local.every=4 local.fragments=2 local.delay=2 local.mix=0.5 local.wire=bf16 ";
+  auto streaming = local + "local.every=4 local.fragments=2 local.delay=2 local.mix=0.5 local.wire=int4 ";
   auto one = run("train " + streaming + "local.replicas=4 checkpoint_every=1 --out " + at("one"));
   ASSERT_EQ(one.code, 0) << one.err;
   auto four = run("launch -n 4 --mesh replica=4 --out " + at("four") + " train " + streaming);
@@ -164,7 +164,6 @@ TEST_F(LocalTest, BadInputIsOneLine) {
                "local.fragments: 2 parts of the layers and one of the rest");
   is_bad_input(diloco + "local.every=3 local.delay=3", "local.delay: must be from 0 to below local.every (3), got 3");
   is_bad_input(diloco + "local.mix=1", "local.mix: must be from 0 to below 1, got 1");
-  is_bad_input(diloco + "local.wire=int4", "local.wire: int4 is not there yet for what replicas send; use f32 or bf16");
   is_bad_input(diloco + "local.wire=f16", "local.wire");
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 optimizer.skip_not_finite=3", "local: steps");
   EXPECT_FALSE(fs::exists(folder + "/o"));

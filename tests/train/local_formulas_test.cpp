@@ -136,6 +136,35 @@ TEST(LocalSteps, StreamingFollowsItsFormulas) {
         for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want.back()[i % kDeep], 1e-6);
       }
 }
+TEST(LocalSteps, ShortSumsAreOffByHalfAStepEachTime) {
+  Axis replica{"replica", 3};
+  for (std::int64_t n : {1, 2, 7, 64, 65, 200})
+    for (auto wire : {Wire::bf16(), Wire::int8(), Wire::int4(), Wire::int4({128})}) {
+      std::vector<double> all;
+      for (std::int64_t i = 0; i < 3 * 2 * n; ++i)
+        all.push_back(std::sin(static_cast<double>(i * i)) * (i % 7 == 0 ? 9 : 1));
+      auto x = Weights{reshape(asarray(all).astype(f32), {3, 2, n})};
+      auto sent = x, scales = x;
+      local::detail::spread(tree::node(sent), tree::node(scales), replica, {}, wire);
+      local::detail::add_up(tree::node(sent), tree::node(scales), tree::node(x), replica, {}, wire);
+      auto got = sent.w.to_vector<double>(), numbers = x.w.to_vector<double>();
+      ASSERT_EQ(sent.w.shape(), (Shape{2, n}));
+      double step = wire.codec == Codec::bf16 ? 1.0 / 128 : wire.codec == Codec::int8 ? 1.0 / 127 : 1.0 / 7;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        double mean = (numbers[i] + numbers[i + got.size()] + numbers[i + 2 * got.size()]) / 3;
+        EXPECT_NEAR(got[i], mean, 9 * step * 1.2) << n << " " << word(wire);
+      }
+    }
+  // A block of zeros stays so; one with a NaN is NaN.
+  auto x = Weights{zeros({3, 128})};
+  x.w = concatenate({slice_in_dim(x.w, 1, 0, 127), full({3, 1}, std::nan(""), f32)}, 1);
+  auto scales = x, sent = x;
+  local::detail::spread(tree::node(sent), tree::node(scales), replica, {}, Wire::int4());
+  local::detail::add_up(tree::node(sent), tree::node(scales), tree::node(x), replica, {}, Wire::int4());
+  auto got = sent.w.to_vector<float>();
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(got[i], 0);
+  for (std::size_t i = 64; i < 128; ++i) EXPECT_TRUE(std::isnan(got[i]));
+}
 TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
   auto one = [](const Simple& s) { return std::pair{s, s.params.w}; };
   auto message = [](auto f) {
@@ -152,8 +181,10 @@ TEST(LocalSteps, BadInputIsRefusedAtTheCall) {
             "local: .delay is 3, but replicas meet every 3 steps; it must be from 0 to below that");
   EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.mix = 1}); }),
             "local: .mix is 1; it must be from 0 to below 1");
-  EXPECT_EQ(message([&] { return local::average(one, {"replica", 2}, {.wire = Dtype::bf16}); }),
-            "local: .wire is bf16; it must be f32, or bf16 where differences of parameters are sent (not average)");
+  EXPECT_EQ(message([&] { return local::average(one, {"replica", 2}, {.wire = Wire::bf16()}); }),
+            "local: .wire is bf16; average sends parameters, which must be exact: f32");
+  EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.wire = Wire::int4({100})}); }),
+            "local: .wire has blocks of 100 numbers; they must be a multiple of 64, up to 4096");
   EXPECT_EQ(message([&] { return local::diloco(one, {"replica", 2}, {.fragments = 0}); }),
             "local: .fragments is 0; there must be 1 or more");
   auto fragments = [&](const local::Options& o, const auto& params) {

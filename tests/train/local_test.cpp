@@ -118,7 +118,7 @@ TEST(LocalSteps, ReplicasOnRanksHaveTheBitsOfReplicasInOneProcess) {
   }
   for (std::int64_t delay : {0, 1, 3}) {
     auto o = streaming_options(4, delay, 0.5);
-    if (delay == 3) o.local.wire = Dtype::bf16;
+    if (delay > 0) o.local.wire = delay == 3 ? Wire::int4() : Wire::bf16();
     auto one = trained(o, mesh_of(1), 9);
     same_bits(trained(o, mesh_of(4), 9), one, "fragments on 4 ranks");
     same_bits(trained(o, mesh_of(2), 9), one, "fragments on 2 ranks with two replicas each");
@@ -153,11 +153,15 @@ TEST(LocalSteps, FragmentsAndShortSumsInAnyLayout) {
   near(trained(streaming_options(2, 2, 0.25, true), mesh_of(2, 2), 9), one, "fsdp");
   auto o = local_options(local::Kind::diloco, 4);
   auto whole = trained(o, mesh_of(1));
-  o.local.wire = Dtype::bf16;
-  auto rounded = trained(o, mesh_of(1));
-  ASSERT_EQ(whole.size(), rounded.size());
-  EXPECT_NE(whole, rounded);
-  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], rounded[i], 0.05 * (1 + std::abs(whole[i])));
+  for (auto wire : {Wire::bf16(), Wire::int8(), Wire::int4()}) {
+    o.local.wire = wire;
+    auto rounded = trained(o, mesh_of(1));
+    ASSERT_EQ(whole.size(), rounded.size());
+    EXPECT_NE(whole, rounded);
+    double most = wire.codec == Codec::int4 ? 0.5 : 0.1;
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], rounded[i], most * (1 + std::abs(whole[i])));
+    same_bits(trained(o, mesh_of(2)), rounded, std::string(word(wire)));
+  }
 }
 TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
   for (bool fsdp : {false, true})

@@ -3,6 +3,7 @@
 // first; the step is vmapped over it. On a mesh with an axis of this name the replicas are spread over it: their own
 // steps send nothing there, and the numbers are the same bits for every number of ranks that divides the replicas.
 #pragma once
+#include "bora/base/wire.h"
 #include "bora/fx/control.h"
 #include "bora/named/mapping.h"
 #include "bora/named/transforms.h"
@@ -35,7 +36,9 @@ struct Options {
   std::string layers = "layers";
   std::int64_t delay = 0;    // steps that replicas make after a meeting has begun, before they take its result
   double mix = 0;            // how much of its own numbers a replica keeps then: from 0 to below 1
-  Dtype wire = Dtype::f32;   // of x - x_m on its way to the sum and of the mean on its way back: f32 or bf16
+  /// Of x - x_m on its way to the sum and of the mean on its way back; not for average. int8, int4: blocks along the
+  /// last dimension of a parameter, with an f32 scale each; no error is carried over to the next meeting.
+  Wire wire = {};
   AxisMapping storage = {};  // of parameters on the mesh of one replica: its rules for FSDP and the like
   /// Whether a parameter takes part, by its path; others stay as they are. Default: all do.
   std::function<bool(const std::string& path)> trains = {};
@@ -72,10 +75,13 @@ Dims take_axis(tree::Node state, tree::Node others, const Axis& replica);
 Arrays each(const FlatFn& f, const Arrays& leaves, const Dims& positions, const Axis& replica);
 /// Every leaf repeated along the axis, each rank's replicas only.
 void repeat(tree::Node, const Axis& replica, const AxisMapping& storage);
-/// The first half of a mean over the axis: each rank gets its part of the numbers of all replicas.
-void spread(tree::Node, const Axis& replica, const AxisMapping& storage, Dtype wire = Dtype::f32);
-/// The second half: the parts are added in the replicas' order, and every rank gets all of them; f32 at least.
-void add_up(tree::Node, const Axis& replica, const AxisMapping& storage, Dtype wire = Dtype::f32);
+/// The first half of a mean over the axis: each rank gets its part of the numbers of all replicas. scales: a tree like
+/// the first, whose leaves are empty afterwards where numbers have none.
+void spread(tree::Node, tree::Node scales, const Axis& replica, const AxisMapping& storage, const Wire& wire = {});
+/// The second half: the parts are added in the replicas' order, and every rank gets all of them; f32 at least. like:
+/// the leaves that were spread, as they were.
+void add_up(tree::Node, tree::Node scales, tree::Node like, const Axis& replica, const AxisMapping& storage,
+            const Wire& wire = {});
 /// How many fragments parameters have. Throws ValueError if there are more than layers, or than steps between meetings.
 std::int64_t fragments(tree::Node params, const Options&);
 /// Leaves nothing but fragment p, of the parameters that take part.
@@ -124,8 +130,9 @@ template <class F> auto each(F f, const Axis& replica) {
 /// The mean of every leaf over the axis `replica`, which is its first dimension. The sum runs over the replicas in
 /// their order, wherever they are: each rank adds up its part of the numbers of all replicas. storage: as in Options.
 template <class T> T mean(T t, const Axis& replica, const AxisMapping& storage = {}) {
-  detail::spread(tree::node(t), replica, storage);
-  detail::add_up(tree::node(t), replica, storage);
+  auto scales = t, like = t;
+  detail::spread(tree::node(t), tree::node(scales), replica, storage);
+  detail::add_up(tree::node(t), tree::node(scales), tree::node(like), replica, storage);
   return t;
 }
 
@@ -166,18 +173,22 @@ template <class F> class Steps {
     return std::pair{State<S>{s.params, replicas, s.outer, s.step + 1}, result};
   }
   // ---- a meeting of fragment p, in three parts between which replicas may go on ----
-  /// What the replicas bring: each rank gets its part of their numbers.
+  /// What the replicas bring, with its scales if the wire has any: each rank gets its part of their numbers.
   template <class S> auto send(const State<S>& s, std::int64_t p) const {
     auto found = part(s.replicas.params, p);
     if (options_.kind != Kind::average)
       found = tree::map([](const Array& x_m, const Array& x) { return detail::wide(x) - detail::wide(x_m); }, found,
                         part(s.params, p));
-    detail::spread(tree::node(found), replica_, options_.storage, options_.wire);
-    return found;
+    auto scales = found;
+    detail::spread(tree::node(found), tree::node(scales), replica_, options_.storage, options_.wire);
+    return std::pair{found, scales};
   }
   /// Moves x by what was sent: {state, the norm of mean(x - x_m), an f32 scalar}.
-  template <class S, class P> std::pair<State<S>, Array> move(const State<S>& s, std::int64_t p, P sent) const {
-    detail::add_up(tree::node(sent), replica_, options_.storage, options_.wire);
+  template <class S, class P>
+  std::pair<State<S>, Array> move(const State<S>& s, std::int64_t p, const std::pair<P, P>& found) const {
+    auto [sent, scales] = found;
+    auto like = part(s.replicas.params, p);
+    detail::add_up(tree::node(sent), tree::node(scales), tree::node(like), replica_, options_.storage, options_.wire);
     auto at = static_cast<std::size_t>(p);
     auto x = part(s.params, p);
     auto next = x, moved = sent;  // the latter: mean(x - x_m)

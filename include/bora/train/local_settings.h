@@ -13,7 +13,7 @@ struct LocalKind : config::Chosen {
   virtual bool automatic() const { return false; }      // `every` is auto, until set_every()
   virtual void set_every(std::int64_t) {}
   virtual std::string link() const { return {}; }       // the network, for auto
-  virtual Wire wire() const { return {}; }              // of the parameters in a meeting
+  virtual Wire wire() const { return {}; }              // of a meeting
   /// rate: of the replicas' steps, for slowmo; last: the run's last step. Throws ConfigError if `every` is auto.
   virtual local::Options options(const optim::Schedule& rate, std::int64_t last) const = 0;
 };

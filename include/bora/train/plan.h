@@ -89,8 +89,7 @@ struct MeetingPrediction {
   std::int64_t every = 0;  // the fewest steps between meetings with which 90 % of the time is compute; 0: none
   double alone = 1;        // the share of compute without meetings
 };
-/// classes: of the replicas' step, without meetings; replicas: how many the ranks of the axis hold; wire: of
-/// the parameters.
+/// classes: of the replicas' step, without meetings; replicas: how many the ranks of the axis hold; wire: of a meeting.
 MeetingPrediction predict_meetings(const std::vector<RankClass>& classes, const MeshShape&, const Links&,
                                    const HostModel&, const AxisName& replica, std::int64_t replicas,
                                    const Wire& wire);
