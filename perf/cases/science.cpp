@@ -1,6 +1,7 @@
 // science.cpp -- programs of scientists: simulations, samplers, filters, small networks, linear algebra.
 #include <cmath>
 #include "bora/bora.h"
+#include "bora/shard/linalg.h"
 #include "cases.h"
 
 namespace cases {
@@ -187,6 +188,22 @@ void add_science(Cases& to) {
       return compiled([](const Arrays& a) { return Arrays{linalg::cholesky(a[0])}; }, {positive(1, n)});
     };
   }
+  for (int ranks : {1, 4})  // one matrix over ranks, by columns
+    to["sharded_cholesky_" + std::to_string(ranks)] = [ranks] {
+      auto a = positive(1, 2000);
+      auto all = [=](bool read) {
+        Values r;
+        local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+          auto split = with_sharding_constraint(a, Spec{none, "data"});
+          auto l = linalg::sharded::cholesky(split, mesh, "data");
+          if (!read) return;
+          auto whole = gather(l);
+          if (mesh.rank() == 0) r = {{"out0", digest(whole)}};
+        });
+        return r;
+      };
+      return Case{[=] { all(false); }, [=] { return all(true); }};
+    };
   auto numbers = [](const Shape& s) { return complex(uniform(1, s), uniform(2, s)); };
   auto parts = [](const Array& y) { return Arrays{real(y), imag(y)}; };
   to["fft"] = [=] { return compiled([=](const Arrays& a) { return parts(fft::fft(a[0])); }, {numbers({1 << 20})}); };

@@ -41,4 +41,6 @@ def linear(library):
         cases |= {f"svd_{n}": (svd, lambda n=n: [wide(1, (n, n))]), f"qr_{n}": (qr, lambda n=n: [wide(1, (n, n))]),
                   f"eigh_{n}": (eigh, lambda n=n: [positive(n)]),
                   f"cholesky_{n}": (library.linalg.cholesky, lambda n=n: [positive(n)])}
+    for ranks in (1, 4):  # the peer factors the whole matrix
+        cases[f"sharded_cholesky_{ranks}"] = (library.linalg.cholesky, lambda: [positive(2000)])
     return cases

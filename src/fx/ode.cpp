@@ -54,7 +54,7 @@ Array first_step(const Dynamics& f, const Array& y, const Array& f0, const Array
   auto h0 = where(small, 1e-6, 0.01 * d0 / where(small, 1., d1));
   auto d2 = size(f(y + h0 * f0, t + h0.astype(t.dtype())) - f0) / h0;
   auto flat = d1 <= 1e-15 && d2 <= 1e-15;
-  auto h1 = where(flat, maximum(h0 * 1e-3, 1e-6), power(0.01 / where(flat, 1., d1 + d2), 0.2));
+  auto h1 = where(flat, maximum(h0 * 1e-3, 1e-6), power(0.01 / where(flat, 1., maximum(d1, d2)), 0.2));
   return minimum(100 * h0, h1);
 }
 State attempted(const Dynamics& f, const State& s, const integrate::OdeOptions& o) {

@@ -114,12 +114,13 @@ NamedArray ordered(const Expression& e, const std::vector<NamedArray>& xs, Words
   for (std::size_t i = 0; i < xs.size(); ++i) {
     auto& side = e.left[i];
     if (!side.ordered) e.error("braces name the axes of all arrays: there can be only one pair", 0);
+    for (auto& c : side.captures)
+      if (c.group) e.error("einsum neither splits nor merges axes: no parentheses", c.column);
     auto places = by_position(e, side, xs[i].axes());
     Labels l(xs[i].axes().size(), kUnderDots);
     for (std::size_t k = 0; k < places.size(); ++k) {
       auto& c = side.captures[k];
       if (c.dots) continue;
-      if (c.group) e.error("einsum neither splits nor merges axes: no parentheses", c.column);
       auto& axis = xs[i].axes()[static_cast<std::size_t>(places[k])];
       auto* b = words.find(c.name);
       if (b && ((b->size >= 0 && b->size != axis.size) || (b->axis && *b->axis != axis.name)))

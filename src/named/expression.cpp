@@ -53,7 +53,7 @@ class Parser {
     Capture c{.group = true, .column = at_};
     ++at_;
     while (peek() != ')') {
-      if (peek() == '\0') e_.error("a ) is missing", c.column);
+      if (peek() == '\0' || text_.substr(at_).starts_with("->")) e_.error("a ) is missing", c.column);
       if (peek() == '(') e_.error("parentheses cannot be nested", at_);
       if (peek() == ':') {
         if (!c.name.empty()) e_.error("a group has one name", at_);

@@ -41,6 +41,8 @@ Array map_coordinates(const Array& x, const Array& coordinates, const MapOptions
   check<ShapeError>(x.size() > 0, "map_coordinates: ", x.type(), " has no elements");
   check<DtypeError>(is_numeric(x.dtype()) && is_numeric(coordinates.dtype()) && !is_complex(coordinates.dtype()),
                     "map_coordinates: takes numbers and real coordinates, got ", x.type(), " and ", coordinates.type());
+  check<ValueError>(o.mode != Outside::constant || is_inexact(x.dtype()) || o.cval == std::floor(o.cval),
+                    "map_coordinates: cval = ", o.cval, " is no number of ", x.dtype());
   auto d = real_dtype(promote(x.dtype(), coordinates.dtype())) == f64 ? f64 : f32;
   auto values = ravel(is_complex(x.dtype()) ? x : x.astype(d));
   std::vector<std::vector<Node>> along;

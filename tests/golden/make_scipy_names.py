@@ -3,7 +3,8 @@
   python make_scipy_names.py > scipy_names.txt
 
 Each line: case, in or out, dtype, shape, ':', numbers (a complex number is two). The case's name begins with the
-function's. SciPy where both have the function, but for map_coordinates, whose modes are JAX's, and odeint.
+function's. SciPy 1.17.1 where both have the function, but for map_coordinates, whose modes are JAX's (0.10.2), and
+odeint.
 """
 import jax
 import jax.experimental.ode
@@ -107,6 +108,12 @@ def windows():
             case(f"signal::get_window/{name}_{n}", lambda: ss.get_window(w, n))
 
 
+def inverse(z, fs=1., **options):
+    """istft with the times of the result; SciPy counts along its first dimension."""
+    x = ss.istft(z, fs, **options)[1]
+    return np.arange(x.shape[options.get("time_axis", -1)]) / fs, x
+
+
 def spectra():
     x, y = wave(40).reshape(2, 20), wave(40, 0.7, 2.).reshape(2, 20) + 0.3 * wave(40).reshape(2, 20)
     odd = wave(9)
@@ -136,14 +143,14 @@ def spectra():
     case("signal::stft/plain", lambda a: ss.stft(a, 2., nperseg=7, noverlap=3, nfft=10, padded=False), x)
     case("signal::stft/axis", lambda a: ss.stft(a, nperseg=6, axis=0, scaling="psd"), x.T)
     case("signal::stft/complex", lambda a: ss.stft(a, nperseg=6, return_onesided=False), z)
-    case("signal::istft", lambda a: ss.istft(a, nperseg=8), ss.stft(x, nperseg=8)[2])
-    case("signal::istft/other", lambda a: ss.istft(a, nperseg=8, noverlap=5), ss.stft(x, nperseg=8)[2] + 0.1)
-    case("signal::istft/odd", lambda a: ss.istft(a, 2., nperseg=7), ss.stft(odd, nperseg=7)[2])
-    case("signal::istft/plain", lambda a: ss.istft(a, window="hamming", boundary=False, scaling="psd"),
+    case("signal::istft", lambda a: inverse(a, nperseg=8), ss.stft(x, nperseg=8)[2])
+    case("signal::istft/other", lambda a: inverse(a, nperseg=8, noverlap=5), ss.stft(x, nperseg=8)[2] + 0.1)
+    case("signal::istft/odd", lambda a: inverse(a, 2., nperseg=7), ss.stft(odd, nperseg=7)[2])
+    case("signal::istft/plain", lambda a: inverse(a, window="hamming", boundary=False, scaling="psd"),
          ss.stft(odd, nperseg=6)[2])
-    case("signal::istft/axes", lambda a: ss.istft(a, nperseg=6, time_axis=0, freq_axis=2),
+    case("signal::istft/axes", lambda a: inverse(a, nperseg=6, time_axis=0, freq_axis=2),
          np.moveaxis(ss.stft(x, nperseg=6)[2], -1, 0))
-    case("signal::istft/complex", lambda a: ss.istft(a, nperseg=6, input_onesided=False),
+    case("signal::istft/complex", lambda a: inverse(a, nperseg=6, input_onesided=False),
          ss.stft(z, nperseg=6, return_onesided=False)[2])
 
 
@@ -173,6 +180,7 @@ def images():
             f = lambda a, c: jax.scipy.ndimage.map_coordinates(a, list(c), order, mode, 0.5)
             case(f"ndimage::map_coordinates/{mode}_{order}", f, x, where)
             case(f"ndimage::map_coordinates/{mode}_{order}/vector", f, wave(3), where[:1].reshape(1, 3, 3))
+            f = lambda a, c: jax.scipy.ndimage.map_coordinates(a, list(c), order, mode, 1)
             case(f"ndimage::map_coordinates/{mode}_{order}/integers", f, np.arange(6).reshape(2, 3) * 7, where)
     case("ndimage::map_coordinates/complex", lambda a, c: jax.scipy.ndimage.map_coordinates(a, list(c), 1), turning(6),
          where[:1])

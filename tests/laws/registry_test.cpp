@@ -20,7 +20,8 @@ bool costly_forward(const PrimitiveSample& s) { return s.primitive->name().start
 bool may_refuse(const PrimitiveSample& s) {
   static const std::set<std::string_view> names = {
       "gamma_slope",       "counts",        "expn",         "zeta_by_s",
-      "riemann_zeta_by_s", "gammainc_by_a", "betainc_by_a", "betainc_by_b", "schur"};
+      "riemann_zeta_by_s", "gammainc_by_a", "betainc_by_a", "betainc_by_b", "schur",
+      "qr_raw",            "hessenberg"};
   return names.count(s.primitive->name()) > 0;
 }
 /// The primitives with a derivative by a parameter that has none itself.

@@ -112,7 +112,7 @@ TEST(NamedRearrange, BadTextsAreQuoted) {
   bad(x, "a b c -> a b", "axis 'D' is not used on the right; ... keeps the others");
   bad(x, "{H (H: a b)} -> ...", "axis 'H' is bound more than once");
   bad(q, "{(Q: a b)} -> a b ...", "the sizes do not divide axis 'Q' of size 6", {{"a", 4}});
-  bad(q, "{(Q: a b)} -> a b ...", "the sizes do not fill axis 'Q' of size 6", {{"a", 2}, {"b", 2}});
+  bad(q, "{(Q: a b)} -> a b ...", "the sizes do not fill axis 'Q' of size 6", {{"a", 3}, {"b", 1}});
   bad(q, "{(Q: a b)} -> a b ...", "the sizes of 'a' and 'b' are ambiguous");
   bad(x, "a b c -> (a b) c", "an axis on the right has a name");
   bad(x, "{(a b)} -> a b ...", "in braces a group has a name");

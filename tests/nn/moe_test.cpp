@@ -133,7 +133,8 @@ TEST(Moe, ShardedIsLocal) {
         close(gathered(staged ? jit(f)(mine, x) : f(mine, x)), want, 1e-12, what);
         close(gathered(tree::leaves(staged ? jit(reports)(mine, x) : reports(mine, x))), report, 1e-12, what);
         if (!staged) return;
-        auto program = fx::local_program(program_of(f, mine, x), fx::pack(mine, x));
+        auto staged_f = jit(f);
+        auto program = fx::local_program(program_of(staged_f, mine, x), staged_f.inputs(mine, x));
         same_everywhere(mesh, *program, what);
       });
 }
@@ -144,8 +145,8 @@ TEST(Moe, ExpertsAreNeverGathered) {
     UseMapping split(mapping);
     auto mine = sharded(m, mapping);
     auto x = auto_sharded(input());
-    auto f = [](const Moe& n, const NamedArray& v) { return with_gradients(n, v, layer); };
-    auto program = fx::local_program(program_of(f, mine, x), fx::pack(mine, x));
+    auto f = jit([](const Moe& n, const NamedArray& v) { return with_gradients(n, v, layer); });
+    auto program = fx::local_program(program_of(f, mine, x), f.inputs(mine, x));
     std::ostringstream text;
     text << *program;
     if (mesh.rank() > 0) return;

@@ -119,10 +119,10 @@ TEST(RingAttention, BlocksGoRoundAndNothingIsGathered) {
     AxisMapping mapping{{nn::kPosition, "context"}};
     UseMapping split(mapping);
     auto mine = sharded(in, mapping);
-    auto f = [&](const Inputs& x) {
+    auto f = jit([&](const Inputs& x) {
       return with_gradients([](const Inputs& y) { return ring_attention(y.q, y.k, y.v); }, x);
-    };
-    auto program = fx::local_program(program_of(f, mine), fx::pack(mine));
+    });
+    auto program = fx::local_program(program_of(f, mine), f.inputs(mine));
     std::ostringstream text;
     text << *program;
     if (mesh.rank() > 0) return;

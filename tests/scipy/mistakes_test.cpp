@@ -50,6 +50,8 @@ TEST(SciPyMistakes, AreNamed) {
   says<ValueError>([&] { return fft::dctn(x, {.axes = Dims{0, 0}}); }, "dctn: axis 0 is given twice");
   says<ValueError>([&] { return ndimage::map_coordinates(x, ones({2, 1}), {.order = 3}); },
                    "map_coordinates: order = 3; there are 0 and 1");
+  says<ValueError>([&] { return ndimage::map_coordinates(array({1, 2}), ones({1, 1}), {.cval = 0.5}); },
+                   "map_coordinates: cval = 0.5 is no number of i32");
   says<ShapeError>([&] { return ndimage::map_coordinates(x, v); }, "do not give a position for each dimension");
   says<ShapeError>([&] { return integrate::simpson(e); }, "simpson: there are no samples along dimension 0 of [0]");
   says<ShapeError>([&] { return integrate::cumulative_trapezoid(x, ones({2})); },

@@ -37,7 +37,8 @@ void add_samples(NamedCases& cases) {
         auto mode = m;
         auto order = o;
         auto all = "ndimage::map_coordinates/" + name + "_" + std::to_string(order) + rest;
-        BORA_CASE(smooth, all, ndimage::map_coordinates(a, b, {order, mode, 0.5}));
+        auto outside = rest == "/integers" ? 1 : 0.5;
+        BORA_CASE(smooth, all, ndimage::map_coordinates(a, b, {order, mode, outside}));
         if (rest == "/integers") cases[all].takes = Takes::steps;
       }
   BORA_CASE(steps, "ndimage::map_coordinates/complex", ndimage::map_coordinates(a, b));

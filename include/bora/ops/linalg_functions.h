@@ -1,6 +1,6 @@
 // linalg_functions.h -- functions of matrices [.., m, n] that are composites of the factorisations in linalg.h, so that
-// derivatives, vmap, jit and sharding follow. f32 and f64; LU, systems, det, inv, matrix_power, expm and the general
-// matrices take complex numbers too. Names are those of numpy.linalg and scipy.linalg.
+// derivatives, vmap, jit and sharding follow. f32, f64, complex64 and complex128.
+// Names are those of numpy.linalg and scipy.linalg.
 #pragma once
 #include <string_view>
 #include "bora/ops/axes.h"
@@ -33,7 +33,7 @@ Slogdet slogdet(const Array& a);
 // ---- systems --------------------------------------------------------------------------------------------------------
 /// The inverse; inf or NaN where a [.., n, n] is singular.
 Array inv(const Array& a);
-/// x with a x = b, a = L L^T as cholesky gives L [.., n, n], b [.., n, k].
+/// x with a x = b, a = L L^H as cholesky gives L [.., n, n], b [.., n, k].
 Array cho_solve(const Array& l, const Array& b);
 struct SolveTriangularOptions {
   bool lower = false, transposed = false;
@@ -57,7 +57,7 @@ Array tensorinv(const Array& a, std::int64_t dims = 2);
 
 // ---- numbers of matrices --------------------------------------------------------------------------------------------
 Array svdvals(const Array& a);   // descending [.., k]
-Array eigvalsh(const Array& a);  // ascending [.., n], of (a + a^T) / 2
+Array eigvalsh(const Array& a);  // ascending [.., n], of (a + a^H) / 2
 /// Which norm: a number p, or the words "fro", "nuc". 2 and -2 of a matrix are its largest and smallest singular value,
 /// 1 and inf the largest sums of magnitudes of a column and a row, -1 and -inf the smallest.
 struct Order {
@@ -100,7 +100,7 @@ Schur rsf2csf(const Schur& real);
 Array solve_sylvester(const Array& a, const Array& b, const Array& q);
 /// The x with x x = a whose eigenvalues have positive real parts, complex; a [.., n, n].
 Array sqrtm(const Array& a);
-/// Eigenvalues and vectors of a x = w b x, with symmetric a and positive definite b.
+/// Eigenvalues and vectors of a x = w b x, with Hermitian a and positive definite b.
 Eigh eigh(const Array& a, const Array& b);
 /// Eigenvalues, ascending, of the symmetric matrix with diagonal d [.., n] and d's neighbours e [.., n - 1].
 Array eigh_tridiagonal(const Array& d, const Array& e);
@@ -116,7 +116,7 @@ Array multi_dot(const Arrays& matrices);
 /// e^a by scaling and squaring with Pade's approximant of degree 13 (N. Higham, 2005), a [.., n, n], 1-norms up to
 /// 5.4 * 2^16: NaN above.
 Array expm(const Array& a);
-/// a = u p (left: p u) with orthonormal u [m, n] and symmetric, not negative p. For left m <= n, else m >= n.
+/// a = u p (left: p u) with orthonormal u [m, n] and Hermitian, not negative p. For left m <= n, else m >= n.
 struct Polar {
   Array u, p;
 };

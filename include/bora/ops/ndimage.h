@@ -13,7 +13,7 @@ struct MapOptions {
 };
 /// x at coordinates [x.ndim, ..], one position for each dimension of x: [..] in x's dtype (integers are rounded, halves
 /// away from 0). Order 1 has derivatives by x and by coordinates; order 0 by x. A coordinate NaN gives NaN. Throws
-/// ShapeError for another number of coordinates and for an empty x, ValueError for another order. Source:
-/// jax.scipy.ndimage.map_coordinates.
+/// ShapeError for another number of coordinates and for an empty x, ValueError for another order and a cval that x's
+/// dtype cannot hold. Source: jax.scipy.ndimage.map_coordinates.
 Array map_coordinates(const Array& x, const Array& coordinates, const MapOptions& options = {});
 }  // namespace bora::ndimage

@@ -30,6 +30,8 @@ struct Convolve2dOptions {
   Boundary boundary = Boundary::fill;
   double fill = 0;
 };
+/// Of matrices. In mode same a kernel of an even size has its middle before (convolve2d) or behind (correlate2d) the
+/// center, as in SciPy.
 Array convolve2d(const Array& a, const Array& b, const Convolve2dOptions& options = {});
 Array correlate2d(const Array& a, const Array& b, const Convolve2dOptions& options = {});
 /// By transforms along axes; the other dimensions are broadcast. f32 or f64, complex if an operand is.

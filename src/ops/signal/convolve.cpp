@@ -10,11 +10,12 @@ using namespace ops;
 namespace {
 using Index = std::int64_t;
 constexpr Index kDirect = Index{1} << 20;  // numbers in windows up to which sums of products are taken
-/// The part of the full convolution that a mode wants, for each dimension.
+/// The part of the full convolution that a mode wants, for each dimension. Of an even size there are two middles.
 struct Wanted {
   Dims start, size;
 };
-Wanted wanted(std::string_view what, const Shape& a, const Shape& b, Overlap mode) {
+enum class Middle : std::uint8_t { before, behind };
+Wanted wanted(std::string_view what, const Shape& a, const Shape& b, Overlap mode, Middle middle = Middle::before) {
   bool over = true, under = true;
   for (std::size_t d = 0; d < a.size(); ++d) over = over && a[d] >= b[d], under = under && a[d] <= b[d];
   check<ShapeError>(mode != Overlap::valid || over || under, what, ": mode valid needs one signal that is the larger "
@@ -22,7 +23,8 @@ Wanted wanted(std::string_view what, const Shape& a, const Shape& b, Overlap mod
   Wanted w;
   for (std::size_t d = 0; d < a.size(); ++d) {
     auto n = a[d], m = b[d], less = std::min(n, m);
-    w.start.push_back(mode == Overlap::full ? 0 : mode == Overlap::same ? (m - 1) / 2 : less - 1);
+    auto center = middle == Middle::before ? (m - 1) / 2 : m / 2;
+    w.start.push_back(mode == Overlap::full ? 0 : mode == Overlap::same ? center : less - 1);
     w.size.push_back(mode == Overlap::full ? n + m - 1 : mode == Overlap::same ? n : std::max(n, m) - less + 1);
   }
   return w;
@@ -100,12 +102,12 @@ Array extended(const Array& x, Index axis, Index around, const Convolve2dOptions
   auto j = i % (2 * n);
   return take(x, minimum(j, 2 * n - 1 - j), axis, IndexMode::clamp);
 }
-Array convolved2d(std::string_view what, const Array& a, const Array& b, const Convolve2dOptions& o) {
+Array convolved2d(std::string_view what, const Array& a, const Array& b, const Convolve2dOptions& o, Middle middle) {
   check<ShapeError>(a.ndim() == 2 && b.ndim() == 2, what, ": needs matrices, got ", a.type(), " and ", b.type());
   check_signals(what, a, b);
   auto d = promote(a.dtype(), b.dtype());
   check<ValueError>(is_inexact(d) || o.fill == std::floor(o.fill), what, ": fill = ", o.fill, " is no number of ", d);
-  auto w = wanted(what, a.shape(), b.shape(), o.mode);
+  auto w = wanted(what, a.shape(), b.shape(), o.mode, middle);
   if (o.mode == Overlap::valid) return direct(a, b, w);
   auto x = a.astype(d);
   for (Index k : {0, 1}) {
@@ -122,10 +124,10 @@ Array correlate(const Array& a, const Array& b, const ConvolveOptions& o) {
   return convolved("correlate", a, conj(flip(b)), o);
 }
 Array convolve2d(const Array& a, const Array& b, const Convolve2dOptions& o) {
-  return convolved2d("convolve2d", a, b, o);
+  return convolved2d("convolve2d", a, b, o, Middle::before);
 }
 Array correlate2d(const Array& a, const Array& b, const Convolve2dOptions& o) {
-  return convolved2d("correlate2d", a, conj(flip(b)), o);
+  return convolved2d("correlate2d", a, conj(flip(b)), o, Middle::behind);
 }
 Array fftconvolve(const Array& a, const Array& b, Overlap mode, const Dimensions& axes) {
   check_signals("fftconvolve", a, b);

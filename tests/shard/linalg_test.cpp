@@ -1,0 +1,104 @@
+// Cholesky, LU and QR of matrices split by columns: what the local ones give, on every mesh, with the same bits.
+#include <gtest/gtest.h>
+#include <mutex>
+#include "bora/bora.h"
+#include "bora/ops/linalg_scipy.h"
+#include "bora/shard/linalg.h"
+
+namespace bora {
+namespace {
+namespace sharded = linalg::sharded;
+Array draw(int seed, const Shape& shape, Dtype dtype) {
+  auto part = [&](int s) { return random::normal(random::key(s), shape, real_dtype(dtype)); };
+  return is_complex(dtype) ? complex(part(seed), part(seed + 100)) : part(seed);
+}
+Array turned(const Array& x) { return swapaxes(conj(x), -1, -2); }
+double largest(const Array& x) { return x.size() == 0 ? 0 : amax(abs(x)).astype(f64).item<double>(); }
+
+/// What a rank has after all: factors gathered, and solutions.
+Arrays results(const Array& a, const Array& positive, const Array& tall, const Array& b, const Array& b_tall,
+               const Mesh& mesh, const sharded::Options& o) {
+  auto split = [&](const Array& x) { return with_sharding_constraint(x, Spec{none, "data"}); };
+  auto l = sharded::cholesky(split(positive), mesh, "data", o);
+  auto lu = sharded::lu_factor(split(a), mesh, "data", o);
+  auto wide = sharded::lu_factor(split(turned(tall)), mesh, "data", o);
+  auto [q, r] = sharded::qr(split(tall), mesh, "data", o);
+  return {gather(l),
+          gather(lu.lu),
+          gather(lu.permutation),
+          gather(wide.lu),
+          gather(q),
+          gather(r),
+          gather(sharded::cho_solve(l, b, mesh, "data", o)),
+          gather(sharded::lu_solve(lu, b, mesh, "data", o)),
+          gather(sharded::solve(split(a), b, mesh, "data", o)),
+          gather(sharded::lstsq(split(tall), b_tall, mesh, "data", o))};
+}
+TEST(ShardedLinalg, FactorsAreTheLocalOnes) {
+  for (auto dtype : {f32, f64, complex64, complex128})
+    for (std::int64_t n : {1, 3, 17, 40}) {
+      auto a = draw(1, {n, n}, dtype), tall = draw(2, {n + 5, n}, dtype), b = draw(3, {n, 2}, dtype);
+      auto b_tall = draw(4, {n + 5, 2}, dtype);
+      auto positive = matmul(a, turned(a)) / static_cast<double>(n) + eye(n, dtype);
+      auto limit = (real_dtype(dtype) == f64 ? 1e-12 : 2e-4) * static_cast<double>(n);
+      auto local_lu = linalg::lu_factor(a);
+      auto [q, r] = linalg::qr(tall);
+      Arrays want{linalg::cholesky(positive), local_lu.lu,          local_lu.permutation,
+                  linalg::lu_factor(turned(tall)).lu, q, r, linalg::cho_solve(linalg::cholesky(positive), b),
+                  linalg::solve(a, b), linalg::solve(a, b), linalg::lstsq(tall, b_tall).x};
+      for (int ranks : {1, 2, 3, 4})
+        for (std::int64_t panel : {5, 64}) {
+          SCOPED_TRACE(testing::Message() << dtype << " " << n << ", " << ranks << " ranks, panel " << panel);
+          std::mutex m;
+          Arrays first;
+          for (int run = 0; run < 2; ++run)
+            local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+              auto got = results(a, positive, tall, b, b_tall, mesh, {.panel = panel});
+              std::lock_guard lock(m);
+              if (first.empty()) {
+                first = got;
+                for (std::size_t i = 0; i < want.size(); ++i) {
+                  ASSERT_EQ(got[i].type(), want[i].type()) << i;
+                  EXPECT_LT(largest(got[i] - want[i]), limit * (1 + largest(want[i]))) << "result " << i;
+                }
+                EXPECT_LT(largest(matmul(turned(got[4]), got[4]) - eye(n, dtype)), limit) << "q";
+                EXPECT_EQ(largest(triu(got[0], 1)) + largest(tril(got[5], -1)), 0);
+              }
+              for (std::size_t i = 0; i < got.size(); ++i)
+                EXPECT_TRUE(array_equal(got[i], first[i])) << "bits of " << i;
+            });
+        }
+    }
+}
+TEST(ShardedLinalg, StagedAndDifferentiated) {
+  auto a = draw(1, {9, 9}, f64), positive = matmul(a, turned(a)) + eye(9, f64), b = draw(3, {9, 2}, f64);
+  auto local = [&](const Array& x) { return sum(square(linalg::cho_solve(linalg::cholesky(x), b))); };
+  auto want = grad(local)(positive);
+  local_mesh({{"data", 3}}, [&](const Mesh& mesh) {
+    auto loss = [&](const Array& x) {
+      return sum(square(sharded::cho_solve(sharded::cholesky(x, mesh, "data", {.panel = 4}), b, mesh, "data")));
+    };
+    auto x = with_sharding_constraint(positive, Spec{none, "data"});
+    auto of_halves = [](const Array& g) { return g + turned(g); };
+    EXPECT_LT(largest(of_halves(gather(grad(loss)(x))) - of_halves(want)), 1e-10);
+    auto staged = jit([&](const Array& x) { return grad(loss)(x); })(x);
+    EXPECT_LT(largest(of_halves(gather(staged)) - of_halves(want)), 1e-10);
+  });
+}
+TEST(ShardedLinalg, NotPositiveIsNan) {
+  local_mesh({{"data", 2}}, [&](const Mesh& mesh) {
+    auto l = gather(sharded::cholesky(-eye(7, f64), mesh, "data", {.panel = 2}));
+    EXPECT_TRUE(any(isnan(l)).item<bool>());
+  });
+}
+TEST(ShardedLinalg, MistakesAreNamed) {
+  local_mesh({{"data", 2}}, [&](const Mesh& mesh) {
+    EXPECT_THROW((void)sharded::cholesky(ones({2, 3}), mesh, "data"), ShapeError);
+    EXPECT_THROW((void)sharded::qr(ones({2, 3}), mesh, "data"), ShapeError);
+    EXPECT_THROW((void)sharded::solve(ones({3, 3}), ones({2, 1}), mesh, "data"), ShapeError);
+    EXPECT_THROW((void)sharded::cholesky(ones({3, 3}), mesh, "data", {.panel = 0}), ValueError);
+    EXPECT_THROW((void)sharded::cholesky(ones({3, 3}, i32), mesh, "data"), DtypeError);
+  });
+}
+}  // namespace
+}  // namespace bora
