@@ -47,8 +47,7 @@ Polydiv polydiv(const Array& u, const Array& v) {
     quotient.push_back(q);
     rest = rest - pad(q * divisor, {k}, {m - n - k});
   }
-  auto remainder = n == 1 ? full_of({{1}, d}, 0) : part(rest, 0, m - n + 1, m);
-  return {stack(quotient), remainder};
+  return {stack(quotient), pad(part(rest, 0, m - n + 1, m), {m - n + 1}, {0})};
 }
 Array roots(const Array& p, bool strip_zeros) {
   check_vector("roots", "the coefficients p", p);

@@ -46,9 +46,9 @@ def names_of(module):
     m = importlib.import_module(module)
     for name in sorted(dir(m)):
         value = getattr(m, name, None)
-        if name.startswith("_") or name.endswith("_p") or inspect.ismodule(value) and not value.__name__.startswith("jax.scipy.stats."):
-            continue
-        yield name
+        hidden = inspect.ismodule(value) and not value.__name__.startswith("jax.scipy.stats.")
+        if not (name.startswith("_") or name.endswith("_p") or hidden):
+            yield name
 
 
 assert jax.__version__ == "0.10.2", jax.__version__

@@ -12,7 +12,7 @@ struct PolyfitOptions {
 /// [degree + 1, k]. Throws ValueError for a negative degree, ShapeError.
 Array polyfit(const Array& x, const Array& y, std::int64_t degree, const PolyfitOptions& options = {});
 /// u = quotient v + remainder, by long division; both at least one number long. The leading coefficient of v is not 0.
-/// The remainder has u's length at most; zeros in front are kept.
+/// The remainder has u's length, with zeros in front (JAX).
 struct Polydiv {
   Array quotient, remainder;
 };
