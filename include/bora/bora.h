@@ -27,6 +27,7 @@
 #include "bora/random/distributions.h"
 #include "bora/random/random.h"
 #include "bora/random/sobol.h"
+#include "bora/shard/linalg.h"
 #include "bora/shard/mesh.h"
 #include "bora/shard/shard.h"
 #include "bora/shard/transforms.h"

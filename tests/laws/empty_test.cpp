@@ -314,7 +314,7 @@ std::vector<Case> arrange() {
       gives("unravel_index", {0}, BORA_F(unravel_index(x.astype(i32), {3})[0]), none_of({0}, i32)),
       gives("put_along_axis", {2, 0}, BORA_F(put_along_axis(x, x.astype(i32), x, 1)), none_of({2, 0})),
       gives("select", {0}, BORA_F(bora::select(Arrays{x > 0}, Arrays{x})), none_of({0})),
-      gives("piecewise", {0}, BORA_F(piecewise(x, {x > 0}, {sinc})), none_of({0})),
+      gives("piecewise", {0}, BORA_F(piecewise(x, {x > 0}, {[](const Array& y) { return sinc(y); }})), none_of({0})),
       gives("choose", {0}, BORA_F(choose(x.astype(i32), {x, x})), none_of({0})),
       gives("packbits", {0}, BORA_F(packbits(x.astype(i32))), none_of({0}, u8)),
       gives("unpackbits", {0}, BORA_F(unpackbits(x.astype(u8))), none_of({0}, u8)),
