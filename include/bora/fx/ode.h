@@ -1,6 +1,6 @@
 // ode.h -- ordinary differential equations, with the name of scipy.integrate and jax.experimental.ode.
 #pragma once
-#include <cmath>
+#include <limits>
 #include "bora/fx/shell.h"
 
 namespace bora::integrate {
@@ -10,7 +10,7 @@ enum class OdeDerivative : std::uint8_t { reverse, forward };
 struct OdeOptions {
   double rtol = 1.4e-8, atol = 1.4e-8;  // a step's error is at most atol + rtol |y|, in the mean square
   std::int64_t mxstep = 100000;         // steps between two times; more give NaN
-  double hmax = HUGE_VAL;               // the longest step
+  double hmax = std::numeric_limits<double>::infinity();  // the longest step
   OdeDerivative derivative = OdeDerivative::reverse;
 };
 }  // namespace bora::integrate

@@ -81,8 +81,8 @@ ExpmFrechet expm_frechet(const Array& a, const Array& e);
 /// The x with e^x = a whose eigenvalues have imaginary parts in (-pi, pi], complex; by square roots and Pade's
 /// approximant (A. Al-Mohy, N. Higham, 2012). Not finite where a is singular.
 Array logm(const Array& a);
-/// f(a) = v f(w) v^-1 by eigenvalues w and vectors v of a [.., n, n], complex: f takes and returns [.., n]. Loses digits
-/// where a has hardly n independent eigenvectors.
+/// f(a) = v f(w) v^-1 by eigenvalues w and vectors v of a [.., n, n], complex: f takes and returns [.., n]. Loses
+/// digits where a has hardly n independent eigenvectors.
 Array funm(const Array& a, const std::function<Array(const Array&)>& f);
 
 // ---- special matrices -----------------------------------------------------------------------------------------------

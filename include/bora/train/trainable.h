@@ -207,7 +207,8 @@ template <class Params> class LocalTask final : public Trainable {
         return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate})};
       };
       local::Steps steps(one, replica, how);
-      auto sent = begins ? steps.send(s, *begins) : std::pair{s.params, s.params};  // before the step, so that it hides the sum
+      // Before the step, so that it hides the sum.
+      auto sent = begins ? steps.send(s, *begins) : std::pair{s.params, s.params};
       auto [next, reports] = steps.inner(s, training::of_each(b.example, replica));
       Array norm;
       if (begins) {
