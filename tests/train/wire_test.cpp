@@ -29,13 +29,13 @@ Task<Model> task() {
                        e.weights);
           }};
 }
-struct Layout {
+struct Spread {
   std::string name;
   std::vector<MeshAxis> axes;
   bool fsdp = false;
   std::int64_t accumulate = 1;
 };
-const Layout kLayouts[] = {{"dp", {{"data", 2}}},
+const Spread kLayouts[] = {{"dp", {{"data", 2}}},
                            {"fsdp", {{"data", 2}}, true},
                            {"dp on 3", {{"data", 3}}},
                            {"fsdp with replicas", {{"replica", 2}, {"data", 2}}, true},
@@ -45,7 +45,7 @@ struct Outcome {
   double loss = 0;                          // the last one
   std::uint64_t sent = 0;                   // bytes of rank 0 in all steps
 };
-Outcome trained(const Layout& layout, const Wire& wire) {
+Outcome trained(const Spread& layout, const Wire& wire) {
   Outcome r;
   int ranks = 1;
   for (auto& a : layout.axes) ranks *= a.size;
@@ -110,7 +110,7 @@ TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
   }
 }
 TEST(WireOfTraining, OneRankSendsNothingAndRoundsNothing) {
-  Layout alone{"one rank", {{"data", 1}}};
+  Spread alone{"one rank", {{"data", 1}}};
   EXPECT_TRUE(same_bits(trained(alone, Wire::int4()).of_rank[0], trained(alone, {}).of_rank[0]));
 }
 TEST(WireOfTraining, SumsThatAreSentTogetherHaveTheBitsOfEachAlone) {
