@@ -43,7 +43,8 @@ void compare(Dtype dtype, std::int64_t n, int ranks, std::int64_t panel) {
   auto local_lu = linalg::lu_factor(a);
   auto [q, r] = linalg::qr(tall);
   auto l = linalg::cholesky(positive), x = linalg::solve(a, b);
-  Arrays want{l, local_lu.lu, local_lu.permutation, linalg::lu_factor(turned(tall)).lu, q, r, linalg::cho_solve(l, b), x,
+  Arrays want{l, local_lu.lu, local_lu.permutation, linalg::lu_factor(turned(tall)).lu, q, r,
+              linalg::cho_solve(l, b), x,
               x, linalg::lstsq(tall, b_tall).x};
   std::mutex m;
   std::vector<Arrays> all;
