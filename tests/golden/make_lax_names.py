@@ -1,4 +1,4 @@
-"""Writes lax_names.txt: results of JAX 0.10.2 (f64) that tests/laws/names_test.cpp compares with.
+"""Writes lax_names.txt: results of JAX 0.10.2 and SciPy 1.17.1 (f64) that tests/laws/names_test.cpp compares with.
 
   python make_lax_names.py > lax_names.txt
 
@@ -6,6 +6,8 @@ Lines as in make_numpy_names.py; a complex number is two."""
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
+import scipy.special
 from jax import lax
 
 jax.config.update("jax_enable_x64", True)
@@ -259,6 +261,40 @@ case("polydiv/number", lambda a, b: jnp.polydiv(a, b), np.array([2., 1.]), np.ar
 case("roots", lambda a: jnp.sort_complex(jnp.roots(a)), np.array([1., -6., 11., -6.]))
 case("roots/pairs", lambda a: jnp.sort_complex(jnp.roots(a)), np.array([1., 0., 1.]))
 case("roots/zeros", lambda a: jnp.sort_complex(jnp.roots(a)), np.array([0., 2., -3., 0., 0.]))
+
+# ---- special_further.h, special_matrices.h
+places = np.array([-7.5, -3., -1.5, -0.25, 0.125, 0.5, 1.25, 2., 3.75, 9.])
+far = np.array([0., 1e-3, 20., 1e9, inf, -inf, nan])
+sp = scipy.special
+case("special::dawsn", sp.dawsn, places)
+case("special::dawsn/far", sp.dawsn, far)
+case("special::fresnel", sp.fresnel, places)
+case("special::fresnel/far", sp.fresnel, far[[0, 1, 2, 4, 5, 6]])
+case("special::sici", sp.sici, np.abs(places))
+case("special::sici/far", sp.sici, far[:5])
+case("special::owens_t", sp.owens_t, np.repeat(np.array([0., 0.25, -1.5, 4.]), 4),
+     np.tile(np.array([0.5, -1., 2.5, 40.]), 4))
+case("special::boxcox", sp.boxcox, np.abs(places), np.tile(np.array([0.5, -1.25, 2.]), 4)[:10])
+case("special::boxcox1p", sp.boxcox1p, np.abs(places), np.tile(np.array([0.5, -1.25, 2.]), 4)[:10])
+case("special::boxcox/zero", sp.boxcox, np.abs(places), np.zeros(10))
+case("special::bessel_jn", lambda a: np.stack([sp.jv(n, np.asarray(a)) for n in range(4)]), places)
+degree, order = np.array([0, 1, 1, 1, 2, 3, 5, 2]), np.array([0, -1, 0, 1, 2, -2, 3, 4])
+case("special::sph_harm_y", sp.sph_harm_y, degree, order, np.linspace(0.25, 3, 8), np.linspace(-2, 3, 8))
+coefficients = np.array([2., -3., 5., 0.5, 7.])
+for mode in ("full", "same", "valid"):
+    case("linalg::convolution_matrix/" + mode, lambda a: scipy.linalg.convolution_matrix(np.asarray(a), 3, mode),
+         coefficients)
+    case(f"linalg::convolution_matrix/{mode}7", lambda a: scipy.linalg.convolution_matrix(np.asarray(a), 7, mode),
+         coefficients)
+case("linalg::fiedler", scipy.linalg.fiedler, coefficients)
+for n in (2, 3, 4, 5):
+    case(f"linalg::fiedler_companion/{n}", scipy.linalg.fiedler_companion, coefficients[:n])
+case("linalg::helmert", lambda: scipy.linalg.helmert(4))
+case("linalg::helmert/full", lambda: scipy.linalg.helmert(4, full=True))
+case("linalg::invhilbert", lambda: scipy.linalg.invhilbert(5))
+for kind in ("symmetric", "lower", "upper"):
+    case("linalg::invpascal/" + kind, lambda: scipy.linalg.invpascal(5, kind=kind).astype(float))
+case("linalg::leslie", scipy.linalg.leslie, coefficients[:4], coefficients[:3])
 
 # ---- fx/apply.h
 case("apply_along_axis", lambda a: jnp.apply_along_axis(lambda r: jnp.stack([r[0], jnp.sum(r)]), 1, a), cube)

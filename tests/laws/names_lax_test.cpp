@@ -9,12 +9,16 @@
 #include "bora/ops/masked.h"
 #include "bora/ops/polynomials.h"
 #include "bora/ops/positions.h"
+#include "bora/ops/special_further.h"
+#include "bora/ops/special_matrices.h"
 #include "laws/names_table.h"
 
 namespace bora::laws {
 namespace {
 Arrays results_of(Frexp x) { return {x.mantissa, x.exponent}; }
 Arrays results_of(TopK x) { return {x.values, x.indices}; }
+Arrays results_of(special::Fresnel x) { return {x.s, x.c}; }
+Arrays results_of(special::SineCosine x) { return {x.si, x.ci}; }
 Arrays results_of(Polydiv x) { return {x.quotient, x.remainder}; }
 Arrays results_of(HistogramDd x) {
   Arrays r{x.counts};
@@ -246,6 +250,37 @@ void add_positions(NamedCases& cases) {
             vectorize([](const Arrays& x) { return matmul(x[0], x[1]); }, "(n,m),(m)->(n)")({a, b}));
   BORA_CASE(smooth, "vectorize/scalars", vectorize([](const Arrays& x) { return x[0] * x[1] + 1; })({a, b}));
 }
+void add_further(NamedCases& cases) {
+  using linalg::Triangle;
+  BORA_CASE(smooth, "special::dawsn", special::dawsn(a));
+  BORA_CASE(steps, "special::dawsn/far", special::dawsn(a));
+  BORA_CASE(smooth, "special::fresnel", special::fresnel(a));
+  BORA_CASE(steps, "special::fresnel/far", special::fresnel(a));
+  BORA_CASE(smooth, "special::sici", special::sici(a));
+  BORA_CASE(steps, "special::sici/far", special::sici(a));
+  BORA_CASE(smooth, "special::owens_t", special::owens_t(a, b));
+  BORA_CASE(smooth, "special::boxcox", special::boxcox(a, b));
+  BORA_CASE(smooth, "special::boxcox1p", special::boxcox1p(a, b));
+  BORA_CASE(steps, "special::boxcox/zero", special::boxcox(a, b));
+  BORA_CASE(smooth, "special::bessel_jn", special::bessel_jn(a, 3));
+  BORA_CASE(steps, "special::sph_harm_y", special::sph_harm_y(a, b, c, in[3]));
+  for (auto [name, way] : std::initializer_list<std::pair<std::string, Overlap>>{
+           {"full", Overlap::full}, {"same", Overlap::same}, {"valid", Overlap::valid}}) {
+    auto mode = way;
+    BORA_CASE(smooth, "linalg::convolution_matrix/" + name, linalg::convolution_matrix(a, 3, mode));
+    BORA_CASE(smooth, "linalg::convolution_matrix/" + name + "7", linalg::convolution_matrix(a, 7, mode));
+  }
+  BORA_CASE(steps, "linalg::fiedler", linalg::fiedler(a));
+  for (std::string n : {"2", "3", "4", "5"})
+    BORA_CASE(smooth, "linalg::fiedler_companion/" + n, linalg::fiedler_companion(a));
+  BORA_CASE(steps, "linalg::helmert", linalg::helmert(4, false, f64));
+  BORA_CASE(steps, "linalg::helmert/full", linalg::helmert(4, true, f64));
+  BORA_CASE(steps, "linalg::invhilbert", linalg::invhilbert(5, f64));
+  BORA_CASE(steps, "linalg::invpascal/symmetric", linalg::invpascal(5, Triangle::symmetric, f64));
+  BORA_CASE(steps, "linalg::invpascal/lower", linalg::invpascal(5, Triangle::lower, f64));
+  BORA_CASE(steps, "linalg::invpascal/upper", linalg::invpascal(5, Triangle::upper, f64));
+  BORA_CASE(smooth, "linalg::leslie", linalg::leslie(a, b));
+}
 
 template <class E, class F> void says(F&& f, const std::string& part) {
   try {
@@ -279,6 +314,9 @@ TEST(NamesOfLax, MistakesAreNamed) {
   says<ShapeError>([&] { return place(x, x, zeros({0})); }, "place: there are no values");
   says<ValueError>([&] { return trim_zeros(ones({2}), "x"); }, "trim_zeros: trim = \"x\" is none of f, b, fb");
   says<ValueError>([&] { return polyfit(ones({2}), ones({2}), -1); }, "polyfit: degree = -1 must not be negative");
+  says<DtypeError>([&] { return special::dawsn(complex_x); }, "dawsn: takes real numbers, got complex64[2, 3]");
+  says<ValueError>([&] { return special::bessel_jn(x, -1); }, "bessel_jn: v = -1 must not be negative");
+  says<ShapeError>([&] { return linalg::leslie(ones({2}), ones({2})); }, "leslie: f of 2 and s of 2 numbers");
   says<ShapeError>([&] { return polydiv(zeros({0}), ones({1})); }, "polydiv: polynomials must not be empty");
   auto f = [](const Arrays& a) { return a[0]; };
   says<ValueError>([&] { return vectorize(f, "(n)"); }, "vectorize: the signature \"(n)\" has no ->");
@@ -315,5 +353,6 @@ void add_lax(NamedCases& cases) {
   add_masked(cases);
   add_indexed(cases);
   add_positions(cases);
+  add_further(cases);
 }
 }  // namespace bora::laws

@@ -66,7 +66,8 @@ TEST(Names, EveryFunctionHasACase) {
   for (auto& [name, c] : cases()) tried.insert(name.substr(0, name.find('/')));
   std::regex space("\nnamespace bora(\\S*) \\{"), declaration("\n(?:Array|Arrays|bool|[A-Z]\\w+) (\\w+)\\(");
   for (auto* file : {"statistics", "sets", "numeric", "arrange", "linalg_functions", "convolution", "special", "stats",
-                     "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials"}) {
+                     "activations", "arcs", "bits", "lax", "masked", "indexed", "positions", "polynomials",
+                     "special_further", "special_matrices"}) {
     std::ifstream in(std::string(BORA_SOURCE_DIR) + "/include/bora/ops/" + file + ".h");
     std::stringstream s;
     s << in.rdbuf();
