@@ -102,7 +102,7 @@ TEST(WireOfTraining, AllRanksHaveTheSameBitsAndNearlyTheLossOfF32) {
       EXPECT_NEAR(r.loss, exact.loss, row.loss * exact.loss);
       auto again = trained(layout, row.wire);
       EXPECT_TRUE(same_bits(again.of_rank[0], r.of_rank[0]));
-      // Under FSDP parameters are gathered as they are; between three ranks smaller sums take fewer hops.
+      // Under FSDP parameters are gathered as they are; of three ranks small sums take an algorithm of fewer hops.
       auto share = layout.name == "dp" ? row.bytes : 1;
       EXPECT_LT(static_cast<double>(r.sent), share * static_cast<double>(exact.sent));
       std::printf("%s %s: loss %.5f (f32 %.5f), %.3f of the bytes\n", layout.name.c_str(), word(row.wire).c_str(),
