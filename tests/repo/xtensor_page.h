@@ -29,7 +29,9 @@ template <class T> requires(std::is_arithmetic_v<T>) void add(Value& to, T x) {
   to.numbers.push_back(static_cast<double>(x));
 }
 template <class E> requires(xt::is_xexpression<E>::value) void add(Value& to, const E& e) {
-  xt::xarray<double> numbers = xt::cast<double>(e);
+  xt::xarray<double> numbers;
+  if constexpr (std::is_same_v<typename E::value_type, double>) numbers = e;
+  else numbers = xt::cast<double>(e);
   bora::Shape shape;
   for (auto n : numbers.shape()) shape.push_back(static_cast<std::int64_t>(n));
   to.shapes.push_back(shape);
