@@ -90,7 +90,9 @@ std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const
   check<AxisError>(x.has_axis(embed.name) && !x.has_axis(kExperts), "Moe: the input ", x.axes(), " needs axis '",
                    embed.name, "' and may not have '", kExperts, "'");
   auto tokens = token_axes(x, embed.name);
-  auto named_scores = router(x).astype(wide(x));
+  // Not rounded to a narrow dtype: scores that are close would change places.
+  auto wide_router = tree::map([&](const Array& a) { return is_float(a.dtype()) ? a.astype(wide(x)) : a; }, router);
+  auto named_scores = wide_router(x.astype(wide(x)));
   auto scores = arranged(named_scores, tokens, experts), rows = arranged(x, tokens, embed);
   auto r = route(scores, chosen, weights);
 

@@ -48,9 +48,11 @@ std::pair<std::string, std::vector<std::int64_t>> with_ranks(const Settings& s, 
   });
   return {text, sent};
 }
-void check_plan(const std::string& model, const Case& c, const std::string& wire = "f32") {
-  SCOPED_TRACE(model + c.layout + " " + c.mesh + " " + wire);
-  auto s = parse_settings(yaml(model), "a test", {"layout=" + c.layout, "mesh=" + c.mesh, "wire=" + wire});
+void check_plan(const std::string& model, const Case& c, std::vector<std::string> settings = {"wire=f32"}) {
+  SCOPED_TRACE(model + c.layout + " " + c.mesh + " " + settings[0]);
+  settings.push_back("layout=" + c.layout);
+  settings.push_back("mesh=" + c.mesh);
+  auto s = parse_settings(yaml(model), "a test", settings);
   auto tokenizer = s.tokenizer->open();
   auto axes = mesh_axes(s, *tokenizer, c.ranks);
   auto [text, sent] = with_ranks(s, *tokenizer, axes);
@@ -67,7 +69,8 @@ void check_plan(const std::string& model, const Case& c, const std::string& wire
 }  // namespace
 
 TEST(PlanTest, BytesOfEveryWireAreThoseThatRanksSend) {
-  for (std::string wire : {"bf16", "int8", "int4", "{gradients: int4, block: 256}"})
+  using Settings = std::vector<std::string>;
+  for (auto& wire : {Settings{"wire=bf16"}, {"wire=int8"}, {"wire=int4"}, {"wire=int4", "wire.block=256"}})
     for (auto& c : {Case{"dp", "data=2", 2}, Case{"fsdp", "data=3", 3}, Case{"fsdp+tp", "data=2,model=2", 4},
                     Case{"fsdp", "replica=2,data=2", 4}})
       check_plan(kGpt2, c, wire);

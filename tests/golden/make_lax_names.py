@@ -196,7 +196,8 @@ for mode in ("clip", "fill", "wrap"):
 for mode in ("clip", "drop", "wrap"):
     how = in_jax.get(mode, mode)
     for f in ("add", "multiply", "divide", "power", "min", "max", "subtract"):
-        case(f"indexed::{f}/{mode}", lambda a, i, u: getattr(a.at[:, wrapped(i, mode)], f)(u, mode=how), np.abs(x) + 1, far,
+        part = lambda a, i: a.at[:, wrapped(i, mode)]
+        case(f"indexed::{f}/{mode}", lambda a, i, u: getattr(part(a, i), f)(u, mode=how), np.abs(x) + 1, far,
              np.abs(np.outer(x[:, 0], np.arange(6))) + 0.5)
     ok = {"clip": [0, 1, 9], "drop": [0, 1, 9, -9], "wrap": [0, 5, 7]}[mode]
     case(f"indexed::set/{mode}", lambda a, i: a.at[:, wrapped(i, mode)].set(2.5, mode=how), x, np.array(ok))

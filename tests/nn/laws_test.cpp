@@ -83,7 +83,7 @@ TEST_P(Layers, VmapIsALoop) {
     for (int i = 0; i < 3; ++i) xs.push_back(rnd(in.back().shape(), 21 + i).astype(f32));
     auto mapped = in;
     mapped.back() = stack(xs);
-    Dims where(in.size(), -1);
+    std::vector<std::optional<std::int64_t>> where(in.size());
     where.back() = 0;
     auto all = fx::vmap_flat(flat(s), mapped, {where, {0}, 3, ""});
     for (std::int64_t i = 0; i < 3; ++i) {

@@ -42,7 +42,8 @@ TEST(SciPyMistakes, AreNamed) {
   says<ValueError>([&] { return s::stft(v, {.nfft = 2}); }, "stft: nfft = 2 is less than nperseg = 3");
   says<ValueError>([&] { return s::csd(v, v, {.fs = 0}); }, "csd: fs = 0 must be positive");
   says<ShapeError>([&] { return s::periodogram(e); }, "periodogram: the signal must not be empty");
-  says<ShapeError>([&] { return s::istft(x, {.nperseg = 5}); }, "istft: f32[2, 3] has 2 frequencies, and nfft = ");
+  says<ShapeError>([&] { return s::istft(x, {.nfft = 8}); }, "f32[2, 3] has 2 frequencies, and nfft = 8 gives 5");
+  says<ValueError>([&] { return s::istft(x, {.nperseg = 5}); }, "istft: nfft = 2 is less than nperseg = 5");
   says<ValueError>([&] { return s::istft(x, {.time_axis = 0}); }, "istft: time_axis and frequency_axis are both 0");
   says<DtypeError>([&] { return s::hilbert(complex(v, v)); }, "hilbert: takes real numbers");
   says<ValueError>([&] { return fft::dct(v, {.type = 5}); }, "dct: there is no type 5");
@@ -69,7 +70,7 @@ TEST(SciPyMistakes, OfSolversAreNamed) {
   says<DtypeError>([&] { return l::cg(eye(3), array({1, 2, 3})); }, "cg: b is i32[3], which is not floating");
   says<DtypeError>([&] { return l::cg(eye(3, f64), v); }, "cg: A gives f64[3] for b f32[3]; say b.astype(f64)");
   says<ValueError>([&] { return l::gmres(eye(3), v, {.restart = 0}); }, "gmres: restart = 0 must be positive");
-  says<ShapeError>([&] { return l::bicgstab(eye(3), v, {.x0 = ones({2})}); }, "bicgstab: x0 is f32[2], b is f32[3]");
+  says<ShapeError>([&] { return l::bicgstab(eye(3), v, {.x0 = ones({2})}); }, "x0 must be like b");
   sparse::BCOO m{v, zeros({3, 2}, i32), {4, 3}};
   says<ShapeError>([&] { return sparse::matmul(m, ones({4})); }, "matmul: a sparse matrix [4, 3] does not fit f32[4]");
   says<ShapeError>([&] { return (sparse::BCOO{v, zeros({2, 2}, i32), {4, 3}}.todense()); },

@@ -209,7 +209,7 @@ TEST(LocalSteps, ReplicasThatDoNotMeetSendNothingToEachOther) {
         auto meet = jit([&](const S& s) { return steps.meet(s); });
         std::size_t moved = 0;
         for (auto& what : uses(meet, state)) moved += what.find("replica") != what.npos;
-        EXPECT_GE(moved, 2U);
+        EXPECT_GE(moved, replicas == 4 ? 2U : 1U);  // the table of two replicas is small: gathered as a whole
         // The whole step is one function too, in which meetings are a branch.
         auto whole = jit([&](const S& s, const training::Example& e) {
           return steps(s, training::of_each(e, replica));

@@ -1,5 +1,7 @@
 // Sums that travel in blocks of integers: the bits of a reference in one process with every algorithm, carrier and
 // number of ranks; exact bytes; and what is refused.
+#include <map>
+#include <mutex>
 #include "engine/engine.h"
 #include "bora/transport/forecast.h"
 #include "jobs.h"
@@ -39,6 +41,15 @@ Numbers sum_of(const Wire& w, Reduction r, int ranks, std::int64_t n, std::int64
     for (auto& s : sum) s /= static_cast<float>(ranks);
   return sum;
 }
+/// The same, and as all ranks decode it; made once for all ranks and algorithms.
+const Numbers& expected(const Wire& w, Reduction r, int ranks, std::int64_t n) {
+  static std::mutex m;
+  static std::map<std::tuple<Codec, std::uint16_t, Reduction, int, std::int64_t>, Numbers> known;
+  std::lock_guard lock(m);
+  auto [at, fresh] = known.try_emplace({w.codec, w.block, r, ranks, n});
+  if (fresh) at->second = through(w, sum_of(w, r, ranks, n, 0, n));
+  return at->second;
+}
 /// Algorithms that can carry these wires, as settings force them.
 std::vector<std::string> forced(CollectiveKind kind) {
   std::vector<std::string> r{""};
@@ -70,7 +81,7 @@ void check_sums(Context& c, const Group& g, const std::vector<std::int64_t>& siz
                     .in = x.data(),
                     .out = in_place ? x.data() : out.data(),
                     .send_counts = {n}});
-          ASSERT_EQ(in_place ? x : out, through(w, sum_of(w, r, c.size(), n, 0, n)))
+          ASSERT_TRUE((in_place ? x : out) == expected(w, r, c.size(), n))
               << what << " " << word(w) << " n=" << n << " rank " << c.rank();
         }
 }
@@ -78,7 +89,7 @@ TEST(Wire, AllReduceHasTheBitsOfOneProcessWithAnyNumberOfRanks) {
   for (int ranks = 1; ranks <= 5; ++ranks)
     for (auto& a : forced(CollectiveKind::all_reduce))
       on_ranks(Carrier::local, std::vector<std::string>(at(ranks)), a, [&](Context& c, const Group& g) {
-        check_sums(c, g, {0, 1, 63, 64, 1000, 70001}, a + " ranks=" + std::to_string(ranks));
+        check_sums(c, g, {0, 1, 63, 64, 1000, 9001}, a + " ranks=" + std::to_string(ranks));
       });
 }
 TEST(Wire, AllReduceHasTheSameBitsOverProcessesCarriersAndHosts) {
@@ -88,7 +99,7 @@ TEST(Wire, AllReduceHasTheSameBitsOverProcessesCarriersAndHosts) {
                                  {Carrier::automatic, {"a", "b", "b", "c", "c"}}})
     for (auto& a : forced(CollectiveKind::all_reduce))
       on_ranks(carrier, hosts, a, [&](Context& c, const Group& g) {
-        check_sums(c, g, {17, 5000, 600001}, a + " " + carrier_name(carrier));  // the last one needs credits
+        check_sums(c, g, {17, 400001}, a + " " + carrier_name(carrier));  // the last one needs credits
       });
 }
 TEST(Wire, ReduceScatterKeepsTheSumOfEachPartInF32) {
@@ -96,7 +107,7 @@ TEST(Wire, ReduceScatterKeepsTheSumOfEachPartInF32) {
     for (auto& a : forced(CollectiveKind::reduce_scatter))
       on_ranks(Carrier::local, std::vector<std::string>(at(ranks)), a, [&](Context& c, const Group& g) {
         for (auto& w : kWires)
-          for (std::int64_t scale : {1, 100, 40001})
+          for (std::int64_t scale : {1, 100, 9001})
             for (auto r : {Reduction::sum, Reduction::mean}) {
               Counts counts;
               for (int p = 0; p < ranks; ++p) counts.push_back(p % 3 == 1 ? scale / 3 : p % 3 == 2 ? 0 : scale);

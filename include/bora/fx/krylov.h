@@ -28,7 +28,7 @@ struct KrylovSettings {
   std::optional<std::int64_t> maxiter;
   std::int64_t restart;
 };
-/// The leaves of x, then info. x0 empty: zeros; m empty: the identity.
+/// The leaves of x, then info. x0: like b, or empty: zeros; m empty: the identity.
 Arrays krylov_flat(Krylov, const FlatFn& a, const FlatFn& m, const Arrays& b, const Arrays& x0, const KrylovSettings&);
 template <class A, class X>
 sparse::linalg::Solution<X> krylov(Krylov method, const A& a, const X& b, const sparse::linalg::KrylovOptions<X>& o) {
