@@ -43,8 +43,8 @@ void compare(Dtype dtype, std::int64_t n, int ranks, std::int64_t panel) {
   auto local_lu = linalg::lu_factor(a);
   auto [q, r] = linalg::qr(tall);
   auto l = linalg::cholesky(positive), x = linalg::solve(a, b);
-  Arrays want{l, local_lu.lu, local_lu.permutation, linalg::lu_factor(turned(tall)).lu, q, r,
-              linalg::cho_solve(l, b), x,
+  auto wide = linalg::lu_factor(turned(tall)).lu;
+  Arrays want{l, local_lu.lu, local_lu.permutation, wide, q, r, linalg::cho_solve(l, b), x,
               x, linalg::lstsq(tall, b_tall).x};
   std::mutex m;
   std::vector<Arrays> all;
@@ -67,9 +67,9 @@ void compare(Dtype dtype, std::int64_t n, int ranks, std::int64_t panel) {
 }
 TEST(ShardedLinalg, FactorsAreTheLocalOnes) {
   for (auto dtype : {f32, f64, complex64, complex128}) compare(dtype, 17, 2, 5);
-  for (int ranks : {1, 2, 3, 4}) compare(f64, 40, ranks, 16);
+  for (int ranks : {1, 2, 4}) compare(f64, 40, ranks, 16);
   compare(f64, 1, 2, 5);  // ranks without a column
-  compare(complex128, 3, 4, 2);
+  compare(complex128, 7, 3, 2);
 }
 TEST(ShardedLinalg, StagedAndDifferentiated) {
   auto a = draw(1, {9, 9}, f64), positive = matmul(a, turned(a)) + eye(9, f64), b = draw(3, {9, 2}, f64);
