@@ -41,8 +41,10 @@ Array make_literal(const Literal& l, std::optional<Dtype> dtype) {
       check<ValueError>(s.integral() || (std::trunc(s.value) == s.value && std::abs(s.value) < 0x1p62),
                         "array: ", s.value, " does not fit into ", d);
       auto n = s.integral() ? s.integer : static_cast<std::int64_t>(s.value);
-      check<ValueError>(ops::holds(d, n), "array: ", n, " does not fit into ", d,
-                        dtype ? "" : "; give a dtype: array({..}, i64)");
+      bool above = s.integral() && n < 0 && s.value > 0;  // 2^63 or more
+      check<ValueError>(above ? d == u64 : ops::holds(d, n), "array: ",
+                        above ? std::to_string(static_cast<std::uint64_t>(n)) : std::to_string(n),
+                        " does not fit into ", d, dtype ? "" : "; give a dtype: array({..}, i64)");
     }
     ops::write_number(s, d, out);
     out += dtype_size(d);

@@ -20,7 +20,7 @@ Array below(const Array& a, const Array& b) { return ordered(a) < ordered(b); }
 /// 9-3).
 Array quotient(const Array& a, const Array& b) {
   auto divisor = where(b > 0, b, 1);
-  auto q = ((a >> 1) & Scalar(std::numeric_limits<std::int64_t>::max())) / divisor << 1;
+  auto q = floor_divide((a >> 1) & Scalar(std::numeric_limits<std::int64_t>::max()), divisor) << 1;
   q = where(below(a - q * divisor, divisor), q, q + 1);
   return where(b < 0, where(below(a, b), 0, 1).astype(i64), where(b == 0, -1, q));
 }
