@@ -45,7 +45,7 @@ TEST_F(LocalTest, RanksChangeNoBit) {
   auto eval = run("eval " + at("four"));
   auto last = losses(at("one"), "eval/loss").back();
   EXPECT_NEAR(std::stod(eval.line("val loss: ")), last, 1e-6) << eval.err;
-  EXPECT_EQ(run("generate " + at("four") + " --prompt The --tokens 4").code, 0);
+  EXPECT_EQ(run("generate " + at("four") + " --prompt The --length 4").code, 0);
   // From inside of a round, on another number of ranks.
   fs::create_directories(at("more") + "/checkpoints");
   fs::copy(at("four") + "/checkpoints/step-4", at("more") + "/checkpoints/step-4", fs::copy_options::recursive);
@@ -157,6 +157,8 @@ TEST_F(LocalTest, BadInputIsOneLine) {
   is_bad_input(diloco + "local.every=auto local.link=1G", "local.every: auto is for replicas on ranks of their own");
   auto on_two = "launch -n 2 --mesh replica=2" + out + config + " local=diloco ";
   is_bad_input(on_two + "local.every=auto local.link=fast", "'fast'");
+  is_bad_input("launch --elastic 1:2 --mesh replica=-1" + out + config + " local=diloco checkpoint_every=2",
+               "elastic: a run keeps its replicas, whatever the number of ranks; set local.replicas=N");
   is_bad_input(on_two + "local.fragments=3",
                "local.fragments: 3 is more than the 2 layers of the model");
   is_bad_input(diloco + "local.fragments=0", "local.fragments: must be 1 or more, got 0");
