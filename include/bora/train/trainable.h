@@ -66,7 +66,7 @@ template <class Params> auto jit_evaluation(const Task<Params>& task, std::int64
              }),
              {.name = "evaluation"});
 }
-/// Of a model that replicas make: each evaluates its share of the rows, and their sums are added in the replicas' order.
+/// Of a model that replicas make: each evaluates its share of the rows, and their sums are added in their order.
 template <class Params> auto jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
   return jit(EvaluateFn<Params>([task, replica](const Params& params, const Params& base, const Batch& b) {
                auto p = training::joined(params, base);
