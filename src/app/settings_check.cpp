@@ -58,6 +58,8 @@ void Settings::check() const {
                            "them; set wire=f32");
   bora::check<ConfigError>(elastic.max == 0 || checkpoint.every > 0,
                            "elastic: after a loss the job goes on from its newest checkpoint; set checkpoint.every");
+  bora::check<ConfigError>(elastic.max == 0 || !local->on() || local->replicas() > 0,
+                           "elastic: a run keeps its replicas, whatever the number of ranks; set local.replicas=N");
   check_rule_axes(mesh.rules.storage, "mesh.rules.storage", *model);
   check_rule_axes(mesh.rules.compute, "mesh.rules.compute", *model);
 }

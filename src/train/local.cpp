@@ -25,21 +25,6 @@ Spec spec_of_leaf(const tree::LeafRef& leaf, std::int64_t ndim, const Axis& repl
   std::erase_if(axes, [&](auto& a) { return a.name == replica.name; });
   return spec_for(axes, inside(storage, replica));
 }
-/// ((x[0] + x[1]) + x[2]) + .. as sums of two, whose order nothing changes; a reduction's would depend on the other
-/// dimensions of a rank's block.
-Array sum_in_order(const Array& x) {
-  auto shape = x.shape();
-  shape.erase(0);
-  auto at = [&](std::int64_t m) { return reshape(slice_in_dim(x, 0, m, m + 1), shape); };
-  auto total = at(0);
-  constexpr std::int64_t unrolled = 64;
-  if (x.shape(0) > unrolled) {
-    auto add = [](const Array& t, const Array& y) { return std::pair{t + y, none}; };
-    return scan(add, total, slice_in_dim(x, 0, 1, x.shape(0))).first;
-  }
-  for (std::int64_t m = 1; m < x.shape(0); ++m) total = total + at(m);
-  return total;
-}
 /// Where the numbers of all replicas lie while they are added: a rank has its part of them, cut along the dimension
 /// with most of them on a rank, one of the first `dims`, or all of them if they are few.
 Spec spec_of_sum(const Array& x, const Spec& spec, const Axis& replica, std::size_t dims) {
@@ -179,6 +164,20 @@ void repeat(tree::Node t, const Axis& replica, const AxisMapping& storage) {
       *x = tree::Leaf<NamedArray>::with_axes(a, axes);
     } else slot.leaf.set(a);
   }
+}
+/// As sums of two, whose order nothing changes; a reduction's would depend on the other dimensions of a rank's block.
+Array sum_in_order(const Array& x) {
+  auto shape = x.shape();
+  shape.erase(0);
+  auto at = [&](std::int64_t m) { return reshape(slice_in_dim(x, 0, m, m + 1), shape); };
+  auto total = at(0);
+  constexpr std::int64_t unrolled = 64;
+  if (x.shape(0) > unrolled) {
+    auto add = [](const Array& t, const Array& y) { return std::pair{t + y, none}; };
+    return scan(add, total, slice_in_dim(x, 0, 1, x.shape(0))).first;
+  }
+  for (std::int64_t m = 1; m < x.shape(0); ++m) total = total + at(m);
+  return total;
 }
 void spread(tree::Node t, tree::Node scales, const Axis& replica, const AxisMapping& storage, const Wire& wire) {
   auto theirs = tree::slots(scales);

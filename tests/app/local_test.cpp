@@ -45,7 +45,7 @@ TEST_F(LocalTest, RanksChangeNoBit) {
   auto eval = run("eval " + at("four"));
   auto last = losses(at("one"), "eval/loss").back();
   EXPECT_NEAR(std::stod(eval.line("val loss: ")), last, 1e-6) << eval.err;
-  EXPECT_EQ(run("generate " + at("four") + " --prompt The --tokens 4").code, 0);
+  EXPECT_EQ(run("generate " + at("four") + " --prompt The --length 4").code, 0);
   // From inside of a round, on another number of ranks.
   fs::create_directories(at("more") + "/checkpoints");
   fs::copy(at("four") + "/checkpoints/step-4", at("more") + "/checkpoints/step-4", fs::copy_options::recursive);
@@ -100,7 +100,7 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto out = folder + "/auto";
   auto words = " --mesh replica=2 --out " + out + " train " + config +
                " steps=3 batch=12 checkpoint_every=2 local=diloco ";
-  auto r = run("launch -n 2" + words + "local.every=auto local.link=1M,1ms");
+  auto r = run("launch -n 2" + words + "local.every=auto local.link=100M,1us");
   ASSERT_EQ(r.code, 0) << r.err;
   auto every = [&] {
     auto text = slurp(out + "/config.yaml");
@@ -113,7 +113,7 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto more = run("launch -n 2" + words + "steps=5 local.every=auto local.link=100G");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(every(), first);
-  auto plan = run("plan " + config + " batch=12 --mesh replica=2 local=diloco --link 1M,1ms");
+  auto plan = run("plan " + config + " batch=12 --mesh replica=2 local=diloco --link 100M,1us");
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("a meeting of the replicas takes"), plan.out.npos) << plan.out;
 }
@@ -149,14 +149,18 @@ TEST_F(LocalTest, BadInputIsOneLine) {
   is_bad_input("train" + out + config + " local=average local.replicas=-1", "local.replicas: must be from 1");
   is_bad_input("train" + out + config + " local.replicas=2", "local");
   is_bad_input("train" + out + config + " local=diloco local.replicas=2 local.outer.lr=0", "local.outer.lr");
-  is_bad_input("train" + out + config + " local=diloco local.replicas=2 local.outer=nestrov", "local.outer.type");
-  is_bad_input("train" + out + config + " local=average local.replicas=2 local.outer.lr=1", "type 'diloco' has it");
+  is_bad_input("train" + out + config + " local=diloco local.replicas=2 local.outer=nestrov",
+               "local.outer: expected one of nesterov, sgd, got 'nestrov'");
+  is_bad_input("train" + out + config + " local=average local.replicas=2 local.outer.lr=1",
+               "unknown key 'local.outer.lr'");
   auto diloco = "train" + out + config + " local=diloco local.replicas=2 ";
   is_bad_input(diloco + "local.every=often", "local.every: must be 1 or more steps, or auto, got often");
   is_bad_input(diloco + "local.every=auto", "local.every: auto follows from the speed of the network; set local.link");
   is_bad_input(diloco + "local.every=auto local.link=1G", "local.every: auto is for replicas on ranks of their own");
   auto on_two = "launch -n 2 --mesh replica=2" + out + config + " local=diloco ";
   is_bad_input(on_two + "local.every=auto local.link=fast", "'fast'");
+  is_bad_input("launch --elastic 1:2 --mesh replica=-1" + out + config + " local=diloco checkpoint_every=2",
+               "elastic: a run keeps its replicas, whatever the number of ranks; set local.replicas=N");
   is_bad_input(on_two + "local.fragments=3",
                "local.fragments: 3 is more than the 2 layers of the model");
   is_bad_input(diloco + "local.fragments=0", "local.fragments: must be 1 or more, got 0");

@@ -75,6 +75,7 @@ std::vector<float> trained(const StepOptions& o, const std::vector<MeshAxis>& ax
       mine.insert(mine.end(), report.begin(), report.begin() + 3);
       for (auto& [name, x] : model->meeting()) mine.push_back(static_cast<float>(x));
     }
+    for (float x : model->evaluate(batch_of(steps, mesh)).to_vector<float>()) mine.push_back(x);
     auto state = numbers_of(*model);
     mine.insert(mine.end(), state.begin(), state.end());
     if (mesh.rank() == 0) numbers = mine;

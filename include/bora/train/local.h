@@ -82,6 +82,8 @@ void spread(tree::Node, tree::Node scales, const Axis& replica, const AxisMappin
 /// the leaves that were spread, as they were.
 void add_up(tree::Node, tree::Node scales, tree::Node like, const Axis& replica, const AxisMapping& storage,
             const Wire& wire = {});
+/// ((x[0] + x[1]) + x[2]) + .. over the first dimension, in this order wherever its parts are.
+Array sum_in_order(const Array& x);
 /// How many fragments parameters have. Throws ValueError if there are more than layers, or than steps between meetings.
 std::int64_t fragments(tree::Node params, const Options&);
 /// Leaves nothing but fragment p, of the parameters that take part.

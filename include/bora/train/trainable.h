@@ -66,6 +66,23 @@ template <class Params> auto jit_evaluation(const Task<Params>& task, std::int64
              }),
              {.name = "evaluation"});
 }
+/// Of a model that replicas make: each evaluates its share of the rows, and their sums are added in their order.
+template <class Params> auto jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
+  return jit(EvaluateFn<Params>([task, replica](const Params& params, const Params& base, const Batch& b) {
+               auto p = training::joined(params, base);
+               auto sums_of = [&](const training::Example& e) {
+                 if (task.evaluation) {
+                   auto [loss, weights] = task.evaluation(p, e);
+                   return stack({loss.array(), weights.array()});
+                 }
+                 auto loss = task.loss(p, e, none);
+                 return stack({loss.array(), sum(task.weights(e)).array()});
+               };
+               auto sums = local::each(sums_of, replica)(training::of_each(b.example, replica));
+               return local::detail::sum_in_order(with_sharding_constraint(sums, Spec::replicated(2)));
+             }),
+             {.name = "evaluation"});
+}
 template <class Params> class TrainableTask final : public Trainable {
   using State = TrainState<Params>;
   struct Born {
@@ -160,7 +177,7 @@ template <class Params> class LocalTask final : public Trainable {
                           return Born{s, base};
                         }),
                         {.out = training::with_replicas(given.storage)})),
-        evaluate_(jit_evaluation(task)) {}
+        evaluate_(jit_evaluation_of_each(task, replica_)) {}
   void init(const Array& key) override {
     auto born = init_(key);
     unshare(tree::node(born));

@@ -4,6 +4,7 @@
 #include <map>
 #include <numbers>
 #include "bora/base/json.h"
+#include "bora/train/placement.h"
 #include "train/hooks.h"
 
 namespace bora {
@@ -48,8 +49,9 @@ Sums sums_of(Trainable& model, const data::Dataset& set, const data::RowShape& s
   }
   if (!s.text_bytes) return sums;
   bool tells = true;  // one rank of those that read the same rows
+  auto over = batch_axes(current_mapping(), mesh.shape());
   for (auto& axis : mesh.shape().axes)
-    tells = tells && (axis.first == AxisName("data") || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
+    tells = tells && (over.has(axis.first) || mesh.shape().coordinate(mesh.rank(), axis.first) == 0);
   auto texts = mesh.exchange(tells ? std::to_string(std::llround(sums.bytes)) : "0", "evaluation: bytes of the text");
   sums.bytes = 0;
   for (auto& text : texts) sums.bytes += std::stod(text);
