@@ -99,7 +99,10 @@ struct Ldexp {
     return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(n, -9999), 9999)));
   }
   static constexpr double nanoseconds = 10, range[][2] = {{-3, 3}, {2, 2}};
-  static Arrays vjp(const Vjp& v) { return {by_element<Ldexp>(v.ct[0], v.in[1]), Array{}}; }
+  static Arrays vjp(const Vjp& v) {
+    check<TraceError>(!v.needs[1], "ldexp: n is a whole number, by which nothing can be differentiated");
+    return {by_element<Ldexp>(v.ct[0], v.in[1]), Array{}};
+  }
 };
 
 double rounded_to(double x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {

@@ -30,7 +30,7 @@ template <class F> Complex fraction(Complex b, double step, const F& a) {
 /// Sum of terms until they no longer count; next(k, term) is term k + 1.
 template <class F, class G> double series(double term, const F& next, const G& weight) {
   double sum = 0;
-  for (int k = 0; k < kMost; ++k, term = next(k, term)) {
+  for (int k = 0; k < kMost; term = next(k, term), ++k) {
     auto part = term * weight(k);
     sum += part;
     if (std::fabs(part) <= kExact * std::fabs(sum) * 0.1) break;
@@ -189,6 +189,7 @@ struct BesselJ {
   static double value(double n, double x) { return ::jn(static_cast<int>(n), x); }
   static constexpr double nanoseconds = 200, range[][2] = {{2, 2}, {0.5, 6}};
   static Arrays vjp(const Vjp& v) {
+    check<TraceError>(!v.needs[0], "bessel_jn: its order is a whole number, by which nothing can be differentiated");
     const auto &n = v.in[0], &x = v.in[1];
     return {Array{}, v.ct[0] * (0.5 * (by_element<BesselJ>(n - 1, x) - by_element<BesselJ>(n + 1, x)))};
   }
@@ -199,6 +200,8 @@ struct Harmonic {
   static constexpr auto value = harmonic;
   static constexpr double nanoseconds = 300, range[][2] = {{3, 3}, {1, 1}, {0.5, 2.5}};
   static Arrays vjp(const Vjp& v) {  // by the ladder operators
+    check<TraceError>(!v.needs[0] && !v.needs[1],
+                      "sph_harm_y: degree and order are whole numbers, by which nothing can be differentiated");
     const auto &n = v.in[0], &m = v.in[1], &theta = v.in[2];
     auto up = sqrt(maximum((n - m) * (n + m + 1), 0)) * by_element<Harmonic>(n, m + 1, theta);
     auto down = sqrt(maximum((n + m) * (n - m + 1), 0)) * by_element<Harmonic>(n, m - 1, theta);
