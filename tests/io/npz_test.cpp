@@ -55,13 +55,14 @@ TEST(Npz, WhatNumPyCompressed) {
 TEST(Npz, OddEntriesAreNamedWhenTheyAreAskedFor) {
   auto file = golden + "mixed.npz";
   auto m = load_npz(file);
-  EXPECT_EQ(m.size(), 12U);
+  EXPECT_EQ(m.size(), 13U);
+  EXPECT_EQ(m.at("unsigned").dtype(), u64);
   EXPECT_EQ(m.at("complex").to_vector<std::complex<float>>(), (std::vector<std::complex<float>>{{1, 2}}));
   check_numbers(m);
   EXPECT_EQ(error_of(file, {.only = {"flags"}}), "no error");
   EXPECT_TRUE(error_of(file, {.only = {"flags", "names"}})
                   .starts_with(file + ": names.npy holds '<U6', which has no dtype here"));
-  for (std::string odd : {"records", "dates", "unsigned"})
+  for (std::string odd : {"records", "dates"})
     EXPECT_TRUE(error_of(file, {.only = {odd}}).starts_with(file + ": " + odd + ".npy holds "))
         << error_of(file, {.only = {odd}});
   EXPECT_TRUE(error_of(file, {.only = {"name"}}).starts_with(file + " has no array 'name'; it has fortran, big_f4"))

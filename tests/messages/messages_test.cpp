@@ -55,13 +55,14 @@ TEST(Messages, AGivenDtypeIsNotAdvisedAgain) {
 }
 TEST(Messages, PositionsNameTheAxis) {
   Axis seq{"seq", 7}, one{"one", 1};
-  EXPECT_EQ(error_of([&] { (void)arange(seq)[{"seq", 7}]; }), "index 7 is outside of axis 'seq', which has 7 elements");
+  EXPECT_EQ(error_of([&] { (void)arange(seq)[{"seq", 7}]; }),
+            "x[..]: index 7 is outside of axis 'seq', which has 7 elements");
   EXPECT_EQ(error_of([&] { (void)zeros({seq, one})[{{"seq", range(0, 2)}, {"one", -2}}]; }),
-            "index -2 is outside of axis 'one', which has 1 element");
+            "x[..]: index -2 is outside of axis 'one', which has 1 element");
   EXPECT_EQ(error_of([&] { (void)at(arange(seq), {"seq", 9}).set(1); }),
-            "at: index 9 is outside of axis 'seq', which has 7 elements");
+            "at().set: index 9 is outside of axis 'seq', which has 7 elements");
   EXPECT_EQ(error_of([&] { (void)at(zeros({seq, one}), {"seq", -8}).add(zeros({one})); }),
-            "at: index -8 is outside of axis 'seq', which has 7 elements");
+            "at().add: index -8 is outside of axis 'seq', which has 7 elements");
   EXPECT_EQ((arange(seq)[{"seq", -7}].item<int>()), 0);
 }
 TEST(Messages, AnAxisThatIsNotThereIsSaidWithThoseThatAre) {

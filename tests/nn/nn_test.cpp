@@ -37,7 +37,7 @@ TEST(Layers, LinearKnowsItsAxes) {
          "Linear: the input {other:3} has no axis 'embed'; this layer maps {embed:8} to {heads:2, head_size:4}");
     says([&] { return l(zeros({Batch, heads, Embed})); }, "has axis 'heads' already; this layer maps {embed:8}");
     says([&] { return l(zeros({Batch, Axis{"embed", 5}})); },
-         "axis 'embed' has size 5 in the array {batch:2, embed:5} and 8 as given");
+         "axis 'embed' has size 5 in {batch:2, embed:5} and 8 as given");
   }
   says([&] { return nn::Linear::init(Embed, {heads, Embed}, random::key(0)); }, "Linear: axis 'embed' is named twice");
 }
