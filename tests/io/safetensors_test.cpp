@@ -90,6 +90,8 @@ TEST(Safetensors, ReadsEveryDtypeOfHuggingFaceFiles) {
   EXPECT_TRUE(std::signbit(halves[4]));
   EXPECT_EQ(f.read("empty").shape(), (Shape{0, 3}));
   EXPECT_EQ(f.read("scalar").item<float>(), 7);
+  EXPECT_EQ(message([&] { (void)f.read("float8_e4m3fn"); }),
+            golden + "/dtypes.safetensors: float8_e4m3fn: its dtype F8_E4M3 has no counterpart here; convert it first");
   EXPECT_EQ(message([&] { (void)f.read("x\ny"); }), golden + "/dtypes.safetensors: x\\ny: there is no such tensor");
 }
 TEST(Safetensors, ReadsPartsInOtherOrders) {
