@@ -67,7 +67,7 @@ struct Mulhi {
   static constexpr bool two = true;
   static constexpr double nanoseconds = 1;
   template <class T> static T value(T a, T b) {
-    __extension__ using Wide = __int128;
+    using Wide = __int128;
     return static_cast<T>((static_cast<Wide>(a) * static_cast<Wide>(b)) >> (8 * sizeof(T)));
   }
 };

@@ -95,6 +95,7 @@ TEST(Names, SpecialNumbersAreExact) {
     auto wide = f(g.in), rounded = f(narrow);
     double bound = name.find("betainc") == name.npos ? 1e-13 : 3e-13;
     for (std::size_t k = 0; k < g.out.size(); ++k) {
+      if (!is_float(g.out[k].dtype())) continue;
       auto want = g.out[k].template to_vector<double>(), got = wide[k].template to_vector<double>();
       auto single = rounded[k].template to_vector<double>();
       for (std::size_t i = 0; i < want.size(); ++i) {
