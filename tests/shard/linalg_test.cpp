@@ -1,7 +1,9 @@
 // Cholesky, LU and QR of matrices split by columns: what the local ones give, on every mesh, with the same bits.
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <mutex>
 #include "bora/bora.h"
+#include "bora/compile/program.h"
 #include "bora/ops/linalg_scipy.h"
 #include "bora/shard/linalg.h"
 
@@ -84,6 +86,27 @@ TEST(ShardedLinalg, StagedAndDifferentiated) {
     EXPECT_LT(largest(of_halves(gather(grad(loss)(x))) - of_halves(want)), 1e-10);
     auto staged = jit([&](const Array& x) { return grad(loss)(x); })(x);
     EXPECT_LT(largest(of_halves(gather(staged)) - of_halves(want)), 1e-10);
+  });
+}
+/// No value of a rank's Program is larger than its columns and a panel.
+TEST(ShardedLinalg, ARankHoldsItsColumnsAndAPanel) {
+  const std::int64_t n = 64, panel = 8, ranks = 4;
+  auto a = draw(1, {n, n}, f64);
+  local_mesh({{"data", ranks}}, [&](const Mesh& mesh) {
+    auto x = with_sharding_constraint(a, Spec{none, "data"});
+    sharded::Options o{.panel = panel};
+    auto holds = [&](const std::string& what, const auto& f) {
+      auto local = fx::local_program(program_of(f, x), {x});
+      std::int64_t most = 0;
+      for (auto& t : local->vars) most = std::max(most, t.size());
+      EXPECT_LE(most, n * (n / ranks + panel)) << what;
+      EXPECT_GE(most, n * (n / ranks)) << what;
+    };
+    holds("cholesky", [&](const Array& x) { return sharded::cholesky(x, mesh, "data", o); });
+    holds("lu_factor", [&](const Array& x) { return sharded::lu_factor(x, mesh, "data", o).lu; });
+    holds("qr", [&](const Array& x) { return sharded::qr(x, mesh, "data", o).q; });
+    holds("solve", [&](const Array& x) { return sharded::solve(x, ones({n, 3}, f64), mesh, "data", o); });
+    holds("lstsq", [&](const Array& x) { return sharded::lstsq(x, ones({n, 3}, f64), mesh, "data", o); });
   });
 }
 TEST(ShardedLinalg, NotPositiveIsNan) {
