@@ -213,15 +213,17 @@ Arrays Concatenate::vjp(const Vjp& v) const {
 Factors Concatenate::factors(const Types& in) const {
   auto l = range_of(in[0].ndim());
   l[at(axis)] = kNone;
-  Factors f{std::vector<Dims>(in.size(), l), {l}, {}, true};
-  if (in[0].dtype != boolean)
-    for (std::size_t i = 0; i < in.size(); ++i) f.linear.push_back(i);
+  Factors f{std::vector<Dims>(in.size(), l), {l}, {}};
+  if (in[0].dtype == boolean) return f;
+  f.joint = true;
+  for (std::size_t i = 0; i < in.size(); ++i) f.linear.push_back(i);
   return f;
 }
 Concatenate Concatenate::lift(std::int64_t) const { return {axis + 1}; }
 Samples<Concatenate> Concatenate::samples() {
   return {{{1}, {random_values({2, 3}, -1, 1, 1), random_values({2, 1}, -1, 1, 2)}},
-          {{0}, {random_values({2}, -1, 1, 3), random_values({0}, -1, 1, 4), random_values({3}, -1, 1, 5)}}};
+          {{0}, {random_values({2}, -1, 1, 3), random_values({0}, -1, 1, 4), random_values({3}, -1, 1, 5)}},
+          {{1}, {random_values({2, 3}, 0, 2, 6, boolean), random_values({2, 4}, 0, 2, 7, boolean)}}};
 }
 }  // namespace bora::ops
 

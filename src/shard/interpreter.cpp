@@ -206,7 +206,7 @@ std::vector<Sharded> Shard::by_factors_of(const PrimitivePtr& p, const Factors& 
   MeshAxes keep;
   std::size_t keeper = in.size();
   if (f.joint) {
-    for (auto& a : in[f.linear[0]].partial)
+    for (auto& a : in[f.linear.at(0)].partial)
       if (!used.has(a) && std::all_of(f.linear.begin(), f.linear.end(), [&](auto i) { return in[i].partial.has(a); }))
         keep.push_back(a);
   } else {
