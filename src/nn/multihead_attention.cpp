@@ -159,6 +159,10 @@ std::vector<LayerSample> samples() {
   };
   auto causal = [](const MultiheadAttention& a, const NamedArray& x) { return a(x, {.causal = true}); };
   auto dropped = [](const MultiheadAttention& a, const NamedArray& x) { return a(x, {}, random::key(5)); };
+  auto more = [=](const MultiheadAttention& a, const NamedArray& x) {
+    auto bias = example({heads, position}).astype(x.dtype());
+    return a(x, {.causal = true, .mask = arange(batch) != 1, .bias = bias});
+  };
   auto cross = [=](const MultiheadAttention& a, const NamedArray& x) {
     auto of = [&](const Axes& axes) { return example(axes).astype(x.dtype()); };
     Axes padding{batch, key_position};
@@ -171,6 +175,8 @@ std::vector<LayerSample> samples() {
                                 .value_size = value_size, .q = bare, .k = bare, .v = bare};
   return {sample("of itself, causal", make({}), example({batch, position, embed}), causal),
           sample("dropout, position first", make({.dropout = 0.25}), example({position, batch, embed}), dropped),
+          sample("a learned and a zero key, a bias", make({.out = bare, .learned_key = true, .zero_key = true}),
+                 example({batch, position, embed}), more),
           sample("of other vectors, padding", make(unlike), example({batch, position, embed}), cross)};
 }
 [[maybe_unused]] const bool registered = add_layer("MultiheadAttention", samples);
