@@ -142,7 +142,9 @@ using config::domain;
 void LossScaleSettings::check() const {
   auto number = parse_as<double>(type);
   auto positive = [](double x) { return config::finite(x) && static_cast<float>(x) > 0; };
-  domain(type == "none" || type == "dynamic" || (number && positive(*number)), "type", type,
+  constexpr std::string_view words[] = {"none", "dynamic"};
+  bool word = std::find(std::begin(words), std::end(words), type) != std::end(words);
+  domain(word || (number && positive(*number)), "type", type,
          "none, dynamic, or a number above 0");
   domain(positive(initial), "initial", initial, "above 0");
   domain(config::finite(factor) && factor > 1, "factor", factor, "above 1");
