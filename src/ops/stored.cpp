@@ -80,10 +80,9 @@ Arrays call_u64(const PrimitivePtr& p, const Arrays& in, const Types& out) {
 
 Arrays call_stored(const PrimitivePtr& p, const Arrays& in) {
   Types types;
-  bool empty = false, wide = false;
+  bool wide = false;
   for (auto& a : in) {
     types.push_back(a.type());
-    empty = empty || a.size() == 0;
     wide = wide || a.dtype() == u64;
   }
   auto out = p->infer(types);
@@ -93,15 +92,7 @@ Arrays call_stored(const PrimitivePtr& p, const Arrays& in) {
   static const auto shifts = kernels::find_op("shr_logical");
   if (p->element() == shifts) a[0] = a[0] & Scalar((1 << (8 * dtype_size(in[0].dtype()))) - 1);  // zeros come in
   auto r = call(p, a);
-  for (std::size_t i = 0; i < r.size(); ++i) {
-    auto d = out[i].dtype;
-    if (r[i].dtype() == d) continue;
-    if (empty && is_integer(d)) {  // the extreme number of i32 stands for this dtype's
-      const auto n = static_cast<std::int64_t>(1) << (8 * dtype_size(d)), low = d == u16 ? 0 : -n / 2;
-      r[i] = clip(r[i], Scalar(low), Scalar(low + n - 1));
-    }
-    r[i] = r[i].astype(d);
-  }
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = r[i].astype(out[i].dtype);
   return r;
 }
 }  // namespace bora

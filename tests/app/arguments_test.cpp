@@ -114,7 +114,8 @@ TEST(Arguments, LaunchElsewhereAndOfOtherPrograms) {
             "--ssh and --env: they are for other hosts; give --hosts FILE");
   EXPECT_EQ(error_of({"launch", "--hosts", "h", "--env", "NO_SUCH_THING", "gpt.yaml"}),
             "--env NO_SUCH_THING: it is not set here");
-  EXPECT_EQ(error_of({"launch", "gpt.yaml"}), "launch: how many ranks? give -n N, or --hosts FILE");
+  EXPECT_EQ(error_of({"launch", "gpt.yaml"}),
+            "launch: how many ranks? give -n N, or --hosts FILE, or --elastic MIN:MAX");
   EXPECT_EQ(error_of({"launch", "-n", "2", "--layout", "tp", "--", "eval", "RUN"}),
             "launch: layout=tp before -- is for training; eval takes its words behind its name");
   for (auto word : {"gpt.yaml", "steps=3", "--no-pipeline"})
