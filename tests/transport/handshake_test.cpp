@@ -42,7 +42,7 @@ struct Stranger {
     return "no verdict";
   }
 };
-constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64 complex64 complex128";
+constexpr const char* all_dtypes = "bool u8 i32 i64 u32 bf16 f32 f64 complex64 complex128 i8 i16 u16 u64 f16";
 std::string handshake(std::uint32_t protocol, int rank, int size, const std::string& dtypes,
                       const std::string& on = "machine", const std::string& address = "data://127.0.0.1:1") {
   ByteWriter w;
