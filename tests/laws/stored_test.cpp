@@ -73,7 +73,9 @@ TEST(Stored, JaxNumbersInAnyProgram) {
   GoldenCases cases;
   read_golden("stored.txt", cases);
   ASSERT_GT(cases.size(), 180u);
-  for (auto& [name, golden] : cases) {
+  for (auto& c : cases) {
+    auto& name = c.first;  // clang 14 captures no structured bindings
+    auto& golden = c.second;
     auto slash = name.find('/');
     auto d = parse_dtype(name.substr(0, slash));
     auto rest = name.substr(slash + 1);
