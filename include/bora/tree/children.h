@@ -114,6 +114,13 @@ template <> struct Children<std::nullopt_t> : NoChildren {};
 template <> struct Children<std::monostate> : NoChildren {};
 
 namespace detail {
+template <template <class> class Test, class T, class... Above> consteval bool every();
+/// every() of the members of an aggregate. A struct: clang 14 crashes on a lambda in a precompiled template's decltype.
+template <template <class> class Test, class... Above> struct EveryMember {
+  template <class... M> constexpr auto operator()(M&...) const {
+    return std::bool_constant<(every<Test, M, Above...>() && ... && true)>{};
+  }
+};
 /// Whether every part of T satisfies a condition: Test<Part>() says true, false, or nothing, and then its own parts are
 /// asked. A part inside itself is true.
 template <template <class> class Test, class T, class... Above> consteval bool every() {
@@ -134,9 +141,7 @@ template <template <class> class Test, class T, class... Above> consteval bool e
       return (every<Test, std::tuple_element_t<I, T>, T, Above...>() && ... && true);
     }(std::make_index_sequence<std::tuple_size_v<T>>{});
   else if constexpr (Module<T> && !fields::HasBase<T>)
-    return decltype(fields::apply(std::declval<T&>(), []<class... M>(M&...) {
-      return std::bool_constant<(every<Test, M, T, Above...>() && ... && true)>{};
-    }))::value;
+    return decltype(fields::apply(std::declval<T&>(), EveryMember<Test, T, Above...>{}))::value;
   else return true;
 }
 template <class T> struct PositionalTest {};
