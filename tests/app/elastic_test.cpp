@@ -7,7 +7,7 @@ using namespace bora;
 
 namespace {
 struct ElasticTest : CommandTest {
-  std::string settings = config + " steps=400 batch=8 checkpoint_every=20 keep=3 reproducible=4 ";
+  std::string settings = config + " steps=800 batch=8 checkpoint_every=20 keep=3 reproducible=4 ";
   /// The process of a rank that this launcher started; 0 if there is none now.
   static pid_t process_of(pid_t launcher, int rank) {
     std::error_code gone;

@@ -99,7 +99,7 @@ TEST_F(LocalTest, ARunKeepsItsReplicas) {
 TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto out = folder + "/auto";
   auto words = " --mesh replica=2 --out " + out + " train " + config +
-               " steps=3 batch=12 checkpoint_every=2 local=diloco ";
+               " steps=3 batch=96 checkpoint_every=2 local=diloco ";
   auto r = run("launch -n 2" + words + "local.every=auto local.link=100M,1us");
   ASSERT_EQ(r.code, 0) << r.err;
   auto every = [&] {
@@ -113,7 +113,7 @@ TEST_F(LocalTest, EveryFollowsFromTheNetwork) {
   auto more = run("launch -n 2" + words + "steps=5 local.every=auto local.link=100G");
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(every(), first);
-  auto plan = run("plan " + config + " batch=12 --mesh replica=2 local=diloco --link 100M,1us");
+  auto plan = run("plan " + config + " batch=96 --mesh replica=2 local=diloco --link 100M,1us");
   EXPECT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("a meeting of the replicas takes"), plan.out.npos) << plan.out;
 }
