@@ -72,11 +72,13 @@ std::string advice(const std::string& key, const Schema& root) {
     auto group = mine.empty() || its.empty() ? std::optional<std::size_t>(mine != its) : distance(mine, its);
     if (word && group && 2 * *word + *group < least) best = k, least = 2 * *word + *group;
   });
+  std::string types;  // that have it, or a group with it
   for (auto group = group_of(key); !group.empty() && best == key; group = group_of(group))
     if (auto there = find(root, group))
       for (auto& [type, fields] : there->types)
         for (auto& field : fields)
-          if (below(group, field.name) == key) return "type '" + type + "' has it";
+          if ((key + ".").starts_with(below(group, field.name) + ".")) types += (types.empty() ? "'" : ", '") + type + "'";
+  if (!types.empty()) return types.find(',') == types.npos ? "type " + types + " has it" : "types " + types + " have it";
   if (!best.empty() && best != key) return "did you mean '" + best + "'?";
   for (auto group = group_of(key); !group.empty(); group = group_of(group))
     if (auto there = find(root, group); there && there->group) return group + " has " + members_of(*there);

@@ -45,6 +45,8 @@ TEST(Config, ErrorsAreOneClearLine) {
   EXPECT_EQ(error("method:\n  lt: 1"), "a.yaml:2: unknown key 'method.lt'; did you mean 'method.lr'?");
   EXPECT_EQ(error("", {"method.size=1"}), "command line: unknown key 'method.size'; method has type, lr, beta, decay");
   EXPECT_EQ(error("", {"method.clip=1"}), "command line: unknown key 'method.clip'; type 'slow' has it");
+  EXPECT_EQ(error("", {"method=slow", "method.decay.warmup=1"}),
+            "command line: unknown key 'method.decay.warmup'; type 'quick' has it");
   EXPECT_EQ(error("", {"trace.pth=1"}), "command line: unknown key 'trace.pth'; did you mean 'trace.path'?");
   EXPECT_EQ(error("", {"method.decay.shape=cosin"}),
             "command line: method.decay.shape: expected one of cosine, linear, constant, got 'cosin'");
