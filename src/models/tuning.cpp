@@ -29,6 +29,20 @@ std::vector<bool> adapted(const LoraSettings& s, const std::vector<std::string>&
   for (std::size_t i = 0; i < paths.size(); ++i) r.push_back(!output[i] && (!layers || layers.has(paths[i])));
   return r;
 }
+void add_adapters(const std::function<void(const VisitLinear&)>& each, const LoraSettings& s, const Array& key) {
+  std::vector<std::string> paths;
+  std::vector<bool> output;
+  each([&](const std::string& path, nn::Linear& l) {
+    paths.push_back(path);
+    output.push_back(find_axis(l.in, nn::kVocab) >= 0 || find_axis(l.out, nn::kVocab) >= 0);
+  });
+  auto chosen = adapted(s, paths, output);
+  std::int64_t i = 0;
+  each([&](const std::string&, nn::Linear& l) {
+    if (chosen[static_cast<std::size_t>(i)]) nn::add_adapter(l, s.options(), random::fold_in(key, i));
+    ++i;
+  });
+}
 Chosen chosen(const Tuning& how) {
   Chosen r;
   Selection frozen("freeze", how.freeze);

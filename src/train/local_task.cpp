@@ -1,7 +1,8 @@
-// Training with local steps: the batch, the keys and the rules of its replicas.
+// Training with local steps: the batch, the keys and the rules of its replicas, and their staged steps and meetings.
+#include <map>
 #include "bora/array/communicator.h"
 #include "bora/ops/shape.h"
-#include "bora/train/trainable.h"
+#include "train/tasks.h"
 
 namespace bora::training {
 local::Options local_options(const StepOptions& o) {
@@ -49,5 +50,160 @@ Example of_each(Example e, const Axis& replica) {
     *x = auto_sharded(NamedArray(rows, axes), mapping);
   }
   return e;
+}
+
+namespace {
+/// Of a model that replicas make: each evaluates its share of the rows, and their sums are added in their order.
+Evaluate jit_evaluation_of_each(const Task<Params>& task, const Axis& replica) {
+  return jit(EvaluateFn([task, replica](const Params& params, const Params& base, const Batch& b) {
+               auto p = joined(params, base);
+               auto sums_of = [&](const Example& e) {
+                 if (task.evaluation) {
+                   auto [loss, weights] = task.evaluation(p, e);
+                   return stack({loss.array(), weights.array()});
+                 }
+                 auto loss = task.loss(p, e, none);
+                 return stack({loss.array(), sum(task.weights(e)).array()});
+               };
+               auto sums = local::each(sums_of, replica)(of_each(b.example, replica));
+               return local::detail::sum_in_order(with_sharding_constraint(sums, Spec::replicated(2)));
+             }),
+             {.name = "evaluation"});
+}
+/// Replicas of a TrainState that make local steps.
+class LocalTask final : public Trainable {
+  using One = TrainState<Params>;
+  using State = local::State<One>;
+  using Fragment = std::optional<std::int64_t>;
+  struct Born {
+    State state;
+    Params base;
+  };
+  struct Made {
+    State state;
+    Array report, norm;  // the latter: of what a meeting found, if one began with this step
+  };
+  using Inner = std::function<Made(const State&, const Params& base, const Batch&)>;
+  using Meet = std::function<std::pair<State, Array>(const State&)>;
+  static auto jit_of(Inner f, const StepOptions& o) {
+    return jit(std::move(f), {.name = "train step", .compile = o.compile});
+  }
+  static auto jit_of(Meet f, const StepOptions& o) {
+    return jit(std::move(f), {.name = "meeting of replicas", .compile = o.compile});
+  }
+
+ public:
+  LocalTask(const Task<Params>& task, const StepOptions& given)
+      : options_(local_options(given)), replica_{std::string(local::kReplica), given.replicas}, task_(task),
+        given_(given),
+        init_(named_jit(std::function<Born(const Array&)>([task, o = given, how = options_, replica = replica_](
+                            const Array& key) {
+                          auto first = first_state(task, o, key);
+                          auto kept = [&](const std::string& path) { return !o.keeps || o.keeps(path); };
+                          auto base = part_of(first.params, [&](auto& path) { return !kept(path); });
+                          auto make = [&](const Params& p) {
+                            return One{p, o.optimizer.init(trained(p, o)), first.step, first.key};
+                          };
+                          auto s = local::Steps(make, replica, how).begin(part_of(first.params, kept), make);
+                          s.replicas.key = key_of_each(first.key, replica);
+                          return Born{s, base};
+                        }),
+                        {.out = with_replicas(given.storage)})),
+        evaluate_(jit_evaluation_of_each(task, replica_)) {}
+  void init(const Array& key) override {
+    auto born = init_(key);
+    unshare(tree::node(born));
+    state_ = std::move(born.state);
+    base_ = std::move(born.base);
+  }
+  tree::Node state() override { return tree::node(state_); }
+  tree::Node parameters() override { return tree::node(state_.params); }
+  tree::Node base() override { return tree::node(base_); }
+  tree::Node optimizer_state() override { return tree::node(state_.replicas); }
+  Array step(const Batch& b) override {
+    auto fragments = static_cast<std::int64_t>(state_.outer.size());
+    bool delayed = options_.delay > 0;
+    auto n = state_.step.item<std::int32_t>() + std::int64_t{1};  // of this step
+    met_.clear();
+    auto begins = delayed ? options_.begins(n - 1, fragments) : std::nullopt;
+    auto made = stepping(begins)(std::move(state_), base_, b);
+    state_ = std::move(made.state);
+    if (begins) note(n - 1, begins, made.norm);
+    auto due = options_.lands(n, fragments);
+    if (due) meet(due, {}, n);
+    if (n == options_.last) meet({}, options_.pending(n, fragments), n);
+    return made.report;
+  }
+  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
+  ProgramPtr step_program(const Batch& b) override { return program_of(stepping({}), state_, base_, b); }
+  Arrays step_arguments(const Batch& b) override { return stepping({}).inputs(state_, base_, b); }
+  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
+  std::vector<std::pair<std::string, double>> meeting() const override { return met_; }
+
+ private:
+  using JitInner = fx::Jitted<Inner>;
+  using JitMeet = fx::Jitted<Meet>;
+  /// A step of all replicas. begins: the fragment whose numbers travel meanwhile.
+  JitInner& stepping(const Fragment& begins) {
+    auto& all = inner_;
+    auto found = all.find(begins);
+    if (found != all.end()) return found->second;
+    Inner f = [task = task_, o = given_, how = options_, replica = replica_, seen = seen_, begins](
+                  const State& s, const Params& base, const Batch& b) {
+      RecordSharded record(*seen);
+      auto one = [&](const One& s, const Example& e) {
+        auto [next, r] = training::step(task, o, s, base, e);
+        return std::pair{next, stack({r.loss, r.gradient_norm, r.learning_rate})};
+      };
+      local::Steps steps(one, replica, how);
+      // Before the step, so that it hides the sum.
+      auto sent = begins ? steps.send(s, *begins) : std::pair{s.params, s.params};
+      auto [next, reports] = steps.inner(s, of_each(b.example, replica));
+      Array norm;
+      if (begins) {
+        auto moved = steps.move(next, *begins, sent);
+        next = moved.first, norm = moved.second;
+      }
+      return Made{next, concatenate({local::mean(reports, replica), sum(b.notes, 0)}), norm};
+    };
+    return all.emplace(begins, jit_of(std::move(f), given_)).first->second;
+  }
+  /// After step n: a fragment meets or, with a delay, the replicas take its result; without one all meet.
+  void meet(const Fragment& fragment, const std::vector<std::int64_t>& pending, std::int64_t n) {
+    auto found = meet_.find(fragment);
+    if (found == meet_.end()) {
+      Meet f = [how = options_, replica = replica_, fragment, pending](const State& s) -> std::pair<State, Array> {
+        local::Steps steps(nullptr, replica, how);
+        if (!fragment) return steps.meet(s, pending);
+        if (how.delay > 0) return {steps.take(s, *fragment, how.mix), Array()};
+        return steps.meet(s, *fragment, how.mix);
+      };
+      found = meet_.emplace(fragment, jit_of(std::move(f), given_)).first;
+    }
+    auto [met, norm] = found->second(std::move(state_));
+    state_ = std::move(met);
+    if (norm.defined()) note(n, fragment, norm);
+  }
+  void note(std::int64_t step, const Fragment& fragment, const Array& norm) {
+    met_ = {{"round", static_cast<double>(options_.round(step))},
+            {"outer_gradient_norm", norm.item<float>()}};
+    if (fragment && state_.outer.size() > 1) met_.emplace_back("fragment", static_cast<double>(*fragment));
+  }
+  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
+  local::Options options_;
+  Axis replica_;
+  Task<Params> task_;
+  StepOptions given_;
+  decltype(named_jit(std::declval<std::function<Born(const Array&)>>(), NamedJitOptions{})) init_;
+  std::map<Fragment, JitInner> inner_;
+  std::map<Fragment, JitMeet> meet_;
+  Evaluate evaluate_;
+  State state_ = {};
+  Params base_ = {};
+  std::vector<std::pair<std::string, double>> met_;
+};
+}  // namespace
+std::unique_ptr<Trainable> local_trainable(const Task<Params>& task, const StepOptions& options) {
+  return std::make_unique<LocalTask>(task, options);
 }
 }  // namespace bora::training

@@ -3,6 +3,7 @@
 #include "bora/array/communicator.h"
 #include "bora/shard/abstract.h"
 #include "bora/train/trainer.h"
+#include "train/tasks.h"
 
 namespace bora {
 io::Place place_of(const Mesh& mesh) {

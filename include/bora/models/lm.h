@@ -108,127 +108,106 @@ struct Model : config::Chosen {
   virtual std::vector<HfWeight> hf_weights() const = 0;
 };
 
+/// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
+/// perhaps in other dtypes; `cache` what cache() or decode() gave.
+class AnyModel {
+ public:
+  virtual ~AnyModel() = default;
+  virtual tree::Any init(const Array& key) const = 0;
+  virtual std::int64_t positions() const = 0;
+  virtual std::string checkpoint() const = 0;
+  virtual NamedArray hidden(const tree::Any& model, const training::Example&, const std::optional<Array>& key,
+                            const remat::Policy&) const = 0;
+  virtual nn::Head head(const tree::Any& model) const = 0;
+  /// Whether training adds a loss of the model's own: extra_loss of the report.
+  virtual bool has_extra_loss() const = 0;
+  virtual std::pair<NamedArray, tree::Any> hidden_and_report(const tree::Any& model, const training::Example&,
+                                                             const std::optional<Array>& key,
+                                                             const remat::Policy&) const = 0;
+  virtual NamedArray extra_loss(const tree::Any& report) const = 0;
+  virtual bool encoder_decoder() const = 0;
+  /// Of one row and no token yet; inputs: of an encoder.
+  virtual tree::Any cache(const tree::Any& model, const std::optional<NamedArray>& inputs) const = 0;
+  virtual std::pair<NamedArray, tree::Any> decode(const tree::Any& model, const NamedArray& tokens,
+                                                  const tree::Any& cache) const = 0;
+  virtual void each_linear(tree::Any& model, const VisitLinear&) const = 0;
+};
+using AnyModelPtr = std::shared_ptr<const AnyModel>;
+/// The model's loss under its policy. Evaluations have the plain cross-entropy.
+Task<tree::Any> task(const AnyModelPtr&, const ModelOptions&);
+/// dropout: whether the model itself draws in training.
+std::unique_ptr<Trainable> trainable_of(const AnyModelPtr&, const ModelOptions&, bool dropout);
+std::unique_ptr<Generator> generator_of(const AnyModelPtr&, const ModelOptions&, const AxisMapping& storage,
+                                        const Array& key, Generator::Choose);
+std::unique_ptr<Scorer> scorer_of(const AnyModelPtr&, const ModelOptions&, const AxisMapping& storage,
+                                  const Array& key);
+std::vector<Parameter> parameters_of(const AnyModel&);
+
 template <class M> concept HasExtraLoss = requires(const M& m, const typename M::Config& c,
                                                    const training::Example& e, const std::optional<Array>& key,
                                                    const remat::Policy& remat) {
   c.extra_loss(m.hidden_and_report(e, key, remat).second);
 };
-/// The model's loss under its policy. Evaluations have the plain cross-entropy.
+template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
+template <class M> class AnyModelOf final : public AnyModel {
+  using Any = tree::Any;
+  using Key = std::optional<Array>;
+  using Example = training::Example;
+
+ public:
+  AnyModelOf(const typename M::Config& config, std::int64_t vocabulary) : config_(config), vocabulary_(vocabulary) {}
+  Any init(const Array& key) const override { return Any(M::init(config_, vocabulary_, key)); }
+  std::int64_t positions() const override { return config_.positions; }
+  std::string checkpoint() const override { return config_.checkpoint; }
+  NamedArray hidden(const Any& m, const Example& e, const Key& key, const remat::Policy& remat) const override {
+    return m.get<M>().hidden(e, key, remat);
+  }
+  nn::Head head(const Any& m) const override { return m.get<M>().head(); }
+  bool has_extra_loss() const override { return HasExtraLoss<M>; }
+  std::pair<NamedArray, Any> hidden_and_report([[maybe_unused]] const Any& m, const Example& e, const Key& key,
+                                               const remat::Policy& remat) const override {
+    if constexpr (HasExtraLoss<M>) {
+      auto [x, report] = m.get<M>().hidden_and_report(e, key, remat);
+      return {x, Any(report)};
+    } else return {hidden(m, e, key, remat), Any()};
+  }
+  NamedArray extra_loss([[maybe_unused]] const Any& report) const override {
+    if constexpr (HasExtraLoss<M>)
+      return config_.extra_loss(
+          report.get<std::remove_cvref_t<decltype(std::declval<M>().hidden_and_report({}, {}, {}).second)>>());
+    else fail<ValueError>("extra_loss: the model's training adds no loss of its own");
+  }
+  bool encoder_decoder() const override { return EncoderDecoder<M>; }
+  Any cache(const Any& m, [[maybe_unused]] const std::optional<NamedArray>& inputs) const override {
+    if constexpr (EncoderDecoder<M>) return Any(m.get<M>().cache({nn::kBatch, 1}, config_.positions, *inputs));
+    else return Any(m.get<M>().cache({nn::kBatch, 1}, config_.positions));
+  }
+  std::pair<NamedArray, Any> decode(const Any& m, const NamedArray& tokens, const Any& cache) const override {
+    using CacheOf = decltype(cache_of(m.get<M>()));
+    auto [x, grown] = m.get<M>().decode(tokens, cache.template get<CacheOf>());
+    return {x, Any(grown)};
+  }
+  void each_linear(Any& m, const VisitLinear& f) const override { nn::each_linear(m.get<M>(), f); }
+
+ private:
+  static auto cache_of(const M& m) {
+    if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, 1, NamedArray());
+    else return m.cache({nn::kBatch, 1}, 1);
+  }
+  typename M::Config config_;
+  std::int64_t vocabulary_;
+};
+/// The same task for a model of this type.
 template <class M> Task<M> task(const typename M::Config& config, const ModelOptions& options) {
-  auto remat = remat::parse(config.checkpoint);
-  auto loss = [=, policy = options.policy](const LossSettings& how, bool training) {
-    return [=](const M& m, const training::Example& e, const std::optional<Array>& key) {
-      auto model = policy.cast_to_compute(m);
-      auto of_tokens = [&](const NamedArray& x) {
-        return nn::linear_cross_entropy(model.head(), x, e.targets, loss_weights(e, how.normalize),
-                                        {.scores = policy.output, .loss = how.terms()});
-      };
-      if constexpr (HasExtraLoss<M>)
-        if (training) {
-          auto [x, report] = model.hidden_and_report(e, key, remat);
-          return of_tokens(x) + config.extra_loss(report) * sum(loss_divisor(e, how.normalize));
-        }
-      return of_tokens(model.hidden(e, key, remat));
-    };
-  };
-  Task<M> t{.init = [=, policy = options.policy, vocabulary = options.vocabulary](
-                        const Array& key) { return policy.cast_to_parameter(M::init(config, vocabulary, key)); },
-            .loss = loss(options.loss, true),
-            .weights = [how = options.loss.normalize](const training::Example& e) { return loss_divisor(e, how); }};
-  if (HasExtraLoss<M> || options.loss != LossSettings())
-    t.evaluation = [plain = loss({}, false)](const M& m, const training::Example& e) {
-      return std::pair{plain(m, e, none), sum(e.weights)};
-    };
+  auto any = task(std::make_shared<AnyModelOf<M>>(config, options.vocabulary), options);
+  Task<M> t{.init = [f = any.init](const Array& key) { return f(key).template get<M>(); },
+            .loss = [f = any.loss](const M& m, const training::Example& e,
+                                   const std::optional<Array>& key) { return f(tree::Any(m), e, key); },
+            .weights = any.weights};
+  if (any.evaluation)
+    t.evaluation = [f = any.evaluation](const M& m, const training::Example& e) { return f(tree::Any(m), e); };
   return t;
 }
-template <class M> concept EncoderDecoder = requires(const M& m) { m.cache(Axis(), 1, NamedArray()); };
-/// The cache of one row and no token yet; inputs: of an encoder.
-template <class M> auto empty_cache(const M& m, std::int64_t length, const std::optional<NamedArray>& inputs) {
-  if constexpr (EncoderDecoder<M>) return m.cache({nn::kBatch, 1}, length, *inputs);
-  else return m.cache({nn::kBatch, 1}, length);
-}
-template <class M> class GeneratorOf final : public Generator {
- public:
-  GeneratorOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage,
-              const Array& key, Choose choose)
-      : model_(named_jit(task<M>(config, options).init, {.out = storage})(key)),
-        policy_(options.policy),
-        empty_(jit(EmptyFn([=](const M& m, const std::optional<NamedArray>& inputs) {
-          return empty_cache(m, config.positions, inputs);
-        }))),
-        step_(jit(StepFn(
-            [=, policy = options.policy](const M& m, const NamedArray& tokens, const CacheOf& cache, const Array& key) {
-              auto [x, grown] = m.decode(tokens, cache);
-              auto last = x[{nn::kPosition, -1}];
-              auto scores = policy.cast_to_output(m.head()(last).astype(f32)).array();
-              return std::pair{choose(reshape(scores, {-1}), key), grown};
-            }))),
-        positions_(config.positions) {}
-  tree::Node parameters() override {
-    computing_.reset();  // the caller may write into them
-    return tree::node(model_);
-  }
-  void restart() override { cache_.reset(), seen_ = 0; }
-  void read(const std::vector<std::int32_t>& inputs) override {
-    auto n = static_cast<std::int64_t>(inputs.size());
-    bora::check<ValueError>(EncoderDecoder<M> && n > 0, "generate: ", n, " inputs for ",
-                            EncoderDecoder<M> ? "an encoder" : "a model without an encoder");
-    restart();
-    inputs_ = NamedArray(asarray(inputs, Shape{1, n}), {{nn::kBatch, 1}, {nn::kInput, n}});
-  }
-  Array next(const std::vector<std::int32_t>& tokens, const Array& key) override {
-    auto n = static_cast<std::int64_t>(tokens.size());
-    bora::check<ValueError>(n > 0 && seen_ + n <= positions_, "generate: ", n, " tokens after ", seen_,
-                            ", but the model sees 1 to ", positions_);
-    bora::check<ValueError>(!EncoderDecoder<M> || inputs_, "generate: the encoder has no inputs yet");
-    if (!computing_) computing_ = policy_.cast_to_compute(model_);
-    if (!cache_) cache_ = empty_(*computing_, inputs_);
-    auto x = NamedArray(asarray(tokens, Shape{1, n}), {{nn::kBatch, 1}, {nn::kPosition, n}});
-    auto [chosen, cache] = step_(*computing_, x, std::move(*cache_), key);
-    cache_ = std::move(cache);
-    seen_ += n;
-    return chosen;
-  }
-
- private:
-  using CacheOf = decltype(empty_cache(std::declval<const M&>(), 1, none));
-  using EmptyFn = std::function<CacheOf(const M&, const std::optional<NamedArray>&)>;
-  using StepFn =
-      std::function<std::pair<Array, CacheOf>(const M&, const NamedArray&, const CacheOf&, const Array&)>;
-  M model_;
-  Policy policy_;
-  std::optional<M> computing_;  // model_ in the dtype of computation, from the first token on
-  decltype(jit(std::declval<EmptyFn>(), JitOptions{})) empty_;
-  decltype(jit(std::declval<StepFn>(), JitOptions{})) step_;
-  std::int64_t positions_, seen_ = 0;
-  std::optional<CacheOf> cache_;
-  std::optional<NamedArray> inputs_;
-};
-template <class M> class ScorerOf final : public Scorer {
-  using Example = training::Example;
-  using Fn = std::function<NamedArray(const M&, const Example&)>;
-
- public:
-  ScorerOf(const typename M::Config& config, const ModelOptions& options, const AxisMapping& storage, const Array& key)
-      : model_(named_jit(task<M>(config, options).init, {.out = storage})(key)),
-        scores_(jit(Fn([=, policy = options.policy](const M& m, const Example& e) {
-          auto model = policy.cast_to_compute(m);
-          auto x = model.hidden(e, none, remat::parse(config.checkpoint));
-          return policy.cast_to_output(model.head()(x).astype(f32)).astype(f32);
-        }))),
-        loss_(jit(Fn([=, policy = options.policy](const M& m, const Example& e) {
-          auto model = policy.cast_to_compute(m);
-          auto x = model.hidden(e, none, remat::parse(config.checkpoint));
-          return nn::linear_cross_entropy(model.head(), x, e.targets, e.weights, {.scores = policy.output});
-        }))) {}
-  tree::Node parameters() override { return tree::node(model_); }
-  NamedArray scores(const Example& e) override { return scores_(model_, e); }
-  NamedArray loss(const Example& e) override { return loss_(model_, e); }
-
- private:
-  M model_;
-  decltype(jit(std::declval<Fn>(), JitOptions{})) scores_, loss_;
-};
 template <class M> struct ModelOf final : config::Of<typename M::Config, Model> {
   using config::Of<typename M::Config, Model>::Of;
   std::int64_t positions() const override { return this->fields.positions; }
@@ -238,29 +217,21 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   }
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
   std::unique_ptr<Trainable> trainable(const ModelOptions& options) const override {
-    auto step = *options.step;
-    if constexpr (requires { this->fields.draws(); }) step.dropout = this->fields.draws();
-    else if constexpr (requires { this->fields.dropout; }) step.dropout = this->fields.dropout > 0;
-    step.dropout = step.dropout || (options.tuning.lora && options.tuning.lora.dropout > 0);
-    auto chosen = detail::chosen(options.tuning);
-    step.trains = chosen.trains;
-    step.keeps = chosen.keeps;
-    return bora::trainable(tuned(task<M>(this->fields, options), options.tuning), step);
+    bool dropout = options.step->dropout;
+    if constexpr (requires { this->fields.draws(); }) dropout = this->fields.draws();
+    else if constexpr (requires { this->fields.dropout; }) dropout = this->fields.dropout > 0;
+    return trainable_of(model(options.vocabulary), options, dropout);
   }
   std::unique_ptr<Generator> generator(const ModelOptions& options, const AxisMapping& storage, const Array& key,
                                        Generator::Choose choose) const override {
-    return std::make_unique<GeneratorOf<M>>(this->fields, options, storage, key, std::move(choose));
+    return generator_of(model(options.vocabulary), options, storage, key, std::move(choose));
   }
   std::vector<Parameter> parameters(std::int64_t vocabulary) const override {
-    auto shapes = eval_shape([&](const Array& key) { return M::init(this->fields, vocabulary, key); }, random::key(0));
-    std::vector<Parameter> all;
-    for (auto& slot : tree::slots(tree::node(shapes)))
-      if (auto x = slot.leaf.template as<NamedArray>(); x && slot.leaf.defined()) all.push_back({slot.path, x->axes()});
-    return all;
+    return parameters_of(*model(vocabulary));
   }
   std::unique_ptr<Scorer> scorer(const ModelOptions& options, const AxisMapping& storage,
                                  const Array& key) const override {
-    return std::make_unique<ScorerOf<M>>(this->fields, options, storage, key);
+    return scorer_of(model(options.vocabulary), options, storage, key);
   }
   HfNames hf_names() const override { return models::hf_names<M>(); }
   void from_hf(HfConfig& c) override {
@@ -272,6 +243,11 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
   std::vector<HfWeight> hf_weights() const override {
     if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
     else return {};
+  }
+
+ private:
+  AnyModelPtr model(std::int64_t vocabulary) const {
+    return std::make_shared<AnyModelOf<M>>(this->fields, vocabulary);
   }
 };
 }  // namespace bora::models

@@ -44,40 +44,35 @@ Chosen chosen(const Tuning&);
 /// ConfigError for patterns of `freeze` that match none, and if nothing is left to train.
 void check_frozen(const Tuning&, const std::vector<std::string>& paths);
 }  // namespace detail
-/// m with adapters. The keys of layers do not depend on the choice of layers.
-template <class M> M with_adapters(M m, const LoraSettings& s, const Array& key) {
-  std::vector<std::string> paths;
-  std::vector<bool> output;
-  nn::each_linear(m, [&](const std::string& path, nn::Linear& l) {
-    paths.push_back(path);
-    output.push_back(find_axis(l.in, nn::kVocab) >= 0 || find_axis(l.out, nn::kVocab) >= 0);
-  });
-  auto chosen = detail::adapted(s, paths, output);
-  std::int64_t i = 0;
-  nn::each_linear(m, [&](const std::string&, nn::Linear& l) {
-    if (chosen[static_cast<std::size_t>(i)]) nn::add_adapter(l, s.options(), random::fold_in(key, i));
-    ++i;
-  });
-  return m;
-}
+/// Calls a function with each linear layer of a model, and its path (nn::each_linear).
+using VisitLinear = std::function<void(const std::string& path, nn::Linear&)>;
+template <class M> using EachLinear = std::function<void(M&, const VisitLinear&)>;
+namespace detail {
+/// Gives the layers that `each` calls a function with their adapters. The keys of layers do not depend on the choice of
+/// layers.
+void add_adapters(const std::function<void(const VisitLinear&)>& each, const LoraSettings&, const Array& key);
+}  // namespace detail
 /// The task of training a part of its model.
-template <class M> Task<M> tuned(Task<M> t, const Tuning& how) {
-  t.init = [init = t.init, how](const Array& key) {
+template <class M> Task<M> tuned(Task<M> t, const Tuning& how, const EachLinear<M>& each) {
+  t.init = [init = t.init, how, each](const Array& key) {
     auto m = init(key);
-    if (how.lora) m = with_adapters(m, how.lora, detail::adapter_key(key));
+    if (how.lora)
+      detail::add_adapters([&](const VisitLinear& f) { each(m, f); }, how.lora, detail::adapter_key(key));
     detail::check_frozen(how, tree::paths(m));
     return m;
   };
   if (how.lora && how.lora.dropout > 0)
-    t.loss = [loss = t.loss](const M& m, const training::Example& e, const std::optional<Array>& key) {
+    t.loss = [loss = t.loss, each](const M& m, const training::Example& e, const std::optional<Array>& key) {
       if (!key) return loss(m, e, key);
       auto drops = m;
       std::int64_t i = 0;
       auto base = detail::adapter_key(*key);
-      nn::each_linear(drops,
-                      [&](const std::string&, nn::Linear& l) { nn::drop_inputs(l, random::fold_in(base, i++)); });
+      each(drops, [&](const std::string&, nn::Linear& l) { nn::drop_inputs(l, random::fold_in(base, i++)); });
       return loss(drops, e, key);
     };
   return t;
+}
+template <class M> Task<M> tuned(Task<M> t, const Tuning& how) {
+  return tuned<M>(std::move(t), how, [](M& m, const VisitLinear& f) { nn::each_linear(m, f); });
 }
 }  // namespace bora::models

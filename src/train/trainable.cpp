@@ -1,0 +1,86 @@
+// The step of a model and its evaluation, staged for parameters of any type.
+#include "train/tasks.h"
+
+namespace bora {
+namespace training {
+namespace {
+Evaluate jit_evaluation(const Task<Params>& task, std::int64_t virtual_ranks) {
+  using Sums = std::pair<NamedArray, NamedArray>;
+  return jit(EvaluateFn([task, virtual_ranks](const Params& params, const Params& base, const Batch& b) {
+               auto p = joined(params, base);
+               auto sums_of = [&](const Example& e) -> Sums {
+                 if (task.evaluation) return task.evaluation(p, e);
+                 return {task.loss(p, e, none), sum(task.weights(e))};
+               };
+               auto zero = NamedArray(full_of({{}, f32}, 0), {});
+               auto [loss, weights] =
+                   virtual_ranks == 0
+                       ? sums_of(b.example)
+                       : virtual_sum(virtual_ranks, b.example, Sums{zero, zero},
+                                     [&](const Example& e, const Array&) { return sums_of(e); });
+               return stack({loss.array(), weights.array()});
+             }),
+             {.name = "evaluation"});
+}
+class TrainableTask final : public Trainable {
+  using State = TrainState<Params>;
+  struct Born {
+    State state;
+    Params base;
+  };
+  using InitFn = std::function<Born(const Array&)>;
+  using StepFn = std::function<std::pair<State, Array>(const State&, const Params& base, const Batch&)>;
+
+ public:
+  TrainableTask(Task<Params> task, StepOptions options)
+      : init_(named_jit(InitFn([task, options](const Array& key) {
+                          auto s = first_state(task, options, key);
+                          auto kept = [&](const std::string& path) { return !options.keeps || options.keeps(path); };
+                          auto base = part_of(s.params, [&](auto& path) { return !kept(path); });
+                          s.params = part_of(s.params, kept);
+                          return Born{s, base};
+                        }),
+                        {.out = options.storage})),
+        step_(jit(StepFn([task, options, seen = seen_](const State& s, const Params& base, const Batch& b) {
+                    RecordSharded record(*seen);
+                    auto [next, r] = training::step(task, options, s, base, b.example);
+                    return std::pair{next,
+                                     concatenate({stack({r.loss, r.gradient_norm, r.learning_rate}), sum(b.notes, 0)})};
+                  }),
+                  {.name = "train step", .compile = options.compile})),
+        evaluate_(jit_evaluation(task, options.virtual_ranks)) {}
+  void init(const Array& key) override {
+    auto born = init_(key);
+    unshare(tree::node(born));
+    state_ = std::move(born.state);
+    base_ = std::move(born.base);
+  }
+  tree::Node state() override { return tree::node(state_); }
+  tree::Node parameters() override { return tree::node(state_.params); }
+  tree::Node base() override { return tree::node(base_); }
+  tree::Node optimizer_state() override { return tree::node(state_.optimizer); }
+  Array step(const Batch& b) override {
+    auto [state, report] = step_(std::move(state_), base_, b);
+    state_ = std::move(state);
+    return report;
+  }
+  Array evaluate(const Batch& b) override { return evaluate_(state_.params, base_, b); }
+  ProgramPtr step_program(const Batch& b) override { return program_of(step_, state_, base_, b); }
+  Arrays step_arguments(const Batch& b) override { return step_.inputs(state_, base_, b); }
+  std::vector<std::vector<Axis>> activations() const override { return *seen_; }
+
+ private:
+  std::shared_ptr<std::vector<std::vector<Axis>>> seen_ = std::make_shared<std::vector<std::vector<Axis>>>();
+  decltype(named_jit(std::declval<InitFn>(), NamedJitOptions{})) init_;
+  fx::Jitted<StepFn> step_;
+  Evaluate evaluate_;
+  State state_ = {};
+  Params base_ = {};
+};
+}  // namespace
+}  // namespace training
+std::unique_ptr<Trainable> trainable(Task<tree::Any> task, StepOptions options) {
+  if (options.replicas > 0) return training::local_trainable(task, options);
+  return std::make_unique<training::TrainableTask>(std::move(task), std::move(options));
+}
+}  // namespace bora
