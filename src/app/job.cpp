@@ -93,7 +93,7 @@ std::vector<MeshAxis> mesh_axes(const Settings& s, const text::Tokenizer& tokeni
 std::string stages_text(const Settings& s, const MeshShape& mesh) {
   auto n = stages_of(s, mesh);
   if (n == 1) return {};
-  auto rows = s.batch / s.accumulate, m = s.mesh.microbatches;
+  std::int64_t rows = s.batch / s.accumulate, m = s.mesh.microbatches;
   if (m == 0) m = nn::default_microbatches(rows, n, row_ranks(s, mesh));
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.3g", 100 * nn::pipeline_bubble(n, m));

@@ -8,6 +8,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/sharding.h"
+#include "bora/ops/transform.h"
 #include "bora/random/random.h"
 
 namespace bora::nn {
@@ -164,8 +165,8 @@ NamedArray Pipeline::run(const FlatFn& stage) const {
     return broadcast_to(slice_in_dim(x, 0, m, m + 1), with_first(times, shape));
   };
   // While a stage has none of its own, it computes some microbatch, whose numbers no one reads: no NaN arises there.
-  auto held = constrained(at(0, stages), spec);
-  auto fed = stages > 1 ? concatenate({x, at(parts - 1, stages - 1)}, 0) : x;
+  auto held = constrained(stop_gradient(at(0, stages)), spec);
+  auto fed = stages > 1 ? concatenate({x, stop_gradient(at(parts - 1, stages - 1))}, 0) : x;
   auto number = constrained(arange(stages).astype(i32), Spec{along});
   auto is = [&](std::int64_t s, const Shape& shape) {
     Dims column(shape.size(), 1);

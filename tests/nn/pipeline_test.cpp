@@ -1,6 +1,5 @@
 // Layers in stages against the same layers one after another.
 #include "bora/nn/pipeline.h"
-#include <sstream>
 #include "bora/nn/linear.h"
 #include "laws/laws.h"
 
@@ -95,7 +94,8 @@ TEST(Pipeline, AnyNumberOfStagesAndPartsInOneProcess) {
     close(gathered(y), want, 1e-12, "four stages on two ranks");
   });
 }
-/// As replicas: the numbers are those of one process with as many stages and parts.
+/// The numbers are those of one process with as many stages and parts; only what all stages use (shift) is summed in
+/// another order.
 TEST(Pipeline, TheSameBitsAndDrawsWhereverTheStagesAre) {
   auto in = inputs(f32);
   auto keys = random::split(random::key(9), kLayers.size);
@@ -109,7 +109,10 @@ TEST(Pipeline, TheSameBitsAndDrawsWhereverTheStagesAre) {
   for (std::vector<MeshAxis> mesh : {std::vector<MeshAxis>{{"stage", 2}}, {{"stage", 4}}})
     local_mesh(mesh, [&](const Mesh&) {
       UseMapping split({{nn::kLayers, "stage"}});
-      close(gathered(jit(f)(sharded(in, current_mapping()))), want, 0, name(mesh));
+      auto got = gathered(jit(f)(sharded(in, current_mapping())));
+      auto shared = tree::leaves(in).size() - 1;  // with the result before the gradients
+      for (std::size_t i = 0; i < got.size(); ++i)
+        close({got[i]}, {want[i]}, i == shared ? 5e-7 : 0, name(mesh) + " " + std::to_string(i));
     });
 }
 TEST(Pipeline, ALoopOfTicksPassesOneMicrobatchEach) {
@@ -120,14 +123,12 @@ TEST(Pipeline, ALoopOfTicksPassesOneMicrobatchEach) {
     auto f = jit([](const Inputs& x) {
       return grad([](const Inputs& y) { return sum(square(in_stages(y, {.microbatches = 2}).array())); })(x);
     });
-    auto program = fx::local_program(program_of(f, mine), f.inputs(mine));
     auto text = explain_program(program_of(f, mine), f.inputs(mine));
     if (mesh.rank() > 0) return;
-    std::ostringstream all;
-    all << *program;
-    EXPECT_EQ(all.str().find("all_gather"), std::string::npos) << text;
-    EXPECT_NE(text.find("ppermute"), std::string::npos) << text;
-    std::printf("%s\n", text.c_str());
+    // 2 + 4 - 1 ticks forward and back; the results of the last stage; nothing else travels
+    EXPECT_NE(text.find("10 x ppermute stage f64[1, 6, 4]"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 x all_reduce stage f64[6, 8]"), std::string::npos) << text;
+    EXPECT_EQ(text.find("all_gather"), std::string::npos) << text;
   });
 }
 TEST(Pipeline, ThroughFollowsTheMapping) {

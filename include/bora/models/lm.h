@@ -94,7 +94,6 @@ struct Model : config::Chosen {
   /// first (and in the place of targets that are no tokens).
   virtual std::optional<std::int32_t> decoder_start() const = 0;
   virtual std::vector<AxisSize> axes() const = 0;
-  virtual bool in_stages() const = 0;  // its layers can be the stages of a pipeline (nn/pipeline.h)
   virtual std::unique_ptr<Trainable> trainable(const ModelOptions&) const = 0;
   /// Parameters are born in `storage`.
   virtual std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
@@ -107,6 +106,7 @@ struct Model : config::Chosen {
   virtual void from_hf(HfConfig&) = 0;  // sets all fields
   virtual void to_hf(HfConfig&) const = 0;
   virtual std::vector<HfWeight> hf_weights() const = 0;
+  virtual bool in_stages() const = 0;  // its layers can be the stages of a pipeline (nn/pipeline.h)
 };
 
 template <class M> concept HasExtraLoss = requires(const M& m, const typename M::Config& c,
@@ -238,7 +238,6 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     else return none;
   }
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
-  bool in_stages() const override { return requires { requires M::in_stages; }; }
   std::unique_ptr<Trainable> trainable(const ModelOptions& options) const override {
     auto step = *options.step;
     if constexpr (requires { this->fields.draws(); }) step.dropout = this->fields.draws();
@@ -275,5 +274,6 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
     else return {};
   }
+  bool in_stages() const override { return requires { requires M::in_stages; }; }
 };
 }  // namespace bora::models

@@ -56,7 +56,7 @@ struct MeshSettings {
   std::string axes = {}, layout = "fsdp";
   std::optional<std::int64_t> activation_dims = {}, parameter_dims = {};
   RuleSettings rules = {};
-  std::int64_t threads = 0, microbatches = 0;
+  std::int32_t threads = 0, microbatches = 0;
   static constexpr std::string_view named = "axes";
   static constexpr config::Meaning meanings[] = {
       {"axes", "data=2,model=1 or {replica: 2, data: 2}; -1: what is left; empty: from the layout"},
