@@ -60,7 +60,8 @@ void check_stages(const Settings& s, const text::Tokenizer& tokenizer, const Mes
   if (n == 1) return;
   std::string others;
   for (auto& row : config::rows<models::Model>())
-    if (config::Choice<models::Model>(row.type)->in_stages()) others += (others.empty() ? "" : ", ") + std::string(row.type);
+    if (config::Choice<models::Model>(row.type)->in_stages())
+      others += (others.empty() ? "" : ", ") + std::string(row.type);
   check<ConfigError>(s.model->in_stages(), "mesh: the layers of the model ", s.model->type(),
                      " cannot be the stages of a pipeline (axis stage of ", to_string(mesh), "); those of ", others,
                      " can");
