@@ -1,4 +1,5 @@
 #include "app/plan_run.h"
+#include "bora/nn/pipeline.h"
 #include "bora/train/placement.h"
 
 namespace bora::app {
@@ -8,6 +9,7 @@ PlannedRun plan_run(const Settings& s, const text::Tokenizer& tokenizer, const s
   Batch batch;
   r.classes = plan_classes(axes, links, [&](const Mesh& mesh) {
     UseMapping split(mappings_of(s.mesh, mesh.shape()).compute);
+    nn::UseMicrobatches parts(s.mesh.microbatches);
     auto options = model_options(s, tokenizer, mesh.shape());
     options.step->compile.pipeline = pipeline;
     auto model = s.model->trainable(options);

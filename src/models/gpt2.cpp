@@ -1,5 +1,6 @@
 #include "bora/models/gpt2.h"
 #include <cmath>
+#include "bora/nn/pipeline.h"
 #include "models/hf_activation.h"
 #include "models/hf_size.h"
 
@@ -107,7 +108,10 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   std::optional<Array> keys;
   if (key && (blocks.layer.dropout.rate > 0 || blocks.layer.attn.dropout > 0))
     keys = random::split(*key, blocks.axis.size);
-  x = nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys), nn::per_layer(scales()));
+  auto one = [](const Gpt2Block& block, const NamedArray& v, const std::optional<Array>& part,
+                const nn::AttentionMask& mask, const std::optional<Array>& k,
+                const std::optional<Array>& scale) { return block(v, mask, nn::key_of_part(k, part), scale); };
+  x = nn::through(blocks, one, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys), nn::per_layer(scales()));
   return ln_f(x);
 }
 nn::Head Gpt2::head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }

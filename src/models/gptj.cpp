@@ -2,7 +2,7 @@
 // neighbouring numbers of a part of each head, a bias of the output layer. The code mentions no mesh.
 #include "bora/models/lm.h"
 #include "bora/nn/layers.h"
-#include "bora/nn/stacked.h"
+#include "bora/nn/pipeline.h"
 #include "models/hf_activation.h"
 #include "models/hf_layers.h"
 #include "models/hf_size.h"
@@ -103,6 +103,7 @@ struct GptJ {
   GptJHead lm_head;
   bool draws;
   using Config = GptJConfig;
+  static constexpr bool in_stages = true;
   static constexpr std::string_view hf_types[] = {"gptj"};
   static constexpr std::string_view hf_prefix = "transformer.";
   static constexpr std::string_view hf_ignored[] = {"attn.bias", "attn.masked_bias"};
@@ -177,7 +178,11 @@ struct GptJ {
       layers = random::split(keys[1], blocks.axis.size);
     }
     auto x = auto_sharded(dropout(wte.embed(auto_sharded(e.tokens)), first));
-    return norm(nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), e.positions, nn::per_layer(layers)));
+    auto one = [](const GptJBlock& block, const NamedArray& v, const std::optional<Array>& part,
+                  const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
+                  const std::optional<Array>& k) { return block(v, mask, positions, nn::key_of_part(k, part)); };
+    return norm(nn::through(blocks, one, x, {.checkpoint = remat})(causal_mask(e), e.positions,
+                                                                   nn::per_layer(layers)));
   }
   nn::Head head() const {
     return {auto_sharded(lm_head.weight ? *lm_head.weight : wte.weight), auto_sharded(lm_head.bias)};

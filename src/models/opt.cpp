@@ -3,7 +3,7 @@
 #include <array>
 #include "bora/models/lm.h"
 #include "bora/nn/layers.h"
-#include "bora/nn/stacked.h"
+#include "bora/nn/pipeline.h"
 #include "bora/ops/functions.h"
 #include "models/hf_activation.h"
 #include "models/hf_layers.h"
@@ -140,6 +140,7 @@ struct Opt {
   bool draws;
   std::optional<std::int64_t> padding;
   using Config = OptConfig;
+  static constexpr bool in_stages = true;
   static constexpr std::string_view hf_types[] = {"opt"};
   static constexpr std::string_view hf_prefix = "model.";
   static OptConfig from_hf(HfConfig& c) {
@@ -248,7 +249,10 @@ struct Opt {
     auto x = embedded(e.tokens, places);
     std::optional<Array> keys;
     if (key && draws) keys = random::split(*key, blocks.axis.size);
-    return before_head(nn::fold(blocks, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys)));
+    auto one = [](const OptBlock& block, const NamedArray& v, const std::optional<Array>& part,
+                  const nn::AttentionMask& mask,
+                  const std::optional<Array>& k) { return block(v, mask, nn::key_of_part(k, part)); };
+    return before_head(nn::through(blocks, one, x, {.checkpoint = remat})(causal_mask(e), nn::per_layer(keys)));
   }
   nn::Head head() const { return {auto_sharded(lm_head ? lm_head->weight : wte.weight)}; }
   Cache cache(const Axis& batch, std::int64_t length) const {

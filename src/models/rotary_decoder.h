@@ -4,7 +4,7 @@
 #include <cmath>
 #include "bora/models/lm.h"
 #include "bora/nn/layers.h"
-#include "bora/nn/stacked.h"
+#include "bora/nn/pipeline.h"
 #include "models/hf_activation.h"
 #include "models/rope.h"
 
@@ -100,6 +100,7 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
   bool scaled_words;
   std::optional<double> final_soft_cap;
   using Config = C;
+  static constexpr bool in_stages = !requires { typename Block::Report; };  // reports are of all rows
   static RotaryDecoder init(const C& config, std::int64_t vocabulary, const Array& key) {
     config.check();
     auto c = config.options();
@@ -131,7 +132,12 @@ template <class C, class Block = DecoderBlock> struct RotaryDecoder {
     return asarray(windows).astype(i32);
   }
   NamedArray hidden(const training::Example& e, const std::optional<Array>& key, const remat::Policy& remat) const {
-    return norm(nn::fold(blocks, embedded(e.tokens), {.checkpoint = remat})(
+    auto one = [](const Block& block, const NamedArray& v, const std::optional<Array>& part,
+                  const nn::AttentionMask& mask, const std::optional<NamedArray>& positions,
+                  const std::optional<Array>& window, const std::optional<Array>& k) {
+      return block(v, mask, positions, window, nn::key_of_part(k, part));
+    };
+    return norm(nn::through(blocks, one, embedded(e.tokens), {.checkpoint = remat})(
         causal_mask(e), e.positions, nn::per_layer(window_values()), nn::per_layer(layer_keys(key))));
   }
   /// hidden(), and each layer's report of its router on the tokens, along the layers; of blocks with experts.

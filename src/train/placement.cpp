@@ -6,7 +6,7 @@
 
 namespace bora {
 namespace {
-using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kMlp, nn::kVocab;
+using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kLayers, nn::kMlp, nn::kVocab;
 struct Kind {
   bool batch = true, model = false;  // split over data; heads, hidden units and vocabulary over model
   bool embed_over_model = false, embed_over_data = false;  // the latter in storage only
@@ -15,11 +15,16 @@ LayoutMappings rules_of(const Kind& k, const MeshShape& mesh) {
   MeshAxes rows;
   if (k.batch && mesh.has(AxisName("replica"))) rows.push_back(AxisName("replica"));
   if (k.batch) rows.push_back(AxisName("data"));
+  // Stages are of the layers; before and behind these their ranks share the rows.
+  bool stages = mesh.has(AxisName("stage")) && mesh.axis_size(AxisName("stage")) > 1;
+  if (k.batch && stages) rows.push_back(AxisName("stage"));
   std::vector<Rule> storage, compute{{kBatch, rows}};
-  if (k.model) storage = {{kHeads, "model"}, {kMlp, "model"}, {kVocab, "model"}};
+  if (stages) storage.push_back({kLayers, "stage"});
+  if (k.model) storage.insert(storage.end(), {{kHeads, "model"}, {kMlp, "model"}, {kVocab, "model"}});
   if (k.embed_over_model) storage.push_back({kEmbed, "model"});
   compute.insert(compute.end(), storage.begin(), storage.end());
   if (k.embed_over_data) storage.push_back({kEmbed, "data"});
+  if (k.embed_over_data && stages) storage.push_back({kVocab, "stage"});
   return {AxisMapping(storage), AxisMapping(compute)};
 }
 Kind kind_of(std::int64_t activation, std::int64_t parameter) {

@@ -44,7 +44,9 @@ Sizes parse_axes(const std::string& mesh) {
   }
   return sizes;
 }
-bool is_usual(const std::string& axis) { return axis == "replica" || axis == "data" || axis == "model"; }
+bool is_usual(const std::string& axis) {
+  return axis == "replica" || axis == "stage" || axis == "data" || axis == "model";
+}
 /// The axes in the mesh's order: neighbouring ranks, often of one host, lie along the last one.
 Sizes in_order(const Sizes& given) {
   Sizes r;
@@ -54,6 +56,7 @@ Sizes in_order(const Sizes& given) {
     else if (always) r.emplace_back(axis, 1);
   };
   add("replica", false);
+  add("stage", false);
   add("data", true);
   for (auto& axis : given)
     if (!is_usual(axis.first)) r.push_back(axis);
@@ -78,12 +81,12 @@ MeshShape filled(Sizes sizes, const std::string& text, int ranks) {
 void only_usual(const Sizes& sizes, std::string_view of) {
   for (auto& axis : sizes)
     check<ConfigError>(is_usual(axis.first), "mesh: unknown axis '", axis.first, "'; the axes ", of,
-                       " are replica, data and model, others need mesh.rules");
+                       " are replica, stage, data and model, others need mesh.rules");
 }
 /// Rules name axes that the mesh has, or could have, and say nothing twice.
 void check_rules(const std::string& name, const std::vector<std::vector<std::string>>& rules, const Sizes& sizes) {
   std::string known;
-  std::vector<std::string> axes{"replica", "data", "model"};
+  std::vector<std::string> axes{"replica", "stage", "data", "model"};
   for (auto& axis : sizes)
     if (!is_usual(axis.first)) axes.push_back(axis.first);
   for (std::size_t i = 0; i < axes.size(); ++i)
@@ -160,6 +163,8 @@ void MeshSettings::check() const {
                            "give one of them");
   domain(threads >= 0 && threads <= 4096, "threads", threads,
          "from 1 to 4096 (or 0 for this rank's share of the cores)");
+  domain(microbatches >= 0 && microbatches <= 1 << 20, "microbatches", microbatches,
+         "from 1 to 2^20 (or 0 for up to 4 a stage)");
 }
 void WireSettings::check() const {
   domain(valid_block(block), "block", block, "a multiple of 64 from 64 to 4096");

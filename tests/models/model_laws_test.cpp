@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include "bora/models/lm.h"
+#include "bora/nn/pipeline.h"
 #include "bora/optim/config.h"
 
 namespace fs = std::filesystem;
@@ -90,10 +91,12 @@ struct Result {
   std::string digest;
   std::vector<float> losses;
 };
-Result train(const Model& model, const std::string& layout, int data, int parts, std::string folder = {}) {
+Result train(const Model& model, const std::string& layout, int data, int parts, std::string folder = {},
+             int stages = 1, std::int64_t microbatches = 0) {
   Result r;
-  local_mesh({{"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
+  local_mesh({{"stage", stages}, {"data", data}, {"model", parts}}, [&](const Mesh& mesh) {
     UseMapping split(layout_mappings(parse_layout(layout), mesh.shape()).compute);
+    nn::UseMicrobatches cut(microbatches);
     auto t = model.trainable(options(layout, mesh.shape()));
     t->init(random::key(5));
     auto digest = parameter_digest(t->parameters(), mesh);
@@ -121,6 +124,27 @@ TEST(ModelLaws, TheSameInitialBitsAndLossesOnEveryLayout) {
     for (auto& c : {Case{"dp", 2, 1}, {"fsdp", 2, 1}, {"fsdp", 3, 1}, {"tp", 1, 2}, {"fsdp+tp", 2, 2}}) {
       auto got = train(*model, c.layout, c.data, c.parts);
       auto name = std::string(model->type()) + " " + c.layout + " " + std::to_string(c.data * c.parts);
+      EXPECT_EQ(got.digest, want.digest) << name;
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got.losses[i], want.losses[i], 2e-5) << name << " step " << i;
+    }
+  }
+}
+TEST(ModelLaws, StagesTrainTheSameModel) {
+  for (auto& model : small()) {
+    if (!model->in_stages()) continue;
+    bool draws = false;
+    for (auto& [key, value] : model.write().members)
+      draws = draws || (key.find("dropout") != key.npos && value.text != "0");
+    auto want = train(*model, "dp", 1, 1);
+    struct Case {
+      std::string layout;
+      int data, parts;
+      std::int64_t microbatches;
+    };
+    for (auto& c : {Case{"dp", 1, 1, 1}, {"fsdp", 1, 1, 2}, {"fsdp+tp", 1, 2, 2}}) {
+      if (draws && c.microbatches > 1) continue;  // each microbatch has its own
+      auto got = train(*model, c.layout, c.data, c.parts, {}, 2, c.microbatches);
+      auto name = std::string(model->type()) + " " + c.layout + ", microbatches " + std::to_string(c.microbatches);
       EXPECT_EQ(got.digest, want.digest) << name;
       for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got.losses[i], want.losses[i], 2e-5) << name << " step " << i;
     }

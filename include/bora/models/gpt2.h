@@ -67,6 +67,7 @@ struct Gpt2 {
   nn::Dropout embed_dropout = {};
   bool scale_attention = true, scale_by_layer = false;
   using Config = Gpt2Config;
+  static constexpr bool in_stages = true;
   /// vocabulary: number of tokens.
   static Gpt2 init(const Gpt2Config& config, std::int64_t vocabulary, const Array& key);
   /// Vectors before the head: [batch, position, embed]. key: for dropout; none: without. remat: values of a block that

@@ -106,6 +106,7 @@ struct Model : config::Chosen {
   virtual void from_hf(HfConfig&) = 0;  // sets all fields
   virtual void to_hf(HfConfig&) const = 0;
   virtual std::vector<HfWeight> hf_weights() const = 0;
+  virtual bool in_stages() const = 0;  // its layers can be the stages of a pipeline (nn/pipeline.h)
 };
 
 /// A model without its type: its functions, for code that is compiled once for all models. `model` is what init() made,
@@ -244,6 +245,7 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     if constexpr (requires { M::hf_types; }) return M::hf_weights(this->fields);
     else return {};
   }
+  bool in_stages() const override { return requires { requires M::in_stages; }; }
 
  private:
   AnyModelPtr model(std::int64_t vocabulary) const {

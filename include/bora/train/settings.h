@@ -13,9 +13,9 @@ struct Layout {
 };
 /// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError listing the layouts.
 Layout parse_layout(const std::string&);
-/// The mesh with axes replica (if it is named), data and model, in this order, for `ranks` ranks. Axes not named have
-/// size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown axis, sizes that do not multiply to
-/// `ranks`, an axis larger than 1 that the layout does not use.
+/// The mesh with axes replica and stage (if they are named), data and model, in this order, for `ranks` ranks. Axes
+/// not named have size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown axis, sizes that do not
+/// multiply to `ranks`, an axis larger than 1 that the layout does not use.
 MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks);
 /// The number of ranks that a mesh names in full, such as data=2,model=2; 1 if it leaves a size open.
 std::int64_t ranks_of_mesh(const std::string& mesh);
@@ -56,7 +56,7 @@ struct MeshSettings {
   std::string axes = {}, layout = "fsdp";
   std::optional<std::int64_t> activation_dims = {}, parameter_dims = {};
   RuleSettings rules = {};
-  std::int64_t threads = 0;
+  std::int32_t threads = 0, microbatches = 0;
   static constexpr std::string_view named = "axes";
   static constexpr config::Meaning meanings[] = {
       {"axes", "data=2,model=1 or {replica: 2, data: 2}; -1: what is left; empty: from the layout"},
@@ -64,7 +64,8 @@ struct MeshSettings {
       {"activation_dims", "instead of layout: dimensions of activations that are split, as in T5X: 0, 1, 2"},
       {"parameter_dims", "beside it: dimensions of parameters that are split, as in T5X: 0, 1, 2"},
       {"rules", ""},
-      {"threads", "of each rank; 0: this rank's share of the cores"}};
+      {"threads", "of each rank; 0: this rank's share of the cores"},
+      {"microbatches", "equal parts of the rows that go through the stages of mesh axis stage; 0: up to 4 a stage"}};
   bool has_dims() const { return activation_dims || parameter_dims; }
   void check() const;
 };
@@ -116,7 +117,7 @@ struct TraceSettings {
   void check() const;
 };
 }  // namespace training
-/// The mesh of these settings. With dims or rules its axes are replica (if it is named), data, others in their order,
-/// model; with empty `axes` all ranks lie along data. Throws ConfigError, as above.
+/// The mesh of these settings. With dims or rules its axes are replica and stage (if they are named), data, others in
+/// their order, model; with empty `axes` all ranks lie along data. Throws ConfigError, as above.
 MeshShape resolve_mesh(const training::MeshSettings&, int ranks);
 }  // namespace bora

@@ -70,7 +70,7 @@ struct Plan {
     auto& shape = p.mesh.shape();
     UseMapping split(mappings_of(s.mesh, shape).compute);
     auto over = batch_axes(current_mapping(), shape);
-    std::printf("%s%s  rows of a step:\n%s", p.text.c_str(),
+    std::printf("%s%s%s  rows of a step:\n%s", p.text.c_str(), stages_text(s, shape).c_str(),
                 placement_text(*p.model, placement_rules(s.mesh, shape), shape).c_str(),
                 host_table(shape, over, s.batch, ranks_per_host).c_str());
     if (!predicts()) return 0;

@@ -1,0 +1,180 @@
+// Layers in stages against the same layers one after another.
+#include "bora/nn/pipeline.h"
+#include "bora/nn/linear.h"
+#include "laws/laws.h"
+
+namespace bora::laws {
+namespace {
+using nn::PipelineOptions, nn::pipeline_bubble;
+const Axis kRows{nn::kBatch, 8}, kEmbed{nn::kEmbed, 6}, kLayers{nn::kLayers, 4};
+struct Block {
+  nn::Linear up;
+  static Block init(const Array& key) { return {nn::Linear::init(kEmbed, kEmbed.alias("out"), key)}; }
+  /// shift [batch]: of a row, scale: of a layer, noise: a key for draws.
+  NamedArray operator()(const NamedArray& x, const NamedArray& shift, const std::optional<Array>& scale,
+                        const std::optional<Array>& key) const {
+    auto y = rename(tanh(up(auto_sharded(x))), {{"out", nn::kEmbed}});
+    if (scale) y = y * NamedArray(*scale, {});
+    if (key) y = y * NamedArray(random::uniform(*key, shape_of(y.axes())).astype(y.dtype()), y.axes());
+    return auto_sharded(x + y + shift);
+  }
+};
+struct Inputs {
+  nn::Stacked<Block> blocks;
+  NamedArray x, shift;
+  Array scale;
+};
+Inputs inputs(Dtype dtype = f64) {
+  auto blocks = nn::Stacked<Block>::init(kLayers, nn::per_layer(random::split(random::key(3), kLayers.size)));
+  Inputs in{blocks,
+            {rnd({6, 8}, 1), {kEmbed, kRows}},
+            {rnd({8}, 2), {kRows}},
+            (rnd({4}, 4) + 1.5)};
+  return tree::map([&](const Array& a) { return a.astype(dtype); }, in);
+}
+NamedArray one_after_another(const Inputs& in, const remat::Policy& remat = remat::nothing) {
+  return nn::fold(in.blocks, in.x, {.checkpoint = remat})(in.shift, nn::per_layer(std::optional(in.scale)),
+                                                          nn::per_layer(std::optional<Array>()));
+}
+NamedArray in_stages(const Inputs& in, const PipelineOptions& o, const std::optional<Array>& keys = none) {
+  auto f = [](const Block& b, const NamedArray& x, const std::optional<Array>& part, const NamedArray& shift,
+              const std::optional<Array>& scale, const std::optional<Array>& key) {
+    return b(x, shift, scale, nn::key_of_part(key, part));
+  };
+  return nn::pipeline(in.blocks, f, in.x, o)(in.shift, nn::per_layer(std::optional(in.scale)), nn::per_layer(keys));
+}
+template <class F> Arrays with_gradients(const F& f, const Inputs& in) {
+  auto loss = [&](const Inputs& x) {
+    auto y = f(x).array();
+    return sum(y * rnd(y.shape(), 7).astype(y.dtype()));
+  };
+  return joined({f(in).array()}, tree::leaves(grad(loss)(in)));
+}
+struct Layout {
+  std::vector<MeshAxis> mesh;
+  AxisMapping storage, compute;
+};
+std::vector<Layout> layouts() {
+  Rule layers{nn::kLayers, "stage"}, rows{nn::kBatch, "data"}, both{nn::kBatch, {"data", "stage"}};
+  return {{{{"stage", 1}}, {layers}, {layers}},
+          {{{"stage", 2}}, {layers}, {layers}},
+          {{{"stage", 4}}, {layers}, {layers, both}},
+          {{{"stage", 2}}, {}, {layers, both}},
+          {{{"stage", 2}, {"data", 2}}, {layers, {nn::kEmbed, "data"}}, {layers, both}},
+          {{{"stage", 2}, {"model", 2}}, {layers, {nn::kEmbed, "model"}}, {layers, {"out", "model"}, both}}};
+}
+TEST(Pipeline, IsTheLayersOneAfterAnother) {
+  auto in = inputs();
+  auto want = with_gradients([](const Inputs& x) { return one_after_another(x); }, in);
+  for (auto& layout : layouts())
+    for (std::int64_t parts : {1, 2, 4})
+      for (bool staged : {false, true})
+        local_mesh(layout.mesh, [&](const Mesh&) {
+          UseMapping split(layout.compute);
+          auto f = [&](const Inputs& x) {
+            return with_gradients([&](const Inputs& y) { return in_stages(y, {.microbatches = parts}); }, x);
+          };
+          auto mine = sharded(in, layout.storage);
+          close(gathered(staged ? jit(f)(mine) : f(mine)), want, 1e-12,
+                name(layout.mesh) + ", microbatches " + std::to_string(parts) + (staged ? ", staged" : ""));
+        });
+}
+TEST(Pipeline, AnyNumberOfStagesAndPartsInOneProcess) {
+  auto in = inputs();
+  auto want = with_gradients([](const Inputs& x) { return one_after_another(x); }, in);
+  for (std::int64_t stages : {1, 2, 4})
+    for (std::int64_t parts : {1, 2, 4, 8})
+      for (auto remat : {remat::nothing, remat::everything}) {
+        PipelineOptions o{.microbatches = parts, .stages = stages, .checkpoint = remat};
+        close(with_gradients([&](const Inputs& x) { return in_stages(x, o); }, in), want, 1e-12,
+              std::to_string(stages) + " stages, " + std::to_string(parts) + " parts");
+      }
+  local_mesh({{"stage", 2}}, [&](const Mesh&) {  // two stages on each rank
+    auto y = with_gradients([&](const Inputs& x) { return in_stages(x, {.microbatches = 4, .stages = 4}); }, in);
+    close(gathered(y), want, 1e-12, "four stages on two ranks");
+  });
+}
+/// The numbers are those of one process with as many stages and parts; only what all stages use (shift) is summed in
+/// another order.
+TEST(Pipeline, TheSameBitsAndDrawsWhereverTheStagesAre) {
+  auto in = inputs(f32);
+  auto keys = random::split(random::key(9), kLayers.size);
+  auto f = [&](const Inputs& x) {
+    return with_gradients([&](const Inputs& y) { return in_stages(y, {.microbatches = 4, .stages = 4}, keys); }, x);
+  };
+  auto want = jit(f)(in);
+  auto plain = jit([&](const Inputs& x) { return Arrays{one_after_another(x).array()}; })(in);
+  close({jit([&](const Inputs& x) { return Arrays{in_stages(x, {.microbatches = 4, .stages = 4}).array()}; })(in)[0]},
+        plain, 1e-6, "f32");
+  for (std::vector<MeshAxis> mesh : {std::vector<MeshAxis>{{"stage", 2}}, {{"stage", 4}}})
+    local_mesh(mesh, [&](const Mesh&) {
+      UseMapping split({{nn::kLayers, "stage"}});
+      auto got = gathered(jit(f)(sharded(in, current_mapping())));
+      auto shared = tree::leaves(in).size() - 1;  // with the result before the gradients
+      for (std::size_t i = 0; i < got.size(); ++i)
+        close({got[i]}, {want[i]}, i == shared ? 5e-7 : 0, name(mesh) + " " + std::to_string(i));
+    });
+}
+TEST(Pipeline, ALoopOfTicksPassesOneMicrobatchEach) {
+  auto in = inputs();
+  local_mesh({{"stage", 4}}, [&](const Mesh& mesh) {
+    UseMapping split({{nn::kLayers, "stage"}});
+    auto mine = sharded(in, current_mapping());
+    auto f = jit([](const Inputs& x) {
+      return grad([](const Inputs& y) { return sum(square(in_stages(y, {.microbatches = 2}).array())); })(x);
+    });
+    auto text = explain_program(program_of(f, mine), f.inputs(mine));
+    if (mesh.rank() > 0) return;
+    // 2 + 4 - 1 ticks forward and back; the results of the last stage; nothing else travels
+    EXPECT_NE(text.find("10 x ppermute stage f64[1, 6, 4]"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 x all_reduce stage f64[6, 8]"), std::string::npos) << text;
+    EXPECT_EQ(text.find("all_gather"), std::string::npos) << text;
+  });
+}
+TEST(Pipeline, ThroughFollowsTheMapping) {
+  auto in = inputs();
+  auto f = [](const Block& b, const NamedArray& x, const std::optional<Array>& part, const NamedArray& shift) {
+    return part ? b(x, shift, none, none) * 2.0 : b(x, shift, none, none);
+  };
+  auto plain = nn::through(in.blocks, f, in.x)(in.shift);
+  auto twice = nn::pipeline(in.blocks, f, in.x, {.microbatches = 2, .stages = 2})(in.shift);
+  local_mesh({{"stage", 2}}, [&](const Mesh&) {
+    close({nn::through(in.blocks, f, in.x)(in.shift).array()}, {plain.array()}, 0, "no rule");
+    UseMapping split({{nn::kLayers, "stage"}});
+    nn::UseMicrobatches parts(2);
+    close({gather(nn::through(in.blocks, f, in.x)(in.shift).array())}, {twice.array()}, 1e-12, "a rule");
+  });
+}
+TEST(Pipeline, BubbleAndDefaultParts) {
+  EXPECT_EQ(pipeline_bubble(1, 4), 0);
+  EXPECT_DOUBLE_EQ(pipeline_bubble(4, 12), 3.0 / 15);
+  for (std::int64_t rows : {1, 7, 8, 12, 30, 64})
+    for (std::int64_t stages : {1, 2, 4})
+      for (std::int64_t ranks : {1, 2, 3}) {
+        auto m = nn::default_microbatches(rows, stages, ranks);
+        EXPECT_TRUE(m >= 1 && m <= 4 * stages && rows % m == 0) << rows << " " << stages << " " << ranks << " " << m;
+      }
+  EXPECT_EQ(nn::default_microbatches(64, 2), 8);
+  EXPECT_EQ(nn::default_microbatches(8, 2, 2), 4);
+  EXPECT_EQ(nn::default_microbatches(7, 2), 7);
+}
+TEST(Pipeline, ErrorsNameTheSizes) {
+  auto in = inputs();
+  auto says = [&](const PipelineOptions& o, const std::string& words) {
+    try {
+      (void)in_stages(in, o);
+      ADD_FAILURE() << words;
+    } catch (const ValueError& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+  };
+  says({.stages = 3}, "pipeline: 4 layers cannot be cut into 3 equal stages");
+  says({.microbatches = 3}, "pipeline: 8 rows cannot be cut into 3 equal microbatches");
+  says({.microbatches = -1}, "they must be 1 or more");
+  EXPECT_THROW((void)in_stages(in, {.axis = "embed"}), AxisError);
+  EXPECT_THROW(nn::UseMicrobatches(-2), ValueError);
+  EXPECT_THROW((void)pipeline_bubble(0, 1), ValueError);
+  local_mesh({{"stage", 4}}, [&](const Mesh&) {
+    says({.stages = 2}, "pipeline: 2 stages cannot be spread evenly over the 4 ranks of mesh axis 'stage'");
+  });
+}
+}  // namespace
+}  // namespace bora::laws
