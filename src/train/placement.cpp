@@ -3,10 +3,11 @@
 #include <sstream>
 #include "bora/array/communicator.h"
 #include "bora/nn/axes.h"
+#include "bora/nn/ring_attention.h"
 
 namespace bora {
 namespace {
-using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kMlp, nn::kVocab;
+using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kMlp, nn::kPosition, nn::kVocab;
 struct Kind {
   bool batch = true, model = false;  // split over data; heads, hidden units and vocabulary over model
   bool embed_over_model = false, embed_over_data = false;  // the latter in storage only
@@ -16,10 +17,12 @@ LayoutMappings rules_of(const Kind& k, const MeshShape& mesh) {
   if (k.batch && mesh.has(AxisName("replica"))) rows.push_back(AxisName("replica"));
   if (k.batch) rows.push_back(AxisName("data"));
   std::vector<Rule> storage, compute{{kBatch, rows}};
+  bool context = mesh.has(AxisName("context"));
+  if (context) compute.push_back({kPosition, "context"});
   if (k.model) storage = {{kHeads, "model"}, {kMlp, "model"}, {kVocab, "model"}};
   if (k.embed_over_model) storage.push_back({kEmbed, "model"});
   compute.insert(compute.end(), storage.begin(), storage.end());
-  if (k.embed_over_data) storage.push_back({kEmbed, "data"});
+  if (k.embed_over_data) storage.push_back({kEmbed, context ? MeshAxes{"data", "context"} : MeshAxes("data")});
   return {AxisMapping(storage), AxisMapping(compute)};
 }
 Kind kind_of(std::int64_t activation, std::int64_t parameter) {
@@ -78,7 +81,10 @@ std::string placement_name(const training::MeshSettings& s) {
 }
 MeshAxes training::gradient_axes() {
   auto* mesh = here().mesh;
-  return mesh ? batch_axes(current_mapping(), *mesh) : MeshAxes{};
+  if (!mesh) return {};
+  auto axes = batch_axes(current_mapping(), *mesh);
+  if (nn::context_ranks() > 1) axes.push_back(AxisName("context"));  // each has a part of every row
+  return axes;
 }
 MeshAxes batch_axes(const AxisMapping& compute, const MeshShape& mesh) {
   MeshAxes axes{"replica", "data"}, split;

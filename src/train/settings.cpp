@@ -44,7 +44,9 @@ Sizes parse_axes(const std::string& mesh) {
   }
   return sizes;
 }
-bool is_usual(const std::string& axis) { return axis == "replica" || axis == "data" || axis == "model"; }
+bool is_usual(const std::string& axis) {
+  return axis == "replica" || axis == "data" || axis == "context" || axis == "model";
+}
 /// The axes in the mesh's order: neighbouring ranks, often of one host, lie along the last one.
 Sizes in_order(const Sizes& given) {
   Sizes r;
@@ -57,6 +59,7 @@ Sizes in_order(const Sizes& given) {
   add("data", true);
   for (auto& axis : given)
     if (!is_usual(axis.first)) r.push_back(axis);
+  add("context", false);
   add("model", true);
   return r;
 }
@@ -78,12 +81,12 @@ MeshShape filled(Sizes sizes, const std::string& text, int ranks) {
 void only_usual(const Sizes& sizes, std::string_view of) {
   for (auto& axis : sizes)
     check<ConfigError>(is_usual(axis.first), "mesh: unknown axis '", axis.first, "'; the axes ", of,
-                       " are replica, data and model, others need mesh.rules");
+                       " are replica, data, context and model, others need mesh.rules");
 }
 /// Rules name axes that the mesh has, or could have, and say nothing twice.
 void check_rules(const std::string& name, const std::vector<std::vector<std::string>>& rules, const Sizes& sizes) {
   std::string known;
-  std::vector<std::string> axes{"replica", "data", "model"};
+  std::vector<std::string> axes{"replica", "data", "context", "model"};
   for (auto& axis : sizes)
     if (!is_usual(axis.first)) axes.push_back(axis.first);
   for (std::size_t i = 0; i < axes.size(); ++i)
