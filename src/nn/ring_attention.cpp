@@ -9,6 +9,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/transform.h"
+#include "bora/shard/shaped.h"
 #include "nn/support.h"
 
 namespace bora::nn {
@@ -175,7 +176,9 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
     s_spec.resize(batch.size() + 1);
     std::vector<Spec> specs{q_spec, k_spec, k_spec};
     if (o.segments) specs.push_back(s_spec);
-    out = fx::shard_map_flat(local, in, specs, [&] { return std::vector<fx::OutSpec>{{"", q_spec}}; })[0];
+    auto shape = queries.shape();
+    shape[shape.size() - 1] = value_size.size;
+    out = fx::shard_map_shaped(local, in, specs, {shape}, {q_spec})[0];
   }
   if (!grouped) out = squeeze(out, lead + 2);
   auto axes = with(grouped ? AxisList{position, heads, group, value_size} : AxisList{position, heads, value_size});

@@ -22,17 +22,21 @@ config::Choice<Model> make(const std::string& type, std::vector<std::string> ite
   choice.check("model");
   return choice;
 }
+struct Kind {
+  std::string name, type;
+  std::vector<std::string> items;
+};
 /// Each form of attention that goes round a ring.
-std::vector<config::Choice<Model>> models_in_context() {
-  return {make("gpt2", {}),
-          make("gpt2", {"scale_by_layer=true", "tied=false", "checkpoint=everything"}),
-          make("llama", {"kv_heads=2", "hidden=10"}),
-          make("llama", {"kv_heads=1", "hidden=10", "qk_norm=true", "attention_bias=qkv", "scaling.kind=yarn",
-                         "scaling.factor=4", "scaling.original_positions=8", "scaling.high=8"}),
-          make("gemma", {"kv_heads=2", "hidden=10", "post_norms=true", "attention_cap=0.5", "final_cap=0.4"}),
-          make("mixtral", {"kv_heads=2", "hidden=10", "experts=4", "router_loss=0.1", "router_z_loss=0.01"}),
-          make("gptj", {}),
-          make("opt", {})};
+std::vector<Kind> kinds() {
+  return {{"gpt2", "gpt2", {}},
+          {"gpt2_scaled", "gpt2", {"scale_by_layer=true", "tied=false", "checkpoint=everything"}},
+          {"llama", "llama", {"kv_heads=2", "hidden=10"}},
+          {"qwen", "llama", {"kv_heads=1", "hidden=10", "qk_norm=true", "attention_bias=qkv", "scaling.kind=yarn",
+                             "scaling.factor=4", "scaling.original_positions=8", "scaling.high=8"}},
+          {"gemma", "gemma", {"kv_heads=2", "hidden=10", "post_norms=true", "attention_cap=0.5", "final_cap=0.4"}},
+          {"mixtral", "mixtral", {"kv_heads=2", "hidden=10", "experts=4", "router_loss=0.1", "router_z_loss=0.01"}},
+          {"gptj", "gptj", {}},
+          {"opt", "opt", {}}};
 }
 /// Rows of several documents if they are packed; some targets do not count.
 Batch batch(const Mesh& mesh, bool packed, std::int64_t positions = kPositions) {
@@ -109,41 +113,45 @@ const std::vector<Case> kCases{{"dp", "context=2"},
                                {"fsdp", "data=2,context=2", 2},
                                {"tp", "context=2,model=2"},
                                {"dp", "replica=2,context=2"}};
+struct OfModel : testing::TestWithParam<Kind> {
+  config::Choice<Model> model = make(GetParam().type, GetParam().items);
+};
+INSTANTIATE_TEST_SUITE_P(Context, OfModel, testing::ValuesIn(kinds()), [](auto& info) { return info.param.name; });
 }  // namespace
 
-TEST(Context, LossesAndGradientsAreThoseOfOneRank) {
-  for (auto& model : models_in_context())
-    for (bool packed : {false, true}) {
-      auto want = train(*model, {"dp", "data=1"}, packed);
-      for (auto& c : kCases) {
-        auto name = std::string(model->type()) + (packed ? ", packed, " : ", ") + c.layout + " on " + c.mesh;
-        auto got = train(*model, c, packed);
-        near(got.numbers, want.numbers, 1e-5F, name + ", losses and norms");
-        near(got.parameters, want.parameters, 1e-5F, name + ", parameters");
-      }
+TEST_P(OfModel, LossesAndGradientsAreThoseOfOneRank) {
+  EXPECT_EQ(model->no_context(), "");
+  for (bool packed : {false, true}) {
+    auto want = train(*model, {"dp", "data=1"}, packed);
+    for (auto& c : kCases) {
+      auto name = std::string(packed ? "packed, " : "") + c.layout + " on " + c.mesh;
+      auto got = train(*model, c, packed);
+      near(got.numbers, want.numbers, 1e-5F, name + ", losses and norms");
+      near(got.parameters, want.parameters, 1e-5F, name + ", parameters");
     }
-}
-TEST(Context, MemoryOfActivationsFallsByTheRanks) {
-  constexpr std::int64_t positions = 512;
-  for (auto& model : {make("gpt2", {"positions=512"}), make("llama", {"kv_heads=2", "hidden=40", "positions=512"})}) {
-    auto activations = [&](const std::string& mesh_text) {
-      std::int64_t bytes = 0;
-      Case c{"dp", mesh_text};
-      on_mesh(c, [&](const Mesh& mesh, const LayoutMappings& where) {
-        auto t = model->trainable(options_for(c, where.storage));
-        t->init(random::key(5));
-        auto needs = plan_rank(*t, batch(mesh, false, positions), {.batch = kRows}, mesh, 0).needs;
-        if (mesh.rank() == 0) bytes = needs.activations;
-      });
-      return bytes;
-    };
-    auto one = activations("data=1"), two = activations("context=2"), four = activations("context=4");
-    EXPECT_LT(two, 0.65 * static_cast<double>(one)) << model->type() << " " << one;
-    EXPECT_LT(four, 0.4 * static_cast<double>(one)) << model->type() << " " << one;
   }
 }
-TEST(Context, KeysGoRoundAndNoSequenceIsGathered) {
-  auto model = make("llama", {"kv_heads=2", "hidden=10"});
+TEST_P(OfModel, MemoryOfActivationsFallsByTheRanks) {
+  constexpr std::int64_t positions = 512;
+  auto items = GetParam().items;
+  items.push_back("positions=" + std::to_string(positions));
+  auto longer = make(GetParam().type, items);
+  auto activations = [&](const std::string& mesh_text) {
+    std::int64_t bytes = 0;
+    Case c{"dp", mesh_text};
+    on_mesh(c, [&](const Mesh& mesh, const LayoutMappings& where) {
+      auto t = longer->trainable(options_for(c, where.storage));
+      t->init(random::key(5));
+      auto needs = plan_rank(*t, batch(mesh, false, positions), {.batch = kRows}, mesh, 0).needs;
+      if (mesh.rank() == 0) bytes = needs.activations;
+    });
+    return bytes;
+  };
+  auto one = activations("data=1"), two = activations("context=2"), four = activations("context=4");
+  EXPECT_LT(two, 0.65 * static_cast<double>(one)) << one << " bytes on one rank";
+  EXPECT_LT(four, 0.4 * static_cast<double>(one)) << one << " bytes on one rank";
+}
+TEST_P(OfModel, KeysGoRoundAndNoSequenceIsGathered) {
   Case c{"dp", "context=4"};
   on_mesh(c, [&](const Mesh& mesh, const LayoutMappings& where) {
     auto t = model->trainable(options_for(c, where.storage));
@@ -162,7 +170,6 @@ TEST(Context, WhatTheRingCannotDoIsRefusedByName) {
   auto refusal = [](const std::string& type, std::vector<std::string> items) {
     return make(type, std::move(items))->no_context();
   };
-  for (auto& model : models_in_context()) EXPECT_EQ(model->no_context(), "") << model->type();
   EXPECT_TRUE(refusal("llama", {"window=4"}).starts_with("model.window: "));
   EXPECT_EQ(refusal("llama", {"window=4", "layer_types=[full]"}), "");
   EXPECT_TRUE(refusal("mixtral", {"window=4"}).starts_with("model.window: "));
@@ -201,22 +208,20 @@ TEST(Context, RowsAreInOrderOnlyWhereTheAxisSplitsThem) {
     EXPECT_EQ(in_context(plain).zigzag, 1);
   });
 }
-TEST(Context, GeneratesTheTokensOfOneRank) {
-  for (auto& model : {make("gpt2", {}), make("llama", {"kv_heads=2", "hidden=10"})}) {
-    auto tokens = [&](const std::string& mesh_text) {
-      std::vector<std::int32_t> r;
-      on_mesh({"dp", mesh_text}, [&](const Mesh& mesh, const LayoutMappings& where) {
-        auto g = model->generator({kVocabulary, {}, {}}, where.storage, random::key(3),
-                                  [](const Array& scores, const Array&) { return argmax(scores, -1); });
-        std::vector<std::int32_t> next{1, 2, 3, 4, 5}, mine;
-        for (int i = 0; i < 6; ++i) {
-          next = {g->next(next, random::key(0)).item<std::int32_t>()};
-          mine.push_back(next[0]);
-        }
-        if (mesh.rank() == 0) r = mine;
-      });
-      return r;
-    };
-    EXPECT_EQ(tokens("context=2"), tokens("data=1")) << model->type();
-  }
+TEST_P(OfModel, GeneratesTheTokensOfOneRank) {
+  auto tokens = [&](const std::string& mesh_text) {
+    std::vector<std::int32_t> r;
+    on_mesh({"dp", mesh_text}, [&](const Mesh& mesh, const LayoutMappings& where) {
+      auto g = model->generator({kVocabulary, {}, {}}, where.storage, random::key(3),
+                                [](const Array& scores, const Array&) { return argmax(scores, -1); });
+      std::vector<std::int32_t> next{1, 2, 3, 4, 5}, mine;
+      for (int i = 0; i < 6; ++i) {
+        next = {g->next(next, random::key(0)).item<std::int32_t>()};
+        mine.push_back(next[0]);
+      }
+      if (mesh.rank() == 0) r = mine;
+    });
+    return r;
+  };
+  EXPECT_EQ(tokens("context=2"), tokens("data=1"));
 }
