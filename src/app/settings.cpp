@@ -55,7 +55,10 @@ void flatten(const config::Document& d, std::vector<config::Document>& words) {
 void settle_mesh(config::Document& d) {
   auto mesh = d.find("mesh");
   if (!mesh || mesh->form != config::Document::Form::group) return;
-  auto named = [](auto& m) { return m.first == "replica" || m.first == "data" || m.first == "model"; };
+  auto named = [](auto& m) {
+    static constexpr std::string_view usual[] = {"replica", "stage", "data", "context", "model"};
+    return std::find(std::begin(usual), std::end(usual), m.first) != std::end(usual);
+  };
   auto axes = mesh->find("axes");
   for (auto& m : mesh->members)
     check<ConfigError>(!named(m) || (!axes && !mesh->find("")), m.second.where, ": 'mesh", axes ? ".axes" : "",

@@ -146,6 +146,28 @@ void check_rows(const Settings& s, const text::Tokenizer& tokenizer) {
   check<ConfigError>(start == first, "model.decoder_start: ", start, ", but rows begin with the tokenizer's token ",
                      first, "; set model.decoder_start=", first);
 }
+namespace {
+/// What a sequence split over ranks needs of the model and of its positions.
+void check_context(const Settings& s, const AxisMapping& compute, const MeshShape& mesh) {
+  AxisName context("context");
+  auto positions = s.data->shape(s.model->positions()).positions;
+  auto split = placement_of({{nn::kBatch, s.batch}, {nn::kPosition, positions}}, compute, mesh).spec[1];
+  bool has = mesh.has(context) && mesh.axis_size(context) > 1;
+  if (!has || !split.has(context)) return;
+  auto refusal = s.model->no_context();
+  check<ConfigError>(refusal.empty(), refusal, ", or leave axis 'context' out of the mesh: it splits the sequence ",
+                     "over ", mesh.axis_size(context), " ranks, whose attention goes round a ring");
+  auto ranks = mesh.parts(split);
+  check<ConfigError>(positions % (2 * ranks) == 0, "model.positions: ", positions, " cannot be cut into 2 equal parts ",
+                     "for each of the ", ranks, " ranks of mesh axis '", to_string(split), "'; use a multiple of ",
+                     2 * ranks);
+  AxisName stage("stage");
+  check<ConfigError>(!mesh.has(stage) || mesh.axis_size(stage) == 1, "mesh: stages of a pipeline have whole sequences; ",
+                     "leave axis 'context' or axis 'stage' out of the mesh");
+  check<ConfigError>(!s.local->on(), "local: replicas of local steps have whole sequences; leave axis 'context' out ",
+                     "of the mesh, or local");
+}
+}  // namespace
 void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const MeshShape& mesh) {
   auto sizes = s.model->axes();
   sizes.push_back(
@@ -156,6 +178,7 @@ void check_parts(const Settings& s, const text::Tokenizer& tokenizer, const Mesh
     return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
   };
   auto mappings = mappings_of(s.mesh, mesh);
+  check_context(s, mappings.compute, mesh);
   bool layout = !s.mesh.has_dims() && s.mesh.rules.empty();
   for (auto* mapping : {&mappings.compute, &mappings.storage})
     for (auto& rule : mapping->rules())

@@ -53,6 +53,11 @@ nn::Attention scaled(nn::Attention a, const std::optional<Array>& scale) {
   if (a.q.bias) a.q.bias = *a.q.bias * s;
   return a;
 }
+/// The rows of a table [position, embed] at these positions. Its axis gets another name, as keys have: a rule for
+/// `position` splits the positions that look rows up.
+NamedArray rows_at(const NamedArray& table, const NamedArray& places) {
+  return take(auto_sharded(rename(table, {{nn::kPosition, nn::kKeyPosition}})), nn::kKeyPosition, places);
+}
 }  // namespace
 NamedArray Gpt2Block::operator()(const NamedArray& x, const nn::AttentionMask& mask, const std::optional<Array>& key,
                                  const std::optional<Array>& scale) const {
@@ -100,9 +105,8 @@ NamedArray Gpt2::hidden(const training::Example& e, const std::optional<Array>& 
   auto& known = wpe.axis(nn::kPosition);
   check<AxisError>(position.size <= known.size, "Gpt2: ", position.size, " positions, but the model knows ",
                    known.size);
-  auto places = auto_sharded(wpe);
-  if (e.positions) places = take(rename(places, {{nn::kPosition, "place"}}), "place", auto_sharded(*e.positions));
-  else if (position.size < known.size) places = places[{known, range(0, position.size)}];
+  auto places = e.positions ? rows_at(wpe, auto_sharded(*e.positions)) : auto_sharded(wpe);
+  if (!e.positions && position.size < known.size) places = places[{known, range(0, position.size)}];
   auto x = auto_sharded(wte.embed(auto_sharded(e.tokens)) + places);
   if (key && embed_dropout.rate > 0) x = embed_dropout(x, random::fold_in(*key, blocks.axis.size));
   std::optional<Array> keys;
@@ -121,7 +125,7 @@ Cache Gpt2::cache(const Axis& batch, std::int64_t length) const {
   return {blocks.layer.attn.cache({blocks.axis, batch}, length), array(0)};
 }
 std::pair<NamedArray, Cache> Gpt2::decode(const NamedArray& tokens, const Cache& cache) const {
-  auto places = take(rename(auto_sharded(wpe), {{nn::kPosition, "place"}}), "place", cache.next(tokens));
+  auto places = rows_at(wpe, cache.next(tokens));
   auto x = auto_sharded(wte.embed(auto_sharded(tokens)) + places);
   auto one = [](const Gpt2Block& block, const NamedArray& x, const nn::KeyValues& kv, const Array& seen,
                 const std::optional<Array>& scale) { return block.decode(x, kv, seen, scale); };

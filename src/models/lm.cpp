@@ -90,7 +90,8 @@ class AnyScorer final : public Scorer {
 Task<Any> task(const AnyModelPtr& model, const ModelOptions& options) {
   auto remat = remat::parse(model->checkpoint());
   auto loss = [=, policy = options.policy](const LossSettings& how, bool training) {
-    return [=](const Any& m, const Example& e, const std::optional<Array>& key) {
+    return [=](const Any& m, const Example& rows, const std::optional<Array>& key) {
+      auto e = in_context(rows);
       auto computing = policy.cast_to_compute(m);
       auto of_tokens = [&](const NamedArray& x) {
         return nn::linear_cross_entropy(model->head(computing), x, e.targets, loss_weights(e, how.normalize),

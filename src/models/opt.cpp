@@ -234,8 +234,8 @@ struct Opt {
     auto words = wte.embed(auto_sharded(tokens));
     if (padding) words = where(tokens == *padding, stop_gradient(words), words);
     if (project_in) words = (*project_in)(rename(words, {{nn::kEmbed, kWordEmbed}}));
-    auto table = rename(auto_sharded(wpe), {{nn::kPosition, "place"}});
-    return auto_sharded(words + take(table, "place", auto_sharded(places + kOffset)));
+    auto table = auto_sharded(rename(wpe, {{nn::kPosition, nn::kKeyPosition}}));
+    return auto_sharded(words + take(table, nn::kKeyPosition, auto_sharded(places + kOffset)));
   }
   NamedArray before_head(const NamedArray& x) const {
     auto y = norm ? (*norm)(x) : x;

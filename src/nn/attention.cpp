@@ -1,5 +1,6 @@
 #include "bora/nn/attention.h"
 #include <algorithm>
+#include "bora/nn/ring_attention.h"
 #include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/index.h"
@@ -67,6 +68,21 @@ NamedArray attend(const Attention& a, const NamedArray& x, const NamedArray& que
   auto axes = joined(joined(joined(p.batch, p.position), p.many), {value_size});
   return aligned(a.out(named(reshape(y, shape_of(axes)), axes)), x.axes());
 }
+/// The same where the ranks of the current mapping hold parts of the sequence, in zigzag order.
+NamedArray attend_in_ring(const Attention& a, const NamedArray& x, const NamedArray& queries, const KeyValues& kv,
+                          const AttentionMask& mask, const std::optional<Array>& key) {
+  bool dropped = key && a.dropout > 0, windowed = mask.window || mask.window_value;
+  check<ValueError>(mask.causal && !mask.explicit_mask && !windowed && !dropped, "Attention: a sequence split over ",
+                    mask.zigzag, " ranks has no ",
+                    !mask.causal   ? "attention to later positions"
+                    : dropped      ? "dropout of weights"
+                    : windowed     ? "sliding windows"
+                                   : "explicit masks",
+                    "; leave the mesh axis context out");
+  auto y = ring_attention(queries, kv.keys, kv.values,
+                          {.segments = mask.segments, .scale = a.scale, .soft_cap = a.soft_cap, .ranks = mask.zigzag});
+  return aligned(a.out(auto_sharded(y)), x.axes());
+}
 /// Queries, keys and values of x at these positions.
 struct Projected {
   NamedArray queries;
@@ -98,8 +114,10 @@ Attention Attention::init(const Axis& embed, const Axis& heads, const Axis& head
 }
 NamedArray Attention::operator()(const NamedArray& x, const AttentionMask& mask,
                                  const std::optional<NamedArray>& positions, const std::optional<Array>& key) const {
+  check<ValueError>(mask.zigzag == 1 || !rotary || positions, "Attention: the positions are in the zigzag order of ",
+                    mask.zigzag, " ranks, and a rotary embedding needs to know them; give `positions`");
   auto [queries, kv] = project(*this, x, positions);
-  return attend(*this, x, queries, kv, mask, key);
+  return (mask.zigzag > 1 ? attend_in_ring : attend)(*this, x, queries, kv, mask, key);
 }
 KeyValues Attention::cache(const Axes& rows, std::int64_t length) const {
   auto room = [&](const Linear& l) {

@@ -9,6 +9,7 @@
 #include "bora/ops/creation.h"
 #include "bora/ops/functions.h"
 #include "bora/ops/sharding.h"
+#include "nn/position_parts.h"
 
 namespace bora::nn {
 NamedArray cross_entropy(const NamedArray& scores, const AxisNames::One& vocab, const NamedArray& targets) {
@@ -74,11 +75,11 @@ NamedArray loss_of(const Inputs& in, const NamedArray& targets, const LinearCros
   auto s = in.head(in.x).astype(f32).astype(o.scores);
   return sum(cross_entropy(s, kVocab, targets, o.loss) * in.weights);
 }
-/// Positions of a block: the scores' size on a rank is within the limit, or it is one position.
-std::int64_t block_length(const Inputs& in, std::int64_t limit) {
+/// Positions of a block along this axis: the scores' size on a rank is within the limit, or it is one position.
+std::int64_t block_length(const Inputs& in, const std::string& along, std::int64_t limit) {
   std::vector<Axis> axes;
   for (auto& a : in.x.axes())
-    if (a.name != kEmbed && a.name != kPosition) axes.push_back(a);
+    if (a.name != kEmbed && a.name != along) axes.push_back(a);
   axes.push_back(in.head.weight.axis(kVocab));
   auto spec = spec_for(axes, current_mapping());
   double bytes = 4;  // at one position; a product of sizes may exceed an integer
@@ -86,27 +87,27 @@ std::int64_t block_length(const Inputs& in, std::int64_t limit) {
     std::int64_t parts = here().mesh ? here().mesh->parts(spec[i]) : 1;
     bytes *= static_cast<double>((axes[i].size + parts - 1) / parts);
   }
-  auto length = in.x.axis(kPosition).size;
+  auto length = in.x.axis(along).size;
   if (bytes * static_cast<double>(length) <= static_cast<double>(limit)) return length;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(limit) / bytes));
 }
-/// Positions cut into blocks of equal length, along an axis of their own, and the rest behind them.
+/// An axis cut into blocks of equal length, along an axis of their own, and the rest behind them.
 struct Parts {
   Axis blocks, block;
   std::optional<Axis> rest;
   NamedArray whole(const NamedArray& x) const {
-    auto& p = x.axis(kPosition);
-    auto most = rest ? x[{kPosition, range(0, p.size - rest->size)}] : x;
-    return unflatten_axis(most, kPosition, {blocks, block});
+    auto& p = x.axis(block.name);
+    auto most = rest ? x[{p.name, range(0, p.size - rest->size)}] : x;
+    return unflatten_axis(most, p.name, {blocks, block});
   }
   NamedArray tail(const NamedArray& x) const {
-    auto& p = x.axis(kPosition);
-    return x[{kPosition, range(p.size - rest->size, p.size)}];
+    auto& p = x.axis(block.name);
+    return x[{p.name, range(p.size - rest->size, p.size)}];
   }
   NamedArray joined(const NamedArray& whole, const std::optional<NamedArray>& tail) const {
-    auto most = flatten_axes(whole, {kBlock, kPosition}, Axis{kPosition, blocks.size * block.size});
+    auto most = flatten_axes(whole, {kBlock, block.name}, Axis{block.name, blocks.size * block.size});
     if (!tail) return most;
-    return concatenate(Axis{kPosition, blocks.size * block.size + rest->size}, {most, *tail});
+    return concatenate(Axis{block.name, blocks.size * block.size + rest->size}, {most, *tail});
   }
 };
 Rows rows_of(const Parts& p, const Rows& r, NamedArray (Parts::*part)(const NamedArray&) const) {
@@ -144,20 +145,17 @@ std::pair<NamedArray, Inputs> with_gradients(const Parts& p, const Head& head, c
           {total.head, aligned(p.joined(of.x, x), rows.x.axes()),
            aligned(p.joined(of.weights, weights), rows.weights.axes())}};
 }
-}  // namespace
-
-NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const NamedArray& targets,
-                                const NamedArray& weights, const LinearCrossEntropyOptions& options) {
-  check<ValueError>(options.block_bytes > 0, "linear_cross_entropy: block_bytes is ", options.block_bytes);
-  Inputs in{head, x, weights};
-  auto length = x.axis(kPosition).size, block = block_length(in, options.block_bytes);
+/// linear_cross_entropy with blocks along this axis.
+NamedArray blocks_of(const Inputs& in, const NamedArray& targets, const std::string& along,
+                     const LinearCrossEntropyOptions& options) {
+  auto length = in.x.axis(along).size, block = block_length(in, along, options.block_bytes);
   if (block >= length) return loss_of(in, targets, options);
-  Parts p{{kBlock, length / block}, {kPosition, block}, none};
-  if (length % block) p.rest = Axis{kPosition, length % block};
-  auto axes = x.axes();
+  Parts p{{kBlock, length / block}, {along, block}, none};
+  if (length % block) p.rest = Axis{along, length % block};
+  auto axes = in.x.axes();
   std::erase_if(axes, [](auto& a) { return a.name == kEmbed; });
-  Rows rows{x, broadcast_to(targets, axes), broadcast_to(weights, axes)};
-  auto dtype = head.weight.dtype(), bias_dtype = head.bias ? head.bias->dtype() : dtype;
+  Rows rows{in.x, broadcast_to(targets, axes), broadcast_to(in.weights, axes)};
+  auto dtype = in.head.weight.dtype(), bias_dtype = in.head.bias ? in.head.bias->dtype() : dtype;
   auto value = [=](const Head& h, const Rows& r) { return blockwise(p, h, r, options); };
   auto forward = [=](const Head& h, const Rows& r) { return with_gradients(p, h, r, options); };
   auto backward = [=](const Inputs& g, const NamedArray& ct) {
@@ -166,6 +164,20 @@ NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const Nam
     if (h.bias) h.bias = (*h.bias * ct).astype(bias_dtype);
     return std::tuple{h, Rows{(g.x * ct).astype(g.x.dtype()), zeros_like(rows.targets), g.weights * ct}};
   };
-  return custom_vjp(value, forward, backward)(head, rows);
+  return custom_vjp(value, forward, backward)(in.head, rows);
+}
+}  // namespace
+
+NamedArray linear_cross_entropy(const Head& head, const NamedArray& x, const NamedArray& targets,
+                                const NamedArray& weights, const LinearCrossEntropyOptions& options) {
+  check<ValueError>(options.block_bytes > 0, "linear_cross_entropy: block_bytes is ", options.block_bytes);
+  Inputs in{head, x, weights};
+  auto ranks = position_parts(x);
+  if (ranks > 1 && block_length(in, kPosition, options.block_bytes) < x.axis(kPosition).size) {
+    // A block is of each rank's own positions.
+    in.x = cut_at_ranks(x, ranks), in.weights = cut_at_ranks(weights, ranks);
+    return blocks_of(in, cut_at_ranks(targets, ranks), kWithin, options);
+  }
+  return blocks_of(in, targets, kPosition, options);
 }
 }  // namespace bora::nn

@@ -7,6 +7,7 @@
 #include "bora/ops/ragged.h"
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
+#include "nn/position_parts.h"
 #include "nn/support.h"
 
 namespace bora::nn {
@@ -16,9 +17,10 @@ using AxisList = std::vector<Axis>;
 /// x's axes without `embed`, the one along which tokens are sorted last.
 AxisList token_axes(const NamedArray& x, const std::string& embed) {
   AxisList axes;
+  auto last = x.has_axis(kWithin) ? kWithin : kPosition;
   for (auto& a : x.axes())
-    if (a.name != embed && a.name != kPosition) axes.push_back(a);
-  if (x.has_axis(kPosition)) axes.push_back(x.axis(kPosition));
+    if (a.name != embed && a.name != last) axes.push_back(a);
+  if (x.has_axis(last)) axes.push_back(x.axis(last));
   return axes;
 }
 /// x [R.., T, ..], its last axes these; a single token without axes is one of T = 1.
@@ -85,6 +87,12 @@ Moe Moe::init(const Axis& experts, const Axis& embed, const Axis& hidden, std::i
 }
 NamedArray Moe::operator()(const NamedArray& x) const { return reported(x).first; }
 std::pair<NamedArray, RouterReport> Moe::reported(const NamedArray& input, const NamedArray& counts) const {
+  if (auto ranks = position_parts(input); ranks > 1) {  // each rank sorts its own positions
+    auto [y, report] =
+        reported(cut_at_ranks(input, ranks), counts.defined() ? cut_at_ranks(counts, ranks) : counts);
+    auto whole = flatten_axes(y, {kPosition, kWithin}, input.axis(kPosition));
+    return {auto_sharded(broadcast_to(whole, Axes(input.axes()))), report};
+  }
   auto x = gathered(input, gate);
   auto embed = down.axes().back(), experts = gate.axis(kExperts), hidden = gate.axes().back();
   check<AxisError>(x.has_axis(embed.name) && !x.has_axis(kExperts), "Moe: the input ", x.axes(), " needs axis '",

@@ -9,6 +9,7 @@
 #include "bora/ops/reduce.h"
 #include "bora/ops/shape.h"
 #include "bora/ops/transform.h"
+#include "bora/shard/shaped.h"
 #include "nn/support.h"
 
 namespace bora::nn {
@@ -152,6 +153,8 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
     around = spec[batch.size()];
     n = here().mesh->parts(around);
   }
+  check<ShardError>(!o.ranks || *o.ranks == n, "ring_attention: the rows are in the zigzag order of ",
+                    [&] { return *o.ranks; }, " ranks, but the current mapping splits ", position, " over ", n);
   auto local = [&](const Arrays& x) {
     Keys mine{x[1], x[2], x.size() > 3 ? std::optional(x[3]) : std::nullopt};
     if (n == 1) return Arrays{ring.attend(x[0], mine.segments, mine, o.causal).out.astype(dtype)};
@@ -173,7 +176,9 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
     s_spec.resize(batch.size() + 1);
     std::vector<Spec> specs{q_spec, k_spec, k_spec};
     if (o.segments) specs.push_back(s_spec);
-    out = fx::shard_map_flat(local, in, specs, [&] { return std::vector<fx::OutSpec>{{"", q_spec}}; })[0];
+    auto shape = queries.shape();
+    shape[shape.size() - 1] = value_size.size;
+    out = fx::shard_map_shaped(local, in, specs, {shape}, {q_spec})[0];
   }
   if (!grouped) out = squeeze(out, lead + 2);
   auto axes = with(grouped ? AxisList{position, heads, group, value_size} : AxisList{position, heads, value_size});
@@ -181,6 +186,12 @@ NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedA
   for (auto& a : wanted)
     if (a.name == kHeadSize) a = value_size;
   return broadcast_to(NamedArray(out, axes), Axes(wanted));
+}
+std::int64_t context_ranks() {
+  auto* mesh = here().mesh;
+  if (!mesh || !mesh->has(AxisName("context"))) return 1;
+  auto spec = spec_for({{kBatch, 1}, {kPosition, 1}}, current_mapping());
+  return spec[1].has(AxisName("context")) ? mesh->parts(spec[1]) : 1;
 }
 std::vector<std::int32_t> zigzag_order(std::int64_t positions, std::int64_t ranks) {
   check<ValueError>(ranks >= 1 && positions % (2 * ranks) == 0, "zigzag: ", positions,

@@ -1,5 +1,5 @@
 // Public functions on sharded arrays.
-#include "bora/shard/shard.h"
+#include "bora/shard/shaped.h"
 #include <algorithm>
 #include "bora/array/communicator.h"
 #include "bora/base/parallel.h"
@@ -208,11 +208,13 @@ void check_replicated(const Program& body, const std::vector<Spec>& in, const st
                      "false})");
   }
 }
-}  // namespace
+/// The results' shapes from what this rank has: the Program of f and facts about the arguments.
+using ShapesOf = std::function<std::vector<Shape>(const Program&, const std::vector<OutSpec>&, const std::string&)>;
 /// f is staged to find its captures: each becomes an argument that every rank has whole, whose gradient is summed over
 /// the ranks.
-Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
-                      const std::function<std::vector<OutSpec>()>& specs_of, const ShardMapOptions& options) {
+Arrays mapped(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
+              const std::function<std::vector<OutSpec>()>& specs_of, const ShardMapOptions& options,
+              const ShapesOf& shapes_of) {
   check<ShardError>(in.size() == in_specs.size(), "shard_map: ", in.size(), " arrays, but ", in_specs.size(), " Specs");
   auto& mesh = this_mesh("shard_map");
   check<ShardError>(!here().in_blocks, "shard_map inside shard_map: there values are this rank's blocks already");
@@ -235,13 +237,43 @@ Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>
   std::vector<Sharded> given;
   for (std::size_t i = 0; i < in.size(); ++i) given.push_back({{}, in[i].type(), in_specs[i]});
   for (auto& closed_over : stage.captures) given.push_back({{}, closed_over.type(), {}});
-  auto agreed = facts_of("argument", said_of(given, Whole::same));
-  for (auto& o : out_specs)
-    agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is", to_string(o.spec));
-  auto shapes = global_shapes(body->out_types(), out_specs, agreed, mesh);
+  auto shapes = shapes_of(*body, out_specs, facts_of("argument", said_of(given, Whole::same)));
   auto out = interpret(*body, local);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_global(out[i], shapes[i], out_specs[i].spec);
   return out;
+}
+}  // namespace
+Arrays shard_map_flat(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
+                      const std::function<std::vector<OutSpec>()>& specs_of, const ShardMapOptions& options) {
+  return mapped(f, in, in_specs, specs_of, options,
+                [](const Program& body, const std::vector<OutSpec>& out_specs, std::string agreed) {
+                  for (auto& o : out_specs)
+                    agreed += fact("the out Spec of " + (o.path.empty() ? "the result" : o.path) + " is",
+                                   to_string(o.spec));
+                  return global_shapes(body.out_types(), out_specs, agreed, this_mesh("shard_map"));
+                });
+}
+Arrays shard_map_shaped(const FlatFn& f, const Arrays& in, const std::vector<Spec>& in_specs,
+                        const std::vector<Shape>& shapes, const std::vector<Spec>& specs) {
+  auto specs_of = [&] {
+    std::vector<OutSpec> r;
+    for (auto& s : specs) r.push_back({"", s});
+    return r;
+  };
+  return mapped(f, in, in_specs, specs_of, {},
+                [&](const Program& body, const std::vector<OutSpec>&, const std::string&) {
+                  auto types = body.out_types();
+                  check<ShardError>(types.size() == shapes.size(), "shard_map_shaped: ", types.size(), " results, but ",
+                                    shapes.size(), " shapes");
+                  auto* s = nearest<Shard>();
+                  for (std::size_t k = 0; s && k < shapes.size(); ++k) {
+                    auto want = s->local_shape(shapes[k], padded(specs[k], shapes[k].size()));
+                    check<ShardError>(types[k].shape == want, "shard_map_shaped: result ", k, " is ", types[k],
+                                      " on this rank, whose block of ", shapes[k], " under Spec", specs[k], " is ",
+                                      want);
+                  }
+                  return shapes;
+                });
 }
 ProgramPtr local_program(const ProgramPtr& p, const Arrays& in) {
   auto* s = nearest<Shard>();

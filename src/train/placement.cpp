@@ -3,10 +3,11 @@
 #include <sstream>
 #include "bora/array/communicator.h"
 #include "bora/nn/axes.h"
+#include "bora/nn/ring_attention.h"
 
 namespace bora {
 namespace {
-using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kLayers, nn::kMlp, nn::kVocab;
+using nn::kBatch, nn::kEmbed, nn::kHeads, nn::kLayers, nn::kMlp, nn::kPosition, nn::kVocab;
 struct Kind {
   bool batch = true, model = false;  // split over data; heads, hidden units and vocabulary over model
   bool embed_over_model = false, embed_over_data = false;  // the latter in storage only
@@ -19,11 +20,13 @@ LayoutMappings rules_of(const Kind& k, const MeshShape& mesh) {
   bool stages = mesh.has(AxisName("stage")) && mesh.axis_size(AxisName("stage")) > 1;
   if (k.batch && stages) rows.push_back(AxisName("stage"));
   std::vector<Rule> storage, compute{{kBatch, rows}};
+  bool context = mesh.has(AxisName("context"));
+  if (context) compute.push_back({kPosition, "context"});
   if (stages) storage.push_back({kLayers, "stage"});
   if (k.model) storage.insert(storage.end(), {{kHeads, "model"}, {kMlp, "model"}, {kVocab, "model"}});
   if (k.embed_over_model) storage.push_back({kEmbed, "model"});
   compute.insert(compute.end(), storage.begin(), storage.end());
-  if (k.embed_over_data) storage.push_back({kEmbed, "data"});
+  if (k.embed_over_data) storage.push_back({kEmbed, context ? MeshAxes{"data", "context"} : MeshAxes("data")});
   if (k.embed_over_data && stages) storage.push_back({kVocab, "stage"});
   return {AxisMapping(storage), AxisMapping(compute)};
 }
@@ -83,7 +86,10 @@ std::string placement_name(const training::MeshSettings& s) {
 }
 MeshAxes training::gradient_axes() {
   auto* mesh = here().mesh;
-  return mesh ? batch_axes(current_mapping(), *mesh) : MeshAxes{};
+  if (!mesh) return {};
+  auto axes = batch_axes(current_mapping(), *mesh);
+  if (nn::context_ranks() > 1) axes.push_back(AxisName("context"));  // each has a part of every row
+  return axes;
 }
 MeshAxes batch_axes(const AxisMapping& compute, const MeshShape& mesh) {
   MeshAxes axes{"replica", "data"}, split;

@@ -45,7 +45,7 @@ Sizes parse_axes(const std::string& mesh) {
   return sizes;
 }
 bool is_usual(const std::string& axis) {
-  return axis == "replica" || axis == "stage" || axis == "data" || axis == "model";
+  return axis == "replica" || axis == "stage" || axis == "data" || axis == "context" || axis == "model";
 }
 /// The axes in the mesh's order: neighbouring ranks, often of one host, lie along the last one.
 Sizes in_order(const Sizes& given) {
@@ -60,6 +60,7 @@ Sizes in_order(const Sizes& given) {
   add("data", true);
   for (auto& axis : given)
     if (!is_usual(axis.first)) r.push_back(axis);
+  add("context", false);
   add("model", true);
   return r;
 }
@@ -81,12 +82,12 @@ MeshShape filled(Sizes sizes, const std::string& text, int ranks) {
 void only_usual(const Sizes& sizes, std::string_view of) {
   for (auto& axis : sizes)
     check<ConfigError>(is_usual(axis.first), "mesh: unknown axis '", axis.first, "'; the axes ", of,
-                       " are replica, stage, data and model, others need mesh.rules");
+                       " are replica, stage, data, context and model, others need mesh.rules");
 }
 /// Rules name axes that the mesh has, or could have, and say nothing twice.
 void check_rules(const std::string& name, const std::vector<std::vector<std::string>>& rules, const Sizes& sizes) {
   std::string known;
-  std::vector<std::string> axes{"replica", "stage", "data", "model"};
+  std::vector<std::string> axes{"replica", "stage", "data", "context", "model"};
   for (auto& axis : sizes)
     if (!is_usual(axis.first)) axes.push_back(axis.first);
   for (std::size_t i = 0; i < axes.size(); ++i)

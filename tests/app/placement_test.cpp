@@ -15,7 +15,7 @@ TEST_F(CommandTest, BadPlacementsAreOneLine) {
                  "'mesh.parameter_dims' and 'mesh.rules' both say");
     is_bad_input(command + "'mesh.rules.storage=[[embeds, data]]'", "unknown logical axis 'embeds'; there are batch, ");
     is_bad_input(command + "'mesh.rules.storage=[[embed, date]]'",
-                 "unknown mesh axis 'date'; the mesh axes are replica, stage, data and model");
+                 "unknown mesh axis 'date'; the mesh axes are replica, stage, data, context and model");
     is_bad_input(command + "'mesh.rules.compute=[[embed, data], [embed, data]]'", "twice: by rule 1 and rule 2");
     is_bad_input(command + "'mesh.rules.compute=[embed, data]'", "mesh.rules.compute: expected a list, got 'embed'");
     is_bad_input(command + "'mesh.rules.compute=[[embed'", "broken list");

@@ -81,7 +81,8 @@ TEST(PlanTest, AnAbstractMeshHasThePlanOfARealOne) {
                     Case{"fsdp", "data=3", 3}, Case{"tp", "model=2", 2}, Case{"fsdp+tp", "data=2,model=2", 4},
                     Case{"fsdp", "replica=2,data=2", 4}, Case{"fsdp", "data=5", 5}, Case{"dp", "data=6", 6},
                     Case{"fsdp+tp", "data=3,model=2", 6}, Case{"fsdp", "data=7", 7}, Case{"fsdp", "data=8", 8},
-                    Case{"fsdp+tp", "data=2,model=4", 8}})
+                    Case{"fsdp+tp", "data=2,model=4", 8}, Case{"dp", "context=2", 2},
+                    Case{"fsdp", "data=2,context=2", 4}})
       check_plan(model, c);
 }
 TEST(PlanTest, ArraysOfAnAbstractMeshHaveTypesAndNoNumbers) {

@@ -200,8 +200,8 @@ TEST(Settings, MeshAndLayout) {
   EXPECT_EQ(error("data=-1,model=2", "fsdp+tp", 3), "mesh: data=-1,model=2 does not divide 3 ranks");
   EXPECT_EQ(mesh("model=2,replica=2", "fsdp+tp", 4), "replica=2,data=1,model=2");
   EXPECT_EQ(error("pipe=2", "fsdp", 2),
-            "mesh: unknown axis 'pipe'; the axes of layouts are replica, stage, data and model, others need "
-            "mesh.rules");
+            "mesh: unknown axis 'pipe'; the axes of layouts are replica, stage, data, context and model, others "
+            "need mesh.rules");
   EXPECT_EQ(error("data=0", "fsdp", 2),
             "mesh: the size of axis 'data' must be 1 or more (or -1: what is left), got '0'");
   EXPECT_EQ(error("data=two", "fsdp", 2),

@@ -146,7 +146,7 @@ TEST(Placement, MeshesOfAnyAxes) {
   s.axes = "seq=2,data=2";
   EXPECT_EQ(error_of([&] { resolve_mesh(s, 4); }),
             "mesh: unknown axis 'seq'; the axes of activation_dims and parameter_dims are replica, "
-            "stage, data and model, others need mesh.rules");
+            "stage, data, context and model, others need mesh.rules");
   auto own = rules({{"embed", "data"}}, {{"batch", "data"}, {"position", "seq"}});
   own.axes = "model=2,seq=-1,data=2";
   EXPECT_EQ(mesh_of(own, 8), "data=2,seq=2,model=2");

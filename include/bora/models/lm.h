@@ -41,9 +41,13 @@ struct ModelOptions {
   LossSettings loss = {};                // of training
   Tuning tuning = {};
 };
+/// The example as this mesh computes it: unchanged, or if the mapping splits `position` by the mesh axis `context`, in
+/// the zigzag order of its ranks, with `positions` and split by the mapping. ValueError: twice their number does not
+/// divide the positions; the example has padding (mask) or an encoder's inputs.
+training::Example in_context(const training::Example&);
 /// The keys that a causal model's positions may attend to.
 inline nn::AttentionMask causal_mask(const training::Example& e) {
-  nn::AttentionMask mask{.causal = true, .segments = e.segments};
+  nn::AttentionMask mask{.causal = true, .segments = e.segments, .zigzag = e.zigzag};
   if (e.mask) mask.explicit_mask = rename(auto_sharded(*e.mask), {{nn::kPosition, nn::kKeyPosition}}) != 0;
   return mask;
 }
@@ -94,6 +98,8 @@ struct Model : config::Chosen {
   /// first (and in the place of targets that are no tokens).
   virtual std::optional<std::int32_t> decoder_start() const = 0;
   virtual std::vector<AxisSize> axes() const = 0;
+  /// Why training cannot split `position` over the mesh axis `context`: "model.window: ..."; empty: it can.
+  virtual std::string no_context() const = 0;
   virtual std::unique_ptr<Trainable> trainable(const ModelOptions&) const = 0;
   /// Parameters are born in `storage`.
   virtual std::unique_ptr<Generator> generator(const ModelOptions&, const AxisMapping& storage, const Array& key,
@@ -217,6 +223,15 @@ template <class M> struct ModelOf final : config::Of<typename M::Config, Model> 
     else return none;
   }
   std::vector<AxisSize> axes() const override { return this->fields.axes(); }
+  std::string no_context() const override {
+    if constexpr (EncoderDecoder<M>) return "model.type: an encoder sees all positions at once; choose a decoder";
+    if constexpr (requires { this->fields.options().windows; })
+      if (!this->fields.options().windows.empty()) return "model.window: it has no sliding windows; set it to 0";
+    if constexpr (requires { this->fields.attention_dropout; })
+      if (this->fields.attention_dropout > 0)
+        return "model.attention_dropout: it cannot drop weights of attention; set it to 0";
+    return {};
+  }
   std::unique_ptr<Trainable> trainable(const ModelOptions& options) const override {
     bool dropout = options.step->dropout;
     if constexpr (requires { this->fields.draws(); }) dropout = this->fields.draws();

@@ -9,6 +9,7 @@ struct RingAttentionOptions {
   bool causal = true;
   std::optional<NamedArray> segments = none;            // i32 over position (and batch axes): only equal ones meet
   std::optional<double> scale = none, soft_cap = none;  // of the scores; by default 1 / sqrt(head_size), no cap
+  std::optional<std::int64_t> ranks = none;  // whose zigzag order the rows are in: a ShardError if there are others
 };
 /// softmax(q k' / sqrt(D)) v along `position`, which the current mapping may split over mesh axes (a rule such as
 /// {"position", "context"}): keys and values go round a ring of these ranks, and each rank's partial results meet by
@@ -22,6 +23,10 @@ struct RingAttentionOptions {
 /// missing.
 NamedArray ring_attention(const NamedArray& q, const NamedArray& k, const NamedArray& v,
                           const RingAttentionOptions& options = {});
+/// The ranks over which the current mapping splits `position` by the mesh axis `context`: models then have their rows
+/// in the zigzag order of so many, and their attention goes round a ring. 1 without such a rule, axis or mesh: other
+/// mesh axes may split positions too, but in natural order, and attention gathers its keys.
+std::int64_t context_ranks();
 /// The natural place of each element of the zigzag order: of 2 n equal chunks, rank r has chunks r and 2 n - 1 - r
 /// (Zhu 2024, ring-flash-attention). Throws ValueError unless 2 n divides the positions.
 std::vector<std::int32_t> zigzag_order(std::int64_t positions, std::int64_t ranks);

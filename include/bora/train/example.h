@@ -16,5 +16,7 @@ struct Example {
   std::optional<NamedArray> input_mask = std::nullopt;  // i32 [batch, input]; 1: a token, 0: padding
   /// i32 [batch, input]: of the encoder's documents, with `segments`; a document's decoder sees its inputs only.
   std::optional<NamedArray> input_segments = std::nullopt;
+  /// Above 1: along `position` all of this is in the zigzag order of so many ranks (nn/ring_attention.h).
+  std::int64_t zigzag = 1;
 };
 }  // namespace bora::training

@@ -6,16 +6,16 @@
 #include "bora/config/config.h"
 
 namespace bora {
-/// Ways to spread a model over a mesh of axes data and model.
+/// Ways to spread a model over a mesh of axes data, context and model.
 struct Layout {
   bool fsdp = false;  // parameters and optimizer state split over data
   bool tp = false;    // heads, hidden units and vocabulary split over model
 };
 /// "fsdp+tp" -> {true, true}; dp is neither. Throws ConfigError listing the layouts.
 Layout parse_layout(const std::string&);
-/// The mesh with axes replica and stage (if they are named), data and model, in this order, for `ranks` ranks. Axes
-/// not named have size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown axis, sizes that do not
-/// multiply to `ranks`, an axis larger than 1 that the layout does not use.
+/// The mesh with axes replica and stage (if they are named), data, context (if named) and model, in this order, for
+/// `ranks` ranks. Axes not named have size 1; with an empty `mesh` the layout decides. Throws ConfigError: unknown axis,
+/// sizes that do not multiply to `ranks`, an axis larger than 1 that the layout does not use.
 MeshShape resolve_mesh(const std::string& mesh, const std::string& layout, int ranks);
 /// The number of ranks that a mesh names in full, such as data=2,model=2; 1 if it leaves a size open.
 std::int64_t ranks_of_mesh(const std::string& mesh);
@@ -59,7 +59,7 @@ struct MeshSettings {
   std::int32_t threads = 0, microbatches = 0;
   static constexpr std::string_view named = "axes";
   static constexpr config::Meaning meanings[] = {
-      {"axes", "data=2,model=1 or {replica: 2, data: 2}; -1: what is left; empty: from the layout"},
+      {"axes", "data=2,model=1 or {data: 2, context: 2}; -1: what is left; empty: from the layout"},
       {"layout", "how the model is spread over the ranks: dp, fsdp, tp, fsdp+tp"},
       {"activation_dims", "instead of layout: dimensions of activations that are split, as in T5X: 0, 1, 2"},
       {"parameter_dims", "beside it: dimensions of parameters that are split, as in T5X: 0, 1, 2"},
@@ -118,6 +118,6 @@ struct TraceSettings {
 };
 }  // namespace training
 /// The mesh of these settings. With dims or rules its axes are replica and stage (if they are named), data, others in
-/// their order, model; with empty `axes` all ranks lie along data. Throws ConfigError, as above.
+/// their order, context (if named), model; with empty `axes` all ranks lie along data. Throws ConfigError, as above.
 MeshShape resolve_mesh(const training::MeshSettings&, int ranks);
 }  // namespace bora
