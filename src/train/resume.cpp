@@ -88,7 +88,7 @@ void check_replicas(const Mesh& mesh, const std::string& folder, tree::Node stat
   io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare the replicas");
 }
 namespace {
-constexpr std::string_view kCarried = "carried.", kResidual = "carried.residual.";
+constexpr std::string_view kCarried = "carried.", kResidual = "carried.entries.residual.";
 }  // namespace
 std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::Node state) {
   std::vector<std::string> mine;
@@ -112,10 +112,11 @@ std::int64_t check_carried(const Mesh& mesh, const std::string& folder, tree::No
       }
       std::sort(mine.begin(), mine.end());
       std::sort(stored.begin(), stored.end());
-      check<CheckpointError>(stored == mine, folder, stored.empty() ? " has no" : " has", " residuals of sums of gradients"
-                             " (wire.error_feedback, powersgd)", stored.empty() ? "" : mine.empty() ? ", which this run does not carry"
-                             : " other than this run's", "; continue it with its settings of wire, or give this run "
-                             "another out");
+      auto how = stored.empty() ? " has no residuals of sums of gradients (wire.error_feedback, powersgd)"
+                 : mine.empty() ? " has residuals of sums of gradients, which this run does not carry over"
+                                : " has residuals of sums of gradients that are not those of this run's wire";
+      check<CheckpointError>(stored == mine, folder, how,
+                             "; continue it with its settings of wire, or give this run another out");
     }
   } catch (const Error& e) { problem = e.text(); }
   io::agree<CheckpointError>(place_of(mesh), problem, "checkpoints: compare what is carried");

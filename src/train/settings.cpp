@@ -171,7 +171,8 @@ Compression WireSettings::compression() const {
 void WireSettings::check() const {
   domain(valid_block(block.value_or(64)), "block", block.value_or(64), "a multiple of 64 from 64 to 4096");
   domain(rank.value_or(4) >= 1 && rank.value_or(4) <= 4096, "rank", rank.value_or(4), "from 1 to 4096");
-  bora::check<ConfigError>(!block || !low_rank(), "block: powersgd has none: its factors are summed as f32; leave it out");
+  bora::check<ConfigError>(!block || !low_rank(),
+                           "block: powersgd has none: its factors are summed as f32; leave it out");
   bora::check<ConfigError>(!rank || low_rank(), "rank: it is of gradients: powersgd; leave it out, or set that");
   bora::check<ConfigError>(!error_feedback || gradients != Gradients::f32,
                            "error_feedback: gradients that travel as f32 lose nothing; set gradients to bf16, int8 or "

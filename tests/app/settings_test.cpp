@@ -259,8 +259,9 @@ TEST(Settings, EveryGroupMayStandInBraces) {
   EXPECT_EQ(wire({"wire.block=128", "wire={gradients: int4}"}), Wire::int4({128}));
   EXPECT_EQ(wire({"wire={block: 128}"}), Wire::int8({128}));  // beside the file's
   EXPECT_EQ(wire({"wire={}"}), Wire::int8());
-  auto s = parse_settings("", "x", {"mesh={replica: 2, data: 2, layout: dp}", "model={type: gpt2, layers: 3}",
-                                    "optimizer={schedule: {warmup: 7}, lr: 0.5}"});
+  auto s = parse_settings("", "x",
+                          {"mesh={replica: 2, data: 2, layout: dp}", "model={type: gpt2, layers: 3}",
+                           "optimizer={schedule: {warmup: 7}, lr: 0.5}"});
   EXPECT_EQ(s.mesh.axes, "replica=2,data=2");
   EXPECT_EQ(s.model.as<models::Gpt2Config>()->layers, 3);
   EXPECT_EQ(s.optimizer.as<optim::AdamWConfig>()->lr, 0.5);
@@ -270,7 +271,8 @@ TEST(Settings, EveryGroupMayStandInBraces) {
             "command line: unknown key 'wire.blok'; did you mean 'wire.block'?");
   EXPECT_EQ(parse_error("", {"wire={gradients: int4}", "wire.gradients=int8"}),
             "command line: 'wire.gradients' is given twice, in braces too");
-  EXPECT_TRUE(parse_error("", {"wire={gradients: int4"}).starts_with("command line: broken group '{gradients: int4': "));
+  auto broken = parse_error("", {"wire={gradients: int4"});
+  EXPECT_TRUE(broken.starts_with("command line: broken group '{gradients: int4': ")) << broken;
 }
 TEST(Settings, WiresThatMakeNoSenseAreRefused) {
   EXPECT_EQ(check_error("wire={gradients: powersgd, rank: 0}"), "wire.rank: must be from 1 to 4096, got 0");

@@ -9,14 +9,15 @@
 #include "bora/bora.h"
 #include "bora/ops/terms.h"
 #include "bora/train/trainer.h"
+#include "train/resume.h"
 
 using namespace bora;
 using training::Compression;
 
 namespace {
 constexpr std::int64_t kRows = 12, kPositions = 6, kTokens = 50, kSteps = 20;
-const Axis kVocab{"vocab", kTokens}, kEmbed{"embed", 48}, kMlp{"mlp", 130}, kNext{"next", kTokens}, kLayers{"layers", 2},
-    kMlpAgain{"again", 130};
+const Axis kVocab{"vocab", kTokens}, kEmbed{"embed", 48}, kMlp{"mlp", 130}, kNext{"next", kTokens},
+    kLayers{"layers", 2}, kMlpAgain{"again", 130};
 struct Model {
   NamedArray table;
   nn::LayerNorm norm;
@@ -113,7 +114,7 @@ TEST(Compression, TheTermsOfAPendingSumAddUpToIt) {
           for (std::size_t i = 0; i < 21; ++i) {
             double term = 0;
             auto b = block_of(12, mesh.size(), r);
-            for (auto k = b.begin; k < b.end; ++k) term += static_cast<double>(rows[static_cast<std::size_t>(k) * 21 + i]);
+            for (auto k = b.begin; k < b.end; ++k) term += rows[static_cast<std::size_t>(k) * 21 + i];
             EXPECT_NEAR(terms[static_cast<std::size_t>(r) * 21 + i], term, 1e-5);
           }
         auto again = sum(y[2], 0).to_vector<float>();
@@ -284,7 +285,7 @@ TEST(Compression, ARunThatContinuesHasTheBitsOfOneThatWasNotCut) {
       make_steps(*model, 3, 6, mesh, whole);
       auto other = model_of(c);
       other->init(random::key(4));
-      io::restore_leaves(other->state(), folder + "/step-0", place_of(mesh));
+      EXPECT_FALSE(training::restore_state(mesh, folder + "/step-0", other->state()));
       make_steps(*other, 3, 6, mesh, cut);
       whole.erase(whole.begin(), whole.begin() + 6);
       EXPECT_TRUE(same_bits(whole, cut));
@@ -304,6 +305,47 @@ TEST(Compression, ResidualsOfOtherRanksKeepTheirSum) {
         auto want = sum(e, 0).to_vector<float>(), got = sum(y, 0).to_vector<float>();
         for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5);
       });
+}
+TEST(Compression, ACheckpointOfOtherRanksGivesThemItsResiduals) {
+  auto folder = (std::filesystem::temp_directory_path() / ("bora_residuals_" + std::to_string(::getpid()))).string();
+  auto residuals = [](Trainable& model) {
+    Numbers all;
+    for (auto& slot : tree::slots(model.state()))
+      if (slot.path.starts_with("carried.entries.residual.")) append(all, sum(slot.leaf.get(), 0));
+    return all;
+  };
+  auto step = folder + "/step-0";
+  for (auto& c : {kCases[0], kCases[5]}) {
+    SCOPED_TRACE(c.name);
+    Numbers kept, parameters;
+    local_mesh(axes_of(2), [&](const Mesh& mesh) {
+      auto model = model_of(c);
+      model->init(random::key(3));
+      Numbers reports;
+      make_steps(*model, 0, 2, mesh, reports);
+      io::save_leaves(model->state(), folder);
+      auto all = residuals(*model), p = numbers_of(model->parameters());
+      if (mesh.rank() == 0) kept = all, parameters = p;
+    });
+    for (int n : {1, 3})
+      local_mesh(axes_of(n), [&](const Mesh& mesh) {
+        auto model = model_of(c), plain = model_of({"f32", {}, {}});
+        model->init(random::key(4));
+        plain->init(random::key(4));
+        EXPECT_TRUE(training::restore_state(mesh, step, model->state()));
+        EXPECT_TRUE(same_bits(numbers_of(model->parameters()), parameters));
+        auto now = residuals(*model);
+        ASSERT_EQ(now.size(), kept.size());
+        for (std::size_t i = 0; i < now.size(); ++i) EXPECT_NEAR(now[i], kept[i], 1e-6);
+        Numbers reports;
+        make_steps(*model, 2, 3, mesh, reports);
+        for (auto e : residuals(*model)) EXPECT_TRUE(n > 1 || e == 0);  // nothing is sent: all of it is in the sum
+        EXPECT_THROW(training::restore_state(mesh, step, plain->state()), CheckpointError);
+        io::save_leaves(plain->state(), folder + "_plain");
+        EXPECT_THROW(training::restore_state(mesh, folder + "_plain/step-0", model->state()), CheckpointError);
+      });
+  }
+  for (auto& end : {"", "_plain"}) std::filesystem::remove_all(folder + end);
 }
 TEST(Compression, WhatHasNoPlaceIsRefused) {
   auto refused = [](const Wire& wire, const Compression& c, const std::function<void(StepOptions&)>& change = {}) {
